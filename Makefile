@@ -1,0 +1,28 @@
+# Two commands matter: `make demo` and `make test`. Both set up what is missing first.
+BUILD ?= build/release
+JOBS ?= $(shell nproc)
+KEEP ?=
+SET ?=
+.DEFAULT_GOAL := help
+.PHONY: help demo test build web setup clean
+
+help: ## say what there is
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+demo: ## compare six priors on Fashion-MNIST here and now (KEEP=1 leaves the server running, SET='path=value' changes the specification)
+	@tools/setup build
+	@$(MAKE) --no-print-directory build
+	@BUILD=$(BUILD) KEEP=$(KEEP) tools/demo $(if $(SET),'$(SET)')
+
+test: ## run every test: C++, dashboard, browser
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/test
+
+build: ## the programs and the dashboard (after tools/setup)
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer
+
+setup: ## install what is missing, nothing else
+	@tools/setup test
+
+clean: ## remove what was built; the download cache stays
+	rm -rf build web/dist

@@ -1,0 +1,326 @@
+// Renders tables. The text, Markdown and LaTeX forms share their cells; CSV carries every digit.
+#include "cli/render/leaderboard.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "cli/render/numbers.h"
+#include "cli/render/text_table.h"
+#include "core/base/json.h"
+
+namespace locus {
+namespace {
+
+using Row = std::vector<std::string>;
+struct Grid {
+  std::vector<Column> columns;
+  std::vector<Row> rows;
+};
+
+int decimals_of(const v1::Table& table) {
+  double size = 0;
+  for (const v1::TableRow& row : table.rows()) {
+    if (std::isfinite(row.mean())) size = std::max(size, std::abs(row.mean()));
+  }
+  return decimals_for(table.unit(), size);
+}
+
+std::string plus_minus(double mean, double deviation, int decimals, bool with_sign = false) {
+  if (std::isnan(mean)) return "-";
+  std::string out = with_sign ? show_signed(mean, decimals) : show_fixed(mean, decimals);
+  if (!std::isnan(deviation)) out += " ± " + show_fixed(deviation, decimals);
+  return out;
+}
+
+std::string interval(double low, double high, int decimals) {
+  if (std::isnan(low) || std::isnan(high)) return "-";
+  return "[" + show_fixed(low, decimals) + ", " + show_fixed(high, decimals) + "]";
+}
+
+std::string label_text(const std::string& labels) {
+  const Json json = Json::parse(labels, nullptr, false);
+  if (!json.is_object()) return labels;
+  std::string out;
+  for (const auto& [name, value] : json.items()) {
+    out += (out.empty() ? "" : ", ") + name + " ";
+    out += value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return out;
+}
+
+std::string title_of(const v1::Table& table) {
+  std::string out = table.experiment() + ": " + table.metric();
+  if (!table.unit().empty()) out += " (" + table.unit() + ")";
+  if (!table.split().empty()) out += " on " + table.split();
+  if (const std::string labels = label_text(table.labels()); !labels.empty()) out += " at " + labels;
+  out += table.direction() == "min" ? ", lower is better" : ", higher is better";
+  return out + ", " + std::to_string(table.seeds()) + (table.seeds() == 1 ? " seed" : " seeds");
+}
+
+Grid leaderboard_grid(const v1::Table& table) {
+  const int decimals = decimals_of(table);
+  const bool compared = !table.baseline().empty();
+  Grid grid;
+  grid.columns = {
+      {"#", Align::kRight},        {"prior", Align::kLeft},
+      {"n", Align::kRight},        {"mean ± std", Align::kRight},
+      {"95% CI", Align::kRight},   {compared ? "vs " + table.baseline() : "difference", Align::kRight},
+      {"p", Align::kRight},        {"lowest p", Align::kRight},
+      {"p (Holm)", Align::kRight}, {"params +", Align::kRight},
+      {"ms/step", Align::kRight}};
+  int rank = 0;
+  for (const v1::TableRow& row : table.rows()) {
+    const bool measured = !std::isnan(row.mean());
+    std::string n = std::to_string(row.n());
+    if (row.missing_seeds_size() > 0) n += "/" + std::to_string(row.n() + row.missing_seeds_size());
+    const bool pairs = compared && row.pairs() > 0;
+    std::string difference = row.baseline() ? "baseline" : "";
+    if (pairs) difference = plus_minus(row.difference(), row.difference_std(), decimals, true);
+    grid.rows.push_back(
+        {measured ? std::to_string(++rank) : "-", row.label(), n, plus_minus(row.mean(), row.std(), decimals),
+         interval(row.ci_low(), row.ci_high(), decimals), difference, pairs ? show_p(row.p_sign_flip()) : "",
+         pairs ? show_p(row.p_floor()) : "", pairs ? show_p(row.p_holm()) : "",
+         row.parameters_added() < 0 ? "" : show_count(row.parameters_added()),
+         std::isnan(row.ms_per_step()) ? "" : show_fixed(row.ms_per_step(), 1)});
+  }
+  return grid;
+}
+
+Grid sweep_grid(const v1::Table& table) {
+  std::vector<std::string> labels;  // in order of x, then of first appearance
+  std::map<std::string, double> x;
+  for (const v1::SweepSeries& series : table.sweep()) {
+    for (const v1::SweepPoint& point : series.points()) {
+      if (x.emplace(point.labels(), point.x()).second) labels.push_back(point.labels());
+    }
+  }
+  std::stable_sort(labels.begin(), labels.end(), [&x](const auto& a, const auto& b) { return x[a] < x[b]; });
+  Grid grid;
+  grid.columns = {{"prior", Align::kLeft}};
+  for (const std::string& one : labels) grid.columns.push_back({label_text(one), Align::kRight});
+  const int decimals = decimals_of(table);
+  for (const v1::SweepSeries& series : table.sweep()) {
+    Row row = {series.label()};
+    row.resize(grid.columns.size(), "-");
+    for (const v1::SweepPoint& point : series.points()) {
+      const auto at = std::find(labels.begin(), labels.end(), point.labels()) - labels.begin();
+      row[static_cast<std::size_t>(at) + 1] = plus_minus(point.mean(), point.std(), decimals);
+    }
+    grid.rows.push_back(std::move(row));
+  }
+  return grid;
+}
+
+bool has_sweep(const v1::Table& table) {
+  return std::any_of(table.sweep().begin(), table.sweep().end(),
+                     [](const auto& series) { return series.points_size() > 1; });
+}
+
+std::vector<std::string> notes_of(const v1::Table& table) {
+  std::vector<std::string> out;
+  const bool compared = !table.baseline().empty();
+  if (compared) {
+    out.push_back(
+        "Differences are paired by seed; p is the exact two-sided sign-flip test, beside it the lowest value "
+        "that many pairs can reach.");
+  }
+  if (!table.correction().empty()) out.push_back("p (Holm) is corrected: " + table.correction() + ".");
+  if (!table.matched().empty()) out.push_back("Between the rows, " + table.matched() + ".");
+  return out;
+}
+
+std::string render_text(const v1::Table& table) {
+  const Grid board = leaderboard_grid(table);
+  std::string out = printable(title_of(table)) + "\n\n" + render_text_table(board.columns, board.rows);
+  if (has_sweep(table)) {
+    const Grid sweep = sweep_grid(table);
+    out +=
+        "\n" + table.metric() + " by " +
+        (sweep.columns.size() > 1 ? sweep.columns[1].title.substr(0, sweep.columns[1].title.find(' ')) : "") +
+        "\n" + render_text_table(sweep.columns, sweep.rows);
+  }
+  const auto notes = notes_of(table);
+  if (!notes.empty()) out += "\n";
+  for (const std::string& note : notes) out += printable(note) + "\n";
+  for (const std::string& warning : table.warnings()) out += "warning: " + printable(warning) + "\n";
+  return out;
+}
+
+// ---- Markdown ----
+
+std::string escape_markdown(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '|' || c == '\\' || c == '*' || c == '_' || c == '`' || c == '<') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string markdown_grid(const Grid& grid) {
+  std::string head = "|", rule = "|", body;
+  for (const Column& column : grid.columns) {
+    head += " " + escape_markdown(column.title) + " |";
+    rule += column.align == Align::kRight ? " ---: |" : " --- |";
+  }
+  for (const Row& row : grid.rows) {
+    body += "|";
+    for (const std::string& cell : row) body += " " + escape_markdown(cell) + " |";
+    body += "\n";
+  }
+  return head + "\n" + rule + "\n" + body;
+}
+
+std::string render_markdown(const v1::Table& table) {
+  std::string out =
+      "**" + escape_markdown(title_of(table)) + "**\n\n" + markdown_grid(leaderboard_grid(table));
+  if (has_sweep(table)) out += "\n" + markdown_grid(sweep_grid(table));
+  out += "\n";
+  for (const std::string& note : notes_of(table)) out += escape_markdown(note) + "\n";
+  for (const std::string& warning : table.warnings()) out += "- warning: " + escape_markdown(warning) + "\n";
+  return out;
+}
+
+// ---- LaTeX ----
+
+std::string escape_latex(const std::string& text) {
+  static const std::map<std::string, std::string> kEscapes = {{"\\", "\\textbackslash{}"},
+                                                              {"&", "\\&"},
+                                                              {"%", "\\%"},
+                                                              {"$", "\\$"},
+                                                              {"#", "\\#"},
+                                                              {"_", "\\_"},
+                                                              {"{", "\\{"},
+                                                              {"}", "\\}"},
+                                                              {"~", "\\textasciitilde{}"},
+                                                              {"^", "\\textasciicircum{}"},
+                                                              {"<", "$<$"},
+                                                              {">", "$>$"}};
+  std::string out;
+  for (const char c : printable(text)) {
+    const auto found = kEscapes.find(std::string(1, c));
+    out += found == kEscapes.end() ? std::string(1, c) : found->second;
+  }
+  for (std::size_t at = 0; (at = out.find("±", at)) != std::string::npos; at += 5)
+    out.replace(at, std::string("±").size(), "$\\pm$");
+  return out;
+}
+
+// `emphasis`: column of the means, the best bold and the second underlined; 0 for none.
+std::string latex_grid(const Grid& grid, std::size_t emphasis) {
+  std::string columns, head, body;
+  for (std::size_t c = 0; c < grid.columns.size(); ++c) {
+    columns += grid.columns[c].align == Align::kRight ? 'r' : 'l';
+    head += (c > 0 ? " & " : "") + escape_latex(grid.columns[c].title);
+  }
+  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
+    for (std::size_t c = 0; c < grid.rows[r].size(); ++c) {
+      std::string cell = escape_latex(grid.rows[r][c]);
+      if (emphasis > 0 && c == emphasis && r < 2 && cell != "-")
+        cell = (r == 0 ? "\\textbf{" : "\\underline{") + cell + "}";
+      body += (c > 0 ? " & " : "  ") + cell;
+    }
+    body += " \\\\\n";
+  }
+  return "\\begin{tabular}{" + columns + "}\n\\toprule\n  " + head + " \\\\\n\\midrule\n" + body +
+         "\\bottomrule\n\\end{tabular}\n";
+}
+
+std::string render_latex(const v1::Table& table) {
+  constexpr std::size_t kMeanColumn = 3;
+  std::string out = "% needs \\usepackage{booktabs}\n% " + printable(title_of(table)) + "\n";
+  for (const std::string& note : notes_of(table)) out += "% " + printable(note) + "\n";
+  for (const std::string& warning : table.warnings()) out += "% warning: " + printable(warning) + "\n";
+  out += latex_grid(leaderboard_grid(table), kMeanColumn);
+  if (has_sweep(table)) out += "\n" + latex_grid(sweep_grid(table), 0);
+  return out;
+}
+
+// ---- CSV ----
+
+std::string csv_text(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
+std::string csv_number(double value) {
+  if (std::isnan(value)) return "";
+  char text[40];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};  // the shortest that reads back the same
+}
+
+std::string render_csv(const v1::Table& table) {
+  std::string out =
+      "rank,label,baseline,n,missing_seeds,mean,std,ci_low,ci_high,pairs,difference,difference_std,"
+      "difference_low,difference_high,"
+      "p_sign_flip,p_floor,p_t,p_holm,parameters,parameters_added,ms_per_step,ms_per_step_std,selection,"
+      "assignment\n";
+  int rank = 0;
+  for (const v1::TableRow& row : table.rows()) {
+    std::string missing;
+    for (const auto seed : row.missing_seeds())
+      missing += (missing.empty() ? "" : " ") + std::to_string(seed);
+    const auto count = [](std::int64_t value) { return value < 0 ? std::string() : std::to_string(value); };
+    Row cells = {std::isnan(row.mean()) ? "" : std::to_string(++rank), csv_text(row.label()),
+                 row.baseline() ? "true" : "false", std::to_string(row.n()), missing};
+    for (const double value : {row.mean(), row.std(), row.ci_low(), row.ci_high()})
+      cells.push_back(csv_number(value));
+    cells.push_back(std::to_string(row.pairs()));
+    for (const double value :
+         {row.difference(), row.difference_std(), row.difference_low(), row.difference_high(),
+          row.p_sign_flip(), row.p_floor(), row.p_t(), row.p_holm()}) {
+      cells.push_back(csv_number(value));
+    }
+    cells.push_back(count(row.parameters()));
+    cells.push_back(count(row.parameters_added()));
+    for (const double value : {row.ms_per_step(), row.ms_per_step_std(), row.selection()})
+      cells.push_back(csv_number(value));
+    cells.push_back(csv_text(row.assignment_json()));
+    for (std::size_t i = 0; i < cells.size(); ++i) out += (i > 0 ? "," : "") + cells[i];
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<TableFormat> parse_table_format(std::string_view name) {
+  if (name == "table") return TableFormat::kTable;
+  if (name == "csv") return TableFormat::kCsv;
+  if (name == "markdown") return TableFormat::kMarkdown;
+  if (name == "latex") return TableFormat::kLatex;
+  return std::nullopt;
+}
+
+std::string render_leaderboard(const v1::Table& table, TableFormat format) {
+  switch (format) {
+    case TableFormat::kCsv:
+      return render_csv(table);
+    case TableFormat::kMarkdown:
+      return render_markdown(table);
+    case TableFormat::kLatex:
+      return render_latex(table);
+    case TableFormat::kTable:
+      break;
+  }
+  return render_text(table);
+}
+
+std::string render_sweep_csv(const v1::Table& table) {
+  std::string out = "label,labels,x,mean,std,n\n";
+  for (const v1::SweepSeries& series : table.sweep()) {
+    for (const v1::SweepPoint& point : series.points()) {
+      out += csv_text(series.label()) + "," + csv_text(point.labels()) + "," + csv_number(point.x()) + "," +
+             csv_number(point.mean()) + "," + csv_number(point.std()) + "," + std::to_string(point.n()) +
+             "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace locus

@@ -1,0 +1,183 @@
+// Plans, experiments, trials and workers as text.
+#include "cli/render/listings.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "cli/render/numbers.h"
+#include "cli/render/text_table.h"
+
+namespace locus {
+namespace {
+
+std::string count(std::int64_t number, const std::string& noun) {
+  return show_count(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+std::string show_time(const google::protobuf::Timestamp& time) {
+  if (time.seconds() == 0) return "-";
+  const std::time_t seconds = time.seconds();
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+std::string seconds_between(const google::protobuf::Timestamp& a, const google::protobuf::Timestamp& b) {
+  if (a.seconds() == 0 || b.seconds() == 0) return "";
+  return show_duration(static_cast<double>(b.seconds() - a.seconds()) + (b.nanos() - a.nanos()) * 1e-9);
+}
+
+}  // namespace
+
+std::string render_plan(const v1::Plan& plan) {
+  std::string out = printable(plan.name()) + ": " + count(plan.cells(), "cell") + ", " +
+                    count(plan.trials(), "trial") + ", " + count(plan.stages_total(), "stage") + "\n\n";
+  std::vector<std::vector<std::string>> rows;
+  for (const v1::PlanCell& cell : plan.cell_list()) {
+    rows.push_back({cell.label(), show_count(cell.trials()), show_count(cell.stages_done()),
+                    show_count(cell.stages_to_run())});
+  }
+  out += render_text_table(
+      {{"cell"}, {"trials", Align::kRight}, {"stages done", Align::kRight}, {"to run", Align::kRight}}, rows);
+  if (plan.cell_list_size() < plan.cells())
+    out += "and " + show_count(plan.cells() - plan.cell_list_size()) + " more\n";
+  rows.clear();
+  for (const v1::PlanKind& kind : plan.kinds()) {
+    rows.push_back(
+        {kind.kind(), show_count(kind.total()), show_count(kind.done()), show_count(kind.to_run())});
+  }
+  if (!rows.empty()) {
+    out +=
+        "\n" +
+        render_text_table(
+            {{"stage"}, {"total", Align::kRight}, {"done", Align::kRight}, {"to run", Align::kRight}}, rows);
+  }
+  out += "\n" + count(plan.stages_done(), "stage") + " done already, " +
+         (plan.stages_running() > 0 ? show_count(plan.stages_running()) + " running, " : "") +
+         show_count(plan.stages_to_run()) + " to run";
+  if (plan.exists()) {
+    out += "\nan experiment of this name exists: " + count(plan.trials_added(), "trial") +
+           " would be added, " + show_count(plan.trials_removed()) + " removed";
+    if (plan.trials_removed() > 0) out += " (submit --replace allows that)";
+  }
+  out += "\n";
+  for (const std::string& warning : plan.warnings()) out += "warning: " + printable(warning) + "\n";
+  return out;
+}
+
+std::string render_submission(const v1::CreateExperimentResponse& response) {
+  const v1::Experiment& experiment = response.experiment();
+  std::string out = printable(experiment.name());
+  if (response.created()) {
+    out += " submitted: ";
+  } else if (response.trials_added() > 0 || response.trials_removed() > 0) {
+    out += " extended by " + count(response.trials_added(), "trial");
+    if (response.trials_removed() > 0) out += ", " + count(response.trials_removed(), "trial") + " retired";
+    out += ": ";
+  } else {
+    out += " is here already: ";
+  }
+  return out + count(experiment.cells(), "cell") + ", " + count(experiment.trials(), "trial") + "; " +
+         count(response.stages_done(), "stage") + " done already, " + show_count(response.stages_to_run()) +
+         " to run\n";
+}
+
+std::string render_experiments(const v1::ListExperimentsResponse& response) {
+  std::vector<std::vector<std::string>> rows;
+  for (const v1::Experiment& one : response.experiments()) {
+    rows.push_back({one.name(), one.state(),
+                    std::to_string(one.trials_done()) + "/" + std::to_string(one.trials()), one.dataset(),
+                    one.primary_metric(), one.owner(), show_time(one.create_time())});
+  }
+  if (rows.empty()) return "no experiment yet; submit one with: locus submit SPECIFICATION\n";
+  return render_text_table(
+      {{"experiment"}, {"state"}, {"trials", Align::kRight}, {"dataset"}, {"metric"}, {"owner"}, {"created"}},
+      rows);
+}
+
+std::string render_experiment(const v1::Experiment& experiment, const v1::ListTrialsResponse& trials) {
+  std::string out = printable(experiment.name()) + "  " + experiment.state() + "\n";
+  if (!experiment.description().empty()) out += printable(experiment.description()) + "\n";
+  out += count(experiment.cells(), "cell") + ", " + std::to_string(experiment.trials_done()) + " of " +
+         count(experiment.trials(), "trial") + " done, revision " + std::to_string(experiment.revision()) +
+         ", created " + show_time(experiment.create_time()) + "\n\n";
+  std::vector<std::vector<std::string>> rows;
+  for (const v1::Trial& trial : trials.trials()) {
+    std::string stages;
+    for (const v1::TrialStage& stage : trial.stages()) {
+      stages += (stages.empty() ? "" : ", ") + stage.role() + " " + stage.state();
+      if (stage.state() == "running" && stage.steps() > 0)
+        stages += " " + std::to_string(100 * stage.step() / stage.steps()) + "%";
+    }
+    rows.push_back({std::to_string(trial.ordinal()), trial.cell_label(), std::to_string(trial.seed()),
+                    trial.retired() ? "retired" : trial.state(), stages, trial.reason()});
+  }
+  return out +
+         render_text_table(
+             {{"trial", Align::kRight}, {"cell"}, {"seed", Align::kRight}, {"state"}, {"stages"}, {"reason"}},
+             rows);
+}
+
+std::string render_trial(const v1::TrialDetail& detail) {
+  const v1::Trial& trial = detail.trial();
+  std::string out = printable(trial.name()) + "  " + printable(trial.cell_label()) + ", seed " +
+                    std::to_string(trial.seed()) + "  " + trial.state() + "\n";
+  if (!trial.reason().empty()) out += printable(trial.reason()) + "\n";
+  for (const v1::StageDetail& stage : detail.stages()) {
+    const auto summary =
+        std::find_if(trial.stages().begin(), trial.stages().end(),
+                     [&stage](const v1::TrialStage& one) { return one.role() == stage.role(); });
+    out += "\n" + stage.role();
+    if (summary != trial.stages().end()) out += "  " + summary->state() + "  " + summary->identity();
+    out += "\n" + printable(stage.config_json()) + "\n";
+    std::vector<std::vector<std::string>> rows;
+    for (const v1::Attempt& attempt : stage.attempts()) {
+      rows.push_back({std::to_string(attempt.number()), attempt.worker(), attempt.state(),
+                      show_time(attempt.start_time()),
+                      seconds_between(attempt.start_time(), attempt.end_time()),
+                      std::to_string(attempt.resume_step()), attempt.reason()});
+    }
+    if (!rows.empty()) {
+      out += render_text_table({{"attempt", Align::kRight},
+                                {"worker"},
+                                {"state"},
+                                {"started"},
+                                {"took", Align::kRight},
+                                {"from step", Align::kRight},
+                                {"reason"}},
+                               rows);
+    }
+    rows.clear();
+    for (const v1::Result& result : stage.results()) {
+      rows.push_back({result.key().metric(), result.key().split(), result.key().labels(), result.reducer(),
+                      show_fixed(result.value(), 4), std::to_string(result.step())});
+    }
+    if (!rows.empty()) {
+      out += render_text_table(
+          {{"metric"}, {"split"}, {"labels"}, {"reducer"}, {"value", Align::kRight}, {"step", Align::kRight}},
+          rows);
+    }
+  }
+  return out;
+}
+
+std::string render_workers(const v1::ListWorkersResponse& response) {
+  std::vector<std::vector<std::string>> rows;
+  for (const v1::Worker& worker : response.workers()) {
+    std::string slots, running;
+    for (const v1::Slot& slot : worker.slots()) {
+      slots += (slots.empty() ? "" : ", ") + slot.device() + ":" + std::to_string(slot.index());
+    }
+    for (const v1::RunningAttempt& attempt : worker.running())
+      running += (running.empty() ? "" : "; ") + attempt.title();
+    rows.push_back({worker.name(), worker.state(), worker.host(), slots, worker.version(),
+                    show_time(worker.seen_time()), running});
+  }
+  if (rows.empty()) return "no worker has ever registered; start one with: locus worker --server HOST:PORT\n";
+  return render_text_table({{"worker"}, {"state"}, {"host"}, {"slots"}, {"version"}, {"seen"}, {"running"}},
+                           rows);
+}
+
+}  // namespace locus

@@ -1,0 +1,24 @@
+// Everything else that commands print: plans, experiments, trials, workers, the catalog.
+#pragma once
+
+#include <string>
+
+#include "core/base/json.h"
+#include "locus/v1/experiment_service.pb.h"
+#include "locus/v1/worker_service.pb.h"
+
+namespace locus {
+
+std::string render_plan(const v1::Plan& plan);
+std::string render_submission(const v1::CreateExperimentResponse& response);
+std::string render_experiments(const v1::ListExperimentsResponse& response);
+std::string render_experiment(const v1::Experiment& experiment, const v1::ListTrialsResponse& trials);
+std::string render_trial(const v1::TrialDetail& detail);
+std::string render_workers(const v1::ListWorkersResponse& response);
+
+// The whole catalog, the items of one kind, or one item with its options.
+std::string render_catalog(const Json& catalog);
+std::string render_catalog_kind(const Json& catalog, const std::string& kind);
+std::string render_catalog_item(const Json& item);
+
+}  // namespace locus

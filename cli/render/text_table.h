@@ -1,0 +1,26 @@
+// Aligned text tables for terminals.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace locus {
+
+enum class Align { kLeft, kRight };
+
+struct Column {
+  std::string title;
+  Align align = Align::kLeft;
+};
+
+// Columns that are empty in every row are left out. Lines end with "\n" and have no trailing spaces.
+std::string render_text_table(const std::vector<Column>& columns,
+                              const std::vector<std::vector<std::string>>& rows);
+
+// Columns a string takes on a terminal: code points, good enough for the names and signs we print.
+std::size_t display_width(const std::string& text);
+
+// Without control characters, so that no name can drive a terminal.
+std::string printable(const std::string& text);
+
+}  // namespace locus

@@ -1,0 +1,196 @@
+// Upload and download of blobs: streamed, checked, resumed.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "client/impl.h"
+#include "core/base/error.h"
+#include "core/base/sha256.h"
+
+namespace locus {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr auto kSlowestTransfer = 64 << 10;  // bytes a second: a transfer below this is taken for stuck
+
+// A descriptor that closes itself.
+class File {
+ public:
+  File(const fs::path& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+absl::Status file_error(const std::string& doing, const fs::path& path) {
+  const std::string why = std::strerror(errno);
+  return make_error(absl::ErrnoToStatusCode(errno), ErrorReason::kStorageFailed,
+                    "cannot " + doing + " " + path.string() + ": " + why, "",
+                    {{"path", path.string()}, {"found", why}});
+}
+
+absl::StatusOr<std::string> read_some(int fd, const fs::path& path) {
+  std::string bytes(kChunkBytes, '\0');
+  while (true) {
+    const ssize_t n = ::read(fd, bytes.data(), bytes.size());
+    if (n >= 0) {
+      bytes.resize(static_cast<std::size_t>(n));
+      return bytes;
+    }
+    if (errno != EINTR) return file_error("read", path);
+  }
+}
+
+absl::Status write_all(int fd, std::string_view bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) return file_error("write", path);
+    if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return absl::OkStatus();
+}
+
+// Reads the rest of the file into the hash; returns the bytes read.
+absl::StatusOr<std::int64_t> hash_file(int fd, const fs::path& path, Sha256& hash) {
+  std::int64_t bytes = 0;
+  while (true) {
+    LOCUS_ASSIGN_OR_RETURN(const std::string chunk, read_some(fd, path));
+    if (chunk.empty()) return bytes;
+    hash.update(chunk);
+    bytes += static_cast<std::int64_t>(chunk.size());
+  }
+}
+
+std::chrono::microseconds transfer_time(std::int64_t bytes) {
+  return kUnaryDeadline + 1s * (bytes / kSlowestTransfer);
+}
+
+absl::Status sync_folder(const fs::path& folder) {
+  const File file(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+  if (file.fd() < 0 || ::fsync(file.fd()) != 0) return file_error("flush the folder", folder);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+grpc::Status Client::Impl::upload_once(const fs::path& path, const v1::UploadArtifactRequest::Header& header,
+                                       const CallOptions& call, absl::Status& local) const {
+  const File file(path, O_RDONLY);
+  if (file.fd() < 0) {
+    local = file_error("open", path);
+    return grpc::Status::CANCELLED;
+  }
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() +
+                       std::max(call.deadline, transfer_time(header.bytes())));
+  Cancellation::Guard guard(call.cancellation, &context);
+  v1::UploadArtifactResponse response;
+  const auto writer = artifacts->UploadArtifact(&context, &response);
+  v1::UploadArtifactRequest part;
+  *part.mutable_header() = header;
+  bool going = writer->Write(part);
+  while (going) {
+    auto chunk = read_some(file.fd(), path);
+    if (!chunk.ok()) {
+      local = chunk.status();
+      context.TryCancel();
+      break;
+    }
+    if (chunk->empty()) break;
+    part.set_chunk(*std::move(chunk));
+    going = writer->Write(part);  // false: the server has answered already, or is gone; Finish tells
+  }
+  if (going) writer->WritesDone();
+  return writer->Finish();
+}
+
+absl::StatusOr<std::string> Client::upload_artifact(const fs::path& path, const std::string& kind,
+                                                    const CallOptions& call) {
+  v1::UploadArtifactRequest::Header header;
+  {
+    const File file(path, O_RDONLY);
+    if (file.fd() < 0) return file_error("open", path);
+    Sha256 hash;
+    LOCUS_ASSIGN_OR_RETURN(const std::int64_t bytes, hash_file(file.fd(), path, hash));
+    header.set_bytes(bytes);
+    header.set_sha256(hash.hex_digest());
+    header.set_kind(kind);
+  }
+  Patience retry = impl_->patience(call);
+  while (true) {
+    impl_->settle();
+    absl::Status local;
+    const grpc::Status status = impl_->upload_once(path, header, call, local);
+    LOCUS_RETURN_IF_ERROR(local);
+    if (status.ok()) return header.sha256();
+    if (!retry.wait_to_retry(status)) return from_wire(status, impl_->address);
+  }
+}
+
+grpc::Status Client::Impl::download_once(const std::string& sha256, int fd, std::int64_t& offset,
+                                         Sha256& hash, const CallOptions& call, absl::Status& local) const {
+  grpc::ClientContext context;
+  Cancellation::Guard guard(call.cancellation, &context);
+  v1::DownloadArtifactRequest request;
+  request.set_sha256(sha256);
+  request.set_offset(offset);
+  const auto reader = artifacts->DownloadArtifact(&context, request);
+  v1::DownloadArtifactResponse part;
+  while (reader->Read(&part)) {
+    local = write_all(fd, part.chunk(), sha256 + ".part");
+    if (!local.ok()) {
+      context.TryCancel();
+      break;
+    }
+    hash.update(part.chunk());
+    offset += static_cast<std::int64_t>(part.chunk().size());
+  }
+  return reader->Finish();
+}
+
+absl::Status Client::download_artifact(const std::string& sha256, const fs::path& path,
+                                       const CallOptions& call) {
+  fs::path partial = path;
+  partial += ".part";
+  const File file(partial, O_RDWR | O_CREAT);
+  if (file.fd() < 0) return file_error("create", partial);
+  Sha256 hash;
+  LOCUS_ASSIGN_OR_RETURN(std::int64_t offset,
+                         hash_file(file.fd(), partial, hash));  // leaves the position at the end
+  Patience retry = impl_->patience(call);
+  while (true) {
+    impl_->settle();
+    const std::int64_t before = offset;
+    absl::Status local;
+    const grpc::Status status = impl_->download_once(sha256, file.fd(), offset, hash, call, local);
+    LOCUS_RETURN_IF_ERROR(local);
+    if (status.ok()) break;
+    if (offset > before) retry.restart();
+    if (status.error_code() == grpc::StatusCode::OUT_OF_RANGE)
+      ::unlink(partial.c_str());  // more bytes than the blob has
+    if (!retry.wait_to_retry(status)) return from_wire(status, impl_->address);
+  }
+  if (const std::string found = hash.hex_digest(); found != sha256) {
+    ::unlink(partial.c_str());
+    return make_error(absl::StatusCode::kDataLoss, ErrorReason::kDigestMismatch,
+                      "artifact " + sha256 + " arrived as bytes that hash to " + found +
+                          ": ask again, the server's copy is checked",
+                      "", {{"expected", sha256}, {"found", found}, {"address", impl_->address}});
+  }
+  if (::fsync(file.fd()) != 0) return file_error("flush", partial);
+  if (::rename(partial.c_str(), path.c_str()) != 0) return file_error("rename", partial);
+  return sync_folder(path.parent_path());
+}
+
+}  // namespace locus

@@ -1,0 +1,65 @@
+// Restores error details; the only place that reads google.rpc payloads.
+#include "client/errors.h"
+
+#include <grpcpp/support/status.h>
+
+#include <map>
+
+#include "core/base/error.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace locus {
+namespace {
+
+constexpr char kDomain[] = "locus.v1";
+
+absl::Status unreachable(absl::StatusCode code, const std::string& address, const std::string& found) {
+  return make_error(code, ErrorReason::kServerUnavailable,
+                    "no server answers at " + address + " (" + found +
+                        "): start one with `locus serve`, or name another with --server HOST:PORT",
+                    "", {{"address", address}, {"found", found}});
+}
+
+}  // namespace
+
+absl::Status from_wire(const grpc::Status& status, const std::string& address) {
+  if (status.ok()) return absl::OkStatus();
+  const auto code = static_cast<absl::StatusCode>(status.error_code());
+  google::rpc::Status wire;
+  std::optional<ErrorReason> reason;
+  std::map<std::string, std::string> metadata;
+  std::string field;
+  if (!status.error_details().empty() && wire.ParseFromString(status.error_details())) {
+    for (const auto& any : wire.details()) {
+      google::rpc::ErrorInfo info;
+      google::rpc::BadRequest bad;
+      if (any.Is<google::rpc::ErrorInfo>() && any.UnpackTo(&info) && info.domain() == kDomain) {
+        reason = parse_error_reason(info.reason());
+        metadata.insert(info.metadata().begin(), info.metadata().end());
+      } else if (any.Is<google::rpc::BadRequest>() && any.UnpackTo(&bad) && bad.field_violations_size() > 0) {
+        field = bad.field_violations(0).field();
+      }
+    }
+  }
+  if (reason) return make_error(code, *reason, status.error_message(), field, std::move(metadata));
+  if (code == absl::StatusCode::kUnavailable) return unreachable(code, address, status.error_message());
+  if (code == absl::StatusCode::kDeadlineExceeded)
+    return unreachable(code, address, "no answer within the deadline");
+  return {code, status.error_message()};
+}
+
+std::optional<std::chrono::microseconds> retry_delay(const grpc::Status& status) {
+  google::rpc::Status wire;
+  if (status.error_details().empty() || !wire.ParseFromString(status.error_details())) return std::nullopt;
+  for (const auto& any : wire.details()) {
+    google::rpc::RetryInfo info;
+    if (any.Is<google::rpc::RetryInfo>() && any.UnpackTo(&info)) {
+      return std::chrono::seconds(info.retry_delay().seconds()) +
+             std::chrono::microseconds(info.retry_delay().nanos() / 1000);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace locus

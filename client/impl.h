@@ -1,0 +1,92 @@
+// What the client's source files share: the channel, the stubs and the retry loop. Not for others.
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/backoff.h"
+#include "client/client.h"
+#include "client/errors.h"
+#include "core/base/clock.h"
+#include "core/base/sha256.h"
+#include "locus/v1/artifact_service.grpc.pb.h"
+#include "locus/v1/catalog_service.grpc.pb.h"
+#include "locus/v1/experiment_service.grpc.pb.h"
+#include "locus/v1/metric_service.grpc.pb.h"
+#include "locus/v1/worker_service.grpc.pb.h"
+
+namespace locus {
+
+// Decides after a failed try whether to go on, and waits.
+class Patience {
+ public:
+  Patience(std::chrono::microseconds time, Cancellation* cancellation);
+  void restart();  // the server answered: the time counts from now
+  // True after the wait for the next try; false when `status` is not worth one, time is up or the call is
+  // cancelled.
+  bool wait_to_retry(const grpc::Status& status);
+
+ private:
+  std::chrono::microseconds time_;
+  Microseconds give_up_;
+  Backoff backoff_;
+  Cancellation* cancellation_;
+  Cancellation never_;
+};
+
+class Client::Impl {
+ public:
+  Impl(std::string address, ClientOptions options, std::shared_ptr<grpc::Channel> channel);
+
+  // Before every try. gRPC works on a connection only while somebody waits for it: without this, a call that
+  // fails fast finds the channel as broken as the last one left it, until a background poll seconds later.
+  bool connect_for(std::chrono::microseconds time) const {
+    return channel->WaitForConnected(std::chrono::system_clock::now() + time);
+  }
+  void settle() const { connect_for(std::chrono::milliseconds(200)); }
+
+  Patience patience(const CallOptions& call) const {
+    return Patience(call.patience.value_or(options.patience), call.cancellation);
+  }
+
+  // One unary call with retries. `Method` is a member of the stub.
+  template <class Response, class Stub, class Request>
+  absl::StatusOr<Response> unary(const std::unique_ptr<Stub>& stub,
+                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                              Response*),
+                                 const Request& request, const CallOptions& call) {
+    Patience retry = patience(call);
+    while (true) {
+      settle();
+      grpc::ClientContext context;
+      context.set_deadline(std::chrono::system_clock::now() + call.deadline);
+      Cancellation::Guard guard(call.cancellation, &context);
+      Response response;
+      const grpc::Status status = ((*stub).*method)(&context, request, &response);
+      if (status.ok()) return response;
+      if (!retry.wait_to_retry(status)) return from_wire(status, address);
+    }
+  }
+
+  // One try each. A fault of our own file goes into `local`; then the returned status is of no interest.
+  grpc::Status upload_once(const std::filesystem::path& path, const v1::UploadArtifactRequest::Header& header,
+                           const CallOptions& call, absl::Status& local) const;
+  // Appends to `fd`, moving `offset` and `hash` along.
+  grpc::Status download_once(const std::string& sha256, int fd, std::int64_t& offset, Sha256& hash,
+                             const CallOptions& call, absl::Status& local) const;
+
+  const std::string address;
+  const ClientOptions options;
+  const std::shared_ptr<grpc::Channel> channel;
+  const std::unique_ptr<v1::ExperimentService::Stub> experiments;
+  const std::unique_ptr<v1::MetricService::Stub> metrics;
+  const std::unique_ptr<v1::ArtifactService::Stub> artifacts;
+  const std::unique_ptr<v1::CatalogService::Stub> catalogs;
+  const std::unique_ptr<v1::WorkerService::Stub> workers;
+};
+
+}  // namespace locus

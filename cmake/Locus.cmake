@@ -1,0 +1,103 @@
+# The vocabulary of our CMake files: locus_library, locus_executable, locus_test, locus_catalog_sources.
+include_guard(GLOBAL)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()
+find_package(Threads REQUIRED)
+
+# The root of the source tree, also when a part (the engine) is configured alone.
+get_filename_component(LOCUS_ROOT ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
+
+add_library(locus_warnings INTERFACE)
+target_compile_options(locus_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 sees overlapping copies in every `"literal" + std::string` (its bug 105651).
+  target_compile_options(locus_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+endif()
+if(LOCUS_WERROR)
+  target_compile_options(locus_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+endif()
+
+# Sanitizers for everything in the build: address;undefined or thread.
+set(LOCUS_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize takes them, separated by semicolons")
+if(LOCUS_SANITIZE)
+  list(JOIN LOCUS_SANITIZE "," _sanitizers)
+  add_compile_options(-fsanitize=${_sanitizers} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${_sanitizers})
+endif()
+
+# locus_library(name SRCS ... [DEPS PRIVATE|PUBLIC targets ...])
+function(locus_library name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SRCS})
+  target_include_directories(${name} PUBLIC ${LOCUS_ROOT})
+  target_link_libraries(${name} PRIVATE locus_warnings ${ARG_DEPS})
+endfunction()
+
+# locus_executable(name SRCS ... [DEPS ...]); lands in <build>/bin
+function(locus_executable name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SRCS})
+  target_include_directories(${name} PRIVATE ${LOCUS_ROOT})
+  target_link_libraries(${name} PRIVATE locus_warnings ${ARG_DEPS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+endfunction()
+
+# locus_test(name SRCS ... [DEPS ...] [LABELS unit|contract|golden|simulation|integration|e2e|gpu|slow] [ARGS ...] [TIMEOUT s])
+# Every TEST is one CTest case; names read as the specification.
+function(locus_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SRCS;DEPS;LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  locus_executable(${name} SRCS ${ARG_SRCS} DEPS ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  include(GoogleTest)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120
+    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT "${ARG_ENVIRONMENT}")
+endfunction()
+
+# The sources a .def file names, and a configure error for any file without a line or line without a file.
+# locus_catalog_sources(priors.def LOCUS_PRIOR <folder> out [EXCEPT file.cc ...]): LOCUS_PRIOR(rope_axial) -> <folder>/rope_axial.cc
+# EXCEPT names the files of the folder that are not items.
+function(locus_catalog_sources def macro folder out)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${def})
+  file(STRINGS ${def} lines REGEX "^${macro}\\(")
+  set(named)
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^${macro}\\(([a-z0-9_]+)[,)].*" "\\1" item "${line}")
+    set(file ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/${item}.cc)
+    if(NOT EXISTS ${file})
+      message(FATAL_ERROR "${def} names ${item}, but ${file} does not exist: write it or take the line out")
+    endif()
+    list(APPEND named ${file})
+  endforeach()
+  file(GLOB present CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
+  cmake_parse_arguments(ARG "" "" "EXCEPT" ${ARGN})
+  list(TRANSFORM ARG_EXCEPT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/)
+  list(REMOVE_ITEM present ${named} ${ARG_EXCEPT})
+  if(present)
+    message(FATAL_ERROR "not named in ${def}: ${present}: add a ${macro}(...) line")
+  endif()
+  set(${out} ${named} PARENT_SCOPE)
+endfunction()

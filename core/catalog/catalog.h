@@ -1,0 +1,63 @@
+// The catalog as data (docs/formats/catalog.md): what items exist, which options they take, what excludes what.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/json.h"
+
+namespace locus {
+
+struct OptionSpec {
+  std::string name, type, element, unit, help;  // type: integer number string boolean list
+  Json default_value, neutral;                   // null when absent
+  bool required = false, unique = false;
+  std::vector<std::string> choices;
+  std::optional<double> minimum, maximum, exclusive_minimum;
+  int min_items = 0;
+};
+
+struct Constraint { std::string rule, left, right, help; double factor = 0; };  // normalised from the JSON's rules
+
+struct CatalogItem {
+  std::string kind, id, summary, paper, formula;
+  std::vector<std::string> aliases, hooks, provides, excludes;
+  int revision = 1;
+  std::vector<OptionSpec> options;
+  std::vector<Constraint> constraints, requirements;
+  std::vector<int> layout_ranks;
+  Json facts = Json::object();
+};
+
+// Immutable after parse; thread-safe.
+class Catalog {
+ public:
+  // INVALID_ARGUMENT when the document breaks docs/formats/catalog.md, duplicates included.
+  static absl::StatusOr<Catalog> parse(const Json& document);
+
+  const Json& document() const { return document_; }
+  const std::string& digest() const { return digest_; }     // SHA-256 of the document's RFC 8785 form
+  const std::vector<CatalogItem>& items() const { return items_; }
+  const CatalogItem* find(std::string_view kind, std::string_view id_or_alias) const;
+  // The item, or UNKNOWN_PRIOR / UNKNOWN_ITEM naming the nearest known id.
+  absl::StatusOr<const CatalogItem*> get(std::string_view kind, std::string_view id, const std::string& field) const;
+  // `given` checked (unknown keys with the nearest name, types, ranges, choices, constraints) and completed with defaults.
+  absl::StatusOr<Json> resolve(const CatalogItem& item, const Json& given, const std::string& field) const;
+  // `resolved` without the options at their neutral value: what is hashed.
+  Json scientific(const CatalogItem& item, const Json& resolved) const;
+  std::map<std::string, int> revisions() const;             // "prior/violin" -> 1
+
+ private:
+  Json document_;
+  std::string digest_;
+  std::vector<CatalogItem> items_;
+};
+
+// The known name nearest to `name` by edit distance, if near enough to be a likely slip.
+std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& known);
+
+}  // namespace locus

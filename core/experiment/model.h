@@ -1,0 +1,188 @@
+// The nouns as plain values: experiments, cells, trials, stages, attempts, points. No behaviour, no I/O.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+
+namespace locus {
+
+using ExperimentId = std::int64_t;
+using StageId = std::int64_t;
+using WorkerId = std::int64_t;
+
+enum class ExperimentState { kActive, kPaused, kCancelled };  // "completed" follows from its stages, it is not stored
+// Edges: blocked -> queued -> running -> {succeeded, queued (retry), failed, held, cancelled}; failed, held and
+// cancelled -> queued or blocked only by an explicit new submission; blocked -> cancelled. Succeeded is final.
+enum class StageState { kBlocked, kQueued, kRunning, kSucceeded, kFailed, kHeld, kCancelled };
+enum class AttemptState { kRunning, kSucceeded, kFailed, kLost, kStopped, kCancelled };
+enum class FailureClass { kNone, kPreempted, kWorkerLost, kOutOfMemory, kDiverged, kData, kCode, kTimeout, kHung };
+
+// kebab-case, identical in API, CLI, database: "active", "out-of-memory".
+const char* to_string(ExperimentState);
+const char* to_string(StageState);
+const char* to_string(AttemptState);
+const char* to_string(FailureClass);
+std::optional<ExperimentState> parse_experiment_state(std::string_view);
+std::optional<StageState> parse_stage_state(std::string_view);
+std::optional<AttemptState> parse_attempt_state(std::string_view);
+std::optional<FailureClass> parse_failure_class(std::string_view);
+
+inline bool terminal(StageState s) {
+  return s == StageState::kSucceeded || s == StageState::kFailed || s == StageState::kHeld ||
+         s == StageState::kCancelled;
+}
+
+// A metric is a name, a split and canonical labels (RFC 8785 JSON object of strings or numbers; "{}" for none).
+struct SeriesKey {
+  std::string metric;        // "top1", "loss", "lr", "ms_per_step"
+  std::string split;         // "train", "validation", "test", or "" where a split has no meaning
+  std::string labels = "{}";  // {"resolution":42}
+  auto operator<=>(const SeriesKey&) const = default;
+};
+
+// Points as packed columns; all but `series` are equally long. Values may be NaN or infinite.
+struct PointBatch {
+  std::vector<SeriesKey> series;             // dictionary of this batch
+  std::vector<std::uint32_t> series_index;   // into `series`
+  std::vector<std::int64_t> step;            // optimiser steps done
+  std::vector<double> epoch;
+  std::vector<std::int64_t> images;          // training images seen
+  std::vector<Microseconds> time_us;         // wall clock of the trainer
+  std::vector<double> value;
+  std::size_t size() const { return value.size(); }
+};
+
+struct Point {
+  std::int64_t step = 0;
+  double epoch = 0;
+  std::int64_t images = 0;
+  Microseconds time_us = 0;
+  double value = 0;
+};
+
+// A scalar of a finished stage, apart from series.
+struct Result {
+  SeriesKey key;
+  std::string reducer;  // "last", "best", "mean"
+  double value = 0;
+  std::int64_t step = 0;
+};
+
+struct StageInput {
+  std::string slot;                   // "checkpoint"
+  StageId from_stage = 0;             // 0 when given as an artifact
+  std::string artifact_sha256;        // empty until the source has succeeded
+};
+
+struct StageOutput {
+  std::string slot;
+  std::string sha256;
+  std::int64_t step = 0;
+};
+
+struct ExperimentRow {
+  ExperimentId id = 0;
+  std::string name, owner, spec_json;  // spec_json: canonical
+  std::int64_t revision = 1;           // grows when a submission extends it
+  ExperimentState state = ExperimentState::kActive;
+  int priority = 0;
+  std::string catalog_digest;
+  Microseconds created_us = 0;
+};
+
+struct CellRow {
+  std::int64_t ordinal = 0;
+  std::string row_key;          // canonical JSON of the assignment, the cell's key within its experiment
+  std::string label;            // "learned-absolute + violin"
+  std::string assignment_json;  // {"prior":[{"learned-absolute":{}},{"violin":{...}}],"train.lr":0.001}
+};
+
+struct TrialRow {
+  std::int64_t ordinal = 0;     // stable: an extension appends
+  std::int64_t cell = 0;
+  std::int64_t seed = 0;
+  bool retired = false;         // no longer in the specification
+};
+
+struct TrialStageRow {
+  std::int64_t trial = 0;       // ordinal
+  std::string role;             // "train", "evaluate", "evaluate-2" when a kind is listed twice
+  StageId stage_id = 0;
+};
+
+struct StageRow {
+  StageId id = 0;
+  std::string identity;         // SHA-256 hex of the scientific configuration
+  std::string kind;             // catalog id of the stage kind
+  std::string config_json;      // canonical, scientific fields only
+  std::int64_t seed = 0;
+  StageState state = StageState::kBlocked;
+  FailureClass failure_class = FailureClass::kNone;
+  std::string reason;           // for people; why it failed, is held or waits
+  std::int64_t attempt = 0;     // newest attempt number = fencing token; 0 before the first grant
+  int failures = 0;             // attempts that ended by a fault of the work
+  int faults = 0;               // attempts that ended by a fault of the infrastructure
+  Microseconds retry_delay_us = 0;  // back-off in force, counted anew from server start
+  std::vector<StageInput> inputs;
+  std::vector<StageOutput> outputs;
+};
+
+struct AttemptRow {
+  StageId stage_id = 0;
+  std::int64_t number = 0;
+  WorkerId worker_id = 0;
+  std::string session;
+  AttemptState state = AttemptState::kRunning;
+  FailureClass failure_class = FailureClass::kNone;
+  std::string reason;
+  std::int64_t resume_step = 0;
+  std::string resume_sha256;
+  std::int64_t acked_seq = 0;
+  Microseconds started_us = 0, ended_us = 0;
+  std::string environment_json = "{}";  // device, dtype, threads, execution path, build
+  std::vector<int> slots;               // of the worker, as granted
+};
+
+struct CheckpointRow {
+  StageId stage_id = 0;
+  std::int64_t number = 0;
+  std::int64_t step = 0;
+  std::string sha256;
+  bool best = false;
+};
+
+struct ArtifactRow {
+  std::string sha256, kind, uri;  // uri: "store:" + sha256 for the server's own folder
+  std::int64_t bytes = 0;
+  bool pinned = false;
+};
+
+enum class WorkerState { kActive, kDraining, kOffline };
+const char* to_string(WorkerState);
+std::optional<WorkerState> parse_worker_state(std::string_view);
+
+struct WorkerRow {
+  WorkerId id = 0;
+  std::string name;             // unique; two daemons under one name: the newer session wins
+  std::string session;          // random, new at each daemon start
+  std::string host, version;
+  std::string slots_json;       // [{"device":"cpu","index":0,"threads":1}, ...]
+  std::string catalog_digest;
+  WorkerState state = WorkerState::kActive;
+  Microseconds seen_us = 0;     // wall clock, for people
+};
+
+struct EventRow {
+  std::int64_t id = 0;          // grows by commit order; the cursor of watchers
+  Microseconds time_us = 0;
+  std::string subject;          // "experiments/NAME", "stages/ID", "workers/NAME"
+  std::string kind;             // "experiment-created", "stage-state", "attempt-started", "points", ...
+  std::string json = "{}";
+};
+
+}  // namespace locus

@@ -1,0 +1,109 @@
+// Checks between items: priors with each other, with the model, with the dataset's layout.
+#include <algorithm>
+#include <set>
+
+#include "core/catalog/constraint.h"
+#include "core/experiment/plan/resolver.h"
+
+namespace locus {
+namespace {
+
+bool has(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+absl::Status conflict(std::string message, const std::string& field, const std::string& a,
+                      const std::string& b) {
+  return refuse(ErrorReason::kConflictingPriors, std::move(message), field, {{"left", a}, {"right", b}});
+}
+
+// What `a` names to shut `b` out: its id or a tag it provides.
+std::string excluded_by(const CatalogItem& a, const CatalogItem& b) {
+  for (const std::string& name : a.excludes) {
+    if (name == b.id || has(b.provides, name)) return name;
+  }
+  return "";
+}
+
+absl::Status check_pair(const CatalogItem& a, const CatalogItem& b, const std::string& field) {
+  if (a.id == b.id) {
+    return conflict("the prior '" + a.id + "' stands twice in one combination; keep one", field, a.id, b.id);
+  }
+  for (const auto& [first, second] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+    const std::string tag = excluded_by(*first, *second);
+    if (tag.empty()) continue;
+    const std::string because = tag == second->id ? "" : ", which provides '" + tag + "'";
+    return conflict("the prior '" + first->id + "' cannot be combined with '" + second->id + "'" + because +
+                        "; take one out",
+                    field, a.id, b.id);
+  }
+  if (has(a.hooks, "pattern") && has(b.hooks, "pattern")) {
+    return conflict("the priors '" + a.id + "' and '" + b.id + "' both set the attention pattern; keep one",
+                    field, a.id, b.id);
+  }
+  for (const CatalogItem* item : {&a, &b}) {
+    if (!item->hooks.empty()) continue;
+    return conflict("the prior '" + item->id + "' does nothing and says so; leave it out of a combination",
+                    field, a.id, b.id);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection& model,
+                                                           const ResolvedSection& dataset) {
+  NamedNumbers numbers = numbers_of(model.resolved);
+  const auto dim = numbers.find("dim"), heads = numbers.find("heads");
+  const bool both = dim != numbers.end() && heads != numbers.end();
+  if (both && dim->second.size() == 1 && heads->second.size() == 1 && heads->second[0] != 0) {
+    numbers["head_width"] = {dim->second[0] / heads->second[0]};
+  }
+  for (const Json& side : dataset.item->facts.value("extent", Json::array())) {
+    if (side.is_number()) numbers["extent"].push_back(side.get<double>());
+  }
+  return numbers;
+}
+
+absl::Status check_combination(const ResolvedPriors& priors, const std::string& field) {
+  for (std::size_t i = 0; i < priors.list.size(); ++i) {
+    for (std::size_t j = i + 1; j < priors.list.size(); ++j) {
+      LOCUS_RETURN_IF_ERROR(check_pair(*priors.list[i].item, *priors.list[j].item, field));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_requirements(const CatalogItem& item, const Json& own, const ResolvedSection& model,
+                                const ResolvedSection& dataset, const std::string& field) {
+  if (item.requirements.empty()) return absl::OkStatus();
+  NamedNumbers numbers = derived_numbers(model, dataset);
+  for (auto& [name, values] : numbers_of(own)) numbers[name] = values;
+  for (const Constraint& constraint : item.requirements) {
+    const auto why = violation(constraint, numbers);
+    if (!why) continue;
+    return refuse(ErrorReason::kConstraintViolated,
+                  "the " + item.kind + " '" + item.id + "' cannot be used: " + *why, field,
+                  {{"item", item.id}, {"rule", constraint.rule}, {"left", constraint.left}});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection& model,
+                            const ResolvedSection& dataset) {
+  const Json rank = dataset.item->facts.value("rank", Json());
+  for (const ResolvedPrior& prior : priors.list) {
+    const auto& ranks = prior.item->layout_ranks;
+    if (rank.is_number_integer() && !ranks.empty() &&
+        std::find(ranks.begin(), ranks.end(), rank.get<int>()) == ranks.end()) {
+      return conflict("the prior '" + prior.item->id + "' does not support the layout of '" +
+                          dataset.item->id + "' (rank " + std::to_string(rank.get<int>()) +
+                          "); choose another prior or dataset",
+                      prior.field, prior.item->id, dataset.item->id);
+    }
+    LOCUS_RETURN_IF_ERROR(check_requirements(*prior.item, prior.scientific, model, dataset, prior.field));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace locus

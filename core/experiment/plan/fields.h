@@ -1,0 +1,23 @@
+// Checks of single fields that every part of the specification uses, and the form of config paths.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/base/json.h"
+
+namespace locus {
+
+std::string indexed(const std::string& field, std::size_t index);  // "matrix.prior" -> "matrix.prior[2]"
+
+absl::Status check_mapping(const Json& value, const std::string& field);           // WRONG_TYPE
+absl::Status check_list(const Json& value, const std::string& field);              // WRONG_TYPE
+absl::StatusOr<std::string> text_of(const Json& value, const std::string& field);  // WRONG_TYPE
+
+// OPTION_OUT_OF_RANGE if NaN or an infinity is anywhere inside: no identity can be made from it.
+absl::Status check_finite(const Json& value, const std::string& field);
+
+// "prior", or a section, or an option of one: "train.lr". UNKNOWN_KEY otherwise, with the nearest path.
+absl::Status check_config_path(const std::string& path, const std::string& field);
+
+}  // namespace locus

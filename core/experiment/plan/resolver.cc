@@ -1,0 +1,171 @@
+// Resolves priors and sections against the catalog, each distinct value once.
+#include "core/experiment/plan/resolver.h"
+
+#include "core/catalog/options.h"
+#include "core/experiment/plan/fields.h"
+
+namespace locus {
+namespace {
+
+// Moves an error about "train.lr" to where train.lr was written, "matrix.train.lr[1]".
+absl::Status relocate(const absl::Status& status, const Effective& effective) {
+  auto detail = error_detail(status);
+  if (!detail) return status;
+  for (std::string path = detail->field; !path.empty();) {
+    if (const auto found = effective.find(path); found != effective.end()) {
+      detail->field = found->second->field + detail->field.substr(path.size());
+      break;
+    }
+    const auto cut = path.find_last_of(".[");
+    path = cut == std::string::npos ? "" : path.substr(0, cut);
+  }
+  return make_error(status.code(), detail->reason, std::string(status.message()), detail->field,
+                    detail->metadata);
+}
+
+std::string canonical_choice(const CatalogItem& item, const Json& scientific) {
+  Json out = {{"id", item.id}, {"options", scientific}};
+  if (item.kind == "dataset") out["digest"] = item.facts.value("digest", "");
+  return canonical_json(out);
+}
+
+const char* plural(const std::string& kind) {
+  return kind == "prior" ? "violin: {sigma: 0.02}" : "id: {option: value}";
+}
+
+}  // namespace
+
+absl::StatusOr<Selection> Resolver::select(const std::string& kind, const Json& value,
+                                           const std::string& field) const {
+  Selection out;
+  out.field = field;
+  std::string id;
+  if (value.is_string()) {
+    id = value.get<std::string>();
+  } else if (value.is_object() && value.size() == 1) {
+    id = value.begin().key();
+    out.field = field + "." + id;
+    if (!value.begin()->is_null()) out.given = *value.begin();
+  } else if (value.is_object()) {
+    return refuse(
+        ErrorReason::kInvalidSpecification,
+        field + " names " + std::to_string(value.size()) + " keys where one " + kind + " was expected" +
+            (kind == "prior" ? "; write a combination as a list, as in [learned-absolute, violin]" : ""),
+        field);
+  } else {
+    return refuse(
+        ErrorReason::kWrongType,
+        field + " must be the id of a " + kind + " or {" + plural(kind) + "}, not " + describe_json(value),
+        field, {{"value", show_json(value)}});
+  }
+  LOCUS_ASSIGN_OR_RETURN(out.item, catalog_.get(kind, id, out.field));
+  LOCUS_RETURN_IF_ERROR(check_mapping(out.given, out.field));
+  return out;
+}
+
+absl::StatusOr<ResolvedPriors> Resolver::resolve_priors(const Setting& setting) const {
+  const bool combination = setting.value.is_array();
+  const Json list = combination ? setting.value : Json::array({setting.value});
+  if (list.empty()) {
+    return refuse(ErrorReason::kEmptyMatrix,
+                  setting.field + " is an empty combination; write none for a model without a prior",
+                  setting.field);
+  }
+  ResolvedPriors out;
+  out.canonical = "[";
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string field = combination ? indexed(setting.field, i) : setting.field;
+    LOCUS_ASSIGN_OR_RETURN(Selection selection, select("prior", list[i], field));
+    ResolvedPrior prior;
+    prior.item = selection.item;
+    prior.given = selection.given;
+    prior.field = selection.field;
+    LOCUS_ASSIGN_OR_RETURN(const Json resolved, catalog_.resolve(*prior.item, prior.given, prior.field));
+    prior.scientific = catalog_.scientific(*prior.item, resolved);
+    out.canonical += (i > 0 ? "," : "") + canonical_choice(*prior.item, prior.scientific);
+    out.list.push_back(std::move(prior));
+  }
+  out.canonical += "]";
+  LOCUS_RETURN_IF_ERROR(check_combination(out, setting.field));
+  return out;
+}
+
+absl::StatusOr<const ResolvedPriors*> Resolver::priors(const Setting& setting) {
+  const auto found = priors_.find(&setting);
+  if (found != priors_.end()) return &found->second;
+  LOCUS_ASSIGN_OR_RETURN(ResolvedPriors resolved, resolve_priors(setting));
+  return &(priors_[&setting] = std::move(resolved));
+}
+
+absl::StatusOr<ResolvedSection> Resolver::resolve_section(const Section& section,
+                                                          const Effective& effective) const {
+  const auto id = effective.find(section.id_path);
+  if (id == effective.end()) {
+    return refuse(ErrorReason::kMissingKey,
+                  "the specification needs " + std::string(section.id_path) + ", the id of a " +
+                      section.kind + " of the catalog",
+                  section.id_path, {{"key", section.id_path}});
+  }
+  LOCUS_ASSIGN_OR_RETURN(Selection selection, select(section.kind, id->second->value, id->second->field));
+  Json given = selection.given;
+  const std::string prefix = std::string(section.name) + ".";
+  for (const auto& [path, setting] : effective) {
+    if (path.starts_with(prefix) && path != section.id_path)
+      given[std::string(path.substr(prefix.size()))] = setting->value;
+  }
+  ResolvedSection out;
+  out.item = selection.item;
+  auto resolved = catalog_.resolve(*out.item, given, section.name);
+  if (!resolved.ok()) return relocate(resolved.status(), effective);
+  out.resolved = *std::move(resolved);
+  out.scientific = catalog_.scientific(*out.item, out.resolved);
+  out.canonical = canonical_choice(*out.item, out.scientific);
+  return out;
+}
+
+absl::StatusOr<const ResolvedSection*> Resolver::section(const Section& section, const Effective& effective) {
+  std::vector<const void*> key = {&section};
+  const std::string_view name = section.name;
+  for (auto at = effective.lower_bound(name); at != effective.end() && at->first.starts_with(name); ++at) {
+    if (at->first.size() == name.size() || at->first[name.size()] == '.') key.push_back(at->second);
+  }
+  const auto found = sections_.find(key);
+  if (found != sections_.end()) return &found->second;
+  LOCUS_ASSIGN_OR_RETURN(ResolvedSection resolved, resolve_section(section, effective));
+  return &(sections_[std::move(key)] = std::move(resolved));
+}
+
+absl::StatusOr<NormalValue> Resolver::normal(const std::string& path, const Setting& setting) {
+  NormalValue out;
+  if (path == "prior") {
+    LOCUS_ASSIGN_OR_RETURN(const ResolvedPriors* priors, this->priors(setting));
+    out.assignment = Json::array();
+    out.key = priors->canonical;
+    for (const ResolvedPrior& prior : priors->list) {
+      out.assignment.push_back({{prior.item->id, prior.given}});
+      out.ids += (out.ids.empty() ? "" : " + ") + prior.item->id;
+    }
+    out.text = out.ids;
+    return out;
+  }
+  for (const Section* section : kSections) {
+    if (path != section->id_path) continue;
+    LOCUS_ASSIGN_OR_RETURN(const Selection selection, select(section->kind, setting.value, setting.field));
+    out.assignment =
+        selection.given.empty() ? Json(selection.item->id) : Json({{selection.item->id, selection.given}});
+    out.text = out.ids = selection.item->id;
+    out.key = canonical_json({{selection.item->id, selection.given}});
+    return out;
+  }
+  try {
+    out.key = canonical_json(setting.value);
+  } catch (const std::invalid_argument& error) {
+    return refuse(ErrorReason::kOptionOutOfRange, setting.field + ": " + error.what(), setting.field);
+  }
+  out.assignment = setting.value;
+  out.ids = out.key;
+  out.text = setting.value.is_string() ? setting.value.get<std::string>() : out.key;
+  return out;
+}
+
+}  // namespace locus

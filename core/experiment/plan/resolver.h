@@ -1,0 +1,87 @@
+// Gives the specification's values their meaning: catalog items with checked, completed options.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/catalog/catalog.h"
+#include "core/experiment/plan/specification.h"
+
+namespace locus {
+
+// An item named by a value, "violin" or {violin: {sigma: 0.1}}, its options as given.
+struct Selection {
+  const CatalogItem* item = nullptr;
+  Json given = Json::object();
+  std::string field;  // of the options
+};
+
+struct ResolvedPrior {
+  const CatalogItem* item = nullptr;
+  Json given, scientific;
+  std::string field;
+};
+
+struct ResolvedPriors {
+  std::vector<ResolvedPrior> list;
+  std::string canonical;  // [{"id": ..., "options": ...}] as in the stage configuration
+};
+
+struct ResolvedSection {
+  const CatalogItem* item = nullptr;
+  Json resolved;          // complete
+  Json scientific;        // without neutral values
+  std::string canonical;  // {"id": ..., "options": ...}, with the digest for a dataset
+};
+
+// A factor's value in normal form.
+struct NormalValue {
+  Json assignment;   // as given, ids canonical
+  std::string key;   // equal exactly for values that mean the same
+  std::string ids;   // the same, options ignored; equal to `key` where there are none
+  std::string text;  // for labels
+};
+
+// What holds for one cell: config paths to the settings that won.
+using Effective = std::map<std::string_view, const Setting*>;
+
+// Holds pointers into the catalog and the settings it was given: both outlive it. Thread-compatible.
+class Resolver {
+ public:
+  explicit Resolver(const Catalog& catalog) : catalog_(catalog) {}
+
+  // Remembered by the identity of the setting; the address must stay valid.
+  absl::StatusOr<const ResolvedPriors*> priors(const Setting& setting);
+  absl::StatusOr<const ResolvedSection*> section(const Section& section, const Effective& effective);
+  absl::StatusOr<NormalValue> normal(const std::string& path, const Setting& setting);
+
+  const Catalog& catalog() const { return catalog_; }
+
+ private:
+  absl::StatusOr<Selection> select(const std::string& kind, const Json& value,
+                                   const std::string& field) const;
+  absl::StatusOr<ResolvedPriors> resolve_priors(const Setting& setting) const;
+  absl::StatusOr<ResolvedSection> resolve_section(const Section& section, const Effective& effective) const;
+
+  const Catalog& catalog_;
+  std::map<const Setting*, ResolvedPriors> priors_;
+  std::map<std::vector<const void*>, ResolvedSection> sections_;
+};
+
+// Numbers that constraints between items speak of: the model's options, head_width, the dataset's extent.
+std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection& model,
+                                                           const ResolvedSection& dataset);
+
+// CONFLICTING_PRIORS for priors that exclude each other, CONSTRAINT_VIOLATED for requirements the rest does
+// not meet.
+absl::Status check_combination(const ResolvedPriors& priors, const std::string& field);
+absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection& model,
+                            const ResolvedSection& dataset);
+absl::Status check_requirements(const CatalogItem& item, const Json& own, const ResolvedSection& model,
+                                const ResolvedSection& dataset, const std::string& field);
+
+}  // namespace locus

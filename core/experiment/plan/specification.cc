@@ -1,0 +1,366 @@
+// Reads the structure of a specification: keys, their types, factors, assignments, stages.
+#include "core/experiment/plan/specification.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "core/base/ids.h"
+#include "core/catalog/options.h"
+#include "core/experiment/plan/fields.h"
+#include "core/limits.h"
+
+namespace locus {
+namespace {
+
+constexpr int kPriorityMost = 1000;
+
+absl::Status add_setting(Settings& settings, const std::string& path, const Json& value,
+                         const std::string& field) {
+  LOCUS_RETURN_IF_ERROR(check_config_path(path, field));
+  LOCUS_RETURN_IF_ERROR(check_finite(value, field));
+  settings[path] = {value, "", field};
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Settings> parse_assignment(const Json& json, const std::string& field) {
+  LOCUS_RETURN_IF_ERROR(check_mapping(json, field));
+  if (json.empty()) {
+    return refuse(ErrorReason::kInvalidSpecification,
+                  field + " names no factor; write the factors it fixes, as in {prior: learned-absolute}",
+                  field);
+  }
+  Settings out;
+  for (const auto& [path, value] : json.items()) {
+    LOCUS_RETURN_IF_ERROR(add_setting(out, path, value, field + "." + path));
+  }
+  return out;
+}
+
+absl::StatusOr<std::vector<Settings>> parse_assignments(const Json& json, const std::string& field) {
+  LOCUS_RETURN_IF_ERROR(check_list(json, field));
+  std::vector<Settings> out;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    LOCUS_ASSIGN_OR_RETURN(Settings one, parse_assignment(json[i], indexed(field, i)));
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+// A value of a factor: itself, or {value: ..., label: ...}.
+absl::StatusOr<Setting> parse_value(const Json& json, const std::string& field) {
+  Setting setting{json, "", field};
+  const bool labelled = json.is_object() && json.contains("value") && json.size() <= 2 &&
+                        (json.size() == 1 || json.contains("label"));
+  if (labelled) {
+    setting.value = json["value"];
+    setting.field = field + ".value";
+    if (json.contains("label")) {
+      LOCUS_ASSIGN_OR_RETURN(setting.label, text_of(json["label"], field + ".label"));
+    }
+  }
+  LOCUS_RETURN_IF_ERROR(check_finite(setting.value, setting.field));
+  return setting;
+}
+
+absl::StatusOr<Factor> parse_factor(const std::string& path, const Json& values, const std::string& field) {
+  LOCUS_RETURN_IF_ERROR(check_config_path(path, field));
+  LOCUS_RETURN_IF_ERROR(check_list(values, field));
+  if (values.empty()) {
+    return refuse(ErrorReason::kEmptyMatrix,
+                  "the factor " + path + " has no value; list at least one or take it out", field);
+  }
+  Factor factor{path, field, {}};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    LOCUS_ASSIGN_OR_RETURN(Setting value, parse_value(values[i], indexed(field, i)));
+    factor.values.push_back(std::move(value));
+  }
+  return factor;
+}
+
+absl::StatusOr<Axis> parse_factors(const Json& json, const std::string& field) {
+  LOCUS_RETURN_IF_ERROR(check_mapping(json, field));
+  if (json.empty()) {
+    return refuse(ErrorReason::kEmptyMatrix,
+                  field + " names no factor; give it at least one, as in prior: [none, rope-axial]", field);
+  }
+  Axis factors;
+  for (const auto& [path, values] : json.items()) {
+    LOCUS_ASSIGN_OR_RETURN(Factor factor, parse_factor(path, values, field + "." + path));
+    factors.push_back(std::move(factor));
+  }
+  // The prior varies slowest, so that its rows stand together; the rest by name, whatever order the document
+  // had.
+  std::stable_sort(factors.begin(), factors.end(), [](const Factor& a, const Factor& b) {
+    return (a.path == "prior") > (b.path == "prior");
+  });
+  return factors;
+}
+
+absl::Status parse_matrix(const Json& json, Specification& spec) {
+  LOCUS_ASSIGN_OR_RETURN(Axis factors, parse_factors(json, "matrix"));
+  for (Factor& factor : factors) spec.axes.push_back({std::move(factor)});
+  return absl::OkStatus();
+}
+
+absl::Status parse_zip(const Json& json, Specification& spec) {
+  LOCUS_RETURN_IF_ERROR(check_list(json, "zip"));
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    LOCUS_ASSIGN_OR_RETURN(Axis group, parse_factors(json[i], indexed("zip", i)));
+    for (const Factor& factor : group) {
+      if (factor.values.size() == group.front().values.size()) continue;
+      return refuse(ErrorReason::kInvalidSpecification,
+                    factor.path + " has " + std::to_string(factor.values.size()) + " values but " +
+                        group.front().path + " has " + std::to_string(group.front().values.size()) +
+                        "; zipped factors need equally many",
+                    factor.field);
+    }
+    spec.axes.push_back(std::move(group));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_factors_once(const Specification& spec) {
+  std::set<std::string> seen;
+  for (const Axis& axis : spec.axes) {
+    for (const Factor& factor : axis) {
+      if (seen.insert(factor.path).second) continue;
+      return refuse(ErrorReason::kInvalidSpecification,
+                    "the factor " + factor.path + " is given in the matrix and in zip; keep one",
+                    factor.field);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status parse_section(const Section& section, const Json& json, Specification& spec) {
+  const std::string name = section.name;
+  if (name == section.id_path) return add_setting(spec.fixed, name, json, name);
+  LOCUS_RETURN_IF_ERROR(check_mapping(json, name));
+  for (const auto& [key, value] : json.items()) {
+    LOCUS_RETURN_IF_ERROR(check_finite(value, name + "." + key));
+    spec.fixed[name + "." + key] = {value, "", name + "." + key};
+  }
+  return absl::OkStatus();
+}
+
+absl::Status parse_replicates(const Json& json, Specification& spec) {
+  LOCUS_RETURN_IF_ERROR(check_mapping(json, "replicates"));
+  for (const auto& [key, value] : json.items()) {
+    if (key != "seed") return unknown_key(key, {"seed"}, "replicates", "replicates." + key);
+  }
+  if (!json.contains("seed")) {
+    return refuse(ErrorReason::kMissingKey, "replicates needs seed, a list of integers", "replicates.seed");
+  }
+  const Json& seeds = json["seed"];
+  const std::string field = "replicates.seed";
+  LOCUS_RETURN_IF_ERROR(check_list(seeds, field));
+  if (seeds.empty())
+    return refuse(ErrorReason::kEmptyMatrix, "replicates.seed lists no seed; give at least one", field);
+  OptionSpec rule;
+  rule.name = "seed", rule.type = "integer", rule.minimum = 0;
+  std::set<std::int64_t> seen;
+  spec.seeds.clear();
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    LOCUS_ASSIGN_OR_RETURN(const Json seed, check_option(rule, seeds[i], indexed(field, i)));
+    spec.seeds.push_back(seed.get<std::int64_t>());
+    if (!seen.insert(spec.seeds.back()).second) {
+      return refuse(ErrorReason::kInvalidSpecification,
+                    "the seed " + show_json(seed) + " is listed twice; a replicate needs a seed of its own",
+                    indexed(field, i));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status parse_overrides(const Json& json, Specification& spec) {
+  LOCUS_RETURN_IF_ERROR(check_list(json, "overrides"));
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const std::string field = indexed("overrides", i);
+    LOCUS_RETURN_IF_ERROR(check_mapping(json[i], field));
+    for (const auto& [key, value] : json[i].items()) {
+      if (key != "where" && key != "set")
+        return unknown_key(key, {"where", "set"}, "an override", field + "." + key);
+    }
+    for (const char* key : {"where", "set"}) {
+      if (json[i].contains(key)) continue;
+      return refuse(ErrorReason::kMissingKey,
+                    "an override needs " + std::string(key) + ": {where: {...}, set: {...}}",
+                    field + "." + key);
+    }
+    Override one;
+    LOCUS_ASSIGN_OR_RETURN(one.where, parse_assignment(json[i]["where"], field + ".where"));
+    LOCUS_ASSIGN_OR_RETURN(one.set, parse_assignment(json[i]["set"], field + ".set"));
+    spec.overrides.push_back(std::move(one));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status parse_stages(const Json& json, Specification& spec) {
+  LOCUS_RETURN_IF_ERROR(check_list(json, "stages"));
+  std::map<std::string, int> mentions;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const std::string field = indexed("stages", i);
+    StageRequest stage;
+    if (json[i].is_string()) {
+      stage.kind = json[i].get<std::string>();
+      stage.field = field;
+    } else {
+      LOCUS_RETURN_IF_ERROR(check_mapping(json[i], field));
+      if (json[i].size() != 1) {
+        return refuse(ErrorReason::kInvalidSpecification,
+                      field + " must name exactly one stage, as in {evaluate: {resolution: [28, 42]}}",
+                      field);
+      }
+      stage.kind = json[i].begin().key();
+      stage.field = field + "." + stage.kind;
+      if (!json[i].begin()->is_null()) stage.options = *json[i].begin();
+      LOCUS_RETURN_IF_ERROR(check_mapping(stage.options, stage.field));
+    }
+    if (stage.kind == "train") {
+      return refuse(
+          ErrorReason::kInvalidSpecification,
+          "train is always the first stage and takes its options from `train`; list only what follows it",
+          stage.field);
+    }
+    const int mention = ++mentions[stage.kind];
+    stage.role = mention == 1 ? stage.kind : stage.kind + "-" + std::to_string(mention);
+    spec.stages.push_back(std::move(stage));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status parse_metric(const Json& json, Specification& spec) {
+  LOCUS_RETURN_IF_ERROR(check_mapping(json, "metric"));
+  MetricRequest& metric = spec.metric;
+  const std::map<std::string, std::optional<std::string>*> keys = {
+      {"name", &metric.name},           {"reports", &metric.reports}, {"selects_on", &metric.selects_on},
+      {"direction", &metric.direction}, {"reduce", &metric.reduce},   {"unit", &metric.unit}};
+  std::vector<std::string> known;
+  for (const auto& [key, target] : keys) known.push_back(key);
+  for (const auto& [key, value] : json.items()) {
+    const std::string field = "metric." + key;
+    const auto found = keys.find(key);
+    if (found == keys.end()) return unknown_key(key, known, "metric", field);
+    LOCUS_ASSIGN_OR_RETURN(*found->second, text_of(value, field));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status parse_matched(const Json& json, Specification& spec) {
+  if (!json.is_array()) {
+    LOCUS_ASSIGN_OR_RETURN(std::string one, text_of(json, "matched"));
+    spec.matched = {std::move(one)};
+    return check_config_path(spec.matched.front(), "matched");
+  }
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    LOCUS_ASSIGN_OR_RETURN(std::string one, text_of(json[i], indexed("matched", i)));
+    LOCUS_RETURN_IF_ERROR(check_config_path(one, indexed("matched", i)));
+    spec.matched.push_back(std::move(one));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status parse_name(const Json& json, Specification& spec) {
+  LOCUS_ASSIGN_OR_RETURN(spec.name, text_of(json, "name"));
+  if (valid_name(spec.name)) return absl::OkStatus();
+  return refuse(ErrorReason::kInvalidName,
+                "the name '" + spec.name + "' is not allowed; use 1 to " + std::to_string(kNameLength) +
+                    " lower-case letters, digits and hyphens, a letter first and no hyphen last",
+                "name", {{"name", spec.name}});
+}
+
+absl::Status parse_priority(const Json& json, Specification& spec) {
+  OptionSpec rule;
+  rule.name = "priority", rule.type = "integer", rule.minimum = -kPriorityMost, rule.maximum = kPriorityMost;
+  LOCUS_ASSIGN_OR_RETURN(const Json value, check_option(rule, json, "priority"));
+  spec.priority = value.get<int>();
+  return absl::OkStatus();
+}
+
+using Parse = std::function<absl::Status(const Json&, Specification&)>;
+
+// Every key a specification may have.
+const std::map<std::string, Parse>& keys() {
+  const auto section = [](const Section& s) -> Parse {
+    return [&s](const Json& json, Specification& spec) { return parse_section(s, json, spec); };
+  };
+  const auto text = [](const char* key, std::string Specification::*member) -> Parse {
+    return [key, member](const Json& json, Specification& spec) -> absl::Status {
+      LOCUS_ASSIGN_OR_RETURN(spec.*member, text_of(json, key));
+      return absl::OkStatus();
+    };
+  };
+  const auto list = [](const char* key, std::vector<Settings> Specification::*member) -> Parse {
+    return [key, member](const Json& json, Specification& spec) -> absl::Status {
+      LOCUS_ASSIGN_OR_RETURN(spec.*member, parse_assignments(json, key));
+      return absl::OkStatus();
+    };
+  };
+  static const std::map<std::string, Parse> table = {
+      {"version",
+       [](const Json&, Specification&) { return absl::OkStatus(); }},  // checked before anything else
+      {"name", parse_name},
+      {"owner", text("owner", &Specification::owner)},
+      {"description", text("description", &Specification::description)},
+      {"priority", parse_priority},
+      {"dataset", section(kDataset)},
+      {"task", section(kTask)},
+      {"model", section(kModel)},
+      {"train", section(kTrain)},
+      {"prior",
+       [](const Json& json, Specification& spec) { return add_setting(spec.fixed, "prior", json, "prior"); }},
+      {"matrix", parse_matrix},
+      {"zip", parse_zip},
+      {"include", list("include", &Specification::include)},
+      {"exclude", list("exclude", &Specification::exclude)},
+      {"overrides", parse_overrides},
+      {"replicates", parse_replicates},
+      {"stages", parse_stages},
+      {"baseline",
+       [](const Json& json, Specification& spec) -> absl::Status {
+         LOCUS_ASSIGN_OR_RETURN(spec.baseline, parse_assignment(json, "baseline"));
+         return absl::OkStatus();
+       }},
+      {"metric", parse_metric},
+      {"matched", parse_matched},
+  };
+  return table;
+}
+
+absl::Status check_version(const Json& document) {
+  if (!document.contains("version")) {
+    return refuse(ErrorReason::kMissingKey,
+                  "a specification says which version of the format it is written in; add version: 1",
+                  "version");
+  }
+  const Json& version = document["version"];
+  if (version.is_number() && version == 1) return absl::OkStatus();
+  return refuse(ErrorReason::kUnsupportedVersion,
+                "version must be 1, not " + show_json(version) + "; this build reads version 1", "version",
+                {{"version", show_json(version)}});
+}
+
+}  // namespace
+
+absl::StatusOr<Specification> parse_specification(const Json& document) {
+  LOCUS_RETURN_IF_ERROR(check_mapping(document, ""));
+  LOCUS_RETURN_IF_ERROR(check_version(document));
+  std::vector<std::string> known;
+  for (const auto& [key, parse] : keys()) known.push_back(key);
+  Specification spec;
+  // Unknown keys first: a misspelt key is the cause of whatever else is missing.
+  for (const auto& [key, value] : document.items()) {
+    if (!keys().contains(key)) return unknown_key(key, known, "the specification", key);
+  }
+  for (const auto& [key, value] : document.items()) LOCUS_RETURN_IF_ERROR(keys().at(key)(value, spec));
+  LOCUS_RETURN_IF_ERROR(check_factors_once(spec));
+  if (!document.contains("name")) {
+    return refuse(ErrorReason::kMissingKey, "a specification needs a name, as in name: my-first-comparison",
+                  "name");
+  }
+  return spec;
+}
+
+}  // namespace locus

@@ -1,0 +1,81 @@
+// The specification as written, its structure checked but not yet its meaning. Needs no catalog.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/error.h"
+#include "core/base/json.h"
+
+namespace locus {
+
+// A value at a config path, with the place it was written at: "matrix.prior[2]".
+struct Setting {
+  Json value;
+  std::string label;  // given by the user, may be empty
+  std::string field;
+};
+
+// Config paths to values: "prior", "dataset", "task", "model.backbone", "model.dim", "train.lr", ...
+using Settings = std::map<std::string, Setting>;
+
+struct Factor {
+  std::string path;
+  std::string field;
+  std::vector<Setting> values;
+};
+using Axis = std::vector<Factor>;  // one factor of the matrix, or a zip group of equally long ones
+
+struct Override {
+  Settings where, set;
+};
+
+struct StageRequest {
+  std::string kind;
+  Json options = Json::object();
+  std::string field;  // of the options
+  std::string role;   // the kind; "evaluate-2" for its second mention
+};
+
+struct MetricRequest {
+  std::optional<std::string> name, reports, selects_on, direction, reduce, unit;
+};
+
+struct Specification {
+  std::string name, owner, description;
+  int priority = 0;
+  Settings fixed;  // everything outside the matrix
+  std::vector<Axis> axes;
+  std::vector<Settings> include, exclude;
+  std::vector<Override> overrides;
+  std::vector<std::int64_t> seeds = {0};
+  std::vector<StageRequest> stages;  // beyond train
+  std::optional<Settings> baseline;
+  MetricRequest metric;
+  std::vector<std::string> matched;  // factors that alone may differ
+};
+
+// Sections whose values lie at "<section>.<option>", and the key that names the catalog item.
+struct Section {
+  const char* name;  // "model"
+  const char* kind;  // "backbone"
+  const char*
+      id_path;  // "model.backbone"; equal to `name` where one value holds id and options: {id: {options}}
+};
+inline constexpr Section kDataset = {"dataset", "dataset", "dataset"};
+inline constexpr Section kTask = {"task", "task", "task"};
+inline constexpr Section kModel = {"model", "backbone", "model.backbone"};
+inline constexpr Section kTrain = {"train", "recipe", "train.recipe"};
+inline constexpr const Section* kSections[] = {&kDataset, &kTask, &kModel, &kTrain};
+
+// INVALID_ARGUMENT with reason and field path.
+absl::StatusOr<Specification> parse_specification(const Json& document);
+
+// INVALID_ARGUMENT with `reason`; what every refusal of a specification is.
+absl::Status refuse(ErrorReason reason, std::string message, std::string field,
+                    std::map<std::string, std::string> metadata = {});
+
+}  // namespace locus

@@ -1,0 +1,42 @@
+// Every bound in one place. Hitting one is an error with a name (LIMIT_EXCEEDED, TOO_MANY_TRIALS), never
+// growth.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace locus {
+using namespace std::chrono_literals;
+
+// Leases. The worker fences itself before the server may grant again: heartbeat < fence < lease.
+inline constexpr std::chrono::microseconds kHeartbeat = 5s;
+inline constexpr std::chrono::microseconds kWorkerFence =
+    20s;  // since the last *sent* heartbeat that was answered
+inline constexpr std::chrono::microseconds kLease = 30s;
+inline constexpr std::chrono::microseconds kReattachGrace =
+    10min;  // a silent worker may be training through a partition
+static_assert(kHeartbeat < kWorkerFence && kWorkerFence < kLease && kLease < kReattachGrace);
+
+// Retries.
+inline constexpr int kFailuresPerStage = 5;       // faults of the work itself
+inline constexpr int kInfrastructureFaults = 20;  // lost workers, pre-emption: do not count as failures
+inline constexpr std::chrono::microseconds kRetryFirst = 2s;
+inline constexpr std::chrono::microseconds kRetryMost = 5min;
+
+// Sizes.
+inline constexpr std::int64_t kTrialsPerExperiment = 100'000;
+inline constexpr std::int64_t kSpecBytes = 1 << 20;
+inline constexpr std::int64_t kMessageBytes = 4 << 20;
+inline constexpr std::int64_t kChunkBytes = 1 << 20;  // artifact upload and download
+inline constexpr std::int64_t kPointsPerBatch = 8192;
+inline constexpr int kSeriesPerStage = 4096;
+inline constexpr int kPageSizeDefault = 100;
+inline constexpr int kPageSizeMost = 1000;
+inline constexpr int kNameLength = 63;  // ^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$
+inline constexpr int kReasonLength = 4096;
+inline constexpr std::chrono::seconds kLongPoll = 20s;
+inline constexpr std::chrono::seconds kUnaryDeadline = 10s;
+inline constexpr int kProtocolVersion = 1;         // worker <-> server
+inline constexpr int kTrainerProtocolVersion = 1;  // worker <-> trainer child
+
+}  // namespace locus

@@ -1,0 +1,213 @@
+// The store port: everything durable. Writes are mutations applied atomically, reads are queries.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/experiment/model.h"
+
+namespace locus {
+
+// ---- mutations. Each carries its own precondition; one that fails refuses the whole call with the reason
+// named. ----
+
+struct PutCatalog {
+  std::string digest, json;
+};  // idempotent
+struct SaveExperiment {
+  // expected_revision 0 inserts (EXPERIMENT_EXISTS if the name is taken); otherwise the stored revision must
+  // equal it (WRONG_STATE) and row.revision = expected_revision + 1. Cells and trials are upserted by
+  // ordinal, stages inserted (id and identity unique, blocked, queued, held or cancelled, attempt 0;
+  // WRONG_STATE), trial_stages upserted by (trial, role) and read back in the order given here. Cells, trials
+  // and stages referred to must exist afterwards.
+  std::int64_t expected_revision = 0;
+  ExperimentRow row;
+  std::vector<CellRow> cells;
+  std::vector<TrialRow> trials;
+  std::vector<StageRow> stages;
+  std::vector<TrialStageRow> trial_stages;
+  std::string request_id;  // empty, or remembered with the experiment's name
+};
+struct SetExperimentState {
+  ExperimentId id = 0;
+  ExperimentState from{}, to{};
+};  // WRONG_STATE unless in `from`
+// STALE_ATTEMPT unless attempt and `from` match; WRONG_STATE for an edge from or to running (a grant and an
+// attempt's end make those) or from succeeded, which is final.
+struct SetStageState {
+  StageId stage_id = 0;
+  std::int64_t attempt = 0;
+  StageState from{}, to{};
+  FailureClass failure_class = FailureClass::kNone;
+  std::string reason;
+  Microseconds retry_delay_us = 0;
+  bool forgive = false;                       // resets failures and faults (explicit resubmission)
+  std::map<std::string, std::string> inputs;  // slot -> artifact sha256, filled when unblocked
+};
+// STALE_ATTEMPT unless the stage is queued at number - 1. Clears the stage's reason, failure class and retry
+// delay.
+struct GrantAttempt {
+  StageId stage_id = 0;
+  std::int64_t number = 0;
+  WorkerId worker_id = 0;
+  std::string session;
+  std::vector<int> slots;
+  std::string resume_sha256;
+  std::int64_t resume_step = 0;
+  Microseconds started_us = 0;
+};
+struct EndAttempt {  // STALE_ATTEMPT unless number is newest and running
+  StageId stage_id = 0;
+  std::int64_t number = 0;
+  AttemptState outcome{};
+  FailureClass failure_class = FailureClass::kNone;
+  std::string reason, environment_json = "{}";
+  Microseconds ended_us = 0;
+  StageState stage_state{};  // where the stage goes from running
+  bool counts_as_failure = false, counts_as_fault = false;
+  Microseconds retry_delay_us = 0;
+  std::vector<Result> results;       // replace the stage's; ignored unless kSucceeded
+  std::vector<StageOutput> outputs;  // likewise; every sha256 must be a stored artifact
+};
+// Fenced like EndAttempt; ARTIFACT_NOT_FOUND. The same again changes nothing; `best` takes the mark from the
+// former best.
+struct CommitCheckpoint {
+  StageId stage_id = 0;
+  std::int64_t number = 0, step = 0;
+  std::string sha256;
+  bool best = false;
+};
+struct PutArtifact {
+  std::string sha256, kind, uri;
+  std::int64_t bytes = 0;
+};  // idempotent
+struct PutWorker {
+  WorkerRow row;
+};  // upsert by id; WRONG_STATE if another id has the name
+struct AppendEvent {
+  std::string subject, kind, json = "{}";
+};
+
+using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, SetStageState, GrantAttempt,
+                              EndAttempt, CommitCheckpoint, PutArtifact, PutWorker, AppendEvent>;
+
+struct PointAppend {
+  StageId stage_id = 0;
+  std::int64_t number =
+      0;  // attempt token, checked inside the write: STALE_ATTEMPT unless newest and running
+  std::int64_t first_seq =
+      1;              // sequences start at 1, gap-free within an attempt: SEQUENCE_GAP with expected_sequence
+  PointBatch points;  // those already stored are ignored
+};
+
+// What a starting scheduler needs: everything not finished, and where ids go on.
+struct Snapshot {
+  std::vector<ExperimentRow> experiments;  // active and paused
+  std::vector<StageRow> stages;            // blocked, queued, running
+  std::vector<AttemptRow> running;
+  struct Want {
+    ExperimentId experiment = 0;
+    StageId stage = 0;
+    std::int64_t trial = 0;
+  };
+  std::vector<Want> wants;                  // which live experiments want those stages (unretired trials)
+  std::map<StageId, CheckpointRow> resume;  // newest checkpoint of each stage above, not superseded
+  std::vector<WorkerRow> workers;
+  ExperimentId next_experiment = 1;
+  StageId next_stage = 1;
+  WorkerId next_worker = 1;
+};
+
+struct TrialStageView {
+  TrialStageRow link;
+  StageRow stage;
+};
+struct TrialView {
+  TrialRow trial;
+  std::vector<TrialStageView> stages;
+};
+// Over the distinct stages of unretired trials. `busy_us`: time in attempts of the succeeded ones, what an
+// estimate goes by.
+struct KindCounts {
+  std::int64_t total = 0, succeeded = 0;
+  Microseconds busy_us = 0;
+};
+struct StageCounts {
+  std::map<StageState, std::int64_t> by_state;
+  std::int64_t trials = 0, trials_done = 0;
+  std::map<std::string, KindCounts> by_kind;  // by stage kind
+  Microseconds last_ended_us = 0;             // newest end of an attempt of those stages; 0 without one
+};
+struct ResultView {
+  StageId stage_id = 0;
+  Result result;
+};
+struct SeriesRow {
+  std::int64_t id = 0;
+  StageId stage_id = 0;
+  SeriesKey key;
+  std::int64_t points = 0;
+};  // points: superseded included
+struct SeriesPoints {
+  SeriesRow series;
+  std::vector<Point> points;
+  bool reduced = false;
+};  // reduced: min/max/first/last kept per bucket
+
+// Thread-safe. Reads see every write whose apply() or append() has returned. Errors:
+// UNAVAILABLE/STORAGE_FAILED for the medium, the reasons above for refused preconditions, NOT_FOUND with the
+// noun's reason for absent things.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Applies all or nothing, durably, before it returns; fills the commit time. Blocks.
+  virtual absl::Status apply(std::span<const Mutation> mutations, Microseconds now_wall_us) = 0;
+  // Appends points durably; returns the highest stored sequence of the attempt.
+  virtual absl::StatusOr<std::int64_t> append(const PointAppend& append, Microseconds now_wall_us) = 0;
+  // Called after each commit that wrote events or points, from the writer's thread, with the newest event id;
+  // must not block.
+  virtual void on_commit(std::function<void(std::int64_t last_event)> callback) = 0;
+
+  virtual absl::StatusOr<Snapshot> load() = 0;
+  virtual absl::StatusOr<std::string> catalog(const std::string& digest) = 0;
+  virtual absl::StatusOr<ExperimentRow> experiment(const std::string& name) = 0;
+  virtual absl::StatusOr<ExperimentRow> experiment(ExperimentId id) = 0;
+  virtual absl::StatusOr<std::vector<ExperimentRow>> experiments(
+      ExperimentId before, int limit) = 0;  // newest first; before 0: from the newest
+  virtual absl::StatusOr<std::string> experiment_of_request(
+      const std::string& request_id) = 0;                           // name; NOT_FOUND
+  virtual absl::StatusOr<StageCounts> counts(ExperimentId id) = 0;  // unretired trials
+  virtual absl::StatusOr<std::vector<CellRow>> cells(ExperimentId id) = 0;
+  virtual absl::StatusOr<std::vector<TrialView>> trials(
+      ExperimentId id, std::int64_t after_ordinal,
+      int limit) = 0;  // by ordinal; after -1: from the first; retired included
+  virtual absl::StatusOr<std::map<std::string, StageRow>> stages_by_identity(
+      std::span<const std::string> identities) = 0;
+  virtual absl::StatusOr<StageRow> stage(StageId id) = 0;
+  virtual absl::StatusOr<std::vector<AttemptRow>> attempts(StageId id) = 0;        // oldest first
+  virtual absl::StatusOr<std::vector<CheckpointRow>> checkpoints(StageId id) = 0;  // oldest first
+  virtual absl::StatusOr<std::vector<ResultView>> results(
+      ExperimentId id) = 0;  // of every stage of unretired trials
+  virtual absl::StatusOr<std::vector<Result>> stage_results(StageId id) = 0;
+  virtual absl::StatusOr<std::vector<SeriesRow>> series(StageId id) = 0;
+  // Points of one series in step order, superseded ones left out (an attempt's points past the resume step of
+  // a later attempt; all of them when a later one began afresh, without a checkpoint and at step 0). At most
+  // max_points (0: all; below 16 counts as 16) keeping each bucket's first, last, minimum, maximum and every
+  // non-finite mark; runs of one non-finite value shrink to their ends where they alone would fill half of
+  // max_points, and to each bucket's if that is not enough.
+  virtual absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points) = 0;
+  virtual absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) = 0;
+  virtual absl::StatusOr<std::vector<WorkerRow>> workers() = 0;
+  virtual absl::StatusOr<std::vector<EventRow>> events(std::int64_t after, int limit) = 0;
+  virtual absl::StatusOr<std::int64_t> last_event() = 0;
+  virtual absl::StatusOr<std::int64_t> attempts_started() = 0;  // over the store's whole life
+};
+
+}  // namespace locus

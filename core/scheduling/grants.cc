@@ -1,0 +1,184 @@
+// Granting: who waits for work, what could start, and which meets which.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/scheduling/state.h"
+
+namespace locus {
+namespace {
+
+constexpr std::size_t kRequestsRemembered = 256;
+
+}  // namespace
+
+void Scheduler::State::handle(const WorkRequested& event) {
+  Worker* worker = connected_worker(event.session, event.reply);
+  if (worker == nullptr) return;
+  if (event.free_slots.empty() || event.request_id.empty()) {
+    reply(ReplyError{event.reply,
+                     make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                                "a request for work names at least one free slot and carries a request id",
+                                event.free_slots.empty() ? "free_slots" : "request_id")});
+    return;
+  }
+  if (answer_repeated(*worker, event)) return;
+  const Microseconds wait = std::clamp<Microseconds>(event.wait, 0, policy_.long_poll);
+  worker->asked.push_back({event.request_id, 0, 0});
+  if (worker->asked.size() > kRequestsRemembered) worker->asked.pop_front();
+  waiting_.push_back({event.reply, worker->row.id, event.request_id, event.free_slots, now_.steady + wait});
+}
+
+// The same request id again: the same grant while its lease lives, the same place in the queue while it
+// waits, else nothing, so that a late copy of an answered request never takes a stage that nobody will run.
+bool Scheduler::State::answer_repeated(Worker& worker, const WorkRequested& event) {
+  auto asked = std::find_if(worker.asked.begin(), worker.asked.end(),
+                            [&](const Worker::Asked& a) { return a.request_id == event.request_id; });
+  if (asked == worker.asked.end()) return false;
+  auto waiting = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) {
+    return w.worker == worker.row.id && w.request_id == event.request_id;
+  });
+  if (waiting != waiting_.end()) {
+    reply(
+        ReplyGrant{waiting->reply, std::nullopt});  // the former call; its caller has gone or will ask again
+    waiting->reply = event.reply;
+    return true;
+  }
+  ReplyGrant answer{event.reply, std::nullopt};
+  if (Stage* stage = held_by(worker, asked->stage, asked->number)) {
+    stage->running->listed = now_.steady;
+    answer.grant = grant_of(*stage);
+  }
+  reply(std::move(answer));
+  return true;
+}
+
+void Scheduler::State::handle(const WorkRequestDropped& event) {
+  std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.reply == event.reply; });
+}
+
+void Scheduler::State::expire_waits() {
+  std::erase_if(waiting_, [&](const Waiting& waiting) {
+    if (now_.steady < waiting.deadline) return false;
+    reply(ReplyGrant{waiting.reply, std::nullopt});
+    return true;
+  });
+}
+
+void Scheduler::State::release_back_offs() {
+  while (!backing_off_.empty() && backing_off_.begin()->first <= now_.steady) {
+    const StageId id = backing_off_.begin()->second;
+    backing_off_.erase(backing_off_.begin());
+    if (Stage* stage = find_stage(id)) refresh_ready(*stage);
+  }
+}
+
+// Puts the stage where it belongs: into the ready queue under its present key, among those backing off, or in
+// neither.
+void Scheduler::State::refresh_ready(Stage& stage) {
+  if (stage.ready) ready_.erase(stage.requirement, *stage.ready);
+  stage.ready.reset();
+  backing_off_.erase({stage.not_before, stage.row.id});
+  if (stage.row.state != StageState::kQueued) return;
+  if (stage.not_before > now_.steady) {
+    backing_off_.insert({stage.not_before, stage.row.id});
+    return;
+  }
+  stage.ready = ready_key(stage);
+  if (stage.ready) ready_.insert(stage.requirement, *stage.ready);
+}
+
+bool Scheduler::State::accepts(const Worker& worker, int requirement) const {
+  return worker.row.state == WorkerState::kActive &&
+         !first_missing(requirements_[requirement], worker.revisions);
+}
+
+void Scheduler::State::match() {
+  while (!waiting_.empty()) {
+    const std::optional<ReadyKey> next = ready_.first([this](int requirement) {
+      return std::any_of(waiting_.begin(), waiting_.end(),
+                         [&](const Waiting& w) { return accepts(workers_.at(w.worker), requirement); });
+    });
+    if (!next) return;
+    Stage& stage = stages_.at(next->stage);
+    Waiting* chosen = choose_waiting(stage);
+    const Waiting to = *chosen;
+    waiting_.erase(waiting_.begin() + (chosen - waiting_.data()));
+    grant(stage, to);
+  }
+}
+
+// Of those asking now, with no waiting for a better one: not a worker that was lost with this stage, if
+// another asks; then the one that ran its input or its last attempt and so holds the files; then who asked
+// first.
+Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage) {
+  Waiting* best = nullptr;
+  int best_score = 0;
+  for (Waiting& waiting : waiting_) {
+    if (!accepts(workers_.at(waiting.worker), stage.requirement)) continue;
+    const int score =
+        (stage.strikes.workers.contains(waiting.worker) ? 0 : 2) + (waiting.worker == stage.near ? 1 : 0);
+    if (best == nullptr || score > best_score) {
+      best = &waiting;
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+void Scheduler::State::grant(Stage& stage, const Waiting& to) {
+  Worker& worker = workers_.at(to.worker);
+  StageRow& row = stage.row;
+  row.attempt += 1;
+  row.state = StageState::kRunning;
+  row.failure_class = FailureClass::kNone;
+  row.reason.clear();
+  row.retry_delay_us = 0;
+  stage.not_before = 0;
+  const CheckpointRow resume = stage.resume.value_or(CheckpointRow{});
+  stage.running = Running{.worker = worker.row.id,
+                          .slots = {to.free_slots.front()},
+                          .listed = now_.steady,
+                          .taken_up = false,
+                          .resume_sha256 = resume.sha256,
+                          .resume_step = resume.step,
+                          .progress = {row.id, row.attempt, resume.step, 0, ""},
+                          .checkpoints = {}};
+  refresh_ready(stage);
+  worker.running.insert(row.id);
+  for (Worker::Asked& asked : worker.asked) {
+    if (asked.request_id == to.request_id) asked = {to.request_id, row.id, row.attempt};
+  }
+  mutate(GrantAttempt{.stage_id = row.id,
+                      .number = row.attempt,
+                      .worker_id = worker.row.id,
+                      .session = worker.row.session,
+                      .slots = stage.running->slots,
+                      .resume_sha256 = resume.sha256,
+                      .resume_step = resume.step,
+                      .started_us = now_.wall});
+  announce_attempt(stage, "attempt-started", &worker, "running");
+  announce_stage(stage);
+  reply(ReplyGrant{to.reply, grant_of(stage)});
+}
+
+Grant Scheduler::State::grant_of(const Stage& stage) const {
+  const StageRow& row = stage.row;
+  Grant grant{.stage_id = row.id,
+              .number = row.attempt,
+              .kind = row.kind,
+              .config_json = row.config_json,
+              .slots = stage.running->slots,
+              .inputs = {},
+              .resume_sha256 = stage.running->resume_sha256,
+              .resume_step = stage.running->resume_step,
+              .title = row.kind};
+  for (const StageInput& input : row.inputs) grant.inputs[input.slot] = input.artifact_sha256;
+  if (const std::optional<ReadyKey> key = ready_key(stage)) {
+    grant.title =
+        experiments_.at(key->experiment).row.name + "/" + std::to_string(key->trial) + " " + row.kind;
+  }
+  grant.title += ", seed " + std::to_string(row.seed);
+  return grant;
+}
+
+}  // namespace locus

@@ -1,0 +1,250 @@
+// Outcomes: checkpoints, the ends of attempts, and what they mean for the stages behind.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/scheduling/state.h"
+
+namespace locus {
+namespace {
+
+constexpr std::size_t kEndsRemembered = 4096;
+
+absl::Status stale(StageId stage, std::int64_t number) {
+  return make_error(absl::StatusCode::kAborted, ErrorReason::kStaleAttempt,
+                    "attempt " + std::to_string(number) + " of stage " + std::to_string(stage) +
+                        " is not the newest running one of this worker; drop the work",
+                    {}, {{"stage", std::to_string(stage)}, {"attempt", std::to_string(number)}});
+}
+
+bool newer(const CheckpointCommitted& event, const std::optional<CheckpointRow>& known) {
+  return !known || std::pair(event.number, event.step) > std::pair(known->number, known->step);
+}
+
+}  // namespace
+
+void Scheduler::State::handle(const CheckpointCommitted& event) {
+  Worker* worker = connected_worker(event.session, event.reply);
+  if (worker == nullptr) return;
+  Stage* stage = held_by(*worker, event.stage_id, event.number);
+  if (stage == nullptr) {
+    reply(ReplyError{event.reply, stale(event.stage_id, event.number)});
+    return;
+  }
+  if (stage->running->checkpoints.insert({event.step, event.sha256}).second) {
+    mutate(CommitCheckpoint{event.stage_id, event.number, event.step, event.sha256, event.best});
+    if (newer(event, stage->resume)) {
+      stage->resume = CheckpointRow{event.stage_id, event.number, event.step, event.sha256, event.best};
+    }
+    stage->strikes = {};
+    const Json json{{"experiments", wanted_by(*stage)}, {"attempt", event.number}, {"step", event.step}};
+    mutate(AppendEvent{"stages/" + std::to_string(event.stage_id), "checkpoint", json.dump()});
+  }
+  reply(ReplyDone{event.reply});
+}
+
+void Scheduler::State::handle(const AttemptCompleted& event) {
+  Worker* worker = connected_worker(event.session, event.reply);
+  if (worker == nullptr) return;
+  if (event.outcome == AttemptState::kRunning || event.outcome == AttemptState::kLost) {
+    reply(ReplyError{event.reply,
+                     make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                                std::string("an attempt cannot be completed as ") + to_string(event.outcome) +
+                                    "; say succeeded, failed, stopped or cancelled",
+                                "outcome", {{"outcome", to_string(event.outcome)}})});
+    return;
+  }
+  Stage* stage = held_by(*worker, event.stage_id, event.number);
+  if (stage == nullptr) {
+    answer_ended(event);
+    return;
+  }
+  const bool failed = event.outcome == AttemptState::kFailed;
+  Ending ending{.outcome = event.outcome,
+                .failure_class = failed ? event.failure_class : FailureClass::kNone,
+                .reason = event.reason};
+  if (failed && ending.failure_class == FailureClass::kNone) ending.failure_class = FailureClass::kCode;
+  if (ending.reason.size() > kReasonLength) ending.reason.resize(kReasonLength);
+  EndAttempt end;
+  end.environment_json = event.environment_json;
+  end.results = event.results;
+  end.outputs = event.outputs;
+  end_attempt(*stage, ending, std::move(end));
+  reply(ReplyDone{event.reply});
+}
+
+// The stage is not this attempt's any more. Saying the same again is fine; so is anything about a cancelled
+// attempt.
+void Scheduler::State::answer_ended(const AttemptCompleted& event) {
+  auto ended = ended_.find({event.stage_id, event.number});
+  if (ended != ended_.end() &&
+      (ended->second == event.outcome || ended->second == AttemptState::kCancelled)) {
+    reply(ReplyDone{event.reply});
+  } else {
+    reply(ReplyError{event.reply, stale(event.stage_id, event.number)});
+  }
+}
+
+// Ends the running attempt and moves the stage on. `stage` may be gone afterwards.
+void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttempt mutation) {
+  Worker& worker = workers_.at(stage.running->worker);
+  if (ending.outcome == AttemptState::kLost && ending.failure_class == FailureClass::kWorkerLost) {
+    stage.strikes.count += 1;
+    stage.strikes.workers.insert(worker.row.id);
+  }
+  const Verdict verdict = judge(stage.row, ending, stage.strikes, live_workers(), policy_);
+  const std::vector<StageOutput> outputs = mutation.outputs;
+  mutation.stage_id = stage.row.id;
+  mutation.number = stage.row.attempt;
+  mutation.outcome = ending.outcome;
+  mutation.failure_class = ending.failure_class;
+  mutation.reason = verdict.reason;
+  mutation.ended_us = now_.wall;
+  mutation.stage_state = verdict.to;
+  mutation.counts_as_failure = verdict.counts_as_failure;
+  mutation.counts_as_fault = verdict.counts_as_fault;
+  mutation.retry_delay_us = verdict.delay;
+  if (ending.outcome != AttemptState::kSucceeded) {
+    mutation.results.clear();
+    mutation.outputs.clear();
+  }
+  mutate(std::move(mutation));
+
+  worker.running.erase(stage.row.id);
+  remember_end({stage.row.id, stage.row.attempt}, ending.outcome);
+  stage.near = worker.row.id;
+  stage.running.reset();
+  stage.row.state = verdict.to;
+  stage.row.failure_class = ending.failure_class;
+  stage.row.reason = verdict.reason;
+  stage.row.failures += verdict.counts_as_failure ? 1 : 0;
+  stage.row.faults += verdict.counts_as_fault ? 1 : 0;
+  stage.row.retry_delay_us = verdict.delay;
+  stage.not_before = verdict.delay > 0 ? now_.steady + verdict.delay : 0;
+  announce_attempt(stage, "attempt-ended", &worker, to_string(ending.outcome));
+  announce_stage(stage);
+  if (verdict.to == StageState::kQueued) {
+    refresh_ready(stage);
+  } else if (verdict.to == StageState::kSucceeded) {
+    succeed(stage, outputs);
+  } else {
+    cancel_dependants(stage);
+    retire(stage.row.id);
+  }
+}
+
+void Scheduler::State::lose(Stage& stage, const std::string& reason, bool strike, bool nobodys_fault) {
+  const Ending ending{.outcome = AttemptState::kLost,
+                      .failure_class = strike ? FailureClass::kWorkerLost : FailureClass::kPreempted,
+                      .reason = reason,
+                      .nobodys_fault = nobodys_fault};
+  end_attempt(stage, ending, EndAttempt{});
+}
+
+void Scheduler::State::succeed(Stage& stage, const std::vector<StageOutput>& outputs) {
+  const std::set<StageId> dependants = stage.dependants;
+  for (StageId id : dependants) {
+    Stage* dependant = find_stage(id);
+    if (dependant != nullptr && dependant->row.state == StageState::kBlocked)
+      fill_inputs(*dependant, stage, outputs);
+  }
+  retire(stage.row.id);
+}
+
+// Gives the stage what `source` made; it is queued when that was the last it waited for, and stays blocked
+// otherwise.
+void Scheduler::State::fill_inputs(Stage& stage, const Stage& source,
+                                   const std::vector<StageOutput>& outputs) {
+  SetStageState mutation{.from = StageState::kBlocked, .to = StageState::kQueued, .reason = {}, .inputs = {}};
+  for (StageInput& input : stage.row.inputs) {
+    if (input.from_stage == source.row.id) {
+      auto made = std::find_if(outputs.begin(), outputs.end(),
+                               [&](const StageOutput& o) { return o.slot == input.slot; });
+      if (made == outputs.end()) {
+        cancel(stage, "stage " + std::to_string(source.row.id) + " (" + source.row.kind +
+                          ") succeeded without the output '" + input.slot + "' it needs");
+        return;
+      }
+      input.artifact_sha256 = made->sha256;
+      mutation.inputs[input.slot] = made->sha256;
+    }
+    if (input.artifact_sha256.empty()) mutation.to = StageState::kBlocked;
+  }
+  stage.near = source.near;
+  set_state(stage, std::move(mutation));
+}
+
+void Scheduler::State::cancel_dependants(const Stage& stage) {
+  const std::set<StageId> dependants = stage.dependants;
+  const std::string reason = "stage " + std::to_string(stage.row.id) + " (" + stage.row.kind +
+                             "), which it needs, is " + to_string(stage.row.state);
+  for (StageId id : dependants) {
+    if (Stage* dependant = find_stage(id)) cancel(*dependant, reason);
+  }
+}
+
+// Ends a live stage because nobody wants it or it can never start. A running attempt ends at once in the
+// books; its worker learns at its next heartbeat, and whatever it still sends is refused or ignored.
+void Scheduler::State::cancel(Stage& stage, const std::string& reason) {
+  const StageId id = stage.row.id;
+  if (stage.running) {
+    Worker& worker = workers_.at(stage.running->worker);
+    EndAttempt end;
+    end.stage_id = id;
+    end.number = stage.row.attempt;
+    end.outcome = AttemptState::kCancelled;
+    end.reason = reason;
+    end.ended_us = now_.wall;
+    end.stage_state = StageState::kCancelled;
+    mutate(std::move(end));
+    worker.running.erase(id);
+    remember_end({id, stage.row.attempt}, AttemptState::kCancelled);
+    stage.running.reset();
+    stage.row.state = StageState::kCancelled;
+    stage.row.reason = reason;
+    announce_attempt(stage, "attempt-ended", &worker, to_string(AttemptState::kCancelled));
+    announce_stage(stage);
+  } else {
+    set_state(
+        stage,
+        SetStageState{.from = stage.row.state, .to = StageState::kCancelled, .reason = reason, .inputs = {}});
+  }
+  cancel_dependants(stage);
+  retire(id);
+}
+
+void Scheduler::State::set_state(Stage& stage, SetStageState mutation) {
+  mutation.stage_id = stage.row.id;
+  mutation.attempt = stage.row.attempt;
+  stage.row.state = mutation.to;
+  stage.row.failure_class = mutation.failure_class;
+  stage.row.reason = mutation.reason;
+  mutate(std::move(mutation));
+  refresh_ready(stage);
+  announce_stage(stage);
+}
+
+void Scheduler::State::retire(StageId id) {
+  Stage& stage = stages_.at(id);
+  refresh_ready(stage);  // out of the queues, whatever state it has now
+  for (const auto& [experiment, trial] : stage.wants) {
+    auto found = experiments_.find(experiment);
+    if (found != experiments_.end()) found->second.wants.erase({id, trial});
+  }
+  by_identity_.erase(stage.row.identity);
+  stages_.erase(id);
+}
+
+void Scheduler::State::remember_end(AttemptKey key, AttemptState outcome) {
+  if (ended_.insert_or_assign(key, outcome).second) ended_order_.push_back(key);
+  if (ended_order_.size() <= kEndsRemembered) return;
+  ended_.erase(ended_order_.front());
+  ended_order_.pop_front();
+}
+
+int Scheduler::State::live_workers() const {
+  return static_cast<int>(std::count_if(workers_.begin(), workers_.end(), [](const auto& entry) {
+    return entry.second.row.state != WorkerState::kOffline;
+  }));
+}
+
+}  // namespace locus

@@ -1,0 +1,44 @@
+// What follows from the end of an attempt: retry, back-off, failed or held. Pure rules, no state of their
+// own.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "core/experiment/model.h"
+#include "core/scheduling/scheduler.h"
+
+namespace locus {
+
+// Workers lost in a row while they ran one stage, without a checkpoint between: progress shows that the stage
+// is no poison.
+struct Strikes {
+  int count = 0;
+  std::set<WorkerId> workers;
+};
+
+// How an attempt ended.
+struct Ending {
+  AttemptState outcome = AttemptState::kFailed;
+  FailureClass failure_class = FailureClass::kNone;
+  std::string reason;          // for people
+  bool nobodys_fault = false;  // the grant never reached its worker: counts as nothing
+};
+
+struct Verdict {
+  StageState to = StageState::kQueued;
+  bool counts_as_failure = false, counts_as_fault = false;
+  Microseconds delay = 0;
+  std::string reason;
+};
+
+// `strikes` includes this ending when it is a lost worker; `live_workers` are those that could run stages
+// now.
+Verdict judge(const StageRow& stage, const Ending& ending, const Strikes& strikes, int live_workers,
+              const SchedulerPolicy& policy);
+
+// Exponential in the number of faults so far, halved at most by a jitter that is a function of stage and
+// attempt, so that a restart or a replayed history computes the same.
+Microseconds back_off(StageId stage, std::int64_t attempt, int faults_so_far, const SchedulerPolicy& policy);
+
+}  // namespace locus

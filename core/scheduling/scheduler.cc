@@ -1,0 +1,22 @@
+// The scheduler's public face: see scheduler.h.
+#include "core/scheduling/scheduler.h"
+
+#include "core/scheduling/state.h"
+
+namespace locus {
+
+Scheduler::Scheduler(const Snapshot& snapshot, Now now, SchedulerPolicy policy)
+    : state_(std::make_unique<State>(snapshot, now, policy)) {}
+Scheduler::~Scheduler() = default;
+Scheduler::Scheduler(Scheduler&&) noexcept = default;
+Scheduler& Scheduler::operator=(Scheduler&&) noexcept = default;
+
+Decision Scheduler::step(const Event& event, Now now) { return state_->step(event, now); }
+std::optional<Microseconds> Scheduler::next_wake() const { return state_->next_wake(); }
+std::vector<ReplyToken> Scheduler::waiting() const { return state_->waiting(); }
+std::vector<WorkerView> Scheduler::workers(Now now) const { return state_->workers(now); }
+std::optional<HeldLease> Scheduler::progress(StageId stage) const { return state_->progress(stage); }
+std::optional<StageState> Scheduler::stage_state(StageId stage) const { return state_->stage_state(stage); }
+std::string Scheduler::explain(StageId stage, Now now) const { return state_->explain(stage, now); }
+
+}  // namespace locus

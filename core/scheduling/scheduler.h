@@ -1,0 +1,217 @@
+// The scheduler core: a pure step function. No threads, clock, randomness or I/O of its own, so a seeded
+// simulation can run it.
+//
+// The owner (server/app's strand, or the simulation) calls step(), applies the mutations in one store
+// transaction, and only then carries out the commands. If the store refuses, the owner answers the tokens in
+// the commands with that error, those of waiting() with UNAVAILABLE, and rebuilds the scheduler from
+// Store::load(): the store is the truth, this object a cache of what is not finished. After a rebuild, as
+// after a restart, no session is known: workers are told WORKER_NOT_FOUND, register again with what they hold
+// and go on.
+//
+// What the owner has checked before step(), since only the store knows: artifacts named by
+// CheckpointCommitted and AttemptCompleted are stored (ARTIFACT_NOT_FOUND otherwise), all points of a
+// completed attempt are (SEQUENCE_GAP otherwise), and a completion that repeats what the store already holds
+// for that attempt is answered without a step.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/experiment/model.h"
+#include "core/limits.h"
+#include "core/ports/store.h"
+
+namespace locus {
+
+using ReplyToken = std::int64_t;  // names one waiting caller; chosen by the owner, unique
+
+struct Now {
+  Microseconds steady = 0, wall = 0;
+};
+
+// Every number the rules use; the defaults are the product's, tests and simulation take smaller ones.
+struct SchedulerPolicy {
+  Microseconds heartbeat = kHeartbeat.count();
+  Microseconds lease = kLease.count();
+  Microseconds grace = kReattachGrace.count();  // silence after which the attempts of a worker are lost
+  Microseconds long_poll = std::chrono::microseconds(kLongPoll).count();  // the longest wait for work
+  Microseconds retry_first = kRetryFirst.count(), retry_most = kRetryMost.count();
+  int failures = kFailuresPerStage;    // that many faults of the work: failed
+  int faults = kInfrastructureFaults;  // that many of the infrastructure: held
+  int strikes = 3;                     // workers lost in a row without a checkpoint between: held as poison
+};
+
+struct SlotOffer {
+  std::string device;
+  int index = 0, threads = 1;
+};
+struct HeldLease {
+  StageId stage_id = 0;
+  std::int64_t number = 0, step = 0, steps = 0;
+  std::string phase;
+};
+
+// ---- events ----
+struct WorkerRegistered {
+  ReplyToken reply = 0;
+  std::string name, session, host, version, catalog_digest, slots_json;
+  std::vector<SlotOffer> slots;
+  std::map<std::string, int> revisions;
+  std::vector<HeldLease> held;
+};
+struct WorkRequested {
+  ReplyToken reply = 0;
+  std::string session, request_id;
+  std::vector<int> free_slots;
+  Microseconds wait = 0;
+};
+// The caller has gone.
+struct WorkRequestDropped {
+  ReplyToken reply = 0;
+};
+struct LeasesSynced {
+  ReplyToken reply = 0;
+  std::string session;
+  std::vector<HeldLease> held;
+};
+struct CheckpointCommitted {
+  ReplyToken reply = 0;
+  std::string session;
+  StageId stage_id = 0;
+  std::int64_t number = 0, step = 0;
+  std::string sha256;
+  bool best = false;
+};
+struct AttemptCompleted {
+  ReplyToken reply = 0;
+  std::string session;
+  StageId stage_id = 0;
+  std::int64_t number = 0;
+  AttemptState outcome{};
+  FailureClass failure_class = FailureClass::kNone;
+  std::string reason, environment_json = "{}";
+  std::vector<Result> results;
+  std::vector<StageOutput> outputs;
+};
+// A planned submission after its identities were looked up in the store: what exists is named by id, what is
+// new by row. Failed, held and cancelled stages in it are revived, faults forgiven. ABORTED (WRONG_STATE)
+// when a stage or the experiment changed since the look-up: look up again and repeat.
+struct ExperimentSubmitted {
+  ReplyToken reply = 0;
+  ExperimentRow row;                   // id 0: new; otherwise the stored one, row.revision already raised;
+                                       // a cancelled one becomes active again, a paused one stays paused
+  std::int64_t expected_revision = 0;  // as in SaveExperiment
+  std::vector<CellRow> cells;
+  std::vector<TrialRow> trials;  // new, kept and newly retired ones
+  struct StageDraft {
+    StageRow row;  // id 0: to be created; otherwise as stored
+    struct Input {
+      std::string slot, identity;
+    };
+    std::vector<Input> inputs;
+    std::optional<CheckpointRow> resume;  // newest checkpoint of a stored stage that is to be revived
+  };
+  std::map<std::string, StageDraft> stages;  // by identity, in any order
+  struct Link {
+    std::int64_t trial = 0;
+    std::string role, identity;
+  };
+  std::vector<Link> links;  // of every unretired trial
+  std::string request_id;
+};
+struct ExperimentStateRequested {
+  ReplyToken reply = 0;
+  ExperimentId id = 0;
+  ExperimentState to{};
+};
+// Time has passed; step it at or after next_wake().
+struct Tick {};
+
+using Event =
+    std::variant<WorkerRegistered, WorkRequested, WorkRequestDropped, LeasesSynced, CheckpointCommitted,
+                 AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, Tick>;
+
+// ---- commands ----
+// Cancel: no longer wanted, the outcome is of no interest. Drop: a stale or unknown token.
+enum class LeaseWish { kContinue, kCheckpointAndStop, kCancel, kDrop };
+struct Grant {
+  StageId stage_id = 0;
+  std::int64_t number = 0;
+  std::string kind, config_json;
+  std::vector<int> slots;
+  std::map<std::string, std::string> inputs;
+  std::string resume_sha256;
+  std::int64_t resume_step = 0;
+  std::string title;  // for people: "NAME/17 train, seed 3"
+};
+struct ReplyError {
+  ReplyToken reply = 0;
+  absl::Status status;
+};
+struct ReplyDone {
+  ReplyToken reply = 0;
+};  // registered, committed, completed, state set
+struct ReplyGrant {
+  ReplyToken reply = 0;
+  std::optional<Grant> grant;
+};  // absent: the wait ran out
+struct ReplyWishes {
+  ReplyToken reply = 0;
+  std::vector<std::pair<HeldLease, LeaseWish>> wishes;
+  bool drain = false;
+};
+struct ReplySubmitted {
+  ReplyToken reply = 0;
+  ExperimentId id = 0;
+  std::int64_t stages_done = 0, stages_to_run = 0;
+};
+using Command = std::variant<ReplyError, ReplyDone, ReplyGrant, ReplyWishes, ReplySubmitted>;
+
+struct Decision {
+  std::vector<Mutation> mutations;
+  std::vector<Command> commands;
+};
+
+// What people may see of the living state, beyond the store.
+struct WorkerView {
+  WorkerId id = 0;
+  std::string name, state;
+  Microseconds silent_for = 0;
+  std::vector<HeldLease> running;
+};
+
+// Thread-compatible: lives on one strand.
+class Scheduler {
+ public:
+  // Silence while the server was away proves nothing: every worker counts as heard from `now`.
+  Scheduler(const Snapshot& snapshot, Now now, SchedulerPolicy policy = {});
+  ~Scheduler();
+  Scheduler(Scheduler&&) noexcept;
+  Scheduler& operator=(Scheduler&&) noexcept;
+
+  Decision step(const Event& event, Now now);
+  // The steady time at which a Tick is due at the latest; nothing when nothing is timed. While attempts run
+  // it comes every heartbeat, so that the scheduler notices when its own process was stopped and lets no
+  // lease lapse over that.
+  std::optional<Microseconds> next_wake() const;
+  std::vector<ReplyToken> waiting() const;  // long polls not answered yet
+
+  std::vector<WorkerView> workers(Now now) const;
+  std::optional<HeldLease> progress(StageId stage) const;  // of a running stage, as last reported
+  std::optional<StageState> stage_state(
+      StageId stage) const;                           // nothing: terminal or unknown, the store knows
+  std::string explain(StageId stage, Now now) const;  // why it is in its state, a sentence; empty likewise
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace locus

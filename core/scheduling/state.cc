@@ -1,0 +1,179 @@
+// The scheduler's life cycle: restored from a snapshot, stepped, woken; and what it says about changes.
+#include "core/scheduling/state.h"
+
+#include <algorithm>
+
+namespace locus {
+namespace {
+
+// Reasons come from outside and may hold anything: never throws.
+std::string event_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace
+
+Scheduler::State::State(const Snapshot& snapshot, Now now, SchedulerPolicy policy)
+    : policy_(policy), now_(now), last_step_(now.steady) {
+  restore(snapshot);
+}
+
+void Scheduler::State::restore(const Snapshot& snapshot) {
+  next_experiment_ = snapshot.next_experiment;
+  next_stage_ = snapshot.next_stage;
+  next_worker_ = snapshot.next_worker;
+  for (const ExperimentRow& row : snapshot.experiments) experiments_[row.id].row = row;
+  for (const WorkerRow& row : snapshot.workers) {
+    workers_[row.id].row = row;
+    workers_[row.id].heard = now_.steady;
+  }
+  for (const StageRow& row : snapshot.stages) add_stage(row);
+  for (const auto& [id, stage] : stages_) link_to_sources(stage);
+  for (const auto& [id, checkpoint] : snapshot.resume) {
+    if (Stage* stage = find_stage(id)) stage->resume = checkpoint;
+  }
+  for (const Snapshot::Want& want : snapshot.wants) {
+    Stage* stage = find_stage(want.stage);
+    auto experiment = experiments_.find(want.experiment);
+    if (stage == nullptr || experiment == experiments_.end()) continue;
+    stage->wants.insert({want.experiment, want.trial});
+    experiment->second.wants.insert({want.stage, want.trial});
+  }
+  for (const AttemptRow& row : snapshot.running) {
+    Stage* stage = find_stage(row.stage_id);
+    if (stage == nullptr) continue;
+    Worker& worker = workers_[row.worker_id];
+    worker.row.id = row.worker_id;
+    worker.heard = now_.steady;
+    worker.running.insert(row.stage_id);
+    stage->running = Running{.worker = row.worker_id,
+                             .slots = row.slots,
+                             .listed = now_.steady,
+                             .taken_up = true,
+                             .resume_sha256 = row.resume_sha256,
+                             .resume_step = row.resume_step,
+                             .progress = {row.stage_id, row.number, row.resume_step, 0, ""},
+                             .checkpoints = {}};
+  }
+  for (auto& [id, stage] : stages_) {
+    if (stage.row.state == StageState::kQueued && stage.row.retry_delay_us > 0) {
+      stage.not_before = now_.steady + stage.row.retry_delay_us;
+    }
+    refresh_ready(stage);
+  }
+}
+
+Decision Scheduler::State::step(const Event& event, Now now) {
+  Decision decision;
+  decision_ = &decision;
+  forgive_own_pause(now);
+  now_ = now;
+  last_step_ = now.steady;
+  // The event first: a heartbeat that arrives together with the end of its lease renews it.
+  std::visit([this](const auto& e) { handle(e); }, event);
+  lose_silent_workers();
+  release_back_offs();
+  match();
+  expire_waits();
+  decision_ = nullptr;
+  return decision;
+}
+
+std::optional<Microseconds> Scheduler::State::next_wake() const {
+  std::optional<Microseconds> wake;
+  auto consider = [&wake](Microseconds at) { wake = wake ? std::min(*wake, at) : at; };
+  for (const Waiting& waiting : waiting_) consider(waiting.deadline);
+  if (!backing_off_.empty()) consider(backing_off_.begin()->first);
+  for (const auto& [id, worker] : workers_) {
+    if (auto deadline = silence_deadline(worker)) {
+      consider(*deadline);
+      consider(last_step_ + policy_.heartbeat);
+    }
+  }
+  return wake;
+}
+
+std::vector<ReplyToken> Scheduler::State::waiting() const {
+  std::vector<ReplyToken> tokens;
+  for (const Waiting& waiting : waiting_) tokens.push_back(waiting.reply);
+  return tokens;
+}
+
+Scheduler::State::Stage* Scheduler::State::find_stage(StageId id) {
+  auto found = stages_.find(id);
+  return found == stages_.end() ? nullptr : &found->second;
+}
+
+const Scheduler::State::Stage* Scheduler::State::find_stage(StageId id) const {
+  auto found = stages_.find(id);
+  return found == stages_.end() ? nullptr : &found->second;
+}
+
+void Scheduler::State::link_to_sources(const Stage& stage) {
+  for (const StageInput& input : stage.row.inputs) {
+    if (Stage* source = find_stage(input.from_stage)) source->dependants.insert(stage.row.id);
+  }
+}
+
+Scheduler::State::Stage& Scheduler::State::add_stage(StageRow row) {
+  const StageId id = row.id;
+  Stage& stage = stages_[id];
+  stage.requirement = requirements_.intern(row.config_json);
+  by_identity_[row.identity] = id;
+  stage.row = std::move(row);
+  return stage;
+}
+
+std::vector<std::string> Scheduler::State::wanted_by(const Stage& stage) const {
+  std::vector<std::string> names;
+  ExperimentId last = 0;
+  for (const auto& [experiment, trial] : stage.wants) {
+    if (experiment == last) continue;
+    last = experiment;
+    auto found = experiments_.find(experiment);
+    if (found != experiments_.end()) names.push_back(found->second.row.name);
+  }
+  return names;
+}
+
+std::optional<ReadyKey> Scheduler::State::ready_key(const Stage& stage) const {
+  const bool follows = std::any_of(stage.row.inputs.begin(), stage.row.inputs.end(),
+                                   [](const StageInput& input) { return input.from_stage != 0; });
+  std::optional<ReadyKey> best;
+  for (const auto& [experiment, trial] : stage.wants) {
+    auto found = experiments_.find(experiment);
+    if (found == experiments_.end() || found->second.row.state != ExperimentState::kActive) continue;
+    const ReadyKey key{-found->second.row.priority, experiment, follows ? 0 : 1, trial, stage.row.id};
+    if (!best || key < *best) best = key;
+  }
+  return best;
+}
+
+void Scheduler::State::announce_stage(const Stage& stage) {
+  const Json json{{"experiments", wanted_by(stage)},
+                  {"state", to_string(stage.row.state)},
+                  {"failure_class", to_string(stage.row.failure_class)},
+                  {"attempt", stage.row.attempt},
+                  {"reason", stage.row.reason}};
+  mutate(AppendEvent{"stages/" + std::to_string(stage.row.id), "stage-state", event_text(json)});
+}
+
+void Scheduler::State::announce_attempt(const Stage& stage, const char* kind, const Worker* worker,
+                                        const char* outcome) {
+  const Json json{{"experiments", wanted_by(stage)},
+                  {"attempt", stage.row.attempt},
+                  {"worker", worker == nullptr ? "" : worker->row.name},
+                  {"outcome", outcome}};
+  mutate(AppendEvent{"stages/" + std::to_string(stage.row.id), kind, event_text(json)});
+}
+
+void Scheduler::State::announce_worker(const Worker& worker, const char* kind) {
+  const Json json{{"experiments", Json::array()}, {"state", to_string(worker.row.state)}};
+  mutate(AppendEvent{"workers/" + worker.row.name, kind, event_text(json)});
+}
+
+void Scheduler::State::announce_experiment(const Experiment& experiment, const char* kind) {
+  const Json json{{"experiments", Json::array({experiment.row.name})},
+                  {"state", to_string(experiment.row.state)}};
+  mutate(AppendEvent{"experiments/" + experiment.row.name, kind, event_text(json)});
+}
+
+}  // namespace locus

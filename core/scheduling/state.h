@@ -1,0 +1,186 @@
+// The scheduler's inside: what it remembers of stages, workers, experiments and waiting callers. Split over
+// one .cc per subject.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/scheduling/ready_queue.h"
+#include "core/scheduling/requirements.h"
+#include "core/scheduling/retry.h"
+#include "core/scheduling/scheduler.h"
+
+namespace locus {
+
+class Scheduler::State {
+ public:
+  State(const Snapshot& snapshot, Now now, SchedulerPolicy policy);
+
+  Decision step(const Event& event, Now now);
+  std::optional<Microseconds> next_wake() const;
+  std::vector<ReplyToken> waiting() const;
+  std::vector<WorkerView> workers(Now now) const;
+  std::optional<HeldLease> progress(StageId stage) const;
+  std::optional<StageState> stage_state(StageId stage) const;
+  std::string explain(StageId stage, Now now) const;
+
+ private:
+  // The attempt that holds a stage.
+  struct Running {
+    WorkerId worker = 0;
+    std::vector<int> slots;
+    Microseconds listed = 0;    // steady; when its worker last stated it, or the grant
+    bool taken_up = false;      // its worker has stated it at least once
+    std::string resume_sha256;  // as granted; empty: afresh
+    std::int64_t resume_step = 0;
+    HeldLease progress;
+    std::set<std::pair<std::int64_t, std::string>> checkpoints;  // (step, sha256) committed under it
+  };
+  // A stage that is not terminal.
+  struct Stage {
+    StageRow row;
+    std::set<std::pair<ExperimentId, std::int64_t>> wants;  // (experiment, trial)
+    std::set<StageId> dependants;                           // some may be terminal since
+    std::optional<CheckpointRow> resume;
+    std::optional<Running> running;
+    std::optional<ReadyKey> ready;  // as which it is in the ready queue
+    Microseconds not_before = 0;    // steady; end of the back-off
+    int requirement = 0;
+    Strikes strikes;
+    WorkerId near = 0;  // the worker that ran its input, or its last attempt
+  };
+  struct Worker {
+    WorkerRow row;
+    bool connected = false;  // its session is known to this scheduler
+    Microseconds heard = 0;  // steady
+    Revisions revisions;
+    std::set<StageId> running;
+    std::deque<std::string> superseded;  // sessions a newer daemon replaced
+    struct Asked {
+      std::string request_id;
+      StageId stage = 0;
+      std::int64_t number = 0;
+    };
+    std::deque<Asked> asked;  // newest last: makes requests idempotent
+  };
+  using Want = std::pair<StageId, std::int64_t>;  // stage, trial
+  struct Experiment {
+    ExperimentRow row;
+    std::set<Want> wants;  // live stages only
+  };
+  struct Waiting {
+    ReplyToken reply = 0;
+    WorkerId worker = 0;
+    std::string request_id;
+    std::vector<int> free_slots;
+    Microseconds deadline = 0;
+  };
+  using AttemptKey = std::pair<StageId, std::int64_t>;
+
+  // workers.cc
+  void handle(const WorkerRegistered& event);
+  void handle(const LeasesSynced& event);
+  Worker& worker_named(const std::string& name);
+  bool refuse_superseded(const Worker& worker, const WorkerRegistered& event);
+  void replace_session(Worker& worker, const WorkerRegistered& event);
+  void announce(Worker& worker, const WorkerRegistered& event);
+  void renew(Worker& worker, const std::vector<HeldLease>& held);
+  void lose_unlisted(Worker& worker);
+  void disconnect(Worker& worker, const absl::Status& why);
+  void lose_silent_workers();
+  std::optional<Microseconds> silence_deadline(const Worker& worker) const;
+  void forgive_own_pause(Now now);
+  Worker* connected_worker(const std::string& session,
+                           ReplyToken reply);  // null: the caller has been refused
+  Stage* held_by(const Worker& worker, StageId stage, std::int64_t number);
+
+  // grants.cc
+  void handle(const WorkRequested& event);
+  void handle(const WorkRequestDropped& event);
+  bool answer_repeated(Worker& worker, const WorkRequested& event);
+  void expire_waits();
+  void release_back_offs();
+  void refresh_ready(Stage& stage);
+  void match();
+  Waiting* choose_waiting(const Stage& stage);
+  void grant(Stage& stage, const Waiting& to);
+  Grant grant_of(const Stage& stage) const;
+  bool accepts(const Worker& worker, int requirement) const;
+
+  // outcomes.cc
+  void handle(const CheckpointCommitted& event);
+  void handle(const AttemptCompleted& event);
+  void answer_ended(const AttemptCompleted& event);
+  void end_attempt(Stage& stage, const Ending& ending, EndAttempt mutation);
+  void lose(Stage& stage, const std::string& reason, bool strike, bool nobodys_fault);
+  void succeed(Stage& stage, const std::vector<StageOutput>& outputs);
+  void fill_inputs(Stage& stage, const Stage& source, const std::vector<StageOutput>& outputs);
+  void cancel_dependants(const Stage& stage);
+  void cancel(Stage& stage, const std::string& reason);
+  void set_state(Stage& stage, SetStageState mutation);
+  void retire(StageId id);  // forgets a stage that has become terminal
+  void remember_end(AttemptKey key, AttemptState outcome);
+  int live_workers() const;
+
+  // submissions.cc
+  void handle(const ExperimentSubmitted& event);
+  void handle(const ExperimentStateRequested& event);
+  void handle(const Tick&) {}
+  struct Placement;  // a submission under way
+  absl::Status check(const ExperimentSubmitted& event) const;
+  absl::Status place_all(Placement& placement) const;
+  absl::Status place(Placement& placement, const std::string& identity) const;
+  absl::Status adopt(Placement& placement, const std::string& identity,
+                     const ExperimentSubmitted::StageDraft& draft) const;
+  Experiment& save(Placement& placement);
+  void set_wants(Experiment& experiment, const std::set<Want>& wants, const std::string& reason);
+
+  // explain.cc
+  std::string explain_blocked(const Stage& stage) const;
+  std::string explain_queued(const Stage& stage, Now now) const;
+  std::string explain_running(const Stage& stage, Now now) const;
+
+  // state.cc
+  void restore(const Snapshot& snapshot);
+  Stage* find_stage(StageId id);
+  const Stage* find_stage(StageId id) const;
+  Stage& add_stage(StageRow row);
+  void link_to_sources(const Stage& stage);
+  std::vector<std::string> wanted_by(const Stage& stage) const;  // names of experiments
+  std::optional<ReadyKey> ready_key(const Stage& stage) const;   // nothing: no active experiment wants it
+  void mutate(Mutation mutation) { decision_->mutations.push_back(std::move(mutation)); }
+  void reply(Command command) { decision_->commands.push_back(std::move(command)); }
+  void announce_stage(const Stage& stage);
+  void announce_attempt(const Stage& stage, const char* kind, const Worker* worker, const char* outcome);
+  void announce_worker(const Worker& worker, const char* kind);
+  void announce_experiment(const Experiment& experiment, const char* kind);
+
+  SchedulerPolicy policy_;
+  Now now_;
+  Microseconds last_step_ = 0;
+  Decision* decision_ = nullptr;  // of the step under way
+
+  std::map<ExperimentId, Experiment> experiments_;
+  std::map<StageId, Stage> stages_;
+  std::unordered_map<std::string, StageId> by_identity_;
+  std::map<WorkerId, Worker> workers_;
+  std::map<std::string, WorkerId> sessions_;  // connected ones
+  std::vector<Waiting> waiting_;              // in order of arrival
+  ReadyQueue ready_;
+  std::set<std::pair<Microseconds, StageId>> backing_off_;
+  RequirementTable requirements_;
+  std::map<AttemptKey, AttemptState> ended_;  // recent ends, to answer repeated and late calls
+  std::deque<AttemptKey> ended_order_;
+  ExperimentId next_experiment_ = 1;
+  StageId next_stage_ = 1;
+  WorkerId next_worker_ = 1;
+};
+
+}  // namespace locus

@@ -1,0 +1,266 @@
+// Submissions: what is new is created, what has failed is revived, what nobody wants any more is cancelled.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/scheduling/state.h"
+
+namespace locus {
+namespace {
+
+absl::Status changed_meanwhile(const std::string& what) {
+  return make_error(absl::StatusCode::kAborted, ErrorReason::kWrongState,
+                    what + " changed while the submission was prepared; look it up again and repeat");
+}
+
+absl::Status broken(const std::string& what) {
+  return make_error(absl::StatusCode::kInternal, ErrorReason::kInvariantBroken, what);
+}
+
+}  // namespace
+
+// A submission under way: what each identity turned out to be, and what must be written. Nothing of it shows
+// before it is whole.
+struct Scheduler::State::Placement {
+  struct Placed {
+    StageId id = 0;
+    bool live = false;                 // not terminal once this is stored
+    bool open = true;                  // being placed: meeting it again is a cycle
+    std::vector<StageOutput> outputs;  // of a succeeded one
+  };
+  struct Adopted {
+    StageRow row;
+    StageState from{};  // of a revived one
+    bool revived = false;
+    std::optional<CheckpointRow> resume;
+  };
+  const ExperimentSubmitted* event = nullptr;
+  StageId next_stage = 1;
+  std::unordered_map<std::string, Placed> placed;
+  std::vector<Adopted> adopted;  // sources first
+};
+
+absl::Status Scheduler::State::check(const ExperimentSubmitted& event) const {
+  if (event.row.id == 0) {
+    for (const auto& [id, experiment] : experiments_) {
+      if (experiment.row.name != event.row.name) continue;
+      return make_error(absl::StatusCode::kAlreadyExists, ErrorReason::kExperimentExists,
+                        "an experiment named " + event.row.name + " exists already; choose another name",
+                        "name", {{"name", event.row.name}});
+    }
+  } else if (auto live = experiments_.find(event.row.id);
+             live != experiments_.end() && live->second.row.revision != event.expected_revision) {
+    return changed_meanwhile("experiment " + event.row.name);
+  }
+  for (const auto& [identity, draft] : event.stages) {
+    if (by_identity_.contains(identity) || draft.row.id == 0 || terminal(draft.row.state)) continue;
+    return changed_meanwhile("stage " + std::to_string(draft.row.id));
+  }
+  return absl::OkStatus();
+}
+
+// Settles one identity and, first, everything it takes its inputs from.
+absl::Status Scheduler::State::place(Placement& placement, const std::string& identity) const {
+  if (auto done = placement.placed.find(identity); done != placement.placed.end()) {
+    return done->second.open ? broken("stage " + identity + " needs itself") : absl::OkStatus();
+  }
+  Placement::Placed& placed = placement.placed[identity];
+  auto found = placement.event->stages.find(identity);
+  if (auto live = by_identity_.find(identity); live != by_identity_.end()) {
+    placed = {.id = live->second, .live = true, .open = false, .outputs = {}};
+    return absl::OkStatus();
+  }
+  if (found == placement.event->stages.end())
+    return broken("the submission refers to the unknown stage " + identity);
+  const ExperimentSubmitted::StageDraft& draft = found->second;
+  if (draft.row.id != 0 && draft.row.state == StageState::kSucceeded) {
+    placed = {.id = draft.row.id, .live = false, .open = false, .outputs = draft.row.outputs};
+    return absl::OkStatus();
+  }
+  for (const auto& input : draft.inputs) {
+    LOCUS_RETURN_IF_ERROR(place(placement, input.identity));
+  }
+  return adopt(placement, identity, draft);
+}
+
+// The stage as it will be: an id, inputs filled as far as their sources have succeeded, blocked or queued
+// accordingly.
+absl::Status Scheduler::State::adopt(Placement& placement, const std::string& identity,
+                                     const ExperimentSubmitted::StageDraft& draft) const {
+  Placement::Adopted adopted{
+      .row = draft.row, .from = draft.row.state, .revived = draft.row.id != 0, .resume = draft.resume};
+  StageRow& row = adopted.row;
+  if (!adopted.revived) row.id = placement.next_stage++;
+  row.identity = identity;
+  row.failure_class = FailureClass::kNone;
+  row.reason.clear();
+  row.failures = row.faults = 0;
+  row.retry_delay_us = 0;
+  row.state = StageState::kQueued;
+  std::erase_if(row.inputs, [](const StageInput& input) { return input.from_stage != 0; });
+  for (const auto& [slot, from] : draft.inputs) {
+    const Placement::Placed& source = placement.placed.at(from);
+    StageInput input{slot, source.id, ""};
+    for (const StageOutput& output : source.outputs) {
+      if (output.slot == slot) input.artifact_sha256 = output.sha256;
+    }
+    if (source.live) {
+      row.state = StageState::kBlocked;
+    } else if (input.artifact_sha256.empty()) {
+      return broken("stage " + std::to_string(source.id) + " succeeded without the output '" + slot + "'");
+    }
+    row.inputs.push_back(std::move(input));
+  }
+  placement.placed[identity] = {.id = row.id, .live = true, .open = false, .outputs = {}};
+  placement.adopted.push_back(std::move(adopted));
+  return absl::OkStatus();
+}
+
+absl::Status Scheduler::State::place_all(Placement& placement) const {
+  for (const auto& [identity, draft] : placement.event->stages) {
+    LOCUS_RETURN_IF_ERROR(place(placement, identity));
+  }
+  for (const auto& link : placement.event->links) {
+    if (!placement.placed.contains(link.identity))
+      return broken("a trial links to the unknown stage " + link.identity);
+  }
+  return absl::OkStatus();
+}
+
+// Writes the experiment with everything new and takes it in.
+Scheduler::State::Experiment& Scheduler::State::save(Placement& placement) {
+  const ExperimentSubmitted& event = *placement.event;
+  SaveExperiment save{.expected_revision = event.expected_revision,
+                      .row = event.row,
+                      .cells = event.cells,
+                      .trials = event.trials,
+                      .stages = {},
+                      .trial_stages = {},
+                      .request_id = event.request_id};
+  if (save.row.id == 0) save.row.id = next_experiment_++;
+  save.row.revision = event.expected_revision + 1;
+  auto known = experiments_.find(save.row.id);
+  if (known != experiments_.end()) save.row.state = known->second.row.state;
+  if (save.row.state == ExperimentState::kCancelled) save.row.state = ExperimentState::kActive;
+  for (const Placement::Adopted& adopted : placement.adopted) {
+    if (!adopted.revived) save.stages.push_back(adopted.row);
+  }
+  for (const auto& link : event.links) {
+    save.trial_stages.push_back({link.trial, link.role, placement.placed.at(link.identity).id});
+  }
+  Experiment& experiment = experiments_[save.row.id];
+  experiment.row = save.row;
+  mutate(std::move(save));
+  next_stage_ = placement.next_stage;
+  for (Placement::Adopted& adopted : placement.adopted) {
+    if (adopted.revived) {
+      SetStageState revival{.stage_id = adopted.row.id,
+                            .attempt = adopted.row.attempt,
+                            .from = adopted.from,
+                            .to = adopted.row.state,
+                            .reason = {},
+                            .forgive = true,
+                            .inputs = {}};
+      for (const StageInput& input : adopted.row.inputs) {
+        if (!input.artifact_sha256.empty()) revival.inputs[input.slot] = input.artifact_sha256;
+      }
+      mutate(std::move(revival));
+    }
+    Stage& stage = add_stage(std::move(adopted.row));
+    stage.resume = adopted.resume;
+    link_to_sources(stage);
+  }
+  return experiment;
+}
+
+void Scheduler::State::handle(const ExperimentSubmitted& event) {
+  Placement placement{.event = &event, .next_stage = next_stage_, .placed = {}, .adopted = {}};
+  absl::Status status = check(event);
+  if (status.ok()) status = place_all(placement);
+  if (!status.ok()) {
+    reply(ReplyError{event.reply, std::move(status)});
+    return;
+  }
+  std::vector<StageId> revived;
+  for (const Placement::Adopted& adopted : placement.adopted) {
+    if (adopted.revived) revived.push_back(adopted.row.id);
+  }
+  Experiment& experiment = save(placement);
+  std::set<std::int64_t> retired;
+  for (const TrialRow& trial : event.trials) {
+    if (trial.retired) retired.insert(trial.ordinal);
+  }
+  std::set<Want> wants;
+  std::set<StageId> done, to_run;
+  for (const auto& link : event.links) {
+    if (retired.contains(link.trial)) continue;
+    const Placement::Placed& placed = placement.placed.at(link.identity);
+    (placed.live ? to_run : done).insert(placed.id);
+    if (placed.live) wants.insert({placed.id, link.trial});
+  }
+  set_wants(experiment, wants, "experiment " + experiment.row.name + " no longer wants it");
+  for (StageId id : revived) {
+    if (const Stage* stage = find_stage(id)) announce_stage(*stage);
+  }
+  announce_experiment(experiment,
+                      event.expected_revision == 0 ? "experiment-created" : "experiment-extended");
+  reply(ReplySubmitted{event.reply, experiment.row.id, static_cast<std::int64_t>(done.size()),
+                       static_cast<std::int64_t>(to_run.size())});
+}
+
+// What the experiment wants from now on. Stages that nobody wants any more are cancelled.
+void Scheduler::State::set_wants(Experiment& experiment, const std::set<Want>& wants,
+                                 const std::string& reason) {
+  const std::set<Want> former = experiment.wants;
+  for (const Want& want : wants) {
+    stages_.at(want.first).wants.insert({experiment.row.id, want.second});
+    experiment.wants.insert(want);
+  }
+  std::vector<StageId> unwanted;
+  for (const Want& want : former) {
+    if (wants.contains(want)) continue;
+    Stage& stage = stages_.at(want.first);
+    // The last want stays until the stage is cancelled, so that its events still name the experiment.
+    if (stage.wants.size() == 1) {
+      unwanted.push_back(want.first);
+    } else {
+      stage.wants.erase({experiment.row.id, want.second});
+      experiment.wants.erase(want);
+      refresh_ready(stage);
+    }
+  }
+  for (StageId id : unwanted) {
+    if (Stage* stage = find_stage(id)) cancel(*stage, reason);
+  }
+  for (const Want& want : experiment.wants) refresh_ready(stages_.at(want.first));
+}
+
+void Scheduler::State::handle(const ExperimentStateRequested& event) {
+  auto found = experiments_.find(event.id);
+  if (found == experiments_.end()) {  // only cancelled ones are not here
+    if (event.to == ExperimentState::kCancelled) {
+      reply(ReplyDone{event.reply});
+    } else {
+      reply(
+          ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
+                                             std::string("a cancelled experiment cannot become ") +
+                                                 to_string(event.to) + "; submit it again to revive it",
+                                             {}, {{"state", to_string(event.to)}})});
+    }
+    return;
+  }
+  Experiment& experiment = found->second;
+  if (experiment.row.state != event.to) {
+    mutate(SetExperimentState{event.id, experiment.row.state, event.to});
+    experiment.row.state = event.to;
+    announce_experiment(experiment, "experiment-state");
+    if (event.to == ExperimentState::kCancelled) {
+      set_wants(experiment, {}, "experiment " + experiment.row.name + " was cancelled");
+      experiments_.erase(found);
+    } else {
+      for (const Want& want : experiment.wants) refresh_ready(stages_.at(want.first));
+    }
+  }
+  reply(ReplyDone{event.reply});
+}
+
+}  // namespace locus

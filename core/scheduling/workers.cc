@@ -1,0 +1,211 @@
+// Workers: registration, heartbeats, silence, and what each of them means for the attempts they run.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/scheduling/state.h"
+
+namespace locus {
+namespace {
+
+constexpr std::size_t kSupersededRemembered = 16;
+
+absl::Status unknown_session() {
+  return make_error(
+      absl::StatusCode::kNotFound, ErrorReason::kWorkerNotFound,
+      "the server does not know this worker session; register again with the attempts it holds");
+}
+
+bool same_announcement(const WorkerRow& a, const WorkerRow& b) {
+  return a.name == b.name && a.session == b.session && a.host == b.host && a.version == b.version &&
+         a.slots_json == b.slots_json && a.catalog_digest == b.catalog_digest && a.state == b.state;
+}
+
+}  // namespace
+
+Scheduler::State::Worker* Scheduler::State::connected_worker(const std::string& session, ReplyToken token) {
+  auto found = sessions_.find(session);
+  if (found == sessions_.end()) {
+    reply(ReplyError{token, unknown_session()});
+    return nullptr;
+  }
+  Worker& worker = workers_.at(found->second);
+  worker.heard = now_.steady;
+  return &worker;
+}
+
+Scheduler::State::Stage* Scheduler::State::held_by(const Worker& worker, StageId id, std::int64_t number) {
+  Stage* stage = find_stage(id);
+  if (stage == nullptr || !stage->running || stage->row.attempt != number) return nullptr;
+  return stage->running->worker == worker.row.id ? stage : nullptr;
+}
+
+Scheduler::State::Worker& Scheduler::State::worker_named(const std::string& name) {
+  for (auto& [id, worker] : workers_) {
+    if (worker.row.name == name) return worker;
+  }
+  Worker& worker = workers_[next_worker_];
+  worker.row.id = next_worker_++;
+  worker.row.name = name;
+  return worker;
+}
+
+bool Scheduler::State::refuse_superseded(const Worker& worker, const WorkerRegistered& event) {
+  if (std::count(worker.superseded.begin(), worker.superseded.end(), event.session) == 0) return false;
+  reply(ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
+                                           "a newer daemon registered under the name " + event.name +
+                                               "; stop one of them, or give this one another --name",
+                                           "name", {{"name", event.name}})});
+  return true;
+}
+
+void Scheduler::State::handle(const WorkerRegistered& event) {
+  if (event.name.empty() || event.session.empty()) {
+    reply(ReplyError{event.reply,
+                     make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                                "a worker registers with a name and a session; one of them is empty",
+                                event.name.empty() ? "name" : "session")});
+    return;
+  }
+  Worker& worker = worker_named(event.name);
+  if (refuse_superseded(worker, event)) return;
+  if (worker.row.session != event.session) replace_session(worker, event);
+  worker.connected = true;
+  worker.heard = now_.steady;
+  worker.revisions = event.revisions;
+  sessions_[event.session] = worker.row.id;
+  announce(worker, event);
+  renew(worker, event.held);
+  lose_unlisted(worker);
+  reply(ReplyDone{event.reply});
+}
+
+// A daemon started anew: whatever its predecessor ran and it does not hold died with the predecessor.
+void Scheduler::State::replace_session(Worker& worker, const WorkerRegistered& event) {
+  if (!worker.row.session.empty()) {
+    worker.superseded.push_back(worker.row.session);
+    if (worker.superseded.size() > kSupersededRemembered) worker.superseded.pop_front();
+  }
+  disconnect(worker, unknown_session());
+  worker.asked.clear();
+  const std::set<StageId> running = worker.running;
+  for (StageId id : running) {
+    Stage& stage = stages_.at(id);
+    const bool held = std::any_of(event.held.begin(), event.held.end(), [&](const HeldLease& lease) {
+      return lease.stage_id == id && lease.number == stage.row.attempt;
+    });
+    if (!held)
+      lose(stage, "the worker daemon " + event.name + " was restarted", /*strike=*/true,
+           /*nobodys_fault=*/false);
+  }
+}
+
+void Scheduler::State::announce(Worker& worker, const WorkerRegistered& event) {
+  WorkerRow row = worker.row;
+  row.session = event.session;
+  row.host = event.host;
+  row.version = event.version;
+  row.slots_json = event.slots_json;
+  row.catalog_digest = event.catalog_digest;
+  row.state = WorkerState::kActive;
+  row.seen_us = now_.wall;
+  const bool changed = !same_announcement(row, worker.row);
+  worker.row = std::move(row);
+  // Registering again after a server restart changes nothing and writes nothing, so it works while the disk
+  // is full.
+  if (!changed) return;
+  mutate(PutWorker{worker.row});
+  announce_worker(worker, "worker-registered");
+}
+
+void Scheduler::State::renew(Worker& worker, const std::vector<HeldLease>& held) {
+  for (const HeldLease& lease : held) {
+    Stage* stage = held_by(worker, lease.stage_id, lease.number);
+    if (stage == nullptr) continue;
+    stage->running->listed = now_.steady;
+    stage->running->taken_up = true;
+    stage->running->progress = lease;
+  }
+}
+
+// An attempt its own worker does not state for a whole lease: the grant never arrived, or the worker gave it
+// up.
+void Scheduler::State::lose_unlisted(Worker& worker) {
+  const std::set<StageId> running = worker.running;
+  for (StageId id : running) {
+    Stage& stage = stages_.at(id);
+    if (now_.steady - stage.running->listed <= policy_.lease) continue;
+    const bool taken_up = stage.running->taken_up;
+    lose(stage, "the worker " + worker.row.name + (taken_up ? " gave it up" : " never received the grant"),
+         /*strike=*/false, /*nobodys_fault=*/!taken_up);
+  }
+}
+
+void Scheduler::State::handle(const LeasesSynced& event) {
+  Worker* worker = connected_worker(event.session, event.reply);
+  if (worker == nullptr) return;
+  renew(*worker, event.held);
+  lose_unlisted(*worker);
+  ReplyWishes wishes{
+      .reply = event.reply, .wishes = {}, .drain = worker->row.state == WorkerState::kDraining};
+  for (const HeldLease& lease : event.held) {
+    LeaseWish wish = LeaseWish::kContinue;
+    if (held_by(*worker, lease.stage_id, lease.number) == nullptr) {
+      auto ended = ended_.find({lease.stage_id, lease.number});
+      wish = ended != ended_.end() && ended->second == AttemptState::kCancelled ? LeaseWish::kCancel
+                                                                                : LeaseWish::kDrop;
+    }
+    wishes.wishes.emplace_back(lease, wish);
+  }
+  reply(std::move(wishes));
+}
+
+void Scheduler::State::disconnect(Worker& worker, const absl::Status& why) {
+  worker.connected = false;
+  sessions_.erase(worker.row.session);
+  std::erase_if(waiting_, [&](const Waiting& waiting) {
+    if (waiting.worker != worker.row.id) return false;
+    reply(ReplyError{waiting.reply, why});
+    return true;
+  });
+}
+
+std::optional<Microseconds> Scheduler::State::silence_deadline(const Worker& worker) const {
+  // One that runs something may be training through a partition; one that does not is merely gone.
+  if (!worker.running.empty()) return worker.heard + policy_.grace;
+  if (worker.row.state != WorkerState::kOffline) return worker.heard + policy_.lease;
+  return std::nullopt;
+}
+
+void Scheduler::State::lose_silent_workers() {
+  for (auto& [id, worker] : workers_) {
+    const std::optional<Microseconds> deadline = silence_deadline(worker);
+    if (!deadline || now_.steady < *deadline) continue;
+    const std::set<StageId> running = worker.running;
+    for (StageId stage : running) {
+      lose(stages_.at(stage), "the worker " + worker.row.name + " fell silent", /*strike=*/true,
+           /*nobodys_fault=*/false);
+    }
+    disconnect(worker, unknown_session());
+    worker.row.state = WorkerState::kOffline;
+    mutate(PutWorker{worker.row});
+    announce_worker(worker, "worker-state");
+  }
+}
+
+// While workers are known this is stepped every heartbeat at least. A longer gap means that this process
+// itself was stopped, and heartbeats may be waiting in its sockets: the gap is nobody's silence, and everyone
+// gets a full lease to be heard again.
+void Scheduler::State::forgive_own_pause(Now now) {
+  const Microseconds gap = now.steady - last_step_;
+  if (gap <= 2 * policy_.heartbeat) return;
+  for (auto& [id, worker] : workers_) {
+    const Microseconds allowed = worker.running.empty() ? policy_.lease : policy_.grace;
+    worker.heard = std::min(now.steady, std::max(worker.heard + gap, now.steady - allowed + policy_.lease));
+    for (StageId stage : worker.running) {
+      Microseconds& listed = stages_.at(stage).running->listed;
+      listed = std::min(now.steady, listed + gap);
+    }
+  }
+}
+
+}  // namespace locus

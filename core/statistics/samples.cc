@@ -1,0 +1,61 @@
+// Sample statistics: mean, deviation, Student-t intervals and tests, Holm's correction.
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <numeric>
+
+#include "core/statistics/table.h"
+
+namespace locus {
+
+double sample_mean(const std::vector<double>& x) {
+  if (x.empty()) return kUndefined;
+  // Summing the deviations from a first guess keeps the digits that large offsets would eat.
+  const double guess = x.front();
+  if (!std::isfinite(guess)) return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+  double sum = 0;
+  for (const double value : x) sum += value - guess;
+  return guess + sum / static_cast<double>(x.size());
+}
+
+double sample_std(const std::vector<double>& x) {
+  if (x.size() < 2) return kUndefined;
+  const double mean = sample_mean(x);
+  double squares = 0;
+  for (const double value : x) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(x.size() - 1));
+}
+
+double student_t_half_width(const std::vector<double>& x, double level) {
+  const double deviation = sample_std(x);
+  if (std::isnan(deviation)) return kUndefined;
+  const auto n = static_cast<double>(x.size());
+  const boost::math::students_t distribution(n - 1);
+  return boost::math::quantile(distribution, 0.5 + level / 2) * deviation / std::sqrt(n);
+}
+
+double paired_t_p(const std::vector<double>& differences) {
+  const double mean = sample_mean(differences), deviation = sample_std(differences);
+  if (!std::isfinite(mean) || !std::isfinite(deviation)) return kUndefined;
+  if (deviation == 0) return mean == 0 ? kUndefined : 0.0;  // no spread: t is 0/0 or infinite
+  const auto n = static_cast<double>(differences.size());
+  const double t = std::abs(mean) / (deviation / std::sqrt(n));
+  return 2 * boost::math::cdf(boost::math::complement(boost::math::students_t(n - 1), t));
+}
+
+std::vector<double> holm(const std::vector<double>& p) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (!std::isnan(p[i])) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&p](std::size_t a, std::size_t b) { return p[a] < p[b]; });
+  std::vector<double> out(p.size(), kUndefined);
+  double largest = 0;
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    largest = std::max(largest, p[order[rank]] * static_cast<double>(order.size() - rank));
+    out[order[rank]] = std::min(1.0, largest);
+  }
+  return out;
+}
+
+}  // namespace locus

@@ -1,0 +1,104 @@
+// The attention layer.
+#include "engine/attention/attention.h"
+
+namespace locus {
+
+HookTable::HookTable(const std::vector<AttachedPrior>& priors) {
+  for (const AttachedPrior& prior : priors) {
+    for (const Hook hook : prior.hooks) table_[static_cast<std::size_t>(hook)].push_back(prior);
+  }
+}
+
+// Changes with every in-place write to the state (optimizer step, checkpoint load); a tensor that moves
+// changes its address.
+std::uint64_t TermSource::version() const {
+  std::uint64_t sum = 0;
+  for (const Tensor& tensor : prior_.state) {
+    sum = sum * 1000003 + static_cast<std::uint64_t>(tensor._version()) +
+          reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr());
+  }
+  return sum;
+}
+
+const Term& TermSource::get(const Sides& sides, const Moment& moment) {
+  const at::Device device = sides.q.device();
+  const at::ScalarType type = sides.q.scalar_type();
+  const bool gradients = at::GradMode::is_enabled();
+  for (const Kept& kept : kept_) {
+    if (kept.layout != sides.layout || kept.device != device || kept.type != type) continue;
+    if (kept.term.on() == Depends::kLayout || (!gradients && kept.version == version())) return kept.term;
+  }
+  Term term = ((*prior_.layer).*call_)(sides, moment);
+  if (term.on() == Depends::kContent || (term.on() == Depends::kParameters && gradients)) {
+    return current_.emplace(std::move(term));
+  }
+  if (term.on() == Depends::kLayout && requires_grad(term.form())) {
+    throw std::logic_error("a term that is kept per layout must not need a gradient");
+  }
+  constexpr std::size_t kMost = 8;
+  if (kept_.size() == kMost) kept_.pop_front();
+  kept_.push_back(Kept{sides.layout, device, type, version(), std::move(term)});
+  return kept_.back().term;
+}
+
+Attention::Attention(const LayerInfo& info, const std::vector<AttachedPrior>& priors,
+                     const LinearFactory& linear, const std::string& name, std::string path)
+    : info_(info), hooks_(priors), path_(std::move(path)) {
+  qkv_ = register_module("qkv", linear(name + ".qkv", info.width, 3 * info.width));
+  out_ = register_module("out", linear(name + ".out", info.width, info.width));
+  for (const auto& prior : hooks_.of(Hook::kBias)) biases_.emplace_back(prior, &PriorLayer::bias);
+  for (const auto& prior : hooks_.of(Hook::kScale)) scales_.emplace_back(prior, &PriorLayer::scale);
+}
+
+Tensor Attention::forward(const Tensor& x, const Layout& layout, const Moment& moment) {
+  const std::int64_t batch = x.size(0), tokens = x.size(1), heads = info_.heads;
+  const auto qkv = qkv_->forward(x)
+                       .view({batch, tokens, 3, heads, info_.head_width()})
+                       .permute({2, 0, 3, 1, 4})
+                       .contiguous()
+                       .unbind(0);
+  const Sides sides{x, qkv[0], qkv[1], qkv[2], layout};
+  Tensor out = attend(sides, moment).transpose(1, 2).reshape({batch, tokens, info_.width});
+  for (const auto& prior : hooks_.of(Hook::kAddOutput)) out = out + prior.layer->add_output(sides, moment);
+  for (const auto& prior : hooks_.of(Hook::kGateOutput)) out = out * prior.layer->gate_output(sides, moment);
+  return out_->forward(out);
+}
+
+Tensor Attention::attend(const Sides& sides, const Moment& moment) {
+  Tensor q = sides.q, k = sides.k;
+  for (const auto& prior : hooks_.of(Hook::kTransformQk))
+    std::tie(q, k) = prior.layer->transform_qk(q, k, sides, moment);
+
+  Scores scores{.q = q,
+                .k = k,
+                .v = sides.v,
+                .scale = info_.scale,
+                .scales = {},
+                .biases = {},
+                .probabilities = {},
+                .from_probabilities = {}};
+  for (TermSource& source : scales_) scores.scales.push_back(&source.get(sides, moment));
+  for (TermSource& source : biases_) scores.biases.push_back(&source.get(sides, moment));
+  if (hooks_.any(Hook::kProbabilities)) {
+    scores.probabilities = [&](Tensor p) {
+      for (const auto& prior : hooks_.of(Hook::kProbabilities))
+        p = prior.layer->probabilities(p, sides, moment);
+      return p;
+    };
+  }
+  if (hooks_.any(Hook::kFromProbabilities)) {
+    scores.from_probabilities = [&](const Tensor& p) {
+      Tensor sum;
+      for (const auto& prior : hooks_.of(Hook::kFromProbabilities)) {
+        const Tensor part = prior.layer->from_probabilities(p, sides, moment);
+        sum = sum.defined() ? sum + part : part;
+      }
+      return sum;
+    };
+  }
+  const ExecutionPath& path = choose_path(path_, scores);
+  if (!paths_.contains(path.name)) paths_.emplace(path.name);
+  return path.run(scores);
+}
+
+}  // namespace locus

@@ -1,0 +1,81 @@
+// The one attention layer: projections, the fixed algebra of engine/priors/prior.h, and the hooks of its
+// priors.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <set>
+
+#include "engine/attention/path.h"
+#include "engine/backbones/linear.h"
+#include "engine/priors/prior.h"
+
+namespace locus {
+
+// A prior's part in one layer, with the hooks its catalog entry declares.
+struct AttachedPrior {
+  std::shared_ptr<PriorLayer> layer;
+  std::vector<Hook> hooks;
+  std::vector<Tensor>
+      state;  // parameters and buffers its terms may depend on, those shared by layers included
+};
+
+// Which attached layers have a hook, in prior order.
+class HookTable {
+ public:
+  explicit HookTable(const std::vector<AttachedPrior>& priors);
+  const std::vector<AttachedPrior>& of(Hook hook) const { return table_[static_cast<std::size_t>(hook)]; }
+  bool any(Hook hook) const { return !of(hook).empty(); }
+
+ private:
+  std::array<std::vector<AttachedPrior>, kHookCount> table_;
+};
+
+// The terms of one hook, called again only when what they depend on has changed: layout terms are kept per
+// layout; parameter terms are kept between forwards without gradients until the prior's state changes;
+// content terms never are.
+class TermSource {
+ public:
+  using Call = Term (PriorLayer::*)(const Sides&, const Moment&);
+  TermSource(AttachedPrior prior, Call call) : prior_(std::move(prior)), call_(call) {}
+  const Term& get(const Sides& sides, const Moment& moment);
+
+ private:
+  struct Kept {
+    Layout layout;
+    at::Device device;
+    at::ScalarType type;
+    std::uint64_t version;
+    Term term;
+  };
+  std::uint64_t version() const;
+  AttachedPrior prior_;
+  Call call_;
+  std::deque<Kept> kept_;
+  std::optional<Term> current_;
+};
+
+// Not thread-safe.
+class Attention : public torch::nn::Module {
+ public:
+  // `name` is the layer's full name for the linear factory ("blocks.0.attention"); `path` an execution path
+  // or "auto".
+  Attention(const LayerInfo& info, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,
+            const std::string& name, std::string path);
+
+  // x: the normed tokens [B, T, D]; returns what is added to the residual stream, [B, T, D].
+  Tensor forward(const Tensor& x, const Layout& layout, const Moment& moment);
+  const std::set<std::string, std::less<>>& paths() const { return paths_; }  // taken so far
+
+ private:
+  Tensor attend(const Sides& sides, const Moment& moment);
+
+  LayerInfo info_;
+  HookTable hooks_;
+  std::vector<TermSource> biases_, scales_;
+  std::string path_;
+  std::set<std::string, std::less<>> paths_;
+  std::shared_ptr<Linear> qkv_, out_;
+};
+
+}  // namespace locus

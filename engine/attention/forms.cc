@@ -1,0 +1,69 @@
+// The dense meaning of every form.
+#include "engine/attention/forms.h"
+
+#include <c10/core/InferenceMode.h>
+
+namespace locus {
+namespace {
+
+// Zero rows and columns in front of the last two axes.
+Tensor with_prefix(const Tensor& patches, std::int64_t prefix) {
+  return prefix == 0 ? patches : at::constant_pad_nd(patches, {prefix, 0, prefix, 0}, 0);
+}
+
+struct Members {
+  static std::vector<Tensor> of(const Dense& f) { return {f.values}; }
+  static std::vector<Tensor> of(const LowRank& f) { return {f.query, f.key}; }
+  static std::vector<Tensor> of(const DistanceDecay& f) { return {f.positions, f.slope}; }
+  static std::vector<Tensor> of(const CurveDecay& f) { return {f.rate, f.alpha}; }
+};
+
+}  // namespace
+
+Tensor LowRank::dense() const { return at::matmul(query, key.transpose(-2, -1)); }
+
+Tensor DistanceDecay::dense() const {
+  // Not at::cdist: its gradient is undefined on the diagonal, and a product form loses digits.
+  const Tensor difference = positions.unsqueeze(1) - positions.unsqueeze(0);
+  const Tensor distance = difference.square().sum(-1).sqrt();
+  return with_prefix(distance.unsqueeze(0) * slope.neg().view({-1, 1, 1}), prefix).unsqueeze(0);
+}
+
+const Tensor& CurveRanks::distance(at::ScalarType type) const {
+  if (!distance_.defined() || distance_.scalar_type() != type) {
+    const c10::InferenceMode normal_tensors(false);
+    const at::NoGradGuard no_grad;
+    const Tensor rank = rank_.to(type);
+    distance_ = with_prefix((rank.unsqueeze(2) - rank.unsqueeze(1)).abs(), prefix_).unsqueeze(1);
+  }
+  return distance_;
+}
+
+Tensor CurveDecay::dense() const {
+  const Tensor exponent = ranks->distance(rate.scalar_type()) * rate.neg().unsqueeze(-1).unsqueeze(-1);
+  return exponent.exp().mean(0, /*keepdim=*/true) * alpha.view({1, -1, 1, 1});
+}
+
+std::string_view form_name(const Form& form) {
+  static constexpr std::string_view kNames[] = {"dense", "low-rank", "distance-decay", "curve-decay"};
+  static_assert(std::size(kNames) == std::variant_size_v<Form>);
+  return kNames[form.index()];
+}
+
+bool requires_grad(const Form& form) {
+  const auto members = std::visit([](const auto& f) { return Members::of(f); }, form);
+  for (const Tensor& member : members) {
+    if (member.requires_grad()) return true;
+  }
+  return false;
+}
+
+const Tensor& Term::dense() const {
+  if (!dense_.defined()) {
+    const c10::InferenceMode mode(on_ != Depends::kLayout && c10::InferenceMode::is_enabled());
+    dense_ = std::visit([](const auto& f) { return f.dense(); }, form_);
+  }
+  return dense_;
+}
+
+}  // namespace locus

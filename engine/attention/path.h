@@ -1,0 +1,39 @@
+// Execution paths: ways to compute one attention layer's algebra. They agree with the explicit float64
+// reference; only speed differs.
+#pragma once
+
+#include <span>
+
+#include "engine/attention/forms.h"
+
+namespace locus {
+
+// One layer's attention, ready to run: everything between the projections. Holds references; lives for one
+// call.
+struct Scores {
+  const Tensor &q, &k, &v;  // [B, H, T, d], q and k transformed
+  double scale = 1;         // c
+  std::vector<const Term*> scales, biases;
+  std::function<Tensor(const Tensor&)> probabilities;       // null when no prior has the hook
+  std::function<Tensor(const Tensor&)> from_probabilities;  // likewise; the sum over priors
+
+  bool hooked() const { return probabilities || from_probabilities; }  // whether somebody must see P
+};
+
+// Stateless.
+struct ExecutionPath {
+  std::string_view name;
+  bool (*supports)(const Scores& scores);   // whether run() may be called: forms, hooks, device, type
+  bool (*preferred)(const Scores& scores);  // whether it is the faster choice where supported
+  Tensor (*run)(const Scores& scores);      // P V + sum(from_probabilities), [B, H, T, d]
+};
+
+// Most specialised first, "explicit" last; it supports everything.
+const std::vector<ExecutionPath>& execution_paths();
+
+// "auto": the first path that supports the scores and is preferred. A name: that path where it supports the
+// scores, else "explicit". A function of forms, hooks, device and type alone, so equal runs choose equally.
+// Throws std::invalid_argument on an unknown name.
+const ExecutionPath& choose_path(std::string_view wanted, const Scores& scores);
+
+}  // namespace locus

@@ -1,0 +1,132 @@
+// What all backbones share: their priors, and the way from a stage configuration.
+#include "engine/backbones/backbone.h"
+
+#include "engine/backbones/items.h"
+
+namespace locus {
+namespace {
+
+bool contains(const Json& list, const Json& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+// Whether `entry` excludes the other's id or one of its tags.
+bool excludes(const Json& entry, const Json& other) {
+  for (const Json& what : entry.at("excludes")) {
+    if (what == other.at("id") || contains(other.at("provides"), what)) return true;
+  }
+  return false;
+}
+
+void check_pair(const Json& first, const Json& second) {
+  const std::string pair =
+      "priors " + first.at("id").get<std::string>() + " and " + second.at("id").get<std::string>();
+  if (first.at("id") == second.at("id")) throw std::invalid_argument(pair + ": the same prior twice");
+  if (excludes(first, second) || excludes(second, first))
+    throw std::invalid_argument(pair + " exclude each other");
+}
+
+void check_requirements(const Json& entry, const PriorContext& context) {
+  const std::string who = "prior " + entry.at("id").get<std::string>();
+  const auto rank = context.reference.extent.size();
+  if (!contains(entry.at("layouts").at("ranks"), rank))
+    throw std::invalid_argument(who + " does not support grids of rank " + std::to_string(rank));
+  const LayerInfo& info = context.layers.at(0);
+  const std::map<std::string, std::int64_t> values = {
+      {"dim", info.width}, {"heads", info.heads}, {"head_width", info.head_width()}, {"depth", info.layers}};
+  for (const Json& rule : entry.at("requires")) {
+    if (rule.at("rule") != "multiple-of")
+      throw std::logic_error(who + ": a rule the engine does not know: " + rule.dump());
+    const auto name = rule.at("value").get<std::string>();
+    const auto factor = rule.at("factor").get<std::int64_t>();
+    if (values.at(name) % factor != 0) {
+      throw std::invalid_argument(who + ": " + name + " " + std::to_string(values.at(name)) +
+                                  " must be a multiple of " + std::to_string(factor) + " (" +
+                                  rule.at("help").get<std::string>() + ")");
+    }
+  }
+}
+
+// "priors.violin.layers.0.alpha" -> {"violin", "layers.0.alpha"}; the id is empty for any other name.
+std::pair<std::string_view, std::string_view> split_prior_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "priors.";
+  if (!name.starts_with(kPrefix)) return {};
+  name.remove_prefix(kPrefix.size());
+  const std::size_t dot = name.find('.');
+  return {name.substr(0, dot), name.substr(dot + 1)};
+}
+
+}  // namespace
+
+void Backbone::build_priors(const BackboneContext& context, const PriorContext& prior_context) {
+  const auto container = std::make_shared<torch::nn::Module>();
+  for (const PriorChoice& choice : context.priors) {
+    const PriorItem& item = prior_item(choice.id);
+    check_requirements(item.item.json(), prior_context);
+    for (const NamedPrior& earlier : priors_) check_pair(earlier.item->item.json(), item.item.json());
+    const auto prior = item.make(prior_context, Options(item.item.json(), choice.options));
+    prior->build_layers(prior_context.layers);
+    priors_.push_back({item.id(), item.hooks(), container->register_module(item.id(), prior), &item});
+  }
+  if (!priors_.empty()) register_module("priors", container);
+}
+
+void Backbone::initialize_priors(const RandomStreams& random) {
+  for (const NamedPrior& named : priors_)
+    named.prior->initialize(Initializer(random, "priors." + named.id + "."));
+}
+
+std::vector<AuxLoss> Backbone::auxiliary_losses(const Features& features, const Moment& moment) const {
+  std::vector<AuxLoss> losses;
+  for (const NamedPrior& named : priors_) {
+    if (!named.has(Hook::kLoss)) continue;
+    losses.push_back(named.prior->loss(features.taps, features.layout, moment));
+    losses.back().prior = named.id;
+  }
+  return losses;
+}
+
+Decay Backbone::decay(std::string_view name, const Tensor& parameter) const {
+  const auto [id, rest] = split_prior_name(name);
+  for (const NamedPrior& named : priors_) {
+    if (named.id == id) return named.prior->decay(rest, parameter);
+  }
+  return default_decay(name, parameter);
+}
+
+bool Backbone::training_only(std::string_view name) const {
+  const auto [id, rest] = split_prior_name(name);
+  for (const NamedPrior& named : priors_) {
+    if (named.id == id) return named.prior->training_only(rest);
+  }
+  return false;
+}
+
+const std::vector<BackboneItem>& backbone_items() {
+  static const std::vector<BackboneItem> items = {
+#define LOCUS_BACKBONE(file) backbones::file(),
+#include "engine/backbones/backbones.def"
+#undef LOCUS_BACKBONE
+  };
+  return items;
+}
+
+const BackboneItem& backbone_item(std::string_view id) {
+  for (const BackboneItem& item : backbone_items()) {
+    if (item.id() == id || contains(item.item.json().at("aliases"), id)) return item;
+  }
+  throw std::invalid_argument("no backbone is called '" + std::string(id) + "'");
+}
+
+std::shared_ptr<Backbone> make_backbone(const Json& stage_configuration, const InputFacts& input,
+                                        const RandomStreams& random, const std::string& path) {
+  BackboneContext context{.input = input, .priors = {}, .random = random, .path = path};
+  for (const Json& prior : stage_configuration.at("priors")) {
+    context.priors.push_back({prior.at("id").get<std::string>(), prior.value("options", Json::object())});
+  }
+  const Json& model = stage_configuration.at("model");
+  const BackboneItem& item = backbone_item(model.at("id").get<std::string>());
+  return item.make(context, Options(item.item.json(), model.value("options", Json::object())));
+}
+
+}  // namespace locus

@@ -1,0 +1,65 @@
+// Layer norm and the pre-norm residual block.
+#include "engine/backbones/block.h"
+
+namespace locus {
+namespace {
+
+constexpr std::string_view kDropPath = "drop-path";
+constexpr double kNormEps = 1e-6;
+
+}  // namespace
+
+Norm::Norm(std::int64_t width) {
+  weight = register_parameter("weight", at::empty({width}));
+  bias = register_parameter("bias", at::empty({width}));
+}
+
+Tensor Norm::forward(const Tensor& x) { return at::layer_norm(x, weight.sizes(), weight, bias, kNormEps); }
+
+void Norm::initialize() {
+  const at::NoGradGuard no_grad;
+  weight.fill_(1);
+  bias.zero_();
+}
+
+Block::Block(const BlockOptions& options, const std::vector<AttachedPrior>& priors,
+             const LinearFactory& linear, const std::string& name)
+    : name_(name), drop_path_(options.drop_path), hooks_(priors) {
+  const std::int64_t width = options.info.width;
+  norm1_ = register_module("norm1", std::make_shared<Norm>(width));
+  attention_ = register_module("attention", std::make_shared<Attention>(options.info, priors, linear,
+                                                                        name + ".attention", options.path));
+  norm2_ = register_module("norm2", std::make_shared<Norm>(width));
+  const auto container = register_module("mlp", std::make_shared<torch::nn::Module>());
+  in_ = container->register_module("in", linear(name + ".mlp.in", width, options.hidden));
+  out_ = container->register_module("out", linear(name + ".mlp.out", options.hidden, width));
+}
+
+Tensor Block::dropped(const Tensor& branch, std::string_view which, const Moment& moment) const {
+  if (!moment.training || drop_path_ == 0) return branch;
+  const Tensor draw = moment.random.uniform(kDropPath, name_ + "." + std::string(which),
+                                            static_cast<std::uint64_t>(moment.step), {branch.size(0), 1, 1});
+  const Tensor factor = draw.ge(drop_path_).to(branch.scalar_type()).div(1 - drop_path_);
+  return branch * factor.to(branch.device(), /*non_blocking=*/true);
+}
+
+Tensor Block::mlp(const Tensor& x) { return out_->forward(at::gelu(in_->forward(x))); }
+
+Tensor Block::forward(Tensor x, const Layout& layout, const Moment& moment) {
+  for (const AttachedPrior& prior : hooks_.of(Hook::kBlockEmbed))
+    x = prior.layer->embed(Site::kBlockStart, x, layout, moment);
+  x = x + dropped(attention_->forward(norm1_->forward(x), layout, moment), "attention", moment);
+  if (hooks_.any(Hook::kFeedForward)) {
+    const auto normed_mlp = [this](const Tensor& residual) { return mlp(norm2_->forward(residual)); };
+    for (const AttachedPrior& prior : hooks_.of(Hook::kFeedForward)) {
+      x = x + dropped(prior.layer->feed_forward(x, normed_mlp, layout), "mlp", moment);
+    }
+  } else {
+    x = x + dropped(mlp(norm2_->forward(x)), "mlp", moment);
+  }
+  for (const AttachedPrior& prior : hooks_.of(Hook::kBlockEmbed))
+    x = prior.layer->embed(Site::kBlockEnd, x, layout, moment);
+  return x;
+}
+
+}  // namespace locus

@@ -1,0 +1,48 @@
+// The parts transformers are made of: layer norm and the pre-norm residual block.
+#pragma once
+
+#include "engine/attention/attention.h"
+
+namespace locus {
+
+// Layer norm over the last axis, eps 1e-6.
+class Norm : public torch::nn::Module {
+ public:
+  explicit Norm(std::int64_t width);
+  Tensor forward(const Tensor& x);
+  void initialize();  // 1 and 0
+
+  Tensor weight, bias;
+};
+
+struct BlockOptions {
+  LayerInfo info;
+  std::int64_t hidden = 0;  // width inside the MLP
+  double drop_path = 0;     // probability that a sample skips a branch while training
+  std::string path = "auto";
+};
+
+// x += drop(attention(norm1 x)); x += drop(mlp(norm2 x)), MLP = Linear - GELU (erf) - Linear. Not
+// thread-safe.
+class Block : public torch::nn::Module {
+ public:
+  // `name` is the block's full name, "blocks.0".
+  Block(const BlockOptions& options, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,
+        const std::string& name);
+
+  Tensor forward(Tensor x, const Layout& layout, const Moment& moment);
+  const Attention& attention() const { return *attention_; }
+
+ private:
+  Tensor dropped(const Tensor& branch, std::string_view which, const Moment& moment) const;
+  Tensor mlp(const Tensor& x);
+
+  std::string name_;
+  double drop_path_;
+  HookTable hooks_;
+  std::shared_ptr<Norm> norm1_, norm2_;
+  std::shared_ptr<Attention> attention_;
+  std::shared_ptr<Linear> in_, out_;
+};
+
+}  // namespace locus

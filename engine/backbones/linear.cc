@@ -1,0 +1,18 @@
+// The plain linear layer.
+#include "engine/backbones/linear.h"
+
+namespace locus {
+
+Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias) {
+  weight = register_parameter("weight", at::empty({out, in}));
+  if (with_bias) bias = register_parameter("bias", at::empty({out}));
+}
+
+Tensor Linear::forward(const Tensor& x) { return at::linear(x, weight, bias); }
+
+LinearFactory plain_linear() {
+  return
+      [](std::string_view, std::int64_t in, std::int64_t out) { return std::make_shared<Linear>(in, out); };
+}
+
+}  // namespace locus

@@ -1,0 +1,31 @@
+// Devices at run time: the trainer links the CPU part of torch only; the CUDA part is loaded when asked for.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <vector>
+
+namespace locus {
+
+struct CudaDevice {
+  int index = 0;
+  std::string name;
+};
+
+// What the driver offers, whether or not torch can use it; empty without a driver. Loads no torch library.
+std::vector<CudaDevice> cuda_devices();
+
+// Loads CUDA torch into this process, once. Throws std::runtime_error with the reason when it cannot be had.
+// torch looks for it once, so this must come before the first backward pass of the process.
+void load_cuda();
+
+// The device of that kind ("cpu", "cuda"), ready for use; loads CUDA torch when needed. Throws
+// std::invalid_argument on another kind and std::runtime_error when there is no such device.
+at::Device open_device(const std::string& kind, int index);
+
+std::string device_name(at::Device device);  // "Intel(R) Xeon(R) ...", "NVIDIA H200"
+std::string
+build_description();  // what bit-identity depends on beside the device: versions, vector instructions
+
+}  // namespace locus

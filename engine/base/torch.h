@@ -1,0 +1,25 @@
+// The part of LibTorch the engine uses, narrower than torch/torch.h. Precompiled once (locus_torch_pch), so
+// include this and no more.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace locus {
+using at::Tensor;
+}  // namespace locus

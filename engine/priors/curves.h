@@ -1,0 +1,25 @@
+// Space-filling curves over rectangular grids, as the rank each cell has along the curve.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace locus {
+
+// snake, hilbert, peano and zigzag, each followed by its transpose ("snake-transposed").
+const std::vector<std::string>& curve_names();
+
+// Rank of every cell, row-major: a permutation of 0..rows*columns-1. Throws std::invalid_argument on an
+// unknown name.
+//
+// - snake: row by row, even rows left to right, odd rows back.
+// - hilbert: the Hilbert curve on squares of side 2^k, elsewhere its generalization, always starting along the
+//   columns.
+// - peano: Morton order (the Violin paper's name for it): bits of column and row interleaved, column lowest.
+// - zigzag: anti-diagonals as in JPEG, even ones running up and right.
+// - transposed: the curve of the transposed grid.
+std::vector<std::int32_t> curve_ranks(std::string_view name, std::int64_t rows, std::int64_t columns);
+
+}  // namespace locus

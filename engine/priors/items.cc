@@ -1,0 +1,37 @@
+// The list of priors.
+#include "engine/priors/items.h"
+
+namespace locus {
+namespace priors {
+
+Item prior_entry(std::string_view id, int revision, std::string_view summary, std::string_view paper,
+                 std::string_view formula, std::vector<std::string> hooks, std::vector<int> ranks) {
+  Item item("prior", id, revision, summary);
+  item.set("paper", paper).set("formula", formula).set("hooks", std::move(hooks));
+  item.set("provides", Json::array({kSpatialPrior})).set("excludes", Json::array());
+  item.set("layouts", {{"ranks", std::move(ranks)}}).set("requires", Json::array());
+  return item;
+}
+
+}  // namespace priors
+
+const std::vector<PriorItem>& prior_items() {
+  static const std::vector<PriorItem> items = {
+#define LOCUS_PRIOR(file) priors::file(),
+#include "engine/priors/priors.def"
+#undef LOCUS_PRIOR
+  };
+  return items;
+}
+
+const PriorItem& prior_item(std::string_view id) {
+  for (const PriorItem& item : prior_items()) {
+    if (item.id() == id) return item;
+    for (const Json& alias : item.item.json().at("aliases")) {
+      if (alias == id) return item;
+    }
+  }
+  throw std::invalid_argument("no prior is called '" + std::string(id) + "'");
+}
+
+}  // namespace locus

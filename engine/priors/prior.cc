@@ -1,0 +1,100 @@
+// Hook names, default hooks, draws for initialization.
+#include "engine/priors/prior.h"
+
+#include <array>
+
+namespace locus {
+namespace {
+
+constexpr std::array<std::string_view, kHookCount> kHookNames = {
+    "embed",      "block-embed", "transform-qk", "bias", "scale", "probabilities", "from-probabilities",
+    "add-output", "gate-output", "feed-forward", "loss"};
+
+[[noreturn]] void missing(Hook hook) {
+  throw std::logic_error("hook '" + std::string(to_string(hook)) +
+                         "' is declared in the catalog entry but not overridden");
+}
+
+}  // namespace
+
+std::string_view to_string(Hook hook) { return kHookNames.at(static_cast<std::size_t>(hook)); }
+
+Hook parse_hook(std::string_view name) {
+  for (std::size_t i = 0; i < kHookNames.size(); ++i) {
+    if (kHookNames[i] == name) return static_cast<Hook>(i);
+  }
+  throw std::invalid_argument("no hook is called '" + std::string(name) + "'");
+}
+
+void Initializer::truncated_normal(Tensor parameter, std::string_view name, double deviation) const {
+  const at::NoGradGuard no_grad;
+  parameter.copy_(random_.truncated_normal(kInitialization, prefix_ + std::string(name), 0, parameter.sizes(),
+                                           0, deviation));
+}
+void Initializer::normal(Tensor parameter, std::string_view name, double mean, double deviation) const {
+  const at::NoGradGuard no_grad;
+  parameter.copy_(
+      random_.normal(kInitialization, prefix_ + std::string(name), 0, parameter.sizes(), mean, deviation));
+}
+void Initializer::uniform(Tensor parameter, std::string_view name, double low, double high) const {
+  const at::NoGradGuard no_grad;
+  parameter.copy_(
+      random_.uniform(kInitialization, prefix_ + std::string(name), 0, parameter.sizes(), low, high));
+}
+Initializer Initializer::within(std::string_view name) const {
+  return Initializer(random_, prefix_ + std::string(name) + ".");
+}
+
+Tensor PriorLayer::embed(Site, const Tensor&, const Layout&, const Moment&) { missing(Hook::kBlockEmbed); }
+std::pair<Tensor, Tensor> PriorLayer::transform_qk(const Tensor&, const Tensor&, const Sides&,
+                                                   const Moment&) {
+  missing(Hook::kTransformQk);
+}
+Term PriorLayer::bias(const Sides&, const Moment&) { missing(Hook::kBias); }
+Term PriorLayer::scale(const Sides&, const Moment&) { missing(Hook::kScale); }
+Tensor PriorLayer::probabilities(const Tensor&, const Sides&, const Moment&) {
+  missing(Hook::kProbabilities);
+}
+Tensor PriorLayer::from_probabilities(const Tensor&, const Sides&, const Moment&) {
+  missing(Hook::kFromProbabilities);
+}
+Tensor PriorLayer::add_output(const Sides&, const Moment&) { missing(Hook::kAddOutput); }
+Tensor PriorLayer::gate_output(const Sides&, const Moment&) { missing(Hook::kGateOutput); }
+Tensor PriorLayer::feed_forward(const Tensor&, const std::function<Tensor(const Tensor&)>&, const Layout&) {
+  missing(Hook::kFeedForward);
+}
+
+std::shared_ptr<PriorLayer> Prior::layer(const LayerInfo&) { return nullptr; }
+void Prior::initialize(const Initializer&) {}
+void Prior::begin_forward(const Layout&, const Moment&) {}
+Tensor Prior::embed(Site, const Tensor&, const Layout&, const Moment&) { missing(Hook::kEmbed); }
+AuxLoss Prior::loss(const Taps&, const Layout&, const Moment&) { missing(Hook::kLoss); }
+std::vector<std::string> Prior::taps() const { return {}; }
+Decay Prior::decay(std::string_view name, const Tensor& parameter) const {
+  return default_decay(name, parameter);
+}
+bool Prior::training_only(std::string_view) const { return false; }
+
+void Prior::build_layers(const std::vector<LayerInfo>& infos) {
+  const auto container = std::make_shared<torch::nn::Module>();
+  bool any = false;
+  for (const LayerInfo& info : infos) {
+    layers_.push_back(layer(info));
+    if (!layers_.back()) continue;
+    container->register_module(std::to_string(info.layer), layers_.back());
+    any = true;
+  }
+  if (any) register_module("layers", container);
+}
+
+Decay default_decay(std::string_view name, const Tensor& parameter) {
+  return parameter.dim() <= 1 || name.ends_with("bias") ? Decay::kExempt : Decay::kDecayed;
+}
+
+std::vector<Hook> PriorItem::hooks() const {
+  std::vector<Hook> hooks;
+  for (const Json& name : item.json().at("hooks")) hooks.push_back(parse_hook(name.get<std::string>()));
+  return hooks;
+}
+
+}  // namespace locus

@@ -1,0 +1,162 @@
+// The seam every position encoding plugs into: a model carries an ordered list of priors, each a set of hooks
+// on one fixed algebra.
+//
+//   L = prod(scale) * (c q' k'^T) + sum(bias)        q', k' = transform_qk (width kept);  c = 1 / sqrt(d)
+//   P = prod(probabilities)(softmax L)
+//   O = (P V + sum(from_probabilities) + sum(add_output)) * prod(gate_output), then the output projection
+//
+// Shape letters: B batch, T tokens (P prefix first, then N patches), D width, H heads, d = D / H, C curves.
+#pragma once
+
+#include "engine/attention/forms.h"
+#include "engine/base/item.h"
+#include "engine/base/random.h"
+#include "engine/base/torch.h"
+#include "engine/priors/layout.h"
+
+namespace locus {
+
+enum class Hook {
+  kEmbed,
+  kBlockEmbed,
+  kTransformQk,
+  kBias,
+  kScale,
+  kProbabilities,
+  kFromProbabilities,
+  kAddOutput,
+  kGateOutput,
+  kFeedForward,
+  kLoss
+};
+std::string_view to_string(Hook hook);   // "transform-qk", as in the catalog
+Hook parse_hook(std::string_view name);  // throws std::invalid_argument
+inline constexpr int kHookCount = 11;
+
+enum class Site { kBeforePrefix, kAfterPrefix, kBlockStart, kBlockEnd };
+
+// What a prior may know of one layer when it is built. `reference` is the layout at construction; the actual
+// one comes with each forward.
+struct LayerInfo {
+  std::int64_t layer = 0, layers = 1;
+  std::int64_t width = 0, heads = 1;
+  double scale = 1;  // c of the algebra
+  Layout reference;
+  std::int64_t head_width() const { return width / heads; }
+};
+
+// When a forward happens. `random` outlives the call.
+struct Moment {
+  std::int64_t step = 0, steps = 1;  // optimizer steps done, and planned
+  bool training = false;
+  const RandomStreams& random;
+};
+
+// The sides of one attention layer. x is its normed input [B, T, D]; q, k, v [B, H, T, d] are raw: unscaled,
+// unrotated.
+struct Sides {
+  const Tensor &x, &q, &k, &v;
+  const Layout& layout;
+};
+
+// Draws for initialization, named after the parameter, so that equal names under equal seeds start equal.
+class Initializer {
+ public:
+  Initializer(const RandomStreams& random, std::string prefix)
+      : random_(random), prefix_(std::move(prefix)) {}
+  // `name` is relative to the prefix. Each overwrites `parameter` in place.
+  void truncated_normal(Tensor parameter, std::string_view name, double deviation) const;
+  void normal(Tensor parameter, std::string_view name, double mean, double deviation) const;
+  void uniform(Tensor parameter, std::string_view name, double low, double high) const;
+  Initializer within(std::string_view name) const;  // prefix + name + "."
+
+ private:
+  const RandomStreams& random_;
+  std::string prefix_;
+};
+
+// One prior's part in one layer. Hooks named in the catalog entry are called, others never; a hook that is
+// not overridden throws std::logic_error. Hooks must not synchronize with the host. Not thread-safe.
+class PriorLayer : public torch::nn::Module {
+ public:
+  virtual Tensor embed(Site site, const Tensor& tokens, const Layout& layout,
+                       const Moment& moment);  // block-embed; start and end
+  virtual std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides& sides,
+                                                 const Moment& moment);
+  virtual Term bias(const Sides& sides, const Moment& moment);
+  virtual Term scale(const Sides& sides, const Moment& moment);
+  virtual Tensor probabilities(const Tensor& p, const Sides& sides,
+                               const Moment& moment);  // [B, H, T, T] -> same
+  virtual Tensor from_probabilities(const Tensor& p, const Sides& sides,
+                                    const Moment& moment);               // -> [B, H, T, d]
+  virtual Tensor add_output(const Sides& sides, const Moment& moment);   // -> [B, T, D]
+  virtual Tensor gate_output(const Sides& sides, const Moment& moment);  // -> [B, T, D]
+  // Replaces the residual MLP: gets the residual stream and the block's normed MLP, returns what is added to
+  // the stream.
+  virtual Tensor feed_forward(const Tensor& residual, const std::function<Tensor(const Tensor&)>& normed_mlp,
+                              const Layout& layout);
+};
+
+// Features by name: "post-norm" and "pre-norm" always, "block-0", "block-1", ... when asked for; each [B, T,
+// D].
+using Taps = std::map<std::string, Tensor, std::less<>>;
+
+struct AuxLoss {
+  std::string prior;                                   // id, filled by the backbone
+  Tensor value;                                        // scalar, weight included: add it to the task's loss
+  std::vector<std::pair<std::string, Tensor>> fields;  // scalars to log, detached
+};
+
+enum class Decay { kDecayed, kExempt };  // whether weight decay pulls on a parameter
+// The rule where no prior says otherwise: one-dimensional parameters and biases are exempt.
+Decay default_decay(std::string_view name, const Tensor& parameter);
+
+// One prior of one model. Parameters shared by the layers live here. Not thread-safe.
+class Prior : public torch::nn::Module {
+ public:
+  // The prior's part in a layer, or null if it has none there. Called once per layer; the backbone registers
+  // what it returns.
+  virtual std::shared_ptr<PriorLayer> layer(const LayerInfo& info);
+  // Sets every parameter of its own; those of its layers too. Called once, on the CPU, before the model
+  // moves.
+  virtual void initialize(const Initializer& initializer);
+  virtual void begin_forward(const Layout& layout, const Moment& moment);
+  virtual Tensor embed(Site site, const Tensor& tokens, const Layout& layout,
+                       const Moment& moment);  // stem: before and after the prefix
+  // Training only.
+  virtual AuxLoss loss(const Taps& taps, const Layout& layout, const Moment& moment);
+  virtual std::vector<std::string> taps() const;  // block outputs that loss() reads
+  // By parameter name relative to the prior ("layers.0.alpha").
+  virtual Decay decay(std::string_view name, const Tensor& parameter) const;
+  virtual bool training_only(std::string_view name) const;  // absent from the exported model
+
+  // Layers in order, null where layer() gave none; registered as "layers.<index>".
+  const std::vector<std::shared_ptr<PriorLayer>>& layers() const { return layers_; }
+  void build_layers(const std::vector<LayerInfo>& infos);
+
+ private:
+  std::vector<std::shared_ptr<PriorLayer>> layers_;
+};
+
+// What a prior is built from.
+struct PriorContext {
+  std::vector<LayerInfo> layers;
+  std::int64_t width = 0;  // of the token stream where the stem embeds
+  Layout reference;
+};
+
+// A prior as the catalog lists it: engine/priors/<id with underscores>.cc defines one function that returns
+// it.
+struct PriorItem {
+  Item item;  // kind "prior"
+  std::shared_ptr<Prior> (*make)(const PriorContext& context, const Options& options);
+
+  std::string id() const { return item.json().at("id"); }
+  std::vector<Hook> hooks() const;
+};
+
+// Every line of priors.def, in order. Built once; immutable.
+const std::vector<PriorItem>& prior_items();
+const PriorItem& prior_item(std::string_view id);  // aliases count; throws std::invalid_argument
+
+}  // namespace locus

@@ -1,0 +1,117 @@
+// One catch at the edge maps exceptions to failure classes.
+#include "engine/run.h"
+
+#include <ATen/Parallel.h>
+
+#include "engine/base/device.h"
+#include "engine/base/failure.h"
+#include "engine/data/dataset.h"
+
+namespace locus {
+namespace {
+
+constexpr std::size_t kReasonBytes = 2000;
+
+// Revisions the configuration was hashed with must be those of this build, or the result would carry a wrong
+// name.
+void check_revisions(const Json& configuration) {
+  const Json catalog = catalog_json();
+  const Json revisions = configuration.value("revisions", Json::object());
+  for (const auto& [name, revision] : revisions.items()) {
+    bool found = false;
+    for (const Json& item : catalog.at("items")) {
+      if (item.at("kind").get<std::string>() + "/" + item.at("id").get<std::string>() != name) continue;
+      found = true;
+      if (item.at("revision") != revision) {
+        throw std::invalid_argument(name + " is asked for at revision " + revision.dump() +
+                                    "; this trainer has " + item.at("revision").dump());
+      }
+    }
+    if (!found) throw std::invalid_argument(name + " is not in this trainer's catalog");
+  }
+}
+
+void check_digest(const Json& dataset, const Json& item) {
+  const std::string here = item.at("facts").at("digest").get<std::string>();
+  if (dataset.contains("digest") && dataset.at("digest") != here) {
+    throw DataError("dataset " + dataset.at("id").get<std::string>() + " is asked for with digest " +
+                    dataset.at("digest").dump() + "; this trainer knows " + here);
+  }
+}
+
+void run(const StageRequest& request, StageObserver& observer, StageReport& report) {
+  const Json& configuration = request.configuration;
+  const StageItem& stage = stage_item(configuration.at("kind").get<std::string>());
+  check_revisions(configuration);
+  check_digest(configuration.at("dataset"),
+               dataset_item(configuration.at("dataset").at("id").get<std::string>()).item.json());
+  const at::Device device = open_device(request.execution.device, request.execution.index);
+  at::set_num_threads(std::max(1, request.execution.threads));
+  // On the CPU an operation without a deterministic form is a defect. CUDA lacks some; a warning then, not a
+  // failed run.
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/device.is_cuda());
+  at::globalContext().setDeterministicFillUninitializedMemory(
+      false);  // a debugging aid that writes every tensor twice
+  const Json stage_part = configuration.value("stage", Json::object());
+  StageContext context{configuration,
+                       Options(stage.item.json(), stage_part.value("options", Json::object())),
+                       request.inputs,
+                       request.resume,
+                       request.execution,
+                       device,
+                       observer,
+                       {{"device", request.execution.device},
+                        {"device_name", device_name(device)},
+                        {"dtype", "float32"},
+                        {"threads", request.execution.threads},
+                        {"build", build_description()}},
+                       Outcome::kSucceeded,
+                       {},
+                       {}};
+  stage.run(context);
+  report.outcome = context.outcome == Outcome::kSucceeded ? "succeeded"
+                   : context.outcome == Outcome::kStopped ? "stopped"
+                                                          : "cancelled";
+  report.results = std::move(context.results);
+  report.outputs = std::move(context.outputs);
+  report.environment = std::move(context.environment);
+}
+
+void fail(StageReport& report, const char* failure_class, std::string reason) {
+  if (reason.size() > kReasonBytes) reason.resize(kReasonBytes);
+  report.outcome = "failed";
+  report.failure_class = failure_class;
+  report.reason = std::move(reason);
+}
+
+bool tells_exhausted_memory(std::string_view text) {
+  return text.find("out of memory") != std::string_view::npos ||
+         text.find("can't allocate memory") != std::string_view::npos;
+}
+
+}  // namespace
+
+StageReport run_stage(const StageRequest& request, StageObserver& observer) {
+  StageReport report;
+  try {
+    run(request, observer, report);
+  } catch (const StageAborted&) {
+    throw;
+  } catch (const DataError& error) {
+    fail(report, "data", error.what());
+  } catch (const DivergedError& error) {
+    fail(report, "diverged", error.what());
+  } catch (const c10::OutOfMemoryError& error) {
+    fail(report, "out-of-memory", error.what_without_backtrace());
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    fail(report, tells_exhausted_memory(text) ? "out-of-memory" : "code", text);
+  } catch (const std::bad_alloc&) {
+    fail(report, "out-of-memory", "the process could not allocate memory");
+  } catch (const std::exception& error) {
+    fail(report, "code", error.what());
+  }
+  return report;
+}
+
+}  // namespace locus

@@ -1,0 +1,37 @@
+// Runs one stage from its configuration. The edge of the engine: nothing is thrown at the caller but what the
+// observer threw.
+#pragma once
+
+#include <string>
+
+#include "engine/train/stage.h"
+
+namespace locus {
+
+struct StageRequest {
+  Json configuration;
+  std::map<std::string, std::filesystem::path> inputs;
+  std::filesystem::path resume;  // a checkpoint to go on from; empty: from the start
+  Execution execution;
+};
+
+struct StageReport {
+  std::string outcome;        // succeeded, stopped, cancelled or failed
+  std::string failure_class;  // out-of-memory, diverged, data or code; empty unless failed
+  std::string reason;         // a sentence; empty unless failed
+  std::vector<StageResult> results;
+  std::vector<StageOutput> outputs;
+  Json environment;
+};
+
+// Thrown by an observer to end a stage from outside; passes through run_stage untouched.
+class StageAborted : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Runs in the calling thread, which is the one thread that calls `observer`. Sets torch's thread count and
+// determinism for the process, so two stages must not run at the same time.
+StageReport run_stage(const StageRequest& request, StageObserver& observer);
+
+}  // namespace locus

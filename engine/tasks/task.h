@@ -1,0 +1,55 @@
+// A task: what is learned and how it is scored. It owns its modules; the training loop knows none of them.
+#pragma once
+
+#include "engine/backbones/backbone.h"
+#include "engine/catalog.h"
+#include "engine/data/loader.h"
+
+namespace locus {
+
+struct TaskContext {
+  const Json& configuration;  // the stage configuration (docs/formats/catalog.md)
+  const Json& dataset_facts;
+  const RandomStreams& random;  // of the trial: initial weights
+  std::string path = "auto";    // execution path of attention
+};
+
+struct StepLosses {
+  Tensor loss;  // scalar to differentiate, everything included
+  std::vector<std::pair<std::string, Tensor>>
+      fields;  // detached scalars to log, "loss" first; the same names every step
+};
+
+struct Score {
+  std::string metric;
+  double value;
+};
+
+// Sums of one pass over a split, kept on the device: only scores() waits for it.
+class Accumulator {
+ public:
+  virtual ~Accumulator() = default;
+  virtual std::vector<Score> scores() const = 0;
+};
+
+// Parameters are initialized from context.random by name, on the CPU; the caller moves the module. Not
+// thread-safe.
+class Task : public torch::nn::Module {
+ public:
+  virtual StepLosses train_step(const Batch& batch, const Moment& moment) = 0;
+  virtual std::unique_ptr<Accumulator> accumulator() const = 0;
+  // Adds a batch's scores; `accumulator` must come from this task. Call without gradients.
+  virtual void evaluate(const Batch& batch, const Moment& moment, Accumulator& accumulator) = 0;
+
+  // By full parameter name.
+  virtual Decay decay(std::string_view name, const Tensor& parameter) const = 0;
+  virtual bool training_only(std::string_view name) const = 0;  // absent from the exported model
+  virtual std::string path() const = 0;                         // attention's execution path, as taken
+};
+
+const TaskItem& task_item(std::string_view id);  // throws std::invalid_argument
+
+// Reads the configuration's "task". Throws std::invalid_argument naming what is wrong.
+std::shared_ptr<Task> make_task(const TaskContext& context);
+
+}  // namespace locus

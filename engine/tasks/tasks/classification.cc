@@ -1,0 +1,109 @@
+// Classification: one label an image, cross-entropy on a linear head over the backbone's pooled features.
+#include "engine/tasks/task.h"
+
+namespace locus::tasks {
+namespace {
+
+class ClassificationScores : public Accumulator {
+ public:
+  void add(const Tensor& logits, const Tensor& labels) {
+    const Tensor right = logits.argmax(1).eq(labels).sum();
+    const Tensor loss = at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum).to(at::kDouble);
+    right_ = count_ == 0 ? right : right_ + right;
+    loss_ = count_ == 0 ? loss : loss_ + loss;
+    count_ += labels.size(0);
+  }
+
+  std::vector<Score> scores() const override {
+    if (count_ == 0) return {};
+    const auto count = static_cast<double>(count_);
+    return {{"top1", 100.0 * static_cast<double>(right_.item<std::int64_t>()) / count},
+            {"loss", loss_.item<double>() / count}};
+  }
+
+ private:
+  Tensor right_, loss_;
+  std::int64_t count_ = 0;
+};
+
+class Classification : public Task {
+ public:
+  Classification(const TaskContext& context, const Options& options)
+      : label_smoothing_(options.number("label_smoothing")) {
+    const Json& facts = context.dataset_facts;
+    const InputFacts input{facts.at("channels"), facts.at("extent")};
+    backbone_ = make_backbone(context.configuration, input, context.random, context.path);
+    head_ = std::make_shared<Linear>(backbone_->width(), facts.at("classes").get<std::int64_t>());
+    Initializer(context.random, "head.").truncated_normal(head_->weight, "weight", 0.02);
+    at::NoGradGuard no_gradient;
+    head_->bias.zero_();
+    register_module("backbone", backbone_);
+    register_module("head", head_);
+  }
+
+  StepLosses train_step(const Batch& batch, const Moment& moment) override {
+    const Features features = backbone_->forward(batch.at("image"), moment);
+    StepLosses out;
+    out.loss = at::cross_entropy_loss(head_->forward(backbone_->pooled(features)), batch.at("label"), {},
+                                      at::Reduction::Mean, /*ignore_index=*/-100, label_smoothing_);
+    out.fields.emplace_back("loss", out.loss.detach());
+    for (const AuxLoss& auxiliary : backbone_->auxiliary_losses(features, moment)) {
+      out.loss = out.loss + auxiliary.value;
+      for (const auto& [name, value] : auxiliary.fields) out.fields.emplace_back(name, value.detach());
+    }
+    return out;
+  }
+
+  std::unique_ptr<Accumulator> accumulator() const override {
+    return std::make_unique<ClassificationScores>();
+  }
+
+  void evaluate(const Batch& batch, const Moment& moment, Accumulator& accumulator) override {
+    const Features features = backbone_->forward(batch.at("image"), moment);
+    dynamic_cast<ClassificationScores&>(accumulator)
+        .add(head_->forward(backbone_->pooled(features)), batch.at("label"));
+  }
+
+  Decay decay(std::string_view name, const Tensor& parameter) const override {
+    return within_backbone(name) ? backbone_->decay(name.substr(kBackbone.size()), parameter)
+                                 : default_decay(name, parameter);
+  }
+  bool training_only(std::string_view name) const override {
+    return within_backbone(name) && backbone_->training_only(name.substr(kBackbone.size()));
+  }
+  std::string path() const override { return backbone_->path(); }
+
+ private:
+  static constexpr std::string_view kBackbone = "backbone.";
+  static bool within_backbone(std::string_view name) { return name.starts_with(kBackbone); }
+
+  double label_smoothing_;
+  std::shared_ptr<Backbone> backbone_;
+  std::shared_ptr<Linear> head_;
+};
+
+}  // namespace
+
+TaskItem classification() {
+  Item item("task", "classification", 1,
+            "One label an image: cross-entropy on a linear head over the pooled features");
+  item.option(Option::number("label_smoothing", 0.0, "share of the target spread evenly over all classes")
+                  .minimum(0.0)
+                  .maximum(1.0)
+                  .neutral(0.0));
+  item.facts({{"metrics",
+               {{{"name", "top1"},
+                 {"unit", "%"},
+                 {"direction", "max"},
+                 {"help", "images whose best class is the label"}},
+                {{"name", "loss"},
+                 {"unit", "nat"},
+                 {"direction", "min"},
+                 {"help", "mean cross-entropy, without smoothing"}}}},
+              {"default_metric", "top1"}});
+  return {std::move(item), [](const TaskContext& context, const Options& options) -> std::shared_ptr<Task> {
+            return std::make_shared<Classification>(context, options);
+          }};
+}
+
+}  // namespace locus::tasks

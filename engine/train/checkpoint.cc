@@ -1,0 +1,76 @@
+// Checkpoints in terms of tasks and training state.
+#include "engine/train/checkpoint.h"
+
+#include "engine/base/failure.h"
+
+namespace locus {
+namespace {
+
+constexpr int kFormat = 1;
+constexpr const char* kModel = "model.";
+
+}  // namespace
+
+void save_model(const Task& task, bool exported, std::map<std::string, Tensor>& tensors) {
+  for (const auto& item : task.named_parameters()) {
+    if (!exported || !task.training_only(item.key())) tensors[kModel + item.key()] = item.value();
+  }
+  for (const auto& item : task.named_buffers()) tensors[kModel + item.key()] = item.value();
+}
+
+void load_model(Task& task, bool exported, std::map<std::string, Tensor>& tensors) {
+  for (const auto& item : task.named_parameters()) {
+    const std::string name = kModel + item.key();
+    if (exported && task.training_only(item.key()) && !tensors.contains(name)) continue;
+    take_tensor(tensors, name, item.value());
+  }
+  for (const auto& item : task.named_buffers()) take_tensor(tensors, kModel + item.key(), item.value());
+}
+
+std::map<std::string, std::string> checkpoint_metadata(const TrainingState& state, bool exported) {
+  const Json document = {
+      {"format", kFormat},
+      {"kind", exported ? "model" : "training"},
+      {"identity", state.identity},
+      {"seed", state.seed},
+      {"step", state.step},
+      {"schedule", {{"steps", state.steps}}},
+      {"optimizer", {{"step", state.optimizer_step}}},
+      {"sampler", {{"epoch", state.sampler.epoch}, {"batch", state.sampler.batch}}},
+      {"seconds", state.seconds},
+      {"roles",
+       {{"model.", "weights"}, {"optimizer.", "moments"}, {"window.", "curve"}, {"time.", "clock"}}}};
+  return {{"locus", document.dump()}};
+}
+
+TrainingState read_checkpoint_metadata(const TensorFile& file, bool exported) {
+  const auto found = file.metadata.find("locus");
+  if (found == file.metadata.end())
+    throw DataError("the file is no checkpoint of Locus: its metadata lacks 'locus'");
+  try {
+    const Json document = Json::parse(found->second);
+    if (document.at("format") != kFormat) {
+      throw DataError("the checkpoint has format " + document.at("format").dump() + "; this build reads " +
+                      std::to_string(kFormat));
+    }
+    const std::string wanted = exported ? "model" : "training";
+    if (document.at("kind") != wanted) {
+      throw DataError("the checkpoint holds a " + document.at("kind").get<std::string>() + " state where a " +
+                      wanted + " state is needed");
+    }
+    TrainingState state;
+    state.identity = document.at("identity").get<std::string>();
+    state.seed = document.at("seed").get<std::uint64_t>();
+    state.step = document.at("step").get<std::int64_t>();
+    state.steps = document.at("schedule").at("steps").get<std::int64_t>();
+    state.optimizer_step = document.at("optimizer").at("step").get<std::int64_t>();
+    state.sampler = {document.at("sampler").at("epoch").get<std::int64_t>(),
+                     document.at("sampler").at("batch").get<std::int64_t>()};
+    state.seconds = document.at("seconds").get<double>();
+    return state;
+  } catch (const Json::exception& error) {
+    throw DataError(std::string("the checkpoint's metadata cannot be read: ") + error.what());
+  }
+}
+
+}  // namespace locus

@@ -1,0 +1,34 @@
+// What a checkpoint holds: a safetensors file whose metadata "locus" says where training stood.
+#pragma once
+
+#include "engine/data/loader.h"
+#include "engine/tasks/task.h"
+#include "engine/train/optimizer.h"
+
+namespace locus {
+
+// Everything beside tensors that the next step depends on.
+struct TrainingState {
+  std::string identity;  // of the stage
+  std::uint64_t seed = 0;
+  std::int64_t step = 0, steps = 0;
+  std::int64_t optimizer_step = 0;
+  SamplerPosition sampler;
+  double seconds = 0;  // spent in steps so far
+};
+
+// The task's parameters and buffers as "model.<name>"; without those that only training needs when
+// `exported`.
+void save_model(const Task& task, bool exported, std::map<std::string, Tensor>& tensors);
+
+// Fills the task from "model.<name>" and takes what it uses out of `tensors`. Parameters that only training
+// needs may be absent from an exported model and then stay as initialized. Throws DataError on anything else
+// missing or misshapen.
+void load_model(Task& task, bool exported, std::map<std::string, Tensor>& tensors);
+
+// The state as metadata, and back. `exported` marks a model without training state. Throws DataError when the
+// file is not a checkpoint of this format, or not of the kind asked for.
+std::map<std::string, std::string> checkpoint_metadata(const TrainingState& state, bool exported);
+TrainingState read_checkpoint_metadata(const TensorFile& file, bool exported);
+
+}  // namespace locus

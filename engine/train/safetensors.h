@@ -1,0 +1,25 @@
+// The safetensors format: named tensors and a table of strings in one file, without code.
+#pragma once
+
+#include <filesystem>
+
+#include "engine/base/torch.h"
+
+namespace locus {
+
+struct TensorFile {
+  std::map<std::string, Tensor> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+// Writes atomically: the file is at `path` whole, synchronized to disk, or not at all. The same content gives
+// the same bytes. Tensors may be on any device. Throws std::runtime_error when the disk refuses,
+// std::invalid_argument on a type the format lacks.
+void write_safetensors(const std::filesystem::path& path, const TensorFile& file);
+
+// Reads and checks everything: header at most 100 MB, known types, extents that multiply to the bytes given,
+// data without holes or overlaps up to the end of the file, no name twice. Never allocates more than the
+// file's size asks for. Tensors are on the CPU. Throws DataError naming the file and what is wrong with it.
+TensorFile read_safetensors(const std::filesystem::path& path);
+
+}  // namespace locus

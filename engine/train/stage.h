@@ -1,0 +1,84 @@
+// What a stage is given, what it tells while it runs and what it leaves behind. Knows no server and no
+// worker.
+#pragma once
+
+#include <filesystem>
+
+#include "engine/base/torch.h"
+#include "engine/catalog.h"
+
+namespace locus {
+
+// How to run, never what: none of this enters an identity.
+struct Execution {
+  std::string device = "cpu";  // cpu or cuda
+  int index = 0;               // of the CUDA device
+  int threads = 1;
+  std::filesystem::path data_root = "/usr/share/datasets";
+  std::filesystem::path work;  // existing folder for the files the stage writes
+  double checkpoint_seconds = 60;
+  std::string path = "auto";  // execution path of attention
+};
+
+struct SeriesKey {
+  std::string metric, split;
+  Json labels = Json::object();
+};
+
+// Where in training a value was taken.
+struct Place {
+  std::int64_t step = 0;
+  double epoch = 0;
+  std::int64_t images = 0;
+};
+
+struct StageResult {
+  SeriesKey key;
+  std::string reducer;
+  double value = 0;
+  std::int64_t step = 0;
+};
+
+struct StageOutput {
+  std::string slot;
+  std::filesystem::path path;
+  std::int64_t step = 0;
+};
+
+enum class Wish { kContinue, kCheckpointAndStop, kCancel };
+enum class Outcome { kSucceeded, kStopped, kCancelled };
+
+// Told by the stage, in its thread. May throw: the exception ends the stage.
+class StageObserver {
+ public:
+  virtual ~StageObserver() = default;
+  virtual void started(const Json& environment, std::int64_t steps, std::int64_t resumed_step) = 0;
+  virtual void point(const SeriesKey& series, const Place& place, double value) = 0;
+  virtual void progress(std::int64_t step, std::int64_t steps, std::string_view phase) = 0;
+  // The file is complete and belongs to the observer from here on.
+  virtual void checkpoint(std::int64_t step, const std::filesystem::path& path, bool best) = 0;
+  virtual Wish wish() = 0;  // polled between steps: must be cheap
+};
+
+struct StageContext {
+  const Json& configuration;  // docs/formats/catalog.md
+  Options options;            // of the stage kind
+  std::map<std::string, std::filesystem::path> inputs;
+  std::filesystem::path resume;  // empty: from the start
+  const Execution& execution;
+  at::Device device;
+  StageObserver& observer;
+  Json environment;  // without the execution path, which the stage adds
+
+  Outcome outcome = Outcome::kSucceeded;
+  std::vector<StageResult> results;
+  std::vector<StageOutput> outputs;
+};
+
+const StageItem& stage_item(std::string_view id);    // throws std::invalid_argument
+const RecipeItem& recipe_item(std::string_view id);  // throws std::invalid_argument
+
+// SHA-256 of the configuration's RFC 8785 form: the stage's identity.
+std::string configuration_identity(const Json& configuration);
+
+}  // namespace locus

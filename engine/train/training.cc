@@ -1,0 +1,281 @@
+// Steps never wait for the device: losses are read once a window, together.
+#include "engine/train/training.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "engine/base/failure.h"
+#include "engine/train/evaluation.h"
+
+namespace locus {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+double seconds_since(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
+}
+
+const Json& dataset_facts(const Json& configuration) {
+  return dataset_item(configuration.at("dataset").at("id").get<std::string>()).item.json().at("facts");
+}
+
+std::shared_ptr<Dataset> open_data(const StageContext& context) {
+  const Json& dataset = context.configuration.at("dataset");
+  return open_dataset(dataset.at("id").get<std::string>(), dataset.value("options", Json::object()),
+                      {context.execution.data_root, context.execution.work});
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+Training::Recipe::Recipe(const Json& configuration) {
+  const Json& recipe = configuration.at("recipe");
+  const Options options(recipe_item(recipe.at("id").get<std::string>()).item.json(),
+                        recipe.value("options", Json::object()));
+  epochs = options.integer("epochs");
+  batch = options.integer("batch");
+  limit = options.integer("limit");
+  log_every = options.integer("log_every");
+  validation_images = options.integer("validation_images");
+  rate = options.number("lr");
+  min_rate = options.number("min_lr");
+  weight_decay = options.number("weight_decay");
+  warmup_epochs = options.number("warmup_epochs");
+  grad_clip = options.number("grad_clip");
+  validate_every = options.number("validate_every");
+}
+
+Training::Training(StageContext& context)
+    : context_(context),
+      recipe_(context.configuration),
+      random_(context.configuration.at("seed").get<std::uint64_t>()),
+      dataset_(open_data(context)),
+      task_(make_task(
+          {context.configuration, dataset_facts(context.configuration), random_, context.execution.path})),
+      loader_(dataset_->split("train"), dataset_->normalization(),
+              context.configuration.at("dataset").at("id").get<std::string>(), recipe_.batch, recipe_.limit,
+              random_, context.device) {
+  task_->to(context.device);
+  task_->train();
+  const std::int64_t epoch = loader_.batches_per_epoch();
+  steps_ = recipe_.epochs * epoch;
+  schedule_ = {recipe_.rate, recipe_.min_rate,
+               std::llround(recipe_.warmup_epochs * static_cast<double>(epoch)), steps_};
+  std::vector<NamedParameter> parameters;
+  for (const auto& item : task_->named_parameters()) {
+    if (!item.value().requires_grad()) continue;
+    parameters.push_back(
+        {item.key(), item.value(), task_->decay(item.key(), item.value()) == Decay::kDecayed});
+  }
+  optimizer_ =
+      std::make_unique<AdamW>(std::move(parameters), AdamW::Settings{.weight_decay = recipe_.weight_decay});
+  if (!context.resume.empty()) resume();
+}
+
+void Training::resume() {
+  TensorFile file = read_safetensors(context_.resume);
+  const TrainingState state = read_checkpoint_metadata(file, /*exported=*/false);
+  const std::string identity = configuration_identity(context_.configuration);
+  if (state.identity != identity || state.seed != random_.seed() || state.steps != steps_) {
+    throw DataError("the checkpoint " + context_.resume.string() + " belongs to stage " + state.identity +
+                    ", not to " + identity);
+  }
+  if (state.step < 0 || state.step > steps_ || state.optimizer_step < 0) {
+    throw DataError("the checkpoint " + context_.resume.string() + " stands at a step outside the schedule");
+  }
+  load_model(*task_, /*exported=*/false, file.tensors);
+  optimizer_->load(file.tensors, state.optimizer_step);
+  loader_.seek(state.sampler);
+  step_ = state.step;
+  seconds_ = state.seconds;
+  if (const auto rows = file.tensors.find("window.fields"); rows != file.tensors.end()) {
+    for (const Tensor& row : rows->second.unbind(0)) window_.push_back(row.to(context_.device));
+  }
+  if (const auto times = file.tensors.find("time.milliseconds"); times != file.tensors.end()) {
+    const Tensor values = times->second.to(at::kDouble).contiguous();
+    window_milliseconds_.assign(values.data_ptr<double>(), values.data_ptr<double>() + values.numel());
+  }
+}
+
+void Training::run() {
+  context_.environment["path"] = task_->path().empty() ? context_.execution.path : task_->path();
+  context_.observer.started(context_.environment, steps_, step_);
+  if (step_ > 0) warm_up();
+  auto last_checkpoint = SteadyClock::now();
+  while (step_ < steps_) {
+    const Wish wish = context_.observer.wish();
+    if (wish == Wish::kCancel) {
+      context_.outcome = Outcome::kCancelled;
+      return;
+    }
+    if (wish == Wish::kCheckpointAndStop) {
+      save();
+      context_.outcome = Outcome::kStopped;
+      return;
+    }
+    step();
+    const bool last = step_ == steps_;
+    if (last || step_ % recipe_.log_every == 0) close_window();
+    if (last || validation_due()) validate(last);
+    if (!last && seconds_since(last_checkpoint) >= context_.execution.checkpoint_seconds) {
+      save();
+      last_checkpoint = SteadyClock::now();
+    }
+  }
+  finish();
+}
+
+// A process whose first evaluation is its last one was seen to round the last bit of a full validation
+// differently (the matrix library's choice of kernels depends on what ran before). One unrecorded evaluation
+// gives a resumed process the history that an undisturbed one has.
+void Training::warm_up() {
+  const ImageSplit& split = dataset_->split("validation");
+  const std::unique_ptr<Accumulator> unrecorded = task_->accumulator();
+  task_->eval();
+  evaluate_range(*task_, split, dataset_->normalization(), {}, 0,
+                 std::min<std::int64_t>(recipe_.validation_images, split.size()), context_.device,
+                 moment(false), *unrecorded, [](std::int64_t) { return true; });
+  task_->train();
+}
+
+void Training::step() {
+  const auto start = SteadyClock::now();
+  const StepLosses losses = task_->train_step(loader_.next(), moment(true));
+  losses.loss.backward();
+  if (recipe_.grad_clip > 0) optimizer_->clip(recipe_.grad_clip);
+  optimizer_->step(schedule_.rate(step_));
+  std::vector<Tensor> row;
+  fields_.clear();
+  for (const auto& [name, value] : losses.fields) {
+    fields_.push_back(name);
+    row.push_back(value.to(at::kFloat));
+  }
+  // The whole loss goes last, unseen: it alone tells divergence for sure.
+  row.push_back(losses.loss.detach().to(at::kFloat));
+  window_.push_back(at::stack(row));
+  ++step_;
+  ++window_timed_;
+  window_seconds_ += seconds_since(start);
+}
+
+void Training::close_window() {
+  if (window_.empty()) return;
+  const auto start = SteadyClock::now();
+  const Tensor rows = at::stack(window_).to(at::kCPU, at::kDouble);
+  window_seconds_ += seconds_since(start);
+  const auto count = rows.size(0);
+  const Tensor finite = rows.select(1, rows.size(1) - 1).isfinite();
+  if (!finite.all().item<bool>()) {
+    const std::int64_t first = finite.logical_not().nonzero()[0].item<std::int64_t>();
+    const std::int64_t at = step_ - count + first + 1;
+    throw DivergedError(at, "the training loss became " +
+                                std::to_string(rows[first][rows.size(1) - 1].item<double>()) + " at step " +
+                                std::to_string(at) + " of " + std::to_string(steps_) +
+                                "; lower train.lr or set train.grad_clip");
+  }
+  const Tensor mean = rows.mean(0);
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    point(fields_[i], "train", mean[static_cast<std::int64_t>(i)].item<double>());
+  }
+  point("lr", "train", schedule_.rate(step_ - 1));
+  context_.observer.progress(step_, steps_, "train");
+  window_.clear();
+  seconds_ += window_seconds_;
+  window_milliseconds_.push_back(1000 * window_seconds_ / static_cast<double>(window_timed_));
+  window_seconds_ = 0;
+  window_timed_ = 0;
+}
+
+bool Training::validation_due() const {
+  if (recipe_.validate_every <= 0) return false;
+  const double steps = recipe_.validate_every * static_cast<double>(loader_.batches_per_epoch());
+  return step_ % std::max<std::int64_t>(1, std::llround(steps)) == 0;
+}
+
+void Training::validate(bool last) {
+  const ImageSplit& split = dataset_->split("validation");
+  const std::int64_t all = split.size();
+  const std::int64_t some = recipe_.validation_images > 0 ? std::min(recipe_.validation_images, all) : all;
+  const auto keep_on = [](std::int64_t) { return true; };
+  const std::unique_ptr<Accumulator> accumulator = task_->accumulator();
+  const auto pass = [&](std::int64_t first, std::int64_t end) {
+    evaluate_range(*task_, split, dataset_->normalization(), {}, first, end, context_.device, moment(false),
+                   *accumulator, keep_on);
+  };
+  task_->eval();
+  context_.observer.progress(step_, steps_, "validate");
+  pass(0, some);
+  const Json labels = some == all ? Json::object() : Json{{"images", some}};
+  for (const Score& score : accumulator->scores()) point(score.metric, "validation", score.value, labels);
+  if (last) {
+    if (some < all) pass(some, all);
+    for (const Score& score : accumulator->scores()) {
+      if (some < all) point(score.metric, "validation", score.value);
+      result(score.metric, "validation", "last", score.value);
+    }
+  }
+  task_->train();
+}
+
+void Training::save() {
+  TensorFile file;
+  save_model(*task_, /*exported=*/false, file.tensors);
+  optimizer_->save(file.tensors);
+  if (!window_.empty()) file.tensors["window.fields"] = at::stack(window_);
+  if (!window_milliseconds_.empty())
+    file.tensors["time.milliseconds"] = at::tensor(window_milliseconds_, at::kDouble);
+  file.metadata =
+      checkpoint_metadata({configuration_identity(context_.configuration), random_.seed(), step_, steps_,
+                           optimizer_->steps(), loader_.position(), seconds_ + window_seconds_},
+                          /*exported=*/false);
+  const auto path = context_.execution.work / ("checkpoint-" + std::to_string(step_) + ".safetensors");
+  write_safetensors(path, file);
+  context_.observer.checkpoint(step_, path, /*best=*/false);
+}
+
+void Training::finish() {
+  TensorFile file;
+  save_model(*task_, /*exported=*/true, file.tensors);
+  file.metadata = checkpoint_metadata({configuration_identity(context_.configuration), random_.seed(), step_,
+                                       steps_, optimizer_->steps(), loader_.position(), seconds_},
+                                      /*exported=*/true);
+  const auto path = context_.execution.work / "model.safetensors";
+  write_safetensors(path, file);
+  context_.outputs.push_back({"checkpoint", path, step_});
+  std::int64_t parameters = 0;
+  for (const auto& item : task_->named_parameters()) {
+    if (item.value().requires_grad() && !task_->training_only(item.key())) parameters += item.value().numel();
+  }
+  result("parameters", "train", "last", static_cast<double>(parameters));
+  result("ms_per_step", "train", "median", median(window_milliseconds_));
+  result("images_per_second", "train", "mean",
+         static_cast<double>(step_ * loader_.batch_size()) / std::max(seconds_, 1e-9));
+  result("train_seconds", "train", "sum", seconds_);
+  context_.environment["path"] = task_->path();
+}
+
+Moment Training::moment(bool training) const { return {step_, steps_, training, random_}; }
+
+Place Training::place() const {
+  return {step_, static_cast<double>(step_) / static_cast<double>(loader_.batches_per_epoch()),
+          step_ * loader_.batch_size()};
+}
+
+void Training::point(const std::string& metric, const std::string& split, double value, Json labels) const {
+  context_.observer.point({metric, split, std::move(labels)}, place(), value);
+}
+
+void Training::result(const std::string& metric, const std::string& split, const std::string& reducer,
+                      double value) {
+  context_.results.push_back({{metric, split}, reducer, value, step_});
+}
+
+}  // namespace locus

@@ -1,0 +1,63 @@
+// The supervised training loop: steps, curves, validation, checkpoints, resumption.
+#pragma once
+
+#include "engine/data/dataset.h"
+#include "engine/data/loader.h"
+#include "engine/tasks/task.h"
+#include "engine/train/checkpoint.h"
+#include "engine/train/stage.h"
+
+namespace locus {
+
+// One training run. Its state is what a checkpoint holds: resuming continues bit for bit on the CPU. Not
+// thread-safe.
+class Training {
+ public:
+  // Opens the data, builds the model and, with context.resume, puts everything where the checkpoint left it.
+  explicit Training(StageContext& context);
+
+  // Until the horizon or a wish. Fills the context's outcome, results and outputs. Throws DivergedError when
+  // a loss is not finite, DataError, or what torch throws.
+  void run();
+
+ private:
+  struct Recipe {
+    std::int64_t epochs, batch, limit, log_every, validation_images;
+    double rate, min_rate, weight_decay, warmup_epochs, grad_clip, validate_every;
+    explicit Recipe(const Json& configuration);
+  };
+
+  void resume();
+  void step();
+  void close_window();
+  bool validation_due() const;
+  void warm_up();
+  void validate(bool last);
+  void save();
+  void finish();
+
+  Moment moment(bool training) const;
+  Place place() const;
+  void point(const std::string& metric, const std::string& split, double value,
+             Json labels = Json::object()) const;
+  void result(const std::string& metric, const std::string& split, const std::string& reducer, double value);
+
+  StageContext& context_;
+  Recipe recipe_;
+  RandomStreams random_;
+  std::shared_ptr<Dataset> dataset_;
+  std::shared_ptr<Task> task_;
+  TrainingLoader loader_;
+  CosineSchedule schedule_;
+  std::unique_ptr<AdamW> optimizer_;
+  std::int64_t step_ = 0, steps_ = 0;
+
+  // The part of the curve not yet averaged into a point: one row of fields a step.
+  std::vector<Tensor> window_;
+  std::vector<std::string> fields_;
+  double window_seconds_ = 0, seconds_ = 0;
+  std::int64_t window_timed_ = 0;            // steps of the window that this process made
+  std::vector<double> window_milliseconds_;  // mean of a step, window by window
+};
+
+}  // namespace locus

@@ -1,0 +1,85 @@
+// Where things lie when nobody says.
+#include "server/app/paths.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "core/base/error.h"
+
+#ifndef LOCUS_SOURCE_ROOT
+#define LOCUS_SOURCE_ROOT ""
+#endif
+
+namespace locus::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path executable_folder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path() : self.parent_path();
+}
+
+fs::path from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? fs::path() : fs::path(value);
+}
+
+}  // namespace
+
+absl::StatusOr<fs::path> default_data_folder() {
+  if (const fs::path data = from_environment("XDG_DATA_HOME"); data.is_absolute()) return data / "locus";
+  if (const fs::path home = from_environment("HOME"); home.is_absolute())
+    return home / ".local" / "share" / "locus";
+  return make_error(
+      absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderUnusable,
+      "neither XDG_DATA_HOME nor HOME is set, so there is no default data folder; give one with --data");
+}
+
+absl::StatusOr<Catalog> load_catalog(const fs::path& given) {
+  std::vector<fs::path> places;
+  if (!given.empty()) {
+    places = {given};
+  } else if (const fs::path named = from_environment("LOCUS_CATALOG"); !named.empty()) {
+    places = {named};
+  } else {
+    places = {executable_folder() / ".." / "share" / "locus" / "catalog.json",
+              fs::path(LOCUS_SOURCE_ROOT) / "engine" / "catalog.json"};
+  }
+  std::string looked_at;
+  for (const fs::path& place : places) {
+    std::ifstream in(place, std::ios::binary);
+    if (in.is_open()) {
+      const std::string text(std::istreambuf_iterator<char>(in), {});
+      const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+      if (document.is_discarded()) {
+        return make_error(
+            absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+            "the catalog " + place.string() + " is not JSON; write it anew with `locus-trainer catalog`", "",
+            {{"path", place.string()}});
+      }
+      return Catalog::parse(document);
+    }
+    looked_at += (looked_at.empty() ? "" : ", ") + place.lexically_normal().string();
+  }
+  return make_error(
+      absl::StatusCode::kNotFound, ErrorReason::kInvalidArgument,
+      "no catalog at " + looked_at + "; give one with --catalog (`locus-trainer catalog` prints it)", "",
+      {{"looked_at", looked_at}});
+}
+
+fs::path find_dashboard(const fs::path& given) {
+  if (!given.empty()) return given;
+  const fs::path beside = executable_folder() / "..";
+  for (const fs::path& place :
+       {beside / "web", beside / "share" / "locus" / "web", fs::path(LOCUS_SOURCE_ROOT) / "web" / "dist"}) {
+    std::error_code error;
+    if (fs::is_regular_file(place / "index.html", error)) return place.lexically_normal();
+  }
+  return {};
+}
+
+}  // namespace locus::server

@@ -1,0 +1,22 @@
+// Where things lie when nobody says: data, catalog, dashboard.
+#pragma once
+
+#include <filesystem>
+
+#include "absl/status/statusor.h"
+#include "core/catalog/catalog.h"
+
+namespace locus::server {
+
+// $XDG_DATA_HOME/locus, else ~/.local/share/locus. FAILED_PRECONDITION (DATA_FOLDER_UNUSABLE) without either.
+absl::StatusOr<std::filesystem::path> default_data_folder();
+
+// The catalog at `given`, else $LOCUS_CATALOG, else <executable>/../share/locus/catalog.json, else the source
+// tree's. NOT_FOUND naming every place looked at; INVALID_ARGUMENT when the file is none.
+absl::StatusOr<Catalog> load_catalog(const std::filesystem::path& given);
+
+// The dashboard at `given`, else <executable>/../web or ../share/locus/web, else the source tree's build;
+// empty when there is none.
+std::filesystem::path find_dashboard(const std::filesystem::path& given);
+
+}  // namespace locus::server

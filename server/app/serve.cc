@@ -1,0 +1,142 @@
+// `locus serve`: a server until a signal ends it.
+#include "server/app/serve.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "server/app/log.h"
+#include "server/app/paths.h"
+#include "spdlog/spdlog.h"
+
+namespace locus {
+namespace {
+
+constexpr auto kProbeEvery = std::chrono::seconds(5);
+constexpr int kProbesMissed = 3;  // in a row: the listener is dead
+constexpr rlim_t kDescriptors = 65'536;
+
+// gRPC 1.51 never accepts again after accept() has failed for want of a descriptor.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = std::min<rlim_t>(limit.rlim_max, kDescriptors);
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = wanted;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    spdlog::warn("the descriptor limit stays low; many connections may stop the server");
+}
+
+// Where scripts find the server: replaced whole, removed at the end.
+class ServerFile {
+ public:
+  ServerFile(const std::filesystem::path& data, const ServerAddresses& addresses)
+      : path_(data / "server.json") {
+    const std::filesystem::path fresh = data / "server.json.new";
+    std::ofstream(fresh) << Json{{"pid", getpid()}, {"grpc", addresses.grpc}, {"http", addresses.http}}.dump()
+                         << "\n";
+    std::error_code error;
+    std::filesystem::rename(fresh, path_, error);
+    if (error) spdlog::warn("{} cannot be written: {}", path_.string(), error.message());
+  }
+  ~ServerFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  ServerFile(const ServerFile&) = delete;
+  ServerFile& operator=(const ServerFile&) = delete;
+
+ private:
+  const std::filesystem::path path_;
+};
+
+// Waits for a signal; probes the listener meanwhile. Returns the exit status.
+class Vigil {
+ public:
+  explicit Vigil(const Server& server) : server_(server), signals_(io_, SIGTERM, SIGINT), timer_(io_) {
+    signals_.async_wait([this](const boost::system::error_code& error, int number) {
+      if (error) return;
+      spdlog::info("stopping on signal {}", number);
+      io_.stop();
+    });
+    arm();
+  }
+  int keep() {
+    io_.run();
+    prober_.join();
+    return status_;
+  }
+
+ private:
+  void arm() {
+    timer_.expires_after(kProbeEvery);
+    timer_.async_wait([this](const boost::system::error_code& error) {
+      if (error) return;
+      boost::asio::post(prober_, [this] {
+        const bool ok = server_.answers();
+        boost::asio::post(io_, [this, ok] { judge(ok); });
+      });
+    });
+  }
+  void judge(bool ok) {
+    missed_ = ok ? 0 : missed_ + 1;
+    if (missed_ > 0) spdlog::warn("the server did not answer itself ({} of {})", missed_, kProbesMissed);
+    if (missed_ < kProbesMissed) return arm();
+    spdlog::critical("the gRPC listener is dead; exiting so that a supervisor can start a new server");
+    status_ = 1;
+    io_.stop();
+  }
+
+  const Server& server_;
+  boost::asio::io_context io_{1};
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer timer_;
+  boost::asio::thread_pool prober_{1};
+  int missed_ = 0, status_ = 0;
+};
+
+int complain(const absl::Status& status) {
+  std::fprintf(stderr, "locus serve: %s\n", server::escape_controls(std::string(status.message())).c_str());
+  return 1;
+}
+
+}  // namespace
+
+int server_main(const ServerOptions& given) {
+  server::set_up_log(given.log_level);
+  raise_descriptor_limit();
+  ServerOptions options = given;
+  if (options.data.empty()) {
+    auto data = server::default_data_folder();
+    if (!data.ok()) return complain(data.status());
+    options.data = *std::move(data);
+  }
+  auto parts = make_parts(options);
+  if (!parts.ok()) return complain(parts.status());
+  auto server = Server::start(options, *std::move(parts));
+  if (!server.ok()) return complain(server.status());
+  const ServerAddresses addresses = (*server)->addresses();
+  const ServerFile file(options.data, addresses);
+  int status = 0;
+  {
+    Vigil vigil(**server);
+    std::printf("locus serve: grpc %s, dashboard http://%s/\n", addresses.grpc.c_str(),
+                addresses.http.c_str());
+    std::fflush(stdout);
+    status = vigil.keep();
+  }
+  (*server)->stop();
+  return status;
+}
+
+}  // namespace locus

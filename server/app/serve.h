@@ -1,0 +1,68 @@
+// The server as a whole: gRPC, HTTP, scheduler and store in one process.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/catalog/catalog.h"
+#include "core/ports/artifacts.h"
+#include "core/ports/store.h"
+
+namespace locus {
+
+struct ServerOptions {
+  std::filesystem::path data;                   // empty: $XDG_DATA_HOME/locus or ~/.local/share/locus
+  std::string grpc_address = "127.0.0.1:7171";  // port 0: any free one
+  std::string http_address = "127.0.0.1:7172";
+  std::filesystem::path web, catalog;  // empty: found by themselves (server/app/paths.h)
+  std::vector<std::string>
+      allowed_hosts;  // names besides loopback's that a browser may use, for tunnels and proxies
+  bool reflection = true;
+  std::string log_level = "info";
+};
+
+// What a server stands on. Tests bring a store in memory; `make_parts` opens the data folder.
+struct ServerParts {
+  std::unique_ptr<Store> store;
+  std::unique_ptr<ArtifactStore> artifacts;
+  Catalog catalog;
+  Clock* clock = &system_clock();
+};
+absl::StatusOr<ServerParts> make_parts(const ServerOptions& options);
+
+struct ServerAddresses {
+  std::string grpc, http;
+};  // "127.0.0.1:7171"
+
+// A running server. Thread-safe.
+class Server {
+ public:
+  // Binds, loads and serves. PORT_IN_USE, ADDRESS_REFUSED or what the store says; then nothing is left
+  // running.
+  static absl::StatusOr<std::unique_ptr<Server>> start(const ServerOptions& options, ServerParts parts);
+  ~Server();  // stop()
+
+  ServerAddresses addresses() const;
+  // Drains within about 8 s: not ready, no grants, long polls and watchers answered, calls in flight
+  // finished, store closed. Idempotent.
+  void stop();
+  // Asks our own listener for its health over a new connection: gRPC 1.51's dies for good when accept runs
+  // out of descriptors.
+  bool answers() const;
+
+ private:
+  class Running;
+  explicit Server(std::unique_ptr<Running> running);
+  std::unique_ptr<Running> running_;
+};
+
+// `locus serve`: runs until SIGTERM or SIGINT (exit status 0) or until it cannot (1, with a sentence on
+// standard error).
+int server_main(const ServerOptions& options);
+
+}  // namespace locus

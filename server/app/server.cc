@@ -1,0 +1,210 @@
+// Wires the parts of a server, starts them in order and stops them in reverse.
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <spdlog/spdlog.h>
+
+#include <future>
+
+#include "core/base/error.h"
+#include "core/limits.h"
+#include "server/app/address.h"
+#include "server/app/paths.h"
+#include "server/app/serve.h"
+#include "server/http/http_server.h"
+#include "server/rpc/artifact_service.h"
+#include "server/rpc/read_services.h"
+#include "server/rpc/worker_service.h"
+#include "storage/artifacts/folder.h"
+#include "storage/sqlite/store.h"
+
+namespace locus {
+namespace {
+
+using namespace server;  // NOLINT: this file is their assembly
+
+constexpr int kPoolThreads = 8, kPoolWaiting = 512;
+constexpr int kCallsEnd = 4;                         // seconds; calls still running then are cancelled
+constexpr auto kPagesEnd = std::chrono::seconds(2);  // answers still being sent then are cut
+constexpr int kProbeWait = 3;                        // seconds
+constexpr std::size_t kMemoryForCalls = 512u << 20;
+
+std::unique_ptr<grpc::Server> build_grpc(const std::vector<grpc::Service*>& services,
+                                         const std::string& address, int* port) {
+  grpc::ServerBuilder builder;
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT,
+                             0);  // or a second server would share the port in silence
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1024);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 8192);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5000);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(kMessageBytes));
+  grpc::ResourceQuota quota("locus");
+  quota.Resize(kMemoryForCalls);
+  builder.SetResourceQuota(quota);
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  return builder.BuildAndStart();
+}
+
+}  // namespace
+
+absl::StatusOr<ServerParts> make_parts(const ServerOptions& options) {
+  ServerParts parts;
+  LOCUS_ASSIGN_OR_RETURN(parts.catalog, load_catalog(options.catalog));
+  LOCUS_ASSIGN_OR_RETURN(parts.store, open_sqlite_store(options.data, *parts.clock));
+  LOCUS_ASSIGN_OR_RETURN(parts.artifacts, open_folder_artifacts(options.data / "artifacts"));
+  return parts;
+}
+
+// Members in the order they depend on each other.
+class Server::Running {
+ public:
+  explicit Running(ServerParts parts)
+      : parts_(std::move(parts)),
+        work_(io_.get_executor()),
+        pool_(kPoolThreads, kPoolWaiting),
+        feed_(*parts_.store, pool_, io_) {}
+  ~Running() { stop(); }
+
+  absl::Status start(const ServerOptions& options) {
+    LOCUS_ASSIGN_OR_RETURN(const Address grpc, checked(options.grpc_address, "--grpc-address"));
+    LOCUS_ASSIGN_OR_RETURN(const Address http, checked(options.http_address, "--http-address"));
+    LOCUS_RETURN_IF_ERROR(load());
+    guard_ = std::make_unique<Guard>(options.allowed_hosts);
+    files_ = std::make_unique<StaticFiles>(find_dashboard(options.web), *parts_.clock);
+    HttpContext context{*api_, feed_, pool_, *guard_, *routes_, *files_, [this] { return ready_.load(); }};
+    LOCUS_ASSIGN_OR_RETURN(http_, HttpServer::start(io_, std::move(context), http.host, http.port));
+    LOCUS_RETURN_IF_ERROR(serve_grpc(grpc, options.reflection));
+    addresses_.http = Address{http.host, http_->port()}.text();
+    api_->set_addresses(addresses_.grpc, addresses_.http);
+    io_ended_ = std::async(std::launch::async, [this] { io_.run(); });
+    ready_ = true;
+    grpc_->GetHealthCheckService()->SetServingStatus(true);
+    return absl::OkStatus();
+  }
+
+  // Each step has an end of its own, so the whole has one.
+  void stop() {
+    if (stopped_.exchange(true)) return;
+    ready_ = false;
+    if (grpc_) grpc_->GetHealthCheckService()->SetServingStatus(false);
+    if (coordinator_) coordinator_->drain();
+    if (workers_ != nullptr) workers_->close_streams();
+    feed_.close();
+    if (http_) http_->stop();
+    if (grpc_) grpc_->Shutdown(gpr_time_from_seconds(kCallsEnd, GPR_TIMESPAN));
+    if (grpc_) grpc_->Wait();
+    work_.reset();
+    if (io_ended_.valid() && io_ended_.wait_for(kPagesEnd) != std::future_status::ready) io_.stop();
+    if (io_ended_.valid()) io_ended_.wait();
+    pool_.join();
+    if (coordinator_) coordinator_->stop();
+    parts_.store.reset();  // writes what is queued, folds the log into the database, lets go of the folder
+  }
+
+  const ServerAddresses& addresses() const { return addresses_; }
+
+  bool answers() const {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL,
+                     1);  // a connection of its own: accept is what is asked
+    auto channel = grpc::CreateCustomChannel(addresses_.grpc, grpc::InsecureChannelCredentials(), arguments);
+    grpc::GenericStub stub(channel);
+    grpc::ClientContext context;
+    context.set_deadline(gpr_time_from_seconds(kProbeWait, GPR_TIMESPAN));
+    const grpc::Slice nothing("");
+    const grpc::ByteBuffer request(&nothing, 1);  // an empty message, which a buffer without slices is not
+    grpc::ByteBuffer response;
+    std::promise<bool> answered;
+    stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
+                   [&](const grpc::Status& status) { answered.set_value(status.ok()); });
+    return answered.get_future().get();
+  }
+
+ private:
+  static absl::StatusOr<Address> checked(const std::string& text, const std::string& option) {
+    LOCUS_ASSIGN_OR_RETURN(Address address, parse_address(text, option));
+    LOCUS_RETURN_IF_ERROR(require_loopback(address, option));
+    LOCUS_RETURN_IF_ERROR(require_free(address, option));
+    return address;
+  }
+
+  absl::Status load() {
+    const Mutation put = PutCatalog{parts_.catalog.digest(), canonical_json(parts_.catalog.document())};
+    LOCUS_RETURN_IF_ERROR(parts_.store->apply({&put, 1}, parts_.clock->wall()));
+    parts_.store->on_commit([this](std::int64_t) { feed_.changed(); });
+    LOCUS_ASSIGN_OR_RETURN(coordinator_,
+                           Coordinator::start(*parts_.store, *parts_.clock,
+                                              [this](const std::string& experiment, const std::string& kind) {
+                                                feed_.notice(experiment, kind);
+                                              }));
+    api_ = std::make_unique<Api>(*parts_.store, parts_.catalog, *coordinator_, *parts_.clock, LOCUS_VERSION);
+    routes_ = std::make_unique<Routes>(*api_);
+    return absl::OkStatus();
+  }
+
+  absl::Status serve_grpc(const Address& address, bool reflection) {
+    grpc::EnableDefaultHealthCheckService(true);
+    if (reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    services_.push_back(std::make_unique<ExperimentService>(*api_, pool_, feed_));
+    services_.push_back(std::make_unique<MetricService>(*api_, pool_));
+    services_.push_back(std::make_unique<CatalogService>(*api_, pool_));
+    services_.push_back(
+        std::make_unique<ArtifactService>(*parts_.store, *parts_.artifacts, pool_, *parts_.clock));
+    auto workers = std::make_unique<WorkerService>(*api_, *parts_.store, *coordinator_, pool_, *parts_.clock,
+                                                   LOCUS_VERSION);
+    workers_ = workers.get();
+    services_.push_back(std::move(workers));
+    std::vector<grpc::Service*> services;
+    for (const auto& service : services_) services.push_back(service.get());
+    int port = 0;
+    grpc_ = build_grpc(services, address.text(), &port);
+    if (!grpc_ || port == 0) {
+      return make_error(absl::StatusCode::kUnavailable, ErrorReason::kPortInUse,
+                        "cannot listen on " + address.text() +
+                            "; stop the other program or choose another port with --grpc-address",
+                        "", {{"address", address.text()}, {"port", std::to_string(address.port)}});
+    }
+    grpc_->GetHealthCheckService()->SetServingStatus(false);
+    addresses_.grpc = Address{address.host, port}.text();
+    return absl::OkStatus();
+  }
+
+  ServerParts parts_;
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  WorkPool pool_;
+  EventFeed feed_;
+  std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<Api> api_;
+  std::unique_ptr<Routes> routes_;
+  std::unique_ptr<Guard> guard_;
+  std::unique_ptr<StaticFiles> files_;
+  std::unique_ptr<HttpServer> http_;
+  std::vector<std::unique_ptr<grpc::Service>> services_;
+  WorkerService* workers_ = nullptr;  // one of services_
+  std::unique_ptr<grpc::Server> grpc_;
+  std::future<void> io_ended_;
+  ServerAddresses addresses_;
+  std::atomic<bool> ready_{false}, stopped_{false};
+};
+
+absl::StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& options, ServerParts parts) {
+  auto running = std::make_unique<Running>(std::move(parts));
+  LOCUS_RETURN_IF_ERROR(running->start(options));
+  return std::unique_ptr<Server>(new Server(std::move(running)));
+}
+
+Server::Server(std::unique_ptr<Running> running) : running_(std::move(running)) {}
+Server::~Server() { stop(); }
+ServerAddresses Server::addresses() const { return running_->addresses(); }
+void Server::stop() { running_->stop(); }
+bool Server::answers() const { return running_->answers(); }
+
+}  // namespace locus

@@ -1,0 +1,228 @@
+// One HTTP connection.
+#include "server/http/session.h"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <cctype>
+
+#include "core/base/error.h"
+#include "server/http/event_stream.h"
+
+namespace locus::server {
+namespace {
+
+namespace http = boost::beast::http;
+constexpr auto kIdle = std::chrono::seconds(60);  // between requests, and for a whole request to arrive
+constexpr auto kWrite = std::chrono::seconds(30);
+
+HttpRequest to_request(const http::request<http::string_body>& message) {
+  HttpRequest out;
+  out.method = std::string(message.method_string());
+  out.body = message.body();
+  for (const auto& field : message) {
+    std::string name(field.name_string());
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    out.headers[name].emplace_back(field.value());
+  }
+  return out;
+}
+
+HttpResponse plain(int status, std::string text) {
+  HttpResponse out;
+  out.status = status;
+  out.content_type = "text/plain; charset=utf-8";
+  out.body = std::move(text);
+  return out;
+}
+
+absl::Status invalid(const std::string& message) {
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message);
+}
+
+bool has_json_body(const HttpRequest& request) {
+  const std::string type = request.header("content-type");
+  return type.compare(0, 16, "application/json") == 0;
+}
+
+}  // namespace
+
+Session::Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<const HttpContext> context,
+                 std::shared_ptr<HttpLoad> load)
+    : stream_(std::move(socket)), context_(std::move(context)), load_(std::move(load)) {
+  ++load_->connections;
+}
+
+Session::~Session() {
+  --load_->connections;
+  if (streaming_) --load_->streams;
+}
+
+void Session::start() { read(); }
+
+void Session::stop() {
+  stopping_ = true;
+  if (!answering_) close();
+}
+
+void Session::read() {
+  if (stopping_) return close();
+  parser_.emplace();
+  parser_->header_limit(context_->limits.header_bytes);
+  parser_->body_limit(context_->limits.body_bytes);
+  stream_.expires_after(kIdle);
+  http::async_read(stream_, buffer_, *parser_,
+                   [self = shared_from_this()](Error error, std::size_t) { self->on_read(error); });
+}
+
+void Session::on_read(Error error) {
+  if (error == http::error::end_of_stream) return close();
+  if (error) return refuse_broken(error);
+  answering_ = true;
+  keep_alive_ = parser_->get().keep_alive();
+  HttpRequest request = to_request(parser_->get());
+  head_ = request.method == "HEAD";
+  if (const absl::Status status = parse_target(std::string_view(parser_->get().target()), &request);
+      !status.ok()) {
+    return respond(error_response(status));
+  }
+  if (request.headers.count("content-length") > 0 && request.headers["content-length"].size() > 1) {
+    keep_alive_ = false;
+    return respond(error_response(invalid("two Content-Length headers came; send one")));
+  }
+  if (const absl::Status status = context_->guard.check(request); !status.ok())
+    return respond(error_response(status));
+  if (request.method == "GET" && request.path == "/api/v1/events") return begin_stream(request);
+  answer(std::move(request));
+}
+
+// What could not be read as HTTP is answered where that makes sense, and the connection is closed: what
+// follows cannot be trusted.
+void Session::refuse_broken(Error error) {
+  keep_alive_ = false;
+  answering_ = true;
+  if (error == http::error::body_limit) {
+    const auto status = make_error(
+        absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
+        "the body is longer than " + std::to_string(context_->limits.body_bytes) + " bytes; send less", "",
+        {{"most", std::to_string(context_->limits.body_bytes)}});
+    return respond(error_response(status, 413));
+  }
+  if (error == http::error::header_limit) {
+    const auto status = make_error(
+        absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
+        "the headers are longer than " + std::to_string(context_->limits.header_bytes) + " bytes; send less",
+        "", {{"most", std::to_string(context_->limits.header_bytes)}});
+    return respond(error_response(status, 431));
+  }
+  if (error.category() == http::make_error_code(http::error::bad_method).category()) {
+    return respond(error_response(invalid("this is not HTTP as it should be: " + error.message())));
+  }
+  close();
+}
+
+HttpResponse Session::dispatch(const HttpRequest& request) const {
+  if (request.path == "/healthz") return plain(200, "ok\n");
+  if (request.path == "/readyz")
+    return context_->ready() ? plain(200, "ok\n") : plain(503, "starting or stopping\n");
+  if (request.path == "/api" || request.path.compare(0, 5, "/api/") == 0) {
+    // A form of another page cannot send this type without asking first, which is never granted.
+    if (request.method == "POST" && !has_json_body(request)) {
+      return error_response(invalid("a POST carries JSON; set Content-Type: application/json"), 415);
+    }
+    return context_->routes.answer(request);
+  }
+  if (request.method != "GET" && request.method != "HEAD") {
+    HttpResponse out =
+        error_response(make_error(absl::StatusCode::kUnimplemented, ErrorReason::kRouteNotFound,
+                                  "pages are read with GET, not " + request.method),
+                       405);
+    out.allow = "GET, HEAD";
+    return out;
+  }
+  return context_->files.get(request.path);
+}
+
+void Session::answer(HttpRequest request) {
+  auto task = [self = shared_from_this(), request = std::move(request)] {
+    HttpResponse response = self->dispatch(request);
+    boost::asio::post(self->stream_.get_executor(), [self, response = std::move(response)]() mutable {
+      self->respond(std::move(response));
+    });
+  };
+  if (context_->pool.try_post(std::move(task))) return;
+  respond(error_response(make_error(absl::StatusCode::kUnavailable, ErrorReason::kLimitExceeded,
+                                    "too many requests wait already; ask again in a moment")));
+}
+
+void Session::respond(HttpResponse response) {
+  auto message = std::make_shared<Response>();
+  message->version(11);
+  message->result(static_cast<unsigned>(response.status));
+  message->set(http::field::content_type, response.content_type);
+  message->set(http::field::cache_control, response.cache_control);
+  if (!response.allow.empty()) message->set(http::field::allow, response.allow);
+  for (const auto& [name, value] : security_headers()) message->set(name, value);
+  message->keep_alive(keep_alive_ && !stopping_);
+  message->body() = std::move(response.body);
+  message->prepare_payload();
+  response_ = message;
+  stream_.expires_after(kWrite);
+  auto done = [self = shared_from_this()](Error error, std::size_t) { self->on_written(error); };
+  if (!head_) return http::async_write(stream_, *message, std::move(done));
+  auto serializer = std::make_shared<http::response_serializer<http::string_body>>(*message);
+  http::async_write_header(
+      stream_, *serializer,
+      [serializer, done = std::move(done)](Error error, std::size_t size) { done(error, size); });
+}
+
+void Session::on_written(Error error) {
+  answering_ = false;
+  const bool again = !error && response_->keep_alive();
+  response_.reset();
+  if (!again) return close();
+  read();
+}
+
+void Session::close() {
+  Error ignored;
+  stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_both, ignored);
+  stream_.close();
+  if (auto events = std::exchange(events_, nullptr)) events->unlink();
+}
+
+void Session::begin_stream(const HttpRequest& request) {
+  std::int64_t cursor = -1;
+  v1::WatchEventsRequest watch;
+  watch.set_cursor(-1);
+  for (const auto& [key, value] : request.query) {
+    if (const absl::Status status = set_field(&watch, key, value); !status.ok())
+      return respond(error_response(status));
+  }
+  cursor = watch.cursor();
+  if (const std::string last = request.header("last-event-id"); !last.empty()) {
+    if (const absl::Status status = set_field(&watch, "cursor", last); !status.ok())
+      return respond(error_response(status));
+    cursor = watch.cursor();
+  }
+  if (load_->streams >= context_->limits.streams) {
+    return respond(
+        error_response(make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
+                                  "too many event streams are open; close a page and try again")));
+  }
+  ++load_->streams;
+  streaming_ = true;
+  context_->pool.post([self = shared_from_this(), cursor, experiment = watch.experiment()] {
+    const absl::Status status = self->context_->api.check_watch(cursor, experiment);
+    boost::asio::post(self->stream_.get_executor(), [self, status, cursor, experiment] {
+      if (status.ok()) return self->open_stream(cursor, experiment);
+      --self->load_->streams;
+      self->streaming_ = false;
+      self->respond(error_response(status));
+    });
+  });
+}
+
+}  // namespace locus::server

@@ -1,0 +1,66 @@
+// One HTTP connection: requests one after another, or an event stream until either side ends it.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/http/http_server.h"
+
+namespace locus::server {
+
+// How many connections and streams there are now. Atomic: a pool task may be the last to let go of a session.
+struct HttpLoad {
+  std::atomic<int> connections{0}, streams{0};
+};
+
+// Lives on the io thread; held by shared_ptr because asynchronous operations, pool tasks and the feed end in
+// any order.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<const HttpContext> context,
+          std::shared_ptr<HttpLoad> load);
+  ~Session();
+  void start();
+  void stop();  // idle: closed; answering: closed after the answer
+
+ private:
+  class Stream;
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  using Response = boost::beast::http::response<boost::beast::http::string_body>;
+  using Error = boost::system::error_code;
+
+  void read();
+  void on_read(Error error);
+  void refuse_broken(Error error);
+  void answer(HttpRequest request);
+  void respond(HttpResponse response);
+  void on_written(Error error);
+  void close();
+  HttpResponse dispatch(const HttpRequest& request) const;
+
+  void begin_stream(const HttpRequest& request);
+  void open_stream(std::int64_t cursor, const std::string& experiment);
+  void watch_for_end();
+  void write_event(const v1::WatchEventsResponse& response);
+
+  boost::beast::tcp_stream stream_;
+  const std::shared_ptr<const HttpContext> context_;
+  std::shared_ptr<HttpLoad> load_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;
+  std::shared_ptr<Response> response_;
+  bool head_ = false, keep_alive_ = false, answering_ = false, stopping_ = false, streaming_ = false;
+  std::shared_ptr<Stream> events_;
+  std::string text_;  // the event being written
+  char unexpected_[64] = {};
+};
+
+}  // namespace locus::server

@@ -1,0 +1,63 @@
+// What people may ask of Locus, without a transport: gRPC and HTTP answer from these same methods, so there
+// is one number everywhere.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/catalog/catalog.h"
+#include "core/ports/store.h"
+#include "locus/v1/catalog_service.pb.h"
+#include "locus/v1/experiment_service.pb.h"
+#include "locus/v1/metric_service.pb.h"
+#include "locus/v1/worker_service.pb.h"
+#include "server/rpc/coordinator.h"
+#include "server/rpc/experiment_view.h"
+#include "server/rpc/outline.h"
+#include "server/rpc/submission.h"
+
+namespace locus::server {
+
+// Thread-safe. Every method blocks (on the store, on the scheduler's strand): call it from the work pool.
+// Everything given must outlive it. Errors carry reason and field (core/base/error.h).
+class Api {
+ public:
+  Api(Store& store, const Catalog& catalog, Coordinator& coordinator, Clock& clock, std::string version);
+
+  absl::StatusOr<v1::Plan> plan_experiment(const v1::PlanExperimentRequest& request);
+  absl::StatusOr<v1::CreateExperimentResponse> create_experiment(const v1::CreateExperimentRequest& request);
+  absl::StatusOr<v1::Experiment> get_experiment(const v1::GetExperimentRequest& request);
+  absl::StatusOr<v1::ListExperimentsResponse> list_experiments(const v1::ListExperimentsRequest& request);
+  absl::StatusOr<v1::Experiment> cancel_experiment(const v1::CancelExperimentRequest& request);
+  absl::StatusOr<v1::Experiment> pause_experiment(const v1::PauseExperimentRequest& request);
+  absl::StatusOr<v1::Experiment> resume_experiment(const v1::ResumeExperimentRequest& request);
+  absl::StatusOr<v1::ListTrialsResponse> list_trials(const v1::ListTrialsRequest& request);
+  absl::StatusOr<v1::TrialDetail> get_trial(const v1::GetTrialRequest& request);
+  absl::StatusOr<v1::Table> get_table(const v1::GetTableRequest& request);
+  absl::StatusOr<v1::Curves> get_curves(const v1::GetCurvesRequest& request);
+  absl::StatusOr<v1::ListSeriesResponse> list_series(const v1::ListSeriesRequest& request);
+  absl::StatusOr<v1::QuerySeriesResponse> query_series(const v1::QuerySeriesRequest& request);
+  absl::StatusOr<v1::Catalog> get_catalog(const v1::GetCatalogRequest& request);
+  absl::StatusOr<v1::Server> get_server(const v1::GetServerRequest& request);
+  absl::StatusOr<v1::ListWorkersResponse> list_workers(const v1::ListWorkersRequest& request);
+
+  // Known once both listeners are bound.
+  void set_addresses(std::string grpc, std::string http);
+  // INVALID_ARGUMENT for a cursor below -1, NOT_FOUND for an experiment that does not exist.
+  absl::Status check_watch(std::int64_t cursor, const std::string& experiment);
+
+ private:
+  absl::StatusOr<v1::Experiment> set_state(const std::string& name, ExperimentState to);
+
+  Store& store_;
+  const Catalog& catalog_;
+  Coordinator& coordinator_;
+  OutlineCache outlines_;
+  Submissions submissions_;
+  ExperimentViews views_;
+  absl::Mutex mutex_;
+  v1::Server server_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace locus::server

@@ -1,0 +1,58 @@
+// What a stored specification says about its experiment.
+#include "server/rpc/outline.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace locus::server {
+namespace {
+
+constexpr std::size_t kOutlinesKept = 64;
+
+}  // namespace
+
+absl::StatusOr<Outline> make_outline(const ExperimentPlan& plan, const Catalog& catalog) {
+  Outline out;
+  out.description = plan.description;
+  out.dataset = plan.dataset;
+  out.matched = plan.matched;
+  out.factors = plan.factors;
+  out.seeds = plan.seeds;
+  out.metric = plan.metric;
+  out.has_baseline = plan.has_baseline;
+  out.evaluation_labels = canonical_json(plan.evaluation_labels);
+  if (const CatalogItem* task = catalog.find("task", plan.task);
+      task != nullptr && task->facts.contains("metrics")) {
+    out.metrics = task->facts["metrics"];
+  }
+  for (const PlannedCell& cell : plan.cells) {
+    out.cells.push_back({cell.row_key, cell.label, cell.assignment_json, cell.baseline, cell.pair_group});
+  }
+  return out;
+}
+
+absl::StatusOr<std::shared_ptr<const Outline>> OutlineCache::get(const ExperimentRow& row) {
+  const Key key{row.id, row.revision};
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found =
+        std::find_if(recent_.begin(), recent_.end(), [&](const auto& entry) { return entry.first == key; });
+    if (found != recent_.end()) {
+      recent_.splice(recent_.begin(), recent_, found);
+      return found->second;
+    }
+  }
+  LOCUS_ASSIGN_OR_RETURN(const std::string document, store_.catalog(row.catalog_digest));
+  LOCUS_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::parse(Json::parse(document, nullptr, false)));
+  LOCUS_ASSIGN_OR_RETURN(const ExperimentPlan plan,
+                         plan_experiment(Json::parse(row.spec_json, nullptr, false), catalog));
+  LOCUS_ASSIGN_OR_RETURN(Outline outline, make_outline(plan, catalog));
+  auto shared = std::make_shared<const Outline>(std::move(outline));
+  absl::MutexLock lock(&mutex_);
+  recent_.emplace_front(key, shared);
+  if (recent_.size() > kOutlinesKept) recent_.pop_back();
+  return shared;
+}
+
+}  // namespace locus::server

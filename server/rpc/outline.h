@@ -1,0 +1,53 @@
+// What a stored specification says about its experiment, kept per revision: views and tables read it on every
+// call.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/experiment/plan.h"
+#include "core/ports/store.h"
+
+namespace locus::server {
+
+struct OutlineCell {
+  std::string row_key, label, assignment_json;
+  bool baseline = false;
+  std::int64_t pair_group = 0;
+};
+
+// An ExperimentPlan without its trials.
+struct Outline {
+  std::string description, dataset, matched;
+  std::vector<std::string> factors;
+  std::vector<OutlineCell> cells;
+  std::vector<std::int64_t> seeds;
+  MetricContract metric;
+  std::string evaluation_labels = "{}";  // canonical
+  Json metrics = Json::array();          // what the catalog says of the task's metrics: name, unit, direction
+  bool has_baseline = false;
+};
+
+absl::StatusOr<Outline> make_outline(const ExperimentPlan& plan, const Catalog& catalog);
+
+// Thread-safe. `store` must outlive it.
+class OutlineCache {
+ public:
+  explicit OutlineCache(Store& store) : store_(store) {}
+  absl::StatusOr<std::shared_ptr<const Outline>> get(const ExperimentRow& row);
+
+ private:
+  using Key = std::pair<ExperimentId, std::int64_t>;  // experiment, revision
+  Store& store_;
+  absl::Mutex mutex_;
+  std::list<std::pair<Key, std::shared_ptr<const Outline>>> recent_
+      ABSL_GUARDED_BY(mutex_);  // newest use first
+};
+
+}  // namespace locus::server

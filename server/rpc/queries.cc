@@ -1,0 +1,91 @@
+// Questions to the store that several views ask.
+#include "server/rpc/queries.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/limits.h"
+
+namespace locus::server {
+namespace {
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TrialView>> all_trials(Store& store, ExperimentId id) {
+  std::vector<TrialView> out;
+  while (true) {
+    const std::int64_t after = out.empty() ? -1 : out.back().trial.ordinal;
+    LOCUS_ASSIGN_OR_RETURN(auto page, store.trials(id, after, kPageSizeMost));
+    const bool last = page.size() < static_cast<std::size_t>(kPageSizeMost);
+    std::move(page.begin(), page.end(), std::back_inserter(out));
+    if (last) return out;
+  }
+}
+
+absl::StatusOr<ResultsByStage> all_results(Store& store, ExperimentId id) {
+  LOCUS_ASSIGN_OR_RETURN(auto list, store.results(id));
+  ResultsByStage out;
+  for (auto& view : list) out[view.stage_id].push_back(std::move(view.result));
+  return out;
+}
+
+absl::StatusOr<std::string> environment_of(Store& store, StageId stage) {
+  LOCUS_ASSIGN_OR_RETURN(const auto attempts, store.attempts(stage));
+  for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
+    if (attempt->state == AttemptState::kSucceeded) return attempt->environment_json;
+  }
+  return std::string("{}");
+}
+
+absl::StatusOr<std::pair<std::string, std::int64_t>> parse_trial_name(const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  const auto ordinal =
+      slash == std::string::npos ? std::nullopt : parse_integer(std::string_view(name).substr(slash + 1));
+  if (!ordinal || *ordinal < 0) {
+    return make_error(
+        absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidName,
+        "\"" + name +
+            "\" does not name a trial; trials are named EXPERIMENT/ORDINAL, such as fashion-mnist-priors/0",
+        "name", {{"name", name}});
+  }
+  return std::pair(name.substr(0, slash), *ordinal);
+}
+
+std::string make_page_token(const std::string& kind, std::int64_t key) {
+  return kind + ":" + std::to_string(key);
+}
+
+absl::StatusOr<std::int64_t> parse_page_token(const std::string& kind, const std::string& token,
+                                              std::int64_t first) {
+  if (token.empty()) return first;
+  const std::size_t colon = token.find(':');
+  const auto key =
+      colon == std::string::npos ? std::nullopt : parse_integer(std::string_view(token).substr(colon + 1));
+  if (!key || token.substr(0, colon) != kind || *key < 0) {
+    return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kPageTokenInvalid,
+                      "page_token \"" + token + "\" does not belong to this list; start again without one",
+                      "page_token", {{"page_token", token}});
+  }
+  return *key;
+}
+
+absl::StatusOr<int> page_size(int asked) {
+  if (asked < 0) {
+    return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                      "page_size is " + std::to_string(asked) + "; give 1 to " +
+                          std::to_string(kPageSizeMost) + ", or 0 for the default",
+                      "page_size", {{"page_size", std::to_string(asked)}});
+  }
+  return asked == 0 ? kPageSizeDefault : std::min(asked, kPageSizeMost);
+}
+
+}  // namespace locus::server

@@ -1,0 +1,32 @@
+// Questions to the store that several views ask. Each blocks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/ports/store.h"
+
+namespace locus::server {
+
+// Every trial by ordinal, retired ones included.
+absl::StatusOr<std::vector<TrialView>> all_trials(Store& store, ExperimentId id);
+
+// Results by stage, ready for look-ups.
+using ResultsByStage = std::map<StageId, std::vector<Result>>;
+absl::StatusOr<ResultsByStage> all_results(Store& store, ExperimentId id);
+
+// What an attempt that succeeded ran on, by stage; "{}" where nothing is known.
+absl::StatusOr<std::string> environment_of(Store& store, StageId stage);
+
+// "NAME/17" -> NAME and 17; INVALID_ARGUMENT.
+absl::StatusOr<std::pair<std::string, std::int64_t>> parse_trial_name(const std::string& name);
+
+// Page tokens: "<kind>:<last key seen>". Empty gives `first`; INVALID_ARGUMENT (PAGE_TOKEN_INVALID) for one
+// of another query.
+std::string make_page_token(const std::string& kind, std::int64_t key);
+absl::StatusOr<std::int64_t> parse_page_token(const std::string& kind, const std::string& token,
+                                              std::int64_t first);
+absl::StatusOr<int> page_size(int asked);  // 0: the default; at most kPageSizeMost
+
+}  // namespace locus::server

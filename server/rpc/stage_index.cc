@@ -1,0 +1,54 @@
+// Which trials of which experiments want a stage.
+#include "server/rpc/stage_index.h"
+
+#include <algorithm>
+#include <set>
+
+namespace locus::server {
+
+void StageIndex::add(StageId stage, Wanted wanted) {
+  auto& list = wanted_[stage];
+  if (std::find(list.begin(), list.end(), wanted) == list.end()) list.push_back(wanted);
+}
+
+void StageIndex::load(const Snapshot& snapshot) {
+  for (const auto& row : snapshot.experiments) names_[row.id] = row.name;
+  for (const auto& want : snapshot.wants) add(want.stage, {want.experiment, want.trial});
+}
+
+void StageIndex::apply(const SaveExperiment& saved) {
+  names_[saved.row.id] = saved.row.name;
+  std::set<std::int64_t> retired;
+  for (const auto& trial : saved.trials) {
+    if (trial.retired) retired.insert(trial.ordinal);
+  }
+  if (!retired.empty()) {
+    for (auto& [stage, list] : wanted_) {
+      std::erase_if(
+          list, [&](const Wanted& w) { return w.experiment == saved.row.id && retired.count(w.trial) > 0; });
+    }
+  }
+  for (const auto& link : saved.trial_stages) {
+    if (retired.count(link.trial) == 0) add(link.stage_id, {saved.row.id, link.trial});
+  }
+}
+
+const std::vector<Wanted>& StageIndex::wanted_by(StageId stage) const {
+  static const std::vector<Wanted> kNobody;
+  const auto found = wanted_.find(stage);
+  return found == wanted_.end() ? kNobody : found->second;
+}
+
+std::vector<std::string> StageIndex::experiments_of(StageId stage) const {
+  std::set<std::string> names;
+  for (const Wanted& wanted : wanted_by(stage)) names.insert(name_of(wanted.experiment));
+  return {names.begin(), names.end()};
+}
+
+const std::string& StageIndex::name_of(ExperimentId id) const {
+  static const std::string kUnknown;
+  const auto found = names_.find(id);
+  return found == names_.end() ? kUnknown : found->second;
+}
+
+}  // namespace locus::server

@@ -1,0 +1,34 @@
+// Which trials of which experiments want a stage: for titles and notices, beyond what the scheduler decides.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ports/store.h"
+
+namespace locus::server {
+
+struct Wanted {
+  ExperimentId experiment = 0;
+  std::int64_t trial = 0;
+  bool operator==(const Wanted&) const = default;
+};
+
+// Thread-compatible: lives on the coordinator's strand. Knows every stage of live experiments and of those
+// submitted since start.
+class StageIndex {
+ public:
+  void load(const Snapshot& snapshot);
+  void apply(const SaveExperiment& saved);
+  const std::vector<Wanted>& wanted_by(StageId stage) const;
+  std::vector<std::string> experiments_of(StageId stage) const;
+  const std::string& name_of(ExperimentId id) const;
+
+ private:
+  void add(StageId stage, Wanted wanted);
+  std::unordered_map<StageId, std::vector<Wanted>> wanted_;
+  std::unordered_map<ExperimentId, std::string> names_;
+};
+
+}  // namespace locus::server

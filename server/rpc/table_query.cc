@@ -1,0 +1,228 @@
+// The leaderboard of an experiment.
+#include "server/rpc/table_query.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/statistics/table.h"
+#include "server/rpc/comparability.h"
+#include "server/rpc/convert.h"
+#include "server/rpc/measurements.h"
+
+namespace locus::server {
+namespace {
+
+// What the caller asked for, completed from the contract and the catalog.
+struct Question {
+  std::string metric, split, labels, unit, direction, reducer;
+};
+
+absl::StatusOr<Question> complete(const TableSource& source, const v1::GetTableRequest& request) {
+  const MetricContract& contract = source.outline.metric;
+  Question out;
+  out.metric = request.metric().empty() ? contract.name : request.metric();
+  out.split = request.split().empty() ? contract.reports : request.split();
+  out.reducer = contract.reduce;
+  out.direction = contract.direction;
+  out.unit = contract.unit;
+  if (out.metric != contract.name) {
+    out.unit.clear();
+    out.direction = "max";
+    for (const Json& known : source.outline.metrics) {
+      if (known.value("name", "") != out.metric) continue;
+      out.unit = known.value("unit", "");
+      out.direction = known.value("direction", "max");
+    }
+  }
+  if (!request.labels().empty()) {
+    LOCUS_ASSIGN_OR_RETURN(out.labels, canonical_labels(request.labels(), "labels"));
+    return out;
+  }
+  // Without labels asked for: those of the training resolution, or what this metric and split has.
+  const auto sets = label_sets(source.trials, source.results, out.metric, out.split);
+  const auto has = [&](const std::string& labels) {
+    return std::find(sets.begin(), sets.end(), labels) != sets.end();
+  };
+  out.labels = source.outline.evaluation_labels;
+  if (!has(out.labels) && !sets.empty()) out.labels = has("{}") ? "{}" : sets.front();
+  return out;
+}
+
+using TrialsByCell = std::map<std::string, std::vector<const TrialView*>>;  // by row key, unretired
+
+TrialsByCell group_trials(const TableSource& source) {
+  std::map<std::int64_t, std::string> keys;
+  for (const CellRow& cell : source.cells) keys[cell.ordinal] = cell.row_key;
+  TrialsByCell out;
+  for (const TrialView& trial : source.trials) {
+    if (!trial.trial.retired) out[keys[trial.trial.cell]].push_back(&trial);
+  }
+  return out;
+}
+
+double mean_of(const std::vector<double>& values) {
+  return values.empty() ? kUndefined : sample_mean(values);
+}
+
+// What training costs: a property of the stage that trains, recorded under its split or under none.
+std::optional<double> cost(const TrialView& trial, const ResultsByStage& results, const std::string& metric) {
+  if (const auto value = measured_any_labels(trial, results, metric, "train", "last")) return value;
+  return measured_any_labels(trial, results, metric, "", "last");
+}
+
+TableCell make_cell(const OutlineCell& outline, std::int64_t ordinal,
+                    const std::vector<const TrialView*>& trials, const TableSource& source,
+                    const Question& question) {
+  TableCell cell;
+  cell.cell = ordinal;
+  cell.label = outline.label;
+  cell.assignment_json = outline.assignment_json;
+  cell.baseline = outline.baseline;
+  cell.pair_group = outline.pair_group;
+  const MetricContract& contract = source.outline.metric;
+  std::vector<double> selection;
+  for (const TrialView* trial : trials) {
+    const SeriesKey key{question.metric, question.split, question.labels};
+    if (const auto value = measured(*trial, source.results, key, question.reducer)) {
+      cell.values.push_back({trial->trial.seed, *value, trial->trial.ordinal});
+    }
+    if (const auto value = cost(*trial, source.results, "parameters")) {
+      if (std::isfinite(*value)) cell.parameters = std::llround(*value);
+    }
+    if (const auto value = cost(*trial, source.results, "ms_per_step")) {
+      cell.ms_per_step.push_back(*value);
+    }
+    if (const auto value = measured_any_labels(*trial, source.results, question.metric, contract.selects_on,
+                                               question.reducer)) {
+      selection.push_back(*value);
+    }
+  }
+  cell.selection = mean_of(selection);
+  return cell;
+}
+
+void fill_row(const TableLine& line, const std::string& experiment, v1::TableRow* row) {
+  row->set_cell(static_cast<int>(line.cell.cell));
+  row->set_label(line.cell.label);
+  row->set_assignment_json(line.cell.assignment_json);
+  row->set_n(line.n);
+  for (const std::int64_t seed : line.missing_seeds) row->add_missing_seeds(seed);
+  row->set_mean(line.mean);
+  row->set_std(line.std);
+  row->set_ci_low(line.ci_low);
+  row->set_ci_high(line.ci_high);
+  row->set_baseline(line.cell.baseline);
+  row->set_pairs(line.pairs);
+  row->set_difference(line.difference);
+  row->set_difference_std(line.difference_std);
+  row->set_difference_low(line.difference_low);
+  row->set_difference_high(line.difference_high);
+  row->set_p_sign_flip(line.p_sign_flip);
+  row->set_p_floor(line.p_floor);
+  row->set_p_t(line.p_t);
+  row->set_p_holm(line.p_holm);
+  row->set_parameters(line.cell.parameters);
+  row->set_parameters_added(line.parameters_added);
+  row->set_ms_per_step(line.ms_per_step);
+  row->set_ms_per_step_std(line.ms_per_step_std);
+  row->set_selection(line.cell.selection);
+  for (const SeedMeasurement& value : line.cell.values) {
+    auto* seed = row->add_values();
+    seed->set_seed(value.seed);
+    seed->set_value(value.value);
+    seed->set_trial(experiment + "/" + std::to_string(value.trial));
+  }
+}
+
+void fill_sweep(const TableSource& source, const Question& question, const TrialsByCell& trials,
+                const std::vector<TableLine>& lines, const std::map<std::int64_t, std::string>& keys,
+                v1::Table* out) {
+  const std::vector<std::string> sets(out->label_sets().begin(), out->label_sets().end());
+  for (const TableLine& line : lines) {
+    auto* series = out->add_sweep();
+    series->set_cell(static_cast<int>(line.cell.cell));
+    series->set_label(line.cell.label);
+    const auto of_cell = trials.find(keys.at(line.cell.cell));
+    for (const std::string& labels : sets) {
+      std::vector<double> values;
+      if (of_cell != trials.end()) {
+        for (const TrialView* trial : of_cell->second) {
+          const SeriesKey key{question.metric, question.split, labels};
+          if (const auto value = measured(*trial, source.results, key, question.reducer))
+            values.push_back(*value);
+        }
+      }
+      auto* point = series->add_points();
+      point->set_labels(labels);
+      point->set_x(varying_label(labels, sets));
+      point->set_mean(mean_of(values));
+      point->set_std(sample_std(values));
+      point->set_n(static_cast<int>(values.size()));
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::GetTableRequest& request) {
+  LOCUS_ASSIGN_OR_RETURN(const Question question, complete(source, request));
+  const TrialsByCell trials = group_trials(source);
+  std::map<std::string, std::int64_t> ordinals;
+  for (const CellRow& cell : source.cells) ordinals[cell.row_key] = cell.ordinal;
+  TableInput input{.cells = {}, .seeds = source.outline.seeds, .maximize = question.direction != "min"};
+  std::map<std::int64_t, std::string> keys;
+  std::string baseline;
+  for (const OutlineCell& cell : source.outline.cells) {
+    const auto ordinal = ordinals.find(cell.row_key);
+    if (ordinal == ordinals.end()) continue;
+    const auto of_cell = trials.find(cell.row_key);
+    static const std::vector<const TrialView*> kNone;
+    keys[ordinal->second] = cell.row_key;
+    input.cells.push_back(make_cell(cell, ordinal->second, of_cell == trials.end() ? kNone : of_cell->second,
+                                    source, question));
+    if (cell.baseline && baseline.empty()) baseline = cell.label;
+  }
+  const TableOutput table = make_table(input);
+  v1::Table out;
+  out.set_experiment(source.experiment);
+  out.set_metric(question.metric);
+  out.set_split(question.split);
+  out.set_labels(question.labels);
+  out.set_unit(question.unit);
+  out.set_direction(question.direction);
+  out.set_baseline(baseline);
+  out.set_seeds(static_cast<int>(source.outline.seeds.size()));
+  out.set_correction(table.correction);
+  out.set_matched(source.outline.matched);
+  for (const TableLine& line : table.lines) fill_row(line, source.experiment, out.add_rows());
+  for (auto& labels : label_sets(source.trials, source.results, question.metric, question.split)) {
+    out.add_label_sets(std::move(labels));
+  }
+  fill_sweep(source, question, trials, table.lines, keys, &out);
+  for (const auto& warning : table.warnings) out.add_warnings(warning);
+  for (auto& warning : environment_warnings(source)) out.add_warnings(std::move(warning));
+  return out;
+}
+
+absl::StatusOr<v1::Table> get_table(Store& store, OutlineCache& outlines,
+                                    const v1::GetTableRequest& request) {
+  LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(request.experiment()));
+  LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines.get(row));
+  TableSource source;
+  source.experiment = row.name;
+  source.outline = *outline;
+  LOCUS_ASSIGN_OR_RETURN(source.cells, store.cells(row.id));
+  LOCUS_ASSIGN_OR_RETURN(source.trials, all_trials(store, row.id));
+  LOCUS_ASSIGN_OR_RETURN(source.results, all_results(store, row.id));
+  for (const TrialView& trial : source.trials) {
+    for (const TrialStageView& stage : trial.stages) {
+      if (trial.trial.retired || stage.stage.state != StageState::kSucceeded) continue;
+      LOCUS_ASSIGN_OR_RETURN(auto environment, environment_of(store, stage.stage.id));
+      source.environments.try_emplace(stage.stage.id, std::move(environment));
+    }
+  }
+  return compute_table(source, request);
+}
+
+}  // namespace locus::server

@@ -1,0 +1,320 @@
+// The store in memory.
+#include "storage/memory/store.h"
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "storage/memory/tables.h"
+#include "storage/rules/curve.h"
+#include "storage/rules/refusals.h"
+#include "storage/rules/writes.h"
+
+namespace locus {
+namespace {
+
+template <class T, class Key>
+absl::StatusOr<T> found_or(const Table<Key, T>& table, const Key& key, absl::Status refused) {
+  const T* row = table.find(key);
+  if (!row) return refused;
+  return *row;
+}
+
+template <class Key, class Row>
+std::vector<Row> values(const Table<Key, Row>& table) {
+  std::vector<Row> out;
+  for (const auto& [key, row] : table.rows()) out.push_back(row);
+  return out;
+}
+
+class MemoryStore final : public Store {
+ public:
+  absl::Status apply(std::span<const Mutation> mutations, Microseconds now_wall_us) override {
+    const std::lock_guard writing(writing_);
+    std::int64_t newest = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      if (absl::Status status = apply_mutations(tables_, mutations, now_wall_us); !status.ok()) {
+        tables_.journal.roll_back();
+        return status;
+      }
+      tables_.journal.keep();
+      newest = tables_.events.next_id() - 1;
+    }
+    if (writes_events(mutations) && callback_) callback_(newest);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::int64_t> append(const PointAppend& append, Microseconds) override {
+    const std::lock_guard writing(writing_);
+    std::size_t stored = 0;
+    std::int64_t newest = 0, acked = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto result = append_points(tables_, append, &stored);
+      if (!result.ok()) {
+        tables_.journal.roll_back();
+        return result;
+      }
+      tables_.journal.keep();
+      acked = *result;
+      newest = tables_.events.next_id() - 1;
+    }
+    if (stored > 0 && callback_) callback_(newest);
+    return acked;
+  }
+
+  void on_commit(std::function<void(std::int64_t)> callback) override {
+    const std::lock_guard writing(writing_);
+    callback_ = std::move(callback);
+  }
+
+  absl::StatusOr<Snapshot> load() override;
+  absl::StatusOr<std::string> catalog(const std::string& digest) override {
+    const std::lock_guard lock(mutex_);
+    return found_or(tables_.catalogs, digest, refusal::catalog_not_found(digest));
+  }
+  absl::StatusOr<ExperimentRow> experiment(const std::string& name) override {
+    const std::lock_guard lock(mutex_);
+    auto row = tables_.experiment(name);
+    if (!row) return refusal::experiment_not_found(name);
+    return *row;
+  }
+  absl::StatusOr<ExperimentRow> experiment(ExperimentId id) override {
+    const std::lock_guard lock(mutex_);
+    return found_or(tables_.experiments, id, refusal::experiment_not_found(id));
+  }
+  absl::StatusOr<std::vector<ExperimentRow>> experiments(ExperimentId before, int limit) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<ExperimentRow> out;
+    const auto& rows = tables_.experiments.rows();
+    auto at = before == 0 ? rows.end() : rows.lower_bound(before);
+    while (at != rows.begin() && static_cast<int>(out.size()) < limit) out.push_back((--at)->second);
+    return out;
+  }
+  absl::StatusOr<std::string> experiment_of_request(const std::string& request_id) override {
+    const std::lock_guard lock(mutex_);
+    return found_or(tables_.requests, request_id, refusal::request_not_found(request_id));
+  }
+  absl::StatusOr<StageCounts> counts(ExperimentId id) override;
+  absl::StatusOr<std::vector<CellRow>> cells(ExperimentId id) override {
+    const std::lock_guard lock(mutex_);
+    if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
+    std::vector<CellRow> out;
+    const auto& rows = tables_.cells.rows();
+    for (auto at = rows.lower_bound({id, kFirst}); at != rows.end() && at->first.first == id; ++at)
+      out.push_back(at->second);
+    return out;
+  }
+  absl::StatusOr<std::vector<TrialView>> trials(ExperimentId id, std::int64_t after_ordinal,
+                                                int limit) override;
+  absl::StatusOr<std::map<std::string, StageRow>> stages_by_identity(
+      std::span<const std::string> identities) override {
+    const std::lock_guard lock(mutex_);
+    std::map<std::string, StageRow> out;
+    for (const std::string& identity : identities) {
+      if (const StageId* id = tables_.identities.find(identity))
+        out.emplace(identity, *tables_.stages.find(*id));
+    }
+    return out;
+  }
+  absl::StatusOr<StageRow> stage(StageId id) override {
+    const std::lock_guard lock(mutex_);
+    return found_or(tables_.stages, id, refusal::stage_not_found(id));
+  }
+  absl::StatusOr<std::vector<AttemptRow>> attempts(StageId id) override {
+    const std::lock_guard lock(mutex_);
+    if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
+    return tables_.attempts_of(id);
+  }
+  absl::StatusOr<std::vector<CheckpointRow>> checkpoints(StageId id) override {
+    const std::lock_guard lock(mutex_);
+    if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
+    return tables_.checkpoints_of(id);
+  }
+  absl::StatusOr<std::vector<ResultView>> results(ExperimentId id) override {
+    const std::lock_guard lock(mutex_);
+    if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
+    std::vector<ResultView> out;
+    for (const StageId stage : tables_.stages_of(id)) {
+      if (const auto* results = tables_.results.find(stage)) {
+        for (const Result& result : *results) out.push_back({stage, result});
+      }
+    }
+    return out;
+  }
+  absl::StatusOr<std::vector<Result>> stage_results(StageId id) override {
+    const std::lock_guard lock(mutex_);
+    if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
+    const auto* results = tables_.results.find(id);
+    return results ? *results : std::vector<Result>();
+  }
+  absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override;
+  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points) override;
+  absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) override {
+    const std::lock_guard lock(mutex_);
+    return found_or(tables_.artifacts, sha256, refusal::artifact_not_found(sha256));
+  }
+  absl::StatusOr<std::vector<WorkerRow>> workers() override {
+    const std::lock_guard lock(mutex_);
+    return values(tables_.workers);
+  }
+  absl::StatusOr<std::vector<EventRow>> events(std::int64_t after, int limit) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<EventRow> out;
+    const auto& rows = tables_.events.rows();
+    for (auto at = rows.upper_bound(after); at != rows.end() && static_cast<int>(out.size()) < limit; ++at) {
+      out.push_back(at->second);
+    }
+    return out;
+  }
+  absl::StatusOr<std::int64_t> last_event() override {
+    const std::lock_guard lock(mutex_);
+    return tables_.events.next_id() - 1;
+  }
+  absl::StatusOr<std::int64_t> attempts_started() override {
+    const std::lock_guard lock(mutex_);
+    return static_cast<std::int64_t>(tables_.attempts_by_key.rows().size());
+  }
+
+ private:
+  static constexpr auto kFirst = std::numeric_limits<std::int64_t>::min();
+
+  SeriesRow counted(SeriesRow row) const;
+
+  std::mutex writing_;  // one writer at a time; guards callback_. Taken before mutex_, so a callback may read
+  std::function<void(std::int64_t)> callback_;
+  std::mutex mutex_;  // guards tables_
+  MemoryTables tables_;
+};
+
+bool unfinished(const StageRow& row) { return !terminal(row.state); }
+
+absl::StatusOr<Snapshot> MemoryStore::load() {
+  const std::lock_guard lock(mutex_);
+  Snapshot out;
+  for (const auto& [id, row] : tables_.experiments.rows()) {
+    if (row.state != ExperimentState::kCancelled) out.experiments.push_back(row);
+  }
+  for (const auto& [id, row] : tables_.stages.rows()) {
+    if (!unfinished(row)) continue;
+    out.stages.push_back(row);
+    const auto newest = newest_checkpoint(tables_.checkpoints_of(id), tables_.attempts_of(id));
+    if (newest) out.resume[id] = *newest;
+  }
+  for (const auto& [key, row] : tables_.attempts_by_key.rows()) {
+    if (row.state == AttemptState::kRunning) out.running.push_back(row);
+  }
+  for (const auto& [key, link] : tables_.links.rows()) {
+    const auto& [experiment, trial, role] = key;
+    if (tables_.experiments.find(experiment)->state == ExperimentState::kCancelled) continue;
+    if (tables_.trials.find({experiment, trial})->retired || !unfinished(*tables_.stages.find(link.stage_id)))
+      continue;
+    out.wants.push_back({experiment, link.stage_id, trial});
+  }
+  std::sort(out.wants.begin(), out.wants.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.experiment, a.trial, a.stage) < std::tie(b.experiment, b.trial, b.stage);
+  });
+  out.workers = values(tables_.workers);
+  out.next_experiment = tables_.experiments.next_id();
+  out.next_stage = tables_.stages.next_id();
+  out.next_worker = tables_.workers.next_id();
+  return out;
+}
+
+absl::StatusOr<StageCounts> MemoryStore::counts(ExperimentId id) {
+  const std::lock_guard lock(mutex_);
+  if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
+  StageCounts out;
+  for (const StageId stage_id : tables_.stages_of(id)) {
+    const StageRow& stage = *tables_.stages.find(stage_id);
+    const bool succeeded = stage.state == StageState::kSucceeded;
+    KindCounts& kind = out.by_kind[stage.kind];
+    ++out.by_state[stage.state];
+    ++kind.total;
+    kind.succeeded += succeeded ? 1 : 0;
+    for (const AttemptRow& attempt : tables_.attempts_of(stage_id)) {
+      out.last_ended_us = std::max(out.last_ended_us, attempt.ended_us);
+      if (succeeded && attempt.ended_us > 0) kind.busy_us += attempt.ended_us - attempt.started_us;
+    }
+  }
+  const auto& trials = tables_.trials.rows();
+  for (auto at = trials.lower_bound({id, kFirst}); at != trials.end() && at->first.first == id; ++at) {
+    if (at->second.retired) continue;
+    const auto links = tables_.links_of(id, at->first.second);
+    const bool done =
+        !links.empty() && std::all_of(links.begin(), links.end(), [&](const TrialStageRow& link) {
+          return tables_.stages.find(link.stage_id)->state == StageState::kSucceeded;
+        });
+    ++out.trials;
+    out.trials_done += done ? 1 : 0;
+  }
+  return out;
+}
+
+absl::StatusOr<std::vector<TrialView>> MemoryStore::trials(ExperimentId id, std::int64_t after_ordinal,
+                                                           int limit) {
+  const std::lock_guard lock(mutex_);
+  if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
+  std::vector<TrialView> out;
+  const auto& rows = tables_.trials.rows();
+  for (auto at = rows.upper_bound({id, after_ordinal});
+       at != rows.end() && at->first.first == id && static_cast<int>(out.size()) < limit; ++at) {
+    TrialView view{at->second, {}};
+    for (const TrialStageRow& link : tables_.links_of(id, view.trial.ordinal)) {
+      view.stages.push_back({link, *tables_.stages.find(link.stage_id)});
+    }
+    out.push_back(std::move(view));
+  }
+  return out;
+}
+
+SeriesRow MemoryStore::counted(SeriesRow row) const {
+  for (const AttemptRow& attempt : tables_.attempts_of(row.stage_id)) {
+    const auto points = tables_.points.find({row.stage_id, attempt.number});
+    if (points == tables_.points.end()) continue;
+    row.points += std::count_if(points->second.begin(), points->second.end(),
+                                [&](const StoredPoint& point) { return point.series_id == row.id; });
+  }
+  return row;
+}
+
+absl::StatusOr<std::vector<SeriesRow>> MemoryStore::series(StageId id) {
+  const std::lock_guard lock(mutex_);
+  if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
+  std::vector<SeriesRow> out;
+  const auto& rows = tables_.series_ids.rows();
+  for (auto at = rows.lower_bound({id, {"", "", ""}}); at != rows.end() && at->first.first == id; ++at) {
+    out.push_back(counted(*tables_.series_rows.find(at->second)));
+  }
+  return out;
+}
+
+absl::StatusOr<SeriesPoints> MemoryStore::points(StageId id, const SeriesKey& key, int max_points) {
+  const std::lock_guard lock(mutex_);
+  if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
+  const std::int64_t* series_id = tables_.series_ids.find({id, key});
+  if (!series_id) return refusal::series_not_found(id, key);
+  SeriesPoints out;
+  out.series = counted(*tables_.series_rows.find(*series_id));
+  std::vector<Point> all;
+  const auto live = live_until(tables_.attempts_of(id));
+  for (const auto& [number, bound] : live) {
+    const auto stored = tables_.points.find({id, number});
+    if (stored == tables_.points.end()) continue;
+    for (const StoredPoint& point : stored->second) {
+      if (point.series_id == *series_id && point.point.step <= bound) all.push_back(point.point);
+    }
+  }
+  sort_by_step(all);
+  out.points = reduce_points(all, max_points);
+  out.reduced = out.points.size() < all.size();
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Store> make_memory_store() { return std::make_unique<MemoryStore>(); }
+
+}  // namespace locus

@@ -1,0 +1,147 @@
+// The tables as maps that can take back what a refused call changed.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/ports/store.h"
+#include "storage/rules/rows.h"
+
+namespace locus {
+
+// What to undo, newest last. Thread-compatible.
+class Journal {
+ public:
+  void add(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
+  void keep() { undo_.clear(); }
+  void roll_back() {
+    for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) (*undo)();
+    undo_.clear();
+  }
+
+ private:
+  std::vector<std::function<void()>> undo_;
+};
+
+// A map whose every change is noted in the journal.
+template <class Key, class Row>
+class Table {
+ public:
+  explicit Table(Journal& journal) : journal_(journal) {}
+
+  const std::map<Key, Row>& rows() const { return rows_; }
+  bool contains(const Key& key) const { return rows_.contains(key); }
+  const Row* find(const Key& key) const {
+    const auto at = rows_.find(key);
+    return at == rows_.end() ? nullptr : &at->second;
+  }
+  void put(const Key& key, Row row) {
+    const auto at = rows_.find(key);
+    if (at == rows_.end()) {
+      rows_.emplace(key, std::move(row));
+      journal_.add([this, key] { rows_.erase(key); });
+    } else {
+      journal_.add([this, key, before = std::exchange(at->second, std::move(row))] { rows_[key] = before; });
+    }
+  }
+  std::int64_t next_id() const requires std::is_same_v<Key, std::int64_t> {
+    return rows_.empty() ? 1 : rows_.rbegin()->first + 1;
+  }
+
+ private:
+  Journal& journal_;
+  std::map<Key, Row> rows_;
+};
+
+struct StoredPoint {
+  std::int64_t series_id = 0;
+  Point point;
+};
+struct Link {
+  std::int64_t position = 0;
+  StageId stage_id = 0;
+};
+using Ordinal = std::pair<ExperimentId, std::int64_t>;
+using AttemptKey = std::pair<StageId, std::int64_t>;
+
+// Thread-compatible. Queries read the tables as they are.
+class MemoryTables final : public Rows {
+ public:
+  Journal journal;
+  Table<std::string, std::string> catalogs{journal};
+  Table<ExperimentId, ExperimentRow> experiments{journal};
+  Table<std::string, ExperimentId> experiment_names{journal};
+  Table<Ordinal, CellRow> cells{journal};
+  Table<Ordinal, TrialRow> trials{journal};
+  Table<std::tuple<ExperimentId, std::int64_t, std::string>, Link> links{
+      journal};  // (experiment, trial, role)
+  Table<std::string, std::string> requests{journal};
+  Table<StageId, StageRow> stages{journal};
+  Table<std::string, StageId> identities{journal};
+  Table<StageId, std::vector<Result>> results{journal};
+  Table<AttemptKey, AttemptRow> attempts_by_key{journal};
+  Table<std::tuple<StageId, std::int64_t, std::int64_t>, CheckpointRow> checkpoint_rows{
+      journal};  // (stage, number, step)
+  Table<std::string, ArtifactRow> artifacts{journal};
+  Table<WorkerId, WorkerRow> workers{journal};
+  Table<std::int64_t, EventRow> events{journal};
+  Table<std::int64_t, SeriesRow> series_rows{journal};
+  Table<std::pair<StageId, SeriesKey>, std::int64_t> series_ids{journal};
+  // Grows only in store_points, the last thing an append does, so it needs no journal.
+  std::map<AttemptKey, std::vector<StoredPoint>> points;
+
+  void put_catalog(const std::string& digest, const std::string& json) override;
+  std::optional<ExperimentRow> experiment(ExperimentId id) override;
+  std::optional<ExperimentRow> experiment(const std::string& name) override;
+  void put_experiment(const ExperimentRow& row) override;
+  bool has_cell(ExperimentId experiment, std::int64_t ordinal) override;
+  void put_cell(ExperimentId experiment, const CellRow& row) override;
+  bool has_trial(ExperimentId experiment, std::int64_t ordinal) override;
+  void put_trial(ExperimentId experiment, const TrialRow& row) override;
+  void put_trial_stage(ExperimentId experiment, const TrialStageRow& row, std::int64_t position) override;
+  std::optional<std::string> request(const std::string& request_id) override;
+  void put_request(const std::string& request_id, const std::string& name, Microseconds now) override;
+
+  std::optional<StageRow> stage(StageId id) override;
+  bool has_identity(const std::string& identity) override;
+  void insert_stage(const StageRow& row) override;
+  void update_stage(const StageRow& row) override;
+  bool has_input(StageId id, const std::string& slot) override;
+  void put_input(StageId id, const StageInput& input) override;
+  void fill_input(StageId id, const std::string& slot, const std::string& sha256) override;
+  void replace_results(StageId id, std::span<const Result> new_results) override;
+  void replace_outputs(StageId id, std::span<const StageOutput> outputs) override;
+
+  std::optional<AttemptRow> attempt(StageId id, std::int64_t number) override;
+  void put_attempt(const AttemptRow& row) override;
+  std::optional<CheckpointRow> checkpoint(StageId id, std::int64_t number, std::int64_t step) override;
+  void put_checkpoint(const CheckpointRow& row) override;
+  void clear_best(StageId id) override;
+
+  bool has_artifact(const std::string& sha256) override;
+  void put_artifact(const ArtifactRow& row) override;
+  bool has_worker(WorkerId id) override;
+  std::optional<WorkerId> worker_named(const std::string& name) override;
+  void put_worker(const WorkerRow& row) override;
+  void append_event(const std::string& subject, const std::string& kind, const std::string& json,
+                    Microseconds now) override;
+
+  std::optional<std::int64_t> series(StageId id, const SeriesKey& key) override;
+  std::int64_t series_count(StageId id) override;
+  std::int64_t insert_series(StageId id, const SeriesKey& key) override;
+  void store_points(const AttemptRow& attempt, std::int64_t first_seq, const PointBatch& batch,
+                    std::size_t skip, std::span<const std::int64_t> ids) override;
+
+  // For queries.
+  std::vector<AttemptRow> attempts_of(StageId id) const;                                   // oldest first
+  std::vector<CheckpointRow> checkpoints_of(StageId id) const;                             // oldest first
+  std::vector<TrialStageRow> links_of(ExperimentId experiment, std::int64_t trial) const;  // by position
+  std::set<StageId> stages_of(ExperimentId experiment) const;  // of unretired trials
+};
+
+}  // namespace locus

@@ -1,0 +1,31 @@
+// The sentences with which a store refuses: one place, so that every implementation says the same.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "core/base/error.h"
+#include "core/experiment/model.h"
+
+namespace locus::refusal {
+
+absl::Status experiment_not_found(ExperimentId id);
+absl::Status experiment_not_found(const std::string& name);
+absl::Status experiment_exists(const std::string& name);
+absl::Status trial_not_found(ExperimentId experiment, std::int64_t ordinal);
+absl::Status stage_not_found(StageId id);
+absl::Status series_not_found(StageId id, const SeriesKey& key);
+absl::Status artifact_not_found(const std::string& sha256);
+absl::Status worker_not_found(WorkerId id);
+absl::Status catalog_not_found(const std::string& digest);
+absl::Status request_not_found(const std::string& request_id);
+
+absl::Status wrong_state(std::string message, std::map<std::string, std::string> metadata = {});
+absl::Status invalid(std::string message, std::string field);
+absl::Status limit_exceeded(std::string message);
+
+// `asked`: the token the caller holds; `stage`: what is stored.
+absl::Status stale_attempt(const StageRow& stage, std::int64_t asked, const std::string& verb);
+absl::Status sequence_gap(StageId id, std::int64_t number, std::int64_t first_seq, std::int64_t expected);
+
+}  // namespace locus::refusal

@@ -1,0 +1,339 @@
+// What every store must check and change.
+#include "storage/rules/writes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/limits.h"
+#include "storage/rules/refusals.h"
+
+namespace locus {
+namespace {
+
+using refusal::invalid;
+using refusal::wrong_state;
+
+class Rules {
+ public:
+  Rules(Rows& rows, Microseconds now) : rows_(rows), now_(now) {}
+
+  absl::Status operator()(const PutCatalog& m) {
+    rows_.put_catalog(m.digest, m.json);
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const SaveExperiment& m) {
+    LOCUS_RETURN_IF_ERROR(save_row(m));
+    for (const CellRow& cell : m.cells) rows_.put_cell(m.row.id, cell);
+    for (const TrialRow& trial : m.trials) {
+      if (!rows_.has_cell(m.row.id, trial.cell)) {
+        return invalid(
+            "trial " + text(trial.ordinal) + " names cell " + text(trial.cell) + ", which is not stored",
+            "trials.cell");
+      }
+      rows_.put_trial(m.row.id, trial);
+    }
+    LOCUS_RETURN_IF_ERROR(insert_stages(m.stages));
+    std::map<std::int64_t, std::int64_t> position;  // within each trial, in the order given
+    for (const TrialStageRow& link : m.trial_stages) {
+      if (!rows_.has_trial(m.row.id, link.trial)) return refusal::trial_not_found(m.row.id, link.trial);
+      if (!rows_.stage(link.stage_id)) return refusal::stage_not_found(link.stage_id);
+      rows_.put_trial_stage(m.row.id, link, position[link.trial]++);
+    }
+    return remember_request(m);
+  }
+
+  absl::Status operator()(const SetExperimentState& m) {
+    auto row = rows_.experiment(m.id);
+    if (!row) return refusal::experiment_not_found(m.id);
+    if (row->state != m.from) {
+      return wrong_state("experiment '" + row->name + "' is " + to_string(row->state) + ", not " +
+                             to_string(m.from) + ": read it again",
+                         {{"experiment", row->name}, {"state", to_string(row->state)}});
+    }
+    row->state = m.to;
+    rows_.put_experiment(*row);
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const SetStageState& m) {
+    auto stage = rows_.stage(m.stage_id);
+    if (!stage) return refusal::stage_not_found(m.stage_id);
+    if (stage->attempt != m.attempt || stage->state != m.from)
+      return refusal::stale_attempt(*stage, m.attempt, "move");
+    if (m.from == StageState::kRunning || m.to == StageState::kRunning || m.from == StageState::kSucceeded) {
+      return wrong_state("stage " + text(m.stage_id) + " cannot go from " + to_string(m.from) + " to " +
+                             to_string(m.to) +
+                             " this way: running is entered by a grant and left by an attempt's end, "
+                             "succeeded is final",
+                         {{"stage", text(m.stage_id)}, {"state", to_string(m.from)}});
+    }
+    for (const auto& [slot, sha256] : m.inputs) {
+      if (!rows_.has_input(m.stage_id, slot)) {
+        return invalid("stage " + text(m.stage_id) + " has no input slot '" + slot + "'", "inputs");
+      }
+      rows_.fill_input(m.stage_id, slot, sha256);
+    }
+    stage->state = m.to;
+    stage->failure_class = m.failure_class;
+    stage->reason = m.reason;
+    stage->retry_delay_us = m.retry_delay_us;
+    if (m.forgive) stage->failures = stage->faults = 0;
+    rows_.update_stage(*stage);
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const GrantAttempt& m) {
+    auto stage = rows_.stage(m.stage_id);
+    if (!stage) return refusal::stage_not_found(m.stage_id);
+    if (stage->state != StageState::kQueued || stage->attempt != m.number - 1) {
+      return refusal::stale_attempt(*stage, m.number, "grant");
+    }
+    if (!rows_.has_worker(m.worker_id)) return refusal::worker_not_found(m.worker_id);
+    stage->state = StageState::kRunning;
+    stage->attempt = m.number;
+    stage->failure_class = FailureClass::kNone;
+    stage->reason.clear();
+    stage->retry_delay_us = 0;
+    rows_.update_stage(*stage);
+    AttemptRow attempt;
+    attempt.stage_id = m.stage_id;
+    attempt.number = m.number;
+    attempt.worker_id = m.worker_id;
+    attempt.session = m.session;
+    attempt.resume_step = m.resume_step;
+    attempt.resume_sha256 = m.resume_sha256;
+    attempt.started_us = m.started_us;
+    attempt.slots = m.slots;
+    rows_.put_attempt(attempt);
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const EndAttempt& m) {
+    auto stage = rows_.stage(m.stage_id);
+    if (!stage) return refusal::stage_not_found(m.stage_id);
+    if (!holds(*stage, m.number)) return refusal::stale_attempt(*stage, m.number, "end");
+    const bool succeeded = m.outcome == AttemptState::kSucceeded;
+    if (m.outcome == AttemptState::kRunning || m.stage_state == StageState::kRunning ||
+        m.stage_state == StageState::kBlocked || (m.stage_state == StageState::kSucceeded && !succeeded)) {
+      return wrong_state("an attempt cannot end " + std::string(to_string(m.outcome)) +
+                             " and leave its stage " + to_string(m.stage_state),
+                         {{"stage", text(m.stage_id)}, {"outcome", to_string(m.outcome)}});
+    }
+    if (succeeded) {
+      for (const StageOutput& output : m.outputs) {
+        if (!rows_.has_artifact(output.sha256)) return refusal::artifact_not_found(output.sha256);
+      }
+      rows_.replace_results(m.stage_id, m.results);
+      rows_.replace_outputs(m.stage_id, m.outputs);
+    }
+    auto attempt = rows_.attempt(m.stage_id, m.number);
+    attempt->state = m.outcome;
+    attempt->failure_class = m.failure_class;
+    attempt->reason = m.reason;
+    attempt->ended_us = m.ended_us;
+    attempt->environment_json = m.environment_json;
+    rows_.put_attempt(*attempt);
+    stage->state = m.stage_state;
+    stage->failure_class = m.failure_class;
+    stage->reason = m.reason;
+    stage->failures += m.counts_as_failure ? 1 : 0;
+    stage->faults += m.counts_as_fault ? 1 : 0;
+    stage->retry_delay_us = m.retry_delay_us;
+    rows_.update_stage(*stage);
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const CommitCheckpoint& m) {
+    const auto stage = rows_.stage(m.stage_id);
+    if (!stage) return refusal::stage_not_found(m.stage_id);
+    if (!holds(*stage, m.number)) return refusal::stale_attempt(*stage, m.number, "commit a checkpoint of");
+    if (!rows_.has_artifact(m.sha256)) return refusal::artifact_not_found(m.sha256);
+    const auto known = rows_.checkpoint(m.stage_id, m.number, m.step);
+    if (known && known->sha256 == m.sha256)
+      return absl::OkStatus();  // a resend must not move the best mark back
+    if (m.best) rows_.clear_best(m.stage_id);
+    rows_.put_checkpoint({m.stage_id, m.number, m.step, m.sha256, m.best});
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const PutArtifact& m) {
+    rows_.put_artifact({m.sha256, m.kind, m.uri, m.bytes, false});
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const PutWorker& m) {
+    const auto holder = rows_.worker_named(m.row.name);
+    if (holder && *holder != m.row.id) {
+      return wrong_state("the worker name '" + m.row.name + "' belongs to worker " + text(*holder) +
+                             ", not to " + text(m.row.id),
+                         {{"worker", m.row.name}});
+    }
+    rows_.put_worker(m.row);
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const AppendEvent& m) {
+    rows_.append_event(m.subject, m.kind, m.json, now_);
+    return absl::OkStatus();
+  }
+
+ private:
+  static std::string text(std::int64_t value) { return std::to_string(value); }
+  static bool holds(const StageRow& stage, std::int64_t number) {
+    return stage.state == StageState::kRunning && stage.attempt == number;
+  }
+
+  absl::Status save_row(const SaveExperiment& m) {
+    if (m.row.revision != m.expected_revision + 1) {
+      return invalid(
+          "revision " + text(m.row.revision) + " does not follow revision " + text(m.expected_revision),
+          "row.revision");
+    }
+    if (m.expected_revision == 0) {
+      if (rows_.experiment(m.row.name)) return refusal::experiment_exists(m.row.name);
+      if (rows_.experiment(m.row.id)) return wrong_state("experiment id " + text(m.row.id) + " is taken");
+      rows_.put_experiment(m.row);
+      return absl::OkStatus();
+    }
+    const auto stored = rows_.experiment(m.row.id);
+    if (!stored) return refusal::experiment_not_found(m.row.id);
+    if (stored->revision != m.expected_revision || stored->name != m.row.name) {
+      return wrong_state("experiment '" + stored->name + "' is at revision " + text(stored->revision) +
+                             ", not '" + m.row.name + "' at " + text(m.expected_revision) +
+                             ": read it again and submit anew",
+                         {{"experiment", stored->name}, {"revision", text(stored->revision)}});
+    }
+    ExperimentRow row = m.row;
+    row.created_us = stored->created_us;
+    rows_.put_experiment(row);
+    return absl::OkStatus();
+  }
+
+  absl::Status insert_stages(std::span<const StageRow> stages) {
+    for (const StageRow& stage : stages) {
+      if (stage.state == StageState::kRunning || stage.state == StageState::kSucceeded ||
+          stage.attempt != 0 || !stage.outputs.empty()) {
+        return wrong_state("stage " + text(stage.id) + " cannot be inserted " + to_string(stage.state) +
+                           " at attempt " + text(stage.attempt) + ": a new stage has not run");
+      }
+      if (rows_.stage(stage.id) || rows_.has_identity(stage.identity)) {
+        return wrong_state("stage " + text(stage.id) + " of identity " + stage.identity +
+                               " is stored already: look it up and link it",
+                           {{"stage", text(stage.id)}, {"identity", stage.identity}});
+      }
+      rows_.insert_stage(stage);
+    }
+    for (const StageRow& stage : stages) {  // a source may stand behind its user in the list
+      for (const StageInput& input : stage.inputs) {
+        if (input.from_stage != 0 && !rows_.stage(input.from_stage))
+          return refusal::stage_not_found(input.from_stage);
+        rows_.put_input(stage.id, input);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status remember_request(const SaveExperiment& m) {
+    if (m.request_id.empty()) return absl::OkStatus();
+    const auto known = rows_.request(m.request_id);
+    if (known && *known != m.row.name) {
+      return wrong_state("request '" + m.request_id + "' already made experiment '" + *known +
+                             "': give every request its own id",
+                         {{"request_id", m.request_id}, {"experiment", *known}});
+    }
+    rows_.put_request(m.request_id, m.row.name, now_);
+    return absl::OkStatus();
+  }
+
+  Rows& rows_;
+  Microseconds now_;
+};
+
+absl::Status check_columns(const PointAppend& append) {
+  const PointBatch& p = append.points;
+  const std::size_t n = p.size();
+  if (p.series_index.size() != n || p.step.size() != n || p.epoch.size() != n || p.images.size() != n ||
+      p.time_us.size() != n) {
+    return invalid("the columns of a point batch must be equally long: " + std::to_string(n) + " values, " +
+                       std::to_string(p.step.size()) + " steps, " + std::to_string(p.series_index.size()) +
+                       " series",
+                   "points");
+  }
+  if (append.first_seq < 1) {
+    return invalid("sequences start at 1, not " + std::to_string(append.first_seq), "first_seq");
+  }
+  if (n > static_cast<std::size_t>(kPointsPerBatch)) {
+    return refusal::limit_exceeded("a batch of " + std::to_string(n) + " points is more than " +
+                                   std::to_string(kPointsPerBatch) + ": send smaller ones");
+  }
+  for (const std::uint32_t index : p.series_index) {
+    if (index >= p.series.size()) {
+      return invalid(
+          "a point names series " + std::to_string(index) + " of " + std::to_string(p.series.size()),
+          "points.series_index");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status apply_mutations(Rows& rows, std::span<const Mutation> mutations, Microseconds now_wall_us) {
+  Rules rules(rows, now_wall_us);
+  for (const Mutation& mutation : mutations) LOCUS_RETURN_IF_ERROR(std::visit(rules, mutation));
+  return absl::OkStatus();
+}
+
+bool writes_events(std::span<const Mutation> mutations) {
+  return std::any_of(mutations.begin(), mutations.end(),
+                     [](const Mutation& m) { return std::holds_alternative<AppendEvent>(m); });
+}
+
+absl::StatusOr<std::int64_t> append_points(Rows& rows, const PointAppend& append, std::size_t* stored) {
+  *stored = 0;
+  LOCUS_RETURN_IF_ERROR(check_columns(append));
+  const auto stage = rows.stage(append.stage_id);
+  if (!stage) return refusal::stage_not_found(append.stage_id);
+  if (stage->state != StageState::kRunning || stage->attempt != append.number) {
+    return refusal::stale_attempt(*stage, append.number, "append points to");
+  }
+  const auto attempt = rows.attempt(append.stage_id, append.number);
+  const std::int64_t expected = attempt->acked_seq + 1;
+  if (append.first_seq > expected) {
+    return refusal::sequence_gap(append.stage_id, append.number, append.first_seq, expected);
+  }
+  const PointBatch& points = append.points;
+  const auto skip = static_cast<std::size_t>(expected - append.first_seq);
+  if (skip >= points.size()) return attempt->acked_seq;
+
+  std::vector<bool> used(points.series.size());  // by the points that are new
+  for (std::size_t i = skip; i < points.size(); ++i) used[points.series_index[i]] = true;
+  std::vector<std::int64_t> ids(points.series.size(), 0);
+  std::set<SeriesKey> fresh;
+  for (std::size_t s = 0; s < ids.size(); ++s) {
+    if (!used[s]) continue;
+    if (const auto id = rows.series(append.stage_id, points.series[s])) {
+      ids[s] = *id;
+    } else {
+      fresh.insert(points.series[s]);
+    }
+  }
+  if (!fresh.empty()) {
+    if (rows.series_count(append.stage_id) + static_cast<std::int64_t>(fresh.size()) > kSeriesPerStage) {
+      return refusal::limit_exceeded("stage " + std::to_string(append.stage_id) + " would have more than " +
+                                     std::to_string(kSeriesPerStage) + " series");
+    }
+    std::map<SeriesKey, std::int64_t> made;
+    for (const SeriesKey& key : fresh) made[key] = rows.insert_series(append.stage_id, key);
+    for (std::size_t s = 0; s < ids.size(); ++s) {
+      if (used[s] && ids[s] == 0) ids[s] = made.at(points.series[s]);
+    }
+  }
+  rows.store_points(*attempt, append.first_seq, points, skip, ids);
+  *stored = points.size() - skip;
+  return append.first_seq + static_cast<std::int64_t>(points.size()) - 1;
+}
+
+}  // namespace locus

@@ -1,0 +1,21 @@
+// What every store must check and change: the mutations and appends of core/ports/store.h, over any Rows.
+#pragma once
+
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "core/ports/store.h"
+#include "storage/rules/rows.h"
+
+namespace locus {
+
+// Applies in order; the first refusal ends it. The caller rolls back everything when the status is not OK.
+absl::Status apply_mutations(Rows& rows, std::span<const Mutation> mutations, Microseconds now_wall_us);
+
+// As Store::append. Checks everything before it changes anything. `stored` tells how many points were new.
+absl::StatusOr<std::int64_t> append_points(Rows& rows, const PointAppend& append, std::size_t* stored);
+
+// Whether a mutation writes an event, so that watchers are told.
+bool writes_events(std::span<const Mutation> mutations);
+
+}  // namespace locus

@@ -1,0 +1,186 @@
+// Points in the database.
+#include "storage/sqlite/point_log.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <string>
+
+#include "storage/rules/curve.h"
+#include "storage/sqlite/point_codec.h"
+
+namespace locus::sqlite {
+namespace {
+
+constexpr std::int64_t kSealPoints =
+    8192;  // of one attempt in the log: bounds what a read must search through
+constexpr std::int64_t kFullChunk = 2048;  // smaller ones grow at the next seal
+
+struct Piece {  // points of one series on their way into a chunk
+  std::int64_t first_seq = 0;
+  PointColumns columns;
+};
+
+void copy_point(const PointColumns& from, std::size_t i, PointColumns& to) {
+  to.step.push_back(from.step[i]);
+  to.images.push_back(from.images[i]);
+  to.time_us.push_back(from.time_us[i]);
+  to.epoch.push_back(from.epoch[i]);
+  to.value.push_back(from.value[i]);
+}
+
+PointColumns checked(std::string_view blob, const char* where) {
+  auto columns = decode_points(blob);
+  if (!columns)
+    throw SqliteError(SQLITE_CORRUPT, std::string("a block of points in ") + where + " fails its checksum");
+  return std::move(*columns);
+}
+
+// The attempt's log by series; false when a batch is damaged.
+bool collect_log(Connection& db, StageId stage, std::int64_t number, std::map<std::int64_t, Piece>& pieces) {
+  auto log = db.prepare(
+      "SELECT first_seq, columns FROM point_log WHERE stage_id = ? AND number = ? ORDER BY first_seq");
+  log.bind(stage, number);
+  while (log.step()) {
+    const auto columns = decode_points(log.blob(1));
+    if (!columns || columns->series.size() != columns->size()) return false;
+    for (std::size_t i = 0; i < columns->size(); ++i) {
+      Piece& piece = pieces[columns->series[i]];
+      if (piece.columns.size() == 0) piece.first_seq = log.integer(0) + static_cast<std::int64_t>(i);
+      copy_point(*columns, i, piece.columns);
+    }
+  }
+  return true;
+}
+
+void store_piece(Connection& db, std::int64_t series_id, std::int64_t number, Piece piece) {
+  std::int64_t grown = 0;  // the chunk to grow
+  {
+    auto last = db.prepare(
+        "SELECT id, first_seq, count, columns FROM chunk WHERE series_id = ? AND number = ? "
+        "ORDER BY first_seq DESC LIMIT 1");
+    if (last.bind(series_id, number).step() && last.integer(2) < kFullChunk) {
+      if (auto columns = decode_points(last.blob(3))) {  // a damaged one is left alone
+        grown = last.integer(0);
+        piece.first_seq = last.integer(1);
+        for (std::size_t i = 0; i < piece.columns.size(); ++i) copy_point(piece.columns, i, *columns);
+        piece.columns = std::move(*columns);
+      }
+    }
+  }
+  const auto [low, high] = std::minmax_element(piece.columns.step.begin(), piece.columns.step.end());
+  const auto count = static_cast<std::int64_t>(piece.columns.size());
+  const std::string blob = encode_points(piece.columns);
+  if (grown != 0) {
+    db.prepare("UPDATE chunk SET first_step = ?, last_step = ?, count = ?, columns = ? WHERE id = ?")
+        .bind(*low, *high, count, Blob{blob}, grown)
+        .run();
+    return;
+  }
+  db.prepare(
+        "INSERT INTO chunk (id, series_id, number, first_seq, first_step, last_step, count, columns) "
+        "SELECT COALESCE(MAX(id), 0) + 1, ?, ?, ?, ?, ?, ?, ? FROM chunk")
+      .bind(series_id, number, piece.first_seq, *low, *high, count, Blob{blob})
+      .run();
+}
+
+// Adds point i if it is not past the bound; without a bound the whole attempt is superseded.
+void add_live(const PointColumns& c, std::size_t i, std::optional<std::int64_t> bound,
+              std::vector<Point>& out) {
+  if (bound && c.step[i] <= *bound)
+    out.push_back({c.step[i], c.epoch[i], c.images[i], c.time_us[i], c.value[i]});
+}
+
+}  // namespace
+
+void log_points(Connection& db, const AttemptRow& attempt, std::int64_t first_seq, const PointBatch& batch,
+                std::size_t skip, std::span<const std::int64_t> series_ids) {
+  PointColumns columns;
+  for (std::size_t i = skip; i < batch.size(); ++i)
+    columns.series.push_back(series_ids[batch.series_index[i]]);
+  const auto from = static_cast<std::ptrdiff_t>(skip);
+  columns.step.assign(batch.step.begin() + from, batch.step.end());
+  columns.images.assign(batch.images.begin() + from, batch.images.end());
+  columns.time_us.assign(batch.time_us.begin() + from, batch.time_us.end());
+  columns.epoch.assign(batch.epoch.begin() + from, batch.epoch.end());
+  columns.value.assign(batch.value.begin() + from, batch.value.end());
+  const std::int64_t first = first_seq + static_cast<std::int64_t>(skip);
+  const auto count = static_cast<std::int64_t>(columns.size());
+  const std::string blob = encode_points(columns);
+  db.prepare(
+        "INSERT INTO point_log (id, stage_id, number, first_seq, count, columns) "
+        "SELECT COALESCE(MAX(id), 0) + 1, ?, ?, ?, ?, ? FROM point_log")
+      .bind(attempt.stage_id, attempt.number, first, count, Blob{blob})
+      .run();
+  std::int64_t sealed = 0;
+  {
+    auto update =
+        db.prepare("UPDATE attempt SET acked_seq = ? WHERE stage_id = ? AND number = ? RETURNING sealed_seq");
+    update.bind(first + count - 1, attempt.stage_id, attempt.number).step();
+    sealed = update.integer(0);
+    update.run();
+  }
+  if (first + count - 1 - sealed >= kSealPoints) seal_points(db, attempt.stage_id, attempt.number);
+}
+
+void seal_points(Connection& db, StageId stage, std::int64_t number) {
+  std::map<std::int64_t, Piece> pieces;
+  if (!collect_log(db, stage, number, pieces) || pieces.empty()) return;
+  for (auto& [series_id, piece] : pieces) store_piece(db, series_id, number, std::move(piece));
+  db.prepare("DELETE FROM point_log WHERE stage_id = ? AND number = ?").bind(stage, number).run();
+  db.prepare("UPDATE attempt SET sealed_seq = acked_seq WHERE stage_id = ? AND number = ?")
+      .bind(stage, number)
+      .run();
+}
+
+Curve read_curve(Connection& db, std::int64_t series_id, std::span<const AttemptRow> attempts) {
+  const auto live = live_until(attempts);
+  Curve out;
+  auto sealed = db.prepare("SELECT COALESCE(SUM(count), 0) FROM chunk WHERE series_id = ?");
+  sealed.bind(series_id).step();
+  out.stored = sealed.integer(0);
+  for (const AttemptRow& attempt : attempts) {
+    const auto at = live.find(attempt.number);
+    const auto bound = at == live.end() ? std::nullopt : std::optional(at->second);
+    if (bound) {
+      auto chunks = db.prepare(
+          "SELECT columns FROM chunk WHERE series_id = ? AND number = ? AND first_step <= ? "
+          "ORDER BY first_seq");
+      chunks.bind(series_id, attempt.number, *bound);
+      while (chunks.step()) {
+        const PointColumns columns = checked(chunks.blob(0), "chunk");
+        for (std::size_t i = 0; i < columns.size(); ++i) add_live(columns, i, bound, out.points);
+      }
+    }
+    auto log =
+        db.prepare("SELECT columns FROM point_log WHERE stage_id = ? AND number = ? ORDER BY first_seq");
+    log.bind(attempt.stage_id, attempt.number);
+    while (log.step()) {
+      const PointColumns columns = checked(log.blob(0), "point_log");
+      for (std::size_t i = 0; i < columns.series.size(); ++i) {
+        if (columns.series[i] != series_id) continue;
+        ++out.stored;
+        add_live(columns, i, bound, out.points);
+      }
+    }
+  }
+  sort_by_step(out.points);
+  return out;
+}
+
+std::map<std::int64_t, std::int64_t> count_points(Connection& db, StageId stage) {
+  std::map<std::int64_t, std::int64_t> out;
+  auto chunks = db.prepare(
+      "SELECT c.series_id, SUM(c.count) FROM series s JOIN chunk c ON c.series_id = s.id "
+      "WHERE s.stage_id = ? GROUP BY c.series_id");
+  chunks.bind(stage);
+  while (chunks.step()) out[chunks.integer(0)] += chunks.integer(1);
+  auto log = db.prepare("SELECT columns FROM point_log WHERE stage_id = ?");
+  log.bind(stage);
+  while (log.step()) {
+    for (const std::int64_t series_id : checked(log.blob(0), "point_log").series) ++out[series_id];
+  }
+  return out;
+}
+
+}  // namespace locus::sqlite

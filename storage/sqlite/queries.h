@@ -1,0 +1,34 @@
+// The reads of the store port, each on one connection inside the caller's snapshot. They throw SqliteError.
+#pragma once
+
+#include "core/ports/store.h"
+#include "storage/sqlite/connection.h"
+
+namespace locus::sqlite {
+
+Snapshot load_snapshot(Connection& db);
+
+absl::StatusOr<ExperimentRow> find_experiment(Connection& db, ExperimentId id);
+absl::StatusOr<ExperimentRow> find_experiment(Connection& db, const std::string& name);
+std::vector<ExperimentRow> list_experiments(Connection& db, ExperimentId before, int limit);
+absl::StatusOr<StageCounts> count_stages(Connection& db, ExperimentId id);
+absl::StatusOr<std::vector<CellRow>> list_cells(Connection& db, ExperimentId id);
+absl::StatusOr<std::vector<TrialView>> list_trials(Connection& db, ExperimentId id, std::int64_t after,
+                                                   int limit);
+absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id);
+
+std::map<std::string, StageRow> find_stages(Connection& db, std::span<const std::string> identities);
+absl::StatusOr<StageRow> find_stage(Connection& db, StageId id);
+absl::StatusOr<std::vector<AttemptRow>> list_attempts(Connection& db, StageId id);
+absl::StatusOr<std::vector<CheckpointRow>> list_checkpoints(Connection& db, StageId id);
+absl::StatusOr<std::vector<Result>> list_stage_results(Connection& db, StageId id);
+absl::StatusOr<std::vector<SeriesRow>> list_series(Connection& db, StageId id);
+absl::StatusOr<SeriesPoints> find_points(Connection& db, StageId id, const SeriesKey& key, int max_points);
+
+std::vector<WorkerRow> list_workers(Connection& db);
+std::vector<EventRow> list_events(Connection& db, std::int64_t after, int limit);
+
+// Fills in the inputs and outputs of a stage.
+void complete_stage(Connection& db, StageRow& row);
+
+}  // namespace locus::sqlite

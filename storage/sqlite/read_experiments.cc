@@ -1,0 +1,130 @@
+// Reads of experiments: rows, trials with their stages, counts, results.
+#include <algorithm>
+#include <limits>
+
+#include "storage/rules/refusals.h"
+#include "storage/sqlite/columns.h"
+#include "storage/sqlite/queries.h"
+
+namespace locus::sqlite {
+namespace {
+
+// The distinct stages of an experiment's unretired trials.
+#define LOCUS_STAGES_OF_EXPERIMENT                                                                          \
+  "(SELECT DISTINCT l.stage_id AS id FROM trial t JOIN trial_stage l ON l.experiment_id = t.experiment_id " \
+  "AND "                                                                                                    \
+  "l.trial = t.ordinal WHERE t.experiment_id = ? AND t.retired = 0)"
+
+bool has_experiment(Connection& db, ExperimentId id) {
+  return db.prepare("SELECT 1 FROM experiment WHERE id = ?").bind(id).step();
+}
+
+}  // namespace
+
+absl::StatusOr<ExperimentRow> find_experiment(Connection& db, ExperimentId id) {
+  auto s = db.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS " FROM experiment WHERE id = ?");
+  if (!s.bind(id).step()) return refusal::experiment_not_found(id);
+  return read_experiment(s);
+}
+
+absl::StatusOr<ExperimentRow> find_experiment(Connection& db, const std::string& name) {
+  auto s = db.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS " FROM experiment WHERE name = ?");
+  if (!s.bind(name).step()) return refusal::experiment_not_found(name);
+  return read_experiment(s);
+}
+
+std::vector<ExperimentRow> list_experiments(Connection& db, ExperimentId before, int limit) {
+  auto s =
+      db.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS " FROM experiment WHERE id < ? ORDER BY id DESC LIMIT ?");
+  s.bind(before == 0 ? std::numeric_limits<ExperimentId>::max() : before, std::max(limit, 0));
+  std::vector<ExperimentRow> out;
+  while (s.step()) out.push_back(read_experiment(s));
+  return out;
+}
+
+absl::StatusOr<StageCounts> count_stages(Connection& db, ExperimentId id) {
+  if (!has_experiment(db, id)) return refusal::experiment_not_found(id);
+  StageCounts out;
+  auto stages = db.prepare("SELECT s.state, s.kind, COUNT(*) FROM " LOCUS_STAGES_OF_EXPERIMENT
+                           " AS w JOIN stage s ON s.id = w.id GROUP BY s.state, s.kind");
+  stages.bind(id);
+  while (stages.step()) {
+    const StageState state = parse_word(stages, 0, parse_stage_state);
+    KindCounts& kind = out.by_kind[stages.text(1)];
+    out.by_state[state] += stages.integer(2);
+    kind.total += stages.integer(2);
+    if (state == StageState::kSucceeded) kind.succeeded += stages.integer(2);
+  }
+  auto times = db.prepare(
+      "SELECT s.kind, MAX(a.ended_us), "
+      "SUM(CASE WHEN s.state = 'succeeded' AND a.ended_us > 0 THEN a.ended_us - a.started_us ELSE 0 END) "
+      "FROM " LOCUS_STAGES_OF_EXPERIMENT
+      " AS w JOIN stage s ON s.id = w.id "
+      "JOIN attempt a ON a.stage_id = s.id GROUP BY s.kind");
+  times.bind(id);
+  while (times.step()) {
+    out.last_ended_us = std::max(out.last_ended_us, times.integer(1));
+    out.by_kind[times.text(0)].busy_us = times.integer(2);
+  }
+  auto trials = db.prepare(
+      "SELECT COUNT(*), COALESCE(SUM(done), 0) FROM (SELECT CASE WHEN COUNT(s.id) > 0 AND "
+      "COUNT(s.id) = SUM(CASE WHEN s.state = 'succeeded' THEN 1 ELSE 0 END) THEN 1 ELSE 0 END AS done "
+      "FROM trial t LEFT JOIN trial_stage l ON l.experiment_id = t.experiment_id AND l.trial = t.ordinal "
+      "LEFT JOIN stage s ON s.id = l.stage_id WHERE t.experiment_id = ? AND t.retired = 0 GROUP BY "
+      "t.ordinal) AS each_trial");
+  trials.bind(id).step();
+  out.trials = trials.integer(0);
+  out.trials_done = trials.integer(1);
+  return out;
+}
+
+absl::StatusOr<std::vector<CellRow>> list_cells(Connection& db, ExperimentId id) {
+  if (!has_experiment(db, id)) return refusal::experiment_not_found(id);
+  auto s = db.prepare(
+      "SELECT ordinal, row_key, label, assignment_json FROM cell WHERE experiment_id = ? ORDER BY ordinal");
+  s.bind(id);
+  std::vector<CellRow> out;
+  while (s.step()) out.push_back({s.integer(0), s.text(1), s.text(2), s.text(3)});
+  return out;
+}
+
+absl::StatusOr<std::vector<TrialView>> list_trials(Connection& db, ExperimentId id, std::int64_t after,
+                                                   int limit) {
+  if (!has_experiment(db, id)) return refusal::experiment_not_found(id);
+  auto trials = db.prepare(
+      "SELECT ordinal, cell, seed, retired FROM trial WHERE experiment_id = ? AND ordinal > ? "
+      "ORDER BY ordinal LIMIT ?");
+  trials.bind(id, after, std::max(limit, 0));
+  auto links = db.prepare(
+      "SELECT l.role, " LOCUS_STAGE_COLUMNS
+      " FROM trial_stage l JOIN stage s ON s.id = l.stage_id JOIN config c ON c.hash = s.config_hash "
+      "WHERE l.experiment_id = ? AND l.trial = ? ORDER BY l.position, l.role");
+  std::vector<TrialView> out;
+  while (trials.step()) {
+    TrialView view;
+    view.trial = {trials.integer(0), trials.integer(1), trials.integer(2), trials.integer(3) != 0};
+    links.bind(id, view.trial.ordinal);
+    while (links.step()) {
+      TrialStageView stage;
+      stage.stage = read_stage(links, 1);
+      stage.link = {view.trial.ordinal, links.text(0), stage.stage.id};
+      complete_stage(db, stage.stage);
+      view.stages.push_back(std::move(stage));
+    }
+    out.push_back(std::move(view));
+  }
+  return out;
+}
+
+absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id) {
+  if (!has_experiment(db, id)) return refusal::experiment_not_found(id);
+  auto s = db.prepare("SELECT r.stage_id, " LOCUS_RESULT_COLUMNS " FROM " LOCUS_STAGES_OF_EXPERIMENT
+                      " AS w JOIN result r ON r.stage_id = w.id "
+                      "ORDER BY r.stage_id, r.metric, r.split, r.labels, r.reducer");
+  s.bind(id);
+  std::vector<ResultView> out;
+  while (s.step()) out.push_back({s.integer(0), read_result(s, 1)});
+  return out;
+}
+
+}  // namespace locus::sqlite

@@ -1,0 +1,166 @@
+// Reads of stages, their attempts and curves; what a starting scheduler needs.
+#include "storage/rules/curve.h"
+#include "storage/rules/refusals.h"
+#include "storage/sqlite/columns.h"
+#include "storage/sqlite/point_log.h"
+#include "storage/sqlite/queries.h"
+
+namespace locus::sqlite {
+namespace {
+
+// Every row of a statement that is bound already.
+template <class Read>
+auto all_rows(Statement& s, Read read) {
+  std::vector<decltype(read(s))> out;
+  while (s.step()) out.push_back(read(s));
+  return out;
+}
+
+bool has_stage(Connection& db, StageId id) {
+  return db.prepare("SELECT 1 FROM stage WHERE id = ?").bind(id).step();
+}
+
+std::vector<AttemptRow> attempts_of(Connection& db, StageId id) {
+  auto s = db.prepare("SELECT " LOCUS_ATTEMPT_COLUMNS " FROM attempt WHERE stage_id = ? ORDER BY number");
+  s.bind(id);
+  return all_rows(s, read_attempt);
+}
+
+std::vector<CheckpointRow> checkpoints_of(Connection& db, StageId id) {
+  auto s = db.prepare("SELECT " LOCUS_CHECKPOINT_COLUMNS
+                      " FROM checkpoint WHERE stage_id = ? ORDER BY number, step");
+  s.bind(id);
+  return all_rows(s, read_checkpoint);
+}
+
+void load_unfinished(Connection& db, Snapshot& out) {
+  auto stages = db.prepare("SELECT " LOCUS_STAGE_COLUMNS LOCUS_STAGE_TABLES
+                           "WHERE s.state IN ('blocked', 'queued', 'running') ORDER BY s.id");
+  out.stages = all_rows(stages, [](const Statement& s) { return read_stage(s); });
+  for (StageRow& stage : out.stages) {
+    complete_stage(db, stage);
+    if (stage.attempt == 0) continue;
+    const auto newest = newest_checkpoint(checkpoints_of(db, stage.id), attempts_of(db, stage.id));
+    if (newest) out.resume[stage.id] = *newest;
+  }
+  auto running = db.prepare("SELECT " LOCUS_ATTEMPT_COLUMNS
+                            " FROM attempt WHERE state = 'running' ORDER BY stage_id, number");
+  out.running = all_rows(running, read_attempt);
+  auto wants = db.prepare(
+      "SELECT l.experiment_id, l.stage_id, l.trial FROM stage s JOIN trial_stage l ON l.stage_id = s.id "
+      "JOIN trial t ON t.experiment_id = l.experiment_id AND t.ordinal = l.trial "
+      "JOIN experiment e ON e.id = l.experiment_id "
+      "WHERE s.state IN ('blocked', 'queued', 'running') AND t.retired = 0 AND e.state IN ('active', "
+      "'paused') "
+      "ORDER BY l.experiment_id, l.trial, l.stage_id");
+  out.wants = all_rows(wants, [](const Statement& s) {
+    return Snapshot::Want{s.integer(0), s.integer(1), s.integer(2)};
+  });
+}
+
+}  // namespace
+
+Snapshot load_snapshot(Connection& db) {
+  Snapshot out;
+  auto experiments = db.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS
+                                " FROM experiment WHERE state IN ('active', 'paused') ORDER BY id");
+  out.experiments = all_rows(experiments, read_experiment);
+  load_unfinished(db, out);
+  out.workers = list_workers(db);
+  out.next_experiment = db.number("SELECT COALESCE(MAX(id), 0) + 1 FROM experiment");
+  out.next_stage = db.number("SELECT COALESCE(MAX(id), 0) + 1 FROM stage");
+  out.next_worker = db.number("SELECT COALESCE(MAX(id), 0) + 1 FROM worker");
+  return out;
+}
+
+void complete_stage(Connection& db, StageRow& row) {
+  auto inputs = db.prepare(
+      "SELECT slot, COALESCE(from_stage_id, 0), artifact_sha256 FROM stage_input "
+      "WHERE stage_id = ? ORDER BY slot");
+  inputs.bind(row.id);
+  row.inputs = all_rows(inputs, [](const Statement& s) {
+    return StageInput{s.text(0), s.integer(1), s.text(2)};
+  });
+  auto outputs = db.prepare("SELECT slot, sha256, step FROM stage_output WHERE stage_id = ? ORDER BY slot");
+  outputs.bind(row.id);
+  row.outputs = all_rows(outputs, [](const Statement& s) {
+    return StageOutput{s.text(0), s.text(1), s.integer(2)};
+  });
+}
+
+std::map<std::string, StageRow> find_stages(Connection& db, std::span<const std::string> identities) {
+  std::map<std::string, StageRow> out;
+  auto s = db.prepare("SELECT " LOCUS_STAGE_COLUMNS LOCUS_STAGE_TABLES "WHERE s.identity = ?");
+  for (const std::string& identity : identities) {
+    if (out.contains(identity) || !s.bind(identity).step()) continue;
+    StageRow row = read_stage(s);
+    complete_stage(db, row);
+    out.emplace(identity, std::move(row));
+  }
+  return out;
+}
+
+absl::StatusOr<StageRow> find_stage(Connection& db, StageId id) {
+  auto s = db.prepare("SELECT " LOCUS_STAGE_COLUMNS LOCUS_STAGE_TABLES "WHERE s.id = ?");
+  if (!s.bind(id).step()) return refusal::stage_not_found(id);
+  StageRow row = read_stage(s);
+  complete_stage(db, row);
+  return row;
+}
+
+absl::StatusOr<std::vector<AttemptRow>> list_attempts(Connection& db, StageId id) {
+  if (!has_stage(db, id)) return refusal::stage_not_found(id);
+  return attempts_of(db, id);
+}
+
+absl::StatusOr<std::vector<CheckpointRow>> list_checkpoints(Connection& db, StageId id) {
+  if (!has_stage(db, id)) return refusal::stage_not_found(id);
+  return checkpoints_of(db, id);
+}
+
+absl::StatusOr<std::vector<Result>> list_stage_results(Connection& db, StageId id) {
+  if (!has_stage(db, id)) return refusal::stage_not_found(id);
+  auto s = db.prepare("SELECT " LOCUS_RESULT_COLUMNS
+                      " FROM result r WHERE r.stage_id = ? "
+                      "ORDER BY r.metric, r.split, r.labels, r.reducer");
+  s.bind(id);
+  return all_rows(s, [](const Statement& row) { return read_result(row); });
+}
+
+absl::StatusOr<std::vector<SeriesRow>> list_series(Connection& db, StageId id) {
+  if (!has_stage(db, id)) return refusal::stage_not_found(id);
+  auto counts = count_points(db, id);
+  auto s = db.prepare(
+      "SELECT id, metric, split, labels FROM series WHERE stage_id = ? ORDER BY metric, split, labels");
+  s.bind(id);
+  return all_rows(s, [&](const Statement& row) {
+    return SeriesRow{row.integer(0), id, {row.text(1), row.text(2), row.text(3)}, counts[row.integer(0)]};
+  });
+}
+
+absl::StatusOr<SeriesPoints> find_points(Connection& db, StageId id, const SeriesKey& key, int max_points) {
+  if (!has_stage(db, id)) return refusal::stage_not_found(id);
+  SeriesPoints out;
+  auto s = db.prepare("SELECT id FROM series WHERE stage_id = ? AND metric = ? AND split = ? AND labels = ?");
+  if (!s.bind(id, key.metric, key.split, key.labels).step()) return refusal::series_not_found(id, key);
+  const Curve curve = read_curve(db, s.integer(0), attempts_of(db, id));
+  out.series = {s.integer(0), id, key, curve.stored};
+  out.points = reduce_points(curve.points, max_points);
+  out.reduced = out.points.size() < curve.points.size();
+  return out;
+}
+
+std::vector<WorkerRow> list_workers(Connection& db) {
+  auto s = db.prepare("SELECT " LOCUS_WORKER_COLUMNS " FROM worker ORDER BY id");
+  return all_rows(s, read_worker);
+}
+
+std::vector<EventRow> list_events(Connection& db, std::int64_t after, int limit) {
+  auto s = db.prepare("SELECT id, time_us, subject, kind, json FROM event WHERE id > ? ORDER BY id LIMIT ?");
+  s.bind(after, std::max(limit, 0));
+  return all_rows(s, [](const Statement& row) {
+    return EventRow{row.integer(0), row.integer(1), row.text(2), row.text(3), row.text(4)};
+  });
+}
+
+}  // namespace locus::sqlite

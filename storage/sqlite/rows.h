@@ -1,0 +1,60 @@
+// The rules' view of the tables, on the writer's connection.
+#pragma once
+
+#include "storage/rules/rows.h"
+#include "storage/sqlite/connection.h"
+
+namespace locus::sqlite {
+
+// Holds nothing but the connection, so a rolled back transaction leaves nothing behind. Throws SqliteError.
+class SqliteRows : public Rows {
+ public:
+  explicit SqliteRows(Connection& connection) : db_(connection) {}
+
+  void put_catalog(const std::string& digest, const std::string& json) override;
+  std::optional<ExperimentRow> experiment(ExperimentId id) override;
+  std::optional<ExperimentRow> experiment(const std::string& name) override;
+  void put_experiment(const ExperimentRow& row) override;
+  bool has_cell(ExperimentId experiment, std::int64_t ordinal) override;
+  void put_cell(ExperimentId experiment, const CellRow& row) override;
+  bool has_trial(ExperimentId experiment, std::int64_t ordinal) override;
+  void put_trial(ExperimentId experiment, const TrialRow& row) override;
+  void put_trial_stage(ExperimentId experiment, const TrialStageRow& row, std::int64_t position) override;
+  std::optional<std::string> request(const std::string& request_id) override;
+  void put_request(const std::string& request_id, const std::string& name, Microseconds now) override;
+
+  std::optional<StageRow> stage(StageId id) override;
+  bool has_identity(const std::string& identity) override;
+  void insert_stage(const StageRow& row) override;
+  void update_stage(const StageRow& row) override;
+  bool has_input(StageId id, const std::string& slot) override;
+  void put_input(StageId id, const StageInput& input) override;
+  void fill_input(StageId id, const std::string& slot, const std::string& sha256) override;
+  void replace_results(StageId id, std::span<const Result> results) override;
+  void replace_outputs(StageId id, std::span<const StageOutput> outputs) override;
+
+  std::optional<AttemptRow> attempt(StageId id, std::int64_t number) override;
+  void put_attempt(const AttemptRow& row) override;  // an attempt that has ended is sealed
+  std::optional<CheckpointRow> checkpoint(StageId id, std::int64_t number, std::int64_t step) override;
+  void put_checkpoint(const CheckpointRow& row) override;
+  void clear_best(StageId id) override;
+
+  bool has_artifact(const std::string& sha256) override;
+  void put_artifact(const ArtifactRow& row) override;
+  bool has_worker(WorkerId id) override;
+  std::optional<WorkerId> worker_named(const std::string& name) override;
+  void put_worker(const WorkerRow& row) override;
+  void append_event(const std::string& subject, const std::string& kind, const std::string& json,
+                    Microseconds now) override;
+
+  std::optional<std::int64_t> series(StageId id, const SeriesKey& key) override;
+  std::int64_t series_count(StageId id) override;
+  std::int64_t insert_series(StageId id, const SeriesKey& key) override;
+  void store_points(const AttemptRow& attempt, std::int64_t first_seq, const PointBatch& batch,
+                    std::size_t skip, std::span<const std::int64_t> series_ids) override;
+
+ private:
+  Connection& db_;
+};
+
+}  // namespace locus::sqlite

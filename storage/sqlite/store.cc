@@ -1,0 +1,182 @@
+// The store on SQLite: joins the writer and the readers.
+#include "storage/sqlite/store.h"
+
+#include <sqlite3.h>
+
+#include <utility>
+
+#include "core/base/error.h"
+#include "storage/rules/refusals.h"
+#include "storage/rules/writes.h"
+#include "storage/sqlite/data_folder.h"
+#include "storage/sqlite/migrations.h"
+#include "storage/sqlite/queries.h"
+#include "storage/sqlite/readers.h"
+#include "storage/sqlite/writer.h"
+
+namespace locus {
+namespace {
+
+using sqlite::Connection;
+
+constexpr std::uintmax_t kCheckedBytes =
+    512 << 20;  // a larger file would hold up the start; its blocks carry checksums anyway
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(sqlite::FolderLock lock, std::unique_ptr<Connection> writer, const std::filesystem::path& file,
+              const SqliteOptions& options)
+      : lock_(std::move(lock)), writer_(std::move(writer)), readers_(file, options.vfs, options.readers) {}
+
+  absl::Status apply(std::span<const Mutation> mutations, Microseconds now_wall_us) override {
+    return writer_.run([&](Rows& rows) {
+      return sqlite::Writer::Outcome{apply_mutations(rows, mutations, now_wall_us), writes_events(mutations)};
+    });
+  }
+
+  absl::StatusOr<std::int64_t> append(const PointAppend& append, Microseconds) override {
+    std::int64_t acked = 0;
+    LOCUS_RETURN_IF_ERROR(writer_.run([&](Rows& rows) {
+      std::size_t stored = 0;
+      const auto result = append_points(rows, append, &stored);
+      acked = result.value_or(0);
+      return sqlite::Writer::Outcome{result.status(), stored > 0};
+    }));
+    return acked;
+  }
+
+  void on_commit(std::function<void(std::int64_t)> callback) override {
+    writer_.on_commit(std::move(callback));
+  }
+
+  absl::StatusOr<Snapshot> load() override {
+    return read<Snapshot>([](Connection& db) { return sqlite::load_snapshot(db); });
+  }
+  absl::StatusOr<std::string> catalog(const std::string& digest) override {
+    return read<std::string>([&](Connection& db) -> absl::StatusOr<std::string> {
+      auto s = db.prepare("SELECT json FROM catalog WHERE digest = ?");
+      if (!s.bind(digest).step()) return refusal::catalog_not_found(digest);
+      return s.text(0);
+    });
+  }
+  absl::StatusOr<ExperimentRow> experiment(const std::string& name) override {
+    return read<ExperimentRow>([&](Connection& db) { return sqlite::find_experiment(db, name); });
+  }
+  absl::StatusOr<ExperimentRow> experiment(ExperimentId id) override {
+    return read<ExperimentRow>([&](Connection& db) { return sqlite::find_experiment(db, id); });
+  }
+  absl::StatusOr<std::vector<ExperimentRow>> experiments(ExperimentId before, int limit) override {
+    return read<std::vector<ExperimentRow>>(
+        [&](Connection& db) { return sqlite::list_experiments(db, before, limit); });
+  }
+  absl::StatusOr<std::string> experiment_of_request(const std::string& request_id) override {
+    return read<std::string>([&](Connection& db) -> absl::StatusOr<std::string> {
+      auto s = db.prepare("SELECT experiment FROM idempotency WHERE request_id = ?");
+      if (!s.bind(request_id).step()) return refusal::request_not_found(request_id);
+      return s.text(0);
+    });
+  }
+  absl::StatusOr<StageCounts> counts(ExperimentId id) override {
+    return read<StageCounts>([&](Connection& db) { return sqlite::count_stages(db, id); });
+  }
+  absl::StatusOr<std::vector<CellRow>> cells(ExperimentId id) override {
+    return read<std::vector<CellRow>>([&](Connection& db) { return sqlite::list_cells(db, id); });
+  }
+  absl::StatusOr<std::vector<TrialView>> trials(ExperimentId id, std::int64_t after, int limit) override {
+    return read<std::vector<TrialView>>(
+        [&](Connection& db) { return sqlite::list_trials(db, id, after, limit); });
+  }
+  absl::StatusOr<std::map<std::string, StageRow>> stages_by_identity(
+      std::span<const std::string> identities) override {
+    return read<std::map<std::string, StageRow>>(
+        [&](Connection& db) { return sqlite::find_stages(db, identities); });
+  }
+  absl::StatusOr<StageRow> stage(StageId id) override {
+    return read<StageRow>([&](Connection& db) { return sqlite::find_stage(db, id); });
+  }
+  absl::StatusOr<std::vector<AttemptRow>> attempts(StageId id) override {
+    return read<std::vector<AttemptRow>>([&](Connection& db) { return sqlite::list_attempts(db, id); });
+  }
+  absl::StatusOr<std::vector<CheckpointRow>> checkpoints(StageId id) override {
+    return read<std::vector<CheckpointRow>>([&](Connection& db) { return sqlite::list_checkpoints(db, id); });
+  }
+  absl::StatusOr<std::vector<ResultView>> results(ExperimentId id) override {
+    return read<std::vector<ResultView>>([&](Connection& db) { return sqlite::list_results(db, id); });
+  }
+  absl::StatusOr<std::vector<Result>> stage_results(StageId id) override {
+    return read<std::vector<Result>>([&](Connection& db) { return sqlite::list_stage_results(db, id); });
+  }
+  absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override {
+    return read<std::vector<SeriesRow>>([&](Connection& db) { return sqlite::list_series(db, id); });
+  }
+  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points) override {
+    return read<SeriesPoints>([&](Connection& db) { return sqlite::find_points(db, id, key, max_points); });
+  }
+  absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) override {
+    return read<ArtifactRow>([&](Connection& db) -> absl::StatusOr<ArtifactRow> {
+      auto s = db.prepare("SELECT sha256, kind, uri, bytes, pinned FROM artifact WHERE sha256 = ?");
+      if (!s.bind(sha256).step()) return refusal::artifact_not_found(sha256);
+      return ArtifactRow{s.text(0), s.text(1), s.text(2), s.integer(3), s.integer(4) != 0};
+    });
+  }
+  absl::StatusOr<std::vector<WorkerRow>> workers() override {
+    return read<std::vector<WorkerRow>>([](Connection& db) { return sqlite::list_workers(db); });
+  }
+  absl::StatusOr<std::vector<EventRow>> events(std::int64_t after, int limit) override {
+    return read<std::vector<EventRow>>([&](Connection& db) { return sqlite::list_events(db, after, limit); });
+  }
+  absl::StatusOr<std::int64_t> last_event() override {
+    return number("SELECT COALESCE(MAX(id), 0) FROM event");
+  }
+  absl::StatusOr<std::int64_t> attempts_started() override { return number("SELECT COUNT(*) FROM attempt"); }
+
+ private:
+  template <class T, class Query>
+  absl::StatusOr<T> read(Query query) {
+    return readers_.run([&](Connection& db) -> absl::StatusOr<T> { return query(db); });
+  }
+  absl::StatusOr<std::int64_t> number(const char* sql) {
+    return read<std::int64_t>([&](Connection& db) { return db.number(sql); });
+  }
+
+  sqlite::FolderLock lock_;  // first, so that it is released last
+  sqlite::Writer writer_;
+  sqlite::Readers readers_;  // closed before the writer, whose close then empties the log
+};
+
+absl::Status unusable(const std::filesystem::path& file, const std::string& why) {
+  return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderUnusable,
+                    "the database " + file.string() + " cannot be used: " + why, {},
+                    {{"file", file.string()}});
+}
+
+absl::Status check(Connection& connection, const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::file_size(file, error) > kCheckedBytes || error) return absl::OkStatus();
+  const std::string verdict = connection.word("PRAGMA quick_check(1)");
+  if (verdict == "ok") return absl::OkStatus();
+  return unusable(file, "it is damaged (" + verdict + "); restore a backup, or move it away to start anew");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::path& folder, Clock& clock,
+                                                         const SqliteOptions& options) {
+  LOCUS_ASSIGN_OR_RETURN(auto lock, sqlite::FolderLock::acquire(folder));
+  const std::filesystem::path file = folder / "locus.db";
+  try {
+    auto writer = std::make_unique<Connection>(file, Connection::Mode::kWrite, options.vfs);
+    LOCUS_RETURN_IF_ERROR(check(*writer, file));
+    LOCUS_RETURN_IF_ERROR(sqlite::migrate(*writer, clock.wall()));
+    return std::make_unique<SqliteStore>(std::move(lock), std::move(writer), file, options);
+  } catch (const sqlite::SqliteError& error) {
+    const bool damaged = (error.code() & 0xff) == SQLITE_NOTADB || (error.code() & 0xff) == SQLITE_CORRUPT;
+    const char* remedy =
+        damaged        ? "; it is damaged or no database: restore a backup, or move it away to start anew"
+        : error.full() ? "; free space on its disk"
+                       : "; make the folder writable, or choose another one";
+    return unusable(file, error.what() + std::string(remedy));
+  }
+}
+
+}  // namespace locus

@@ -1,0 +1,63 @@
+// The one thread that writes: queued calls share a transaction, and each is answered after the commit.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "storage/sqlite/connection.h"
+#include "storage/sqlite/rows.h"
+
+namespace locus::sqlite {
+
+// Thread-safe. Owns the writing connection: all writes and log checkpoints happen on its thread. After a
+// failure of the medium (a failed fsync above all: the kernel may have dropped the pages, a second try would
+// lie) it acknowledges nothing any more.
+class Writer {
+ public:
+  struct Outcome {
+    absl::Status status;
+    bool notify = false;
+  };  // notify: it wrote events or points
+  using Work = std::function<Outcome(Rows&)>;
+
+  explicit Writer(std::unique_ptr<Connection> connection);
+  ~Writer();  // finishes what is queued
+
+  // Runs `work` in its own savepoint, rolled back unless its status is OK. Blocks until committed.
+  absl::Status run(Work work);
+  // As Store::on_commit. After it returns the former callback is not running and never called again.
+  void on_commit(std::function<void(std::int64_t)> callback);
+
+ private:
+  struct Call {
+    Work work;
+    Outcome outcome;
+    bool done = false;
+  };
+  void serve();
+  void commit(const std::vector<Call*>& batch);
+  Outcome attempt(const Work& work);
+  void tell_watchers(const std::vector<Call*>& batch);
+  void shrink_log();
+
+  std::unique_ptr<Connection> connection_;
+  SqliteRows rows_;
+  bool broken_ = false;  // writer's thread only
+
+  std::mutex mutex_;
+  std::condition_variable queued_, answered_;
+  std::vector<Call*> queue_;
+  bool stopping_ = false;
+
+  std::mutex callback_mutex_;
+  std::function<void(std::int64_t)> callback_;
+  std::thread thread_;  // last: everything else exists when it starts
+};
+
+}  // namespace locus::sqlite

@@ -1,0 +1,136 @@
+// Specification files, changes from the command line, and telling where a field stands.
+#include "cli/spec_file.h"
+
+#include <gmock/gmock.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/error.h"
+#include "core/catalog/catalog.h"
+#include "core/experiment/plan.h"
+
+namespace locus {
+namespace {
+
+using ::testing::HasSubstr;
+
+SpecFile parsed(const std::string& text) {
+  auto spec = SpecFile::parse(text, "x.yaml");
+  if (!spec.ok()) throw std::runtime_error(spec.status().ToString());
+  return *std::move(spec);
+}
+
+constexpr char kSpec[] =
+    "version: 1\nname: x\ntrain: {lr: 1e-3}\nmatrix:\n  prior: [none, violin]\n  train.epochs: [1, 2]\n"
+    "stages:\n  - evaluate: {resolution: [28]}\n";
+
+TEST(SpecFile, TellsWhereAFieldStands) {
+  const SpecFile spec = parsed(kSpec);
+  EXPECT_EQ(spec.where("train.lr"), "x.yaml:3");
+  EXPECT_EQ(spec.where("matrix.prior[1]"), "x.yaml:5");
+  EXPECT_EQ(spec.where("matrix.train.epochs[1]"), "x.yaml:6");
+  EXPECT_EQ(spec.where("stages[0].evaluate.resolution[0]"), "x.yaml:8");
+  EXPECT_EQ(spec.where("train.epochs"), "x.yaml:3");  // not there: the mapping it would stand in
+  EXPECT_EQ(spec.where("dataset"), "x.yaml");
+  EXPECT_EQ(spec.where(""), "");
+}
+
+TEST(SpecFile, ChangesValues) {
+  SpecFile spec = parsed(kSpec);
+  ASSERT_TRUE(spec.set("train.lr=3e-4").ok());
+  ASSERT_TRUE(spec.set("replicates.seed=[0, 1, 2]").ok());
+  ASSERT_TRUE(spec.set("matrix.prior=[rope-axial, {violin: {sigma: 0.1}}]").ok());
+  ASSERT_TRUE(spec.set("matrix.train.weight_decay=[0, 0.05]").ok());
+  ASSERT_TRUE(spec.set("matrix.train.epochs=null").ok());
+  ASSERT_TRUE(spec.set("stages[0].evaluate.resolution=[42]").ok());
+  ASSERT_TRUE(spec.set("name=\"123\"").ok());
+  EXPECT_EQ(
+      spec.json(),
+      Json::parse(R"({"version": 1, "name": "123", "train": {"lr": 0.0003}, "replicates": {"seed": [0, 1, 2]},
+      "matrix": {"prior": ["rope-axial", {"violin": {"sigma": 0.1}}], "train.weight_decay": [0, 0.05]},
+      "stages": [{"evaluate": {"resolution": [42]}}]})"));
+  EXPECT_EQ(spec.where("train.lr"), "--set train.lr=3e-4");
+  EXPECT_EQ(spec.where("matrix.prior[1].violin.sigma"),
+            "--set matrix.prior=[rope-axial, {violin: {sigma: 0.1}}]");
+}
+
+TEST(SpecFile, RefusesChangesItCannotMake) {
+  SpecFile spec = parsed(kSpec);
+  for (const char* bad : {"train.lr", "=3", "train..lr=3", "train.lr.=3", "[0]=3", "stages[x]=3",
+                          "stages[9].evaluate=3", "name.x=3", "train.lr=[1", "train.lr={a: 1, a: 2}"}) {
+    const absl::Status status = spec.set(bad);
+    EXPECT_TRUE(has_reason(status, ErrorReason::kInvalidSpecification)) << bad;
+  }
+  EXPECT_EQ(spec.json(), parsed(kSpec).json());
+}
+
+TEST(SpecFile, RefusesWhatIsNoSpecification) {
+  const std::pair<const char*, const char*> rows[] = {{"", "empty"},
+                                                      {"# only a comment\n", "empty"},
+                                                      {"- 1\n- 2\n", "a mapping"},
+                                                      {"just text", "a mapping"},
+                                                      {"a: [\n", "not readable"}};
+  for (const auto& [text, says] : rows) {
+    const auto spec = SpecFile::parse(text, "x.yaml");
+    ASSERT_FALSE(spec.ok()) << text;
+    EXPECT_THAT(std::string(spec.status().message()), HasSubstr(says));
+    EXPECT_THAT(error_detail(spec.status())->metadata.at("where"), HasSubstr("x.yaml:"));
+  }
+}
+
+TEST(SpecFile, NamesAFileItCannotRead) {
+  const auto spec = SpecFile::read("/nonexistent/spec.yaml");
+  ASSERT_FALSE(spec.ok());
+  EXPECT_THAT(std::string(spec.status().message()), HasSubstr("/nonexistent/spec.yaml"));
+  EXPECT_FALSE(SpecFile::read("/").ok());
+}
+
+TEST(SpecFile, RefusesOneThatIsTooLarge) {
+  const auto path =
+      std::filesystem::temp_directory_path() / ("locus-large-" + std::to_string(::getpid()) + ".yaml");
+  std::ofstream(path) << "name: " << std::string(2 << 20, 'x');
+  const auto spec = SpecFile::read(path.string());
+  std::filesystem::remove(path);
+  EXPECT_TRUE(has_reason(spec.status(), ErrorReason::kLimitExceeded)) << spec.status();
+}
+
+// The examples with the catalog of the engine that will run them.
+TEST(SpecFile, ReadsTheExamplesAndTheEngineCanRunThem) {
+  const std::string root = LOCUS_SOURCE_ROOT;
+  std::ifstream in(root + "/engine/catalog.json");
+  const auto catalog = Catalog::parse(Json::parse(in));
+  ASSERT_TRUE(catalog.ok()) << catalog.status();
+  for (const auto& entry : std::filesystem::directory_iterator(root + "/examples")) {
+    if (entry.path().extension() != ".yaml") continue;
+    const auto spec = SpecFile::read(entry.path().string());
+    ASSERT_TRUE(spec.ok()) << entry.path() << ": " << spec.status();
+    const auto plan = plan_experiment(spec->json(), *catalog);
+    EXPECT_TRUE(plan.ok()) << entry.path() << ": " << plan.status();
+  }
+}
+
+TEST(SpecFile, OfTheDemonstrationPlansSixPriorsOverFiveSeeds) {
+  const std::string root = LOCUS_SOURCE_ROOT;
+  std::ifstream in(root + "/engine/catalog.json");
+  const auto catalog = Catalog::parse(Json::parse(in));
+  ASSERT_TRUE(catalog.ok()) << catalog.status();
+  const auto spec = SpecFile::read(root + "/examples/fashion-mnist-priors.yaml");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  const auto plan = plan_experiment(spec->json(), *catalog);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->cells.size(), 6u);
+  EXPECT_EQ(plan->trials.size(), 30u);
+  EXPECT_EQ(plan->trials[0].stages.size(), 2u);
+  EXPECT_EQ(plan->evaluation_labels, Json({{"resolution", 28}}));
+  EXPECT_EQ(plan->matched, "only the prior differs");
+  SpecFile changed = *spec;
+  ASSERT_TRUE(changed.set("stages=[{evaluate: {resolution: [40]}}]").ok());
+  const absl::Status untiled = plan_experiment(changed.json(), *catalog).status();
+  EXPECT_TRUE(has_reason(untiled, ErrorReason::kConstraintViolated)) << untiled;
+}
+
+}  // namespace
+}  // namespace locus

@@ -1,0 +1,128 @@
+// YAML to JSON: scalars, lines, and what is refused.
+#include "cli/yaml.h"
+
+#include <gmock/gmock.h>
+
+#include "core/base/error.h"
+
+namespace locus {
+namespace {
+
+using ::testing::HasSubstr;
+
+Json value_of(const std::string& text) {
+  const auto document = parse_yaml(text);
+  if (!document.ok()) throw std::runtime_error(document.status().ToString());
+  return document->json;
+}
+
+TEST(Yaml, TypesScalarsByTheCoreSchema) {
+  const std::pair<const char*, Json> rows[] = {
+      {"1", 1},
+      {"-7", -7},
+      {"+3", 3},
+      {"0x1F", 31},
+      {"0o17", 15},
+      {"1e-3", 0.001},
+      {"3.0e-3", 0.003},
+      {".5", 0.5},
+      {"2.", 2.0},
+      {"1E3", 1000.0},
+      {"true", true},
+      {"False", false},
+      {"null", nullptr},
+      {"~", nullptr},
+      {"\"1\"", "1"},
+      {"'true'", "true"},
+      {"yes", "yes"},
+      {"no", "no"},
+      {"1_000", "1_000"},
+      {"0b1", "0b1"},
+      {"1.2.3", "1.2.3"},
+      {"e3", "e3"},
+      {".", "."},
+      {"12:30", "12:30"},
+      {"2026-01-02", "2026-01-02"},
+      {"!!str 5", "5"},
+      {"!!float 5", 5},
+      {"\"\"", ""},
+      {"snake", "snake"},
+      {"9223372036854775808", 9223372036854775808.0},
+  };
+  for (const auto& [text, value] : rows) {
+    EXPECT_EQ(value_of(std::string("[") + text + "]")[0], value) << text;
+    EXPECT_EQ(value_of(std::string("[") + text + "]")[0].type() == Json::value_t::string, value.is_string())
+        << text;
+  }
+}
+
+TEST(Yaml, CarriesNonFiniteNumbersAsTheWireDoes) {
+  EXPECT_EQ(value_of("[.nan, .inf, -.INF, 1e999]"),
+            Json::parse(R"(["NaN", "Infinity", "-Infinity", "Infinity"])"));
+}
+
+TEST(Yaml, ReadsJson) {
+  EXPECT_EQ(value_of("{\n\t\"a\": [1, 2.5, null, true],\n\t\"b\": {\"c\": \"x\"}\n}\n"),
+            Json::parse(R"({"a": [1, 2.5, null, true], "b": {"c": "x"}})"));
+  EXPECT_EQ(value_of(R"({"u": "\u00e9 \ud83d\ude00", "e": "\\ud83d\\ude00", "s": "a\/b\"\n"})"),
+            Json::parse(R"({"u": "\u00e9 \ud83d\ude00", "e": "\\ud83d\\ude00", "s": "a\/b\"\n"})"));
+}
+
+TEST(Yaml, RemembersTheLineOfEveryValue) {
+  const auto document = parse_yaml(
+      "# a comment\nname: x\nmatrix:\n  prior:\n    - none\n    - violin:\n        curves: [snake,\n         "
+      " hilbert]\n"
+      "  train.lr: [1e-3,\n    .nan]\nempty:\n");
+  ASSERT_TRUE(document.ok()) << document.status();
+  const auto& lines = document->lines;
+  EXPECT_EQ(lines.at("name"), 2);
+  EXPECT_EQ(lines.at("matrix.prior"), 4);
+  EXPECT_EQ(lines.at("matrix.prior[0]"), 5);
+  EXPECT_EQ(lines.at("matrix.prior[1].violin"), 6);
+  EXPECT_EQ(lines.at("matrix.prior[1].violin.curves[1]"), 8);
+  EXPECT_EQ(lines.at("matrix.train.lr[1]"), 10);
+  EXPECT_EQ(lines.at("empty"), 11);
+}
+
+TEST(Yaml, SpellsOutAliases) {
+  EXPECT_EQ(value_of("a: &x {lr: 1}\nb: *x\nc: [*x]\n"),
+            Json::parse(R"({"a": {"lr": 1}, "b": {"lr": 1}, "c": [{"lr": 1}]})"));
+}
+
+struct Refusal {
+  const char *name, *text, *line, *says;
+};
+
+TEST(Yaml, RefusesWithALine) {
+  std::string bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
+  for (int i = 1; i < 9; ++i) {
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int k = 0; k < 10; ++k) bomb += (k > 0 ? ", *a" : "*a") + std::to_string(i - 1);
+    bomb += "]\n";
+  }
+  const std::string deep(200, '[');
+  const Refusal rows[] = {
+      {"duplicate", "name: a\ntrain: {lr: 1,\n  lr: 2}\n", "3", "'lr' is given twice"},
+      {"top duplicate", "name: a\nname: b\n", "2", "'name' is given twice"},
+      {"two documents", "name: a\n---\nname: b\n", "2", "second document"},
+      {"list as key", "? [1, 2]\n: 3\n", "1", "a key must be a word"},
+      {"foreign tag", "a: 1\nb: !!python/object 3\n", "2", "tag"},
+      {"tag on a map", "a: !foo {b: 1}\n", "1", "unknown tag !foo"},
+      {"indentation", "a:\n  b: 1\n c: 2\n", "3", "not readable"},
+      {"unclosed", "a: [1, 2\nb: 3\n", "2", "not readable"},
+      {"bomb", bomb.c_str(), "6", "more than 500000 values"},
+      {"self alias", "a: &x [*x]\n", "1", "inside the value it names"},
+      {"deep", deep.c_str(), "1", "deeper than"},
+  };
+  for (const Refusal& row : rows) {
+    SCOPED_TRACE(row.name);
+    const auto document = parse_yaml(row.text);
+    ASSERT_FALSE(document.ok());
+    EXPECT_TRUE(has_reason(document.status(), ErrorReason::kInvalidSpecification));
+    EXPECT_EQ(error_detail(document.status())->metadata.at("line"), row.line) << document.status();
+    EXPECT_THAT(std::string(document.status().message()), HasSubstr(row.says));
+  }
+}
+
+}  // namespace
+}  // namespace locus

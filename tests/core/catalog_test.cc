@@ -1,0 +1,159 @@
+// The catalog: format, look-up, options, constraints, what is hashed.
+#include "core/catalog/catalog.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/base/error.h"
+#include "tests/core/testdata.h"
+
+namespace locus {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string message(const absl::Status& status) { return std::string(status.message()); }
+
+TEST(Catalog, NamesItemsByIdAndAlias) {
+  EXPECT_EQ(test_catalog().find("prior", "ape"), test_catalog().find("prior", "learned-absolute"));
+  EXPECT_EQ(test_catalog().find("backbone", "violin"), nullptr);
+  EXPECT_EQ(test_catalog().revisions().at("prior/violin"), 1);
+}
+
+TEST(Catalog, SuggestsTheNearestName) {
+  const auto item = test_catalog().get("prior", "violn", "matrix.prior[0]");
+  ASSERT_FALSE(item.ok());
+  EXPECT_TRUE(has_reason(item.status(), ErrorReason::kUnknownPrior));
+  EXPECT_EQ(error_detail(item.status())->field, "matrix.prior[0]");
+  EXPECT_EQ(error_detail(item.status())->metadata.at("nearest"), "violin");
+  EXPECT_TRUE(has_reason(test_catalog().get("backbone", "vti", "model.backbone").status(),
+                         ErrorReason::kUnknownItem));
+}
+
+TEST(NearestName, FindsSlipsAndNothingFarFetched) {
+  EXPECT_EQ(nearest_name("epohcs", {"epochs", "batch", "lr"}), "epochs");
+  EXPECT_EQ(nearest_name("rl", {"lr", "batch"}), "lr");
+  EXPECT_EQ(nearest_name("alibi", {"violin", "alibi-2d"}), "alibi-2d");
+  EXPECT_EQ(nearest_name("convnext", {"none", "violin", "rope-axial"}), std::nullopt);
+  EXPECT_EQ(nearest_name(std::string(1 << 20, 'x'), {"x"}), std::nullopt);
+}
+
+TEST(Options, AreCompletedWithDefaults) {
+  const CatalogItem& recipe = *test_catalog().find("recipe", "supervised");
+  const auto resolved = test_catalog().resolve(recipe, {{"epochs", 3.0}, {"lr", 1}}, "train");
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  EXPECT_TRUE((*resolved)["epochs"].is_number_integer());
+  EXPECT_EQ((*resolved)["epochs"], 3);
+  EXPECT_EQ((*resolved)["lr"], 1.0);
+  EXPECT_EQ((*resolved)["batch"], 32);
+  EXPECT_EQ(resolved->size(), recipe.options.size());
+}
+
+TEST(Options, AreAbsentFromTheIdentityAtTheirNeutralValue) {
+  const CatalogItem& recipe = *test_catalog().find("recipe", "supervised");
+  const Json plain = test_catalog().scientific(recipe, *test_catalog().resolve(recipe, nullptr, "train"));
+  EXPECT_FALSE(plain.contains("limit"));
+  EXPECT_TRUE(plain.contains("weight_decay"));  // a default, but not a neutral one
+  const Json limited =
+      test_catalog().scientific(recipe, *test_catalog().resolve(recipe, {{"limit", 100}}, "train"));
+  EXPECT_EQ(limited["limit"], 100);
+}
+
+struct BadOption {
+  const char *kind, *id, *given;
+  ErrorReason reason;
+  const char *field, *says;
+};
+
+TEST(Options, AreRefusedWithReasonFieldAndRemedy) {
+  const BadOption rows[] = {
+      {"recipe", "supervised", R"({"epohcs": 1})", ErrorReason::kUnknownKey, "x.epohcs",
+       "did you mean 'epochs'"},
+      {"recipe", "supervised", R"({"epochs": "two"})", ErrorReason::kWrongType, "x.epochs",
+       "an integer, not the string \"two\""},
+      {"recipe", "supervised", R"({"epochs": 2.5})", ErrorReason::kWrongType, "x.epochs", "an integer"},
+      {"recipe", "supervised", R"({"epochs": true})", ErrorReason::kWrongType, "x.epochs",
+       "the boolean true"},
+      {"recipe", "supervised", R"({"epochs": 0})", ErrorReason::kOptionOutOfRange, "x.epochs",
+       "at least 1, not 0"},
+      {"recipe", "supervised", R"({"lr": 0})", ErrorReason::kOptionOutOfRange, "x.lr", "greater than 0"},
+      {"recipe", "supervised", R"({"lr": 11})", ErrorReason::kOptionOutOfRange, "x.lr", "at most 10"},
+      {"recipe", "supervised", R"({"lr": "NaN"})", ErrorReason::kOptionOutOfRange, "x.lr", "finite number"},
+      {"recipe", "supervised", R"({"lr": "Infinity"})", ErrorReason::kOptionOutOfRange, "x.lr",
+       "finite number"},
+      {"recipe", "supervised", R"({"lr": null})", ErrorReason::kWrongType, "x.lr", "nothing"},
+      {"recipe", "supervised", R"({"warmup_epochs": 11})", ErrorReason::kConstraintViolated,
+       "x.warmup_epochs", "greater than epochs = 10"},
+      {"backbone", "vit", R"({"heads": 5})", ErrorReason::kConstraintViolated, "x.heads",
+       "heads = 5 does not divide dim = 64"},
+      {"backbone", "vit", R"({"dim": 66})", ErrorReason::kConstraintViolated, "x.dim",
+       "heads = 4 does not divide dim = 66"},
+      {"backbone", "vit", R"({"pool": "man"})", ErrorReason::kOptionOutOfRange, "x.pool",
+       "did you mean 'mean'"},
+      {"prior", "violin", R"({"curves": []})", ErrorReason::kOptionOutOfRange, "x.curves",
+       "at least 1 items"},
+      {"prior", "violin", R"({"curves": "snake"})", ErrorReason::kWrongType, "x.curves", "a list"},
+      {"prior", "violin", R"({"curves": ["snake", "hilbret"]})", ErrorReason::kOptionOutOfRange,
+       "x.curves[1]", "'hilbert'"},
+      {"prior", "violin", R"({"curves": ["snake", "snake"]})", ErrorReason::kOptionOutOfRange, "x.curves[1]",
+       "repetition"},
+      {"prior", "violin", R"({"shared": "yes"})", ErrorReason::kWrongType, "x.shared", "true or false"},
+      {"prior", "none", R"({"x": 1})", ErrorReason::kUnknownKey, "x.x", "it takes none"},
+      {"prior", "violin", R"([1])", ErrorReason::kWrongType, "x", "a mapping"},
+  };
+  for (const BadOption& row : rows) {
+    SCOPED_TRACE(std::string(row.id) + " " + row.given);
+    const auto resolved =
+        test_catalog().resolve(*test_catalog().find(row.kind, row.id), Json::parse(row.given), "x");
+    ASSERT_FALSE(resolved.ok());
+    EXPECT_EQ(resolved.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(has_reason(resolved.status(), row.reason)) << resolved.status();
+    EXPECT_EQ(error_detail(resolved.status())->field, row.field);
+    EXPECT_THAT(message(resolved.status()), HasSubstr(row.says));
+  }
+}
+
+TEST(Options, RefuseNotANumberAsADoubleToo) {
+  const CatalogItem& recipe = *test_catalog().find("recipe", "supervised");
+  const auto resolved =
+      test_catalog().resolve(recipe, {{"lr", std::numeric_limits<double>::quiet_NaN()}}, "train");
+  EXPECT_TRUE(has_reason(resolved.status(), ErrorReason::kOptionOutOfRange)) << resolved.status();
+}
+
+TEST(CatalogFormat, RefusesWhatBreaksIt) {
+  const std::string head = R"({"version": 1, "items": [)",
+                    prior = R"({"kind": "prior", "id": "a", "revision": 1)", tail = "]}";
+  const std::string with_option = head + prior + R"(, "options": [)";
+  const std::pair<std::string, const char*> rows[] = {
+      {R"({"version": 2, "items": []})", "version"},
+      {R"({"version": 1})", "items"},
+      {head + R"({"kind": "priro", "id": "a", "revision": 1})" + tail, "items[0].kind"},
+      {head + R"({"kind": "prior", "id": "a"})" + tail, "items[0].revision"},
+      {head + prior + "}, " + R"({"kind": "prior", "id": "b", "aliases": ["a"], "revision": 1})" + tail,
+       "items[1]"},
+      {with_option + R"({"name": "x", "type": "integer"}]})" + tail, "items[0].options[0].default"},
+      {with_option + R"({"name": "x", "type": "integer", "default": "a"}]})" + tail,
+       "items[0].options[0].default"},
+      {with_option + R"({"name": "x", "type": "list", "default": []}]})" + tail,
+       "items[0].options[0].element"},
+      {head + prior + R"(, "constraints": [{"rule": "divides", "of": "x", "into": "y"}]})" + tail,
+       "items[0].constraints[0]"},
+  };
+  for (const auto& [document, field] : rows) {
+    const auto catalog = Catalog::parse(Json::parse(document));
+    ASSERT_FALSE(catalog.ok()) << document;
+    EXPECT_EQ(error_detail(catalog.status())->field, field) << catalog.status();
+  }
+}
+
+TEST(CatalogFormat, DigestDoesNotDependOnKeyOrder) {
+  const auto a = catalog_of(Json::parse(R"({"version": 1, "items": []})"));
+  const auto b = catalog_of(Json::parse(R"({"items": [], "version": 1})"));
+  EXPECT_EQ(a.digest(), b.digest());
+  EXPECT_NE(a.digest(), test_catalog().digest());
+}
+
+}  // namespace
+}  // namespace locus

@@ -1,0 +1,71 @@
+// Statuses that carry reason, field and metadata; ids.
+#include "core/base/error.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/base/ids.h"
+
+namespace locus {
+namespace {
+
+TEST(Error, CarriesReasonFieldAndMetadata) {
+  const absl::Status status =
+      make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kUnknownPrior, "there is no prior 'violn'",
+                 "matrix.prior[2]", {{"nearest", "violin"}});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "there is no prior 'violn'");
+  const auto detail = error_detail(status);
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, ErrorReason::kUnknownPrior);
+  EXPECT_EQ(detail->field, "matrix.prior[2]");
+  EXPECT_EQ(detail->metadata.at("nearest"), "violin");
+  EXPECT_TRUE(has_reason(status, ErrorReason::kUnknownPrior));
+  EXPECT_FALSE(has_reason(status, ErrorReason::kUnknownKey));
+}
+
+TEST(Error, SurvivesTextThatIsNotUtf8) {
+  const absl::Status status = make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kWrongType, "bad",
+                                         "a\xff", {{"value", "\xfe"}});
+  ASSERT_TRUE(error_detail(status).has_value());
+  EXPECT_EQ(error_detail(status)->reason, ErrorReason::kWrongType);
+}
+
+TEST(Error, HasNoDetailUnlessMadeHere) {
+  EXPECT_FALSE(error_detail(absl::InternalError("x")).has_value());
+  EXPECT_FALSE(error_detail(absl::OkStatus()).has_value());
+}
+
+TEST(ErrorReason, IsUpperSnakeOnTheWireAndReadsBack) {
+  EXPECT_EQ(to_string(ErrorReason::kUnknownPrior), "UNKNOWN_PRIOR");
+  EXPECT_EQ(to_string(ErrorReason::kDataFolderInUse), "DATA_FOLDER_IN_USE");
+  EXPECT_FALSE(parse_error_reason("UnknownPrior").has_value());
+#define LOCUS_REASON(name, text) \
+  EXPECT_EQ(parse_error_reason(to_string(ErrorReason::k##name)), ErrorReason::k##name);
+#include "core/base/reasons.def"
+#undef LOCUS_REASON
+}
+
+TEST(Ids, AreRandomUuidsOfVersionFour) {
+  std::set<std::string> seen;
+  for (int i = 0; i < 200; ++i) {
+    const std::string id = random_uuid();
+    ASSERT_EQ(id.size(), 36u);
+    EXPECT_EQ(id[14], '4');
+    EXPECT_NE(std::string("89ab").find(id[19]), std::string::npos) << id;
+    EXPECT_TRUE(seen.insert(id).second);
+  }
+}
+
+TEST(Names, AreLowerCaseLettersDigitsAndHyphens) {
+  for (const char* good : {"a", "fashion-mnist-priors", "x9", "a-b-c1"})
+    EXPECT_TRUE(valid_name(good)) << good;
+  for (const char* bad : {"", "A", "9a", "-a", "a-", "a_b", "a b", "a/b", "\u00e4"})
+    EXPECT_FALSE(valid_name(bad)) << bad;
+  EXPECT_TRUE(valid_name(std::string(63, 'a')));
+  EXPECT_FALSE(valid_name(std::string(64, 'a')));
+}
+
+}  // namespace
+}  // namespace locus

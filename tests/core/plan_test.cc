@@ -1,0 +1,264 @@
+// Planning: what a specification expands to.
+#include "core/experiment/plan.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "core/base/error.h"
+#include "tests/core/testdata.h"
+
+namespace locus {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+ExperimentPlan plan_of(const Json& specification, const Catalog& catalog = test_catalog()) {
+  auto plan = plan_experiment(specification, catalog);
+  if (!plan.ok()) throw std::runtime_error(plan.status().ToString());
+  return *std::move(plan);
+}
+
+std::vector<std::string> labels_of(const ExperimentPlan& plan) {
+  std::vector<std::string> out;
+  for (const PlannedCell& cell : plan.cells) out.push_back(cell.label);
+  return out;
+}
+
+// A small comparison to vary: two priors, one seed.
+Json small(const std::string& changes = "{}") {
+  Json spec =
+      Json::parse(R"({"version": 1, "name": "small", "dataset": "fashion-mnist", "model": {"backbone": "vit"},
+                              "matrix": {"prior": ["none", "violin"]}})");
+  spec.merge_patch(Json::parse(changes));
+  return spec;
+}
+
+TEST(Plan, OfTheDemoHasSixCellsThirtyTrialsAndSixtyStages) {
+  const ExperimentPlan plan = plan_of(demo_specification());
+  EXPECT_EQ(plan.name, "fashion-mnist-priors");
+  EXPECT_EQ(plan.dataset, "fashion-mnist");
+  EXPECT_EQ(plan.task, "classification");
+  EXPECT_THAT(labels_of(plan), ElementsAre("none", "learned-absolute", "rope-axial", "alibi-2d",
+                                           "learned-absolute + violin", "guidance"));
+  ASSERT_EQ(plan.trials.size(), 30u);
+  std::set<std::string> identities;
+  for (std::size_t i = 0; i < plan.trials.size(); ++i) {
+    const PlannedTrial& trial = plan.trials[i];
+    EXPECT_EQ(trial.cell, static_cast<std::int64_t>(i / 5));
+    EXPECT_EQ(trial.seed, static_cast<std::int64_t>(i % 5));
+    ASSERT_EQ(trial.stages.size(), 2u);
+    EXPECT_EQ(trial.stages[0].role, "train");
+    EXPECT_EQ(trial.stages[1].role, "evaluate");
+    EXPECT_THAT(trial.stages[1].inputs,
+                ElementsAre(std::pair<std::string, std::string>("checkpoint", trial.stages[0].identity)));
+    for (const PlannedStage& stage : trial.stages) identities.insert(stage.identity);
+  }
+  EXPECT_EQ(identities.size(), 60u);
+  EXPECT_THAT(plan.factors, ElementsAre("prior"));
+  EXPECT_EQ(plan.evaluation_labels, Json({{"resolution", 28}}));
+  EXPECT_EQ(plan.matched, "only the prior differs");
+  EXPECT_TRUE(plan.has_baseline);
+  for (std::size_t i = 0; i < plan.cells.size(); ++i) {
+    EXPECT_EQ(plan.cells[i].baseline, i == 1);
+    EXPECT_EQ(plan.cells[i].pair_group, 0);
+  }
+  EXPECT_EQ(plan.cells[4].assignment_json, R"({"prior":[{"learned-absolute":{}},{"violin":{}}]})");
+  EXPECT_EQ(plan.metric.unit, "%");
+  EXPECT_THAT(plan.warnings, IsEmpty());
+}
+
+TEST(Plan, WritesTheDocumentedStageConfiguration) {
+  const ExperimentPlan plan = plan_of(demo_specification());
+  const Json config =
+      Json::parse(plan.trials[20].stages[0].config_json);  // learned-absolute + violin, seed 0
+  EXPECT_EQ(canonical_json(config), plan.trials[20].stages[0].config_json);
+  EXPECT_EQ(config["kind"], "train");
+  EXPECT_EQ(config["dataset"],
+            Json({{"id", "fashion-mnist"},
+                  {"digest", std::string("abababababababababababababababababababababababababababababababab")},
+                  {"options", Json::object()}}));
+  EXPECT_EQ(config["priors"][0]["id"], "learned-absolute");
+  EXPECT_EQ(config["priors"][1]["options"]["curves"].size(), 8u);
+  EXPECT_FALSE(config["priors"][1]["options"].contains("shared"));  // neutral
+  EXPECT_EQ(config["recipe"]["options"]["lr"], 0.003);
+  EXPECT_EQ(config["stage"], Json({{"options", Json::object()}}));
+  EXPECT_EQ(config["inputs"], Json::object());
+  EXPECT_EQ(config["revisions"],
+            Json::parse(R"({"prior/violin": 1, "prior/learned-absolute": 1, "backbone/vit": 1,
+      "dataset/fashion-mnist": 1, "task/classification": 1, "recipe/supervised": 1, "stage/train": 1})"));
+  const Json evaluate = Json::parse(plan.trials[20].stages[1].config_json);
+  EXPECT_EQ(canonical_json(evaluate), plan.trials[20].stages[1].config_json);
+  EXPECT_EQ(evaluate["inputs"]["checkpoint"], plan.trials[20].stages[0].identity);
+  EXPECT_EQ(evaluate["stage"]["options"]["resolution"], Json({28, 42, 56}));
+  EXPECT_EQ(evaluate["model"], config["model"]);
+  EXPECT_TRUE(evaluate["revisions"].contains("stage/evaluate"));
+}
+
+TEST(Plan, CrossesFactorsAndPairsOnTheRemainingOnes) {
+  Json spec = demo_specification();
+  spec["matrix"]["train.lr"] = {0.001, 0.003};
+  const ExperimentPlan plan = plan_of(spec);
+  ASSERT_EQ(plan.cells.size(), 12u);
+  EXPECT_THAT(plan.factors, ElementsAre("prior", "train.lr"));
+  EXPECT_EQ(plan.cells[0].label, "none, lr=0.001");
+  EXPECT_EQ(plan.cells[9].label, "learned-absolute + violin, lr=0.003");
+  for (std::size_t i = 0; i < plan.cells.size(); ++i)
+    EXPECT_EQ(plan.cells[i].pair_group, static_cast<std::int64_t>(i % 2));
+  EXPECT_TRUE(plan.cells[2].baseline);
+  EXPECT_TRUE(plan.cells[3].baseline);
+  EXPECT_EQ(plan.matched, "besides the prior: train.lr differs");
+  EXPECT_THAT(plan.warnings, ElementsAre(HasSubstr("train.lr is fixed and varied")));
+  const Json config = Json::parse(plan.trials[0].stages[0].config_json);
+  EXPECT_EQ(config["recipe"]["options"]["lr"], 0.001);
+}
+
+TEST(Plan, TellsPriorsOfOneIdApartByTheirOptions) {
+  const ExperimentPlan plan = plan_of(small(R"({"matrix": {"prior": [
+      {"violin": {"curves": ["hilbert", "snake"]}}, {"violin": {"curves": ["snake"], "sigma": 0.5}}, {"none": null},
+      {"value": {"violin": {"sigma": 1}}, "label": "violin, wide"}]}})"));
+  EXPECT_THAT(labels_of(plan), ElementsAre("violin (curves=hilbert,snake, sigma=0.02)",
+                                           "violin (curves=snake, sigma=0.5)", "none", "violin, wide"));
+}
+
+TEST(Plan, UsesLabelsOfOtherFactorsAndFullPathsWhereShortOnesClash) {
+  const ExperimentPlan plan = plan_of(
+      small(R"({"prior": "none", "matrix": {"prior": null, "model.dim": [{"value": 64, "label": "tiny"}, 128],
+                                                "train.batch": [32, 64]}})"));
+  EXPECT_THAT(labels_of(plan), ElementsAre("none, tiny, batch=32", "none, tiny, batch=64",
+                                           "none, dim=128, batch=32", "none, dim=128, batch=64"));
+}
+
+TEST(Plan, ZipsFactors) {
+  const ExperimentPlan plan =
+      plan_of(small(R"({"zip": [{"train.lr": [0.001, 0.003], "train.epochs": [4, 2]}]})"));
+  EXPECT_THAT(labels_of(plan), ElementsAre("none, epochs=4, lr=0.001", "none, epochs=2, lr=0.003",
+                                           "violin, epochs=4, lr=0.001", "violin, epochs=2, lr=0.003"));
+}
+
+TEST(Plan, IncludesCellsAndKeepsOneOfEqualOnes) {
+  const ExperimentPlan plan = plan_of(small(R"({"matrix": {"train.lr": [0.001, 0.003]},
+      "include": [{"prior": "alibi-2d"}, {"prior": "guidance", "train.lr": 0.01}, {"prior": {"violin": {"sigma": 0.02}}, "train.lr": 0.003}]})"));
+  EXPECT_THAT(labels_of(plan),
+              ElementsAre("none, lr=0.001", "none, lr=0.003", "violin, lr=0.001", "violin, lr=0.003",
+                          "alibi-2d, lr=0.001", "alibi-2d, lr=0.003", "guidance, lr=0.01"));
+}
+
+TEST(Plan, ExcludesByPartialAssignment) {
+  const ExperimentPlan plan = plan_of(small(
+      R"({"matrix": {"train.lr": [0.001, 0.003]}, "exclude": [{"prior": "none", "train.lr": 0.003}]})"));
+  EXPECT_THAT(labels_of(plan), ElementsAre("none, lr=0.001", "violin, lr=0.001", "violin, lr=0.003"));
+}
+
+TEST(Plan, OverridesSettingsOfTheCellsItNames) {
+  const ExperimentPlan plan =
+      plan_of(small(R"({"overrides": [{"where": {"prior": "violin"}, "set": {"train.lr": 0.0005}}]})"));
+  EXPECT_EQ(Json::parse(plan.trials[0].stages[0].config_json)["recipe"]["options"]["lr"], 0.001);
+  EXPECT_EQ(Json::parse(plan.trials[1].stages[0].config_json)["recipe"]["options"]["lr"], 0.0005);
+  EXPECT_EQ(plan.matched, "besides the prior: train.lr differs");
+}
+
+TEST(Plan, KeepsRowKeysWhenAnExtensionAddsValues) {
+  const ExperimentPlan before = plan_of(small());
+  const ExperimentPlan after = plan_of(
+      small(R"({"matrix": {"prior": ["alibi-2d", "none", "violin"]}, "replicates": {"seed": [0, 1]}})"));
+  EXPECT_EQ(after.cells[1].row_key, before.cells[0].row_key);
+  EXPECT_EQ(after.cells[2].row_key, before.cells[1].row_key);
+  EXPECT_EQ(after.trials[2].stages[0].identity, before.trials[0].stages[0].identity);
+}
+
+TEST(Plan, OfOneFixedPriorIsASingleCell) {
+  Json spec = small(R"({"matrix": null, "prior": ["learned-absolute", "violin"]})");
+  const ExperimentPlan plan = plan_of(spec);
+  EXPECT_THAT(labels_of(plan), ElementsAre("learned-absolute + violin"));
+  EXPECT_EQ(plan.cells[0].row_key, "{}");
+  EXPECT_EQ(plan.seeds, std::vector<std::int64_t>{0});
+}
+
+TEST(Plan, AddsTheEvaluationThatTheContractReports) {
+  const ExperimentPlan plan = plan_of(small());
+  ASSERT_EQ(plan.trials[0].stages.size(), 2u);
+  EXPECT_EQ(plan.trials[0].stages[1].kind, "evaluate");
+  EXPECT_EQ(plan.evaluation_labels, Json({{"resolution", 28}}));
+  const ExperimentPlan own = plan_of(small(R"({"metric": {"reports": "validation"}})"));
+  EXPECT_EQ(own.trials[0].stages.size(), 1u);
+  EXPECT_EQ(own.evaluation_labels, Json::object());
+}
+
+TEST(Plan, AddsItBesideAnEvaluationOfAnotherSplit) {
+  const ExperimentPlan plan = plan_of(small(R"({"stages": [{"evaluate": {"split": "validation"}}]})"));
+  ASSERT_EQ(plan.trials[0].stages.size(), 3u);
+  EXPECT_EQ(plan.trials[0].stages[2].role, "evaluate-2");
+  EXPECT_THAT(plan.warnings, ElementsAre(HasSubstr("evaluate-2 was added")));
+}
+
+TEST(Plan, NumbersARepeatedStageKind) {
+  const ExperimentPlan plan = plan_of(small(
+      R"({"stages": [{"evaluate": {"resolution": [42]}}, {"evaluate": {"resolution": [28, 56], "interpolation": "bicubic"}}]})"));
+  ASSERT_EQ(plan.trials[0].stages.size(), 3u);
+  EXPECT_EQ(plan.trials[0].stages[1].role, "evaluate");
+  EXPECT_EQ(plan.trials[0].stages[2].role, "evaluate-2");
+  EXPECT_EQ(plan.evaluation_labels, Json({{"resolution", 28}}));
+}
+
+TEST(Plan, ReportsTheFirstListedResolutionWhenTheNativeOneIsNotEvaluated) {
+  EXPECT_EQ(plan_of(small(R"({"stages": [{"evaluate": {"resolution": [56, 42]}}]})")).evaluation_labels,
+            Json({{"resolution", 56}}));
+}
+
+TEST(Plan, CompletesTheContractFromTheTask) {
+  const ExperimentPlan plan = plan_of(small(R"({"metric": {"name": "loss"}})"));
+  EXPECT_EQ(plan.metric.direction, "min");
+  EXPECT_EQ(plan.metric.selects_on, "validation");
+  EXPECT_EQ(plan.metric.reports, "test");
+}
+
+TEST(Plan, FindsTheBaselineByLabelOrBareId) {
+  const char* labelled =
+      R"({"matrix": {"prior": ["none", {"value": {"violin": {"sigma": 1}}, "label": "wide"}]}, "baseline": {"prior": "wide"}})";
+  EXPECT_TRUE(plan_of(small(labelled)).cells[1].baseline);
+  const char* bare =
+      R"({"matrix": {"prior": ["none", {"violin": {"sigma": 1}}]}, "baseline": {"prior": "violin"}})";
+  EXPECT_TRUE(plan_of(small(bare)).cells[1].baseline);
+  const char* alias = R"({"matrix": {"prior": ["none", "learned-absolute"]}, "baseline": {"prior": "ape"}})";
+  EXPECT_TRUE(plan_of(small(alias)).cells[1].baseline);
+}
+
+TEST(Plan, SaysWhichGroupsLackABaseline) {
+  const ExperimentPlan plan =
+      plan_of(small(R"({"matrix": {"train.lr": [0.001, 0.003]}, "baseline": {"prior": "none"},
+                                                "exclude": [{"prior": "none", "train.lr": 0.003}]})"));
+  EXPECT_THAT(plan.warnings, ElementsAre(HasSubstr("1 of 2 comparison groups have no baseline")));
+}
+
+TEST(Plan, SaysWhenTwoRowsAreOneTraining) {
+  const ExperimentPlan plan = plan_of(small(
+      R"({"zip": [{"train.lr": [0.001, 0.003], "train.batch": [32, 64]}], "prior": "none", "matrix": null,
+          "include": [{"train.lr": 0.001, "train.batch": 32.0, "model.registers": 0}]})"));
+  EXPECT_THAT(plan.warnings, ::testing::Contains(HasSubstr("same training")));
+}
+
+TEST(Plan, ProvesTheMatchedProtocol) {
+  EXPECT_TRUE(plan_experiment(small(R"({"matched": "prior"})"), test_catalog()).ok());
+  EXPECT_TRUE(plan_experiment(small(R"({"matched": "prior", "matrix": {"train.lr": [0.001, 0.003]}})"),
+                              test_catalog())
+                  .ok());
+  EXPECT_TRUE(
+      plan_experiment(small(R"({"matched": ["prior", "train.lr"], "zip": [{"train.lr": [0.001, 0.003]}]})"),
+                      test_catalog())
+          .ok());
+}
+
+TEST(Plan, HoldsAsManyTrialsAsTheLimitAllows) {
+  Json spec = small(R"({"matrix": {"prior": ["none"], "train.lr": [], "train.weight_decay": []}})");
+  for (int i = 1; i <= 100; ++i) {
+    spec["matrix"]["train.lr"].push_back(i * 1e-4);
+    spec["matrix"]["train.weight_decay"].push_back(i * 1e-3);
+  }
+  EXPECT_EQ(plan_of(spec).trials.size(), 10000u);
+}
+
+}  // namespace
+}  // namespace locus

@@ -1,0 +1,276 @@
+// Bad specifications: each is refused with a code, a reason, the field and a sentence that says what to do.
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "core/base/error.h"
+#include "core/experiment/plan.h"
+#include "tests/core/testdata.h"
+
+namespace locus {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Refusal {
+  const char* name;
+  const char* changes;  // a JSON merge patch on the demonstration's specification
+  ErrorReason reason;
+  const char *field, *says;
+};
+
+std::ostream& operator<<(std::ostream& out, const Refusal& r) { return out << r.name; }
+
+const Refusal kRefusals[] = {
+    {"NoVersion", R"({"version": null})", ErrorReason::kUnsupportedVersion, "version", "version must be 1"},
+    {"OtherVersion", R"({"version": 2})", ErrorReason::kUnsupportedVersion, "version", "not 2"},
+    {"TextVersion", R"({"version": "1"})", ErrorReason::kUnsupportedVersion, "version", "\"1\""},
+    {"BadName", R"({"name": "Fashion MNIST"})", ErrorReason::kInvalidName, "name", "'Fashion MNIST'"},
+    {"NameOfAnotherType", R"({"name": 7})", ErrorReason::kWrongType, "name", "a string, not the number 7"},
+    {"UnknownKey", R"({"matirx": {}})", ErrorReason::kUnknownKey, "matirx", "did you mean 'matrix'"},
+    {"UnknownModelOption", R"({"model": {"dims": 64}})", ErrorReason::kUnknownKey, "model.dims",
+     "did you mean 'dim'"},
+    {"UnknownTrainOption", R"({"train": {"epoch": 2}})", ErrorReason::kUnknownKey, "train.epoch",
+     "did you mean 'epochs'"},
+    {"UnknownPrior", R"({"matrix": {"prior": ["none", "violn"]}})", ErrorReason::kUnknownPrior,
+     "matrix.prior[1]", "did you mean 'violin'"},
+    {"UnknownPriorInCombination", R"({"matrix": {"prior": [["learned-absolute", "violn"]]}})",
+     ErrorReason::kUnknownPrior, "matrix.prior[0][1]", "did you mean 'violin'"},
+    {"UnknownPriorOption", R"({"matrix": {"prior": [{"violin": {"curve": ["snake"]}}]}})",
+     ErrorReason::kUnknownKey, "matrix.prior[0].violin.curve", "did you mean 'curves'"},
+    {"UnknownCurve", R"({"matrix": {"prior": [["learned-absolute", {"violin": {"curves": ["hilbret"]}}]]}})",
+     ErrorReason::kOptionOutOfRange, "matrix.prior[0][1].violin.curves[0]", "did you mean 'hilbert'"},
+    {"UnknownDataset", R"({"dataset": "fashion-mnits"})", ErrorReason::kUnknownItem, "dataset",
+     "did you mean 'fashion-mnist'"},
+    {"UnknownDatasetOption", R"({"dataset": {"mnist": {"binarise": true}}})", ErrorReason::kUnknownKey,
+     "dataset.binarise", "did you mean 'binarize'"},
+    {"UnknownBackbone", R"({"model": {"backbone": "vti"}})", ErrorReason::kUnknownItem, "model.backbone",
+     "did you mean 'vit'"},
+    {"UnknownTask", R"({"task": "segmentation"})", ErrorReason::kUnknownItem, "task",
+     "choose one of: classification"},
+    {"UnknownRecipe", R"({"train": {"recipe": "supervise"}})", ErrorReason::kUnknownItem, "train.recipe",
+     "did you mean 'supervised'"},
+    {"UnknownStage", R"({"stages": [{"evaluat": {}}]})", ErrorReason::kUnknownItem, "stages[0].evaluat",
+     "did you mean 'evaluate'"},
+    {"UnknownMetric", R"({"metric": {"name": "top5"}})", ErrorReason::kUnknownItem, "metric.name",
+     "did you mean 'top1'"},
+    {"UnknownFactor", R"({"matrix": {"trian.lr": [0.1]}})", ErrorReason::kUnknownKey, "matrix.trian.lr",
+     "did you mean 'train.lr'"},
+    {"SectionAsFactor", R"({"matrix": {"model": ["vit"]}})", ErrorReason::kUnknownKey, "matrix.model",
+     "model.backbone"},
+    {"UnknownFactorOption", R"({"matrix": {"train.lrr": [0.1]}})", ErrorReason::kUnknownKey,
+     "matrix.train.lrr[0]", "did you mean 'lr'"},
+    {"NoDataset", R"({"dataset": null, "matrix": {"dataset": ["mnits"]}})", ErrorReason::kUnknownItem,
+     "matrix.dataset[0]", "'mnist'"},
+    {"NoBackbone", R"({"model": {"backbone": null}})", ErrorReason::kWrongType, "model.backbone",
+     "the id of a backbone"},
+    {"HeadsDoNotDivideWidth", R"({"model": {"heads": 5}})", ErrorReason::kConstraintViolated, "model.heads",
+     "heads = 5 does not divide dim = 64"},
+    {"HeadsDoNotDivideWidthInTheMatrix", R"({"matrix": {"model.heads": [4, 3]}})",
+     ErrorReason::kConstraintViolated, "matrix.model.heads[1]", "heads = 3 does not divide dim = 64"},
+    {"HeadWidthDoesNotSuitThePrior", R"({"model": {"heads": 32}})", ErrorReason::kConstraintViolated,
+     "matrix.prior[2]", "head_width = 2 is not a multiple of 4"},
+    {"PatchDoesNotTileTheImage", R"({"model": {"patch": 5}})", ErrorReason::kConstraintViolated, "model",
+     "patch = 5 does not divide extent = 28"},
+    {"PatchDoesNotTileAResolution", R"({"stages": [{"evaluate": {"resolution": [28, 40]}}]})",
+     ErrorReason::kConstraintViolated, "stages[0].evaluate", "patch = 7 does not divide resolution = 40"},
+    {"WrongTypeOfAnOption", R"({"train": {"epochs": "two"}})", ErrorReason::kWrongType, "train.epochs",
+     "the string \"two\""},
+    {"FractionalEpochs", R"({"train": {"epochs": 1.5}})", ErrorReason::kWrongType, "train.epochs",
+     "an integer"},
+    {"WrongTypeInTheMatrix", R"({"matrix": {"train.lr": [0.001, "fast"]}})", ErrorReason::kWrongType,
+     "matrix.train.lr[1]", "a number"},
+    {"ModelAsText", R"({"model": "vit"})", ErrorReason::kWrongType, "model", "a mapping"},
+    {"MatrixAsList", R"({"matrix": ["none"]})", ErrorReason::kWrongType, "matrix", "a mapping"},
+    {"FactorAsScalar", R"({"matrix": {"prior": "none"}})", ErrorReason::kWrongType, "matrix.prior", "a list"},
+    {"PriorAsNumber", R"({"matrix": {"prior": [3]}})", ErrorReason::kWrongType, "matrix.prior[0]",
+     "the number 3"},
+    {"TwoPriorsInOneMapping", R"({"matrix": {"prior": [{"none": {}, "violin": {}}]}})",
+     ErrorReason::kInvalidSpecification, "matrix.prior[0]", "write a combination as a list"},
+    {"NegativeLearningRate", R"({"train": {"lr": -0.1}})", ErrorReason::kOptionOutOfRange, "train.lr",
+     "greater than 0"},
+    {"NotANumberLearningRate", R"({"train": {"lr": "NaN"}})", ErrorReason::kOptionOutOfRange, "train.lr",
+     "finite number"},
+    {"NotANumberInTheMatrix", R"({"matrix": {"train.lr": [0.001, "NaN"]}})", ErrorReason::kOptionOutOfRange,
+     "matrix.train.lr[1]", "finite number"},
+    {"EmptyFactor", R"({"matrix": {"prior": []}})", ErrorReason::kEmptyMatrix, "matrix.prior", "no value"},
+    {"EmptyCombination", R"({"matrix": {"prior": [[]]}})", ErrorReason::kEmptyMatrix, "matrix.prior[0]",
+     "empty combination"},
+    {"NoSeed", R"({"replicates": {"seed": []}})", ErrorReason::kEmptyMatrix, "replicates.seed",
+     "at least one"},
+    {"RepeatedSeed", R"({"replicates": {"seed": [1, 2, 1]}})", ErrorReason::kInvalidSpecification,
+     "replicates.seed[2]", "the seed 1"},
+    {"NegativeSeed", R"({"replicates": {"seed": [-1]}})", ErrorReason::kOptionOutOfRange,
+     "replicates.seed[0]", "at least 0"},
+    {"OtherReplicate", R"({"replicates": {"seeds": [1]}})", ErrorReason::kUnknownKey, "replicates.seeds",
+     "did you mean 'seed'"},
+    {"RepeatedValue", R"({"matrix": {"prior": ["none", "violin", {"violin": {"sigma": 0.02}}]}})",
+     ErrorReason::kInvalidSpecification, "matrix.prior[2]", "twice"},
+    {"SamePriorTwice", R"({"matrix": {"prior": [["violin", "violin"]]}})", ErrorReason::kConflictingPriors,
+     "matrix.prior[0]", "stands twice"},
+    {"ExcludedPriors", R"({"matrix": {"prior": [["rope-axial", "rope-mixed"]]}})",
+     ErrorReason::kConflictingPriors, "matrix.prior[0]", "provides 'rotation'"},
+    {"TwoPatterns", R"({"matrix": {"prior": [["window-a", "window-b"]]}})", ErrorReason::kConflictingPriors,
+     "matrix.prior[0]", "pattern"},
+    {"NoneInACombination", R"({"matrix": {"prior": [["none", "violin"]]}})", ErrorReason::kConflictingPriors,
+     "matrix.prior[0]", "leave it out"},
+    {"LayoutNotSupported", R"({"matrix": {"prior": ["sequence-only"]}, "baseline": null})",
+     ErrorReason::kConflictingPriors, "matrix.prior[0]", "rank 2"},
+    {"UnevenZip", R"({"zip": [{"train.lr": [0.1, 0.2], "train.epochs": [1]}]})",
+     ErrorReason::kInvalidSpecification, "zip[0].train.lr", "equally many"},
+    {"FactorInMatrixAndZip", R"({"zip": [{"prior": ["none"]}]})", ErrorReason::kInvalidSpecification,
+     "zip[0].prior", "keep one"},
+    {"ExcludeOfAnAbsentValue", R"({"exclude": [{"prior": "rope-mixed"}]})",
+     ErrorReason::kInvalidSpecification, "exclude[0].prior", "its values are: none, learned-absolute"},
+    {"ExcludeOfAnAbsentFactor", R"({"exclude": [{"train.lr": 0.1}]})", ErrorReason::kUnknownKey,
+     "exclude[0].train.lr", "its factors are: prior"},
+    {"EverythingExcluded",
+     R"({"matrix": {"prior": ["none"]}, "exclude": [{"prior": "none"}], "baseline": {"prior": "none"}})",
+     ErrorReason::kEmptyMatrix, "exclude", "no cell"},
+    {"OverrideOfAFactor", R"({"overrides": [{"where": {"prior": "none"}, "set": {"prior": "violin"}}]})",
+     ErrorReason::kInvalidSpecification, "overrides[0].set.prior", "cannot be overridden"},
+    {"OverrideWithoutSet", R"({"overrides": [{"where": {"prior": "none"}}]})", ErrorReason::kMissingKey,
+     "overrides[0].set", "needs set"},
+    {"BadOverride", R"({"overrides": [{"where": {"prior": "none"}, "set": {"train.lr": "x"}}]})",
+     ErrorReason::kWrongType, "overrides[0].set.train.lr", "a number"},
+    {"BaselineNotInTheMatrix", R"({"baseline": {"prior": "rope-mixed"}})", ErrorReason::kInvalidSpecification,
+     "baseline.prior", "its values are"},
+    {"BaselineExcluded", R"({"exclude": [{"prior": "learned-absolute"}]})",
+     ErrorReason::kInvalidSpecification, "baseline", "exclusions"},
+    {"AmbiguousBaseline",
+     R"({"matrix": {"prior": [{"violin": {"sigma": 1}}, {"violin": {"sigma": 2}}]}, "baseline": {"prior": "violin"}})",
+     ErrorReason::kInvalidSpecification, "baseline.prior", "2 values"},
+    {"EmptyBaseline", R"({"baseline": {"prior": null}})", ErrorReason::kInvalidSpecification, "baseline",
+     "names no factor"},
+    {"SelectionOnTest", R"({"metric": {"selects_on": "test"}})", ErrorReason::kOptionOutOfRange,
+     "metric.selects_on", "use validation"},
+    {"UnknownSplit", R"({"metric": {"reports": "tset"}})", ErrorReason::kOptionOutOfRange, "metric.reports",
+     "did you mean 'test'"},
+    {"ContradictedDirection", R"({"metric": {"direction": "min"}})", ErrorReason::kInvalidSpecification,
+     "metric.direction", "must be max"},
+    {"UnknownMetricKey", R"({"metric": {"report": "test"}})", ErrorReason::kUnknownKey, "metric.report",
+     "did you mean 'reports'"},
+    {"TrainListedAsAStage", R"({"stages": [{"train": {}}]})", ErrorReason::kInvalidSpecification,
+     "stages[0].train", "always the first"},
+    {"TwoStagesInOneMapping", R"({"stages": [{"evaluate": {}, "measure": {}}]})",
+     ErrorReason::kInvalidSpecification, "stages[0]", "exactly one"},
+    {"UnknownStageOption", R"({"stages": [{"evaluate": {"resolutions": [28]}}]})", ErrorReason::kUnknownKey,
+     "stages[0].evaluate.resolutions", "did you mean 'resolution'"},
+    {"ZeroResolution", R"({"stages": [{"evaluate": {"resolution": [0]}}]})", ErrorReason::kOptionOutOfRange,
+     "stages[0].evaluate.resolution[0]", "at least 1"},
+    {"UnmatchedOverride",
+     R"({"matched": "prior", "overrides": [{"where": {"prior": "none"}, "set": {"train.lr": 0.01}}]})",
+     ErrorReason::kConstraintViolated, "matched", "train.lr"},
+    {"PriorityOutOfRange", R"({"priority": 100000})", ErrorReason::kOptionOutOfRange, "priority",
+     "at most 1000"},
+};
+
+class Refused : public ::testing::TestWithParam<Refusal> {};
+
+TEST_P(Refused, WithReasonFieldAndRemedy) {
+  const Refusal& row = GetParam();
+  // A merge patch, but null stays a value where the table means one: only absent keys are taken out by hand
+  // below.
+  Json spec = demo_specification();
+  const Json patch = Json::parse(row.changes);
+  const bool null_version = patch.contains("version") && patch["version"].is_null();
+  const bool null_backbone = patch.contains("model") && patch["model"].is_object() &&
+                             patch["model"].contains("backbone") && patch["model"]["backbone"].is_null();
+  spec.merge_patch(patch);
+  if (null_version) spec["version"] = nullptr;
+  if (null_backbone) spec["model"]["backbone"] = nullptr;
+  const auto plan = plan_experiment(spec, test_catalog());
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
+  const auto detail = error_detail(plan.status());
+  ASSERT_TRUE(detail.has_value()) << plan.status();
+  EXPECT_EQ(to_string(detail->reason), to_string(row.reason)) << plan.status();
+  EXPECT_EQ(detail->field, row.field) << plan.status();
+  EXPECT_THAT(std::string(plan.status().message()), HasSubstr(row.says));
+}
+
+INSTANTIATE_TEST_SUITE_P(Specification, Refused, ::testing::ValuesIn(kRefusals),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+absl::Status refused(Json spec) { return plan_experiment(spec, test_catalog()).status(); }
+
+TEST(Refusal, OfAMissingKeyNamesIt) {
+  for (const char* key : {"version", "name", "dataset"}) {
+    Json spec = demo_specification();
+    spec.erase(key);
+    const absl::Status status = refused(spec);
+    EXPECT_TRUE(has_reason(status, ErrorReason::kMissingKey)) << key << ": " << status;
+    EXPECT_EQ(error_detail(status)->field, key);
+  }
+  Json spec = demo_specification();
+  spec["model"].erase("backbone");
+  EXPECT_EQ(error_detail(refused(spec))->field, "model.backbone");
+  spec = demo_specification();
+  spec.erase("matrix"), spec.erase("baseline");
+  EXPECT_TRUE(has_reason(refused(spec), ErrorReason::kMissingKey));
+  EXPECT_EQ(error_detail(refused(spec))->field, "prior");
+}
+
+TEST(Refusal, OfAnEmptyMatrix) {
+  Json spec = demo_specification();
+  spec["matrix"] = Json::object();
+  EXPECT_TRUE(has_reason(refused(spec), ErrorReason::kEmptyMatrix));
+  EXPECT_EQ(error_detail(refused(spec))->field, "matrix");
+}
+
+TEST(Refusal, OfADocumentThatIsNoMapping) {
+  for (const char* text : {"[]", "3", "\"x\"", "null"}) {
+    EXPECT_TRUE(has_reason(refused(Json::parse(text)), ErrorReason::kWrongType)) << text;
+  }
+}
+
+TEST(Refusal, OfNotANumberAsADouble) {
+  Json spec = demo_specification();
+  spec["train"]["lr"] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(has_reason(refused(spec), ErrorReason::kOptionOutOfRange));
+  EXPECT_EQ(error_detail(refused(spec))->field, "train.lr");
+  spec = demo_specification();
+  spec["matrix"]["train.lr"] = {0.001, -std::numeric_limits<double>::infinity()};
+  EXPECT_EQ(error_detail(refused(spec))->field, "matrix.train.lr[1]");
+}
+
+TEST(Refusal, OfAnUnbalancedMatchedProtocol) {
+  Json spec = demo_specification();
+  spec["matched"] = "prior";
+  spec["matrix"]["train.lr"] = {0.001, 0.003};
+  spec["exclude"] = Json::parse(R"([{"prior": "none", "train.lr": 0.003}])");
+  const absl::Status status = refused(spec);
+  EXPECT_TRUE(has_reason(status, ErrorReason::kConstraintViolated)) << status;
+  EXPECT_EQ(error_detail(status)->field, "matched");
+  EXPECT_THAT(std::string(status.message()), HasSubstr("train.lr"));
+}
+
+TEST(Refusal, OfTooManyTrialsComesBeforeExpansion) {
+  Json spec = demo_specification();
+  // 2^80 cells: counting them one by one would never end, multiplying them carelessly would wrap round to
+  // zero.
+  const char* paths[] = {"lr", "epochs", "batch", "weight_decay", "warmup_epochs", "limit"};
+  for (const char* path : paths) {
+    Json values = Json::array();
+    for (int i = 1; i <= 16384; ++i) values.push_back(i);
+    spec["matrix"][std::string("train.") + path] = values;
+  }
+  const absl::Status status = refused(spec);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(has_reason(status, ErrorReason::kTooManyTrials)) << status;
+  EXPECT_EQ(error_detail(status)->field, "matrix");
+  EXPECT_EQ(error_detail(status)->metadata.at("limit"), "100000");
+}
+
+TEST(Refusal, OfOneTrialTooMany) {
+  Json spec = demo_specification();
+  spec["matrix"] = {{"prior", {"none"}}, {"train.limit", Json::array()}};
+  spec.erase("baseline");
+  spec["replicates"]["seed"] = {0};
+  for (int i = 1; i <= 100001; ++i) spec["matrix"]["train.limit"].push_back(i);
+  EXPECT_TRUE(has_reason(refused(spec), ErrorReason::kTooManyTrials));
+  EXPECT_THAT(std::string(refused(spec).message()), HasSubstr("100001 trials"));
+}
+
+}  // namespace
+}  // namespace locus

@@ -1,0 +1,241 @@
+// Every execution path agrees with the float64 reference, in value and in every gradient.
+#include "engine/attention/path.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/base/random.h"
+#include "engine/priors/curves.h"
+#include "engine/priors/layout.h"
+#include "tests/engine/support/reference.h"
+
+namespace locus {
+namespace {
+
+using test::largest_difference;
+
+constexpr double kTolerance = 1e-12;
+constexpr std::int64_t kBatch = 2, kHeads = 3, kWidth = 5;
+
+// One problem: a layout, the terms' leaves, and the terms as the reference and as the paths see them.
+struct Problem {
+  Layout layout;
+  Tensor q, k, v, weight;
+  std::vector<Tensor> leaves;
+  std::vector<Term> scales, biases;
+
+  Tensor draw(std::string_view name, at::IntArrayRef shape, double low = -1, double high = 1) const {
+    return RandomStreams(3).uniform("test", name, 0, shape, low, high).to(at::kDouble);
+  }
+  Tensor leaf(std::string_view name, at::IntArrayRef shape, double low = -1, double high = 1) {
+    leaves.push_back(draw(name, shape, low, high).requires_grad_());
+    return leaves.back();
+  }
+};
+
+using TermKind = std::string;
+
+void add_term(Problem& p, const TermKind& kind) {
+  const std::int64_t tokens = p.layout.tokens();
+  if (kind == "dense")
+    p.biases.emplace_back(Depends::kParameters, Dense{p.leaf("dense", {1, kHeads, tokens, tokens})});
+  if (kind == "fixed-dense")
+    p.biases.emplace_back(Depends::kLayout, Dense{p.draw("fixed", {1, 1, tokens, tokens})});
+  if (kind == "low-rank") {
+    p.biases.emplace_back(Depends::kContent, LowRank{p.leaf("lrq", {kBatch, kHeads, tokens, 2}),
+                                                     p.leaf("lrk", {1, kHeads, tokens, 2})});
+  }
+  if (kind == "distance-decay") {
+    const Tensor positions = grid_positions(p.layout, at::kDouble);
+    p.biases.emplace_back(Depends::kLayout,
+                          DistanceDecay{positions, p.draw("slope", {kHeads}, 0, 1), p.layout.prefix});
+  }
+  if (kind == "curve-decay") {
+    std::vector<Tensor> rows;
+    for (const char* name : {"hilbert", "snake-transposed", "zigzag"}) {
+      rows.push_back(at::tensor(curve_ranks(name, p.layout.extent[0], p.layout.extent[1]), at::kInt));
+    }
+    const auto ranks = std::make_shared<const CurveRanks>(at::stack(rows), p.layout.prefix);
+    p.scales.emplace_back(Depends::kParameters, CurveDecay{ranks, p.leaf("rate", {3, kHeads}, 0.01, 0.9),
+                                                           p.leaf("alpha", {kHeads}, -2, 2)});
+  }
+  if (kind == "dense-scale")
+    p.scales.emplace_back(Depends::kContent, Dense{p.leaf("scale", {kBatch, kHeads, tokens, tokens})});
+}
+
+Problem make_problem(const Layout& layout, const std::vector<TermKind>& terms) {
+  Problem p;
+  p.layout = layout;
+  const std::int64_t tokens = layout.tokens();
+  p.q = p.leaf("q", {kBatch, kHeads, tokens, kWidth}, -3, 3);
+  p.k = p.leaf("k", {kBatch, kHeads, tokens, kWidth}, -3, 3);
+  p.v = p.leaf("v", {kBatch, kHeads, tokens, kWidth});
+  p.weight = p.draw("weight", {kBatch, kHeads, tokens, kWidth});
+  for (const TermKind& term : terms) add_term(p, term);
+  return p;
+}
+
+// The forms by their definitions, not by dense().
+Tensor defined_value(const Form& form, const Problem& p) {
+  const std::int64_t tokens = p.layout.tokens();
+  Tensor value;
+  if (const auto* f = std::get_if<Dense>(&form)) value = f->values.detach();
+  if (const auto* f = std::get_if<LowRank>(&form))
+    value = (f->query.unsqueeze(3) * f->key.unsqueeze(2)).sum(-1).detach();
+  if (const auto* f = std::get_if<DistanceDecay>(&form))
+    value = test::reference_distance_decay(f->positions, f->slope, f->prefix);
+  if (const auto* f = std::get_if<CurveDecay>(&form)) {
+    value = test::reference_curve_decay(f->ranks->rank(), f->rate.detach(), f->alpha.detach(),
+                                        f->ranks->prefix());
+  }
+  return value.expand({kBatch, kHeads, tokens, tokens}).contiguous();
+}
+
+// Gradients of the leaves of a form, from the gradient of its full value.
+std::vector<Tensor> leaf_gradients(const Form& form, const Tensor& full) {
+  if (const auto* f = std::get_if<Dense>(&form)) {
+    return f->values.requires_grad() ? std::vector<Tensor>{full.sum_to_size(f->values.sizes())}
+                                     : std::vector<Tensor>{};
+  }
+  if (const auto* f = std::get_if<LowRank>(&form)) {
+    return {at::matmul(full, f->key.detach()),
+            at::matmul(full.transpose(-2, -1), f->query.detach()).sum(0, true)};
+  }
+  if (const auto* f = std::get_if<CurveDecay>(&form)) {
+    const auto g = test::reference_curve_decay_gradients(f->ranks->rank(), f->rate.detach(),
+                                                         f->alpha.detach(), f->ranks->prefix(), full.sum(0));
+    return {g.rate, g.alpha};
+  }
+  return {};
+}
+
+struct PathCase {
+  std::string path;
+  Layout layout;
+  std::vector<TermKind> terms;
+};
+
+std::string describe(const PathCase& c) {
+  std::string name = c.path + "_on_" + std::to_string(c.layout.extent[0]) + "x" +
+                     std::to_string(c.layout.extent[1]) + "_prefix_" + std::to_string(c.layout.prefix);
+  for (const TermKind& term : c.terms) name += "_" + term;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+void PrintTo(const PathCase& c, std::ostream* out) { *out << describe(c); }
+
+class PathAgainstReference : public testing::TestWithParam<PathCase> {};
+
+TEST_P(PathAgainstReference, AgreesInValueAndEveryGradient) {
+  const PathCase& param = GetParam();
+  Problem p = make_problem(param.layout, param.terms);
+  test::ReferenceInput in{p.q.detach(), p.k.detach(), p.v.detach(), 0.37, {}, {}};
+  for (const Term& term : p.scales) in.scales.push_back(defined_value(term.form(), p));
+  for (const Term& term : p.biases) in.biases.push_back(defined_value(term.form(), p));
+  const auto expected = test::reference_attention(in, p.weight);
+
+  Scores scores{.q = p.q,
+                .k = p.k,
+                .v = p.v,
+                .scale = 0.37,
+                .scales = {},
+                .biases = {},
+                .probabilities = {},
+                .from_probabilities = {}};
+  for (const Term& term : p.scales) scores.scales.push_back(&term);
+  for (const Term& term : p.biases) scores.biases.push_back(&term);
+  const ExecutionPath& path = choose_path(param.path, scores);
+  ASSERT_EQ(path.name, param.path) << "the case is meant to run on this path";
+  const Tensor out = path.run(scores);
+  EXPECT_LT(largest_difference(out, expected.out), kTolerance);
+
+  (out * p.weight).sum().backward();
+  std::vector<Tensor> gradients = {expected.q, expected.k, expected.v};
+  const auto add = [&](const std::vector<Term>& terms, const std::vector<Tensor>& full) {
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      for (const Tensor& g : leaf_gradients(terms[i].form(), full[i])) gradients.push_back(g);
+    }
+  };
+  // Leaves were made in the order of the terms; scales and biases are told apart by kind, so collect in that
+  // order too.
+  std::size_t scale = 0, bias = 0;
+  for (const TermKind& kind : param.terms) {
+    const bool is_scale = kind == "curve-decay" || kind == "dense-scale";
+    const std::size_t i = is_scale ? scale++ : bias++;
+    add({(is_scale ? p.scales : p.biases)[i]}, {(is_scale ? expected.scales : expected.biases)[i]});
+  }
+  ASSERT_EQ(gradients.size(), p.leaves.size());
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    EXPECT_LT(largest_difference(p.leaves[i].grad(), gradients[i]), 20 * kTolerance) << "leaf " << i;
+  }
+}
+
+std::vector<PathCase> path_cases() {
+  const std::vector<Layout> layouts = {{{4, 4}, 0}, {{3, 5}, 1}, {{5, 2}, 5}, {{1, 7}, 1}};
+  const std::vector<std::pair<std::vector<std::string>, std::vector<TermKind>>> terms = {
+      {{"explicit", "fused"}, {}},
+      {{"explicit"}, {"dense"}},
+      {{"explicit"}, {"low-rank"}},
+      {{"explicit", "fused"}, {"distance-decay"}},
+      {{"explicit", "fused"}, {"distance-decay", "fixed-dense"}},
+      {{"explicit", "curve-decay"}, {"curve-decay"}},
+      {{"explicit", "curve-decay"}, {"curve-decay", "dense"}},
+      {{"explicit", "curve-decay"}, {"curve-decay", "dense-scale", "distance-decay", "low-rank"}},
+      {{"explicit"}, {"dense-scale"}},
+  };
+  std::vector<PathCase> cases;
+  for (const auto& [paths, kinds] : terms) {
+    for (const std::string& path : paths) {
+      for (const Layout& layout : layouts) cases.push_back({path, layout, kinds});
+    }
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Paths, PathAgainstReference, testing::ValuesIn(path_cases()),
+                         [](const auto& test) { return describe(test.param); });
+
+Scores plain(const Tensor& q) {
+  return {.q = q,
+          .k = q,
+          .v = q,
+          .scale = 1,
+          .scales = {},
+          .biases = {},
+          .probabilities = {},
+          .from_probabilities = {}};
+}
+
+TEST(PathChoice, FallsBackToExplicitWhereTheWantedPathCannotRun) {
+  const Tensor q = at::rand({1, 1, 4, 4});
+  const Term scale(Depends::kContent, Dense{at::ones({1, 1, 4, 4})});
+  Scores scores = plain(q);
+  EXPECT_EQ(choose_path("fused", scores).name, "fused");
+  scores.scales.push_back(&scale);
+  EXPECT_EQ(choose_path("fused", scores).name, "explicit");
+  EXPECT_EQ(choose_path("curve-decay", scores).name, "explicit");
+}
+
+TEST(PathChoice, KeepsHooksOnProbabilitiesAwayFromTheFusedKernel) {
+  const Tensor q = at::rand({1, 1, 4, 4});
+  Scores scores = plain(q);
+  scores.probabilities = [](const Tensor& p) { return p * 2; };
+  EXPECT_EQ(choose_path("fused", scores).name, "explicit");
+  EXPECT_LT(largest_difference(choose_path("explicit", scores).run(scores),
+                               2 * at::matmul(at::softmax(at::matmul(q, q.mT()), -1), q)),
+            1e-6);
+}
+
+TEST(PathChoice, RefusesAnUnknownNameAndSaysIt) {
+  const Tensor q = at::rand({1, 1, 4, 4});
+  try {
+    choose_path("warp", plain(q));
+    FAIL() << "accepted an unknown path";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("'warp'"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace locus

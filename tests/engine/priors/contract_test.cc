@@ -1,0 +1,267 @@
+// What every prior promises, in every setting its catalog entry allows. Nobody is named here: a new line in
+// priors.def is tested at once.
+#include <c10/core/InferenceMode.h>
+#include <gtest/gtest.h>
+
+#include "engine/attention/path.h"
+#include "tests/engine/support/models.h"
+#include "tests/engine/support/reference.h"
+
+namespace locus {
+namespace {
+
+using test::largest_difference;
+using test::ModelShape;
+using test::PriorSetting;
+using test::small_model;
+using test::test_images;
+using test::test_moment;
+
+class EveryPrior : public testing::TestWithParam<PriorSetting> {
+ protected:
+  std::shared_ptr<Backbone> model(const ModelShape& shape = {}, std::uint64_t seed = 0,
+                                  const std::string& path = "auto") const {
+    return small_model({GetParam()}, shape, seed, path);
+  }
+  static Tensor tokens(Backbone& model, const Tensor& images) {
+    const at::NoGradGuard no_grad;
+    return model.forward(images, test_moment(false)).tokens;
+  }
+};
+
+// 0, 1, 5 and, without a class token, 2 prefix tokens.
+std::vector<ModelShape> prefixes() {
+  return {{.pool = "mean", .registers = 0},
+          {.pool = "cls", .registers = 0},
+          {.pool = "cls", .registers = 4},
+          {.pool = "mean", .registers = 2}};
+}
+std::vector<std::vector<std::int64_t>> extents() {
+  return {{8, 8}, {6, 14}, {14, 6}, {2, 10}, {10, 2}, {2, 2}};
+}
+
+TEST_P(EveryPrior, KeepsTheShapeOnAnyGridWithAnyPrefix) {
+  for (ModelShape shape : prefixes()) {
+    for (const auto& extent : extents()) {
+      shape.extent = extent;
+      const auto m = model(shape);
+      const Features features = m->forward(test_images(3, extent), test_moment(false));
+      const std::int64_t prefix = shape.registers + (shape.pool == "cls" ? 1 : 0);
+      EXPECT_EQ(features.layout, (Layout{{extent[0] / 2, extent[1] / 2}, prefix}));
+      EXPECT_EQ(features.tokens.sizes(), (at::IntArrayRef{3, features.layout.tokens(), shape.dim}));
+      EXPECT_EQ(m->pooled(features).sizes(), (at::IntArrayRef{3, shape.dim}));
+      EXPECT_TRUE(features.tokens.isfinite().all().item<bool>());
+    }
+  }
+}
+
+TEST_P(EveryPrior, GivesEveryParameterAFiniteGradient) {
+  for (ModelShape shape : prefixes()) {
+    const auto m = model(shape);
+    for (const auto& [name, gradient] : test::gradients(*m, test_images(4, shape.extent))) {
+      ASSERT_TRUE(gradient.defined()) << name << " gets no gradient";
+      EXPECT_TRUE(gradient.isfinite().all().item<bool>()) << name;
+      EXPECT_GT(gradient.abs().max().item<double>(), 0) << name << " is never used";
+    }
+  }
+}
+
+TEST_P(EveryPrior, StaysFiniteForLargeInputs) {
+  const auto m = model();
+  for (const double size : {1e4, -1e4, 0.0}) {
+    EXPECT_TRUE(tokens(*m, test_images(2, {8, 10}) * size).isfinite().all().item<bool>()) << size;
+    for (const auto& [name, gradient] : test::gradients(*m, test_images(2, {8, 10}) * size)) {
+      EXPECT_TRUE(gradient.isfinite().all().item<bool>()) << name << " at " << size;
+    }
+  }
+}
+
+TEST_P(EveryPrior, IsAFunctionOfTheSeed) {
+  const Tensor images = test_images(2, {8, 10});
+  EXPECT_TRUE(at::equal(tokens(*model({}, 3), images), tokens(*model({}, 3), images)));
+  EXPECT_FALSE(at::equal(tokens(*model({}, 3), images), tokens(*model({}, 4), images)));
+}
+
+TEST_P(EveryPrior, SharesEveryCommonWeightWithAModelWithoutIt) {
+  const auto m = model({.registers = 2}), bare = small_model({}, {.registers = 2});
+  const auto own = m->named_parameters();
+  for (const auto& entry : bare->named_parameters())
+    EXPECT_TRUE(at::equal(own[entry.key()], entry.value())) << entry.key();
+  for (const auto& entry : own) {
+    EXPECT_TRUE(bare->named_parameters().contains(entry.key()) ||
+                entry.key().starts_with("priors." + GetParam().id + "."))
+        << entry.key();
+  }
+}
+
+TEST_P(EveryPrior, LetsNoImageSeeAnother) {
+  const auto m = model();
+  const Tensor images = test_images(4, {8, 10});
+  Tensor changed = images.clone();
+  changed.slice(0, 1).mul_(-3);
+  EXPECT_LT(largest_difference(tokens(*m, images)[0], tokens(*m, changed)[0]), 1e-6);
+  EXPECT_LT(largest_difference(tokens(*m, images)[0], tokens(*m, images.slice(0, 0, 1))[0]), 1e-5);
+}
+
+TEST_P(EveryPrior, RunsAtOtherResolutionsThanAtConstructionAndBack) {
+  const auto m = model({.pool = "cls"});
+  const Tensor before = tokens(*m, test_images(2, {8, 10}));
+  for (const auto& extent : extents()) {
+    const Tensor out = tokens(*m, test_images(2, extent));
+    EXPECT_EQ(out.size(1), 1 + extent[0] * extent[1] / 4);
+    EXPECT_TRUE(out.isfinite().all().item<bool>());
+  }
+  EXPECT_TRUE(at::equal(tokens(*m, test_images(2, {8, 10})), before))
+      << "another layout left something behind";
+  for (const auto& [name, gradient] : test::gradients(*m, test_images(2, {12, 6}))) {
+    EXPECT_TRUE(gradient.defined() && gradient.isfinite().all().item<bool>()) << name;
+  }
+}
+
+TEST_P(EveryPrior, TakesOverSavedWeightsExactlyEvenAfterItHasRun) {
+  const auto from = model({}, 1), to = model({}, 2);
+  const Tensor images = test_images(2, {8, 10});
+  tokens(*to, images);
+  {
+    const at::NoGradGuard no_grad;
+    for (auto& entry : to->named_parameters()) entry.value().copy_(from->named_parameters()[entry.key()]);
+    for (auto& entry : to->named_buffers()) entry.value().copy_(from->named_buffers()[entry.key()]);
+  }
+  EXPECT_TRUE(at::equal(tokens(*to, images), tokens(*from, images)));
+}
+
+TEST_P(EveryPrior, TrainsAfterAnEvaluationInInferenceMode) {
+  const auto m = model(), fresh = model();
+  {
+    const c10::InferenceMode inference;
+    m->forward(test_images(2, {8, 10}), test_moment(false));
+  }
+  const auto expected = test::gradients(*fresh, test_images(2, {8, 10}));
+  for (const auto& [name, gradient] : test::gradients(*m, test_images(2, {8, 10}))) {
+    EXPECT_TRUE(at::equal(gradient, expected.at(name))) << name;
+  }
+}
+
+TEST_P(EveryPrior, FollowsItsParametersWhileTraining) {
+  const auto m = model();
+  const Tensor images = test_images(2, {8, 10}), before = tokens(*m, images);
+  const auto old = test::gradients(*m, images);
+  {
+    const at::NoGradGuard no_grad;
+    for (auto& entry : m->named_parameters()) entry.value().sub_(old.at(entry.key()), 1e-3);
+  }
+  const Tensor after = tokens(*m, images);
+  EXPECT_FALSE(at::equal(before, after));
+  const Features training = m->forward(images, test_moment(true));
+  EXPECT_LT(largest_difference(training.tokens, after), 1e-5) << "evaluation used stale terms";
+}
+
+TEST_P(EveryPrior, GivesTheSameValuesAndGradientsOnEveryPath) {
+  for (ModelShape shape : prefixes()) {
+    const Tensor images = test_images(2, shape.extent).to(at::kDouble);
+    const auto reference = model(shape, 0, "explicit");
+    reference->to(at::kDouble);
+    const auto expected = test::gradients(*reference, images);
+    for (const ExecutionPath& path : execution_paths()) {
+      const auto m = model(shape, 0, std::string(path.name));
+      m->to(at::kDouble);
+      EXPECT_LT(largest_difference(tokens(*m, images), tokens(*reference, images)), 1e-11) << path.name;
+      for (const auto& [name, gradient] : test::gradients(*m, images)) {
+        EXPECT_LT(largest_difference(gradient, expected.at(name)), 1e-9) << name << " on " << path.name;
+      }
+      EXPECT_TRUE(m->path() == path.name || m->path() == "explicit") << m->path();
+    }
+  }
+}
+
+TEST_P(EveryPrior, TrainingOnlyPartsDoNotTouchTheForward) {
+  const auto m = model();
+  const Tensor images = test_images(2, {8, 10}), before = tokens(*m, images);
+  for (auto& entry : m->named_parameters()) {
+    const at::NoGradGuard no_grad;
+    if (m->training_only(entry.key())) entry.value().fill_(7);
+  }
+  EXPECT_TRUE(at::equal(tokens(*m, images), before));
+}
+
+TEST_P(EveryPrior, LosesAreScalarsThatFlowIntoTheModel) {
+  const auto m = model();
+  const Features features = m->forward(test_images(2, {8, 10}), test_moment(true));
+  for (const AuxLoss& loss : m->auxiliary_losses(features, test_moment(true))) {
+    EXPECT_EQ(loss.prior, GetParam().id);
+    EXPECT_EQ(loss.value.dim(), 0);
+    EXPECT_TRUE(loss.value.requires_grad());
+    for (const auto& [name, field] : loss.fields) EXPECT_FALSE(field.requires_grad()) << name;
+  }
+}
+
+std::string setting_name(const testing::TestParamInfo<PriorSetting>& info) { return info.param.name(); }
+INSTANTIATE_TEST_SUITE_P(Catalog, EveryPrior, testing::ValuesIn(test::all_settings()), setting_name);
+
+// Every set of priors, as bits over the catalog.
+std::vector<PriorSetting> subset(std::size_t bits) {
+  std::vector<PriorSetting> chosen;
+  for (std::size_t i = 0; i < prior_items().size(); ++i) {
+    if (bits >> i & 1) chosen.push_back({prior_items()[i].id()});
+  }
+  return chosen;
+}
+
+bool mentions(const Json& excludes, const Json& other) {
+  for (const Json& what : excludes) {
+    if (what == other.at("id")) return true;
+    for (const Json& tag : other.at("provides")) {
+      if (what == tag) return true;
+    }
+  }
+  return false;
+}
+
+bool allowed(const std::vector<PriorSetting>& priors) {
+  for (const PriorSetting& a : priors) {
+    for (const PriorSetting& b : priors) {
+      const Json &one = prior_item(a.id).item.json(), &other = prior_item(b.id).item.json();
+      if (a.id != b.id && mentions(one.at("excludes"), other)) return false;
+    }
+  }
+  return true;
+}
+
+// All sets while the catalog is small, else all of up to three priors.
+TEST(Combinations, AllTheCatalogAllowsRunAndTheOthersAreRefused) {
+  const std::size_t count = prior_items().size();
+  int ran = 0, refused = 0;
+  for (std::size_t bits = 0; bits < std::size_t{1} << count; ++bits) {
+    const auto priors = subset(bits);
+    if (count > 6 && priors.size() > 3) continue;
+    if (!allowed(priors)) {
+      EXPECT_THROW(small_model(priors), std::invalid_argument);
+      ++refused;
+      continue;
+    }
+    const auto m = small_model(priors, {.pool = "cls", .depth = 1});
+    for (const auto& [name, gradient] : test::gradients(*m, test_images(2, {8, 10}))) {
+      ASSERT_TRUE(gradient.defined() && gradient.isfinite().all().item<bool>()) << name << ", set " << bits;
+    }
+    ++ran;
+  }
+  EXPECT_GT(ran, static_cast<int>(count));
+  EXPECT_GT(refused, 0);
+}
+
+TEST(Combinations, RefuseTheSamePriorTwice) {
+  for (const PriorItem& item : prior_items())
+    EXPECT_THROW(small_model({{item.id()}, {item.id()}}), std::invalid_argument) << item.id();
+}
+
+TEST(Combinations, RefuseAnUnknownPriorByName) {
+  try {
+    small_model({{"astrology"}});
+    FAIL() << "accepted an unknown prior";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("'astrology'"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace locus

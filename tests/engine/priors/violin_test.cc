@@ -1,0 +1,152 @@
+// Violin: the mask, identities, counts, initial values.
+#include <gtest/gtest.h>
+
+#include "engine/attention/path.h"
+#include "engine/priors/curves.h"
+#include "tests/engine/support/models.h"
+#include "tests/engine/support/reference.h"
+
+namespace locus {
+namespace {
+
+using test::largest_difference;
+
+std::shared_ptr<Prior> make(const Json& options, std::int64_t heads, std::int64_t layers) {
+  const PriorItem& item = prior_item("violin");
+  const Layout layout{{3, 5}, 0};
+  PriorContext context{{}, heads * 4, layout};
+  for (std::int64_t l = 0; l < layers; ++l) {
+    context.layers.push_back({.layer = l,
+                              .layers = layers,
+                              .width = heads * 4,
+                              .heads = heads,
+                              .scale = 0.5,
+                              .reference = layout});
+  }
+  const auto prior = item.make(context, Options(item.item.json(), options));
+  prior->build_layers(context.layers);
+  prior->initialize(Initializer(RandomStreams(0), ""));
+  return prior;
+}
+
+Term scale_of(Prior& prior, const Layout& layout, std::int64_t heads) {
+  const Tensor q = at::zeros({1, heads, layout.tokens(), 4}), x = at::zeros({1, layout.tokens(), heads * 4});
+  return prior.layers()[0]->scale({x, q, q, q, layout}, test::test_moment(false));
+}
+
+std::int64_t count(const Prior& prior) {
+  std::int64_t sum = 0;
+  for (const Tensor& p : prior.parameters()) sum += p.numel();
+  return sum;
+}
+
+TEST(Violin, HasNineScalarsPerHeadAndLayer) {
+  EXPECT_EQ(count(*make({}, 3, 12)), 324);    // DeiT-T
+  EXPECT_EQ(count(*make({}, 6, 12)), 648);    // DeiT-S
+  EXPECT_EQ(count(*make({}, 12, 12)), 1296);  // DeiT-B
+  EXPECT_EQ(count(*make({{"curves", {"peano", "peano-transposed"}}}, 12, 12)), 432);
+  EXPECT_EQ(count(*make({{"lambda", "fixed"}}, 12, 12)), 144);
+  EXPECT_EQ(count(*make({{"lambda", "fixed"}, {"alpha", false}}, 12, 12)), 0);
+}
+
+TEST(Violin, ScaleIsTheFormulaOnAnyGridAndPrefix) {
+  const auto prior = make({}, 2, 1);
+  prior->to(at::kDouble);
+  const auto p = prior->named_parameters();
+  for (const Layout& layout : {Layout{{3, 5}, 0}, Layout{{4, 4}, 1}, Layout{{2, 3}, 5}}) {
+    std::vector<Tensor> rows;
+    for (const std::string& curve : curve_names())
+      rows.push_back(at::tensor(curve_ranks(curve, layout.extent[0], layout.extent[1]), at::kInt));
+    const Tensor lambda = at::sigmoid(p["layers.0.a"].detach());
+    const Tensor expected = test::reference_curve_decay(at::stack(rows), lambda.log().neg(),
+                                                        p["layers.0.alpha"].detach(), layout.prefix);
+    EXPECT_LT(largest_difference(scale_of(*prior, layout, 2).dense(), expected), 1e-12);
+  }
+}
+
+TEST(Violin, MaskIsSymmetricWithUnitDiagonalAndEntriesUpToOne) {
+  const Tensor mask = scale_of(*make({{"alpha", false}}, 2, 1), {{3, 5}, 1}, 2).dense().detach();
+  EXPECT_TRUE(at::equal(mask, mask.mT()));
+  EXPECT_LT(largest_difference(mask.diagonal(0, -2, -1), at::ones({1, 2, 16})), 1e-6);
+  EXPECT_GT(mask.min().item<double>(), 0);
+  EXPECT_LE(mask.max().item<double>(), 1 + 1e-6);
+  EXPECT_EQ(mask.select(2, 0).min().item<double>(), 1) << "prefix rows are 1";
+}
+
+TEST(Violin, FixedLambdaIsThatNumberForEveryCurveAndHead) {
+  const auto prior =
+      make({{"lambda", "fixed"}, {"lambda_value", 0.5}, {"alpha", false}, {"curves", {"snake"}}}, 2, 1);
+  const Tensor mask = scale_of(*prior, {{1, 4}, 0}, 2).dense();
+  EXPECT_NEAR(mask[0][1][0][3].item<double>(), 0.125, 1e-6);
+  EXPECT_EQ(scale_of(*prior, {{1, 4}, 0}, 2).on(), Depends::kLayout) << "nothing is left to learn";
+}
+
+// Sets every a and alpha of a model.
+void set_all(Backbone& model, double a, double alpha) {
+  const at::NoGradGuard no_grad;
+  for (auto& entry : model.named_parameters()) {
+    if (entry.key().ends_with(".a")) entry.value().fill_(a);
+    if (entry.key().ends_with(".alpha")) entry.value().fill_(alpha);
+  }
+}
+
+TEST(Violin, WithoutDecayAndWithUnitAlphaIsPlainAttention) {
+  const auto violin = test::small_model({{"violin"}}), plain = test::small_model({{"none"}});
+  violin->to(at::kDouble);
+  plain->to(at::kDouble);
+  set_all(*violin, 745, 1);  // softplus(-745) is the smallest double above zero
+  const Tensor images = test::test_images(2, {8, 10}).to(at::kDouble);
+  EXPECT_LT(largest_difference(violin->forward(images, test::test_moment(false)).tokens,
+                               plain->forward(images, test::test_moment(false)).tokens),
+            1e-12);
+}
+
+TEST(Violin, WithZeroAlphaAttendsToAllTokensEqually) {
+  const auto prior = make({}, 2, 1);
+  prior->to(at::kDouble);
+  {
+    const at::NoGradGuard no_grad;
+    prior->named_parameters()["layers.0.alpha"].zero_();
+  }
+  const Tensor q = at::randn({1, 2, 15, 4}, at::kDouble), v = at::randn({1, 2, 15, 4}, at::kDouble);
+  const Term term = scale_of(*prior, {{3, 5}, 0}, 2);
+  Scores scores{.q = q,
+                .k = q,
+                .v = v,
+                .scale = 1,
+                .scales = {&term},
+                .biases = {},
+                .probabilities = {},
+                .from_probabilities = {}};
+  EXPECT_LT(largest_difference(choose_path("auto", scores).run(scores), v.mean(2, true).expand_as(v)), 1e-12);
+}
+
+TEST(Violin, StartsInItsRangesAndFarFromOverflow) {
+  const auto prior = make({}, 12, 12);
+  const Tensor a = prior->named_parameters()["layers.3.a"];
+  EXPECT_GE(a.min().item<double>(), 5);
+  EXPECT_LT(a.max().item<double>(), 9);
+  EXPECT_NEAR(at::sigmoid(at::tensor(5.0, at::kDouble)).item<double>(), .993307, 1e-6);
+  double sum = 0, square = 0;
+  for (int l = 0; l < 12; ++l) {
+    const Tensor alpha = prior->named_parameters()["layers." + std::to_string(l) + ".alpha"];
+    sum += alpha.sum().item<double>();
+    square += alpha.square().sum().item<double>();
+  }
+  EXPECT_NEAR(sum / 144, 0, 0.15);
+  EXPECT_NEAR(std::sqrt(square / 144), 0.5, 0.1);
+}
+
+TEST(Violin, ModelsWithOtherCurvesStartEqualOnTheOnesTheyShare) {
+  const auto all = make({}, 3, 2), one = make({{"curves", {"hilbert"}}}, 3, 2);
+  EXPECT_TRUE(at::equal(all->named_parameters()["layers.1.a"][2], one->named_parameters()["layers.1.a"][0]));
+}
+
+TEST(Violin, IsExemptFromWeightDecay) {
+  const auto prior = make({}, 3, 1);
+  for (const auto& entry : prior->named_parameters())
+    EXPECT_EQ(prior->decay(entry.key(), entry.value()), Decay::kExempt);
+}
+
+}  // namespace
+}  // namespace locus

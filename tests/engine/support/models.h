@@ -1,0 +1,42 @@
+// Small models for tests, and every setting the catalog lets a prior have.
+#pragma once
+
+#include "engine/backbones/backbone.h"
+
+namespace locus::test {
+
+struct PriorSetting {
+  std::string id;
+  Json options = Json::object();
+  std::string name() const;  // "violin_lambda_fixed", fit for a test's name
+};
+
+void PrintTo(const PriorSetting& setting, std::ostream* out);  // for test reports
+
+// Of one prior: the defaults, then each option in turn at every other choice or boolean, a list at one choice
+// alone.
+std::vector<PriorSetting> settings_of(const PriorItem& item);
+std::vector<PriorSetting> all_settings();
+
+struct ModelShape {
+  std::vector<std::int64_t> extent = {8, 10};  // pixels; patch 2
+  std::string pool = "mean";
+  std::int64_t registers = 0, dim = 32, depth = 2, heads = 4;
+};
+
+Json stage_configuration(const std::vector<PriorSetting>& priors, const ModelShape& shape = {});
+std::shared_ptr<Backbone> small_model(const std::vector<PriorSetting>& priors, const ModelShape& shape = {},
+                                      std::uint64_t seed = 0, const std::string& path = "auto");
+
+// [count, 2, height, width], standard normal, a function of its arguments.
+Tensor test_images(std::int64_t count, std::vector<std::int64_t> extent, std::uint64_t seed = 7);
+inline constexpr std::int64_t kTestChannels = 2;
+
+// A moment of that seed's streams; they live for the process.
+Moment test_moment(bool training, std::int64_t step = 100);
+
+// One training step's gradients: of a random functional of the tokens plus the auxiliary losses, by parameter
+// name.
+std::map<std::string, Tensor> gradients(Backbone& model, const Tensor& images);
+
+}  // namespace locus::test

@@ -1,0 +1,40 @@
+// The explicit float64 reference of attention: scalar loops over the definition, values and gradients. Every
+// execution path is held to it.
+#pragma once
+
+#include "engine/attention/forms.h"
+
+namespace locus::test {
+
+// Everything double and contiguous. scales and biases are full [B, H, T, T].
+struct ReferenceInput {
+  Tensor q, k, v;
+  double scale = 1;
+  std::vector<Tensor> scales, biases;
+};
+
+struct ReferenceResult {
+  Tensor out;                          // [B, H, T, d]
+  Tensor q, k, v;                      // gradients of sum(out * weight)
+  std::vector<Tensor> scales, biases;  // likewise, full
+};
+
+ReferenceResult reference_attention(const ReferenceInput& in, const Tensor& weight);
+
+// The definitions of the forms, entry by entry, as [1, H, T, T].
+Tensor reference_curve_decay(const Tensor& rank, const Tensor& rate, const Tensor& alpha,
+                             std::int64_t prefix);
+Tensor reference_distance_decay(const Tensor& positions, const Tensor& slope, std::int64_t prefix);
+
+// Gradients of sum(curve decay * weight), weight [H, T, T].
+struct CurveDecayGradients {
+  Tensor rate, alpha;
+};
+CurveDecayGradients reference_curve_decay_gradients(const Tensor& rank, const Tensor& rate,
+                                                    const Tensor& alpha, std::int64_t prefix,
+                                                    const Tensor& weight);
+
+// Largest absolute difference; infinity when shapes differ or either holds a NaN.
+double largest_difference(const Tensor& a, const Tensor& b);
+
+}  // namespace locus::test

@@ -1,0 +1,118 @@
+// Classification: its loss, its scores, its export.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/tasks/task.h"
+
+namespace locus {
+namespace {
+
+const Json kFacts = {{"channels", 1}, {"extent", {8, 8}}, {"classes", 3}};
+
+Json configuration(Json priors, Json task_options = Json::object()) {
+  return {{"task", {{"id", "classification"}, {"options", std::move(task_options)}}},
+          {"model", {{"id", "vit"}, {"options", {{"dim", 8}, {"depth", 1}, {"heads", 2}, {"patch", 4}}}}},
+          {"priors", std::move(priors)}};
+}
+std::shared_ptr<Task> make(const Json& document, std::uint64_t seed = 3) {
+  const RandomStreams random(seed);
+  return make_task({document, kFacts, random});
+}
+Batch batch_of(std::int64_t count) {
+  return {{"image", RandomStreams(1).normal("test", "image", 0, {count, 1, 8, 8})},
+          {"label", at::arange(count).remainder(3)}};
+}
+const RandomStreams kRandom(3);
+Moment moment(bool training) { return {0, 10, training, kRandom}; }
+
+TEST(Classification, LossOfAnIndifferentHeadIsTheLogarithmOfTheClasses) {
+  for (const double smoothing : {0.0, 0.3}) {
+    const auto task = make(configuration({{{"id", "none"}}}, {{"label_smoothing", smoothing}}));
+    const at::NoGradGuard no_gradient;
+    task->named_parameters()["head.weight"].zero_();
+    EXPECT_NEAR(task->train_step(batch_of(6), moment(true)).loss.item<double>(), std::log(3.0), 1e-6);
+  }
+}
+
+TEST(Classification, SmoothingRaisesTheLossOfACertainHead) {
+  const auto loss = [](double smoothing) {
+    const auto task = make(configuration({{{"id", "none"}}}, {{"label_smoothing", smoothing}}));
+    const at::NoGradGuard no_gradient;
+    task->named_parameters()["head.weight"].zero_();
+    task->named_parameters()["head.bias"].copy_(at::tensor({2.0f, 0.0f, 0.0f}));
+    Batch batch = batch_of(4);
+    batch["label"].zero_();
+    return task->train_step(batch, moment(true)).loss.item<double>();
+  };
+  const double log_sum = std::log(std::exp(2.0) + 2);
+  EXPECT_NEAR(loss(0), log_sum - 2, 1e-6);
+  EXPECT_NEAR(loss(0.3), log_sum - 2 * (0.7 + 0.1), 1e-6);
+}
+
+TEST(Classification, ScoresCountEveryImageOnceWhateverTheBatches) {
+  const auto task = make(configuration({{{"id", "learned-absolute"}}}));
+  const Batch all = batch_of(10);
+  const at::NoGradGuard no_gradient;
+  const auto whole = task->accumulator(), parts = task->accumulator();
+  task->evaluate(all, moment(false), *whole);
+  for (const auto& [first, end] : {std::pair{0, 3}, {3, 4}, {4, 10}}) {
+    task->evaluate(
+        {{"image", all.at("image").slice(0, first, end)}, {"label", all.at("label").slice(0, first, end)}},
+        moment(false), *parts);
+  }
+  EXPECT_DOUBLE_EQ(whole->scores().at(0).value, parts->scores().at(0).value);
+  EXPECT_NEAR(whole->scores().at(1).value, parts->scores().at(1).value, 1e-6);
+  EXPECT_EQ(whole->scores().at(0).metric, "top1");
+}
+
+TEST(Classification, TopOneIsAPercentage) {
+  const auto task = make(configuration({{{"id", "none"}}}));
+  const at::NoGradGuard no_gradient;
+  task->named_parameters()["head.weight"].zero_();
+  task->named_parameters()["head.bias"].copy_(at::tensor({0.0f, 1.0f, 0.0f}));
+  const auto accumulator = task->accumulator();
+  task->evaluate(batch_of(8), moment(false), *accumulator);  // labels 0 1 2 0 1 2 0 1
+  EXPECT_DOUBLE_EQ(accumulator->scores().at(0).value, 100.0 * 3 / 8);
+}
+
+TEST(Classification, AddsThePriorsLossAndLogsItApart) {
+  const auto task = make(configuration({{{"id", "guidance"}}}));
+  const StepLosses losses = task->train_step(batch_of(6), moment(true));
+  ASSERT_GE(losses.fields.size(), 2u);
+  EXPECT_EQ(losses.fields[0].first, "loss");
+  EXPECT_EQ(losses.fields[1].first, "guidance");
+  EXPECT_GT(losses.loss.item<double>(), losses.fields[0].second.item<double>());
+  std::int64_t dropped = 0;
+  for (const auto& item : task->named_parameters())
+    dropped += task->training_only(item.key()) ? item.value().numel() : 0;
+  EXPECT_EQ(dropped, 2 * (256 * 8 + 256 + 256 + 1));
+}
+
+TEST(Classification, EqualSeedsShareEveryCommonWeightWhateverThePriors) {
+  const auto plain = make(configuration({{{"id", "none"}}}));
+  const auto with_prior = make(configuration({{{"id", "learned-absolute"}}, {{"id", "violin"}}}));
+  const auto more = with_prior->named_parameters();
+  for (const auto& item : plain->named_parameters()) {
+    ASSERT_TRUE(more.contains(item.key())) << item.key();
+    EXPECT_TRUE(at::equal(item.value(), more[item.key()])) << item.key();
+  }
+  const auto other = make(configuration({{{"id", "none"}}}), 4);
+  EXPECT_FALSE(at::equal(plain->named_parameters()["head.weight"], other->named_parameters()["head.weight"]));
+}
+
+TEST(Classification, DecaysMatricesAndSparesTheRest) {
+  const auto task = make(configuration({{{"id", "learned-absolute"}}}));
+  for (const auto& item : task->named_parameters()) {
+    if (item.key() == "head.weight") {
+      EXPECT_EQ(task->decay(item.key(), item.value()), Decay::kDecayed);
+    }
+    if (item.value().dim() == 1) {
+      EXPECT_EQ(task->decay(item.key(), item.value()), Decay::kExempt) << item.key();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace locus

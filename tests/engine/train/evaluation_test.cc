@@ -1,0 +1,92 @@
+// Stage "evaluate": the model comes back from its checkpoint and is scored at every resolution asked for.
+#include <gmock/gmock.h>
+
+#include "tests/engine/train/recording.h"
+
+namespace locus {
+namespace {
+
+using ::testing::HasSubstr;
+
+class EvaluateStage : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    LOCUS_NEEDS_FASHION_MNIST();
+    // Every validation sees the whole split in the same batches as the stage; the rate stays high to the end.
+    train_["recipe"]["options"].update({{"validation_images", 0}, {"min_lr", 0.01}});
+    RecordingObserver observer;
+    const StageReport report = run_stage(request_for(train_, folder_.path() / "train"), observer);
+    ASSERT_EQ(report.outcome, "succeeded") << report.reason;
+    checkpoint_ = report.outputs.at(0).path;
+    for (const StageResult& result : report.results) {
+      if (result.key.split == "validation") validation_[result.key.metric] = result.value;
+    }
+  }
+  StageRequest request(Json options) {
+    Json configuration = train_;
+    configuration["kind"] = "evaluate";
+    configuration["stage"] = {{"options", std::move(options)}};
+    configuration["inputs"] = {{"checkpoint", configuration_identity(train_)}};
+    StageRequest out = request_for(configuration, folder_.path() / "evaluate");
+    out.inputs["checkpoint"] = checkpoint_;
+    return out;
+  }
+
+  TemporaryFolder folder_;
+  Json train_ = small_configuration();
+  std::filesystem::path checkpoint_;
+  std::map<std::string, double> validation_;
+};
+
+TEST_F(EvaluateStage, ScoresAtEveryResolutionWithLabels) {
+  RecordingObserver observer;
+  const StageReport report = run_stage(request({{"resolution", {28, 42}}}), observer);
+  ASSERT_EQ(report.outcome, "succeeded") << report.reason;
+  ASSERT_EQ(report.results.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(report.results[i].key.metric, i % 2 == 0 ? "top1" : "loss");
+    EXPECT_EQ(report.results[i].key.split, "test");
+    EXPECT_EQ(report.results[i].key.labels, (Json{{"resolution", i < 2 ? 28 : 42}}));
+    EXPECT_EQ(report.results[i].step, 24);
+  }
+  EXPECT_GT(report.results[0].value, 0);
+  EXPECT_LT(report.results[0].value, 100);
+  EXPECT_NE(report.results[0].value, report.results[2].value);
+  EXPECT_FALSE(report.environment.at("path").get<std::string>().empty());
+}
+
+TEST_F(EvaluateStage, AgreesWithTheValidationThatTrainingMade) {
+  RecordingObserver observer;
+  const StageReport report = run_stage(request({{"split", "validation"}}), observer);
+  ASSERT_EQ(report.results.size(), 2u) << report.reason;
+  for (const StageResult& result : report.results) {
+    EXPECT_EQ(result.value, validation_.at(result.key.metric)) << result.key.metric;
+  }
+  EXPECT_EQ(report.results[0].key.labels, (Json{{"resolution", 28}}));  // the dataset's own
+}
+
+TEST_F(EvaluateStage, RefusesAnotherStagesCheckpoint) {
+  StageRequest other = request(Json::object());
+  other.configuration["inputs"]["checkpoint"] = std::string(64, '0');
+  RecordingObserver observer;
+  StageReport report = run_stage(other, observer);
+  EXPECT_EQ(report.failure_class, "data");
+  EXPECT_THAT(report.reason, HasSubstr("belongs to stage " + configuration_identity(train_)));
+  other = request(Json::object());
+  other.inputs.clear();
+  report = run_stage(other, observer);
+  EXPECT_THAT(report.reason, HasSubstr("needs the input 'checkpoint'"));
+}
+
+TEST_F(EvaluateStage, EndsAtAWish) {
+  RecordingObserver observer;
+  observer.on_wish = [] { return Wish::kCancel; };
+  EXPECT_EQ(run_stage(request(Json::object()), observer).outcome, "cancelled");
+  observer.on_wish = [] { return Wish::kCheckpointAndStop; };
+  const StageReport report = run_stage(request(Json::object()), observer);
+  EXPECT_EQ(report.outcome, "stopped");
+  EXPECT_TRUE(report.results.empty());
+}
+
+}  // namespace
+}  // namespace locus

@@ -1,0 +1,132 @@
+// Cancelling, pausing, failing chains: what happens to the stages behind and beside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/scheduling/support/harness.h"
+
+namespace locus::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Cancel, EndsEveryStageOfTheExperiment) {
+  Harness h;
+  h.submit({.cells = {"a", "b"}});
+  h.join("w", "s");
+  h.ask("s");
+  EXPECT_TRUE(h.set_state("matrix", ExperimentState::kCancelled));
+  for (const char* cell : {"a", "b"}) {
+    EXPECT_EQ(h.train(cell).state, StageState::kCancelled);
+    EXPECT_EQ(h.evaluate(cell).state, StageState::kCancelled);
+  }
+  EXPECT_FALSE(h.ask("s"));
+  EXPECT_EQ(h.store().experiment("matrix")->state, ExperimentState::kCancelled);
+}
+
+TEST(Cancel, TellsTheWorkerAtItsNextHeartbeat) {
+  Harness h;
+  h.submit({.cells = {"a"}});
+  h.join("w", "s");
+  const auto grant = h.ask("s");
+  h.set_state("matrix", ExperimentState::kCancelled);
+  EXPECT_THAT(*h.sync("s", {held(*grant)}), ElementsAre(LeaseWish::kCancel));
+  EXPECT_EQ(h.store().attempts(grant->stage_id).value().at(0).state, AttemptState::kCancelled);
+}
+
+TEST(Cancel, IgnoresALateOutcome) {
+  Harness h;
+  h.submit({.cells = {"a"}});
+  h.join("w", "s");
+  const auto grant = h.ask("s");
+  h.set_state("matrix", ExperimentState::kCancelled);
+  EXPECT_TRUE(h.succeed("s", *grant));
+  EXPECT_EQ(h.train("a").state, StageState::kCancelled);
+  EXPECT_TRUE(h.store().stage_results(grant->stage_id)->empty());
+}
+
+TEST(Cancel, LeavesWhatAnotherLiveExperimentWants) {
+  Harness h;
+  h.submit({.name = "first", .cells = {"a", "b"}});
+  h.submit({.name = "second", .cells = {"b", "c"}});
+  EXPECT_TRUE(h.set_state("first", ExperimentState::kCancelled));
+  EXPECT_EQ(h.train("a").state, StageState::kCancelled);
+  EXPECT_EQ(h.train("b").state, StageState::kQueued);
+  EXPECT_EQ(h.evaluate("b").state, StageState::kBlocked);
+  EXPECT_TRUE(h.set_state("second", ExperimentState::kCancelled));
+  EXPECT_EQ(h.train("b").state, StageState::kCancelled);
+}
+
+TEST(Cancel, IsIdempotent) {
+  Harness h;
+  h.submit({});
+  EXPECT_TRUE(h.set_state("matrix", ExperimentState::kCancelled));
+  EXPECT_TRUE(h.set_state("matrix", ExperimentState::kCancelled));
+  EXPECT_FALSE(h.set_state("matrix", ExperimentState::kActive));
+  EXPECT_EQ(h.last_reason(), ErrorReason::kWrongState);
+  EXPECT_THAT(std::string(h.last_error().message()), HasSubstr("submit it again"));
+}
+
+TEST(Cancel, NamesTheExperimentInItsEvents) {
+  Harness h;
+  h.submit({.cells = {"a"}, .evaluate = false});
+  h.set_state("matrix", ExperimentState::kCancelled);
+  const auto events = h.events("stage-state");
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_THAT(events[0].json, HasSubstr(R"("experiments":["matrix"])"));
+  EXPECT_THAT(events[0].json, HasSubstr(R"("state":"cancelled")"));
+}
+
+TEST(Dependants, AreCancelledWithTheStageTheyNeed) {
+  Harness h;
+  h.submit({.cells = {"a"}});
+  h.join("w", "s");
+  h.fail("s", *h.ask("s"), FailureClass::kData, "t10k-images.gz is truncated");
+  EXPECT_EQ(h.evaluate("a").state, StageState::kCancelled);
+  EXPECT_THAT(h.evaluate("a").reason, HasSubstr("(train), which it needs, is failed"));
+}
+
+TEST(Dependants, AreQueuedWithTheArtifactWhenTheStageSucceeds) {
+  Harness h;
+  h.submit({.cells = {"a"}});
+  h.join("w", "s");
+  EXPECT_EQ(h.evaluate("a").state, StageState::kBlocked);
+  EXPECT_THAT(h.explain(h.evaluate("a")), HasSubstr("waits for the checkpoint of stage"));
+  h.succeed("s", *h.ask("s"));
+  EXPECT_EQ(h.evaluate("a").state, StageState::kQueued);
+  EXPECT_EQ(h.evaluate("a").inputs.at(0).artifact_sha256, h.train("a").outputs.at(0).sha256);
+}
+
+TEST(Dependants, AreCancelledWhenTheOutputTheyNeedWasNotMade) {
+  Harness h;
+  h.submit({.cells = {"a"}});
+  h.join("w", "s");
+  h.complete("s", *h.ask("s"), AttemptState::kSucceeded);
+  EXPECT_EQ(h.train("a").state, StageState::kSucceeded);
+  EXPECT_EQ(h.evaluate("a").state, StageState::kCancelled);
+  EXPECT_THAT(h.evaluate("a").reason, HasSubstr("without the output 'checkpoint'"));
+}
+
+TEST(Pause, LetsRunningStagesGoOn) {
+  Harness h;
+  h.submit({.cells = {"a", "b"}});
+  h.join("w", "s");
+  const auto grant = h.ask("s");
+  h.set_state("matrix", ExperimentState::kPaused);
+  EXPECT_THAT(*h.sync("s", {held(*grant)}), ElementsAre(LeaseWish::kContinue));
+  EXPECT_TRUE(h.succeed("s", *grant));
+  EXPECT_FALSE(h.ask("s"));
+  h.set_state("matrix", ExperimentState::kActive);
+  EXPECT_EQ(h.ask("s")->kind, "evaluate");
+}
+
+TEST(Pause, IsIdempotentAndAnnouncedOnce) {
+  Harness h;
+  h.submit({});
+  EXPECT_TRUE(h.set_state("matrix", ExperimentState::kPaused));
+  EXPECT_TRUE(h.set_state("matrix", ExperimentState::kPaused));
+  EXPECT_EQ(h.events("experiment-state").size(), 1u);
+}
+
+}  // namespace
+}  // namespace locus::testing

@@ -1,0 +1,147 @@
+// The worker's lease book: fence, grace, wishes, claims.
+#include "worker/link/lease_book.h"
+
+#include <gtest/gtest.h>
+
+namespace locus::testing {
+namespace {
+
+constexpr Microseconds kSecond = 1'000'000;
+constexpr Microseconds kStart = 500 * kSecond;
+const LeaseBook::Key kKey{7, 1};
+
+using Orders = std::vector<std::pair<LeaseBook::Key, LeaseOrder>>;
+
+struct Book : ::testing::Test {
+  Book() { book.add(kKey, kStart, kStart); }
+  // A heartbeat sent and answered at the given times.
+  void heartbeat(Microseconds sent, ServerWish wish = ServerWish::kContinue) {
+    book.heartbeat_sent(sent);
+    book.heartbeat_answered(sent, {{kKey, wish}});
+  }
+  LeaseBook book;
+};
+
+TEST_F(Book, AllowsCommitsForOneFenceAfterTheNewestAnsweredHeartbeatWasSent) {
+  heartbeat(kStart + 5 * kSecond);
+  EXPECT_TRUE(book.may_commit(kKey, kStart + 25 * kSecond));
+  EXPECT_FALSE(book.may_commit(kKey, kStart + 25 * kSecond + 1));
+}
+
+TEST_F(Book, CountsFromTheSendingNotFromTheAnswer) {
+  book.heartbeat_sent(kStart + kSecond);
+  book.heartbeat_answered(kStart + kSecond, {{kKey, ServerWish::kContinue}});  // however late
+  EXPECT_FALSE(book.may_commit(kKey, kStart + 22 * kSecond));
+}
+
+TEST_F(Book, CountsAGrantFromWhenItWasAskedFor) {
+  const LeaseBook::Key late{8, 1};
+  book.add(late, kStart, kStart + 21 * kSecond);
+  EXPECT_FALSE(book.may_commit(late, kStart + 21 * kSecond));
+  EXPECT_TRUE(book.holds(late));
+}
+
+TEST_F(Book, IgnoresAnAnswerOlderThanTheNewest) {
+  heartbeat(kStart + 10 * kSecond);
+  book.heartbeat_answered(kStart + 5 * kSecond, {{kKey, ServerWish::kContinue}});
+  EXPECT_TRUE(book.may_commit(kKey, kStart + 29 * kSecond));
+}
+
+TEST_F(Book, RenewsOnlyTheAttemptsAnAnswerNames) {
+  const LeaseBook::Key other{8, 1};
+  book.add(other, kStart, kStart);
+  heartbeat(kStart + 15 * kSecond);
+  EXPECT_TRUE(book.may_commit(kKey, kStart + 30 * kSecond));
+  EXPECT_FALSE(book.may_commit(other, kStart + 30 * kSecond));
+}
+
+TEST_F(Book, RecoversFromTheFenceWhenHeartbeatsAreAnsweredAgain) {
+  EXPECT_FALSE(book.may_commit(kKey, kStart + 60 * kSecond));
+  EXPECT_TRUE(book.take_orders(kStart + 60 * kSecond).empty());
+  heartbeat(kStart + 61 * kSecond);
+  EXPECT_TRUE(book.may_commit(kKey, kStart + 62 * kSecond));
+}
+
+TEST_F(Book, GivesUpWhenTheGraceIsOver) {
+  const Microseconds end = kStart + kReattachGrace.count();
+  EXPECT_TRUE(book.take_orders(end).empty());
+  EXPECT_EQ(book.take_orders(end + 1), (Orders{{kKey, LeaseOrder::kDiscard}}));
+  EXPECT_FALSE(book.holds(kKey));
+  EXPECT_TRUE(book.claims().empty());
+}
+
+TEST_F(Book, WakesForTheGraceEvenWithoutHeartbeats) {
+  book.heartbeat_sent(kStart + 2 * kReattachGrace.count());
+  EXPECT_EQ(book.next_wake(), kStart + kReattachGrace.count() + 1);
+}
+
+TEST_F(Book, DiscardsADroppedAttemptOnce) {
+  heartbeat(kStart + kSecond, ServerWish::kDrop);
+  EXPECT_FALSE(book.may_commit(kKey, kStart + kSecond));
+  EXPECT_TRUE(book.claims().empty());
+  EXPECT_EQ(book.take_orders(kStart + kSecond), (Orders{{kKey, LeaseOrder::kDiscard}}));
+  EXPECT_TRUE(book.take_orders(kStart + kSecond).empty());
+}
+
+TEST_F(Book, DiscardsACancelledAttempt) {
+  heartbeat(kStart + kSecond, ServerWish::kCancel);
+  EXPECT_EQ(book.take_orders(kStart + kSecond), (Orders{{kKey, LeaseOrder::kDiscard}}));
+}
+
+TEST_F(Book, BelievesADropHoweverOldTheAnswer) {
+  heartbeat(kStart + 10 * kSecond);
+  book.heartbeat_answered(kStart + 5 * kSecond, {{kKey, ServerWish::kDrop}});
+  EXPECT_FALSE(book.may_commit(kKey, kStart + 11 * kSecond));
+}
+
+TEST_F(Book, OrdersAStopOnceAndKeepsTheLeaseUntilTheOutcomeIsStored) {
+  heartbeat(kStart + kSecond, ServerWish::kCheckpointAndStop);
+  EXPECT_EQ(book.take_orders(kStart + kSecond), (Orders{{kKey, LeaseOrder::kCheckpointAndStop}}));
+  heartbeat(kStart + 6 * kSecond, ServerWish::kCheckpointAndStop);
+  EXPECT_TRUE(book.take_orders(kStart + 6 * kSecond).empty());
+  EXPECT_TRUE(book.may_commit(kKey, kStart + 7 * kSecond));
+  EXPECT_EQ(book.claims().size(), 1u);
+  book.remove(kKey);
+  EXPECT_TRUE(book.claims().empty());
+}
+
+TEST_F(Book, DoesNotTakeUpALateCopyOfAGrantItHasLetGo) {
+  book.remove(kKey);
+  EXPECT_FALSE(book.add(kKey, kStart, kStart + kSecond));
+  EXPECT_TRUE(book.add({7, 2}, kStart, kStart + kSecond));
+  EXPECT_FALSE(book.add({7, 2}, kStart, kStart + kSecond)) << "held already";
+}
+
+TEST_F(Book, StatesProgressInClaims) {
+  book.set_progress(kKey, 12, 100, "train");
+  const auto claims = book.heartbeat_sent(kStart);
+  ASSERT_EQ(claims.size(), 1u);
+  EXPECT_EQ(claims[0].step, 12);
+  EXPECT_EQ(claims[0].steps, 100);
+  EXPECT_EQ(claims[0].phase, "train");
+}
+
+TEST_F(Book, IsDueAtOnceAfterAGrantAndEveryIntervalAfterThat) {
+  EXPECT_LE(book.heartbeat_due(), kStart);
+  book.heartbeat_sent(kStart);
+  EXPECT_EQ(book.heartbeat_due(), kStart + kHeartbeat.count());
+  book.add({9, 1}, kStart + kSecond, kStart + kSecond);
+  EXPECT_LE(book.heartbeat_due(), kStart + kSecond);
+}
+
+TEST_F(Book, RegistersAgainWhenTheServerForgotTheSession) {
+  EXPECT_TRUE(book.must_register());
+  book.registration_answered();
+  EXPECT_FALSE(book.must_register());
+  book.session_unknown();
+  EXPECT_TRUE(book.must_register());
+  EXPECT_EQ(book.claims().size(), 1u) << "it declares what it holds";
+}
+
+TEST_F(Book, DoesNotTakeARegistrationForARenewal) {
+  book.registration_answered();
+  EXPECT_FALSE(book.may_commit(kKey, kStart + 21 * kSecond));
+}
+
+}  // namespace
+}  // namespace locus::testing

@@ -1,0 +1,77 @@
+// The scheduler's small parts: requirements read from canonical text, the ready queue.
+#include <gtest/gtest.h>
+
+#include "core/scheduling/ready_queue.h"
+#include "core/scheduling/requirements.h"
+
+namespace locus::testing {
+namespace {
+
+TEST(TopLevelMember, FindsValuesOfEveryType) {
+  const std::string text = R"({"a":[1,{"b":2}],"b":"x\"}","c":-1.5e3,"d":{"b":{}},"e":true})";
+  EXPECT_EQ(top_level_member(text, "a"), R"([1,{"b":2}])");
+  EXPECT_EQ(top_level_member(text, "b"), R"("x\"}")");
+  EXPECT_EQ(top_level_member(text, "c"), "-1.5e3");
+  EXPECT_EQ(top_level_member(text, "d"), R"({"b":{}})");
+  EXPECT_EQ(top_level_member(text, "e"), "true");
+}
+
+TEST(TopLevelMember, IgnoresNestedNamesakes) {
+  EXPECT_EQ(top_level_member(R"({"model":{"revisions":{"x":1}},"revisions":{"y":2}})", "revisions"),
+            R"({"y":2})");
+  EXPECT_EQ(top_level_member(R"({"note":"\"revisions\":{}","z":0})", "revisions"), std::nullopt);
+}
+
+TEST(TopLevelMember, FindsNothingInNonsense) {
+  for (const char* text :
+       {"", "{", "{}", "[]", "{\"", "{\"a\"", "{\"a\":", "{\"a\":\"", "{\"a\":{", "null"}) {
+    EXPECT_EQ(top_level_member(text, "revisions"), std::nullopt) << text;
+  }
+}
+
+TEST(RequirementTable, GivesEqualRequirementsOneNumber) {
+  RequirementTable table;
+  const int first = table.intern(R"({"revisions":{"prior/a":1},"seed":0})");
+  EXPECT_EQ(table.intern(R"({"revisions":{"prior/a":1},"seed":1})"), first);
+  EXPECT_NE(table.intern(R"({"revisions":{"prior/a":2},"seed":0})"), first);
+  EXPECT_EQ(table[first], (Revisions{{"prior/a", 1}}));
+  EXPECT_TRUE(table[table.intern("{}")].empty());
+}
+
+TEST(FirstMissing, NamesTheItemAndBothRevisions) {
+  EXPECT_EQ(first_missing({{"prior/a", 1}}, {{"prior/a", 1}, {"prior/b", 4}}), std::nullopt);
+  EXPECT_EQ(first_missing({{"prior/a", 1}}, {{"prior/a", 2}}), "prior/a at revision 1 (it has 2)");
+  EXPECT_EQ(first_missing({{"prior/a", 1}}, {}), "prior/a at revision 1 (it has none)");
+}
+
+TEST(ReadyQueue, GivesTheFirstKeyOfAnAcceptedRequirement) {
+  ReadyQueue queue;
+  const ReadyKey late{0, 1, 1, 7, 70}, early{0, 1, 1, 3, 30}, urgent{-1, 2, 1, 0, 1};
+  queue.insert(0, late);
+  queue.insert(0, early);
+  queue.insert(1, urgent);
+  EXPECT_EQ(queue.first([](int) { return true; }), urgent);
+  EXPECT_EQ(queue.first([](int requirement) { return requirement == 0; }), early);
+  EXPECT_EQ(queue.first([](int) { return false; }), std::nullopt);
+  EXPECT_EQ(queue.ahead_of(late, 10), 2);
+  EXPECT_EQ(queue.ahead_of(late, 1), 1);
+  queue.erase(1, urgent);
+  queue.erase(0, early);
+  EXPECT_EQ(queue.first([](int) { return true; }), late);
+  queue.erase(0, late);
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(ReadyQueue, AsksOncePerRequirementNotPerStage) {
+  ReadyQueue queue;
+  for (int i = 0; i < 1000; ++i) queue.insert(i % 3, ReadyKey{0, 1, 1, i, i});
+  int asked = 0;
+  queue.first([&asked](int) {
+    ++asked;
+    return false;
+  });
+  EXPECT_EQ(asked, 3);
+}
+
+}  // namespace
+}  // namespace locus::testing

@@ -1,0 +1,99 @@
+// Submissions of small matrices: see matrix.h.
+#include "tests/scheduling/support/matrix.h"
+
+#include <map>
+
+#include "core/base/json.h"
+#include "core/base/sha256.h"
+
+namespace locus::testing {
+namespace {
+
+using Draft = ExperimentSubmitted::StageDraft;
+
+std::string config(const std::string& kind, const std::string& cell, std::int64_t seed) {
+  return canonical_json(
+      {{"kind", kind}, {"revisions", {{"prior/" + cell, 1}, {"stage/" + kind, 1}}}, {"seed", seed}});
+}
+
+Draft draft(const std::string& kind, const std::string& cell, std::int64_t seed,
+            const std::string& identity) {
+  Draft result;
+  result.row.identity = identity;
+  result.row.kind = kind;
+  result.row.config_json = config(kind, cell, seed);
+  result.row.seed = seed;
+  if (kind == "evaluate") result.inputs.push_back({"checkpoint", train_identity(cell, seed)});
+  return result;
+}
+
+void look_up(ExperimentSubmitted& event, Store& store) {
+  std::vector<std::string> identities;
+  for (const auto& [identity, unused] : event.stages) identities.push_back(identity);
+  const auto known = store.stages_by_identity(identities).value();
+  for (const auto& [identity, row] : known) {
+    Draft& found = event.stages[identity];
+    found.row = row;
+    const auto checkpoints = store.checkpoints(row.id).value();
+    if (!checkpoints.empty()) found.resume = checkpoints.back();
+  }
+}
+
+}  // namespace
+
+std::string train_identity(const std::string& cell, std::int64_t seed) {
+  return sha256_hex("train/" + cell + "/" + std::to_string(seed));
+}
+
+std::string evaluate_identity(const std::string& cell, std::int64_t seed) {
+  return sha256_hex("evaluate/" + cell + "/" + std::to_string(seed));
+}
+
+ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
+  ExperimentSubmitted event;
+  event.row.name = matrix.name;
+  event.row.spec_json = "{}";
+  event.row.priority = matrix.priority;
+  std::map<std::string, std::int64_t> cells;                               // row key -> ordinal
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> ordinals;  // (cell, seed) -> ordinal
+  if (auto stored = store.experiment(matrix.name); stored.ok()) {
+    event.row = *stored;
+    event.row.priority = matrix.priority;
+    event.expected_revision = stored->revision;
+    const std::vector<CellRow> stored_cells = store.cells(stored->id).value();
+    const std::vector<TrialView> stored_trials = store.trials(stored->id, -1, 1000).value();
+    for (const CellRow& cell : stored_cells) {
+      cells[cell.row_key] = cell.ordinal;
+      event.cells.push_back(cell);
+    }
+    for (const TrialView& view : stored_trials) {
+      ordinals[{view.trial.cell, view.trial.seed}] = view.trial.ordinal;
+      event.trials.push_back(view.trial);
+      event.trials.back().retired = true;
+    }
+  }
+  event.row.revision = event.expected_revision + 1;
+  for (const std::string& cell : matrix.cells) {
+    auto [place, added] = cells.try_emplace(cell, static_cast<std::int64_t>(cells.size()));
+    if (added) event.cells.push_back({place->second, cell, cell, "{}"});
+    for (std::int64_t seed : matrix.seeds) {
+      const auto next = static_cast<std::int64_t>(ordinals.size());
+      auto [trial, fresh] = ordinals.try_emplace({place->second, seed}, next);
+      if (fresh) event.trials.push_back({trial->second, place->second, seed, false});
+      for (TrialRow& row : event.trials) {
+        if (row.ordinal == trial->second) row.retired = false;
+      }
+      const std::string train = train_identity(cell, seed);
+      event.stages[train] = draft("train", cell, seed, train);
+      event.links.push_back({trial->second, "train", train});
+      if (!matrix.evaluate) continue;
+      const std::string evaluate = evaluate_identity(cell, seed);
+      event.stages[evaluate] = draft("evaluate", cell, seed, evaluate);
+      event.links.push_back({trial->second, "evaluate", evaluate});
+    }
+  }
+  look_up(event, store);
+  return event;
+}
+
+}  // namespace locus::testing

@@ -1,0 +1,27 @@
+// A small matrix of trials turned into a submission, the way the service does it: what the store knows is
+// named by id.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/ports/store.h"
+#include "core/scheduling/scheduler.h"
+
+namespace locus::testing {
+
+struct Matrix {
+  std::string name = "matrix";
+  std::vector<std::string> cells = {"none"};  // each one prior, asked for at revision 1
+  std::vector<std::int64_t> seeds = {0};
+  bool evaluate = true;  // every trial: train, then evaluate its checkpoint
+  int priority = 0;
+};
+
+std::string train_identity(const std::string& cell, std::int64_t seed);
+std::string evaluate_identity(const std::string& cell, std::int64_t seed);
+
+// Kept trials keep their ordinal, new ones are appended, those no longer in the matrix are retired.
+ExperimentSubmitted submission(const Matrix& matrix, Store& store);
+
+}  // namespace locus::testing

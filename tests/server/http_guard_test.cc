@@ -1,0 +1,125 @@
+// What a hostile page or client gets from the HTTP side.
+#include <fstream>
+
+#include "tests/server/support/server_fixture.h"
+
+namespace locus::test {
+namespace {
+
+class HttpGuard : public ServerTest {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_.path() / "web" / "assets");
+    std::ofstream(folder_.path() / "web" / "index.html") << "<!doctype html><title>Locus</title>";
+    std::ofstream(folder_.path() / "web" / "assets" / "app-1a2b3c4d.js") << "export {};";
+    std::ofstream(folder_.path() / "secret.txt") << "secret";
+    std::filesystem::create_symlink(folder_.path() / "secret.txt", folder_.path() / "web" / "link.txt");
+    ServerOptions options;
+    options.web = folder_.path() / "web";
+    options.allowed_hosts = {"locus.example"};
+    start(options);
+  }
+  std::string reason(const HttpAnswer& answer) { return answer.json()["error"]["details"][0]["reason"]; }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(HttpGuard, ServesTheDashboardWithItsTypes) {
+  const HttpAnswer page = http().get("/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.headers.at("content-type"), "text/html; charset=utf-8");
+  EXPECT_EQ(page.headers.at("cache-control"), "no-cache");
+  EXPECT_EQ(http().get("/experiments/small").body, page.body);  // a page of the application
+  const HttpAnswer script = http().get("/assets/app-1a2b3c4d.js");
+  EXPECT_EQ(script.headers.at("content-type"), "text/javascript; charset=utf-8");
+  EXPECT_EQ(script.headers.at("cache-control"), "public, max-age=31536000, immutable");
+  EXPECT_EQ(http().get("/assets/missing.js").status, 404);
+  const HttpAnswer head = http().send("HEAD", "/", "", {});
+  EXPECT_EQ(head.status, 200);
+  EXPECT_TRUE(head.body.empty());
+}
+
+TEST_F(HttpGuard, ServesNothingOutsideTheBuild) {
+  for (const char* target :
+       {"/../secret.txt", "/..%2fsecret.txt", "/%2e%2e/secret.txt", "/assets/../../secret.txt",
+        "//secret.txt", "/assets/%2e%2e%2f%2e%2e%2fsecret.txt", "/%252e%252e/secret.txt", "/link.txt",
+        "/secret.txt"}) {
+    const HttpAnswer answer = http().get(target);
+    EXPECT_EQ(answer.status, 404) << target;
+    EXPECT_EQ(answer.body.find("secret\n"), std::string::npos) << target;
+    EXPECT_NE(answer.body, "secret") << target;
+  }
+  EXPECT_EQ(http().get("/a%00b").status, 400);
+  EXPECT_EQ(http().get("/a%zz").status, 400);
+}
+
+TEST_F(HttpGuard, ForbidsTheBrowserEverythingButItsOwnPages) {
+  for (const char* target : {"/", "/api/v1/server", "/api/v1/nothing"}) {
+    const auto headers = http().get(target).headers;
+    EXPECT_NE(headers.at("content-security-policy").find("default-src 'none'"), std::string::npos);
+    EXPECT_NE(headers.at("content-security-policy").find("frame-ancestors 'none'"), std::string::npos);
+    EXPECT_EQ(headers.at("content-security-policy").find("unsafe-eval"), std::string::npos);
+    EXPECT_EQ(headers.at("x-content-type-options"), "nosniff");
+    EXPECT_EQ(headers.count("access-control-allow-origin"), 0u);
+  }
+}
+
+TEST_F(HttpGuard, RefusesForeignHosts) {
+  for (const char* host : {"evil.example", "evil.example:7172", "127.0.0.1.evil.example", ""}) {
+    const HttpAnswer answer = http().get("/api/v1/server", {{"Host", host}});
+    EXPECT_EQ(answer.status, 403) << host;
+    EXPECT_EQ(reason(answer), "ORIGIN_REFUSED");
+  }
+  EXPECT_EQ(http().get("/api/v1/server", {{"Host", std::string("localhost:") + "9000"}}).status,
+            200);  // a tunnel keeps the name, not the port
+  EXPECT_EQ(http().get("/api/v1/server", {{"Host", "LOCUS.example"}}).status, 200);
+  EXPECT_EQ(http().raw("GET / HTTP/1.1\r\nConnection: close\r\n\r\n").status, 400);
+  EXPECT_EQ(
+      http().raw("GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\nConnection: close\r\n\r\n").status,
+      400);
+}
+
+TEST_F(HttpGuard, RefusesForeignPages) {
+  const std::string own = "http://" + http().address();
+  EXPECT_EQ(http().post("/api/v1/experiments:plan", "{}", {{"Origin", own}}).status,
+            400);  // heard, and found wanting
+  for (const char* origin : {"http://evil.example", "null", "https://localhost"}) {
+    EXPECT_EQ(http().post("/api/v1/experiments:plan", "{}", {{"Origin", origin}}).status, 403) << origin;
+    EXPECT_EQ(http().get("/api/v1/events", {{"Origin", origin}}).status, 403) << origin;
+  }
+  EXPECT_EQ(http().get("/api/v1/server", {{"Sec-Fetch-Site", "cross-site"}}).status, 403);
+  EXPECT_EQ(http().get("/", {{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Mode", "navigate"}}).status,
+            200);  // a link was followed
+  EXPECT_EQ(http().get("/api/v1/server", {{"Sec-Fetch-Site", "same-origin"}}).status, 200);
+  EXPECT_EQ(http().post("/api/v1/experiments", "{}", {{"Content-Type", "text/plain"}}).status, 415);
+}
+
+TEST_F(HttpGuard, BoundsWhatItReads) {
+  const HttpAnswer body = http().post("/api/v1/experiments", std::string((4 << 20) + 1, ' '));
+  EXPECT_EQ(body.status, 413);
+  EXPECT_EQ(reason(body), "LIMIT_EXCEEDED");
+  EXPECT_EQ(http().get("/", {{"X-Long", std::string(9000, 'a')}}).status, 431);
+  EXPECT_EQ(http().raw("nonsense\r\n\r\n").status, 400);
+  const std::string host = "Host: localhost\r\n";
+  EXPECT_GE(
+      http().raw("POST / HTTP/1.1\r\n" + host + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab").status,
+      400);
+  EXPECT_GE(http()
+                .raw("POST / HTTP/1.1\r\n" + host +
+                     "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+                .status,
+            400);
+  EXPECT_EQ(http().get("/healthz").status, 200);
+}
+
+TEST_F(HttpGuard, KeepsAConnectionForSeveralRequests) {
+  const std::string host = "Host: " + http().address() + "\r\n";
+  const std::string one = "GET /healthz HTTP/1.1\r\n" + host + "\r\n";
+  const std::string last = "GET /healthz HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n";
+  const HttpAnswer both = http().raw(one + last);
+  EXPECT_EQ(both.status, 200);
+  EXPECT_NE(both.body.find("HTTP/1.1 200 OK"), std::string::npos);  // the second answer follows the first
+}
+
+}  // namespace
+}  // namespace locus::test

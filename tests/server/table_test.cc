@@ -1,0 +1,192 @@
+// The table through the wire, number for number as computed by hand; curves likewise.
+#include <cmath>
+
+#include "tests/server/support/fake_worker.h"
+#include "tests/server/support/server_fixture.h"
+
+namespace locus::test {
+namespace {
+
+// At 28 pixels: none 70, 71, 72; learned-absolute 80, 82, 84; violin 83, 84, 88. At 42 all lose ten;
+// validation is one above test.
+double score(const std::string& prior, std::int64_t seed, int resolution) {
+  static const std::map<std::string, std::vector<double>> kAt28 = {
+      {"none", {70, 71, 72}}, {"learned-absolute", {80, 82, 84}}, {"violin", {83, 84, 88}}};
+  const double base = kAt28.at(prior)[static_cast<std::size_t>(seed)];
+  return resolution == 0 ? base + 1 : resolution == 42 ? base - 10 : base;
+}
+
+class Leaderboard : public ServerTest {
+ protected:
+  void SetUp() override { start(); }
+};
+
+TEST_F(Leaderboard, EqualsTheHandComputation) {
+  submit(small_specification());
+  FakeWorker worker(channel_, "one");
+  ASSERT_TRUE(worker.register_with().ok());
+  ASSERT_EQ(worker.run_all(score), 18);
+  const v1::Table out = table("small");
+  EXPECT_EQ(out.metric(), "top1");
+  EXPECT_EQ(out.split(), "test");
+  EXPECT_EQ(out.labels(), R"({"resolution":28})");
+  EXPECT_EQ(out.direction(), "max");
+  EXPECT_EQ(out.baseline(), "learned-absolute");
+  EXPECT_EQ(out.seeds(), 3);
+  EXPECT_EQ(out.matched(), "only the prior differs");
+  ASSERT_EQ(out.warnings_size(), 1);
+  EXPECT_NE(out.warnings(0).find("cannot go below p = 0.25"), std::string::npos) << out.warnings(0);
+  ASSERT_EQ(out.rows_size(), 3);
+
+  const v1::TableRow& best = out.rows(0);
+  EXPECT_EQ(best.label(), "violin");
+  EXPECT_EQ(best.n(), 3);
+  EXPECT_DOUBLE_EQ(best.mean(), 85.0);
+  EXPECT_NEAR(best.std(), std::sqrt(7.0), 1e-12);
+  EXPECT_NEAR(best.ci_high() - best.mean(), 4.302652729911275 * std::sqrt(7.0) / std::sqrt(3.0), 1e-9);
+  EXPECT_EQ(best.pairs(), 3);
+  EXPECT_DOUBLE_EQ(best.difference(), 3.0);  // 3, 2, 4
+  EXPECT_NEAR(best.difference_std(), 1.0, 1e-12);
+  EXPECT_DOUBLE_EQ(best.p_sign_flip(), 0.25);
+  EXPECT_DOUBLE_EQ(best.p_floor(), 0.25);
+  EXPECT_NEAR(best.p_t(), 1 - std::sqrt(27.0 / 29.0), 1e-9);  // t = 3 sqrt 3 on two degrees of freedom
+  EXPECT_DOUBLE_EQ(best.p_holm(), 0.5);                       // twice 0.25
+  EXPECT_EQ(best.parameters(), 1200);
+  EXPECT_EQ(best.parameters_added(), 200);
+  EXPECT_DOUBLE_EQ(best.ms_per_step(), 11.0);  // median of 10, 11, 12
+  EXPECT_DOUBLE_EQ(best.selection(), 86.0);
+  ASSERT_EQ(best.values_size(), 3);
+  EXPECT_EQ(best.values(0).trial().rfind("small/", 0), 0u);
+
+  EXPECT_EQ(out.rows(1).label(), "learned-absolute");
+  EXPECT_TRUE(out.rows(1).baseline());
+  EXPECT_TRUE(std::isnan(out.rows(1).difference()));
+  EXPECT_EQ(out.rows(2).label(), "none");
+  EXPECT_DOUBLE_EQ(out.rows(2).difference(), -11.0);
+  EXPECT_EQ(out.rows(2).parameters_added(), 0);
+
+  ASSERT_EQ(out.label_sets_size(), 2);
+  EXPECT_EQ(out.label_sets(1), R"({"resolution":42})");
+  ASSERT_EQ(out.sweep_size(), 3);
+  ASSERT_EQ(out.sweep(0).points_size(), 2);
+  EXPECT_DOUBLE_EQ(out.sweep(0).points(1).x(), 42.0);
+  EXPECT_DOUBLE_EQ(out.sweep(0).points(1).mean(), 75.0);
+  EXPECT_EQ(out.sweep(0).points(1).n(), 3);
+}
+
+TEST_F(Leaderboard, AnswersForAnotherLabelSetAndSplit) {
+  submit(small_specification());
+  FakeWorker worker(channel_, "one");
+  ASSERT_TRUE(worker.register_with().ok());
+  worker.run_all(score);
+  v1::GetTableRequest request;
+  request.set_experiment("small");
+  request.set_labels(R"({ "resolution": 42.0 })");  // canonical form is the server's business
+  v1::Table at42;
+  ASSERT_TRUE(experiments_->GetTable(deadline().get(), request, &at42).ok());
+  EXPECT_EQ(at42.labels(), R"({"resolution":42})");
+  EXPECT_DOUBLE_EQ(at42.rows(0).mean(), 75.0);
+  request.clear_labels();
+  request.set_split("validation");
+  v1::Table validation;
+  ASSERT_TRUE(experiments_->GetTable(deadline().get(), request, &validation).ok());
+  EXPECT_EQ(validation.labels(), "{}");
+  EXPECT_DOUBLE_EQ(validation.rows(0).mean(), 86.0);
+  request.set_labels("[1]");
+  v1::Table refused;
+  EXPECT_EQ(wire_error(experiments_->GetTable(deadline().get(), request, &refused)).field, "labels");
+}
+
+TEST_F(Leaderboard, FlagsMissingSeedsAndNeverAveragesThemAway) {
+  submit(small_specification());
+  FakeWorker worker(channel_, "one");
+  ASSERT_TRUE(worker.register_with().ok());
+  while (const auto work = worker.acquire()) {
+    if (work->prior == "violin" && work->seed == 2) {
+      EXPECT_TRUE(worker
+                      .complete(*work,
+                                [](v1::CompleteAttemptRequest& request) {
+                                  request.set_outcome("failed");
+                                  request.set_failure_class("diverged");
+                                  request.set_reason("the loss became NaN");
+                                })
+                      .ok());
+      continue;
+    }
+    worker.run(*work, score);
+  }
+  const v1::Table out = table("small");
+  const v1::TableRow& row = out.rows(0);
+  EXPECT_EQ(row.label(), "violin");
+  EXPECT_EQ(row.n(), 2);
+  ASSERT_EQ(row.missing_seeds_size(), 1);
+  EXPECT_EQ(row.missing_seeds(0), 2);
+  EXPECT_DOUBLE_EQ(row.mean(), 83.5);
+  EXPECT_EQ(row.pairs(), 2);
+  ASSERT_GE(out.warnings_size(), 1);
+}
+
+TEST_F(Leaderboard, WarnsOfMixedEnvironments) {
+  submit(small_specification());
+  FakeWorker worker(channel_, "one");
+  ASSERT_TRUE(worker.register_with().ok());
+  const std::string usual = worker.environment;
+  while (const auto work = worker.acquire()) {
+    const bool odd = work->prior == "violin" && work->grant.kind() == "train";
+    worker.environment = odd ? R"({"device":"cuda","dtype":"float32","threads":1,"path":"explicit"})" : usual;
+    worker.run(*work, score);
+  }
+  const v1::Table out = table("small");
+  ASSERT_EQ(out.warnings_size(), 2);
+  EXPECT_NE(out.warnings(1).find("mixed device in train stages (cpu, cuda)"), std::string::npos)
+      << out.warnings(1);
+}
+
+TEST_F(Leaderboard, AveragesCurvesAtTheStepsSeedsShare) {
+  submit(small_specification());
+  FakeWorker worker(channel_, "one");
+  ASSERT_TRUE(worker.register_with().ok());
+  worker.run_all(score);
+  v1::GetCurvesRequest request;
+  request.set_experiment("small");
+  request.set_metric("loss");
+  request.set_split("train");
+  v1::Curves out;
+  ASSERT_TRUE(experiments_->GetCurves(deadline().get(), request, &out).ok());
+  ASSERT_EQ(out.cells_size(), 3);
+  EXPECT_EQ(out.trials_size(), 9);
+  const v1::CellCurve& cell = out.cells(0);
+  ASSERT_EQ(cell.step_size(), 3);
+  EXPECT_EQ(cell.step(2), 30);
+  EXPECT_DOUBLE_EQ(cell.mean(2), 2.0);  // 1, 2, 3
+  EXPECT_DOUBLE_EQ(cell.std(2), 1.0);
+  EXPECT_EQ(cell.n(2), 3);
+  ASSERT_EQ(out.available_size(), 1);
+  EXPECT_EQ(out.available(0).metric(), "loss");
+}
+
+TEST_F(Leaderboard, EstimatesTheTimeLeftOnlyFromWhatHasFinished) {
+  submit(small_specification());
+  FakeWorker worker(channel_, "one");
+  ASSERT_TRUE(worker.register_with().ok());
+  EXPECT_EQ(experiment("small").eta_seconds(), -1);
+  auto work = worker.acquire();
+  ASSERT_TRUE(work.has_value());
+  worker.run(*work, score);
+  work = worker.acquire();
+  ASSERT_TRUE(work.has_value());
+  const v1::Experiment running = experiment("small");
+  EXPECT_GE(running.eta_seconds(), 1);
+  ASSERT_EQ(running.running_size(), 1);
+  EXPECT_EQ(running.running(0).worker(), "one");
+  EXPECT_EQ(running.running(0).stage(), work->grant.stage());
+  worker.run(*work, score);
+  worker.run_all(score);
+  const v1::Experiment done = experiment("small");
+  EXPECT_EQ(done.state(), "completed");
+  EXPECT_EQ(done.eta_seconds(), 0);
+  EXPECT_EQ(done.trials_done(), 9);
+}
+
+}  // namespace
+}  // namespace locus::test

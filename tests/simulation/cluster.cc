@@ -1,0 +1,147 @@
+// The invariants: see cluster.h. Numbers are those of the reliability rules:
+//  1 acknowledged is durable        2 nothing is invented           3 one current token, old ones change
+//  nothing 4 one executor per stage         5 states follow their graph     6 nothing is forgotten 7
+//  sequences have no gaps         8 a checkpoint row has its file 9 everything is bounded   10 it all comes
+//  to an end
+// 1, 2, 3, 5, 7 and 8 are asked of the store (ledger.cc). Expressible in part only: 4 counts those who may
+// commit, not those who compute (a cut-off trainer goes on by design); 8 compares names, since simulated
+// files have no bytes; 9 covers queues and memories, not descriptors, threads or the write-ahead log, which
+// belong to the real processes.
+#include "tests/simulation/cluster.h"
+
+#include "storage/memory/store.h"
+
+namespace locus::simulation {
+namespace {
+
+constexpr std::size_t kOutboxMost = 64, kWaitingMost = 16, kAgendaMost = 4000;
+constexpr int kInFlightMost = 2000;
+
+std::map<std::string, int> revisions(const std::vector<std::string>& cells) {
+  std::map<std::string, int> all{{"stage/train", 1}, {"stage/evaluate", 1}};
+  for (const std::string& cell : cells) all["prior/" + cell] = 1;
+  return all;
+}
+
+}  // namespace
+
+SchedulerPolicy server_policy() {
+  SchedulerPolicy policy;
+  policy.grace = 120 * kSecond;
+  policy.retry_most = 30 * kSecond;
+  return policy;
+}
+
+Cluster::Cluster(World& w, Mutant mutant)
+    : world(w), network(w), ledger(w, make_memory_store()), server(w, ledger, server_policy(), mutant) {
+  const auto count = w.random.between(1, 3);
+  for (std::int64_t i = 0; i <= count; ++i) {
+    const bool twin = i == count;
+    WorkerTraits traits;
+    traits.name = twin ? "w0" : "w" + std::to_string(i);
+    traits.slots = static_cast<int>(w.random.between(1, 2));
+    traits.step_time = w.random.between(500, 4000) * kMillisecond;
+    traits.supervised = !twin;
+    traits.revisions = revisions({"a", "b", "diverges", "poison"});
+    if (i == 0 || twin || w.random.chance(0.7)) traits.revisions["prior/c"] = 1;
+    workers.push_back(
+        std::make_unique<WorkerProcess>(w, network, server, ledger, traits, kWorkerPolicy, mutant));
+  }
+}
+
+void Cluster::check_step() {
+  check_executors();
+  check_bounds();
+  const std::set<StageId> dirty = ledger.take_dirty();
+  for (StageId id : dirty) ledger.check_stage(id);
+  if (!server.up()) {
+    last_scheduler_ = nullptr;
+  } else if (server.scheduler() != last_scheduler_) {
+    last_scheduler_ = server.scheduler();
+    ledger.check_all();  // what a restart finds is everything that was promised
+    for (const auto& [id, record] : ledger.stages()) check_nothing_forgotten(id);
+  } else {
+    for (StageId id : dirty) check_nothing_forgotten(id);
+  }
+}
+
+// Invariant 4. A former executor may believe in its lease for one fence after it was taken away, no longer.
+void Cluster::check_executors() const {
+  for (const auto& worker : workers) {
+    worker->visit_executors([&](LeaseBook::Key key) {
+      const AttemptRecord* attempt = ledger.attempt(key.first, key.second);
+      const std::string text =
+          worker->name() + " may commit " + std::to_string(key.first) + "/" + std::to_string(key.second);
+      if (attempt == nullptr) throw Violation(4, text + ", which nobody granted");
+      if (attempt->state == AttemptState::kRunning) return;
+      if (world.now() - attempt->ended_at > kWorkerPolicy.fence) {
+        throw Violation(4, text + " long after it had been " + to_string(attempt->state));
+      }
+    });
+  }
+}
+
+// Invariant 9.
+void Cluster::check_bounds() const {
+  for (const auto& worker : workers) {
+    if (worker->outbox_points() > kOutboxMost)
+      throw Violation(9, worker->name() + "'s outbox outgrew its attempt");
+  }
+  if (network.in_flight() > kInFlightMost) throw Violation(9, "messages pile up in the network");
+  if (world.agenda_size() > kAgendaMost) throw Violation(9, "timers pile up");
+  if (server.scheduler() != nullptr && server.scheduler()->waiting().size() > kWaitingMost) {
+    throw Violation(9, "callers pile up in the scheduler");
+  }
+}
+
+// Invariant 6: what is not terminal, the scheduler knows and holds in the same state.
+void Cluster::check_nothing_forgotten(StageId id) const {
+  const StageRecord& record = ledger.stages().at(id);
+  const auto held = server.scheduler()->stage_state(id);
+  const std::string text = "stage " + std::to_string(id) + " (" + to_string(record.state) + ")";
+  if (!terminal(record.state) && !held)
+    throw Violation(6, text + " is not terminal and the scheduler has forgotten it");
+  if (held && *held != record.state)
+    throw Violation(6, text + " is " + to_string(*held) + " for the scheduler");
+}
+
+bool Cluster::settled() const {
+  for (const auto& [id, record] : ledger.stages()) {
+    if (!terminal(record.state)) return false;
+  }
+  return true;
+}
+
+void Cluster::check_end() {
+  if (!settled()) {
+    for (const auto& [id, record] : ledger.stages()) {
+      if (terminal(record.state)) continue;
+      const Now now{server.steady(), server.wall()};
+      throw Violation(10, "stage " + std::to_string(id) + " is still " + to_string(record.state) + ": " +
+                              (server.up() ? server.scheduler()->explain(id, now) : "no server"));
+    }
+  }
+  ledger.check_all();
+  for (const auto& [id, record] : ledger.stages()) check_reasons(id, record);
+}
+
+// Whatever did not succeed has a cause that excuses it.
+void Cluster::check_reasons(StageId id, const StageRecord& record) {
+  const StageRow row = ledger.stage(id).value();
+  const std::string text = "stage " + std::to_string(id) + " ended " + to_string(record.state);
+  const SchedulerPolicy policy = server_policy();
+  if (record.state != StageState::kSucceeded && row.reason.empty())
+    throw Violation(10, text + " without a reason");
+  if (record.state == StageState::kSucceeded && fate_of(row.config_json) != Fate::kNormal &&
+      row.kind == "train") {
+    throw Violation(10, text + " although it never can");
+  }
+  if (record.state == StageState::kFailed && row.failure_class != FailureClass::kDiverged &&
+      row.failures < policy.failures) {
+    throw Violation(10, text + " with budget left");
+  }
+  if (record.state == StageState::kHeld && row.faults < policy.strikes)
+    throw Violation(10, text + " too early");
+}
+
+}  // namespace locus::simulation

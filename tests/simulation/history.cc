@@ -1,0 +1,65 @@
+// Playing histories: see history.h.
+#include "tests/simulation/history.h"
+
+#include "tests/simulation/chaos.h"
+
+namespace locus::simulation {
+namespace {
+
+// After the last fault: a grace, every retry with its longest back-off, and the work itself, with room to
+// spare.
+constexpr Microseconds kSettlingMost = 3600 * kSecond;
+
+void count(Cluster& cluster, Outcome& outcome) {
+  for (const auto& [id, record] : cluster.ledger.stages()) {
+    outcome.seen[std::string("stages ") + to_string(record.state)] += 1;
+    outcome.attempts += record.attempt;
+    for (const auto& [number, attempt] : record.attempts) {
+      outcome.seen[std::string("attempts ") + to_string(attempt.state)] += 1;
+      if (attempt.resume_step > 0) outcome.seen["attempts resumed from a checkpoint"] += 1;
+    }
+  }
+  for (const auto& [reason, times] : cluster.server.refusals()) outcome.seen["refused " + reason] += times;
+  for (const auto& worker : cluster.workers)
+    outcome.seen["attempts fenced and freed again"] += worker->freed();
+}
+
+}  // namespace
+
+Outcome run_history(std::uint64_t seed, Mutant mutant, bool trace) {
+  World world(seed, trace);
+  Cluster cluster(world, mutant);
+  Chaos chaos(cluster);
+  Outcome outcome;
+  try {
+    const Microseconds peace = chaos.plan();
+    while (world.now() < peace || !chaos.person_is_done() || !cluster.settled()) {
+      if (!world.step(peace + kSettlingMost)) break;
+      ++outcome.steps;
+      cluster.check_step();
+    }
+    outcome.settled_after = world.now() - peace;
+    if (!chaos.person_is_done()) throw Violation(10, "the server never answers the person");
+    cluster.check_end();
+  } catch (const Violation& violation) {
+    outcome.invariant = violation.invariant;
+    outcome.what = violation.what();
+    world.trace(outcome.what);
+  } catch (const std::exception& error) {
+    outcome.invariant = -1;
+    outcome.what = std::string("an exception: ") + error.what();
+    world.trace(outcome.what);
+  }
+  count(cluster, outcome);
+  return outcome;
+}
+
+Found find_violation(std::uint64_t first, std::uint64_t count, Mutant mutant) {
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    Outcome outcome = run_history(seed, mutant);
+    if (outcome.invariant != 0) return {seed, std::move(outcome)};
+  }
+  return {};
+}
+
+}  // namespace locus::simulation

@@ -1,0 +1,239 @@
+// The watching store: see ledger.h.
+#include "tests/simulation/ledger.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace locus::simulation {
+namespace {
+
+std::string stage_text(StageId id) { return "stage " + std::to_string(id); }
+
+bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+bool allowed(StageState from, StageState to, bool submission) {
+  using enum StageState;
+  switch (from) {
+    case kBlocked:
+      return to == kQueued || to == kCancelled || to == kBlocked;
+    case kQueued:
+      return to == kRunning || to == kCancelled;
+    case kRunning:
+      return to != kBlocked && to != kRunning;
+    case kSucceeded:
+      return false;
+    default:
+      return submission && (to == kQueued || to == kBlocked);
+  }
+}
+
+}  // namespace
+
+double loss_at(StageId stage, std::int64_t step) {
+  if (step % 7 == 0) return std::numeric_limits<double>::quiet_NaN();
+  return static_cast<double>(stage) + 1.0 / static_cast<double>(step);
+}
+
+std::int64_t point_tag(std::int64_t number, std::int64_t seq) { return number * 1'000'000 + seq; }
+
+absl::Status Ledger::apply(std::span<const Mutation> mutations, Microseconds now_wall_us) {
+  if (absl::Status status = store_->apply(mutations, now_wall_us); !status.ok()) return status;
+  submission_ = std::any_of(mutations.begin(), mutations.end(),
+                            [](const Mutation& m) { return std::holds_alternative<SaveExperiment>(m); });
+  for (const Mutation& mutation : mutations) {
+    std::visit([this](const auto& m) { enter(m); }, mutation);
+  }
+  return absl::OkStatus();
+}
+
+void Ledger::enter(const SaveExperiment& mutation) {
+  for (const StageRow& row : mutation.stages) {
+    if (stages_.contains(row.id)) throw Violation(5, stage_text(row.id) + " was created twice");
+    stages_[row.id] = {.kind = row.kind, .state = row.state, .attempts = {}};
+    dirty_.insert(row.id);
+  }
+}
+
+void Ledger::move(StageId id, StageState from, StageState to) {
+  StageRecord& record = stages_.at(id);
+  if (record.state != from || !allowed(from, to, submission_)) {
+    throw Violation(5, stage_text(id) + " went from " + to_string(record.state) + " (" + to_string(from) +
+                           " was meant) to " + to_string(to));
+  }
+  record.state = to;
+  dirty_.insert(id);
+  world_.trace("  ", stage_text(id), " is ", to_string(to));
+}
+
+void Ledger::enter(const SetStageState& mutation) {
+  if (mutation.attempt != stages_.at(mutation.stage_id).attempt) {
+    throw Violation(3, stage_text(mutation.stage_id) + " was moved under an old token");
+  }
+  move(mutation.stage_id, mutation.from, mutation.to);
+}
+
+void Ledger::enter(const GrantAttempt& mutation) {
+  StageRecord& record = stages_.at(mutation.stage_id);
+  if (mutation.number != record.attempt + 1) {
+    throw Violation(3,
+                    stage_text(mutation.stage_id) + " jumped to attempt " + std::to_string(mutation.number));
+  }
+  move(mutation.stage_id, StageState::kQueued, StageState::kRunning);
+  record.attempt = mutation.number;
+  record.attempts[mutation.number] = {
+      .worker = mutation.worker_id, .resume_step = mutation.resume_step, .points = {}};
+}
+
+void Ledger::enter(const EndAttempt& mutation) {
+  StageRecord& record = stages_.at(mutation.stage_id);
+  AttemptRecord& attempt = record.attempts[mutation.number];
+  if (mutation.number != record.attempt || attempt.state != AttemptState::kRunning) {
+    throw Violation(3, stage_text(mutation.stage_id) + ": attempt " + std::to_string(mutation.number) +
+                           " was ended, which is not the current one");
+  }
+  move(mutation.stage_id, StageState::kRunning, mutation.stage_state);
+  record.failure_class = mutation.failure_class;
+  attempt.state = mutation.outcome;
+  attempt.ended_at = world_.now();
+}
+
+void Ledger::enter(const CommitCheckpoint& mutation) {
+  const StageRecord& record = stages_.at(mutation.stage_id);
+  if (mutation.number != record.attempt || record.state != StageState::kRunning) {
+    throw Violation(3, stage_text(mutation.stage_id) + " took a checkpoint under the old token " +
+                           std::to_string(mutation.number));
+  }
+  dirty_.insert(mutation.stage_id);
+}
+
+absl::StatusOr<std::int64_t> Ledger::append(const PointAppend& append, Microseconds now_wall_us) {
+  const auto highest = store_->append(append, now_wall_us);
+  if (!highest.ok()) return highest;
+  StageRecord& record = stages_.at(append.stage_id);
+  const std::string where = stage_text(append.stage_id) + ", attempt " + std::to_string(append.number);
+  if (append.number != record.attempt || record.state != StageState::kRunning) {
+    throw Violation(3, where + ": points were stored under an old token");
+  }
+  std::vector<Point>& points = record.attempts[append.number].points;
+  for (std::size_t i = 0; i < append.points.size(); ++i) {
+    const auto seq = append.first_seq + static_cast<std::int64_t>(i);
+    if (append.points.images[i] != point_tag(append.number, seq)) {
+      throw Violation(2, where + ": point " + std::to_string(seq) + " was not made by this attempt");
+    }
+    const auto have = static_cast<std::int64_t>(points.size());
+    if (seq > have + 1) throw Violation(7, where + ": points were stored past a gap");
+    if (seq <= have) continue;
+    points.push_back({append.points.step[i], append.points.epoch[i], append.points.images[i],
+                      append.points.time_us[i], append.points.value[i]});
+  }
+  if (*highest != static_cast<std::int64_t>(points.size())) {
+    throw Violation(7, where + ": the mark is " + std::to_string(*highest) + ", stored are " +
+                           std::to_string(points.size()));
+  }
+  dirty_.insert(append.stage_id);
+  return highest;
+}
+
+void Ledger::acknowledged(StageId stage, std::int64_t number, std::int64_t seq) {
+  std::int64_t& mark = acknowledged_[{stage, number}];
+  mark = std::max(mark, seq);
+  dirty_.insert(stage);
+}
+
+const AttemptRecord* Ledger::attempt(StageId stage, std::int64_t number) const {
+  auto record = stages_.find(stage);
+  if (record == stages_.end()) return nullptr;
+  auto found = record->second.attempts.find(number);
+  return found == record->second.attempts.end() ? nullptr : &found->second;
+}
+
+void Ledger::check_stage(StageId id) {
+  const StageRecord& record = stages_.at(id);
+  const StageRow row = store_->stage(id).value();
+  if (row.state != record.state || row.attempt != record.attempt) {
+    throw Violation(5, stage_text(id) + " is stored as " + to_string(row.state) + ", attempt " +
+                           std::to_string(row.attempt) + "; accepted were " + to_string(record.state) + ", " +
+                           std::to_string(record.attempt));
+  }
+  check_attempts(id, record);
+  check_files(id);
+}
+
+void Ledger::check_attempts(StageId id, const StageRecord& record) {
+  const std::vector<AttemptRow> rows = store_->attempts(id).value();
+  if (static_cast<std::int64_t>(rows.size()) != record.attempt) {
+    throw Violation(3, stage_text(id) + " has " + std::to_string(rows.size()) + " attempts, its token is " +
+                           std::to_string(record.attempt));
+  }
+  for (const AttemptRow& row : rows) {
+    const AttemptRecord& known = record.attempts.at(row.number);
+    const bool current = row.number == record.attempt && record.state == StageState::kRunning;
+    if ((row.state == AttemptState::kRunning) != current || row.state != known.state) {
+      throw Violation(
+          3, stage_text(id) + ": attempt " + std::to_string(row.number) + " is " + to_string(row.state));
+    }
+    if (row.acked_seq != static_cast<std::int64_t>(known.points.size())) {
+      throw Violation(7, stage_text(id) + ": attempt " + std::to_string(row.number) + " has the mark " +
+                             std::to_string(row.acked_seq));
+    }
+    auto promised = acknowledged_.find({id, row.number});
+    if (promised != acknowledged_.end() && promised->second > row.acked_seq) {
+      throw Violation(1, stage_text(id) + ": attempt " + std::to_string(row.number) + " was promised " +
+                             std::to_string(promised->second) + " points, stored are " +
+                             std::to_string(row.acked_seq));
+    }
+  }
+}
+
+void Ledger::check_files(StageId id) {
+  const std::vector<CheckpointRow> checkpoints = store_->checkpoints(id).value();
+  for (const CheckpointRow& row : checkpoints) {
+    if (!blobs_.contains(row.sha256))
+      throw Violation(8, stage_text(id) + ": no file for checkpoint " + row.sha256);
+  }
+  const StageRow row = store_->stage(id).value();
+  for (const StageOutput& output : row.outputs) {
+    if (!blobs_.contains(output.sha256)) throw Violation(8, stage_text(id) + ": no file for its output");
+  }
+}
+
+// Attempts in turn; each hides what its predecessors did past the step it resumed from.
+std::vector<Point> Ledger::expected_curve(const StageRecord& record) const {
+  std::vector<Point> curve;
+  for (const auto& [number, attempt] : record.attempts) {
+    std::erase_if(curve, [&](const Point& p) { return p.step > attempt.resume_step; });
+    curve.insert(curve.end(), attempt.points.begin(), attempt.points.end());
+  }
+  return curve;
+}
+
+void Ledger::check_curve(StageId id) {
+  const StageRecord& record = stages_.at(id);
+  const std::vector<Point> expected = expected_curve(record);
+  const auto read = store_->points(id, kLoss, 0);
+  const std::vector<Point> points = read.ok() ? read->points : std::vector<Point>{};
+  if (points.size() < expected.size()) throw Violation(1, stage_text(id) + ": stored points cannot be read");
+  if (points.size() > expected.size()) throw Violation(2, stage_text(id) + ": more points than were sent");
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (points[i].images != expected[i].images || !same_value(points[i].value, loss_at(id, points[i].step))) {
+      throw Violation(2, stage_text(id) + ": point " + std::to_string(i) + " differs from the one sent");
+    }
+  }
+  if (record.state != StageState::kSucceeded || record.kind != "train") return;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (points[i].step != static_cast<std::int64_t>(i) + 1) {
+      throw Violation(7, stage_text(id) + " succeeded with a curve that folds back or has a hole at step " +
+                             std::to_string(i + 1));
+    }
+  }
+}
+
+void Ledger::check_all() {
+  for (const auto& [id, record] : stages_) {
+    check_stage(id);
+    check_curve(id);
+  }
+}
+
+}  // namespace locus::simulation

@@ -1,0 +1,126 @@
+// A store that watches: passes everything to the real one, keeps its own books of what was accepted, and
+// checks the invariants that are about what is stored.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/ports/store.h"
+#include "tests/simulation/world.h"
+
+namespace locus::simulation {
+
+const SeriesKey kLoss{"loss", "train", "{}"};
+
+// What a trainer computes at a step: the same whichever attempt gets there. Every 7th is not a number, which
+// is data too.
+double loss_at(StageId stage, std::int64_t step);
+// Marks a point with the attempt and the sequence under which its trainer made it.
+std::int64_t point_tag(std::int64_t number, std::int64_t seq);
+
+struct AttemptRecord {
+  AttemptState state = AttemptState::kRunning;
+  WorkerId worker = 0;
+  std::int64_t resume_step = 0;
+  Microseconds ended_at = 0;  // true time
+  std::vector<Point> points;  // as accepted, by sequence
+};
+
+struct StageRecord {
+  std::string kind;
+  StageState state = StageState::kBlocked;
+  std::int64_t attempt = 0;
+  FailureClass failure_class = FailureClass::kNone;
+  std::map<std::int64_t, AttemptRecord> attempts;
+};
+
+class Ledger final : public Store {
+ public:
+  Ledger(World& world, std::unique_ptr<Store> store) : world_(world), store_(std::move(store)) {}
+
+  absl::Status apply(std::span<const Mutation> mutations, Microseconds now_wall_us) override;
+  absl::StatusOr<std::int64_t> append(const PointAppend& append, Microseconds now_wall_us) override;
+
+  // The worker was told that points up to `seq` are stored.
+  void acknowledged(StageId stage, std::int64_t number, std::int64_t seq);
+  const std::map<StageId, StageRecord>& stages() const { return stages_; }
+  const AttemptRecord* attempt(StageId stage, std::int64_t number) const;
+  std::set<std::string>& blobs() { return blobs_; }  // the artifact store's files
+  std::set<StageId> take_dirty() { return std::exchange(dirty_, {}); }
+
+  void check_stage(StageId id);  // rows against the books: invariants 1, 3, 7, 8
+  void check_curve(StageId id);  // points as read against what the trainers sent: invariants 1, 2, 7
+  void check_all();
+
+  // ---- the rest of the port, passed on ----
+  void on_commit(std::function<void(std::int64_t)> callback) override {
+    store_->on_commit(std::move(callback));
+  }
+  absl::StatusOr<Snapshot> load() override { return store_->load(); }
+  absl::StatusOr<std::string> catalog(const std::string& digest) override { return store_->catalog(digest); }
+  absl::StatusOr<ExperimentRow> experiment(const std::string& name) override {
+    return store_->experiment(name);
+  }
+  absl::StatusOr<ExperimentRow> experiment(ExperimentId id) override { return store_->experiment(id); }
+  absl::StatusOr<std::vector<ExperimentRow>> experiments(ExperimentId before, int limit) override {
+    return store_->experiments(before, limit);
+  }
+  absl::StatusOr<std::string> experiment_of_request(const std::string& id) override {
+    return store_->experiment_of_request(id);
+  }
+  absl::StatusOr<StageCounts> counts(ExperimentId id) override { return store_->counts(id); }
+  absl::StatusOr<std::vector<CellRow>> cells(ExperimentId id) override { return store_->cells(id); }
+  absl::StatusOr<std::vector<TrialView>> trials(ExperimentId id, std::int64_t after, int limit) override {
+    return store_->trials(id, after, limit);
+  }
+  absl::StatusOr<std::map<std::string, StageRow>> stages_by_identity(
+      std::span<const std::string> ids) override {
+    return store_->stages_by_identity(ids);
+  }
+  absl::StatusOr<StageRow> stage(StageId id) override { return store_->stage(id); }
+  absl::StatusOr<std::vector<AttemptRow>> attempts(StageId id) override { return store_->attempts(id); }
+  absl::StatusOr<std::vector<CheckpointRow>> checkpoints(StageId id) override {
+    return store_->checkpoints(id);
+  }
+  absl::StatusOr<std::vector<ResultView>> results(ExperimentId id) override { return store_->results(id); }
+  absl::StatusOr<std::vector<Result>> stage_results(StageId id) override { return store_->stage_results(id); }
+  absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override { return store_->series(id); }
+  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points) override {
+    return store_->points(id, key, max_points);
+  }
+  absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) override {
+    return store_->artifact(sha256);
+  }
+  absl::StatusOr<std::vector<WorkerRow>> workers() override { return store_->workers(); }
+  absl::StatusOr<std::vector<EventRow>> events(std::int64_t after, int limit) override {
+    return store_->events(after, limit);
+  }
+  absl::StatusOr<std::int64_t> last_event() override { return store_->last_event(); }
+  absl::StatusOr<std::int64_t> attempts_started() override { return store_->attempts_started(); }
+
+ private:
+  void enter(const SaveExperiment& mutation);
+  void enter(const SetStageState& mutation);
+  void enter(const GrantAttempt& mutation);
+  void enter(const EndAttempt& mutation);
+  void enter(const CommitCheckpoint& mutation);
+  template <class Other>
+  void enter(const Other&) {}
+  void move(StageId id, StageState from, StageState to);
+  void check_attempts(StageId id, const StageRecord& record);
+  void check_files(StageId id);
+  std::vector<Point> expected_curve(const StageRecord& record) const;
+
+  World& world_;
+  std::unique_ptr<Store> store_;
+  std::map<StageId, StageRecord> stages_;
+  std::map<std::pair<StageId, std::int64_t>, std::int64_t> acknowledged_;
+  std::set<std::string> blobs_;
+  std::set<StageId> dirty_;
+  bool submission_ = false;  // the batch under way holds one: only then may a stage be revived
+};
+
+}  // namespace locus::simulation

@@ -1,0 +1,206 @@
+// The simulated server: see server.h.
+#include "tests/simulation/server.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace locus::simulation {
+namespace {
+
+absl::Status disk_error() {
+  return make_error(absl::StatusCode::kUnavailable, ErrorReason::kStorageFailed, "the disk refuses to write");
+}
+
+ReplyToken token_of(const Command& command) {
+  return std::visit([](const auto& reply) { return reply.reply; }, command);
+}
+
+}  // namespace
+
+void ServerProcess::on_crash() {
+  scheduler_.reset();
+  callers_.clear();
+  wake_.reset();
+  crash_point_ = CrashPoint::kNowhere;
+  lie_ = false;
+}
+
+void ServerProcess::forget_planned_faults() {
+  disk_refuses_ = lie_ = false;
+  crash_point_ = CrashPoint::kNowhere;
+}
+
+Snapshot ServerProcess::load() {
+  Snapshot snapshot = ledger_.load().value();
+  std::erase_if(snapshot.stages, [this](const StageRow& row) {
+    return forgotten_.contains(row.id) && row.state == StageState::kQueued;
+  });
+  return snapshot;
+}
+
+void ServerProcess::rebuild() {
+  scheduler_ = std::make_unique<Scheduler>(load(), now_here(), policy_);
+  schedule_wake();
+}
+
+void ServerProcess::ask(Event event, Respond respond) {
+  const ReplyToken token = next_token_++;
+  callers_[token] = std::move(respond);
+  std::visit(
+      [token](auto& e) {
+        if constexpr (requires { e.reply; }) e.reply = token;
+      },
+      event);
+  step(event);
+}
+
+void ServerProcess::step(const Event& event) {
+  const Decision decision = scheduler_->step(event, now_here());
+  if (!decision.mutations.empty()) {
+    if (crash_point_ == CrashPoint::kBeforeCommit) return crash();
+    const absl::Status stored = commit(decision.mutations);
+    if (crash_point_ == CrashPoint::kAfterCommit) return crash();
+    if (!stored.ok()) {
+      world_.trace("  the store refuses: ", stored.ToString());
+      refuse_all(decision, stored);
+      rebuild();
+      return;
+    }
+  }
+  carry_out(decision.commands);
+  if (mutant_ == Mutant::kForgetsRequeue) forget_lost(decision.mutations);
+  schedule_wake();
+}
+
+absl::Status ServerProcess::commit(const std::vector<Mutation>& mutations) {
+  if (disk_refuses_) return disk_error();
+  if (absl::Status status = ledger_.apply(mutations, wall()); !status.ok()) return status;
+  return std::exchange(lie_, false) ? disk_error() : absl::OkStatus();
+}
+
+void ServerProcess::refuse_all(const Decision& decision, const absl::Status& status) {
+  for (const Command& command : decision.commands) answer(token_of(command), {.status = status});
+  for (ReplyToken token : scheduler_->waiting()) {
+    answer(token, {.status = absl::UnavailableError("the server is starting again")});
+  }
+}
+
+void ServerProcess::answer(ReplyToken token, const Answer& answer) {
+  auto caller = callers_.find(token);
+  if (caller == callers_.end()) return;
+  const Respond respond = std::move(caller->second);
+  callers_.erase(caller);
+  respond(answer);
+}
+
+void ServerProcess::carry_out(const std::vector<Command>& commands) {
+  for (const Command& command : commands) {
+    Answer result;
+    if (const auto* error = std::get_if<ReplyError>(&command)) result.status = error->status;
+    if (const auto detail = error_detail(result.status)) ++refusals_[std::string(to_string(detail->reason))];
+    if (const auto* grant = std::get_if<ReplyGrant>(&command)) result.grant = grant->grant;
+    if (const auto* wishes = std::get_if<ReplyWishes>(&command)) result.wishes = wishes->wishes;
+    answer(token_of(command), result);
+  }
+}
+
+void ServerProcess::schedule_wake() {
+  const auto wanted = scheduler_->next_wake();
+  if (!wanted || (wake_ && *wake_ <= *wanted)) return;
+  wake_ = wanted;
+  after(*wanted - steady(), [this, meant = *wanted] {
+    if (!wake_ || *wake_ != meant) return;
+    wake_.reset();
+    step(Tick{});
+  });
+}
+
+// The planted defect: as if nobody compared tokens.
+void ServerProcess::unfence(std::string& session, StageId stage, std::int64_t& number) {
+  if (mutant_ != Mutant::kNoFence) return;
+  const auto row = ledger_.stage(stage);
+  if (!row.ok() || row->state != StageState::kRunning || row->attempt == number) return;
+  number = row->attempt;
+  const std::vector<AttemptRow> attempts = ledger_.attempts(stage).value();
+  session = attempts.back().session;
+}
+
+void ServerProcess::report_points(PointAppend append, Respond respond) {
+  std::string session;
+  unfence(session, append.stage_id, append.number);
+  if (mutant_ == Mutant::kAckBeforeCommit) {
+    const auto last = append.first_seq + static_cast<std::int64_t>(append.points.size()) - 1;
+    respond({.status = {}, .acked = last});
+    after(kMillisecond / 2, [this, append] {
+      if (!disk_refuses_) (void)ledger_.append(append, wall());
+    });
+    return;
+  }
+  if (disk_refuses_) return respond({.status = disk_error()});
+  const auto highest = ledger_.append(append, wall());
+  if (const auto detail = error_detail(highest.status())) ++refusals_[std::string(to_string(detail->reason))];
+  respond(highest.ok() ? Answer{.status = {}, .acked = *highest} : Answer{.status = highest.status()});
+}
+
+void ServerProcess::upload(const std::string& sha256, Respond respond) {
+  if (disk_refuses_) return respond({.status = disk_error()});
+  ledger_.blobs().insert(sha256);  // durable first, then named by a row
+  const std::vector<Mutation> put = {PutArtifact{sha256, "checkpoint", "store:" + sha256, 1}};
+  respond({.status = ledger_.apply(put, wall())});
+}
+
+void ServerProcess::commit_checkpoint(CheckpointCommitted event, Respond respond) {
+  unfence(event.session, event.stage_id, event.number);
+  if (const auto stored = ledger_.artifact(event.sha256); !stored.ok())
+    return respond({.status = stored.status()});
+  ask(std::move(event), std::move(respond));
+}
+
+void ServerProcess::complete(AttemptCompleted event, std::int64_t last_seq, Respond respond) {
+  unfence(event.session, event.stage_id, event.number);
+  const std::vector<AttemptRow> attempts = ledger_.attempts(event.stage_id).value();
+  for (const AttemptRow& row : attempts) {
+    if (row.number != event.number) continue;
+    if (row.state == event.outcome) return respond({});  // said before
+    if (row.state == AttemptState::kRunning && row.acked_seq < last_seq) {
+      return respond(
+          {.status = make_error(absl::StatusCode::kOutOfRange, ErrorReason::kSequenceGap, "points missing"),
+           .acked = row.acked_seq});
+    }
+  }
+  ask(std::move(event), std::move(respond));
+}
+
+// The planted defect: the stage of a lost attempt leaves the queue for good.
+void ServerProcess::forget_lost(const std::vector<Mutation>& mutations) {
+  bool lost = false;
+  for (const Mutation& mutation : mutations) {
+    const auto* end = std::get_if<EndAttempt>(&mutation);
+    if (end == nullptr || end->outcome != AttemptState::kLost || end->stage_state != StageState::kQueued)
+      continue;
+    forgotten_.insert(end->stage_id);
+    lost = true;
+  }
+  if (!lost) return;
+  refuse_all({}, {});
+  rebuild();
+}
+
+absl::Status ServerProcess::submit(const testing::Matrix& matrix) {
+  if (!responsive()) return absl::UnavailableError("no server");
+  absl::Status status = absl::UnavailableError("no answer");
+  ask(testing::submission(matrix, ledger_), [&status](const Answer& answer) { status = answer.status; });
+  return status;
+}
+
+absl::Status ServerProcess::set_state(const std::string& experiment, ExperimentState to) {
+  if (!responsive()) return absl::UnavailableError("no server");
+  const auto row = ledger_.experiment(experiment);
+  if (!row.ok()) return row.status();
+  absl::Status status = absl::UnavailableError("no answer");
+  ask(ExperimentStateRequested{0, row->id, to}, [&status](const Answer& answer) { status = answer.status; });
+  return status;
+}
+
+}  // namespace locus::simulation

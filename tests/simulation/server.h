@@ -1,0 +1,91 @@
+// The server as a process: the real scheduler over the watched store, answers that travel back, a disk that
+// may refuse.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/scheduling/scheduler.h"
+#include "tests/scheduling/support/matrix.h"
+#include "tests/simulation/ledger.h"
+#include "tests/simulation/world.h"
+
+namespace locus::simulation {
+
+// A defect planted on purpose: the checker must find it.
+enum class Mutant {
+  kNone,
+  kNoFence,                 // stale tokens are taken for the newest
+  kAckBeforeCommit,         // points are acknowledged before they are stored
+  kForgetsRequeue,          // a lost attempt's stage is never granted again
+  kWorkerIgnoresFence,      // a cut-off worker believes in its lease for ever
+  kCheckpointOutrunsPoints  // a checkpoint is committed while points before it wait in the outbox
+};
+
+struct Answer {
+  absl::Status status;
+  std::optional<Grant> grant;
+  std::vector<std::pair<HeldLease, LeaseWish>> wishes;
+  std::int64_t acked = 0;
+};
+using Respond = std::function<void(const Answer&)>;
+
+class ServerProcess final : public Process {
+ public:
+  ServerProcess(World& world, Ledger& ledger, SchedulerPolicy policy, Mutant mutant)
+      : Process(world, "server"), ledger_(ledger), policy_(policy), mutant_(mutant) {}
+
+  // ---- calls; each answers later through `respond`, or never ----
+  void ask(Event event, Respond respond);  // whatever the scheduler decides by itself
+  void report_points(PointAppend append, Respond respond);
+  void upload(const std::string& sha256, Respond respond);
+  void commit_checkpoint(CheckpointCommitted event, Respond respond);
+  void complete(AttemptCompleted event, std::int64_t last_seq, Respond respond);
+
+  // ---- a person at the server's own terminal: answered at once, UNAVAILABLE when it cannot be ----
+  absl::Status submit(const testing::Matrix& matrix);
+  absl::Status set_state(const std::string& experiment, ExperimentState to);
+
+  // ---- faults ----
+  void set_disk_refuses(bool refuses) { disk_refuses_ = refuses; }
+  void lie_about_next_commit() { lie_ = true; }  // it is stored, and yet an error is returned
+  enum class CrashPoint { kNowhere, kBeforeCommit, kAfterCommit };
+  void crash_at_next_commit(CrashPoint point) { crash_point_ = point; }
+
+  void forget_planned_faults();
+
+  const std::map<std::string, std::int64_t>& refusals() const { return refusals_; }  // by reason
+  const Scheduler* scheduler() const { return scheduler_.get(); }
+
+ private:
+  void on_boot() override { rebuild(); }
+  void on_crash() override;
+  void rebuild();
+  void step(const Event& event);
+  absl::Status commit(const std::vector<Mutation>& mutations);
+  void carry_out(const std::vector<Command>& commands);
+  void answer(ReplyToken token, const Answer& answer);
+  void refuse_all(const Decision& decision, const absl::Status& status);
+  void schedule_wake();
+  void forget_lost(const std::vector<Mutation>& mutations);
+  void unfence(std::string& session, StageId stage, std::int64_t& number);
+  Snapshot load();
+  Now now_here() const { return {steady(), wall()}; }
+
+  Ledger& ledger_;
+  SchedulerPolicy policy_;
+  Mutant mutant_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::map<ReplyToken, Respond> callers_;
+  ReplyToken next_token_ = 1;
+  std::optional<Microseconds> wake_;  // steady time of the wake under way
+  bool disk_refuses_ = false, lie_ = false;
+  CrashPoint crash_point_ = CrashPoint::kNowhere;
+  std::set<StageId> forgotten_;
+  std::map<std::string, std::int64_t> refusals_;
+};
+
+}  // namespace locus::simulation

@@ -1,0 +1,261 @@
+// The simulated worker: see worker.h.
+#include "tests/simulation/worker.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace locus::simulation {
+namespace {
+
+constexpr Microseconds kDeadline = 10 * kSecond;
+constexpr std::int64_t kCheckpointEvery = 5;
+constexpr std::int64_t kFatalStep = 3;
+
+}  // namespace
+
+Fate fate_of(const std::string& config_json) {
+  if (config_json.find("prior/diverges") != std::string::npos) return Fate::kDiverges;
+  return config_json.find("prior/poison") != std::string::npos ? Fate::kPoison : Fate::kNormal;
+}
+
+std::int64_t steps_of(const std::string& kind) { return kind == "train" ? 18 : 3; }
+
+std::string checkpoint_sha(StageId stage, std::int64_t step) {
+  std::string sha = std::to_string(stage * 1000 + step);
+  return std::string(64 - sha.size(), '0') + sha;
+}
+
+WorkerProcess::WorkerProcess(World& world, Network& network, ServerProcess& server, Ledger& ledger,
+                             WorkerTraits traits, LeasePolicy policy, Mutant mutant)
+    : Process(world, traits.name),
+      network_(network),
+      server_(server),
+      ledger_(ledger),
+      traits_(std::move(traits)),
+      policy_(policy),
+      mutant_(mutant),
+      book_(policy) {}
+
+void WorkerProcess::on_boot() {
+  session_ = traits_.name + "-" + std::to_string(world_.random.draw());
+  book_ = LeaseBook(policy_);
+  send_leftovers();
+  keep_pumping();
+}
+
+void WorkerProcess::on_crash() {
+  trainers_.clear();  // they die with their parent
+  calls_.clear();
+  registering_ = asking_ = false;
+  request_id_.clear();
+  if (traits_.supervised) {
+    world_.at(world_.now() + world_.random.between(1, 20) * kSecond, [this] { boot(); });
+  }
+}
+
+void WorkerProcess::keep_pumping() {
+  pump();
+  after(kSecond, [this] { keep_pumping(); });
+}
+
+void WorkerProcess::pump() {
+  for (const auto& [key, order] : book_.take_orders(steady())) {
+    world_.trace(name(), order == LeaseOrder::kDiscard ? " discards " : " stops ", key.first, "/",
+                 key.second);
+    if (order == LeaseOrder::kDiscard) {
+      discard(key);
+    } else if (auto found = trainers_.find(key); found != trainers_.end()) {
+      found->second.phase = Phase::kStopping;
+    }
+  }
+  if (book_.must_register()) {
+    register_here();
+  } else if (steady() >= book_.heartbeat_due()) {
+    beat();
+  }
+  ask_for_work();
+  std::vector<Key> keys;
+  for (auto& [key, trainer] : trainers_) {
+    keys.push_back(key);
+    const bool fenced = !may_commit(key);
+    if (trainer.fenced && !fenced) ++freed_;
+    trainer.fenced = fenced;
+  }
+  for (const Key& key : keys) {
+    send_points(key);
+    deliver_next(key);
+  }
+}
+
+// A call with a deadline. `done` runs once: with the answer, or DEADLINE_EXCEEDED.
+void WorkerProcess::call(std::function<void(Respond)> request, Microseconds deadline, Respond done) {
+  const std::int64_t id = next_call_++;
+  calls_[id] = std::move(done);
+  auto finish = [this, id](const Answer& answer) {
+    auto found = calls_.find(id);
+    if (found == calls_.end()) return;
+    const Respond run = std::move(found->second);
+    calls_.erase(found);
+    run(answer);
+  };
+  after(deadline, [finish] { finish({.status = absl::DeadlineExceededError("no answer")}); });
+  network_.send(*this, server_, [this, request = std::move(request), finish] {
+    request([this, finish](const Answer& answer) {
+      network_.send(server_, *this, [finish, answer] { finish(answer); });
+    });
+  });
+}
+
+bool WorkerProcess::noticed(const absl::Status& status) {
+  if (!has_reason(status, ErrorReason::kWorkerNotFound)) return false;
+  book_.session_unknown();
+  return true;
+}
+
+void WorkerProcess::register_here() {
+  if (registering_) return;
+  registering_ = true;
+  WorkerRegistered event;
+  event.name = traits_.name;
+  event.session = session_;
+  event.slots_json = "[]";
+  event.revisions = traits_.revisions;
+  for (const LeaseClaim& claim : book_.claims()) {
+    event.held.push_back({claim.stage_id, claim.number, claim.step, claim.steps, claim.phase});
+  }
+  call([this, event](Respond respond) { server_.ask(event, std::move(respond)); }, kDeadline,
+       [this](const Answer& answer) {
+         registering_ = false;
+         if (answer.status.ok()) {
+           book_.registration_answered();
+         } else if (has_reason(answer.status, ErrorReason::kWrongState)) {
+           world_.trace(name(), " gives way to a newer daemon of its name");
+           after(0, [this] { crash(); });
+         }
+       });
+}
+
+void WorkerProcess::beat() {
+  const Microseconds sent = steady();
+  LeasesSynced event{0, session_, {}};
+  for (const LeaseClaim& claim : book_.heartbeat_sent(sent)) {
+    event.held.push_back({claim.stage_id, claim.number, claim.step, claim.steps, claim.phase});
+  }
+  call([this, event](Respond respond) { server_.ask(event, std::move(respond)); }, kDeadline,
+       [this, sent](const Answer& answer) {
+         if (noticed(answer.status) || !answer.status.ok()) return;
+         std::vector<std::pair<Key, ServerWish>> wishes;
+         for (const auto& [lease, wish] : answer.wishes) {
+           wishes.emplace_back(Key{lease.stage_id, lease.number}, static_cast<ServerWish>(wish));
+         }
+         book_.heartbeat_answered(sent, wishes);
+         pump();
+       });
+}
+
+int WorkerProcess::free_slot() const {
+  for (int slot = 0; slot < traits_.slots; ++slot) {
+    if (std::none_of(trainers_.begin(), trainers_.end(),
+                     [&](const auto& t) { return t.second.slot == slot; })) {
+      return slot;
+    }
+  }
+  return -1;
+}
+
+void WorkerProcess::ask_for_work() {
+  const int slot = free_slot();
+  if (asking_ || book_.must_register() || slot < 0) return;
+  asking_ = true;
+  if (request_id_.empty()) request_id_ = session_ + "/" + std::to_string(++request_);
+  const Microseconds sent = steady();
+  const WorkRequested event{0, session_, request_id_, {slot}, 15 * kSecond};
+  call([this, event](Respond respond) { server_.ask(event, std::move(respond)); }, 15 * kSecond + kDeadline,
+       [this, sent](const Answer& answer) {
+         asking_ = false;
+         if (noticed(answer.status) || !answer.status.ok()) return;  // the same request again
+         request_id_.clear();
+         if (answer.grant) take(*answer.grant, sent);
+       });
+}
+
+void WorkerProcess::take(const Grant& grant, Microseconds sent) {
+  const Key key{grant.stage_id, grant.number};
+  if (!book_.add(key, sent, steady())) return;
+  for (const auto& [slot, sha] : grant.inputs) {
+    if (!ledger_.blobs().contains(sha)) throw Violation(8, "a grant names an input that does not exist");
+  }
+  if (!grant.resume_sha256.empty() &&
+      grant.resume_sha256 != checkpoint_sha(grant.stage_id, grant.resume_step)) {
+    throw Violation(8, "a grant names another checkpoint than its step says");
+  }
+  Trainer trainer{.grant = grant,
+                  .slot = grant.slots.front(),
+                  .life = next_life_++,
+                  .step = grant.resume_step,
+                  .checkpoints = {},
+                  .points_up_to_step = grant.resume_step};
+  outboxes_[key] = {};
+  world_.trace(name(), " starts ", key.first, "/", key.second, " (", grant.kind, ") from step ",
+               grant.resume_step);
+  trainers_.emplace(key, std::move(trainer));
+  train(key, trainers_.at(key).life);
+  pump();
+}
+
+void WorkerProcess::train(Key key, std::int64_t life) {
+  after(traits_.step_time, [this, key, life] {
+    auto found = trainers_.find(key);
+    if (found == trainers_.end() || found->second.life != life) return;
+    Trainer& trainer = found->second;
+    if (trainer.phase == Phase::kStopping) {
+      trainer.checkpoints.push_back(trainer.step);
+      return finish(trainer, AttemptState::kStopped);
+    }
+    if (trainer.phase == Phase::kFinished) return;
+    if (trainer.step >= steps_of(trainer.grant.kind)) return finish(trainer, AttemptState::kSucceeded);
+    trainer.step += 1;
+    outboxes_[key].steps.push_back(trainer.step);
+    book_.set_progress(key, trainer.step, steps_of(trainer.grant.kind), "train");
+    const Fate fate = fate_of(trainer.grant.config_json);
+    if (trainer.step >= kFatalStep && fate == Fate::kDiverges) {
+      return finish(trainer, AttemptState::kFailed, FailureClass::kDiverged);
+    }
+    if (trainer.step >= kFatalStep && fate == Fate::kPoison) return crash();
+    if (trainer.step % kCheckpointEvery == 0) trainer.checkpoints.push_back(trainer.step);
+    train(key, life);
+  });
+}
+
+void WorkerProcess::finish(Trainer& trainer, AttemptState outcome, FailureClass failure_class) {
+  trainer.phase = Phase::kFinished;
+  trainer.outcome = outcome;
+  trainer.failure_class = failure_class;
+  if (outcome == AttemptState::kSucceeded) trainer.checkpoints.push_back(trainer.step);
+}
+
+void WorkerProcess::kill_trainer() {
+  for (auto& [key, trainer] : trainers_) {
+    if (trainer.phase == Phase::kFinished) continue;
+    world_.trace(name(), ": the trainer of ", key.first, "/", key.second, " dies");
+    trainer.life = next_life_++;
+    trainer.checkpoints.clear();
+    finish(trainer, AttemptState::kFailed, FailureClass::kCode);
+    return;
+  }
+}
+
+std::size_t WorkerProcess::outbox_points() const {
+  std::size_t most = 0;
+  for (const auto& [key, outbox] : outboxes_) most = std::max(most, outbox.steps.size());
+  return most;
+}
+
+void WorkerProcess::discard(Key key) {
+  book_.remove(key);
+  trainers_.erase(key);
+  outboxes_.erase(key);
+}
+
+}  // namespace locus::simulation

@@ -1,0 +1,112 @@
+// A worker daemon with its trainers as one process: the real lease book, a model of the trainers, a durable
+// outbox for points.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/server.h"
+#include "worker/link/lease_book.h"
+
+namespace locus::simulation {
+
+struct WorkerTraits {
+  std::string name;
+  int slots = 1;
+  std::map<std::string, int> revisions;
+  Microseconds step_time = kSecond;
+  bool supervised = true;  // a supervisor starts it again when it exits
+};
+
+// What happens to a stage of a cell whoever runs it: "diverges" stops with NaN, "poison" takes the daemon
+// with it.
+enum class Fate { kNormal, kDiverges, kPoison };
+Fate fate_of(const std::string& config_json);
+std::int64_t steps_of(const std::string& kind);
+std::string checkpoint_sha(StageId stage, std::int64_t step);
+
+class WorkerProcess final : public Process {
+ public:
+  WorkerProcess(World& world, Network& network, ServerProcess& server, Ledger& ledger, WorkerTraits traits,
+                LeasePolicy policy, Mutant mutant);
+
+  void kill_trainer();  // one of them, from outside
+  // Whether an executor of this attempt lives here and believes that it may commit.
+  template <class Visit>
+  void visit_executors(Visit visit) const {
+    if (!responsive()) return;
+    for (const auto& [key, trainer] : trainers_) {
+      if (may_commit(key)) visit(key);
+    }
+  }
+  std::int64_t freed() const { return freed_; }  // attempts that were fenced and may commit again
+  std::size_t outbox_points() const;
+  const WorkerTraits& traits() const { return traits_; }
+
+ private:
+  enum class Phase { kTraining, kStopping, kFinished };
+  struct Trainer {
+    Grant grant;
+    int slot = 0;
+    std::int64_t life = 0;  // which trainer process: a timer of a former one does nothing
+    Phase phase = Phase::kTraining;
+    std::int64_t step = 0;
+    AttemptState outcome = AttemptState::kSucceeded;
+    FailureClass failure_class = FailureClass::kNone;
+    std::deque<std::int64_t> checkpoints;  // steps saved and not yet committed, oldest first
+    std::int64_t points_up_to_step = 0;    // acknowledged
+    bool delivering = false, sending = false, fenced = false;
+  };
+  // Numbered points that the server has not acknowledged; survives a crash of the daemon.
+  struct Outbox {
+    std::int64_t acked = 0;
+    std::vector<std::int64_t> steps;  // step of sequence i + 1
+  };
+  using Key = LeaseBook::Key;
+
+  void on_boot() override;
+  void on_crash() override;
+  void pump();
+  void keep_pumping();
+  void call(std::function<void(Respond)> request, Microseconds deadline, Respond done);
+  void register_here();
+  void beat();
+  void ask_for_work();
+  void take(const Grant& grant, Microseconds sent);
+  void train(Key key, std::int64_t life);
+  void finish(Trainer& trainer, AttemptState outcome, FailureClass failure_class = FailureClass::kNone);
+  void send_points(Key key);
+  void send_leftovers();
+  void deliver_next(Key key);  // checkpoints in order, then the outcome
+  void commit(Key key, std::int64_t step);
+  void complete(Key key);
+  void delivered(Key key, const absl::Status& status, bool ended);
+  void discard(Key key);
+  bool may_commit(Key key) const {
+    return mutant_ == Mutant::kWorkerIgnoresFence ? book_.holds(key) : book_.may_commit(key, steady());
+  }
+  bool noticed(const absl::Status& status);  // an unknown session: true if it was that
+  int free_slot() const;
+
+  Network& network_;
+  ServerProcess& server_;
+  Ledger& ledger_;
+  WorkerTraits traits_;
+  LeasePolicy policy_;
+  Mutant mutant_;
+
+  std::string session_;
+  LeaseBook book_;
+  std::map<Key, Trainer> trainers_;
+  std::map<Key, Outbox> outboxes_;  // on disk
+  std::map<std::int64_t, Respond> calls_;
+  std::int64_t next_call_ = 1, next_life_ = 1;
+  bool registering_ = false, asking_ = false;
+  std::int64_t freed_ = 0;
+  int request_ = 0;
+  std::string request_id_;  // kept while the answer is unknown
+};
+
+}  // namespace locus::simulation

@@ -1,0 +1,95 @@
+// What the SQLite store does when the disk fails under it.
+#include <gtest/gtest.h>
+
+#include "storage/sqlite/store.h"
+#include "tests/storage/faulty_vfs.h"
+#include "tests/storage/world.h"
+
+namespace locus::testing {
+namespace {
+
+class SqliteFaults : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    open();
+    ASSERT_TRUE(apply(*store_, world()).ok());
+    ASSERT_TRUE(apply(*store_, {grant(1, 1)}).ok());
+  }
+
+  void open() {
+    auto opened = open_sqlite_store(folder_.path(), clock_, {2, vfs_.name()});
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    store_ = std::move(*opened);
+  }
+
+  void reopen() {
+    store_.reset();
+    open();
+  }
+
+  FaultyVfs vfs_;  // outlives the store
+  TempFolder folder_;
+  FixedClock clock_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(SqliteFaults, HasSyncedTheLogWheneverItAcknowledges) {
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(store_->append(points_of(1, 1, i * 10 + 1, ramp(i * 10, 10)), kNow).ok());
+    EXPECT_TRUE(vfs_.log_is_synced());
+    ASSERT_TRUE(apply(*store_, {AppendEvent{"s", "k"}}).ok());
+    EXPECT_TRUE(vfs_.log_is_synced());
+  }
+}
+
+TEST_F(SqliteFaults, RefusesWritesWhileTheDiskIsFullAndRecoversByItself) {
+  const Json before = picture(*store_);
+  vfs_.set_full(true);
+  const auto append = store_->append(points_of(1, 1, 1, ramp(1, 100)), kNow);
+  EXPECT_EQ(append.status().code(), absl::StatusCode::kResourceExhausted) << append.status();
+  EXPECT_EQ(reason_of(append.status()), "STORAGE_FAILED");
+  EXPECT_NE(append.status().message().find("free space"), std::string::npos);
+  const absl::Status events = apply(*store_, {AppendEvent{"s", "k"}});
+  EXPECT_EQ(events.code(), absl::StatusCode::kResourceExhausted) << events;
+  EXPECT_EQ(picture(*store_), before);  // reads go on
+
+  vfs_.set_full(false);
+  EXPECT_EQ(store_->append(points_of(1, 1, 1, ramp(1, 100)), kNow).value(), 100);
+  EXPECT_TRUE(apply(*store_, {AppendEvent{"s", "k"}}).ok());
+  const Json after = picture(*store_);
+  reopen();
+  EXPECT_EQ(picture(*store_), after);
+}
+
+TEST_F(SqliteFaults, AcknowledgesNothingAfterAFailedSyncUntilRestarted) {
+  ASSERT_TRUE(store_->append(points_of(1, 1, 1, ramp(1, 10)), kNow).ok());
+  const Json acknowledged = picture(*store_);
+  vfs_.set_sync_fails(true);
+  const auto failed = store_->append(points_of(1, 1, 11, ramp(11, 10)), kNow);
+  EXPECT_EQ(failed.status().code(), absl::StatusCode::kUnavailable) << failed.status();
+  EXPECT_EQ(reason_of(failed.status()), "STORAGE_FAILED");
+
+  vfs_.set_sync_fails(false);  // a second sync would succeed, and prove nothing
+  const auto later = store_->append(points_of(1, 1, 11, ramp(11, 10)), kNow);
+  EXPECT_EQ(reason_of(later.status()), "STORAGE_FAILED");
+  EXPECT_NE(later.status().message().find("restart the server"), std::string::npos) << later.status();
+  EXPECT_EQ(reason_of(apply(*store_, {AppendEvent{"s", "k"}})), "STORAGE_FAILED");
+  EXPECT_EQ(picture(*store_), acknowledged);
+
+  reopen();
+  const std::int64_t stored = store_->attempts(1).value()[0].acked_seq;
+  EXPECT_GE(stored, 10);  // what was acknowledged is there; what was not may be
+  EXPECT_EQ(store_->append(points_of(1, 1, stored + 1, ramp(stored + 1, 5)), kNow).value(), stored + 5);
+}
+
+TEST_F(SqliteFaults, RefusesEveryCallerOfATransactionThatCouldNotBeCommitted) {
+  vfs_.set_full(true);
+  // A refusal by a rule may rest on another caller's writes of the same transaction, so it is not given out
+  // either.
+  EXPECT_EQ(reason_of(apply(*store_, {AppendEvent{"s", "k"}})), "STORAGE_FAILED");
+  vfs_.set_full(false);
+  EXPECT_EQ(reason_of(apply(*store_, {SetExperimentState{9}})), "EXPERIMENT_NOT_FOUND");
+}
+
+}  // namespace
+}  // namespace locus::testing

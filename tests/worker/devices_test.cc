@@ -1,0 +1,68 @@
+// What a machine offers, and what its trainers may see.
+#include "worker/app/devices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/ids.h"
+
+namespace locus {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+const Json kTwoGpus =
+    Json::parse(R"({"cpu": true, "cuda": [{"index": 0, "name": "A"}, {"index": 1, "name": "B"}]})");
+
+TEST(OfferedSlots, AreTheCoresOverTheThreads) {
+  WorkerOptions options;
+  EXPECT_EQ(offered_slots(Json::object(), options, 8)->size(), 8U);
+  options.threads = 3;
+  EXPECT_EQ(offered_slots(Json::object(), options, 8)->size(), 2U);
+  options.threads = 16;
+  EXPECT_EQ(offered_slots(Json::object(), options, 8)->size(), 1U);
+  options.slots = 5;
+  EXPECT_EQ(offered_slots(Json::object(), options, 8)->size(), 5U);
+}
+
+TEST(OfferedSlots, AreOneForEachGpu) {
+  WorkerOptions options;
+  options.device = "cuda";
+  const auto slots = offered_slots(kTwoGpus, options, 8);
+  ASSERT_EQ(slots->size(), 2U);
+  EXPECT_EQ(slots->at(1).name, "B");
+  options.slots = 1;
+  EXPECT_EQ(offered_slots(kTwoGpus, options, 8)->size(), 1U);
+}
+
+TEST(OfferedSlots, RefuseWhatTheMachineLacks) {
+  WorkerOptions options;
+  options.device = "cuda";
+  EXPECT_THAT(offered_slots(Json::object(), options, 8).status().message(), HasSubstr("sees no GPU"));
+  options.slots = 3;
+  EXPECT_THAT(offered_slots(kTwoGpus, options, 8).status().message(), HasSubstr("there are 2 GPUs"));
+  options.device = "tpu";
+  EXPECT_THAT(offered_slots(kTwoGpus, options, 8).status().message(), HasSubstr("tpu"));
+}
+
+TEST(SlotEnvironment, LimitsThreadsAndShowsOneGpu) {
+  const DeviceSlot gpu{"cuda", "", 1, 4, 0};
+  const auto plain = slot_environment({"OMP_NUM_THREADS=64", "HOME=/h"}, gpu, "");
+  EXPECT_THAT(plain, Contains("OMP_NUM_THREADS=4"));
+  EXPECT_THAT(plain, testing::Not(Contains("OMP_NUM_THREADS=64")));
+  EXPECT_THAT(plain, Contains("HOME=/h"));
+  EXPECT_THAT(plain, Contains("CUDA_VISIBLE_DEVICES=1"));
+  EXPECT_THAT(slot_environment({}, gpu, "5,7"), Contains("CUDA_VISIBLE_DEVICES=7"));
+  EXPECT_THAT(slot_environment({}, DeviceSlot{}, "5,7"), Contains("CUDA_VISIBLE_DEVICES="));
+}
+
+TEST(WorkerName, IsAValidNameOfTheHost) {
+  EXPECT_EQ(worker_name("Node_17.cluster.local"), "node-17");
+  for (const auto& host : std::vector<std::string>{"", "10.0.0.1", "-x-", "UPPER", std::string(300, 'a')}) {
+    EXPECT_TRUE(valid_name(worker_name(host))) << host << " -> " << worker_name(host);
+  }
+}
+
+}  // namespace
+}  // namespace locus

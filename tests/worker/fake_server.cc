@@ -1,0 +1,274 @@
+// The fake server's services.
+#include "tests/worker/fake_server.h"
+
+#include <grpcpp/server_builder.h>
+
+#include "core/base/sha256.h"
+#include "core/limits.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace locus {
+namespace {
+
+using namespace std::chrono_literals;
+
+grpc::Status refuse(grpc::StatusCode code, const std::string& reason, const std::string& message) {
+  google::rpc::Status status;
+  google::rpc::ErrorInfo info;
+  info.set_reason(reason);
+  info.set_domain("locus.v1");
+  status.add_details()->PackFrom(info);
+  return {code, message, status.SerializeAsString()};
+}
+
+}  // namespace
+
+std::int64_t FakeStore::add_stage(const Json& script, std::map<std::string, std::string> inputs) {
+  std::lock_guard lock(mutex);
+  const auto id = static_cast<std::int64_t>(stages.size()) + 1;
+  stages[id].config = Json{{"kind", "train"}, {"script", script}}.dump();
+  stages[id].inputs = std::move(inputs);
+  changed.notify_all();
+  return id;
+}
+
+bool FakeStore::wait(const std::function<bool()>& ready) {
+  std::unique_lock lock(mutex);
+  return changed.wait_for(lock, 60s, ready);
+}
+
+class FakeServer::Workers final : public v1::WorkerService::Service {
+ public:
+  explicit Workers(FakeStore& store) : store_(store) {}
+
+  grpc::Status RegisterWorker(grpc::ServerContext*, const v1::RegisterWorkerRequest* request,
+                              v1::RegisterWorkerResponse*) override {
+    if (request->protocol_version() != kProtocolVersion) {
+      return refuse(grpc::StatusCode::FAILED_PRECONDITION, "UNSUPPORTED_VERSION",
+                    "the worker speaks protocol " + std::to_string(request->protocol_version()) +
+                        ", this server 1: update the worker");
+    }
+    std::lock_guard lock(store_.mutex);
+    store_.sessions.insert(request->session());
+    ++store_.workers[request->name()];
+    ++store_.registrations;
+    for (const auto& held : request->held()) {
+      FakeStage& stage = store_.stages.at(held.stage());
+      if (stage.state == "running" && stage.attempt == held.attempt()) stage.session = request->session();
+    }
+    for (auto& [id, stage] :
+         store_.stages) {  // one worker: what it does not hold has died with an earlier daemon
+      if (stage.state == "running" && stage.session != request->session()) stage.state = "queued";
+    }
+    store_.changed.notify_all();
+    return grpc::Status::OK;
+  }
+
+  grpc::Status AcquireStage(grpc::ServerContext* context, const v1::AcquireStageRequest* request,
+                            v1::AcquireStageResponse* response) override {
+    std::unique_lock lock(store_.mutex);
+    while (true) {
+      if (context->IsCancelled()) return grpc::Status::CANCELLED;
+      if (!store_.sessions.contains(request->session())) return unknown();
+      for (auto& [id, stage] : store_.stages) {
+        if (stage.state != "queued") continue;
+        stage.state = "running";
+        stage.session = request->session();
+        ++stage.attempt;
+        stage.attempts[stage.attempt].resume_step = stage.checkpoint_step;
+        auto* grant = response->mutable_grant();
+        grant->set_stage(id);
+        grant->set_attempt(stage.attempt);
+        grant->set_kind("train");
+        grant->set_config_json(stage.config);
+        grant->add_slots(request->free_slots(0));
+        grant->mutable_inputs()->insert(stage.inputs.begin(), stage.inputs.end());
+        grant->set_resume_sha256(stage.checkpoint);
+        grant->set_resume_step(stage.checkpoint_step);
+        store_.changed.notify_all();
+        return grpc::Status::OK;
+      }
+      store_.changed.wait_for(lock, 20ms);
+    }
+  }
+
+  grpc::Status SyncLeases(grpc::ServerContext*, const v1::SyncLeasesRequest* request,
+                          v1::SyncLeasesResponse* response) override {
+    std::lock_guard lock(store_.mutex);
+    if (!store_.sessions.contains(request->session())) return unknown();
+    for (const auto& held : request->held()) {
+      auto* wish = response->add_wishes();
+      wish->set_stage(held.stage());
+      wish->set_attempt(held.attempt());
+      const FakeStage& stage = store_.stages.at(held.stage());
+      wish->set_wish(stage.attempt == held.attempt() && stage.state == "running" ? stage.wish
+                                                                                 : v1::WISH_DROP);
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ReportPoints(
+      grpc::ServerContext*,
+      grpc::ServerReaderWriter<v1::ReportPointsResponse, v1::ReportPointsRequest>* stream) override {
+    v1::ReportPointsRequest request;
+    while (stream->Read(&request)) {
+      v1::ReportPointsResponse response;
+      response.set_stage(request.stage());
+      response.set_attempt(request.attempt());
+      {
+        std::lock_guard lock(store_.mutex);
+        if (!store_.acknowledge) continue;
+        store_points(request, response);
+        store_.changed.notify_all();
+      }
+      stream->Write(response);
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status CommitCheckpoint(grpc::ServerContext*, const v1::CommitCheckpointRequest* request,
+                                v1::CommitCheckpointResponse*) override {
+    std::lock_guard lock(store_.mutex);
+    FakeStage& stage = store_.stages.at(request->stage());
+    if (const auto refused = check(stage, request->session(), request->attempt()); !refused.ok())
+      return refused;
+    if (!store_.artifacts.contains(request->sha256())) {
+      return refuse(grpc::StatusCode::NOT_FOUND, "ARTIFACT_NOT_FOUND", "no such artifact");
+    }
+    stage.checkpoint = request->sha256();
+    stage.checkpoint_step = request->step();
+    store_.changed.notify_all();
+    return grpc::Status::OK;
+  }
+
+  grpc::Status CompleteAttempt(grpc::ServerContext*, const v1::CompleteAttemptRequest* request,
+                               v1::CompleteAttemptResponse*) override {
+    std::lock_guard lock(store_.mutex);
+    FakeStage& stage = store_.stages.at(request->stage());
+    if (const auto refused = check(stage, request->session(), request->attempt()); !refused.ok())
+      return refused;
+    FakeAttempt& attempt = stage.attempts[request->attempt()];
+    if (static_cast<std::int64_t>(attempt.points.size()) < request->last_seq()) {
+      return refuse(grpc::StatusCode::OUT_OF_RANGE, "SEQUENCE_GAP", "points are missing");
+    }
+    for (const auto& output : request->outputs()) {
+      if (!store_.artifacts.contains(output.sha256())) {
+        return refuse(grpc::StatusCode::NOT_FOUND, "ARTIFACT_NOT_FOUND", "no such artifact");
+      }
+    }
+    attempt.outcome = *request;
+    const bool again = request->outcome() != "succeeded" && stage.attempt < store_.attempts_at_most;
+    stage.state = request->outcome() == "succeeded" ? "succeeded" : again ? "queued" : "failed";
+    stage.wish = v1::WISH_CONTINUE;
+    store_.changed.notify_all();
+    return grpc::Status::OK;
+  }
+
+ private:
+  static grpc::Status unknown() {
+    return refuse(grpc::StatusCode::NOT_FOUND, "WORKER_NOT_FOUND", "register again");
+  }
+
+  grpc::Status check(const FakeStage& stage, const std::string& session, std::int64_t attempt) {
+    if (!store_.sessions.contains(session)) return unknown();
+    if (stage.attempt == attempt && stage.state == "running") return grpc::Status::OK;
+    ++store_.stale_writes;
+    return refuse(grpc::StatusCode::ABORTED, "STALE_ATTEMPT", "the token is stale");
+  }
+
+  void store_points(const v1::ReportPointsRequest& request, v1::ReportPointsResponse& response) {
+    FakeStage& stage = store_.stages.at(request.stage());
+    if (stage.attempt != request.attempt() || stage.state != "running") {
+      response.set_reason("STALE_ATTEMPT");
+      return;
+    }
+    auto& points = stage.attempts[request.attempt()].points;
+    const auto have = static_cast<std::int64_t>(points.size());
+    response.set_acked_seq(have);
+    if (request.first_seq() > have + 1) {
+      response.set_reason("SEQUENCE_GAP");
+      return;
+    }
+    for (int i = 0; i < request.points().value_size(); ++i) {
+      if (request.first_seq() + i <= have) continue;
+      points.push_back({request.points().step(i), request.points().value(i)});
+    }
+    response.set_acked_seq(static_cast<std::int64_t>(points.size()));
+  }
+
+  FakeStore& store_;
+};
+
+class FakeServer::Artifacts final : public v1::ArtifactService::Service {
+ public:
+  explicit Artifacts(FakeStore& store) : store_(store) {}
+
+  grpc::Status UploadArtifact(grpc::ServerContext*, grpc::ServerReader<v1::UploadArtifactRequest>* reader,
+                              v1::UploadArtifactResponse*) override {
+    v1::UploadArtifactRequest part;
+    reader->Read(&part);
+    const std::string digest = part.header().sha256();
+    std::string bytes;
+    while (reader->Read(&part)) bytes += part.chunk();
+    if (sha256_hex(bytes) != digest)
+      return refuse(grpc::StatusCode::DATA_LOSS, "DIGEST_MISMATCH", "other bytes");
+    std::lock_guard lock(store_.mutex);
+    store_.artifacts[digest] = bytes;
+    return grpc::Status::OK;
+  }
+  grpc::Status DownloadArtifact(grpc::ServerContext*, const v1::DownloadArtifactRequest* request,
+                                grpc::ServerWriter<v1::DownloadArtifactResponse>* writer) override {
+    v1::DownloadArtifactResponse part;
+    {
+      std::lock_guard lock(store_.mutex);
+      store_.downloads.push_back(request->sha256());
+      if (!store_.artifacts.contains(request->sha256())) {
+        return refuse(grpc::StatusCode::NOT_FOUND, "ARTIFACT_NOT_FOUND", "no such artifact");
+      }
+      part.set_chunk(store_.artifacts[request->sha256()].substr(static_cast<std::size_t>(request->offset())));
+    }
+    writer->Write(part);
+    return grpc::Status::OK;
+  }
+
+ private:
+  FakeStore& store_;
+};
+
+class FakeServer::Catalogs final : public v1::CatalogService::Service {
+ public:
+  grpc::Status GetServer(grpc::ServerContext*, const v1::GetServerRequest*, v1::Server*) override {
+    return grpc::Status::OK;
+  }
+};
+
+FakeServer::FakeServer(FakeStore& store) : store_(store) { start(); }
+FakeServer::~FakeServer() { stop(); }
+
+void FakeServer::start() {
+  workers_ = std::make_unique<Workers>(store_);
+  artifacts_ = std::make_unique<Artifacts>(store_);
+  catalogs_ = std::make_unique<Catalogs>();
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+  builder.AddListeningPort("127.0.0.1:" + std::to_string(port_), grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(workers_.get());
+  builder.RegisterService(artifacts_.get());
+  builder.RegisterService(catalogs_.get());
+  server_ = builder.BuildAndStart();
+  port_ = port;
+}
+
+void FakeServer::stop() {
+  if (!server_) return;
+  server_->Shutdown(std::chrono::system_clock::now());
+  server_->Wait();
+  server_.reset();
+  std::lock_guard lock(store_.mutex);
+  store_.sessions.clear();
+}
+
+}  // namespace locus

@@ -1,0 +1,208 @@
+// A trainer without an engine: speaks docs/formats/trainer.md, does what the stage's "script" says. For the
+// daemon's tests.
+//
+// script: {"steps": n, "checkpoint_at": [steps], "best_at": [steps],
+//          "at": {"<step>": {"do": "<action>", "attempt": k or absent, ...}}}
+// Actions, before the step is reported: "signal" (number), "exit" (status), "hang", "hang-hard" (ignores
+// SIGTERM), "gate" (path of a FIFO: waits until someone has opened and closed it for writing), "await-wish",
+// "fail" (class, reason), "garbage", "print" (text), "idle-exit" (after done). A checkpoint is a file with
+// the step; the value of every point is its step.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "core/base/frame.h"
+#include "core/base/sha256.h"
+
+namespace locus {
+namespace {
+
+// That of FAKE_TRAINER_CATALOG, a file, if set.
+Json catalog() {
+  if (const char* path = std::getenv("FAKE_TRAINER_CATALOG")) {
+    std::ifstream in(path);
+    return Json::parse(in);
+  }
+  Json item = {{"kind", "stage"},
+               {"id", "train"},
+               {"aliases", Json::array()},
+               {"revision", 1},
+               {"summary", "scripted"},
+               {"options", Json::array()},
+               {"constraints", Json::array()}};
+  return {{"version", 1}, {"items", Json::array({item})}};
+}
+
+class Trainer {
+ public:
+  explicit Trainer(int fd) : fd_(fd) {}
+
+  int serve() {
+    const char* protocol = std::getenv("FAKE_TRAINER_PROTOCOL");
+    write_frame(fd_, {{"type", "hello"},
+                      {"protocol", protocol ? std::atoi(protocol) : 1},
+                      {"pid", ::getpid()},
+                      {"catalog_digest", sha256_hex(canonical_json(catalog()))}});
+    while (const auto frame = read_frame(fd_)) {
+      if (frame->at("type") == "shutdown") return 0;
+      if (frame->at("type") == "start") train(*frame);
+    }
+    return 0;
+  }
+
+ private:
+  void train(const Json& start) {
+    attempt_ = start.at("attempt").get<std::string>();
+    const char* script = std::getenv("FAKE_TRAINER_SCRIPT");  // for stages that bring none
+    script_ = start.at("stage").contains("script") ? start.at("stage").at("script")
+                                                   : Json::parse(script ? script : "");
+    work_ = start.at("execution").at("work").get<std::string>();
+    wish_.clear();
+    step_ = 0;
+    if (!start.at("resume").is_null()) std::ifstream(start.at("resume").get<std::string>()) >> step_;
+    const std::int64_t resumed = step_;
+    const std::int64_t steps = script_.at("steps").get<std::int64_t>();
+    const char* threads = std::getenv("OMP_NUM_THREADS");
+    const Json environment = {{"device", start.at("execution").at("device")},
+                              {"threads", threads ? threads : ""},
+                              {"inputs", start.at("inputs")},
+                              {"pid", ::getpid()}};
+    send({{"type", "started"}, {"environment", environment}, {"steps", steps}, {"resumed_step", resumed}});
+    while (step_ < steps) {
+      take_wish(false);
+      if (!wish_.empty()) return stop();
+      ++step_;
+      if (!act()) return;
+      if (!wish_.empty()) {
+        --step_;
+        return stop();
+      }
+      report();
+    }
+    const std::string path = checkpoint_file();
+    Json key = {{"metric", "top1"}, {"split", "test"}, {"labels", Json::object()}};
+    key["reducer"] = "last", key["value"] = 0.5, key["step"] = step_;
+    send({{"type", "done"},
+          {"outcome", "succeeded"},
+          {"results", Json::array({key})},
+          {"environment", environment},
+          {"outputs", Json::array({{{"slot", "checkpoint"}, {"path", path}, {"step", step_}}})}});
+    if (script_.value("exit_after_done", false)) ::_exit(0);
+  }
+
+  void report() {
+    const double step = static_cast<double>(step_);
+    send({{"type", "points"},
+          {"series", Json::array({{{"metric", "loss"}, {"split", "train"}, {"labels", Json::object()}}})},
+          {"rows", Json::array({Json::array(
+                       {0, step_, step / 10, step_ * 32, 1, step_ == 3 ? Json("NaN") : Json(step)})})}});
+    send({{"type", "progress"}, {"step", step_}, {"steps", script_.at("steps")}, {"phase", "train"}});
+    for (const Json& at : script_.value("checkpoint_at", Json::array())) {
+      if (at == step_) send_checkpoint();
+    }
+  }
+
+  void send_checkpoint() {
+    const std::string path = checkpoint_file();
+    send({{"type", "checkpoint"}, {"step", step_}, {"path", path}, {"bytes", 1}, {"best", false}});
+  }
+
+  std::string checkpoint_file() {
+    const std::string path = work_ + "/checkpoint-" + std::to_string(step_);
+    std::ofstream(path) << step_ << "\n" << attempt_;
+    return path;
+  }
+
+  void stop() {
+    const bool cancelled = wish_ == "cancel";
+    if (!cancelled) send_checkpoint();
+    send({{"type", "done"},
+          {"outcome", cancelled ? "cancelled" : "stopped"},
+          {"results", Json::array()},
+          {"outputs", Json::array()}});
+  }
+
+  // False when the attempt has ended.
+  bool act() {
+    const Json actions = script_.value("at", Json::object());
+    const auto found = actions.find(std::to_string(step_));
+    if (found == actions.end()) return true;
+    const std::string number = attempt_.substr(attempt_.find('/') + 1);
+    if (found->contains("attempt") && found->at("attempt").dump() != number) return true;
+    const std::string what = found->at("do").get<std::string>();
+    if (what == "print")
+      std::printf("%s\n", found->at("text").get<std::string>().c_str()), std::fflush(stdout);
+    if (what == "signal") {
+      std::fprintf(stderr, "about to be signalled\n");
+      ::raise(found->at("number").get<int>());
+    }
+    if (what == "exit") ::_exit(found->at("status").get<int>());
+    if (what == "hang-hard") ::signal(SIGTERM, SIG_IGN);
+    if (found->contains("pid_file")) {
+      const std::string file = found->at("pid_file").get<std::string>();
+      std::ofstream(file + ".new") << ::getpid() << "\n";
+      ::rename((file + ".new").c_str(), file.c_str());
+    }
+    if (what == "hang" || what == "hang-hard") {
+      while (true) ::pause();
+    }
+    if (what == "gate") wait_at_gate(found->at("path").get<std::string>());
+    if (what == "await-wish") take_wish(true);
+    if (what == "garbage") [[maybe_unused]]
+      const ssize_t n = ::write(fd_, "\xff\xff\xff\xff garbage", 12);
+    if (what != "fail") return true;
+    send({{"type", "failed"}, {"class", found->at("class")}, {"reason", found->at("reason")}});
+    return false;
+  }
+
+  void wait_at_gate(const std::string& path) {
+    const int gate = ::open(path.c_str(), O_RDONLY);
+    if (gate < 0) return;
+    ::unlink(path.c_str());
+    char byte = 0;
+    while (::read(gate, &byte, 1) > 0) {
+    }
+    ::close(gate);
+  }
+
+  void take_wish(bool wait) {
+    pollfd readable{fd_, POLLIN, 0};
+    while (wish_.empty() && ::poll(&readable, 1, wait ? -1 : 0) > 0) {
+      const auto frame = read_frame(fd_);
+      if (!frame || frame->at("type") == "shutdown") ::_exit(0);
+      if (frame->at("type") == "wish" && frame->at("attempt") == attempt_)
+        wish_ = frame->at("wish").get<std::string>();
+    }
+  }
+
+  void send(Json frame) {
+    frame["attempt"] = attempt_;
+    write_frame(fd_, frame);
+  }
+
+  const int fd_;
+  std::string attempt_, work_, wish_;
+  Json script_;
+  std::int64_t step_ = 0;
+};
+
+}  // namespace
+}  // namespace locus
+
+int main(int argc, char** argv) {
+  const std::string command = argc > 1 ? argv[1] : "";
+  if (command == "devices") std::puts(R"({"cpu": true, "cuda": []})");
+  if (command == "catalog") std::puts(locus::catalog().dump().c_str());
+  if (command != "run" || argc < 4) return 0;
+  try {
+    return locus::Trainer(std::atoi(argv[3])).serve();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "fake trainer: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,197 @@
+// The daemon with scripted trainers: attempts, their failures, and refusals at the start.
+#include <cmath>
+
+#include "core/base/sha256.h"
+#include "tests/worker/worker_fixture.h"
+
+namespace locus {
+namespace {
+
+using testing::HasSubstr;
+
+TEST_F(WorkerTest, RunsAnAttemptToItsEnd) {
+  Daemon daemon(server_.address(), work(), {"threads=3"});
+  const auto id = store_.add_stage({{"steps", 20}});
+  ASSERT_TRUE(store_.wait_state(id, "succeeded")) << daemon.log();
+  EXPECT_EQ(steps(id, 1), range(1, 20));
+  const FakeStage done = stage(id);
+  EXPECT_TRUE(std::isnan(done.attempts.at(1).points[2].value));
+  const auto& outcome = *done.attempts.at(1).outcome;
+  ASSERT_EQ(outcome.results_size(), 1);
+  EXPECT_EQ(outcome.results(0).value(), 0.5);
+  ASSERT_EQ(outcome.outputs_size(), 1);
+  EXPECT_EQ(outcome.outputs(0).slot(), "checkpoint");
+  std::lock_guard lock(store_.mutex);
+  EXPECT_EQ(store_.artifacts.at(outcome.outputs(0).sha256()).substr(0, 3), "20\n");
+  EXPECT_EQ(Json::parse(outcome.environment_json()).at("threads"), "3");
+}
+
+TEST_F(WorkerTest, ReusesATrainerAndTheFilesItMade) {
+  Daemon daemon(server_.address(), work());
+  const auto first = store_.add_stage({{"steps", 5}});
+  ASSERT_TRUE(store_.wait_state(first, "succeeded")) << daemon.log();
+  const auto made = stage(first).attempts.at(1).outcome->outputs(0).sha256();
+  const auto second = store_.add_stage({{"steps", 1}}, {{"checkpoint", made}});
+  ASSERT_TRUE(store_.wait_state(second, "succeeded")) << daemon.log();
+  const Json one = Json::parse(stage(first).attempts.at(1).outcome->environment_json());
+  const Json two = Json::parse(stage(second).attempts.at(1).outcome->environment_json());
+  EXPECT_EQ(one.at("pid"), two.at("pid"));
+  EXPECT_THAT(two.at("inputs").at("checkpoint").get<std::string>(), HasSubstr(made));
+  EXPECT_TRUE(store_.downloads.empty());
+}
+
+TEST_F(WorkerTest, DownloadsInputsOfOtherWorkersOnce) {
+  const std::string digest = sha256_hex("made elsewhere");
+  store_.artifacts[digest] = "made elsewhere";
+  Daemon daemon(server_.address(), work());
+  for (int i = 0; i < 2; ++i) {
+    const auto id = store_.add_stage({{"steps", 1}}, {{"checkpoint", digest}});
+    ASSERT_TRUE(store_.wait_state(id, "succeeded")) << daemon.log();
+  }
+  EXPECT_EQ(store_.downloads.size(), 1U);
+}
+
+TEST_F(WorkerTest, FailsAnAttemptWhoseInputTheServerLacks) {
+  store_.attempts_at_most = 1;
+  Daemon daemon(server_.address(), work());
+  const auto id = store_.add_stage({{"steps", 1}}, {{"checkpoint", sha256_hex("lost")}});
+  ASSERT_TRUE(store_.wait_state(id, "failed")) << daemon.log();
+  EXPECT_EQ(stage(id).attempts.at(1).outcome->failure_class(), "data");
+}
+
+TEST_F(WorkerTest, ResumesFromTheCheckpointAfterItsTrainerWasKilled) {
+  const std::string held = gate("gate");
+  Daemon daemon(server_.address(), work());
+  const auto id = store_.add_stage({{"steps", 12},
+                                    {"checkpoint_at", {5}},
+                                    {"at",
+                                     {{"8", {{"do", "gate"}, {"attempt", 1}, {"path", held}}},
+                                      {"9", {{"do", "signal"}, {"attempt", 1}, {"number", SIGKILL}}}}}});
+  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).checkpoint_step == 5; })) << daemon.log();
+  open_gate(held);
+  ASSERT_TRUE(store_.wait_state(id, "succeeded")) << daemon.log();
+  const FakeStage done = stage(id);
+  const auto& lost = *done.attempts.at(1).outcome;
+  EXPECT_EQ(lost.outcome(), "failed");
+  EXPECT_EQ(lost.failure_class(), "worker-lost");
+  EXPECT_THAT(lost.reason(), HasSubstr("SIGKILL"));
+  EXPECT_THAT(lost.reason(), HasSubstr("about to be signalled"));
+  EXPECT_EQ(steps(id, 1), range(1, 8));
+  EXPECT_EQ(done.attempts.at(2).resume_step, 5);
+  EXPECT_EQ(steps(id, 2), range(6, 12));
+}
+
+TEST_F(WorkerTest, ReportsACrashWithItsSignalAndLastLine) {
+  store_.attempts_at_most = 1;
+  Daemon daemon(server_.address(), work());
+  const auto id = store_.add_stage({{"steps", 9}, {"at", {{"4", {{"do", "signal"}, {"number", SIGABRT}}}}}});
+  ASSERT_TRUE(store_.wait_state(id, "failed")) << daemon.log();
+  const auto outcome = *stage(id).attempts.at(1).outcome;
+  EXPECT_EQ(outcome.failure_class(), "code");
+  EXPECT_THAT(outcome.reason(), HasSubstr("SIGABRT"));
+  EXPECT_THAT(outcome.reason(), HasSubstr("about to be signalled"));
+  EXPECT_EQ(steps(id, 1), range(1, 3));
+}
+
+TEST_F(WorkerTest, GivesTheNextAttemptAFreshTrainerAfterACrash) {
+  store_.attempts_at_most = 1;
+  Daemon daemon(server_.address(), work());
+  const auto crashed = store_.add_stage({{"steps", 2}, {"at", {{"2", {{"do", "exit"}, {"status", 7}}}}}});
+  ASSERT_TRUE(store_.wait_state(crashed, "failed")) << daemon.log();
+  EXPECT_THAT(stage(crashed).attempts.at(1).outcome->reason(), HasSubstr("status 7"));
+  const auto fine = store_.add_stage({{"steps", 2}});
+  EXPECT_TRUE(store_.wait_state(fine, "succeeded")) << daemon.log();
+}
+
+TEST_F(WorkerTest, ReplacesATrainerThatWentWhileIdle) {
+  Daemon daemon(server_.address(), work());
+  for (int i = 0; i < 2; ++i) {
+    const auto id = store_.add_stage({{"steps", 2}, {"exit_after_done", true}});
+    ASSERT_TRUE(store_.wait_state(id, "succeeded")) << daemon.log();
+    EXPECT_LE(stage(id).attempt, 2);
+  }
+}
+
+TEST_F(WorkerTest, PassesOnWhatTheTrainerSaysOfItsFailure) {
+  store_.attempts_at_most = 1;
+  Daemon daemon(server_.address(), work());
+  const auto id = store_.add_stage(
+      {{"steps", 9},
+       {"at", {{"4", {{"do", "fail"}, {"class", "diverged"}, {"reason", "the loss is NaN at step 4"}}}}}});
+  ASSERT_TRUE(store_.wait_state(id, "failed")) << daemon.log();
+  EXPECT_EQ(stage(id).attempts.at(1).outcome->failure_class(), "diverged");
+  EXPECT_EQ(stage(id).attempts.at(1).outcome->reason(), "the loss is NaN at step 4");
+}
+
+TEST_F(WorkerTest, SurvivesATrainerThatSendsGarbage) {
+  store_.attempts_at_most = 1;
+  Daemon daemon(server_.address(), work());
+  const auto id = store_.add_stage({{"steps", 9}, {"at", {{"4", {{"do", "garbage"}}}}}});
+  ASSERT_TRUE(store_.wait_state(id, "failed")) << daemon.log();
+  EXPECT_EQ(stage(id).attempts.at(1).outcome->failure_class(), "code");
+  const auto fine = store_.add_stage({{"steps", 2}});
+  EXPECT_TRUE(store_.wait_state(fine, "succeeded")) << daemon.log();
+}
+
+TEST_F(WorkerTest, EndsATrainerThatHangs) {
+  store_.attempts_at_most = 1;
+  Daemon daemon(server_.address(), work(), {"silence=300"});
+  const auto id = store_.add_stage({{"steps", 9}, {"at", {{"4", {{"do", "hang"}}}}}});
+  ASSERT_TRUE(store_.wait_state(id, "failed")) << daemon.log();
+  EXPECT_EQ(stage(id).attempts.at(1).outcome->failure_class(), "hung");
+  EXPECT_EQ(steps(id, 1), range(1, 3));
+}
+
+TEST_F(WorkerTest, KillsAHungTrainerThatIgnoresSigterm) {
+  store_.attempts_at_most = 1;
+  Daemon daemon(server_.address(), work(), {"silence=300", "kill_wait=200"});
+  const auto id = store_.add_stage({{"steps", 9}, {"at", {{"4", {{"do", "hang-hard"}}}}}});
+  ASSERT_TRUE(store_.wait_state(id, "failed")) << daemon.log();
+  EXPECT_EQ(stage(id).attempts.at(1).outcome->failure_class(), "hung");
+  EXPECT_THAT(stage(id).attempts.at(1).outcome->reason(), HasSubstr("SIGKILL"));
+}
+
+TEST_F(WorkerTest, OnceGivesUpWithoutAServer) {
+  server_.stop();
+  Daemon daemon(server_.address(), work(), {"once=1"});
+  EXPECT_EQ(daemon.wait(), 1);
+  EXPECT_THAT(daemon.log(), HasSubstr("no server answers at " + server_.address()));
+}
+
+TEST_F(WorkerTest, RefusalOfItsProtocolIsReadable) {
+  Daemon daemon(server_.address(), work(), {"protocol=99"});
+  EXPECT_EQ(daemon.wait(), 1);
+  EXPECT_THAT(daemon.log(), HasSubstr("the worker speaks protocol 99, this server 1: update the worker"));
+}
+
+TEST_F(WorkerTest, RefusesAWorkFolderInUse) {
+  Daemon daemon(server_.address(), work());
+  ASSERT_TRUE(daemon.wait_log("registered as tester")) << daemon.log();
+  Daemon second(server_.address(), work());
+  EXPECT_EQ(second.wait(), 1);
+  EXPECT_THAT(second.log(), HasSubstr("another worker uses the work folder"));
+}
+
+TEST_F(WorkerTest, NamesAMissingTrainer) {
+  Daemon daemon(server_.address(), work(), {"trainer=/nowhere/locus-trainer"});
+  EXPECT_EQ(daemon.wait(), 1);
+  EXPECT_THAT(daemon.log(), HasSubstr("/nowhere/locus-trainer"));
+}
+
+TEST_F(WorkerTest, NamesADeviceItDoesNotHave) {
+  Daemon daemon(server_.address(), work(), {"device=cuda"});
+  EXPECT_EQ(daemon.wait(), 1);
+  EXPECT_THAT(daemon.log(), HasSubstr("sees no GPU"));
+}
+
+TEST_F(WorkerTest, RefusesATrainerOfAnotherProtocol) {
+  ::setenv("FAKE_TRAINER_PROTOCOL", "7", 1);
+  Daemon daemon(server_.address(), work());
+  ::unsetenv("FAKE_TRAINER_PROTOCOL");
+  store_.add_stage({{"steps", 2}});
+  EXPECT_EQ(daemon.wait(), 1);
+  EXPECT_THAT(daemon.log(), HasSubstr("speaks protocol 7"));
+}
+
+}  // namespace
+}  // namespace locus

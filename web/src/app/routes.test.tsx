@@ -1,0 +1,136 @@
+// Smoke test of every route: it loads, draws what the API says, and stands in decently when there is nothing
+// or no server.
+import { render } from 'preact';
+import { act } from 'preact/test-utils';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { answer } from '../../dev/mock-world.mjs';
+import { routes } from './routes';
+import { navigate, startRouter } from './router';
+import { Shell } from './shell';
+
+const json = (body: unknown, status = 200) =>
+  new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json' } });
+
+// The mock world behind fetch.
+function serve(change: (path: string, body: unknown) => unknown = (_, body) => body) {
+  vi.stubGlobal('fetch', async (input: string) => {
+    const url = new URL(input, 'http://localhost');
+    const path = decodeURIComponent(url.pathname.slice('/api/v1'.length));
+    const body = change(path, answer(path, url.searchParams, 24));
+    if (body === null)
+      return json(
+        { error: { code: 404, status: 'NOT_FOUND', message: `there is no ${path}`, details: [] } },
+        404,
+      );
+    return json(body);
+  });
+}
+
+let complaints: ReturnType<typeof vi.spyOn>;
+let stopRouter: () => void;
+beforeEach(() => {
+  complaints = vi.spyOn(console, 'error');
+  stopRouter = startRouter();
+});
+afterEach(async () => {
+  await act(() => render(null, document.body));
+  stopRouter();
+  vi.unstubAllGlobals();
+});
+
+async function open(path: string, until: string): Promise<string> {
+  navigate(path);
+  await act(() => render(<Shell />, document.body));
+  await vi.waitFor(() => expect(document.body.textContent).toContain(until), { timeout: 5000 });
+  return document.body.textContent!;
+}
+
+// Where each route leads in the test, and what must be read there.
+const visits: Record<string, [string, readonly string[]]> = {
+  '/experiments': [
+    '/experiments',
+    ['fashion-mnist-priors', 'violin-sigma', '12 / 30', '3 stages failed', 'paused', 'rope-axial'],
+  ],
+  '/experiments/:name': [
+    '/experiments/fashion-mnist-priors',
+    [
+      'Leaderboard',
+      'learned-absolute + violin',
+      '83.10',
+      '+0.74',
+      '[−0.88, 2.36]',
+      'at floor',
+      '2/5',
+      'Learning curves',
+      'By resolution',
+      '6 of 6 cells miss seeds',
+    ],
+  ],
+  '/experiments/:name/trials/:ordinal': [
+    '/experiments/high-learning-rates/trials/5',
+    ['diverged: loss was NaN at step 240', 'Attempts', 'workstation', 'recipe.options.lr'],
+  ],
+  '/workers': [
+    '/workers',
+    ['workstation', '2 cpu slots', '1 cuda slot', 'NVIDIA H200', 'silent', 'fashion-mnist-priors/12'],
+  ],
+};
+
+describe('every route', () => {
+  test('is visited here', () => expect(Object.keys(visits)).toEqual(routes.map((route) => route.path)));
+  test.each(Object.entries(visits))('%s draws what the API says', async (_, [path, texts]) => {
+    serve();
+    const shown = await open(path, texts[0]!);
+    await vi.waitFor(() => texts.forEach((text) => expect(document.body.textContent).toContain(text)), {
+      timeout: 5000,
+    });
+    expect(shown).not.toContain('This page broke');
+    expect(complaints).not.toHaveBeenCalled();
+  });
+  test.each(Object.entries(visits))('%s says so when the server is away', async (_, [path]) => {
+    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')));
+    await open(path, 'The server does not answer');
+    expect(document.querySelector('[role="alert"] button')!.textContent).toBe('Try again');
+    expect(complaints).not.toHaveBeenCalled();
+  });
+});
+
+describe('special cases', () => {
+  test('an unknown page', async () => {
+    serve();
+    expect(await open('/nowhere', 'No such page')).toContain('/nowhere');
+  });
+  test('an unknown experiment shows the server’s sentence', async () => {
+    serve();
+    expect(await open('/experiments/missing', 'Not found')).toContain('there is no /experiments/missing');
+  });
+  test('no experiments yet', async () => {
+    serve((path, body) =>
+      path === '/experiments' ? { experiments: [], next_page_token: '', attempts_started: '0' } : body,
+    );
+    expect(await open('/experiments', 'No experiments yet')).toContain('locus submit');
+  });
+  test('names are text, never markup', async () => {
+    const hostile = '<img src=x onerror=alert(1)>';
+    serve((path, body) => (path === '/workers' ? { workers: [{ name: hostile, state: 'active' }] } : body));
+    await open('/workers', hostile);
+    expect(document.querySelector('img[src="x"]')).toBeNull();
+  });
+  test('an answer of another shape is named, not swallowed', async () => {
+    serve((path, body) => (path === '/workers' ? { workers: 5 } : body));
+    expect(await open('/workers', 'cannot be read')).toContain('workers: expected a list');
+  });
+  test('trials are filtered from the address', async () => {
+    serve();
+    await open('/experiments/high-learning-rates?tab=trials&state=failed', '3 of 9 trials');
+    expect(document.querySelectorAll('table.trials tbody tr:not(.spacer)')).toHaveLength(3);
+  });
+  test('the tab goes into the address and the title names the experiment', async () => {
+    serve();
+    await open('/experiments/violin-sigma', 'Leaderboard');
+    await act(() => document.getElementById('tab-specification')!.click());
+    await vi.waitFor(() => expect(document.body.textContent).toContain('"replicates"'));
+    expect(location.search).toBe('?tab=specification');
+    expect(document.title).toBe('violin-sigma · Locus');
+  });
+});

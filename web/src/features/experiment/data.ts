@@ -1,0 +1,94 @@
+// Reads of one experiment, and which changes call for reading again.
+import { concerning, useLive } from '@/shared/api/live';
+import { read, readPages, segment } from '@/shared/api/client';
+import { curves, experiment, table, trial, trialList, type SeriesKey } from '@/shared/api/types';
+
+const path = (name: string) => `/experiments/${segment(name)}`;
+const outcomes = [
+  'experiment-created',
+  'experiment-extended',
+  'experiment-state',
+  'stage-state',
+  'attempt-ended',
+];
+
+export const useExperiment = (name: string) =>
+  useLive(`experiment ${name}`, (signal) => read(path(name), experiment, {}, signal), concerning(name));
+
+// labels: canonical; empty for those of the training resolution.
+export const useTableOf = (name: string, labels = '') =>
+  useLive(
+    `table ${name} ${labels}`,
+    (signal) => read(`${path(name)}/table`, table, { labels }, signal),
+    concerning(name, ...outcomes),
+    `table ${name}`,
+  );
+
+export const useCurves = (name: string, key: SeriesKey) =>
+  useLive(
+    `curves ${name} ${key.metric} ${key.split} ${key.labels}`,
+    (signal) => read(`${path(name)}/curves`, curves, { ...key, max_points: 400 }, signal),
+    concerning(name, ...outcomes, 'points', 'attempt-started'),
+    `curves ${name}`,
+  );
+
+export const useTrials = (name: string) =>
+  useLive(
+    `trials ${name}`,
+    (signal) => readPages(`${path(name)}/trials`, trialList, (page) => page.trials, signal),
+    concerning(name),
+  );
+
+export type TrialRow = ReturnType<typeof trial>;
+
+export interface MetricContract {
+  metric: string;
+  reports: string;
+  selectsOn: string;
+}
+
+// The metric contract as the specification states it.
+export function contractOf(specJson: string, primaryMetric: string): MetricContract {
+  let stated: Record<string, unknown> = {};
+  try {
+    const spec = JSON.parse(specJson || '{}') as { metric?: unknown };
+    if (typeof spec.metric === 'object' && spec.metric !== null)
+      stated = spec.metric as Record<string, unknown>;
+  } catch {
+    // Defaults serve.
+  }
+  const word = (key: string, fallback: string) =>
+    typeof stated[key] === 'string' ? (stated[key] as string) : fallback;
+  return {
+    metric: primaryMetric || word('name', 'top1'),
+    reports: word('reports', 'test'),
+    selectsOn: word('selects_on', 'validation'),
+  };
+}
+
+// While it trains, a model is validated on the first so many images of the split: {"images":1000}. The plain
+// series of the same
+// metric is the one validation at the end, over all of them: a point, not a curve.
+const whileTraining = (key: SeriesKey) => /^\{"images":\d+\}$/.test(key.labels);
+const isPlain = (key: SeriesKey) => key.labels === '{}' || key.labels === '';
+
+// The series to show: the one asked for if any; else the contract's metric where it selects, or the nearest
+// that exists.
+export function chooseSeries(
+  asked: SeriesKey | null,
+  contract: MetricContract,
+  available: readonly SeriesKey[],
+): SeriesKey {
+  if (asked) return asked;
+  const wanted = { metric: contract.metric, split: contract.selectsOn, labels: '{}' };
+  const same = available.filter((key) => key.metric === wanted.metric && key.split === wanted.split);
+  const plain = available.filter(isPlain);
+  return (
+    same.find(whileTraining) ??
+    same.find(isPlain) ??
+    plain.find((key) => key.metric === wanted.metric) ??
+    plain.find((key) => key.metric === 'loss') ??
+    available[0] ??
+    wanted
+  );
+}

@@ -1,0 +1,144 @@
+// What the experiment's page derives from the server's answers: CSV, explanations, series choice, filters,
+// progress.
+import { describe, expect, test } from 'vitest';
+import { answer } from '../../../dev/mock-world.mjs';
+import { table as decodeTable, trialList } from '@/shared/api/types';
+import { seriesQuery } from './curves/curves-card';
+import { chooseSeries, contractOf } from './data';
+import { stageParts } from './experiment-header';
+import { intervalDomain } from './leaderboard/columns';
+import { csvField, leaderboardCsv } from './leaderboard/csv';
+import { floorText } from './leaderboard/explanations';
+import { varyingLabel } from './sweep/sweep-card';
+import { trialProgress, trialReason } from './trials/columns';
+import { filterTrials, tally } from './trials/trials-panel';
+
+const read = (path: string, phase = 24) => answer(path, new URLSearchParams(), phase);
+const table = decodeTable(read('/experiments/fashion-mnist-priors/table', 60), '');
+const trials = trialList(read('/experiments/high-learning-rates/trials'), '').trials;
+
+describe('the leaderboard as CSV', () => {
+  const lines = leaderboardCsv(table)
+    .trimEnd()
+    .split('\r\n')
+    .map((line) => line.split(','));
+  test('has a line per row with the numbers as computed', () => {
+    expect(lines).toHaveLength(1 + table.rows.length);
+    const at = (name: string) => lines[0]!.indexOf(name);
+    expect(Number(lines[1]![at('mean')])).toBe(table.rows[0]!.mean);
+    expect(Number(lines[1]![at('p_holm')])).toBe(table.rows[0]!.p_holm);
+    expect(Number(lines[1]![at('seed_3')])).toBe(
+      table.rows[0]!.values.find((value) => value.seed === 3)!.value,
+    );
+  });
+  test('writes undefined as NaN and every line with the same columns', () => {
+    expect(leaderboardCsv({ ...table, rows: [{ ...table.rows[0]!, difference: NaN }] })).toContain(',NaN,');
+    expect(new Set(lines.map((line) => line.length)).size).toBe(1);
+  });
+  test('quotes what needs it and disarms formulas', () => {
+    expect(csvField('violin {curves: [a, b]}')).toBe('"violin {curves: [a, b]}"');
+    expect(csvField('say "x"')).toBe('"say ""x"""');
+    expect(csvField('=1+1')).toBe("'=1+1");
+    expect(csvField('rope-axial')).toBe('rope-axial');
+  });
+});
+
+describe('the floor of p', () => {
+  const row = { ...table.rows[0]!, pairs: 5, p_floor: 0.0625, p_sign_flip: 0.0625 };
+  test('five pairs cannot go below 0.0625, and the text says what six could', () => {
+    expect(floorText(row)).toContain('2 / 32 = 0.0625');
+    expect(floorText(row)).toContain('p < 0.05 is out of reach');
+    expect(floorText(row)).toContain('at that floor');
+    expect(floorText(row)).toContain('With 6 seeds the floor is 0.0313');
+  });
+  test('with eight pairs 0.05 is in reach and an unreached floor is not claimed', () => {
+    const text = floorText({ ...row, pairs: 8, p_floor: 2 / 256, p_sign_flip: 0.2 });
+    expect(text).not.toContain('out of reach');
+    expect(text).not.toContain('at that floor');
+    expect(text).toContain('With 9 seeds');
+  });
+});
+
+test('the interval axis holds every mean, whisker and run', () => {
+  const [low, high] = intervalDomain(table.rows);
+  for (const row of table.rows) {
+    for (const value of [row.ci_low, row.ci_high, ...row.values.map((each) => each.value)]) {
+      expect(value).toBeGreaterThanOrEqual(low);
+      expect(value).toBeLessThanOrEqual(high);
+    }
+  }
+  expect(intervalDomain([{ ...table.rows[0]!, mean: NaN, ci_low: NaN, ci_high: NaN, values: [] }])).toEqual([
+    0, 1,
+  ]);
+});
+
+describe('the series shown first', () => {
+  const contract = contractOf(
+    '{"metric":{"name":"top1","selects_on":"validation","reports":"test"}}',
+    'top1',
+  );
+  const key = (metric: string, split: string, labels = '{}') => ({ metric, split, labels });
+  test('is the metric where it selects', () =>
+    expect(chooseSeries(null, contract, [key('loss', 'train'), key('top1', 'validation')])).toEqual(
+      key('top1', 'validation'),
+    ));
+  test('is the curve while training rather than the one point at the end', () => {
+    const during = key('top1', 'validation', '{"images":1000}');
+    expect(chooseSeries(null, contract, [key('top1', 'validation'), during])).toEqual(during);
+    const swept = key('top1', 'validation', '{"resolution":42}');
+    expect(chooseSeries(null, contract, [swept, key('top1', 'validation')])).toEqual(
+      key('top1', 'validation'),
+    );
+  });
+  test('falls back to another split, then to the loss, then to what there is', () => {
+    expect(chooseSeries(null, contract, [key('loss', 'train'), key('top1', 'train')])).toEqual(
+      key('top1', 'train'),
+    );
+    expect(chooseSeries(null, contract, [key('lr', ''), key('loss', 'train')])).toEqual(key('loss', 'train'));
+    expect(chooseSeries(null, contract, [key('lr', '')])).toEqual(key('lr', ''));
+    expect(chooseSeries(null, contract, [])).toEqual(key('top1', 'validation'));
+  });
+  test('is the one in the address if there is one', () => {
+    const asked = key('top1', 'test', '{"path":"a/b"}');
+    expect(seriesQuery.read(seriesQuery.write(asked))).toEqual(asked);
+    expect(seriesQuery.read('loss/train')).toEqual(key('loss', 'train'));
+    expect(seriesQuery.read(null)).toBeNull();
+  });
+  test('a broken specification still gives a contract', () =>
+    expect(contractOf('{', '')).toEqual({ metric: 'top1', reports: 'test', selectsOn: 'validation' }));
+});
+
+describe('trials', () => {
+  test('filter by state and cell together', () => {
+    const failed = filterTrials(trials, { state: 'failed', cell: null });
+    expect(failed.map((trial) => trial.ordinal)).toEqual([5, 7, 8]);
+    expect(filterTrials(trials, { state: 'failed', cell: 2 }).map((trial) => trial.ordinal)).toEqual([5, 8]);
+    expect(filterTrials(trials, { state: '', cell: null })).toHaveLength(9);
+  });
+  test('are counted by state', () =>
+    expect([...tally(trials.map((trial) => trial.state))]).toEqual([
+      ['succeeded', 6],
+      ['failed', 3],
+    ]));
+  test('progress is over all stages; a failed one counts by its steps', () => {
+    expect(trialProgress(trials[0]!)).toBe(1);
+    expect(trialProgress(trials[5]!)).toBeCloseTo(0.15);
+    expect(trialProgress({ ...trials[0]!, stages: [] })).toBe(0);
+  });
+  test('a failure gives its reason', () =>
+    expect(trialReason(trials[5]!)).toBe('diverged: loss was NaN at step 240'));
+});
+
+test('waiting stages are the empty rest of the bar', () => {
+  expect(
+    stageParts({ succeeded: 4, queued: 9, blocked: 3, failed: 1 })
+      .filter((part) => part.value > 0)
+      .map((part) => part.label),
+  ).toEqual(['succeeded', 'failed']);
+});
+
+test('the sweep is named after the label that varies', () => {
+  expect(varyingLabel(['{"k":1,"resolution":28}', '{"k":1,"resolution":42}'])).toBe('resolution');
+  expect(varyingLabel(['{"resolution":28}'])).toBe('resolution');
+  expect(varyingLabel([])).toBe('setting');
+});

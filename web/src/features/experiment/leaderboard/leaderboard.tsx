@@ -1,0 +1,122 @@
+// The leaderboard: the server's table, drawn. Only rounding happens here.
+import { useMemo } from 'preact/hooks';
+import { useQuery } from '@/app/router';
+import type { Live } from '@/shared/api/live';
+import type { Table } from '@/shared/api/types';
+import { labelText, plural } from '@/shared/format';
+import { DataTable } from '@/shared/tables/data-table';
+import { sortingQuery, useTable } from '@/shared/tables/use-table';
+import { CopyButton, DownloadButton } from '@/shared/ui/copy';
+import { Card, Choice } from '@/shared/ui/parts';
+import { Callout, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
+import type { CellSelection } from '../overview';
+import { leaderboardColumns, rankRows } from './columns';
+import { leaderboardCsv } from './csv';
+
+export interface LeaderboardProps {
+  name: string;
+  live: Live<Table>;
+  labels: string;
+  setLabels: (labels: string) => void;
+  cells: CellSelection;
+  active: boolean;
+}
+
+function Board({ table, cells }: { table: Table; cells: CellSelection }) {
+  const [sorting, setSorting] = useQuery('rank', sortingQuery);
+  const columns = useMemo(() => leaderboardColumns(table), [table]);
+  const data = useMemo(() => rankRows(table), [table]);
+  const grid = useTable({ data, columns, sorting, setSorting, rowId: (row) => String(row.cell) });
+  return (
+    <DataTable
+      table={grid}
+      caption={`Leaderboard: ${table.metric} on ${table.split}`}
+      class="leaderboard"
+      rowClass={(row) =>
+        `${row.baseline ? 'row-baseline' : ''} ${cells.focus === row.cell ? 'row-focus' : ''}`
+      }
+      onRowHover={(row) => cells.setFocus(row ? row.cell : null)}
+    />
+  );
+}
+
+function Tools({
+  name,
+  table,
+  setLabels,
+}: {
+  name: string;
+  table: Table;
+  setLabels: (labels: string) => void;
+}) {
+  const csv = () => leaderboardCsv(table);
+  return (
+    <>
+      {table.label_sets.length > 1 && (
+        <Choice
+          label="Evaluated at"
+          value={table.labels}
+          choose={setLabels}
+          options={table.label_sets.map((labels) => ({ value: labels, text: labelText(labels) || 'plain' }))}
+        />
+      )}
+      <CopyButton label="Copy CSV" text={csv} />
+      <DownloadButton
+        label="Download the leaderboard as CSV"
+        name={`${name}-leaderboard.csv`}
+        type="text/csv"
+        text={csv}
+      />
+    </>
+  );
+}
+
+function Notes({ table }: { table: Table }) {
+  const setting = [`${table.metric} on ${table.split}`, labelText(table.labels)].filter(
+    (part) => part !== '',
+  );
+  const parts = [
+    `${setting.join(', ')}; ${table.direction === 'max' ? 'higher' : 'lower'} is better`,
+    plural(table.seeds, 'seed'),
+    table.baseline === '' ? 'no baseline declared' : `paired against ${table.baseline}`,
+    table.correction,
+    table.matched === '' ? '' : `matched protocol: ${table.matched}`,
+  ];
+  return <p class="table-note">{parts.filter((part) => part !== '').join(' · ')}</p>;
+}
+
+export function Leaderboard({ name, live, setLabels, cells, active }: LeaderboardProps) {
+  const { data: table, error, readAt, refresh } = live;
+  const measured = table?.rows.some((row) => row.n > 0) ?? false;
+  return (
+    <Card
+      title="Leaderboard"
+      id="leaderboard"
+      tools={table && <Tools name={name} table={table} setLabels={setLabels} />}
+    >
+      {!table && error && <ReadFailure what="The leaderboard" error={error} retry={refresh} />}
+      {!table && !error && <Skeleton rows={6} height={30} />}
+      {table && (
+        <>
+          <Stale error={error} readAt={readAt} />
+          <Board table={table} cells={cells} />
+          {!measured && (
+            <p class="quiet card-note">
+              {active ? 'No trial has finished yet. Rows fill as results arrive.' : 'No trial has a result.'}
+            </p>
+          )}
+          {table.warnings.length > 0 && (
+            <Callout tone="warning">
+              <ul class="plain-list">
+                {table.warnings.map((warning) => (
+                  <li key={warning}>{warning}</li>
+                ))}
+              </ul>
+            </Callout>
+          )}
+          <Notes table={table} />
+        </>
+      )}
+    </Card>
+  );
+}

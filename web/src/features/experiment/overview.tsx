@@ -1,0 +1,52 @@
+// The results of an experiment: leaderboard, learning curves and sweep, which share the chosen cells.
+import { useState } from 'preact/hooks';
+import { numberSetQuery, textQuery, useQuery } from '@/app/router';
+import type { Experiment } from '@/shared/api/types';
+import { CurvesCard } from './curves/curves-card';
+import { contractOf, useTableOf } from './data';
+import { Leaderboard } from './leaderboard/leaderboard';
+import { SweepCard } from './sweep/sweep-card';
+
+const noLabels = textQuery('');
+
+// What the cells of one page share: which are hidden (in the address) and which one the pointer is on.
+export interface CellSelection {
+  hidden: ReadonlySet<number>;
+  toggle: (cell: number) => void;
+  focus: number | null;
+  setFocus: (cell: number | null) => void;
+}
+
+export function useCellSelection(): CellSelection {
+  const [hidden, setHidden] = useQuery('hide', numberSetQuery);
+  const [focus, setFocus] = useState<number | null>(null);
+  const toggle = (cell: number) => {
+    const next = new Set(hidden);
+    if (!next.delete(cell)) next.add(cell);
+    setHidden(next);
+  };
+  return { hidden, toggle, focus, setFocus };
+}
+
+export function Overview({ experiment }: { experiment: Experiment }) {
+  const cells = useCellSelection();
+  const [labels, setLabels] = useQuery('at', noLabels);
+  const table = useTableOf(experiment.name, labels);
+  const contract = contractOf(experiment.spec_json, experiment.primary_metric);
+  return (
+    <>
+      <Leaderboard
+        name={experiment.name}
+        live={table}
+        labels={labels}
+        setLabels={setLabels}
+        cells={cells}
+        active={experiment.state === 'active'}
+      />
+      <div class="charts">
+        <CurvesCard name={experiment.name} contract={contract} cells={cells} unit={table.data?.unit ?? ''} />
+        <SweepCard live={table} cells={cells} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,116 @@
+// The sweep: the metric at every setting it was evaluated at, as a plot and as numbers.
+import type { Live } from '@/shared/api/live';
+import type { SweepSeries, Table } from '@/shared/api/types';
+import { type SweepAxis, sweepAxis, SweepPlot } from '@/shared/charts/sweep-plot';
+import { decimalsFor, meanStd, plural, shortened, undefinedMark } from '@/shared/format';
+import { Card, CellName } from '@/shared/ui/parts';
+import { ReadFailure, Skeleton } from '@/shared/ui/states';
+import type { CellSelection } from '../overview';
+
+// The one label that differs between the settings: "resolution".
+export function varyingLabel(labelSets: readonly string[]): string {
+  const parsed = labelSets.flatMap((labels) => {
+    try {
+      return [JSON.parse(labels || '{}') as Record<string, unknown>];
+    } catch {
+      return [];
+    }
+  });
+  const keys = [...new Set(parsed.flatMap((labels) => Object.keys(labels)))];
+  return (
+    keys.find((key) => new Set(parsed.map((labels) => JSON.stringify(labels[key]))).size > 1) ??
+    keys[0] ??
+    'setting'
+  );
+}
+
+function SweepNumbers({
+  series,
+  axis,
+  name,
+  cells,
+}: {
+  series: readonly SweepSeries[];
+  axis: SweepAxis;
+  name: string;
+  cells: CellSelection;
+}) {
+  const decimals = decimalsFor(series.flatMap((each) => each.points.map((point) => point.std)));
+  return (
+    <div class="table-scroll" tabIndex={0} role="region" aria-label="The sweep in numbers">
+      <table class="table table-small sweep-table">
+        <caption class="off-screen">Mean ± standard deviation by {name}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{name}</th>
+            {axis.texts.map((text, i) => (
+              <th key={axis.keys[i]} scope="col" class="number">
+                {text}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {series.map((each) => (
+            <tr
+              key={each.cell}
+              class={cells.focus === each.cell ? 'row-focus' : ''}
+              onMouseEnter={() => cells.setFocus(each.cell)}
+              onMouseLeave={() => cells.setFocus(null)}
+            >
+              <th scope="row">
+                <CellName cell={each.cell} label={shortened(each.label, 20)} title={each.label} />
+              </th>
+              {axis.keys.map((key) => {
+                const point = each.points.find((candidate) => candidate.labels === key);
+                const { mean, std } = point
+                  ? meanStd(point.mean, point.std, decimals)
+                  : { mean: undefinedMark, std: '' };
+                return (
+                  <td key={key} class="number" title={point && `n = ${point.n}`}>
+                    {mean}
+                    {point && point.n > 1 && <small> ± {std}</small>}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export function SweepCard({ live, cells }: { live: Live<Table>; cells: CellSelection }) {
+  const { data: table, error, refresh } = live;
+  const all = table?.sweep.filter((each) => each.points.length > 0) ?? [];
+  const shown = all.filter((each) => !cells.hidden.has(each.cell));
+  const name = varyingLabel(table?.label_sets ?? []);
+  return (
+    <Card title={name === 'setting' ? 'Sweep' : `By ${name}`} id="sweep" class="sweep-card">
+      {!table && error && <ReadFailure what="The sweep" error={error} retry={refresh} />}
+      {!table && !error && <Skeleton rows={6} height={28} />}
+      {table && all.length === 0 && (
+        <p class="chart-empty">Nothing has been evaluated at more than one setting yet.</p>
+      )}
+      {table && all.length > 0 && (
+        <>
+          <p class="axis-caption">
+            <span>
+              {table.metric} · {table.split}
+              {table.unit === '' ? '' : ` (${table.unit})`}, mean ± std over {plural(table.seeds, 'seed')}
+            </span>
+          </p>
+          <SweepPlot
+            series={shown}
+            focus={cells.focus}
+            height={260}
+            axis={name}
+            label={`${table.metric} by ${name}; the numbers are in the table below.`}
+          />
+          <SweepNumbers series={shown} axis={sweepAxis(all)} name={name} cells={cells} />
+        </>
+      )}
+    </Card>
+  );
+}

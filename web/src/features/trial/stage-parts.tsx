@@ -1,0 +1,187 @@
+// The tables of one stage: results, attempts, checkpoints, configuration.
+import type { Attempt, StageDetail } from '@/shared/api/types';
+import {
+  count,
+  duration,
+  failureText,
+  fixed,
+  labelText,
+  moment,
+  significant,
+  undefinedMark,
+} from '@/shared/format';
+import { CopyButton } from '@/shared/ui/copy';
+import { State } from '@/shared/ui/parts';
+
+// A nested configuration as paths and values: {"model":{"dim":64}} -> model.dim 64.
+export function flatten(value: unknown, path = ''): [string, string][] {
+  const plain = value === null || typeof value !== 'object';
+  if (plain || (Array.isArray(value) && value.every((each) => typeof each !== 'object')))
+    return [[path, JSON.stringify(value)]];
+  const entries = Object.entries(value as object);
+  if (entries.length === 0) return path === '' ? [] : [[path, Array.isArray(value) ? '[]' : '{}']];
+  return entries.flatMap(([key, each]) => {
+    const step = Array.isArray(value) ? `[${key}]` : path === '' ? key : `.${key}`;
+    return flatten(each, path + step);
+  });
+}
+
+export function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json || '{}');
+  } catch {
+    return json;
+  }
+}
+
+// The environment in a line: "cpu, 1 thread".
+export function environmentText(json: string): string {
+  return flatten(parsed(json))
+    .map(([key, value]) => `${key} ${value.replace(/^"|"$/g, '')}`)
+    .join(', ');
+}
+
+export function Results({ detail }: { detail: StageDetail }) {
+  if (detail.results.length === 0) return null;
+  return (
+    <>
+      <h3>Results</h3>
+      <div class="table-scroll">
+        <table class="table table-small">
+          <thead>
+            <tr>
+              <th scope="col">Metric</th>
+              <th scope="col">Split</th>
+              <th scope="col">At</th>
+              <th scope="col">Reduced</th>
+              <th scope="col" class="number">
+                Value
+              </th>
+              <th scope="col" class="number">
+                Step
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {detail.results.map((result) => (
+              <tr key={`${result.key.metric}/${result.key.split}/${result.key.labels}/${result.reducer}`}>
+                <th scope="row">{result.key.metric}</th>
+                <td>{result.key.split || undefinedMark}</td>
+                <td>{labelText(result.key.labels) || undefinedMark}</td>
+                <td>{result.reducer}</td>
+                <td class="number">
+                  {Number.isInteger(result.value) ? count(result.value) : significant(result.value, 6)}
+                </td>
+                <td class="number">{count(result.step)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function took(attempt: Attempt): string {
+  if (attempt.start_time === null || attempt.end_time === null) return undefinedMark;
+  const seconds = (attempt.end_time - attempt.start_time) / 1000;
+  return seconds < 10 ? `${fixed(seconds, 1)} s` : duration(seconds);
+}
+
+export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
+  if (attempts.length === 0) return null;
+  return (
+    <>
+      <h3>Attempts</h3>
+      <div class="table-scroll">
+        <table class="table table-small attempts">
+          <thead>
+            <tr>
+              <th scope="col" class="number">
+                No.
+              </th>
+              <th scope="col">State</th>
+              <th scope="col">Worker</th>
+              <th scope="col">Started</th>
+              <th scope="col" class="number">
+                Took
+              </th>
+              <th scope="col" class="number">
+                From step
+              </th>
+              <th scope="col" class="number">
+                Points
+              </th>
+              <th scope="col">Reason</th>
+            </tr>
+          </thead>
+          <tbody>
+            {attempts.map((attempt) => (
+              <tr key={attempt.number} title={environmentText(attempt.environment_json)}>
+                <th scope="row" class="number">
+                  {attempt.number}
+                </th>
+                <td>
+                  <State state={attempt.state} />
+                </td>
+                <td>{attempt.worker}</td>
+                <td>{moment(attempt.start_time)}</td>
+                <td class="number">{took(attempt)}</td>
+                <td class="number">{count(attempt.resume_step)}</td>
+                <td class="number">{count(attempt.points)}</td>
+                <td class="reason">{failureText(attempt.failure_class, attempt.reason) || undefinedMark}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+export function Checkpoints({ checkpoints }: { checkpoints: StageDetail['checkpoints'] }) {
+  if (checkpoints.length === 0) return null;
+  return (
+    <>
+      <h3>Checkpoints</h3>
+      <ul class="checkpoints">
+        {checkpoints.map((checkpoint) => (
+          <li key={`${checkpoint.attempt}/${checkpoint.step}`}>
+            step <b class="number">{count(checkpoint.step)}</b>{' '}
+            <code title={checkpoint.sha256}>{checkpoint.sha256.slice(0, 12)}</code>
+            {checkpoint.best && <span class="tag">best</span>}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+export function Configuration({ json }: { json: string }) {
+  const rows = flatten(parsed(json));
+  if (rows.length === 0) return null;
+  return (
+    <details class="configuration">
+      <summary>
+        Configuration <small>{rows.length} fields</small>
+      </summary>
+      <CopyButton label="Copy JSON" text={() => json} />
+      <div class="table-scroll">
+        <table class="table table-small">
+          <tbody>
+            {rows.map(([path, value]) => (
+              <tr key={path}>
+                <th scope="row">
+                  <code>{path}</code>
+                </th>
+                <td>
+                  <code>{value}</code>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,114 @@
+// Calls of the JSON API: typed, with readable errors. Reachability of the server is observed here, once for
+// the whole page.
+import type { Decoder } from './decode';
+import { decodeErrorBody } from './types';
+
+// A failed call. status 0: no answer at all (server down, network gone).
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly reason: string,
+    readonly violations: readonly { field: string; description: string }[] = [],
+  ) {
+    super(message);
+    this.name = 'ApiError';
+  }
+  get unreachable(): boolean {
+    return this.status === 0 || this.status === 502 || this.status === 503 || this.status === 504;
+  }
+}
+
+type ReachabilityListener = (reachable: boolean) => void;
+const listeners = new Set<ReachabilityListener>();
+
+// Told after every call whether the server answered. Returns the way to stop.
+export function onReachability(listener: ReachabilityListener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+const report = (reachable: boolean) => listeners.forEach((listener) => listener(reachable));
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const fallback = `the server answered ${response.status} ${response.statusText}`.trim();
+  try {
+    const body = decodeErrorBody(await response.json());
+    if (!body) return new ApiError(fallback, response.status, '');
+    const reason = body.details.find((detail) => detail.reason !== '')?.reason ?? body.status;
+    return new ApiError(
+      body.message || fallback,
+      response.status,
+      reason,
+      body.details.flatMap((d) => d.field_violations),
+    );
+  } catch {
+    return new ApiError(fallback, response.status, '');
+  }
+}
+
+export type Query = Record<string, string | number | undefined>;
+
+export function apiPath(path: string, query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== '') parameters.set(key, String(value));
+  }
+  const tail = parameters.toString();
+  return `/api/v1${path}${tail === '' ? '' : `?${tail}`}`;
+}
+
+// Reads one message. Throws ApiError, or the abort's own error.
+export async function read<T>(
+  path: string,
+  decode: Decoder<T>,
+  query: Query = {},
+  signal?: AbortSignal,
+): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(apiPath(path, query), {
+      headers: { Accept: 'application/json' },
+      signal: signal ?? null,
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    report(false);
+    throw new ApiError('the server does not answer', 0, 'SERVER_UNAVAILABLE');
+  }
+  if (!response.ok) {
+    const error = await errorOf(response);
+    report(!error.unreachable);
+    throw error;
+  }
+  report(true);
+  try {
+    return decode(await response.json(), '');
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError(
+      `the answer of ${path} cannot be read: ${(error as Error).message}`,
+      response.status,
+      'DECODE',
+    );
+  }
+}
+
+// Reads all pages of a list.
+export async function readPages<T, P extends { next_page_token: string }>(
+  path: string,
+  decode: Decoder<P>,
+  items: (page: P) => T[],
+  signal?: AbortSignal,
+): Promise<T[]> {
+  const all: T[] = [];
+  let token = '';
+  do {
+    const page = await read(path, decode, { page_size: 1000, page_token: token }, signal);
+    all.push(...items(page));
+    token = page.next_page_token;
+  } while (token !== '');
+  return all;
+}
+
+export const segment = encodeURIComponent;

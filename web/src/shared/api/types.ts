@@ -1,0 +1,252 @@
+// The messages of proto/locus/v1 that the dashboard reads, as decoders; the TypeScript types follow from
+// them.
+import {
+  type Decoded,
+  dictionary,
+  flag,
+  integer,
+  list,
+  message,
+  optional,
+  real,
+  text,
+  timestamp,
+} from './decode';
+
+export const seriesKey = message({ metric: text, split: text, labels: text });
+
+const runningStage = message({
+  trial: text,
+  cell_label: text,
+  seed: integer,
+  role: text,
+  stage: integer,
+  attempt: integer,
+  worker: text,
+  step: integer,
+  steps: integer,
+  phase: text,
+});
+
+export const experiment = message({
+  name: text,
+  owner: text,
+  description: text,
+  state: text,
+  revision: integer,
+  create_time: timestamp,
+  spec_json: text,
+  cells: integer,
+  trials: integer,
+  trials_done: integer,
+  stages: dictionary(integer),
+  running: list(runningStage),
+  eta_seconds: integer,
+  dataset: text,
+  primary_metric: text,
+  stages_total: integer,
+  elapsed_seconds: real,
+});
+
+export const experimentList = message({
+  experiments: list(experiment),
+  next_page_token: text,
+  attempts_started: integer,
+});
+
+const trialStage = message({
+  role: text,
+  stage: integer,
+  kind: text,
+  state: text,
+  failure_class: text,
+  reason: text,
+  attempts: integer,
+  identity: text,
+  step: integer,
+  steps: integer,
+  shared: flag,
+});
+
+export const trial = message({
+  name: text,
+  ordinal: integer,
+  cell: integer,
+  cell_label: text,
+  seed: integer,
+  state: text,
+  reason: text,
+  retired: flag,
+  stages: list(trialStage),
+});
+
+export const trialList = message({ trials: list(trial), next_page_token: text });
+
+const attempt = message({
+  number: integer,
+  worker: text,
+  state: text,
+  failure_class: text,
+  reason: text,
+  resume_step: integer,
+  start_time: timestamp,
+  end_time: timestamp,
+  environment_json: text,
+  points: integer,
+});
+
+const stageDetail = message({
+  stage: integer,
+  role: text,
+  config_json: text,
+  attempts: list(attempt),
+  results: list(message({ key: seriesKey, reducer: text, value: real, step: integer })),
+  checkpoints: list(message({ attempt: integer, step: integer, sha256: text, best: flag })),
+  outputs: list(message({ slot: text, sha256: text, step: integer })),
+});
+
+export const trialDetail = message({ trial, stages: list(stageDetail) });
+
+const tableRow = message({
+  cell: integer,
+  label: text,
+  assignment_json: text,
+  n: integer,
+  missing_seeds: list(integer),
+  mean: real,
+  std: real,
+  ci_low: real,
+  ci_high: real,
+  baseline: flag,
+  pairs: integer,
+  difference: real,
+  difference_std: real,
+  difference_low: real,
+  difference_high: real,
+  p_sign_flip: real,
+  p_floor: real,
+  p_t: real,
+  p_holm: real,
+  parameters: integer,
+  parameters_added: integer,
+  ms_per_step: real,
+  ms_per_step_std: real,
+  values: list(message({ seed: integer, value: real, trial: text })),
+  selection: real,
+});
+
+const sweepSeries = message({
+  cell: integer,
+  label: text,
+  points: list(message({ labels: text, x: real, mean: real, std: real, n: integer })),
+});
+
+export const table = message({
+  experiment: text,
+  metric: text,
+  split: text,
+  labels: text,
+  unit: text,
+  direction: text,
+  baseline: text,
+  rows: list(tableRow),
+  label_sets: list(text),
+  sweep: list(sweepSeries),
+  warnings: list(text),
+  seeds: integer,
+  correction: text,
+  matched: text,
+});
+
+export const curves = message({
+  metric: text,
+  split: text,
+  labels: text,
+  cells: list(
+    message({
+      cell: integer,
+      label: text,
+      step: list(integer),
+      mean: list(real),
+      std: list(real),
+      n: list(integer),
+    }),
+  ),
+  trials: list(
+    message({
+      trial: integer,
+      cell: integer,
+      seed: integer,
+      step: list(integer),
+      value: list(real),
+      reduced: flag,
+    }),
+  ),
+  available: list(seriesKey),
+});
+
+const worker = message({
+  name: text,
+  host: text,
+  version: text,
+  state: text,
+  slots: list(message({ device: text, index: integer, threads: integer, name: text, memory_bytes: integer })),
+  seen_time: timestamp,
+  running: list(
+    message({ stage: integer, attempt: integer, title: text, step: integer, steps: integer, phase: text }),
+  ),
+  catalog_digest: text,
+});
+
+export const workerList = message({ workers: list(worker) });
+export const server = message({
+  version: text,
+  protocol_version: integer,
+  attempts_started: integer,
+  http_address: text,
+  grpc_address: text,
+});
+
+export const changes = message({
+  cursor: integer,
+  events: list(message({ id: integer, time: timestamp, subject: text, kind: text, json: text })),
+  truncated: flag,
+});
+
+const errorBody = message({
+  error: optional(
+    message({
+      code: integer,
+      status: text,
+      message: text,
+      details: list(
+        message({
+          '@type': text,
+          reason: text,
+          domain: text,
+          metadata: dictionary(text),
+          field_violations: list(message({ field: text, description: text })),
+        }),
+      ),
+    }),
+  ),
+});
+export const decodeErrorBody = (value: unknown) => errorBody(value, 'error').error;
+
+export type SeriesKey = Decoded<typeof seriesKey>;
+export type Experiment = Decoded<typeof experiment>;
+export type RunningStage = Experiment['running'][number];
+export type Trial = Decoded<typeof trial>;
+export type TrialStage = Trial['stages'][number];
+export type TrialDetail = Decoded<typeof trialDetail>;
+export type StageDetail = TrialDetail['stages'][number];
+export type Attempt = StageDetail['attempts'][number];
+export type Table = Decoded<typeof table>;
+export type TableRow = Table['rows'][number];
+export type SweepSeries = Table['sweep'][number];
+export type Curves = Decoded<typeof curves>;
+export type CellCurve = Curves['cells'][number];
+export type TrialCurve = Curves['trials'][number];
+export type Worker = Decoded<typeof worker>;
+export type Changes = Decoded<typeof changes>;
+export type Event = Changes['events'][number];

@@ -1,0 +1,90 @@
+// Dots with whiskers, as SVG: one interval in a table row, or a whole sweep over settings.
+import { cellStyle, type Marker } from './palette';
+
+// A scale from values to pixels. Without any spread the value lands in the middle.
+export function linearScale(low: number, high: number, from: number, to: number): (value: number) => number {
+  const span = high - low;
+  return (value) => (span > 0 ? from + ((value - low) / span) * (to - from) : (from + to) / 2);
+}
+
+export function extent(values: readonly number[]): [number, number] | null {
+  const usable = values.filter(Number.isFinite);
+  return usable.length === 0 ? null : [Math.min(...usable), Math.max(...usable)];
+}
+
+// Round ticks inside [low, high], about `wanted` of them.
+export function ticks(low: number, high: number, wanted: number): number[] {
+  const span = high - low;
+  if (!(span > 0)) return [low];
+  const rough = span / Math.max(1, wanted);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough * 0.999)!;
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) =>
+    Number(((first + i) * step).toPrecision(12)),
+  );
+}
+
+export function MarkerShape({ x, y, size, shape }: { x: number; y: number; size: number; shape: Marker }) {
+  if (shape === 'circle') return <circle cx={x} cy={y} r={size} />;
+  const points = {
+    square: `${x - size},${y - size} ${x + size},${y - size} ${x + size},${y + size} ${x - size},${y + size}`,
+    diamond: `${x},${y - size * 1.3} ${x + size * 1.3},${y} ${x},${y + size * 1.3} ${x - size * 1.3},${y}`,
+    triangle: `${x},${y - size * 1.2} ${x + size * 1.2},${y + size} ${x - size * 1.2},${y + size}`,
+  };
+  return <polygon points={points[shape]} />;
+}
+
+export interface IntervalProps {
+  cell: number;
+  mean: number;
+  low: number;
+  high: number;
+  values: readonly number[]; // single runs
+  domain: readonly [number, number];
+  reference: number; // the baseline's mean, NaN for none
+  label: string;
+}
+
+const width = 148;
+const height = 26;
+const inset = 7;
+
+// Mean, 95 % interval and single runs on the axis that all rows share.
+export function Interval({ cell, mean, low, high, values, domain, reference, label }: IntervalProps) {
+  const x = linearScale(domain[0], domain[1], inset, width - inset);
+  const style = cellStyle(cell);
+  const middle = height / 2;
+  return (
+    <svg
+      class="interval"
+      width={width}
+      height={height}
+      viewBox={`0 0 ${width} ${height}`}
+      role="img"
+      aria-label={label}
+    >
+      <line class="interval-axis" x1={0} x2={width} y1={middle} y2={middle} />
+      {Number.isFinite(reference) && (
+        <line class="interval-reference" x1={x(reference)} x2={x(reference)} y1={0} y2={height} />
+      )}
+      <g style={{ color: style.color }}>
+        {values.filter(Number.isFinite).map((value, i) => (
+          <line key={i} class="interval-run" x1={x(value)} x2={x(value)} y1={middle + 5} y2={middle + 10} />
+        ))}
+        {Number.isFinite(low) && Number.isFinite(high) && (
+          <path
+            class="interval-whisker"
+            d={`M${x(low)} ${middle}H${x(high)}M${x(low)} ${middle - 4}v8M${x(high)} ${middle - 4}v8`}
+          />
+        )}
+        {Number.isFinite(mean) && (
+          <g class="interval-dot">
+            <MarkerShape x={x(mean)} y={middle} size={4} shape={style.marker} />
+          </g>
+        )}
+      </g>
+    </svg>
+  );
+}

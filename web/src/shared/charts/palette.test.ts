@@ -1,0 +1,82 @@
+// Cell colours: stable, apart for colour-blind readers, visible in both themes.
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { cellStyle, paletteSize, withAlpha } from './palette';
+
+const css = readFileSync('src/app/styles/tokens.css', 'utf8');
+const token = (name: string, theme: 0 | 1) =>
+  new RegExp(`--${name}: light-dark\\((#\\w{6}), (#\\w{6})\\)`).exec(css)![theme + 1]!;
+type Rgb = [number, number, number];
+
+const linear = (hex: string) =>
+  [1, 3, 5]
+    .map((at) => parseInt(hex.slice(at, at + 2), 16) / 255)
+    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)) as Rgb;
+const luminance = ([r, g, b]: Rgb) => 0.2126 * r + 0.7152 * g + 0.0722 * b;
+const contrast = (a: string, b: string) => {
+  const [low, high] = [luminance(linear(a)), luminance(linear(b))].sort((x, y) => x - y) as [number, number];
+  return (high + 0.05) / (low + 0.05);
+};
+const times = (m: number[], v: Rgb) =>
+  [0, 3, 6].map((row) =>
+    Math.min(1, Math.max(0, m[row]! * v[0] + m[row + 1]! * v[1] + m[row + 2]! * v[2])),
+  ) as Rgb;
+
+// Machado, Oliveira, Fernandes 2009, severity 1.
+const vision: Record<string, number[]> = {
+  full: [1, 0, 0, 0, 1, 0, 0, 0, 1],
+  protanopia: [0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998],
+  deuteranopia: [0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.01182, 0.04294, 0.968881],
+};
+
+function oklab([r, g, b]: Rgb): Rgb {
+  const [l, m, s] = [
+    0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b,
+    0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b,
+    0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b,
+  ].map(Math.cbrt) as Rgb;
+  return [
+    0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s,
+    1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s,
+    0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s,
+  ];
+}
+
+describe.each([
+  ['light', 0],
+  ['dark', 1],
+] as const)('in the %s theme', (_, theme) => {
+  const colors = Array.from({ length: paletteSize }, (_unused, i) => token(`cell-${i}`, theme));
+  test('every colour stands out from the surface', () => {
+    for (const color of colors) expect(contrast(color, token('surface', theme))).toBeGreaterThanOrEqual(2.9);
+  });
+  test.each(Object.keys(vision))('any two differ with %s', (kind) => {
+    const seen = colors.map((color) => oklab(times(vision[kind]!, linear(color))));
+    for (let i = 0; i < seen.length; i += 1) {
+      for (let j = 0; j < i; j += 1)
+        expect(
+          Math.hypot(...seen[i]!.map((v, k) => v - seen[j]![k]!)),
+          `cells ${j} and ${i}`,
+        ).toBeGreaterThan(0.075);
+    }
+  });
+  test.each(['text', 'text-soft', 'text-faint', 'accent', 'bad', 'warn', 'good'])(
+    '%s reads on page and surface',
+    (name) => {
+      for (const ground of ['surface', 'page'])
+        expect(contrast(token(name, theme), token(ground, theme))).toBeGreaterThanOrEqual(4.5);
+    },
+  );
+});
+
+test('32 cells look different, and each always the same', () => {
+  const looks = Array.from({ length: 32 }, (_, cell) => JSON.stringify(cellStyle(cell)));
+  expect(new Set(looks).size).toBe(32);
+  expect(cellStyle(3)).toEqual(cellStyle(3));
+});
+
+test('transparency keeps the colour', () => {
+  expect(withAlpha('rgb(27, 127, 214)', 0.13)).toBe('rgba(27, 127, 214, 0.13)');
+  expect(withAlpha('rgba(27, 127, 214, 0.5)', 0.13)).toBe('rgba(27, 127, 214, 0.13)');
+  expect(withAlpha('gray', 0.13)).toBe('gray');
+});

@@ -1,0 +1,103 @@
+// TanStack Table and Virtual in Preact: the headless cores with Preact's state.
+import {
+  type ColumnDef,
+  createTable,
+  getCoreRowModel,
+  getSortedRowModel,
+  type RowData,
+  type SortingState,
+  type Table,
+  type TableOptionsResolved,
+} from '@tanstack/table-core';
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
+import type { RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import type { QueryCodec } from '@/app/router';
+
+declare module '@tanstack/table-core' {
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars
+  interface ColumnMeta<TData extends RowData, TValue> {
+    class?: string;
+    title?: string; // the plain name, for screen readers where the header is more than text
+  }
+}
+
+export interface TableSetup<T> {
+  data: T[];
+  columns: ColumnDef<T, any>[];
+  sorting: SortingState;
+  setSorting: (sorting: SortingState) => void;
+  rowId: (row: T) => string;
+}
+
+const apply = <T>(updater: T | ((old: T) => T), old: T): T =>
+  typeof updater === 'function' ? (updater as (old: T) => T)(old) : updater;
+
+export function useTable<T>({ data, columns, sorting, setSorting, rowId }: TableSetup<T>): Table<T> {
+  const [table] = useState(() => {
+    const options: TableOptionsResolved<T> = {
+      data,
+      columns,
+      state: {},
+      onStateChange: () => {},
+      renderFallbackValue: null,
+      getCoreRowModel: getCoreRowModel(),
+      getSortedRowModel: getSortedRowModel(),
+    };
+    return createTable<T>(options);
+  });
+  const [state, setState] = useState(() => table.initialState);
+  table.setOptions((previous) => ({
+    ...previous,
+    data,
+    columns,
+    getRowId: rowId,
+    enableSortingRemoval: true,
+    enableMultiSort: false,
+    autoResetAll: false,
+    state: { ...state, sorting },
+    onStateChange: (updater) => setState((old) => apply(updater, old)),
+    onSortingChange: (updater) => setSorting(apply(updater, sorting)),
+  }));
+  return table;
+}
+
+// For accessors: what is undefined sorts last in either direction (with sortUndefined: 'last').
+export const defined = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value);
+
+// "mean.desc" in the address.
+export const sortingQuery: QueryCodec<SortingState> = {
+  read: (text) => {
+    const found = /^([\w-]+)\.(asc|desc)$/.exec(text ?? '');
+    return found ? [{ id: found[1]!, desc: found[2] === 'desc' }] : [];
+  },
+  write: (sorting) => (sorting[0] ? `${sorting[0].id}.${sorting[0].desc ? 'desc' : 'asc'}` : null),
+};
+
+// Which rows are in sight of a scrolling element.
+export function useVirtualRows(scroll: RefObject<HTMLElement>, count: number, rowHeight: number) {
+  const [, redraw] = useState(0);
+  const options = {
+    count,
+    getScrollElement: () => scroll.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    observeElementRect,
+    observeElementOffset,
+    scrollToFn: elementScroll,
+    initialRect: { width: 0, height: 600 },
+    onChange: () => redraw((n) => n + 1),
+  };
+  const [virtualizer] = useState(() => new Virtualizer<HTMLElement, Element>(options));
+  virtualizer.setOptions(options);
+  useEffect(() => virtualizer._didMount(), []);
+  useLayoutEffect(() => virtualizer._willUpdate());
+  const items = virtualizer.getVirtualItems();
+  const first = items[0];
+  const last = items[items.length - 1];
+  return {
+    indexes: items.map((item) => item.index),
+    before: first ? first.start : 0,
+    after: last ? virtualizer.getTotalSize() - last.end : 0,
+  };
+}

@@ -1,0 +1,43 @@
+// Small hooks: the clock, the width of an element, whether it was seen.
+import type { RefObject } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+
+// The time, renewed so that "3 min ago" stays true.
+export function useNow(everyMs = 15_000): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}
+
+export function useWidth(element: RefObject<HTMLElement>, initial: number): number {
+  const [width, setWidth] = useState(initial);
+  useEffect(() => {
+    const node = element.current;
+    if (!node) return;
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.floor(entry.contentRect.width)));
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, []);
+  return width;
+}
+
+// Turns true when the element first comes near the window.
+export function useSeen(element: RefObject<HTMLElement>): boolean {
+  const [seen, setSeen] = useState(typeof IntersectionObserver === 'undefined');
+  useEffect(() => {
+    const node = element.current;
+    if (seen || !node) return;
+    const observer = new IntersectionObserver(
+      (entries) => entries.some((entry) => entry.isIntersecting) && setSeen(true),
+      {
+        rootMargin: '200px',
+      },
+    );
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, [seen]);
+  return seen;
+}

@@ -1,0 +1,225 @@
+// The poll loop of a running attempt.
+#include "worker/app/attempt_run.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/base/error.h"
+
+namespace locus {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kFullRetryMilliseconds = 50;  // the outbox was full: see whether something was acknowledged
+constexpr int kIdleMilliseconds = 1000;
+constexpr auto kLastWords = 2s;  // between the end of the socket and that of the process
+
+Microseconds now() { return system_clock().steady(); }
+
+}  // namespace
+
+Wakeup::Wakeup() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void Wakeup::wake() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t n = ::write(event_.get(), &one, sizeof(one));
+}
+
+void Wakeup::clear() const {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t n = ::read(event_.get(), &count, sizeof(count));
+}
+
+AttemptRun::AttemptRun(Link& link, Attempt& attempt, TrainerProcess& trainer, const Wakeup& wakeup,
+                       RunLimits limits, std::function<RunWishes()> wishes)
+    : link_(link),
+      attempt_(attempt),
+      trainer_(trainer),
+      wakeup_(wakeup),
+      limits_(limits),
+      wishes_(std::move(wishes)),
+      name_(attempt.name()),
+      watchdog_(limits.start_silence, limits.silence, now()) {}
+
+bool AttemptRun::run(const Json& start) {
+  try {
+    tell(start);
+    while (step()) {
+    }
+  } catch (const std::exception& error) {
+    trainer_.signal(SIGKILL);
+    trainer_.wait_end(0ms);
+    if (ending_ == Ending::kCancelling) return false;
+    auto outcome = medium_error_.empty()
+                       ? failed_outcome("code", "the trainer sent what its daemon does not understand: " +
+                                                    std::string(error.what()) +
+                                                    "; its last line: " + trainer_.last_line())
+                       : failed_outcome("worker-lost", medium_error_);
+    outcome.set_environment_json(environment_);
+    link_.finish(attempt_, std::move(outcome));
+    return false;
+  }
+  return reusable_;
+}
+
+// A trainer that cannot be told anything has ended, or will be taken for hung: reading shows which.
+void AttemptRun::tell(const Json& frame) {
+  try {
+    trainer_.send(frame);
+  } catch (const FrameError& error) {
+    spdlog::debug("attempt {}: {}", name_, error.what());
+  }
+}
+
+bool AttemptRun::step() {
+  // While points wait for room nothing more is read: the trainer blocks on its socket, which is how training
+  // pauses.
+  const bool full = !points_.empty();
+  pollfd fds[] = {{socket_open_ && !full ? trainer_.socket() : -1, POLLIN, 0},
+                  {trainer_.output(), POLLIN, 0},
+                  {full ? -1 : trainer_.process(), POLLIN, 0},
+                  {wakeup_.fd(), POLLIN, 0}};
+  ::poll(fds, std::size(fds), full ? kFullRetryMilliseconds : poll_milliseconds());
+  if (fds[3].revents) wakeup_.clear();
+  if (fds[1].revents) trainer_.read_output();
+  obey(wishes_());
+  flush_points();
+  if (points_.empty() && fds[0].revents) {
+    socket_open_ = trainer_.receive();
+    take_frames();
+  } else if (points_.empty()) {
+    take_frames();  // those decoded already, when room was made
+  }
+  if (ended_) return false;
+  const bool process_ended = fds[2].revents && !fds[0].revents;  // nothing left to read
+  if ((!socket_open_ || process_ended) && points_.empty()) {
+    trainer_gone();
+    return false;
+  }
+  check_time();
+  return true;
+}
+
+int AttemptRun::poll_milliseconds() const {
+  const Microseconds next = kill_at_ > 0 ? std::min(kill_at_, watchdog_.deadline()) : watchdog_.deadline();
+  return static_cast<int>(std::clamp<Microseconds>((next - now()) / 1000 + 1, 0, kIdleMilliseconds));
+}
+
+void AttemptRun::obey(const RunWishes& wishes) {
+  if (wishes.discard && ending_ != Ending::kCancelling) {
+    if (ending_ != Ending::kHung) tell({{"type", "wish"}, {"attempt", name_}, {"wish", "cancel"}});
+    ending_ = Ending::kCancelling;
+    kill_at_ = now() + limits_.kill_wait;
+    points_.clear();
+  } else if (wishes.stop && ending_ == Ending::kNone) {
+    tell({{"type", "wish"}, {"attempt", name_}, {"wish", "checkpoint-and-stop"}});
+    ending_ = Ending::kStopping;
+  }
+  if (wishes.stop && wishes.kill_at > 0 && (kill_at_ == 0 || wishes.kill_at < kill_at_))
+    kill_at_ = wishes.kill_at;
+}
+
+void AttemptRun::check_time() {
+  if (!points_.empty()) watchdog_.heard(now());  // it is we who keep it waiting
+  if (kill_at_ > 0 && now() >= kill_at_) {
+    trainer_.signal(SIGKILL);
+    overdue_ = true;
+    trainer_gone();
+    ended_ = true;
+  } else if (ending_ != Ending::kHung && now() >= watchdog_.deadline()) {
+    if (ending_ != Ending::kCancelling) ending_ = Ending::kHung;
+    spdlog::warn("attempt {} is silent for too long: ending its trainer {}", name_, trainer_.pid());
+    trainer_.signal(SIGTERM);
+    kill_at_ = now() + limits_.kill_wait;
+    watchdog_.heard(now());
+  }
+}
+
+void AttemptRun::flush_points() {
+  while (!points_.empty()) {
+    const absl::Status status = link_.append(attempt_, points_.front());
+    if (absl::IsResourceExhausted(status)) return;
+    if (!status.ok() && !absl::IsAborted(status)) {
+      medium_error_ = std::string(status.message());
+      throw std::runtime_error(medium_error_);
+    }
+    points_.pop_front();
+  }
+  if (end_frame_) finish_outcome();
+}
+
+void AttemptRun::take_frames() {
+  while (points_.empty() && !ended_) {
+    const auto frame = trainer_.next_frame();
+    if (!frame) return;
+    take_frame(*frame);
+  }
+}
+
+void AttemptRun::take_frame(const Json& frame) {
+  if (frame.value("attempt", "") != name_) return;  // late words about an attempt that is over
+  const std::string type = frame.at("type").get<std::string>();
+  watchdog_.heard(now());
+  if (ending_ == Ending::kCancelling && type != "done" && type != "failed") return;
+  if (type == "started") {
+    environment_ = canonical_json(frame.at("environment"));
+    const auto step = frame.value("resumed_step", std::int64_t{0});
+    link_.set_progress(attempt_, step, frame.value("steps", std::int64_t{0}), "train");
+  } else if (type == "points") {
+    for (auto& piece : points_of(frame)) points_.push_back(std::move(piece));
+    flush_points();
+  } else if (type == "progress") {
+    const auto step = frame.at("step").get<std::int64_t>();
+    watchdog_.progress(step, now());
+    link_.set_progress(attempt_, step, frame.value("steps", std::int64_t{0}), frame.value("phase", "train"));
+  } else if (type == "checkpoint") {
+    const auto kept = link_.add_checkpoint(attempt_, frame.at("path").get<std::string>(),
+                                           frame.at("step").get<std::int64_t>(), frame.value("best", false));
+    // Training goes on: the next checkpoint may fare better, and without one only time is lost.
+    if (!kept.ok())
+      spdlog::error("a checkpoint of attempt {} is lost: {}", name_, std::string(kept.message()));
+  } else if (type == "done" || type == "failed") {
+    end_frame_ = frame;
+    flush_points();
+  }
+}
+
+void AttemptRun::finish_outcome() {
+  ended_ = reusable_ = true;
+  if (ending_ == Ending::kCancelling) return;
+  v1::CompleteAttemptRequest outcome = outcome_of(*end_frame_);
+  if (outcome.environment_json().empty()) outcome.set_environment_json(environment_);
+  link_.finish(attempt_, std::move(outcome), outputs_of(*end_frame_));
+}
+
+void AttemptRun::trainer_gone() {
+  const TrainerEnd end = trainer_.wait_end(std::chrono::duration_cast<std::chrono::milliseconds>(kLastWords));
+  reusable_ = false;
+  v1::CompleteAttemptRequest outcome;
+  switch (ending_) {
+    case Ending::kCancelling:
+      return;
+    case Ending::kHung:
+      outcome = failed_outcome("hung", "the trainer was silent for too long and was ended; " + end.reason);
+      break;
+    case Ending::kStopping:
+      if (overdue_) {
+        outcome.set_outcome("stopped");
+        outcome.set_reason("stopped without a last checkpoint, which took too long");
+        break;
+      }
+      [[fallthrough]];
+    case Ending::kNone:
+      outcome = failed_outcome(to_string(end.failure_class), end.reason);
+      break;
+  }
+  outcome.set_environment_json(environment_);
+  spdlog::warn("attempt {}: {}", name_, outcome.reason());
+  link_.finish(attempt_, std::move(outcome));
+}
+
+}  // namespace locus

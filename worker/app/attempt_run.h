@@ -1,0 +1,83 @@
+// One attempt on one trainer, from the start frame to its end.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "worker/app/frames.h"
+#include "worker/app/trainer_process.h"
+#include "worker/app/watchdog.h"
+#include "worker/link/link.h"
+
+namespace locus {
+
+// A descriptor that wakes a poll(). Thread-safe.
+class Wakeup {
+ public:
+  Wakeup();
+  int fd() const { return event_.get(); }
+  void wake() const;
+  void clear() const;
+
+ private:
+  Fd event_;
+};
+
+// What others want of the attempt that runs in a slot. Set by them, obeyed by the run.
+struct RunWishes {
+  bool stop = false;         // save a checkpoint and end as stopped
+  bool discard = false;      // end, nothing is reported
+  Microseconds kill_at = 0;  // with stop: not later than this; 0: the watchdog alone decides
+};
+
+struct RunLimits {
+  Microseconds silence, start_silence, kill_wait;
+};
+
+// Lives on the slot's thread; the wishes come from a function that is asked after every wake-up.
+class AttemptRun {
+ public:
+  AttemptRun(Link& link, Attempt& attempt, TrainerProcess& trainer, const Wakeup& wakeup, RunLimits limits,
+             std::function<RunWishes()> wishes);
+
+  // Sends the frame and carries the attempt to its end; the outcome goes to the link. True: the trainer waits
+  // for the next start. False: it is gone or not to be trusted, and must be replaced.
+  bool run(const Json& start);
+
+ private:
+  enum class Ending { kNone, kStopping, kCancelling, kHung };
+
+  bool step();  // one poll; false when the attempt has ended
+  void tell(const Json& frame);
+  void obey(const RunWishes& wishes);
+  void check_time();
+  void take_frames();
+  void take_frame(const Json& frame);
+  void flush_points();
+  void finish_outcome();
+  void trainer_gone();
+  int poll_milliseconds() const;
+
+  Link& link_;
+  Attempt& attempt_;
+  TrainerProcess& trainer_;
+  const Wakeup& wakeup_;
+  const RunLimits limits_;
+  const std::function<RunWishes()> wishes_;
+  const std::string name_;
+  Watchdog watchdog_;
+  Ending ending_ = Ending::kNone;
+  Microseconds kill_at_ = 0;             // 0: no end is near
+  std::deque<v1::PointColumns> points_;  // not yet taken by the outbox: while any waits, nothing more is read
+  std::optional<Json> end_frame_;        // done or failed; its points go first
+  bool socket_open_ = true, ended_ = false, reusable_ = false;
+  bool overdue_ = false;      // we ended the trainer because its time was up
+  std::string medium_error_;  // the outbox failed
+  std::string environment_ = "{}";
+};
+
+}  // namespace locus

@@ -1,0 +1,110 @@
+// Slots, their environments, and questions to the trainer.
+#include "worker/app/devices.h"
+
+#include <sstream>
+
+#include "core/base/error.h"
+#include "core/base/ids.h"
+
+namespace locus {
+namespace {
+
+constexpr auto kAnswerWithin = std::chrono::minutes(2);  // CUDA takes its time on a cold machine
+
+absl::Status refuse(const std::string& message, const std::string& field,
+                    std::map<std::string, std::string> metadata) {
+  return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kInvalidArgument, message, field,
+                    std::move(metadata));
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> items;
+  std::istringstream in(list);
+  for (std::string item; std::getline(in, item, ',');) items.push_back(item);
+  return items;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const WorkerOptions& options,
+                                                      int cores) {
+  if (options.threads < 1 || options.slots < 0) {
+    return refuse("--threads must be at least 1 and --slots not negative", "threads", {});
+  }
+  std::vector<DeviceSlot> slots;
+  if (options.device == "cpu") {
+    const int count = options.slots > 0 ? options.slots : std::max(1, cores / options.threads);
+    for (int i = 0; i < count; ++i) slots.push_back({"cpu", "CPU", i, options.threads, 0});
+    return slots;
+  }
+  if (options.device != "cuda") {
+    return refuse("no device \"" + options.device + "\": choose cpu or cuda", "device",
+                  {{"device", options.device}});
+  }
+  for (const Json& gpu : devices.value("cuda", Json::array())) {
+    slots.push_back({"cuda", gpu.value("name", ""), gpu.value("index", 0), options.threads,
+                     gpu.value("memory_bytes", std::int64_t{0})});
+  }
+  if (slots.empty()) {
+    const std::string why = devices.value("cuda_error", "");
+    return refuse("--device cuda, but the trainer sees no GPU" + (why.empty() ? "" : " (" + why + ")") +
+                      ": check nvidia-smi and the driver, or offer the CPU with --device cpu",
+                  "device", {{"device", "cuda"}});
+  }
+  if (options.slots > static_cast<int>(slots.size())) {
+    return refuse("--slots " + std::to_string(options.slots) + ", but there are " +
+                      std::to_string(slots.size()) + " GPUs and each is one slot",
+                  "slots", {{"slots", std::to_string(options.slots)}});
+  }
+  if (options.slots > 0) slots.resize(static_cast<std::size_t>(options.slots));
+  return slots;
+}
+
+std::vector<std::string> slot_environment(std::vector<std::string> base, const DeviceSlot& slot,
+                                          const std::string& visible) {
+  for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
+    set_variable(base, name, std::to_string(slot.threads));
+  }
+  std::string gpu;
+  if (slot.device == "cuda") {
+    const auto ours = split(visible);
+    const auto index = static_cast<std::size_t>(slot.index);
+    gpu = index < ours.size() ? ours[index] : std::to_string(slot.index);
+  }
+  set_variable(base, "CUDA_VISIBLE_DEVICES", gpu);
+  return base;
+}
+
+std::string worker_name(const std::string& host) {
+  std::string name;
+  for (const char c : host.substr(0, host.find('.'))) {
+    if (c >= 'A' && c <= 'Z') {
+      name += static_cast<char>(c - 'A' + 'a');
+    } else {
+      name += (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '-';
+    }
+  }
+  if (name.empty() || name.front() < 'a' || name.front() > 'z') name = "worker-" + name;
+  if (name.size() > static_cast<std::size_t>(kNameLength)) name.resize(kNameLength);
+  while (!name.empty() && name.back() == '-') name.pop_back();
+  return name;
+}
+
+absl::StatusOr<Json> ask_trainer(const std::filesystem::path& trainer, const std::string& question) {
+  if (!std::filesystem::exists(trainer)) {
+    return refuse(
+        "no trainer at " + trainer.string() + ": build it (it needs LibTorch), or name one with --trainer",
+        "trainer", {{"trainer", trainer.string()}});
+  }
+  LOCUS_ASSIGN_OR_RETURN(const std::string answer,
+                         run_and_capture({trainer.string(), question}, kAnswerWithin));
+  Json json = Json::parse(answer, nullptr, false);
+  if (!json.is_object()) {
+    return refuse(
+        "`" + trainer.string() + " " + question + "` did not print a JSON object: is it a locus-trainer?",
+        "trainer", {{"trainer", trainer.string()}});
+  }
+  return json;
+}
+
+}  // namespace locus

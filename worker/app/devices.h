@@ -1,0 +1,36 @@
+// What this machine offers: slots by device, and the catalog of the trainer that would use them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/catalog/catalog.h"
+#include "worker/app/slot.h"
+#include "worker/app/worker.h"
+
+namespace locus {
+
+struct DeviceSlot {
+  std::string device = "cpu", name;
+  int index = 0, threads = 1;
+  std::int64_t memory_bytes = 0;
+};
+
+// From the answer of `locus-trainer devices`; `cores` of the CPU. FAILED_PRECONDITION with the remedy when
+// there is nothing to offer.
+absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const WorkerOptions& options,
+                                                      int cores);
+
+// The environment of a slot's trainer: thread counts of the numeric libraries, and the one GPU it may see.
+// `visible` is our own CUDA_VISIBLE_DEVICES (empty: not set), of which device indexes are positions.
+std::vector<std::string> slot_environment(std::vector<std::string> base, const DeviceSlot& slot,
+                                          const std::string& visible);
+
+// A name for a worker from a host's: lower case, dashes for what a name may not hold.
+std::string worker_name(const std::string& host);
+
+absl::StatusOr<Json> ask_trainer(const std::filesystem::path& trainer, const std::string& question);
+
+}  // namespace locus

@@ -1,0 +1,211 @@
+// The slot's thread.
+#include "worker/app/slot.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+
+#include "core/base/error.h"
+
+namespace locus {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kShutdownWait = 2s;  // of an idle trainer
+
+}  // namespace
+
+Slot::Slot(SlotSetup setup, Link& link, std::function<void(const absl::Status&)> unusable)
+    : setup_(std::move(setup)), link_(link), unusable_(std::move(unusable)) {}
+
+Slot::~Slot() {
+  drain(1);
+  join();
+}
+
+void Slot::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Slot::assign(std::shared_ptr<Attempt> attempt) {
+  std::unique_lock lock(mutex_);
+  if (draining_) {  // granted just as the drain began; the thread may have ended
+    lock.unlock();
+    finish_stopped(*attempt);
+    return;
+  }
+  attempt_ = std::move(attempt);
+  wishes_ = {};
+  changed_.notify_all();
+}
+
+void Slot::stop_attempt(LeaseBook::Key key) {
+  std::lock_guard lock(mutex_);
+  if (!attempt_ || attempt_->key() != key) return;
+  wishes_.stop = true;
+  wakeup_.wake();
+}
+
+void Slot::discard_attempt(LeaseBook::Key key) {
+  std::lock_guard lock(mutex_);
+  if (!attempt_ || attempt_->key() != key) return;
+  wishes_.discard = true;
+  wakeup_.wake();
+}
+
+void Slot::drain(Microseconds kill_at) {
+  std::lock_guard lock(mutex_);
+  draining_ = true;
+  wishes_.stop = true;
+  wishes_.kill_at = kill_at;
+  changed_.notify_all();
+  wakeup_.wake();
+}
+
+void Slot::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+RunWishes Slot::wishes() {
+  std::lock_guard lock(mutex_);
+  return wishes_;
+}
+
+void Slot::run() {
+  while (true) {
+    std::shared_ptr<Attempt> attempt;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return draining_ || attempt_; });
+      if (!attempt_) break;
+      attempt = attempt_;
+    }
+    run_attempt(attempt);
+    std::lock_guard lock(mutex_);
+    attempt_.reset();
+    if (draining_) break;
+    link_.offer({setup_.index});
+  }
+  retire_trainer();
+}
+
+void Slot::finish_stopped(Attempt& attempt) {
+  v1::CompleteAttemptRequest outcome;
+  outcome.set_outcome("stopped");
+  outcome.set_reason("the worker was stopping before training began");
+  link_.finish(attempt, std::move(outcome));
+}
+
+bool Slot::overdue() {
+  const RunWishes now = wishes();
+  return now.kill_at > 0 && system_clock().steady() >= now.kill_at;
+}
+
+void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
+  const auto& grant = attempt->grant();
+  spdlog::info("attempt {} begins on {} {}: {}{}", attempt->name(), setup_.execution.device, setup_.index,
+               grant.title(),
+               grant.resume_sha256().empty() ? "" : ", from step " + std::to_string(grant.resume_step()));
+  std::vector<ArtifactCache::Pin> pins;  // the trainer reads these files
+  const auto start = prepare(*attempt, pins);
+  absl::Status status = start.status();
+  if (status.ok()) status = ensure_trainer();
+  if (!status.ok()) {
+    if (attempt->discarded()) return;
+    if (wishes().stop) return finish_stopped(*attempt);
+    const bool ours = absl::IsNotFound(status) || absl::IsDataLoss(status);
+    link_.finish(*attempt, failed_outcome(ours ? "data" : "worker-lost", std::string(status.message())));
+    return;
+  }
+  AttemptRun run(link_, *attempt, *trainer_, wakeup_, setup_.limits, [this] { return wishes(); });
+  if (!run.run(*start)) trainer_.reset();
+}
+
+absl::StatusOr<Json> Slot::prepare(Attempt& attempt, std::vector<ArtifactCache::Pin>& pins) {
+  const auto& grant = attempt.grant();
+  link_.set_progress(attempt, grant.resume_step(), 0, "prepare");
+  std::vector<std::pair<std::string, std::string>> inputs;
+  for (const auto& [slot, sha256] : grant.inputs()) {
+    LOCUS_ASSIGN_OR_RETURN(auto blob, link_.fetch(sha256));
+    inputs.emplace_back(slot, blob->path.string());
+    pins.push_back(std::move(blob));
+  }
+  std::string resume;
+  if (!grant.resume_sha256().empty()) {
+    LOCUS_ASSIGN_OR_RETURN(auto blob, link_.fetch(grant.resume_sha256()));
+    resume = blob->path.string();
+    pins.push_back(std::move(blob));
+  }
+  SlotExecution execution = setup_.execution;
+  execution.work = attempt.files();
+  try {
+    return start_frame(attempt, inputs, resume, execution);
+  } catch (const Json::exception& error) {
+    return make_error(absl::StatusCode::kInternal, ErrorReason::kInvariantBroken,
+                      "the stage configuration granted is not JSON: " + std::string(error.what()));
+  }
+}
+
+absl::Status Slot::ensure_trainer() {
+  if (trainer_) {
+    trainer_->read_output();
+    pollfd exited{trainer_->process(), POLLIN, 0};
+    if (::poll(&exited, 1, 0) == 0) return absl::OkStatus();
+    trainer_.reset();  // it went while idle: of no consequence
+  }
+  LOCUS_ASSIGN_OR_RETURN(trainer_, TrainerProcess::start(setup_.trainer));
+  absl::Status status = await_hello();
+  if (!status.ok()) trainer_.reset();
+  return status;
+}
+
+absl::Status Slot::await_hello() {
+  const Microseconds end = system_clock().steady() + setup_.limits.start_silence;
+  std::optional<Json> hello;
+  try {
+    bool open = true;
+    while (!hello && open && system_clock().steady() < end && !overdue()) {
+      pollfd fds[] = {{trainer_->socket(), POLLIN, 0}, {trainer_->output(), POLLIN, 0}};
+      ::poll(fds, 2, 1000);
+      trainer_->read_output();
+      open = trainer_->receive();
+      hello = trainer_->next_frame();
+    }
+  } catch (const FrameError& error) {
+    spdlog::error("the trainer's first words: {}", error.what());
+  }
+  if (!hello) {
+    const TrainerEnd gone = trainer_->wait_end(kShutdownWait);
+    return make_error(absl::StatusCode::kUnavailable, ErrorReason::kInvariantBroken,
+                      "the trainer " + setup_.trainer.executable + " did not say hello: " + gone.reason, "",
+                      {{"trainer", setup_.trainer.executable}});
+  }
+  const int protocol = hello->value("protocol", 0);
+  const std::string digest = hello->value("catalog_digest", "");
+  if (protocol == kTrainerProtocolVersion && digest == setup_.catalog_digest) return absl::OkStatus();
+  const absl::Status status = make_error(
+      absl::StatusCode::kFailedPrecondition,
+      protocol != kTrainerProtocolVersion ? ErrorReason::kUnsupportedVersion : ErrorReason::kCatalogMismatch,
+      "the trainer " + setup_.trainer.executable +
+          (protocol != kTrainerProtocolVersion
+               ? " speaks protocol " + std::to_string(protocol) + ", this daemon " +
+                     std::to_string(kTrainerProtocolVersion) + ": install worker and trainer of one build"
+               : " has another catalog than the one this worker announced: it was replaced, start the worker "
+                 "again"),
+      "", {{"protocol", std::to_string(protocol)}, {"catalog_digest", digest}});
+  unusable_(status);
+  return status;
+}
+
+void Slot::retire_trainer() {
+  if (!trainer_) return;
+  try {
+    trainer_->send({{"type", "shutdown"}});
+  } catch (const FrameError&) {  // it has gone already
+  }
+  trainer_->wait_end(kShutdownWait);
+  trainer_.reset();
+}
+
+}  // namespace locus

@@ -1,0 +1,67 @@
+// One device slot: a thread that runs one attempt after another, in a trainer child it keeps between them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "worker/app/attempt_run.h"
+#include "worker/app/frames.h"
+#include "worker/app/trainer_process.h"
+#include "worker/link/link.h"
+
+namespace locus {
+
+struct SlotSetup {
+  int index = 0;            // among the slots announced
+  SlotExecution execution;  // `work` is filled in per attempt
+  TrainerSetup trainer;
+  std::string catalog_digest;  // what the trainer must announce
+  RunLimits limits;
+};
+
+// Thread-safe. `link` must outlive it.
+class Slot {
+ public:
+  // `unusable` is told, once, when the trainer is not the one whose catalog was announced: the daemon must
+  // start anew.
+  Slot(SlotSetup setup, Link& link, std::function<void(const absl::Status&)> unusable);
+  ~Slot();
+
+  void start();
+  void assign(std::shared_ptr<Attempt> attempt);  // the slot must be free
+  void stop_attempt(LeaseBook::Key key);          // nothing happens if it runs another one, or none
+  void discard_attempt(LeaseBook::Key key);
+  // Stops the running attempt with a checkpoint, not later than `kill_at`, and ends the thread; join() waits
+  // for it.
+  void drain(Microseconds kill_at);
+  void join();
+
+ private:
+  void run();
+  void finish_stopped(Attempt& attempt);
+  bool overdue();  // of a drain
+  void run_attempt(const std::shared_ptr<Attempt>& attempt);
+  absl::Status ensure_trainer();
+  absl::Status await_hello();
+  absl::StatusOr<Json> prepare(Attempt& attempt, std::vector<ArtifactCache::Pin>& pins);
+  RunWishes wishes();
+  void retire_trainer();
+
+  const SlotSetup setup_;
+  Link& link_;
+  const std::function<void(const absl::Status&)> unusable_;
+  Wakeup wakeup_;
+  std::unique_ptr<TrainerProcess> trainer_;  // of the slot's thread
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::shared_ptr<Attempt> attempt_;
+  RunWishes wishes_;
+  bool draining_ = false;
+  std::thread thread_;
+};
+
+}  // namespace locus

@@ -1,0 +1,195 @@
+// vfork and exec: between the two only async-signal-safe calls, so locks of other threads cannot matter.
+#include "worker/app/spawn.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+
+namespace locus {
+namespace {
+
+constexpr int kClearOfFixed =
+    10;  // sources are moved here first, so that dup2 to 0..3 overwrites none of them
+
+absl::Status spawn_error(const std::string& path, int error) {
+  return make_error(absl::ErrnoToStatusCode(error), ErrorReason::kInvalidArgument,
+                    "cannot start " + path + ": " + std::strerror(error), "",
+                    {{"path", path}, {"found", std::strerror(error)}});
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  for (const auto& s : strings) out.push_back(const_cast<char*>(s.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+Fd duplicate(int fd) { return Fd(::fcntl(fd, F_DUPFD_CLOEXEC, kClearOfFixed)); }
+
+struct ChildSetup {
+  char* const* arguments;
+  char* const* environment;
+  int input, output, error, inherit;
+  pid_t parent;
+  volatile int failure;
+};
+
+// In the child, on the parent's memory: nothing here may allocate, lock or return.
+[[noreturn]] void become(ChildSetup& setup) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != setup.parent) ::_exit(127);  // died before the line above
+  ::dup2(setup.input, STDIN_FILENO);
+  ::dup2(setup.output, STDOUT_FILENO);
+  ::dup2(setup.error, STDERR_FILENO);
+  unsigned first_closed = kInheritedFd;
+  if (setup.inherit >= 0) {
+    ::dup2(setup.inherit, kInheritedFd);
+    ++first_closed;
+  }
+  ::close_range(first_closed, ~0U, 0);
+  struct sigaction standard;
+  std::memset(&standard, 0, sizeof(standard));
+  standard.sa_handler = SIG_DFL;
+  // exec keeps what is ignored, and we may ourselves have been started with some: SIGINT by a shell's &, SIGPIPE by Python
+  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &standard, nullptr);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execve(setup.arguments[0], setup.arguments, setup.environment);
+  setup.failure = errno;
+  ::_exit(127);
+}
+
+}  // namespace
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  if (this != &other) {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+Fd::~Fd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+int Fd::release() {
+  const int fd = fd_;
+  fd_ = -1;
+  return fd;
+}
+
+absl::StatusOr<pid_t> spawn(const SpawnRequest& request) {
+  const auto arguments = pointers(request.arguments);
+  const auto environment = pointers(request.environment);
+  const Fd empty(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const Fd input = duplicate(empty.get());
+  const Fd output = duplicate(request.output >= 0 ? request.output : empty.get());
+  const Fd error = duplicate(request.error >= 0 ? request.error : empty.get());
+  const Fd inherit(request.inherit >= 0 ? ::fcntl(request.inherit, F_DUPFD_CLOEXEC, kClearOfFixed) : -1);
+  if (!input || !output || !error || (request.inherit >= 0 && !inherit))
+    return spawn_error(request.arguments.front(), errno);
+  ChildSetup setup{arguments.data(), environment.data(), input.get(), output.get(),
+                   error.get(),      inherit.get(),      ::getpid(),  0};
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // a handler must not run in the child on our memory
+  const pid_t child = ::vfork();
+  if (child == 0) become(setup);
+  const int error_number = child < 0 ? errno : setup.failure;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (child > 0 && error_number != 0) ::waitpid(child, nullptr, 0);
+  if (error_number != 0) return spawn_error(request.arguments.front(), error_number);
+  return child;
+}
+
+namespace {
+
+// Appends what is there to read; false at end of file.
+bool drain(int fd, std::string& to) {
+  char bytes[4096];
+  while (true) {
+    const ssize_t n = ::read(fd, bytes, sizeof(bytes));
+    if (n > 0) {
+      to.append(bytes, static_cast<std::size_t>(n));
+    } else if (n == 0) {
+      return false;
+    } else if (errno != EINTR) {
+      return errno == EAGAIN;
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> run_and_capture(const std::vector<std::string>& arguments,
+                                            std::chrono::milliseconds limit) {
+  int out[2];
+  int err[2];
+  if (::pipe2(out, O_CLOEXEC | O_NONBLOCK) != 0) return spawn_error(arguments.front(), errno);
+  Fd out_read(out[0]), out_write(out[1]);
+  if (::pipe2(err, O_CLOEXEC | O_NONBLOCK) != 0) return spawn_error(arguments.front(), errno);
+  Fd err_read(err[0]), err_write(err[1]);
+  ::fcntl(out_write.get(), F_SETFL, 0);  // the child's ends block
+  ::fcntl(err_write.get(), F_SETFL, 0);
+  LOCUS_ASSIGN_OR_RETURN(const pid_t child, spawn({.arguments = arguments,
+                                                   .environment = current_environment(),
+                                                   .output = out_write.get(),
+                                                   .error = err_write.get()}));
+  out_write = Fd();
+  err_write = Fd();
+  std::string output;
+  std::string errors;
+  const Microseconds end = system_clock().steady() + std::chrono::microseconds(limit).count();
+  bool reading_out = true;
+  bool reading_err = true;
+  bool late = false;
+  while ((reading_out || reading_err) && !late) {
+    pollfd fds[] = {{reading_out ? out_read.get() : -1, POLLIN, 0},
+                    {reading_err ? err_read.get() : -1, POLLIN, 0}};
+    const Microseconds left = end - system_clock().steady();
+    late = left <= 0 || ::poll(fds, 2, static_cast<int>(left / 1000 + 1)) == 0;
+    if (reading_out) reading_out = drain(out_read.get(), output);
+    if (reading_err) reading_err = drain(err_read.get(), errors);
+  }
+  if (late) ::kill(-child, SIGKILL);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!late && WIFEXITED(status) && WEXITSTATUS(status) == 0) return output;
+  const std::string found = late ? "no end within " + std::to_string(limit.count()) + " ms"
+                            : WIFSIGNALED(status)
+                                ? std::string("ended by signal ") + ::strsignal(WTERMSIG(status))
+                                : "exit status " + std::to_string(WEXITSTATUS(status));
+  if (errors.size() > 500) errors.erase(0, errors.size() - 500);
+  std::string command;
+  for (const auto& word : arguments) command += (command.empty() ? "" : " ") + word;
+  return make_error(absl::StatusCode::kUnavailable, ErrorReason::kInvalidArgument,
+                    "`" + command + "`: " + found + "; " + errors, "", {{"found", found}});
+}
+
+std::vector<std::string> current_environment() {
+  std::vector<std::string> out;
+  for (char** variable = environ; variable && *variable; ++variable) out.emplace_back(*variable);
+  return out;
+}
+
+void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
+  std::erase_if(environment,
+                [&](const std::string& line) { return line.compare(0, name.size() + 1, name + "=") == 0; });
+  environment.push_back(name + "=" + value);
+}
+
+}  // namespace locus

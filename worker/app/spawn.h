@@ -1,0 +1,51 @@
+// Child processes that are safe to start from a process with threads and that never outlive it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace locus {
+
+// A descriptor that closes itself. Move-only.
+class Fd {
+ public:
+  explicit Fd(int fd = -1) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(other.release()) {}
+  Fd& operator=(Fd&& other) noexcept;
+  ~Fd();
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release();
+
+ private:
+  int fd_;
+};
+
+inline constexpr int kInheritedFd = 3;  // where a child finds `inherit`
+
+struct SpawnRequest {
+  std::vector<std::string> arguments;    // the first one is the path of the executable
+  std::vector<std::string> environment;  // NAME=value
+  int output = -1, error = -1;           // become standard output and error
+  int inherit = -1;                      // becomes kInheritedFd; -1: none
+};
+
+// Starts a process in a group of its own, with no other descriptor of ours, standard input empty, default
+// signal handling. It is killed when the calling thread ends. UNAVAILABLE or NOT_FOUND with a sentence when
+// it cannot be started.
+absl::StatusOr<pid_t> spawn(const SpawnRequest& request);
+
+// Runs a program to its end and returns its standard output; an exit status other than 0, or more than
+// `limit`, is an error that quotes the end of its standard error.
+absl::StatusOr<std::string> run_and_capture(const std::vector<std::string>& arguments,
+                                            std::chrono::milliseconds limit);
+
+std::vector<std::string> current_environment();
+void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value);
+
+}  // namespace locus

@@ -1,0 +1,263 @@
+// The daemon's start, signals and end.
+#include "worker/app/worker.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/error.h"
+#include "core/base/ids.h"
+#include "worker/app/devices.h"
+#include "worker/app/slot.h"
+
+namespace locus {
+namespace fs = std::filesystem;
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr char kVersion[] = LOCUS_VERSION;
+
+int fail(const absl::Status& status) {
+  std::fprintf(stderr, "locus worker: %s\n", std::string(status.message()).c_str());
+  return 1;
+}
+
+fs::path default_work() {
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data && *data) return fs::path(data) / "locus-worker";
+  const char* home = std::getenv("HOME");
+  return fs::path(home && *home ? home : ".") / ".local/share/locus-worker";
+}
+
+std::string host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+// Everything the options leave open, settled.
+absl::StatusOr<WorkerOptions> settled(WorkerOptions options) {
+  if (options.name.empty()) options.name = worker_name(host_name());
+  if (!valid_name(options.name)) {
+    return make_error(
+        absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidName,
+        "\"" + options.name +
+            "\" is not a worker's name: lower-case letters, digits and dashes, at most 63, a letter first",
+        "name", {{"name", options.name}});
+  }
+  if (options.work.empty()) options.work = default_work();
+  if (options.trainer.empty())
+    options.trainer = fs::read_symlink("/proc/self/exe").parent_path() / "locus-trainer";
+  std::error_code error;
+  fs::create_directories(options.work, error);
+  if (!error) options.work = fs::canonical(options.work, error);
+  if (error) {
+    return make_error(absl::ErrnoToStatusCode(error.value()), ErrorReason::kDataFolderUnusable,
+                      "cannot use " + options.work.string() + " as work folder: " + error.message() +
+                          "; choose another with --work",
+                      "work", {{"path", options.work.string()}});
+  }
+  return options;
+}
+
+// Held as long as the daemon lives; the kernel lets go of it however that ends.
+absl::StatusOr<Fd> lock_folder(const fs::path& work) {
+  const fs::path path = work / "lock";
+  Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) {
+    return make_error(absl::ErrnoToStatusCode(errno), ErrorReason::kDataFolderUnusable,
+                      "cannot write in the work folder " + work.string() + ": " + std::strerror(errno) +
+                          "; choose another with --work",
+                      "work", {{"path", work.string()}});
+  }
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderInUse,
+                      "another worker uses the work folder " + work.string() +
+                          ": stop it, or give this one its own with --work",
+                      "work", {{"path", work.string()}});
+  }
+  return lock;
+}
+
+class Worker : private LinkListener {
+ public:
+  explicit Worker(WorkerOptions options) : options_(std::move(options)) {}
+
+  absl::Status prepare();
+  int run(int signals);
+
+ private:
+  absl::Status open_link(const Catalog& catalog);
+  void drain();
+  void granted(std::shared_ptr<Attempt> attempt) override;
+  void stop_wished(LeaseBook::Key key) override {
+    for (auto& slot : slots_) slot->stop_attempt(key);
+  }
+  void discarded(LeaseBook::Key key) override {
+    for (auto& slot : slots_) slot->discard_attempt(key);
+  }
+  void refused(const absl::Status& status) override { give_up(status); }
+  void give_up(const absl::Status& status);
+
+  const WorkerOptions options_;
+  std::vector<DeviceSlot> devices_;
+  std::unique_ptr<Link> link_;
+  std::vector<std::unique_ptr<Slot>> slots_;  // before the link's end: they use it
+  Wakeup wakeup_;
+  std::mutex mutex_;
+  absl::Status fatal_;
+  bool drained_ = false;
+};
+
+absl::Status Worker::prepare() {
+  LOCUS_ASSIGN_OR_RETURN(const Json devices, ask_trainer(options_.trainer, "devices"));
+  LOCUS_ASSIGN_OR_RETURN(
+      devices_, offered_slots(devices, options_, static_cast<int>(std::thread::hardware_concurrency())));
+  LOCUS_ASSIGN_OR_RETURN(const Json document, ask_trainer(options_.trainer, "catalog"));
+  LOCUS_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::parse(document));
+  if (options_.once) {
+    LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(options_.server));
+    LOCUS_RETURN_IF_ERROR(client->get_server().status());
+  }
+  return open_link(catalog);
+}
+
+absl::Status Worker::open_link(const Catalog& catalog) {
+  v1::RegisterWorkerRequest announcement;
+  announcement.set_name(options_.name);
+  announcement.set_protocol_version(options_.protocol_version);
+  announcement.set_host(host_name());
+  announcement.set_version(kVersion);
+  announcement.set_catalog_digest(catalog.digest());
+  for (const auto& [item, revision] : catalog.revisions())
+    (*announcement.mutable_revisions())[item] = revision;
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const RunLimits limits{std::chrono::microseconds(options_.silence).count(),
+                         std::chrono::microseconds(options_.start_silence).count(),
+                         std::chrono::microseconds(options_.kill_wait).count()};
+  for (const DeviceSlot& device : devices_) {
+    auto* slot = announcement.add_slots();
+    slot->set_device(device.device);
+    slot->set_index(device.index);
+    slot->set_threads(device.threads);
+    slot->set_name(device.name);
+    slot->set_memory_bytes(device.memory_bytes);
+  }
+  LeasePolicy leases;
+  leases.heartbeat = std::chrono::microseconds(options_.heartbeat).count();
+  LinkOptions link{.server = options_.server,
+                   .work = options_.work,
+                   .announcement = announcement,
+                   .outbox = {.max_bytes = options_.outbox_bytes},
+                   .leases = leases,
+                   .cache_bytes = options_.cache_bytes};
+  LOCUS_ASSIGN_OR_RETURN(link_, Link::open(std::move(link), *this));
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    SlotSetup setup;
+    setup.index = static_cast<int>(i);
+    // A GPU's trainer sees that one alone, as number 0.
+    setup.execution = {devices_[i].device,
+                       devices_[i].device == "cuda" ? 0 : devices_[i].index,
+                       devices_[i].threads,
+                       options_.data_root,
+                       {},
+                       options_.checkpoint_seconds};
+    setup.trainer = {options_.trainer.string(),
+                     slot_environment(current_environment(), devices_[i], visible ? visible : "")};
+    setup.catalog_digest = catalog.digest();
+    setup.limits = limits;
+    slots_.push_back(
+        std::make_unique<Slot>(std::move(setup), *link_, [this](const absl::Status& s) { give_up(s); }));
+  }
+  return absl::OkStatus();
+}
+
+void Worker::granted(std::shared_ptr<Attempt> attempt) {
+  const int slot = attempt->grant().slots_size() > 0 ? attempt->grant().slots(0) : 0;
+  if (slot >= 0 && slot < static_cast<int>(slots_.size()))
+    slots_[static_cast<std::size_t>(slot)]->assign(std::move(attempt));
+}
+
+void Worker::give_up(const absl::Status& status) {
+  std::lock_guard lock(mutex_);
+  if (fatal_.ok()) fatal_ = status;
+  wakeup_.wake();
+}
+
+void Worker::drain() {
+  link_->take_no_more();
+  const Microseconds kill_at =
+      system_clock().steady() + std::chrono::microseconds(options_.kill_wait).count();
+  for (auto& slot : slots_) slot->drain(kill_at);
+  for (auto& slot : slots_) slot->join();
+  if (!link_->wait_delivered(options_.delivery_wait)) {
+    spdlog::warn("not everything was delivered; the next worker on {} goes on with it",
+                 options_.work.string());
+  }
+  link_->stop();
+  std::lock_guard lock(mutex_);
+  drained_ = true;
+  wakeup_.wake();
+}
+
+int Worker::run(int signals) {
+  spdlog::info("worker {} offers {} {} slot(s) to {}", options_.name, slots_.size(), options_.device,
+               options_.server);
+  for (auto& slot : slots_) slot->start();
+  link_->start();
+  std::vector<int> all;
+  for (std::size_t i = 0; i < slots_.size(); ++i) all.push_back(static_cast<int>(i));
+  link_->offer(all);
+  std::thread drainer;
+  absl::Status fatal;
+  while (true) {
+    pollfd fds[] = {{signals, POLLIN, 0}, {wakeup_.fd(), POLLIN, 0}};
+    ::poll(fds, 2, -1);
+    if (fds[0].revents) {
+      signalfd_siginfo info;
+      [[maybe_unused]] const ssize_t n = ::read(signals, &info, sizeof(info));
+      if (drainer.joinable()) ::_exit(128 + static_cast<int>(info.ssi_signo));  // the trainers die with us
+      spdlog::info("{}: saving checkpoints and stopping; once more to stop at once",
+                   ::strsignal(static_cast<int>(info.ssi_signo)));
+    }
+    wakeup_.clear();
+    std::unique_lock lock(mutex_);
+    fatal = fatal_;
+    if (drained_) break;
+    lock.unlock();
+    if (!drainer.joinable() && (fds[0].revents || !fatal.ok())) drainer = std::thread([this] { drain(); });
+  }
+  drainer.join();
+  return fatal.ok() ? 0 : fail(fatal);
+}
+
+}  // namespace
+
+int worker_main(const WorkerOptions& given) {
+  auto options = settled(given);
+  if (!options.ok()) return fail(options.status());
+  const auto lock = lock_folder(options->work);
+  if (!lock.ok()) return fail(lock.status());
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGTERM);
+  ::sigaddset(&set, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &set,
+                    nullptr);  // threads to come inherit it; trainers start with an empty mask
+  const Fd signals(::signalfd(-1, &set, SFD_CLOEXEC));
+  if (!spdlog::get("worker")) spdlog::set_default_logger(spdlog::stderr_color_mt("worker"));
+  Worker worker(*std::move(options));
+  if (const absl::Status status = worker.prepare(); !status.ok()) return fail(status);
+  return worker.run(signals.get());
+}
+
+}  // namespace locus

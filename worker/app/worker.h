@@ -1,0 +1,46 @@
+// The worker daemon: offers device slots, runs attempts in trainer children, reports to the server.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "core/limits.h"
+
+namespace locus {
+
+struct WorkerOptions {
+  std::string server = "127.0.0.1:7171";
+  std::string name;               // empty: from the host's name
+  std::string device = "cpu";     // "cpu" or "cuda"
+  int slots = 0;                  // 0: CPU: cores / threads; CUDA: one per GPU
+  int threads = 1;                // per slot
+  std::filesystem::path work;     // empty: ~/.local/share/locus-worker
+  std::filesystem::path trainer;  // empty: locus-trainer next to this executable
+  std::filesystem::path data_root = "/usr/share/datasets";
+  bool once = false;  // do not wait for a server that is not there at the start
+  int checkpoint_seconds = 60;
+  std::int64_t outbox_bytes =
+      64 << 20;  // per attempt; full: training pauses until the server has acknowledged
+  std::int64_t cache_bytes = std::int64_t{4} << 30;
+
+  // How patient it is with a trainer: no frame for max(silence, 20 median steps) is a hang (start_silence
+  // before its first step); then SIGTERM, and after kill_wait SIGKILL. kill_wait also bounds the last
+  // checkpoint of a drain.
+  std::chrono::milliseconds silence = std::chrono::seconds(60);
+  std::chrono::milliseconds start_silence = std::chrono::minutes(5);
+  std::chrono::milliseconds kill_wait = std::chrono::seconds(30);
+  std::chrono::milliseconds delivery_wait =
+      std::chrono::seconds(8);  // of a drain, after the trainers have ended
+  std::chrono::milliseconds heartbeat = std::chrono::duration_cast<std::chrono::milliseconds>(kHeartbeat);
+  int protocol_version = kProtocolVersion;
+};
+
+// Runs until SIGTERM or SIGINT, then drains: trainers save a checkpoint and stop, what they made is
+// delivered, 0 is returned (within kill_wait + delivery_wait); a second signal ends it at once. 1 when it
+// cannot work at all, with the reason on standard error. Call it from the main thread, before there are
+// others: it takes these signals over for the whole process.
+int worker_main(const WorkerOptions& options);
+
+}  // namespace locus

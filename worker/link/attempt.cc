@@ -1,0 +1,161 @@
+// The daemon's attempts on disk and in memory.
+#include "worker/link/attempt.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "core/base/error.h"
+
+namespace locus {
+namespace fs = std::filesystem;
+namespace {
+
+absl::Status folder_error(const std::string& doing, const fs::path& path, int error) {
+  return make_error(absl::ErrnoToStatusCode(error), ErrorReason::kStorageFailed,
+                    "cannot " + doing + " " + path.string() + ": " + std::strerror(error), "",
+                    {{"path", path.string()}, {"found", std::strerror(error)}});
+}
+
+// Whole or not at all, and on the medium.
+absl::Status store_message(const google::protobuf::MessageLite& message, const fs::path& path) {
+  fs::path fresh = path;
+  fresh += ".new";
+  const std::string bytes = message.SerializeAsString();
+  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return folder_error("create", fresh, errno);
+  const bool written =
+      ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) && ::fsync(fd) == 0;
+  const int error = errno;
+  ::close(fd);
+  if (!written) return folder_error("write", fresh, error);
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return folder_error("write", path, errno);
+  return absl::OkStatus();
+}
+
+template <class Message>
+std::optional<Message> load_message(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return std::nullopt;
+  std::ostringstream bytes;
+  bytes << in.rdbuf();
+  Message message;
+  if (!message.ParseFromString(bytes.str())) return std::nullopt;
+  return message;
+}
+
+}  // namespace
+
+std::string Attempt::name() const {
+  return std::to_string(grant_.stage()) + "/" + std::to_string(grant_.attempt());
+}
+
+absl::StatusOr<std::shared_ptr<Attempt>> Attempt::create(const fs::path& root, const v1::StageGrant& grant,
+                                                         OutboxOptions options) {
+  const fs::path folder = root / (std::to_string(grant.stage()) + "-" + std::to_string(grant.attempt()));
+  std::error_code error;
+  fs::remove_all(folder, error);
+  fs::create_directories(folder / "files", error);
+  if (error) return folder_error("create", folder, error.value());
+  std::shared_ptr<Attempt> attempt(new Attempt(folder, grant));
+  LOCUS_RETURN_IF_ERROR(store_message(grant, folder / "grant"));
+  LOCUS_ASSIGN_OR_RETURN(attempt->outbox_, Outbox::open(folder / "outbox", options));
+  return attempt;
+}
+
+absl::StatusOr<std::shared_ptr<Attempt>> Attempt::recover(const fs::path& folder, OutboxOptions options) {
+  const auto grant = load_message<v1::StageGrant>(folder / "grant");
+  if (!grant) return folder_error("read", folder / "grant", EIO);
+  std::shared_ptr<Attempt> attempt(new Attempt(folder, *grant));
+  LOCUS_ASSIGN_OR_RETURN(attempt->outbox_, Outbox::open(folder / "outbox", options));
+  attempt->outcome_ = load_message<v1::CompleteAttemptRequest>(folder / "outcome");
+  if (!attempt->outcome_) {
+    v1::CompleteAttemptRequest outcome;
+    outcome.set_outcome("failed");
+    outcome.set_failure_class("worker-lost");
+    outcome.set_reason("the worker daemon ended while the attempt ran, and its trainer with it");
+    LOCUS_RETURN_IF_ERROR(attempt->finish(std::move(outcome), {}));
+  }
+  return attempt;
+}
+
+void Attempt::add_checkpoint(PendingCheckpoint checkpoint) {
+  std::lock_guard lock(mutex_);
+  if (!checkpoints_.empty() && !checkpoints_.back().best) checkpoints_.pop_back();
+  checkpoints_.push_back(std::move(checkpoint));
+  changed_.notify_all();
+}
+
+absl::Status Attempt::finish(v1::CompleteAttemptRequest outcome, std::vector<ArtifactCache::Pin> kept) {
+  outcome.set_stage(grant_.stage());
+  outcome.set_attempt(grant_.attempt());
+  std::lock_guard lock(mutex_);
+  if (outcome_) return absl::OkStatus();
+  const absl::Status stored = store_message(outcome, folder_ / "outcome");
+  outcome_ = std::move(outcome);
+  kept_ = std::move(kept);
+  changed_.notify_all();
+  return stored;
+}
+
+Attempt::Work Attempt::wait_for_work() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return discarded_ || interrupted_ || outcome_ || !checkpoints_.empty(); });
+  Work work;
+  if (discarded_ || interrupted_) return work;
+  if (!checkpoints_.empty()) {
+    work.checkpoint = std::move(checkpoints_.front());
+    checkpoints_.pop_front();
+  } else {
+    work.outcome = outcome_;
+  }
+  return work;
+}
+
+absl::Status Attempt::acknowledge(std::int64_t seq) {
+  const absl::Status done = outbox_->acknowledge(seq);
+  std::lock_guard lock(mutex_);
+  changed_.notify_all();
+  return done;
+}
+
+bool Attempt::wait_acknowledged() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock,
+                [this] { return discarded_ || interrupted_ || outbox_->acked_seq() >= outbox_->last_seq(); });
+  return !discarded_ && !interrupted_;
+}
+
+bool Attempt::finished() const {
+  std::lock_guard lock(mutex_);
+  return outcome_.has_value();
+}
+
+void Attempt::discard() {
+  std::lock_guard lock(mutex_);
+  discarded_ = true;
+  checkpoints_.clear();
+  changed_.notify_all();
+}
+
+void Attempt::interrupt() {
+  std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  changed_.notify_all();
+}
+
+bool Attempt::discarded() const {
+  std::lock_guard lock(mutex_);
+  return discarded_;
+}
+
+void Attempt::remove_folder() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+}  // namespace locus

@@ -1,0 +1,84 @@
+// One attempt as the daemon holds it: its folder, its outbox, and what is still to be delivered to the
+// server.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "locus/v1/worker_service.pb.h"
+#include "worker/link/artifact_cache.h"
+#include "worker/link/lease_book.h"
+#include "worker/link/outbox.h"
+
+namespace locus {
+
+struct PendingCheckpoint {
+  ArtifactCache::Pin blob;
+  std::int64_t step = 0;
+  bool best = false;
+};
+
+// The folder holds `grant`, `outbox`, once ended `outcome`, and `files/` for the trainer; it outlives the
+// daemon, so that points and outcome reach the server after a crash. Thread-safe; shared by the slot that
+// runs it and the link that delivers it.
+class Attempt {
+ public:
+  // A new folder under `root`; one left by an earlier life of the same token is emptied first.
+  static absl::StatusOr<std::shared_ptr<Attempt>> create(const std::filesystem::path& root,
+                                                         const v1::StageGrant& grant, OutboxOptions options);
+  // A folder that an earlier daemon left. Without an outcome its trainer died with that daemon: it ends as
+  // failed, worker-lost.
+  static absl::StatusOr<std::shared_ptr<Attempt>> recover(const std::filesystem::path& folder,
+                                                          OutboxOptions options);
+
+  LeaseBook::Key key() const { return {grant_.stage(), grant_.attempt()}; }
+  std::string name() const;  // "7/2": stage and attempt, as frames and logs write it
+  const v1::StageGrant& grant() const { return grant_; }
+  std::filesystem::path files() const { return folder_ / "files"; }
+  Outbox& outbox() { return *outbox_; }
+
+  // ---- the slot's side ----
+  // Queues a checkpoint; of those that wait, only the newest and the best ones are worth an upload.
+  void add_checkpoint(PendingCheckpoint checkpoint);
+  // Sets and stores the outcome (session and last_seq are filled in on delivery). The first one counts.
+  // `kept` are the blobs of its outputs.
+  absl::Status finish(v1::CompleteAttemptRequest outcome, std::vector<ArtifactCache::Pin> kept);
+
+  // ---- the link's side ----
+  struct Work {
+    std::optional<PendingCheckpoint> checkpoint;        // deliver this first,
+    std::optional<v1::CompleteAttemptRequest> outcome;  // or else this; neither: discarded or interrupted
+  };
+  Work wait_for_work();
+  // The server holds the points up to `seq`.
+  absl::Status acknowledge(std::int64_t seq);
+  bool wait_acknowledged();  // until every point is; false: discarded or interrupted
+  bool finished() const;
+  // The work is of no use any more: wait_for_work() returns nothing from now on, remove_folder() may follow.
+  void discard();
+  void interrupt();  // the daemon ends: likewise, but the folder stays
+  bool discarded() const;
+  void remove_folder();
+
+ private:
+  Attempt(std::filesystem::path folder, v1::StageGrant grant)
+      : folder_(std::move(folder)), grant_(std::move(grant)) {}
+
+  const std::filesystem::path folder_;
+  const v1::StageGrant grant_;
+  std::unique_ptr<Outbox> outbox_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<PendingCheckpoint> checkpoints_;
+  std::optional<v1::CompleteAttemptRequest> outcome_;
+  std::vector<ArtifactCache::Pin> kept_;
+  bool discarded_ = false, interrupted_ = false;
+};
+
+}  // namespace locus

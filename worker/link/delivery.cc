@@ -1,0 +1,143 @@
+// How one attempt reaches the server: checkpoints as they come, then the outcome, each retried until it is
+// answered.
+#include <spdlog/spdlog.h>
+
+#include "client/backoff.h"
+#include "core/base/error.h"
+#include "worker/link/link.h"
+
+namespace locus {
+namespace {
+
+constexpr int kUploadsOfLostBlob = 3;
+
+bool lacks_artifact(const absl::Status& status) { return has_reason(status, ErrorReason::kArtifactNotFound); }
+
+}  // namespace
+
+void Link::deliver(const std::shared_ptr<Attempt>& attempt) {
+  bool going = true;
+  while (going) {
+    const Attempt::Work work = attempt->wait_for_work();
+    if (work.checkpoint) {
+      going = deliver_checkpoint(*attempt, *work.checkpoint);
+    } else if (work.outcome) {
+      going = deliver_outcome(*attempt, *work.outcome);
+    } else {
+      going = false;
+    }
+  }
+  if (stopping_.cancelled() && !attempt->discarded())
+    return;  // interrupted: the folder is for the next daemon
+  stream_->remove(attempt->key());
+  attempt->remove_folder();
+}
+
+// What an error means for the attempt. Waiting is up to the caller.
+Link::Verdict Link::judge(Attempt& attempt, const absl::Status& status) {
+  const auto detail = error_detail(status);
+  if (detail && detail->reason == ErrorReason::kWorkerNotFound) {
+    session_->unknown();
+    return Verdict::kAgain;
+  }
+  if (detail &&
+      (detail->reason == ErrorReason::kStaleAttempt || detail->reason == ErrorReason::kStageNotFound)) {
+    leases_->with([&](LeaseBook& book) { book.remove(attempt.key()); });
+    drop(attempt.key());
+    return Verdict::kDropped;
+  }
+  if (detail && detail->reason == ErrorReason::kSequenceGap)
+    return Verdict::kAgain;  // the stream is sending them
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnknown:
+      return Verdict::kAgain;
+    default:
+      return Verdict::kRefused;
+  }
+}
+
+bool Link::deliver_checkpoint(Attempt& attempt, const PendingCheckpoint& checkpoint) {
+  Backoff backoff(kRetryFirst, kHeartbeat * 2);
+  v1::CommitCheckpointRequest request;
+  request.set_session(session_->id());
+  request.set_stage(attempt.key().first);
+  request.set_attempt(attempt.key().second);
+  request.set_step(checkpoint.step);
+  request.set_sha256(checkpoint.blob->sha256);
+  request.set_best(checkpoint.best);
+  while (!stopping_.cancelled()) {
+    absl::Status status =
+        bulk_->upload_artifact(checkpoint.blob->path, "checkpoint", {.cancellation = &stopping_}).status();
+    if (status.ok()) {
+      if (!leases_->wait_may_commit(attempt.key())) return true;  // wait_for_work() tells why
+      status = control_->commit_checkpoint(request, {.cancellation = &stopping_}).status();
+    }
+    if (status.ok()) return true;
+    switch (lacks_artifact(status) ? Verdict::kAgain : judge(attempt, status)) {
+      case Verdict::kDropped:
+        return true;
+      case Verdict::kRefused:
+        spdlog::error("checkpoint of attempt {} at step {} was refused: {}", attempt.name(), checkpoint.step,
+                      std::string(status.message()));
+        return true;
+      case Verdict::kAgain:
+        stopping_.wait_for(backoff.next());
+    }
+  }
+  return false;
+}
+
+absl::Status Link::upload_outputs(const v1::CompleteAttemptRequest& outcome) {
+  for (const auto& output : outcome.outputs()) {
+    LOCUS_ASSIGN_OR_RETURN(const auto blob,
+                           cache_->fetch(output.sha256(), *bulk_, {.cancellation = &stopping_}));
+    LOCUS_RETURN_IF_ERROR(
+        bulk_->upload_artifact(blob->path, "checkpoint", {.cancellation = &stopping_}).status());
+  }
+  return absl::OkStatus();
+}
+
+bool Link::deliver_outcome(Attempt& attempt, v1::CompleteAttemptRequest outcome) {
+  Backoff backoff(kRetryFirst, kHeartbeat * 2);
+  outcome.set_session(session_->id());
+  int lost = 0;
+  while (!stopping_.cancelled()) {
+    absl::Status status = upload_outputs(outcome);
+    if (status.ok()) {
+      if (!attempt.wait_acknowledged() || !leases_->wait_may_commit(attempt.key())) return true;
+      outcome.set_last_seq(attempt.outbox().last_seq());
+      status = control_->complete_attempt(outcome, {.cancellation = &stopping_}).status();
+    }
+    if (status.ok()) {
+      spdlog::info("attempt {} {}{}", attempt.name(), outcome.outcome(),
+                   outcome.reason().empty() ? "" : ": " + outcome.reason());
+      leases_->with([&](LeaseBook& book) { book.remove(attempt.key()); });
+      return false;
+    }
+    Verdict verdict = judge(attempt, status);
+    if (lacks_artifact(status) && ++lost < kUploadsOfLostBlob) verdict = Verdict::kAgain;
+    if (verdict == Verdict::kDropped) return true;
+    if (verdict == Verdict::kRefused && outcome.outcome() == "succeeded") {
+      // The server will not have this outcome, ever: it must learn at least that the attempt has ended, and
+      // why.
+      outcome.set_outcome("failed");
+      outcome.set_failure_class(lacks_artifact(status) ? "worker-lost" : "code");
+      outcome.set_reason("the server refused the outcome: " + std::string(status.message()));
+      outcome.clear_results();
+      outcome.clear_outputs();
+    } else if (verdict == Verdict::kRefused) {
+      spdlog::error("the end of attempt {} was refused: {}", attempt.name(), std::string(status.message()));
+      leases_->with([&](LeaseBook& book) { book.remove(attempt.key()); });
+      return false;
+    }
+    stopping_.wait_for(backoff.next());
+  }
+  return false;
+}
+
+}  // namespace locus

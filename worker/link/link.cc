@@ -1,0 +1,226 @@
+// The link's life: what is held, what arrives, what ends. Delivery itself is in delivery.cc.
+#include "worker/link/link.h"
+
+#include <spdlog/spdlog.h>
+
+#include "core/base/error.h"
+
+namespace locus {
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+absl::StatusOr<std::unique_ptr<Link>> Link::open(LinkOptions options, LinkListener& listener) {
+  std::unique_ptr<Link> link(new Link(std::move(options), listener));
+  LOCUS_ASSIGN_OR_RETURN(link->control_, Client::connect(link->options_.server));
+  LOCUS_ASSIGN_OR_RETURN(link->bulk_, Client::connect(link->options_.server));
+  LOCUS_ASSIGN_OR_RETURN(link->cache_,
+                         ArtifactCache::open(link->options_.work / "artifacts", link->options_.cache_bytes));
+  link->leases_ = std::make_unique<Leases>(link->options_.leases, system_clock());
+  link->session_ = std::make_unique<Session>(*link->control_, *link->leases_, link->options_.announcement,
+                                             static_cast<SessionListener&>(*link));
+  PointStreamEvents events;
+  Link* self = link.get();
+  events.stale = [self](LeaseBook::Key key) {
+    self->leases_->with([&](LeaseBook& book) { book.remove(key); });
+    self->drop(key);
+  };
+  events.failed = [self](LeaseBook::Key key, const absl::Status& status) {
+    spdlog::error("attempt {}/{} dropped: {}", key.first, key.second, std::string(status.message()));
+    self->leases_->with(
+        [&](LeaseBook& book) { book.remove(key); });  // the lease lapses, the stage is granted anew
+    self->drop(key);
+  };
+  events.session_unknown = [self] { self->session_->unknown(); };
+  link->stream_ = std::make_unique<PointStream>(*link->bulk_, link->session_->id(), std::move(events));
+  LOCUS_RETURN_IF_ERROR(link->recover_attempts());
+  return link;
+}
+
+Link::~Link() { stop(); }
+
+absl::Status Link::recover_attempts() {
+  const fs::path root = options_.work / "attempts";
+  std::error_code error;
+  fs::create_directories(root, error);
+  if (error) {
+    return make_error(
+        absl::ErrnoToStatusCode(error.value()), ErrorReason::kStorageFailed,
+        "cannot create " + root.string() + ": " + error.message() + "; choose another folder with --work",
+        "work", {{"path", root.string()}});
+  }
+  for (const auto& entry : fs::directory_iterator(root, error)) {
+    auto attempt = Attempt::recover(entry.path(), options_.outbox);
+    if (!attempt.ok()) {  // a folder whose grant was never whole: nothing of it was sent
+      spdlog::warn("leaving out {}: {}", entry.path().string(), std::string(attempt.status().message()));
+      fs::remove_all(entry.path(), error);
+      continue;
+    }
+    spdlog::info("attempt {} was left by an earlier daemon; delivering what it has", (*attempt)->name());
+    // Held, but not confirmed: nothing may be committed before the server has said that the token is current.
+    const Microseconds unconfirmed = leases_->now() - options_.leases.fence - 1;
+    leases_->with([&](LeaseBook& book) { book.add((*attempt)->key(), unconfirmed, leases_->now()); });
+    begin(*std::move(attempt));
+  }
+  return absl::OkStatus();
+}
+
+void Link::start() {
+  stream_->start();
+  session_->start();
+}
+
+void Link::offer(const std::vector<int>& slots) { session_->offer(slots); }
+void Link::take_no_more() {
+  draining_.cancel();
+  session_->take_no_more();
+}
+
+void Link::stop() {
+  if (!session_) return;
+  stopping_.cancel();
+  draining_.cancel();
+  session_->stop();
+  if (stream_) stream_->stop();
+  std::map<LeaseBook::Key, Delivery> left;
+  {
+    std::lock_guard lock(mutex_);
+    left.swap(deliveries_);
+  }
+  for (auto& [key, delivery] : left) delivery.attempt->interrupt();
+  for (auto& [key, delivery] : left) delivery.thread.join();
+}
+
+void Link::granted(const v1::StageGrant& grant, Microseconds request_sent) {
+  const LeaseBook::Key key{grant.stage(), grant.attempt()};
+  const std::vector<int> slots(grant.slots().begin(), grant.slots().end());
+  if (!leases_->with([&](LeaseBook& book) { return book.add(key, request_sent, leases_->now()); })) {
+    session_->offer(slots);  // a late copy of a grant that is held or given up
+    return;
+  }
+  auto attempt = Attempt::create(options_.work / "attempts", grant, options_.outbox);
+  if (!attempt.ok()) {
+    spdlog::error("cannot take attempt {}/{} up: {}", key.first, key.second,
+                  std::string(attempt.status().message()));
+    leases_->with([&](LeaseBook& book) { book.remove(key); });
+    session_->offer(slots, kLease.count());  // a full or broken disk must not burn through the queue
+    return;
+  }
+  begin(*attempt);
+  listener_.granted(*std::move(attempt));
+}
+
+void Link::ordered(LeaseBook::Key key, LeaseOrder order) {
+  switch (order) {
+    case LeaseOrder::kCheckpointAndStop:
+      listener_.stop_wished(key);
+      return;
+    case LeaseOrder::kDiscard:
+      drop(key);
+      return;
+  }
+}
+
+void Link::begin(std::shared_ptr<Attempt> attempt) {
+  reap();
+  stream_->add(attempt);
+  std::lock_guard lock(mutex_);
+  Delivery& delivery = deliveries_[attempt->key()];
+  delivery.attempt = attempt;
+  delivery.thread = std::thread([this, attempt] {
+    deliver(attempt);
+    std::lock_guard done(mutex_);
+    if (const auto own = deliveries_.find(attempt->key()); own != deliveries_.end()) own->second.done = true;
+    changed_.notify_all();
+  });
+}
+
+// The book has forgotten the attempt already; its delivery thread removes the folder.
+void Link::drop(LeaseBook::Key key) {
+  std::shared_ptr<Attempt> attempt;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = deliveries_.find(key);
+    if (found == deliveries_.end()) return;
+    attempt = found->second.attempt;
+  }
+  // A heartbeat may cross the answer to an outcome; then nothing is lost.
+  spdlog::log(attempt->finished() ? spdlog::level::debug : spdlog::level::info, "attempt {} is discarded",
+              attempt->name());
+  stream_->remove(key);
+  attempt->discard();
+  listener_.discarded(key);
+}
+
+void Link::reap() {
+  std::vector<std::thread> ended;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto it = deliveries_.begin(); it != deliveries_.end();) {
+      if (it->second.done) {
+        ended.push_back(std::move(it->second.thread));
+        it = deliveries_.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  }
+  for (auto& thread : ended) thread.join();
+}
+
+bool Link::wait_delivered(std::chrono::microseconds time) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, time, [this] {
+    for (const auto& [key, delivery] : deliveries_) {
+      if (!delivery.done) return false;
+    }
+    return true;
+  });
+}
+
+absl::Status Link::append(Attempt& attempt, const v1::PointColumns& points) {
+  if (attempt.discarded()) return absl::AbortedError("discarded");
+  LOCUS_RETURN_IF_ERROR(attempt.outbox().append(points));
+  stream_->points_waiting();
+  return absl::OkStatus();
+}
+
+void Link::set_progress(Attempt& attempt, std::int64_t step, std::int64_t steps, const std::string& phase) {
+  leases_->with([&](LeaseBook& book) { book.set_progress(attempt.key(), step, steps, phase); });
+}
+
+absl::Status Link::add_checkpoint(Attempt& attempt, const fs::path& file, std::int64_t step, bool best) {
+  LOCUS_ASSIGN_OR_RETURN(ArtifactCache::Pin blob, cache_->adopt(file));
+  attempt.add_checkpoint({std::move(blob), step, best});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ArtifactCache::Pin> Link::fetch(const std::string& sha256) {
+  return cache_->fetch(sha256, *bulk_, {.patience = kReattachGrace, .cancellation = &draining_});
+}
+
+void Link::finish(Attempt& attempt, v1::CompleteAttemptRequest outcome,
+                  const std::vector<ProducedFile>& outputs) {
+  std::vector<ArtifactCache::Pin> kept;
+  for (const ProducedFile& output : outputs) {
+    auto blob = cache_->adopt(output.path);
+    if (!blob.ok()) {
+      outcome.set_outcome("failed");
+      outcome.set_failure_class("worker-lost");
+      outcome.set_reason("the output \"" + output.slot +
+                         "\" was lost: " + std::string(blob.status().message()));
+      outcome.clear_results();
+      outcome.clear_outputs();
+      break;
+    }
+    auto* listed = outcome.add_outputs();
+    listed->set_slot(output.slot);
+    listed->set_sha256((*blob)->sha256);
+    listed->set_step(output.step);
+    kept.push_back(*std::move(blob));
+  }
+  const absl::Status stored = attempt.finish(std::move(outcome), std::move(kept));
+  if (!stored.ok())
+    spdlog::warn("{}; a crash before delivery would lose the outcome", std::string(stored.message()));
+}
+
+}  // namespace locus

@@ -1,0 +1,226 @@
+// Registration, heartbeats, and the long poll for work.
+#include "worker/link/session.h"
+
+#include <spdlog/spdlog.h>
+
+#include "client/backoff.h"
+#include "core/base/error.h"
+#include "core/base/ids.h"
+
+namespace locus {
+namespace {
+
+using namespace std::chrono_literals;
+
+ServerWish wish_of(v1::Wish wish) {
+  switch (wish) {
+    case v1::WISH_CHECKPOINT_AND_STOP:
+      return ServerWish::kCheckpointAndStop;
+    case v1::WISH_CANCEL:
+      return ServerWish::kCancel;
+    case v1::WISH_DROP:
+      return ServerWish::kDrop;
+    default:
+      return ServerWish::kContinue;
+  }
+}
+
+template <class Held>
+void state(const LeaseClaim& claim, Held* held) {
+  held->set_stage(claim.stage_id);
+  held->set_attempt(claim.number);
+  held->set_step(claim.step);
+  held->set_steps(claim.steps);
+  held->set_phase(claim.phase);
+}
+
+// Errors that another try cannot mend.
+bool final_refusal(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Session::Session(Client& client, Leases& leases, v1::RegisterWorkerRequest announcement,
+                 SessionListener& listener)
+    : client_(client), leases_(leases), announcement_(std::move(announcement)), listener_(listener) {
+  announcement_.set_session(random_uuid());
+}
+
+Session::~Session() { stop(); }
+
+void Session::start() {
+  heartbeats_ = std::thread([this] { keep_leases(); });
+  search_ = std::thread([this] { look_for_work(); });
+}
+
+void Session::stop() {
+  stopping_.cancel();
+  sated_.cancel();
+  leases_.close();
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+  if (heartbeats_.joinable()) heartbeats_.join();
+  if (search_.joinable()) search_.join();
+}
+
+void Session::offer(const std::vector<int>& slots, Microseconds pause) {
+  std::lock_guard lock(mutex_);
+  free_.insert(slots.begin(), slots.end());
+  not_before_ = std::max(not_before_, leases_.now() + pause);
+  changed_.notify_all();
+}
+
+void Session::take_no_more() {
+  sated_.cancel();
+  std::lock_guard lock(mutex_);
+  draining_ = true;
+  changed_.notify_all();
+}
+
+void Session::unknown() {
+  {
+    std::lock_guard lock(mutex_);
+    registered_ = false;
+  }
+  leases_.with([](LeaseBook& book) { book.session_unknown(); });
+}
+
+void Session::keep_leases() {
+  Microseconds retry_at = 0;  // of a failed registration
+  while (!stopping_.cancelled()) {
+    const bool must_register = leases_.with([](LeaseBook& book) { return book.must_register(); });
+    absl::Status status;
+    if (must_register && leases_.now() >= retry_at) {
+      status = register_worker();
+      retry_at = leases_.now() + (status.ok() ? 0 : kRetryFirst.count());
+    }
+    const bool due = leases_.with(
+        [&](LeaseBook& book) { return !book.must_register() && book.heartbeat_due() <= leases_.now(); });
+    if (status.ok() && due) status = send_heartbeat();
+    if (!stopping_.cancelled()) report_trouble(status);
+    for (const auto& [key, order] :
+         leases_.with([&](LeaseBook& book) { return book.take_orders(leases_.now()); })) {
+      listener_.ordered(key, order);
+    }
+    const bool waiting = leases_.with([](LeaseBook& book) { return book.must_register(); });
+    // The book always names the next heartbeat; without a session only the next registration and the orders
+    // count.
+    if (waiting) {
+      stopping_.wait_for(std::chrono::microseconds(std::max<Microseconds>(retry_at - leases_.now(), 0)));
+    } else {
+      leases_.wait_for_duty(leases_.now() + kHeartbeat.count());
+    }
+  }
+}
+
+absl::Status Session::register_worker() {
+  v1::RegisterWorkerRequest request = announcement_;
+  for (const LeaseClaim& claim : leases_.with([](LeaseBook& book) { return book.claims(); }))
+    state(claim, request.add_held());
+  const auto answer = client_.register_worker(request, {.patience = 0us, .cancellation = &stopping_});
+  if (!answer.ok()) {
+    if (final_refusal(answer.status())) {
+      listener_.refused(answer.status());
+      stopping_.wait_for(kReattachGrace);  // until the daemon, which was told, ends us
+    }
+    return answer.status();
+  }
+  spdlog::info("registered as {} at {}", announcement_.name(), client_.address());
+  leases_.with([](LeaseBook& book) { book.registration_answered(); });
+  std::lock_guard lock(mutex_);
+  registered_ = true;
+  changed_.notify_all();
+  return send_heartbeat();
+}
+
+absl::Status Session::send_heartbeat() {
+  const Microseconds sent = leases_.now();
+  v1::SyncLeasesRequest request;
+  request.set_session(id());
+  for (const LeaseClaim& claim : leases_.with([&](LeaseBook& book) { return book.heartbeat_sent(sent); })) {
+    state(claim, request.add_held());
+  }
+  // A late answer is worth less than the next question.
+  const auto answer =
+      client_.sync_leases(request, {.deadline = kHeartbeat, .patience = 0us, .cancellation = &stopping_});
+  if (!answer.ok()) {
+    if (has_reason(answer.status(), ErrorReason::kWorkerNotFound)) unknown();
+    return answer.status();
+  }
+  std::vector<std::pair<LeaseBook::Key, ServerWish>> wishes;
+  for (const auto& wish : answer->wishes())
+    wishes.push_back({{wish.stage(), wish.attempt()}, wish_of(wish.wish())});
+  leases_.with([&](LeaseBook& book) { book.heartbeat_answered(sent, wishes); });
+  return absl::OkStatus();
+}
+
+void Session::report_trouble(const absl::Status& status) {
+  if (status.ok()) {
+    if (troubled_) spdlog::info("the server answers again");
+    troubled_ = false;
+  } else if (!troubled_ && !has_reason(status, ErrorReason::kWorkerNotFound)) {
+    spdlog::warn("{}; training goes on, trying again", std::string(status.message()));
+    troubled_ = true;
+  }
+}
+
+bool Session::wait_until_wanting(std::vector<int>& slots) {
+  std::unique_lock lock(mutex_);
+  while (!stopped_ && !draining_) {
+    const Microseconds now = leases_.now();
+    if (registered_ && !free_.empty() && now >= not_before_) {
+      slots.assign(free_.begin(), free_.end());
+      return true;
+    }
+    if (registered_ && !free_.empty()) {
+      changed_.wait_for(lock, std::chrono::microseconds(not_before_ - now));
+    } else {
+      changed_.wait(lock);
+    }
+  }
+  return false;
+}
+
+void Session::look_for_work() {
+  Backoff backoff(kRetryFirst / 10, kHeartbeat);
+  std::string request_id = random_uuid();
+  std::vector<int> slots;
+  while (wait_until_wanting(slots)) {
+    v1::AcquireStageRequest request;
+    request.set_session(id());
+    request.set_request_id(request_id);
+    request.mutable_free_slots()->Add(slots.begin(), slots.end());
+    request.mutable_wait_duration()->set_seconds(kLongPoll.count());
+    const Microseconds sent = leases_.now();
+    const auto answer = client_.acquire_stage(request, {.patience = 0us, .cancellation = &sated_});
+    if (!answer.ok()) {
+      if (has_reason(answer.status(), ErrorReason::kWorkerNotFound)) unknown();
+      sated_.wait_for(
+          backoff.next());  // the same request id again: a grant whose answer was lost is answered again
+      continue;
+    }
+    backoff.reset();
+    request_id = random_uuid();
+    if (!answer->has_grant()) continue;
+    {
+      std::lock_guard lock(mutex_);
+      for (const int slot : answer->grant().slots()) free_.erase(slot);
+    }
+    listener_.granted(answer->grant(), sent);
+  }
+}
+
+}  // namespace locus

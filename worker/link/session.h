@@ -1,0 +1,69 @@
+// The worker's standing with the server: registration, heartbeats and the search for work, each loop on a
+// thread of its own.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client/client.h"
+#include "worker/link/leases.h"
+
+namespace locus {
+
+// What the session tells. Called from its threads; must not block for long.
+class SessionListener {
+ public:
+  virtual ~SessionListener() = default;
+  virtual void granted(const v1::StageGrant& grant, Microseconds request_sent) = 0;
+  virtual void ordered(LeaseBook::Key key, LeaseOrder order) = 0;
+  virtual void refused(
+      const absl::Status& status) = 0;  // the server will not have this worker; asking again is of no use
+};
+
+// Thread-safe. `client`, `leases` and `listener` must outlive it.
+class Session {
+ public:
+  // `announcement` says who the worker is; session id and held attempts are filled in.
+  Session(Client& client, Leases& leases, v1::RegisterWorkerRequest announcement, SessionListener& listener);
+  ~Session();
+
+  const std::string& id() const { return announcement_.session(); }
+  void start();
+  void stop();  // ends both loops and their calls
+
+  // Offers slots (indexes into those announced) to the server, but not before `pause` has passed. A grant
+  // takes its slots away.
+  void offer(const std::vector<int>& slots, Microseconds pause = 0);
+  void take_no_more();  // ask for no more work, for good
+  // The server answered WORKER_NOT_FOUND to some call: register again.
+  void unknown();
+
+ private:
+  void keep_leases();
+  void look_for_work();
+  absl::Status register_worker();
+  absl::Status send_heartbeat();
+  void report_trouble(const absl::Status& status);
+  bool wait_until_wanting(std::vector<int>& slots);
+
+  Client& client_;
+  Leases& leases_;
+  v1::RegisterWorkerRequest announcement_;
+  SessionListener& listener_;
+  Cancellation stopping_;  // everything
+  Cancellation sated_;     // the search for work
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<int> free_;
+  Microseconds not_before_ = 0;
+  bool registered_ = false, draining_ = false, stopped_ = false;
+  bool troubled_ = false;  // heartbeat thread only: the trouble was told
+  std::thread heartbeats_, search_;
+};
+
+}  // namespace locus

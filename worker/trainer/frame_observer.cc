@@ -1,0 +1,129 @@
+// Frames out, wishes in.
+#include "worker/trainer/frame_observer.h"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "core/base/frame.h"
+
+namespace locus {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kFlushEvery = std::chrono::milliseconds(250);
+constexpr auto kProgressEvery = std::chrono::milliseconds(250);
+constexpr std::size_t kRowsPerFrame = 2048;
+
+std::int64_t wall_microseconds() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+bool readable(int fd) {
+  pollfd entry{fd, POLLIN, 0};
+  return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLIN | POLLHUP | POLLERR)) != 0;
+}
+
+}  // namespace
+
+FrameObserver::FrameObserver(int fd, std::string attempt)
+    : fd_(fd), attempt_(std::move(attempt)), last_flush_(Clock::now()) {}
+
+void FrameObserver::send(Json frame) {
+  frame["attempt"] = attempt_;
+  write_frame(fd_, frame);
+}
+
+void FrameObserver::started(const Json& environment, std::int64_t steps, std::int64_t resumed_step) {
+  send({{"type", "started"}, {"environment", environment}, {"steps", steps}, {"resumed_step", resumed_step}});
+}
+
+void FrameObserver::point(const SeriesKey& series, const Place& place, double value) {
+  const Json key = {{"metric", series.metric}, {"split", series.split}, {"labels", series.labels}};
+  const std::string text = key.dump();
+  auto found = std::find(series_keys_.begin(), series_keys_.end(), text);
+  if (found == series_keys_.end()) {
+    series_.push_back(key);
+    found = series_keys_.insert(series_keys_.end(), text);
+  }
+  rows_.push_back({found - series_keys_.begin(), place.step, number_to_json(place.epoch), place.images,
+                   wall_microseconds(), number_to_json(value)});
+  if (rows_.size() >= kRowsPerFrame || Clock::now() - last_flush_ >= kFlushEvery) flush();
+}
+
+void FrameObserver::flush() {
+  last_flush_ = Clock::now();
+  if (rows_.empty()) return;
+  send({{"type", "points"},
+        {"series", std::exchange(series_, Json::array())},
+        {"rows", std::exchange(rows_, Json::array())}});
+  series_keys_.clear();
+}
+
+void FrameObserver::progress(std::int64_t step, std::int64_t steps, std::string_view phase) {
+  const auto now = Clock::now();
+  if (phase == last_phase_ && step < steps && now - last_progress_ < kProgressEvery) return;
+  last_progress_ = now;
+  last_phase_ = phase;
+  send({{"type", "progress"}, {"step", step}, {"steps", steps}, {"phase", phase}});
+}
+
+void FrameObserver::checkpoint(std::int64_t step, const std::filesystem::path& path, bool best) {
+  flush();  // the daemon must have every point up to the checkpoint's step before it
+  send({{"type", "checkpoint"},
+        {"step", step},
+        {"path", path.string()},
+        {"bytes", std::filesystem::file_size(path)},
+        {"best", best}});
+}
+
+Wish FrameObserver::wish() {
+  while (readable(fd_)) {
+    const auto frame = read_frame(fd_);
+    if (!frame) throw SessionEnded("the daemon is gone");
+    const std::string type = frame->value("type", "");
+    if (type == "shutdown") throw SessionEnded("the daemon asked for the end");
+    if (type == "wish" && frame->value("attempt", "") == attempt_) {
+      const std::string wanted = frame->value("wish", "");
+      if (wanted == "cancel") wish_ = Wish::kCancel;
+      if (wanted == "checkpoint-and-stop" && wish_ != Wish::kCancel) wish_ = Wish::kCheckpointAndStop;
+    }
+    if (type == "start") {
+      write_frame(fd_,
+                  {{"type", "failed"},
+                   {"attempt", frame->value("attempt", "")},
+                   {"class", "code"},
+                   {"reason", "this trainer is busy with attempt " + attempt_ + "; it runs one at a time"}});
+    }
+  }
+  return wish_;
+}
+
+void FrameObserver::report(const StageReport& report) {
+  flush();
+  if (report.outcome == "failed") {
+    send({{"type", "failed"}, {"class", report.failure_class}, {"reason", report.reason}});
+    return;
+  }
+  Json results = Json::array(), outputs = Json::array();
+  for (const StageResult& result : report.results) {
+    results.push_back({{"metric", result.key.metric},
+                       {"split", result.key.split},
+                       {"labels", result.key.labels},
+                       {"reducer", result.reducer},
+                       {"value", number_to_json(result.value)},
+                       {"step", result.step}});
+  }
+  for (const StageOutput& output : report.outputs) {
+    outputs.push_back({{"slot", output.slot}, {"path", output.path.string()}, {"step", output.step}});
+  }
+  send({{"type", "done"},
+        {"outcome", report.outcome},
+        {"results", results},
+        {"outputs", outputs},
+        {"environment", report.environment}});
+}
+
+}  // namespace locus

@@ -1,0 +1,66 @@
+// locus-trainer: the process that hosts the engine. Child of the worker daemon, or run by hand.
+#include <malloc.h>
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "engine/base/device.h"
+#include "engine/catalog.h"
+#include "worker/trainer/once.h"
+#include "worker/trainer/session.h"
+
+namespace {
+
+constexpr const char* kUsage =
+    "usage: locus-trainer catalog        prints what this build can do\n"
+    "       locus-trainer devices        prints the devices it can use\n"
+    "       locus-trainer run --fd N     serves the worker daemon on descriptor N\n"
+    "       ";
+
+int usage() {
+  std::cerr << kUsage << locus::kOnceUsage;
+  return 2;
+}
+
+int print_devices() {
+  locus::Json out = {{"cpu", true}, {"cuda", locus::Json::array()}};
+  const auto devices = locus::cuda_devices();
+  if (!devices.empty()) {
+    try {
+      locus::load_cuda();
+      for (const auto& device : devices)
+        out["cuda"].push_back({{"index", device.index}, {"name", device.name}});
+    } catch (const std::exception& error) {
+      out["cuda_unusable"] = error.what();
+    }
+  }
+  std::cout << out.dump() << "\n";
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  // Steps free and ask for the same large blocks over and over: keep them instead of returning them to the
+  // kernel, whose page faults cost more than the arithmetic on them.
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  const std::vector<std::string> arguments(values + 1, values + count);
+  if (arguments.empty()) return usage();
+  try {
+    if (arguments[0] == "catalog" && arguments.size() == 1) {
+      std::cout << locus::catalog_json().dump(2) << "\n";
+      return 0;
+    }
+    if (arguments[0] == "devices" && arguments.size() == 1) return print_devices();
+    if (arguments[0] == "run" && arguments.size() == 3 && arguments[1] == "--fd") {
+      return locus::serve_session(std::stoi(arguments[2]));
+    }
+    if (arguments[0] == "once") return locus::run_once(std::span(arguments).subspan(1));
+  } catch (const std::exception& error) {
+    std::cerr << "locus-trainer: " << error.what() << "\n";
+    return 1;
+  }
+  return usage();
+}
