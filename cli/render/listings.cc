@@ -59,8 +59,9 @@ std::string render_plan(const v1::Plan& plan) {
          show_count(plan.stages_to_run()) + " to run";
   if (plan.exists()) {
     out += "\nan experiment of this name exists: " + count(plan.trials_added(), "trial") +
-           " would be added, " + show_count(plan.trials_removed()) + " removed";
-    if (plan.trials_removed() > 0) out += " (submit --replace allows that)";
+           " would be added, " + show_count(plan.trials_removed()) + " removed, " +
+           show_count(plan.trials_changed()) + " changed";
+    if (plan.trials_removed() + plan.trials_changed() > 0) out += " (submit --replace allows that)";
   }
   out += "\n";
   for (const std::string& warning : plan.warnings()) out += "warning: " + printable(warning) + "\n";
@@ -72,9 +73,10 @@ std::string render_submission(const v1::CreateExperimentResponse& response) {
   std::string out = printable(experiment.name());
   if (response.created()) {
     out += " submitted: ";
-  } else if (response.trials_added() > 0 || response.trials_removed() > 0) {
+  } else if (response.trials_added() + response.trials_removed() + response.trials_changed() > 0) {
     out += " extended by " + count(response.trials_added(), "trial");
     if (response.trials_removed() > 0) out += ", " + count(response.trials_removed(), "trial") + " retired";
+    if (response.trials_changed() > 0) out += ", " + count(response.trials_changed(), "trial") + " changed";
     out += ": ";
   } else {
     out += " is here already: ";

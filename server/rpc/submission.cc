@@ -51,12 +51,26 @@ bool revivable(StageState state) {
   return state == StageState::kFailed || state == StageState::kHeld || state == StageState::kCancelled;
 }
 
-absl::Status exists_error(const std::string& name, std::int64_t removed) {
+absl::Status exists_error(const std::string& name, const Merge& merged) {
+  const std::string what = merged.removed > 0
+                               ? "drop " + std::to_string(merged.removed) + " of its trials"
+                               : "change what " + std::to_string(merged.changed) + " of its trials run";
   return make_error(absl::StatusCode::kAlreadyExists, ErrorReason::kExperimentExists,
-                    "an experiment named \"" + name + "\" is stored and this specification would drop " +
-                        std::to_string(removed) +
-                        " of its trials; give it another name, or allow it with replace (--replace)",
-                    "name", {{"name", name}, {"trials_removed", std::to_string(removed)}});
+                    "an experiment named \"" + name + "\" is stored and this specification would " + what +
+                        "; give it another name, or allow it with replace (--replace)",
+                    "name",
+                    {{"name", name},
+                     {"trials_removed", std::to_string(merged.removed)},
+                     {"trials_changed", std::to_string(merged.changed)}});
+}
+
+// True if the trial's results so far would no longer be its own. A stage more changes none of them.
+bool redefined(const TrialView& before, const PlannedTrial& after) {
+  return std::any_of(before.stages.begin(), before.stages.end(), [&](const TrialStageView& old) {
+    return std::none_of(after.stages.begin(), after.stages.end(), [&](const PlannedStage& stage) {
+      return stage.role == old.link.role && stage.identity == old.stage.identity;
+    });
+  });
 }
 
 bool retryable(const absl::Status& status) { return has_reason(status, ErrorReason::kWrongState); }
@@ -102,18 +116,19 @@ absl::StatusOr<Merge> Submissions::merge(const ExperimentPlan& plan) {
     if (fresh) ++next_cell;
     out.cells.push_back({found->second, cell.row_key, cell.label, cell.assignment_json});
   }
-  std::map<std::pair<std::int64_t, std::int64_t>, TrialRow> known;  // (cell, seed)
+  std::map<std::pair<std::int64_t, std::int64_t>, const TrialView*> known;  // (cell, seed)
   for (const TrialView& view : before) {
-    known[{view.trial.cell, view.trial.seed}] = view.trial;
+    known[{view.trial.cell, view.trial.seed}] = &view;
     next_trial = std::max(next_trial, view.trial.ordinal + 1);
   }
   std::set<std::int64_t> kept;
   for (const PlannedTrial& trial : plan.trials) {
     const std::int64_t cell = out.cells[static_cast<std::size_t>(trial.cell)].ordinal;
     const auto found = known.find({cell, trial.seed});
-    const bool live = found != known.end() && !found->second.retired;
-    const std::int64_t ordinal = found != known.end() ? found->second.ordinal : next_trial++;
+    const bool live = found != known.end() && !found->second->trial.retired;
+    const std::int64_t ordinal = found != known.end() ? found->second->trial.ordinal : next_trial++;
     if (!live) ++out.added;
+    if (live && redefined(*found->second, trial)) ++out.changed;
     kept.insert(ordinal);
     out.ordinals.push_back(ordinal);
     out.trials.push_back({ordinal, cell, trial.seed, false});
@@ -147,6 +162,7 @@ absl::StatusOr<v1::Plan> Submissions::plan(const v1::PlanExperimentRequest& requ
   out.set_exists(merged.exists);
   out.set_trials_added(static_cast<int>(merged.added));
   out.set_trials_removed(static_cast<int>(merged.removed));
+  out.set_trials_changed(static_cast<int>(merged.changed));
   for (const auto& warning : plan.warnings) out.add_warnings(warning);
   Tally all;
   std::map<std::string, Tally> kinds;
@@ -262,7 +278,7 @@ absl::StatusOr<v1::CreateExperimentResponse> Submissions::create(const v1::Creat
   absl::Status last = absl::OkStatus();
   for (int attempt = 0; attempt < kTries; ++attempt) {
     LOCUS_ASSIGN_OR_RETURN(const Merge merged, merge(plan));
-    if (merged.removed > 0 && !request.replace()) return exists_error(plan.name, merged.removed);
+    if (merged.removed + merged.changed > 0 && !request.replace()) return exists_error(plan.name, merged);
     LOCUS_ASSIGN_OR_RETURN(const bool same, unchanged(plan, merged));
     if (same) return answer_again(plan.name);
     std::promise<Command> promise;
@@ -286,6 +302,7 @@ absl::StatusOr<v1::CreateExperimentResponse> Submissions::create(const v1::Creat
     out.set_created(!merged.exists);
     out.set_trials_added(static_cast<int>(merged.added));
     out.set_trials_removed(static_cast<int>(merged.removed));
+    out.set_trials_changed(static_cast<int>(merged.changed));
     out.set_stages_done(static_cast<int>(submitted.stages_done));
     out.set_stages_to_run(static_cast<int>(submitted.stages_to_run));
     return out;

@@ -25,7 +25,7 @@ struct Merge {
   std::vector<CellRow> cells;           // every cell of the plan, under its stable ordinal
   std::vector<TrialRow> trials;         // every trial of the plan and every newly retired one
   std::vector<std::int64_t> ordinals;   // of plan.trials, in their order
-  std::int64_t added = 0, removed = 0;  // trials
+  std::int64_t added = 0, removed = 0, changed = 0;  // trials; changed: kept, with stages of other identities
 };
 
 // Plans and creates experiments. Thread-safe. Blocks on the store; one creation at a time, because a creation

@@ -87,7 +87,7 @@ void store_piece(Connection& db, std::int64_t series_id, std::int64_t number, Pi
 // Adds point i if it is not past the bound; without a bound the whole attempt is superseded.
 void add_live(const PointColumns& c, std::size_t i, std::optional<std::int64_t> bound,
               std::vector<Point>& out) {
-  if (bound && c.step[i] <= *bound)
+  if (bound.has_value() && c.step[i] <= bound.value())
     out.push_back({c.step[i], c.epoch[i], c.images[i], c.time_us[i], c.value[i]});
 }
 

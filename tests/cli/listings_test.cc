@@ -56,7 +56,7 @@ TEST(Listing, OfAPlanCountsCellsTrialsAndStages) {
   plan.set_trials_added(1);
   plan.set_trials_removed(2);
   EXPECT_THAT(render_plan(plan),
-              HasSubstr("1 trial would be added, 2 removed (submit --replace allows that)\n"));
+              HasSubstr("1 trial would be added, 2 removed, 0 changed (submit --replace allows that)\n"));
 }
 
 TEST(Listing, OfASubmissionSaysWhatIsNew) {

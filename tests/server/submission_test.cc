@@ -149,6 +149,29 @@ TEST_F(Submission, RefusesToDropTrialsUnlessToldTo) {
   for (const auto& trial : back) EXPECT_FALSE(trial.retired());
 }
 
+TEST_F(Submission, RefusesToChangeWhatTrialsRunUnlessToldTo) {
+  submit(small_specification());
+  Json other = small_specification();
+  other["train"]["epochs"] = other["train"]["epochs"].get<int>() + 1;
+  const grpc::Status refused = try_submit(other.dump());
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(wire_error(refused).reason, "EXPERIMENT_EXISTS");
+  EXPECT_NE(refused.error_message().find("change what 9 of its trials run"), std::string::npos);
+
+  const auto replaced = submit(other, /*replace=*/true);
+  EXPECT_EQ(replaced.trials_changed(), 9);
+  EXPECT_EQ(replaced.trials_removed(), 0);
+}
+
+TEST_F(Submission, TakesAnotherStageOfTheSameTrialsAsAnExtension) {
+  submit(small_specification());
+  Json more = small_specification();
+  more["stages"].push_back({{"evaluate", {{"resolution", {35}}}}});
+  const auto extended = submit(more);
+  EXPECT_EQ(extended.trials_changed(), 0);
+  EXPECT_EQ(extended.stages_to_run(), 27);
+}
+
 struct BadSpecification {
   std::string name, spec, reason, field;
   grpc::StatusCode code;

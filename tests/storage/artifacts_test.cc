@@ -44,7 +44,7 @@ class ArtifactContract : public ::testing::TestWithParam<Where> {
 };
 
 INSTANTIATE_TEST_SUITE_P(EveryStore, ArtifactContract, ::testing::Values(Where::kMemory, Where::kFolder),
-                         [](const auto& info) { return info.param == Where::kMemory ? "Memory" : "Folder"; });
+                         [](const auto& where) { return where.param == Where::kMemory ? "Memory" : "Folder"; });
 
 std::string some_bytes(std::size_t n) {
   std::string out(n, '\0');

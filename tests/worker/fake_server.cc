@@ -136,6 +136,8 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
     if (!store_.artifacts.contains(request->sha256())) {
       return refuse(grpc::StatusCode::NOT_FOUND, "ARTIFACT_NOT_FOUND", "no such artifact");
     }
+    const auto& points = stage.attempts[request->attempt()].points;
+    if (points.empty() || points.back().step < request->step()) ++store_.early_checkpoints;
     stage.checkpoint = request->sha256();
     stage.checkpoint_step = request->step();
     store_.changed.notify_all();

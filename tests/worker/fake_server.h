@@ -54,6 +54,7 @@ struct FakeStore {
   std::set<std::string> sessions;               // forgotten on restart
   std::map<std::string, std::int64_t> workers;  // name -> registrations
   int registrations = 0, stale_writes = 0, attempts_at_most = 3;
+  int early_checkpoints = 0;  // committed before the points up to their step were stored
   bool acknowledge = true;  // false: takes points, commits none, says nothing
 
   std::int64_t add_stage(const Json& script, std::map<std::string, std::string> inputs = {});

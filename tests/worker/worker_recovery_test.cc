@@ -156,6 +156,19 @@ TEST_F(WorkerRecovery, DeliversWhatAKilledDaemonLeft) {
   EXPECT_EQ(steps(id, 2), range(11, 60));
 }
 
+TEST_F(WorkerRecovery, CommitsNoCheckpointBeforeThePointsUpToIt) {
+  store_.acknowledge = false;
+  Daemon daemon(server_.address(), work());
+  const auto id = store_.add_stage({{"steps", 30}, {"checkpoint_at", {10}}});
+  ASSERT_TRUE(store_.wait([&] { return !store_.artifacts.empty(); })) << daemon.log();  // uploaded
+  server_.stop();
+  store_.acknowledge = true;
+  server_.start();
+  ASSERT_TRUE(store_.wait_state(id, "succeeded")) << daemon.log();
+  EXPECT_EQ(stage(id).checkpoint_step, 10);
+  EXPECT_EQ(store_.early_checkpoints, 0);
+}
+
 TEST_F(WorkerRecovery, TrainersDieWithAKilledDaemon) {
   Daemon daemon(server_.address(), work());
   const auto file = folder_ / "pid";

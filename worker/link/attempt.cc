@@ -123,10 +123,9 @@ absl::Status Attempt::acknowledge(std::int64_t seq) {
   return done;
 }
 
-bool Attempt::wait_acknowledged() {
+bool Attempt::wait_acknowledged(std::int64_t seq) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock,
-                [this] { return discarded_ || interrupted_ || outbox_->acked_seq() >= outbox_->last_seq(); });
+  changed_.wait(lock, [&] { return discarded_ || interrupted_ || outbox_->acked_seq() >= seq; });
   return !discarded_ && !interrupted_;
 }
 

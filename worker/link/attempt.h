@@ -22,6 +22,7 @@ struct PendingCheckpoint {
   ArtifactCache::Pin blob;
   std::int64_t step = 0;
   bool best = false;
+  std::int64_t last_seq = 0;  // of the points that came before it
 };
 
 // The folder holds `grant`, `outbox`, once ended `outcome`, and `files/` for the trainer; it outlives the
@@ -58,7 +59,7 @@ class Attempt {
   Work wait_for_work();
   // The server holds the points up to `seq`.
   absl::Status acknowledge(std::int64_t seq);
-  bool wait_acknowledged();  // until every point is; false: discarded or interrupted
+  bool wait_acknowledged(std::int64_t seq);  // until the server holds them; false: discarded or interrupted
   bool finished() const;
   // The work is of no use any more: wait_for_work() returns nothing from now on, remove_folder() may follow.
   void discard();

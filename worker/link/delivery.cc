@@ -74,7 +74,9 @@ bool Link::deliver_checkpoint(Attempt& attempt, const PendingCheckpoint& checkpo
     absl::Status status =
         bulk_->upload_artifact(checkpoint.blob->path, "checkpoint", {.cancellation = &stopping_}).status();
     if (status.ok()) {
-      if (!leases_->wait_may_commit(attempt.key())) return true;  // wait_for_work() tells why
+      // An attempt that resumes from it draws no point before its step again: the server must have them all.
+      if (!attempt.wait_acknowledged(checkpoint.last_seq) || !leases_->wait_may_commit(attempt.key()))
+        return true;  // wait_for_work() tells why
       status = control_->commit_checkpoint(request, {.cancellation = &stopping_}).status();
     }
     if (status.ok()) return true;
@@ -109,8 +111,9 @@ bool Link::deliver_outcome(Attempt& attempt, v1::CompleteAttemptRequest outcome)
   while (!stopping_.cancelled()) {
     absl::Status status = upload_outputs(outcome);
     if (status.ok()) {
-      if (!attempt.wait_acknowledged() || !leases_->wait_may_commit(attempt.key())) return true;
-      outcome.set_last_seq(attempt.outbox().last_seq());
+      const std::int64_t last_seq = attempt.outbox().last_seq();
+      if (!attempt.wait_acknowledged(last_seq) || !leases_->wait_may_commit(attempt.key())) return true;
+      outcome.set_last_seq(last_seq);
       status = control_->complete_attempt(outcome, {.cancellation = &stopping_}).status();
     }
     if (status.ok()) {

@@ -190,7 +190,7 @@ void Link::set_progress(Attempt& attempt, std::int64_t step, std::int64_t steps,
 
 absl::Status Link::add_checkpoint(Attempt& attempt, const fs::path& file, std::int64_t step, bool best) {
   LOCUS_ASSIGN_OR_RETURN(ArtifactCache::Pin blob, cache_->adopt(file));
-  attempt.add_checkpoint({std::move(blob), step, best});
+  attempt.add_checkpoint({std::move(blob), step, best, attempt.outbox().last_seq()});
   return absl::OkStatus();
 }
 
