@@ -84,10 +84,9 @@ void store_piece(Connection& db, std::int64_t series_id, std::int64_t number, Pi
       .run();
 }
 
-// Adds point i if it is not past the bound; without a bound the whole attempt is superseded.
-void add_live(const PointColumns& c, std::size_t i, std::optional<std::int64_t> bound,
-              std::vector<Point>& out) {
-  if (bound.has_value() && c.step[i] <= bound.value())
+// Adds point i if it is not past the bound.
+void add_live(const PointColumns& c, std::size_t i, std::int64_t bound, std::vector<Point>& out) {
+  if (c.step[i] <= bound)
     out.push_back({c.step[i], c.epoch[i], c.images[i], c.time_us[i], c.value[i]});
 }
 
@@ -141,12 +140,13 @@ Curve read_curve(Connection& db, std::int64_t series_id, std::span<const Attempt
   out.stored = sealed.integer(0);
   for (const AttemptRow& attempt : attempts) {
     const auto at = live.find(attempt.number);
-    const auto bound = at == live.end() ? std::nullopt : std::optional(at->second);
-    if (bound) {
+    const bool any = at != live.end();  // otherwise the whole attempt is superseded
+    const std::int64_t bound = any ? at->second : 0;
+    if (any) {
       auto chunks = db.prepare(
           "SELECT columns FROM chunk WHERE series_id = ? AND number = ? AND first_step <= ? "
           "ORDER BY first_seq");
-      chunks.bind(series_id, attempt.number, *bound);
+      chunks.bind(series_id, attempt.number, bound);
       while (chunks.step()) {
         const PointColumns columns = checked(chunks.blob(0), "chunk");
         for (std::size_t i = 0; i < columns.size(); ++i) add_live(columns, i, bound, out.points);
@@ -160,7 +160,7 @@ Curve read_curve(Connection& db, std::int64_t series_id, std::span<const Attempt
       for (std::size_t i = 0; i < columns.series.size(); ++i) {
         if (columns.series[i] != series_id) continue;
         ++out.stored;
-        add_live(columns, i, bound, out.points);
+        if (any) add_live(columns, i, bound, out.points);
       }
     }
   }

@@ -217,6 +217,7 @@ class FakeServer::Artifacts final : public v1::ArtifactService::Service {
       return refuse(grpc::StatusCode::DATA_LOSS, "DIGEST_MISMATCH", "other bytes");
     std::lock_guard lock(store_.mutex);
     store_.artifacts[digest] = bytes;
+    store_.changed.notify_all();
     return grpc::Status::OK;
   }
   grpc::Status DownloadArtifact(grpc::ServerContext*, const v1::DownloadArtifactRequest* request,
