@@ -3,8 +3,10 @@ BUILD ?= build/release
 JOBS ?= $(shell nproc)
 KEEP ?=
 SET ?=
+CYCLES ?= 200
+SEED ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help demo test build web setup clean
+.PHONY: help demo test chaos build web setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -17,6 +19,11 @@ demo: ## compare six priors on Fashion-MNIST here and now (KEEP=1 leaves the ser
 test: ## run every test: C++, dashboard, browser
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/test
+
+chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers; nothing may be lost (CYCLES=n, SEED=n)
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer locus_chaos
+	@$(BUILD)/tests/locus_chaos --long --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --spec examples/fashion-mnist-priors.yaml --work build/chaos
 
 build: ## the programs and the dashboard (after tools/setup)
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer

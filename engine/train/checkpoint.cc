@@ -28,7 +28,7 @@ void load_model(Task& task, bool exported, std::map<std::string, Tensor>& tensor
 }
 
 std::map<std::string, std::string> checkpoint_metadata(const TrainingState& state, bool exported) {
-  const Json document = {
+  Json document = {
       {"format", kFormat},
       {"kind", exported ? "model" : "training"},
       {"identity", state.identity},
@@ -37,9 +37,10 @@ std::map<std::string, std::string> checkpoint_metadata(const TrainingState& stat
       {"schedule", {{"steps", state.steps}}},
       {"optimizer", {{"step", state.optimizer_step}}},
       {"sampler", {{"epoch", state.sampler.epoch}, {"batch", state.sampler.batch}}},
-      {"seconds", state.seconds},
       {"roles",
        {{"model.", "weights"}, {"optimizer.", "moments"}, {"window.", "curve"}, {"time.", "clock"}}}};
+  if (!exported)
+    document["seconds"] = state.seconds;  // equal weights are to have equal digests, however long they took
   return {{"locus", document.dump()}};
 }
 
@@ -66,7 +67,7 @@ TrainingState read_checkpoint_metadata(const TensorFile& file, bool exported) {
     state.optimizer_step = document.at("optimizer").at("step").get<std::int64_t>();
     state.sampler = {document.at("sampler").at("epoch").get<std::int64_t>(),
                      document.at("sampler").at("batch").get<std::int64_t>()};
-    state.seconds = document.at("seconds").get<double>();
+    if (!exported) state.seconds = document.at("seconds").get<double>();
     return state;
   } catch (const Json::exception& error) {
     throw DataError(std::string("the checkpoint's metadata cannot be read: ") + error.what());

@@ -14,7 +14,7 @@ struct TrainingState {
   std::int64_t step = 0, steps = 0;
   std::int64_t optimizer_step = 0;
   SamplerPosition sampler;
-  double seconds = 0;  // spent in steps so far
+  double seconds = 0;  // spent in steps so far; not in an exported model
 };
 
 // The task's parameters and buffers as "model.<name>"; without those that only training needs when

@@ -86,8 +86,7 @@ void store_piece(Connection& db, std::int64_t series_id, std::int64_t number, Pi
 
 // Adds point i if it is not past the bound.
 void add_live(const PointColumns& c, std::size_t i, std::int64_t bound, std::vector<Point>& out) {
-  if (c.step[i] <= bound)
-    out.push_back({c.step[i], c.epoch[i], c.images[i], c.time_us[i], c.value[i]});
+  if (c.step[i] <= bound) out.push_back({c.step[i], c.epoch[i], c.images[i], c.time_us[i], c.value[i]});
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 
@@ -51,16 +53,22 @@ TEST(Spawn, GivesTheChildNoDescriptorBeyondItsOwn) {
 }
 
 TEST(Spawn, GivesTheChildDefaultSignals) {
-  const std::array<int, 5> ignored = {SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGXFSZ};
-  std::array<sighandler_t, ignored.size()> before{};
-  for (std::size_t i = 0; i < ignored.size(); ++i) before[i] = ::signal(ignored[i], SIG_IGN);
+  // 32 is the C library's own: only the kernel lets it be ignored, as some have who started us.
+  const std::array<int, 6> ignored = {SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGXFSZ, 32};
+  using Action =
+      std::array<unsigned long, 8>;  // what the kernel calls sigaction; the handler first, 1 is SIG_IGN
+  const Action ignore = {1};
+  std::array<Action, ignored.size()> before{};
+  for (std::size_t i = 0; i < ignored.size(); ++i)
+    ::syscall(SYS_rt_sigaction, ignored[i], ignore.data(), before[i].data(), sizeof(std::uint64_t));
   sigset_t set;
   ::sigemptyset(&set);
   ::sigaddset(&set, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   const auto output = run_and_capture({"/bin/sh", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status"}, 60s);
   ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-  for (std::size_t i = 0; i < ignored.size(); ++i) ::signal(ignored[i], before[i]);
+  for (std::size_t i = 0; i < ignored.size(); ++i)
+    ::syscall(SYS_rt_sigaction, ignored[i], before[i].data(), nullptr, sizeof(std::uint64_t));
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(*output, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }

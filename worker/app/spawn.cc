@@ -5,10 +5,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #include "core/base/clock.h"
@@ -57,11 +59,12 @@ struct ChildSetup {
     ++first_closed;
   }
   ::close_range(first_closed, ~0U, 0);
-  struct sigaction standard;
-  std::memset(&standard, 0, sizeof(standard));
-  standard.sa_handler = SIG_DFL;
-  // exec keeps what is ignored, and we may ourselves have been started with some: SIGINT by a shell's &, SIGPIPE by Python
-  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &standard, nullptr);
+  // exec keeps what is ignored, and we may ourselves have been started with some: SIGINT by a shell's &,
+  // SIGPIPE by Python, by others even the two that the C library keeps to itself and its sigaction() refuses.
+  // All zero is SIG_DFL.
+  const unsigned long standard[8] = {};
+  for (int signal = 1; signal < NSIG; ++signal)
+    ::syscall(SYS_rt_sigaction, signal, standard, nullptr, sizeof(std::uint64_t));
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -1,0 +1,221 @@
+// Kills trainers, workers and the server while they have unacknowledged work under way, and shows that
+// nothing that was acknowledged is lost and that the result is the one of a run nobody disturbed.
+//
+//     chaos --bin FOLDER --spec FILE [--cycles N] [--seed N] [--long] [--work FOLDER] [--set PATH=VALUE ...]
+//
+// --long also stops workers past their lease and starts second ones under their names.
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <random>
+#include <stdexcept>
+
+#include "core/limits.h"
+#include "tests/chaos/cluster.h"
+#include "tests/chaos/ledger.h"
+
+namespace locus::chaos {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+struct Options {
+  fs::path bin, spec, work = fs::temp_directory_path() / "locus-chaos";
+  int cycles = 20;
+  unsigned seed = 1;
+  bool with_long = false;
+  std::vector<std::string> changes;
+};
+
+Options read_options(int argc, char** argv) {
+  Options out;
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (name == "--long") {
+      out.with_long = true;
+      continue;
+    }
+    if (++i == argc) throw std::runtime_error(name + " needs a value");
+    if (name == "--bin")
+      out.bin = argv[i];
+    else if (name == "--spec")
+      out.spec = argv[i];
+    else if (name == "--work")
+      out.work = argv[i];
+    else if (name == "--cycles")
+      out.cycles = std::stoi(argv[i]);
+    else if (name == "--seed")
+      out.seed = static_cast<unsigned>(std::stoul(argv[i]));
+    else if (name == "--set")
+      out.changes.push_back(argv[i]);
+    else
+      throw std::runtime_error("unknown option " + name);
+  }
+  if (out.bin.empty() || out.spec.empty()) throw std::runtime_error("--bin and --spec are needed");
+  return out;
+}
+
+std::string seeds(int count) {
+  std::string out = "replicates.seed=[";
+  for (int i = 0; i < count; ++i) out += (i ? "," : "") + std::to_string(i);
+  return out + "]";
+}
+
+enum class Blow { kTrainer, kWorker, kServer, kStop, kTwin };
+constexpr const char* kNames[] = {"trainer killed", "worker killed", "server killed",
+                                  "worker stopped past its lease", "second worker of the name"};
+
+class Chaos {
+ public:
+  explicit Chaos(Options options) : options_(std::move(options)), random_(options_.seed) {
+    fs::remove_all(options_.work);
+  }
+
+  bool run() {
+    const int replicates = disturbed();
+    undisturbed(replicates);
+    compare();
+    for (const std::string& problem : problems_) std::cout << "chaos: FAILED: " << problem << "\n";
+    std::cout << "chaos: " << done_ << " cycles (seed " << options_.seed << "):";
+    for (std::size_t i = 0; i < std::size(kNames); ++i) {
+      if (counts_[i] > 0) std::cout << " " << counts_[i] << " x " << kNames[i] << ";";
+    }
+    std::cout << " " << acked_ << " acknowledged points, " << attempts_ << " attempts of " << stages_
+              << " stages, " << curves_ << " curve points alike\n"
+              << (problems_.empty() ? "chaos: nothing lost, nothing doubled, the same result\n" : "");
+    return problems_.empty();
+  }
+
+ private:
+  void fail(const std::string& problem) { problems_.push_back(problem); }
+
+  std::vector<std::string> changes(int replicates) const {
+    std::vector<std::string> out = options_.changes;
+    out.push_back(seeds(replicates));
+    return out;
+  }
+
+  Blow draw() {
+    const int kinds = options_.with_long ? 24 : 20;
+    const int die = static_cast<int>(random_() % static_cast<unsigned>(kinds));
+    if (die < 8) return Blow::kTrainer;
+    if (die < 14) return Blow::kWorker;
+    if (die < 20) return Blow::kServer;
+    return die < 22 ? Blow::kStop : Blow::kTwin;
+  }
+
+  // Strikes until all cycles are done, with one seed more whenever the work runs out; how many there were.
+  int disturbed() {
+    Cluster cluster(options_.bin, options_.work / "disturbed");
+    int replicates = 2;
+    stages_ = cluster.submit(options_.spec, changes(replicates));
+    int quiet = 0;
+    while (done_ < options_.cycles) {
+      const Blow blow = draw();
+      std::string worker;
+      const bool struck = cluster.witness().strike(stages_, 60s, [&](const std::string& name) {
+        worker = name;
+        if (blow == Blow::kTrainer) cluster.kill_trainer(name);
+        if (blow == Blow::kWorker) cluster.kill_worker(name);
+        if (blow == Blow::kServer) cluster.kill_server();
+        if (blow == Blow::kStop) cluster.stop_worker(name);
+      });
+      if (struck) {
+        quiet = 0;
+        ++done_;
+        ++counts_[static_cast<std::size_t>(blow)];
+        std::cout << "chaos: cycle " << done_ << ": " << kNames[static_cast<std::size_t>(blow)] << " ("
+                  << worker << ")\n";
+        if (blow == Blow::kServer) cluster.restart_server();
+        if (blow == Blow::kWorker) cluster.restart_worker(worker);
+        if (blow == Blow::kStop)
+          cluster.continue_worker(worker, std::chrono::duration_cast<std::chrono::seconds>(kLease) + 3s);
+        if (blow == Blow::kTwin && !cluster.twin(worker)) fail("two daemons under one name both go on");
+      } else if (cluster.witness().succeeded() >= stages_) {
+        stages_ = cluster.submit(options_.spec, changes(++replicates));
+      } else if (++quiet > 3) {
+        fail("no work went on for minutes; the logs are in " + options_.work.string());
+        break;
+      } else {
+        cluster.submit(options_.spec, changes(replicates));  // revives what was held or failed
+      }
+    }
+    for (int i = 0; !cluster.witness().wait_succeeded(stages_, 90s); ++i) {
+      if (i == 3) {
+        fail("the matrix did not complete: " + std::to_string(cluster.witness().succeeded()) + " of " +
+             std::to_string(stages_) + " stages");
+        break;
+      }
+      cluster.submit(options_.spec, changes(replicates));
+    }
+    if (!cluster.stop()) fail("the server did not end on SIGTERM");
+    for (const std::string& contradiction : cluster.witness().contradictions()) fail(contradiction);
+    seen_ = cluster.witness().attempts();
+    ledger_ = read_ledger(cluster.database());
+    check_acknowledged();
+    return replicates;
+  }
+
+  // Every acknowledged point is stored exactly once under its attempt, and nothing that was never sent.
+  void check_acknowledged() {
+    attempts_ = ledger_.resumed_at.size();
+    for (auto& [token, stored] : ledger_.points) std::sort(stored.begin(), stored.end());
+    for (const auto& [token, seen] : seen_) {
+      const std::string name = std::to_string(token.first) + "/" + std::to_string(token.second);
+      const std::vector<SeenPoint>& stored = ledger_.points[token];
+      if (std::adjacent_find(stored.begin(), stored.end()) != stored.end()) fail(name + " has a point twice");
+      for (std::int64_t i = 0; i < seen.acked; ++i) {
+        if (!std::binary_search(stored.begin(), stored.end(), seen.points.at(static_cast<std::size_t>(i))))
+          fail(name + " lost its acknowledged point " + std::to_string(i + 1));
+      }
+      std::vector<SeenPoint> sent = seen.points;
+      std::sort(sent.begin(), sent.end());
+      if (!std::includes(sent.begin(), sent.end(), stored.begin(), stored.end()))
+        fail(name + " has points that were never sent");
+      acked_ += static_cast<std::size_t>(seen.acked);
+    }
+  }
+
+  void undisturbed(int replicates) {
+    Cluster cluster(options_.bin, options_.work / "undisturbed");
+    const std::size_t stages = cluster.submit(options_.spec, changes(replicates));
+    if (!cluster.witness().wait_succeeded(stages, 300s)) fail("the undisturbed run did not complete");
+    if (!cluster.stop()) fail("the server did not end on SIGTERM");
+    calm_ = read_ledger(cluster.database());
+  }
+
+  void compare() {
+    if (calm_.states != ledger_.states) fail("not every stage ended alike");
+    for (const auto& [identity, outputs] : calm_.outputs) {
+      if (ledger_.outputs[identity] != outputs)
+        fail("stage " + identity.substr(0, 12) + " made other weights");
+    }
+    for (const auto& [identity, curve] : calm_.curves) {
+      if (ledger_.curves[identity] != curve) fail("stage " + identity.substr(0, 12) + " drew another curve");
+      curves_ += curve.size();
+    }
+    if (curves_ == 0 || acked_ == 0) fail("nothing was compared");
+  }
+
+  const Options options_;
+  std::mt19937 random_;
+  std::vector<std::string> problems_;
+  std::map<Token, SeenAttempt> seen_;
+  Ledger ledger_, calm_;
+  int done_ = 0;
+  std::size_t counts_[std::size(kNames)] = {}, stages_ = 0, acked_ = 0, attempts_ = 0, curves_ = 0;
+};
+
+}  // namespace
+}  // namespace locus::chaos
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  try {
+    return locus::chaos::Chaos(locus::chaos::read_options(argc, argv)).run() ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::cerr << "chaos: " << error.what() << "\n";
+    return 2;
+  }
+}

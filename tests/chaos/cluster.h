@@ -1,0 +1,72 @@
+// A real server, two real workers and their trainers, to be started, killed and started again.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/chaos/proxy.h"
+#include "tests/chaos/witness.h"
+
+namespace locus::chaos {
+
+// A child with its output in a file. Killed with this object.
+class Process {
+ public:
+  Process(std::vector<std::string> arguments, std::filesystem::path log);
+  ~Process() { kill(); }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  pid_t pid() const { return pid_; }
+  void signal(int number) const;
+  void kill();                                       // at once, and waits for the end
+  void start();                                      // again, with the same arguments
+  bool ended_by_itself(std::chrono::seconds limit);  // waits for its end
+
+ private:
+  const std::vector<std::string> arguments_;
+  const std::filesystem::path log_;
+  pid_t pid_ = 0;
+};
+
+// Server, proxy and two workers of one slot. Throws std::runtime_error when something does not start.
+class Cluster {
+ public:
+  Cluster(std::filesystem::path bin, std::filesystem::path folder);
+  ~Cluster();
+  Witness& witness() { return witness_; }
+  std::filesystem::path database() const { return folder_ / "data" / "locus.db"; }
+
+  // Submits and returns how many stages the experiment has. Retries while the server is away.
+  std::size_t submit(const std::filesystem::path& specification, const std::vector<std::string>& changes);
+
+  void kill_server();  // at once; restart_server() follows
+  void restart_server();
+  void kill_worker(const std::string& name);  // at once; restart_worker() follows
+  void restart_worker(const std::string& name);
+  void kill_trainer(const std::string& name);
+  void stop_worker(const std::string& name);                                  // SIGSTOP
+  void continue_worker(const std::string& name, std::chrono::seconds later);  // after that time
+  // A second daemon under the same name; the first must step back, and is replaced by the second. False if
+  // it does not.
+  bool twin(const std::string& name);
+  // Ends everything, the server by SIGTERM, so that the database may be read. False if it did not end well.
+  bool stop();
+
+ private:
+  std::vector<std::string> worker_arguments(const std::string& name);
+
+  const std::filesystem::path bin_, folder_;
+  Witness witness_;
+  std::string grpc_ = "127.0.0.1:0", http_ = "127.0.0.1:0";
+  std::unique_ptr<Process> server_;
+  std::unique_ptr<Proxy> proxy_;
+  std::map<std::string, std::unique_ptr<Process>> workers_;
+  int daemons_ = 0;  // ever made: each has a folder of its own
+};
+
+}  // namespace locus::chaos

@@ -1,0 +1,106 @@
+// Reads the tables as they are, not through the store: the store is among the accused.
+#include "tests/chaos/ledger.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <stdexcept>
+
+#include "storage/sqlite/point_codec.h"
+
+namespace locus::chaos {
+namespace {
+
+class Database {
+ public:
+  explicit Database(const std::filesystem::path& path) {
+    if (::sqlite3_open_v2(path.c_str(), &db_, SQLITE_OPEN_READWRITE, nullptr) != SQLITE_OK)
+      throw std::runtime_error("cannot open " + path.string());
+  }
+  ~Database() { ::sqlite3_close(db_); }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  void each(const char* sql, const std::function<void(sqlite3_stmt*)>& row) {
+    sqlite3_stmt* statement = nullptr;
+    if (::sqlite3_prepare_v2(db_, sql, -1, &statement, nullptr) != SQLITE_OK)
+      throw std::runtime_error(::sqlite3_errmsg(db_));
+    while (::sqlite3_step(statement) == SQLITE_ROW) row(statement);
+    if (::sqlite3_finalize(statement) != SQLITE_OK) throw std::runtime_error(::sqlite3_errmsg(db_));
+  }
+
+ private:
+  sqlite3* db_ = nullptr;
+};
+
+std::string text(sqlite3_stmt* row, int column) {
+  return reinterpret_cast<const char*>(::sqlite3_column_text(row, column));
+}
+
+sqlite::PointColumns columns(sqlite3_stmt* row, int column) {
+  const std::string_view bytes(static_cast<const char*>(::sqlite3_column_blob(row, column)),
+                               static_cast<std::size_t>(::sqlite3_column_bytes(row, column)));
+  auto decoded = sqlite::decode_points(bytes);
+  if (!decoded) throw std::runtime_error("a damaged blob of points");
+  return *std::move(decoded);
+}
+
+// The points that a reader of the curve is shown: of every attempt those up to the step that each later one
+// went on from.
+std::vector<SeenPoint> live(const Ledger& ledger, std::int64_t stage) {
+  std::vector<SeenPoint> out;
+  for (auto at = ledger.resumed_at.lower_bound({stage, 0});
+       at != ledger.resumed_at.end() && at->first.first == stage; ++at) {
+    const std::int64_t resumed = at->second;
+    std::erase_if(out, [&](const SeenPoint& point) { return point.step > resumed || resumed == 0; });
+    const auto own = ledger.points.find(at->first);
+    if (own != ledger.points.end()) out.insert(out.end(), own->second.begin(), own->second.end());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+Ledger read_ledger(const std::filesystem::path& path) {
+  Database db(path);
+  Ledger out;
+  std::map<std::int64_t, std::string> series, identities;
+  std::map<std::int64_t, std::int64_t> stages;  // of series
+  db.each("SELECT id, metric, split, labels, stage_id FROM series", [&](sqlite3_stmt* row) {
+    const std::int64_t id = ::sqlite3_column_int64(row, 0);
+    series[id] = text(row, 1) + " " + text(row, 2) + " " + text(row, 3);
+    stages[id] = ::sqlite3_column_int64(row, 4);
+  });
+  const auto add = [&](std::int64_t id, std::int64_t number, const sqlite::PointColumns& c, std::size_t i) {
+    out.points[{stages.at(id), number}].push_back(
+        {series.at(id), c.step[i], std::bit_cast<std::uint64_t>(c.value[i])});
+  };
+  db.each("SELECT number, columns FROM point_log", [&](sqlite3_stmt* row) {
+    const auto c = columns(row, 1);
+    for (std::size_t i = 0; i < c.size(); ++i) add(c.series[i], ::sqlite3_column_int64(row, 0), c, i);
+  });
+  db.each("SELECT series_id, number, columns FROM chunk", [&](sqlite3_stmt* row) {
+    const auto c = columns(row, 2);
+    for (std::size_t i = 0; i < c.size(); ++i)
+      add(::sqlite3_column_int64(row, 0), ::sqlite3_column_int64(row, 1), c, i);
+  });
+  db.each("SELECT stage_id, number, resume_step FROM attempt", [&](sqlite3_stmt* row) {
+    out.resumed_at[{::sqlite3_column_int64(row, 0), ::sqlite3_column_int64(row, 1)}] =
+        ::sqlite3_column_int64(row, 2);
+  });
+  db.each("SELECT id, identity, state FROM stage", [&](sqlite3_stmt* row) {
+    const std::int64_t id = ::sqlite3_column_int64(row, 0);
+    identities[id] = text(row, 1);
+    out.states[text(row, 1)] = text(row, 2);
+    out.curves[text(row, 1)] = live(out, id);
+  });
+  db.each("SELECT stage_id, slot, sha256 FROM stage_output ORDER BY stage_id, slot", [&](sqlite3_stmt* row) {
+    out.outputs[identities.at(::sqlite3_column_int64(row, 0))] += text(row, 1) + " " + text(row, 2) + "\n";
+  });
+  return out;
+}
+
+}  // namespace locus::chaos
