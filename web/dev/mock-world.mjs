@@ -2,6 +2,15 @@
 // For development and
 // for the dashboard's own tests; the shapes are those of proto/locus/v1 in protobuf's JSON mapping.
 import { definitions, labelSets, stageStates, trialsOf } from './mock-experiments.mjs';
+import {
+  catalogMessage,
+  comparisonMessage,
+  deletionMessage,
+  explanationMessage,
+  logMessage,
+  pictureMessage,
+  planMessage,
+} from './mock-operations.mjs';
 import { halfWidth, holm, mean, noise, signFlip, std } from './mock-statistics.mjs';
 
 const real = (x) =>
@@ -90,7 +99,17 @@ function experimentMessage(def, now) {
     primary_metric: 'top1',
     stages_total: trials.length * 2,
     elapsed_seconds: Math.min(def.age / 1000, 275),
+    reason: '',
+    ...bestOf(def),
   };
+}
+
+// The leading row of the table, absent while nothing has a result.
+function bestOf(def) {
+  const [row] = tableRows(def, 28);
+  if (!row || row.n === 0) return {};
+  const { cell, label, n } = row;
+  return { best: { cell, label, mean: row.mean, std: row.std, n, metric: 'top1', unit: '%' } };
 }
 
 function tableRows(def, resolution) {
@@ -277,6 +296,10 @@ function trialDetail(def, ordinal, now) {
       start_time: time(now - 60_000 + 20_000 * k),
       ...(stage.state === 'running' ? {} : { end_time: time(now - 50_600 + 20_000 * k) }),
       environment_json: '{"device":"cpu","dtype":"float32","threads":1,"path":"eager"}',
+      device: 'cpu',
+      device_name: 'cpu',
+      path: 'fused',
+      log_bytes: '1523',
       points: String(120 + k),
     })),
     results:
@@ -299,7 +322,17 @@ function trialDetail(def, ordinal, now) {
             })),
     checkpoints:
       i === 0 && stage.state === 'succeeded'
-        ? [{ attempt: '1', step: String(def.steps), sha256: stage.identity, best: true }]
+        ? [
+            {
+              attempt: '1',
+              step: String(def.steps),
+              sha256: stage.identity,
+              best: true,
+              bytes: '345112',
+              present: true,
+              role: 'last',
+            },
+          ]
         : [],
     outputs: [],
   }));
@@ -352,6 +385,112 @@ function workersMessage(defs, now) {
   };
 }
 
+// What is compared: a trial "x/3" or a cell "x/cells/0"; null when there is no such thing.
+function comparedItem(defs, name) {
+  const [, experiment, cells, number] = /^([^/]+)\/(cells\/)?(\d+)$/.exec(name) ?? [];
+  const def = defs.find((each) => each.name === experiment);
+  const trials = def && trialsOf(def).filter((t) => (cells ? t.cell : t.ordinal) === Number(number));
+  if (!trials || trials.length === 0) return null;
+  const { cell } = trials[0];
+  return {
+    name,
+    kind: cells ? 'cell' : 'trial',
+    experiment,
+    cell,
+    label: def.cells[cell].label,
+    trials: trials.map((t) => t.ordinal),
+    seeds: trials.map((t) => String(t.seed)),
+    values: trials
+      .filter((t) => t.state === 'succeeded')
+      .map((t) => ({
+        seed: String(t.seed),
+        value: score(def, cell, t.seed),
+        trial: `${def.name}/${t.ordinal}`,
+      })),
+    config: {
+      prior: def.cells[cell].label.split(' + '),
+      dataset: 'fashion-mnist',
+      'model.dim': 64,
+      'train.lr': 0.003,
+      'train.epochs': 2,
+      ...(cells ? {} : { seed: trials[0].seed }),
+    },
+  };
+}
+
+function pointsMessage(defs, stage, metric) {
+  const def = defs[0];
+  const trial = trialsOf(def).find((each) => 1000 + 2 * each.ordinal === stage);
+  if (!trial) return { step: [], epoch: [], images: [], time_us: [], value: [], reduced: false };
+  const { step, value } = pointsOf(def, trial, metric);
+  return {
+    step: step.map(String),
+    epoch: step.map((s) => (2 * s) / def.steps),
+    images: step.map((s) => String(32 * s)),
+    time_us: step.map((s) => String(9000 * s)),
+    value: value.map(real),
+    reduced: false,
+  };
+}
+
+function workerDetailMessage(defs, name, now) {
+  const worker = workersMessage(defs, now).workers.find((each) => each.name === name);
+  if (!worker) return null;
+  return {
+    worker,
+    attempts: [0, 1, 2].map((i) => ({
+      stage: String(1010 + 2 * i),
+      attempt: String(i === 1 ? 3 : 1),
+      title: `high-learning-rates/${5 + i}`,
+      kind: 'train',
+      state: i === 1 ? 'succeeded' : 'failed',
+      failure_class: i === 1 ? 'none' : 'diverged',
+      reason: i === 1 ? '' : 'loss was NaN at step 240',
+      start_time: time(now - 300_000 * (i + 1)),
+      end_time: time(now - 300_000 * (i + 1) + 41_000),
+    })),
+  };
+}
+
+// Answers that are not about one experiment.
+function answerAside(defs, path, query, now) {
+  if (path === '/catalog') return catalogMessage();
+  if (path.startsWith('/catalog/pictures/')) return pictureMessage(path.split('/')[3]);
+  if (path === '/workers') return workersMessage(defs, now);
+  if (path.startsWith('/workers/')) return workerDetailMessage(defs, path.slice('/workers/'.length), now);
+  if (path === '/compare') {
+    const items = query.getAll('items').map((name) => comparedItem(defs, name));
+    return items.includes(null) ? null : comparisonMessage(items);
+  }
+  const [, stage, what] = /^\/stages\/(\d+)\/(series|points|log)$/.exec(path) ?? [];
+  if (what === 'series') return { series: seriesAvailable };
+  if (what === 'points') return pointsMessage(defs, Number(stage), query.get('metric'));
+  if (what === 'log') return logMessage(stage, query);
+  return undefined;
+}
+
+// Answers POST `path`: nothing changes in this world, but everything says it did.
+export function act(path, query, body, phase, now = Date.now()) {
+  const defs = definitions(phase);
+  if (path === '/experiments:plan') return planMessage(JSON.parse(body.spec_json));
+  if (path === '/experiments')
+    return {
+      experiment: { ...experimentMessage(defs[0], now), name: JSON.parse(body.spec_json).name },
+      created: true,
+      stages_to_run: 12,
+    };
+  const [, name, trial, verb] = /^\/experiments\/([^/:]+)(\/trials\/\d+)?:([a-z]+)$/.exec(path) ?? [];
+  const def = defs.find((each) => each.name === name);
+  if (def) {
+    const experiment = experimentMessage(def, now);
+    if (verb === 'rerun') return { experiment, stages: trial ? 1 : 3, trials: [] };
+    if (verb === 'delete') return deletionMessage(experiment, query.get('dry_run') === 'true');
+    return { ...experiment, state: { pause: 'paused', resume: 'active', cancel: 'cancelled' }[verb] };
+  }
+  const [, worker] = /^\/workers\/([^/:]+):(?:drain|undrain)$/.exec(path) ?? [];
+  return workersMessage(defs, now).workers.find((each) => each.name === worker) ?? null;
+}
+
 // Answers GET `path` ("/experiments/x/table") at `phase` half-trials done; null when there is no such thing.
 export function answer(path, query, phase, now = Date.now()) {
   const defs = definitions(phase);
@@ -361,7 +500,8 @@ export function answer(path, query, phase, now = Date.now()) {
       next_page_token: '',
       attempts_started: '61',
     };
-  if (path === '/workers') return workersMessage(defs, now);
+  const aside = answerAside(defs, path, query, now);
+  if (aside !== undefined) return aside;
   if (path === '/server')
     return {
       version: '0.1.0',
@@ -370,7 +510,8 @@ export function answer(path, query, phase, now = Date.now()) {
       http_address: '',
       grpc_address: '',
     };
-  const [, name, rest = '', ordinal] = /^\/experiments\/([^/]+)(?:\/([a-z]+))?(?:\/(\d+))?$/.exec(path) ?? [];
+  const [, name, rest = '', ordinal, why] =
+    /^\/experiments\/([^/]+)(?:\/([a-z]+))?(?:\/(\d+))?(\/explanation)?$/.exec(path) ?? [];
   const def = defs.find((each) => each.name === name);
   if (!def) return null;
   if (rest === '') return experimentMessage(def, now);
@@ -380,6 +521,8 @@ export function answer(path, query, phase, now = Date.now()) {
   if (rest === 'trials')
     return ordinal === undefined
       ? { trials: trialsOf(def).map((trial) => trialMessage(def, trial)), next_page_token: '' }
-      : trialDetail(def, Number(ordinal), now);
+      : why
+        ? explanationMessage(trialMessage(def, trialsOf(def)[ordinal]))
+        : trialDetail(def, Number(ordinal), now);
   return null;
 }

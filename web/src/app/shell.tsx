@@ -6,6 +6,7 @@ import { stream, useConnection } from '@/shared/api/live';
 import type { Connection } from '@/shared/api/event-stream';
 import { Icon } from '@/shared/ui/icon';
 import { Empty, Failure } from '@/shared/ui/states';
+import { Toasts } from '@/shared/ui/toast';
 import { usePlace } from './router';
 import { find, home, hrefs, type PageProps, type Route, routes } from './routes';
 import { chooseTheme, type Theme, useTheme } from './theme';
@@ -163,6 +164,7 @@ export function Shell() {
           </Empty>
         )}
       </main>
+      <Toasts />
     </>
   );
 }
