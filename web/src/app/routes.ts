@@ -11,6 +11,7 @@ export interface Route {
   path: string; // ":name" is a parameter
   title: (params: Parameters) => string;
   navigation?: string; // the entry in the top bar
+  under?: string; // the entry it belongs to, where its path does not say so
   load: () => Promise<{ default: ComponentType<PageProps> }>;
 }
 
@@ -36,11 +37,13 @@ export const routes: readonly Route[] = [
   {
     path: '/compare',
     title: () => 'Compare',
+    under: '/experiments',
     load: () => import('@/features/compare/compare-page'),
   },
   {
     path: '/new',
     title: () => 'New experiment',
+    under: '/experiments',
     load: () => import('@/features/create/create-page'),
   },
   {

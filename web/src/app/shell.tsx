@@ -64,7 +64,7 @@ function ThemeButton() {
   );
 }
 
-function TopBar({ path }: { path: string }) {
+function TopBar({ place }: { place: string }) {
   return (
     <header class="topbar">
       <div class="topbar-inner">
@@ -79,7 +79,7 @@ function TopBar({ path }: { path: string }) {
               <a
                 key={route.path}
                 href={route.path}
-                aria-current={path.startsWith(route.path) ? 'page' : undefined}
+                aria-current={place.startsWith(route.path) ? 'page' : undefined}
               >
                 {route.navigation}
               </a>
@@ -141,7 +141,7 @@ export function Shell() {
       <a class="skip-link" href="#main">
         Skip to the content
       </a>
-      <TopBar path={path} />
+      <TopBar place={found?.route.under ?? path} />
       <main id="main" tabIndex={-1}>
         {found ? (
           <Page

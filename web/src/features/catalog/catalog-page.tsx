@@ -64,17 +64,19 @@ function Overview({ catalog }: { catalog: Catalog }) {
           choose={setKind}
         />
       </div>
-      {kinds.map((each) => (
-        <Card key={each} title={headings[each] ?? each} id={`kind-${each}`}>
-          <ul class={`entries entries-${each}`}>
-            {found
-              .filter((item) => item.kind === each)
-              .map((item) => (
-                <Entry key={item.id} item={item} />
-              ))}
-          </ul>
-        </Card>
-      ))}
+      <div class="kinds">
+        {kinds.map((each) => (
+          <Card key={each} title={headings[each] ?? each} id={`kind-${each}`} class={`kind-${each}`}>
+            <ul class={`entries entries-${each}`}>
+              {found
+                .filter((item) => item.kind === each)
+                .map((item) => (
+                  <Entry key={item.id} item={item} />
+                ))}
+            </ul>
+          </Card>
+        ))}
+      </div>
       {found.length === 0 && <Empty title="Nothing fits" text="No item fits what you look for." />}
     </>
   );

@@ -27,6 +27,7 @@ function Items({
       {items.map((item, i) => (
         <li key={item}>
           <Swatch cell={i} />
+          <span class="quiet">{i + 1}</span>
           <span class="cell-label" title={item}>
             {names[i] ?? item}
           </span>

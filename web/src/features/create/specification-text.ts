@@ -74,7 +74,17 @@ function unsafeNumbers(document: Document.Parsed, lines: LineCounter): Problem[]
   return problems;
 }
 
+// Hostile text (endless nesting, bombs of aliases) is an error in it, not in the page.
 export function readText(text: string): ReadText {
+  try {
+    return readDocument(text);
+  } catch (error) {
+    const message = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message;
+    return { json: null, problems: [{ line: 1, field: '', message }], lineOf: () => 1 };
+  }
+}
+
+function readDocument(text: string): ReadText {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, schema: 'core', prettyErrors: false });
   const lineOf = (field: string) => lineIn(document.contents, stepsOf(field), lines);

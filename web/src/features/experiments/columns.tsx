@@ -9,7 +9,7 @@ type Columns = ColumnDef<Experiment, any>[];
 
 function Best({ experiment }: { experiment: Experiment }) {
   const { best } = experiment;
-  if (!best) return <span class="quiet">no result yet</span>;
+  if (!best) return <span class="quiet">{experiment.trials_done > 0 ? undefinedMark : 'no result yet'}</span>;
   return (
     <span class="best">
       <span class="best-label">

@@ -22,7 +22,7 @@ import './trial.css';
 function StageHead({ stage }: { stage: TrialStage }) {
   return (
     <>
-      {stage.reason !== '' && (
+      {stage.reason !== '' && stage.attempts === 0 && (
         <Callout tone={stateTone(stage.state) === 'bad' ? 'failure' : 'warning'}>
           {failureText(stage.failure_class, stage.reason)}
         </Callout>

@@ -91,9 +91,10 @@ export function Outcomes({ worker }: { worker: Worker }) {
   const { failed, succeeded } = worker;
   if (failed + succeeded === 0) return null;
   return (
-    <span class={failed > succeeded ? 'bad' : ''}>
-      last {failed + succeeded}: {succeeded} succeeded{failed > 0 && `, ${failed} failed`}
-    </span>
+    <p class={`table-note ${failed > succeeded ? 'bad' : ''}`}>
+      Of its last {plural(failed + succeeded, 'attempt')}: {succeeded} succeeded
+      {failed > 0 && `, ${failed} failed`}
+    </p>
   );
 }
 
@@ -151,9 +152,7 @@ export function WorkerCard({
       ) : (
         <p class="quiet worker-idle">Nothing runs on it.</p>
       )}
-      <p class="table-note">
-        <Outcomes worker={worker} />
-      </p>
+      <Outcomes worker={worker} />
     </Card>
   );
 }

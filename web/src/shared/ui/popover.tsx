@@ -1,7 +1,9 @@
 // A button that opens a small panel under it: closed by Escape, by a click elsewhere or when the focus leaves.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon, type IconName } from './icon';
+
+const margin = 8; // to the edge of the window
 
 export interface PopoverProps {
   label: string;
@@ -15,10 +17,17 @@ export function Popover({ label, icon = 'chevron', note, children }: PopoverProp
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
   const close = () => {
     setOpen(false);
     button.current?.focus();
   };
+  useLayoutEffect(() => {
+    const node = panel.current;
+    if (!open || !node) return;
+    const { left } = node.getBoundingClientRect();
+    if (left < margin) node.style.transform = `translateX(${margin - left}px)`;
+  }, [open]);
   useEffect(() => {
     if (!open) return;
     const outside = (event: Event) => {
@@ -49,7 +58,7 @@ export function Popover({ label, icon = 'chevron', note, children }: PopoverProp
         {note !== undefined && <small>{note}</small>}
       </button>
       {open && (
-        <div id={id} class="popover-panel">
+        <div id={id} ref={panel} class="popover-panel">
           {children(close)}
         </div>
       )}

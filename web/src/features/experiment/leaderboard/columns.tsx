@@ -167,7 +167,7 @@ function cellColumns(look: Look): Columns {
       id: 'n',
       accessorKey: 'n',
       header: 'n',
-      meta: numeric('number of seeds'),
+      meta: { class: 'number column-n', title: 'number of seeds' },
       cell: ({ row }) => <SeedCount row={row.original} asked={look.asked} />,
     },
   ];
@@ -180,7 +180,7 @@ function meanColumns(table: Table, look: Look): Columns {
       accessorFn: (row) => defined(row.mean),
       sortUndefined,
       sortDescFirst: table.direction === 'max',
-      meta: numeric('mean'),
+      meta: { class: 'number column-mean', title: 'mean' },
       header: explained(
         table.unit === '' ? table.metric : `${table.metric} (${table.unit})`,
         'the mean',
