@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 KEEP ?=
 SET ?=
 .DEFAULT_GOAL := help
-.PHONY: help demo test build web setup clean
+.PHONY: help demo test build python docs web setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -20,6 +20,12 @@ test: ## run every test: C++, dashboard, browser
 
 build: ## the programs and the dashboard (after tools/setup)
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer
+
+python: ## the Python client's wheel, into build/python
+	@tools/python wheel
+
+docs: build ## write the generated pages of docs/ anew
+	@BUILD=$(BUILD) tools/docs
 
 setup: ## install what is missing, nothing else
 	@tools/setup test
