@@ -3,41 +3,15 @@
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { act as doIt, answer } from '../../dev/mock-world.mjs';
 import { routes } from './routes';
-import { navigate, startRouter } from './router';
-import { Shell } from './shell';
+import { open, serve } from '@/test-world';
+import { startRouter } from './router';
 
-const json = (body: unknown, status = 200) =>
-  new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json' } });
-
-// The mock world behind fetch.
-function serve(change: (path: string, body: unknown) => unknown = (_, body) => body) {
-  vi.stubGlobal('fetch', async (input: string, init?: RequestInit) => {
-    const url = new URL(input, 'http://localhost');
-    const path = decodeURIComponent(url.pathname.slice('/api/v1'.length));
-    asked.push(`${init?.method ?? 'GET'} ${path}${url.search}`);
-    const sent = init?.body ? JSON.parse(String(init.body)) : {};
-    const body = change(
-      path,
-      init?.method === 'POST' ? doIt(path, url.searchParams, sent, 24) : answer(path, url.searchParams, 24),
-    );
-    if (body === null)
-      return json(
-        { error: { code: 404, status: 'NOT_FOUND', message: `there is no ${path}`, details: [] } },
-        404,
-      );
-    return json(body);
-  });
-}
-
-const asked: string[] = []; // requests, in order
 let complaints: ReturnType<typeof vi.spyOn>;
 let stopRouter: () => void;
 beforeEach(() => {
   complaints = vi.spyOn(console, 'error');
   stopRouter = startRouter();
-  asked.length = 0;
   sessionStorage.clear();
 });
 afterEach(async () => {
@@ -45,13 +19,6 @@ afterEach(async () => {
   stopRouter();
   vi.unstubAllGlobals();
 });
-
-async function open(path: string, until: string): Promise<string> {
-  navigate(path);
-  await act(() => render(<Shell />, document.body));
-  await vi.waitFor(() => expect(document.body.textContent).toContain(until), { timeout: 3000 });
-  return document.body.textContent!;
-}
 
 // Where each route leads in the test, and what must be read there.
 const visits: Record<string, [string, readonly string[]]> = {
