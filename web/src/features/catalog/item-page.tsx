@@ -153,7 +153,7 @@ function Head({ item, pictured }: { item: CatalogItem; pictured: boolean }) {
       </div>
       <p class="lead">{item.summary}</p>
       {item.formula !== '' && (
-        <p class="formula-block">
+        <p class="formula-block" tabIndex={0}>
           <Formula text={item.formula} />
         </p>
       )}

@@ -49,7 +49,7 @@ export function Results({ detail }: { detail: StageDetail }) {
   return (
     <>
       <h3>Results</h3>
-      <div class="table-scroll">
+      <div class="table-scroll" tabIndex={0} role="region" aria-label="Results">
         <table class="table table-small">
           <thead>
             <tr>
@@ -96,7 +96,7 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   return (
     <>
       <h3>Attempts</h3>
-      <div class="table-scroll">
+      <div class="table-scroll" tabIndex={0} role="region" aria-label="Attempts">
         <table class="table table-small attempts">
           <thead>
             <tr>
@@ -153,7 +153,7 @@ export function Checkpoints({ checkpoints }: { checkpoints: StageDetail['checkpo
   return (
     <>
       <h3>Checkpoints</h3>
-      <div class="table-scroll">
+      <div class="table-scroll" tabIndex={0} role="region" aria-label="Checkpoints">
         <table class="table table-small">
           <thead>
             <tr>
@@ -225,7 +225,7 @@ export function Configuration({ json }: { json: string }) {
         Configuration <small>{rows.length} fields</small>
       </summary>
       <CopyButton label="Copy JSON" text={() => json} />
-      <div class="table-scroll">
+      <div class="table-scroll" tabIndex={0} role="region" aria-label="Configuration">
         <table class="table table-small">
           <tbody>
             {rows.map(([path, value]) => (
