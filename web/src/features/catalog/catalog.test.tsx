@@ -7,7 +7,7 @@ import { alibiPicture } from '../../../dev/mock-picture.mjs';
 import { Formula } from './formula';
 import { rangeText } from './item-page';
 import { decodePicture, moved, share } from './picture/picture-data';
-import { PriorPictureView } from './picture/prior-picture';
+import { headNote, PriorPictureView } from './picture/prior-picture';
 
 const html = async (text: string) => {
   await act(() => render(<Formula text={text} />, document.body));
@@ -69,6 +69,10 @@ describe('a picture', () => {
     expect(share({ scale: 'diverging', low: -4, high: 2 }, -2)).toBe(-0.5);
     expect(share({ scale: 'sequential', low: 1, high: 1 }, 1)).toBe(0);
     expect(share({ scale: 'sequential', low: 0, high: 1 }, null)).toBeNull();
+  });
+  test('a head is numbered once', () => {
+    expect(headNote('head 0')).toBe('');
+    expect(headNote('slope 0.25')).toBe('slope 0.25');
   });
   test('arrow keys stay on the grid', () => {
     expect(moved(5, 'ArrowRight', [4, 4])).toBe(6);

@@ -17,6 +17,10 @@ const patchQuery: QueryCodec<number | null> = {
   write: (patch) => (patch === null ? null : String(patch)),
 };
 
+// What is said of a head beside its number.
+export const headNote = (label: string | undefined) =>
+  label === undefined || /^head \d+$/i.test(label) ? '' : label;
+
 const written = (value: Value | undefined) =>
   value === undefined ? undefinedMark : value === null ? 'never' : significant(value, 3);
 
@@ -132,12 +136,12 @@ export function PriorPictureView({ picture }: { picture: Picture }) {
               grid={picture.grid}
               query={query}
               curve={curve}
-              label={`Head ${i + 1}: ${view.title} from the patch at ${patchName(query, columns)}`}
+              label={`${view.values.length > 1 ? `Head ${i + 1}: ` : ''}${view.title} from the patch at ${patchName(query, columns)}`}
               point={setPointed}
               choose={choose}
             />
             <figcaption>
-              <b>Head {i + 1}</b> {view.heads[i]}
+              {view.values.length > 1 && <b>Head {i + 1}</b>} {headNote(view.heads[i])}
             </figcaption>
           </figure>
         ))}
