@@ -126,6 +126,7 @@ describe('a new experiment', () => {
     await shows('9 trials of 3 cells');
     await press('Submit');
     await shows('my-first-matrix is submitted');
+    expect(sessionStorage.getItem('locus.draft.')).toBeNull();
     expect(location.pathname).toBe('/experiments/my-first-matrix');
     expect(posts().filter((each) => each === 'POST /experiments')).toHaveLength(1);
   });
@@ -176,4 +177,11 @@ test('columns are hidden from the address', async () => {
   const heads = [...document.querySelectorAll('thead th')].map((cell) => cell.textContent);
   expect(heads).not.toContain('Best');
   expect(heads).toContain('Owner');
+});
+
+test('the slash key goes to the search field', async () => {
+  serve();
+  await open('/experiments', 'rope-base-frequency');
+  document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true, cancelable: true }));
+  expect(document.activeElement!.getAttribute('aria-label')).toBe('Find experiments');
 });

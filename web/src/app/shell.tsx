@@ -129,8 +129,25 @@ function Page({ route, params }: { route: Route; params: PageProps['params'] }) 
   return Component ? <Component params={params} /> : <div class="page-loading" aria-busy="true" />;
 }
 
+// "/" goes to the page's search field, as in most places of this kind.
+function useSearchKey(): void {
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      const typing = (event.target as Element | null)?.closest?.('input, textarea, select, dialog');
+      if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      const field = document.querySelector<HTMLInputElement>('.search input');
+      if (!field) return;
+      event.preventDefault();
+      field.focus();
+    };
+    document.addEventListener('keydown', key);
+    return () => document.removeEventListener('keydown', key);
+  }, []);
+}
+
 export function Shell() {
   const { path } = usePlace();
+  useSearchKey();
   const found = find(path === '/' ? home : path);
   const title = found ? found.route.title(found.params) : 'Not found';
   useEffect(() => {

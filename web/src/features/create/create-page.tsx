@@ -28,6 +28,14 @@ function keepDraft(from: string, text: string): void {
   }
 }
 
+function dropDraft(from: string): void {
+  try {
+    sessionStorage.removeItem(draftKey(from));
+  } catch {
+    // Storage is denied: nothing was kept.
+  }
+}
+
 function keptDraft(from: string): string | null {
   try {
     return sessionStorage.getItem(draftKey(from));
@@ -84,7 +92,7 @@ function verdictOf(check: Check & { checking: boolean }): { text: string; tone: 
   return check.plan ? { text: 'Valid', tone: 'good' } : { text: '', tone: 'idle' };
 }
 
-function SubmitDialog({ check, close }: { check: Check; close: () => void }) {
+function SubmitDialog({ check, close, done }: { check: Check; close: () => void; done: () => void }) {
   const [replace, setReplace] = useState(false);
   const id = useRef(requestId()); // one question, one request, however often it is tried
   const plan = check.plan!;
@@ -92,6 +100,7 @@ function SubmitDialog({ check, close }: { check: Check; close: () => void }) {
   const run = async () => {
     const answer = await submit(check.json!, id.current, replace);
     say(`${answer.experiment.name} is submitted: ${plural(answer.stages_to_run, 'stage')} to run`);
+    done();
     navigate(hrefs.experiment(answer.experiment.name));
   };
   return (
@@ -198,7 +207,9 @@ export default function CreatePage() {
           <Ingredients insert={(id) => insertText(field.current, id, write)} />
         </div>
       </div>
-      {asking && check.plan && <SubmitDialog check={check} close={() => setAsking(false)} />}
+      {asking && check.plan && (
+        <SubmitDialog check={check} close={() => setAsking(false)} done={() => dropDraft(from)} />
+      )}
     </div>
   );
 }

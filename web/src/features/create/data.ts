@@ -1,6 +1,7 @@
 // Validation as one types, and submission.
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, post, read, segment } from '@/shared/api/client';
+import { stream } from '@/shared/api/live';
 import { createResponse, type Plan, plan } from '@/shared/api/operations';
 import { experiment } from '@/shared/api/types';
 import { type Problem, readText } from './specification-text';
@@ -61,6 +62,11 @@ export function useCheck(text: string | null): Check & { checking: boolean; agai
       abort.abort();
     };
   }, [text, round]);
+  const { unreachable } = check;
+  useEffect(() => {
+    if (!unreachable) return;
+    return stream.onChange((change) => change.all && setRound((count) => count + 1)); // it may be back
+  }, [unreachable]);
   return { ...check, checking: text !== null && check.text !== text, again: () => setRound(round + 1) };
 }
 

@@ -110,7 +110,7 @@ export function ExperimentActions({ experiment, after }: { experiment: Experimen
   return (
     <div class="actions">
       {near.map((action) => button(action, () => setAsked(action), 'button button-small'))}
-      <Popover label="More" icon="chevron">
+      <Popover label="More" icon="more">
         {(shut) => (
           <div class="menu">
             <a class="menu-item" href={`${hrefs.create()}?from=${encodeURIComponent(name)}`}>
