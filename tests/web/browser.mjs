@@ -1,27 +1,25 @@
 // A Chromium that reports everything a page should not do: console errors, policy violations, foreign
 // requests, exceptions.
-import { mkdirSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
+import { mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 
-const require = createRequire(
-  new URL("../../web/package.json", import.meta.url),
-);
-const { chromium } = require("playwright-core");
+const require = createRequire(new URL('../../web/package.json', import.meta.url));
+const { chromium } = require('playwright-core');
 
 const flags = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
 ];
 
 export const launch = () =>
   chromium.launch({
-    executablePath: process.env.LOCUS_CHROMIUM ?? "/usr/bin/chromium",
+    executablePath: process.env.LOCUS_CHROMIUM ?? '/usr/bin/chromium',
     args: flags,
   });
 
@@ -32,24 +30,18 @@ export async function watchedPage(browser, options) {
     ...options,
   });
   const misdeeds = [];
-  await context.exposeFunction("reportViolation", (text) =>
-    misdeeds.push(`policy violation: ${text}`),
-  );
+  await context.exposeFunction('reportViolation', (text) => misdeeds.push(`policy violation: ${text}`));
   await context.addInitScript(() => {
-    document.addEventListener("securitypolicyviolation", (event) =>
+    document.addEventListener('securitypolicyviolation', (event) =>
       window.reportViolation(`${event.violatedDirective} ${event.blockedURI}`),
     );
   });
   const page = await context.newPage();
-  page.on(
-    "console",
-    (message) =>
-      message.type() === "error" && misdeeds.push(`console: ${message.text()}`),
-  );
-  page.on("pageerror", (error) => misdeeds.push(`exception: ${error.message}`));
-  page.on("request", (request) => {
+  page.on('console', (message) => message.type() === 'error' && misdeeds.push(`console: ${message.text()}`));
+  page.on('pageerror', (error) => misdeeds.push(`exception: ${error.message}`));
+  page.on('request', (request) => {
     const { hostname, protocol } = new URL(request.url());
-    if (protocol.startsWith("http") && hostname !== "127.0.0.1")
+    if (protocol.startsWith('http') && hostname !== '127.0.0.1')
       misdeeds.push(`foreign request: ${request.url()}`);
   });
   return { page, context, misdeeds };
