@@ -18,17 +18,11 @@ const flags = [
 ];
 
 export const launch = () =>
-  chromium.launch({
-    executablePath: process.env.LOCUS_CHROMIUM ?? '/usr/bin/chromium',
-    args: flags,
-  });
+  chromium.launch({ executablePath: process.env.LOCUS_CHROMIUM ?? '/usr/bin/chromium', args: flags });
 
 // A page and the list of its misdeeds, which grows as they happen.
 export async function watchedPage(browser, options) {
-  const context = await browser.newContext({
-    acceptDownloads: true,
-    ...options,
-  });
+  const context = await browser.newContext({ acceptDownloads: true, ...options });
   const misdeeds = [];
   await context.exposeFunction('reportViolation', (text) => misdeeds.push(`policy violation: ${text}`));
   await context.addInitScript(() => {
