@@ -47,12 +47,14 @@ function comparedItem(defs, name) {
         trial: `${def.name}/${t.ordinal}`,
       })),
     config: {
-      prior: def.cells[cell].label.split(' + '),
-      dataset: 'fashion-mnist',
-      'model.dim': 64,
-      'train.lr': 0.003,
-      'train.epochs': 2,
-      ...(cells ? {} : { seed: trials[0].seed }),
+      'train.priors': def.cells[cell].label.split(' + '),
+      'evaluate.priors': def.cells[cell].label.split(' + '),
+      'train.dataset.id': 'fashion-mnist',
+      'evaluate.dataset.id': 'fashion-mnist',
+      'train.model.options.dim': 64,
+      'train.recipe.options.lr': 0.003,
+      'train.recipe.options.epochs': 2,
+      ...(cells ? {} : { 'train.seed': trials[0].seed }),
     },
   };
 }

@@ -31,15 +31,35 @@ function plain(value: unknown): string {
   return JSON.stringify(value);
 }
 
-function Rows({ settings, equal }: { settings: readonly ComparedSetting[]; equal: boolean }) {
+export interface SharedSetting {
+  path: string; // without the stage's role
+  roles: string[]; // of the stages that have it with these values
+  values: readonly string[];
+}
+
+// Stages repeat the settings they build on: what several roles have alike is one line.
+export function mergeRoles(settings: readonly ComparedSetting[]): SharedSetting[] {
+  const merged = new Map<string, SharedSetting>();
+  for (const { path, values_json: values } of settings) {
+    const dot = path.indexOf('.');
+    const [role, rest] = dot < 0 ? ['', path] : [path.slice(0, dot), path.slice(dot + 1)];
+    const key = JSON.stringify([rest, values]);
+    const known = merged.get(key);
+    if (known) known.roles.push(role);
+    else merged.set(key, { path: rest, roles: [role], values });
+  }
+  return [...merged.values()];
+}
+
+function Rows({ settings, equal }: { settings: readonly SharedSetting[]; equal: boolean }) {
   return (
     <>
       {settings.map((setting) => (
-        <tr key={setting.path} class={equal ? 'row-equal' : ''}>
+        <tr key={setting.roles[0] + setting.path} class={equal ? 'row-equal' : ''}>
           <th scope="row">
-            <code>{setting.path}</code>
+            <code>{setting.path}</code> <small>{setting.roles.join(', ')}</small>
           </th>
-          {setting.values_json.map((value, i) => (
+          {setting.values.map((value, i) => (
             <td key={i} class="setting-value">
               {settingText(value)}
             </td>
@@ -60,14 +80,15 @@ export function CompareSettings({
   names: readonly string[];
 }) {
   const [equal, setEqual] = useQuery('equal', equalQuery);
+  const [apart, alike] = [mergeRoles(differing), mergeRoles(common)];
   return (
     <Card
       title="Settings"
       id="settings"
-      tools={<Switch label={`Show ${plural(common.length, 'equal setting')}`} on={equal} set={setEqual} />}
+      tools={<Switch label={`Show ${plural(alike.length, 'equal setting')}`} on={equal} set={setEqual} />}
     >
-      {differing.length === 0 && <p class="quiet card-note">No setting differs.</p>}
-      {(differing.length > 0 || equal) && (
+      {apart.length === 0 && <p class="quiet card-note">No setting differs.</p>}
+      {(apart.length > 0 || equal) && (
         <div class="table-scroll" tabIndex={0} role="region" aria-label="Settings by item">
           <table class="table table-small settings">
             <thead>
@@ -85,8 +106,8 @@ export function CompareSettings({
               </tr>
             </thead>
             <tbody>
-              <Rows settings={differing} equal={false} />
-              {equal && <Rows settings={common} equal />}
+              <Rows settings={apart} equal={false} />
+              {equal && <Rows settings={alike} equal />}
             </tbody>
           </table>
         </div>

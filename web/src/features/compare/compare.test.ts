@@ -4,7 +4,7 @@ import { answer } from '../../../dev/mock-world.mjs';
 import { comparison } from '@/shared/api/operations';
 import { curves } from '@/shared/api/types';
 import { bySeed, segments } from '@/shared/charts/paired-plot';
-import { settingText } from './compare-settings';
+import { mergeRoles, settingText } from './compare-settings';
 import { itemCurves, itemNames, itemsQuery } from './data';
 
 const compare = (...items: string[]) =>
@@ -75,6 +75,22 @@ test('cells and trials become curves in the colour of their place', () => {
 
 test('equal settings are apart from those that differ', () => {
   const { differing, common } = compare(`${name}/cells/1`, `${name}/cells/2`);
-  expect(differing.map((each) => each.path)).toEqual(['prior']);
-  expect(common.map((each) => each.path)).toContain('train.lr');
+  expect(differing.map((each) => each.path)).toEqual(['evaluate.priors', 'train.priors']);
+  expect(common.map((each) => each.path)).toContain('train.recipe.options.lr');
+});
+
+test('what several stages have alike is one line', () => {
+  const setting = (path: string, ...values_json: string[]) => ({ path, values_json });
+  expect(
+    mergeRoles([
+      setting('train.recipe.lr', '1', '2'),
+      setting('evaluate.recipe.lr', '1', '2'),
+      setting('train.kind', '"a"'),
+      setting('evaluate.kind', '"b"'),
+    ]),
+  ).toEqual([
+    { path: 'recipe.lr', roles: ['train', 'evaluate'], values: ['1', '2'] },
+    { path: 'kind', roles: ['train'], values: ['"a"'] },
+    { path: 'kind', roles: ['evaluate'], values: ['"b"'] },
+  ]);
 });
