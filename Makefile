@@ -6,7 +6,7 @@ SET ?=
 CYCLES ?= 200
 SEED ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help demo test chaos build web setup clean
+.PHONY: help demo test chaos build python docs web setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -27,6 +27,12 @@ chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers
 
 build: ## the programs and the dashboard (after tools/setup)
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer
+
+python: ## the Python client's wheel, into build/python
+	@tools/python wheel
+
+docs: build ## write the generated pages of docs/ anew
+	@BUILD=$(BUILD) tools/docs
 
 setup: ## install what is missing, nothing else
 	@tools/setup test

@@ -5,23 +5,76 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 
 #include "cli/render/text_table.h"
+#include "cli/settings.h"
 #include "core/base/error.h"
 
 namespace locus {
+namespace {
+
+constexpr char kDefaultServer[] = "127.0.0.1:7171";
+
+bool colored(int descriptor) {
+  const char* kind = std::getenv("TERM");
+  const char* without = std::getenv("NO_COLOR");
+  return isatty(descriptor) == 1 && !(kind && std::string(kind) == "dumb") && !(without && *without);
+}
+
+Json error_json(const absl::Status& status, const std::string& field, const std::string& where) {
+  Json error = {{"code", absl::StatusCodeToString(status.code())},
+                {"message", std::string(status.message())}};
+  if (const auto detail = error_detail(status)) {
+    error["reason"] = std::string(to_string(detail->reason));
+    if (!detail->metadata.empty()) error["metadata"] = detail->metadata;
+  }
+  if (!field.empty()) error["field"] = field;
+  if (!where.empty()) error["where"] = where;
+  return {{"error", error}};
+}
+
+}  // namespace
+
+Command& add_command(CLI::App& program, Command::Text text) {
+  const std::string group = text.group;
+  auto command = std::make_shared<Command>(std::move(text));
+  command->group(group);
+  program.add_subcommand(command);
+  return *command;
+}
 
 void add_server_options(CLI::App& command, ServerChoice& choice) {
-  command.add_option("--server", choice.server, "Address of the server's gRPC side, HOST:PORT")
-      ->envname("LOCUS_SERVER")
-      ->capture_default_str();
-  command.add_flag("--json", choice.json, "Answer with JSON, for programs");
+  command
+      .add_option(
+          "--server", choice.server,
+          "Address of the server's gRPC side (default: the configuration file's, else 127.0.0.1:7171)")
+      ->type_name("HOST:PORT")
+      ->envname("LOCUS_SERVER");
+  add_json_option(command, choice.json);
+}
+
+void add_json_option(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "Answer with JSON, for programs; errors too, on standard error");
+}
+
+CLI::Option* add_experiment(CLI::App& command, std::string& experiment) {
+  return command.add_option("experiment", experiment, "Name of the experiment")->type_name("")->required();
+}
+
+CLI::Option* add_trial(CLI::App& command, std::string& trial) {
+  return command.add_option("trial", trial, "EXPERIMENT/NUMBER, as `locus list EXPERIMENT` numbers them")
+      ->type_name("")
+      ->required();
 }
 
 void add_spec_options(CLI::App& command, SpecChoice& choice) {
-  command.add_option("specification", choice.file, "File in YAML or JSON; - for standard input")->required();
+  command.add_option("specification", choice.file, "File in YAML or JSON; - for standard input")
+      ->type_name("")
+      ->required();
   command
       .add_option("--set", choice.changes,
                   "Change a value, the value in YAML: --set train.lr=1e-4 (repeatable; null removes)")
@@ -35,7 +88,22 @@ absl::StatusOr<SpecFile> read_spec(const SpecChoice& choice) {
   return spec;
 }
 
-int report_error(const absl::Status& status, bool json, const SpecFile* spec) {
+absl::StatusOr<std::string> server_address(const std::string& chosen) {
+  LOCUS_ASSIGN_OR_RETURN(const Settings settings, read_settings(settings_path()));
+  if (!chosen.empty()) return chosen;
+  return settings.server.empty() ? kDefaultServer : settings.server;
+}
+
+int ask_server(const ServerChoice& choice, const std::function<absl::StatusOr<int>(Client&)>& body) {
+  const auto answer = [&]() -> absl::StatusOr<int> {
+    LOCUS_ASSIGN_OR_RETURN(const std::string address, server_address(choice.server));
+    LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(address));
+    return body(*client);
+  }();
+  return answer.ok() ? *answer : report_error(answer.status(), choice.json);
+}
+
+int report_error(const absl::Status& status, bool json, const SpecFile* spec, int exit_status) {
   const auto detail = error_detail(status);
   const std::string message(status.message());
   const std::string field = detail ? detail->field : "";
@@ -43,20 +111,31 @@ int report_error(const absl::Status& status, bool json, const SpecFile* spec) {
   if (spec) where = spec->where(field);
   if (detail && detail->metadata.contains("where")) where = detail->metadata.at("where");
   if (json) {
-    Json error = {{"code", absl::StatusCodeToString(status.code())}, {"message", message}};
-    if (detail) error["reason"] = std::string(to_string(detail->reason));
-    if (detail && !detail->metadata.empty()) error["metadata"] = detail->metadata;
-    if (!field.empty()) error["field"] = field;
-    if (!where.empty()) error["where"] = where;
-    const std::string text = Json({{"error", error}}).dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string text =
+        error_json(status, field, where).dump(-1, ' ', false, Json::error_handler_t::replace);
     std::fprintf(stderr, "%s\n", text.c_str());
-    return kExitFailed;
+    return exit_status;
   }
   std::string place = where;
   if (!field.empty()) place += (place.empty() ? "" : ": ") + field;
-  std::fprintf(stderr, "error: %s\n", printable(message).c_str());
+  const bool color = colored(STDERR_FILENO);
+  std::fprintf(stderr, "%serror:%s %s\n", color ? "\033[31m" : "", color ? "\033[0m" : "",
+               printable(message).c_str());
   if (!place.empty()) std::fprintf(stderr, "  at %s\n", printable(place).c_str());
-  return kExitFailed;
+  return exit_status;
+}
+
+absl::Status confirm(const std::string& question, bool yes) {
+  if (yes) return absl::OkStatus();
+  if (isatty(STDIN_FILENO) != 1) {
+    return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kInvalidArgument,
+                      question + " Nobody is at a terminal to be asked; say it with --yes");
+  }
+  std::fprintf(stderr, "%s [y/N] ", printable(question).c_str());
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer == "y" || answer == "Y" || answer == "yes") return absl::OkStatus();
+  return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kInvalidArgument, "nothing was done");
 }
 
 void print(const std::string& text) {
@@ -76,12 +155,20 @@ void print_json(const google::protobuf::Message& message, bool compact) {
   print(text);
 }
 
+std::pair<std::string, std::int64_t> split_trial(const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  if (slash == std::string::npos) return {name, -1};
+  std::int64_t number = -1;
+  const char* end = name.data() + name.size();
+  const auto read = std::from_chars(name.data() + slash + 1, end, number);
+  return {name.substr(0, slash), read.ptr == end ? number : -1};
+}
+
 Terminal terminal() {
   Terminal out;
   const char* kind = std::getenv("TERM");
   out.interactive = isatty(STDOUT_FILENO) == 1 && !(kind && std::string(kind) == "dumb");
-  const char* without = std::getenv("NO_COLOR");
-  out.color = out.interactive && !(without && *without);
+  out.color = colored(STDOUT_FILENO);
   winsize size{};
   if (out.interactive && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     out.width = size.ws_col;

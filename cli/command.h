@@ -4,8 +4,10 @@
 #include <google/protobuf/message.h>
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,12 +20,35 @@ namespace locus {
 // Exit statuses: 0 done, 1 refused or failed, 2 the command line is wrong.
 inline constexpr int kExitDone = 0, kExitFailed = 1, kExitUsage = 2;
 
+// The headings commands stand under, in the order of --help.
+inline constexpr char kRunning[] = "Run", kExperiments[] = "Experiments", kSteering[] = "Steer",
+                      kFleet[] = "Workers", kData[] = "Data", kAboutLocus[] = "Locus";
+
+// A command with what --help, the reference page and completion say of it.
+class Command : public CLI::App {
+ public:
+  struct Text {
+    std::string name, group, summary, details;
+    std::vector<std::pair<std::string, std::string>> examples;  // command line, what it does
+  };
+  explicit Command(Text text_in) : App(text_in.summary, text_in.name), text(std::move(text_in)) {}
+
+  const Text text;
+  std::function<int()> body;  // runs after the command line was read; returns the exit status
+};
+Command& add_command(CLI::App& program, Command::Text text);
+
 // Options that every command which asks a server has.
 struct ServerChoice {
-  std::string server = "127.0.0.1:7171";
+  std::string server;  // empty: LOCUS_SERVER, the configuration file, 127.0.0.1:7171
   bool json = false;
 };
 void add_server_options(CLI::App& command, ServerChoice& choice);
+void add_json_option(CLI::App& command, bool& json);
+
+// The positionals, under the same names everywhere. A trial is EXPERIMENT/NUMBER.
+CLI::Option* add_experiment(CLI::App& command, std::string& experiment);
+CLI::Option* add_trial(CLI::App& command, std::string& trial);
 
 // --set and the file of the commands that take a specification.
 struct SpecChoice {
@@ -32,17 +57,30 @@ struct SpecChoice {
 };
 void add_spec_options(CLI::App& command, SpecChoice& choice);
 
-// Reads the file and applies the changes. `spec` holds what was read even when a change is refused, to tell
-// lines by.
+// Reads the file and applies the changes.
 absl::StatusOr<SpecFile> read_spec(const SpecChoice& choice);
 
+// The address to ask: the choice, else the configuration file's, else 127.0.0.1:7171.
+absl::StatusOr<std::string> server_address(const std::string& chosen);
+
+// Makes a client and runs `body` with it; reports what either says. The exit status.
+int ask_server(const ServerChoice& choice, const std::function<absl::StatusOr<int>(Client&)>& body);
+
 // Says on standard error what went wrong: the sentence, then file, line and field where `spec` knows them.
-// Returns kExitFailed.
-int report_error(const absl::Status& status, bool json, const SpecFile* spec = nullptr);
+// Returns `exit_status`.
+int report_error(const absl::Status& status, bool json, const SpecFile* spec = nullptr,
+                 int exit_status = kExitFailed);
+
+// A destructive step: true after --yes, or when the person at the terminal types y. FAILED_PRECONDITION
+// without a terminal to ask at.
+absl::Status confirm(const std::string& question, bool yes);
 
 // Prints a message in protobuf's JSON mapping with proto field names, on one line if `compact`.
 void print_json(const google::protobuf::Message& message, bool compact = false);
 void print(const std::string& text);
+
+// Splits "EXPERIMENT/NUMBER"; the number is -1 for a bare name.
+std::pair<std::string, std::int64_t> split_trial(const std::string& name);
 
 // What the terminal at standard output allows.
 struct Terminal {

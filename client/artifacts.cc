@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "client/file.h"
 #include "client/impl.h"
 #include "core/base/error.h"
 #include "core/base/sha256.h"
@@ -18,28 +19,6 @@ using namespace std::chrono_literals;
 
 constexpr auto kSlowestTransfer = 64 << 10;  // bytes a second: a transfer below this is taken for stuck
 
-// A descriptor that closes itself.
-class File {
- public:
-  File(const fs::path& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  ~File() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-absl::Status file_error(const std::string& doing, const fs::path& path) {
-  const std::string why = std::strerror(errno);
-  return make_error(absl::ErrnoToStatusCode(errno), ErrorReason::kStorageFailed,
-                    "cannot " + doing + " " + path.string() + ": " + why, "",
-                    {{"path", path.string()}, {"found", why}});
-}
-
 absl::StatusOr<std::string> read_some(int fd, const fs::path& path) {
   std::string bytes(kChunkBytes, '\0');
   while (true) {
@@ -50,15 +29,6 @@ absl::StatusOr<std::string> read_some(int fd, const fs::path& path) {
     }
     if (errno != EINTR) return file_error("read", path);
   }
-}
-
-absl::Status write_all(int fd, std::string_view bytes, const fs::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno != EINTR) return file_error("write", path);
-    if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return absl::OkStatus();
 }
 
 // Reads the rest of the file into the hash; returns the bytes read.
@@ -74,12 +44,6 @@ absl::StatusOr<std::int64_t> hash_file(int fd, const fs::path& path, Sha256& has
 
 std::chrono::microseconds transfer_time(std::int64_t bytes) {
   return kUnaryDeadline + 1s * (bytes / kSlowestTransfer);
-}
-
-absl::Status sync_folder(const fs::path& folder) {
-  const File file(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
-  if (file.fd() < 0 || ::fsync(file.fd()) != 0) return file_error("flush the folder", folder);
-  return absl::OkStatus();
 }
 
 }  // namespace

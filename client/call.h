@@ -45,6 +45,9 @@ class Cancellation {
   std::set<grpc::ClientContext*> running_;
 };
 
+// For calls that expand a specification: 100,000 trials take more than ten seconds to store.
+inline constexpr std::chrono::seconds kPlanDeadline{120};
+
 struct CallOptions {
   std::chrono::microseconds deadline = kUnaryDeadline;     // of each try
   std::optional<std::chrono::microseconds> patience = {};  // with UNAVAILABLE; the client's own when absent

@@ -109,7 +109,8 @@ Client::Impl::Impl(std::string address_in, ClientOptions options_in,
       metrics(v1::MetricService::NewStub(channel)),
       artifacts(v1::ArtifactService::NewStub(channel)),
       catalogs(v1::CatalogService::NewStub(channel)),
-      workers(v1::WorkerService::NewStub(channel)) {}
+      workers(v1::WorkerService::NewStub(channel)),
+      admin(v1::AdminService::NewStub(channel)) {}
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Client::~Client() = default;
@@ -155,6 +156,23 @@ LOCUS_CALL(commit_checkpoint, workers, WorkerService, CommitCheckpoint, CommitCh
            CommitCheckpointResponse)
 LOCUS_CALL(complete_attempt, workers, WorkerService, CompleteAttempt, CompleteAttemptRequest,
            CompleteAttemptResponse)
+LOCUS_CALL(rerun_experiment, experiments, ExperimentService, RerunExperiment, RerunExperimentRequest,
+           RerunExperimentResponse)
+LOCUS_CALL(delete_experiment, experiments, ExperimentService, DeleteExperiment, DeleteExperimentRequest,
+           DeleteExperimentResponse)
+LOCUS_CALL(explain, experiments, ExperimentService, Explain, ExplainRequest, Explanation)
+LOCUS_CALL(read_log, experiments, ExperimentService, ReadLog, ReadLogRequest, ReadLogResponse)
+LOCUS_CALL(compare, experiments, ExperimentService, Compare, CompareRequest, Comparison)
+LOCUS_CALL(list_artifacts, artifacts, ArtifactService, ListArtifacts, ListArtifactsRequest,
+           ListArtifactsResponse)
+LOCUS_CALL(pin_artifact, artifacts, ArtifactService, PinArtifact, PinArtifactRequest, Artifact)
+LOCUS_CALL(report_log, workers, WorkerService, ReportLog, ReportLogRequest, ReportLogResponse)
+LOCUS_CALL(get_worker, workers, WorkerService, GetWorker, GetWorkerRequest, WorkerDetail)
+LOCUS_CALL(drain_worker, workers, WorkerService, DrainWorker, DrainWorkerRequest, Worker)
+LOCUS_CALL(undrain_worker, workers, WorkerService, UndrainWorker, UndrainWorkerRequest, Worker)
+LOCUS_CALL(check, admin, AdminService, Check, CheckRequest, CheckReport)
+LOCUS_CALL(collect_garbage, admin, AdminService, CollectGarbage, CollectGarbageRequest,
+           CollectGarbageResponse)
 #undef LOCUS_CALL
 
 absl::StatusOr<v1::CreateExperimentResponse> Client::create_experiment(v1::CreateExperimentRequest request,
@@ -182,6 +200,31 @@ absl::StatusOr<v1::Server> Client::get_server(const CallOptions& call) {
 
 absl::StatusOr<v1::ListWorkersResponse> Client::list_workers(const CallOptions& call) {
   return impl_->unary(impl_->workers, &v1::WorkerService::Stub::ListWorkers, v1::ListWorkersRequest(), call);
+}
+
+absl::Status Client::export_experiment(const v1::ExportExperimentRequest& request,
+                                       const std::function<absl::Status(std::string_view)>& each,
+                                       const CallOptions& call) {
+  Patience retry = impl_->patience(call);
+  while (true) {
+    impl_->settle();
+    grpc::ClientContext context;
+    Cancellation::Guard guard(call.cancellation, &context);
+    const auto reader = impl_->experiments->ExportExperiment(&context, request);
+    v1::ExportExperimentResponse message;
+    absl::Status refused;
+    bool begun = false;
+    while (refused.ok() && reader->Read(&message)) {
+      begun = true;
+      refused = each(message.chunk());
+    }
+    if (!refused.ok()) context.TryCancel();
+    const grpc::Status status = reader->Finish();
+    if (!refused.ok()) return refused;
+    if (status.ok()) return absl::OkStatus();
+    // What was given away cannot be taken back: only a stream that brought nothing is tried again.
+    if (begun || !retry.wait_to_retry(status)) return from_wire(status, impl_->address);
+  }
 }
 
 absl::Status Client::watch_events(v1::WatchEventsRequest request,

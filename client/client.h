@@ -9,10 +9,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/call.h"
+#include "locus/v1/admin_service.pb.h"
 #include "locus/v1/artifact_service.pb.h"
 #include "locus/v1/catalog_service.pb.h"
 #include "locus/v1/experiment_service.pb.h"
@@ -32,6 +34,12 @@ struct ClientOptions {
   std::chrono::microseconds patience = std::chrono::seconds(1);
 };
 
+// What a backup holds.
+struct BackupSummary {
+  std::int64_t database_bytes = 0, artifacts = 0, artifact_bytes = 0;
+  int schema_version = 0;
+};
+
 // Calls block. Errors carry the code of the wire and, where the server gave one, the ErrorDetail (see
 // core/base/error.h). A server that cannot be reached is UNAVAILABLE with SERVER_UNAVAILABLE. Thread-safe;
 // each client has a connection of its own.
@@ -49,10 +57,11 @@ class Client {
 
   // ---- experiments ----
   absl::StatusOr<v1::Plan> plan_experiment(const v1::PlanExperimentRequest& request,
-                                           const CallOptions& call = {});
+                                           const CallOptions& call = {.deadline = kPlanDeadline});
   // An empty request_id is filled in.
   absl::StatusOr<v1::CreateExperimentResponse> create_experiment(v1::CreateExperimentRequest request,
-                                                                 const CallOptions& call = {});
+                                                                 const CallOptions& call = {
+                                                                     .deadline = kPlanDeadline});
   absl::StatusOr<v1::Experiment> get_experiment(const v1::GetExperimentRequest& request,
                                                 const CallOptions& call = {});
   absl::StatusOr<v1::ListExperimentsResponse> list_experiments(const v1::ListExperimentsRequest& request,
@@ -69,6 +78,20 @@ class Client {
   absl::StatusOr<v1::Table> get_table(const v1::GetTableRequest& request, const CallOptions& call = {});
   absl::StatusOr<v1::Curves> get_curves(const v1::GetCurvesRequest& request, const CallOptions& call = {});
 
+  absl::StatusOr<v1::RerunExperimentResponse> rerun_experiment(const v1::RerunExperimentRequest& request,
+                                                               const CallOptions& call = {});
+  absl::StatusOr<v1::DeleteExperimentResponse> delete_experiment(const v1::DeleteExperimentRequest& request,
+                                                                 const CallOptions& call = {});
+  absl::StatusOr<v1::Explanation> explain(const v1::ExplainRequest& request, const CallOptions& call = {});
+  absl::StatusOr<v1::ReadLogResponse> read_log(const v1::ReadLogRequest& request,
+                                               const CallOptions& call = {});
+  absl::StatusOr<v1::Comparison> compare(const v1::CompareRequest& request, const CallOptions& call = {});
+  // Calls `each` with piece after piece of the export (docs/formats/export.md) until it refuses, whose status
+  // is returned, or all is there. The deadline does not apply.
+  absl::Status export_experiment(const v1::ExportExperimentRequest& request,
+                                 const std::function<absl::Status(std::string_view)>& each,
+                                 const CallOptions& call = {});
+
   // Calls `each` with every message of the event stream, signs of life included, until it returns false (then
   // OK). A broken stream is taken up again at the last cursor; after call.patience without any message from
   // the server (default: the client's) the error is returned. The deadline does not apply.
@@ -84,7 +107,21 @@ class Client {
   absl::StatusOr<v1::QuerySeriesResponse> query_series(const v1::QuerySeriesRequest& request,
                                                        const CallOptions& call = {});
 
+  // ---- the data ----
+  // Checking every byte takes as long as reading them: give a deadline that allows it.
+  absl::StatusOr<v1::CheckReport> check(const v1::CheckRequest& request, const CallOptions& call = {});
+  absl::StatusOr<v1::CollectGarbageResponse> collect_garbage(const v1::CollectGarbageRequest& request,
+                                                             const CallOptions& call = {});
+  // Copies the database as it is now, and every artifact it names, into `folder`, which becomes a data folder
+  // that `locus serve --data` can use. The database appears last: a folder without one is no backup. A folder
+  // that holds a database is refused; one with artifacts from before is completed.
+  absl::StatusOr<BackupSummary> backup(const std::filesystem::path& folder, const CallOptions& call = {});
+
   // ---- artifacts ----
+  absl::StatusOr<v1::ListArtifactsResponse> list_artifacts(const v1::ListArtifactsRequest& request,
+                                                           const CallOptions& call = {});
+  absl::StatusOr<v1::Artifact> pin_artifact(const v1::PinArtifactRequest& request,
+                                            const CallOptions& call = {});
   // Uploads a file under its SHA-256, which is returned; cheap when the server has it already. The file must
   // not change meanwhile (DIGEST_MISMATCH).
   absl::StatusOr<std::string> upload_artifact(const std::filesystem::path& path, const std::string& kind,
@@ -107,7 +144,15 @@ class Client {
                                                                  const CallOptions& call = {});
   absl::StatusOr<v1::CompleteAttemptResponse> complete_attempt(const v1::CompleteAttemptRequest& request,
                                                                const CallOptions& call = {});
+  absl::StatusOr<v1::ReportLogResponse> report_log(const v1::ReportLogRequest& request,
+                                                   const CallOptions& call = {});
   absl::StatusOr<v1::ListWorkersResponse> list_workers(const CallOptions& call = {});
+  absl::StatusOr<v1::WorkerDetail> get_worker(const v1::GetWorkerRequest& request,
+                                              const CallOptions& call = {});
+  absl::StatusOr<v1::Worker> drain_worker(const v1::DrainWorkerRequest& request,
+                                          const CallOptions& call = {});
+  absl::StatusOr<v1::Worker> undrain_worker(const v1::UndrainWorkerRequest& request,
+                                            const CallOptions& call = {});
 
  private:
   class Impl;

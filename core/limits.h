@@ -18,7 +18,7 @@ inline constexpr std::chrono::microseconds kReattachGrace =
 static_assert(kHeartbeat < kWorkerFence && kWorkerFence < kLease && kLease < kReattachGrace);
 
 // Retries.
-inline constexpr int kFailuresPerStage = 5;       // faults of the work itself
+inline constexpr int kFailuresPerStage = 5;       // faults of the work itself, of whatever class, at most
 inline constexpr int kInfrastructureFaults = 20;  // lost workers, pre-emption: do not count as failures
 inline constexpr std::chrono::microseconds kRetryFirst = 2s;
 inline constexpr std::chrono::microseconds kRetryMost = 5min;
@@ -29,6 +29,8 @@ inline constexpr std::int64_t kSpecBytes = 1 << 20;
 inline constexpr std::int64_t kMessageBytes = 4 << 20;
 inline constexpr std::int64_t kChunkBytes = 1 << 20;  // artifact upload and download
 inline constexpr std::int64_t kPointsPerBatch = 8192;
+inline constexpr std::int64_t kLogBytes = 1 << 20;        // kept of what an attempt's trainer printed
+inline constexpr std::int64_t kLogPieceBytes = 256 << 10;  // of one report
 inline constexpr int kSeriesPerStage = 4096;
 inline constexpr int kPageSizeDefault = 100;
 inline constexpr int kPageSizeMost = 1000;
@@ -37,6 +39,7 @@ inline constexpr int kReasonLength = 4096;
 inline constexpr std::chrono::seconds kLongPoll = 20s;
 inline constexpr std::chrono::seconds kUnaryDeadline = 10s;
 inline constexpr int kProtocolVersion = 1;         // worker <-> server
+inline constexpr std::chrono::microseconds kArtifactGrace = std::chrono::hours(1);  // of one nothing names yet
 inline constexpr int kTrainerProtocolVersion = 1;  // worker <-> trainer child
 
 }  // namespace locus

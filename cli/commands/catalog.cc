@@ -14,12 +14,6 @@ struct CatalogOptions {
   std::string kind, id;
 };
 
-absl::StatusOr<Json> fetch(const ServerChoice& choice) {
-  LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(choice.server));
-  LOCUS_ASSIGN_OR_RETURN(const v1::Catalog answer, client->get_catalog());
-  return Json::parse(answer.json(), nullptr, false);
-}
-
 absl::Status unknown_kind(const Catalog& catalog, const std::string& kind) {
   std::vector<std::string> kinds;
   std::string list;
@@ -34,43 +28,49 @@ absl::Status unknown_kind(const Catalog& catalog, const std::string& kind) {
                         (nearest ? "; did you mean '" + *nearest + "'?" : "; its kinds are: " + list));
 }
 
-int run(const CatalogOptions& options) {
+absl::StatusOr<int> run(Client& client, const CatalogOptions& options) {
   const bool json = options.server.json;
-  const auto document = fetch(options.server);
-  if (!document.ok()) return report_error(document.status(), json);
+  LOCUS_ASSIGN_OR_RETURN(const v1::Catalog answer, client.get_catalog());
+  const Json document = Json::parse(answer.json(), nullptr, false);
+  LOCUS_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::parse(document));
   if (options.kind.empty()) {
-    print(json ? document->dump(1) + "\n" : render_catalog(*document));
+    print(json ? document.dump(1) + "\n" : render_catalog(document));
     return kExitDone;
   }
-  const auto catalog = Catalog::parse(*document);
-  if (!catalog.ok()) return report_error(catalog.status(), json);
   Json items = Json::array();
-  for (const Json& item : (*document)["items"]) {
+  for (const Json& item : document["items"]) {
     if (item.value("kind", "") == options.kind) items.push_back(item);
   }
-  if (items.empty()) return report_error(unknown_kind(*catalog, options.kind), json);
+  if (items.empty()) return unknown_kind(catalog, options.kind);
   if (options.id.empty()) {
-    print(json ? items.dump(1) + "\n" : render_catalog_kind(*document, options.kind));
+    print(json ? items.dump(1) + "\n" : render_catalog_kind(document, options.kind));
     return kExitDone;
   }
-  const auto item = catalog->get(options.kind, options.id, "");
-  if (!item.ok()) return report_error(item.status(), json);
+  LOCUS_ASSIGN_OR_RETURN(const CatalogItem* item, catalog.get(options.kind, options.id, ""));
   for (const Json& one : items) {
-    if (one.value("id", "") == (*item)->id) print(json ? one.dump(1) + "\n" : render_catalog_item(one));
+    if (one.value("id", "") == item->id) print(json ? one.dump(1) + "\n" : render_catalog_item(one));
   }
   return kExitDone;
 }
 
 }  // namespace
 
-void add_catalog(CLI::App& app, int& status) {
+void add_catalog(CLI::App& app) {
+  Command& command =
+      add_command(app, {"catalog",
+                        kData,
+                        "Show what the engine can do: priors, datasets, recipes and their options",
+                        "The server validates and plans with this catalog; workers run only what they have "
+                        "at the same revision.",
+                        {{"locus catalog", "Everything, by kind"},
+                         {"locus catalog prior violin", "What a prior does, its options, its paper"}}});
   auto options = std::make_shared<CatalogOptions>();
-  CLI::App* command = app.add_subcommand(
-      "catalog", "Show what the engine can do: priors, datasets, recipes and their options");
-  add_server_options(*command, options->server);
-  command->add_option("kind", options->kind, "prior, backbone, dataset, task, recipe or stage");
-  command->add_option("id", options->id, "One item, with its options");
-  command->callback([options, &status] { status = run(*options); });
+  add_server_options(command, options->server);
+  command.add_option("kind", options->kind, "prior, backbone, dataset, task, recipe or stage")->type_name("");
+  command.add_option("id", options->id, "One item, with its options")->type_name("");
+  command.body = [options] {
+    return ask_server(options->server, [&](Client& client) { return run(client, *options); });
+  };
 }
 
 }  // namespace locus

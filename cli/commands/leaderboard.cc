@@ -1,6 +1,7 @@
 // locus leaderboard: the table.
 #include "cli/render/leaderboard.h"
 #include "cli/command.h"
+#include "core/base/error.h"
 
 namespace locus {
 namespace {
@@ -11,42 +12,54 @@ struct LeaderboardOptions {
   bool sweep = false;
 };
 
-int run(const LeaderboardOptions& options) {
-  const auto client = Client::connect(options.server.server);
-  if (!client.ok()) return report_error(client.status(), options.server.json);
+absl::StatusOr<int> run(Client& client, const LeaderboardOptions& options) {
   v1::GetTableRequest request;
   request.set_experiment(options.experiment);
   request.set_metric(options.metric);
   request.set_split(options.split);
   request.set_labels(options.labels);
-  const auto table = (*client)->get_table(request);
-  if (!table.ok()) return report_error(table.status(), options.server.json);
+  LOCUS_ASSIGN_OR_RETURN(const v1::Table table, client.get_table(request));
   if (options.server.json) {
-    print_json(*table);
+    print_json(table);
   } else if (options.sweep) {
-    print(render_sweep_csv(*table));
+    print(render_sweep_csv(table));
   } else {
-    print(render_leaderboard(*table, *parse_table_format(options.format)));
+    print(render_leaderboard(table, *parse_table_format(options.format)));
   }
   return kExitDone;
 }
 
 }  // namespace
 
-void add_leaderboard(CLI::App& app, int& status) {
+void add_leaderboard(CLI::App& app) {
+  Command& command = add_command(
+      app, {"leaderboard",
+            kExperiments,
+            "Print the table: means, paired differences from the baseline, exact tests",
+            "Best first. Differences are paired by seed; beside each p-value stands the lowest that many "
+            "pairs can reach. "
+            "Missing seeds are named, never averaged away.",
+            {{"locus leaderboard fashion-mnist-priors", "The table of the experiment's own metric"},
+             {"locus leaderboard fashion-mnist-priors --metric loss --split validation", "Another metric"},
+             {"locus leaderboard fashion-mnist-priors --labels '{\"resolution\":42}' --format latex",
+              "At another resolution, for a paper"}}});
   auto options = std::make_shared<LeaderboardOptions>();
-  CLI::App* command = app.add_subcommand(
-      "leaderboard", "Print the table: means, paired differences from the baseline, exact tests");
-  add_server_options(*command, options->server);
-  command->add_option("experiment", options->experiment, "Name of the experiment")->required();
-  command->add_option("--metric", options->metric, "Metric (default: the experiment's own)");
-  command->add_option("--split", options->split, "Split (default: the one the experiment reports)");
-  command->add_option("--labels", options->labels, "Labels of the results, as JSON: {\"resolution\":42}");
-  command->add_option("--format", options->format, "Form of the output")
+  add_server_options(command, options->server);
+  add_experiment(command, options->experiment);
+  command.add_option("--metric", options->metric, "Metric (default: the experiment's own)")
+      ->type_name("METRIC");
+  command.add_option("--split", options->split, "Split (default: the one the experiment reports)")
+      ->type_name("SPLIT");
+  command.add_option("--labels", options->labels, "Labels of the results, as in {\"resolution\":42}")
+      ->type_name("JSON");
+  command.add_option("--format", options->format, "Form of the output")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "csv", "markdown", "latex"}))
       ->capture_default_str();
-  command->add_flag("--sweep-csv", options->sweep, "Print the sweep over labels as CSV instead");
-  command->callback([options, &status] { status = run(*options); });
+  command.add_flag("--sweep-csv", options->sweep, "Print the sweep over labels as CSV instead");
+  command.body = [options] {
+    return ask_server(options->server, [&](Client& client) { return run(client, *options); });
+  };
 }
 
 }  // namespace locus

@@ -1,33 +1,70 @@
 // locus serve: gRPC, HTTP and the dashboard in one process.
 #include "server/app/serve.h"
+
+#include <unistd.h>
+
 #include "cli/command.h"
 
 namespace locus {
+namespace {
 
-void add_serve(CLI::App& app, int& status) {
-  auto options = std::make_shared<ServerOptions>();
-  CLI::App* command =
-      app.add_subcommand("serve", "Start the server: gRPC, HTTP and the dashboard in one process");
-  command->add_option("--data", options->data,
-                      "Folder of database and artifacts (default: ~/.local/share/locus)");
+void add_options(Command& command, ServerOptions& options) {
   command
-      ->add_option("--grpc-address,--grpc", options->grpc_address,
-                   "Address for gRPC; port 0 for any free one")
+      .add_option("--data", options.data, "Folder of database and artifacts (default: ~/.local/share/locus)")
+      ->type_name("FOLDER");
+  command.add_option("--grpc-address", options.grpc_address, "Address for gRPC; port 0 for any free one")
+      ->type_name("HOST:PORT")
       ->capture_default_str();
-  command->add_option("--http-address,--http", options->http_address, "Address for HTTP and the dashboard")
-      ->capture_default_str();
-  command->add_option("--web", options->web, "Folder of the dashboard's build");
-  command->add_option("--catalog", options->catalog,
-                      "The engine's catalog, as `locus-trainer catalog` prints it");
   command
-      ->add_option("--allow-host", options->allowed_hosts,
-                   "Further host name a browser may use, for tunnels and proxies (repeatable)")
+      .add_option("--http-address", options.http_address,
+                  "Address for HTTP and the dashboard; port 0 likewise")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  command.add_option("--web", options.web, "Folder of the dashboard's build")->type_name("FOLDER");
+  command
+      .add_option("--catalog", options.catalog, "The engine's catalog, as `locus-trainer catalog` prints it")
+      ->type_name("FILE");
+  command
+      .add_option("--allow-host", options.allowed_hosts,
+                  "Further host name a browser may use, for tunnels and proxies (repeatable)")
+      ->type_name("HOST")
       ->allow_extra_args(false);
-  command->add_flag("!--no-reflection", options->reflection, "Do not describe the services to gRPC tools");
-  command->add_option("--log-level", options->log_level, "How much to say")
+  command.add_flag("!--no-reflection", options.reflection, "Do not describe the services to gRPC tools");
+  command.add_option("--log-level", options.log_level, "How much to say on standard error")
+      ->type_name("LEVEL")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
       ->capture_default_str();
-  command->callback([options, &status] { status = server_main(*options); });
+}
+
+void tell(const ServerAddresses& addresses, bool json) {
+  if (json) {
+    print(Json({{"grpc", addresses.grpc}, {"http", addresses.http}, {"pid", ::getpid()}}).dump() + "\n");
+  } else {
+    print("locus serve: grpc " + addresses.grpc + ", dashboard http://" + addresses.http + "/\n");
+  }
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app) {
+  Command& command = add_command(
+      app, {"serve",
+            kRunning,
+            "Start the server: gRPC, HTTP and the dashboard in one process",
+            "Prints its addresses once it answers and runs until SIGTERM or SIGINT. Everything it keeps is "
+            "in one folder. It "
+            "listens on loopback alone; other machines come through a tunnel.",
+            {{"locus serve", "Dashboard on http://127.0.0.1:7172, everything under ~/.local/share/locus"},
+             {"locus serve --data /srv/locus --grpc-address 127.0.0.1:0 --http-address 127.0.0.1:0 --json",
+              "On free ports, for a program that reads them"}}});
+  auto options = std::make_shared<ServerOptions>();
+  auto json = std::make_shared<bool>(false);
+  add_options(command, *options);
+  add_json_option(command, *json);
+  command.body = [options, json] {
+    const auto status = serve(*options, [json](const ServerAddresses& addresses) { tell(addresses, *json); });
+    return status.ok() ? *status : report_error(status.status(), *json);
+  };
 }
 
 }  // namespace locus

@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/render/listings.h"
+#include "cli/settings.h"
 #include "core/base/error.h"
 
 namespace locus {
@@ -15,39 +16,61 @@ struct SubmitOptions {
   bool replace = false, watch = false;
 };
 
+absl::StatusOr<std::string> owner_of(const SubmitOptions& options) {
+  if (!options.owner.empty()) return options.owner;
+  LOCUS_ASSIGN_OR_RETURN(const Settings settings, read_settings(settings_path()));
+  if (!settings.owner.empty()) return settings.owner;
+  const char* user = std::getenv("USER");
+  return std::string(user ? user : "");
+}
+
 int run(const SubmitOptions& options) {
   const bool json = options.server.json;
   const auto spec = read_spec(options.spec);
   if (!spec.ok()) return report_error(spec.status(), json);
-  const auto client = Client::connect(options.server.server);
-  if (!client.ok()) return report_error(client.status(), json);
-  v1::CreateExperimentRequest request;
-  request.set_spec_json(spec->text());
-  request.set_owner(options.owner);
-  request.set_replace(options.replace);
-  const auto response = (*client)->create_experiment(request);
-  if (!response.ok()) return report_error(response.status(), json, &*spec);
-  const std::string& name = response->experiment().name();
-  json ? print_json(*response, options.watch) : print(render_submission(*response));
-  if (options.watch) return follow(**client, name, json);
-  if (!json) print("follow it: locus watch " + name + "\nread it:   locus leaderboard " + name + "\n");
-  return kExitDone;
+  return ask_server(options.server, [&](Client& client) -> absl::StatusOr<int> {
+    v1::CreateExperimentRequest request;
+    request.set_spec_json(spec->text());
+    LOCUS_ASSIGN_OR_RETURN(const std::string owner, owner_of(options));
+    request.set_owner(owner);
+    request.set_replace(options.replace);
+    const auto response = client.create_experiment(request);
+    if (!response.ok()) return report_error(response.status(), json, &*spec);
+    const std::string& name = response->experiment().name();
+    json ? print_json(*response, options.watch) : print(render_submission(*response));
+    if (options.watch) return follow(client, name, json);
+    if (!json) print("follow it: locus watch " + name + "\nread it:   locus leaderboard " + name + "\n");
+    return kExitDone;
+  });
 }
 
 }  // namespace
 
-void add_submit(CLI::App& app, int& status) {
+void add_submit(CLI::App& app) {
+  Command& command = add_command(
+      app, {"submit",
+            kExperiments,
+            "Store a specification; only stages that nobody ran yet will run",
+            "Submitting the same specification again changes nothing. More cells, seeds or stages under the "
+            "same name extend the "
+            "experiment; a specification that would drop or change trials needs --replace.",
+            {{"locus submit examples/fashion-mnist-priors.yaml --watch", "Store it and follow it to the end"},
+             {"locus submit examples/fashion-mnist-priors.yaml --set train.epochs=5 --set "
+              "'matrix.prior=[none,violin]' "
+              "--set name=longer --set baseline.prior=none",
+              "A variation, without a file of its own"},
+             {"generate-specification | locus submit -", "From another program, on standard input"}}});
   auto options = std::make_shared<SubmitOptions>();
-  if (const char* user = std::getenv("USER")) options->owner = user;
-  CLI::App* command =
-      app.add_subcommand("submit", "Store a specification; only stages that nobody ran yet will run");
-  add_server_options(*command, options->server);
-  add_spec_options(*command, options->spec);
-  command->add_option("--owner", options->owner, "Whose experiment it is")->capture_default_str();
-  command->add_flag("--replace", options->replace,
-                    "Allow a changed specification to drop trials from the experiment of this name");
-  command->add_flag("--watch", options->watch, "Follow it until it is over");
-  command->callback([options, &status] { status = run(*options); });
+  add_server_options(command, options->server);
+  add_spec_options(command, options->spec);
+  command
+      .add_option("--owner", options->owner,
+                  "Whose experiment it is (default: the configuration file's, else USER)")
+      ->type_name("NAME");
+  command.add_flag("--replace", options->replace,
+                   "Allow a changed specification to drop trials from the experiment of this name");
+  command.add_flag("--watch", options->watch, "Follow it until it is over");
+  command.body = [options] { return run(*options); };
 }
 
 }  // namespace locus

@@ -2,24 +2,26 @@
 #include "cli/command.h"
 
 namespace locus {
-namespace {
 
-int run(const ServerChoice& choice, const std::string& experiment) {
-  const auto client = Client::connect(choice.server);
-  if (!client.ok()) return report_error(client.status(), choice.json);
-  return follow(**client, experiment, choice.json);
-}
-
-}  // namespace
-
-void add_watch(CLI::App& app, int& status) {
+void add_watch(CLI::App& app) {
+  Command& command =
+      add_command(app, {"watch",
+                        kExperiments,
+                        "Follow an experiment until it is over; exit status 0 if it completed",
+                        "On a terminal, bars that redraw in place; elsewhere a line whenever something "
+                        "changed; with --json one "
+                        "object a change. Outlives restarts of the server for up to half an hour.",
+                        {{"locus watch fashion-mnist-priors && locus leaderboard fashion-mnist-priors",
+                          "Wait for it, then read the table"}}});
   auto choice = std::make_shared<ServerChoice>();
   auto experiment = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("watch", "Follow an experiment until it is over; exit status 0 if it completed");
-  add_server_options(*command, *choice);
-  command->add_option("experiment", *experiment, "Name of the experiment")->required();
-  command->callback([choice, experiment, &status] { status = run(*choice, *experiment); });
+  add_server_options(command, *choice);
+  add_experiment(command, *experiment);
+  command.body = [choice, experiment] {
+    return ask_server(*choice, [&](Client& client) -> absl::StatusOr<int> {
+      return follow(client, *experiment, choice->json);
+    });
+  };
 }
 
 }  // namespace locus

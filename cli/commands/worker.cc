@@ -1,35 +1,76 @@
 // locus worker: offers this machine's devices to a server.
 #include "worker/app/worker.h"
+
+#include <unistd.h>
+
 #include "cli/command.h"
 
 namespace locus {
+namespace {
 
-void add_worker(CLI::App& app, int& status) {
-  auto options = std::make_shared<WorkerOptions>();
-  CLI::App* command = app.add_subcommand("worker", "Start a worker: run stages on this machine's devices");
-  command->add_option("--server", options->server, "Address of the server's gRPC side, HOST:PORT")
-      ->envname("LOCUS_SERVER")
-      ->capture_default_str();
-  command->add_option("--name", options->name, "Unique name of this worker (default: from the host's name)");
-  command->add_option("--device", options->device, "What to train on")
+void add_options(Command& command, WorkerOptions& options) {
+  command.add_option("--name", options.name, "Unique name of this worker (default: from the host's name)")
+      ->type_name("NAME");
+  command.add_option("--device", options.device, "What to train on")
+      ->type_name("DEVICE")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  command->add_option("--slots", options->slots, "Stages at a time (default: cores / threads, or one a GPU)")
+  command.add_option("--slots", options.slots, "Stages at a time (default: cores / threads, or one a GPU)")
+      ->type_name("COUNT")
       ->check(CLI::Range(0, 1024));
-  command->add_option("--threads", options->threads, "Threads of a slot")
+  command.add_option("--threads", options.threads, "Threads of a slot")
+      ->type_name("COUNT")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--work", options->work,
-                      "Folder for what is under way (default: ~/.local/share/locus-worker)");
-  command->add_option("--trainer", options->trainer,
-                      "The trainer (default: locus-trainer beside this program)");
-  command->add_option("--data-root", options->data_root, "Folder the datasets lie under")
+  command
+      .add_option("--work", options.work,
+                  "Folder for what is under way (default: ~/.local/share/locus-worker)")
+      ->type_name("FOLDER");
+  command
+      .add_option("--trainer", options.trainer, "The trainer (default: locus-trainer beside this program)")
+      ->type_name("FILE");
+  command.add_option("--data-root", options.data_root, "Folder the datasets lie under")
+      ->type_name("FOLDER")
       ->capture_default_str();
-  command->add_option("--checkpoint-seconds", options->checkpoint_seconds, "How often a training is saved")
+  command.add_option("--checkpoint-seconds", options.checkpoint_seconds, "How often a training is saved")
+      ->type_name("SECONDS")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
-  command->add_flag("--once", options->once, "Do not wait for a server that is not there at the start");
-  command->callback([options, &status] { status = worker_main(*options); });
+  command.add_flag("--once", options.once, "Do not wait for a server that is not there at the start");
+}
+
+int run(WorkerOptions options, const ServerChoice& choice) {
+  const auto address = server_address(choice.server);
+  if (!address.ok()) return report_error(address.status(), choice.json);
+  options.server = *address;
+  const bool json = choice.json;
+  const absl::Status status = run_worker(options, [json](const WorkerReady& ready) {
+    const Json line = {{"name", ready.name},   {"server", ready.server}, {"device", ready.device},
+                       {"slots", ready.slots}, {"work", ready.work},     {"pid", ::getpid()}};
+    print(json ? line.dump() + "\n"
+               : "locus worker: " + ready.name + " offers " + std::to_string(ready.slots) + " " +
+                     ready.device + (ready.slots == 1 ? " slot to " : " slots to ") + ready.server + "\n");
+  });
+  return status.ok() ? kExitDone : report_error(status, json);
+}
+
+}  // namespace
+
+void add_worker(CLI::App& app) {
+  Command& command = add_command(
+      app, {"worker",
+            kRunning,
+            "Start a worker: run stages on this machine's devices",
+            "Waits for the server, registers and runs what it is given until SIGTERM or SIGINT; then it "
+            "saves checkpoints and "
+            "stops, and a second signal ends it at once. It trains on through a restart of the server.",
+            {{"locus worker --slots 2", "Two CPU slots for the server on this machine"},
+             {"locus worker --device cuda", "One slot for each GPU"}}});
+  auto options = std::make_shared<WorkerOptions>();
+  auto choice = std::make_shared<ServerChoice>();
+  add_server_options(command, *choice);
+  add_options(command, *options);
+  command.body = [options, choice] { return run(*options, *choice); };
 }
 
 }  // namespace locus

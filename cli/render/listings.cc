@@ -10,6 +10,8 @@
 namespace locus {
 namespace {
 
+const Column kState = {"state", Align::kLeft, Paint::kState};
+
 std::string count(std::int64_t number, const std::string& noun) {
   return show_count(number) + " " + noun + (number == 1 ? "" : "s");
 }
@@ -86,7 +88,7 @@ std::string render_submission(const v1::CreateExperimentResponse& response) {
          " to run\n";
 }
 
-std::string render_experiments(const v1::ListExperimentsResponse& response) {
+std::string render_experiments(const v1::ListExperimentsResponse& response, TextStyle style) {
   std::vector<std::vector<std::string>> rows;
   for (const v1::Experiment& one : response.experiments()) {
     rows.push_back({one.name(), one.state(),
@@ -95,16 +97,22 @@ std::string render_experiments(const v1::ListExperimentsResponse& response) {
   }
   if (rows.empty()) return "no experiment yet; submit one with: locus submit SPECIFICATION\n";
   return render_text_table(
-      {{"experiment"}, {"state"}, {"trials", Align::kRight}, {"dataset"}, {"metric"}, {"owner"}, {"created"}},
-      rows);
+      {{"experiment"}, kState, {"trials", Align::kRight}, {"dataset"}, {"metric"}, {"owner"}, {"created"}},
+      rows, style);
 }
 
-std::string render_experiment(const v1::Experiment& experiment, const v1::ListTrialsResponse& trials) {
-  std::string out = printable(experiment.name()) + "  " + experiment.state() + "\n";
+std::string render_experiment(const v1::Experiment& experiment, const v1::ListTrialsResponse& trials,
+                              TextStyle style) {
+  std::string out =
+      printable(experiment.name()) + "  " + paint_state(experiment.state(), experiment.state(), style) + "\n";
   if (!experiment.description().empty()) out += printable(experiment.description()) + "\n";
   out += count(experiment.cells(), "cell") + ", " + std::to_string(experiment.trials_done()) + " of " +
          count(experiment.trials(), "trial") + " done, revision " + std::to_string(experiment.revision()) +
          ", created " + show_time(experiment.create_time()) + "\n\n";
+  return out + render_trials(trials, style);
+}
+
+std::string render_trials(const v1::ListTrialsResponse& trials, TextStyle style) {
   std::vector<std::vector<std::string>> rows;
   for (const v1::Trial& trial : trials.trials()) {
     std::string stages;
@@ -116,16 +124,16 @@ std::string render_experiment(const v1::Experiment& experiment, const v1::ListTr
     rows.push_back({std::to_string(trial.ordinal()), trial.cell_label(), std::to_string(trial.seed()),
                     trial.retired() ? "retired" : trial.state(), stages, trial.reason()});
   }
-  return out +
-         render_text_table(
-             {{"trial", Align::kRight}, {"cell"}, {"seed", Align::kRight}, {"state"}, {"stages"}, {"reason"}},
-             rows);
+  return render_text_table(
+      {{"trial", Align::kRight}, {"cell"}, {"seed", Align::kRight}, kState, {"stages"}, {"reason"}}, rows,
+      style);
 }
 
-std::string render_trial(const v1::TrialDetail& detail) {
+std::string render_trial(const v1::TrialDetail& detail, TextStyle style) {
   const v1::Trial& trial = detail.trial();
   std::string out = printable(trial.name()) + "  " + printable(trial.cell_label()) + ", seed " +
-                    std::to_string(trial.seed()) + "  " + trial.state() + "\n";
+                    std::to_string(trial.seed()) + "  " + paint_state(trial.state(), trial.state(), style) +
+                    "\n";
   if (!trial.reason().empty()) out += printable(trial.reason()) + "\n";
   for (const v1::StageDetail& stage : detail.stages()) {
     const auto summary =
@@ -144,12 +152,12 @@ std::string render_trial(const v1::TrialDetail& detail) {
     if (!rows.empty()) {
       out += render_text_table({{"attempt", Align::kRight},
                                 {"worker"},
-                                {"state"},
+                                kState,
                                 {"started"},
                                 {"took", Align::kRight},
                                 {"from step", Align::kRight},
                                 {"reason"}},
-                               rows);
+                               rows, style);
     }
     rows.clear();
     for (const v1::Result& result : stage.results()) {
@@ -165,7 +173,7 @@ std::string render_trial(const v1::TrialDetail& detail) {
   return out;
 }
 
-std::string render_workers(const v1::ListWorkersResponse& response) {
+std::string render_workers(const v1::ListWorkersResponse& response, TextStyle style) {
   std::vector<std::vector<std::string>> rows;
   for (const v1::Worker& worker : response.workers()) {
     std::string slots, running;
@@ -178,8 +186,8 @@ std::string render_workers(const v1::ListWorkersResponse& response) {
                     show_time(worker.seen_time()), running});
   }
   if (rows.empty()) return "no worker has ever registered; start one with: locus worker --server HOST:PORT\n";
-  return render_text_table({{"worker"}, {"state"}, {"host"}, {"slots"}, {"version"}, {"seen"}, {"running"}},
-                           rows);
+  return render_text_table({{"worker"}, kState, {"host"}, {"slots"}, {"version"}, {"seen"}, {"running"}},
+                           rows, style);
 }
 
 }  // namespace locus

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/render/text_table.h"
 #include "core/base/json.h"
 #include "locus/v1/experiment_service.pb.h"
 #include "locus/v1/worker_service.pb.h"
@@ -11,10 +12,12 @@ namespace locus {
 
 std::string render_plan(const v1::Plan& plan);
 std::string render_submission(const v1::CreateExperimentResponse& response);
-std::string render_experiments(const v1::ListExperimentsResponse& response);
-std::string render_experiment(const v1::Experiment& experiment, const v1::ListTrialsResponse& trials);
-std::string render_trial(const v1::TrialDetail& detail);
-std::string render_workers(const v1::ListWorkersResponse& response);
+std::string render_experiments(const v1::ListExperimentsResponse& response, TextStyle style = {});
+std::string render_experiment(const v1::Experiment& experiment, const v1::ListTrialsResponse& trials,
+                              TextStyle style = {});
+std::string render_trials(const v1::ListTrialsResponse& trials, TextStyle style = {});
+std::string render_trial(const v1::TrialDetail& detail, TextStyle style = {});
+std::string render_workers(const v1::ListWorkersResponse& response, TextStyle style = {});
 
 // The whole catalog, the items of one kind, or one item with its options.
 std::string render_catalog(const Json& catalog);

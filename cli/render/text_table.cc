@@ -2,6 +2,7 @@
 #include "cli/render/text_table.h"
 
 #include <algorithm>
+#include <map>
 
 namespace locus {
 namespace {
@@ -12,14 +13,19 @@ std::string pad(const std::string& text, std::size_t width, Align align) {
 }
 
 std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths,
-                 const std::vector<Column>& columns) {
+                 const std::vector<Column>& columns, TextStyle style) {
   std::string out;
+  std::size_t last = 0;
   for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (widths[c] > 0 && !cells[c].empty()) last = c;
+  }
+  for (std::size_t c = 0; c < columns.size() && c <= last; ++c) {
     if (widths[c] == 0) continue;
     if (!out.empty()) out += "  ";
-    out += pad(cells[c], widths[c], columns[c].align);
+    const bool open = c == last && columns[c].align == Align::kLeft;  // no trailing spaces
+    const std::string text = open ? cells[c] : pad(cells[c], widths[c], columns[c].align);
+    out += columns[c].paint == Paint::kState ? paint_state(text, cells[c], style) : text;
   }
-  out.erase(out.find_last_not_of(' ') + 1);
   return out + "\n";
 }
 
@@ -30,6 +36,16 @@ std::size_t display_width(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+std::string paint_state(const std::string& text, const std::string& state, TextStyle style) {
+  static const std::map<std::string, const char*> kColors = {
+      {"completed", "32"}, {"succeeded", "32"}, {"active", "36"},   {"running", "36"}, {"paused", "33"},
+      {"held", "33"},      {"silent", "33"},    {"draining", "33"}, {"failed", "31"},  {"lost", "31"},
+      {"queued", "2"},     {"blocked", "2"},    {"cancelled", "2"}, {"retired", "2"},  {"offline", "2"}};
+  const auto found = kColors.find(state);
+  if (!style.color || found == kColors.end()) return text;
+  return "\033[" + std::string(found->second) + "m" + text + "\033[0m";
+}
+
 std::string printable(const std::string& text) {
   std::string out = text;
   std::replace_if(
@@ -38,7 +54,7 @@ std::string printable(const std::string& text) {
 }
 
 std::string render_text_table(const std::vector<Column>& columns,
-                              const std::vector<std::vector<std::string>>& rows) {
+                              const std::vector<std::vector<std::string>>& rows, TextStyle style) {
   std::vector<std::size_t> widths(columns.size(), 0);
   std::vector<std::vector<std::string>> cells = rows;
   for (auto& row : cells) {
@@ -53,8 +69,8 @@ std::string render_text_table(const std::vector<Column>& columns,
     titles.push_back(columns[c].title);
     if (widths[c] > 0 || rows.empty()) widths[c] = std::max(widths[c], display_width(columns[c].title));
   }
-  std::string out = line(titles, widths, columns);
-  for (const auto& row : cells) out += line(row, widths, columns);
+  std::string out = line(titles, widths, columns, {});
+  for (const auto& row : cells) out += line(row, widths, columns, style);
   return out;
 }
 

@@ -93,6 +93,7 @@ struct ExperimentRow {
   int priority = 0;
   std::string catalog_digest;
   Microseconds created_us = 0;
+  std::string reason = {};      // for people; why the server paused it by itself
 };
 
 struct CellRow {
@@ -145,7 +146,8 @@ struct AttemptRow {
   std::int64_t acked_seq = 0;
   Microseconds started_us = 0, ended_us = 0;
   std::string environment_json = "{}";  // device, dtype, threads, execution path, build
-  std::vector<int> slots;               // of the worker, as granted
+  std::vector<int> slots = {};          // of the worker, as granted
+  std::int64_t log_bytes = 0;           // printed by its trainer and stored; only the end of it is kept
 };
 
 struct CheckpointRow {
@@ -160,9 +162,12 @@ struct ArtifactRow {
   std::string sha256, kind, uri;  // uri: "store:" + sha256 for the server's own folder
   std::int64_t bytes = 0;
   bool pinned = false;
+  Microseconds created_us = 0;  // or last uploaded; what nothing names yet is safe for a while
 };
 
 enum class WorkerState { kActive, kDraining, kOffline };
+// What a drain asks for: no new work, or also that running work is saved and stopped.
+enum class Drain { kNone, kNoNewWork, kStopWork };
 const char* to_string(WorkerState);
 std::optional<WorkerState> parse_worker_state(std::string_view);
 
@@ -175,6 +180,8 @@ struct WorkerRow {
   std::string catalog_digest;
   WorkerState state = WorkerState::kActive;
   Microseconds seen_us = 0;     // wall clock, for people
+  Drain drain = Drain::kNone;   // outlives restarts of worker and server
+  std::string reason = {};      // why it drains
 };
 
 struct EventRow {

@@ -1,9 +1,11 @@
 // The store port: everything durable. Writes are mutations applied atomically, reads are queries.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <variant>
@@ -37,7 +39,14 @@ struct SaveExperiment {
 struct SetExperimentState {
   ExperimentId id = 0;
   ExperimentState from{}, to{};
+  std::string reason = {};  // replaces the former one
 };  // WRONG_STATE unless in `from`
+// Removes the experiment and, of its stages, those that no other experiment links or takes inputs from, with
+// attempts, points, logs, results and checkpoints. Artifacts stay until they are collected. WRONG_STATE while
+// a stage that goes is running. Ids of what is gone are never given again.
+struct DeleteExperiment {
+  ExperimentId id = 0;
+};
 // STALE_ATTEMPT unless attempt and `from` match; WRONG_STATE for an edge from or to running (a grant and an
 // attempt's end make those) or from succeeded, which is final.
 struct SetStageState {
@@ -87,6 +96,30 @@ struct PutArtifact {
   std::string sha256, kind, uri;
   std::int64_t bytes = 0;
 };  // idempotent
+struct PinArtifact {
+  std::string sha256;
+  bool pinned = false;
+};  // ARTIFACT_NOT_FOUND; idempotent
+// Forgets an artifact that nothing names. WRONG_STATE when it is pinned, named by a checkpoint, an output, an
+// input or a running attempt, or not older than `created_before`.
+struct CollectArtifact {
+  std::string sha256;
+  Microseconds created_before = 0;
+};
+// Drops the checkpoints of a stage that retention lets go of (storage/rules/retention.h).
+struct ReleaseCheckpoints {
+  StageId stage_id = 0;
+};
+// Adds what a trainer printed, bytes already stored left out; of each attempt the last kLogBytes are kept.
+// STALE_ATTEMPT unless the session is the attempt's or its worker's present one; SEQUENCE_GAP with
+// expected_sequence, the offset to go on from.
+struct AppendLog {
+  StageId stage_id = 0;
+  std::int64_t number = 0;
+  std::string session;
+  std::int64_t offset = 0;
+  std::string text;
+};
 struct PutWorker {
   WorkerRow row;
 };  // upsert by id; WRONG_STATE if another id has the name
@@ -94,8 +127,9 @@ struct AppendEvent {
   std::string subject, kind, json = "{}";
 };
 
-using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, SetStageState, GrantAttempt,
-                              EndAttempt, CommitCheckpoint, PutArtifact, PutWorker, AppendEvent>;
+using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, SetStageState,
+                              GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact,
+                              CollectArtifact, ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent>;
 
 struct PointAppend {
   StageId stage_id = 0;
@@ -114,10 +148,12 @@ struct Snapshot {
   struct Want {
     ExperimentId experiment = 0;
     StageId stage = 0;
-    std::int64_t trial = 0;
+    std::int64_t trial = 0, cell = 0;
   };
   std::vector<Want> wants;                  // which live experiments want those stages (unretired trials)
   std::map<StageId, CheckpointRow> resume;  // newest checkpoint of each stage above, not superseded
+  std::map<ExperimentId, std::int64_t> cells;  // how many each experiment above has
+  std::set<ExperimentId> proven;               // those with a stage that succeeded
   std::vector<WorkerRow> workers;
   ExperimentId next_experiment = 1;
   StageId next_stage = 1;
@@ -159,6 +195,29 @@ struct SeriesPoints {
   std::vector<Point> points;
   bool reduced = false;
 };  // reduced: min/max/first/last kept per bucket
+
+// What a deletion takes with it.
+struct Deletion {
+  std::vector<StageId> stages;  // that go
+  std::int64_t stages_kept = 0, stages_unfinished = 0, trials = 0, attempts = 0, points = 0;
+  std::set<std::string> kept_for;      // experiments that need what stays
+  std::vector<std::string> artifacts;  // nothing else names them, and they are not pinned
+  std::int64_t bytes = 0;              // of these
+};
+struct ArtifactView {
+  ArtifactRow row;
+  bool named = false;  // by a checkpoint, an output, an input or a running attempt
+};
+struct LogView {
+  std::int64_t offset = 0;  // of the first byte of `text`
+  std::int64_t total = 0;   // bytes stored so far, those let go included
+  std::string text;
+};
+struct StoreReport {
+  std::vector<std::string> problems;  // in the words of the database; empty: none found
+  std::int64_t bytes = 0;
+  int schema_version = 0;
+};
 
 // Thread-safe. Reads see every write whose apply() or append() has returned. Errors:
 // UNAVAILABLE/STORAGE_FAILED for the medium, the reasons above for refused preconditions, NOT_FOUND with the
@@ -208,6 +267,19 @@ class Store {
   virtual absl::StatusOr<std::vector<EventRow>> events(std::int64_t after, int limit) = 0;
   virtual absl::StatusOr<std::int64_t> last_event() = 0;
   virtual absl::StatusOr<std::int64_t> attempts_started() = 0;  // over the store's whole life
+
+  virtual absl::StatusOr<Deletion> deletion(ExperimentId id) = 0;  // what DeleteExperiment would take with it
+  virtual absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) = 0;  // newest first
+  // Stored text from `offset` on, at most `most` bytes; from the oldest kept when that is gone.
+  virtual absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) = 0;
+  // By digest, after this one; "" from the first.
+  virtual absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) = 0;
+  // Stages after this one with checkpoints that ReleaseCheckpoints would drop.
+  virtual absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) = 0;
+  // Writes a consistent copy of the database to `file`, which must not exist, while reads and writes go on.
+  // Returns its schema version. UNIMPLEMENTED for a store without a file.
+  virtual absl::StatusOr<int> copy_to(const std::filesystem::path& file) = 0;
+  virtual absl::StatusOr<StoreReport> check() = 0;  // reads everything: seconds for a large database
 };
 
 }  // namespace locus

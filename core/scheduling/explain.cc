@@ -16,6 +16,13 @@ std::string duration_text(Microseconds us) {
   return std::to_string((seconds + 3599) / 3600) + " h";
 }
 
+// "14:05 UTC": the core knows no time zones.
+std::string clock_text(Microseconds wall) {
+  const std::int64_t minute = (wall / 60'000'000) % (24 * 60);
+  const auto two = [](std::int64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+  return two(minute / 60) + ":" + two(minute % 60) + " UTC";
+}
+
 std::string progress_text(const HeldLease& progress) {
   if (progress.steps <= 0) return "";
   return ", step " + std::to_string(progress.step) + " of " + std::to_string(progress.steps);
@@ -81,38 +88,115 @@ std::string Scheduler::State::explain_blocked(const Stage& stage) const {
 }
 
 std::string Scheduler::State::explain_queued(const Stage& stage, Now now) const {
-  if (!ready_key(stage)) return "every experiment that wants it is paused: resume one of them";
+  if (!ready_key(stage)) {
+    for (const auto& [id, trial] : stage.wants) {
+      const auto experiment = experiments_.find(id);
+      if (experiment == experiments_.end() || experiment->second.row.reason.empty()) continue;
+      return "experiment " + experiment->second.row.name + " is " + experiment->second.row.reason +
+             "; resume it when that is mended";
+    }
+    return "every experiment that wants it is paused: resume one of them";
+  }
   if (stage.not_before > now.steady) {
+    const int budget = rule_of(stage.row.failure_class).infrastructure
+                           ? policy_.failures
+                           : budget_of(stage.row.failure_class, policy_);
     std::string text = "tries again in " + duration_text(stage.not_before - now.steady) + " (" +
-                       std::to_string(stage.row.failures) + " of " + std::to_string(policy_.failures) +
+                       std::to_string(stage.row.failures) + " of " + std::to_string(budget) +
                        " failures, " + std::to_string(stage.row.faults) + " of " +
                        std::to_string(policy_.faults) + " infrastructure faults)";
     if (!stage.row.reason.empty()) text += ": " + stage.row.reason;
     return text;
   }
+  if (!intake_closed_.empty()) return "waits for the server, which starts nothing new: " + intake_closed_;
   std::string why;
-  int present = 0;
+  int present = 0, drained = 0;
   for (const auto& [id, worker] : workers_) {
-    if (!worker.connected || worker.row.state != WorkerState::kActive) continue;
+    if (!worker.connected) continue;
+    if (worker.row.state == WorkerState::kDraining) ++drained;
+    if (worker.row.state != WorkerState::kActive) continue;
     ++present;
     const auto missing = first_missing(requirements_[stage.requirement], worker.revisions);
-    if (!missing) {
-      const int ahead = stage.ready ? ready_.ahead_of(*stage.ready, kCountedAhead) : 0;
-      if (ahead == 0) return "waits for a free slot: it is next";
-      return "waits for a free slot: " + std::to_string(ahead) + (ahead == kCountedAhead ? " or more" : "") +
-             (ahead == 1 ? " stage is" : " stages are") + " before it";
-    }
+    if (!missing) return explain_slots(stage, now);
     if (why.empty()) why = worker.row.name + " lacks " + *missing;
+  }
+  if (present == 0 && drained > 0) {
+    return "waits for a worker: " + std::to_string(drained) + (drained == 1 ? " is" : " are") +
+           " connected and draining; undrain one, or start another";
   }
   if (present == 0)
     return "waits for a worker: none is connected; start one with `locus worker --server ADDRESS`";
   return "waits for a worker that can run it: " + why;
 }
 
+// At least one connected worker can run it.
+std::string Scheduler::State::explain_slots(const Stage& stage, Now now) const {
+  std::size_t slots = 0, busy = 0, able = 0;
+  std::string name;
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.connected || !accepts(worker, stage.requirement)) continue;
+    ++able;
+    slots += worker.slots;
+    busy += std::min(worker.slots, worker.running.size());
+    name = worker.row.name;
+  }
+  const int ahead = stage.ready ? ready_.ahead_of(*stage.ready, kCountedAhead) : 0;
+  std::string place = "it is next";
+  if (ahead > 0) {
+    place = std::to_string(ahead) + (ahead == kCountedAhead ? " or more" : "") +
+            (ahead == 1 ? " stage is" : " stages are") + " before it";
+  }
+  if (slots == 0 || busy < slots) return "waits for a free slot: " + place;
+  std::string many = "all " + std::to_string(slots) + " slots";
+  if (slots <= 2) many = slots == 1 ? "the slot" : "both slots";
+  const std::string whose = able == 1 ? "of " + name + ", the only worker that can run it,"
+                                      : "of the " + std::to_string(able) + " workers that can run it";
+  std::string text = "waits for a free slot: " + many + " " + whose + (slots == 1 ? " is busy" : " are busy");
+  if (const auto until = until_free_slot(stage, now)) text += " until about " + clock_text(now.wall + *until);
+  return text + "; " + place;
+}
+
+// From the progress stated so far.
+std::optional<Microseconds> Scheduler::State::time_left(const Stage& stage, Now now) const {
+  if (!stage.running) return std::nullopt;
+  const Running& running = *stage.running;
+  const std::int64_t done = running.progress.step - running.first_step;
+  const std::int64_t left = running.progress.steps - running.progress.step;
+  const Microseconds spent = running.listed - running.first_at;
+  if (running.first_at == 0 || done <= 0 || left < 0 || spent <= 0) return std::nullopt;
+  const double per_step = static_cast<double>(spent) / static_cast<double>(done);
+  const auto whole = static_cast<Microseconds>(per_step * static_cast<double>(left));
+  return std::max<Microseconds>(0, whole - (now.steady - running.listed));
+}
+
+std::optional<Microseconds> Scheduler::State::until_free_slot(const Stage& stage, Now now) const {
+  std::optional<Microseconds> soonest;
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.connected || !accepts(worker, stage.requirement)) continue;
+    if (worker.running.size() < worker.slots) return 0;
+    for (const StageId running : worker.running) {
+      const auto left = time_left(stages_.at(running), now);
+      if (left) soonest = std::min(soonest.value_or(*left), *left);
+    }
+  }
+  return soonest;
+}
+
+std::optional<Microseconds> Scheduler::State::expected_after(StageId id, Now now) const {
+  const Stage* stage = find_stage(id);
+  if (stage == nullptr) return std::nullopt;
+  if (stage->row.state == StageState::kRunning) return time_left(*stage, now);
+  if (stage->row.state != StageState::kQueued || !ready_key(*stage)) return std::nullopt;
+  if (stage->not_before > now.steady) return stage->not_before - now.steady;
+  return intake_closed_.empty() ? until_free_slot(*stage, now) : std::nullopt;
+}
+
 std::string Scheduler::State::explain_running(const Stage& stage, Now now) const {
   const Worker& worker = workers_.at(stage.running->worker);
   std::string text = "runs as attempt " + std::to_string(stage.row.attempt) + " on " + worker.row.name +
                      progress_text(stage.running->progress);
+  if (const auto left = time_left(stage, now)) text += ", done at about " + clock_text(now.wall + *left);
+  if (worker.row.drain == Drain::kStopWork) text += "; it is being saved and stopped, since its worker drains";
   const Microseconds silent = now.steady - worker.heard;
   if (silent > policy_.lease) {
     text += "; the worker has been silent for " + duration_text(silent) + " and is given " +

@@ -93,6 +93,7 @@ bool Scheduler::State::accepts(const Worker& worker, int requirement) const {
 }
 
 void Scheduler::State::match() {
+  if (!intake_closed_.empty()) return;
   while (!waiting_.empty()) {
     const std::optional<ReadyKey> next = ready_.first([this](int requirement) {
       return std::any_of(waiting_.begin(), waiting_.end(),
@@ -107,16 +108,16 @@ void Scheduler::State::match() {
   }
 }
 
-// Of those asking now, with no waiting for a better one: not a worker that was lost with this stage, if
-// another asks; then the one that ran its input or its last attempt and so holds the files; then who asked
+// Of those asking now, with no waiting for a better one: not a worker that was lost with this stage or may be
+// why it failed, if another asks; then the one that ran its input or its last attempt and so holds the files; then who asked
 // first.
 Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage) {
   Waiting* best = nullptr;
   int best_score = 0;
   for (Waiting& waiting : waiting_) {
     if (!accepts(workers_.at(waiting.worker), stage.requirement)) continue;
-    const int score =
-        (stage.strikes.workers.contains(waiting.worker) ? 0 : 2) + (waiting.worker == stage.near ? 1 : 0);
+    const bool suspect = stage.strikes.workers.contains(waiting.worker) || stage.avoid.contains(waiting.worker);
+    const int score = (suspect ? 0 : 2) + (waiting.worker == stage.near ? 1 : 0);
     if (best == nullptr || score > best_score) {
       best = &waiting;
       best_score = score;
@@ -142,6 +143,8 @@ void Scheduler::State::grant(Stage& stage, const Waiting& to) {
                           .resume_sha256 = resume.sha256,
                           .resume_step = resume.step,
                           .progress = {row.id, row.attempt, resume.step, 0, ""},
+                          .first_step = 0,
+                          .first_at = 0,
                           .checkpoints = {}};
   refresh_ready(stage);
   worker.running.insert(row.id);

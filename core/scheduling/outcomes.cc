@@ -87,7 +87,9 @@ void Scheduler::State::answer_ended(const AttemptCompleted& event) {
 // Ends the running attempt and moves the stage on. `stage` may be gone afterwards.
 void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttempt mutation) {
   Worker& worker = workers_.at(stage.running->worker);
-  if (ending.outcome == AttemptState::kLost && ending.failure_class == FailureClass::kWorkerLost) {
+  const StageId id = stage.row.id;
+  const auto wants = stage.wants;
+  if (ending.failure_class == FailureClass::kWorkerLost && !ending.nobodys_fault) {
     stage.strikes.count += 1;
     stage.strikes.workers.insert(worker.row.id);
   }
@@ -112,6 +114,7 @@ void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttemp
   worker.running.erase(stage.row.id);
   remember_end({stage.row.id, stage.row.attempt}, ending.outcome);
   stage.near = worker.row.id;
+  if (rule_of(ending.failure_class).elsewhere) stage.avoid.insert(worker.row.id);
   stage.running.reset();
   stage.row.state = verdict.to;
   stage.row.failure_class = ending.failure_class;
@@ -125,11 +128,13 @@ void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttemp
   if (verdict.to == StageState::kQueued) {
     refresh_ready(stage);
   } else if (verdict.to == StageState::kSucceeded) {
+    note_success(stage, worker);
     succeed(stage, outputs);
   } else {
     cancel_dependants(stage);
-    retire(stage.row.id);
+    retire(id);
   }
+  if (verdict.counts_as_failure) note_failure(id, wants, worker.row.id, ending);
 }
 
 void Scheduler::State::lose(Stage& stage, const std::string& reason, bool strike, bool nobodys_fault) {
@@ -243,7 +248,7 @@ void Scheduler::State::remember_end(AttemptKey key, AttemptState outcome) {
 
 int Scheduler::State::live_workers() const {
   return static_cast<int>(std::count_if(workers_.begin(), workers_.end(), [](const auto& entry) {
-    return entry.second.row.state != WorkerState::kOffline;
+    return entry.second.row.state == WorkerState::kActive;
   }));
 }
 

@@ -10,6 +10,21 @@
 
 namespace locus {
 
+// What follows when an attempt ends by a failure of a class. Budgets count all failures of the stage: it fails
+// for good when they reach the budget of the class that ended the last attempt.
+struct ClassRule {
+  FailureClass failure_class = FailureClass::kNone;
+  bool infrastructure = false;  // a fault, not a failure: the policy's `faults` is its budget
+  int budget = 1;
+  int patience = 1;        // the first wait is the policy's retry_first times this
+  bool elsewhere = false;  // the next attempt had better run on another worker
+  const char* words = "";  // "ran out of memory"
+  const char* remedy = "";  // what a person can do
+};
+const ClassRule& rule_of(FailureClass failure_class);
+// At how many failures in all a stage is given up when the last was of this class.
+int budget_of(FailureClass failure_class, const SchedulerPolicy& policy);
+
 // Workers lost in a row while they ran one stage, without a checkpoint between: progress shows that the stage
 // is no poison.
 struct Strikes {
@@ -39,6 +54,7 @@ Verdict judge(const StageRow& stage, const Ending& ending, const Strikes& strike
 
 // Exponential in the number of faults so far, halved at most by a jitter that is a function of stage and
 // attempt, so that a restart or a replayed history computes the same.
-Microseconds back_off(StageId stage, std::int64_t attempt, int faults_so_far, const SchedulerPolicy& policy);
+Microseconds back_off(StageId stage, std::int64_t attempt, int faults_so_far, const SchedulerPolicy& policy,
+                      int patience = 1);
 
 }  // namespace locus

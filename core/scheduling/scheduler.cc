@@ -17,6 +17,9 @@ std::vector<ReplyToken> Scheduler::waiting() const { return state_->waiting(); }
 std::vector<WorkerView> Scheduler::workers(Now now) const { return state_->workers(now); }
 std::optional<HeldLease> Scheduler::progress(StageId stage) const { return state_->progress(stage); }
 std::optional<StageState> Scheduler::stage_state(StageId stage) const { return state_->stage_state(stage); }
+std::optional<Microseconds> Scheduler::expected_after(StageId stage, Now now) const {
+  return state_->expected_after(stage, now);
+}
 std::string Scheduler::explain(StageId stage, Now now) const { return state_->explain(stage, now); }
 
 }  // namespace locus

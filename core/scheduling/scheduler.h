@@ -45,7 +45,9 @@ struct SchedulerPolicy {
   Microseconds retry_first = kRetryFirst.count(), retry_most = kRetryMost.count();
   int failures = kFailuresPerStage;    // that many faults of the work: failed
   int faults = kInfrastructureFaults;  // that many of the infrastructure: held
-  int strikes = 3;                     // workers lost in a row without a checkpoint between: held as poison
+  int strikes = 3;  // workers lost in a row without a checkpoint between: held as poison. Also how many
+                    // stages must fail alike before an experiment is paused, or in a row before a worker is
+                    // drained
 };
 
 struct SlotOffer {
@@ -131,12 +133,41 @@ struct ExperimentStateRequested {
   ExperimentId id = 0;
   ExperimentState to{};
 };
+// Failed, held and cancelled stages of an experiment are queued again, faults forgiven, as in a submission; a
+// cancelled experiment becomes active. What is named was looked up in the store: ABORTED (WRONG_STATE) when it
+// changed since. Stages among them that are not terminal or have succeeded are left as they are.
+struct StagesRerun {
+  ReplyToken reply = 0;
+  ExperimentRow row;          // as stored
+  std::int64_t cells = 0;     // how many it has
+  std::vector<TrialRow> trials;  // those of the links
+  std::map<std::string, ExperimentSubmitted::StageDraft> stages;  // with everything they take inputs from
+  std::vector<ExperimentSubmitted::Link> links;
+};
+// WRONG_STATE while stages that only this experiment wants are unfinished, unless `force`, which cancels them.
+struct ExperimentDeleted {
+  ReplyToken reply = 0;
+  ExperimentRow row;  // as stored
+  bool force = false;
+};
+// A worker is given no more work, or is again. WORKER_NOT_FOUND.
+struct WorkerDrainRequested {
+  ReplyToken reply = 0;
+  std::string name;
+  Drain to = Drain::kNone;
+  std::string reason;
+};
+// Whether stages are granted at all; a reason while they are not.
+struct IntakeChanged {
+  std::string closed_because;
+};
 // Time has passed; step it at or after next_wake().
 struct Tick {};
 
 using Event =
     std::variant<WorkerRegistered, WorkRequested, WorkRequestDropped, LeasesSynced, CheckpointCommitted,
-                 AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, Tick>;
+                 AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, StagesRerun, ExperimentDeleted,
+                 WorkerDrainRequested, IntakeChanged, Tick>;
 
 // ---- commands ----
 // Cancel: no longer wanted, the outcome is of no interest. Drop: a stale or unknown token.
@@ -208,6 +239,8 @@ class Scheduler {
   std::optional<StageState> stage_state(
       StageId stage) const;                           // nothing: terminal or unknown, the store knows
   std::string explain(StageId stage, Now now) const;  // why it is in its state, a sentence; empty likewise
+  // How long until that changes, as far as can be told: its end, the end of its back-off, a free slot.
+  std::optional<Microseconds> expected_after(StageId stage, Now now) const;
 
  private:
   class State;

@@ -20,7 +20,13 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
   next_experiment_ = snapshot.next_experiment;
   next_stage_ = snapshot.next_stage;
   next_worker_ = snapshot.next_worker;
-  for (const ExperimentRow& row : snapshot.experiments) experiments_[row.id].row = row;
+  for (const ExperimentRow& row : snapshot.experiments) {
+    Experiment& experiment = experiments_[row.id];
+    experiment.row = row;
+    experiment.proven = snapshot.proven.contains(row.id);
+    if (const auto cells = snapshot.cells.find(row.id); cells != snapshot.cells.end())
+      experiment.cells = cells->second;
+  }
   for (const WorkerRow& row : snapshot.workers) {
     workers_[row.id].row = row;
     workers_[row.id].heard = now_.steady;
@@ -36,6 +42,7 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
     if (stage == nullptr || experiment == experiments_.end()) continue;
     stage->wants.insert({want.experiment, want.trial});
     experiment->second.wants.insert({want.stage, want.trial});
+    experiment->second.cell_of[want.trial] = want.cell;
   }
   for (const AttemptRow& row : snapshot.running) {
     Stage* stage = find_stage(row.stage_id);
@@ -51,6 +58,8 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
                              .resume_sha256 = row.resume_sha256,
                              .resume_step = row.resume_step,
                              .progress = {row.stage_id, row.number, row.resume_step, 0, ""},
+                             .first_step = 0,
+                             .first_at = 0,
                              .checkpoints = {}};
   }
   for (auto& [id, stage] : stages_) {
@@ -166,13 +175,16 @@ void Scheduler::State::announce_attempt(const Stage& stage, const char* kind, co
 }
 
 void Scheduler::State::announce_worker(const Worker& worker, const char* kind) {
-  const Json json{{"experiments", Json::array()}, {"state", to_string(worker.row.state)}};
+  const Json json{{"experiments", Json::array()},
+                  {"state", to_string(worker.row.state)},
+                  {"reason", worker.row.reason}};
   mutate(AppendEvent{"workers/" + worker.row.name, kind, event_text(json)});
 }
 
 void Scheduler::State::announce_experiment(const Experiment& experiment, const char* kind) {
   const Json json{{"experiments", Json::array({experiment.row.name})},
-                  {"state", to_string(experiment.row.state)}};
+                  {"state", to_string(experiment.row.state)},
+                  {"reason", experiment.row.reason}};
   mutate(AppendEvent{"experiments/" + experiment.row.name, kind, event_text(json)});
 }
 

@@ -30,6 +30,7 @@ class Scheduler::State {
   std::optional<HeldLease> progress(StageId stage) const;
   std::optional<StageState> stage_state(StageId stage) const;
   std::string explain(StageId stage, Now now) const;
+  std::optional<Microseconds> expected_after(StageId stage, Now now) const;
 
  private:
   // The attempt that holds a stage.
@@ -41,6 +42,8 @@ class Scheduler::State {
     std::string resume_sha256;  // as granted; empty: afresh
     std::int64_t resume_step = 0;
     HeldLease progress;
+    std::int64_t first_step = 0;  // the first progress stated, and when: what an estimate goes by
+    Microseconds first_at = 0;
     std::set<std::pair<std::int64_t, std::string>> checkpoints;  // (step, sha256) committed under it
   };
   // A stage that is not terminal.
@@ -54,7 +57,8 @@ class Scheduler::State {
     Microseconds not_before = 0;    // steady; end of the back-off
     int requirement = 0;
     Strikes strikes;
-    WorkerId near = 0;  // the worker that ran its input, or its last attempt
+    std::set<WorkerId> avoid;  // where it failed in a way that may be the worker's
+    WorkerId near = 0;         // the worker that ran its input, or its last attempt
   };
   struct Worker {
     WorkerRow row;
@@ -69,11 +73,23 @@ class Scheduler::State {
       std::int64_t number = 0;
     };
     std::deque<Asked> asked;  // newest last: makes requests idempotent
+    std::size_t slots = 0;    // announced; 0 before it has registered here
+    std::set<StageId> failed_in_row;  // by failures that may be its own, without a success between
   };
   using Want = std::pair<StageId, std::int64_t>;  // stage, trial
+  // Failures of one kind among an experiment's stages.
+  struct Alike {
+    std::set<std::int64_t> cells;
+    std::set<StageId> stages;
+    std::set<WorkerId> workers;
+  };
   struct Experiment {
     ExperimentRow row;
     std::set<Want> wants;  // live stages only
+    std::int64_t cells = 0;
+    std::map<std::int64_t, std::int64_t> cell_of;  // trial -> cell, of those wanted
+    bool proven = false;                           // one of its stages has succeeded
+    std::map<std::string, Alike> failures;         // while it is not
   };
   struct Waiting {
     ReplyToken reply = 0;
@@ -114,6 +130,24 @@ class Scheduler::State {
   Grant grant_of(const Stage& stage) const;
   bool accepts(const Worker& worker, int requirement) const;
 
+  // drains.cc
+  void handle(const WorkerDrainRequested& event);
+  void handle(const IntakeChanged& event);
+  void refuse_unknown_worker(const WorkerDrainRequested& event);
+  void set_drain(Worker& worker, Drain to, const std::string& reason);
+
+  // trouble.cc
+  void note_success(const Stage& stage, Worker& worker);
+  void note_failure(StageId id, const std::set<std::pair<ExperimentId, std::int64_t>>& wants, WorkerId worker,
+                    const Ending& ending);
+  bool pause_if_all_fail(Experiment& experiment, const Alike& alike, const Ending& ending);
+  void drain_if_all_fails(Worker& worker, const Ending& ending);
+  int working_workers() const;
+
+  // rerun.cc
+  void handle(const StagesRerun& event);
+  void handle(const ExperimentDeleted& event);
+
   // outcomes.cc
   void handle(const CheckpointCommitted& event);
   void handle(const AttemptCompleted& event);
@@ -140,12 +174,16 @@ class Scheduler::State {
   absl::Status adopt(Placement& placement, const std::string& identity,
                      const ExperimentSubmitted::StageDraft& draft) const;
   Experiment& save(Placement& placement);
+  void take_in(Placement& placement);
   void set_wants(Experiment& experiment, const std::set<Want>& wants, const std::string& reason);
 
   // explain.cc
   std::string explain_blocked(const Stage& stage) const;
   std::string explain_queued(const Stage& stage, Now now) const;
   std::string explain_running(const Stage& stage, Now now) const;
+  std::string explain_slots(const Stage& stage, Now now) const;
+  std::optional<Microseconds> time_left(const Stage& stage, Now now) const;
+  std::optional<Microseconds> until_free_slot(const Stage& stage, Now now) const;
 
   // state.cc
   void restore(const Snapshot& snapshot);
@@ -178,6 +216,7 @@ class Scheduler::State {
   RequirementTable requirements_;
   std::map<AttemptKey, AttemptState> ended_;  // recent ends, to answer repeated and late calls
   std::deque<AttemptKey> ended_order_;
+  std::string intake_closed_;  // why nothing is granted; empty: it is
   ExperimentId next_experiment_ = 1;
   StageId next_stage_ = 1;
   WorkerId next_worker_ = 1;

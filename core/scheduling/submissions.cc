@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/scheduling/state.h"
+#include "core/scheduling/placement.h"
 
 namespace locus {
 namespace {
@@ -17,27 +17,6 @@ absl::Status broken(const std::string& what) {
 }
 
 }  // namespace
-
-// A submission under way: what each identity turned out to be, and what must be written. Nothing of it shows
-// before it is whole.
-struct Scheduler::State::Placement {
-  struct Placed {
-    StageId id = 0;
-    bool live = false;                 // not terminal once this is stored
-    bool open = true;                  // being placed: meeting it again is a cycle
-    std::vector<StageOutput> outputs;  // of a succeeded one
-  };
-  struct Adopted {
-    StageRow row;
-    StageState from{};  // of a revived one
-    bool revived = false;
-    std::optional<CheckpointRow> resume;
-  };
-  const ExperimentSubmitted* event = nullptr;
-  StageId next_stage = 1;
-  std::unordered_map<std::string, Placed> placed;
-  std::vector<Adopted> adopted;  // sources first
-};
 
 absl::Status Scheduler::State::check(const ExperimentSubmitted& event) const {
   if (event.row.id == 0) {
@@ -149,8 +128,16 @@ Scheduler::State::Experiment& Scheduler::State::save(Placement& placement) {
   }
   Experiment& experiment = experiments_[save.row.id];
   experiment.row = save.row;
+  experiment.cells = static_cast<std::int64_t>(save.cells.size());
+  for (const TrialRow& trial : save.trials) experiment.cell_of[trial.ordinal] = trial.cell;
   mutate(std::move(save));
   next_stage_ = placement.next_stage;
+  take_in(placement);
+  return experiment;
+}
+
+// Takes the stages in, and writes the revival of those that were terminal.
+void Scheduler::State::take_in(Placement& placement) {
   for (Placement::Adopted& adopted : placement.adopted) {
     if (adopted.revived) {
       SetStageState revival{.stage_id = adopted.row.id,
@@ -169,7 +156,6 @@ Scheduler::State::Experiment& Scheduler::State::save(Placement& placement) {
     stage.resume = adopted.resume;
     link_to_sources(stage);
   }
-  return experiment;
 }
 
 void Scheduler::State::handle(const ExperimentSubmitted& event) {
@@ -197,6 +183,7 @@ void Scheduler::State::handle(const ExperimentSubmitted& event) {
     (placed.live ? to_run : done).insert(placed.id);
     if (placed.live) wants.insert({placed.id, link.trial});
   }
+  if (!done.empty()) experiment.proven = true;
   set_wants(experiment, wants, "experiment " + experiment.row.name + " no longer wants it");
   for (StageId id : revived) {
     if (const Stage* stage = find_stage(id)) announce_stage(*stage);
@@ -243,15 +230,17 @@ void Scheduler::State::handle(const ExperimentStateRequested& event) {
       reply(
           ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
                                              std::string("a cancelled experiment cannot become ") +
-                                                 to_string(event.to) + "; submit it again to revive it",
+                                                 to_string(event.to) + "; rerun it, or submit it again",
                                              {}, {{"state", to_string(event.to)}})});
     }
     return;
   }
   Experiment& experiment = found->second;
   if (experiment.row.state != event.to) {
-    mutate(SetExperimentState{event.id, experiment.row.state, event.to});
+    mutate(SetExperimentState{event.id, experiment.row.state, event.to, ""});
     experiment.row.state = event.to;
+    experiment.row.reason.clear();
+    experiment.failures.clear();
     announce_experiment(experiment, "experiment-state");
     if (event.to == ExperimentState::kCancelled) {
       set_wants(experiment, {}, "experiment " + experiment.row.name + " was cancelled");

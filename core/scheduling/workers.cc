@@ -72,6 +72,7 @@ void Scheduler::State::handle(const WorkerRegistered& event) {
   worker.connected = true;
   worker.heard = now_.steady;
   worker.revisions = event.revisions;
+  worker.slots = event.slots.size();
   sessions_[event.session] = worker.row.id;
   announce(worker, event);
   renew(worker, event.held);
@@ -106,7 +107,7 @@ void Scheduler::State::announce(Worker& worker, const WorkerRegistered& event) {
   row.version = event.version;
   row.slots_json = event.slots_json;
   row.catalog_digest = event.catalog_digest;
-  row.state = WorkerState::kActive;
+  row.state = row.drain == Drain::kNone ? WorkerState::kActive : WorkerState::kDraining;
   row.seen_us = now_.wall;
   const bool changed = !same_announcement(row, worker.row);
   worker.row = std::move(row);
@@ -123,7 +124,12 @@ void Scheduler::State::renew(Worker& worker, const std::vector<HeldLease>& held)
     if (stage == nullptr) continue;
     stage->running->listed = now_.steady;
     stage->running->taken_up = true;
-    stage->running->progress = lease;
+    Running& running = *stage->running;
+    if (running.first_at == 0 && lease.steps > 0 && lease.step > 0) {
+      running.first_at = now_.steady;
+      running.first_step = lease.step;
+    }
+    running.progress = lease;
   }
 }
 
@@ -148,7 +154,8 @@ void Scheduler::State::handle(const LeasesSynced& event) {
   ReplyWishes wishes{
       .reply = event.reply, .wishes = {}, .drain = worker->row.state == WorkerState::kDraining};
   for (const HeldLease& lease : event.held) {
-    LeaseWish wish = LeaseWish::kContinue;
+    LeaseWish wish =
+        worker->row.drain == Drain::kStopWork ? LeaseWish::kCheckpointAndStop : LeaseWish::kContinue;
     if (held_by(*worker, lease.stage_id, lease.number) == nullptr) {
       auto ended = ended_.find({lease.stage_id, lease.number});
       wish = ended != ended_.end() && ended->second == AttemptState::kCancelled ? LeaseWish::kCancel

@@ -112,31 +112,36 @@ int complain(const absl::Status& status) {
 
 }  // namespace
 
-int server_main(const ServerOptions& given) {
+absl::StatusOr<int> serve(const ServerOptions& given,
+                          const std::function<void(const ServerAddresses&)>& ready) {
   server::set_up_log(given.log_level);
   raise_descriptor_limit();
   ServerOptions options = given;
   if (options.data.empty()) {
-    auto data = server::default_data_folder();
-    if (!data.ok()) return complain(data.status());
-    options.data = *std::move(data);
+    LOCUS_ASSIGN_OR_RETURN(options.data, server::default_data_folder());
   }
-  auto parts = make_parts(options);
-  if (!parts.ok()) return complain(parts.status());
-  auto server = Server::start(options, *std::move(parts));
-  if (!server.ok()) return complain(server.status());
+  LOCUS_ASSIGN_OR_RETURN(ServerParts parts, make_parts(options));
+  auto server = Server::start(options, std::move(parts));
+  if (!server.ok()) return server.status();
   const ServerAddresses addresses = (*server)->addresses();
   const ServerFile file(options.data, addresses);
   int status = 0;
   {
     Vigil vigil(**server);
-    std::printf("locus serve: grpc %s, dashboard http://%s/\n", addresses.grpc.c_str(),
-                addresses.http.c_str());
-    std::fflush(stdout);
+    ready(addresses);
     status = vigil.keep();
   }
   (*server)->stop();
   return status;
+}
+
+int server_main(const ServerOptions& options) {
+  const auto status = serve(options, [](const ServerAddresses& addresses) {
+    std::printf("locus serve: grpc %s, dashboard http://%s/\n", addresses.grpc.c_str(),
+                addresses.http.c_str());
+    std::fflush(stdout);
+  });
+  return status.ok() ? *status : complain(status.status());
 }
 
 }  // namespace locus

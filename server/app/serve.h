@@ -1,6 +1,7 @@
 // The server as a whole: gRPC, HTTP, scheduler and store in one process.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -26,12 +27,18 @@ struct ServerOptions {
   std::string log_level = "info";
 };
 
+// How much room there is for data; tests make their own.
+struct DiskRoom {
+  std::int64_t size = 0, free = 0;  // bytes
+};
+
 // What a server stands on. Tests bring a store in memory; `make_parts` opens the data folder.
 struct ServerParts {
   std::unique_ptr<Store> store;
   std::unique_ptr<ArtifactStore> artifacts;
   Catalog catalog;
   Clock* clock = &system_clock();
+  std::function<absl::StatusOr<DiskRoom>()> disk = {};  // absent: the disk of options.data
 };
 absl::StatusOr<ServerParts> make_parts(const ServerOptions& options);
 
@@ -54,6 +61,8 @@ class Server {
   // Asks our own listener for its health over a new connection: gRPC 1.51's dies for good when accept runs
   // out of descriptors.
   bool answers() const;
+  // Looks at the data folder's disk now, as it does every few seconds by itself.
+  void look_at_disk();
 
  private:
   class Running;
@@ -61,8 +70,12 @@ class Server {
   std::unique_ptr<Running> running_;
 };
 
-// `locus serve`: runs until SIGTERM or SIGINT (exit status 0) or until it cannot (1, with a sentence on
-// standard error).
+// Runs a server until SIGTERM or SIGINT (returns 0) or until its listener dies (1). `ready` is told the
+// addresses once it answers. The status says why it cannot start.
+absl::StatusOr<int> serve(const ServerOptions& options,
+                          const std::function<void(const ServerAddresses&)>& ready);
+
+// The same as an exit status, with the reason on standard error and the addresses on standard output.
 int server_main(const ServerOptions& options);
 
 }  // namespace locus

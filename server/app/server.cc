@@ -5,15 +5,21 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <spdlog/spdlog.h>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <future>
+#include <mutex>
 
 #include "core/base/error.h"
 #include "core/limits.h"
 #include "server/app/address.h"
+#include "server/app/disk_watch.h"
 #include "server/app/paths.h"
 #include "server/app/serve.h"
 #include "server/http/http_server.h"
+#include "server/http/openapi.h"
 #include "server/rpc/artifact_service.h"
+#include "server/rpc/data_care.h"
 #include "server/rpc/read_services.h"
 #include "server/rpc/worker_service.h"
 #include "storage/artifacts/folder.h"
@@ -28,6 +34,8 @@ constexpr int kPoolThreads = 8, kPoolWaiting = 512;
 constexpr int kCallsEnd = 4;                         // seconds; calls still running then are cancelled
 constexpr auto kPagesEnd = std::chrono::seconds(2);  // answers still being sent then are cut
 constexpr int kProbeWait = 3;                        // seconds
+constexpr auto kDiskEvery = std::chrono::seconds(2);
+constexpr auto kGarbageEvery = std::chrono::minutes(10);
 constexpr std::size_t kMemoryForCalls = 512u << 20;
 
 std::unique_ptr<grpc::Server> build_grpc(const std::vector<grpc::Service*>& services,
@@ -69,20 +77,30 @@ class Server::Running {
       : parts_(std::move(parts)),
         work_(io_.get_executor()),
         pool_(kPoolThreads, kPoolWaiting),
-        feed_(*parts_.store, pool_, io_) {}
+        feed_(*parts_.store, pool_, io_),
+        disk_timer_(io_),
+        garbage_timer_(io_) {}
   ~Running() { stop(); }
 
   absl::Status start(const ServerOptions& options) {
     LOCUS_ASSIGN_OR_RETURN(const Address grpc, checked(options.grpc_address, "--grpc-address"));
     LOCUS_ASSIGN_OR_RETURN(const Address http, checked(options.http_address, "--http-address"));
+    data_ = options.data;
     LOCUS_RETURN_IF_ERROR(load());
+    look_at_disk();
     guard_ = std::make_unique<Guard>(options.allowed_hosts);
     files_ = std::make_unique<StaticFiles>(find_dashboard(options.web), *parts_.clock);
-    HttpContext context{*api_, feed_, pool_, *guard_, *routes_, *files_, [this] { return ready_.load(); }};
+    metrics_ = std::make_unique<Metrics>(*api_);
+    HttpContext context{*api_,   feed_,     pool_,
+                        *guard_, *routes_,  *files_,
+                        *metrics_, openapi_document(routes_->all(), LOCUS_VERSION).dump(2),
+                        [this] { return ready_.load(); }};
     LOCUS_ASSIGN_OR_RETURN(http_, HttpServer::start(io_, std::move(context), http.host, http.port));
     LOCUS_RETURN_IF_ERROR(serve_grpc(grpc, options.reflection));
     addresses_.http = Address{http.host, http_->port()}.text();
     api_->set_addresses(addresses_.grpc, addresses_.http);
+    watch_disk();
+    collect_garbage();
     io_ended_ = std::async(std::launch::async, [this] { io_.run(); });
     ready_ = true;
     grpc_->GetHealthCheckService()->SetServingStatus(true);
@@ -97,6 +115,10 @@ class Server::Running {
     if (coordinator_) coordinator_->drain();
     if (workers_ != nullptr) workers_->close_streams();
     feed_.close();
+    boost::asio::post(io_, [this] {
+      disk_timer_.cancel();
+      garbage_timer_.cancel();
+    });
     if (http_) http_->stop();
     if (grpc_) grpc_->Shutdown(gpr_time_from_seconds(kCallsEnd, GPR_TIMESPAN));
     if (grpc_) grpc_->Wait();
@@ -109,6 +131,27 @@ class Server::Running {
   }
 
   const ServerAddresses& addresses() const { return addresses_; }
+
+  void look_at_disk() {
+    absl::StatusOr<DiskRoom> room = DiskRoom{};
+    if (parts_.disk) {
+      room = parts_.disk();
+    } else if (!data_.empty()) {
+      const auto space = disk_space(data_);
+      room = space.ok() ? absl::StatusOr<DiskRoom>(DiskRoom{space->size, space->free}) : space.status();
+    } else {
+      return;  // in memory
+    }
+    if (!room.ok()) return spdlog::warn("{}", std::string(room.status().message()));
+    const std::lock_guard lock(looking_);
+    const DiskState before = disk_.state(), now = judge_disk({room->size, room->free});
+    disk_.set(now, room->free);
+    if (before == now) return;
+    if (now == DiskState::kOk) spdlog::info("the disk of the data folder has room again");
+    if (now != DiskState::kOk) spdlog::warn("{}", disk_.reason());
+    coordinator_->post_unanswered(IntakeChanged{disk_.reason()});
+    if (now > before) pool_.post([this] { sweep(); });
+  }
 
   bool answers() const {
     grpc::ChannelArguments arguments;
@@ -128,6 +171,31 @@ class Server::Running {
   }
 
  private:
+  void watch_disk() {
+    disk_timer_.expires_after(kDiskEvery);
+    disk_timer_.async_wait([this](const boost::system::error_code& error) {
+      if (error || stopped_) return;
+      look_at_disk();
+      watch_disk();
+    });
+  }
+
+  void collect_garbage() {
+    garbage_timer_.expires_after(kGarbageEvery);
+    garbage_timer_.async_wait([this](const boost::system::error_code& error) {
+      if (error || stopped_) return;
+      pool_.post([this] { sweep(); });
+      collect_garbage();
+    });
+  }
+
+  void sweep() {
+    const auto swept = care_->collect_garbage({});
+    if (!swept.ok()) return spdlog::info("garbage: {}", std::string(swept.status().message()));
+    if (swept->artifacts() > 0)
+      spdlog::info("garbage: {} blobs of {} bytes removed", swept->artifacts(), swept->bytes());
+  }
+
   static absl::StatusOr<Address> checked(const std::string& text, const std::string& option) {
     LOCUS_ASSIGN_OR_RETURN(Address address, parse_address(text, option));
     LOCUS_RETURN_IF_ERROR(require_loopback(address, option));
@@ -144,8 +212,14 @@ class Server::Running {
                                               [this](const std::string& experiment, const std::string& kind) {
                                                 feed_.notice(experiment, kind);
                                               }));
-    api_ = std::make_unique<Api>(*parts_.store, parts_.catalog, *coordinator_, *parts_.clock, LOCUS_VERSION);
-    routes_ = std::make_unique<Routes>(*api_);
+    const std::filesystem::path scratch = data_.empty() ? std::filesystem::path() : data_ / "scratch";
+    std::error_code ignored;
+    if (!scratch.empty()) std::filesystem::remove_all(scratch, ignored);  // copies that a crash left
+    care_ = std::make_unique<DataCare>(*parts_.store, *parts_.artifacts, gate_, *parts_.clock, scratch, LOCUS_VERSION);
+    api_ = std::make_unique<Api>(Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, *coordinator_, *care_,
+                                            disk_, *parts_.clock},
+                                 LOCUS_VERSION);
+    routes_ = std::make_unique<Routes>(api_.get());
     return absl::OkStatus();
   }
 
@@ -156,9 +230,11 @@ class Server::Running {
     services_.push_back(std::make_unique<MetricService>(*api_, pool_));
     services_.push_back(std::make_unique<CatalogService>(*api_, pool_));
     services_.push_back(
-        std::make_unique<ArtifactService>(*parts_.store, *parts_.artifacts, pool_, *parts_.clock));
-    auto workers = std::make_unique<WorkerService>(*api_, *parts_.store, *coordinator_, pool_, *parts_.clock,
-                                                   LOCUS_VERSION);
+        std::make_unique<ArtifactService>(*api_, *parts_.store, *parts_.artifacts, gate_, disk_, pool_,
+                                          *parts_.clock));
+    services_.push_back(std::make_unique<AdminService>(*api_, pool_));
+    auto workers = std::make_unique<WorkerService>(*api_, *parts_.store, *coordinator_, disk_, pool_,
+                                                   *parts_.clock, LOCUS_VERSION);
     workers_ = workers.get();
     services_.push_back(std::move(workers));
     std::vector<grpc::Service*> services;
@@ -181,8 +257,15 @@ class Server::Running {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   WorkPool pool_;
   EventFeed feed_;
+  boost::asio::steady_timer disk_timer_, garbage_timer_;
+  std::filesystem::path data_;
+  std::mutex looking_;  // one change of the disk's state at a time
+  ArtifactGate gate_;
+  DiskGuard disk_;
   std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<DataCare> care_;
   std::unique_ptr<Api> api_;
+  std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<Routes> routes_;
   std::unique_ptr<Guard> guard_;
   std::unique_ptr<StaticFiles> files_;
@@ -206,5 +289,6 @@ Server::~Server() { stop(); }
 ServerAddresses Server::addresses() const { return running_->addresses(); }
 void Server::stop() { running_->stop(); }
 bool Server::answers() const { return running_->answers(); }
+void Server::look_at_disk() { running_->look_at_disk(); }
 
 }  // namespace locus

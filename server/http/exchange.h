@@ -1,6 +1,7 @@
 // One request and its answer, without Beast: what routes and files are written and tested with.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ struct HttpResponse {
   std::string body;
   std::string cache_control = "no-store";
   std::string allow;  // with 405
+  // Set for an answer that comes in pieces: `body` is the first, this gives the others, empty at the end; an
+  // error breaks the connection. Blocks: called on the work pool, by one thread at a time.
+  std::function<absl::StatusOr<std::string>()> more = {};
 };
 
 // Splits and decodes a request target. INVALID_ARGUMENT for bad percent escapes, control characters or a form

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
 #include "server/http/guard.h"
+#include "server/http/metrics.h"
 #include "server/http/routes.h"
 #include "server/http/static_files.h"
 #include "server/rpc/api.h"
@@ -32,6 +33,8 @@ struct HttpContext {
   const Guard& guard;
   const Routes& routes;
   StaticFiles& files;
+  Metrics& metrics;
+  std::string openapi;          // the document as text
   std::function<bool()> ready;  // for /readyz; thread-safe
   HttpLimits limits = {};
 };

@@ -66,33 +66,58 @@ std::string expand(std::string text, const Variables& variables) {
   return text;
 }
 
-// How a request is filled: fields from path variables ("{experiment}/{ordinal}"), query keys that name
-// another field than their own.
-struct Binding {
-  Variables from_path;
-  Variables query_names;
-};
+template <class Request>
+absl::StatusOr<Request> fill(const Binding& binding, const HttpRequest& http, const Variables& variables) {
+  Request request;
+  if (binding.body) LOCUS_RETURN_IF_ERROR(from_json(http.body, &request));
+  for (const auto& [key, value] : http.query) {
+    const auto renamed = binding.query_names.find(key);
+    const std::string& field = renamed == binding.query_names.end() ? key : renamed->second;
+    if (binding.from_path.count(field) > 0) return bad(key, "\"" + key + "\" is given by the path");
+    LOCUS_RETURN_IF_ERROR(set_field(&request, field, value));
+  }
+  for (const auto& [field, text] : binding.from_path)
+    LOCUS_RETURN_IF_ERROR(set_field(&request, field, expand(text, variables)));
+  return request;
+}
 
 template <class Request, class Response>
-Route route(Api& api, std::string method, std::string pattern, std::string rpc,
+Route route(Api* api, std::string method, std::string pattern, std::string rpc,
             absl::StatusOr<Response> (Api::*call)(const Request&), Binding binding = {}) {
-  const bool has_body = method == "POST" && binding.from_path.empty();
-  auto answer = [&api, call, binding = std::move(binding), has_body](
-                    const HttpRequest& http, const Variables& variables) -> absl::StatusOr<std::string> {
-    Request request;
-    if (has_body) LOCUS_RETURN_IF_ERROR(from_json(http.body, &request));
-    for (const auto& [key, value] : http.query) {
-      const auto renamed = binding.query_names.find(key);
-      const std::string& field = renamed == binding.query_names.end() ? key : renamed->second;
-      if (binding.from_path.count(field) > 0) return bad(key, "\"" + key + "\" is given by the path");
-      LOCUS_RETURN_IF_ERROR(set_field(&request, field, value));
-    }
-    for (const auto& [field, text] : binding.from_path)
-      LOCUS_RETURN_IF_ERROR(set_field(&request, field, expand(text, variables)));
-    LOCUS_ASSIGN_OR_RETURN(const Response response, (api.*call)(request));
-    return to_json(response);
+  Route out{std::move(method), std::move(pattern), std::move(rpc), std::move(binding), Request::descriptor(),
+            Response::descriptor()};
+  out.answer = [api, call, binding = out.binding](const HttpRequest& http,
+                                                   const Variables& variables) -> absl::StatusOr<HttpResponse> {
+    LOCUS_ASSIGN_OR_RETURN(const Request request, fill<Request>(binding, http, variables));
+    LOCUS_ASSIGN_OR_RETURN(const Response response, (api->*call)(request));
+    HttpResponse answer;
+    answer.body = to_json(response);
+    return answer;
   };
-  return {std::move(method), std::move(pattern), std::move(rpc), std::move(answer)};
+  return out;
+}
+
+// An answer whose messages carry a `chunk` each.
+template <class Request, class Message>
+Route stream(Api* api, std::string pattern, std::string rpc,
+             absl::StatusOr<PullSource<Message>> (Api::*call)(const Request&), Binding binding,
+             std::string content_type) {
+  Route out{"GET", std::move(pattern), std::move(rpc), std::move(binding), Request::descriptor(), nullptr,
+            std::move(content_type)};
+  out.answer = [api, call, binding = out.binding, type = out.content_type](
+                   const HttpRequest& http, const Variables& variables) -> absl::StatusOr<HttpResponse> {
+    LOCUS_ASSIGN_OR_RETURN(const Request request, fill<Request>(binding, http, variables));
+    LOCUS_ASSIGN_OR_RETURN(PullSource<Message> source, (api->*call)(request));
+    HttpResponse answer;
+    answer.content_type = type;
+    answer.more = [source = std::move(source)]() -> absl::StatusOr<std::string> {
+      LOCUS_ASSIGN_OR_RETURN(const auto message, source());
+      return message ? message->chunk() : std::string();
+    };
+    LOCUS_ASSIGN_OR_RETURN(answer.body, answer.more());
+    return answer;
+  };
+  return out;
 }
 
 }  // namespace
@@ -116,10 +141,14 @@ absl::Status from_json(const std::string& json, google::protobuf::Message* messa
 absl::Status set_field(google::protobuf::Message* message, const std::string& path, const std::string& text) {
   const std::size_t dot = path.find('.');
   const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(path.substr(0, dot));
+  const auto* reflection = message->GetReflection();
+  if (field != nullptr && field->is_repeated() && field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+    reflection->AddString(message, field, text);
+    return absl::OkStatus();
+  }
   if (field == nullptr || field->is_repeated()) {
     return bad(path, "\"" + path + "\" is not a parameter of this address");
   }
-  const auto* reflection = message->GetReflection();
   if (dot != std::string::npos && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
     return set_field(reflection->MutableMessage(message, field), path.substr(dot + 1), text);
   }
@@ -140,43 +169,79 @@ absl::Status set_field(google::protobuf::Message* message, const std::string& pa
       reflection->SetInt64(message, field, *value);
       return absl::OkStatus();
     }
+    case FieldDescriptor::CPPTYPE_BOOL:
+      if (text != "true" && text != "false")
+        return bad(path, "\"" + path + "\" is \"" + text + "\"; give true or false");
+      reflection->SetBool(message, field, text == "true");
+      return absl::OkStatus();
     default:
       return bad(path, "\"" + path + "\" is not a parameter of this address");
   }
 }
 
-Routes::Routes(Api& api) {
-  const std::string experiment = "/api/v1/experiments/{name}", stage = "/api/v1/stages/{stage}";
-  const Binding name{{{"name", "{name}"}}, {}}, of_experiment{{{"experiment", "{name}"}}, {}};
-  const Binding trial{{{"name", "{name}/{ordinal}"}}, {}}, of_stage{{{"stage", "{stage}"}}, {}};
+Routes::Routes(Api* api) {
+  add_experiments(api);
+  add_trials(api);
+  add_others(api);
+}
+
+void Routes::add_experiments(Api* api) {
+  const std::string all = "/api/v1/experiments", one = all + "/{name}";
+  const Binding name{{{"name", "{name}"}}}, of_experiment{{{"experiment", "{name}"}}};
+  const Binding body{{}, {}, true};
+  const auto add = [&](auto... arguments) { routes_.push_back(route(api, arguments...)); };
+  add("GET", all, "ExperimentService/ListExperiments", &Api::list_experiments);
+  add("POST", all, "ExperimentService/CreateExperiment", &Api::create_experiment, body);
+  add("POST", all + ":plan", "ExperimentService/PlanExperiment", &Api::plan_experiment, body);
+  add("GET", one, "ExperimentService/GetExperiment", &Api::get_experiment, name);
+  add("POST", one + ":cancel", "ExperimentService/CancelExperiment", &Api::cancel_experiment, name);
+  add("POST", one + ":pause", "ExperimentService/PauseExperiment", &Api::pause_experiment, name);
+  add("POST", one + ":resume", "ExperimentService/ResumeExperiment", &Api::resume_experiment, name);
+  add("POST", one + ":rerun", "ExperimentService/RerunExperiment", &Api::rerun_experiment, name);
+  add("POST", one + ":delete", "ExperimentService/DeleteExperiment", &Api::delete_experiment, name);
+  add("GET", one + "/table", "ExperimentService/GetTable", &Api::get_table, of_experiment);
+  add("GET", one + "/curves", "ExperimentService/GetCurves", &Api::get_curves, of_experiment);
+  add("GET", one + "/artifacts", "ArtifactService/ListArtifacts", &Api::list_artifacts, name);
+  routes_.push_back(stream(api, one + "/export", "ExperimentService/ExportExperiment", &Api::export_experiment,
+                           name, "application/x-ndjson"));
+}
+
+void Routes::add_trials(Api* api) {
+  const std::string all = "/api/v1/experiments/{name}/trials", one = all + "/{ordinal}";
+  const std::string trial = "{name}/{ordinal}";
+  const Binding name{{{"name", trial}}}, of_trial{{{"trial", trial}}};
+  const auto add = [&](auto... arguments) { routes_.push_back(route(api, arguments...)); };
+  add("GET", all, "ExperimentService/ListTrials", &Api::list_trials, Binding{{{"experiment", "{name}"}}});
+  add("GET", one, "ExperimentService/GetTrial", &Api::get_trial, name);
+  add("POST", one + ":rerun", "ExperimentService/RerunExperiment", &Api::rerun_experiment, name);
+  add("GET", one + "/explanation", "ExperimentService/Explain", &Api::explain, of_trial);
+  add("GET", one + "/log", "ExperimentService/ReadLog", &Api::read_log, of_trial);
+  add("GET", one + "/artifacts", "ArtifactService/ListArtifacts", &Api::list_artifacts, name);
+  add("GET", "/api/v1/compare", "ExperimentService/Compare", &Api::compare);
+}
+
+void Routes::add_others(Api* api) {
+  const std::string stage = "/api/v1/stages/{stage}", worker = "/api/v1/workers/{name}";
+  const std::string artifact = "/api/v1/artifacts/{sha256}";
+  const Binding of_stage{{{"stage", "{stage}"}}}, name{{{"name", "{name}"}}}, sha256{{{"sha256", "{sha256}"}}};
   const Binding series{{{"stage", "{stage}"}},
                        {{"metric", "key.metric"}, {"split", "key.split"}, {"labels", "key.labels"}}};
-  routes_ = {
-      route(api, "GET", "/api/v1/server", "CatalogService/GetServer", &Api::get_server),
-      route(api, "GET", "/api/v1/catalog", "CatalogService/GetCatalog", &Api::get_catalog),
-      route(api, "GET", "/api/v1/experiments", "ExperimentService/ListExperiments", &Api::list_experiments),
-      route(api, "POST", "/api/v1/experiments", "ExperimentService/CreateExperiment",
-            &Api::create_experiment),
-      route(api, "POST", "/api/v1/experiments:plan", "ExperimentService/PlanExperiment",
-            &Api::plan_experiment),
-      route(api, "GET", experiment, "ExperimentService/GetExperiment", &Api::get_experiment, name),
-      route(api, "POST", experiment + ":cancel", "ExperimentService/CancelExperiment",
-            &Api::cancel_experiment, name),
-      route(api, "POST", experiment + ":pause", "ExperimentService/PauseExperiment", &Api::pause_experiment,
-            name),
-      route(api, "POST", experiment + ":resume", "ExperimentService/ResumeExperiment",
-            &Api::resume_experiment, name),
-      route(api, "GET", experiment + "/table", "ExperimentService/GetTable", &Api::get_table, of_experiment),
-      route(api, "GET", experiment + "/curves", "ExperimentService/GetCurves", &Api::get_curves,
-            of_experiment),
-      route(api, "GET", experiment + "/trials", "ExperimentService/ListTrials", &Api::list_trials,
-            of_experiment),
-      route(api, "GET", experiment + "/trials/{ordinal}", "ExperimentService/GetTrial", &Api::get_trial,
-            trial),
-      route(api, "GET", stage + "/series", "MetricService/ListSeries", &Api::list_series, of_stage),
-      route(api, "GET", stage + "/points", "MetricService/QuerySeries", &Api::query_series, series),
-      route(api, "GET", "/api/v1/workers", "WorkerService/ListWorkers", &Api::list_workers),
-  };
+  const auto add = [&](auto... arguments) { routes_.push_back(route(api, arguments...)); };
+  add("GET", stage + "/explanation", "ExperimentService/Explain", &Api::explain, of_stage);
+  add("GET", stage + "/log", "ExperimentService/ReadLog", &Api::read_log, of_stage);
+  add("GET", stage + "/series", "MetricService/ListSeries", &Api::list_series, of_stage);
+  add("GET", stage + "/points", "MetricService/QuerySeries", &Api::query_series, series);
+  add("GET", "/api/v1/workers", "WorkerService/ListWorkers", &Api::list_workers);
+  add("GET", worker, "WorkerService/GetWorker", &Api::get_worker, name);
+  add("POST", worker + ":drain", "WorkerService/DrainWorker", &Api::drain_worker, name);
+  add("POST", worker + ":undrain", "WorkerService/UndrainWorker", &Api::undrain_worker, name);
+  routes_.push_back(stream(api, artifact, "ArtifactService/DownloadArtifact", &Api::download_artifact, sha256,
+                           "application/octet-stream"));
+  add("POST", artifact + ":pin", "ArtifactService/PinArtifact", &Api::pin_artifact, sha256);
+  add("GET", "/api/v1/server", "CatalogService/GetServer", &Api::get_server);
+  add("GET", "/api/v1/catalog", "CatalogService/GetCatalog", &Api::get_catalog);
+  add("GET", "/api/v1/check", "AdminService/Check", &Api::check);
+  add("POST", "/api/v1/garbage:collect", "AdminService/CollectGarbage", &Api::collect_garbage);
 }
 
 HttpResponse Routes::answer(const HttpRequest& request) const {
@@ -188,11 +253,8 @@ HttpResponse Routes::answer(const HttpRequest& request) const {
       allowed += (allowed.empty() ? "" : ", ") + candidate.method;
       continue;
     }
-    const auto json = candidate.answer(request, variables);
-    if (!json.ok()) return error_response(json.status());
-    HttpResponse out;
-    out.body = *json;
-    return out;
+    auto answered = candidate.answer(request, variables);
+    return answered.ok() ? *std::move(answered) : error_response(answered.status());
   }
   if (allowed.empty()) {
     return error_response(make_error(

@@ -13,22 +13,37 @@
 
 namespace locus::server {
 
+// How a request is filled: fields from path variables ("{name}/{ordinal}"), query keys that name another field
+// than their own, and whether a POST's body is the request.
+struct Binding {
+  std::map<std::string, std::string> from_path = {};
+  std::map<std::string, std::string> query_names = {};
+  bool body = false;
+};
+
 struct Route {
   std::string method, pattern;  // "/api/v1/experiments/{name}:cancel"
   std::string rpc;              // the call it equals: "ExperimentService/CancelExperiment"
-  std::function<absl::StatusOr<std::string>(const HttpRequest&,
-                                            const std::map<std::string, std::string>& variables)>
-      answer;
+  Binding binding;
+  const google::protobuf::Descriptor* request = nullptr;
+  const google::protobuf::Descriptor* response = nullptr;  // null: not JSON, see content_type
+  std::string content_type = "application/json";
+  std::function<absl::StatusOr<HttpResponse>(const HttpRequest&,
+                                             const std::map<std::string, std::string>& variables)>
+      answer = {};
 };
 
 // Immutable; thread-safe. Handlers block. `api` must outlive it.
 class Routes {
  public:
-  explicit Routes(Api& api);
+  explicit Routes(Api* api);  // null: only to be described
   const std::vector<Route>& all() const { return routes_; }
   HttpResponse answer(const HttpRequest& request) const;
 
  private:
+  void add_experiments(Api* api);
+  void add_trials(Api* api);
+  void add_others(Api* api);
   std::vector<Route> routes_;
 };
 

@@ -84,6 +84,8 @@ void Session::on_read(Error error) {
   keep_alive_ = parser_->get().keep_alive();
   HttpRequest request = to_request(parser_->get());
   head_ = request.method == "HEAD";
+  method_ = request.method;
+  asked_ = system_clock().steady();
   if (const absl::Status status = parse_target(std::string_view(parser_->get().target()), &request);
       !status.ok()) {
     return respond(error_response(status));
@@ -103,6 +105,7 @@ void Session::on_read(Error error) {
 void Session::refuse_broken(Error error) {
   keep_alive_ = false;
   answering_ = true;
+  asked_ = system_clock().steady();
   if (error == http::error::body_limit) {
     const auto status = make_error(
         absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
@@ -125,6 +128,18 @@ void Session::refuse_broken(Error error) {
 
 HttpResponse Session::dispatch(const HttpRequest& request) const {
   if (request.path == "/healthz") return plain(200, "ok\n");
+  if (request.path == "/metrics") {
+    const auto text = context_->metrics.expose();
+    if (!text.ok()) return error_response(text.status());
+    HttpResponse out = plain(200, *text);
+    out.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    return out;
+  }
+  if (request.path == "/api/openapi.json" && (request.method == "GET" || request.method == "HEAD")) {
+    HttpResponse out;
+    out.body = context_->openapi;
+    return out;
+  }
   if (request.path == "/readyz")
     return context_->ready() ? plain(200, "ok\n") : plain(503, "starting or stopping\n");
   if (request.path == "/api" || request.path.compare(0, 5, "/api/") == 0) {
@@ -158,6 +173,9 @@ void Session::answer(HttpRequest request) {
 }
 
 void Session::respond(HttpResponse response) {
+  const auto spent = static_cast<double>(system_clock().steady() - asked_) / 1e6;
+  context_->metrics.count_request(method_, response.status, spent);
+  if (response.more && !head_) return begin_pieces(std::move(response));
   auto message = std::make_shared<Response>();
   message->version(11);
   message->result(static_cast<unsigned>(response.status));

@@ -46,6 +46,10 @@ class Session : public std::enable_shared_from_this<Session> {
   void close();
   HttpResponse dispatch(const HttpRequest& request) const;
 
+  void begin_pieces(HttpResponse response);
+  void write_piece();
+  void next_piece();
+
   void begin_stream(const HttpRequest& request);
   void open_stream(std::int64_t cursor, const std::string& experiment);
   void watch_for_end();
@@ -59,7 +63,10 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<Response> response_;
   bool head_ = false, keep_alive_ = false, answering_ = false, stopping_ = false, streaming_ = false;
   std::shared_ptr<Stream> events_;
-  std::string text_;  // the event being written
+  std::string text_;  // the event or piece being written
+  std::function<absl::StatusOr<std::string>()> more_;  // of an answer in pieces
+  Microseconds asked_ = 0;                             // steady; when the request was whole
+  std::string method_;
   char unexpected_[64] = {};
 };
 

@@ -3,19 +3,31 @@
 
 #include "core/base/error.h"
 #include "core/limits.h"
+#include "server/rpc/artifacts_view.h"
+#include "server/rpc/compare_query.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/curves_query.h"
+#include "server/rpc/explanation.h"
+#include "server/rpc/export_query.h"
+#include "server/rpc/log_query.h"
+#include "server/rpc/rerun.h"
 #include "server/rpc/table_query.h"
 
 namespace locus::server {
 
-Api::Api(Store& store, const Catalog& catalog, Coordinator& coordinator, Clock& clock, std::string version)
-    : store_(store),
-      catalog_(catalog),
-      coordinator_(coordinator),
-      outlines_(store),
-      submissions_(store, catalog, coordinator, clock),
-      views_(store, coordinator, outlines_, clock) {
+Api::Api(Parts parts, std::string version)
+    : store_(parts.store),
+      artifacts_(parts.artifacts),
+      catalog_(parts.catalog),
+      coordinator_(parts.coordinator),
+      care_(parts.care),
+      disk_(parts.disk),
+      clock_(parts.clock),
+      started_(parts.clock.steady()),
+      outlines_(store_),
+      submissions_(store_, catalog_, coordinator_, clock_),
+      views_(store_, artifacts_, coordinator_, outlines_, clock_),
+      workers_(store_, coordinator_, clock_) {
   server_.set_version(std::move(version));
   server_.set_protocol_version(kProtocolVersion);
 }
@@ -32,6 +44,7 @@ absl::StatusOr<v1::Plan> Api::plan_experiment(const v1::PlanExperimentRequest& r
 
 absl::StatusOr<v1::CreateExperimentResponse> Api::create_experiment(
     const v1::CreateExperimentRequest& request) {
+  LOCUS_RETURN_IF_ERROR(disk_.admit_work());
   LOCUS_ASSIGN_OR_RETURN(auto response, submissions_.create(request));
   v1::GetExperimentRequest get;
   get.set_name(response.experiment().name());
@@ -69,6 +82,98 @@ absl::StatusOr<v1::Experiment> Api::pause_experiment(const v1::PauseExperimentRe
 absl::StatusOr<v1::Experiment> Api::resume_experiment(const v1::ResumeExperimentRequest& request) {
   return set_state(request.name(), ExperimentState::kActive);
 }
+
+absl::StatusOr<v1::RerunExperimentResponse> Api::rerun_experiment(const v1::RerunExperimentRequest& request) {
+  LOCUS_RETURN_IF_ERROR(disk_.admit_work());
+  LOCUS_ASSIGN_OR_RETURN(auto response, rerun(store_, coordinator_, request));
+  v1::GetExperimentRequest get;
+  get.set_name(request.name().substr(0, request.name().find('/')));
+  LOCUS_ASSIGN_OR_RETURN(*response.mutable_experiment(), views_.get(get));
+  return response;
+}
+
+absl::StatusOr<v1::DeleteExperimentResponse> Api::delete_experiment(const v1::DeleteExperimentRequest& request) {
+  LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(request.name()));
+  LOCUS_ASSIGN_OR_RETURN(const Deletion going, store_.deletion(row.id));
+  v1::DeleteExperimentResponse out;
+  out.set_name(row.name);
+  out.set_trials(static_cast<int>(going.trials));
+  out.set_stages(static_cast<int>(going.stages.size()));
+  out.set_stages_kept(static_cast<int>(going.stages_kept));
+  out.set_stages_unfinished(static_cast<int>(going.stages_unfinished));
+  out.set_attempts(going.attempts);
+  out.set_points(going.points);
+  out.set_artifacts(static_cast<int>(going.artifacts.size()));
+  out.set_bytes(going.bytes);
+  for (const std::string& name : going.kept_for) out.add_kept_for(name);
+  if (request.dry_run()) return out;
+  const Command command = call(coordinator_, ExperimentDeleted{.row = row, .force = request.force()});
+  if (const auto* error = std::get_if<ReplyError>(&command)) return error->status;
+  care_.collect_now(going.artifacts);
+  out.set_deleted(true);
+  return out;
+}
+
+absl::StatusOr<v1::Explanation> Api::explain(const v1::ExplainRequest& request) {
+  return server::explain(store_, coordinator_, clock_, request);
+}
+
+absl::StatusOr<v1::ReadLogResponse> Api::read_log(const v1::ReadLogRequest& request) {
+  return server::read_log(store_, request);
+}
+
+absl::StatusOr<v1::Comparison> Api::compare(const v1::CompareRequest& request) {
+  return server::compare(store_, outlines_, request);
+}
+
+absl::StatusOr<PullSource<v1::ExportExperimentResponse>> Api::export_experiment(
+    const v1::ExportExperimentRequest& request) {
+  return server::export_experiment(store_, request);
+}
+
+absl::StatusOr<v1::WorkerDetail> Api::get_worker(const v1::GetWorkerRequest& request) {
+  return workers_.get(request.name());
+}
+
+absl::StatusOr<v1::Worker> Api::drain_worker(const v1::DrainWorkerRequest& request) {
+  return workers_.drain(request);
+}
+
+absl::StatusOr<v1::Worker> Api::undrain_worker(const v1::UndrainWorkerRequest& request) {
+  return workers_.undrain(request);
+}
+
+absl::StatusOr<v1::ListArtifactsResponse> Api::list_artifacts(const v1::ListArtifactsRequest& request) {
+  return server::list_artifacts(store_, artifacts_, request);
+}
+
+absl::StatusOr<v1::Artifact> Api::pin_artifact(const v1::PinArtifactRequest& request) {
+  return server::pin_artifact(store_, artifacts_, clock_, request);
+}
+
+absl::StatusOr<PullSource<v1::DownloadArtifactResponse>> Api::download_artifact(
+    const v1::DownloadArtifactRequest& request) {
+  LOCUS_ASSIGN_OR_RETURN(const std::int64_t size, artifacts_.size(request.sha256()));
+  auto source = [this, sha256 = request.sha256(), size,
+                 at = std::int64_t{0}]() mutable -> absl::StatusOr<std::optional<v1::DownloadArtifactResponse>> {
+    if (at >= size) return std::optional<v1::DownloadArtifactResponse>();
+    LOCUS_ASSIGN_OR_RETURN(std::string bytes, artifacts_.read(sha256, at, kChunkBytes));
+    if (bytes.empty()) return absl::DataLossError("the artifact ended before its size");
+    at += static_cast<std::int64_t>(bytes.size());
+    v1::DownloadArtifactResponse out;
+    out.set_chunk(std::move(bytes));
+    return out;
+  };
+  return PullSource<v1::DownloadArtifactResponse>(std::move(source));
+}
+
+absl::StatusOr<v1::CheckReport> Api::check(const v1::CheckRequest& request) { return care_.check(request); }
+
+absl::StatusOr<v1::CollectGarbageResponse> Api::collect_garbage(const v1::CollectGarbageRequest& request) {
+  return care_.collect_garbage(request);
+}
+
+absl::StatusOr<PullSource<v1::BackupResponse>> Api::backup(const v1::BackupRequest&) { return care_.backup(); }
 
 absl::StatusOr<v1::ListTrialsResponse> Api::list_trials(const v1::ListTrialsRequest& request) {
   return views_.trials(request);
@@ -125,11 +230,16 @@ absl::StatusOr<v1::Server> Api::get_server(const v1::GetServerRequest&) {
   absl::MutexLock lock(&mutex_);
   v1::Server out = server_;
   out.set_attempts_started(started);
+  out.set_state(to_string(disk_.state()));
+  out.set_reason(disk_.reason());
+  out.set_disk_free_bytes(disk_.free_bytes());
+  out.set_uptime_seconds(static_cast<double>(clock_.steady() - started_) / 1e6);
+  out.set_catalog_digest(catalog_.digest());
   return out;
 }
 
-absl::StatusOr<v1::ListWorkersResponse> Api::list_workers(const v1::ListWorkersRequest& request) {
-  return views_.workers(request);
+absl::StatusOr<v1::ListWorkersResponse> Api::list_workers(const v1::ListWorkersRequest&) {
+  return workers_.list();
 }
 
 absl::Status Api::check_watch(std::int64_t cursor, const std::string& experiment) {

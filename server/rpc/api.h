@@ -8,14 +8,20 @@
 #include "core/base/clock.h"
 #include "core/catalog/catalog.h"
 #include "core/ports/store.h"
+#include "locus/v1/admin_service.pb.h"
+#include "locus/v1/artifact_service.pb.h"
 #include "locus/v1/catalog_service.pb.h"
 #include "locus/v1/experiment_service.pb.h"
 #include "locus/v1/metric_service.pb.h"
 #include "locus/v1/worker_service.pb.h"
 #include "server/rpc/coordinator.h"
+#include "server/rpc/data_care.h"
+#include "server/rpc/disk_guard.h"
 #include "server/rpc/experiment_view.h"
 #include "server/rpc/outline.h"
+#include "server/rpc/pull_stream.h"
 #include "server/rpc/submission.h"
+#include "server/rpc/worker_view.h"
 
 namespace locus::server {
 
@@ -23,7 +29,16 @@ namespace locus::server {
 // Everything given must outlive it. Errors carry reason and field (core/base/error.h).
 class Api {
  public:
-  Api(Store& store, const Catalog& catalog, Coordinator& coordinator, Clock& clock, std::string version);
+  struct Parts {
+    Store& store;
+    ArtifactStore& artifacts;
+    const Catalog& catalog;
+    Coordinator& coordinator;
+    DataCare& care;
+    const DiskGuard& disk;
+    Clock& clock;
+  };
+  Api(Parts parts, std::string version);
 
   absl::StatusOr<v1::Plan> plan_experiment(const v1::PlanExperimentRequest& request);
   absl::StatusOr<v1::CreateExperimentResponse> create_experiment(const v1::CreateExperimentRequest& request);
@@ -32,8 +47,15 @@ class Api {
   absl::StatusOr<v1::Experiment> cancel_experiment(const v1::CancelExperimentRequest& request);
   absl::StatusOr<v1::Experiment> pause_experiment(const v1::PauseExperimentRequest& request);
   absl::StatusOr<v1::Experiment> resume_experiment(const v1::ResumeExperimentRequest& request);
+  absl::StatusOr<v1::RerunExperimentResponse> rerun_experiment(const v1::RerunExperimentRequest& request);
+  absl::StatusOr<v1::DeleteExperimentResponse> delete_experiment(const v1::DeleteExperimentRequest& request);
   absl::StatusOr<v1::ListTrialsResponse> list_trials(const v1::ListTrialsRequest& request);
   absl::StatusOr<v1::TrialDetail> get_trial(const v1::GetTrialRequest& request);
+  absl::StatusOr<v1::Explanation> explain(const v1::ExplainRequest& request);
+  absl::StatusOr<v1::ReadLogResponse> read_log(const v1::ReadLogRequest& request);
+  absl::StatusOr<v1::Comparison> compare(const v1::CompareRequest& request);
+  absl::StatusOr<PullSource<v1::ExportExperimentResponse>> export_experiment(
+      const v1::ExportExperimentRequest& request);
   absl::StatusOr<v1::Table> get_table(const v1::GetTableRequest& request);
   absl::StatusOr<v1::Curves> get_curves(const v1::GetCurvesRequest& request);
   absl::StatusOr<v1::ListSeriesResponse> list_series(const v1::ListSeriesRequest& request);
@@ -41,6 +63,17 @@ class Api {
   absl::StatusOr<v1::Catalog> get_catalog(const v1::GetCatalogRequest& request);
   absl::StatusOr<v1::Server> get_server(const v1::GetServerRequest& request);
   absl::StatusOr<v1::ListWorkersResponse> list_workers(const v1::ListWorkersRequest& request);
+  absl::StatusOr<v1::WorkerDetail> get_worker(const v1::GetWorkerRequest& request);
+  absl::StatusOr<v1::Worker> drain_worker(const v1::DrainWorkerRequest& request);
+  absl::StatusOr<v1::Worker> undrain_worker(const v1::UndrainWorkerRequest& request);
+  absl::StatusOr<v1::ListArtifactsResponse> list_artifacts(const v1::ListArtifactsRequest& request);
+  absl::StatusOr<v1::Artifact> pin_artifact(const v1::PinArtifactRequest& request);
+  // A blob from its beginning, in pieces. ARTIFACT_NOT_FOUND.
+  absl::StatusOr<PullSource<v1::DownloadArtifactResponse>> download_artifact(
+      const v1::DownloadArtifactRequest& request);
+  absl::StatusOr<v1::CheckReport> check(const v1::CheckRequest& request);
+  absl::StatusOr<v1::CollectGarbageResponse> collect_garbage(const v1::CollectGarbageRequest& request);
+  absl::StatusOr<PullSource<v1::BackupResponse>> backup(const v1::BackupRequest& request);
 
   // Known once both listeners are bound.
   void set_addresses(std::string grpc, std::string http);
@@ -51,11 +84,17 @@ class Api {
   absl::StatusOr<v1::Experiment> set_state(const std::string& name, ExperimentState to);
 
   Store& store_;
+  ArtifactStore& artifacts_;
   const Catalog& catalog_;
   Coordinator& coordinator_;
+  DataCare& care_;
+  const DiskGuard& disk_;
+  Clock& clock_;
+  const Microseconds started_;  // steady
   OutlineCache outlines_;
   Submissions submissions_;
   ExperimentViews views_;
+  WorkerViews workers_;
   absl::Mutex mutex_;
   v1::Server server_ ABSL_GUARDED_BY(mutex_);
 };

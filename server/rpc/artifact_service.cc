@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/limits.h"
 #include "server/rpc/status.h"
+#include "server/rpc/unary.h"
 
 namespace locus::server {
 namespace {
@@ -41,10 +42,12 @@ class Place {
 // Header, chunks, end. Between a read and the next the pool works alone, so nothing here needs a lock.
 class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
  public:
-  Upload(Store& store, ArtifactStore& artifacts, WorkPool& pool, Clock& clock, std::atomic<int>& transfers,
-         v1::UploadArtifactResponse* response)
+  Upload(Store& store, ArtifactStore& artifacts, ArtifactGate& gate, const DiskGuard& disk, WorkPool& pool,
+         Clock& clock, std::atomic<int>& transfers, v1::UploadArtifactResponse* response)
       : store_(store),
         artifacts_(artifacts),
+        gate_(gate),
+        disk_(disk),
         pool_(pool),
         clock_(clock),
         place_(transfers),
@@ -58,7 +61,10 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
       pool_.post([this] { Finish(to_grpc_status(commit())); });
     }
   }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    if (entered_) gate_.leave(header_.sha256());
+    delete this;
+  }
 
  private:
   void take() {
@@ -69,20 +75,23 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
 
   absl::Status open(const v1::UploadArtifactRequest::Header& header) {
     LOCUS_RETURN_IF_ERROR(place_.status());
-    if (writer_) return bad("header", "a second header came; an upload has one, before its chunks");
+    if (entered_) return bad("header", "a second header came; an upload has one, before its chunks");
     if (header.bytes() < 0 || header.bytes() > kArtifactBytes) {
       return bad("header.bytes", "an artifact has 0 to " + std::to_string(kArtifactBytes) + " bytes, not " +
                                      std::to_string(header.bytes()));
     }
     if (header.kind().empty() || header.kind().size() > kKindLength)
       return bad("header.kind", "a kind has 1 to 64 bytes");
+    header_ = header;
+    gate_.enter(header_.sha256());
+    entered_ = true;
     const auto size = artifacts_.size(header.sha256());
     if (!size.ok() && !absl::IsNotFound(size.status())) return size.status();
-    header_ = header;
     if (size.ok()) {
       response_->set_existed(true);
       return record(*size);
     }
+    LOCUS_RETURN_IF_ERROR(disk_.admit_data());
     LOCUS_ASSIGN_OR_RETURN(writer_, artifacts_.create());
     return absl::OkStatus();
   }
@@ -120,9 +129,12 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
 
   Store& store_;
   ArtifactStore& artifacts_;
+  ArtifactGate& gate_;
+  const DiskGuard& disk_;
   WorkPool& pool_;
   Clock& clock_;
   const Place place_;
+  bool entered_ = false;  // the gate
   v1::UploadArtifactResponse* const response_;
   v1::UploadArtifactRequest request_;
   v1::UploadArtifactRequest::Header header_;
@@ -186,12 +198,26 @@ class Download final : public grpc::ServerWriteReactor<v1::DownloadArtifactRespo
 
 grpc::ServerReadReactor<v1::UploadArtifactRequest>* ArtifactService::UploadArtifact(
     grpc::CallbackServerContext*, v1::UploadArtifactResponse* response) {
-  return new Upload(store_, artifacts_, pool_, clock_, transfers_, response);  // deletes itself in OnDone
+  return new Upload(store_, artifacts_, gate_, disk_, pool_, clock_, transfers_,
+                    response);  // deletes itself in OnDone
 }
 
 grpc::ServerWriteReactor<v1::DownloadArtifactResponse>* ArtifactService::DownloadArtifact(
     grpc::CallbackServerContext*, const v1::DownloadArtifactRequest* request) {
   return new Download(artifacts_, pool_, transfers_, *request);  // deletes itself in OnDone
+}
+
+grpc::ServerUnaryReactor* ArtifactService::ListArtifacts(grpc::CallbackServerContext* context,
+                                                         const v1::ListArtifactsRequest* request,
+                                                         v1::ListArtifactsResponse* response) {
+  return serve_unary(pool_, context, request, response,
+                     [this](const auto& r) { return api_.list_artifacts(r); });
+}
+
+grpc::ServerUnaryReactor* ArtifactService::PinArtifact(grpc::CallbackServerContext* context,
+                                                       const v1::PinArtifactRequest* request,
+                                                       v1::Artifact* response) {
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.pin_artifact(r); });
 }
 
 }  // namespace locus::server

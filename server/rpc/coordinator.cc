@@ -95,9 +95,16 @@ void Coordinator::drop(ReplyToken token) {
   });
 }
 
-void Coordinator::note_points(StageId stage) {
-  on_strand([this, stage] {
-    for (const auto& name : index_.experiments_of(stage)) notice_(name, "points");
+void Coordinator::note(StageId stage, const char* kind) {
+  on_strand([this, stage, kind] {
+    for (const auto& name : index_.experiments_of(stage)) notice_(name, kind);
+  });
+}
+
+void Coordinator::post_unanswered(Event event) {
+  on_strand([this, event = std::move(event)] {
+    process({event}, true);
+    arm();
   });
 }
 
@@ -133,7 +140,8 @@ void Coordinator::pump() {
       }
       replies_[pending.token] = std::move(pending.reply);
       events.push_back(*std::move(event));
-      if (std::holds_alternative<ExperimentSubmitted>(events.back()))
+      if (std::holds_alternative<ExperimentSubmitted>(events.back()) ||
+          std::holds_alternative<StagesRerun>(events.back()))
         break;  // its draft holds only for the state it was made from
     }
     // One that the store refuses must not take the others with it: they are tried again one by one.
@@ -150,6 +158,9 @@ bool Coordinator::process(std::vector<Event> events, bool last_chance) {
     if (const absl::Status status = rebuild(events); !status.ok()) return fail(events, {}, status), true;
   }
   const Now now = observe_now();
+  for (const Event& event : events) {
+    if (const auto* intake = std::get_if<IntakeChanged>(&event)) intake_closed_because_ = intake->closed_because;
+  }
   Decision all;
   for (const Event& event : events) append(all, scheduler_->step(event, now));
   if (!all.mutations.empty()) {
@@ -165,6 +176,10 @@ bool Coordinator::process(std::vector<Event> events, bool last_chance) {
   }
   for (const Mutation& mutation : all.mutations) {
     if (const auto* saved = std::get_if<SaveExperiment>(&mutation)) index_.apply(*saved);
+    if (const auto* deleted = std::get_if<DeleteExperiment>(&mutation)) index_.forget(deleted->id);
+  }
+  for (const Event& event : events) {
+    if (const auto* rerun = std::get_if<StagesRerun>(&event)) index_.apply(*rerun);
   }
   for (const Event& event : events) note_progress(event);
   commit_answers(all);
@@ -200,6 +215,7 @@ absl::Status Coordinator::rebuild(const std::vector<Event>& to_retry) {
   stale_ = true;
   LOCUS_ASSIGN_OR_RETURN(Snapshot snapshot, store_.load());
   scheduler_.emplace(snapshot, observe_now());
+  if (!intake_closed_because_.empty()) scheduler_->step(IntakeChanged{intake_closed_because_}, now_);
   index_.load(snapshot);
   stale_ = false;
   std::vector<ReplyToken> forgotten;

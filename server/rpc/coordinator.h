@@ -23,7 +23,7 @@ namespace locus::server {
 class Coordinator {
  public:
   using Reply = std::function<void(Command)>;
-  // Something of an experiment moved that is not stored as an event: kind "points" or "progress". Called on
+  // Something of an experiment moved that is not stored as an event: kind "points", "progress" or "log". Called on
   // the strand.
   using Notice = std::function<void(const std::string& experiment, const std::string& kind)>;
 
@@ -62,7 +62,10 @@ class Coordinator {
   // From a reply only: on the strand already.
   const StageIndex& index() const { return index_; }
 
-  void note_points(StageId stage);
+  void note_points(StageId stage) { note(stage, "points"); }
+  void note_log(StageId stage) { note(stage, "log"); }
+  // Posts an event that nobody waits for.
+  void post_unanswered(Event event);
   // Waiting work requests are answered without a grant, new ones refused with SERVER_DRAINING.
   void drain();
   // Answers what is queued and ends the thread. Afterwards every event is refused. Idempotent.
@@ -77,6 +80,7 @@ class Coordinator {
 
   Coordinator(Store& store, Clock& clock, Notice notice);
   void enqueue(Pending pending);
+  void note(StageId stage, const char* kind);
   void on_strand(std::function<void()> task);
   Living living() const { return {*scheduler_, index_, now_}; }
   Now observe_now();
@@ -105,6 +109,7 @@ class Coordinator {
   std::unordered_map<ReplyToken, Reply> replies_;
   std::deque<Pending> queue_;
   std::unordered_map<StageId, std::int64_t> steps_seen_;
+  std::string intake_closed_because_;  // outlives a rebuild
   bool pump_posted_ = false, draining_ = false, stale_ = false;
   Now now_;
 };

@@ -153,6 +153,7 @@ absl::StatusOr<v1::Experiment> ExperimentViews::view(const ExperimentRow& row,
   out.set_name(row.name);
   out.set_owner(row.owner);
   out.set_state(state_of(row, counts));
+  if (row.state == ExperimentState::kPaused) out.set_reason(row.reason);
   out.set_revision(row.revision);
   *out.mutable_create_time() = to_timestamp(row.created_us);
   if (!in_list) out.set_spec_json(row.spec_json);
@@ -251,115 +252,6 @@ absl::StatusOr<v1::ListTrialsResponse> ExperimentViews::trials(const v1::ListTri
     out.set_next_page_token(make_page_token("trial", views.back().trial.ordinal));
   }
   for (auto& trial : to_trials(row, views, labels)) *out.add_trials() = std::move(trial);
-  return out;
-}
-
-absl::Status ExperimentViews::fill_stage(const TrialStageView& view,
-                                         const std::map<WorkerId, std::string>& names, v1::StageDetail* out) {
-  out->set_stage(view.stage.id);
-  out->set_role(view.link.role);
-  out->set_config_json(view.stage.config_json);
-  LOCUS_ASSIGN_OR_RETURN(const auto attempts, store_.attempts(view.stage.id));
-  for (const AttemptRow& row : attempts) {
-    auto* attempt = out->add_attempts();
-    attempt->set_number(row.number);
-    const auto name = names.find(row.worker_id);
-    if (name != names.end()) attempt->set_worker(name->second);
-    attempt->set_state(to_string(row.state));
-    if (row.failure_class != FailureClass::kNone) attempt->set_failure_class(to_string(row.failure_class));
-    attempt->set_reason(row.reason);
-    attempt->set_resume_step(row.resume_step);
-    *attempt->mutable_start_time() = to_timestamp(row.started_us);
-    if (row.ended_us > 0) *attempt->mutable_end_time() = to_timestamp(row.ended_us);
-    attempt->set_environment_json(row.environment_json);
-    attempt->set_points(row.acked_seq);
-  }
-  LOCUS_ASSIGN_OR_RETURN(const auto results, store_.stage_results(view.stage.id));
-  for (const Result& result : results) to_proto(result, out->add_results());
-  LOCUS_ASSIGN_OR_RETURN(const auto checkpoints, store_.checkpoints(view.stage.id));
-  for (const CheckpointRow& row : checkpoints) {
-    auto* checkpoint = out->add_checkpoints();
-    checkpoint->set_attempt(row.number);
-    checkpoint->set_step(row.step);
-    checkpoint->set_sha256(row.sha256);
-    checkpoint->set_best(row.best);
-  }
-  for (const StageOutput& row : view.stage.outputs) {
-    auto* output = out->add_outputs();
-    output->set_slot(row.slot);
-    output->set_sha256(row.sha256);
-    output->set_step(row.step);
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<v1::TrialDetail> ExperimentViews::trial(const v1::GetTrialRequest& request) {
-  LOCUS_ASSIGN_OR_RETURN(const auto name, parse_trial_name(request.name()));
-  LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(name.first));
-  LOCUS_ASSIGN_OR_RETURN(const auto views, store_.trials(row.id, name.second - 1, 1));
-  if (views.empty() || views.front().trial.ordinal != name.second) {
-    return make_error(absl::StatusCode::kNotFound, ErrorReason::kTrialNotFound,
-                      "experiment \"" + name.first + "\" has no trial " + std::to_string(name.second) +
-                          "; list its trials to see which there are",
-                      "name", {{"experiment", name.first}, {"trial", std::to_string(name.second)}});
-  }
-  LOCUS_ASSIGN_OR_RETURN(const auto labels, cell_labels(row.id));
-  LOCUS_ASSIGN_OR_RETURN(const auto worker_rows, store_.workers());
-  std::map<WorkerId, std::string> names;
-  for (const WorkerRow& worker : worker_rows) names[worker.id] = worker.name;
-  v1::TrialDetail out;
-  *out.mutable_trial() = to_trials(row, views, labels).front();
-  for (const TrialStageView& view : views.front().stages)
-    LOCUS_RETURN_IF_ERROR(fill_stage(view, names, out.add_stages()));
-  return out;
-}
-
-absl::StatusOr<v1::ListWorkersResponse> ExperimentViews::workers(const v1::ListWorkersRequest&) {
-  LOCUS_ASSIGN_OR_RETURN(const auto rows, store_.workers());
-  struct Live {
-    WorkerView view;
-    std::vector<std::string> titles;
-  };
-  const auto live = coordinator_.inspect<std::map<WorkerId, Live>>([](const Coordinator::Living& living) {
-    std::map<WorkerId, Live> out;
-    for (WorkerView& view : living.scheduler.workers(living.now)) {
-      std::vector<std::string> titles;
-      for (const HeldLease& lease : view.running) {
-        const auto& wanted = living.index.wanted_by(lease.stage_id);
-        titles.push_back(wanted.empty() ? ""
-                                        : living.index.name_of(wanted.front().experiment) + "/" +
-                                              std::to_string(wanted.front().trial));
-      }
-      const WorkerId id = view.id;
-      out[id] = {std::move(view), std::move(titles)};
-    }
-    return out;
-  });
-  v1::ListWorkersResponse out;
-  for (const WorkerRow& row : rows) {
-    auto* worker = out.add_workers();
-    worker->set_name(row.name);
-    worker->set_host(row.host);
-    worker->set_version(row.version);
-    worker->set_state(to_string(row.state));
-    slots_from_json(row.slots_json, worker->mutable_slots());
-    *worker->mutable_seen_time() = to_timestamp(row.seen_us);
-    worker->set_catalog_digest(row.catalog_digest);
-    const auto found = live.find(row.id);
-    if (found == live.end()) continue;
-    worker->set_state(found->second.view.state);
-    *worker->mutable_seen_time() = to_timestamp(clock_.wall() - found->second.view.silent_for);
-    for (std::size_t i = 0; i < found->second.view.running.size(); ++i) {
-      const HeldLease& lease = found->second.view.running[i];
-      auto* attempt = worker->add_running();
-      attempt->set_stage(lease.stage_id);
-      attempt->set_attempt(lease.number);
-      attempt->set_title(found->second.titles[i]);
-      attempt->set_step(lease.step);
-      attempt->set_steps(lease.steps);
-      attempt->set_phase(lease.phase);
-    }
-  }
   return out;
 }
 

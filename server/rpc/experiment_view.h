@@ -3,9 +3,9 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
+#include "core/ports/artifacts.h"
 #include "core/ports/store.h"
 #include "locus/v1/experiment_service.pb.h"
-#include "locus/v1/worker_service.pb.h"
 #include "server/rpc/coordinator.h"
 #include "server/rpc/outline.h"
 
@@ -14,14 +14,14 @@ namespace locus::server {
 // Thread-safe; blocks on the store and on the strand. Everything given must outlive it.
 class ExperimentViews {
  public:
-  ExperimentViews(Store& store, Coordinator& coordinator, OutlineCache& outlines, Clock& clock)
-      : store_(store), coordinator_(coordinator), outlines_(outlines), clock_(clock) {}
+  ExperimentViews(Store& store, ArtifactStore& artifacts, Coordinator& coordinator, OutlineCache& outlines,
+                  Clock& clock)
+      : store_(store), artifacts_(artifacts), coordinator_(coordinator), outlines_(outlines), clock_(clock) {}
 
   absl::StatusOr<v1::Experiment> get(const v1::GetExperimentRequest& request);
   absl::StatusOr<v1::ListExperimentsResponse> list(const v1::ListExperimentsRequest& request);
   absl::StatusOr<v1::ListTrialsResponse> trials(const v1::ListTrialsRequest& request);
   absl::StatusOr<v1::TrialDetail> trial(const v1::GetTrialRequest& request);
-  absl::StatusOr<v1::ListWorkersResponse> workers(const v1::ListWorkersRequest& request);
 
  private:
   struct Running {
@@ -37,10 +37,13 @@ class ExperimentViews {
   absl::StatusOr<std::map<std::int64_t, std::string>> cell_labels(ExperimentId id);
   std::vector<v1::Trial> to_trials(const ExperimentRow& row, const std::vector<TrialView>& views,
                                    const std::map<std::int64_t, std::string>& labels);
+  absl::Status fill_checkpoints(const StageRow& stage, const std::vector<AttemptRow>& attempts,
+                                v1::StageDetail* out);
   absl::Status fill_stage(const TrialStageView& view, const std::map<WorkerId, std::string>& names,
                           v1::StageDetail* out);
 
   Store& store_;
+  ArtifactStore& artifacts_;
   Coordinator& coordinator_;
   OutlineCache& outlines_;
   Clock& clock_;

@@ -26,10 +26,11 @@ void PointStreams::close() {
   for (auto* context : open_) context->TryCancel();
 }
 
-PointStream::PointStream(Store& store, Coordinator& coordinator, WorkPool& pool, Clock& clock,
-                         PointStreams& streams, grpc::CallbackServerContext* context)
+PointStream::PointStream(Store& store, Coordinator& coordinator, const DiskGuard& disk, WorkPool& pool,
+                         Clock& clock, PointStreams& streams, grpc::CallbackServerContext* context)
     : store_(store),
       coordinator_(coordinator),
+      disk_(disk),
       pool_(pool),
       clock_(clock),
       streams_(streams),
@@ -59,6 +60,7 @@ void PointStream::OnWriteDone(bool ok) {
 }
 
 void PointStream::store_batch() {
+  if (const absl::Status status = disk_.admit_data(); !status.ok()) return Finish(to_grpc_status(status));
   auto points = from_proto(request_.points());
   if (!points.ok()) return Finish(to_grpc_status(points.status()));
   if (request_.first_seq() < 1) {

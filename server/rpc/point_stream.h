@@ -12,6 +12,7 @@
 #include "core/ports/store.h"
 #include "locus/v1/worker_service.pb.h"
 #include "server/rpc/coordinator.h"
+#include "server/rpc/disk_guard.h"
 #include "server/rpc/work_pool.h"
 
 namespace locus::server {
@@ -33,8 +34,8 @@ class PointStreams {
 // an answer and the stream goes on, because it carries the points of several attempts; anything else ends it.
 class PointStream final : public grpc::ServerBidiReactor<v1::ReportPointsRequest, v1::ReportPointsResponse> {
  public:
-  PointStream(Store& store, Coordinator& coordinator, WorkPool& pool, Clock& clock, PointStreams& streams,
-              grpc::CallbackServerContext* context);
+  PointStream(Store& store, Coordinator& coordinator, const DiskGuard& disk, WorkPool& pool, Clock& clock,
+              PointStreams& streams, grpc::CallbackServerContext* context);
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnDone() override;
@@ -45,6 +46,7 @@ class PointStream final : public grpc::ServerBidiReactor<v1::ReportPointsRequest
 
   Store& store_;
   Coordinator& coordinator_;
+  const DiskGuard& disk_;
   WorkPool& pool_;
   Clock& clock_;
   PointStreams& streams_;

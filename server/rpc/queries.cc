@@ -60,6 +60,28 @@ absl::StatusOr<std::pair<std::string, std::int64_t>> parse_trial_name(const std:
   return std::pair(name.substr(0, slash), *ordinal);
 }
 
+absl::StatusOr<TrialOf> find_trial(Store& store, const std::string& name) {
+  LOCUS_ASSIGN_OR_RETURN(const auto parsed, parse_trial_name(name));
+  TrialOf out;
+  LOCUS_ASSIGN_OR_RETURN(out.experiment, store.experiment(parsed.first));
+  LOCUS_ASSIGN_OR_RETURN(auto views, store.trials(out.experiment.id, parsed.second - 1, 1));
+  if (views.empty() || views.front().trial.ordinal != parsed.second) {
+    return make_error(absl::StatusCode::kNotFound, ErrorReason::kTrialNotFound,
+                      "experiment \"" + parsed.first + "\" has no trial " + std::to_string(parsed.second) +
+                          "; list its trials to see which there are",
+                      "name", {{"experiment", parsed.first}, {"trial", std::to_string(parsed.second)}});
+  }
+  out.view = std::move(views.front());
+  return out;
+}
+
+absl::StatusOr<std::map<WorkerId, std::string>> worker_names(Store& store) {
+  LOCUS_ASSIGN_OR_RETURN(const auto rows, store.workers());
+  std::map<WorkerId, std::string> out;
+  for (const WorkerRow& row : rows) out[row.id] = row.name;
+  return out;
+}
+
 std::string make_page_token(const std::string& kind, std::int64_t key) {
   return kind + ":" + std::to_string(key);
 }

@@ -22,6 +22,15 @@ absl::StatusOr<std::string> environment_of(Store& store, StageId stage);
 // "NAME/17" -> NAME and 17; INVALID_ARGUMENT.
 absl::StatusOr<std::pair<std::string, std::int64_t>> parse_trial_name(const std::string& name);
 
+// A trial by its name. TRIAL_NOT_FOUND, EXPERIMENT_NOT_FOUND, INVALID_NAME.
+struct TrialOf {
+  ExperimentRow experiment;
+  TrialView view;
+};
+absl::StatusOr<TrialOf> find_trial(Store& store, const std::string& name);
+
+absl::StatusOr<std::map<WorkerId, std::string>> worker_names(Store& store);
+
 // Page tokens: "<kind>:<last key seen>". Empty gives `first`; INVALID_ARGUMENT (PAGE_TOKEN_INVALID) for one
 // of another query.
 std::string make_page_token(const std::string& kind, std::int64_t key);

@@ -1,6 +1,7 @@
-// ExperimentService, MetricService and CatalogService on gRPC.
+// ExperimentService, MetricService, CatalogService and AdminService on gRPC.
 #include "server/rpc/read_services.h"
 
+#include "server/rpc/pull_stream.h"
 #include "server/rpc/status.h"
 #include "server/rpc/unary.h"
 
@@ -100,6 +101,15 @@ LOCUS_UNARY(ExperimentService, ListExperiments, ListExperimentsRequest, ListExpe
 LOCUS_UNARY(ExperimentService, CancelExperiment, CancelExperimentRequest, Experiment, cancel_experiment)
 LOCUS_UNARY(ExperimentService, PauseExperiment, PauseExperimentRequest, Experiment, pause_experiment)
 LOCUS_UNARY(ExperimentService, ResumeExperiment, ResumeExperimentRequest, Experiment, resume_experiment)
+LOCUS_UNARY(ExperimentService, RerunExperiment, RerunExperimentRequest, RerunExperimentResponse,
+            rerun_experiment)
+LOCUS_UNARY(ExperimentService, DeleteExperiment, DeleteExperimentRequest, DeleteExperimentResponse,
+            delete_experiment)
+LOCUS_UNARY(ExperimentService, Explain, ExplainRequest, Explanation, explain)
+LOCUS_UNARY(ExperimentService, ReadLog, ReadLogRequest, ReadLogResponse, read_log)
+LOCUS_UNARY(ExperimentService, Compare, CompareRequest, Comparison, compare)
+LOCUS_UNARY(AdminService, Check, CheckRequest, CheckReport, check)
+LOCUS_UNARY(AdminService, CollectGarbage, CollectGarbageRequest, CollectGarbageResponse, collect_garbage)
 LOCUS_UNARY(ExperimentService, ListTrials, ListTrialsRequest, ListTrialsResponse, list_trials)
 LOCUS_UNARY(ExperimentService, GetTrial, GetTrialRequest, TrialDetail, get_trial)
 LOCUS_UNARY(ExperimentService, GetTable, GetTableRequest, Table, get_table)
@@ -110,6 +120,18 @@ LOCUS_UNARY(CatalogService, GetCatalog, GetCatalogRequest, Catalog, get_catalog)
 LOCUS_UNARY(CatalogService, GetServer, GetServerRequest, Server, get_server)
 
 #undef LOCUS_UNARY
+
+grpc::ServerWriteReactor<v1::ExportExperimentResponse>* ExperimentService::ExportExperiment(
+    grpc::CallbackServerContext*, const v1::ExportExperimentRequest* request) {
+  return new PullStream<v1::ExportExperimentResponse>(  // deletes itself in OnDone
+      pool_, [this, request = *request] { return api_.export_experiment(request); });
+}
+
+grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(grpc::CallbackServerContext*,
+                                                                   const v1::BackupRequest* request) {
+  return new PullStream<v1::BackupResponse>(  // deletes itself in OnDone
+      pool_, [this, request = *request] { return api_.backup(request); });
+}
 
 grpc::ServerWriteReactor<v1::WatchEventsResponse>* ExperimentService::WatchEvents(
     grpc::CallbackServerContext*, const v1::WatchEventsRequest* request) {

@@ -1,6 +1,7 @@
-// ExperimentService, MetricService and CatalogService on gRPC: translation only.
+// ExperimentService, MetricService, CatalogService and AdminService on gRPC: translation only.
 #pragma once
 
+#include "locus/v1/admin_service.grpc.pb.h"
 #include "locus/v1/catalog_service.grpc.pb.h"
 #include "locus/v1/experiment_service.grpc.pb.h"
 #include "locus/v1/metric_service.grpc.pb.h"
@@ -26,6 +27,13 @@ class ExperimentService final : public v1::ExperimentService::CallbackService {
   LOCUS_UNARY(CancelExperiment, CancelExperimentRequest, Experiment)
   LOCUS_UNARY(PauseExperiment, PauseExperimentRequest, Experiment)
   LOCUS_UNARY(ResumeExperiment, ResumeExperimentRequest, Experiment)
+  LOCUS_UNARY(RerunExperiment, RerunExperimentRequest, RerunExperimentResponse)
+  LOCUS_UNARY(DeleteExperiment, DeleteExperimentRequest, DeleteExperimentResponse)
+  LOCUS_UNARY(Explain, ExplainRequest, Explanation)
+  LOCUS_UNARY(ReadLog, ReadLogRequest, ReadLogResponse)
+  LOCUS_UNARY(Compare, CompareRequest, Comparison)
+  grpc::ServerWriteReactor<v1::ExportExperimentResponse>* ExportExperiment(
+      grpc::CallbackServerContext* context, const v1::ExportExperimentRequest* request) override;
   LOCUS_UNARY(ListTrials, ListTrialsRequest, ListTrialsResponse)
   LOCUS_UNARY(GetTrial, GetTrialRequest, TrialDetail)
   LOCUS_UNARY(GetTable, GetTableRequest, Table)
@@ -55,6 +63,19 @@ class CatalogService final : public v1::CatalogService::CallbackService {
   CatalogService(Api& api, WorkPool& pool) : api_(api), pool_(pool) {}
   LOCUS_UNARY(GetCatalog, GetCatalogRequest, Catalog)
   LOCUS_UNARY(GetServer, GetServerRequest, Server)
+
+ private:
+  Api& api_;
+  WorkPool& pool_;
+};
+
+class AdminService final : public v1::AdminService::CallbackService {
+ public:
+  AdminService(Api& api, WorkPool& pool) : api_(api), pool_(pool) {}
+  LOCUS_UNARY(Check, CheckRequest, CheckReport)
+  LOCUS_UNARY(CollectGarbage, CollectGarbageRequest, CollectGarbageResponse)
+  grpc::ServerWriteReactor<v1::BackupResponse>* Backup(grpc::CallbackServerContext* context,
+                                                       const v1::BackupRequest* request) override;
 
  private:
   Api& api_;

@@ -33,6 +33,22 @@ void StageIndex::apply(const SaveExperiment& saved) {
   }
 }
 
+void StageIndex::apply(const StagesRerun& rerun) {
+  names_[rerun.row.id] = rerun.row.name;
+  for (const auto& link : rerun.links) {
+    const auto stage = rerun.stages.find(link.identity);
+    if (stage != rerun.stages.end()) add(stage->second.row.id, {rerun.row.id, link.trial});
+  }
+}
+
+void StageIndex::forget(ExperimentId id) {
+  names_.erase(id);
+  for (auto at = wanted_.begin(); at != wanted_.end();) {
+    std::erase_if(at->second, [&](const Wanted& w) { return w.experiment == id; });
+    at = at->second.empty() ? wanted_.erase(at) : std::next(at);
+  }
+}
+
 const std::vector<Wanted>& StageIndex::wanted_by(StageId stage) const {
   static const std::vector<Wanted> kNobody;
   const auto found = wanted_.find(stage);
@@ -43,6 +59,12 @@ std::vector<std::string> StageIndex::experiments_of(StageId stage) const {
   std::set<std::string> names;
   for (const Wanted& wanted : wanted_by(stage)) names.insert(name_of(wanted.experiment));
   return {names.begin(), names.end()};
+}
+
+std::string StageIndex::title_of(StageId stage) const {
+  const auto& wanted = wanted_by(stage);
+  if (wanted.empty()) return "";
+  return name_of(wanted.front().experiment) + "/" + std::to_string(wanted.front().trial);
 }
 
 const std::string& StageIndex::name_of(ExperimentId id) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/ports/store.h"
+#include "core/scheduling/scheduler.h"
 
 namespace locus::server {
 
@@ -21,9 +22,12 @@ class StageIndex {
  public:
   void load(const Snapshot& snapshot);
   void apply(const SaveExperiment& saved);
+  void apply(const StagesRerun& rerun);  // whose experiment may have been cancelled, and so unknown
+  void forget(ExperimentId id);
   const std::vector<Wanted>& wanted_by(StageId stage) const;
   std::vector<std::string> experiments_of(StageId stage) const;
   const std::string& name_of(ExperimentId id) const;
+  std::string title_of(StageId stage) const;  // "NAME/ORDINAL" of the first that wants it; empty: nobody known
 
  private:
   void add(StageId stage, Wanted wanted);

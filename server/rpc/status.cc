@@ -3,6 +3,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <cstdlib>
+
 #include "core/base/error.h"
 #include "core/base/ids.h"
 #include "core/base/json.h"
@@ -104,6 +106,11 @@ grpc::Status to_grpc_status(const absl::Status& status) {
     violation->set_field(valid_utf8(detail.field));
     violation->set_description(message);
     wire.add_details()->PackFrom(bad);
+  }
+  if (const auto retry = detail.metadata.find("retry_seconds"); retry != detail.metadata.end()) {
+    google::rpc::RetryInfo info_of_retry;
+    info_of_retry.mutable_retry_delay()->set_seconds(std::atoll(retry->second.c_str()));
+    wire.add_details()->PackFrom(info_of_retry);
   }
   return {static_cast<grpc::StatusCode>(status.code()), message, wire.SerializeAsString()};
 }

@@ -161,7 +161,8 @@ grpc::ServerUnaryReactor* WorkerService::SyncLeases(grpc::CallbackServerContext*
 
 grpc::ServerBidiReactor<v1::ReportPointsRequest, v1::ReportPointsResponse>* WorkerService::ReportPoints(
     grpc::CallbackServerContext* context) {
-  return new PointStream(store_, coordinator_, pool_, clock_, streams_, context);  // deletes itself in OnDone
+  return new PointStream(store_, coordinator_, disk_, pool_, clock_, streams_,
+                         context);  // deletes itself in OnDone
 }
 
 absl::StatusOr<v1::CommitCheckpointResponse> WorkerService::commit_checkpoint(
@@ -258,6 +259,41 @@ grpc::ServerUnaryReactor* WorkerService::CompleteAttempt(grpc::CallbackServerCon
                                                          v1::CompleteAttemptResponse* response) {
   return serve_unary(pool_, context, request, response,
                      [this](const auto& r) { return complete_attempt(r); });
+}
+
+absl::StatusOr<v1::ReportLogResponse> WorkerService::report_log(const v1::ReportLogRequest& request) {
+  LOCUS_RETURN_IF_ERROR(disk_.admit_data());
+  const Mutation append = AppendLog{request.stage(), request.attempt(), request.session(), request.offset(),
+                                    request.text()};
+  LOCUS_RETURN_IF_ERROR(store_.apply({&append, 1}, clock_.wall()));
+  coordinator_.note_log(request.stage());
+  v1::ReportLogResponse out;
+  out.set_next_offset(request.offset() + static_cast<std::int64_t>(request.text().size()));
+  return out;
+}
+
+grpc::ServerUnaryReactor* WorkerService::ReportLog(grpc::CallbackServerContext* context,
+                                                   const v1::ReportLogRequest* request,
+                                                   v1::ReportLogResponse* response) {
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return report_log(r); });
+}
+
+grpc::ServerUnaryReactor* WorkerService::GetWorker(grpc::CallbackServerContext* context,
+                                                   const v1::GetWorkerRequest* request,
+                                                   v1::WorkerDetail* response) {
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.get_worker(r); });
+}
+
+grpc::ServerUnaryReactor* WorkerService::DrainWorker(grpc::CallbackServerContext* context,
+                                                     const v1::DrainWorkerRequest* request,
+                                                     v1::Worker* response) {
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.drain_worker(r); });
+}
+
+grpc::ServerUnaryReactor* WorkerService::UndrainWorker(grpc::CallbackServerContext* context,
+                                                       const v1::UndrainWorkerRequest* request,
+                                                       v1::Worker* response) {
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.undrain_worker(r); });
 }
 
 grpc::ServerUnaryReactor* WorkerService::ListWorkers(grpc::CallbackServerContext* context,

@@ -15,11 +15,12 @@ namespace locus::server {
 // Thread-safe; everything given must outlive it. A long poll and an idle stream hold no thread.
 class WorkerService final : public v1::WorkerService::CallbackService {
  public:
-  WorkerService(Api& api, Store& store, Coordinator& coordinator, WorkPool& pool, Clock& clock,
-                std::string version)
+  WorkerService(Api& api, Store& store, Coordinator& coordinator, const DiskGuard& disk, WorkPool& pool,
+                Clock& clock, std::string version)
       : api_(api),
         store_(store),
         coordinator_(coordinator),
+        disk_(disk),
         pool_(pool),
         clock_(clock),
         version_(std::move(version)) {}
@@ -45,6 +46,15 @@ class WorkerService final : public v1::WorkerService::CallbackService {
                                         const v1::ListWorkersRequest* request,
                                         v1::ListWorkersResponse* response) override;
 
+  grpc::ServerUnaryReactor* ReportLog(grpc::CallbackServerContext* context, const v1::ReportLogRequest* request,
+                                      v1::ReportLogResponse* response) override;
+  grpc::ServerUnaryReactor* GetWorker(grpc::CallbackServerContext* context, const v1::GetWorkerRequest* request,
+                                      v1::WorkerDetail* response) override;
+  grpc::ServerUnaryReactor* DrainWorker(grpc::CallbackServerContext* context,
+                                        const v1::DrainWorkerRequest* request, v1::Worker* response) override;
+  grpc::ServerUnaryReactor* UndrainWorker(grpc::CallbackServerContext* context,
+                                          const v1::UndrainWorkerRequest* request, v1::Worker* response) override;
+
   // Ends the open point streams: a stopping server does not wait for them. What was not acknowledged is sent
   // again.
   void close_streams() { streams_.close(); }
@@ -52,11 +62,13 @@ class WorkerService final : public v1::WorkerService::CallbackService {
  private:
   absl::StatusOr<v1::CommitCheckpointResponse> commit_checkpoint(const v1::CommitCheckpointRequest& request);
   absl::StatusOr<v1::CompleteAttemptResponse> complete_attempt(const v1::CompleteAttemptRequest& request);
+  absl::StatusOr<v1::ReportLogResponse> report_log(const v1::ReportLogRequest& request);
   absl::StatusOr<bool> repeats(const v1::CompleteAttemptRequest& request, AttemptState outcome);
 
   Api& api_;
   Store& store_;
   Coordinator& coordinator_;
+  const DiskGuard& disk_;
   WorkPool& pool_;
   Clock& clock_;
   const std::string version_;

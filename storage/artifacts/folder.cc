@@ -162,6 +162,38 @@ class FolderArtifacts final : public ArtifactStore {
     return out;
   }
 
+  absl::Status remove(const std::string& sha256) override {
+    LOCUS_RETURN_IF_ERROR(check_artifact_name(sha256));
+    const fs::path path = path_of(root_, sha256);
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) return failed("remove", path, errno);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<std::string>> list(const std::string& after, int limit) override {
+    std::vector<std::string> out;
+    std::error_code error;
+    std::vector<fs::path> folders;
+    for (const auto& entry : fs::directory_iterator(root_, error)) {
+      const std::string name = entry.path().filename().string();
+      if (name.size() == 2 && name >= after.substr(0, 2)) folders.push_back(entry.path());
+    }
+    std::sort(folders.begin(), folders.end());
+    for (const fs::path& folder : folders) {
+      std::vector<std::string> names;
+      for (const auto& entry : fs::directory_iterator(folder, error)) {
+        const std::string name = entry.path().filename().string();
+        if (check_artifact_name(name).ok() && name > after) names.push_back(name);
+      }
+      std::sort(names.begin(), names.end());
+      for (std::string& name : names) {
+        if (static_cast<int>(out.size()) >= limit) return out;
+        out.push_back(std::move(name));
+      }
+    }
+    if (error) return failed("list", root_, error.value());
+    return out;
+  }
+
  private:
   static absl::Status absent(const std::string& sha256, const fs::path& path, int error) {
     return error == ENOENT ? artifact_missing(sha256) : failed("open", path, error);

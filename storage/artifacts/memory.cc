@@ -66,6 +66,23 @@ class MemoryArtifacts final : public ArtifactStore {
     return bytes.substr(from, static_cast<std::size_t>(most));
   }
 
+  absl::Status remove(const std::string& sha256) override {
+    LOCUS_RETURN_IF_ERROR(check_artifact_name(sha256));
+    const std::lock_guard lock(blobs_->mutex);
+    blobs_->by_name.erase(sha256);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<std::string>> list(const std::string& after, int limit) override {
+    const std::lock_guard lock(blobs_->mutex);
+    std::vector<std::string> out;
+    for (auto at = blobs_->by_name.upper_bound(after);
+         at != blobs_->by_name.end() && static_cast<int>(out.size()) < limit; ++at) {
+      out.push_back(at->first);
+    }
+    return out;
+  }
+
  private:
   std::shared_ptr<Blobs> blobs_ = std::make_shared<Blobs>();
 };

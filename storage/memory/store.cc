@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "storage/memory/tables.h"
 #include "storage/rules/curve.h"
+#include "storage/rules/deletion.h"
 #include "storage/rules/refusals.h"
 #include "storage/rules/writes.h"
 
@@ -175,8 +177,21 @@ class MemoryStore final : public Store {
   }
   absl::StatusOr<std::int64_t> attempts_started() override {
     const std::lock_guard lock(mutex_);
-    return static_cast<std::int64_t>(tables_.attempts_by_key.rows().size());
+    return static_cast<std::int64_t>(tables_.attempts_by_key.rows().size()) + tables_.next_id_of("attempts", 0);
   }
+  absl::StatusOr<Deletion> deletion(ExperimentId id) override {
+    const std::lock_guard lock(mutex_);
+    if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
+    return plan_deletion(tables_, id);
+  }
+  absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override;
+  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) override;
+  absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override;
+  absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) override;
+  absl::StatusOr<int> copy_to(const std::filesystem::path&) override {
+    return absl::UnimplementedError("a store in memory has no file to copy");
+  }
+  absl::StatusOr<StoreReport> check() override { return StoreReport{}; }
 
  private:
   static constexpr auto kFirst = std::numeric_limits<std::int64_t>::min();
@@ -211,14 +226,21 @@ absl::StatusOr<Snapshot> MemoryStore::load() {
     if (tables_.experiments.find(experiment)->state == ExperimentState::kCancelled) continue;
     if (tables_.trials.find({experiment, trial})->retired || !unfinished(*tables_.stages.find(link.stage_id)))
       continue;
-    out.wants.push_back({experiment, link.stage_id, trial});
+    out.wants.push_back({experiment, link.stage_id, trial, tables_.trials.find({experiment, trial})->cell});
   }
   std::sort(out.wants.begin(), out.wants.end(), [](const auto& a, const auto& b) {
     return std::tie(a.experiment, a.trial, a.stage) < std::tie(b.experiment, b.trial, b.stage);
   });
   out.workers = values(tables_.workers);
-  out.next_experiment = tables_.experiments.next_id();
-  out.next_stage = tables_.stages.next_id();
+  for (const ExperimentRow& row : out.experiments) {
+    const auto& cells = tables_.cells.rows();
+    out.cells[row.id] = std::distance(cells.lower_bound({row.id, kFirst}), cells.lower_bound({row.id + 1, kFirst}));
+    for (const StageId stage : tables_.stages_of(row.id)) {
+      if (tables_.stages.find(stage)->state == StageState::kSucceeded) out.proven.insert(row.id);
+    }
+  }
+  out.next_experiment = tables_.next_id_of("experiment", tables_.experiments.next_id());
+  out.next_stage = tables_.next_id_of("stage", tables_.stages.next_id());
   out.next_worker = tables_.workers.next_id();
   return out;
 }
@@ -310,6 +332,53 @@ absl::StatusOr<SeriesPoints> MemoryStore::points(StageId id, const SeriesKey& ke
   sort_by_step(all);
   out.points = reduce_points(all, max_points);
   out.reduced = out.points.size() < all.size();
+  return out;
+}
+
+absl::StatusOr<std::vector<AttemptRow>> MemoryStore::attempts_of_worker(WorkerId id, int limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<AttemptRow> out;
+  for (const auto& [key, row] : tables_.attempts_by_key.rows()) {
+    if (row.worker_id == id) out.push_back(row);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const AttemptRow& a, const AttemptRow& b) {
+    return std::tie(b.started_us, b.stage_id, b.number) < std::tie(a.started_us, a.stage_id, a.number);
+  });
+  out.resize(std::min(out.size(), static_cast<std::size_t>(std::max(limit, 0))));
+  return out;
+}
+
+absl::StatusOr<LogView> MemoryStore::log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) {
+  const std::lock_guard lock(mutex_);
+  if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
+  const auto attempt = tables_.attempt(id, number);
+  if (!attempt) return refusal::attempt_not_found(id, number);
+  LogView out{std::min(std::max<std::int64_t>(offset, 0), attempt->log_bytes), attempt->log_bytes, ""};
+  const MemoryTables::Log* log = tables_.logs.find({id, number});
+  if (log == nullptr) return out;
+  out.offset = std::max(out.offset, log->first_offset);
+  out.text = log->text.substr(static_cast<std::size_t>(out.offset - log->first_offset),
+                              static_cast<std::size_t>(std::max<std::int64_t>(most, 0)));
+  return out;
+}
+
+absl::StatusOr<std::vector<ArtifactView>> MemoryStore::artifacts(const std::string& after, int limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<ArtifactView> out;
+  const auto& rows = tables_.artifacts.rows();
+  for (auto at = rows.upper_bound(after); at != rows.end() && static_cast<int>(out.size()) < limit; ++at) {
+    out.push_back({at->second, !tables_.stages_naming(at->first).empty()});
+  }
+  return out;
+}
+
+absl::StatusOr<std::vector<StageId>> MemoryStore::stages_to_release(StageId after, int limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<StageId> out;
+  const auto& rows = tables_.stages.rows();
+  for (auto at = rows.upper_bound(after); at != rows.end() && static_cast<int>(out.size()) < limit; ++at) {
+    if (!spare_checkpoints(tables_, at->second).empty()) out.push_back(at->first);
+  }
   return out;
 }
 

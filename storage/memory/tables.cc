@@ -148,10 +148,22 @@ void MemoryTables::clear_best(StageId id) {
 }
 
 bool MemoryTables::has_artifact(const std::string& sha256) { return artifacts.contains(sha256); }
+std::optional<ArtifactRow> MemoryTables::artifact(const std::string& sha256) { return copy(artifacts, sha256); }
 void MemoryTables::put_artifact(const ArtifactRow& row) {
-  if (!artifacts.contains(row.sha256)) artifacts.put(row.sha256, row);
+  ArtifactRow kept = copy(artifacts, row.sha256).value_or(row);
+  kept.created_us = row.created_us;
+  artifacts.put(row.sha256, std::move(kept));
+}
+void MemoryTables::set_pinned(const std::string& sha256, bool pinned) {
+  ArtifactRow row = *artifacts.find(sha256);
+  row.pinned = pinned;
+  artifacts.put(sha256, std::move(row));
 }
 bool MemoryTables::has_worker(WorkerId id) { return workers.contains(id); }
+std::string MemoryTables::session_of(WorkerId id) {
+  const WorkerRow* row = workers.find(id);
+  return row ? row->session : "";
+}
 std::optional<WorkerId> MemoryTables::worker_named(const std::string& name) {
   for (const auto& [id, row] : workers.rows()) {
     if (row.name == name) return id;

@@ -49,6 +49,12 @@ class Table {
       journal_.add([this, key, before = std::exchange(at->second, std::move(row))] { rows_[key] = before; });
     }
   }
+  void erase(const Key& key) {
+    const auto at = rows_.find(key);
+    if (at == rows_.end()) return;
+    journal_.add([this, key, before = std::move(at->second)] { rows_[key] = before; });
+    rows_.erase(at);
+  }
   std::int64_t next_id() const requires std::is_same_v<Key, std::int64_t> {
     return rows_.empty() ? 1 : rows_.rbegin()->first + 1;
   }
@@ -92,7 +98,13 @@ class MemoryTables final : public Rows {
   Table<std::int64_t, EventRow> events{journal};
   Table<std::int64_t, SeriesRow> series_rows{journal};
   Table<std::pair<StageId, SeriesKey>, std::int64_t> series_ids{journal};
-  // Grows only in store_points, the last thing an append does, so it needs no journal.
+  struct Log {
+    std::int64_t first_offset = 0;
+    std::string text;
+  };
+  Table<AttemptKey, Log> logs{journal};
+  Table<std::string, std::int64_t> remembered{journal};  // as the database's table of that name
+  // Grows only in store_points, the last thing an append does, so that needs no journal; erasing has one.
   std::map<AttemptKey, std::vector<StoredPoint>> points;
 
   void put_catalog(const std::string& digest, const std::string& json) override;
@@ -124,8 +136,14 @@ class MemoryTables final : public Rows {
   void clear_best(StageId id) override;
 
   bool has_artifact(const std::string& sha256) override;
+  std::optional<ArtifactRow> artifact(const std::string& sha256) override;
   void put_artifact(const ArtifactRow& row) override;
+  void set_pinned(const std::string& sha256, bool pinned) override;
+  void erase_artifact(const std::string& sha256) override;
+  std::set<StageId> stages_naming(const std::string& sha256) override;
+  std::set<std::string> artifacts_named_by(StageId id) override;
   bool has_worker(WorkerId id) override;
+  std::string session_of(WorkerId id) override;
   std::optional<WorkerId> worker_named(const std::string& name) override;
   void put_worker(const WorkerRow& row) override;
   void append_event(const std::string& subject, const std::string& kind, const std::string& json,
@@ -137,9 +155,22 @@ class MemoryTables final : public Rows {
   void store_points(const AttemptRow& attempt, std::int64_t first_seq, const PointBatch& batch,
                     std::size_t skip, std::span<const std::int64_t> ids) override;
 
+  std::vector<AttemptRow> attempts_of(StageId id) const override;
+  std::vector<CheckpointRow> checkpoints_of(StageId id) const override;
+  void erase_checkpoint(const CheckpointRow& row) override;
+  std::vector<StageOutput> outputs_of(StageId id) override;
+  void append_log(const AttemptRow& attempt, const std::string& text) override;
+
+  std::int64_t trial_count(ExperimentId id) override;
+  std::set<StageId> linked_stages(ExperimentId id) override;
+  std::set<std::string> others_linking(StageId id, ExperimentId except) override;
+  std::set<StageId> dependants(StageId id) override;
+  void remember_deletion(std::int64_t attempts) override;
+  void erase_experiment(ExperimentId id) override;
+  void erase_stages(const std::vector<StageId>& ids) override;
+
   // For queries.
-  std::vector<AttemptRow> attempts_of(StageId id) const;                                   // oldest first
-  std::vector<CheckpointRow> checkpoints_of(StageId id) const;                             // oldest first
+  std::int64_t next_id_of(const std::string& name, std::int64_t next) const;               // not given before
   std::vector<TrialStageRow> links_of(ExperimentId experiment, std::int64_t trial) const;  // by position
   std::set<StageId> stages_of(ExperimentId experiment) const;  // of unretired trials
 };

@@ -61,32 +61,6 @@ void keep_bucket(const std::vector<Point>& points, std::size_t begin, std::size_
 
 }  // namespace
 
-std::map<std::int64_t, std::int64_t> live_until(std::span<const AttemptRow> attempts) {
-  std::vector<AttemptRow> ordered(attempts.begin(), attempts.end());
-  std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.number > b.number; });
-  std::map<std::int64_t, std::int64_t> out;
-  std::int64_t bound = std::numeric_limits<std::int64_t>::max();
-  for (const AttemptRow& attempt : ordered) {
-    out[attempt.number] = bound;
-    if (attempt.resume_step == 0 && attempt.resume_sha256.empty())
-      break;  // began afresh: nothing older counts
-    bound = std::min(bound, attempt.resume_step);
-  }
-  return out;
-}
-
-std::optional<CheckpointRow> newest_checkpoint(std::span<const CheckpointRow> checkpoints,
-                                               std::span<const AttemptRow> attempts) {
-  const auto live = live_until(attempts);
-  std::optional<CheckpointRow> newest;
-  for (const CheckpointRow& row : checkpoints) {
-    const auto bound = live.find(row.number);
-    if (bound == live.end() || row.step > bound->second) continue;
-    if (!newest || std::pair(row.number, row.step) > std::pair(newest->number, newest->step)) newest = row;
-  }
-  return newest;
-}
-
 void sort_by_step(std::vector<Point>& points) {
   const auto by_step = [](const Point& a, const Point& b) { return a.step < b.step; };
   if (!std::is_sorted(points.begin(), points.end(), by_step))

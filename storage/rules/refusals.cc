@@ -43,6 +43,12 @@ absl::Status stage_not_found(StageId id) {
                    "stage", std::to_string(id));
 }
 
+absl::Status attempt_not_found(StageId id, std::int64_t number) {
+  return make_error(absl::StatusCode::kNotFound, ErrorReason::kAttemptNotFound,
+                    "stage " + std::to_string(id) + " has no attempt " + std::to_string(number), {},
+                    {{"stage", std::to_string(id)}, {"attempt", std::to_string(number)}});
+}
+
 absl::Status series_not_found(StageId id, const SeriesKey& key) {
   return make_error(
       absl::StatusCode::kNotFound, ErrorReason::kSeriesNotFound,
@@ -97,6 +103,14 @@ absl::Status stale_attempt(const StageRow& stage, std::int64_t asked, const std:
                      {"attempt", std::to_string(asked)},
                      {"current_attempt", std::to_string(stage.attempt)},
                      {"state", to_string(stage.state)}});
+}
+
+absl::Status log_gap(const AttemptRow& attempt, std::int64_t offset) {
+  return make_error(absl::StatusCode::kOutOfRange, ErrorReason::kSequenceGap,
+                    "log text from byte " + std::to_string(offset) + " of stage " +
+                        std::to_string(attempt.stage_id) + ", attempt " + std::to_string(attempt.number) +
+                        " leaves a gap: resend from byte " + std::to_string(attempt.log_bytes),
+                    "offset", {{"expected_sequence", std::to_string(attempt.log_bytes)}});
 }
 
 absl::Status sequence_gap(StageId id, std::int64_t number, std::int64_t first_seq, std::int64_t expected) {

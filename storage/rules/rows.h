@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,12 +50,36 @@ class Rows {
   virtual void clear_best(StageId id) = 0;
 
   virtual bool has_artifact(const std::string& sha256) = 0;
-  virtual void put_artifact(const ArtifactRow& row) = 0;  // nothing if the digest is known
+  virtual std::optional<ArtifactRow> artifact(const std::string& sha256) = 0;
+  virtual void put_artifact(const ArtifactRow& row) = 0;  // of a known digest only the time changes
+  virtual void set_pinned(const std::string& sha256, bool pinned) = 0;
+  virtual void erase_artifact(const std::string& sha256) = 0;
+  // Stages that name it: by a checkpoint, an output, an input, or what a running attempt resumed from.
+  virtual std::set<StageId> stages_naming(const std::string& sha256) = 0;
+  virtual std::set<std::string> artifacts_named_by(StageId id) = 0;  // by a checkpoint or an output
   virtual bool has_worker(WorkerId id) = 0;
+  virtual std::string session_of(WorkerId id) = 0;  // empty: no such worker
   virtual std::optional<WorkerId> worker_named(const std::string& name) = 0;
   virtual void put_worker(const WorkerRow& row) = 0;
   virtual void append_event(const std::string& subject, const std::string& kind, const std::string& json,
                             Microseconds now) = 0;
+
+  virtual std::vector<AttemptRow> attempts_of(StageId id) const = 0;        // oldest first
+  virtual std::vector<CheckpointRow> checkpoints_of(StageId id) const = 0;  // oldest first
+  virtual void erase_checkpoint(const CheckpointRow& row) = 0;
+  virtual std::vector<StageOutput> outputs_of(StageId id) = 0;
+
+  // Adds text at the attempt's mark, moves the mark, and drops pieces that end kLogBytes before it.
+  virtual void append_log(const AttemptRow& attempt, const std::string& text) = 0;
+
+  virtual std::int64_t trial_count(ExperimentId id) = 0;
+  virtual std::set<StageId> linked_stages(ExperimentId id) = 0;  // of all its trials, retired ones too
+  virtual std::set<std::string> others_linking(StageId id, ExperimentId except) = 0;  // their names
+  virtual std::set<StageId> dependants(StageId id) = 0;  // stages that take an input from it
+  // Ids up to now are never given again, and `attempts` stay counted.
+  virtual void remember_deletion(std::int64_t attempts) = 0;
+  virtual void erase_experiment(ExperimentId id) = 0;  // with cells, trials, links and remembered requests
+  virtual void erase_stages(const std::vector<StageId>& ids) = 0;  // with everything of theirs
 
   virtual std::optional<std::int64_t> series(StageId id, const SeriesKey& key) = 0;
   virtual std::int64_t series_count(StageId id) = 0;

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "core/limits.h"
+#include "storage/rules/deletion.h"
 #include "storage/rules/refusals.h"
 
 namespace locus {
@@ -53,7 +53,25 @@ class Rules {
                          {{"experiment", row->name}, {"state", to_string(row->state)}});
     }
     row->state = m.to;
+    row->reason = m.reason;
     rows_.put_experiment(*row);
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const DeleteExperiment& m) {
+    const auto row = rows_.experiment(m.id);
+    if (!row) return refusal::experiment_not_found(m.id);
+    const Deletion going = plan_deletion(rows_, m.id);
+    for (const StageId id : going.stages) {
+      const auto stage = rows_.stage(id);
+      if (stage->state != StageState::kRunning) continue;
+      return wrong_state("experiment '" + row->name + "' cannot be deleted while its stage " + text(id) +
+                             " runs: cancel it first",
+                         {{"experiment", row->name}, {"stage", text(id)}});
+    }
+    rows_.remember_deletion(going.attempts);
+    rows_.erase_experiment(m.id);
+    rows_.erase_stages(going.stages);
     return absl::OkStatus();
   }
 
@@ -159,7 +177,49 @@ class Rules {
   }
 
   absl::Status operator()(const PutArtifact& m) {
-    rows_.put_artifact({m.sha256, m.kind, m.uri, m.bytes, false});
+    rows_.put_artifact({m.sha256, m.kind, m.uri, m.bytes, false, now_});
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const PinArtifact& m) {
+    if (!rows_.has_artifact(m.sha256)) return refusal::artifact_not_found(m.sha256);
+    rows_.set_pinned(m.sha256, m.pinned);
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const CollectArtifact& m) {
+    const auto row = rows_.artifact(m.sha256);
+    if (!row) return refusal::artifact_not_found(m.sha256);
+    if (row->pinned || row->created_us >= m.created_before || !rows_.stages_naming(m.sha256).empty()) {
+      return wrong_state("artifact " + m.sha256 + " is in use, pinned or too young to be collected",
+                         {{"sha256", m.sha256}});
+    }
+    rows_.erase_artifact(m.sha256);
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const ReleaseCheckpoints& m) {
+    auto stage = rows_.stage(m.stage_id);
+    if (!stage) return refusal::stage_not_found(m.stage_id);
+    for (const CheckpointRow& row : spare_checkpoints(rows_, *stage)) rows_.erase_checkpoint(row);
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const AppendLog& m) {
+    const auto stage = rows_.stage(m.stage_id);
+    if (!stage) return refusal::stage_not_found(m.stage_id);
+    const auto attempt = rows_.attempt(m.stage_id, m.number);
+    if (!attempt || (m.session != attempt->session && m.session != rows_.session_of(attempt->worker_id))) {
+      return refusal::stale_attempt(*stage, m.number, "add to the log of");
+    }
+    if (m.offset < 0) return invalid("a log has no offset " + text(m.offset), "offset");
+    if (static_cast<std::int64_t>(m.text.size()) > kLogPieceBytes) {
+      return refusal::limit_exceeded("a piece of log of " + std::to_string(m.text.size()) + " bytes is more than " +
+                                     std::to_string(kLogPieceBytes) + ": send smaller ones");
+    }
+    if (m.offset > attempt->log_bytes) return refusal::log_gap(*attempt, m.offset);
+    const auto skip = static_cast<std::size_t>(attempt->log_bytes - m.offset);
+    if (skip < m.text.size()) rows_.append_log(*attempt, m.text.substr(skip));
     return absl::OkStatus();
   }
 
@@ -251,34 +311,22 @@ class Rules {
   Microseconds now_;
 };
 
-absl::Status check_columns(const PointAppend& append) {
-  const PointBatch& p = append.points;
-  const std::size_t n = p.size();
-  if (p.series_index.size() != n || p.step.size() != n || p.epoch.size() != n || p.images.size() != n ||
-      p.time_us.size() != n) {
-    return invalid("the columns of a point batch must be equally long: " + std::to_string(n) + " values, " +
-                       std::to_string(p.step.size()) + " steps, " + std::to_string(p.series_index.size()) +
-                       " series",
-                   "points");
-  }
-  if (append.first_seq < 1) {
-    return invalid("sequences start at 1, not " + std::to_string(append.first_seq), "first_seq");
-  }
-  if (n > static_cast<std::size_t>(kPointsPerBatch)) {
-    return refusal::limit_exceeded("a batch of " + std::to_string(n) + " points is more than " +
-                                   std::to_string(kPointsPerBatch) + ": send smaller ones");
-  }
-  for (const std::uint32_t index : p.series_index) {
-    if (index >= p.series.size()) {
-      return invalid(
-          "a point names series " + std::to_string(index) + " of " + std::to_string(p.series.size()),
-          "points.series_index");
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
+
+std::vector<CheckpointRow> spare_checkpoints(Rows& rows, StageRow stage) {
+  stage.outputs = rows.outputs_of(stage.id);
+  const auto checkpoints = rows.checkpoints_of(stage.id);
+  const auto attempts = rows.attempts_of(stage.id);
+  const auto roles = checkpoint_roles(stage, checkpoints, attempts, [&](const std::string& sha256) {
+    const auto row = rows.artifact(sha256);
+    return row && row->pinned;
+  });
+  std::vector<CheckpointRow> out;
+  for (std::size_t i = 0; i < checkpoints.size(); ++i) {
+    if (roles[i].empty()) out.push_back(checkpoints[i]);
+  }
+  return out;
+}
 
 absl::Status apply_mutations(Rows& rows, std::span<const Mutation> mutations, Microseconds now_wall_us) {
   Rules rules(rows, now_wall_us);
@@ -289,51 +337,6 @@ absl::Status apply_mutations(Rows& rows, std::span<const Mutation> mutations, Mi
 bool writes_events(std::span<const Mutation> mutations) {
   return std::any_of(mutations.begin(), mutations.end(),
                      [](const Mutation& m) { return std::holds_alternative<AppendEvent>(m); });
-}
-
-absl::StatusOr<std::int64_t> append_points(Rows& rows, const PointAppend& append, std::size_t* stored) {
-  *stored = 0;
-  LOCUS_RETURN_IF_ERROR(check_columns(append));
-  const auto stage = rows.stage(append.stage_id);
-  if (!stage) return refusal::stage_not_found(append.stage_id);
-  if (stage->state != StageState::kRunning || stage->attempt != append.number) {
-    return refusal::stale_attempt(*stage, append.number, "append points to");
-  }
-  const auto attempt = rows.attempt(append.stage_id, append.number);
-  const std::int64_t expected = attempt->acked_seq + 1;
-  if (append.first_seq > expected) {
-    return refusal::sequence_gap(append.stage_id, append.number, append.first_seq, expected);
-  }
-  const PointBatch& points = append.points;
-  const auto skip = static_cast<std::size_t>(expected - append.first_seq);
-  if (skip >= points.size()) return attempt->acked_seq;
-
-  std::vector<bool> used(points.series.size());  // by the points that are new
-  for (std::size_t i = skip; i < points.size(); ++i) used[points.series_index[i]] = true;
-  std::vector<std::int64_t> ids(points.series.size(), 0);
-  std::set<SeriesKey> fresh;
-  for (std::size_t s = 0; s < ids.size(); ++s) {
-    if (!used[s]) continue;
-    if (const auto id = rows.series(append.stage_id, points.series[s])) {
-      ids[s] = *id;
-    } else {
-      fresh.insert(points.series[s]);
-    }
-  }
-  if (!fresh.empty()) {
-    if (rows.series_count(append.stage_id) + static_cast<std::int64_t>(fresh.size()) > kSeriesPerStage) {
-      return refusal::limit_exceeded("stage " + std::to_string(append.stage_id) + " would have more than " +
-                                     std::to_string(kSeriesPerStage) + " series");
-    }
-    std::map<SeriesKey, std::int64_t> made;
-    for (const SeriesKey& key : fresh) made[key] = rows.insert_series(append.stage_id, key);
-    for (std::size_t s = 0; s < ids.size(); ++s) {
-      if (used[s] && ids[s] == 0) ids[s] = made.at(points.series[s]);
-    }
-  }
-  rows.store_points(*attempt, append.first_seq, points, skip, ids);
-  *stored = points.size() - skip;
-  return append.first_seq + static_cast<std::int64_t>(points.size()) - 1;
 }
 
 }  // namespace locus

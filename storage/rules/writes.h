@@ -4,6 +4,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
+#include "core/experiment/retention.h"
 #include "core/ports/store.h"
 #include "storage/rules/rows.h"
 
@@ -11,6 +12,9 @@ namespace locus {
 
 // Applies in order; the first refusal ends it. The caller rolls back everything when the status is not OK.
 absl::Status apply_mutations(Rows& rows, std::span<const Mutation> mutations, Microseconds now_wall_us);
+
+// The checkpoints of a stage that retention lets go of. Reads only.
+std::vector<CheckpointRow> spare_checkpoints(Rows& rows, StageRow stage);
 
 // As Store::append. Checks everything before it changes anything. `stored` tells how many points were new.
 absl::StatusOr<std::int64_t> append_points(Rows& rows, const PointAppend& append, std::size_t* stored);

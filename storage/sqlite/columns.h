@@ -23,7 +23,7 @@ auto parse_word(const Statement& s, int column, Parse parse) {
 }
 
 #define LOCUS_EXPERIMENT_COLUMNS \
-  "id, name, owner, spec_json, revision, state, priority, catalog_digest, created_us"
+  "id, name, owner, spec_json, revision, state, priority, catalog_digest, created_us, reason"
 inline ExperimentRow read_experiment(const Statement& s) {
   return {s.integer(0),
           s.text(1),
@@ -33,7 +33,8 @@ inline ExperimentRow read_experiment(const Statement& s) {
           parse_word(s, 5, parse_experiment_state),
           static_cast<int>(s.integer(6)),
           s.text(7),
-          s.integer(8)};
+          s.integer(8),
+          s.text(9)};
 }
 
 // From stage s JOIN config c; without inputs and outputs.
@@ -62,7 +63,7 @@ inline StageRow read_stage(const Statement& s, int at = 0) {
 #define LOCUS_ATTEMPT_COLUMNS                                                                        \
   "stage_id, number, worker_id, session, state, failure_class, reason, resume_step, resume_sha256, " \
   "acked_seq, "                                                                                      \
-  "started_us, ended_us, environment_json, slots"
+  "started_us, ended_us, environment_json, slots, log_bytes"
 inline AttemptRow read_attempt(const Statement& s) {
   AttemptRow row;
   row.stage_id = s.integer(0);
@@ -82,6 +83,7 @@ inline AttemptRow read_attempt(const Statement& s) {
   for (const Json& slot : slots) {
     if (slot.is_number_integer()) row.slots.push_back(slot.get<int>());
   }
+  row.log_bytes = s.integer(14);
   return row;
 }
 
@@ -90,11 +92,21 @@ inline CheckpointRow read_checkpoint(const Statement& s) {
   return {s.integer(0), s.integer(1), s.integer(2), s.text(3), s.integer(4) != 0};
 }
 
-#define LOCUS_WORKER_COLUMNS "id, name, session, host, version, slots_json, catalog_digest, state, seen_us"
+#define LOCUS_ARTIFACT_COLUMNS "sha256, kind, uri, bytes, pinned, created_us"
+inline ArtifactRow read_artifact(const Statement& s) {
+  return {s.text(0), s.text(1), s.text(2), s.integer(3), s.integer(4) != 0, s.integer(5)};
+}
+
+#define LOCUS_WORKER_COLUMNS \
+  "id, name, session, host, version, slots_json, catalog_digest, state, seen_us, drain, reason"
 inline WorkerRow read_worker(const Statement& s) {
-  return {s.integer(0), s.text(1), s.text(2), s.text(3),
-          s.text(4),    s.text(5), s.text(6), parse_word(s, 7, parse_worker_state),
-          s.integer(8)};
+  if (s.integer(9) < 0 || s.integer(9) > 2) throw SqliteError(SQLITE_CORRUPT, "unknown drain of a worker");
+  return {s.integer(0), s.text(1),
+          s.text(2),    s.text(3),
+          s.text(4),    s.text(5),
+          s.text(6),    parse_word(s, 7, parse_worker_state),
+          s.integer(8), static_cast<Drain>(s.integer(9)),
+          s.text(10)};
 }
 
 // Doubles as text that reads back to the same double. SQLite would turn NaN into NULL and -0 into 0.

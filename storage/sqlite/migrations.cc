@@ -17,6 +17,8 @@ absl::Status unusable(std::string message) {
 
 }  // namespace
 
+bool is_ours(Connection& connection) { return connection.number("PRAGMA application_id") == kApplicationId; }
+
 absl::Status migrate(Connection& connection, Microseconds now_wall_us) {
   const std::int64_t owner = connection.number("PRAGMA application_id");
   std::int64_t version = connection.number("PRAGMA user_version");

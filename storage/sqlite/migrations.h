@@ -16,6 +16,8 @@ struct Migration {
 
 std::span<const Migration> migrations();  // number 1 first
 
+bool is_ours(Connection& connection);  // by its application id
+
 // Brings the database of a writing connection to the newest version, each step in one transaction.
 // DATA_FOLDER_UNUSABLE for a file of another program or of a newer Locus; throws SqliteError.
 absl::Status migrate(Connection& connection, Microseconds now_wall_us);

@@ -28,6 +28,14 @@ absl::StatusOr<SeriesPoints> find_points(Connection& db, StageId id, const Serie
 std::vector<WorkerRow> list_workers(Connection& db);
 std::vector<EventRow> list_events(Connection& db, std::int64_t after, int limit);
 
+absl::StatusOr<Deletion> find_deletion(Connection& db, ExperimentId id);
+std::vector<AttemptRow> list_attempts_of_worker(Connection& db, WorkerId id, int limit);
+absl::StatusOr<LogView> find_log(Connection& db, StageId id, std::int64_t number, std::int64_t offset,
+                                 std::int64_t most);
+std::vector<ArtifactView> list_artifacts(Connection& db, const std::string& after, int limit);
+std::vector<StageId> list_stages_to_release(Connection& db, StageId after, int limit);
+std::vector<std::string> list_problems(Connection& db);  // of the file, in SQLite's words
+
 // Fills in the inputs and outputs of a stage.
 void complete_stage(Connection& db, StageRow& row);
 

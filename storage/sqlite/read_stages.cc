@@ -47,14 +47,14 @@ void load_unfinished(Connection& db, Snapshot& out) {
                             " FROM attempt WHERE state = 'running' ORDER BY stage_id, number");
   out.running = all_rows(running, read_attempt);
   auto wants = db.prepare(
-      "SELECT l.experiment_id, l.stage_id, l.trial FROM stage s JOIN trial_stage l ON l.stage_id = s.id "
+      "SELECT l.experiment_id, l.stage_id, l.trial, t.cell FROM stage s JOIN trial_stage l ON l.stage_id = s.id "
       "JOIN trial t ON t.experiment_id = l.experiment_id AND t.ordinal = l.trial "
       "JOIN experiment e ON e.id = l.experiment_id "
       "WHERE s.state IN ('blocked', 'queued', 'running') AND t.retired = 0 AND e.state IN ('active', "
       "'paused') "
       "ORDER BY l.experiment_id, l.trial, l.stage_id");
   out.wants = all_rows(wants, [](const Statement& s) {
-    return Snapshot::Want{s.integer(0), s.integer(1), s.integer(2)};
+    return Snapshot::Want{s.integer(0), s.integer(1), s.integer(2), s.integer(3)};
   });
 }
 
@@ -67,8 +67,22 @@ Snapshot load_snapshot(Connection& db) {
   out.experiments = all_rows(experiments, read_experiment);
   load_unfinished(db, out);
   out.workers = list_workers(db);
-  out.next_experiment = db.number("SELECT COALESCE(MAX(id), 0) + 1 FROM experiment");
-  out.next_stage = db.number("SELECT COALESCE(MAX(id), 0) + 1 FROM stage");
+  auto cells = db.prepare(
+      "SELECT e.id, (SELECT COUNT(*) FROM cell c WHERE c.experiment_id = e.id), "
+      "EXISTS (SELECT 1 FROM trial t JOIN trial_stage l ON l.experiment_id = t.experiment_id AND "
+      "l.trial = t.ordinal JOIN stage s ON s.id = l.stage_id "
+      "WHERE t.experiment_id = e.id AND t.retired = 0 AND s.state = 'succeeded') "
+      "FROM experiment e WHERE e.state IN ('active', 'paused')");
+  while (cells.step()) {
+    out.cells[cells.integer(0)] = cells.integer(1);
+    if (cells.integer(2) != 0) out.proven.insert(cells.integer(0));
+  }
+  out.next_experiment = db.number(
+      "SELECT MAX((SELECT COALESCE(MAX(id), 0) + 1 FROM experiment), "
+      "COALESCE((SELECT value FROM remembered WHERE name = 'experiment'), 1))");
+  out.next_stage = db.number(
+      "SELECT MAX((SELECT COALESCE(MAX(id), 0) + 1 FROM stage), "
+      "COALESCE((SELECT value FROM remembered WHERE name = 'stage'), 1))");
   out.next_worker = db.number("SELECT COALESCE(MAX(id), 0) + 1 FROM worker");
   return out;
 }

@@ -27,12 +27,12 @@ std::optional<ExperimentRow> SqliteRows::experiment(const std::string& name) {
 
 void SqliteRows::put_experiment(const ExperimentRow& row) {
   db_.prepare("INSERT INTO experiment (" LOCUS_EXPERIMENT_COLUMNS
-              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
               "ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, spec_json = excluded.spec_json, "
               "revision = excluded.revision, state = excluded.state, priority = excluded.priority, "
-              "catalog_digest = excluded.catalog_digest")
+              "catalog_digest = excluded.catalog_digest, reason = excluded.reason")
       .bind(row.id, row.name, row.owner, row.spec_json, row.revision, to_string(row.state), row.priority,
-            row.catalog_digest, row.created_us)
+            row.catalog_digest, row.created_us, row.reason)
       .run();
 }
 
@@ -181,12 +181,12 @@ void SqliteRows::put_attempt(const AttemptRow& row) {
   db_.prepare(
          "INSERT INTO attempt (" LOCUS_ATTEMPT_COLUMNS
          ", sealed_seq) "
-         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (stage_id, number) DO UPDATE SET "
+         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (stage_id, number) DO UPDATE SET "
          "state = excluded.state, failure_class = excluded.failure_class, reason = excluded.reason, "
          "ended_us = excluded.ended_us, environment_json = excluded.environment_json")
       .bind(row.stage_id, row.number, row.worker_id, row.session, to_string(row.state),
             to_string(row.failure_class), row.reason, row.resume_step, row.resume_sha256, row.acked_seq,
-            row.started_us, row.ended_us, row.environment_json, Json(row.slots).dump())
+            row.started_us, row.ended_us, row.environment_json, Json(row.slots).dump(), row.log_bytes)
       .run();
   if (row.state != AttemptState::kRunning) seal_points(db_, row.stage_id, row.number);
 }
@@ -217,9 +217,10 @@ bool SqliteRows::has_artifact(const std::string& sha256) {
 
 void SqliteRows::put_artifact(const ArtifactRow& row) {
   db_.prepare(
-         "INSERT INTO artifact (sha256, kind, uri, bytes, pinned) VALUES (?, ?, ?, ?, ?) "
-         "ON CONFLICT (sha256) DO NOTHING")
-      .bind(row.sha256, row.kind, row.uri, row.bytes, row.pinned)
+         "INSERT INTO artifact (" LOCUS_ARTIFACT_COLUMNS
+         ") VALUES (?, ?, ?, ?, ?, ?) "
+         "ON CONFLICT (sha256) DO UPDATE SET created_us = excluded.created_us")
+      .bind(row.sha256, row.kind, row.uri, row.bytes, row.pinned, row.created_us)
       .run();
 }
 
@@ -235,13 +236,14 @@ std::optional<WorkerId> SqliteRows::worker_named(const std::string& name) {
 
 void SqliteRows::put_worker(const WorkerRow& row) {
   db_.prepare("INSERT INTO worker (" LOCUS_WORKER_COLUMNS
-              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
               "ON CONFLICT (id) DO UPDATE SET name = excluded.name, session = excluded.session, host = "
               "excluded.host, "
               "version = excluded.version, slots_json = excluded.slots_json, "
-              "catalog_digest = excluded.catalog_digest, state = excluded.state, seen_us = excluded.seen_us")
+              "catalog_digest = excluded.catalog_digest, state = excluded.state, seen_us = excluded.seen_us, "
+              "drain = excluded.drain, reason = excluded.reason")
       .bind(row.id, row.name, row.session, row.host, row.version, row.slots_json, row.catalog_digest,
-            to_string(row.state), row.seen_us)
+            to_string(row.state), row.seen_us, static_cast<int>(row.drain), row.reason)
       .run();
 }
 

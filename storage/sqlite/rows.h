@@ -40,12 +40,32 @@ class SqliteRows : public Rows {
   void clear_best(StageId id) override;
 
   bool has_artifact(const std::string& sha256) override;
+  std::optional<ArtifactRow> artifact(const std::string& sha256) override;
   void put_artifact(const ArtifactRow& row) override;
+  void set_pinned(const std::string& sha256, bool pinned) override;
+  void erase_artifact(const std::string& sha256) override;
+  std::set<StageId> stages_naming(const std::string& sha256) override;
+  std::set<std::string> artifacts_named_by(StageId id) override;
   bool has_worker(WorkerId id) override;
+  std::string session_of(WorkerId id) override;
   std::optional<WorkerId> worker_named(const std::string& name) override;
   void put_worker(const WorkerRow& row) override;
   void append_event(const std::string& subject, const std::string& kind, const std::string& json,
                     Microseconds now) override;
+
+  std::vector<AttemptRow> attempts_of(StageId id) const override;
+  std::vector<CheckpointRow> checkpoints_of(StageId id) const override;
+  void erase_checkpoint(const CheckpointRow& row) override;
+  std::vector<StageOutput> outputs_of(StageId id) override;
+  void append_log(const AttemptRow& attempt, const std::string& text) override;
+
+  std::int64_t trial_count(ExperimentId id) override;
+  std::set<StageId> linked_stages(ExperimentId id) override;
+  std::set<std::string> others_linking(StageId id, ExperimentId except) override;
+  std::set<StageId> dependants(StageId id) override;
+  void remember_deletion(std::int64_t attempts) override;
+  void erase_experiment(ExperimentId id) override;
+  void erase_stages(const std::vector<StageId>& ids) override;
 
   std::optional<std::int64_t> series(StageId id, const SeriesKey& key) override;
   std::int64_t series_count(StageId id) override;

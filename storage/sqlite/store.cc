@@ -12,6 +12,7 @@
 #include "storage/sqlite/migrations.h"
 #include "storage/sqlite/queries.h"
 #include "storage/sqlite/readers.h"
+#include "storage/sqlite/rows.h"
 #include "storage/sqlite/writer.h"
 
 namespace locus {
@@ -26,7 +27,11 @@ class SqliteStore final : public Store {
  public:
   SqliteStore(sqlite::FolderLock lock, std::unique_ptr<Connection> writer, const std::filesystem::path& file,
               const SqliteOptions& options)
-      : lock_(std::move(lock)), writer_(std::move(writer)), readers_(file, options.vfs, options.readers) {}
+      : file_(file),
+        vfs_(options.vfs),
+        lock_(std::move(lock)),
+        writer_(std::move(writer)),
+        readers_(file, options.vfs, options.readers) {}
 
   absl::Status apply(std::span<const Mutation> mutations, Microseconds now_wall_us) override {
     return writer_.run([&](Rows& rows) {
@@ -114,9 +119,9 @@ class SqliteStore final : public Store {
   }
   absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) override {
     return read<ArtifactRow>([&](Connection& db) -> absl::StatusOr<ArtifactRow> {
-      auto s = db.prepare("SELECT sha256, kind, uri, bytes, pinned FROM artifact WHERE sha256 = ?");
-      if (!s.bind(sha256).step()) return refusal::artifact_not_found(sha256);
-      return ArtifactRow{s.text(0), s.text(1), s.text(2), s.integer(3), s.integer(4) != 0};
+      auto row = sqlite::SqliteRows(db).artifact(sha256);
+      if (!row) return refusal::artifact_not_found(sha256);
+      return *std::move(row);
     });
   }
   absl::StatusOr<std::vector<WorkerRow>> workers() override {
@@ -128,7 +133,51 @@ class SqliteStore final : public Store {
   absl::StatusOr<std::int64_t> last_event() override {
     return number("SELECT COALESCE(MAX(id), 0) FROM event");
   }
-  absl::StatusOr<std::int64_t> attempts_started() override { return number("SELECT COUNT(*) FROM attempt"); }
+  absl::StatusOr<std::int64_t> attempts_started() override {
+    return number(
+        "SELECT (SELECT COUNT(*) FROM attempt) + COALESCE((SELECT value FROM remembered WHERE name = 'attempts'), 0)");
+  }
+
+  absl::StatusOr<Deletion> deletion(ExperimentId id) override {
+    return read<Deletion>([&](Connection& db) { return sqlite::find_deletion(db, id); });
+  }
+  absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override {
+    return read<std::vector<AttemptRow>>(
+        [&](Connection& db) { return sqlite::list_attempts_of_worker(db, id, limit); });
+  }
+  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) override {
+    return read<LogView>([&](Connection& db) { return sqlite::find_log(db, id, number, offset, most); });
+  }
+  absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override {
+    return read<std::vector<ArtifactView>>(
+        [&](Connection& db) { return sqlite::list_artifacts(db, after, limit); });
+  }
+  absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) override {
+    return read<std::vector<StageId>>(
+        [&](Connection& db) { return sqlite::list_stages_to_release(db, after, limit); });
+  }
+  // On a connection of its own, whose snapshot holds while the writer goes on.
+  absl::StatusOr<int> copy_to(const std::filesystem::path& copy) override {
+    try {
+      Connection connection(file_, Connection::Mode::kRead, vfs_);
+      connection.execute("PRAGMA query_only=OFF");
+      connection.prepare("VACUUM INTO ?").bind(copy.string()).run();
+      return static_cast<int>(connection.number("PRAGMA user_version"));
+    } catch (const sqlite::SqliteError& error) {
+      return sqlite::to_status(error);
+    }
+  }
+  absl::StatusOr<StoreReport> check() override {
+    try {
+      Connection connection(file_, Connection::Mode::kRead, vfs_);
+      StoreReport out{sqlite::list_problems(connection), 0, 0};
+      out.bytes = connection.number("PRAGMA page_size") * connection.number("PRAGMA page_count");
+      out.schema_version = static_cast<int>(connection.number("PRAGMA user_version"));
+      return out;
+    } catch (const sqlite::SqliteError& error) {
+      return sqlite::to_status(error);
+    }
+  }
 
  private:
   template <class T, class Query>
@@ -139,7 +188,9 @@ class SqliteStore final : public Store {
     return read<std::int64_t>([&](Connection& db) { return db.number(sql); });
   }
 
-  sqlite::FolderLock lock_;  // first, so that it is released last
+  const std::filesystem::path file_;
+  const std::string vfs_;
+  sqlite::FolderLock lock_;  // before the rest, so that it is released last
   sqlite::Writer writer_;
   sqlite::Readers readers_;  // closed before the writer, whose close then empties the log
 };
@@ -176,6 +227,25 @@ absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::
         : error.full() ? "; free space on its disk"
                        : "; make the folder writable, or choose another one";
     return unusable(file, error.what() + std::string(remedy));
+  }
+}
+
+absl::StatusOr<StoreReport> check_sqlite_file(const std::filesystem::path& file, std::vector<ArtifactRow>* named) {
+  try {
+    Connection connection(file, Connection::Mode::kRead, "");
+    if (!sqlite::is_ours(connection)) return unusable(file, "it is no database of Locus");
+    StoreReport out{sqlite::list_problems(connection), 0, 0};
+    out.bytes = connection.number("PRAGMA page_size") * connection.number("PRAGMA page_count");
+    out.schema_version = static_cast<int>(connection.number("PRAGMA user_version"));
+    auto s = connection.prepare(
+        "SELECT sha256, kind, uri, bytes, pinned FROM artifact a WHERE pinned "
+        "OR EXISTS (SELECT 1 FROM checkpoint c WHERE c.sha256 = a.sha256) "
+        "OR EXISTS (SELECT 1 FROM stage_output o WHERE o.sha256 = a.sha256) "
+        "OR EXISTS (SELECT 1 FROM stage_input i WHERE i.artifact_sha256 = a.sha256) ORDER BY sha256");
+    while (s.step()) named->push_back({s.text(0), s.text(1), s.text(2), s.integer(3), s.integer(4) != 0, 0});
+    return out;
+  } catch (const sqlite::SqliteError& error) {
+    return sqlite::to_status(error);
   }
 }
 

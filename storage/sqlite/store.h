@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
@@ -26,5 +27,10 @@ struct SqliteOptions {
 // (STORAGE_FAILED) until the server is restarted; DATA_LOSS for a read that meets damage.
 absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::path& folder, Clock& clock,
                                                          const SqliteOptions& options = {});
+
+// Looks at a database file that no server uses, of this schema or an earlier one; changes nothing. Also lists
+// the artifacts its rows name. DATA_LOSS or UNAVAILABLE (STORAGE_FAILED) when it cannot be read at all,
+// DATA_FOLDER_UNUSABLE when it is no database of Locus.
+absl::StatusOr<StoreReport> check_sqlite_file(const std::filesystem::path& file, std::vector<ArtifactRow>* named);
 
 }  // namespace locus

@@ -24,7 +24,8 @@ std::string read_all(const std::filesystem::path& path) {
 }
 
 // Starts the program; `in`, `out` and `err` become its standard streams.
-int start(const std::vector<std::string>& arguments, int in, int out, int err) {
+int start(const std::vector<std::string>& arguments, int in, int out, int err,
+          const Environment& environment = {}) {
   std::vector<char*> argv = {const_cast<char*>(LOCUS_PROGRAM)};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -34,6 +35,8 @@ int start(const std::vector<std::string>& arguments, int in, int out, int err) {
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
   ::unsetenv("LOCUS_SERVER");
+  ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
   ::execv(LOCUS_PROGRAM, argv.data());
   ::_exit(127);
 }
@@ -77,13 +80,14 @@ std::string TemporaryFolder::write(const std::string& name, const std::string& t
   return (path_ / name).string();
 }
 
-Outcome run_locus(const std::vector<std::string>& arguments, const std::string& standard_input) {
+Outcome run_locus(const std::vector<std::string>& arguments, const std::string& standard_input,
+                  const Environment& environment) {
   const TemporaryFolder folder;
   const std::string in = folder.write("in", standard_input);
   const int input = ::open(in.c_str(), O_RDONLY);
   const int output = ::open((folder.path() / "out").c_str(), O_CREAT | O_WRONLY, 0600);
   const int errors = ::open((folder.path() / "err").c_str(), O_CREAT | O_WRONLY, 0600);
-  const int pid = start(arguments, input, output, errors);
+  const int pid = start(arguments, input, output, errors, environment);
   for (const int descriptor : {input, output, errors}) ::close(descriptor);
   Outcome outcome;
   outcome.status = wait_for(pid);
@@ -92,12 +96,24 @@ Outcome run_locus(const std::vector<std::string>& arguments, const std::string& 
   return outcome;
 }
 
-RunningLocus::RunningLocus(const std::vector<std::string>& arguments) {
+const nlohmann::json& manual() {
+  static const auto tree = nlohmann::json::parse(run_locus({"reference", "command-line", "--json"}).out);
+  return tree;
+}
+
+const nlohmann::json* find_command(const std::string& name) {
+  for (const auto& command : manual()["commands"]) {
+    if (command["name"] == name) return &command;
+  }
+  return nullptr;
+}
+
+RunningLocus::RunningLocus(const std::vector<std::string>& arguments, const Environment& environment) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
   const int errors = ::open((folder_.path() / "err").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  pid_ = start(arguments, nothing, ends[1], errors);
+  pid_ = start(arguments, nothing, ends[1], errors, environment);
   for (const int descriptor : {ends[1], errors, nothing}) ::close(descriptor);
   out_ = ends[0];
 }
@@ -123,24 +139,29 @@ Outcome RunningLocus::wait() {
   return outcome;
 }
 
+Outcome RunningLocus::stop() {
+  ::kill(pid_, SIGTERM);
+  return wait();
+}
+
 LiveServer::LiveServer(const std::filesystem::path& data, const std::string& address) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
   const int log = ::open((data.string() + ".log").c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
   const int nothing = ::open("/dev/null", O_RDONLY);
-  pid_ = start({"serve", "--data", data.string(), "--grpc-address", address, "--http-address",
-                "127.0.0.1:0", "--catalog", LOCUS_TEST_CATALOG},
+  pid_ = start({"serve", "--data", data.string(), "--grpc-address", address, "--http-address", "127.0.0.1:0",
+                "--catalog", LOCUS_TEST_CATALOG, "--json"},
                nothing, ends[1], log);
   for (const int descriptor : {ends[1], log, nothing}) ::close(descriptor);
   const std::string line = first_line(ends[0]);
   ::close(ends[0]);
-  const std::string before = "grpc ";
-  const std::size_t at = line.find(before);
-  if (at == std::string::npos) {
+  const auto ready = nlohmann::json::parse(line, nullptr, false);
+  if (!ready.is_object()) {
     stop();
     throw std::runtime_error("the server did not start: " + line + read_all(data.string() + ".log"));
   }
-  address_ = line.substr(at + before.size(), line.find(',', at) - at - before.size());
+  address_ = ready["grpc"];
+  http_ = ready["http"];
 }
 
 int LiveServer::stop() {

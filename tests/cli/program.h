@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace locus {
@@ -28,19 +30,27 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// Runs `locus` with these arguments to its end.
-Outcome run_locus(const std::vector<std::string>& arguments, const std::string& standard_input = "");
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// Runs `locus` with these arguments to its end. Nothing of the tester's own settings reaches it.
+Outcome run_locus(const std::vector<std::string>& arguments, const std::string& standard_input = "",
+                  const Environment& environment = {});
+
+// The command tree, as `locus reference command-line --json` tells it.
+const nlohmann::json& manual();
+const nlohmann::json* find_command(const std::string& name);  // null for an unknown one
 
 // `locus` running beside the test.
 class RunningLocus {
  public:
-  explicit RunningLocus(const std::vector<std::string>& arguments);
+  explicit RunningLocus(const std::vector<std::string>& arguments, const Environment& environment = {});
   ~RunningLocus();  // kills it if it still runs
   RunningLocus(const RunningLocus&) = delete;
   RunningLocus& operator=(const RunningLocus&) = delete;
 
   std::string first_line();  // of its standard output
   Outcome wait();            // for its end; `out` is what came after the first line
+  Outcome stop();            // SIGTERM, then wait()
 
  private:
   int pid_ = -1, out_ = -1;
@@ -56,11 +66,12 @@ class LiveServer {
   LiveServer& operator=(const LiveServer&) = delete;
 
   const std::string& address() const { return address_; }
+  const std::string& http() const { return http_; }
   int stop();  // its exit status
 
  private:
   int pid_ = -1, status_ = -1;
-  std::string address_;
+  std::string address_, http_;
 };
 
 }  // namespace locus

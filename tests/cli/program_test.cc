@@ -41,11 +41,16 @@ class Program : public ::testing::Test {
 TEST(ProgramAlone, ExplainsItselfAndRefusesWhatItDoesNotKnow) {
   const Outcome help = run_locus({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"serve", "worker", "plan", "submit", "watch", "leaderboard", "show", "catalog",
-                              "cancel", "workers"}) {
-    EXPECT_THAT(help.out, HasSubstr(command));
+  for (const char* command :
+       {"serve",  "worker",      "plan",    "submit",     "watch",    "list",      "show",
+        "why",    "leaderboard", "compare", "cancel",     "pause",    "resume",    "rerun",
+        "delete", "workers",     "drain",   "catalog",    "logs",     "artifacts", "export",
+        "backup", "check",       "version", "completion", "reference"}) {
+    EXPECT_THAT(help.out, HasSubstr("\n  " + std::string(command) + " "));
   }
   EXPECT_EQ(run_locus({}).status, 2);
+  EXPECT_THAT(run_locus({"paln"}).err, HasSubstr("locus has no command 'paln'; did you mean plan?"));
+  EXPECT_THAT(run_locus({"plan", "x", "--sevrer", "y"}).err, HasSubstr("did you mean --server?"));
   EXPECT_EQ(run_locus({"paln"}).status, 2);
   EXPECT_EQ(run_locus({"plan"}).status, 2);
   EXPECT_EQ(run_locus({"leaderboard", "x", "--format", "pdf"}).status, 2);
@@ -113,7 +118,7 @@ TEST_F(Program, TellsFileLineAndFieldOfABadValueAndStoresNothing) {
       EXPECT_THAT(outcome.err, AllOf(HasSubstr(bad.says), HasSubstr(file + bad.where))) << bad.to;
     }
   }
-  EXPECT_EQ(Json::parse(run({"show", "--json"}).out)["experiments"].size(), 0u);
+  EXPECT_EQ(Json::parse(run({"list", "--json"}).out)["experiments"].size(), 0u);
 }
 
 TEST_F(Program, SubmitsExtendsShowsAndCancels) {
@@ -125,7 +130,12 @@ TEST_F(Program, SubmitsExtendsShowsAndCancels) {
   EXPECT_EQ(fewer.status, 1);
   EXPECT_THAT(fewer.err, HasSubstr("replace"));
 
-  EXPECT_THAT(run({"show"}).out, AllOf(HasSubstr("small"), HasSubstr("0/9")));
+  EXPECT_THAT(run({"list"}).out, AllOf(HasSubstr("small"), HasSubstr("0/9")));
+  EXPECT_EQ(run({"list", "--quiet"}).out, "small\n");
+  EXPECT_EQ(run({"list", "--state", "completed", "--quiet"}).out, "");
+  EXPECT_EQ(Json::parse(run({"list", "small", "--limit", "4", "--json"}).out)["trials"].size(), 4u);
+  EXPECT_THAT(run({"pause", "small"}).out, HasSubstr("small paused"));
+  EXPECT_EQ(Json::parse(run({"resume", "small", "--json"}).out)["state"], "active");
   EXPECT_THAT(run({"show", "small"}).out, AllOf(HasSubstr("learned-absolute + violin"), HasSubstr("queued")));
   const Json trial = Json::parse(run({"show", "small/0", "--json"}).out);
   EXPECT_EQ(trial["trial"]["name"], "small/0");
@@ -145,6 +155,9 @@ TEST_F(Program, SaysWhatItDoesNotHave) {
                                              {"watch", "nothing"},
                                              {"leaderboard", "nothing"},
                                              {"cancel", "nothing"},
+                                             {"pause", "nothing"},
+                                             {"resume", "nothing"},
+                                             {"list", "nothing"},
                                              {"show", "nothing/3"}}) {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.status, 1) << arguments[0];
@@ -159,6 +172,8 @@ TEST_F(Program, ShowsTheCatalogAndTheWorkers) {
   EXPECT_THAT(run({"catalog", "prior", "violin"}).out, HasSubstr("curves"));
   EXPECT_EQ(Json::parse(run({"catalog", "prior", "violin", "--json"}).out)["id"], "violin");
   EXPECT_THAT(run({"workers"}).out, HasSubstr("no worker"));
+  const Json version = Json::parse(run({"version", "--json"}).out);
+  EXPECT_EQ(version["server"]["version"], version["version"]);
 }
 
 TEST_F(Program, KeepsEverythingOverARestartOfTheServer) {

@@ -18,34 +18,75 @@ std::optional<Grant> lose_and_ask_again(Harness& h, const std::string& worker, c
   return h.ask(session);
 }
 
-TEST(Retry, RequeuesAFailedStageUntilTheBudgetIsSpent) {
+// The class, its budget, the longest and shortest first wait in units of retry_first, and its words.
+struct ClassCase {
+  FailureClass failure_class;
+  int budget, patience;
+  const char* words;
+};
+const ClassCase kFailureCases[] = {
+    {FailureClass::kOutOfMemory, 2, 15, "ran out of memory"}, {FailureClass::kDiverged, 1, 1, ""},
+    {FailureClass::kData, 2, 5, "met missing or damaged data"}, {FailureClass::kCode, 3, 1, "broke off with an error"},
+    {FailureClass::kTimeout, 2, 1, "ran out of time"}, {FailureClass::kHung, 3, 5, "hung"},
+};
+
+class FailureClasses : public ::testing::TestWithParam<ClassCase> {};
+
+TEST_P(FailureClasses, HaveEachTheirBudgetTheirWaitAndTheirWords) {
+  const ClassCase& expected = GetParam();
   Harness h;
   h.submit({.cells = {"a"}});
-  for (int i = 1; i <= kFailuresPerStage; ++i) {
+  for (int i = 1; i <= expected.budget; ++i) {
     h.join("w", "s");
     const auto grant = h.ask("s");
     ASSERT_TRUE(grant) << "failure " << i;
     EXPECT_EQ(grant->number, i);
-    h.fail("s", *grant, FailureClass::kOutOfMemory, "CUDA out of memory");
+    h.fail("s", *grant, expected.failure_class, "CUDA out of memory");
     EXPECT_EQ(h.train("a").failures, i);
+    if (i == 1 && expected.budget > 1) {
+      const Microseconds whole = kRetryFirst.count() * expected.patience;
+      EXPECT_GE(h.train("a").retry_delay_us, whole / 2);
+      EXPECT_LE(h.train("a").retry_delay_us, whole);
+    }
     h.advance(kRetryMost);
   }
   EXPECT_EQ(h.train("a").state, StageState::kFailed);
-  EXPECT_EQ(h.train("a").failure_class, FailureClass::kOutOfMemory);
-  EXPECT_THAT(h.train("a").reason, HasSubstr("failed 5 times; last: CUDA out of memory"));
+  EXPECT_EQ(h.train("a").failure_class, expected.failure_class);
+  EXPECT_EQ(h.train("a").reason,
+            expected.budget == 1 ? "CUDA out of memory"
+                                 : "failed " + std::to_string(expected.budget) + " times; the last attempt " +
+                                       expected.words + ": CUDA out of memory");
+  EXPECT_EQ(h.evaluate("a").state, StageState::kCancelled);
   h.join("w", "s");
   EXPECT_FALSE(h.ask("s"));
 }
 
-TEST(Retry, FailsAtOnceWhatARepetitionCannotMend) {
-  for (FailureClass once : {FailureClass::kDiverged, FailureClass::kData}) {
-    Harness h;
-    h.submit({.cells = {"a"}});
-    h.join("w", "s");
-    h.fail("s", *h.ask("s"), once, "loss is NaN at step 12");
-    EXPECT_EQ(h.train("a").state, StageState::kFailed);
-    EXPECT_EQ(h.train("a").reason, "loss is NaN at step 12");
+INSTANTIATE_TEST_SUITE_P(All, FailureClasses, ::testing::ValuesIn(kFailureCases), [](const auto& test) {
+  std::string name = to_string(test.param.failure_class);
+  std::erase(name, '-');
+  return name;
+});
+
+TEST(Retry, HasARuleForEveryClass) {
+  for (int i = 1; i <= static_cast<int>(FailureClass::kHung); ++i) {
+    const ClassRule& rule = rule_of(static_cast<FailureClass>(i));
+    EXPECT_EQ(static_cast<int>(rule.failure_class), i);
+    EXPECT_STRNE(rule.words, "");
+    EXPECT_STRNE(rule.remedy, "");
   }
+}
+
+TEST(Retry, TriesElsewhereWhatMayBeTheWorkersFault) {
+  Harness h;
+  h.submit({.cells = {"a"}});
+  h.join("w", "s");
+  h.fail("s", *h.ask("s"), FailureClass::kData, "no such dataset");
+  h.join("v", "u");
+  const ReplyToken again = h.ask_and_wait("s", "r1");
+  const ReplyToken other = h.ask_and_wait("u", "r2");
+  h.advance(5 * kRetryFirst);
+  EXPECT_TRUE(h.granted(other));
+  EXPECT_EQ(h.answer(again), nullptr);
 }
 
 TEST(Retry, WaitsOutTheBackOff) {
@@ -55,7 +96,7 @@ TEST(Retry, WaitsOutTheBackOff) {
   h.fail("s", *h.ask("s"), FailureClass::kCode);
   EXPECT_FALSE(h.ask("s"));
   EXPECT_THAT(h.explain(h.train("a")), HasSubstr("tries again in"));
-  EXPECT_THAT(h.explain(h.train("a")), HasSubstr("1 of 5 failures"));
+  EXPECT_THAT(h.explain(h.train("a")), HasSubstr("1 of 3 failures"));
   const ReplyToken call = h.ask_and_wait("s", "r");
   h.advance(kRetryFirst);
   EXPECT_TRUE(h.granted(call));

@@ -102,7 +102,7 @@ TEST(Submission, LetsTheNewestExperimentReviveForAnother) {
   Harness h;
   h.submit({.name = "first", .cells = {"a"}});
   h.join("w", "s");
-  h.fail("s", *h.ask("s"), FailureClass::kData);
+  h.fail("s", *h.ask("s"), FailureClass::kDiverged);
   h.submit({.name = "second", .cells = {"a"}});
   run_everything(h);
   EXPECT_EQ(h.evaluate("a").state, StageState::kSucceeded);

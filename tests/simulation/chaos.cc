@@ -199,15 +199,49 @@ void Chaos::plan_person() {
         change(at, name, ExperimentState::kActive);
     }
   }
-  // In the end, when nothing else is left to say, whatever is paused goes on.
+  const auto more = world_.random.between(0, 5);
+  for (std::int64_t i = 0; i < more; ++i) plan_more(world_.random.between(5, 280) * kSecond);
+  // In the end, when nothing else is left to say, whatever is paused goes on, and whoever drains works again.
   plan_one(kTrouble + kSecond, "resumes everything", [this, &server] {
     if (pending_ > 1) return absl::UnavailableError("not yet");
     for (const char* name : {"one", "two"}) {
       const absl::Status status = server.set_state(name, ExperimentState::kActive);
       if (absl::IsUnavailable(status)) return status;
     }
+    for (const auto& worker : cluster_.workers) {
+      const absl::Status status = server.drain(worker->name(), Drain::kNone);
+      if (absl::IsUnavailable(status)) return status;
+    }
     return absl::OkStatus();
   });
+  world_.at(kTrouble + 60 * kSecond, [this] { tend(50); });
+}
+
+// Drains, reruns, deletions and garbage collection, in between everything else.
+void Chaos::plan_more(Microseconds at) {
+  ServerProcess& server = cluster_.server;
+  const std::string name = world_.random.chance(0.7) ? "one" : "two";
+  const std::string worker = some_worker().name();
+  const auto what = world_.random.between(0, 5);
+  const Drain to = what == 0 ? Drain::kStopWork : what == 1 ? Drain::kNoNewWork : Drain::kNone;
+  const bool erase = what == 4 && world_.random.chance(0.3);
+  ++pending_;
+  world_.at(at, [this, &server, name, worker, what, to, erase] {
+    insist([&server, name, worker, what, to, erase] {
+      if (what <= 2) return server.drain(worker, to);
+      if (what == 3) return server.rerun(name);
+      if (erase) return server.erase(name);
+      return server.collect_garbage();
+    });
+  });
+}
+
+// What the server paused or drained by itself, a person looks at and lets go on.
+void Chaos::tend(int times) {
+  ServerProcess& server = cluster_.server;
+  for (const char* name : {"one", "two"}) (void)server.set_state(name, ExperimentState::kActive);
+  for (const auto& worker : cluster_.workers) (void)server.drain(worker->name(), Drain::kNone);
+  if (times > 0) world_.at(world_.now() + 60 * kSecond, [this, times] { tend(times - 1); });
 }
 
 }  // namespace locus::simulation

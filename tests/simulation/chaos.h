@@ -21,6 +21,8 @@ class Chaos {
   void fault_of_the_disk(Microseconds at, Microseconds length);
   void fault_of_a_clock(Microseconds at);
   void plan_person();
+  void plan_more(Microseconds at);
+  void tend(int times);
   void insist(std::function<absl::Status()> operation);
   void mend();
   WorkerProcess& some_worker();

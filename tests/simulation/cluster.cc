@@ -9,6 +9,7 @@
 // belong to the real processes.
 #include "tests/simulation/cluster.h"
 
+#include "core/scheduling/retry.h"
 #include "storage/memory/store.h"
 
 namespace locus::simulation {
@@ -136,8 +137,7 @@ void Cluster::check_reasons(StageId id, const StageRecord& record) {
       row.kind == "train") {
     throw Violation(10, text + " although it never can");
   }
-  if (record.state == StageState::kFailed && row.failure_class != FailureClass::kDiverged &&
-      row.failures < policy.failures) {
+  if (record.state == StageState::kFailed && row.failures < budget_of(row.failure_class, policy)) {
     throw Violation(10, text + " with budget left");
   }
   if (record.state == StageState::kHeld && row.faults < policy.strikes)

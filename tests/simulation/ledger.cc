@@ -38,13 +38,36 @@ double loss_at(StageId stage, std::int64_t step) {
 std::int64_t point_tag(std::int64_t number, std::int64_t seq) { return number * 1'000'000 + seq; }
 
 absl::Status Ledger::apply(std::span<const Mutation> mutations, Microseconds now_wall_us) {
+  std::vector<StageId> going;
+  for (const Mutation& mutation : mutations) {
+    if (const auto* deletion = std::get_if<DeleteExperiment>(&mutation)) {
+      if (const auto planned = store_->deletion(deletion->id); planned.ok()) going = planned->stages;
+    }
+  }
   if (absl::Status status = store_->apply(mutations, now_wall_us); !status.ok()) return status;
-  submission_ = std::any_of(mutations.begin(), mutations.end(),
-                            [](const Mutation& m) { return std::holds_alternative<SaveExperiment>(m); });
+  submission_ = std::any_of(mutations.begin(), mutations.end(), [](const Mutation& m) {
+    const auto* moved = std::get_if<SetStageState>(&m);
+    return std::holds_alternative<SaveExperiment>(m) || (moved != nullptr && moved->forgive);
+  });
   for (const Mutation& mutation : mutations) {
     std::visit([this](const auto& m) { enter(m); }, mutation);
   }
+  enter_deletion(going);
   return absl::OkStatus();
+}
+
+void Ledger::enter_deletion(const std::vector<StageId>& gone) {
+  for (const StageId id : gone) {
+    const auto record = stages_.find(id);
+    if (record == stages_.end()) continue;
+    for (const auto& [number, attempt] : record->second.attempts) {
+      if (attempt.state == AttemptState::kRunning) throw Violation(5, stage_text(id) + " was deleted while it ran");
+      gone_[{id, number}] = attempt;
+      acknowledged_.erase({id, number});
+    }
+    stages_.erase(record);
+    dirty_.erase(id);
+  }
 }
 
 void Ledger::enter(const SaveExperiment& mutation) {
@@ -78,6 +101,9 @@ void Ledger::enter(const GrantAttempt& mutation) {
   if (mutation.number != record.attempt + 1) {
     throw Violation(3,
                     stage_text(mutation.stage_id) + " jumped to attempt " + std::to_string(mutation.number));
+  }
+  if (const auto drain = drains_.find(mutation.worker_id); drain != drains_.end() && drain->second != Drain::kNone) {
+    throw Violation(5, stage_text(mutation.stage_id) + " was granted to a worker that drains");
   }
   move(mutation.stage_id, StageState::kQueued, StageState::kRunning);
   record.attempt = mutation.number;
@@ -136,6 +162,7 @@ absl::StatusOr<std::int64_t> Ledger::append(const PointAppend& append, Microseco
 }
 
 void Ledger::acknowledged(StageId stage, std::int64_t number, std::int64_t seq) {
+  if (!stages_.contains(stage)) return;  // deleted since
   std::int64_t& mark = acknowledged_[{stage, number}];
   mark = std::max(mark, seq);
   dirty_.insert(stage);
@@ -143,7 +170,10 @@ void Ledger::acknowledged(StageId stage, std::int64_t number, std::int64_t seq) 
 
 const AttemptRecord* Ledger::attempt(StageId stage, std::int64_t number) const {
   auto record = stages_.find(stage);
-  if (record == stages_.end()) return nullptr;
+  if (record == stages_.end()) {
+    const auto gone = gone_.find({stage, number});
+    return gone == gone_.end() ? nullptr : &gone->second;
+  }
   auto found = record->second.attempts.find(number);
   return found == record->second.attempts.end() ? nullptr : &found->second;
 }

@@ -100,6 +100,21 @@ class Ledger final : public Store {
   }
   absl::StatusOr<std::int64_t> last_event() override { return store_->last_event(); }
   absl::StatusOr<std::int64_t> attempts_started() override { return store_->attempts_started(); }
+  absl::StatusOr<Deletion> deletion(ExperimentId id) override { return store_->deletion(id); }
+  absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override {
+    return store_->attempts_of_worker(id, limit);
+  }
+  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) override {
+    return store_->log(id, number, offset, most);
+  }
+  absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override {
+    return store_->artifacts(after, limit);
+  }
+  absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) override {
+    return store_->stages_to_release(after, limit);
+  }
+  absl::StatusOr<int> copy_to(const std::filesystem::path& file) override { return store_->copy_to(file); }
+  absl::StatusOr<StoreReport> check() override { return store_->check(); }
 
  private:
   void enter(const SaveExperiment& mutation);
@@ -107,6 +122,8 @@ class Ledger final : public Store {
   void enter(const GrantAttempt& mutation);
   void enter(const EndAttempt& mutation);
   void enter(const CommitCheckpoint& mutation);
+  void enter(const PutWorker& mutation) { drains_[mutation.row.id] = mutation.row.drain; }
+  void enter_deletion(const std::vector<StageId>& gone);
   template <class Other>
   void enter(const Other&) {}
   void move(StageId id, StageState from, StageState to);
@@ -120,7 +137,10 @@ class Ledger final : public Store {
   std::map<std::pair<StageId, std::int64_t>, std::int64_t> acknowledged_;
   std::set<std::string> blobs_;
   std::set<StageId> dirty_;
-  bool submission_ = false;  // the batch under way holds one: only then may a stage be revived
+  std::map<WorkerId, Drain> drains_;
+  // Of deleted stages: what ran under them ended then.
+  std::map<std::pair<StageId, std::int64_t>, AttemptRecord> gone_;
+  bool submission_ = false;  // the batch under way holds one, or a rerun: only then may a stage be revived
 };
 
 }  // namespace locus::simulation

@@ -159,8 +159,9 @@ void ServerProcess::commit_checkpoint(CheckpointCommitted event, Respond respond
 
 void ServerProcess::complete(AttemptCompleted event, std::int64_t last_seq, Respond respond) {
   unfence(event.session, event.stage_id, event.number);
-  const std::vector<AttemptRow> attempts = ledger_.attempts(event.stage_id).value();
-  for (const AttemptRow& row : attempts) {
+  const auto attempts = ledger_.attempts(event.stage_id);
+  if (!attempts.ok()) return respond({.status = attempts.status()});  // deleted meanwhile
+  for (const AttemptRow& row : *attempts) {
     if (row.number != event.number) continue;
     if (row.state == event.outcome) return respond({});  // said before
     if (row.state == AttemptState::kRunning && row.acked_seq < last_seq) {
@@ -201,6 +202,47 @@ absl::Status ServerProcess::set_state(const std::string& experiment, ExperimentS
   absl::Status status = absl::UnavailableError("no answer");
   ask(ExperimentStateRequested{0, row->id, to}, [&status](const Answer& answer) { status = answer.status; });
   return status;
+}
+
+absl::Status ServerProcess::ask_and_tell(Event event) {
+  absl::Status status = absl::UnavailableError("no answer");
+  ask(std::move(event), [&status](const Answer& answer) { status = answer.status; });
+  return status;
+}
+
+absl::Status ServerProcess::drain(const std::string& worker, Drain to) {
+  if (!responsive()) return absl::UnavailableError("no server");
+  return ask_and_tell(WorkerDrainRequested{0, worker, to, "the person wants it"});
+}
+
+absl::Status ServerProcess::rerun(const std::string& experiment) {
+  if (!responsive()) return absl::UnavailableError("no server");
+  const auto row = ledger_.experiment(experiment);
+  if (!row.ok()) return row.status();
+  return ask_and_tell(testing::rerun_of(experiment, -1, ledger_));
+}
+
+absl::Status ServerProcess::erase(const std::string& experiment) {
+  if (!responsive()) return absl::UnavailableError("no server");
+  const auto row = ledger_.experiment(experiment);
+  if (!row.ok()) return row.status();
+  return ask_and_tell(ExperimentDeleted{0, *row, true});
+}
+
+absl::Status ServerProcess::collect_garbage() {
+  if (!responsive() || disk_refuses_) return absl::UnavailableError("no server");
+  const std::vector<StageId> stages = ledger_.stages_to_release(0, 1000).value();
+  for (const StageId id : stages) {
+    const std::vector<Mutation> release = {ReleaseCheckpoints{id}};
+    if (absl::Status status = ledger_.apply(release, wall()); !status.ok()) return status;
+  }
+  const std::vector<ArtifactView> views = ledger_.artifacts("", 100'000).value();
+  for (const ArtifactView& view : views) {
+    if (view.named) continue;
+    const std::vector<Mutation> collect = {CollectArtifact{view.row.sha256, wall()}};
+    if (ledger_.apply(collect, wall()).ok()) ledger_.blobs().erase(view.row.sha256);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace locus::simulation

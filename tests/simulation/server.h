@@ -48,6 +48,10 @@ class ServerProcess final : public Process {
   // ---- a person at the server's own terminal: answered at once, UNAVAILABLE when it cannot be ----
   absl::Status submit(const testing::Matrix& matrix);
   absl::Status set_state(const std::string& experiment, ExperimentState to);
+  absl::Status drain(const std::string& worker, Drain to);
+  absl::Status rerun(const std::string& experiment);
+  absl::Status erase(const std::string& experiment);  // by force
+  absl::Status collect_garbage();                     // retention, then every blob that nothing names
 
   // ---- faults ----
   void set_disk_refuses(bool refuses) { disk_refuses_ = refuses; }
@@ -68,6 +72,7 @@ class ServerProcess final : public Process {
   absl::Status commit(const std::vector<Mutation>& mutations);
   void carry_out(const std::vector<Command>& commands);
   void answer(ReplyToken token, const Answer& answer);
+  absl::Status ask_and_tell(Event event);
   void refuse_all(const Decision& decision, const absl::Status& status);
   void schedule_wake();
   void forget_lost(const std::vector<Mutation>& mutations);

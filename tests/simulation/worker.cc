@@ -186,6 +186,8 @@ void WorkerProcess::take(const Grant& grant, Microseconds sent) {
   for (const auto& [slot, sha] : grant.inputs) {
     if (!ledger_.blobs().contains(sha)) throw Violation(8, "a grant names an input that does not exist");
   }
+  if (!grant.resume_sha256.empty() && !ledger_.blobs().contains(grant.resume_sha256))
+    throw Violation(8, "a grant names a checkpoint that was collected");
   if (!grant.resume_sha256.empty() &&
       grant.resume_sha256 != checkpoint_sha(grant.stage_id, grant.resume_step)) {
     throw Violation(8, "a grant names another checkpoint than its step says");

@@ -117,7 +117,7 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(reason_of(status), "DATA_FOLDER_UNUSABLE");
   EXPECT_NE(status.message().find("schema version 999"), std::string::npos) << status;
-  run_sql(file(), "PRAGMA user_version=1");
+  run_sql(file(), "PRAGMA user_version=2");
   EXPECT_TRUE(refusal().ok());
 }
 
@@ -174,6 +174,9 @@ TEST_F(SqliteStoreTest, RecordsWhenEachMigrationWasApplied) {
   ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW);
   EXPECT_EQ(sqlite3_column_int64(statement, 0), 1);
   EXPECT_EQ(sqlite3_column_int64(statement, 1), clock_.wall());
+  ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW);
+  EXPECT_EQ(sqlite3_column_int64(statement, 0), 2);
+  EXPECT_EQ(sqlite3_step(statement), SQLITE_DONE);
   sqlite3_finalize(statement);
   sqlite3_close(db);
 }

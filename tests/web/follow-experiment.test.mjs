@@ -13,13 +13,26 @@ const specification = {
   version: 1,
   name,
   dataset: 'fashion-mnist',
-  model: { backbone: 'vit', dim: 32, depth: 2, heads: 4, patch: 7, pool: 'mean' },
+  model: {
+    backbone: 'vit',
+    dim: 32,
+    depth: 2,
+    heads: 4,
+    patch: 7,
+    pool: 'mean',
+  },
   train: { epochs: 2, batch: 32, lr: 0.003, limit: 6400 },
   matrix: { prior: ['none', 'learned-absolute'] },
   replicates: { seed: [0, 1] },
   stages: [{ evaluate: { resolution: [28, 42] } }],
   baseline: { prior: 'learned-absolute' },
-  metric: { name: 'top1', reports: 'test', selects_on: 'validation', direction: 'max', reduce: 'last' },
+  metric: {
+    name: 'top1',
+    reports: 'test',
+    selects_on: 'validation',
+    direction: 'max',
+    reduce: 'last',
+  },
 };
 const trials = 4;
 const minutes = 60_000;
@@ -35,7 +48,9 @@ before(
     service = new Service();
     browser = await launch();
     await service.startServer();
-    view = await watchedPage(browser, { viewport: { width: 1280, height: 900 } });
+    view = await watchedPage(browser, {
+      viewport: { width: 1280, height: 900 },
+    });
   },
   { timeout: minutes },
 );
@@ -62,11 +77,11 @@ const number = (value) => (typeof value === 'number' ? value : Number(value)); /
 function drawnRows() {
   return view.page.$$eval('table.leaderboard tbody tr', (rows) =>
     rows.map((row) => {
-      const cells = [...row.querySelectorAll('td')].map((cell) => cell.innerText.replace(/\s+/g, ' ').trim());
+      const text = (column) => row.querySelector(`td.column-${column}`).innerText.replace(/\s+/g, ' ').trim();
       return {
         label: row.querySelector('.cell-label').textContent,
-        n: cells[2],
-        mean: cells[3],
+        n: text('n'),
+        mean: text('mean'),
         difference: row.querySelector('.difference b')?.textContent ?? '',
         p: row.querySelector('.p-value')?.firstChild.textContent ?? '',
       };

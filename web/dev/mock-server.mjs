@@ -5,7 +5,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { answer } from './mock-world.mjs';
+import { act, answer } from './mock-world.mjs';
 
 const flag = (name, fallback) => {
   const at = process.argv.indexOf(`--${name}`);
@@ -58,7 +58,13 @@ function advance() {
   }
 }
 
-function api(request, response, url) {
+async function bodyOf(request) {
+  let text = '';
+  for await (const part of request) text += part;
+  return text === '' ? {} : JSON.parse(text);
+}
+
+async function api(request, response, url) {
   const path = url.pathname.slice('/api/v1'.length);
   if (path === '/events') {
     if (has('no-stream')) return void response.writeHead(503).end();
@@ -67,7 +73,10 @@ function api(request, response, url) {
     streams.add(response);
     return void request.on('close', () => streams.delete(response));
   }
-  let body = answer(decodeURIComponent(path), url.searchParams, phase);
+  let body =
+    request.method === 'POST'
+      ? act(decodeURIComponent(path), url.searchParams, await bodyOf(request), phase)
+      : answer(decodeURIComponent(path), url.searchParams, phase);
   if (has('empty') && path === '/experiments')
     body = { experiments: [], next_page_token: '', attempts_started: '0' };
   if (has('empty') && path === '/workers') body = { workers: [] };
@@ -91,7 +100,7 @@ function file(response, url) {
 
 const server = createServer((request, response) => {
   const url = new URL(request.url, 'http://localhost');
-  if (url.pathname.startsWith('/api/')) api(request, response, url);
+  if (url.pathname.startsWith('/api/')) void api(request, response, url);
   else file(response, url);
 });
 server.listen(Number(flag('port', '8180')), '127.0.0.1', () =>

@@ -1,2 +1,9 @@
 // Types of the mock for the tests.
 export function answer(path: string, query: URLSearchParams, phase: number, now?: number): unknown;
+export function act(
+  path: string,
+  query: URLSearchParams,
+  body: Record<string, string>,
+  phase: number,
+  now?: number,
+): unknown;

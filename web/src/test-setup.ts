@@ -31,3 +31,11 @@ vi.mock('uplot', () => ({
     setSize() {}
   },
 }));
+
+// jsdom has no modal dialogs; open and closed is what the tests need.
+HTMLDialogElement.prototype.showModal ??= function (this: HTMLDialogElement) {
+  this.open = true;
+};
+HTMLDialogElement.prototype.close ??= function (this: HTMLDialogElement) {
+  this.open = false;
+};

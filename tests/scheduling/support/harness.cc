@@ -187,6 +187,35 @@ bool Harness::set_state(const std::string& experiment, ExperimentState to) {
   return done(token);
 }
 
+bool Harness::drain(const std::string& worker, Drain to, const std::string& reason) {
+  const ReplyToken token = next_token_++;
+  step(WorkerDrainRequested{token, worker, to, reason});
+  return done(token);
+}
+
+std::optional<ReplySubmitted> Harness::rerun(const std::string& experiment, std::int64_t trial) {
+  StagesRerun event = rerun_of(experiment, trial, *store_);
+  event.reply = next_token_++;
+  const ReplyToken token = event.reply;
+  step(std::move(event));
+  if (!done(token)) return std::nullopt;
+  return std::get<ReplySubmitted>(*answer(token));
+}
+
+bool Harness::erase(const std::string& experiment, bool force) {
+  const ReplyToken token = next_token_++;
+  step(ExperimentDeleted{token, store_->experiment(experiment).value(), force});
+  return done(token);
+}
+
+WorkerRow Harness::worker(const std::string& name) {
+  const std::vector<WorkerRow> rows = store_->workers().value();
+  for (const WorkerRow& row : rows) {
+    if (row.name == name) return row;
+  }
+  return {};
+}
+
 StageRow Harness::stage(const std::string& identity) {
   const std::vector<std::string> identities = {identity};
   const auto found = store_->stages_by_identity(identities).value();

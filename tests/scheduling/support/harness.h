@@ -46,6 +46,10 @@ class Harness {
   bool complete(const std::string& session, const Grant& grant, AttemptState outcome);
   std::optional<ReplySubmitted> submit(const Matrix& matrix);
   bool set_state(const std::string& experiment, ExperimentState to);
+  bool drain(const std::string& worker, Drain to, const std::string& reason = "for a test");
+  // Failed, held and cancelled stages of the matrix's trials, or of one trial.
+  std::optional<ReplySubmitted> rerun(const std::string& experiment, std::int64_t trial = -1);
+  bool erase(const std::string& experiment, bool force = false);
 
   // What was answered to a waiting call: absent while it waits.
   const Command* answer(ReplyToken token) const;
@@ -61,6 +65,7 @@ class Harness {
   }
   std::string explain(const StageRow& row) const { return scheduler_->explain(row.id, now_); }
   std::vector<EventRow> events(const std::string& kind);
+  WorkerRow worker(const std::string& name);
   Store& store() { return *store_; }
   Scheduler& scheduler() { return *scheduler_; }
   static std::map<std::string, int> default_revisions();

@@ -96,4 +96,26 @@ ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
   return event;
 }
 
+StagesRerun rerun_of(const std::string& experiment, std::int64_t trial, Store& store) {
+  StagesRerun event;
+  event.row = store.experiment(experiment).value();
+  event.cells = static_cast<std::int64_t>(store.cells(event.row.id).value().size());
+  const std::vector<TrialView> views = store.trials(event.row.id, -1, 1000).value();
+  for (const TrialView& view : views) {
+    if (view.trial.retired || (trial >= 0 && view.trial.ordinal != trial)) continue;
+    event.trials.push_back(view.trial);
+    for (const TrialStageView& stage : view.stages) {
+      Draft& draft = event.stages[stage.stage.identity];
+      draft.row = stage.stage;
+      draft.inputs.clear();
+      for (const StageInput& input : stage.stage.inputs)
+        draft.inputs.push_back({input.slot, store.stage(input.from_stage).value().identity});
+      const auto checkpoints = store.checkpoints(stage.stage.id).value();
+      if (!checkpoints.empty()) draft.resume = checkpoints.back();
+      event.links.push_back({view.trial.ordinal, stage.link.role, stage.stage.identity});
+    }
+  }
+  return event;
+}
+
 }  // namespace locus::testing

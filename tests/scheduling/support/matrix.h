@@ -24,4 +24,7 @@ std::string evaluate_identity(const std::string& cell, std::int64_t seed);
 // Kept trials keep their ordinal, new ones are appended, those no longer in the matrix are retired.
 ExperimentSubmitted submission(const Matrix& matrix, Store& store);
 
+// The stages of an experiment (or of one of its trials) as a rerun, looked up the way the service does it.
+StagesRerun rerun_of(const std::string& experiment, std::int64_t trial, Store& store);
+
 }  // namespace locus::testing

@@ -58,9 +58,9 @@ grpc::Status FakeWorker::sync(const std::vector<v1::HeldAttempt>& held, v1::Sync
   return workers_->SyncLeases(deadline().get(), request, response);
 }
 
-v1::ReportPointsResponse FakeWorker::report(const Assigned& work, const std::string& metric,
-                                            const std::string& split, const std::vector<double>& values,
-                                            std::int64_t first_seq) {
+v1::ReportPointsRequest FakeWorker::batch(const Assigned& work, const std::string& metric,
+                                          const std::string& split, const std::vector<double>& values,
+                                          std::int64_t first_seq) const {
   v1::ReportPointsRequest request;
   request.set_session(session);
   request.set_stage(work.grant.stage());
@@ -78,6 +78,13 @@ v1::ReportPointsResponse FakeWorker::report(const Assigned& work, const std::str
     points->add_time_us(1);
     points->add_value(values[i]);
   }
+  return request;
+}
+
+v1::ReportPointsResponse FakeWorker::report(const Assigned& work, const std::string& metric,
+                                            const std::string& split, const std::vector<double>& values,
+                                            std::int64_t first_seq) {
+  const v1::ReportPointsRequest request = batch(work, metric, split, values, first_seq);
   const auto context = deadline();
   auto stream = workers_->ReportPoints(context.get());
   v1::ReportPointsResponse response;
@@ -120,6 +127,38 @@ grpc::Status FakeWorker::commit_checkpoint(const Assigned& work, std::int64_t st
   request.set_sha256(sha256);
   v1::CommitCheckpointResponse response;
   return workers_->CommitCheckpoint(deadline().get(), request, &response);
+}
+
+grpc::Status FakeWorker::try_report(const Assigned& work, const std::vector<double>& values, std::int64_t first_seq) {
+  const auto context = deadline();
+  auto stream = workers_->ReportPoints(context.get());
+  stream->Write(batch(work, "loss", "train", values, first_seq));
+  v1::ReportPointsResponse response;
+  stream->Read(&response);
+  stream->WritesDone();
+  return stream->Finish();
+}
+
+grpc::Status FakeWorker::report_log(const Assigned& work, std::int64_t offset, const std::string& text,
+                                    std::int64_t* next) {
+  v1::ReportLogRequest request;
+  request.set_session(session);
+  request.set_stage(work.grant.stage());
+  request.set_attempt(work.grant.attempt());
+  request.set_offset(offset);
+  request.set_text(text);
+  v1::ReportLogResponse response;
+  const grpc::Status status = workers_->ReportLog(deadline().get(), request, &response);
+  if (next != nullptr) *next = response.next_offset();
+  return status;
+}
+
+grpc::Status FakeWorker::fail(const Assigned& work, const std::string& failure_class, const std::string& reason) {
+  return complete(work, [&](v1::CompleteAttemptRequest& request) {
+    request.set_outcome("failed");
+    request.set_failure_class(failure_class);
+    request.set_reason(reason);
+  });
 }
 
 grpc::Status FakeWorker::complete(const Assigned& work,

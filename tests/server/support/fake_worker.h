@@ -33,6 +33,11 @@ class FakeWorker {
                                   const std::vector<double>& values, std::int64_t first_seq = 1);
   std::string upload(const std::string& bytes, grpc::Status* status = nullptr);  // the digest
   grpc::Status commit_checkpoint(const Assigned& work, std::int64_t step, const std::string& sha256);
+  // One batch of losses on a stream of its own: how the stream ends.
+  grpc::Status try_report(const Assigned& work, const std::vector<double>& values, std::int64_t first_seq);
+  grpc::Status report_log(const Assigned& work, std::int64_t offset, const std::string& text,
+                          std::int64_t* next = nullptr);
+  grpc::Status fail(const Assigned& work, const std::string& failure_class, const std::string& reason);
   grpc::Status complete(const Assigned& work,
                         const std::function<void(v1::CompleteAttemptRequest&)>& change = {});
 
@@ -45,6 +50,8 @@ class FakeWorker {
   std::string session;
 
  private:
+  v1::ReportPointsRequest batch(const Assigned& work, const std::string& metric, const std::string& split,
+                                const std::vector<double>& values, std::int64_t first_seq) const;
   std::string name_;
   std::unique_ptr<v1::WorkerService::Stub> workers_;
   std::unique_ptr<v1::ArtifactService::Stub> artifacts_;

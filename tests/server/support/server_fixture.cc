@@ -74,6 +74,7 @@ void ServerTest::start(ServerOptions options) {
     parts = make_parts(options);
   }
   ASSERT_TRUE(parts.ok()) << parts.status();
+  parts->disk = disk_;
   auto server = Server::start(options, *std::move(parts));
   ASSERT_TRUE(server.ok()) << server.status();
   server_ = *std::move(server);

@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "locus/v1/admin_service.grpc.pb.h"
 #include "locus/v1/artifact_service.grpc.pb.h"
 #include "locus/v1/catalog_service.grpc.pb.h"
 #include "locus/v1/experiment_service.grpc.pb.h"
@@ -55,6 +57,7 @@ class ServerTest : public testing::Test {
   v1::Experiment experiment(const std::string& name);
   v1::Table table(const std::string& name);
 
+  std::function<absl::StatusOr<DiskRoom>()> disk_;  // given to the server when set before start()
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::ExperimentService::Stub> experiments_;

@@ -5,6 +5,8 @@ import './styles/base.css';
 import './styles/parts.css';
 import './styles/controls.css';
 import './styles/tables.css';
+import './styles/toolbar.css';
+import './styles/overlays.css';
 import './styles/charts.css';
 import { render } from 'preact';
 import { startStream } from '@/shared/api/live';

@@ -78,6 +78,11 @@ export const flagQuery = (fallback: boolean): QueryCodec<boolean> => ({
   write: (value) => (value === fallback ? null : value ? '1' : '0'),
 });
 
+export const choiceQuery = <T extends string>(choices: readonly T[], fallback: T): QueryCodec<T> => ({
+  read: (text) => choices.find((each) => each === text) ?? fallback,
+  write: (value) => (value === fallback ? null : value),
+});
+
 export const numberSetQuery: QueryCodec<ReadonlySet<number>> = {
   read: (text) =>
     new Set(

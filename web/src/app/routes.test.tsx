@@ -3,47 +3,22 @@
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { answer } from '../../dev/mock-world.mjs';
 import { routes } from './routes';
-import { navigate, startRouter } from './router';
-import { Shell } from './shell';
-
-const json = (body: unknown, status = 200) =>
-  new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json' } });
-
-// The mock world behind fetch.
-function serve(change: (path: string, body: unknown) => unknown = (_, body) => body) {
-  vi.stubGlobal('fetch', async (input: string) => {
-    const url = new URL(input, 'http://localhost');
-    const path = decodeURIComponent(url.pathname.slice('/api/v1'.length));
-    const body = change(path, answer(path, url.searchParams, 24));
-    if (body === null)
-      return json(
-        { error: { code: 404, status: 'NOT_FOUND', message: `there is no ${path}`, details: [] } },
-        404,
-      );
-    return json(body);
-  });
-}
+import { open, serve } from '@/test-world';
+import { startRouter } from './router';
 
 let complaints: ReturnType<typeof vi.spyOn>;
 let stopRouter: () => void;
 beforeEach(() => {
   complaints = vi.spyOn(console, 'error');
   stopRouter = startRouter();
+  sessionStorage.clear();
 });
 afterEach(async () => {
   await act(() => render(null, document.body));
   stopRouter();
   vi.unstubAllGlobals();
 });
-
-async function open(path: string, until: string): Promise<string> {
-  navigate(path);
-  await act(() => render(<Shell />, document.body));
-  await vi.waitFor(() => expect(document.body.textContent).toContain(until), { timeout: 5000 });
-  return document.body.textContent!;
-}
 
 // Where each route leads in the test, and what must be read there.
 const visits: Record<string, [string, readonly string[]]> = {
@@ -68,11 +43,33 @@ const visits: Record<string, [string, readonly string[]]> = {
   ],
   '/experiments/:name/trials/:ordinal': [
     '/experiments/high-learning-rates/trials/5',
-    ['diverged: loss was NaN at step 240', 'Attempts', 'workstation', 'recipe.options.lr'],
+    [
+      'diverged: loss was NaN at step 240',
+      'Attempts',
+      'workstation',
+      'recipe.options.lr',
+      'Lower train.lr',
+      'step 25 loss 2.3000',
+      'Points',
+      'fused',
+    ],
   ],
+  '/compare': [
+    '/compare?of=fashion-mnist-priors/cells/1,fashion-mnist-priors/cells/4',
+    ['Paired difference', 'learned-absolute + violin', 'reference', 'Show 4 equal settings', 'All results'],
+  ],
+  '/new': ['/new', ['New experiment', 'Valid', 'Done already', 'What it can name', 'guidance']],
   '/workers': [
     '/workers',
     ['workstation', '2 cpu slots', '1 cuda slot', 'NVIDIA H200', 'silent', 'fashion-mnist-priors/12'],
+  ],
+  '/workers/:name': [
+    '/workers/workstation',
+    ['workstation', 'What it ran', 'diverged: loss was NaN at step 240', '41 s', 'Drain'],
+  ],
+  '/catalog': [
+    '/catalog',
+    ['Catalog', 'Priors', 'alibi-2d', 'Decay masks along space-filling curves', 'Datasets', 'Recipes'],
   ],
 };
 
@@ -82,7 +79,7 @@ describe('every route', () => {
     serve();
     const shown = await open(path, texts[0]!);
     await vi.waitFor(() => texts.forEach((text) => expect(document.body.textContent).toContain(text)), {
-      timeout: 5000,
+      timeout: 3000,
     });
     expect(shown).not.toContain('This page broke');
     expect(complaints).not.toHaveBeenCalled();

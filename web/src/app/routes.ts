@@ -11,10 +11,11 @@ export interface Route {
   path: string; // ":name" is a parameter
   title: (params: Parameters) => string;
   navigation?: string; // the entry in the top bar
+  under?: string; // the entry it belongs to, where its path does not say so
   load: () => Promise<{ default: ComponentType<PageProps> }>;
 }
 
-const experiment = (params: Parameters) => params['name'] ?? '';
+const name = (params: Parameters) => params['name'] ?? '';
 
 export const routes: readonly Route[] = [
   {
@@ -25,19 +26,42 @@ export const routes: readonly Route[] = [
   },
   {
     path: '/experiments/:name',
-    title: experiment,
+    title: name,
     load: () => import('@/features/experiment/experiment-page'),
   },
   {
     path: '/experiments/:name/trials/:ordinal',
-    title: (p) => `${experiment(p)} / ${p['ordinal']}`,
+    title: (p) => `${name(p)} / ${p['ordinal']}`,
     load: () => import('@/features/trial/trial-page'),
+  },
+  {
+    path: '/compare',
+    title: () => 'Compare',
+    under: '/experiments',
+    load: () => import('@/features/compare/compare-page'),
+  },
+  {
+    path: '/new',
+    title: () => 'New experiment',
+    under: '/experiments',
+    load: () => import('@/features/create/create-page'),
   },
   {
     path: '/workers',
     title: () => 'Workers',
     navigation: 'Workers',
     load: () => import('@/features/workers/workers-page'),
+  },
+  {
+    path: '/workers/:name',
+    title: name,
+    load: () => import('@/features/worker/worker-page'),
+  },
+  {
+    path: '/catalog',
+    title: () => 'Catalog',
+    navigation: 'Catalog',
+    load: () => import('@/features/catalog/catalog-page'),
   },
 ];
 
@@ -60,4 +84,10 @@ export const hrefs = {
   experiment: (name: string) => `/experiments/${encodeURIComponent(name)}`,
   trial: (name: string, ordinal: number) => `/experiments/${encodeURIComponent(name)}/trials/${ordinal}`,
   workers: () => '/workers',
+  worker: (name: string) => `/workers/${encodeURIComponent(name)}`,
+  catalog: (kind: string, id: string) =>
+    id === '' ? '/catalog' : `/catalog?item=${encodeURIComponent(`${kind}/${id}`)}`,
+  create: () => '/new',
+  // trials "NAME/3" and cells "NAME/cells/0"
+  compare: (items: readonly string[]) => `/compare?of=${items.map(encodeURIComponent).join(',')}`,
 };

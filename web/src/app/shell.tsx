@@ -6,6 +6,7 @@ import { stream, useConnection } from '@/shared/api/live';
 import type { Connection } from '@/shared/api/event-stream';
 import { Icon } from '@/shared/ui/icon';
 import { Empty, Failure } from '@/shared/ui/states';
+import { Toasts } from '@/shared/ui/toast';
 import { usePlace } from './router';
 import { find, home, hrefs, type PageProps, type Route, routes } from './routes';
 import { chooseTheme, type Theme, useTheme } from './theme';
@@ -63,7 +64,7 @@ function ThemeButton() {
   );
 }
 
-function TopBar({ path }: { path: string }) {
+function TopBar({ place }: { place: string }) {
   return (
     <header class="topbar">
       <div class="topbar-inner">
@@ -78,7 +79,7 @@ function TopBar({ path }: { path: string }) {
               <a
                 key={route.path}
                 href={route.path}
-                aria-current={path.startsWith(route.path) ? 'page' : undefined}
+                aria-current={place.startsWith(route.path) ? 'page' : undefined}
               >
                 {route.navigation}
               </a>
@@ -128,8 +129,25 @@ function Page({ route, params }: { route: Route; params: PageProps['params'] }) 
   return Component ? <Component params={params} /> : <div class="page-loading" aria-busy="true" />;
 }
 
+// "/" goes to the page's search field, as in most places of this kind.
+function useSearchKey(): void {
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      const typing = (event.target as Element | null)?.closest?.('input, textarea, select, dialog');
+      if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      const field = document.querySelector<HTMLInputElement>('.search input');
+      if (!field) return;
+      event.preventDefault();
+      field.focus();
+    };
+    document.addEventListener('keydown', key);
+    return () => document.removeEventListener('keydown', key);
+  }, []);
+}
+
 export function Shell() {
   const { path } = usePlace();
+  useSearchKey();
   const found = find(path === '/' ? home : path);
   const title = found ? found.route.title(found.params) : 'Not found';
   useEffect(() => {
@@ -140,7 +158,7 @@ export function Shell() {
       <a class="skip-link" href="#main">
         Skip to the content
       </a>
-      <TopBar path={path} />
+      <TopBar place={found?.route.under ?? path} />
       <main id="main" tabIndex={-1}>
         {found ? (
           <Page
@@ -163,6 +181,7 @@ export function Shell() {
           </Empty>
         )}
       </main>
+      <Toasts />
     </>
   );
 }

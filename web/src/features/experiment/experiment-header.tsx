@@ -3,6 +3,8 @@ import { hrefs } from '@/app/routes';
 import type { Experiment, RunningStage } from '@/shared/api/types';
 import { ago, count, duration, moment, percent, plural } from '@/shared/format';
 import { useNow } from '@/shared/ui/hooks';
+import { Callout } from '@/shared/ui/states';
+import { ExperimentActions } from './actions/experiment-actions';
 import { Figure, ProgressBar, type ProgressPart, State, stateTone } from '@/shared/ui/parts';
 
 const order = ['succeeded', 'running', 'failed', 'held', 'cancelled', 'queued', 'blocked'] as const;
@@ -78,7 +80,13 @@ export function RunningList({ experiment }: { experiment: Experiment }) {
   );
 }
 
-export function ExperimentHeader({ experiment }: { experiment: Experiment }) {
+export function ExperimentHeader({
+  experiment,
+  after,
+}: {
+  experiment: Experiment;
+  after: () => void; // an action
+}) {
   const now = useNow();
   const { state, trials, trials_done: done, stages, stages_total: total } = experiment;
   const over = state !== 'active' && state !== 'paused';
@@ -87,7 +95,9 @@ export function ExperimentHeader({ experiment }: { experiment: Experiment }) {
       <div class="title-row">
         <h1>{experiment.name}</h1>
         <State state={state} />
+        <ExperimentActions experiment={experiment} after={after} />
       </div>
+      {experiment.reason !== '' && <Callout tone="warning">{experiment.reason}</Callout>}
       {experiment.description !== '' && <p class="lead">{experiment.description}</p>}
       <dl class="figures">
         <Figure label="Trials" note={percent(done, trials)}>

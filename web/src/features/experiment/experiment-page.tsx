@@ -80,7 +80,7 @@ export default function ExperimentPage({ params }: PageProps) {
       {data && (
         <>
           <Stale error={error} readAt={readAt} page />
-          <ExperimentHeader experiment={data} />
+          <ExperimentHeader experiment={data} after={refresh} />
           <Tabs tab={tab} choose={setTab} counts={{ trials: data.trials }} />
           <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
             {tab === 'results' && <Overview experiment={data} />}

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { answer } from '../../../dev/mock-world.mjs';
 import { table as decodeTable, trialList } from '@/shared/api/types';
-import { seriesQuery } from './curves/curves-card';
+import { seriesQuery } from './curves/series-picker';
 import { chooseSeries, contractOf } from './data';
 import { stageParts } from './experiment-header';
 import { intervalDomain } from './leaderboard/columns';
@@ -11,7 +11,8 @@ import { csvField, leaderboardCsv } from './leaderboard/csv';
 import { floorText } from './leaderboard/explanations';
 import { varyingLabel } from './sweep/sweep-card';
 import { trialProgress, trialReason } from './trials/columns';
-import { filterTrials, tally } from './trials/trials-panel';
+import { tally } from '@/shared/ui/tally';
+import { filterTrials } from './trials/trials-panel';
 
 const read = (path: string, phase = 24) => answer(path, new URLSearchParams(), phase);
 const table = decodeTable(read('/experiments/fashion-mnist-priors/table', 60), '');
@@ -110,10 +111,13 @@ describe('the series shown first', () => {
 
 describe('trials', () => {
   test('filter by state and cell together', () => {
-    const failed = filterTrials(trials, { state: 'failed', cell: null });
+    const failed = filterTrials(trials, { text: '', state: 'failed', cell: null });
     expect(failed.map((trial) => trial.ordinal)).toEqual([5, 7, 8]);
-    expect(filterTrials(trials, { state: 'failed', cell: 2 }).map((trial) => trial.ordinal)).toEqual([5, 8]);
-    expect(filterTrials(trials, { state: '', cell: null })).toHaveLength(9);
+    expect(
+      filterTrials(trials, { text: '', state: 'failed', cell: 2 }).map((trial) => trial.ordinal),
+    ).toEqual([5, 8]);
+    expect(filterTrials(trials, { text: '', state: '', cell: null })).toHaveLength(9);
+    expect(filterTrials(trials, { text: 'NaN rope', state: '', cell: null })).toHaveLength(2);
   });
   test('are counted by state', () =>
     expect([...tally(trials.map((trial) => trial.state))]).toEqual([

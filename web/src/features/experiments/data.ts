@@ -1,7 +1,8 @@
-// Reads of the list of experiments and of each one's best row.
-import { concerning, useLive } from '@/shared/api/live';
-import { read, readPages, segment } from '@/shared/api/client';
-import { experimentList, table } from '@/shared/api/types';
+// Reads of the list of experiments: one request for the whole list, best rows included.
+import { useLive } from '@/shared/api/live';
+import { readPages } from '@/shared/api/client';
+import { type Experiment, experimentList } from '@/shared/api/types';
+import { matches } from '@/shared/ui/fields';
 
 export const useExperiments = () =>
   useLive(
@@ -10,9 +11,15 @@ export const useExperiments = () =>
     (change) => change.all || change.experiments.length > 0,
   );
 
-export const useBest = (name: string) =>
-  useLive(
-    `best ${name}`,
-    (signal) => read(`/experiments/${segment(name)}/table`, table, {}, signal),
-    concerning(name, 'experiment-extended', 'experiment-state', 'stage-state'),
+export interface ExperimentFilter {
+  text: string;
+  state: string; // empty: any
+}
+
+export function filterExperiments(all: readonly Experiment[], { text, state }: ExperimentFilter) {
+  return all.filter(
+    (each) =>
+      (state === '' || each.state === state) &&
+      matches(text, each.name, each.description, each.owner, each.dataset, each.best?.label ?? ''),
   );
+}

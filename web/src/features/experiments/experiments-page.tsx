@@ -1,130 +1,92 @@
-// The list of experiments, newest first, live.
-import { useRef } from 'preact/hooks';
+// The list of experiments, newest first, live: filtered, grouped, sorted, all from the address.
+import { useMemo } from 'preact/hooks';
+import { choiceQuery, textQuery, useQuery } from '@/app/router';
 import { hrefs } from '@/app/routes';
 import type { Experiment } from '@/shared/api/types';
-import { ago, count, duration, meanStdText, moment, plural, undefinedMark } from '@/shared/format';
-import { useNow, useSeen } from '@/shared/ui/hooks';
-import { ProgressBar, State, Swatch } from '@/shared/ui/parts';
-import { Empty, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
+import { count, plural } from '@/shared/format';
+import { ColumnPicker } from '@/shared/tables/column-picker';
+import { DataTable } from '@/shared/tables/data-table';
+import { hiddenColumnsQuery, sortingQuery, useTable } from '@/shared/tables/use-table';
 import { CopyButton } from '@/shared/ui/copy';
-import { useBest, useExperiments } from './data';
+import { SearchField, SelectField } from '@/shared/ui/fields';
+import { useNow } from '@/shared/ui/hooks';
+import { Icon } from '@/shared/ui/icon';
+import { Tally } from '@/shared/ui/tally';
+import { Empty, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
+import { experimentColumns, usuallyHidden } from './columns';
+import { filterExperiments, useExperiments } from './data';
 import './experiments.css';
 
-function BestRow({ name }: { name: string }) {
-  const { data: table } = useBest(name);
-  const best = table?.rows.find((row) => row.n > 0);
-  if (!table || !best) return <span class="quiet">{table ? 'no result yet' : ''}</span>;
-  return (
-    <span class="best">
-      <span class="best-label">
-        <Swatch cell={best.cell} />
-        <span class="cell-label" title={best.label}>
-          {best.label}
-        </span>
-      </span>
-      <span class="number">
-        {meanStdText(best.mean, best.std)}
-        <small> {table.unit || table.metric}</small>
-      </span>
-    </span>
-  );
-}
+const anyText = textQuery('');
+const anyState = textQuery('');
+const columnsQuery = hiddenColumnsQuery(usuallyHidden);
+const groups = ['none', 'state', 'dataset', 'owner'] as const;
+type Group = (typeof groups)[number];
+const groupQuery = choiceQuery(groups, 'none');
+const groupOptions = groups.map((value) => ({ value, text: value }));
 
-// The best row is a table of its own to compute: asked for only when its line comes into sight.
-function Best({ name }: { name: string }) {
-  const place = useRef<HTMLSpanElement>(null);
-  const seen = useSeen(place);
-  return (
-    <span ref={place} class="best-place">
-      {seen && <BestRow name={name} />}
-    </span>
-  );
-}
+const groupOf: Record<Group, ((each: Experiment) => string) | undefined> = {
+  none: undefined,
+  state: (each) => each.state,
+  dataset: (each) => each.dataset,
+  owner: (each) => each.owner,
+};
 
-const failures = (stages: Readonly<Record<string, number>>) =>
-  (stages['failed'] ?? 0) + (stages['held'] ?? 0);
-
-function Row({ experiment, now }: { experiment: Experiment; now: number }) {
-  const { name, trials, trials_done: done, running, state, stages } = experiment;
-  const live = state === 'active' || state === 'paused';
-  const bad = failures(stages);
-  return (
-    <tr>
-      <th scope="row" class="column-experiment">
-        <a href={hrefs.experiment(name)}>{name}</a>
-        <small class="clip" title={experiment.description}>
-          {experiment.description || experiment.owner}
-        </small>
-      </th>
-      <td data-label="Dataset">{experiment.dataset}</td>
-      <td data-label="State">
-        <State state={state} />
-      </td>
-      <td data-label="Trials" class="column-progress">
-        <span class="progress-cell">
-          <ProgressBar
-            label={`Trials of ${name}`}
-            total={trials}
-            parts={[
-              { label: 'done', value: done, tone: 'good' },
-              { label: 'running', value: Math.min(running.length, trials - done), tone: 'running' },
-            ]}
-          />
-          <span class="number">
-            {count(done)} / {count(trials)}
-          </span>
-        </span>
-        {bad > 0 && <small class="bad">{plural(bad, 'stage')} failed</small>}
-      </td>
-      <td data-label="Running" class="number">
-        {running.length || undefinedMark}
-      </td>
-      <td data-label="Time left" class="number">
-        {live ? duration(experiment.eta_seconds) : undefinedMark}
-      </td>
-      <td data-label="Best" class="column-best">
-        <Best name={name} />
-      </td>
-      <td data-label="Created">
-        <span title={moment(experiment.create_time)}>{ago(experiment.create_time, now)}</span>
-      </td>
-    </tr>
-  );
-}
-
-function ExperimentsTable({ experiments }: { experiments: readonly Experiment[] }) {
+function Experiments({ experiments }: { experiments: readonly Experiment[] }) {
   const now = useNow();
+  const [text, setText] = useQuery('q', anyText);
+  const [state, setState] = useQuery('state', anyState);
+  const [group, setGroup] = useQuery('group', groupQuery);
+  const [sorting, setSorting] = useQuery('sort', sortingQuery);
+  const [hidden, setHidden] = useQuery('hide', columnsQuery);
+  const columns = useMemo(() => experimentColumns(now), [now]);
+  const data = useMemo(() => filterExperiments(experiments, { text, state }), [experiments, text, state]);
+  const table = useTable({ data, columns, sorting, setSorting, rowId: (each) => each.name, hidden });
   return (
-    <div class="card card-flush">
-      <table class="table experiments">
-        <caption class="off-screen">Experiments, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Experiment</th>
-            <th scope="col">Dataset</th>
-            <th scope="col">State</th>
-            <th scope="col">Trials</th>
-            <th scope="col" class="number">
-              Running
-            </th>
-            <th scope="col" class="number">
-              Time left
-            </th>
-            <th scope="col">Best</th>
-            <th scope="col">Created</th>
-          </tr>
-        </thead>
-        <tbody>
-          {experiments.map((experiment) => (
-            <Row key={experiment.name} experiment={experiment} now={now} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <div class="toolbar">
+        <SearchField label="Find experiments" value={text} set={setText} />
+        <Tally
+          label="Filter by state"
+          values={experiments.map((each) => each.state)}
+          value={state}
+          choose={setState}
+        />
+        <span class="toolbar-end">
+          <SelectField label="Group" value={group} options={groupOptions} choose={setGroup} />
+          <ColumnPicker table={table} hidden={hidden} set={setHidden} />
+        </span>
+      </div>
+      <div class="card card-flush">
+        <DataTable table={table} caption="Experiments" class="experiments cards" groupOf={groupOf[group]} />
+        {data.length === 0 && (
+          <Empty title="Nothing fits" text="No experiment fits what you look for.">
+            <a class="button" href={hrefs.experiments()}>
+              Show all {count(experiments.length)}
+            </a>
+          </Empty>
+        )}
+      </div>
+    </>
   );
 }
 
 const firstCommand = 'locus submit examples/fashion-mnist-priors.yaml';
+
+function FirstExperiment() {
+  return (
+    <Empty title="No experiments yet" text="Write one here, or submit a specification from a terminal.">
+      <a class="button button-primary" href={hrefs.create()}>
+        <Icon name="plus" size={14} />
+        New experiment
+      </a>
+      <div class="command">
+        <code>{firstCommand}</code>
+        <CopyButton label="Copy" text={() => firstCommand} />
+      </div>
+    </Empty>
+  );
+}
 
 export default function ExperimentsPage() {
   const { data, error, readAt, refresh } = useExperiments();
@@ -139,19 +101,18 @@ export default function ExperimentsPage() {
             {running === 0 ? 'nothing running' : `${plural(running, 'stage')} running`}
           </p>
         )}
+        {data && data.length > 0 && (
+          <a class="button button-primary button-small" href={hrefs.create()}>
+            <Icon name="plus" size={14} />
+            New experiment
+          </a>
+        )}
       </div>
       {!data && error && <ReadFailure what="The list of experiments" error={error} retry={refresh} />}
       {!data && !error && <Skeleton rows={6} height={36} />}
       {data && <Stale error={error} readAt={readAt} page />}
-      {data && data.length === 0 && (
-        <Empty title="No experiments yet" text="Submit a specification and it appears here.">
-          <div class="command">
-            <code>{firstCommand}</code>
-            <CopyButton label="Copy" text={() => firstCommand} />
-          </div>
-        </Empty>
-      )}
-      {data && data.length > 0 && <ExperimentsTable experiments={data} />}
+      {data && data.length === 0 && <FirstExperiment />}
+      {data && data.length > 0 && <Experiments experiments={data} />}
     </div>
   );
 }

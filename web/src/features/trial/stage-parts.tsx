@@ -1,6 +1,9 @@
 // The tables of one stage: results, attempts, checkpoints, configuration.
+import { hrefs } from '@/app/routes';
+import { apiPath } from '@/shared/api/client';
 import type { Attempt, StageDetail } from '@/shared/api/types';
 import {
+  bytes,
   count,
   duration,
   failureText,
@@ -46,7 +49,7 @@ export function Results({ detail }: { detail: StageDetail }) {
   return (
     <>
       <h3>Results</h3>
-      <div class="table-scroll">
+      <div class="table-scroll" tabIndex={0} role="region" aria-label="Results">
         <table class="table table-small">
           <thead>
             <tr>
@@ -93,7 +96,7 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   return (
     <>
       <h3>Attempts</h3>
-      <div class="table-scroll">
+      <div class="table-scroll" tabIndex={0} role="region" aria-label="Attempts">
         <table class="table table-small attempts">
           <thead>
             <tr>
@@ -102,6 +105,8 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
               </th>
               <th scope="col">State</th>
               <th scope="col">Worker</th>
+              <th scope="col">Device</th>
+              <th scope="col">Path</th>
               <th scope="col">Started</th>
               <th scope="col" class="number">
                 Took
@@ -124,8 +129,12 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
                 <td>
                   <State state={attempt.state} />
                 </td>
-                <td>{attempt.worker}</td>
-                <td>{moment(attempt.start_time)}</td>
+                <td>
+                  <a href={hrefs.worker(attempt.worker)}>{attempt.worker}</a>
+                </td>
+                <td>{attempt.device_name || attempt.device || undefinedMark}</td>
+                <td>{attempt.path || undefinedMark}</td>
+                <td class="moment">{moment(attempt.start_time)}</td>
                 <td class="number">{took(attempt)}</td>
                 <td class="number">{count(attempt.resume_step)}</td>
                 <td class="number">{count(attempt.points)}</td>
@@ -144,16 +153,66 @@ export function Checkpoints({ checkpoints }: { checkpoints: StageDetail['checkpo
   return (
     <>
       <h3>Checkpoints</h3>
-      <ul class="checkpoints">
-        {checkpoints.map((checkpoint) => (
-          <li key={`${checkpoint.attempt}/${checkpoint.step}`}>
-            step <b class="number">{count(checkpoint.step)}</b>{' '}
-            <code title={checkpoint.sha256}>{checkpoint.sha256.slice(0, 12)}</code>
-            {checkpoint.best && <span class="tag">best</span>}
-          </li>
-        ))}
-      </ul>
+      <div class="table-scroll" tabIndex={0} role="region" aria-label="Checkpoints">
+        <table class="table table-small">
+          <thead>
+            <tr>
+              <th scope="col" class="number">
+                Step
+              </th>
+              <th scope="col" class="number">
+                Attempt
+              </th>
+              <th scope="col">SHA-256</th>
+              <th scope="col" class="number">
+                Size
+              </th>
+              <th scope="col">Kept as</th>
+              <th scope="col">
+                <span class="off-screen">Download</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {checkpoints.map((checkpoint) => (
+              <CheckpointRow key={`${checkpoint.attempt}/${checkpoint.step}`} checkpoint={checkpoint} />
+            ))}
+          </tbody>
+        </table>
+      </div>
     </>
+  );
+}
+
+function CheckpointRow({ checkpoint }: { checkpoint: StageDetail['checkpoints'][number] }) {
+  const { step, attempt, sha256, bytes: size, present, role, best, pinned } = checkpoint;
+  const kept = [...new Set([role, best ? 'best' : '', pinned ? 'pinned' : ''])].filter((each) => each !== '');
+  const there = present || role === ''; // a server that does not say keeps all
+  return (
+    <tr class={there ? '' : 'row-retired'}>
+      <th scope="row" class="number">
+        {count(step)}
+      </th>
+      <td class="number">{attempt}</td>
+      <td>
+        <code title={sha256}>{sha256.slice(0, 12)}</code>
+      </td>
+      <td class="number">{size > 0 ? bytes(size) : undefinedMark}</td>
+      <td>
+        {there ? (
+          kept.join(', ') || undefinedMark
+        ) : (
+          <span title="Retention has removed its file">removed</span>
+        )}
+      </td>
+      <td>
+        {there && (
+          <a href={apiPath(`/artifacts/${sha256}`)} download={`${sha256.slice(0, 12)}.safetensors`}>
+            Download
+          </a>
+        )}
+      </td>
+    </tr>
   );
 }
 
@@ -166,7 +225,7 @@ export function Configuration({ json }: { json: string }) {
         Configuration <small>{rows.length} fields</small>
       </summary>
       <CopyButton label="Copy JSON" text={() => json} />
-      <div class="table-scroll">
+      <div class="table-scroll" tabIndex={0} role="region" aria-label="Configuration">
         <table class="table table-small">
           <tbody>
             {rows.map(([path, value]) => (

@@ -1,19 +1,28 @@
 // One trial: its stages, each with attempts and their reasons, results, checkpoints and the configuration
 // that names it.
+import { useState } from 'preact/hooks';
 import { hrefs, type PageProps } from '@/app/routes';
+import { rerunTrial } from '@/features/experiment/actions/data';
+import { useExperiment } from '@/features/experiment/data';
 import type { StageDetail, TrialDetail, TrialStage } from '@/shared/api/types';
 import { count, failureText, plural } from '@/shared/format';
 import { CopyButton } from '@/shared/ui/copy';
+import { Confirm } from '@/shared/ui/dialog';
+import { Icon } from '@/shared/ui/icon';
 import { Card, CellName, Figure, ProgressBar, State, stateTone } from '@/shared/ui/parts';
 import { Callout, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
+import { say } from '@/shared/ui/toast';
 import { useTrial } from './data';
+import { LogCard } from './log-card';
+import { PointsCard } from './points-card';
+import { Why } from './why';
 import { Attempts, Checkpoints, Configuration, Results } from './stage-parts';
 import './trial.css';
 
 function StageHead({ stage }: { stage: TrialStage }) {
   return (
     <>
-      {stage.reason !== '' && (
+      {stage.reason !== '' && stage.attempts === 0 && (
         <Callout tone={stateTone(stage.state) === 'bad' ? 'failure' : 'warning'}>
           {failureText(stage.failure_class, stage.reason)}
         </Callout>
@@ -65,14 +74,89 @@ function Stage({ stage, detail }: { stage: TrialStage; detail: StageDetail | und
   );
 }
 
-function Body({ detail }: { detail: TrialDetail }) {
+const rerunStates = ['failed', 'held', 'cancelled'];
+
+function Rerun({
+  detail,
+  experiment,
+  after,
+}: {
+  detail: TrialDetail;
+  experiment: string;
+  after: () => void;
+}) {
+  const [asked, setAsked] = useState(false);
+  const { ordinal, stages } = detail.trial;
+  const n = stages.filter((stage) => rerunStates.includes(stage.state)).length;
+  if (n === 0) return null;
+  return (
+    <>
+      <button type="button" class="button button-small" onClick={() => setAsked(true)}>
+        <Icon name="again" size={14} />
+        Rerun
+      </button>
+      {asked && (
+        <Confirm
+          title={`Rerun trial ${ordinal}?`}
+          text={
+            `${plural(n, 'failed, held or cancelled stage')} are queued again from their newest checkpoints, ` +
+            'their earlier faults forgiven.'
+          }
+          action={`Rerun ${plural(n, 'stage')}`}
+          run={async () => {
+            await rerunTrial(experiment, ordinal);
+            say(`Trial ${ordinal} waits again`);
+            after();
+          }}
+          close={() => setAsked(false)}
+        />
+      )}
+    </>
+  );
+}
+
+// Of the attempt that ran last: where the numbers come from.
+function Where({ detail }: { detail: TrialDetail }) {
+  const last = detail.stages.flatMap((stage) => stage.attempts).pop();
+  if (!last) return null;
+  const device = last.device_name || last.device;
+  return (
+    <>
+      {device !== '' && <Figure label="Device">{device}</Figure>}
+      {last.path !== '' && <Figure label="Attention path">{last.path}</Figure>}
+      <Figure label="Worker">
+        <a href={hrefs.worker(last.worker)}>{last.worker}</a>
+      </Figure>
+    </>
+  );
+}
+
+function Neighbours({ experiment, ordinal }: { experiment: string; ordinal: number }) {
+  const { data } = useExperiment(experiment);
+  const link = (to: number, text: string, label: string) => (
+    <a class="button button-small" href={hrefs.trial(experiment, to)} aria-label={label}>
+      {text}
+    </a>
+  );
+  return (
+    <span class="neighbours">
+      {ordinal > 0 && link(ordinal - 1, '‹', `Trial ${ordinal - 1}`)}
+      {data && ordinal + 1 < data.trials && link(ordinal + 1, '›', `Trial ${ordinal + 1}`)}
+    </span>
+  );
+}
+
+function Head({ detail, experiment, after }: { detail: TrialDetail; experiment: string; after: () => void }) {
   const { trial } = detail;
-  if (!trial.name) return null;
   return (
     <>
       <div class="title-row">
         <h1>Trial {trial.ordinal}</h1>
-        <State state={trial.state} />
+        <State state={trial.state} label={trial.retired ? `${trial.state}, retired` : trial.state} />
+        <span class="actions">
+          <Rerun detail={detail} experiment={experiment} after={after} />
+          <Neighbours experiment={experiment} ordinal={trial.ordinal} />
+        </span>
       </div>
       <dl class="figures">
         <Figure label="Cell">
@@ -82,19 +166,27 @@ function Body({ detail }: { detail: TrialDetail }) {
         <Figure label="Stages">
           {trial.stages.filter((stage) => stage.state === 'succeeded').length} / {trial.stages.length}
         </Figure>
+        <Where detail={detail} />
       </dl>
-      {trial.reason !== '' && !trial.stages.some((stage) => stage.reason === trial.reason) && (
-        <Callout tone="warning">{trial.reason}</Callout>
-      )}
+    </>
+  );
+}
+
+function Body({ detail, experiment, after }: { detail: TrialDetail; experiment: string; after: () => void }) {
+  const { trial, stages } = detail;
+  if (!trial.name) return null;
+  const first = stages.find((stage) => stage.attempts.length > 0);
+  return (
+    <>
+      <Head detail={detail} experiment={experiment} after={after} />
+      {trial.state !== 'succeeded' && <Why experiment={experiment} ordinal={String(trial.ordinal)} />}
+      {first && <PointsCard experiment={experiment} stage={first.stage} cell={trial.cell} />}
       <div class="stages">
         {trial.stages.map((stage) => (
-          <Stage
-            key={stage.role}
-            stage={stage}
-            detail={detail.stages.find((each) => each.role === stage.role)}
-          />
+          <Stage key={stage.role} stage={stage} detail={stages.find((each) => each.role === stage.role)} />
         ))}
       </div>
+      <LogCard experiment={experiment} stages={stages} />
     </>
   );
 }
@@ -116,7 +208,7 @@ export default function TrialPage({ params }: PageProps) {
       {!data && error && <ReadFailure what={`Trial ${ordinal} of ${name}`} error={error} retry={refresh} />}
       {!data && !error && <Skeleton rows={6} height={28} />}
       {data && <Stale error={error} readAt={readAt} page />}
-      {data && <Body detail={data} />}
+      {data && <Body detail={data} experiment={name} after={refresh} />}
     </div>
   );
 }

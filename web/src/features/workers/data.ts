@@ -1,13 +1,21 @@
-// Reads of the workers.
+// Reads of the workers, and what a person can ask of one.
 import { useLive } from '@/shared/api/live';
-import { read } from '@/shared/api/client';
-import { workerList } from '@/shared/api/types';
+import { post, read, segment } from '@/shared/api/client';
+import type { Change } from '@/shared/api/event-stream';
+import { server, worker, workerDetail, workerList } from '@/shared/api/types';
 
 const kinds = ['worker-registered', 'worker-state', 'attempt-started', 'attempt-ended', 'progress'];
+const concerned = (change: Change) => change.all || kinds.includes(change.event.kind);
+const path = (name: string) => `/workers/${segment(name)}`;
 
 export const useWorkers = () =>
-  useLive(
-    'workers',
-    (signal) => read('/workers', workerList, {}, signal),
-    (change) => change.all || kinds.includes(change.event.kind),
-  );
+  useLive('workers', (signal) => read('/workers', workerList, {}, signal), concerned);
+
+export const useWorker = (name: string) =>
+  useLive(`worker ${name}`, (signal) => read(path(name), workerDetail, {}, signal), concerned);
+
+export const useServer = () => useLive('server', (signal) => read('/server', server, {}, signal), concerned);
+
+export const drain = (name: string, reason: string, stop: boolean) =>
+  post(`${path(name)}:drain`, worker, { query: { reason, ...(stop ? { stop } : {}) } });
+export const undrain = (name: string) => post(`${path(name)}:undrain`, worker);

@@ -47,28 +47,36 @@ async function errorOf(response: Response): Promise<ApiError> {
   }
 }
 
-export type Query = Record<string, string | number | undefined>;
+export type Query = Record<string, string | number | boolean | readonly string[] | undefined>;
 
 export function apiPath(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) {
-    if (value !== undefined && value !== '') parameters.set(key, String(value));
+    if (Array.isArray(value)) value.forEach((each: string) => parameters.append(key, each));
+    else if (value !== undefined && value !== '') parameters.set(key, String(value));
   }
   const tail = parameters.toString();
   return `/api/v1${path}${tail === '' ? '' : `?${tail}`}`;
 }
 
-// Reads one message. Throws ApiError, or the abort's own error.
-export async function read<T>(
-  path: string,
-  decode: Decoder<T>,
-  query: Query = {},
-  signal?: AbortSignal,
-): Promise<T> {
+interface Call {
+  method: 'GET' | 'POST';
+  path: string;
+  query?: Query;
+  body?: unknown;
+  signal?: AbortSignal | undefined;
+}
+
+async function answerOf({ method, path, query = {}, body, signal }: Call): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(apiPath(path, query), {
-      headers: { Accept: 'application/json' },
+      method,
+      headers: {
+        Accept: 'application/json',
+        ...(method === 'POST' ? { 'Content-Type': 'application/json' } : {}),
+      },
+      ...(method === 'POST' ? { body: body === undefined ? '' : JSON.stringify(body) } : {}),
       signal: signal ?? null,
     });
   } catch (error) {
@@ -82,17 +90,36 @@ export async function read<T>(
     throw error;
   }
   report(true);
+  return response;
+}
+
+async function call<T>(decode: Decoder<T>, wanted: Call): Promise<T> {
+  const response = await answerOf(wanted);
   try {
     return decode(await response.json(), '');
   } catch (error) {
-    if (signal?.aborted) throw error;
+    if (wanted.signal?.aborted) throw error;
     throw new ApiError(
-      `the answer of ${path} cannot be read: ${(error as Error).message}`,
+      `the answer of ${wanted.path} cannot be read: ${(error as Error).message}`,
       response.status,
       'DECODE',
     );
   }
 }
+
+// Reads one message. Throws ApiError, or the abort's own error.
+export const read = <T>(path: string, decode: Decoder<T>, query: Query = {}, signal?: AbortSignal) =>
+  call(decode, { method: 'GET', path, query, signal });
+
+export interface PostOptions {
+  query?: Query;
+  body?: unknown;
+  signal?: AbortSignal;
+}
+
+// Asks the server to do something and returns what it answers. Throws like read().
+export const post = <T>(path: string, decode: Decoder<T>, options: PostOptions = {}) =>
+  call(decode, { method: 'POST', path, ...options });
 
 // Reads all pages of a list.
 export async function readPages<T, P extends { next_page_token: string }>(

@@ -46,6 +46,18 @@ export const experiment = message({
   primary_metric: text,
   stages_total: integer,
   elapsed_seconds: real,
+  reason: text,
+  best: optional(
+    message({
+      cell: integer,
+      label: text,
+      mean: real,
+      std: real,
+      n: integer,
+      metric: text,
+      unit: text,
+    }),
+  ),
 });
 
 export const experimentList = message({
@@ -93,6 +105,12 @@ const attempt = message({
   end_time: timestamp,
   environment_json: text,
   points: integer,
+  device: text,
+  device_name: text,
+  path: text,
+  log_bytes: integer,
+  resume_sha256: text,
+  slots: list(integer),
 });
 
 const stageDetail = message({
@@ -101,11 +119,36 @@ const stageDetail = message({
   config_json: text,
   attempts: list(attempt),
   results: list(message({ key: seriesKey, reducer: text, value: real, step: integer })),
-  checkpoints: list(message({ attempt: integer, step: integer, sha256: text, best: flag })),
+  checkpoints: list(
+    message({
+      attempt: integer,
+      step: integer,
+      sha256: text,
+      best: flag,
+      bytes: integer,
+      pinned: flag,
+      present: flag,
+      role: text,
+    }),
+  ),
   outputs: list(message({ slot: text, sha256: text, step: integer })),
+  kind: text,
+  state: text,
+  failure_class: text,
+  explanation: text,
+  identity: text,
+  failures: integer,
+  faults: integer,
+  inputs: list(message({ slot: text, from_stage: integer, sha256: text })),
+  seed: integer,
 });
 
-export const trialDetail = message({ trial, stages: list(stageDetail) });
+export const trialDetail = message({
+  trial,
+  stages: list(stageDetail),
+  experiment: text,
+  assignment_json: text,
+});
 
 const tableRow = message({
   cell: integer,
@@ -185,7 +228,7 @@ export const curves = message({
   available: list(seriesKey),
 });
 
-const worker = message({
+export const worker = message({
   name: text,
   host: text,
   version: text,
@@ -193,18 +236,55 @@ const worker = message({
   slots: list(message({ device: text, index: integer, threads: integer, name: text, memory_bytes: integer })),
   seen_time: timestamp,
   running: list(
-    message({ stage: integer, attempt: integer, title: text, step: integer, steps: integer, phase: text }),
+    message({
+      stage: integer,
+      attempt: integer,
+      title: text,
+      step: integer,
+      steps: integer,
+      phase: text,
+      slots: list(integer),
+      start_time: timestamp,
+    }),
   ),
   catalog_digest: text,
+  reason: text,
+  slots_busy: integer,
+  failed: integer,
+  succeeded: integer,
 });
 
 export const workerList = message({ workers: list(worker) });
+
+export const workerDetail = message({
+  worker,
+  attempts: list(
+    message({
+      stage: integer,
+      attempt: integer,
+      title: text,
+      kind: text,
+      state: text,
+      failure_class: text,
+      reason: text,
+      start_time: timestamp,
+      end_time: timestamp,
+    }),
+  ),
+});
+
 export const server = message({
   version: text,
   protocol_version: integer,
   attempts_started: integer,
   http_address: text,
   grpc_address: text,
+  state: text,
+  reason: text,
+  disk_free_bytes: integer,
+  database_bytes: integer,
+  uptime_seconds: real,
+  catalog_digest: text,
 });
 
 export const changes = message({
@@ -248,5 +328,7 @@ export type Curves = Decoded<typeof curves>;
 export type CellCurve = Curves['cells'][number];
 export type TrialCurve = Curves['trials'][number];
 export type Worker = Decoded<typeof worker>;
+export type WorkerAttempt = Decoded<typeof workerDetail>['attempts'][number];
+export type Server = Decoded<typeof server>;
 export type Changes = Decoded<typeof changes>;
 export type Event = Changes['events'][number];

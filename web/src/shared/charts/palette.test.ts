@@ -61,12 +61,17 @@ describe.each([
     }
   });
   test.each(['text', 'text-soft', 'text-faint', 'accent', 'bad', 'warn', 'good'])(
-    '%s reads on page and surface',
+    '%s reads on every ground',
     (name) => {
-      for (const ground of ['surface', 'page'])
+      for (const ground of ['surface', 'page', 'sunken', 'hover', 'raised'])
         expect(contrast(token(name, theme), token(ground, theme))).toBeGreaterThanOrEqual(4.5);
     },
   );
+});
+
+test.each(['good', 'running', 'bad', 'warn', 'idle'])('the pill of tone %s reads in both themes', (tone) => {
+  for (const theme of [0, 1] as const)
+    expect(contrast(token(tone, theme), token(`${tone}-soft`, theme))).toBeGreaterThanOrEqual(4.5);
 });
 
 test('32 cells look different, and each always the same', () => {

@@ -3,7 +3,7 @@ import type { Cell, Header, Row, SortDirection, Table } from '@tanstack/table-co
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { Icon } from '@/shared/ui/icon';
-import { useVirtualRows } from './use-table';
+import { groupRows, useVirtualRows } from './use-table';
 
 const ariaSort = (sorted: false | SortDirection) =>
   sorted === 'asc' ? 'ascending' : sorted === 'desc' ? 'descending' : 'none';
@@ -45,12 +45,37 @@ function HeaderCell<T>({ header }: { header: Header<T, unknown> }) {
 
 function BodyCell<T>({ cell }: { cell: Cell<T, unknown> }) {
   const { columnDef } = cell.column;
-  return <td class={columnDef.meta?.class}>{content(columnDef.cell, cell.getContext())}</td>;
+  const { meta } = columnDef;
+  const shown = content(columnDef.cell, cell.getContext());
+  if (meta?.rowHeader)
+    return (
+      <th scope="row" class={meta.class}>
+        {shown}
+      </th>
+    );
+  return (
+    <td class={meta?.class} data-label={meta?.label}>
+      {shown}
+    </td>
+  );
 }
 
 interface RowProps<T> {
   rowClass?: ((row: T) => string) | undefined;
   onRowHover?: ((row: T | null) => void) | undefined;
+  groupOf?: ((row: T) => string) | undefined; // the name of the row's group
+}
+
+function GroupRow({ name, size, columns }: { name: string; size: number; columns: number }) {
+  return (
+    <tr class="group-row">
+      <th scope="rowgroup" colSpan={columns}>
+        <span class="group-name">
+          {name || 'none'} <small>{size}</small>
+        </span>
+      </th>
+    </tr>
+  );
 }
 
 function BodyRow<T>({
@@ -91,20 +116,35 @@ export function DataTable<T>({
   table,
   caption,
   class: name,
+  groupOf,
   ...rows
 }: RowProps<T> & { table: Table<T>; caption: string; class?: string }) {
+  const groups = groupRows(table.getRowModel().rows, groupOf && ((row) => groupOf(row.original)));
+  const columns = table.getVisibleLeafColumns().length;
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
       <table class={`table ${name ?? ''}`}>
         <caption class="off-screen">{caption}</caption>
         <Head table={table} />
-        <tbody>
-          {table.getRowModel().rows.map((row) => (
-            <BodyRow key={row.id} row={row} index={undefined} {...rows} />
-          ))}
-        </tbody>
+        {groups.map((group) => (
+          <tbody key={group.key}>
+            {groupOf && <GroupRow name={group.key} size={group.rows.length} columns={columns} />}
+            {group.rows.map((row) => (
+              <BodyRow key={row.id} row={row} index={undefined} {...rows} />
+            ))}
+          </tbody>
+        ))}
       </table>
     </div>
+  );
+}
+
+function Spacer({ height, columns }: { height: number; columns: number }) {
+  if (height <= 0) return null;
+  return (
+    <tr class="spacer" aria-hidden="true">
+      <td colSpan={columns} style={{ height: `${height}px` }} />
+    </tr>
   );
 }
 
@@ -112,31 +152,29 @@ export function DataTable<T>({
 export function VirtualTable<T>(
   props: RowProps<T> & { table: Table<T>; caption: string; rowHeight: number; class?: string },
 ) {
-  const { table, caption, rowHeight, class: name, ...look } = props;
+  const { table, caption, rowHeight, class: name, groupOf, ...look } = props;
   const scroll = useRef<HTMLDivElement>(null);
-  const { rows } = table.getRowModel();
-  const { indexes, before, after } = useVirtualRows(scroll, rows.length, rowHeight);
+  const groups = groupRows(table.getRowModel().rows, groupOf && ((row) => groupOf(row.original)));
+  const lines = groups.flatMap((group) => [...(groupOf ? [group] : []), ...group.rows]);
+  const { indexes, before, after } = useVirtualRows(scroll, lines.length, rowHeight);
   const columns = table.getVisibleLeafColumns().length;
   return (
     <div class="table-scroll table-scroll-tall" ref={scroll} tabIndex={0} role="region" aria-label={caption}>
-      <table class={`table table-fixed ${name ?? ''}`} aria-rowcount={rows.length + 1}>
+      <table class={`table table-fixed ${name ?? ''}`} aria-rowcount={lines.length + 1}>
         <caption class="off-screen">{caption}</caption>
         <Head table={table} />
         <tbody>
-          {before > 0 && (
-            <tr class="spacer" aria-hidden="true">
-              <td colSpan={columns} style={{ height: `${before}px` }} />
-            </tr>
-          )}
+          <Spacer height={before} columns={columns} />
           {indexes.map((index) => {
-            const row = rows[index];
-            return row && <BodyRow key={row.id} row={row} index={index} {...look} />;
+            const line = lines[index];
+            if (!line) return null;
+            return 'rows' in line ? (
+              <GroupRow key={`group ${line.key}`} name={line.key} size={line.rows.length} columns={columns} />
+            ) : (
+              <BodyRow key={line.id} row={line} index={index} {...look} />
+            );
           })}
-          {after > 0 && (
-            <tr class="spacer" aria-hidden="true">
-              <td colSpan={columns} style={{ height: `${after}px` }} />
-            </tr>
-          )}
+          <Spacer height={after} columns={columns} />
         </tbody>
       </table>
     </div>

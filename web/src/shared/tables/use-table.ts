@@ -8,6 +8,7 @@ import {
   type SortingState,
   type Table,
   type TableOptionsResolved,
+  type VisibilityState,
 } from '@tanstack/table-core';
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import type { RefObject } from 'preact';
@@ -19,6 +20,9 @@ declare module '@tanstack/table-core' {
   interface ColumnMeta<TData extends RowData, TValue> {
     class?: string;
     title?: string; // the plain name, for screen readers where the header is more than text
+    label?: string; // said before the value where the table is drawn as cards
+    rowHeader?: boolean;
+    fixed?: boolean; // always shown: the picker leaves it out
   }
 }
 
@@ -28,12 +32,18 @@ export interface TableSetup<T> {
   sorting: SortingState;
   setSorting: (sorting: SortingState) => void;
   rowId: (row: T) => string;
+  hidden?: ReadonlySet<string>; // columns not shown
 }
 
 const apply = <T>(updater: T | ((old: T) => T), old: T): T =>
   typeof updater === 'function' ? (updater as (old: T) => T)(old) : updater;
 
-export function useTable<T>({ data, columns, sorting, setSorting, rowId }: TableSetup<T>): Table<T> {
+const noneHidden: ReadonlySet<string> = new Set();
+const visibilityOf = (hidden: ReadonlySet<string>): VisibilityState =>
+  Object.fromEntries([...hidden].map((id) => [id, false]));
+
+export function useTable<T>(setup: TableSetup<T>): Table<T> {
+  const { data, columns, sorting, setSorting, rowId, hidden = noneHidden } = setup;
   const [table] = useState(() => {
     const options: TableOptionsResolved<T> = {
       data,
@@ -55,7 +65,7 @@ export function useTable<T>({ data, columns, sorting, setSorting, rowId }: Table
     enableSortingRemoval: true,
     enableMultiSort: false,
     autoResetAll: false,
-    state: { ...state, sorting },
+    state: { ...state, sorting, columnVisibility: visibilityOf(hidden) },
     onStateChange: (updater) => setState((old) => apply(updater, old)),
     onSortingChange: (updater) => setSorting(apply(updater, sorting)),
   }));
@@ -73,6 +83,34 @@ export const sortingQuery: QueryCodec<SortingState> = {
   },
   write: (sorting) => (sorting[0] ? `${sorting[0].id}.${sorting[0].desc ? 'desc' : 'asc'}` : null),
 };
+
+// The hidden columns in the address; left out while they are the usual ones.
+export function hiddenColumnsQuery(usual: readonly string[] = []): QueryCodec<ReadonlySet<string>> {
+  const textOf = (ids: Iterable<string>) => [...ids].sort().join(',') || 'none';
+  return {
+    read: (text) =>
+      new Set(text === null ? usual : text === 'none' ? [] : text.split(',').filter((id) => id !== '')),
+    write: (hidden) => (textOf(hidden) === textOf(usual) ? null : textOf(hidden)),
+  };
+}
+
+export interface RowGroup<R> {
+  key: string; // empty: ungrouped
+  rows: R[];
+}
+
+// Rows by what groupOf says of each, groups in the order of their first row.
+export function groupRows<R>(rows: readonly R[], groupOf: ((row: R) => string) | undefined): RowGroup<R>[] {
+  if (!groupOf) return [{ key: '', rows: [...rows] }];
+  const groups = new Map<string, R[]>();
+  for (const row of rows) {
+    const key = groupOf(row);
+    const group = groups.get(key);
+    if (group) group.push(row);
+    else groups.set(key, [row]);
+  }
+  return [...groups].map(([key, members]) => ({ key, rows: members }));
+}
 
 // Which rows are in sight of a scrolling element.
 export function useVirtualRows(scroll: RefObject<HTMLElement>, count: number, rowHeight: number) {

@@ -127,7 +127,7 @@ export function Figure({
 }
 
 export function Card(props: {
-  title: string;
+  title: ComponentChildren;
   id: string;
   tools?: ComponentChildren;
   children: ComponentChildren;

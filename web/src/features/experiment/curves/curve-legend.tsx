@@ -53,7 +53,7 @@ export function CurveLegend({
   step,
   cells,
 }: {
-  curves: Curves;
+  curves: Pick<Curves, 'cells'>;
   step: number | null;
   cells: CellSelection;
 }) {

@@ -1,6 +1,6 @@
 // Learning curves: mean and deviation over seeds per cell, single runs on demand, values under the pointer.
 import { useMemo, useState } from 'preact/hooks';
-import { flagQuery, type QueryCodec, useQuery } from '@/app/router';
+import { flagQuery, useQuery } from '@/app/router';
 import type { SeriesKey } from '@/shared/api/types';
 import { CurveChart } from '@/shared/charts/curve-chart';
 import { assembleCurves } from '@/shared/charts/curve-data';
@@ -10,50 +10,12 @@ import { ReadFailure, Stale } from '@/shared/ui/states';
 import { chooseSeries, type MetricContract, useCurves } from '../data';
 import type { CellSelection } from '../overview';
 import { CurveLegend } from './curve-legend';
+import { SeriesPicker, seriesQuery } from './series-picker';
 
 const chartHeight = 300;
 const band = flagQuery(true);
 const runs = flagQuery(false);
 const late = flagQuery(false);
-
-// "top1/validation" or "top1/test/{...}" in the address.
-export const seriesQuery: QueryCodec<SeriesKey | null> = {
-  read: (text) => {
-    const [metric, split = '', ...labels] = (text ?? '').split('/');
-    return metric ? { metric, split, labels: labels.join('/') || '{}' } : null;
-  },
-  write: (key) =>
-    key &&
-    [key.metric, key.split, ...(key.labels === '{}' || key.labels === '' ? [] : [key.labels])].join('/'),
-};
-
-const sameSeries = (a: SeriesKey, b: SeriesKey) => seriesQuery.write(a) === seriesQuery.write(b);
-
-function SeriesPicker({
-  value,
-  available,
-  choose,
-}: {
-  value: SeriesKey;
-  available: readonly SeriesKey[];
-  choose: (key: SeriesKey) => void;
-}) {
-  const options = available.some((key) => sameSeries(key, value)) ? available : [value, ...available];
-  return (
-    <select
-      class="select"
-      aria-label="Metric and split"
-      value={seriesQuery.write(value) ?? ''}
-      onChange={(event) => choose(options[event.currentTarget.selectedIndex]!)}
-    >
-      {options.map((key) => (
-        <option key={seriesQuery.write(key)} value={seriesQuery.write(key)!}>
-          {seriesText(key)}
-        </option>
-      ))}
-    </select>
-  );
-}
 
 function useChosenSeries(contract: MetricContract) {
   const [asked, setAsked] = useQuery('series', seriesQuery);

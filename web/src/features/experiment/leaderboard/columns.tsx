@@ -16,6 +16,7 @@ import {
   signed,
   undefinedMark,
 } from '@/shared/format';
+import { pickColumn } from '@/shared/tables/pick-column';
 import { defined } from '@/shared/tables/use-table';
 import { Explain } from '@/shared/ui/explain';
 import { CellName } from '@/shared/ui/parts';
@@ -157,7 +158,7 @@ function cellColumns(look: Look): Columns {
       accessorKey: 'label',
       header: 'Cell',
       sortDescFirst: false,
-      meta: { class: 'column-name', title: 'cell' },
+      meta: { class: 'column-name', title: 'cell', fixed: true },
       cell: ({ row: { original: row } }) => (
         <CellName cell={row.cell} label={row.label} baseline={row.baseline} />
       ),
@@ -166,7 +167,7 @@ function cellColumns(look: Look): Columns {
       id: 'n',
       accessorKey: 'n',
       header: 'n',
-      meta: numeric('number of seeds'),
+      meta: { class: 'number column-n', title: 'number of seeds' },
       cell: ({ row }) => <SeedCount row={row.original} asked={look.asked} />,
     },
   ];
@@ -179,7 +180,7 @@ function meanColumns(table: Table, look: Look): Columns {
       accessorFn: (row) => defined(row.mean),
       sortUndefined,
       sortDescFirst: table.direction === 'max',
-      meta: numeric('mean'),
+      meta: { class: 'number column-mean', title: 'mean' },
       header: explained(
         table.unit === '' ? table.metric : `${table.metric} (${table.unit})`,
         'the mean',
@@ -190,7 +191,7 @@ function meanColumns(table: Table, look: Look): Columns {
     {
       id: 'interval',
       enableSorting: false,
-      meta: { class: 'column-interval' },
+      meta: { class: 'column-interval', title: '95 % interval' },
       header: explained('95 % interval', 'the interval', intervalText),
       cell: ({ row }) => <IntervalCell row={row.original} look={look} />,
     },
@@ -258,7 +259,17 @@ function costColumns(): Columns {
   ];
 }
 
-export function leaderboardColumns(table: Table): Columns {
+export function leaderboardColumns(
+  table: Table,
+  picked: ReadonlySet<number>,
+  setPicked: (picked: ReadonlySet<number>) => void,
+): Columns {
   const look = lookOf(table);
-  return [...cellColumns(look), ...meanColumns(table, look), ...testColumns(), ...costColumns()];
+  const pick = pickColumn<Ranked>(
+    (row) => row.cell,
+    (row) => row.label,
+    picked,
+    setPicked,
+  );
+  return [pick, ...cellColumns(look), ...meanColumns(table, look), ...testColumns(), ...costColumns()];
 }

@@ -1,12 +1,15 @@
 // The leaderboard: the server's table, drawn. Only rounding happens here.
 import { useMemo } from 'preact/hooks';
-import { useQuery } from '@/app/router';
+import { numberSetQuery, textQuery, useQuery } from '@/app/router';
 import type { Live } from '@/shared/api/live';
 import type { Table } from '@/shared/api/types';
 import { labelText, plural } from '@/shared/format';
+import { ColumnPicker } from '@/shared/tables/column-picker';
 import { DataTable } from '@/shared/tables/data-table';
-import { sortingQuery, useTable } from '@/shared/tables/use-table';
+import { hiddenColumnsQuery, sortingQuery, useTable } from '@/shared/tables/use-table';
+import { CompareLink } from '@/shared/ui/compare-link';
 import { CopyButton, DownloadButton } from '@/shared/ui/copy';
+import { SelectField } from '@/shared/ui/fields';
 import { Card, Choice } from '@/shared/ui/parts';
 import { Callout, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import type { CellSelection } from '../overview';
@@ -22,21 +25,63 @@ export interface LeaderboardProps {
   active: boolean;
 }
 
-function Board({ table, cells }: { table: Table; cells: CellSelection }) {
+const columnsQuery = hiddenColumnsQuery([]);
+const noFactor = textQuery('');
+
+// The value of a factor in a row's assignment, as text.
+export function factorValue(assignmentJson: string, factor: string): string {
+  const value = assignmentOf(assignmentJson)[factor];
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
+function assignmentOf(json: string): Record<string, unknown> {
+  try {
+    return JSON.parse(json || '{}') as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+// Factors by which rows can be grouped: those with fewer values than there are rows.
+export function groupingFactors(rows: readonly { assignment_json: string }[]): string[] {
+  const factors = new Set(rows.flatMap((row) => Object.keys(assignmentOf(row.assignment_json))));
+  return [...factors].filter(
+    (factor) => new Set(rows.map((row) => factorValue(row.assignment_json, factor))).size < rows.length,
+  );
+}
+
+function Board({ name, table, cells }: { name: string; table: Table; cells: CellSelection }) {
   const [sorting, setSorting] = useQuery('rank', sortingQuery);
-  const columns = useMemo(() => leaderboardColumns(table), [table]);
+  const [hidden, setHidden] = useQuery('board', columnsQuery);
+  const [picked, setPicked] = useQuery('cells', numberSetQuery);
+  const [factor, setFactor] = useQuery('by', noFactor);
+  const columns = useMemo(() => leaderboardColumns(table, picked, setPicked), [table, picked]);
   const data = useMemo(() => rankRows(table), [table]);
-  const grid = useTable({ data, columns, sorting, setSorting, rowId: (row) => String(row.cell) });
+  const grid = useTable({ data, columns, sorting, setSorting, rowId: (row) => String(row.cell), hidden });
+  const factors = groupingFactors(table.rows);
+  const options = [{ value: '', text: 'none' }, ...factors.map((value) => ({ value, text: value }))];
   return (
-    <DataTable
-      table={grid}
-      caption={`Leaderboard: ${table.metric} on ${table.split}`}
-      class="leaderboard"
-      rowClass={(row) =>
-        `${row.baseline ? 'row-baseline' : ''} ${cells.focus === row.cell ? 'row-focus' : ''}`
-      }
-      onRowHover={(row) => cells.setFocus(row ? row.cell : null)}
-    />
+    <>
+      <div class="toolbar toolbar-quiet">
+        <CompareLink items={[...picked].map((cell) => `${name}/cells/${cell}`)} what="cells" />
+        <span class="toolbar-end">
+          {factors.length > 0 && (
+            <SelectField label="Group" value={factor} options={options} choose={setFactor} />
+          )}
+          <ColumnPicker table={grid} hidden={hidden} set={setHidden} />
+        </span>
+      </div>
+      <DataTable
+        table={grid}
+        caption={`Leaderboard: ${table.metric} on ${table.split}`}
+        class="leaderboard"
+        rowClass={(row) =>
+          `${row.baseline ? 'row-baseline' : ''} ${cells.focus === row.cell ? 'row-focus' : ''}`
+        }
+        onRowHover={(row) => cells.setFocus(row ? row.cell : null)}
+        groupOf={factors.includes(factor) ? (row) => factorValue(row.assignment_json, factor) : undefined}
+      />
+    </>
   );
 }
 
@@ -99,7 +144,7 @@ export function Leaderboard({ name, live, setLabels, cells, active }: Leaderboar
       {table && (
         <>
           <Stale error={error} readAt={readAt} />
-          <Board table={table} cells={cells} />
+          <Board name={name} table={table} cells={cells} />
           {!measured && (
             <p class="quiet card-note">
               {active ? 'No trial has finished yet. Rows fill as results arrive.' : 'No trial has a result.'}

@@ -3,6 +3,7 @@ import type { ColumnDef } from '@tanstack/table-core';
 import { hrefs } from '@/app/routes';
 import type { Trial, TrialStage } from '@/shared/api/types';
 import { count, failureText, percent, shortened } from '@/shared/format';
+import { pickColumn } from '@/shared/tables/pick-column';
 import { CellName, ProgressBar, State, stateTone } from '@/shared/ui/parts';
 
 // How far along a trial is, 0 to 1: its stages weigh alike, running ones by their steps.
@@ -67,7 +68,7 @@ function identityColumns(experiment: string): ColumnDef<Trial, any>[] {
       accessorKey: 'ordinal',
       header: 'Trial',
       sortDescFirst: false,
-      meta: { class: 'column-trial number', title: 'trial' },
+      meta: { class: 'column-trial number', title: 'trial', fixed: true },
       cell: ({ row }) => <a href={hrefs.trial(experiment, row.original.ordinal)}>{row.original.ordinal}</a>,
     },
     {
@@ -107,7 +108,7 @@ function progressColumns(): ColumnDef<Trial, any>[] {
       id: 'stages',
       enableSorting: false,
       header: 'Stages',
-      meta: { class: 'column-stages' },
+      meta: { class: 'column-stages', title: 'stages' },
       cell: ({ row }) => <Stages trial={row.original} />,
     },
     {
@@ -140,4 +141,17 @@ function progressColumns(): ColumnDef<Trial, any>[] {
   ];
 }
 
-export const trialColumns = (experiment: string) => [...identityColumns(experiment), ...progressColumns()];
+export const trialColumns = (
+  experiment: string,
+  picked: ReadonlySet<number>,
+  setPicked: (picked: ReadonlySet<number>) => void,
+) => [
+  pickColumn<Trial>(
+    (trial) => trial.ordinal,
+    (trial) => `trial ${trial.ordinal}`,
+    picked,
+    setPicked,
+  ),
+  ...identityColumns(experiment),
+  ...progressColumns(),
+];

@@ -1,15 +1,19 @@
 // All trials of an experiment: state, reason, progress; filtered by state and cell, sorted, drawn only where
 // in sight.
 import { useMemo } from 'preact/hooks';
-import { type QueryCodec, textQuery, useQuery } from '@/app/router';
+import { choiceQuery, numberSetQuery, type QueryCodec, textQuery, useQuery } from '@/app/router';
 import type { Trial } from '@/shared/api/types';
 import { count, plural } from '@/shared/format';
+import { ColumnPicker } from '@/shared/tables/column-picker';
 import { VirtualTable } from '@/shared/tables/data-table';
-import { sortingQuery, useTable } from '@/shared/tables/use-table';
+import { CompareLink } from '@/shared/ui/compare-link';
+import { hiddenColumnsQuery, sortingQuery, useTable } from '@/shared/tables/use-table';
+import { matches, SearchField, SelectField } from '@/shared/ui/fields';
 import { Card } from '@/shared/ui/parts';
+import { Tally } from '@/shared/ui/tally';
 import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import { useTrials } from '../data';
-import { trialColumns } from './columns';
+import { trialColumns, trialReason } from './columns';
 
 const everyState = textQuery('');
 const cellQuery: QueryCodec<number | null> = {
@@ -18,44 +22,17 @@ const cellQuery: QueryCodec<number | null> = {
 };
 
 export interface TrialFilter {
+  text: string;
   state: string; // empty: any
   cell: number | null;
 }
 
-export function filterTrials(trials: readonly Trial[], { state, cell }: TrialFilter): Trial[] {
+export function filterTrials(trials: readonly Trial[], { text, state, cell }: TrialFilter): Trial[] {
   return trials.filter(
-    (trial) => (state === '' || trial.state === state) && (cell === null || trial.cell === cell),
-  );
-}
-
-// How many there are of each value, in order of first sight.
-export function tally<K>(items: readonly K[]): Map<K, number> {
-  const counts = new Map<K, number>();
-  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
-  return counts;
-}
-
-function StateFilter({
-  trials,
-  state,
-  choose,
-}: {
-  trials: readonly Trial[];
-  state: string;
-  choose: (state: string) => void;
-}) {
-  const counts = tally(trials.map((trial) => trial.state));
-  return (
-    <div class="choice" role="group" aria-label="Filter by state">
-      <button type="button" aria-pressed={state === ''} onClick={() => choose('')}>
-        All <small>{count(trials.length)}</small>
-      </button>
-      {[...counts].map(([each, n]) => (
-        <button key={each} type="button" aria-pressed={state === each} onClick={() => choose(each)}>
-          {each} <small>{count(n)}</small>
-        </button>
-      ))}
-    </div>
+    (trial) =>
+      (state === '' || trial.state === state) &&
+      (cell === null || trial.cell === cell) &&
+      matches(text, trial.cell_label, `seed ${trial.seed}`, trial.state, trialReason(trial)),
   );
 }
 
@@ -90,46 +67,84 @@ function CellFilter({
   );
 }
 
-function TrialsTable({ name, trials }: { name: string; trials: Trial[] }) {
+const groups = ['none', 'cell', 'seed', 'state'] as const;
+type Group = (typeof groups)[number];
+const groupQuery = choiceQuery(groups, 'none');
+const groupOptions = groups.map((value) => ({ value, text: value }));
+const groupOf: Record<Group, ((trial: Trial) => string) | undefined> = {
+  none: undefined,
+  cell: (trial) => trial.cell_label,
+  seed: (trial) => `seed ${trial.seed}`,
+  state: (trial) => trial.state,
+};
+const anyText = textQuery('');
+const columnsQuery = hiddenColumnsQuery([]);
+
+interface Filters {
+  all: readonly Trial[];
+  filter: TrialFilter;
+  setText: (text: string) => void;
+  setState: (state: string) => void;
+  setCell: (cell: number | null) => void;
+}
+
+function TrialsTable({ name, trials, filters }: { name: string; trials: Trial[]; filters: Filters }) {
   const [sorting, setSorting] = useQuery('sort', sortingQuery);
-  const columns = useMemo(() => trialColumns(name), [name]);
-  const table = useTable({
-    data: trials,
-    columns,
-    sorting,
-    setSorting,
-    rowId: (trial) => String(trial.ordinal),
-  });
+  const [group, setGroup] = useQuery('group', groupQuery);
+  const [hidden, setHidden] = useQuery('columns', columnsQuery);
+  const [picked, setPicked] = useQuery('pick', numberSetQuery);
+  const columns = useMemo(() => trialColumns(name, picked, setPicked), [name, picked]);
+  const rowId = (trial: Trial) => String(trial.ordinal);
+  const table = useTable({ data: trials, columns, sorting, setSorting, rowId, hidden });
+  const { all, filter, setText, setState, setCell } = filters;
   return (
-    <VirtualTable
-      table={table}
-      caption={`Trials of ${name}`}
-      rowHeight={44}
-      class="trials"
-      rowClass={(trial) => (trial.retired ? 'row-retired' : '')}
-    />
+    <>
+      <div class="toolbar">
+        <SearchField label="Find trials" value={filter.text} set={setText} />
+        <Tally
+          label="Filter by state"
+          values={all.map((trial) => trial.state)}
+          value={filter.state}
+          choose={setState}
+        />
+        <CellFilter trials={all} cell={filter.cell} choose={setCell} />
+        <span class="toolbar-end">
+          <CompareLink items={[...picked].map((ordinal) => `${name}/${ordinal}`)} what="trials" />
+          <SelectField label="Group" value={group} options={groupOptions} choose={setGroup} />
+          <ColumnPicker table={table} hidden={hidden} set={setHidden} />
+        </span>
+      </div>
+      <VirtualTable
+        table={table}
+        caption={`Trials of ${name}`}
+        rowHeight={44}
+        class="trials"
+        rowClass={(trial) => (trial.retired ? 'row-retired' : '')}
+        groupOf={groupOf[group]}
+      />
+    </>
   );
 }
 
 export function TrialsPanel({ name }: { name: string }) {
   const { data, error, readAt, refresh } = useTrials(name);
+  const [text, setText] = useQuery('q', anyText);
   const [state, setState] = useQuery('state', everyState);
   const [cell, setCell] = useQuery('cell', cellQuery);
-  const shown = useMemo(() => filterTrials(data ?? [], { state, cell }), [data, state, cell]);
-  const tools = data && (
-    <>
-      <StateFilter trials={data} state={state} choose={setState} />
-      <CellFilter trials={data} cell={cell} choose={setCell} />
-    </>
-  );
+  const filter = { text, state, cell };
+  const shown = useMemo(() => filterTrials(data ?? [], filter), [data, text, state, cell]);
   return (
-    <Card title="Trials" id="trials" tools={tools}>
+    <Card title="Trials" id="trials">
       {!data && error && <ReadFailure what="The trials" error={error} retry={refresh} />}
       {!data && !error && <Skeleton rows={8} height={30} />}
       {data && (
         <>
           <Stale error={error} readAt={readAt} />
-          <TrialsTable name={name} trials={shown} />
+          <TrialsTable
+            name={name}
+            trials={shown}
+            filters={{ all: data, filter, setText, setState, setCell }}
+          />
           <p class="table-note">
             {shown.length === data.length
               ? plural(data.length, 'trial')

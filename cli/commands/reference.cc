@@ -1,0 +1,56 @@
+// locus reference: the generated pages of the documentation.
+#include "cli/command.h"
+#include "cli/render/schema.h"
+#include "cli/tree.h"
+#include "core/base/error.h"
+#include "server/app/paths.h"
+
+namespace locus {
+namespace {
+
+absl::StatusOr<std::string> page(const CLI::App& program, const std::string& name,
+                                 const std::string& catalog) {
+  if (name == "command-line") return render_command_reference(describe(program));
+  LOCUS_ASSIGN_OR_RETURN(const Catalog items, server::load_catalog(catalog));
+  return render_specification_reference(items.document());
+}
+
+}  // namespace
+
+void add_reference(CLI::App& app) {
+  Command& command =
+      add_command(app, {"reference",
+                        kAboutLocus,
+                        "Print a reference page: every command, or every key and option of a specification",
+                        "Markdown; with --json the command tree as data. Written from the commands, the "
+                        "schema and the catalog of this program; no "
+                        "server is asked.",
+                        {{"locus reference command-line", "What docs/command-line.md holds"},
+                         {"locus reference specification", "What docs/specification.md holds"}}});
+  struct Choice {
+    std::string page, catalog;
+    bool json = false;
+  };
+  auto choice = std::make_shared<Choice>();
+  command.add_option("page", choice->page, "Page")
+      ->type_name("")
+      ->required()
+      ->check(CLI::IsMember({"command-line", "specification"}));
+  command
+      .add_option("--catalog", choice->catalog,
+                  "The engine's catalog (default: the one `locus serve` would use)")
+      ->type_name("FILE");
+  add_json_option(command, choice->json);
+  command.body = [&app, choice] {
+    if (choice->json && choice->page == "command-line") {
+      print(manual_json(describe(app)).dump(1) + "\n");
+      return kExitDone;
+    }
+    const auto text = page(app, choice->page, choice->catalog);
+    if (!text.ok()) return report_error(text.status(), choice->json);
+    print(choice->json ? Json({{"page", choice->page}, {"markdown", *text}}).dump() + "\n" : *text);
+    return kExitDone;
+  };
+}
+
+}  // namespace locus

@@ -1,0 +1,221 @@
+// Reports on one thing.
+#include "cli/render/reports.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <vector>
+
+#include "cli/render/numbers.h"
+
+namespace locus {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+const Column kState = {"state", Align::kLeft, Paint::kState};
+
+std::string count(std::int64_t number, const std::string& noun) {
+  return show_count(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+std::string show_clock(const google::protobuf::Timestamp& time, const char* pattern) {
+  if (time.seconds() == 0) return "";
+  const std::time_t seconds = time.seconds();
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, pattern, &parts);
+  return text;
+}
+
+std::string key_text(const v1::SeriesKey& key) {
+  std::string out = key.metric();
+  if (!key.split().empty()) out += " " + key.split();
+  if (key.labels() != "{}" && !key.labels().empty()) out += " " + key.labels();
+  return out;
+}
+
+Rows settings_rows(const google::protobuf::RepeatedPtrField<v1::ComparedSetting>& settings) {
+  Rows rows;
+  for (const v1::ComparedSetting& one : settings) {
+    std::vector<std::string> row = {one.path()};
+    for (const std::string& value : one.values_json()) row.push_back(value.empty() ? "-" : value);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string spread(double mean, double std, int decimals) {
+  if (std::isnan(mean)) return "-";
+  return show_fixed(mean, decimals) + (std::isnan(std) ? "" : " ± " + show_fixed(std, decimals));
+}
+
+Rows result_rows(const v1::Comparison& comparison) {
+  Rows rows;
+  for (const v1::ComparedResult& one : comparison.results()) {
+    std::vector<std::string> row = {key_text(one.key())};
+    for (int i = 0; i < one.mean_size(); ++i)
+      row.push_back(spread(one.mean(i), i < one.std_size() ? one.std(i) : NAN, 4));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string paired_text(const v1::Comparison& comparison) {
+  Rows rows;
+  for (const v1::PairedDifference& one : comparison.paired()) {
+    if (one.item() < 0 || one.item() >= comparison.items_size()) continue;
+    rows.push_back(
+        {comparison.items(one.item()).name(), std::to_string(one.n()), spread(one.mean(), one.std(), 4),
+         one.n() < 2 ? "-" : "[" + show_fixed(one.low(), 4) + ", " + show_fixed(one.high(), 4) + "]",
+         show_p(one.p_sign_flip()), show_p(one.p_floor())});
+  }
+  if (rows.empty()) return "";
+  return "\n" + printable(comparison.metric()) +
+         (comparison.split().empty() ? "" : " on " + comparison.split()) + ", difference from " +
+         printable(comparison.items(0).name()) + " by seed\n" +
+         render_text_table({{"item"},
+                            {"pairs", Align::kRight},
+                            {"difference", Align::kRight},
+                            {"95% CI", Align::kRight},
+                            {"p", Align::kRight},
+                            {"lowest p", Align::kRight}},
+                           rows);
+}
+
+}  // namespace
+
+std::string show_bytes(std::int64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double size = static_cast<double>(bytes);
+  int unit = 0;
+  while (size >= 1024 && unit < 4) size /= 1024, ++unit;
+  return show_fixed(size, unit == 0 ? 0 : 1) + " " + kUnits[unit];
+}
+
+std::string render_explanation(const v1::Explanation& explanation, TextStyle style) {
+  std::string out = printable(explanation.subject()) + "  " +
+                    paint_state(explanation.state(), explanation.state(), style) + "\n" +
+                    printable(explanation.sentence()) + "\n";
+  for (const v1::StageExplanation& stage : explanation.stages()) {
+    out += "\n" + printable(stage.role().empty() ? stage.kind() : stage.role()) + "  " +
+           paint_state(stage.state(), stage.state(), style);
+    if (!stage.failure_class().empty()) out += "  " + printable(stage.failure_class());
+    out += "\n  " + printable(stage.sentence()) + "\n";
+    if (const std::string at = show_clock(stage.expected_time(), "%H:%M"); !at.empty())
+      out += "  expected about " + at + "\n";
+    if (!stage.remedy().empty()) out += "  what to do: " + printable(stage.remedy()) + "\n";
+  }
+  return out;
+}
+
+std::string render_comparison(const v1::Comparison& comparison, bool all) {
+  std::vector<Column> columns = {{"setting"}};
+  for (const v1::ComparedItem& item : comparison.items()) {
+    const bool same = item.label().empty() || item.label() == item.name();
+    columns.push_back({printable(item.name() + (same ? "" : " (" + item.label() + ")"))});
+  }
+  std::string out;
+  const Rows differing = settings_rows(comparison.differing());
+  out += differing.empty() ? "every setting is equal\n" : render_text_table(columns, differing);
+  if (all && comparison.common_size() > 0) {
+    out += "\nequal everywhere\n";
+    for (const v1::ComparedSetting& one : comparison.common())
+      out += "  " + printable(one.path()) + ": " +
+             printable(one.values_json_size() > 0 ? one.values_json(0) : "") + "\n";
+  } else if (comparison.common_size() > 0) {
+    out += count(comparison.common_size(), "equal setting") + " left out; --all shows them\n";
+  }
+  columns[0].title = "result";
+  for (std::size_t c = 1; c < columns.size(); ++c) columns[c].align = Align::kRight;
+  if (comparison.results_size() > 0) out += "\n" + render_text_table(columns, result_rows(comparison));
+  out += paired_text(comparison);
+  for (const std::string& warning : comparison.warnings()) out += "warning: " + printable(warning) + "\n";
+  return out;
+}
+
+std::string render_artifacts(const v1::ListArtifactsResponse& response) {
+  Rows rows;
+  for (const v1::Artifact& one : response.artifacts()) {
+    std::string notes = one.best() ? "best" : "";
+    if (one.pinned()) notes += notes.empty() ? "pinned" : ", pinned";
+    if (!one.present()) notes += notes.empty() ? "let go" : ", let go";
+    rows.push_back({one.trial(), one.role(), one.slot().empty() ? one.kind() : one.slot(),
+                    show_count(one.step()), show_bytes(one.bytes()), one.sha256(), notes});
+  }
+  if (rows.empty()) return "nothing has been made yet\n";
+  return render_text_table({{"trial"},
+                            {"stage"},
+                            {"what"},
+                            {"step", Align::kRight},
+                            {"size", Align::kRight},
+                            {"sha256"},
+                            {"notes"}},
+                           rows);
+}
+
+std::string render_worker(const v1::WorkerDetail& detail, TextStyle style) {
+  const v1::Worker& worker = detail.worker();
+  std::string out = printable(worker.name()) + "  " + paint_state(worker.state(), worker.state(), style) +
+                    "  " + printable(worker.host()) + ", " + std::to_string(worker.slots_busy()) + " of " +
+                    count(worker.slots_size(), "slot") + " busy\n";
+  if (!worker.reason().empty()) out += printable(worker.reason()) + "\n";
+  Rows rows;
+  for (const v1::RunningAttempt& one : worker.running()) {
+    rows.push_back({one.title(), std::to_string(one.attempt()), one.phase(),
+                    one.steps() > 0 ? std::to_string(100 * one.step() / one.steps()) + "%" : ""});
+  }
+  if (!rows.empty())
+    out += "\n" + render_text_table(
+                      {{"runs"}, {"attempt", Align::kRight}, {"phase"}, {"done", Align::kRight}}, rows);
+  rows.clear();
+  for (const v1::WorkerAttempt& one : detail.attempts()) {
+    rows.push_back({one.title().empty() ? "stages/" + std::to_string(one.stage()) : one.title(), one.kind(),
+                    std::to_string(one.attempt()), one.state(),
+                    show_clock(one.start_time(), "%Y-%m-%d %H:%M:%S"), one.reason()});
+  }
+  if (rows.empty()) return out;
+  return out + "\n" +
+         render_text_table({{"ran"}, {"stage"}, {"attempt", Align::kRight}, kState, {"started"}, {"reason"}},
+                           rows, style);
+}
+
+std::string render_rerun(const v1::RerunExperimentResponse& response) {
+  const std::string name = printable(response.experiment().name());
+  if (response.stages() == 0)
+    return name + ": nothing to run again: no stage failed, is held or was cancelled\n";
+  return name + ": " + count(response.stages(), "stage") + " of " + count(response.trials_size(), "trial") +
+         " queued again\n";
+}
+
+std::string render_deletion(const v1::DeleteExperimentResponse& response) {
+  std::string out = printable(response.name()) + (response.deleted() ? " is deleted: " : " would go with ") +
+                    count(response.trials(), "trial") + ", " + count(response.stages(), "stage") + ", " +
+                    count(response.attempts(), "attempt") + ", " + count(response.points(), "point") +
+                    " and " + count(response.artifacts(), "artifact") + " (" + show_bytes(response.bytes()) +
+                    ")\n";
+  if (response.stages_kept() > 0) {
+    std::string names;
+    for (const std::string& one : response.kept_for()) names += (names.empty() ? "" : ", ") + printable(one);
+    out += count(response.stages_kept(), "stage") +
+           (response.deleted() ? " stayed, needed by " : " would stay, needed by ") + names + "\n";
+  }
+  if (response.stages_unfinished() > 0 && !response.deleted())
+    out += count(response.stages_unfinished(), "stage") + " waiting or running: --force cancels them first\n";
+  return out;
+}
+
+std::string render_check(const v1::CheckReport& report) {
+  std::string out;
+  for (const v1::CheckProblem& one : report.problems())
+    out += printable(one.subject()) + ": " + printable(one.sentence()) + "\n";
+  const std::string size = "schema " + std::to_string(report.schema_version()) + ", database " +
+                           show_bytes(report.database_bytes()) + ", " +
+                           count(report.artifacts(), "artifact") + " of " +
+                           show_bytes(report.artifact_bytes());
+  return out + (report.ok() ? "nothing found wrong: " : count(report.problems_size(), "problem") + ": ") +
+         size + "\n";
+}
+
+}  // namespace locus

@@ -1,0 +1,142 @@
+// Writes the specification reference.
+#include "cli/render/schema.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/experiment/schema.h"
+
+namespace locus {
+namespace {
+
+constexpr char kIntroduction[] =
+    R"(# The specification of an experiment, version 1
+
+Written by `tools/docs` from `core/experiment/schema.def` and `engine/catalog.json`: edit those, not this page.
+
+YAML or JSON, at most 1 MiB. `examples/` holds some that run; `locus plan FILE` checks one and says what it would run.
+A mistake is answered with the
+field (`matrix.prior[2].violin.curves`) and, from the command line, with file and line.
+
+```yaml
+version: 1
+name: my-comparison
+dataset: fashion-mnist
+model: {backbone: vit, dim: 64, depth: 3, heads: 4, patch: 7}
+train: {epochs: 3, batch: 32, lr: 3.0e-3}
+matrix:
+  prior: [none, learned-absolute]
+  train.lr: [1.0e-3, 3.0e-3]
+replicates: {seed: [0, 1, 2, 3, 4]}
+stages: [{evaluate: {resolution: [28, 42]}}]
+baseline: {prior: learned-absolute}
+metric: {name: top1, reports: test, selects_on: validation}
+```
+)";
+
+constexpr char kRules[] =
+    R"(
+## Rules
+
+- **Config paths**: `prior`, `dataset`, `task`, `model.backbone`, `train.recipe`, and any option of a section:
+  `model.dim`, `train.lr`. Below `matrix`,
+  `baseline` and the like a path is one key: `train.lr: [1.0e-3, 3.0e-3]`.
+- **Priors**: an id, `{violin: {curves: [hilbert]}}` with options, or a list of these for a combination, its order
+  kept.
+- **Labels**: `{value: ..., label: "tiny"}` names a value of a factor; assignments may use the label.
+- **Assignments** map factors to values. A value means the equal value of the factor, or the one so labelled, or, for
+  a prior without options, every
+  value of these ids.
+- A value in the matrix wins over the fixed one at the same path; the plan says so.
+- At most 100,000 trials, counted before exclusions and before anything is expanded.
+- If `metric.reports` names a split that no listed stage measures, an `evaluate` stage with default options is added.
+  The primary result is labelled with the
+  dataset's own resolution where it is evaluated, otherwise with the first listed.
+- YAML scalars follow the core schema of YAML 1.2; a key given twice, several documents and tags are refused; aliases
+  count by what they stand for.
+)";
+
+std::string cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? "\\|" : c == '\n' ? " " : std::string(1, c);
+  return out;
+}
+
+std::string code(const std::string& text) { return text.empty() ? "" : "`" + cell(text) + "`"; }
+
+std::string joined(const Json& list) {
+  std::string out;
+  for (const Json& one : list)
+    out += (out.empty() ? "" : ", ") + (one.is_string() ? one.get<std::string>() : one.dump());
+  return out;
+}
+
+std::string allowed(const Json& option) {
+  if (option.contains("choices")) return joined(option["choices"]);
+  std::string out;
+  const auto bound = [&](const char* key, const char* sign) {
+    if (option.contains(key)) out += (out.empty() ? "" : ", ") + (sign + option[key].dump());
+  };
+  bound("exclusive_minimum", "> ");
+  bound("minimum", ">= ");
+  bound("maximum", "<= ");
+  if (option.value("min_items", 0) > 0)
+    out += (out.empty() ? "" : ", ") + (option["min_items"].dump() + " or more");
+  if (option.value("unique", false)) out += out.empty() ? "each once" : ", each once";
+  return out;
+}
+
+std::string option_row(const Json& option) {
+  std::string type = option.value("type", "");
+  if (type == "list") type += " of " + option.value("element", "");
+  std::string help = option.value("help", "");
+  if (const std::string unit = option.value("unit", ""); !unit.empty()) help += " (" + unit + ")";
+  const std::string initial = option.contains("default") ? code(option["default"].dump()) : "required";
+  return "| `" + option.value("name", "") + "` | " + type + " | " + initial + " | " + cell(allowed(option)) +
+         " | " + cell(help) + " |\n";
+}
+
+std::string item_section(const Json& item) {
+  std::string out = "\n### " + item.value("id", "") + "\n\n" + item.value("summary", "") + ".\n";
+  if (const std::string formula = item.value("formula", ""); !formula.empty())
+    out += "\n    " + formula + "\n";
+  std::vector<std::string> facts;
+  for (const char* key : {"aliases", "provides", "excludes"}) {
+    if (item.contains(key) && !item[key].empty())
+      facts.push_back(std::string(key) + ": " + joined(item[key]));
+  }
+  for (const char* key : {"constraints", "requires"}) {
+    for (const Json& rule : item.value(key, Json::array()))
+      if (const std::string help = rule.value("help", ""); !help.empty()) facts.push_back(help);
+  }
+  if (!facts.empty()) out += "\n";
+  for (const std::string& fact : facts) out += "- " + fact + "\n";
+  const Json options = item.value("options", Json::array());
+  if (options.empty()) return out;
+  out += "\n| option | type | default | allowed | meaning |\n|---|---|---|---|---|\n";
+  for (const Json& option : options) out += option_row(option);
+  return out;
+}
+
+}  // namespace
+
+std::string render_specification_reference(const Json& catalog) {
+  std::string out =
+      std::string(kIntroduction) + "\n## Keys\n\n| key | value | default | meaning |\n|---|---|---|---|\n";
+  for (const SpecificationKey& key : specification_keys())
+    out += "| `" + std::string(key.path) + "` | " + key.type + " | " + code(key.initial) + " | " +
+           cell(key.help) + " |\n";
+  out += kRules;
+  constexpr std::pair<const char*, const char*> kKinds[] = {
+      {"prior", "Priors"}, {"backbone", "Backbones: options of `model`"}, {"dataset", "Datasets"},
+      {"task", "Tasks"},   {"recipe", "Recipes: options of `train`"},     {"stage", "Stages"}};
+  for (const auto& [kind, title] : kKinds) {
+    out += std::string("\n## ") + title + "\n";
+    for (const Json& item : catalog.value("items", Json::array())) {
+      if (item.value("kind", "") == kind) out += item_section(item);
+    }
+  }
+  return out;
+}
+
+}  // namespace locus

@@ -1,0 +1,75 @@
+// Reads the configuration file.
+#include "cli/settings.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <vector>
+
+#include "cli/yaml.h"
+#include "core/base/error.h"
+#include "core/catalog/catalog.h"
+
+namespace locus {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status invalid(const std::string& message, const fs::path& path, int line) {
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                    "in the configuration file, " + message, "",
+                    {{"where", path.string() + (line > 0 ? ":" + std::to_string(line) : "")}});
+}
+
+fs::path from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? fs::path() : fs::path(value);
+}
+
+}  // namespace
+
+fs::path settings_path() {
+  if (const fs::path config = from_environment("XDG_CONFIG_HOME"); config.is_absolute())
+    return config / "locus" / "config.yaml";
+  if (const fs::path home = from_environment("HOME"); home.is_absolute())
+    return home / ".config" / "locus" / "config.yaml";
+  return {};
+}
+
+absl::StatusOr<Settings> read_settings(const fs::path& path) {
+  Settings out;
+  std::error_code error;
+  if (path.empty() || !fs::exists(path, error)) return out;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return invalid("nothing can be read; check its permissions", path, 0);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const auto document = parse_yaml(text);
+  if (!document.ok()) {
+    const auto detail = error_detail(document.status());
+    return invalid(std::string(document.status().message()), path,
+                   detail && detail->metadata.contains("line") ? std::stoi(detail->metadata.at("line")) : 1);
+  }
+  if (document->json.is_null()) return out;
+  if (!document->json.is_object())
+    return invalid("there is no mapping; write it as in server: 127.0.0.1:7171", path, 1);
+  const std::map<std::string, std::string*> keys = {{"server", &out.server}, {"owner", &out.owner}};
+  std::vector<std::string> known;
+  for (const auto& [key, target] : keys) known.push_back(key);
+  for (const auto& [key, value] : document->json.items()) {
+    const auto line = document->lines.find(key);
+    const int at = line == document->lines.end() ? 1 : line->second;
+    const auto found = keys.find(key);
+    if (found == keys.end()) {
+      const auto nearest = nearest_name(key, known);
+      return invalid("the key '" + key + "' is unknown; " +
+                         (nearest ? "did you mean '" + *nearest + "'?" : "its keys are: owner, server"),
+                     path, at);
+    }
+    if (!value.is_string()) return invalid(key + " must be text, not " + value.dump(), path, at);
+    *found->second = value.get<std::string>();
+  }
+  return out;
+}
+
+}  // namespace locus

@@ -1,0 +1,42 @@
+"""Compare ways of telling a Vision Transformer where its patches are.
+
+    client = locus.connect()
+    experiment = client.submit("examples/fashion-mnist-priors.yaml")
+    experiment.wait()
+    experiment.leaderboard().to_pandas()
+"""
+
+from locus.client import Client, connect
+from locus.errors import (
+    Aborted,
+    AlreadyExists,
+    ExperimentFailed,
+    FailedPrecondition,
+    InvalidArgument,
+    LocusError,
+    NotFound,
+    ResourceExhausted,
+    Unavailable,
+)
+from locus.experiment import Experiment
+from locus.results import Curve, Curves, Leaderboard, LeaderboardRow
+
+__version__ = "0.1.0"
+__all__ = [
+    "Aborted",
+    "AlreadyExists",
+    "Client",
+    "Curve",
+    "Curves",
+    "Experiment",
+    "ExperimentFailed",
+    "FailedPrecondition",
+    "InvalidArgument",
+    "Leaderboard",
+    "LeaderboardRow",
+    "LocusError",
+    "NotFound",
+    "ResourceExhausted",
+    "Unavailable",
+    "connect",
+]

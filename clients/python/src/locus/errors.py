@@ -1,0 +1,123 @@
+"""What goes wrong, as exceptions that carry the server's reason and field."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Mapping
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+
+if TYPE_CHECKING:
+    from locus.experiment import Experiment
+
+DOMAIN = "locus.v1"
+
+
+class LocusError(Exception):
+    """The server, or the way to it, refused. `str()` is a sentence: what was asked, what was found, what to do."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "UNKNOWN",
+        reason: str = "",
+        field: str = "",
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        """The canonical code, such as `INVALID_ARGUMENT`."""
+        self.reason = reason
+        """Why, for programs: `UNKNOWN_PRIOR`. Empty where the server did not say."""
+        self.field = field
+        """The offending field: `matrix.prior[2].violin.curves`."""
+        self.metadata = dict(metadata or {})
+        """Every value the message names."""
+
+    def __str__(self) -> str:
+        return f"{self.message} (at {self.field})" if self.field else self.message
+
+
+class InvalidArgument(LocusError):
+    """A specification, name or option that breaks a rule."""
+
+
+class NotFound(LocusError):
+    """No experiment, trial, metric, artifact or worker of that name."""
+
+
+class AlreadyExists(LocusError):
+    """The name belongs to another specification; `replace=True` allows the change."""
+
+
+class FailedPrecondition(LocusError):
+    """The verb is not allowed in the present state."""
+
+
+class ResourceExhausted(LocusError):
+    """A documented limit was hit."""
+
+
+class Aborted(LocusError):
+    """Somebody else was first; read again and retry."""
+
+
+class Unavailable(LocusError):
+    """No server answers at the address."""
+
+
+class ExperimentFailed(LocusError):
+    """An experiment that was waited for ended without completing."""
+
+    def __init__(self, message: str, experiment: Experiment) -> None:
+        super().__init__(message, code="FAILED_PRECONDITION", reason="WRONG_STATE")
+        self.experiment = experiment
+
+
+_BY_CODE: dict[str, type[LocusError]] = {
+    "INVALID_ARGUMENT": InvalidArgument,
+    "OUT_OF_RANGE": InvalidArgument,
+    "NOT_FOUND": NotFound,
+    "ALREADY_EXISTS": AlreadyExists,
+    "FAILED_PRECONDITION": FailedPrecondition,
+    "RESOURCE_EXHAUSTED": ResourceExhausted,
+    "ABORTED": Aborted,
+    "UNAVAILABLE": Unavailable,
+    "DEADLINE_EXCEEDED": Unavailable,
+}
+
+
+def make_error(
+    code: str, message: str, reason: str = "", field: str = "", metadata: Mapping[str, str] | None = None
+) -> LocusError:
+    """The exception of the class that belongs to `code`."""
+    return _BY_CODE.get(code, LocusError)(message, code=code, reason=reason, field=field, metadata=metadata)
+
+
+def from_grpc(error: grpc.RpcError, address: str) -> LocusError:
+    """Restores reason, field and metadata from the details the server sent."""
+    code = error.code().name
+    reason, field, metadata = "", "", {}
+    for key, value in error.trailing_metadata() or ():
+        if key != "grpc-status-details-bin":
+            continue
+        status = status_pb2.Status.FromString(value)
+        for detail in status.details:
+            info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
+            if detail.Unpack(info) and info.domain == DOMAIN:
+                reason, metadata = info.reason, dict(info.metadata)
+            elif detail.Unpack(bad) and bad.field_violations:
+                field = bad.field_violations[0].field
+    message = error.details() or code
+    if not reason and code in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
+        found = "no answer within the deadline" if code == "DEADLINE_EXCEEDED" else message
+        return make_error(
+            code,
+            f"no server answers at {address} ({found}): start one with `locus serve`, or name another with "
+            "locus.connect('HOST:PORT')",
+            "SERVER_UNAVAILABLE",
+            metadata={"address": address, "found": found},
+        )
+    return make_error(code, message, reason, field, metadata)

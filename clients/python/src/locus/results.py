@@ -1,0 +1,185 @@
+"""Tables and curves, as dataclasses and as pandas frames."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Iterator
+
+if TYPE_CHECKING:
+    import pandas
+
+    from locus.v1 import analysis_pb2
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("to_pandas() needs pandas: pip install 'locus[pandas]', or read .rows") from error
+    return pandas
+
+
+@dataclass(frozen=True)
+class LeaderboardRow:
+    """One cell. Numbers are as computed, NaN where undefined; differences are this minus the baseline, paired by seed."""
+
+    rank: int | None
+    label: str
+    baseline: bool
+    n: int
+    missing_seeds: list[int]
+    mean: float
+    std: float
+    ci_low: float
+    ci_high: float
+    pairs: int
+    difference: float
+    difference_std: float
+    difference_low: float
+    difference_high: float
+    p_sign_flip: float
+    p_floor: float
+    p_t: float
+    p_holm: float
+    parameters: int | None
+    parameters_added: int | None
+    ms_per_step: float
+    selection: float
+    cell: int
+    assignment: dict[str, Any] = field(hash=False)
+    values: dict[int, float] = field(hash=False)
+
+
+class Leaderboard:
+    """The table of an experiment, best first; rows without any result last."""
+
+    def __init__(self, message: analysis_pb2.Table) -> None:
+        self.message = message
+        self.rows: list[LeaderboardRow] = []
+        for one in message.rows:
+            measured = sum(row.rank is not None for row in self.rows)
+            self.rows.append(_row(one, None if math.isnan(one.mean) else measured + 1))
+
+    @property
+    def metric(self) -> str:
+        return self.message.metric
+
+    @property
+    def warnings(self) -> list[str]:
+        """Missing seeds, mixed devices and the like: read them before believing the table."""
+        return list(self.message.warnings)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[LeaderboardRow]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: int) -> LeaderboardRow:
+        return self.rows[index]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A frame with a row a cell, indexed by label."""
+        columns = list(LeaderboardRow.__dataclass_fields__)
+        frame = _pandas().DataFrame([asdict(row) for row in self.rows], columns=columns)
+        out: pandas.DataFrame = frame.set_index("label")
+        return out
+
+    def __str__(self) -> str:
+        lines = [f"{self.message.experiment}: {self.metric} on {self.message.split}, {self.message.seeds} seeds"]
+        width = max([len(row.label) for row in self.rows], default=0)
+        for row in self.rows:
+            text = f"{row.rank or '-':>3}  {row.label:<{width}}  {row.mean:.4f} ± {row.std:.4f}  n={row.n}"
+            if row.pairs:
+                text += f"  {row.difference:+.4f} vs baseline, p={row.p_sign_flip:.4f} (lowest {row.p_floor:.4f})"
+            lines.append(text)
+        return "\n".join(lines + [f"warning: {one}" for one in self.warnings])
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><td>{row.rank or ''}</td><td>{html.escape(row.label)}</td><td>{row.n}</td>"
+            f"<td>{row.mean:.3f} ± {row.std:.3f}</td><td>{row.difference:+.3f}</td><td>{row.p_sign_flip:.4f}</td></tr>"
+            for row in self.rows
+        )
+        head = "".join(f"<th>{one}</th>" for one in ("#", "cell", "n", "mean ± std", "difference", "p"))
+        return f"<table><tr>{head}</tr>{cells}</table>"
+
+
+def _row(one: analysis_pb2.TableRow, rank: int | None) -> LeaderboardRow:
+    return LeaderboardRow(
+        rank=rank,
+        label=one.label,
+        baseline=one.baseline,
+        n=one.n,
+        missing_seeds=list(one.missing_seeds),
+        mean=one.mean,
+        std=one.std,
+        ci_low=one.ci_low,
+        ci_high=one.ci_high,
+        pairs=one.pairs,
+        difference=one.difference,
+        difference_std=one.difference_std,
+        difference_low=one.difference_low,
+        difference_high=one.difference_high,
+        p_sign_flip=one.p_sign_flip,
+        p_floor=one.p_floor,
+        p_t=one.p_t,
+        p_holm=one.p_holm,
+        parameters=None if one.parameters < 0 else one.parameters,
+        parameters_added=None if one.parameters_added < 0 else one.parameters_added,
+        ms_per_step=one.ms_per_step,
+        selection=one.selection,
+        cell=one.cell,
+        assignment=json.loads(one.assignment_json),
+        values={value.seed: value.value for value in one.values},
+    )
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One trial's points of the metric, in step order."""
+
+    trial: int
+    cell: int
+    label: str
+    seed: int
+    step: list[int]
+    value: list[float]
+    reduced: bool
+    """More points are stored than were asked for; every spike is among these."""
+
+
+class Curves:
+    """The curves of a metric, a trial each."""
+
+    def __init__(self, message: analysis_pb2.Curves) -> None:
+        self.message = message
+        labels = {cell.cell: cell.label for cell in message.cells}
+        self.rows = [
+            Curve(one.trial, one.cell, labels.get(one.cell, ""), one.seed, list(one.step), list(one.value), one.reduced)
+            for one in message.trials
+        ]
+
+    @property
+    def available(self) -> list[tuple[str, str, str]]:
+        """Metric, split and labels of every series the experiment has."""
+        return [(key.metric, key.split, key.labels) for key in self.message.available]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Curve]:
+        return iter(self.rows)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A long frame: trial, cell, label, seed, step, value."""
+        points = [
+            (one.trial, one.cell, one.label, one.seed, step, value)
+            for one in self.rows
+            for step, value in zip(one.step, one.value)
+        ]
+        out: pandas.DataFrame = _pandas().DataFrame(points, columns=["trial", "cell", "label", "seed", "step", "value"])
+        return out

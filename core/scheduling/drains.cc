@@ -1,0 +1,39 @@
+// Drains: workers that are given no more work, and a server that gives none.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/scheduling/state.h"
+
+namespace locus {
+
+void Scheduler::State::set_drain(Worker& worker, Drain to, const std::string& reason) {
+  const std::string kept = to == Drain::kNone ? "" : reason;
+  if (worker.row.drain == to && worker.row.reason == kept) return;
+  worker.row.drain = to;
+  worker.row.reason = kept;
+  if (worker.row.state != WorkerState::kOffline)
+    worker.row.state = to == Drain::kNone ? WorkerState::kActive : WorkerState::kDraining;
+  if (to == Drain::kNone) worker.failed_in_row.clear();
+  mutate(PutWorker{worker.row});
+  announce_worker(worker, "worker-state");
+}
+
+void Scheduler::State::handle(const WorkerDrainRequested& event) {
+  const auto found = std::find_if(workers_.begin(), workers_.end(),
+                                  [&](const auto& entry) { return entry.second.row.name == event.name; });
+  if (found == workers_.end()) return refuse_unknown_worker(event);
+  set_drain(found->second, event.to, event.reason);
+  reply(ReplyDone{event.reply});
+}
+
+void Scheduler::State::refuse_unknown_worker(const WorkerDrainRequested& event) {
+  absl::Status status =
+      make_error(absl::StatusCode::kNotFound, ErrorReason::kWorkerNotFound,
+                 "no worker named \"" + event.name + "\" has ever registered; list the workers", "name",
+                 {{"name", event.name}});
+  reply(ReplyError{event.reply, std::move(status)});
+}
+
+void Scheduler::State::handle(const IntakeChanged& event) { intake_closed_ = event.closed_because; }
+
+}  // namespace locus

@@ -1,0 +1,33 @@
+// What submissions and reruns share.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/scheduling/state.h"
+
+namespace locus {
+
+// A submission under way: what each identity turned out to be, and what must be written. Nothing of it shows
+// before it is whole.
+struct Scheduler::State::Placement {
+  struct Placed {
+    StageId id = 0;
+    bool live = false;                 // not terminal once this is stored
+    bool open = true;                  // being placed: meeting it again is a cycle
+    std::vector<StageOutput> outputs;  // of a succeeded one
+  };
+  struct Adopted {
+    StageRow row;
+    StageState from{};  // of a revived one
+    bool revived = false;
+    std::optional<CheckpointRow> resume;
+  };
+  const ExperimentSubmitted* event = nullptr;
+  StageId next_stage = 1;
+  std::unordered_map<std::string, Placed> placed;
+  std::vector<Adopted> adopted;  // sources first
+};
+
+}  // namespace locus

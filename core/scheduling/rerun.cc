@@ -1,0 +1,80 @@
+// Reruns and deletions of what was submitted.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/scheduling/placement.h"
+
+namespace locus {
+
+void Scheduler::State::handle(const StagesRerun& event) {
+  ExperimentSubmitted as_submission;
+  as_submission.row = event.row;
+  as_submission.expected_revision = event.row.revision;
+  as_submission.stages = event.stages;
+  as_submission.links = event.links;
+  Placement placement{.event = &as_submission, .next_stage = next_stage_, .placed = {}, .adopted = {}};
+  absl::Status status = check(as_submission);
+  if (status.ok()) status = place_all(placement);
+  if (!status.ok()) {
+    reply(ReplyError{event.reply, std::move(status)});
+    return;
+  }
+  std::vector<StageId> revived;
+  for (const Placement::Adopted& adopted : placement.adopted) revived.push_back(adopted.row.id);
+  if (revived.empty()) {
+    reply(ReplySubmitted{event.reply, event.row.id, 0, 0});
+    return;
+  }
+  Experiment& experiment = experiments_[event.row.id];
+  if (experiment.row.id == 0) {  // it was cancelled, and so was not here
+    experiment.row = event.row;
+    experiment.row.state = ExperimentState::kActive;
+    experiment.row.reason.clear();
+    mutate(SetExperimentState{event.row.id, event.row.state, ExperimentState::kActive, ""});
+    announce_experiment(experiment, "experiment-state");
+  }
+  experiment.cells = event.cells;
+  experiment.failures.clear();
+  for (const TrialRow& trial : event.trials) experiment.cell_of[trial.ordinal] = trial.cell;
+  take_in(placement);
+  for (const auto& link : event.links) {
+    const Placement::Placed& placed = placement.placed.at(link.identity);
+    if (!placed.live) {
+      experiment.proven = true;
+      continue;
+    }
+    stages_.at(placed.id).wants.insert({experiment.row.id, link.trial});
+    experiment.wants.insert({placed.id, link.trial});
+  }
+  for (const StageId id : revived) {
+    refresh_ready(stages_.at(id));
+    announce_stage(stages_.at(id));
+  }
+  reply(ReplySubmitted{event.reply, event.row.id, 0, static_cast<std::int64_t>(revived.size())});
+}
+
+void Scheduler::State::handle(const ExperimentDeleted& event) {
+  if (auto found = experiments_.find(event.row.id); found != experiments_.end()) {
+    Experiment& experiment = found->second;
+    const auto own = std::count_if(experiment.wants.begin(), experiment.wants.end(), [&](const Want& want) {
+      const auto& wants = stages_.at(want.first).wants;
+      return std::all_of(wants.begin(), wants.end(), [&](const auto& w) { return w.first == event.row.id; });
+    });
+    if (own > 0 && !event.force) {
+      reply(ReplyError{event.reply,
+                       make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
+                                  std::to_string(own) + " stages of experiment " + event.row.name +
+                                      " are not finished; cancel it first, or delete it with force",
+                                  "name", {{"name", event.row.name}, {"stages", std::to_string(own)}})});
+      return;
+    }
+    set_wants(experiment, {}, "experiment " + event.row.name + " was deleted");
+    experiments_.erase(found);
+  }
+  mutate(DeleteExperiment{event.row.id});
+  const Json json{{"experiments", Json::array({event.row.name})}};
+  mutate(AppendEvent{"experiments/" + event.row.name, "experiment-deleted", json.dump()});
+  reply(ReplyDone{event.reply});
+}
+
+}  // namespace locus

@@ -1,0 +1,18 @@
+// The artifacts of experiments and trials.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/ports/artifacts.h"
+#include "core/ports/store.h"
+#include "locus/v1/artifact_service.pb.h"
+
+namespace locus::server {
+
+// Both block. Thread-safe.
+absl::StatusOr<v1::ListArtifactsResponse> list_artifacts(Store& store, ArtifactStore& artifacts,
+                                                         const v1::ListArtifactsRequest& request);
+absl::StatusOr<v1::Artifact> pin_artifact(Store& store, ArtifactStore& artifacts, Clock& clock,
+                                          const v1::PinArtifactRequest& request);
+
+}  // namespace locus::server

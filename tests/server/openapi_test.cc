@@ -1,0 +1,265 @@
+// The OpenAPI document against the routes, the protos and the server itself: every route is in it, every call
+// has a route or a reason to have none, and requests made from it get documented answers of documented shape.
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+
+#include <random>
+#include <regex>
+#include <set>
+
+#include "server/http/openapi.h"
+#include "tests/server/support/fake_worker.h"
+#include "tests/server/support/server_fixture.h"
+
+namespace locus::test {
+namespace {
+
+double score(const std::string&, std::int64_t seed, int) { return 80.0 + static_cast<double>(seed); }
+
+// What is wrong with a value under a schema of the document; empty: nothing.
+std::string fault(const Json& document, const Json& schema, const Json& value, const std::string& path = "$") {
+  if (schema.contains("$ref")) {
+    const std::string name = schema["$ref"].get<std::string>().substr(std::string("#/components/schemas/").size());
+    if (!document["components"]["schemas"].contains(name)) return path + ": no schema " + name;
+    return fault(document, document["components"]["schemas"][name], value, path);
+  }
+  if (schema.contains("oneOf")) {
+    int fits = 0;
+    for (const Json& one : schema["oneOf"]) fits += fault(document, one, value, path).empty() ? 1 : 0;
+    return fits == 1 ? "" : path + " fits " + std::to_string(fits) + " of the alternatives: " + value.dump();
+  }
+  if (schema.contains("enum")) {
+    for (const Json& one : schema["enum"]) {
+      if (one == value) return "";
+    }
+    return path + " is none of the listed values: " + value.dump();
+  }
+  const std::string type = schema.value("type", "");
+  const bool right = type.empty() || (type == "string" && value.is_string()) ||
+                     (type == "boolean" && value.is_boolean()) || (type == "integer" && value.is_number_integer()) ||
+                     (type == "number" && value.is_number()) || (type == "array" && value.is_array()) ||
+                     (type == "object" && value.is_object());
+  if (!right) return path + " is no " + type + ": " + value.dump().substr(0, 80);
+  if (schema.contains("pattern")) {
+    const std::regex pattern(schema["pattern"].get<std::string>());
+    if (!std::regex_search(value.get<std::string>(), pattern))
+      return path + " does not match " + schema["pattern"].dump() + ": " + value.dump();
+  }
+  if (type == "array" && schema.contains("items")) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const std::string found = fault(document, schema["items"], value[i], path + "[" + std::to_string(i) + "]");
+      if (!found.empty()) return found;
+    }
+  }
+  if (type != "object") return "";
+  for (const Json& name : schema.value("required", Json::array())) {
+    if (!value.contains(name.get<std::string>())) return path + " lacks " + name.dump();
+  }
+  for (const auto& [name, member] : value.items()) {
+    const Json properties = schema.value("properties", Json::object());
+    std::string found;
+    if (properties.contains(name)) {
+      found = fault(document, properties[name], member, path + "." + name);
+    } else if (schema.contains("additionalProperties")) {
+      found = fault(document, schema["additionalProperties"], member, path + "." + name);
+    } else if (!properties.empty() && schema.value("required", Json::array()) != Json::array({"@type"})) {
+      found = path + "." + name + " is not documented";
+    }
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
+class OpenApi : public ServerTest {
+ protected:
+  void SetUp() override {
+    start();
+    submit(small_specification());
+    FakeWorker worker(channel_, "one");
+    ASSERT_TRUE(worker.register_with().ok());
+    const auto work = worker.acquire();
+    ASSERT_TRUE(work);
+    stage_ = std::to_string(work->grant.stage());
+    worker.run(*work, score);
+    digest_ = worker.upload("weights of nobody");
+    worker.run_all(score);
+    document_ = http().get("/api/openapi.json").json();
+  }
+
+  // Values for a parameter: good ones for what exists, and everything else one might be sent.
+  std::vector<std::string> values_for(const Json& parameter) {
+    const std::string name = parameter["name"];
+    const std::string type = parameter["schema"].value("type", "");
+    std::vector<std::string> out = {"", "0", "-1", "x", "99999999999999999999", "%22%7B", "%C3%A9", "null",
+                                    std::string(300, 'a'), "..%2F..%2Fetc%2Fpasswd", "%3Cscript%3E", "1.5", "NaN"};
+    if (type == "boolean") out.insert(out.end(), {"true", "false", "true", "false"});
+    if (type == "integer") out.insert(out.end(), {"1", "2", "7", "2147483647"});
+    for (int i = 0; i < 8; ++i) {  // mostly what exists, or little is ever reached
+      if (name == "name") out.push_back("small");
+      if (name == "experiment") out.push_back("small");
+      if (name == "ordinal") out.push_back(std::to_string(i));
+      if (name == "stage") out.push_back(stage_);
+      if (name == "sha256") out.push_back(digest_);
+      if (name == "metric") out.push_back("top1");
+      if (name == "split") out.push_back("test");
+      if (name == "items") out.push_back(i % 2 == 0 ? "small%2F0" : "small%2Fcells%2F1");
+    }
+    return out;
+  }
+
+  std::string pick(const std::vector<std::string>& from) { return from[random_() % from.size()]; }
+
+  // A request made from an operation of the document.
+  std::string target_of(std::string pattern, const Json& operation) {
+    std::string query;
+    for (const Json& parameter : operation["parameters"]) {
+      const std::string name = parameter["name"];
+      if (parameter["in"] == "path") {
+        std::string value = pick(values_for(parameter));
+        pattern.replace(pattern.find("{" + name + "}"), name.size() + 2, value);
+        continue;
+      }
+      const int times = parameter["schema"].value("type", "") == "array" ? static_cast<int>(random_() % 4)
+                                                                          : static_cast<int>(random_() % 2);
+      for (int i = 0; i < times; ++i) query += (query.empty() ? "?" : "&") + name + "=" + pick(values_for(parameter));
+    }
+    return pattern + query;
+  }
+
+  std::string body_of(const Json& operation) {
+    if (!operation.contains("requestBody")) return "";
+    const Json specification = small_specification({{"name", "made-" + std::to_string(random_() % 4)}});
+    const std::vector<std::string> bodies = {
+        "", "{}", "[]", "nonsense", "{\"spec_json\": 7}", "{\"unknown\": 1}", Json{{"spec_json", "{}"}}.dump(),
+        Json{{"spec_json", specification.dump()}}.dump(), Json{{"spec_json", specification.dump()}}.dump()};
+    return pick(bodies);
+  }
+
+  void check_answer(const std::string& method, const std::string& target, const Json& operation,
+                    const HttpAnswer& answer) {
+    const std::string said = method + " " + target + " -> " + std::to_string(answer.status);
+    // A path value may make another address of it: then there is nothing there, or not with this method.
+    if (answer.status == 405) return;
+    const Json& responses = operation["responses"];
+    ASSERT_TRUE(responses.contains(std::to_string(answer.status))) << said << " is not documented\n" << answer.body;
+    const Json& content = responses[std::to_string(answer.status)]["content"];
+    const std::string type = answer.headers.at("content-type").substr(0, answer.headers.at("content-type").find(';'));
+    if (answer.status == 200 && type == "text/html") return;
+    ASSERT_TRUE(content.contains(type)) << said << " has the type " << type;
+    ++seen_[answer.status];
+    if (type != "application/json") return;
+    const Json body = Json::parse(answer.body, nullptr, false);
+    ASSERT_FALSE(body.is_discarded()) << said << ": " << answer.body.substr(0, 200);
+    EXPECT_EQ(fault(document_, content[type]["schema"], body), "") << said;
+    EXPECT_LT(answer.status, 500) << said << ": " << answer.body;
+  }
+
+  Json document_;
+  std::string stage_, digest_;
+  std::mt19937 random_{20260101};
+  std::map<int, int> seen_;
+};
+
+TEST_F(OpenApi, NamesEveryRouteAndNothingElse) {
+  std::set<std::string> documented;
+  for (const auto& [path, methods] : document_["paths"].items()) {
+    for (const auto& [method, operation] : methods.items()) {
+      std::string upper = method;
+      for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      documented.insert(upper + " " + path);
+    }
+  }
+  // The addresses that are no calls.
+  for (const char* other :
+       {"GET /api/v1/events", "GET /healthz", "GET /readyz", "GET /metrics", "GET /api/openapi.json"})
+    EXPECT_EQ(documented.erase(other), 1u) << other;
+  std::set<std::string> routes;
+  const server::Routes all(nullptr);
+  for (const server::Route& route : all.all()) routes.insert(route.method + " " + route.pattern);
+  EXPECT_EQ(documented, routes);
+  EXPECT_EQ(routes.size(), all.all().size()) << "two routes under one address";
+  std::set<std::string> ids;
+  for (const auto& [path, methods] : document_["paths"].items()) {
+    for (const auto& [method, operation] : methods.items())
+      EXPECT_TRUE(ids.insert(operation["operationId"]).second) << operation["operationId"];
+  }
+}
+
+TEST_F(OpenApi, HasAnAddressForEveryCallThatIsForPeople) {
+  // The worker's side of the protocol, the two streams with a form of their own, and bulk between programs.
+  const std::set<std::string> without = {
+      "WorkerService/RegisterWorker",   "WorkerService/AcquireStage",    "WorkerService/SyncLeases",
+      "WorkerService/ReportPoints",     "WorkerService/CommitCheckpoint", "WorkerService/CompleteAttempt",
+      "WorkerService/ReportLog",        "ArtifactService/UploadArtifact", "ExperimentService/WatchEvents",
+      "AdminService/Backup"};
+  std::set<std::string> answered;
+  const server::Routes all(nullptr);
+  for (const server::Route& route : all.all()) answered.insert(route.rpc);
+  for (const auto* file :
+       {v1::GetExperimentRequest::descriptor()->file(), v1::RegisterWorkerRequest::descriptor()->file(),
+        v1::GetServerRequest::descriptor()->file(), v1::ListSeriesRequest::descriptor()->file(),
+        v1::DownloadArtifactRequest::descriptor()->file(), v1::CheckRequest::descriptor()->file()}) {
+    for (int s = 0; s < file->service_count(); ++s) {
+      for (int m = 0; m < file->service(s)->method_count(); ++m) {
+        const std::string call = file->service(s)->name() + "/" + file->service(s)->method(m)->name();
+        EXPECT_NE(answered.count(call) > 0, without.count(call) > 0) << call;
+      }
+    }
+  }
+}
+
+TEST_F(OpenApi, EveryReferenceInItResolves) {
+  std::function<void(const Json&)> walk = [&](const Json& value) {
+    if (value.is_object() && value.contains("$ref")) {
+      const std::string name = value["$ref"].get<std::string>().substr(std::string("#/components/schemas/").size());
+      EXPECT_TRUE(document_["components"]["schemas"].contains(name)) << name;
+    }
+    for (const Json& member : value) walk(member);
+  };
+  walk(document_);
+}
+
+TEST_F(OpenApi, MadeRequestsGetDocumentedAnswersOfDocumentedShape) {
+  int requests = 0;
+  for (const auto& [path, methods] : document_["paths"].items()) {
+    if (path == "/api/v1/events") continue;  // never ends; tested by itself
+    for (const auto& [method, operation] : methods.items()) {
+      for (int i = 0; i < 25; ++i) {
+        const std::string target = target_of(path, operation);
+        const HttpAnswer answer = method == "get" ? http().get(target) : http().post(target, body_of(operation));
+        check_answer(method, target, operation, answer);
+        ++requests;
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+  EXPECT_GT(requests, 900);
+  // Neither all good nor all bad: the requests reach what they are meant to.
+  EXPECT_GT(seen_[200], 150);
+  EXPECT_GT(seen_[400], 150);
+  EXPECT_GT(seen_[404], 30);
+  EXPECT_EQ(http().get("/healthz").status, 200) << "and the server lives";
+}
+
+TEST_F(OpenApi, MetricsAreInPrometheusText) {
+  const HttpAnswer answer = http().get("/metrics");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.headers.at("content-type"), testing::StartsWith("text/plain; version=0.0.4"));
+  const std::regex line(R"(^[a-z_]+(\{[^}]*\})? [-+0-9.eEinfNa]+$)");
+  std::istringstream lines(answer.body);
+  std::set<std::string> names;
+  for (std::string text; std::getline(lines, text);) {
+    if (text.empty() || text[0] == '#') continue;
+    EXPECT_TRUE(std::regex_match(text, line)) << text;
+    names.insert(text.substr(0, text.find_first_of("{ ")));
+  }
+  for (const char* name :
+       {"locus_info", "locus_uptime_seconds", "locus_attempts_started", "locus_workers", "locus_slots",
+        "locus_slots_busy", "locus_http_requests_total", "locus_http_request_seconds_count"})
+    EXPECT_TRUE(names.count(name)) << name;
+  EXPECT_THAT(answer.body, testing::HasSubstr("locus_attempts_started 18"));
+  EXPECT_THAT(answer.body, testing::HasSubstr(R"(locus_http_requests_total{code="200",method="GET"})"));
+}
+
+}  // namespace
+}  // namespace locus::test

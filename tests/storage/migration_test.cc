@@ -1,0 +1,124 @@
+// A database of the first release is brought forward whole, or left as it was.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "core/base/sha256.h"
+#include "storage/sqlite/store.h"
+#include "tests/storage/faulty_vfs.h"
+#include "tests/storage/world.h"
+
+namespace locus::testing {
+namespace {
+
+// The first release is out: what its schema says is history.
+constexpr char kFirstSchema[] = "b4874ba9c0cc7c8f577727203644bfd7d1ba6dfaf708c9055f6668e3f7e450f3";
+
+std::string first_schema() {
+  std::ifstream in(std::string(LOCUS_SOURCE_ROOT) + "/storage/migrations/0001_init.sql");
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class Database {
+ public:
+  explicit Database(const std::filesystem::path& file) {
+    EXPECT_EQ(sqlite3_open(file.c_str(), &db_), SQLITE_OK);
+  }
+  ~Database() { sqlite3_close(db_); }
+  void run(const std::string& sql) {
+    char* error = nullptr;
+    EXPECT_EQ(sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, &error), SQLITE_OK) << error << " in " << sql;
+    sqlite3_free(error);
+  }
+  std::vector<std::string> column(const std::string& sql) {
+    std::vector<std::string> out;
+    sqlite3_stmt* statement = nullptr;
+    EXPECT_EQ(sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr), SQLITE_OK) << sql;
+    while (sqlite3_step(statement) == SQLITE_ROW)
+      out.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(statement, 0)));
+    sqlite3_finalize(statement);
+    return out;
+  }
+
+ private:
+  sqlite3* db_ = nullptr;
+};
+
+class FirstRelease : public ::testing::Test {
+ protected:
+  // Fills a store of today, then copies every row into tables of the first release, column by column.
+  void SetUp() override {
+    TempFolder today;
+    {
+      auto store = open_sqlite_store(today.path(), clock_);
+      ASSERT_TRUE(store.ok()) << store.status();
+      ASSERT_TRUE(apply(**store, world()).ok());
+      ASSERT_TRUE(apply(**store, {grant(1, 1), CommitCheckpoint{1, 1, 10, kShaA, true}}).ok());
+      ASSERT_TRUE((*store)->append(points_of(1, 1, 1, ramp(1, 5000)), kNow).ok());
+      EndAttempt done = end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded);
+      done.results = {{{"top1", "test", "{}"}, "last", 0.25, 10}};
+      done.outputs = {{"checkpoint", kShaA, 10}};
+      ASSERT_TRUE(apply(**store, {done, grant(3, 1)}).ok());
+      ASSERT_TRUE((*store)->append(points_of(3, 1, 1, ramp(1, 7)), kNow).ok());
+      picture_ = picture(**store);
+    }
+    Database old(file());
+    old.run(first_schema());
+    old.run("ATTACH '" + (today.path() / "locus.db").string() + "' AS today");
+    for (const std::string& table : old.column(
+             "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")) {
+      std::string columns;
+      for (const std::string& name : old.column("SELECT name FROM pragma_table_info('" + table + "')"))
+        columns += (columns.empty() ? "" : ", ") + name;
+      const std::string only = table == "migration" ? " WHERE number = 1" : "";
+      old.run("INSERT INTO main." + table + " (" + columns + ") SELECT " + columns + " FROM today." + table + only);
+    }
+    old.run("DETACH today");
+    old.run("PRAGMA application_id=1280262997; PRAGMA user_version=1");  // "LOCU"
+  }
+
+  std::filesystem::path file() const { return folder_.path() / "locus.db"; }
+  std::string version() { return Database(file()).column("PRAGMA user_version").at(0); }
+
+  FaultyVfs vfs_;
+  TempFolder folder_;
+  FixedClock clock_;
+  Json picture_;
+};
+
+TEST(FirstSchema, IsFrozen) {
+  EXPECT_EQ(sha256_hex(first_schema()), kFirstSchema) << "write a new migration instead";
+}
+
+TEST_F(FirstRelease, IsBroughtForwardWithEveryRow) {
+  EXPECT_EQ(version(), "1");
+  {
+    auto store = open_sqlite_store(folder_.path(), clock_);
+    ASSERT_TRUE(store.ok()) << store.status();
+    EXPECT_EQ(picture(**store), picture_);
+    // And what is new works on what is old.
+    EXPECT_TRUE(apply(**store, {AppendLog{3, 1, "session-a", 0, "hello\n"}, PinArtifact{kShaA, true}}).ok());
+    EXPECT_EQ((*store)->log(3, 1, 0, 100)->text, "hello\n");
+    EXPECT_TRUE((*store)->check()->problems.empty());
+  }
+  EXPECT_EQ(version(), "2");
+}
+
+TEST_F(FirstRelease, IsLeftAsItWasWhenTheDiskIsFull) {
+  vfs_.set_full(true);
+  const auto refused = open_sqlite_store(folder_.path(), clock_, {2, vfs_.name()});
+  EXPECT_EQ(reason_of(refused.status()), "DATA_FOLDER_UNUSABLE") << refused.status();
+  EXPECT_EQ(version(), "1");
+  EXPECT_TRUE(Database(file()).column("SELECT name FROM sqlite_schema WHERE name = 'attempt_log'").empty());
+  vfs_.set_full(false);
+  auto store = open_sqlite_store(folder_.path(), clock_, {2, vfs_.name()});
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ(picture(**store), picture_);
+}
+
+}  // namespace
+}  // namespace locus::testing

@@ -1,0 +1,288 @@
+// End to end: what a person does in the browser, against a real server and worker: writes an experiment, acts on
+// it, reads its trials, compares, drains, deletes. Then every page in both themes and widths, checked for
+// accessibility.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, before, test } from 'node:test';
+import { launch, picture, watchedPage } from './browser.mjs';
+import { Service, until } from './service.mjs';
+
+const require = createRequire(new URL('../../web/package.json', import.meta.url));
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const minutes = 60_000;
+const name = 'written-here';
+const specification = `version: 1
+name: ${name}
+dataset: fashion-mnist
+model: {backbone: vit, dim: 32, depth: 1, heads: 2, patch: 7, pool: mean}
+train: {epochs: 1, batch: 32, lr: 3.0e-3, limit: 960, validation_images: 200}
+matrix:
+  prior: [none, learned-absolute]
+replicates: {seed: [0, 1]}
+baseline: {prior: none}
+metric: {name: top1, reports: validation, selects_on: validation, direction: max, reduce: last}
+`;
+
+let service;
+let browser;
+let view;
+let checks = 0;
+
+before(
+  async () => {
+    service = new Service();
+    browser = await launch();
+    await service.startServer();
+    view = await watchedPage(browser, {
+      viewport: { width: 1280, height: 900 },
+    });
+  },
+  { timeout: minutes },
+);
+
+after(async () => {
+  if (checks < stories) console.error(service?.report());
+  else console.log(`${checks} checks passed`);
+  await browser?.close();
+  await service?.close();
+});
+
+let stories = 0;
+// One check in the order of the story.
+function check(what, body, timeout = 2 * minutes) {
+  stories += 1;
+  test(what, { timeout }, async () => {
+    await body(view.page);
+    assert.deepEqual(view.misdeeds, []);
+    checks += 1;
+  });
+}
+
+const shows = (selector, text, timeout = 30_000) =>
+  view.page.locator(selector, { hasText: text }).first().waitFor({ timeout });
+const button = (text) => view.page.getByRole('button', { name: text, exact: true });
+const inDialog = (text) => view.page.locator('dialog').getByRole('button', { name: text });
+const experimentUrl = () => `${service.url}/experiments/${name}`;
+
+check('the list is empty and leads to the editor', async (page) => {
+  await page.goto(`${service.url}/`);
+  await shows('h2', 'No experiments yet');
+  await page.getByRole('link', { name: 'New experiment' }).click();
+  await shows('h1', 'New experiment');
+  await shows('.verdict', 'Valid');
+});
+
+check('a mistake is marked at its line while one types, and the draft survives a reload', async (page) => {
+  const editor = page.getByLabel('Specification', { exact: true });
+  await editor.fill(specification.replace('learned-absolute]', 'learnt-absolute]'));
+  await shows('.verdict', '1 problem');
+  await shows('.problem', 'line 7');
+  await shows('.problem', 'learnt-absolute');
+  assert.equal(await page.locator('.editor-marked').innerText(), '7');
+  assert.equal(await button('Submit').isEnabled(), false);
+  await picture(page, 'create-problem-1280-light');
+  await page.locator('.problem').click();
+  const caret = await editor.evaluate(
+    (field) => field.value.slice(0, field.selectionStart).split('\n').length,
+  );
+  assert.equal(caret, 7);
+  await page.reload();
+  await shows('.problem', 'line 7');
+});
+
+check('the plan says what would run, and submitting asks first', async (page) => {
+  await page.getByLabel('Specification', { exact: true }).fill(specification);
+  await shows('.verdict', 'Valid');
+  const figures = await page.locator('.create-side .figure').allTextContents();
+  assert.deepEqual(figures, ['Cells2', 'Trials4', 'Stages to run4', 'Done already0']);
+  await button('Submit').click();
+  await shows('dialog', `Submit ${name}?`);
+  await page.keyboard.press('Escape');
+  await page.locator('dialog').waitFor({ state: 'detached' });
+  await button('Submit').click();
+  await inDialog('Submit').click();
+  await shows('h1', name);
+  assert.equal(new URL(page.url()).pathname, `/experiments/${name}`);
+});
+
+check('it is paused and resumed, each after a question', async (page) => {
+  await button('Pause').click();
+  await shows('dialog', `Pause ${name}?`);
+  await inDialog('Keep as it is').click();
+  await shows('.experiment-head .pill', 'active');
+  await button('Pause').click();
+  await inDialog('Pause').click();
+  await shows('.experiment-head .pill', 'paused');
+  await shows('.toast', 'is paused');
+  await button('Resume').click();
+  await inDialog('Resume').click();
+  await shows('.experiment-head .pill', 'active');
+});
+
+check(
+  'a worker runs it to the end',
+  async (page) => {
+    service.startWorker(2);
+    await shows('.experiment-head .pill', 'completed', 3 * minutes);
+    await shows('table.leaderboard', 'learned-absolute');
+    assert.ok(page.url().startsWith(experimentUrl()));
+  },
+  4 * minutes,
+);
+
+check('the list takes one request for all its rows', async (page) => {
+  const asked = [];
+  const note = (request) => asked.push(new URL(request.url()).pathname);
+  page.on('request', note);
+  await page.goto(`${service.url}/experiments`);
+  await shows('table.experiments a', name);
+  await shows('.connection', 'Live');
+  page.off('request', note);
+  const list = asked.filter((path) => path.startsWith('/api/v1/experiments'));
+  assert.deepEqual([...new Set(list)], ['/api/v1/experiments']);
+});
+
+check('what is looked for, grouped and hidden lives in the address', async (page) => {
+  await page.getByLabel('Find experiments').fill('no such thing');
+  await shows('h2', 'Nothing fits');
+  await page.getByLabel('Find experiments').fill('written');
+  await shows('table.experiments a', name);
+  await page.getByLabel('Group', { exact: true }).selectOption('state');
+  await shows('.group-row', 'completed');
+  await button('Columns').click();
+  await page.locator('.picker').getByLabel('dataset').uncheck();
+  await page.keyboard.press('Escape');
+  const query = new URL(page.url()).searchParams;
+  assert.equal(query.get('q'), 'written');
+  assert.equal(query.get('group'), 'state');
+  assert.ok(query.get('hide').split(',').includes('dataset'));
+  await page.reload();
+  await shows('.group-row', 'completed');
+  assert.equal(await page.locator('th', { hasText: 'Dataset' }).count(), 0);
+});
+
+check('a trial shows its points, attempts, device and configuration', async (page) => {
+  await page.goto(`${experimentUrl()}/trials/1`);
+  await page.locator('#points').waitFor({ timeout: 30_000 });
+  await page.locator('.curve-chart canvas').waitFor();
+  await shows('.figure', 'Device');
+  await shows('table.attempts', 'succeeded');
+  await page.locator('.configuration summary').first().click();
+  await shows('.configuration code', 'recipe.options.lr');
+  await page.getByLabel('Trial 2', { exact: true }).click();
+  await shows('h1', 'Trial 2');
+});
+
+check('the log of an attempt is there to read', async (page) => {
+  await page.goto(`${experimentUrl()}/trials/0`);
+  const card = page.locator('section[aria-labelledby=log]');
+  await card.locator('.log, .quiet').first().waitFor({ timeout: 30_000 });
+});
+
+check('two cells are compared seed by seed', async (page) => {
+  await page.goto(experimentUrl());
+  await page.getByLabel('Pick none to compare').check();
+  await page.getByLabel('Pick learned-absolute to compare').check();
+  await page.getByRole('link', { name: 'Compare 2' }).click();
+  await shows('h1', 'Compare');
+  await shows('.compared', 'reference');
+  assert.equal(await page.locator('.paired-seed').count(), 2);
+  await shows('.settings', 'prior');
+  assert.equal(await page.locator('.row-equal').count(), 0);
+  await page.getByLabel(/equal settings?$/).check();
+  assert.ok((await page.locator('.row-equal').count()) > 5);
+  await page.locator('.curve-chart canvas').waitFor();
+});
+
+check('every item of the catalog opens', async (page) => {
+  await page.goto(`${service.url}/catalog`);
+  await shows('.entry', 'violin');
+  const items = await page.$$eval('.entry', (links) => links.map((link) => link.getAttribute('href')));
+  assert.ok(items.length >= 12);
+  for (const item of items) {
+    await page.goto(service.url + item);
+    await page.locator('.item-head h1').waitFor();
+    await page.locator('#options').waitFor();
+  }
+});
+
+check('a worker is drained with a reason and taken back', async (page) => {
+  await page.goto(`${service.url}/workers`);
+  await button('Drain').click();
+  await page.getByLabel('Reason, for others to read').fill('new driver');
+  await inDialog('Drain').click();
+  await shows('.worker .pill', 'draining');
+  await shows('.worker', 'new driver');
+  await button('Take back').click();
+  await inDialog('Take back').click();
+  await shows('.worker .pill', 'active');
+  await page.locator('.worker h2 a').click();
+  await shows('h2', 'What it ran');
+  await shows('table.attempts', `${name}/`);
+});
+
+const pages = [
+  ['list', '/experiments', 'table.experiments a'],
+  ['experiment', `/experiments/${name}`, '.curve-chart canvas'],
+  ['trials', `/experiments/${name}?tab=trials`, 'table.trials a'],
+  ['specification', `/experiments/${name}?tab=specification`, '.code'],
+  ['trial', `/experiments/${name}/trials/1`, '.curve-chart canvas'],
+  ['compare', `/compare?of=${name}/cells/0,${name}/cells/1`, '.curve-chart canvas'],
+  ['workers', '/workers', '.worker h2'],
+  ['catalog', '/catalog', '.entry'],
+  ['prior', '/catalog?item=prior%2Fviolin', '.options'],
+  ['create', '/new', '.plan-cells'],
+];
+
+for (const [width, colorScheme] of [
+  [1280, 'light'],
+  [1280, 'dark'],
+  [390, 'light'],
+  [390, 'dark'],
+]) {
+  check(`every page fits ${width} pixels in the ${colorScheme} theme and is accessible`, async () => {
+    const { page, context, misdeeds } = await watchedPage(browser, {
+      viewport: { width, height: 844 },
+      colorScheme,
+      reducedMotion: 'reduce',
+    });
+    for (const [title, path, sight] of pages) {
+      await page.goto(service.url + path);
+      await page.locator(sight).first().waitFor({ timeout: 30_000 });
+      const beyond = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      assert.ok(beyond <= 0, `${path} is ${beyond} pixels wider than a ${width} pixel window`);
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() =>
+        window.axe.run(document, {
+          runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'],
+        }),
+      );
+      assert.deepEqual(
+        violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`),
+        [],
+        `${path}, ${width}, ${colorScheme}`,
+      );
+      await picture(page, `surface-${title}-${width}-${colorScheme}`);
+    }
+    assert.deepEqual(misdeeds, []);
+    await context.close();
+  });
+}
+
+check('deleting says first what would go', async (page) => {
+  await page.goto(experimentUrl());
+  await button('More').click();
+  await button('Delete').click();
+  await shows('dialog .figure', 'Trials4');
+  await inDialog('Keep as it is').click();
+  await shows('h1', name);
+  await button('More').click();
+  await button('Delete').click();
+  await shows('dialog .figure', 'Trials4');
+  await inDialog('Delete for good').click();
+  await shows('h2', 'No experiments yet');
+  await until('the address of the list', () => new URL(page.url()).pathname === '/experiments');
+});

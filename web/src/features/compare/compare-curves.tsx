@@ -1,0 +1,78 @@
+// The curves of the items, one over the other.
+import { useMemo, useState } from 'preact/hooks';
+import { flagQuery, numberSetQuery, useQuery } from '@/app/router';
+import { CurveLegend } from '@/features/experiment/curves/curve-legend';
+import { SeriesPicker, seriesQuery } from '@/features/experiment/curves/series-picker';
+import { chooseSeries } from '@/features/experiment/data';
+import type { Comparison } from '@/shared/api/operations';
+import type { Curves } from '@/shared/api/types';
+import { CurveChart } from '@/shared/charts/curve-chart';
+import { assembleCurves } from '@/shared/charts/curve-data';
+import { count, seriesText } from '@/shared/format';
+import { Card, Switch } from '@/shared/ui/parts';
+import { ReadFailure, Skeleton } from '@/shared/ui/states';
+import { itemCurves, useCurvesOf } from './data';
+
+const band = flagQuery(true);
+const runs = flagQuery(false);
+const height = 300;
+
+export function CompareCurves({ comparison, names }: { comparison: Comparison; names: readonly string[] }) {
+  const [asked, choose] = useQuery('series', seriesQuery);
+  const [withBand, setBand] = useQuery('band', band);
+  const [withRuns, setRuns] = useQuery('runs', runs);
+  const [hidden, setHidden] = useQuery('hide', numberSetQuery);
+  const [focus, setFocus] = useState<number | null>(null);
+  const [step, setStep] = useState<number | null>(null);
+  const [available, setAvailable] = useState<Curves['available']>([]);
+  const contract = { metric: comparison.metric, reports: comparison.split, selectsOn: 'validation' };
+  const key = chooseSeries(asked, contract, available);
+  const { data, error, refresh } = useCurvesOf(
+    comparison.items.map((item) => item.name),
+    key,
+  );
+  const items = comparison.items.map((item, i) => ({ ...item, label: names[i]! }));
+  const found = useMemo(() => data && itemCurves(items, data), [data, names.join()]);
+  if (found && found.available.length > 0 && found.available.length !== available.length)
+    setAvailable(found.available);
+  const hiddenKey = [...hidden].join();
+  const plot = useMemo(
+    () => found && assembleCurves(found, { hidden, band: withBand, runs: withRuns, late: false }),
+    [found, hiddenKey, withBand, withRuns],
+  );
+  const toggle = (place: number) => {
+    const next = new Set(hidden);
+    if (!next.delete(place)) next.add(place);
+    setHidden(next);
+  };
+  const tools = (
+    <>
+      <SeriesPicker value={key} available={available} choose={choose} />
+      <Switch label="± std" on={withBand} set={setBand} />
+      <Switch label="Single runs" on={withRuns} set={setRuns} />
+    </>
+  );
+  return (
+    <Card title="Learning curves" id="curves" tools={tools}>
+      <p class="axis-caption">
+        <span>{seriesText(key)}</span>
+        <span class="number">{step === null ? 'latest' : `step ${count(step)}`}</span>
+      </p>
+      <div class="chart-box" style={{ minHeight: `${height}px` }}>
+        {!data && error && <ReadFailure what="The curves" error={error} retry={refresh} />}
+        {!data && !error && <Skeleton rows={5} height={30} />}
+        {plot && plot.steps.length > 0 && (
+          <CurveChart
+            plot={plot}
+            focus={focus}
+            height={height}
+            onStep={setStep}
+            label={`${seriesText(key)} of the items compared, against training steps.`}
+          />
+        )}
+        {plot && plot.steps.length === 0 && <p class="chart-empty">No points of {seriesText(key)}.</p>}
+      </div>
+      {found && <CurveLegend curves={found} step={step} cells={{ hidden, toggle, focus, setFocus }} />}
+    </Card>
+  );
+}

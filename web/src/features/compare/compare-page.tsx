@@ -1,0 +1,124 @@
+// Two or more trials or cells side by side: what differs between them, what came out, how they learned.
+import { useQuery } from '@/app/router';
+import { hrefs } from '@/app/routes';
+import { SeriesPicker, seriesQuery } from '@/features/experiment/curves/series-picker';
+import type { Comparison } from '@/shared/api/operations';
+import { Icon } from '@/shared/ui/icon';
+import { Swatch } from '@/shared/ui/parts';
+import { Empty, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
+import './compare.css';
+import { CompareCurves } from './compare-curves';
+import { AllResults, ComparePaired } from './compare-results';
+import { CompareSettings } from './compare-settings';
+import { itemNames, itemsQuery, useComparison } from './data';
+
+function Items({
+  items,
+  names,
+  set,
+}: {
+  items: readonly string[];
+  names: readonly string[];
+  set: (items: readonly string[]) => void;
+}) {
+  const first = (item: string) => [item, ...items.filter((each) => each !== item)];
+  return (
+    <ol class="compared-items" aria-label="Items compared">
+      {items.map((item, i) => (
+        <li key={item}>
+          <Swatch cell={i} />
+          <span class="quiet">{i + 1}</span>
+          <span class="cell-label" title={item}>
+            {names[i] ?? item}
+          </span>
+          {i > 0 && (
+            <button
+              type="button"
+              class="icon-button"
+              aria-label={`Compare with ${names[i] ?? item} first`}
+              title="Make it the reference"
+              onClick={() => set(first(item))}
+            >
+              <Icon name="up" size={13} />
+            </button>
+          )}
+          <button
+            type="button"
+            class="icon-button"
+            aria-label={`Leave out ${names[i] ?? item}`}
+            title="Leave out"
+            onClick={() => set(items.filter((each) => each !== item))}
+          >
+            <Icon name="close" size={13} />
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Body({ comparison }: { comparison: Comparison }) {
+  const names = itemNames(comparison.items);
+  return (
+    <>
+      <ComparePaired comparison={comparison} names={names} />
+      <CompareCurves comparison={comparison} names={names} />
+      <CompareSettings differing={comparison.differing} common={comparison.common} names={names} />
+      <AllResults comparison={comparison} names={names} />
+    </>
+  );
+}
+
+function Compared({ items, set }: { items: readonly string[]; set: (items: readonly string[]) => void }) {
+  const [by, setBy] = useQuery('by', seriesQuery);
+  const { data, error, readAt, refresh } = useComparison(items, by);
+  const current = data && { metric: data.metric, split: data.split, labels: data.labels };
+  const names = data && data.items.length === items.length ? itemNames(data.items) : [];
+  return (
+    <>
+      <div class="toolbar">
+        <Items items={items} names={names} set={set} />
+        {current && (
+          <span class="toolbar-end">
+            <SeriesPicker
+              value={current}
+              available={data.results.map((result) => result.key)}
+              choose={setBy}
+            />
+          </span>
+        )}
+      </div>
+      {!data && error && <ReadFailure what="The comparison" error={error} retry={refresh} />}
+      {!data && !error && <Skeleton rows={8} height={30} />}
+      {data && <Stale error={error} readAt={readAt} page />}
+      {data && <Body comparison={data} />}
+    </>
+  );
+}
+
+export default function ComparePage() {
+  const [items, set] = useQuery('of', itemsQuery);
+  return (
+    <div class="page">
+      <nav class="crumbs" aria-label="Where you are">
+        <a href={hrefs.experiments()}>Experiments</a>
+        <span aria-hidden="true">/</span>
+      </nav>
+      <div class="title-row">
+        <h1>Compare</h1>
+      </div>
+      {items.length >= 2 ? (
+        <Compared items={items} set={set} />
+      ) : (
+        <Empty
+          title="Nothing to compare yet"
+          text="Pick two or more cells in an experiment’s leaderboard, or two or more of its trials."
+        >
+          <a class="button" href={hrefs.experiments()}>
+            To the experiments
+          </a>
+        </Empty>
+      )}
+    </div>
+  );
+}

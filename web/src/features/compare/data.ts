@@ -1,0 +1,91 @@
+// Reads of a comparison: settings and results of all items in one answer, curves per experiment.
+import type { QueryCodec } from '@/app/router';
+import { read, segment } from '@/shared/api/client';
+import { useLive } from '@/shared/api/live';
+import { type ComparedItem, comparison, type Comparison } from '@/shared/api/operations';
+import { type CellCurve, curves, type Curves, type SeriesKey } from '@/shared/api/types';
+
+export const itemsMost = 16;
+
+// "a/3,a/cells/0" in the address.
+export const itemsQuery: QueryCodec<readonly string[]> = {
+  read: (text) => [...new Set((text ?? '').split(',').filter((each) => each !== ''))].slice(0, itemsMost),
+  write: (items) => (items.length === 0 ? null : items.join(',')),
+};
+
+export const experimentOf = (item: string) => item.slice(0, item.indexOf('/'));
+const experimentsOf = (items: readonly string[]) => [...new Set(items.map(experimentOf))].sort();
+
+const concerned = (items: readonly string[]) => {
+  const names = new Set(experimentsOf(items));
+  return (change: { all: true } | { all: false; experiments: readonly string[] }) =>
+    change.all || change.experiments.some((name) => names.has(name));
+};
+
+export const useComparison = (items: readonly string[], key: SeriesKey | null) =>
+  useLive<Comparison>(
+    `compare ${items.join()} ${key ? `${key.metric} ${key.split} ${key.labels}` : ''}`,
+    (signal) => read('/compare', comparison, { items, ...(key ?? {}) }, signal),
+    concerned(items),
+    `compare ${items.join()}`,
+  );
+
+// The curves of every experiment that an item belongs to.
+export const useCurvesOf = (items: readonly string[], key: SeriesKey) =>
+  useLive<ReadonlyMap<string, Curves>>(
+    `curves of ${experimentsOf(items).join()} ${key.metric} ${key.split} ${key.labels}`,
+    async (signal) => {
+      const names = experimentsOf(items);
+      const found = await Promise.all(
+        names.map((name) =>
+          read(`/experiments/${segment(name)}/curves`, curves, { ...key, max_points: 400 }, signal),
+        ),
+      );
+      return new Map(names.map((name, i) => [name, found[i]!]));
+    },
+    concerned(items),
+    `curves of ${experimentsOf(items).join()}`,
+  );
+
+// The items as curves of one chart, each in the colour of its place.
+export function itemCurves(
+  items: readonly Pick<ComparedItem, 'kind' | 'experiment' | 'cell' | 'label' | 'trials'>[],
+  found: ReadonlyMap<string, Curves>,
+): Pick<Curves, 'cells' | 'trials' | 'available'> {
+  const cells: CellCurve[] = items.map((item, place) => {
+    const source = found.get(item.experiment);
+    const empty = { cell: place, label: item.label, step: [], mean: [], std: [], n: [] };
+    if (item.kind === 'cell') {
+      const curve = source?.cells.find((each) => each.cell === item.cell);
+      return curve ? { ...curve, cell: place, label: item.label } : empty;
+    }
+    const curve = source?.trials.find((each) => each.trial === item.trials[0]);
+    if (!curve) return empty;
+    const alone = curve.step.map(() => 1);
+    return { ...empty, step: curve.step, mean: curve.value, std: curve.step.map(() => NaN), n: alone };
+  });
+  const trials = items.flatMap((item, place) =>
+    item.kind === 'cell'
+      ? (found.get(item.experiment)?.trials ?? [])
+          .filter((each) => each.cell === item.cell)
+          .map((each) => ({ ...each, cell: place }))
+      : [],
+  );
+  const keys = new Map(
+    [...found.values()].flatMap((each) =>
+      each.available.map((key) => [`${key.metric}/${key.split}/${key.labels}`, key] as const),
+    ),
+  );
+  return { cells, trials, available: [...keys.values()] };
+}
+
+// A short unambiguous name of each item: the label, and what else tells it apart.
+export function itemNames(items: readonly ComparedItem[]): string[] {
+  const several = new Set(items.map((item) => item.experiment)).size > 1;
+  return items.map((item) => {
+    const parts = [item.label || item.name];
+    if (item.kind === 'trial') parts.push(`seed ${item.seeds[0] ?? '?'}`);
+    if (several) parts.push(item.experiment);
+    return parts.join(' · ');
+  });
+}

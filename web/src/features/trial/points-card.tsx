@@ -1,0 +1,92 @@
+// The points of a stage: one series at a time, superseded points left out by the server.
+import { useMemo, useState } from 'preact/hooks';
+import { useQuery } from '@/app/router';
+import { SeriesPicker, seriesQuery } from '@/features/experiment/curves/series-picker';
+import { chooseSeries } from '@/features/experiment/data';
+import type { Points } from '@/shared/api/operations';
+import { CurveChart } from '@/shared/charts/curve-chart';
+import { assembleCurves } from '@/shared/charts/curve-data';
+import { count, plural, seriesText, significant } from '@/shared/format';
+import { Card } from '@/shared/ui/parts';
+import { ReadFailure, Skeleton } from '@/shared/ui/states';
+import { usePoints, useSeries } from './data';
+
+const height = 240;
+const usual = { metric: 'loss', reports: 'test', selectsOn: 'train' };
+const whole = { hidden: new Set<number>(), band: false, runs: false, late: false };
+
+// One run as a curve of its own.
+export function plotOf(points: Points, cell: number, label: string) {
+  const { step, value } = points;
+  const curve = { cell, label, step, mean: value, std: step.map(() => NaN), n: step.map(() => 1) };
+  return assembleCurves({ cells: [curve], trials: [] }, whole);
+}
+
+function readingText(points: Points, step: number | null): string {
+  const last = points.step.length - 1;
+  const i = step === null ? last : points.step.indexOf(step);
+  if (i < 0) return '';
+  const parts = [`step ${count(points.step[i]!)}`, significant(points.value[i]!, 5)];
+  const epoch = points.epoch[i];
+  if (epoch !== undefined && epoch > 0) parts.splice(1, 0, `epoch ${significant(epoch, 3)}`);
+  return parts.join(' · ');
+}
+
+interface Place {
+  experiment: string;
+  stage: number;
+  cell: number;
+}
+
+function Chart({
+  place,
+  title,
+}: {
+  place: Place & { series: Parameters<typeof usePoints>[2] };
+  title: string;
+}) {
+  const { experiment, stage, cell, series } = place;
+  const { data, error, refresh } = usePoints(experiment, stage, series);
+  const [step, setStep] = useState<number | null>(null);
+  const plot = useMemo(() => data && plotOf(data, cell, title), [data, cell, title]);
+  if (!data || !plot)
+    return error ? (
+      <ReadFailure what="The points" error={error} retry={refresh} />
+    ) : (
+      <Skeleton rows={5} height={30} />
+    );
+  return (
+    <>
+      <p class="axis-caption">
+        <span>
+          {plural(data.step.length, 'point')}
+          {data.reduced && ', reduced: every spike is kept'}
+        </span>
+        <span class="number">{readingText(data, step)}</span>
+      </p>
+      <CurveChart
+        plot={plot}
+        focus={null}
+        height={height}
+        onStep={setStep}
+        label={`${title} against steps.`}
+      />
+      {plot.marks.length > 0 && (
+        <p class="table-note">A cross at the edge marks a value that is not a finite number (NaN or ∞).</p>
+      )}
+    </>
+  );
+}
+
+export function PointsCard({ experiment, stage, cell }: Place) {
+  const [asked, choose] = useQuery('series', seriesQuery);
+  const { data } = useSeries(experiment, stage);
+  if (!data || data.series.length === 0) return null;
+  const key = chooseSeries(asked, usual, data.series);
+  const tools = <SeriesPicker value={key} available={data.series} choose={choose} />;
+  return (
+    <Card title="Points" id="points" tools={tools}>
+      <Chart place={{ experiment, stage, cell, series: key }} title={seriesText(key)} />
+    </Card>
+  );
+}

@@ -1,0 +1,76 @@
+// Draining a worker and taking it back, each after a question.
+import { useState } from 'preact/hooks';
+import type { Worker } from '@/shared/api/types';
+import { plural } from '@/shared/format';
+import { Confirm } from '@/shared/ui/dialog';
+import { Switch } from '@/shared/ui/parts';
+import { say } from '@/shared/ui/toast';
+import { drain, undrain } from './data';
+
+function DrainDialog({ worker, close, after }: { worker: Worker; close: () => void; after: () => void }) {
+  const [reason, setReason] = useState('');
+  const [stop, setStop] = useState(false);
+  const running = worker.running.length;
+  const run = async () => {
+    await drain(worker.name, reason.trim(), stop);
+    say(`${worker.name} takes no new work`);
+    after();
+  };
+  return (
+    <Confirm
+      title={`Drain ${worker.name}?`}
+      action="Drain"
+      run={run}
+      close={close}
+      text={
+        <>
+          <p>
+            It is given no more stages, also after a restart, until it is taken back.{' '}
+            {running > 0 && !stop && `${plural(running, 'stage')} it runs go on to their end.`}
+            {running > 0 &&
+              stop &&
+              `${plural(running, 'stage')} it runs are saved and given to other workers.`}
+          </p>
+          <label class="field">
+            <span>Reason, for others to read</span>
+            <input
+              type="text"
+              class="input"
+              value={reason}
+              maxLength={200}
+              onInput={(event) => setReason(event.currentTarget.value)}
+            />
+          </label>
+          <Switch label="Save and stop what it runs" on={stop} set={setStop} />
+        </>
+      }
+    />
+  );
+}
+
+export function WorkerActions({ worker, after }: { worker: Worker; after: () => void }) {
+  const [asked, setAsked] = useState(false);
+  const close = () => setAsked(false);
+  const draining = worker.state === 'draining';
+  return (
+    <>
+      <button type="button" class="button button-small" onClick={() => setAsked(true)}>
+        {draining ? 'Take back' : 'Drain'}
+      </button>
+      {asked && !draining && <DrainDialog worker={worker} close={close} after={after} />}
+      {asked && draining && (
+        <Confirm
+          title={`Give work to ${worker.name} again?`}
+          text={worker.reason === '' ? 'It was drained.' : `It was drained: ${worker.reason}`}
+          action="Take back"
+          run={async () => {
+            await undrain(worker.name);
+            say(`${worker.name} takes work again`);
+            after();
+          }}
+          close={close}
+        />
+      )}
+    </>
+  );
+}
