@@ -2,6 +2,7 @@
 #include "engine/backbones/backbone.h"
 
 #include "engine/backbones/items.h"
+#include "engine/priors/items.h"
 
 namespace locus {
 namespace {
@@ -26,7 +27,13 @@ void check_pair(const Json& first, const Json& second) {
     throw std::invalid_argument(pair + " exclude each other");
 }
 
-void check_requirements(const Json& entry, const PriorContext& context) {
+// Whether a rule concerns a prior with these options: without "when" always.
+bool concerns(const Json& rule, const Json& options) {
+  if (!rule.contains("when")) return true;
+  return contains(rule.at("when").at("values"), options.at(rule.at("when").at("option").get<std::string>()));
+}
+
+void check_requirements(const Json& entry, const Json& options, const PriorContext& context) {
   const std::string who = "prior " + entry.at("id").get<std::string>();
   const auto rank = context.reference.extent.size();
   if (!contains(entry.at("layouts").at("ranks"), rank))
@@ -37,6 +44,7 @@ void check_requirements(const Json& entry, const PriorContext& context) {
   for (const Json& rule : entry.at("requires")) {
     if (rule.at("rule") != "multiple-of")
       throw std::logic_error(who + ": a rule the engine does not know: " + rule.dump());
+    if (!concerns(rule, options)) continue;
     const auto name = rule.at("value").get<std::string>();
     const auto factor = rule.at("factor").get<std::int64_t>();
     if (values.at(name) % factor != 0) {
@@ -62,13 +70,44 @@ void Backbone::build_priors(const BackboneContext& context, const PriorContext& 
   const auto container = std::make_shared<torch::nn::Module>();
   for (const PriorChoice& choice : context.priors) {
     const PriorItem& item = prior_item(choice.id);
-    check_requirements(item.item.json(), prior_context);
+    const Options options(item.item.json(), choice.options);
+    check_requirements(item.item.json(), options.json(), prior_context);
     for (const NamedPrior& earlier : priors_) check_pair(earlier.item->item.json(), item.item.json());
-    const auto prior = item.make(prior_context, Options(item.item.json(), choice.options));
+    const auto prior = item.make(prior_context, options);
     prior->build_layers(prior_context.layers);
-    priors_.push_back({item.id(), item.hooks(), container->register_module(item.id(), prior), &item});
+    std::vector<Hook> hooks = item.hooks();
+    std::erase_if(hooks, [&](Hook hook) { return !prior->uses(hook); });
+    priors_.push_back({item.id(), std::move(hooks), container->register_module(item.id(), prior), &item});
   }
   if (!priors_.empty()) register_module("priors", container);
+  check_patterns(prior_context);
+}
+
+Pattern Backbone::pattern(const LayerInfo& info) const {
+  for (const NamedPrior& named : priors_) {
+    if (named.has(Hook::kPattern)) return named.prior->pattern(info);
+  }
+  return Pattern::kGlobal;
+}
+
+// Along an axis there are lines instead of a grid: whatever enters the softmax must make sense of one.
+void Backbone::check_patterns(const PriorContext& context) const {
+  const bool axial = std::any_of(context.layers.begin(), context.layers.end(), [&](const LayerInfo& info) {
+    return pattern(info) == Pattern::kAxial;
+  });
+  if (!axial) return;
+  const auto setter = std::find_if(priors_.begin(), priors_.end(),
+                                   [](const NamedPrior& named) { return named.has(Hook::kPattern); });
+  const std::string who = "prior " + setter->id + ": attention along the axes ";
+  if (context.reference.prefix != 0) {
+    throw std::invalid_argument(who + "has no place for the " + std::to_string(context.reference.prefix) +
+                                " prefix tokens of the model; pool the mean and use no registers");
+  }
+  for (const NamedPrior& named : priors_) {
+    if (!contains(named.item->item.json().at("provides"), priors::kWholeGrid)) continue;
+    throw std::invalid_argument(who + "sees lines, and prior " + named.id +
+                                " needs the whole grid; choose another form of the one or leave out the other");
+  }
 }
 
 void Backbone::initialize_priors(const RandomStreams& random) {

@@ -66,8 +66,10 @@ class Backbone : public torch::nn::Module {
   // (std::invalid_argument).
   void build_priors(const BackboneContext& context, const PriorContext& prior_context);
   void initialize_priors(const RandomStreams& random);
+  Pattern pattern(const LayerInfo& info) const;  // what the priors make of it; global where none does
 
  private:
+  void check_patterns(const PriorContext& context) const;
   std::vector<NamedPrior> priors_;
 };
 

@@ -107,11 +107,14 @@ class Vit final : public Backbone {
     out.width = options_.dim;
     out.reference = layout_of(context.input.extent.at(0), context.input.extent.at(1));
     const double scale = 1 / std::sqrt(static_cast<double>(options_.dim / options_.heads));
+    const auto hidden =
+        static_cast<std::int64_t>(std::lround(options_.mlp_ratio * static_cast<double>(options_.dim)));
     for (std::int64_t l = 0; l < options_.depth; ++l) {
       out.layers.push_back({.layer = l,
                             .layers = options_.depth,
                             .width = options_.dim,
                             .heads = options_.heads,
+                            .hidden = hidden,
                             .scale = scale,
                             .reference = out.reference});
     }
@@ -120,8 +123,6 @@ class Vit final : public Backbone {
 
   void build_blocks(const BackboneContext& context, const PriorContext& prior_context) {
     const auto container = register_module("blocks", std::make_shared<torch::nn::Module>());
-    const auto hidden =
-        static_cast<std::int64_t>(std::lround(options_.mlp_ratio * static_cast<double>(options_.dim)));
     for (std::int64_t l = 0; l < options_.depth; ++l) {
       std::vector<AttachedPrior> attached;
       for (const NamedPrior& named : priors()) {
@@ -133,8 +134,9 @@ class Vit final : public Backbone {
       const double drop = options_.depth == 1 ? 0
                                               : options_.drop_path * static_cast<double>(l) /
                                                     static_cast<double>(options_.depth - 1);
-      const BlockOptions block{.info = prior_context.layers[static_cast<std::size_t>(l)],
-                               .hidden = hidden,
+      const LayerInfo& info = prior_context.layers[static_cast<std::size_t>(l)];
+      const BlockOptions block{.info = info,
+                               .pattern = pattern(info),
                                .drop_path = drop,
                                .path = context.path};
       blocks_.push_back(container->register_module(
@@ -144,7 +146,9 @@ class Vit final : public Backbone {
 
   // Hooks that live in a layer; the stem's and the loss belong to the prior itself.
   static std::vector<Hook> layer_hooks(std::vector<Hook> hooks) {
-    std::erase_if(hooks, [](Hook hook) { return hook == Hook::kEmbed || hook == Hook::kLoss; });
+    std::erase_if(hooks, [](Hook hook) {
+      return hook == Hook::kEmbed || hook == Hook::kPattern || hook == Hook::kLoss;
+    });
     return hooks;
   }
 

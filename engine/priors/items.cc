@@ -1,15 +1,32 @@
 // The list of priors.
 #include "engine/priors/items.h"
 
+#include <algorithm>
+
 namespace locus {
 namespace priors {
 
 Item prior_entry(std::string_view id, int revision, std::string_view summary, std::string_view paper,
                  std::string_view formula, std::vector<std::string> hooks, std::vector<int> ranks) {
   Item item("prior", id, revision, summary);
+  Json tags = Json::array({kSpatialPrior});
+  const auto in_softmax = [](const std::string& hook) {
+    return hook == "bias" || hook == "scale" || hook.ends_with("probabilities");
+  };
+  const bool lines = std::find(ranks.begin(), ranks.end(), 1) != ranks.end();
+  if (!lines && std::any_of(hooks.begin(), hooks.end(), in_softmax)) tags.push_back(kWholeGrid);
   item.set("paper", paper).set("formula", formula).set("hooks", std::move(hooks));
-  item.set("provides", Json::array({kSpatialPrior})).set("excludes", Json::array());
+  item.set("provides", std::move(tags)).set("excludes", Json::array());
   item.set("layouts", {{"ranks", std::move(ranks)}}).set("requires", Json::array());
+  return item;
+}
+
+Item& alone(Item& item, std::string_view tag) {
+  for (const char* list : {"provides", "excludes"}) {
+    Json tags = item.json().at(list);
+    tags.push_back(tag);
+    item.set(list, std::move(tags));
+  }
   return item;
 }
 
