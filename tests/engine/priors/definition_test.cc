@@ -1,5 +1,5 @@
-// Every prior equals its definition: a whole model's tokens, losses and every gradient against scalar loops in
-// float64 that share no code with the engine, and against finite differences.
+// Every prior equals its definition: a whole model's tokens, losses and every gradient against scalar loops
+// in float64 that share no code with the engine, and against finite differences.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,11 +17,12 @@ using test::PriorSetting;
 constexpr std::int64_t kImages = 2, kMixedSettings = 6;
 
 struct Scene {
-  ModelShape shape;                     // the model, built at this resolution
-  std::vector<std::int64_t> extent;     // and run at this one
+  ModelShape shape;                  // the model, built at this resolution
+  std::vector<std::int64_t> extent;  // and run at this one
 };
 
-// Square, rectangular and single-row grids; 0, 1 and 5 prefix tokens; at the grid of construction and at another.
+// Square, rectangular and single-row grids; 0, 1 and 5 prefix tokens; at the grid of construction and at
+// another.
 std::vector<Scene> scenes() {
   const auto model = [](std::vector<std::int64_t> extent, const char* pool, std::int64_t registers) {
     return ModelShape{.extent = std::move(extent),
@@ -90,12 +91,14 @@ void check(const PriorSetting& setting, const Scene& scene) {
   for (const bool training : {false, true}) {
     test::Real::clear_tape();
     test::Values values;
-    for (const auto& entry : model->named_parameters()) values.emplace(entry.key(), array_of(entry.value(), true));
-    for (const auto& entry : model->named_buffers()) values.emplace(entry.key(), array_of(entry.value(), false));
+    for (const auto& entry : model->named_parameters())
+      values.emplace(entry.key(), array_of(entry.value(), true));
+    for (const auto& entry : model->named_buffers())
+      values.emplace(entry.key(), array_of(entry.value(), false));
     const Moment moment = test::test_moment(training);
-    const auto expected = test::reference_model(reference_shape(shape), {{setting.id, options}}, values,
-                                                array_of(images, false),
-                                                {.training = training, .step = moment.step, .random = moment.random});
+    const auto expected = test::reference_model(
+        reference_shape(shape), {{setting.id, options}}, values, array_of(images, false),
+        {.training = training, .step = moment.step, .random = moment.random});
     const Tensor tokens = tensor_of(expected.tokens, &test::Real::value);
     if (!training) {
       const at::NoGradGuard no_grad;
@@ -160,7 +163,8 @@ TEST_P(EveryDefinition, GradientsAgreeWithFiniteDifferences) {
     double slope = 0;
     std::map<std::string, Tensor> direction;
     for (const auto& entry : model->named_parameters()) {
-      const Tensor d = RandomStreams(21).normal("test", entry.key(), 0, entry.value().sizes()).to(at::kDouble);
+      const Tensor d =
+          RandomStreams(21).normal("test", entry.key(), 0, entry.value().sizes()).to(at::kDouble);
       direction[entry.key()] = d;
       if (gradients.at(entry.key()).defined()) slope += (gradients.at(entry.key()) * d).sum().item<double>();
     }
@@ -214,12 +218,14 @@ TEST(EveryDefinition, HoldsForThePapersCombinations) {
     std::vector<test::ReferenceChoice> choices;
     for (const PriorSetting& prior : list)
       choices.push_back({prior.id, Options(prior_item(prior.id).item.json(), prior.options).json()});
-    for (const auto& entry : model->named_parameters()) values.emplace(entry.key(), array_of(entry.value(), false));
-    for (const auto& entry : model->named_buffers()) values.emplace(entry.key(), array_of(entry.value(), false));
+    for (const auto& entry : model->named_parameters())
+      values.emplace(entry.key(), array_of(entry.value(), false));
+    for (const auto& entry : model->named_buffers())
+      values.emplace(entry.key(), array_of(entry.value(), false));
     const Moment moment = test::test_moment(false);
-    const auto expected = test::reference_model(reference_shape(scene.shape), choices, values,
-                                                array_of(images, false),
-                                                {.training = false, .step = 0, .random = moment.random});
+    const auto expected =
+        test::reference_model(reference_shape(scene.shape), choices, values, array_of(images, false),
+                              {.training = false, .step = 0, .random = moment.random});
     EXPECT_LT(relative(model->forward(images, moment).tokens.detach(),
                        tensor_of(expected.tokens, &test::Real::value)),
               1e-10)
