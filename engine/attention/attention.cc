@@ -57,7 +57,8 @@ const Term& TermSource::get(const Sides& sides, const Moment& moment) {
   const at::ScalarType type = sides.q.scalar_type();
   const bool gradients = at::GradMode::is_enabled();
   for (const Kept& kept : kept_) {
-    if (kept.layout != sides.layout || kept.axis != sides.axis || kept.device != device || kept.type != type) continue;
+    if (kept.layout != sides.layout || kept.axis != sides.axis || kept.device != device || kept.type != type)
+      continue;
     if (kept.term.on() == Depends::kLayout || (!gradients && kept.version == version())) return kept.term;
   }
   Term term = ((*prior_.layer).*call_)(sides, moment);

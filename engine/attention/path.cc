@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/attention/curve_decay.h"
+#include "engine/attention/lookup.h"
 
 namespace locus {
 namespace {
@@ -47,8 +48,8 @@ Tensor run_explicit(const Scores& s) {
   return weighted_values(with_terms(content_logits(s), s, s.scales), s);
 }
 
-// The blocked kernels: never a T x T tensor where there is no mask. On the CPU they pay off once a row of logits
-// no longer fits beside its neighbors in the cache.
+// The blocked kernels: never a T x T tensor where there is no mask. On the CPU they pay off once a row of
+// logits no longer fits beside its neighbors in the cache.
 bool fused_preferred(const Scores& s) { return !s.q.is_cpu() || s.q.size(2) >= 128; }
 
 Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask,
@@ -131,6 +132,29 @@ Tensor run_curve_decay(const Scores& s) {
   return weighted_values(with_terms(logits, s, std::span(s.scales).subspan(1)), s);
 }
 
+bool looked_up(const Term* bias, const Scores& s) { return can_look_up(s.q, bias->form()); }
+
+bool bucketed_supports(const Scores& s) {
+  return std::any_of(s.biases.begin(), s.biases.end(), [&](const Term* bias) { return looked_up(bias, s); });
+}
+
+// What is kept (evaluation) is one addition; the kernel wins where a lookup is new each time.
+bool bucketed_preferred(const Scores& s) {
+  return std::any_of(s.biases.begin(), s.biases.end(), [&](const Term* bias) {
+    return looked_up(bias, s) && (requires_grad(bias->form()) || bias->on() == Depends::kContent);
+  });
+}
+
+Tensor run_bucketed(const Scores& s) {
+  std::vector<const Term*> lookups, others;
+  for (const Term* bias : s.biases) (looked_up(bias, s) ? lookups : others).push_back(bias);
+  Scores rest = s;
+  rest.biases = std::move(others);
+  Tensor logits = with_terms(content_logits(rest), rest, rest.scales);
+  for (const Term* bias : lookups) logits = add_lookups(logits, bias->form());
+  return weighted_values(logits, s);
+}
+
 }  // namespace
 
 const std::vector<ExecutionPath>& execution_paths() {
@@ -138,6 +162,7 @@ const std::vector<ExecutionPath>& execution_paths() {
       {"curve-decay", curve_decay_supports, curve_decay_preferred, run_curve_decay},
       {"fused", fused_supports, fused_preferred, run_fused},
       {"low-rank", low_rank_supports, fused_preferred, run_low_rank},
+      {"bucketed", bucketed_supports, bucketed_preferred, run_bucketed},
       {"fused-bias", fused_bias_supports, fused_preferred, run_fused_bias},
       {"explicit", always, always, run_explicit},
   };

@@ -57,6 +57,7 @@ class Backbone : public torch::nn::Module {
     std::vector<Hook> hooks;
     std::shared_ptr<Prior> prior;
     const PriorItem* item;
+    Json options;  // complete
     bool has(Hook hook) const { return std::find(hooks.begin(), hooks.end(), hook) != hooks.end(); }
   };
   const std::vector<NamedPrior>& priors() const { return priors_; }
@@ -69,7 +70,6 @@ class Backbone : public torch::nn::Module {
   Pattern pattern(const LayerInfo& info) const;  // what the priors make of it; global where none does
 
  private:
-  void check_patterns(const PriorContext& context) const;
   std::vector<NamedPrior> priors_;
 };
 

@@ -27,9 +27,9 @@ Block::Block(const BlockOptions& options, const std::vector<AttachedPrior>& prio
     : name_(name), drop_path_(options.drop_path), hooks_(priors) {
   const std::int64_t width = options.info.width;
   norm1_ = register_module("norm1", std::make_shared<Norm>(width));
-  attention_ = register_module("attention", std::make_shared<Attention>(options.info, priors, linear,
-                                                                        name + ".attention", options.path,
-                                                                        options.pattern));
+  attention_ = register_module("attention",
+                               std::make_shared<Attention>(options.info, priors, linear, name + ".attention",
+                                                           options.path, options.pattern));
   for (const AttachedPrior& prior : hooks_.of(Hook::kFeedForward)) {
     if (prior.layer->replaces_mlp()) return;
   }

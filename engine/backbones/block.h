@@ -18,7 +18,7 @@ class Norm : public torch::nn::Module {
 struct BlockOptions {
   LayerInfo info;
   Pattern pattern = Pattern::kGlobal;
-  double drop_path = 0;     // probability that a sample skips a branch while training
+  double drop_path = 0;  // probability that a sample skips a branch while training
   std::string path = "auto";
 };
 

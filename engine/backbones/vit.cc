@@ -135,10 +135,8 @@ class Vit final : public Backbone {
                                               : options_.drop_path * static_cast<double>(l) /
                                                     static_cast<double>(options_.depth - 1);
       const LayerInfo& info = prior_context.layers[static_cast<std::size_t>(l)];
-      const BlockOptions block{.info = info,
-                               .pattern = pattern(info),
-                               .drop_path = drop,
-                               .path = context.path};
+      const BlockOptions block{
+          .info = info, .pattern = pattern(info), .drop_path = drop, .path = context.path};
       blocks_.push_back(container->register_module(
           std::to_string(l), std::make_shared<Block>(block, attached, context.linear, block_name(l))));
     }
@@ -207,6 +205,8 @@ class Vit final : public Backbone {
 BackboneItem vit() {
   Item item("backbone", "vit", 1, "Vision Transformer, pre-norm");
   item.set("paper", "Dosovitskiy et al. 2021, arXiv:2010.11929");
+  item.facts(
+      {{"prefix_tokens", Json::array({{{"option", "registers"}}, {{"option", "pool"}, {"value", "cls"}}})}});
   item.option(Option::integer("dim", 192, "width of a token").minimum(1).maximum(16384));
   item.option(Option::integer("depth", 12, "number of blocks").minimum(1).maximum(512));
   item.option(Option::integer("heads", 3, "attention heads").minimum(1).maximum(1024));

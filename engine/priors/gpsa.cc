@@ -3,14 +3,14 @@
 //   P = (1 - sigmoid(g_n)) softmax(c q k^T) + sigmoid(g_n) softmax(R_n)
 //   R_n[i, j] = w_n . (dx, dy, dx^2 + dy^2) + b_n,   dx = x_j - x_i, dy = y_j - y_i
 //
-// Paper: d'Ascoli et al. 2021 (ConViT), arXiv:2103.10697, eqs. 4 to 8. The first `layers` blocks are of this kind, the
-// rest plain. The heads n < K^2, K = floor(sqrt(h)), start looking at the K x K neighborhood, w = s (2 c2, 2 c1, -1)
-// with c1 = n mod K - (K - 1) / 2 and c2 = floor(n / K) - (K - 1) / 2; further heads start truncated normal (0.02 s);
-// b = 0, g = 1.
+// Paper: d'Ascoli et al. 2021 (ConViT), arXiv:2103.10697, eqs. 4 to 8. The first `layers` blocks are of this
+// kind, the rest plain. The heads n < K^2, K = floor(sqrt(h)), start looking at the K x K neighborhood, w = s
+// (2 c2, 2 c1, -1) with c1 = n mod K - (K - 1) / 2 and c2 = floor(n / K) - (K - 1) / 2; further heads start
+// truncated normal (0.02 s); b = 0, g = 1.
 //
-// The paper lets the class token join behind these blocks. Here prefix tokens may be present: their own rows stay
-// attention by content, and position gives their columns nothing. Its identity start of the value weights and its
-// missing q, k, v biases belong to the host and are not part of this prior.
+// The paper lets the class token join behind these blocks. Here prefix tokens may be present: their own rows
+// stay attention by content, and position gives their columns nothing. Its identity start of the value
+// weights and its missing q, k, v biases belong to the host and are not part of this prior.
 #include <cmath>
 
 #include "engine/priors/items.h"
@@ -24,7 +24,8 @@ struct Offsets {
   const Tensor& get(const Layout& layout, const Tensor& like) {
     return kept.get(layout, like.device(), like.scalar_type(), [&] {
       const Tensor position = grid_positions(layout, like.options());
-      const Tensor apart = (position.unsqueeze(0) - position.unsqueeze(1)).flip(-1);  // (dx, dy), key minus query
+      const Tensor apart =
+          (position.unsqueeze(0) - position.unsqueeze(1)).flip(-1);  // (dx, dy), key minus query
       return at::cat({apart, apart.square().sum(-1, /*keepdim=*/true)}, -1);
     });
   }
@@ -95,10 +96,11 @@ class Gpsa final : public Prior {
 }  // namespace
 
 PriorItem gpsa() {
-  Item item = prior_entry("gpsa", 1, "Heads blend attention by content with attention by position",
-                          "d'Ascoli et al. 2021 (ConViT), arXiv:2103.10697",
-                          "P = (1 - sigmoid(g)) softmax(c q k^T) + sigmoid(g) softmax(w . (dx, dy, dx^2 + dy^2))",
-                          {"probabilities"}, {2});
+  Item item =
+      prior_entry("gpsa", 1, "Heads blend attention by content with attention by position",
+                  "d'Ascoli et al. 2021 (ConViT), arXiv:2103.10697",
+                  "P = (1 - sigmoid(g)) softmax(c q k^T) + sigmoid(g) softmax(w . (dx, dy, dx^2 + dy^2))",
+                  {"probabilities"}, {2});
   item.option(Option::integer("layers", 10, "how many blocks, from the first on").minimum(1).maximum(512));
   item.option(Option::number("strength", 1.0, "how sharply heads look at one neighbor at the start")
                   .above(0.0)

@@ -6,14 +6,13 @@
 //   on values    O_i += sum_j P_ij T_v[bucket(i, j)]
 //   "bias": a number instead of the vector, L[i, j] += T_k[bucket(i, j)] + T_q[bucket(j, i)]
 //
-//   g(v) = |v| <= a: round(v), else sign(v) min(b, round(a + ln(|v| / a) / ln(c / a) (b - a))), truncated to an
-//   integer;   a = ratio, b = 2 ratio, c = 8 ratio
-//   product  buckets g(dy) and g(dx) together      cross  two tables, one for each, summed
-//   euclid   g(round(sqrt(dy^2 + dx^2)))           quant  g(dy^2 + dx^2)
+//   g(v) = |v| <= a: round(v), else sign(v) min(b, round(a + ln(|v| / a) / ln(c / a) (b - a))), truncated to
+//   an integer;   a = ratio, b = 2 ratio, c = 8 ratio product  buckets g(dy) and g(dx) together      cross
+//   two tables, one for each, summed euclid   g(round(sqrt(dy^2 + dx^2)))           quant  g(dy^2 + dx^2)
 //
 // Paper: Wu et al. 2021 (iRPE), arXiv:2107.14222, eqs. 16 to 22. Offsets are query minus key; any pair with a
-// prefix token has the one bucket behind the others. Tables start at zero. Far offsets share a bucket, so other
-// grids need nothing. The clip of g is at b before the truncation, as in the published code.
+// prefix token has the one bucket behind the others. Tables start at zero. Far offsets share a bucket, so
+// other grids need nothing. The clip of g is at b before the truncation, as in the published code.
 #include <cmath>
 
 #include "engine/priors/items.h"
@@ -141,7 +140,8 @@ class IrpeLayer final : public PriorLayer {
 
   std::shared_ptr<Buckets> buckets_;
   double scale_;
-  std::vector<Tensor> k_, q_, v_;  // k, q [1|H, d, buckets] ([1|H, buckets] without content), v [1|H, buckets, d]
+  std::vector<Tensor> k_, q_,
+      v_;  // k, q [1|H, d, buckets] ([1|H, buckets] without content), v [1|H, buckets, d]
 };
 
 class Irpe final : public Prior {
@@ -158,10 +158,6 @@ class Irpe final : public Prior {
   bool uses(Hook hook) const override {
     const Settings& s = buckets_->settings;
     return hook == Hook::kFromProbabilities ? s.v : s.k || s.q;
-  }
-  // As published: the usual rule for tables of two and more dimensions.
-  Decay decay(std::string_view name, const Tensor& parameter) const override {
-    return default_decay(name, parameter);
   }
 
  private:
@@ -193,12 +189,13 @@ PriorItem irpe() {
                   .when("on", {"k", "q", "qk"}));
   item.option(Option::text("method", "product", "how an offset finds its bucket")
                   .choices({"product", "euclid", "quant", "cross"}));
-  item.option(Option::number("ratio", 0.0,
-                             "offsets up to here have buckets of their own; 0: product 1.9, euclid and cross 20, "
-                             "quant 33")
-                  .minimum(0.0)
-                  .maximum(1000.0)
-                  .neutral(0.0));
+  item.option(
+      Option::number("ratio", 0.0,
+                     "offsets up to here have buckets of their own; 0: product 1.9, euclid and cross 20, "
+                     "quant 33")
+          .minimum(0.0)
+          .maximum(1000.0)
+          .neutral(0.0));
   item.option(Option::boolean("shared", true, "one table for all heads of a layer"));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
             const std::string on = o.text("on");

@@ -30,6 +30,19 @@ Item& alone(Item& item, std::string_view tag) {
   return item;
 }
 
+Item& along_axes_when(Item& item, std::string_view option, std::string_view value) {
+  const Json when = {{"option", option}, {"values", Json::array({value})}};
+  Json rules = item.json().at("requires");
+  rules.push_back({{"rule", "none"},
+                   {"value", "prefix"},
+                   {"when", when},
+                   {"help", "attention along the axes has no place for class and register tokens"}});
+  item.set("requires", std::move(rules));
+  return item.set("excludes_when", Json::array({{{"when", when},
+                                                 {"excludes", Json::array({kWholeGrid})},
+                                                 {"help", "attention along the axes sees lines"}}}));
+}
+
 }  // namespace priors
 
 const std::vector<PriorItem>& prior_items() {

@@ -23,6 +23,10 @@ inline constexpr std::string_view kWholeGrid = "whole-grid";
 
 // What only one prior of a model may do: the entry provides the tag and excludes it.
 Item& alone(Item& item, std::string_view tag);
+// States as data that attention runs along the axes while `option` is `value`: no prefix tokens, and nothing
+// that needs the whole grid. The backbone refuses the same.
+Item& along_axes_when(Item& item, std::string_view option, std::string_view value);
+
 inline constexpr std::string_view kFeedForward = "feed-forward";    // replaces the residual MLP
 inline constexpr std::string_view kSpatialDecay = "spatial-decay";  // sets a decay and the attention pattern
 

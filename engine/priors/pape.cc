@@ -5,11 +5,12 @@
 //   z[i, j] = sum over m of -a_i (s_j - s_i)^2 + b_i (s_j - s_i)
 //   L[i, j] = c (q_i . k_j + z[i, j])
 //
-// Paper: "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas", eqs. 9 to 14. Its code has
-// -b; W_b is free, so only exchanging weights needs `sign`. The published augmentation of q and k is 3 m + 2
-// channels wide; expanding the square leaves 2 m, [-a, 2 a s_i + b] . [s_j^2, s_j], and a row constant. Coordinates
-// are centered (z does not change), since the squares cancel inside the product. Prefix tokens lie at (0, 0) before
-// patches from (1, 1), or have z = 0 ("zero-term"). The ablations of the paper's table are options.
+// Paper: "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas", eqs. 9 to 14. Its
+// code has -b; W_b is free, so only exchanging weights needs `sign`. The published augmentation of q and k is
+// 3 m + 2 channels wide; expanding the square leaves 2 m, [-a, 2 a s_i + b] . [s_j^2, s_j], and a row
+// constant. Coordinates are centered (z does not change), since the squares cancel inside the product. Prefix
+// tokens lie at (0, 0) before patches from (1, 1), or have z = 0 ("zero-term"). The ablations of the paper's
+// table are options.
 #include <cmath>
 
 #include "engine/priors/items.h"
@@ -68,7 +69,8 @@ class PapeLayer final : public PriorLayer {
   }
 
   void initialize(const Initializer& initializer) {
-    for (const auto& [name, tensor] : {std::pair<const char*, Tensor>{"a", a_}, {"b", b_}, {"position", position_}}) {
+    for (const auto& [name, tensor] :
+         {std::pair<const char*, Tensor>{"a", a_}, {"b", b_}, {"position", position_}}) {
       if (!tensor.defined()) continue;
       if (!settings_.content && tensor.size(0) == heads_ && std::string_view(name) != "position") {
         tensor.detach().zero_();
@@ -91,12 +93,13 @@ class PapeLayer final : public PriorLayer {
 
   // a before softplus, or b: [B|1, H, T|1, m]
   Tensor numbers(const Tensor& weight, const Sides& sides, at::ScalarType type) const {
-    if (!settings_.content) return weight.to(type).unsqueeze(0).unsqueeze(2).expand({1, -1, sides.x.size(1), -1});
+    if (!settings_.content)
+      return weight.to(type).unsqueeze(0).unsqueeze(2).expand({1, -1, sides.x.size(1), -1});
     return at::linear(sides.x, weight).to(type).unflatten(2, {heads_, m_}).transpose(1, 2);
   }
 
-  // No term for pairs with a prefix token. The row constant of patch rows must not reach the columns of prefix
-  // tokens: one more channel takes it off there.
+  // No term for pairs with a prefix token. The row constant of patch rows must not reach the columns of
+  // prefix tokens: one more channel takes it off there.
   static LowRank without_prefix(const LowRank& in, std::int64_t prefix) {
     const auto cleared = [&](const Tensor& t) {
       return at::constant_pad_nd(t.slice(2, prefix), {0, 0, prefix, 0}, 0);
@@ -139,23 +142,28 @@ class Pape final : public Prior {
 }  // namespace
 
 PriorItem pape() {
-  Item item = prior_entry(
-      "pape", 1, "Each query sees the keys through parabolas over their positions",
-      "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
-      "L = c (q k^T - sum_m a_i (s_j - s_i)^2 + sum_m b_i (s_j - s_i)), s = W_p r", {"bias"}, {1, 2, 3});
+  Item item = prior_entry("pape", 1, "Each query sees the keys through parabolas over their positions",
+                          "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
+                          "L = c (q k^T - sum_m a_i (s_j - s_i)^2 + sum_m b_i (s_j - s_i)), s = W_p r",
+                          {"bias"}, {1, 2, 3});
   item.option(Option::integer("m", 50, "projections of the positions a head").minimum(1).maximum(4096));
-  item.option(Option::text("terms", "both", "both terms, the square alone (no direction), the linear alone (no distance)")
+  item.option(Option::text("terms", "both",
+                           "both terms, the square alone (no direction), the linear alone (no distance)")
                   .choices({"both", "distance", "direction"})
                   .neutral("both"));
-  item.option(Option::boolean("content", true, "a and b follow the content; else learned numbers").neutral(true));
+  item.option(
+      Option::boolean("content", true, "a and b follow the content; else learned numbers").neutral(true));
   item.option(Option::boolean("softplus", true, "keep a positive").neutral(true));
-  item.option(Option::boolean("projection", true, "W_p; else s is the position and m the number of axes").neutral(true));
-  item.option(Option::text("sign", "paper", "sign of the linear term: as printed, or as in the published code")
-                  .choices({"paper", "code"})
-                  .neutral("paper"));
+  item.option(Option::boolean("projection", true, "W_p; else s is the position and m the number of axes")
+                  .neutral(true));
+  item.option(
+      Option::text("sign", "paper", "sign of the linear term: as printed, or as in the published code")
+          .choices({"paper", "code"})
+          .neutral("paper"));
   item.option(Option::text("prefix", "origin", "class and register tokens: at (0, 0), or without the term")
                   .choices({"origin", "zero-term"}));
-  item.option(Option::text("other_grids", "extrapolate", "positions on other grids than at training: go on, or squeeze")
+  item.option(Option::text("other_grids", "extrapolate",
+                           "positions on other grids than at training: go on, or squeeze")
                   .choices({"extrapolate", "interpolate"})
                   .neutral("extrapolate"));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {

@@ -92,20 +92,23 @@ class PapeRi final : public Prior {
 }  // namespace
 
 PriorItem pape_ri() {
-  Item item = prior_entry("pape-ri", 1, "Penalty with the squared distance, as strong as the query's content says",
-                          "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
-                          "L = c (q k^T - a_i |w (r_j - r_i)|^2)", {"bias"}, {1, 2, 3});
+  Item item =
+      prior_entry("pape-ri", 1, "Penalty with the squared distance, as strong as the query's content says",
+                  "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
+                  "L = c (q k^T - a_i |w (r_j - r_i)|^2)", {"bias"}, {1, 2, 3});
   item.option(Option::text("w", "buffer", "scale a head: drawn and kept (published code), or learned (paper)")
                   .choices({"buffer", "learned"}));
   item.option(Option::text("prefix", "origin", "class and register tokens: at (0, 0), or without the term")
                   .choices({"origin", "zero-term"}));
-  item.option(Option::text("other_grids", "extrapolate", "positions on other grids than at training: go on, or squeeze")
+  item.option(Option::text("other_grids", "extrapolate",
+                           "positions on other grids than at training: go on, or squeeze")
                   .choices({"extrapolate", "interpolate"})
                   .neutral("extrapolate"));
-  return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
-            return std::make_shared<PapeRi>(Settings{o.text("w") == "learned", o.text("prefix") == "zero-term",
-                                                     o.text("other_grids") == "interpolate"});
-          }};
+  return {
+      item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
+        return std::make_shared<PapeRi>(Settings{o.text("w") == "learned", o.text("prefix") == "zero-term",
+                                                 o.text("other_grids") == "interpolate"});
+      }};
 }
 
 }  // namespace locus::priors

@@ -15,7 +15,8 @@ Tensor centered_points(const Layout& layout, const Layout& reference, bool inter
     middle.push_back((length + 1) / 2);
     stretch.push_back(interpolate ? static_cast<double>(reference.extent.at(axis)) / length : 1.0);
   }
-  Tensor out = (points - at::tensor(middle, at::kDouble).to(wide)) * at::tensor(stretch, at::kDouble).to(wide);
+  Tensor out =
+      (points - at::tensor(middle, at::kDouble).to(wide)) * at::tensor(stretch, at::kDouble).to(wide);
   if (rank == 2) out = out.flip(1);
   return out.to(options);
 }

@@ -7,8 +7,8 @@ namespace locus {
 namespace {
 
 constexpr std::array<std::string_view, kHookCount> kHookNames = {
-    "embed",      "block-embed", "transform-qk", "bias", "scale", "probabilities", "from-probabilities",
-    "add-output", "gate-output", "feed-forward", "pattern",      "loss"};
+    "embed",      "block-embed", "transform-qk", "bias",    "scale", "probabilities", "from-probabilities",
+    "add-output", "gate-output", "feed-forward", "pattern", "loss"};
 
 [[noreturn]] void missing(Hook hook) {
   throw std::logic_error("hook '" + std::string(to_string(hook)) +

@@ -36,9 +36,9 @@ inline constexpr int kHookCount = 12;
 
 enum class Site { kBeforePrefix, kAfterPrefix, kBlockStart, kBlockEnd };
 
-// Who attends to whom. Global: all tokens to all. Axial: one pass within the lines of each axis, the last axis
-// (the rows' columns) first; all passes share the transformed q and k, each takes the one before as its v. No
-// prefix token has a place in a line, so axial takes none.
+// Who attends to whom. Global: all tokens to all. Axial: one pass within the lines of each axis, the last
+// axis (the rows' columns) first; all passes share the transformed q and k, each takes the one before as its
+// v. No prefix token has a place in a line, so axial takes none.
 enum class Pattern { kGlobal, kAxial };
 
 // What a prior may know of one layer when it is built. `reference` is the layout at construction; the actual

@@ -1,5 +1,5 @@
-// Spatial decay gated by content (SDT): logits fall with the distance of the patches at a rate that each patch
-// sets for itself.
+// Spatial decay gated by content (SDT): logits fall with the distance of the patches at a rate that each
+// patch sets for itself.
 //
 //   G = ln sigmoid(x W_g) <= 0, one number a patch and head
 //   full           M[i, j] = alpha 1/2 (G_i + G_j) (|dy| + |dx|)
@@ -11,11 +11,11 @@
 //   none           no decay
 //   L = c q k^T + M,   output * U,  U = sigmoid(x W_u1) W_u2
 //
-// Paper: "Learning Spatial Decay for Vision Transformers", eqs. 6 to 14; its code is not public. Where the text
-// leaves a choice: M is per head; raster is symmetric unless causal; both scans of bidirectional share one gate
-// and their masks are averaged; the rank of U is the head width. Equations 6 and 13 have no alpha; `beta`
-// (1) covers them. The paper's rotation (rope-axial) and LPE (lepe) are priors of their own: list them beside
-// this one. Prefix tokens have M = 0, or no place (decomposed); U acts on every token.
+// Paper: "Learning Spatial Decay for Vision Transformers", eqs. 6 to 14; its code is not public. Where the
+// text leaves a choice: M is per head; raster is symmetric unless causal; both scans of bidirectional share
+// one gate and their masks are averaged; the rank of U is the head width. Equations 6 and 13 have no alpha;
+// `beta` (1) covers them. The paper's rotation (rope-axial) and LPE (lepe) are priors of their own: list them
+// beside this one. Prefix tokens have M = 0, or no place (decomposed); U acts on every token.
 #include <cmath>
 #include <limits>
 
@@ -40,13 +40,13 @@ class SpatialDecayLayer final : public PriorLayer {
   SpatialDecayLayer(const Settings& settings, const LayerInfo& info) : settings_(settings) {
     const auto axes = settings.decomposed() ? static_cast<std::int64_t>(info.reference.extent.size()) : 1;
     const std::int64_t rank = settings.rank > 0 ? settings.rank : info.head_width();
-    if (settings.content())
-      decay_ = register_parameter("decay", at::empty({axes * info.heads, info.width}));
+    if (settings.content()) decay_ = register_parameter("decay", at::empty({axes * info.heads, info.width}));
     if (settings.gate) {
       down_ = register_parameter("down", at::empty({rank, info.width}));
       up_ = register_parameter("up", at::empty({info.width, rank}));
     }
-    if (settings.mode == "static") log_gamma_ = manhattan_log_decays(info.heads, settings.initial, settings.range);
+    if (settings.mode == "static")
+      log_gamma_ = manhattan_log_decays(info.heads, settings.initial, settings.range);
     heads_ = info.heads;
   }
 
@@ -58,8 +58,10 @@ class SpatialDecayLayer final : public PriorLayer {
       return {Depends::kLayout, manhattan_bias(layout, at::tensor(log_gamma_, at::kDouble).to(options))};
     }
     const Tensor gate = gates(sides, type);
-    if (settings_.mode == "full") return {Depends::kContent, gated_manhattan_bias(layout, settings_.alpha * gate)};
-    return {Depends::kContent, Dense{at::constant_pad_nd(scanned(gate), {layout.prefix, 0, layout.prefix, 0})}};
+    if (settings_.mode == "full")
+      return {Depends::kContent, gated_manhattan_bias(layout, settings_.alpha * gate)};
+    return {Depends::kContent,
+            Dense{at::constant_pad_nd(scanned(gate), {layout.prefix, 0, layout.prefix, 0})}};
   }
 
   // U [B, T, D]
@@ -144,15 +146,19 @@ PriorItem spatial_decay() {
                           "L = c q k^T + alpha (G_i + G_j) / 2 (|dy| + |dx|), G = ln sigmoid(x W_g); O = U O",
                           {"bias", "gate-output", "pattern"}, {1, 2, 3});
   alone(item, kSpatialDecay);
+  along_axes_when(item, "mode", "decomposed");
   item.option(Option::text("mode", "full", "which distances decay, and how: see the formulas")
                   .choices({"full", "decomposed", "raster", "bidirectional", "static", "none"}));
-  item.option(Option::number("alpha", 0.1, "strength of the decay").above(0.0).maximum(100.0).when("mode", {"full"}));
+  item.option(
+      Option::number("alpha", 0.1, "strength of the decay").above(0.0).maximum(100.0).when("mode", {"full"}));
   item.option(Option::number("beta", 1.0, "strength of the decay along lines; the paper has none")
                   .above(0.0)
                   .maximum(100.0)
                   .neutral(1.0)
                   .when("mode", {"decomposed", "raster", "bidirectional"}));
-  item.option(Option::boolean("causal", false, "hide the patches that come later").neutral(false).when("mode", {"raster"}));
+  item.option(Option::boolean("causal", false, "hide the patches that come later")
+                  .neutral(false)
+                  .when("mode", {"raster"}));
   item.option(Option::number("initial", 2.0, "static: gamma of the first head is 1 - 2^-initial")
                   .above(0.0)
                   .maximum(50.0)

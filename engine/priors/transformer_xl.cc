@@ -1,13 +1,14 @@
-// Relative attention of Transformer-XL on a grid: queries meet the offset of a pair, written in sines, through a
-// learned map.
+// Relative attention of Transformer-XL on a grid: queries meet the offset of a pair, written in sines,
+// through a learned map.
 //
 //   L[i, j] = c [(q_i + u_n) . k_j + (q_i + v_n) . (W_R s_{i-j})_n]
-//   s_{dy, dx} = [sin(dy w), cos(dy w), sin(dx w), cos(dx w)],   w_k = 10000^(-k / K),  k = 0 .. K - 1,  K = D / 4
+//   s_{dy, dx} = [sin(dy w), cos(dy w), sin(dx w), cos(dx w)],   w_k = 10000^(-k / K),  k = 0 .. K - 1,  K =
+//   D / 4
 //
-// Paper: Dai et al. 2019, arXiv:1901.02860, section 3.3; for images as quoted in the Violin paper, which publishes no
-// adaptation. The choices here: offsets are query minus key; W_R has no bias; u and v (shared by the layers) and one
-// learned vector s_p a layer, which stands for s in every pair with a prefix token, start at zero. On a grid of one
-// row this is XLNet's relative attention.
+// Paper: Dai et al. 2019, arXiv:1901.02860, section 3.3; for images as quoted in the Violin paper, which
+// publishes no adaptation. The choices here: offsets are query minus key; W_R has no bias; u and v (shared by
+// the layers) and one learned vector s_p a layer, which stands for s in every pair with a prefix token, start
+// at zero. On a grid of one row this is XLNet's relative attention.
 #include "engine/priors/items.h"
 #include "engine/priors/offsets.h"
 
@@ -52,8 +53,9 @@ class TransformerXlLayer final : public PriorLayer {
     if (sides.layout.prefix > 0) sines = at::cat({sines, prefix_.unsqueeze(0)});
     const Tensor mapped = at::linear(sines, relative_).unflatten(1, {heads_, -1});  // [R, H, d]
     const Tensor q = (sides.q + shared_->v.unsqueeze(1)) * scale_;
-    return {Depends::kContent, Bucketed{{{at::matmul(q, mapped.permute({1, 2, 0})),
-                                          shared_->index_of(sides.layout, q.device())}}}};
+    return {
+        Depends::kContent,
+        Bucketed{{{at::matmul(q, mapped.permute({1, 2, 0})), shared_->index_of(sides.layout, q.device())}}}};
   }
 
   void initialize(const Initializer& initializer) {
@@ -95,9 +97,10 @@ class TransformerXl final : public Prior {
 }  // namespace
 
 PriorItem transformer_xl() {
-  Item item = prior_entry("transformer-xl", 1, "Queries meet the offset of a pair through a learned map",
-                          "Dai et al. 2019 (Transformer-XL), arXiv:1901.02860",
-                          "L = c [(q_i + u) . k_j + (q_i + v) . W_R s(i - j)]", {"transform-qk", "bias"}, {2});
+  Item item =
+      prior_entry("transformer-xl", 1, "Queries meet the offset of a pair through a learned map",
+                  "Dai et al. 2019 (Transformer-XL), arXiv:1901.02860",
+                  "L = c [(q_i + u) . k_j + (q_i + v) . W_R s(i - j)]", {"transform-qk", "bias"}, {2});
   item.set("requires", Json::array({{{"rule", "multiple-of"},
                                      {"value", "dim"},
                                      {"factor", 4},

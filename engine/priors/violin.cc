@@ -7,12 +7,13 @@
 // section 3.4; the other ways to apply M are those of its table 14, the other distances those of table 13.
 // pi_c(i) is the rank of patch i along curve c.
 //
-// Rows and columns of prefix tokens in M are 1 (or a number a head that is learned); alpha multiplies those logits
-// too. On another grid the ranks are computed anew, a and alpha kept. From scratch a ~ U(5, 9) and alpha ~ N(0, 0.5);
-// a pretrained model keeps its function with alpha ~ N(1, 0.02). lambda^E is evaluated as exp(-softplus(-a) E),
-// which cannot overflow. The published code reads (row, column) as (x, y) in zigzag: its zigzag is this
-// zigzag-transposed. The paper fixes lambda at 0.9996, the code at 0.996. A random order is a function of six
-// numbers in the checkpoint, so that it is one order for all layers and heads on every grid.
+// Rows and columns of prefix tokens in M are 1 (or a number a head that is learned); alpha multiplies those
+// logits too. On another grid the ranks are computed anew, a and alpha kept. From scratch a ~ U(5, 9) and
+// alpha ~ N(0, 0.5); a pretrained model keeps its function with alpha ~ N(1, 0.02). lambda^E is evaluated as
+// exp(-softplus(-a) E), which cannot overflow. The published code reads (row, column) as (x, y) in zigzag:
+// its zigzag is this zigzag-transposed. The paper fixes lambda at 0.9996, the code at 0.996. A random order
+// is a function of six numbers in the checkpoint, so that it is one order for all layers and heads on every
+// grid.
 #include <cmath>
 
 #include "engine/priors/curves.h"
@@ -131,7 +132,8 @@ class ViolinLayer final : public PriorLayer {
     const Tensor rate = (a_.defined() ? at::softplus(a_.neg()) : rate_).to(type), alpha = alpha_.to(type);
     const bool fixed = !a_.defined() && !alpha_.requires_grad() && s.plain() && s.distance != "random";
     const Depends on = fixed ? Depends::kLayout : Depends::kParameters;
-    if (s.plain()) return {on, CurveDecay{tables_->get(sides.layout, sides.q.device(), type), rate, alpha, plus}};
+    if (s.plain())
+      return {on, CurveDecay{tables_->get(sides.layout, sides.q.device(), type), rate, alpha, plus}};
     Tensor mask = mixed(sides.layout, rate) * alpha.view({-1, 1, 1});
     return {Depends::kParameters, Dense{(plus == 0 ? mask : mask + plus).unsqueeze(0)}};
   }
@@ -142,9 +144,11 @@ class ViolinLayer final : public PriorLayer {
     Tensor patches;
     if (s.by_rank()) {
       const CurveRanks bare(tables_->get(layout, rate.device(), rate.scalar_type())->rank(), 0);
-      const Tensor powers = at::exp(bare.distance(rate.scalar_type()) * rate.neg().unsqueeze(-1).unsqueeze(-1));
-      patches = weights_.defined() ? (powers * weights_.to(rate.scalar_type()).unsqueeze(-1).unsqueeze(-1)).sum(0)
-                                   : powers.mean(0);
+      const Tensor powers =
+          at::exp(bare.distance(rate.scalar_type()) * rate.neg().unsqueeze(-1).unsqueeze(-1));
+      patches = weights_.defined()
+                    ? (powers * weights_.to(rate.scalar_type()).unsqueeze(-1).unsqueeze(-1)).sum(0)
+                    : powers.mean(0);
     } else {
       const Tensor& apart = tables_->manhattan(layout, rate);  // [C, N, N]
       patches = at::exp(-(apart.unsqueeze(1) * rate.unsqueeze(-1).unsqueeze(-1)).sum(0));
@@ -182,8 +186,7 @@ class Violin final : public Prior {
       tables_->order.floor_();
     }
     for (std::size_t l = 0; l < layers().size(); ++l) {
-      static_cast<ViolinLayer&>(*layers()[l])
-          .initialize(initializer.within("layers." + std::to_string(l)));
+      static_cast<ViolinLayer&>(*layers()[l]).initialize(initializer.within("layers." + std::to_string(l)));
     }
   }
 
@@ -239,13 +242,15 @@ void add_options(Item& item) {
                            "probabilities or added to them, not normalized again")
                   .choices({"mul-logits", "mul-logits-res", "add-logits", "mul-probs", "add-probs"})
                   .neutral("mul-logits"));
-  item.option(Option::text("curve_weights", "mean", "how curves are weighed: equally, or learned a curve and head")
-                  .choices({"mean", "learned"})
-                  .neutral("mean")
-                  .when("distance", {"curves"}));
-  item.option(Option::text("prefix", "one", "M for class and register tokens: 1, or a number a head that is learned")
-                  .choices({"one", "learned"})
-                  .neutral("one"));
+  item.option(
+      Option::text("curve_weights", "mean", "how curves are weighed: equally, or learned a curve and head")
+          .choices({"mean", "learned"})
+          .neutral("mean")
+          .when("distance", {"curves"}));
+  item.option(
+      Option::text("prefix", "one", "M for class and register tokens: 1, or a number a head that is learned")
+          .choices({"one", "learned"})
+          .neutral("one"));
   item.option(Option::text("lambda", "learned", "decay per curve and head: learned, or fixed at lambda_value")
                   .choices({"learned", "fixed"}));
   item.option(Option::number("lambda_value", 0.9996, "the decay where lambda is fixed")
@@ -274,6 +279,7 @@ PriorItem violin() {
                   "Spatial Priors via Space Filling Curves for Small and Limited Data Vision Transformers",
                   "L = alpha M (c q k^T), M = mean_c lambda_c^|pi_c(i) - pi_c(j)|",
                   {"scale", "bias", "probabilities"}, {2});
+  item.set("weight_decay", "exempt");
   add_options(item);
   item.constraint({{"rule", "at-most"},
                    {"left", "a_min"},

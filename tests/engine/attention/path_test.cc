@@ -104,7 +104,8 @@ Tensor defined_value(const Form& form, const Problem& p) {
     if (f->row.defined()) value = value + f->row.detach();
   }
   if (const auto* f = std::get_if<RelativeTable>(&form)) {
-    value = test::reference_lookup(f->table.detach().unsqueeze(2).expand({-1, -1, tokens, -1}), f->index, false);
+    value =
+        test::reference_lookup(f->table.detach().unsqueeze(2).expand({-1, -1, tokens, -1}), f->index, false);
   }
   if (const auto* f = std::get_if<Bucketed>(&form)) {
     value = test::reference_lookup(f->lookups[0].values.detach(), f->lookups[0].index, false) +
@@ -138,8 +139,9 @@ std::vector<Tensor> leaf_gradients(const Form& form, const Tensor& full) {
   if (const auto* f = std::get_if<Bucketed>(&form)) {
     std::vector<Tensor> found;
     for (const auto& lookup : f->lookups) {
-      found.push_back(test::reference_lookup_gradient(full, lookup.index, lookup.by_key, lookup.values.size(3))
-                          .sum_to_size(lookup.values.sizes()));
+      found.push_back(
+          test::reference_lookup_gradient(full, lookup.index, lookup.by_key, lookup.values.size(3))
+              .sum_to_size(lookup.values.sizes()));
     }
     return found;
   }
@@ -222,9 +224,10 @@ std::vector<PathCase> path_cases() {
       {{"explicit", "low-rank"}, {"low-rank-row"}},
       {{"explicit", "low-rank"}, {"low-rank", "low-rank-row", "distance-decay", "fixed-dense"}},
       {{"explicit"}, {"low-rank", "dense"}},
-      {{"explicit"}, {"relative-table"}},
-      {{"explicit"}, {"bucketed"}},
-      {{"explicit"}, {"bucketed", "relative-table"}},
+      {{"explicit", "bucketed"}, {"relative-table"}},
+      {{"explicit", "bucketed"}, {"bucketed"}},
+      {{"explicit", "bucketed"}, {"bucketed", "relative-table", "distance-decay"}},
+      {{"explicit", "bucketed", "curve-decay"}, {"curve-decay", "bucketed", "dense"}},
       {{"explicit", "fused-bias"}, {"distance-decay"}},
       {{"explicit", "fused-bias"}, {"distance-decay", "fixed-dense"}},
       {{"explicit", "curve-decay"}, {"curve-decay"}},

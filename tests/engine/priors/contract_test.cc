@@ -202,6 +202,24 @@ TEST_P(EveryPrior, GivesTheSameValuesAndGradientsOnEveryPath) {
   }
 }
 
+// The recipes' rule is that vectors and biases are exempt from weight decay; a prior that lets further parameters
+// go says so in its catalog entry, and one that takes a vector in does too.
+TEST_P(EveryPrior, DecaysWhatTheRuleSaysOrTheCatalogStates) {
+  const auto m = model();
+  const std::string rule = prior_item(GetParam().id).item.json().value("weight_decay", "rule");
+  ASSERT_TRUE(rule == "rule" || rule == "exempt" || rule == "option") << rule;
+  const std::string own = "priors." + GetParam().id + ".";
+  for (const auto& entry : m->named_parameters()) {
+    const bool plain = entry.value().dim() > 1 && !entry.key().ends_with("bias");
+    const bool decayed = m->decay(entry.key(), entry.value()) == Decay::kDecayed;
+    if (!entry.key().starts_with(own) || rule == "rule") {
+      EXPECT_EQ(decayed, plain) << entry.key();
+    } else if (rule == "exempt") {
+      EXPECT_FALSE(decayed) << entry.key();
+    }
+  }
+}
+
 TEST_P(EveryPrior, TrainingOnlyPartsDoNotTouchTheForward) {
   const auto m = model();
   const Tensor images = test_images(2, {8, 10}), before = tokens(*m, images);

@@ -103,7 +103,7 @@ std::vector<PriorSetting> factorized_settings() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalog, EveryFactorizedForm, testing::ValuesIn(factorized_settings()),
-                         [](const auto& info) { return info.param.name(); });
+                         [](const auto& test) { return test.param.name(); });
 
 // The counter itself: a dense mask is seen.
 TEST(CountingAllocator, SeesTheSquareOfADenseMask) {

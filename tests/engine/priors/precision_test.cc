@@ -121,7 +121,7 @@ TEST_P(EveryPath, IsAsExactAsTheExplicitFormulaInTheSameType) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalog, EveryPath, testing::ValuesIn(test::all_settings()),
-                         [](const auto& info) { return info.param.name(); });
+                         [](const auto& test) { return test.param.name(); });
 
 }  // namespace
 }  // namespace locus

@@ -32,7 +32,8 @@ std::vector<PriorSetting> settings_of(const PriorItem& item) {
       const Json& when = other.at("when");
       const auto name = when.at("option").get<std::string>();
       const Json& values = when.at("values");
-      if (std::find(values.begin(), values.end(), defaults.at(name)) == values.end()) options[name] = values[0];
+      if (std::find(values.begin(), values.end(), defaults.at(name)) == values.end())
+        options[name] = values[0];
     }
   };
   for (const Json& option : item.item.json().at("options")) {
@@ -60,7 +61,8 @@ std::vector<PriorSetting> mixed_settings(const PriorItem& item, int count) {
       const auto name = option.at("name").get<std::string>();
       const auto pick = [&](std::size_t most, std::uint64_t index) {
         return static_cast<std::size_t>(
-            random.uniform("test", item.id() + name, index, {1}, 0, static_cast<double>(most)).item<double>());
+            random.uniform("test", item.id() + name, index, {1}, 0, static_cast<double>(most))
+                .item<double>());
       };
       if (option.at("type") == "boolean") options[name] = pick(2, 0) == 1;
       if (!option.contains("choices")) continue;

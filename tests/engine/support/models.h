@@ -33,7 +33,6 @@ struct ModelShape {
 // `shape` without its class token and registers where the setting has no place for them.
 ModelShape fitting(const PriorSetting& setting, ModelShape shape);
 
-
 Json stage_configuration(const std::vector<PriorSetting>& priors, const ModelShape& shape = {});
 std::shared_ptr<Backbone> small_model(const std::vector<PriorSetting>& priors, const ModelShape& shape = {},
                                       std::uint64_t seed = 0, const std::string& path = "auto");

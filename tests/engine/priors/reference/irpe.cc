@@ -12,17 +12,21 @@ struct Buckets {
   std::int64_t index(double v) const {
     const double size = std::abs(v);
     if (size <= ratio) return static_cast<std::int64_t>(std::nearbyint(v));
-    const double far = std::nearbyint(ratio + std::log(size / ratio) / std::log(8 * ratio / ratio) * (2 * ratio - ratio));
+    const double far =
+        std::nearbyint(ratio + std::log(size / ratio) / std::log(8 * ratio / ratio) * (2 * ratio - ratio));
     return static_cast<std::int64_t>((v < 0 ? -1 : 1) * std::min(2 * ratio, far));
   }
   std::vector<std::string> parts() const {
     return method == "cross" ? std::vector<std::string>{"_rows", "_columns"} : std::vector<std::string>{""};
   }
-  std::int64_t count() const { return method == "product" ? (2 * most() + 1) * (2 * most() + 1) : 2 * most() + 1; }
+  std::int64_t count() const {
+    return method == "product" ? (2 * most() + 1) * (2 * most() + 1) : 2 * most() + 1;
+  }
 
   std::int64_t of(const ReferenceContext& c, const std::string& part, std::int64_t i, std::int64_t j) const {
     if (!c.patch(i) || !c.patch(j)) return count();
-    const auto dy = static_cast<double>(c.row(i) - c.row(j)), dx = static_cast<double>(c.column(i) - c.column(j));
+    const auto dy = static_cast<double>(c.row(i) - c.row(j)),
+               dx = static_cast<double>(c.column(i) - c.column(j));
     if (method == "product") return (index(dy) + most()) * (2 * most() + 1) + index(dx) + most();
     if (method == "euclid") return index(std::nearbyint(std::sqrt(dy * dy + dx * dx))) + most();
     if (method == "quant") return index(dy * dy + dx * dx) + most();

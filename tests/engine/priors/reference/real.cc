@@ -50,8 +50,7 @@ Real abs(const Real& a) {
   return Real::unary(std::abs(a.value()), a, a.value() > 0 ? 1 : a.value() < 0 ? -1 : 0);
 }
 Real erf(const Real& a) {
-  return Real::unary(std::erf(a.value()), a,
-                     2 * std::numbers::inv_sqrtpi * std::exp(-a.value() * a.value()));
+  return Real::unary(std::erf(a.value()), a, 2 * std::numbers::inv_sqrtpi * std::exp(-a.value() * a.value()));
 }
 Real maximum(const Real& a, const Real& b) { return a.value() >= b.value() ? a : b; }
 Real minimum(const Real& a, const Real& b) { return a.value() <= b.value() ? a : b; }

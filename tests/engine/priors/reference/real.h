@@ -107,8 +107,8 @@ class Array {
   std::vector<Real> data_;
 };
 
-// sum over k of row[k] * column[k], plus `start`: x [..., in] with W [out, in] as in y = x W^T + b. `bias` may
-// be empty.
+// sum over k of row[k] * column[k], plus `start`: x [..., in] with W [out, in] as in y = x W^T + b. `bias`
+// may be empty.
 Array linear(const Array& x, const Array& weight, const Array& bias);
 // Over the last axis, in place of logits.
 Array softmax(const Array& logits);

@@ -1,4 +1,5 @@
-// A whole Vision Transformer with priors, as scalar loops in float64 over the parameters of an engine's model.
+// A whole Vision Transformer with priors, as scalar loops in float64 over the parameters of an engine's
+// model.
 #pragma once
 
 #include "tests/engine/priors/reference/reference_prior.h"
@@ -29,6 +30,6 @@ struct ReferenceTokens {
 
 // images: [B, C, H, W]; values: every parameter and buffer of the model by its full name.
 ReferenceTokens reference_model(const ReferenceShape& shape, const std::vector<ReferenceChoice>& priors,
-                                 const Values& values, const Array& images, const ReferenceRun& run);
+                                const Values& values, const Array& images, const ReferenceRun& run);
 
 }  // namespace locus::test

@@ -64,9 +64,11 @@ class ReferencePrior {
   virtual Array bias(const ReferenceContext&) { return {}; }   // [B, H, T, T]
   virtual Array scale(const ReferenceContext&) { return {}; }  // [B, H, T, T]
   virtual void probabilities(const ReferenceContext&, Array& /*p [B, H, T, T]*/) {}
-  virtual Array from_probabilities(const ReferenceContext&, const Array& /*p*/) { return {}; }  // [B, H, T, d]
-  virtual Array add_output(const ReferenceContext&) { return {}; }                              // [B, T, D]
-  virtual Array gate_output(const ReferenceContext&) { return {}; }                             // [B, T, D]
+  virtual Array from_probabilities(const ReferenceContext&, const Array& /*p*/) {
+    return {};
+  }                                                                  // [B, H, T, d]
+  virtual Array add_output(const ReferenceContext&) { return {}; }   // [B, T, D]
+  virtual Array gate_output(const ReferenceContext&) { return {}; }  // [B, T, D]
   // Returns what is added to the stream instead of the MLP, or empty.
   virtual Array feed_forward(const ReferenceContext&, const Array& /*stream*/, const ReferenceMlp&) {
     return {};

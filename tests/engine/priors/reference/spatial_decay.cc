@@ -17,7 +17,8 @@ class SpatialDecay final : public ReferencePrior {
     for (std::int64_t b = 0; b < c.batch; ++b) {
       for (std::int64_t n = 0; n < c.heads; ++n) {
         std::vector<Real> g;  // ln sigmoid(x W_g) of every patch
-        for (std::int64_t t = c.prefix; mode != "static" && t < c.tokens(); ++t) g.push_back(gate(c, b, n, t));
+        for (std::int64_t t = c.prefix; mode != "static" && t < c.tokens(); ++t)
+          g.push_back(gate(c, b, n, t));
         for (std::int64_t i = c.prefix; i < c.tokens(); ++i) {
           for (std::int64_t j = c.prefix; j < c.tokens(); ++j) out(b, n, i, j) = entry(c, mode, g, n, i, j);
         }
@@ -69,7 +70,8 @@ class SpatialDecay final : public ReferencePrior {
       return std::log(1 - std::pow(2.0, -exponent)) * distance;
     }
     if (mode == "full")
-      return c.number("alpha") * 0.5 * (g[static_cast<std::size_t>(p)] + g[static_cast<std::size_t>(q)]) * distance;
+      return c.number("alpha") * 0.5 * (g[static_cast<std::size_t>(p)] + g[static_cast<std::size_t>(q)]) *
+             distance;
     if (mode == "bidirectional")
       return -c.number("beta") * 0.5 * (between(g, p, q, true) + between(g, p, q, false));
     if (c.flag("causal") && q > p) return -std::numeric_limits<double>::infinity();

@@ -60,7 +60,8 @@ class TransformerXl final : public ReferencePrior {
     std::vector<Real> out;
     for (std::int64_t o = 0; o < c.width; ++o) {
       Real sum = 0.0;
-      for (std::int64_t e = 0; e < c.width; ++e) sum += c.own("relative")(o, e) * s[static_cast<std::size_t>(e)];
+      for (std::int64_t e = 0; e < c.width; ++e)
+        sum += c.own("relative")(o, e) * s[static_cast<std::size_t>(e)];
       out.push_back(sum);
     }
     return out;

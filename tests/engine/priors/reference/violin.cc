@@ -30,7 +30,8 @@ std::vector<Cell> morton(std::int64_t rows, std::int64_t columns) {
   const auto key = [](const Cell& cell) {
     std::int64_t out = 0;
     for (int bit = 0; bit < 16; ++bit)
-      out += (cell.second >> bit & 1) * (std::int64_t{1} << 2 * bit) + (cell.first >> bit & 1) * (std::int64_t{2} << 2 * bit);
+      out += (cell.second >> bit & 1) * (std::int64_t{1} << 2 * bit) +
+             (cell.first >> bit & 1) * (std::int64_t{2} << 2 * bit);
     return out;
   };
   std::vector<Cell> path = snake(rows, columns);
@@ -45,7 +46,9 @@ void hilbert(Cell p, Cell a, Cell b, std::vector<Cell>& path) {
     const auto sign = [](std::int64_t s) { return std::int64_t{s > 0} - std::int64_t{s < 0}; };
     return Cell{sign(v.first), sign(v.second)};
   };
-  const auto plus = [](Cell u, Cell v, std::int64_t s = 1) { return Cell{u.first + s * v.first, u.second + s * v.second}; };
+  const auto plus = [](Cell u, Cell v, std::int64_t s = 1) {
+    return Cell{u.first + s * v.first, u.second + s * v.second};
+  };
   const auto half = [](Cell v) {
     const auto floor2 = [](std::int64_t s) { return s >= 0 ? s / 2 : -((-s + 1) / 2); };
     return Cell{floor2(v.first), floor2(v.second)};
@@ -102,7 +105,9 @@ class Violin final : public ReferencePrior {
     }
     return m;
   }
-  Array bias(const ReferenceContext& c) override { return c.text("apply") == "add-logits" ? mask(c) : Array(); }
+  Array bias(const ReferenceContext& c) override {
+    return c.text("apply") == "add-logits" ? mask(c) : Array();
+  }
   void probabilities(const ReferenceContext& c, Array& p) override {
     if (!c.text("apply").ends_with("probs")) return;
     const Array m = mask(c);
@@ -128,8 +133,8 @@ class Violin final : public ReferencePrior {
     return out;
   }
 
-  static Real entry(const ReferenceContext& c, const std::vector<std::vector<std::int64_t>>& rows, std::int64_t n,
-                    std::int64_t i, std::int64_t j) {
+  static Real entry(const ReferenceContext& c, const std::vector<std::vector<std::int64_t>>& rows,
+                    std::int64_t n, std::int64_t i, std::int64_t j) {
     const bool manhattan = c.text("distance") == "manhattan";
     const std::int64_t width = c.extent[1];
     Real m = manhattan ? 1.0 : 0.0;
@@ -139,9 +144,11 @@ class Violin final : public ReferencePrior {
       return c.flag("separate_axes") ? power(c, 0, n, dr) * power(c, 1, n, dc) : power(c, 0, n, dr + dc);
     }
     for (std::size_t curve = 0; curve < rows.size(); ++curve) {
-      const std::int64_t e = std::abs(rows[curve][static_cast<std::size_t>(i)] - rows[curve][static_cast<std::size_t>(j)]);
+      const std::int64_t e =
+          std::abs(rows[curve][static_cast<std::size_t>(i)] - rows[curve][static_cast<std::size_t>(j)]);
       const auto at = static_cast<std::int64_t>(curve);
-      const Real weight = c.has_own("weights") ? c.own("weights")(at, n) : Real(1 / static_cast<double>(rows.size()));
+      const Real weight =
+          c.has_own("weights") ? c.own("weights")(at, n) : Real(1 / static_cast<double>(rows.size()));
       m += weight * power(c, at, n, static_cast<double>(e));
     }
     return m;
@@ -163,9 +170,11 @@ class Violin final : public ReferencePrior {
       for (std::int64_t p = 0; p < c.patches(); ++p) rows[0].push_back(p);
     } else if (distance == "random") {
       std::uint64_t seed = 0;
-      for (const Real& number : c.parameter("order").data()) seed = seed * 256 + static_cast<std::uint64_t>(number.value());
+      for (const Real& number : c.parameter("order").data())
+        seed = seed * 256 + static_cast<std::uint64_t>(number.value());
       const at::Tensor order = RandomStreams(seed).permutation("violin", "order", 0, c.patches());
-      rows.emplace_back(order.const_data_ptr<std::int64_t>(), order.const_data_ptr<std::int64_t>() + c.patches());
+      rows.emplace_back(order.const_data_ptr<std::int64_t>(),
+                        order.const_data_ptr<std::int64_t>() + c.patches());
     }
     return rows;
   }
