@@ -149,6 +149,7 @@ Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const Sides& s
       return sum;
     };
   }
+  if (watcher_) watcher_(scores);
   const ExecutionPath& path = choose_path(path_, scores);
   if (!paths_.contains(path.name)) paths_.emplace(path.name);
   return path.run(scores);

@@ -68,6 +68,11 @@ class Attention : public torch::nn::Module {
   Tensor forward(const Tensor& x, const Layout& layout, const Moment& moment);
   const std::set<std::string, std::less<>>& paths() const { return paths_; }  // taken so far
 
+  // Called with what every execution path is about to run, once for each pass of an axial pattern; for tools
+  // that look inside. A null function ends it.
+  using Watcher = std::function<void(const Scores& scores)>;
+  void watch(Watcher watcher) { watcher_ = std::move(watcher); }
+
  private:
   Tensor attend(const Sides& sides, const Moment& moment);
   Tensor attend_along_axes(const Tensor& q, const Tensor& k, const Sides& sides, const Moment& moment);
@@ -80,6 +85,7 @@ class Attention : public torch::nn::Module {
   std::vector<TermSource> biases_, scales_;
   std::string path_;
   std::set<std::string, std::less<>> paths_;
+  Watcher watcher_;
   std::shared_ptr<Linear> qkv_, out_;
 };
 

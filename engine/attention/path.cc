@@ -157,6 +157,12 @@ Tensor run_bucketed(const Scores& s) {
 
 }  // namespace
 
+AttentionWeights explicit_weights(const Scores& scores) {
+  const Tensor logits = with_terms(content_logits(scores), scores, scores.scales);
+  const Tensor p = at::softmax(logits, -1);
+  return {logits, scores.probabilities ? scores.probabilities(p) : p};
+}
+
 const std::vector<ExecutionPath>& execution_paths() {
   static const std::vector<ExecutionPath> paths = {
       {"curve-decay", curve_decay_supports, curve_decay_preferred, run_curve_decay},

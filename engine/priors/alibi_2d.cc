@@ -6,8 +6,8 @@
 // Papers: Press et al. 2022, arXiv:2108.12409 (slopes); Fuller et al. 2023 (CROMA), arXiv:2311.00566 (2-D).
 //
 // Prefix tokens: "zero" gives their pairs no bias (CROMA); "origin" puts them at (0, 0) and the patches from
-// (1, 1) on, as in the PaPE paper's baseline. Positions go on counting on larger grids, or are squeezed to the
-// range seen in training.
+// (1, 1) on, as in the PaPE paper's baseline. Positions go on counting on larger grids, or are squeezed to
+// the range seen in training.
 #include <cmath>
 
 #include "engine/priors/items.h"
@@ -55,7 +55,8 @@ struct Positions {
     std::vector<double> factor;
     for (std::size_t axis = 0; axis < layout.extent.size(); ++axis) {
       const std::size_t of = line < 0 ? axis : static_cast<std::size_t>(line);
-      factor.push_back(static_cast<double>(reference.extent.at(of)) / static_cast<double>(layout.extent[axis]));
+      factor.push_back(static_cast<double>(reference.extent.at(of)) /
+                       static_cast<double>(layout.extent[axis]));
     }
     return at::tensor(factor, at::kDouble);
   }
@@ -71,7 +72,8 @@ class Alibi2dLayer final : public PriorLayer {
   Term bias(const Sides& sides, const Moment&) override {
     const Tensor slope = slope_.to(sides.q.scalar_type());
     const std::int64_t outside = positions_->origin ? 0 : sides.layout.prefix;
-    return {Depends::kLayout, DistanceDecay{positions_->get(sides.layout, sides.axis, sides.q), slope, outside}};
+    return {Depends::kLayout,
+            DistanceDecay{positions_->get(sides.layout, sides.axis, sides.q), slope, outside}};
   }
 
  private:

@@ -73,10 +73,12 @@ class Cpe final : public Prior {
 PriorItem cpe() {
   Item item = prior_entry("cpe", 1, "Depth-wise convolution over the patches, added to them",
                           "Chu et al. 2023, arXiv:2102.10882", "z = z + DWConv3x3(z)", {"block-embed"}, {2});
+  item.set("weight_decay", "option");
   item.option(Option::text("place", "after-first", "once behind the first block, or before every block")
                   .choices({"after-first", "every-block"}));
-  item.option(Option::text("init", "torch", "uniform in one over the root of the fan-in (torch), or normal over "
-                                            "the fan-out with a zero bias (fan-out)")
+  item.option(Option::text("init", "torch",
+                           "uniform in one over the root of the fan-in (torch), or normal over "
+                           "the fan-out with a zero bias (fan-out)")
                   .choices({"torch", "fan-out"})
                   .neutral("torch"));
   item.option(Option::boolean("decay", true, "weight decay pulls on the kernels").neutral(true));

@@ -9,8 +9,8 @@
 //
 // Class and register tokens are left out of the loss; gradients reach them through attention. The MLPs,
 // Linear(D, 256) - ReLU - Linear(256, 1), are dropped after training. On an axis of one patch the target is
-// 0. The error is smooth L1 as in the paper, or absolute or squared; targets are normalized as in the paper, or
-// count patches.
+// 0. The error is smooth L1 as in the paper, or absolute or squared; targets are normalized as in the paper,
+// or count patches.
 #include <cmath>
 
 #include "engine/priors/items.h"
@@ -73,7 +73,8 @@ class Guidance final : public Prior {
     return targets_.get(layout, like.device(), like.scalar_type(), [&] {
       std::vector<double> last;
       for (const std::int64_t length : layout.extent)
-        last.push_back(settings_.normalized ? static_cast<double>(std::max<std::int64_t>(length - 1, 1)) : 1.0);
+        last.push_back(settings_.normalized ? static_cast<double>(std::max<std::int64_t>(length - 1, 1))
+                                            : 1.0);
       return grid_positions(layout, like.options()) / at::tensor(last, at::kDouble).to(like.options());
     });
   }
@@ -91,6 +92,7 @@ PriorItem guidance() {
       "guidance", 1, "A training-time loss asks the features for each patch's coordinates",
       "Active Spatial Guidance: Eliminating Injected Positional Mechanisms in Vision Transformers",
       "loss + lambda_t smooth_l1(MLP(f), coordinates)", {"loss"}, {1, 2, 3});
+  item.set("weight_decay", "exempt");
   item.option(Option::number("lambda", 100.0, "weight of the loss once warmed up").minimum(0.0).maximum(1e6));
   item.option(Option::number("start", 10.0, "weight the warm-up starts from")
                   .minimum(0.0)
@@ -107,9 +109,10 @@ PriorItem guidance() {
   item.option(Option::text("tap", "post-norm",
                            "features read: after (classification) or before (dense tasks) the final norm")
                   .choices({"post-norm", "pre-norm"}));
-  item.option(Option::text("error", "smooth-l1", "how far a read coordinate is off: smooth L1, absolute, squared")
-                  .choices({"smooth-l1", "l1", "mse"})
-                  .neutral("smooth-l1"));
+  item.option(
+      Option::text("error", "smooth-l1", "how far a read coordinate is off: smooth L1, absolute, squared")
+          .choices({"smooth-l1", "l1", "mse"})
+          .neutral("smooth-l1"));
   item.option(Option::text("targets", "normalized", "coordinates from 0 to 1, or counted in patches")
                   .choices({"normalized", "patches"})
                   .neutral("normalized"));

@@ -102,6 +102,7 @@ class LearnedAbsolute final : public Prior {
 PriorItem learned_absolute() {
   Item item = prior_entry("learned-absolute", 1, "Learned vector for each position, added to the patches",
                           "Dosovitskiy et al. 2021, arXiv:2010.11929", "z = z + E", {"embed"}, {2});
+  item.set("weight_decay", "option");
   item.option(Option::text("rows", "patches",
                            "who gets a row beside the patches: nobody, the first prefix token (with-class), "
                            "or every prefix token (with-prefix)")
@@ -112,8 +113,9 @@ PriorItem learned_absolute() {
   item.option(Option::text("resize", "deit", "whose bicubic resize fits the rows to another grid")
                   .choices({"deit", "dino", "timm"})
                   .neutral("deit"));
-  item.option(Option::boolean("decay", false, "weight decay pulls on the rows, as in DINO and in guidance's "
-                                              "baseline")
+  item.option(Option::boolean("decay", false,
+                              "weight decay pulls on the rows, as in DINO and in guidance's "
+                              "baseline")
                   .neutral(false));
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             return std::make_shared<LearnedAbsolute>(

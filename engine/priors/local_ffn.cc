@@ -1,6 +1,7 @@
 // LocalViT: a depth-wise convolution inside the MLP, so that hidden units see their neighbors.
 //
-//   gated     y = fc2(h + g DWConv3x3(h)), h = GELU(fc1 LN x): keeps a pretrained MLP. g is a scalar a layer and
+//   gated     y = fc2(h + g DWConv3x3(h)), h = GELU(fc1 LN x): keeps a pretrained MLP. g is a scalar a layer
+//   and
 //             starts at 0, the kernel at the identity, so that the first forward is that of the plain model.
 //   original  replaces norm and MLP: Conv1x1(D, h) - BN - act - DWConv3x3 - BN - act - [channel gate] -
 //             Conv1x1(h, D) - BN, no biases in the convolutions, residual around it
@@ -140,12 +141,13 @@ class OriginalLayer final : public PriorLayer {
     in_ = register_parameter("in_weight", at::empty({info.hidden, info.width}));
     norm_in_ = register_module("norm_in", std::make_shared<BatchNorm>(info.hidden));
     if (settings.depthwise) {
-      convolution_ = register_module("convolution", std::make_shared<GridConvolution>(info.hidden, kSide, false));
+      convolution_ =
+          register_module("convolution", std::make_shared<GridConvolution>(info.hidden, kSide, false));
       norm_convolution_ = register_module("norm_convolution", std::make_shared<BatchNorm>(info.hidden));
     }
     if (settings.act.starts_with("hs-")) {
-      gate_ = register_module("gate", std::make_shared<ChannelGate>(settings.act.substr(3), info.hidden,
-                                                                    settings.reduction));
+      gate_ = register_module(
+          "gate", std::make_shared<ChannelGate>(settings.act.substr(3), info.hidden, settings.reduction));
     }
     out_ = register_parameter("out_weight", at::empty({info.width, info.hidden}));
     norm_out_ = register_module("norm_out", std::make_shared<BatchNorm>(info.width));
@@ -222,8 +224,9 @@ PriorItem local_ffn() {
                           "Li et al. 2021, arXiv:2104.05707", "y = fc2(h + g DWConv3x3(h)), h = GELU(fc1 x)",
                           {"feed-forward"}, {2});
   alone(item, kFeedForward);
-  item.option(Option::text("mode", "gated", "beside the model's MLP, its gate starting at 0, or LocalViT's own")
-                  .choices({"gated", "original"}));
+  item.option(
+      Option::text("mode", "gated", "beside the model's MLP, its gate starting at 0, or LocalViT's own")
+          .choices({"gated", "original"}));
   item.option(Option::integer("kernel", kSide, "side of the gated kernel, odd")
                   .minimum(1)
                   .maximum(31)

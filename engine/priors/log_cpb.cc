@@ -65,7 +65,8 @@ class Shared {
   // [1, H, R (+ 1)]: a column of zeros for the prefix, if there is one.
   Tensor table(const Mlp& mlp, const Layout& layout, const Moment& moment) {
     if (!settings_.shared) return padded(at::sigmoid(mlp.forward(inputs(layout, mlp), {})) * 16, layout);
-    if (!table_.defined()) table_ = padded(mlp.forward(inputs(layout, mlp), kept(layout, mlp, moment)), layout);
+    if (!table_.defined())
+      table_ = padded(mlp.forward(inputs(layout, mlp), kept(layout, mlp, moment)), layout);
     return table_;
   }
 
@@ -117,7 +118,8 @@ class LogCpbLayer final : public PriorLayer {
   // `common`: the MLP of all layers, or null for one of this layer's own.
   LogCpbLayer(const LayerInfo& info, std::shared_ptr<Shared> shared, std::shared_ptr<Mlp> common)
       : shared_(std::move(shared)), mlp_(std::move(common)) {
-    if (!mlp_) mlp_ = register_module("mlp", std::make_shared<Mlp>(shared_->settings().hidden, info.heads, false));
+    if (!mlp_)
+      mlp_ = register_module("mlp", std::make_shared<Mlp>(shared_->settings().hidden, info.heads, false));
   }
 
   Term bias(const Sides& sides, const Moment& moment) override {
@@ -179,6 +181,7 @@ PriorItem log_cpb() {
   Item item = prior_entry("log-cpb", 1, "A small MLP of the log-spaced offset gives every head a bias",
                           "Liu et al. 2022, arXiv:2111.09883", "L = c q k^T + MLP(log-spaced r_i - r_j)",
                           {"bias"}, {2});
+  item.set("weight_decay", "option");
   item.option(Option::text("mode", "swinv2", "Swin V2's, or timm's, which the guidance paper compares with")
                   .choices({"swinv2", "timm-cr"}));
   item.option(Option::integer("hidden", 0, "width of the MLP; 0: the mode's own (swinv2 512, timm-cr 128)")

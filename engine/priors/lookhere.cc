@@ -5,8 +5,8 @@
 //
 // Paper: Fuller et al. 2024, arXiv:2405.13985, section 3.
 //
-// s_l falls from 1.5 in the first layer to 0.5 in the last; m_n are slopes per head, g one for all. Heads come
-// in groups of four, one for each direction; a field of view names its groups:
+// s_l falls from 1.5 in the first layer to 0.5 in the last; m_n are slopes per head, g one for all. Heads
+// come in groups of four, one for each direction; a field of view names its groups:
 //   180  halves, none                 90  corners, triangles, none          45  eighths1, eighths2, none
 // as published for 12 heads (g = 2 for 90; the others' is not published, 1 here). With fewer heads the groups
 // in front of "none" shrink to one, and with four heads "none" goes too: the paper has no such models.
@@ -20,11 +20,12 @@
 //   none       everything; zero: everything at distance 0; center: everything, by the key's distance from the
 //              middle of the grid
 //   zerohalves, zerocorners, zerotriangles  directed, at distance 0
-//   none1zero3, none2zero2, none3zero1      of every four heads the first 1, 2, 3 like none, the rest like zero
+//   none1zero3, none2zero2, none3zero1      of every four heads the first 1, 2, 3 like none, the rest like
+//   zero
 //
 // Heads: a directed group's slopes are 1/2 for its first four heads, 1/4 for the next; the others' 1/4, 1/16,
-// 1/64, 1/256, each for a quarter of the group; neighboring groups of one name count as one. Prefix tokens see
-// and are seen at bias 0. Any grid is computed anew. The published table is rounded to bfloat16
+// 1/64, 1/256, each for a quarter of the group; neighboring groups of one name count as one. Prefix tokens
+// see and are seen at bias 0. Any grid is computed anew. The published table is rounded to bfloat16
 // ("rounding"); the PaPE paper's code gives every layer the first slope ("layer_slopes").
 #include <c10/core/InferenceMode.h>
 
@@ -65,13 +66,20 @@ constexpr std::array<View, 4> kDiagonals = {{{kUpTriangle, kRightTriangle, true}
                                              {kDownTriangle, kRightTriangle, true},
                                              {kDownTriangle, kLeftTriangle, true}}};
 constexpr Group kGroups[] = {
-    {"halves", kHalves, true},           {"corners", kCorners, true},
-    {"triangles", kTriangles, true},     {"eighths1", kEighths1, true},
-    {"eighths2", kEighths2, true},       {"diagonals", kDiagonals, true},
-    {"none", {}},                        {"zero", {}, false, 0},
-    {"center", {}, false, 4, true},      {"zerohalves", kHalves, false, 0},
-    {"zerocorners", kCorners, false, 0}, {"zerotriangles", kTriangles, false, 0},
-    {"none1zero3", {}, false, 1},        {"none2zero2", {}, false, 2},
+    {"halves", kHalves, true},
+    {"corners", kCorners, true},
+    {"triangles", kTriangles, true},
+    {"eighths1", kEighths1, true},
+    {"eighths2", kEighths2, true},
+    {"diagonals", kDiagonals, true},
+    {"none", {}},
+    {"zero", {}, false, 0},
+    {"center", {}, false, 4, true},
+    {"zerohalves", kHalves, false, 0},
+    {"zerocorners", kCorners, false, 0},
+    {"zerotriangles", kTriangles, false, 0},
+    {"none1zero3", {}, false, 1},
+    {"none2zero2", {}, false, 2},
     {"none3zero1", {}, false, 3},
 };
 
@@ -159,8 +167,14 @@ Grid grid_of(const Layout& layout, const std::string& power, at::Device device) 
   const Tensor offset = at_patch.unsqueeze(0) - at_patch.unsqueeze(1);  // key minus query
   const Tensor dy = offset.select(2, 0), dx = offset.select(2, 1), across = dx.abs(), along = dy.abs();
   Grid grid;
-  grid.seen = {dy.le(0),           dy.ge(0),          dx.le(0),          dx.ge(0),
-               dy.le(across.neg()), dy.ge(across), dx.le(along.neg()), dx.ge(along),
+  grid.seen = {dy.le(0),
+               dy.ge(0),
+               dx.le(0),
+               dx.ge(0),
+               dy.le(across.neg()),
+               dy.ge(across),
+               dx.le(along.neg()),
+               dx.ge(along),
                at::ones_like(dy, at::kBool)};
   grid.distance = offset.square().sum(2).sqrt();
   if (power == "sqrt") grid.distance = grid.distance.sqrt();
@@ -228,9 +242,10 @@ class Lookhere final : public Prior {
 }  // namespace
 
 PriorItem lookhere() {
-  Item item = prior_entry("lookhere", 1, "Heads look one way each; what they see falls off with the distance",
-                          "Fuller et al. 2024, arXiv:2405.13985",
-                          "L = c q k^T - g s_l m_n |r_i - r_j| in the field of view, hidden outside", {"bias"}, {2});
+  Item item =
+      prior_entry("lookhere", 1, "Heads look one way each; what they see falls off with the distance",
+                  "Fuller et al. 2024, arXiv:2405.13985",
+                  "L = c q k^T - g s_l m_n |r_i - r_j| in the field of view, hidden outside", {"bias"}, {2});
   std::vector<std::string> names;
   for (const Group& group : kGroups) names.emplace_back(group.name);
   item.set("requires", Json::array({{{"rule", "multiple-of"},
@@ -242,10 +257,11 @@ PriorItem lookhere() {
   item.option(Option::list("groups", "string", Json::array(), "groups of heads instead of those of fov")
                   .choices(names)
                   .neutral(Json::array()));
-  item.option(Option::number("global_slope", 0.0, "slope of all heads; 0: 2 for fov 90 as published, 1 otherwise")
-                  .minimum(0.0)
-                  .maximum(1e6)
-                  .neutral(0.0));
+  item.option(
+      Option::number("global_slope", 0.0, "slope of all heads; 0: 2 for fov 90 as published, 1 otherwise")
+          .minimum(0.0)
+          .maximum(1e6)
+          .neutral(0.0));
   item.option(Option::text("layer_slopes", "linspace",
                            "from 1.5 in the first layer to 0.5 in the last, or 1.5 in all (constant-first)")
                   .choices({"linspace", "constant-first"})
@@ -253,19 +269,20 @@ PriorItem lookhere() {
   item.option(Option::text("distance", "linear", "the distance as it is, its root, or its square")
                   .choices({"linear", "sqrt", "square"})
                   .neutral("linear"));
-  item.option(Option::text("hidden", "inf", "bias outside the field of view: never seen (inf), 0 (zero), or as at "
-                                            "the head's largest distance (max)")
+  item.option(Option::text("hidden", "inf",
+                           "bias outside the field of view: never seen (inf), 0 (zero), or as at "
+                           "the head's largest distance (max)")
                   .choices({"inf", "zero", "max"})
                   .neutral("inf"));
   item.option(Option::text("rounding", "none", "bfloat16 rounds the table as the published code does")
                   .choices({"none", "bfloat16"})
                   .neutral("none"));
-  return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
-            return std::make_shared<Lookhere>(Settings{o.text("fov"), o.texts("groups"), o.number("global_slope"),
-                                                       o.text("distance"), o.text("hidden"),
-                                                       o.text("layer_slopes") == "constant-first",
-                                                       o.text("rounding") == "bfloat16"});
-          }};
+  return {
+      item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
+        return std::make_shared<Lookhere>(Settings{
+            o.text("fov"), o.texts("groups"), o.number("global_slope"), o.text("distance"), o.text("hidden"),
+            o.text("layer_slopes") == "constant-first", o.text("rounding") == "bfloat16"});
+      }};
 }
 
 }  // namespace locus::priors

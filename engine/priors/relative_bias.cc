@@ -171,27 +171,32 @@ class RelativeBias final : public Prior {
 }  // namespace
 
 PriorItem relative_bias() {
-  Item item = prior_entry("relative-bias", 1, "Learned bias for each offset of two patches and head",
-                          "Liu et al. 2021, arXiv:2103.14030", "L = c q k^T + Table[r_i - r_j]", {"bias"}, {2});
-  item.option(Option::text("init", "normal", "the table starts from a truncated normal, or from zero, which keeps "
-                                             "a pretrained model's function")
+  Item item =
+      prior_entry("relative-bias", 1, "Learned bias for each offset of two patches and head",
+                  "Liu et al. 2021, arXiv:2103.14030", "L = c q k^T + Table[r_i - r_j]", {"bias"}, {2});
+  item.set("weight_decay", "option");
+  item.option(Option::text("init", "normal",
+                           "the table starts from a truncated normal, or from zero, which keeps "
+                           "a pretrained model's function")
                   .choices({"normal", "zero"}));
   item.option(Option::number("std", 0.02, "standard deviation of the truncated normal")
                   .above(0.0)
                   .maximum(1.0)
                   .neutral(0.02)
                   .when("init", {"normal"}));
-  item.option(Option::text("prefix", "zero",
-                           "bias of class and register tokens: none (zero), or three learned numbers a head (beit)")
-                  .choices({"zero", "beit"}));
+  item.option(
+      Option::text("prefix", "zero",
+                   "bias of class and register tokens: none (zero), or three learned numbers a head (beit)")
+          .choices({"zero", "beit"}));
   item.option(Option::text("resize", "bicubic", "how the table fits another grid")
                   .choices({"bicubic", "geometric"})
                   .neutral("bicubic"));
-  item.option(Option::boolean("decay", true, "weight decay pulls on the table; Swin exempts it").neutral(true));
+  item.option(
+      Option::boolean("decay", true, "weight decay pulls on the table; Swin exempts it").neutral(true));
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             return std::make_shared<RelativeBias>(
-                Settings{o.text("prefix") == "beit", o.text("resize") == "geometric", o.text("init") == "zero",
-                         o.boolean("decay"), o.number("std")},
+                Settings{o.text("prefix") == "beit", o.text("resize") == "geometric",
+                         o.text("init") == "zero", o.boolean("decay"), o.number("std")},
                 context.reference);
           }};
 }

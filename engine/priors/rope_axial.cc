@@ -244,17 +244,18 @@ void add_dinov3_options(Item& item) {
                          .minimum(0.0)
                          .maximum(1e9)
                          .neutral(0.0)));
-  item.option(dinov3(
-      Option::number("max_period", 0.0, "longest period").minimum(0.0).maximum(1e9).neutral(0.0)));
-  item.option(dinov3(Option::number("shift", 0.0, "while training, positions move by up to this along each axis")
-                         .minimum(0.0)
-                         .maximum(10.0)
-                         .neutral(0.0)));
-  item.option(dinov3(
-      Option::number("jitter", 1.0, "while training, each axis is stretched by a factor of up to this")
-          .minimum(1.0)
-          .maximum(100.0)
-          .neutral(1.0)));
+  item.option(
+      dinov3(Option::number("max_period", 0.0, "longest period").minimum(0.0).maximum(1e9).neutral(0.0)));
+  item.option(
+      dinov3(Option::number("shift", 0.0, "while training, positions move by up to this along each axis")
+                 .minimum(0.0)
+                 .maximum(10.0)
+                 .neutral(0.0)));
+  item.option(
+      dinov3(Option::number("jitter", 1.0, "while training, each axis is stretched by a factor of up to this")
+                 .minimum(1.0)
+                 .maximum(100.0)
+                 .neutral(1.0)));
   item.option(dinov3(
       Option::number("rescale", 1.0, "while training, both axes are stretched by one factor of up to this")
           .minimum(1.0)

@@ -6,7 +6,8 @@
 // Paper: Heo et al. 2024, arXiv:2403.13298, eq. 8.
 //
 // Starts, for head n and pair c of a head of width d:
-//   naver  m = theta^(-4k/d), k = 0..d/4-1, theta 10; one phi ~ U(0, 2 pi) a head; fx = (m cos phi, m cos(phi +
+//   naver  m = theta^(-4k/d), k = 0..d/4-1, theta 10; one phi ~ U(0, 2 pi) a head; fx = (m cos phi, m cos(phi
+//   +
 //          pi/2)), fy likewise with sines; positions from 0; pairs (2c, 2c + 1); exempt from weight decay
 //   pape   the baseline of the PaPE paper's code: divisors 100^(2c/d), the same for all heads and both axes,
 //          angle x / lx + y / ly; positions from 1; pairs (c, c + d/2); decayed like any matrix
@@ -138,6 +139,7 @@ PriorItem rope_mixed() {
   Item item = prior_entry("rope-mixed", 1, "Rotation of queries and keys along learned directions",
                           "Heo et al. 2024, arXiv:2403.13298", "q' = R(x fx + y fy) q, k' likewise",
                           {"transform-qk"}, {2});
+  item.set("weight_decay", "option");
   item.set("requires", Json::array({{{"rule", "multiple-of"},
                                      {"value", "head_width"},
                                      {"factor", 4},

@@ -47,9 +47,8 @@ class Sincos2d final : public Prior {
 
   Tensor embed(Site site, const Tensor& tokens, const Layout& layout, const Moment&) override {
     if (site != (pape() ? Site::kAfterPrefix : Site::kBeforePrefix)) return tokens;
-    return tokens + kept_.get(layout, tokens.device(), tokens.scalar_type(), [&] {
-      return table(layout).to(tokens.device(), tokens.scalar_type());
-    });
+    return tokens + kept_.get(layout, tokens.device(), tokens.scalar_type(),
+                              [&] { return table(layout).to(tokens.device(), tokens.scalar_type()); });
   }
 
  private:

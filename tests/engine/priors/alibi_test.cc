@@ -68,10 +68,12 @@ TEST(Alibi, CanPutPrefixTokensAtTheCornerAsPapeDoes) {
 TEST(Alibi, CanSqueezeALargerGridIntoTheTrainedRange) {
   const test::Host host{.layout = {{4, 4}, 1}, .heads = 4};
   for (const char* prefix : {"zero", "origin"}) {
-    const auto prior = test::built_prior("alibi-2d", {{"other_grids", "interpolate"}, {"prefix", prefix}}, host);
+    const auto prior =
+        test::built_prior("alibi-2d", {{"other_grids", "interpolate"}, {"prefix", prefix}}, host);
     const Tensor small = test::dense_bias(*prior, host, {{4, 4}, 1})[0],
                  large = test::dense_bias(*prior, host, {{8, 8}, 1})[0];
-    EXPECT_NEAR(large[0][1][1 + 2 * 8 + 2].item<double>(), small[0][1][1 + 4 + 1].item<double>(), 1e-12) << prefix;
+    EXPECT_NEAR(large[0][1][1 + 2 * 8 + 2].item<double>(), small[0][1][1 + 4 + 1].item<double>(), 1e-12)
+        << prefix;
   }
 }
 

@@ -71,10 +71,11 @@ TEST(Guidance, LossIsItsDefinition) {
 TEST(Guidance, CanMeasureErrorsAbsolutelyOrSquaredAndCountInPatches) {
   const auto value = [](const Json& more) {
     Json options = {{"lambda", 10}, {"hidden", 5}};
-    options.update(more);
+    if (!more.is_null()) options.update(more);
     const auto prior = make(options, 4);
     for (const Tensor& p : prior->parameters()) p.detach().zero_();  // every coordinate is read as 0
-    return prior->loss({{"post-norm", at::randn({2, 12, 4})}}, {{3, 4}, 0}, test::test_moment(true)).value.item<double>();
+    return prior->loss({{"post-norm", at::randn({2, 12, 4})}}, {{3, 4}, 0}, test::test_moment(true))
+        .value.item<double>();
   };
   // Targets: rows 0, 1/2, 1 and columns 0, 1/3, 2/3, 1; or 0..2 and 0..3.
   const double rows_square = (0.25 + 1) / 3, columns_square = (1 / 9.0 + 4 / 9.0 + 1) / 4;

@@ -19,14 +19,26 @@ Tensor bias(const Json& options, std::int64_t heads, const Layout& layout, std::
 }
 
 // The scalar definition, for the same options.
-Tensor defined(const Json& given, std::int64_t heads, const Layout& layout, std::int64_t layer, std::int64_t depth) {
+Tensor defined(const Json& given, std::int64_t heads, const Layout& layout, std::int64_t layer,
+               std::int64_t depth) {
   const Options options(prior_item("lookhere").item.json(), given);
   const test::Values none;
   const RandomStreams random(0);
-  const test::ReferenceContext context{.options = options.json(), .parameters = none, .extent = layout.extent,
-                                       .reference_extent = layout.extent, .prefix = layout.prefix, .batch = 1,
-                                       .width = heads * 4, .heads = heads, .hidden = 0, .layer = layer,
-                                       .layers = depth, .axis = -1, .scale = 0.5, .training = false, .step = 0,
+  const test::ReferenceContext context{.options = options.json(),
+                                       .parameters = none,
+                                       .extent = layout.extent,
+                                       .reference_extent = layout.extent,
+                                       .prefix = layout.prefix,
+                                       .batch = 1,
+                                       .width = heads * 4,
+                                       .heads = heads,
+                                       .hidden = 0,
+                                       .layer = layer,
+                                       .layers = depth,
+                                       .axis = -1,
+                                       .scale = 0.5,
+                                       .training = false,
+                                       .step = 0,
                                        .random = random};
   const test::Array table = test::reference_prior("lookhere")->bias(context);
   Tensor out = at::empty({heads, layout.tokens(), layout.tokens()}, at::kDouble);
@@ -51,7 +63,8 @@ TEST(LookHere, EveryGroupIsItsDefinitionOnAnyGrid) {
       for (const char* hidden : {"inf", "zero", "max"}) {
         for (const char* distance : {"linear", "sqrt", "square"}) {
           const Json options = {{"groups", {group}}, {"hidden", hidden}, {"distance", distance}};
-          EXPECT_LT(relative_difference(bias(options, 8, layout, 1, 3), defined(options, 8, layout, 1, 3)), 1e-14)
+          EXPECT_LT(relative_difference(bias(options, 8, layout, 1, 3), defined(options, 8, layout, 1, 3)),
+                    1e-14)
               << group << " " << hidden << " " << distance;
         }
       }
@@ -62,13 +75,16 @@ TEST(LookHere, EveryGroupIsItsDefinitionOnAnyGrid) {
 TEST(LookHere, HeadsAreSplitIntoGroupsAsPublished) {
   const Layout layout{{3, 4}, 0};
   const auto same = [&](const Json& options, std::int64_t heads) {
-    return relative_difference(bias(options, heads, layout, 0, 12), defined(options, heads, layout, 0, 12)) < 1e-14;
+    return relative_difference(bias(options, heads, layout, 0, 12), defined(options, heads, layout, 0, 12)) <
+           1e-14;
   };
   for (const char* fov : {"45", "90", "180"}) {
-    for (const std::int64_t heads : {4, 6, 8, 12, 16, 20}) EXPECT_TRUE(same({{"fov", fov}}, heads)) << fov << heads;
+    for (const std::int64_t heads : {4, 6, 8, 12, 16, 20})
+      EXPECT_TRUE(same({{"fov", fov}}, heads)) << fov << heads;
   }
   EXPECT_TRUE(same({{"groups", {"halves", "corners", "none"}}}, 16));  // 8, 4, 4
-  EXPECT_TRUE(same({{"groups", {"none", "none", "halves"}}}, 12));     // neighbors of one name share their slopes
+  EXPECT_TRUE(
+      same({{"groups", {"none", "none", "halves"}}}, 12));  // neighbors of one name share their slopes
 }
 
 // Field of view: how much of a large grid the middle patch sees.
@@ -86,14 +102,16 @@ TEST(LookHere, SlopesAreThePublishedOnes) {
   const auto slopes = [](const Json& options, std::int64_t layer, std::int64_t depth) {
     const Tensor table = bias(options, 12, {{3, 3}, 0}, layer, depth);
     std::vector<double> out;
-    for (std::int64_t n = 0; n < 12; ++n) out.push_back(table[n].masked_fill(table[n].lt(kNever), 0).min().item<double>() /
-                                                        -std::sqrt(8.0));
+    for (std::int64_t n = 0; n < 12; ++n)
+      out.push_back(table[n].masked_fill(table[n].lt(kNever), 0).min().item<double>() / -std::sqrt(8.0));
     return out;
   };
   // 180: four heads of 0.5, four of 0.25, then the undirected ones; layer slope 1.5 first, global slope 1.
   const auto wide = slopes({{"fov", "180"}, {"hidden", "zero"}}, 0, 12);
-  for (std::size_t n = 8; n < 12; ++n) EXPECT_NEAR(wide[n], 1.5 * std::pow(0.25, static_cast<double>(n - 7)), 1e-12);
-  const Tensor first = bias({{"fov", "180"}}, 12, {{1, 2}, 0}, 0, 12), last = bias({{"fov", "180"}}, 12, {{1, 2}, 0}, 11, 12);
+  for (std::size_t n = 8; n < 12; ++n)
+    EXPECT_NEAR(wide[n], 1.5 * std::pow(0.25, static_cast<double>(n - 7)), 1e-12);
+  const Tensor first = bias({{"fov", "180"}}, 12, {{1, 2}, 0}, 0, 12),
+               last = bias({{"fov", "180"}}, 12, {{1, 2}, 0}, 11, 12);
   EXPECT_NEAR(first[0][0][1].item<double>(), -1.5 * 0.5, 1e-12);
   EXPECT_NEAR(first[4][0][1].item<double>(), -1.5 * 0.25, 1e-12);
   EXPECT_NEAR(last[0][0][1].item<double>(), -0.5 * 0.5, 1e-12);

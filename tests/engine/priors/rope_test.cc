@@ -175,7 +175,7 @@ TEST(RopeAxial, Dinov3PeriodsAreThoseOfTheReference) {
   q.slice(3, 0, 32).fill_(1);  // the first channel of each pair
   const auto period = [&](const Json& more, std::int64_t k) {
     Json options = {{"flavor", "dinov3"}};
-    options.update(more);
+    if (!more.is_null()) options.update(more);
     // Two patches in a column lie at y = -1/2 and 1/2.
     const Tensor found = turned(options, q, {{2, 1}, 0})[0][0];
     const double half = std::atan2(found[1][k + 32].item<double>(), found[1][k].item<double>());
@@ -198,7 +198,8 @@ TEST(RopeAxial, PapePadsHeadsThatFourDoesNotDivide) {
     const double a = q[0][0][7][c].item<double>(), b = c + 4 < 6 ? q[0][0][7][c + 4].item<double>() : 0;
     EXPECT_NEAR(found[0][0][7][c].item<double>(), a * std::cos(one[c]) - b * std::sin(one[c]), 1e-12) << c;
     if (c + 4 >= 6) continue;
-    EXPECT_NEAR(found[0][0][7][c + 4].item<double>(), a * std::sin(one[c]) + b * std::cos(one[c]), 1e-12) << c;
+    EXPECT_NEAR(found[0][0][7][c + 4].item<double>(), a * std::sin(one[c]) + b * std::cos(one[c]), 1e-12)
+        << c;
   }
 }
 
@@ -210,7 +211,8 @@ TEST(RopeAxial, CanPutPrefixTokensAtACoordinate) {
   EXPECT_TRUE(at::equal(found.slice(2, 2), plain.slice(2, 2)));
   Tensor at_patch = q.clone();
   at_patch.select(2, 2 + 2 * 5 + 2).copy_(q.select(2, 0));  // the patch at (2, 2)
-  EXPECT_LT(largest_difference(found.select(2, 0), turned({{"flavor", "visionllama"}}, at_patch, layout).select(2, 14)),
+  EXPECT_LT(largest_difference(found.select(2, 0),
+                               turned({{"flavor", "visionllama"}}, at_patch, layout).select(2, 14)),
             1e-12);
 }
 
@@ -219,7 +221,7 @@ Tensor angles_in_training(const Json& more, std::int64_t step, std::int64_t laye
   const Layout layout{{2, 3}, 1};
   const test::Host host{.layout = layout, .heads = 1, .head_width = 8, .depth = 2};
   Json options = {{"flavor", "dinov3"}, {"theta", 1e8}};
-  options.update(more);
+  if (!more.is_null()) options.update(more);
   const auto prior = test::built_prior("rope-axial", options, host);
   test::Content content(host, layout);
   content.q.zero_().slice(3, 0, 4).fill_(1);
@@ -234,8 +236,11 @@ Tensor angles_in_training(const Json& more, std::int64_t step, std::int64_t laye
 TEST(RopeAxial, Dinov3CanVaryPositionsWhileTraining) {
   const Tensor plain = angles_in_training({}, 1, 0);
   const Tensor shifted = angles_in_training({{"shift", 0.01}}, 1, 0);
-  // The slow pairs (1 and 3, at theta 1e8) never wrap: a shift moves all patches alike, a stretch scales them.
-  const auto slow = [](const Tensor& angles, std::int64_t axis) { return angles.select(1, axis == 0 ? 1 : 3); };
+  // The slow pairs (1 and 3, at theta 1e8) never wrap: a shift moves all patches alike, a stretch scales
+  // them.
+  const auto slow = [](const Tensor& angles, std::int64_t axis) {
+    return angles.select(1, axis == 0 ? 1 : 3);
+  };
   for (const std::int64_t axis : {0, 1}) {
     const Tensor moved = slow(shifted, axis) - slow(plain, axis);
     EXPECT_LT((moved - moved[0]).abs().max().item<double>(), 1e-15) << axis;

@@ -34,7 +34,9 @@ TEST(Sincos2d, MaePutsTheColumnFirstAndLeavesTheClassTokenAlone) {
 
 TEST(Sincos2d, TimmsOrdersArePermutationsOfMaes) {
   const Layout layout{{4, 3}, 0};
-  const auto quarters = [&](const char* order) { return added({{"order", order}}, host(16, layout), layout).split(4, 1); };
+  const auto quarters = [&](const char* order) {
+    return added({{"order", order}}, host(16, layout), layout).split(4, 1);
+  };
   const auto mae = quarters("mae"), timm = quarters("timm"), interleaved = quarters("timm-interleaved");
   const std::size_t of_timm[] = {2, 0, 3, 1}, of_interleaved[] = {2, 3, 0, 1};
   for (std::size_t i = 0; i < 4; ++i) {
@@ -58,8 +60,8 @@ TEST(Sincos2d, PapeTakesOddWidthsWithOneSineMore) {
   const Layout layout{{2, 3}, 0};
   const Tensor patch = added({{"order", "pape"}}, host(7, layout), layout)[5];  // column 3, row 2 from 1
   const double slow = std::pow(10000.0, -2.0 / 3);
-  const double expected[] = {std::sin(3), std::sin(3 * slow), std::cos(3), std::sin(2), std::sin(.02), std::cos(2),
-                             std::cos(.02)};
+  const double expected[] = {std::sin(3),   std::sin(3 * slow), std::cos(3),  std::sin(2),
+                             std::sin(.02), std::cos(2),        std::cos(.02)};
   for (std::int64_t i = 0; i < 7; ++i) EXPECT_NEAR(patch[i].item<double>(), expected[i], 1e-14) << i;
 }
 

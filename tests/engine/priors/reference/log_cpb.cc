@@ -37,8 +37,9 @@ class LogCpb final : public ReferencePrior {
       return (v < 0 ? -1.0 : 1.0) * std::log2(1 + std::abs(v)) / 3;
     };
     std::vector<Real> out;
-    const Array &weight = c.own("mlp.out_weight");
-    const std::vector<Real> hidden = units(spaced(dy, 0), spaced(dx, 1), c.own("mlp.in_weight"), c.own("mlp.in_bias"));
+    const Array& weight = c.own("mlp.out_weight");
+    const std::vector<Real> hidden =
+        units(spaced(dy, 0), spaced(dx, 1), c.own("mlp.in_weight"), c.own("mlp.in_bias"));
     for (std::int64_t n = 0; n < c.heads; ++n) {
       Real sum = 0.0;
       for (std::size_t u = 0; u < hidden.size(); ++u) sum += weight(n, u) * hidden[u];
@@ -52,7 +53,8 @@ class LogCpb final : public ReferencePrior {
     const auto spaced = [](std::int64_t offset) {
       return (offset < 0 ? -1.0 : 1.0) * std::log(1 + std::abs(static_cast<double>(offset)));
     };
-    std::vector<Real> hidden = units(spaced(dy), spaced(dx), c.parameter("mlp.in_weight"), c.parameter("mlp.in_bias"));
+    std::vector<Real> hidden =
+        units(spaced(dy), spaced(dx), c.parameter("mlp.in_weight"), c.parameter("mlp.in_bias"));
     const double dropout = c.number("dropout");
     if (c.training && dropout > 0) {
       const std::int64_t columns = 2 * c.extent[1] - 1, count = (2 * c.extent[0] - 1) * columns;

@@ -22,13 +22,15 @@ bool lies(const std::string& direction, std::int64_t dy, std::int64_t dx) {
 
 // Directions of the four heads of a group; both must hold, or either ("diagonals").
 std::vector<std::pair<std::string, std::string>> directions(const std::string& group) {
-  if (group.ends_with("halves")) return {{"up", "up"}, {"down", "down"}, {"left", "left"}, {"right", "right"}};
+  if (group.ends_with("halves"))
+    return {{"up", "up"}, {"down", "down"}, {"left", "left"}, {"right", "right"}};
   if (group.ends_with("corners"))
     return {{"up", "left"}, {"up", "right"}, {"down", "left"}, {"down", "right"}};
   if (group.ends_with("triangles"))
     return {{"^up", "^up"}, {"^down", "^down"}, {"^left", "^left"}, {"^right", "^right"}};
   if (group == "eighths1") return {{"^up", "left"}, {"^down", "left"}, {"^left", "up"}, {"^right", "up"}};
-  if (group == "eighths2") return {{"^up", "right"}, {"^down", "right"}, {"^left", "down"}, {"^right", "down"}};
+  if (group == "eighths2")
+    return {{"^up", "right"}, {"^down", "right"}, {"^left", "down"}, {"^right", "down"}};
   if (group == "diagonals")
     return {{"^up", "^right"}, {"^up", "^left"}, {"^down", "^right"}, {"^down", "^left"}};
   return {};
@@ -84,7 +86,8 @@ class Lookhere final : public ReferencePrior {
     if (list.empty()) return true;
     const std::int64_t dy = c.row(j) - c.row(i), dx = c.column(j) - c.column(i);
     const auto& [one, two] = list[static_cast<std::size_t>(which)];
-    return group == "diagonals" ? lies(one, dy, dx) || lies(two, dy, dx) : lies(one, dy, dx) && lies(two, dy, dx);
+    return group == "diagonals" ? lies(one, dy, dx) || lies(two, dy, dx)
+                                : lies(one, dy, dx) && lies(two, dy, dx);
   }
 
   static double distance(const ReferenceContext& c, const Head& head, std::int64_t i, std::int64_t j) {
@@ -95,8 +98,8 @@ class Lookhere final : public ReferencePrior {
     }
     const bool mixed = group.starts_with("none") && group != "none";  // none1zero3
     if (group.starts_with("zero") || (mixed && head.index % 4 >= group[4] - '0')) return 0;
-    const double d = std::hypot(static_cast<double>(c.row(j) - c.row(i)),
-                                static_cast<double>(c.column(j) - c.column(i)));
+    const double d =
+        std::hypot(static_cast<double>(c.row(j) - c.row(i)), static_cast<double>(c.column(j) - c.column(i)));
     const std::string power = c.text("distance");
     return power == "sqrt" ? std::sqrt(d) : power == "square" ? d * d : d;
   }

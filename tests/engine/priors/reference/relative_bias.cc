@@ -13,7 +13,8 @@ double cubic(double t) {
   return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
 }
 
-// The ratio whose geometric progression of as many steps as the old table has to one side spans the new one's.
+// The ratio whose geometric progression of as many steps as the old table has to one side spans the new
+// one's.
 double ratio(std::int64_t old, std::int64_t now) {
   double left = 1.01, right = 1.5, q = left;
   while (right - left > 1e-6) {

@@ -70,7 +70,8 @@ class RopeAxial final : public ReferencePrior {
                            static_cast<std::uint64_t>(c.step), {what == "rescale" ? 1 : 2}, -range, range);
       return static_cast<double>(drawn.const_data_ptr<float>()[index]);
     };
-    if (const double s = c.number("shift"); s > 0) at = {at.y + draw("shift", 0, s), at.x + draw("shift", 1, s)};
+    if (const double s = c.number("shift"); s > 0)
+      at = {at.y + draw("shift", 0, s), at.x + draw("shift", 1, s)};
     if (const double j = std::log(c.number("jitter")); j > 0)
       at = {at.y * std::exp(draw("jitter", 0, j)), at.x * std::exp(draw("jitter", 1, j))};
     if (const double r = std::log(c.number("rescale")); r > 0) {
@@ -81,7 +82,8 @@ class RopeAxial final : public ReferencePrior {
   }
 
   static Position prefix(const ReferenceContext& c) {
-    if (c.text("prefix") == "coordinate") return {c.number("prefix_coordinate"), c.number("prefix_coordinate")};
+    if (c.text("prefix") == "coordinate")
+      return {c.number("prefix_coordinate"), c.number("prefix_coordinate")};
     if (c.text("flavor") != "visionllama") return {};
     return {-1 * squeeze(c, 0), static_cast<double>(c.extent[1] - 1) * squeeze(c, 1)};
   }
@@ -92,8 +94,7 @@ class RopeAxial final : public ReferencePrior {
     double theta = c.number("theta");
     if (theta == 0) theta = flavor == "rope-vit" || flavor == "dinov3" ? 100 : 10000;
     if (flavor == "rmt") {
-      const double place =
-          width == 2 ? 0 : static_cast<double>(pair) / static_cast<double>(width / 2 - 1);
+      const double place = width == 2 ? 0 : static_cast<double>(pair) / static_cast<double>(width / 2 - 1);
       return (c.text("prefix") == "coordinate" && at.y != 0 ? at.y : at.x) * std::pow(theta, -place);
     }
     const bool alternate = flavor == "visionllama";
