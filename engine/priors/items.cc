@@ -21,6 +21,12 @@ Item prior_entry(std::string_view id, int revision, std::string_view summary, st
   return item;
 }
 
+Item& needs_whole_grid(Item& item) {
+  Json tags = item.json().at("provides");
+  tags.push_back(kWholeGrid);
+  return item.set("provides", std::move(tags));
+}
+
 Item& alone(Item& item, std::string_view tag) {
   for (const char* list : {"provides", "excludes"}) {
     Json tags = item.json().at(list);

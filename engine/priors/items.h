@@ -21,6 +21,8 @@ inline constexpr std::string_view kSpatialPrior = "spatial-prior";
 // beside attention along the axes.
 inline constexpr std::string_view kWholeGrid = "whole-grid";
 
+Item& needs_whole_grid(Item& item);  // the same tag where parameters belong to the rank of the grid
+
 // What only one prior of a model may do: the entry provides the tag and excludes it.
 Item& alone(Item& item, std::string_view tag);
 // States as data that attention runs along the axes while `option` is `value`: no prefix tokens, and nothing

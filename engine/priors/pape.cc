@@ -146,6 +146,7 @@ PriorItem pape() {
                           "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
                           "L = c (q k^T - sum_m a_i (s_j - s_i)^2 + sum_m b_i (s_j - s_i)), s = W_p r",
                           {"bias"}, {1, 2, 3});
+  needs_whole_grid(item);
   item.option(Option::integer("m", 50, "projections of the positions a head").minimum(1).maximum(4096));
   item.option(Option::text("terms", "both",
                            "both terms, the square alone (no direction), the linear alone (no distance)")

@@ -96,6 +96,7 @@ PriorItem pape_ri() {
       prior_entry("pape-ri", 1, "Penalty with the squared distance, as strong as the query's content says",
                   "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
                   "L = c (q k^T - a_i |w (r_j - r_i)|^2)", {"bias"}, {1, 2, 3});
+  needs_whole_grid(item);
   item.option(Option::text("w", "buffer", "scale a head: drawn and kept (published code), or learned (paper)")
                   .choices({"buffer", "learned"}));
   item.option(Option::text("prefix", "origin", "class and register tokens: at (0, 0), or without the term")

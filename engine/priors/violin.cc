@@ -128,7 +128,7 @@ class ViolinLayer final : public PriorLayer {
   // plus + alpha M, in float32 or better.
   Term term(const Sides& sides, double plus) {
     const Settings& s = tables_->settings;
-    const at::ScalarType type = sides.q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const at::ScalarType type = alpha_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const Tensor rate = (a_.defined() ? at::softplus(a_.neg()) : rate_).to(type), alpha = alpha_.to(type);
     const bool fixed = !a_.defined() && !alpha_.requires_grad() && s.plain() && s.distance != "random";
     const Depends on = fixed ? Depends::kLayout : Depends::kParameters;
