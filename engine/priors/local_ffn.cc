@@ -39,6 +39,9 @@ struct Settings {
   bool depthwise;
 };
 
+// ReLU6(x + 3) / 6. Not the library's own, whose gradient is only good to float32.
+Tensor hard_sigmoid(const Tensor& x) { return at::hardtanh(x + 3, 0, 6) / 6; }
+
 class GatedLayer final : public PriorLayer {
  public:
   GatedLayer(std::int64_t hidden, std::int64_t side) {
@@ -110,11 +113,11 @@ class ChannelGate final : public torch::nn::Module {
     const Tensor mean = image.mean({2, 3});  // [B, C]
     if (kind_ == "se") {
       const Tensor hidden = at::relu(at::linear(mean, in_weight_, in_bias_));
-      return image * spread(at::hardsigmoid(at::linear(hidden, out_weight_, out_bias_)));
+      return image * spread(hard_sigmoid(at::linear(hidden, out_weight_, out_bias_)));
     }
     const std::int64_t border = kernel_.size(2) / 2;
     const Tensor found = at::conv1d(mean.unsqueeze(1), kernel_, {}, 1, border).squeeze(1);
-    return image * spread(kind_ == "ecah" ? at::hardsigmoid(found) : at::sigmoid(found));
+    return image * spread(kind_ == "ecah" ? hard_sigmoid(found) : at::sigmoid(found));
   }
 
   void initialize(const Initializer& initializer) {
@@ -184,7 +187,7 @@ class OriginalLayer final : public PriorLayer {
   }
 
  private:
-  Tensor activated(const Tensor& x) const { return relu6_ ? at::hardtanh(x, 0, 6) : at::hardswish(x); }
+  Tensor activated(const Tensor& x) const { return relu6_ ? at::hardtanh(x, 0, 6) : x * hard_sigmoid(x); }
 
   bool relu6_;
   Tensor in_, out_;  // [hidden, D], [D, hidden]

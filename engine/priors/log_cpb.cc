@@ -103,8 +103,9 @@ class Shared {
     const Tensor draw =
         moment.random.uniform(kDropout, "priors.log-cpb.hidden", static_cast<std::uint64_t>(moment.step),
                               {offset_count(layout), settings_.hidden});
-    const Tensor factor = draw.ge(settings_.dropout).to(at::kFloat).div(1 - settings_.dropout);
-    return factor.to(mlp.in_weight.device(), mlp.in_weight.scalar_type(), /*non_blocking=*/true);
+    const Tensor factor =
+        draw.ge(settings_.dropout).to(mlp.in_weight.scalar_type()).div(1 - settings_.dropout);
+    return factor.to(mlp.in_weight.device(), factor.scalar_type(), /*non_blocking=*/true);
   }
 
   Settings settings_;
