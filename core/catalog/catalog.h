@@ -12,6 +12,12 @@
 
 namespace locus {
 
+// Holds while the string option `option` of the same item has one of `values`; always without an option.
+struct Condition {
+  std::string option;
+  std::vector<std::string> values;
+};
+
 struct OptionSpec {
   std::string name, type, element, unit, help;  // type: integer number string boolean list
   Json default_value, neutral;                   // null when absent
@@ -19,9 +25,20 @@ struct OptionSpec {
   std::vector<std::string> choices;
   std::optional<double> minimum, maximum, exclusive_minimum;
   int min_items = 0;
+  Condition when;  // elsewhere the option means nothing and keeps its default
 };
 
-struct Constraint { std::string rule, left, right, help; double factor = 0; };  // normalised from the JSON's rules
+struct Constraint {  // normalised from the JSON's rules
+  std::string rule, left, right, help;
+  double factor = 0;
+  Condition when;
+};
+
+struct ConditionalExclusion {
+  Condition when;
+  std::vector<std::string> excludes;
+  std::string help;
+};
 
 struct CatalogItem {
   std::string kind, id, summary, paper, formula;
@@ -29,6 +46,7 @@ struct CatalogItem {
   int revision = 1;
   std::vector<OptionSpec> options;
   std::vector<Constraint> constraints, requirements;
+  std::vector<ConditionalExclusion> exclusions;
   std::vector<int> layout_ranks;
   Json facts = Json::object();
 };

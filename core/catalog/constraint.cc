@@ -1,6 +1,7 @@
 // Evaluates the catalog's constraint rules.
 #include "core/catalog/constraint.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace locus {
@@ -23,6 +24,12 @@ std::optional<std::string> violation(const Constraint& constraint, const NamedNu
     }
     return std::nullopt;
   }
+  if (constraint.rule == "none") {
+    for (const double value : left->second) {
+      if (value != 0) return constraint.left + " = " + show(value) + " where there may be none" + why;
+    }
+    return std::nullopt;
+  }
   const auto right = numbers.find(constraint.right);
   if (right == numbers.end()) return std::nullopt;
   for (const double a : left->second) {
@@ -38,6 +45,16 @@ std::optional<std::string> violation(const Constraint& constraint, const NamedNu
     }
   }
   return std::nullopt;
+}
+
+bool holds(const Condition& when, const CatalogItem& item, const Json& options) {
+  if (when.option.empty()) return true;
+  Json value = options.is_object() ? options.value(when.option, Json()) : Json();
+  for (const OptionSpec& option : item.options) {
+    if (value.is_null() && option.name == when.option) value = option.default_value;
+  }
+  return value.is_string() &&
+         std::find(when.values.begin(), when.values.end(), value.get<std::string>()) != when.values.end();
 }
 
 NamedNumbers numbers_of(const Json& resolved) {

@@ -17,6 +17,9 @@ using NamedNumbers = std::map<std::string, std::vector<double>>;
 // there.
 std::optional<std::string> violation(const Constraint& constraint, const NamedNumbers& numbers);
 
+// Whether the condition holds for the options of an item, absent ones at their defaults.
+bool holds(const Condition& when, const CatalogItem& item, const Json& options);
+
 // The numeric options (and lists of numbers) of a resolved item.
 NamedNumbers numbers_of(const Json& resolved);
 

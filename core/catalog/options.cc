@@ -173,8 +173,18 @@ absl::StatusOr<Json> Catalog::resolve(const CatalogItem& item, const Json& given
     }
     out[option.name] = option.default_value;
   }
+  for (const OptionSpec& option : item.options) {
+    if (holds(option.when, item, out) || out[option.name] == option.default_value) continue;
+    return refuse(ErrorReason::kConstraintViolated,
+                  option.name + " means nothing while " + option.when.option + " is " +
+                      show_json(out[option.when.option]) + "; leave it out, or set " + option.when.option +
+                      " to one of: " + join(option.when.values),
+                  prefix + option.name,
+                  {{"rule", "when"}, {"left", option.name}, {"right", option.when.option}});
+  }
   const NamedNumbers numbers = numbers_of(out);
   for (const Constraint& constraint : item.constraints) {
+    if (!holds(constraint.when, item, out)) continue;
     const auto why = violation(constraint, numbers);
     if (!why) continue;
     const bool left_given = given.is_object() && given.contains(constraint.left);

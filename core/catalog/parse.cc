@@ -88,6 +88,19 @@ class Reader {
   absl::Status status_;
 };
 
+// The "when" of an option, rule or exclusion, if it has one.
+absl::StatusOr<Condition> parse_condition(const Json& json, const std::string& field) {
+  Condition when;
+  if (!json.is_object() || !json.contains("when")) return when;
+  if (!json.at("when").is_object()) return malformed("expected an option and its values", field + ".when");
+  Reader in(json.at("when"), field + ".when");
+  when.option = in.text("option", true);
+  when.values = in.texts("values");
+  LOCUS_RETURN_IF_ERROR(in.status());
+  if (when.values.empty()) return malformed("a condition needs values", field + ".when.values");
+  return when;
+}
+
 absl::StatusOr<OptionSpec> parse_option(const Json& json, const std::string& field) {
   Reader in(json, field);
   OptionSpec option;
@@ -106,6 +119,7 @@ absl::StatusOr<OptionSpec> parse_option(const Json& json, const std::string& fie
   option.exclusive_minimum = in.number("exclusive_minimum");
   option.min_items = static_cast<int>(in.number("min_items").value_or(0));
   LOCUS_RETURN_IF_ERROR(in.status());
+  LOCUS_ASSIGN_OR_RETURN(option.when, parse_condition(json, field));
   const bool list = option.type == "list";
   if (!list && !among(kScalarTypes, option.type))
     return malformed("unknown type '" + option.type + "'", field + ".type");
@@ -136,13 +150,48 @@ absl::StatusOr<std::vector<Constraint>> parse_constraints(const Json& list, cons
     } else if (c.rule == "multiple-of") {
       c.left = in.text("value", true), c.factor = in.number("factor").value_or(0);
       if (c.factor <= 0) in.fail("a positive factor is needed", at + ".factor");
+    } else if (c.rule == "none") {
+      c.left = in.text("value", true);
     } else {
       in.fail("unknown rule '" + c.rule + "'", at + ".rule");
     }
     LOCUS_RETURN_IF_ERROR(in.status());
+    LOCUS_ASSIGN_OR_RETURN(c.when, parse_condition(list[i], at));
     out.push_back(std::move(c));
   }
   return out;
+}
+
+absl::StatusOr<std::vector<ConditionalExclusion>> parse_exclusions(const Json& list,
+                                                                   const std::string& field) {
+  std::vector<ConditionalExclusion> out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string at = field + "[" + std::to_string(i) + "]";
+    Reader in(list[i], at);
+    ConditionalExclusion exclusion;
+    exclusion.excludes = in.texts("excludes");
+    exclusion.help = in.text("help");
+    LOCUS_RETURN_IF_ERROR(in.status());
+    LOCUS_ASSIGN_OR_RETURN(exclusion.when, parse_condition(list[i], at));
+    out.push_back(std::move(exclusion));
+  }
+  return out;
+}
+
+// Every condition speaks of an option the item has.
+absl::Status check_conditions(const CatalogItem& item, const std::string& field) {
+  std::vector<const Condition*> all;
+  for (const OptionSpec& option : item.options) all.push_back(&option.when);
+  for (const Constraint& constraint : item.constraints) all.push_back(&constraint.when);
+  for (const Constraint& constraint : item.requirements) all.push_back(&constraint.when);
+  for (const ConditionalExclusion& exclusion : item.exclusions) all.push_back(&exclusion.when);
+  for (const Condition* when : all) {
+    const bool known =
+        when->option.empty() || std::any_of(item.options.begin(), item.options.end(),
+                                            [&](const OptionSpec& o) { return o.name == when->option; });
+    if (!known) return malformed("a condition on '" + when->option + "', which is no option", field);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status check_own_constraints(const CatalogItem& item, const std::string& field) {
@@ -174,6 +223,7 @@ absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::string& fiel
   const Json& options = in.list("options");
   const Json& constraints = in.list("constraints");
   const Json& requirements = in.list("requires");
+  const Json& exclusions = in.list("excludes_when");
   const Json facts = in.any("facts");
   const Json layouts = in.any("layouts");
   LOCUS_RETURN_IF_ERROR(in.status());
@@ -189,7 +239,9 @@ absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::string& fiel
   }
   LOCUS_ASSIGN_OR_RETURN(item.constraints, parse_constraints(constraints, field + ".constraints"));
   LOCUS_ASSIGN_OR_RETURN(item.requirements, parse_constraints(requirements, field + ".requires"));
+  LOCUS_ASSIGN_OR_RETURN(item.exclusions, parse_exclusions(exclusions, field + ".excludes_when"));
   LOCUS_RETURN_IF_ERROR(check_own_constraints(item, field));
+  LOCUS_RETURN_IF_ERROR(check_conditions(item, field));
   if (facts.is_object()) item.facts = facts;
   if (layouts.is_object()) {
     for (const Json& rank : layouts.value("ranks", Json::array())) {

@@ -2,6 +2,38 @@
 #include "engine/attention/attention.h"
 
 namespace locus {
+namespace {
+
+// The lines of a grid along one axis, as samples of their own.
+class Lines {
+ public:
+  Lines(const Layout& layout, std::int64_t axis) : extent_(layout.extent) {
+    order_.push_back(0);
+    for (std::int64_t other = 0; other < rank(); ++other) {
+      if (other != axis) order_.push_back(2 + other);
+    }
+    order_.insert(order_.end(), {1, 2 + axis, 2 + rank()});
+  }
+
+  // [B, H, N, c] -> [B * lines, H, length, c]
+  Tensor apart(const Tensor& t) const {
+    return t.unflatten(2, extent_).permute(order_).flatten(0, rank() - 1);
+  }
+  // The way back.
+  Tensor together(const Tensor& t) const {
+    std::vector<std::int64_t> outer = {-1}, back(order_.size());
+    for (std::int64_t i = 1; i < rank(); ++i) outer.push_back(extent_[at(order_[at(i)] - 2)]);
+    for (std::size_t i = 0; i < order_.size(); ++i) back[at(order_[i])] = static_cast<std::int64_t>(i);
+    return t.unflatten(0, outer).permute(back).flatten(2, 1 + rank());
+  }
+
+ private:
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  std::int64_t rank() const { return static_cast<std::int64_t>(extent_.size()); }
+  std::vector<std::int64_t> extent_, order_;  // order: the axes of [B, H, extent..., c] when apart
+};
+
+}  // namespace
 
 HookTable::HookTable(const std::vector<AttachedPrior>& priors) {
   for (const AttachedPrior& prior : priors) {
@@ -25,7 +57,8 @@ const Term& TermSource::get(const Sides& sides, const Moment& moment) {
   const at::ScalarType type = sides.q.scalar_type();
   const bool gradients = at::GradMode::is_enabled();
   for (const Kept& kept : kept_) {
-    if (kept.layout != sides.layout || kept.device != device || kept.type != type) continue;
+    if (kept.layout != sides.layout || kept.axis != sides.axis || kept.device != device || kept.type != type)
+      continue;
     if (kept.term.on() == Depends::kLayout || (!gradients && kept.version == version())) return kept.term;
   }
   Term term = ((*prior_.layer).*call_)(sides, moment);
@@ -37,13 +70,13 @@ const Term& TermSource::get(const Sides& sides, const Moment& moment) {
   }
   constexpr std::size_t kMost = 8;
   if (kept_.size() == kMost) kept_.pop_front();
-  kept_.push_back(Kept{sides.layout, device, type, version(), std::move(term)});
+  kept_.push_back(Kept{sides.layout, sides.axis, device, type, version(), std::move(term)});
   return kept_.back().term;
 }
 
 Attention::Attention(const LayerInfo& info, const std::vector<AttachedPrior>& priors,
-                     const LinearFactory& linear, const std::string& name, std::string path)
-    : info_(info), hooks_(priors), path_(std::move(path)) {
+                     const LinearFactory& linear, const std::string& name, std::string path, Pattern pattern)
+    : info_(info), pattern_(pattern), hooks_(priors), path_(std::move(path)) {
   qkv_ = register_module("qkv", linear(name + ".qkv", info.width, 3 * info.width));
   out_ = register_module("out", linear(name + ".out", info.width, info.width));
   for (const auto& prior : hooks_.of(Hook::kBias)) biases_.emplace_back(prior, &PriorLayer::bias);
@@ -68,7 +101,27 @@ Tensor Attention::attend(const Sides& sides, const Moment& moment) {
   Tensor q = sides.q, k = sides.k;
   for (const auto& prior : hooks_.of(Hook::kTransformQk))
     std::tie(q, k) = prior.layer->transform_qk(q, k, sides, moment);
+  return pattern_ == Pattern::kAxial ? attend_along_axes(q, k, sides, moment)
+                                     : attend_within(q, k, sides, moment);
+}
 
+Tensor Attention::attend_along_axes(const Tensor& q, const Tensor& k, const Sides& sides,
+                                    const Moment& moment) {
+  const Layout& layout = sides.layout;
+  if (layout.prefix != 0) throw std::invalid_argument("attention along axes has no place for prefix tokens");
+  Tensor out = sides.v;
+  for (std::int64_t axis = static_cast<std::int64_t>(layout.extent.size()) - 1; axis >= 0; --axis) {
+    const Lines lines(layout, axis);
+    const Layout line{{layout.extent[static_cast<std::size_t>(axis)]}, 0};
+    const Tensor x = lines.apart(sides.x.unsqueeze(1)).squeeze(1), raw_q = lines.apart(sides.q),
+                 raw_k = lines.apart(sides.k), v = lines.apart(out);
+    out = lines.together(
+        attend_within(lines.apart(q), lines.apart(k), {x, raw_q, raw_k, v, line, axis}, moment));
+  }
+  return out;
+}
+
+Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const Sides& sides, const Moment& moment) {
   Scores scores{.q = q,
                 .k = k,
                 .v = sides.v,
@@ -96,6 +149,7 @@ Tensor Attention::attend(const Sides& sides, const Moment& moment) {
       return sum;
     };
   }
+  if (watcher_) watcher_(scores);
   const ExecutionPath& path = choose_path(path_, scores);
   if (!paths_.contains(path.name)) paths_.emplace(path.name);
   return path.run(scores);

@@ -43,6 +43,7 @@ class TermSource {
  private:
   struct Kept {
     Layout layout;
+    std::int64_t axis;
     at::Device device;
     at::ScalarType type;
     std::uint64_t version;
@@ -61,20 +62,30 @@ class Attention : public torch::nn::Module {
   // `name` is the layer's full name for the linear factory ("blocks.0.attention"); `path` an execution path
   // or "auto".
   Attention(const LayerInfo& info, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,
-            const std::string& name, std::string path);
+            const std::string& name, std::string path, Pattern pattern = Pattern::kGlobal);
 
   // x: the normed tokens [B, T, D]; returns what is added to the residual stream, [B, T, D].
   Tensor forward(const Tensor& x, const Layout& layout, const Moment& moment);
   const std::set<std::string, std::less<>>& paths() const { return paths_; }  // taken so far
 
+  // Called with what every execution path is about to run, once for each pass of an axial pattern; for tools
+  // that look inside. A null function ends it.
+  using Watcher = std::function<void(const Scores& scores)>;
+  void watch(Watcher watcher) { watcher_ = std::move(watcher); }
+
  private:
   Tensor attend(const Sides& sides, const Moment& moment);
+  Tensor attend_along_axes(const Tensor& q, const Tensor& k, const Sides& sides, const Moment& moment);
+  // The softmax part, [B, H, T, d], for transformed q and k and the values of `sides`.
+  Tensor attend_within(const Tensor& q, const Tensor& k, const Sides& sides, const Moment& moment);
 
   LayerInfo info_;
+  Pattern pattern_;
   HookTable hooks_;
   std::vector<TermSource> biases_, scales_;
   std::string path_;
   std::set<std::string, std::less<>> paths_;
+  Watcher watcher_;
   std::shared_ptr<Linear> qkv_, out_;
 };
 

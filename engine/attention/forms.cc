@@ -14,13 +14,37 @@ Tensor with_prefix(const Tensor& patches, std::int64_t prefix) {
 struct Members {
   static std::vector<Tensor> of(const Dense& f) { return {f.values}; }
   static std::vector<Tensor> of(const LowRank& f) { return {f.query, f.key}; }
+  static std::vector<Tensor> of(const RelativeTable& f) { return {f.table}; }
+  static std::vector<Tensor> of(const Bucketed& f) {
+    std::vector<Tensor> values;
+    for (const Bucketed::Lookup& lookup : f.lookups) values.push_back(lookup.values);
+    return values;
+  }
   static std::vector<Tensor> of(const DistanceDecay& f) { return {f.positions, f.slope}; }
   static std::vector<Tensor> of(const CurveDecay& f) { return {f.rate, f.alpha}; }
 };
 
 }  // namespace
 
-Tensor LowRank::dense() const { return at::matmul(query, key.transpose(-2, -1)); }
+Tensor LowRank::dense() const {
+  const Tensor products = at::matmul(query, key.transpose(-2, -1));
+  return row.defined() ? products + row : products;
+}
+
+Tensor RelativeTable::dense() const {
+  return table.index_select(2, index.flatten()).unflatten(2, {index.size(0), index.size(1)});
+}
+
+Tensor Bucketed::dense() const {
+  Tensor sum;
+  for (const Lookup& lookup : lookups) {
+    const Tensor at = lookup.index.expand({lookup.values.size(0), lookup.values.size(1), -1, -1});
+    const Tensor found = lookup.values.gather(3, at);
+    const Tensor part = lookup.by_key ? found.transpose(2, 3) : found;
+    sum = sum.defined() ? sum + part : part;
+  }
+  return sum;
+}
 
 Tensor DistanceDecay::dense() const {
   // Not at::cdist: its gradient is undefined on the diagonal, and a product form loses digits.
@@ -41,11 +65,13 @@ const Tensor& CurveRanks::distance(at::ScalarType type) const {
 
 Tensor CurveDecay::dense() const {
   const Tensor exponent = ranks->distance(rate.scalar_type()) * rate.neg().unsqueeze(-1).unsqueeze(-1);
-  return exponent.exp().mean(0, /*keepdim=*/true) * alpha.view({1, -1, 1, 1});
+  const Tensor mask = exponent.exp().mean(0, /*keepdim=*/true) * alpha.view({1, -1, 1, 1});
+  return plus == 0 ? mask : mask + plus;
 }
 
 std::string_view form_name(const Form& form) {
-  static constexpr std::string_view kNames[] = {"dense", "low-rank", "distance-decay", "curve-decay"};
+  static constexpr std::string_view kNames[] = {"dense",    "low-rank",       "relative-table",
+                                                "bucketed", "distance-decay", "curve-decay"};
   static_assert(std::size(kNames) == std::variant_size_v<Form>);
   return kNames[form.index()];
 }

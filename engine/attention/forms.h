@@ -13,9 +13,31 @@ struct Dense {
   Tensor dense() const { return values; }
 };
 
-// Inner products of r features: content-gated decays, Manhattan distances, parabolas.
+// Inner products of r features, plus a constant for each row: content-gated decays, Manhattan distances,
+// parabolas. Features are float32 or better whatever the type of the model: what is left of large products
+// that cancel would drown in half precision.
 struct LowRank {
   Tensor query, key;  // [B|1, H|1, T, r]
+  Tensor row = {};    // [B|1, H|1, T, 1] or undefined; softmax ignores it, so paths may
+  Tensor dense() const;
+};
+
+// table[b, h, index[i, j]]: learned biases over relative positions.
+struct RelativeTable {
+  Tensor table;  // [B|1, H|1, R]
+  Tensor index;  // [T, T] int64, below R
+  Tensor dense() const;
+};
+
+// A sum of lookups in rows that depend on a token: values[b, h, i, index[i, j]] for the query's row,
+// values[b, h, j, index[j, i]] for the key's.
+struct Bucketed {
+  struct Lookup {
+    Tensor values;        // [B|1, H|1, T, R]
+    Tensor index;         // [T, T] int64, below R
+    bool by_key = false;  // the row is the key's
+  };
+  std::vector<Lookup> lookups;  // at least one
   Tensor dense() const;
 };
 
@@ -47,15 +69,16 @@ class CurveRanks {
   mutable Tensor distance_;
 };
 
-// alpha[h] * mean over curves c of exp(-rate[c, h] * distance[c, i, j]).
+// plus + alpha[h] * mean over curves c of exp(-rate[c, h] * distance[c, i, j]).
 struct CurveDecay {
   std::shared_ptr<const CurveRanks> ranks;
   Tensor rate;   // [C, H]: -ln lambda, not negative
   Tensor alpha;  // [H]
+  double plus = 0;
   Tensor dense() const;
 };
 
-using Form = std::variant<Dense, LowRank, DistanceDecay, CurveDecay>;
+using Form = std::variant<Dense, LowRank, RelativeTable, Bucketed, DistanceDecay, CurveDecay>;
 
 std::string_view form_name(const Form& form);  // "curve-decay"
 bool requires_grad(const Form& form);          // whether a gradient flows into it

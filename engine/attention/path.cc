@@ -3,7 +3,10 @@
 
 #include <ATen/ops/scaled_dot_product_attention.h>
 
+#include <algorithm>
+
 #include "engine/attention/curve_decay.h"
+#include "engine/attention/lookup.h"
 
 namespace locus {
 namespace {
@@ -34,6 +37,7 @@ Tensor with_terms(Tensor logits, const Scores& s, std::span<const Term* const> s
 Tensor weighted_values(const Tensor& logits, const Scores& s) {
   Tensor p = at::softmax(logits, -1);
   if (s.probabilities) p = s.probabilities(p);
+  p = p.to(s.v.scalar_type());  // terms may have brought float32 into a model of half precision
   const Tensor out = at::matmul(p, s.v);
   return s.from_probabilities ? out + s.from_probabilities(p) : out;
 }
@@ -44,29 +48,66 @@ Tensor run_explicit(const Scores& s) {
   return weighted_values(with_terms(content_logits(s), s, s.scales), s);
 }
 
-// at::scaled_dot_product_attention knows one additive mask and nothing else. A mask that needs a gradient
-// would be expanded over the batch before it is reduced, so those stay explicit.
-bool fused_supports(const Scores& s) {
-  if (!s.scales.empty() || s.hooked()) return false;
-  for (const Term* bias : s.biases) {
-    if (requires_grad(bias->form())) return false;
-  }
-  return true;
-}
-
-// On the CPU the blocked kernel pays off once a row of logits no longer fits beside its neighbors in the
-// cache.
+// The blocked kernels: never a T x T tensor where there is no mask. On the CPU they pay off once a row of
+// logits no longer fits beside its neighbors in the cache.
 bool fused_preferred(const Scores& s) { return !s.q.is_cpu() || s.q.size(2) >= 128; }
 
-Tensor run_fused(const Scores& s) {
+Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask,
+             double scale) {
+  return at::scaled_dot_product_attention(q, k, v, mask, /*dropout_p=*/0, /*is_causal=*/false, scale);
+}
+
+bool fused_supports(const Scores& s) { return s.scales.empty() && s.biases.empty() && !s.hooked(); }
+
+Tensor run_fused(const Scores& s) { return fused(s.q, s.k, s.v, std::nullopt, s.scale); }
+
+// A mask with a gradient would be expanded over the batch before it is reduced, so those stay explicit.
+bool fit_for_mask(const Term* bias) { return !requires_grad(bias->form()); }
+
+bool fused_bias_supports(const Scores& s) {
+  return s.scales.empty() && !s.biases.empty() && !s.hooked() &&
+         std::all_of(s.biases.begin(), s.biases.end(), fit_for_mask);
+}
+
+Tensor run_fused_bias(const Scores& s) {
+  Tensor sum = s.biases[0]->dense();
+  for (const Term* bias : std::span(s.biases).subspan(1)) sum = sum + bias->dense();
+  return fused(s.q, s.k, s.v, sum.to(s.q.scalar_type()).expand({s.q.size(0), s.q.size(1), -1, -1}), s.scale);
+}
+
+const LowRank* low_rank(const Term* bias) { return std::get_if<LowRank>(&bias->form()); }
+
+// Low-rank biases ride along as further channels of q and k; other biases, if any, make a mask.
+bool low_rank_supports(const Scores& s) {
+  if (!s.scales.empty() || s.hooked()) return false;
+  return std::any_of(s.biases.begin(), s.biases.end(), low_rank) &&
+         std::all_of(s.biases.begin(), s.biases.end(),
+                     [](const Term* bias) { return low_rank(bias) != nullptr || fit_for_mask(bias); });
+}
+
+Tensor run_low_rank(const Scores& s) {
+  // Large products cancel in the features: float32 at least.
+  const at::ScalarType own = s.q.scalar_type(), type = own == at::kDouble ? at::kDouble : at::kFloat;
+  const std::int64_t batch = s.q.size(0), heads = s.q.size(1), width = s.v.size(-1);
+  std::vector<Tensor> q = {s.q.to(type) * s.scale}, k = {s.k.to(type)};
   std::optional<Tensor> mask;
-  if (!s.biases.empty()) {
-    Tensor sum = s.biases[0]->dense();
-    for (const Term* bias : std::span(s.biases).subspan(1)) sum = sum + bias->dense();
-    mask = sum.to(s.q.scalar_type()).expand({s.q.size(0), s.q.size(1), -1, -1});
+  for (const Term* bias : s.biases) {
+    if (const LowRank* features = low_rank(bias)) {
+      q.push_back(features->query.to(type).expand({batch, heads, -1, -1}));
+      k.push_back(features->key.to(type).expand({batch, heads, -1, -1}));
+    } else {
+      const Tensor dense = bias->dense().to(type).expand({batch, heads, -1, -1});
+      mask = mask ? *mask + dense : dense;
+    }
   }
-  return at::scaled_dot_product_attention(s.q, s.k, s.v, mask, /*dropout_p=*/0, /*is_causal=*/false,
-                                          /*scale=*/s.scale);
+  Tensor wide_q = at::cat(q, -1), wide_k = at::cat(k, -1), v = s.v.to(type);
+  if (const std::int64_t padding = -wide_q.size(-1) & 7; padding > 0) {  // CUDA kernels want multiples of 8
+    wide_q = at::constant_pad_nd(wide_q, {0, padding});
+    wide_k = at::constant_pad_nd(wide_k, {0, padding});
+  }
+  // The CPU kernel wants v as wide as q; CUDA's memory-efficient one takes it as it is.
+  if (v.is_cpu()) v = at::constant_pad_nd(v, {0, wide_q.size(-1) - width});
+  return fused(wide_q, wide_k, v, mask, 1.0).narrow(-1, 0, width).to(own);
 }
 
 const CurveDecay* curve_decay(const Scores& s) {
@@ -85,16 +126,50 @@ bool curve_decay_preferred(const Scores& s) {
 }
 
 Tensor run_curve_decay(const Scores& s) {
-  const Tensor logits = apply_curve_decay(content_logits(s), *curve_decay(s));
+  const Tensor content = content_logits(s);
+  Tensor logits = apply_curve_decay(content, *curve_decay(s));
+  if (curve_decay(s)->plus != 0) logits = at::add(logits, content, curve_decay(s)->plus);
   return weighted_values(with_terms(logits, s, std::span(s.scales).subspan(1)), s);
 }
 
+bool looked_up(const Term* bias, const Scores& s) { return can_look_up(s.q, bias->form()); }
+
+bool bucketed_supports(const Scores& s) {
+  return std::any_of(s.biases.begin(), s.biases.end(), [&](const Term* bias) { return looked_up(bias, s); });
+}
+
+// What is kept (evaluation) is one addition; the kernel wins where a lookup is new each time.
+bool bucketed_preferred(const Scores& s) {
+  return std::any_of(s.biases.begin(), s.biases.end(), [&](const Term* bias) {
+    return looked_up(bias, s) && (requires_grad(bias->form()) || bias->on() == Depends::kContent);
+  });
+}
+
+Tensor run_bucketed(const Scores& s) {
+  std::vector<const Term*> lookups, others;
+  for (const Term* bias : s.biases) (looked_up(bias, s) ? lookups : others).push_back(bias);
+  Scores rest = s;
+  rest.biases = std::move(others);
+  Tensor logits = with_terms(content_logits(rest), rest, rest.scales);
+  for (const Term* bias : lookups) logits = add_lookups(logits, bias->form());
+  return weighted_values(logits, s);
+}
+
 }  // namespace
+
+AttentionWeights explicit_weights(const Scores& scores) {
+  const Tensor logits = with_terms(content_logits(scores), scores, scores.scales);
+  const Tensor p = at::softmax(logits, -1);
+  return {logits, scores.probabilities ? scores.probabilities(p) : p};
+}
 
 const std::vector<ExecutionPath>& execution_paths() {
   static const std::vector<ExecutionPath> paths = {
       {"curve-decay", curve_decay_supports, curve_decay_preferred, run_curve_decay},
       {"fused", fused_supports, fused_preferred, run_fused},
+      {"low-rank", low_rank_supports, fused_preferred, run_low_rank},
+      {"bucketed", bucketed_supports, bucketed_preferred, run_bucketed},
+      {"fused-bias", fused_bias_supports, fused_preferred, run_fused_bias},
       {"explicit", always, always, run_explicit},
   };
   return paths;

@@ -20,6 +20,13 @@ struct Scores {
   bool hooked() const { return probabilities || from_probabilities; }  // whether somebody must see P
 };
 
+// What the algebra makes of the scores, by the explicit formula, for tools that look inside: the logits L and,
+// after softmax and the priors' hooks, the probabilities P. Each [B, H, T, T].
+struct AttentionWeights {
+  Tensor logits, probabilities;
+};
+AttentionWeights explicit_weights(const Scores& scores);
+
 // Stateless.
 struct ExecutionPath {
   std::string_view name;

@@ -10,34 +10,56 @@ bool contains(const Json& list, const Json& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// Whether `entry` excludes the other's id or one of its tags.
-bool excludes(const Json& entry, const Json& other) {
-  for (const Json& what : entry.at("excludes")) {
-    if (what == other.at("id") || contains(other.at("provides"), what)) return true;
+// Whether a rule concerns a prior with these options: without "when" always.
+bool concerns(const Json& rule, const Json& options) {
+  if (!rule.contains("when")) return true;
+  return contains(rule.at("when").at("values"), options.at(rule.at("when").at("option").get<std::string>()));
+}
+
+// Whether `entry`, with these options, excludes the other's id or one of its tags.
+bool excludes(const Json& entry, const Json& options, const Json& other) {
+  const auto shut_out = [&](const Json& list) {
+    return std::any_of(list.begin(), list.end(), [&](const Json& what) {
+      return what == other.at("id") || contains(other.at("provides"), what);
+    });
+  };
+  if (shut_out(entry.at("excludes"))) return true;
+  for (const Json& more : entry.value("excludes_when", Json::array())) {
+    if (concerns(more, options) && shut_out(more.at("excludes"))) return true;
   }
   return false;
 }
 
-void check_pair(const Json& first, const Json& second) {
+void check_pair(const Json& first, const Json& first_options, const Json& second,
+                const Json& second_options) {
   const std::string pair =
       "priors " + first.at("id").get<std::string>() + " and " + second.at("id").get<std::string>();
   if (first.at("id") == second.at("id")) throw std::invalid_argument(pair + ": the same prior twice");
-  if (excludes(first, second) || excludes(second, first))
-    throw std::invalid_argument(pair + " exclude each other");
+  if (excludes(first, first_options, second) || excludes(second, second_options, first))
+    throw std::invalid_argument(pair + " exclude each other as they are set");
 }
 
-void check_requirements(const Json& entry, const PriorContext& context) {
+void check_requirements(const Json& entry, const Json& options, const PriorContext& context) {
   const std::string who = "prior " + entry.at("id").get<std::string>();
   const auto rank = context.reference.extent.size();
   if (!contains(entry.at("layouts").at("ranks"), rank))
     throw std::invalid_argument(who + " does not support grids of rank " + std::to_string(rank));
   const LayerInfo& info = context.layers.at(0);
-  const std::map<std::string, std::int64_t> values = {
-      {"dim", info.width}, {"heads", info.heads}, {"head_width", info.head_width()}, {"depth", info.layers}};
+  const std::map<std::string, std::int64_t> values = {{"dim", info.width},
+                                                      {"heads", info.heads},
+                                                      {"head_width", info.head_width()},
+                                                      {"depth", info.layers},
+                                                      {"prefix", context.reference.prefix}};
   for (const Json& rule : entry.at("requires")) {
+    if (!concerns(rule, options)) continue;
+    const auto name = rule.at("value").get<std::string>();
+    if (rule.at("rule") == "none") {
+      if (values.at(name) == 0) continue;
+      throw std::invalid_argument(who + ": " + name + " " + std::to_string(values.at(name)) +
+                                  " where there may be none (" + rule.at("help").get<std::string>() + ")");
+    }
     if (rule.at("rule") != "multiple-of")
       throw std::logic_error(who + ": a rule the engine does not know: " + rule.dump());
-    const auto name = rule.at("value").get<std::string>();
     const auto factor = rule.at("factor").get<std::int64_t>();
     if (values.at(name) % factor != 0) {
       throw std::invalid_argument(who + ": " + name + " " + std::to_string(values.at(name)) +
@@ -62,13 +84,25 @@ void Backbone::build_priors(const BackboneContext& context, const PriorContext& 
   const auto container = std::make_shared<torch::nn::Module>();
   for (const PriorChoice& choice : context.priors) {
     const PriorItem& item = prior_item(choice.id);
-    check_requirements(item.item.json(), prior_context);
-    for (const NamedPrior& earlier : priors_) check_pair(earlier.item->item.json(), item.item.json());
-    const auto prior = item.make(prior_context, Options(item.item.json(), choice.options));
+    const Options options(item.item.json(), choice.options);
+    check_requirements(item.item.json(), options.json(), prior_context);
+    for (const NamedPrior& earlier : priors_)
+      check_pair(earlier.item->item.json(), earlier.options, item.item.json(), options.json());
+    const auto prior = item.make(prior_context, options);
     prior->build_layers(prior_context.layers);
-    priors_.push_back({item.id(), item.hooks(), container->register_module(item.id(), prior), &item});
+    std::vector<Hook> hooks = item.hooks();
+    std::erase_if(hooks, [&](Hook hook) { return !prior->uses(hook); });
+    priors_.push_back(
+        {item.id(), std::move(hooks), container->register_module(item.id(), prior), &item, options.json()});
   }
   if (!priors_.empty()) register_module("priors", container);
+}
+
+Pattern Backbone::pattern(const LayerInfo& info) const {
+  for (const NamedPrior& named : priors_) {
+    if (named.has(Hook::kPattern)) return named.prior->pattern(info);
+  }
+  return Pattern::kGlobal;
 }
 
 void Backbone::initialize_priors(const RandomStreams& random) {

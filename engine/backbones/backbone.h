@@ -57,6 +57,7 @@ class Backbone : public torch::nn::Module {
     std::vector<Hook> hooks;
     std::shared_ptr<Prior> prior;
     const PriorItem* item;
+    Json options;  // complete
     bool has(Hook hook) const { return std::find(hooks.begin(), hooks.end(), hook) != hooks.end(); }
   };
   const std::vector<NamedPrior>& priors() const { return priors_; }
@@ -66,6 +67,7 @@ class Backbone : public torch::nn::Module {
   // (std::invalid_argument).
   void build_priors(const BackboneContext& context, const PriorContext& prior_context);
   void initialize_priors(const RandomStreams& random);
+  Pattern pattern(const LayerInfo& info) const;  // what the priors make of it; global where none does
 
  private:
   std::vector<NamedPrior> priors_;

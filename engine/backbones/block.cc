@@ -27,12 +27,19 @@ Block::Block(const BlockOptions& options, const std::vector<AttachedPrior>& prio
     : name_(name), drop_path_(options.drop_path), hooks_(priors) {
   const std::int64_t width = options.info.width;
   norm1_ = register_module("norm1", std::make_shared<Norm>(width));
-  attention_ = register_module("attention", std::make_shared<Attention>(options.info, priors, linear,
-                                                                        name + ".attention", options.path));
+  attention_ = register_module("attention",
+                               std::make_shared<Attention>(options.info, priors, linear, name + ".attention",
+                                                           options.path, options.pattern));
+  for (const AttachedPrior& prior : hooks_.of(Hook::kFeedForward)) {
+    if (prior.layer->replaces_mlp()) return;
+  }
   norm2_ = register_module("norm2", std::make_shared<Norm>(width));
   const auto container = register_module("mlp", std::make_shared<torch::nn::Module>());
-  in_ = container->register_module("in", linear(name + ".mlp.in", width, options.hidden));
-  out_ = container->register_module("out", linear(name + ".mlp.out", options.hidden, width));
+  in_ = container->register_module("in", linear(name + ".mlp.in", width, options.info.hidden));
+  out_ = container->register_module("out", linear(name + ".mlp.out", options.info.hidden, width));
+  mlp_ = {.norm = [this](const Tensor& x) { return norm2_->forward(x); },
+          .in = [this](const Tensor& x) { return at::gelu(in_->forward(x)); },
+          .out = [this](const Tensor& x) { return out_->forward(x); }};
 }
 
 Tensor Block::dropped(const Tensor& branch, std::string_view which, const Moment& moment) const {
@@ -43,20 +50,18 @@ Tensor Block::dropped(const Tensor& branch, std::string_view which, const Moment
   return branch * factor.to(branch.device(), /*non_blocking=*/true);
 }
 
-Tensor Block::mlp(const Tensor& x) { return out_->forward(at::gelu(in_->forward(x))); }
+Tensor Block::fed_forward(const Tensor& x, const Layout& layout, const Moment& moment) {
+  if (!hooks_.any(Hook::kFeedForward)) return dropped(mlp_(x), "mlp", moment);
+  const AttachedPrior& prior = hooks_.of(Hook::kFeedForward).front();  // the catalog allows one
+  const Tensor added = prior.layer->feed_forward(x, mlp_, layout, moment);
+  return prior.layer->replaces_mlp() ? added : dropped(added, "mlp", moment);
+}
 
 Tensor Block::forward(Tensor x, const Layout& layout, const Moment& moment) {
   for (const AttachedPrior& prior : hooks_.of(Hook::kBlockEmbed))
     x = prior.layer->embed(Site::kBlockStart, x, layout, moment);
   x = x + dropped(attention_->forward(norm1_->forward(x), layout, moment), "attention", moment);
-  if (hooks_.any(Hook::kFeedForward)) {
-    const auto normed_mlp = [this](const Tensor& residual) { return mlp(norm2_->forward(residual)); };
-    for (const AttachedPrior& prior : hooks_.of(Hook::kFeedForward)) {
-      x = x + dropped(prior.layer->feed_forward(x, normed_mlp, layout), "mlp", moment);
-    }
-  } else {
-    x = x + dropped(mlp(norm2_->forward(x)), "mlp", moment);
-  }
+  x = x + fed_forward(x, layout, moment);
   for (const AttachedPrior& prior : hooks_.of(Hook::kBlockEmbed))
     x = prior.layer->embed(Site::kBlockEnd, x, layout, moment);
   return x;

@@ -17,8 +17,8 @@ class Norm : public torch::nn::Module {
 
 struct BlockOptions {
   LayerInfo info;
-  std::int64_t hidden = 0;  // width inside the MLP
-  double drop_path = 0;     // probability that a sample skips a branch while training
+  Pattern pattern = Pattern::kGlobal;
+  double drop_path = 0;  // probability that a sample skips a branch while training
   std::string path = "auto";
 };
 
@@ -35,7 +35,8 @@ class Block : public torch::nn::Module {
 
  private:
   Tensor dropped(const Tensor& branch, std::string_view which, const Moment& moment) const;
-  Tensor mlp(const Tensor& x);
+  // What is added after attention: by the MLP, or by the prior that replaces it.
+  Tensor fed_forward(const Tensor& x, const Layout& layout, const Moment& moment);
 
   std::string name_;
   double drop_path_;
@@ -43,6 +44,7 @@ class Block : public torch::nn::Module {
   std::shared_ptr<Norm> norm1_, norm2_;
   std::shared_ptr<Attention> attention_;
   std::shared_ptr<Linear> in_, out_;
+  FeedForward mlp_;  // empty where a prior replaces it
 };
 
 }  // namespace locus

@@ -107,11 +107,14 @@ class Vit final : public Backbone {
     out.width = options_.dim;
     out.reference = layout_of(context.input.extent.at(0), context.input.extent.at(1));
     const double scale = 1 / std::sqrt(static_cast<double>(options_.dim / options_.heads));
+    const auto hidden =
+        static_cast<std::int64_t>(std::lround(options_.mlp_ratio * static_cast<double>(options_.dim)));
     for (std::int64_t l = 0; l < options_.depth; ++l) {
       out.layers.push_back({.layer = l,
                             .layers = options_.depth,
                             .width = options_.dim,
                             .heads = options_.heads,
+                            .hidden = hidden,
                             .scale = scale,
                             .reference = out.reference});
     }
@@ -120,8 +123,6 @@ class Vit final : public Backbone {
 
   void build_blocks(const BackboneContext& context, const PriorContext& prior_context) {
     const auto container = register_module("blocks", std::make_shared<torch::nn::Module>());
-    const auto hidden =
-        static_cast<std::int64_t>(std::lround(options_.mlp_ratio * static_cast<double>(options_.dim)));
     for (std::int64_t l = 0; l < options_.depth; ++l) {
       std::vector<AttachedPrior> attached;
       for (const NamedPrior& named : priors()) {
@@ -133,10 +134,9 @@ class Vit final : public Backbone {
       const double drop = options_.depth == 1 ? 0
                                               : options_.drop_path * static_cast<double>(l) /
                                                     static_cast<double>(options_.depth - 1);
-      const BlockOptions block{.info = prior_context.layers[static_cast<std::size_t>(l)],
-                               .hidden = hidden,
-                               .drop_path = drop,
-                               .path = context.path};
+      const LayerInfo& info = prior_context.layers[static_cast<std::size_t>(l)];
+      const BlockOptions block{
+          .info = info, .pattern = pattern(info), .drop_path = drop, .path = context.path};
       blocks_.push_back(container->register_module(
           std::to_string(l), std::make_shared<Block>(block, attached, context.linear, block_name(l))));
     }
@@ -144,7 +144,9 @@ class Vit final : public Backbone {
 
   // Hooks that live in a layer; the stem's and the loss belong to the prior itself.
   static std::vector<Hook> layer_hooks(std::vector<Hook> hooks) {
-    std::erase_if(hooks, [](Hook hook) { return hook == Hook::kEmbed || hook == Hook::kLoss; });
+    std::erase_if(hooks, [](Hook hook) {
+      return hook == Hook::kEmbed || hook == Hook::kPattern || hook == Hook::kLoss;
+    });
     return hooks;
   }
 
@@ -203,6 +205,8 @@ class Vit final : public Backbone {
 BackboneItem vit() {
   Item item("backbone", "vit", 1, "Vision Transformer, pre-norm");
   item.set("paper", "Dosovitskiy et al. 2021, arXiv:2010.11929");
+  item.facts(
+      {{"prefix_tokens", Json::array({{{"option", "registers"}}, {{"option", "pool"}, {"value", "cls"}}})}});
   item.option(Option::integer("dim", 192, "width of a token").minimum(1).maximum(16384));
   item.option(Option::integer("depth", 12, "number of blocks").minimum(1).maximum(512));
   item.option(Option::integer("heads", 3, "attention heads").minimum(1).maximum(1024));

@@ -69,6 +69,22 @@ Options::Options(const Json& item, const Json& given)
     if (!known) throw std::invalid_argument(item_ + " has no option '" + name + "'");
     values_[name] = entry;
   }
+  for (const Json& option : item.at("options")) check_meaning(option);
+}
+
+// Refuses an option that is set where another option makes it meaningless.
+void Options::check_meaning(const Json& option) const {
+  if (!option.contains("when")) return;
+  const auto name = option.at("name").get<std::string>();
+  if (!values_.contains(name) || values_.at(name) == option.at("default")) return;
+  const auto other = option.at("when").at("option").get<std::string>();
+  std::string allowed;
+  for (const Json& value : option.at("when").at("values")) {
+    if (values_.at(other) == value) return;
+    allowed += (allowed.empty() ? "" : ", ") + value.get<std::string>();
+  }
+  throw std::invalid_argument(item_ + ": option '" + name + "' means nothing while " + other + " is " +
+                              values_.at(other).dump() + "; it needs " + other + ": " + allowed);
 }
 
 const Json& Options::value(std::string_view name) const {

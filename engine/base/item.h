@@ -28,6 +28,11 @@ class Option {
   Option& unique() { return set("unique", true); }
   // Leaves the option out of the identity when it equals `value`.
   Option& neutral(Json value) { return set("neutral", std::move(value)); }
+  // The option means something only while the string option `other` has one of `values`; elsewhere Options
+  // refuses everything but the default.
+  Option& when(std::string_view other, std::vector<std::string> values) {
+    return set("when", {{"option", other}, {"values", std::move(values)}});
+  }
 
   const Json& json() const { return json_; }
 
@@ -58,7 +63,8 @@ class Item {
 // value has another type.
 class Options {
  public:
-  // Throws std::invalid_argument on a key the item does not declare.
+  // Throws std::invalid_argument on a key the item does not declare, and on a value other than the default
+  // where the option means nothing (Option::when).
   Options(const Json& item, const Json& given);
 
   std::int64_t integer(std::string_view name) const;
@@ -72,6 +78,7 @@ class Options {
 
  private:
   const Json& value(std::string_view name) const;
+  void check_meaning(const Json& option) const;
   std::string item_;
   Json values_ = Json::object();
 };

@@ -6,7 +6,8 @@
 // Papers: Press et al. 2022, arXiv:2108.12409 (slopes); Fuller et al. 2023 (CROMA), arXiv:2311.00566 (2-D).
 //
 // Prefix tokens: "zero" gives their pairs no bias (CROMA); "origin" puts them at (0, 0) and the patches from
-// (1, 1) on, as in the PaPE paper's baseline.
+// (1, 1) on, as in the PaPE paper's baseline. Positions go on counting on larger grids, or are squeezed to
+// the range seen in training.
 #include <cmath>
 
 #include "engine/priors/items.h"
@@ -31,17 +32,33 @@ std::vector<double> slopes(std::int64_t heads) {
   return values;
 }
 
-// Coordinates shared by the layers, per layout.
+// Coordinates shared by the layers, per layout and, where attention runs along one axis, per axis.
 struct Positions {
-  bool origin = false;
-  PerLayout<Tensor> kept;
+  bool origin = false, interpolate = false;
+  Layout reference;
+  std::map<std::int64_t, PerLayout<Tensor>> kept;  // by the axis of a line, -1 for the whole grid
 
-  const Tensor& get(const Layout& layout, const Tensor& like) {
-    return kept.get(layout, like.device(), like.scalar_type(), [&] {
-      const Tensor patches = grid_positions(layout, like.options());
-      if (!origin || layout.prefix == 0) return patches;
-      return at::cat({at::zeros({layout.prefix, patches.size(1)}, like.options()), patches + 1});
+  const Tensor& get(const Layout& layout, std::int64_t line, const Tensor& like) {
+    return kept[line].get(layout, like.device(), like.scalar_type(), [&] {
+      Tensor patches = grid_positions(layout, at::kDouble);
+      if (origin && layout.prefix > 0) patches = patches + 1;
+      if (interpolate) patches = patches * squeeze(layout, line);
+      if (origin && layout.prefix > 0)
+        patches = at::cat({at::zeros({layout.prefix, patches.size(1)}, at::kDouble), patches});
+      return patches.to(like.options());
     });
+  }
+
+ private:
+  // Reference over present side of each axis, [axes].
+  Tensor squeeze(const Layout& layout, std::int64_t line) const {
+    std::vector<double> factor;
+    for (std::size_t axis = 0; axis < layout.extent.size(); ++axis) {
+      const std::size_t of = line < 0 ? axis : static_cast<std::size_t>(line);
+      factor.push_back(static_cast<double>(reference.extent.at(of)) /
+                       static_cast<double>(layout.extent[axis]));
+    }
+    return at::tensor(factor, at::kDouble);
   }
 };
 
@@ -55,7 +72,8 @@ class Alibi2dLayer final : public PriorLayer {
   Term bias(const Sides& sides, const Moment&) override {
     const Tensor slope = slope_.to(sides.q.scalar_type());
     const std::int64_t outside = positions_->origin ? 0 : sides.layout.prefix;
-    return {Depends::kLayout, DistanceDecay{positions_->get(sides.layout, sides.q), slope, outside}};
+    return {Depends::kLayout,
+            DistanceDecay{positions_->get(sides.layout, sides.axis, sides.q), slope, outside}};
   }
 
  private:
@@ -65,7 +83,12 @@ class Alibi2dLayer final : public PriorLayer {
 
 class Alibi2d final : public Prior {
  public:
-  explicit Alibi2d(bool origin) : positions_(std::make_shared<Positions>()) { positions_->origin = origin; }
+  Alibi2d(bool origin, bool interpolate, const Layout& reference)
+      : positions_(std::make_shared<Positions>()) {
+    positions_->origin = origin;
+    positions_->interpolate = interpolate;
+    positions_->reference = reference;
+  }
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     return std::make_shared<Alibi2dLayer>(info, positions_);
   }
@@ -84,8 +107,13 @@ PriorItem alibi_2d() {
       Option::text("prefix", "zero",
                    "bias of class and register tokens: none (zero), or by distance from a corner (origin)")
           .choices({"zero", "origin"}));
-  return {item, [](const PriorContext&, const Options& options) -> std::shared_ptr<Prior> {
-            return std::make_shared<Alibi2d>(options.text("prefix") == "origin");
+  item.option(Option::text("other_grids", "extrapolate",
+                           "positions on other grids than at training: go on counting, or squeeze them")
+                  .choices({"extrapolate", "interpolate"})
+                  .neutral("extrapolate"));
+  return {item, [](const PriorContext& context, const Options& options) -> std::shared_ptr<Prior> {
+            return std::make_shared<Alibi2d>(options.text("prefix") == "origin",
+                                             options.text("other_grids") == "interpolate", context.reference);
           }};
 }
 

@@ -1,7 +1,7 @@
 // Active spatial guidance: two small MLPs must read each patch's row and column off its features while the
 // model trains.
 //
-//   l = mean over axes of smooth_l1(MLP_axis(f), i / (length - 1)),   total = task + lambda_t * l
+//   l = mean over axes of error(MLP_axis(f), i / (length - 1)),   total = task + lambda_t * l
 //   lambda_t = 10 + (lambda - 10) min(1, (t + 1) / 60),   t = optimizer steps done
 //
 // Paper: "Active Spatial Guidance: Eliminating Injected Positional Mechanisms in Vision Transformers", eqs. 1
@@ -9,7 +9,8 @@
 //
 // Class and register tokens are left out of the loss; gradients reach them through attention. The MLPs,
 // Linear(D, 256) - ReLU - Linear(256, 1), are dropped after training. On an axis of one patch the target is
-// 0.
+// 0. The error is smooth L1 as in the paper, or absolute or squared; targets are normalized as in the paper,
+// or count patches.
 #include <cmath>
 
 #include "engine/priors/items.h"
@@ -20,7 +21,8 @@ namespace {
 struct Settings {
   double lambda, start, beta;
   std::int64_t warmup_steps, hidden;
-  std::string tap;
+  std::string tap, error;
+  bool normalized;
 };
 
 class Guidance final : public Prior {
@@ -50,8 +52,7 @@ class Guidance final : public Prior {
     const Tensor hidden =
         at::relu(at::linear(features, in_weight_, in_bias_)).unflatten(-1, {axes_, settings_.hidden});
     const Tensor found = (hidden * out_weight_).sum(-1) + out_bias_;  // [B, N, axes]
-    const Tensor raw = at::smooth_l1_loss(found, targets(layout, found).expand_as(found), at::Reduction::Mean,
-                                          settings_.beta);
+    const Tensor raw = error(found, targets(layout, found).expand_as(found));
     const double ramp =
         std::min(1.0, static_cast<double>(moment.step + 1) / static_cast<double>(settings_.warmup_steps));
     const double weight = settings_.start + (settings_.lambda - settings_.start) * ramp;
@@ -62,11 +63,18 @@ class Guidance final : public Prior {
   bool training_only(std::string_view) const override { return true; }
 
  private:
+  Tensor error(const Tensor& found, const Tensor& wanted) const {
+    if (settings_.error == "l1") return at::l1_loss(found, wanted);
+    if (settings_.error == "mse") return at::mse_loss(found, wanted);
+    return at::smooth_l1_loss(found, wanted, at::Reduction::Mean, settings_.beta);
+  }
+
   const Tensor& targets(const Layout& layout, const Tensor& like) {
     return targets_.get(layout, like.device(), like.scalar_type(), [&] {
       std::vector<double> last;
       for (const std::int64_t length : layout.extent)
-        last.push_back(static_cast<double>(std::max<std::int64_t>(length - 1, 1)));
+        last.push_back(settings_.normalized ? static_cast<double>(std::max<std::int64_t>(length - 1, 1))
+                                            : 1.0);
       return grid_positions(layout, like.options()) / at::tensor(last, at::kDouble).to(like.options());
     });
   }
@@ -74,7 +82,7 @@ class Guidance final : public Prior {
   Settings settings_;
   std::int64_t axes_, width_;
   Tensor in_weight_, in_bias_, out_weight_, out_bias_;
-  PerLayout<Tensor> targets_;  // [N, axes] in [0, 1]
+  PerLayout<Tensor> targets_;  // [N, axes]
 };
 
 }  // namespace
@@ -84,6 +92,7 @@ PriorItem guidance() {
       "guidance", 1, "A training-time loss asks the features for each patch's coordinates",
       "Active Spatial Guidance: Eliminating Injected Positional Mechanisms in Vision Transformers",
       "loss + lambda_t smooth_l1(MLP(f), coordinates)", {"loss"}, {1, 2, 3});
+  item.set("weight_decay", "exempt");
   item.option(Option::number("lambda", 100.0, "weight of the loss once warmed up").minimum(0.0).maximum(1e6));
   item.option(Option::number("start", 10.0, "weight the warm-up starts from")
                   .minimum(0.0)
@@ -100,10 +109,18 @@ PriorItem guidance() {
   item.option(Option::text("tap", "post-norm",
                            "features read: after (classification) or before (dense tasks) the final norm")
                   .choices({"post-norm", "pre-norm"}));
+  item.option(
+      Option::text("error", "smooth-l1", "how far a read coordinate is off: smooth L1, absolute, squared")
+          .choices({"smooth-l1", "l1", "mse"})
+          .neutral("smooth-l1"));
+  item.option(Option::text("targets", "normalized", "coordinates from 0 to 1, or counted in patches")
+                  .choices({"normalized", "patches"})
+                  .neutral("normalized"));
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             return std::make_shared<Guidance>(
                 context, Settings{o.number("lambda"), o.number("start"), o.number("beta"),
-                                  o.integer("warmup_steps"), o.integer("hidden"), o.text("tap")});
+                                  o.integer("warmup_steps"), o.integer("hidden"), o.text("tap"),
+                                  o.text("error"), o.text("targets") == "normalized"});
           }};
 }
 

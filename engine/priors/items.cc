@@ -1,16 +1,52 @@
 // The list of priors.
 #include "engine/priors/items.h"
 
+#include <algorithm>
+
 namespace locus {
 namespace priors {
 
 Item prior_entry(std::string_view id, int revision, std::string_view summary, std::string_view paper,
                  std::string_view formula, std::vector<std::string> hooks, std::vector<int> ranks) {
   Item item("prior", id, revision, summary);
+  Json tags = Json::array({kSpatialPrior});
+  const auto in_softmax = [](const std::string& hook) {
+    return hook == "bias" || hook == "scale" || hook.ends_with("probabilities");
+  };
+  const bool lines = std::find(ranks.begin(), ranks.end(), 1) != ranks.end();
+  if (!lines && std::any_of(hooks.begin(), hooks.end(), in_softmax)) tags.push_back(kWholeGrid);
   item.set("paper", paper).set("formula", formula).set("hooks", std::move(hooks));
-  item.set("provides", Json::array({kSpatialPrior})).set("excludes", Json::array());
+  item.set("provides", std::move(tags)).set("excludes", Json::array());
   item.set("layouts", {{"ranks", std::move(ranks)}}).set("requires", Json::array());
   return item;
+}
+
+Item& needs_whole_grid(Item& item) {
+  Json tags = item.json().at("provides");
+  tags.push_back(kWholeGrid);
+  return item.set("provides", std::move(tags));
+}
+
+Item& alone(Item& item, std::string_view tag) {
+  for (const char* list : {"provides", "excludes"}) {
+    Json tags = item.json().at(list);
+    tags.push_back(tag);
+    item.set(list, std::move(tags));
+  }
+  return item;
+}
+
+Item& along_axes_when(Item& item, std::string_view option, std::string_view value) {
+  const Json when = {{"option", option}, {"values", Json::array({value})}};
+  Json rules = item.json().at("requires");
+  rules.push_back({{"rule", "none"},
+                   {"value", "prefix"},
+                   {"when", when},
+                   {"help", "attention along the axes has no place for class and register tokens"}});
+  item.set("requires", std::move(rules));
+  return item.set("excludes_when", Json::array({{{"when", when},
+                                                 {"excludes", Json::array({kWholeGrid})},
+                                                 {"help", "attention along the axes sees lines"}}}));
 }
 
 }  // namespace priors

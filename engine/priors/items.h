@@ -17,4 +17,19 @@ Item prior_entry(std::string_view id, int revision, std::string_view summary, st
 // Every prior but `none` provides this tag, and `none` excludes it: nothing stands beside nothing.
 inline constexpr std::string_view kSpatialPrior = "spatial-prior";
 
+// Provided, by prior_entry(), where a hook of the softmax does not support grids of rank 1: it cannot stand
+// beside attention along the axes.
+inline constexpr std::string_view kWholeGrid = "whole-grid";
+
+Item& needs_whole_grid(Item& item);  // the same tag where parameters belong to the rank of the grid
+
+// What only one prior of a model may do: the entry provides the tag and excludes it.
+Item& alone(Item& item, std::string_view tag);
+// States as data that attention runs along the axes while `option` is `value`: no prefix tokens, and nothing
+// that needs the whole grid. The backbone refuses the same.
+Item& along_axes_when(Item& item, std::string_view option, std::string_view value);
+
+inline constexpr std::string_view kFeedForward = "feed-forward";    // replaces the residual MLP
+inline constexpr std::string_view kSpatialDecay = "spatial-decay";  // sets a decay and the attention pattern
+
 }  // namespace locus::priors

@@ -7,8 +7,8 @@ namespace locus {
 namespace {
 
 constexpr std::array<std::string_view, kHookCount> kHookNames = {
-    "embed",      "block-embed", "transform-qk", "bias", "scale", "probabilities", "from-probabilities",
-    "add-output", "gate-output", "feed-forward", "loss"};
+    "embed",      "block-embed", "transform-qk", "bias",    "scale", "probabilities", "from-probabilities",
+    "add-output", "gate-output", "feed-forward", "pattern", "loss"};
 
 [[noreturn]] void missing(Hook hook) {
   throw std::logic_error("hook '" + std::string(to_string(hook)) +
@@ -60,12 +60,14 @@ Tensor PriorLayer::from_probabilities(const Tensor&, const Sides&, const Moment&
 }
 Tensor PriorLayer::add_output(const Sides&, const Moment&) { missing(Hook::kAddOutput); }
 Tensor PriorLayer::gate_output(const Sides&, const Moment&) { missing(Hook::kGateOutput); }
-Tensor PriorLayer::feed_forward(const Tensor&, const std::function<Tensor(const Tensor&)>&, const Layout&) {
+Tensor PriorLayer::feed_forward(const Tensor&, const FeedForward&, const Layout&, const Moment&) {
   missing(Hook::kFeedForward);
 }
 
 std::shared_ptr<PriorLayer> Prior::layer(const LayerInfo&) { return nullptr; }
 void Prior::initialize(const Initializer&) {}
+bool Prior::uses(Hook) const { return true; }
+Pattern Prior::pattern(const LayerInfo&) const { missing(Hook::kPattern); }
 void Prior::begin_forward(const Layout&, const Moment&) {}
 Tensor Prior::embed(Site, const Tensor&, const Layout&, const Moment&) { missing(Hook::kEmbed); }
 AuxLoss Prior::loss(const Taps&, const Layout&, const Moment&) { missing(Hook::kLoss); }

@@ -27,20 +27,27 @@ enum class Hook {
   kAddOutput,
   kGateOutput,
   kFeedForward,
+  kPattern,
   kLoss
 };
 std::string_view to_string(Hook hook);   // "transform-qk", as in the catalog
 Hook parse_hook(std::string_view name);  // throws std::invalid_argument
-inline constexpr int kHookCount = 11;
+inline constexpr int kHookCount = 12;
 
 enum class Site { kBeforePrefix, kAfterPrefix, kBlockStart, kBlockEnd };
+
+// Who attends to whom. Global: all tokens to all. Axial: one pass within the lines of each axis, the last
+// axis (the rows' columns) first; all passes share the transformed q and k, each takes the one before as its
+// v. No prefix token has a place in a line, so axial takes none.
+enum class Pattern { kGlobal, kAxial };
 
 // What a prior may know of one layer when it is built. `reference` is the layout at construction; the actual
 // one comes with each forward.
 struct LayerInfo {
   std::int64_t layer = 0, layers = 1;
   std::int64_t width = 0, heads = 1;
-  double scale = 1;  // c of the algebra
+  std::int64_t hidden = 0;  // width inside the MLP
+  double scale = 1;         // c of the algebra
   Layout reference;
   std::int64_t head_width() const { return width / heads; }
 };
@@ -53,10 +60,21 @@ struct Moment {
 };
 
 // The sides of one attention layer. x is its normed input [B, T, D]; q, k, v [B, H, T, d] are raw: unscaled,
-// unrotated.
+// unrotated. In a pass of an axial pattern every line is a sample of its own: B counts lines, `layout` is the
+// line (rank 1, no prefix) and `axis` says which axis of the grid it follows; otherwise `axis` is -1.
 struct Sides {
   const Tensor &x, &q, &k, &v;
   const Layout& layout;
+  std::int64_t axis = -1;
+};
+
+// A block's MLP in parts, for priors that reach inside: out(in(norm(x))).
+struct FeedForward {
+  using Map = std::function<Tensor(const Tensor&)>;
+  Map norm;  // [B, T, D] -> same
+  Map in;    // GELU(fc1 x): [B, T, D] -> [B, T, hidden]
+  Map out;   // fc2: [B, T, hidden] -> [B, T, D]
+  Tensor operator()(const Tensor& residual) const { return out(in(norm(residual))); }
 };
 
 // Draws for initialization, named after the parameter, so that equal names under equal seeds start equal.
@@ -91,10 +109,13 @@ class PriorLayer : public torch::nn::Module {
                                     const Moment& moment);               // -> [B, H, T, d]
   virtual Tensor add_output(const Sides& sides, const Moment& moment);   // -> [B, T, D]
   virtual Tensor gate_output(const Sides& sides, const Moment& moment);  // -> [B, T, D]
-  // Replaces the residual MLP: gets the residual stream and the block's normed MLP, returns what is added to
-  // the stream.
-  virtual Tensor feed_forward(const Tensor& residual, const std::function<Tensor(const Tensor&)>& normed_mlp,
-                              const Layout& layout);
+  // Replaces the residual MLP: gets the residual stream [B, T, D] and the block's MLP, returns what is added
+  // to the stream.
+  virtual Tensor feed_forward(const Tensor& residual, const FeedForward& mlp, const Layout& layout,
+                              const Moment& moment);
+  // Whether feed_forward has no use for the block's MLP: then the block has none (`mlp` is empty, and no path
+  // is dropped).
+  virtual bool replaces_mlp() const { return false; }
 };
 
 // Features by name: "post-norm" and "pre-norm" always, "block-0", "block-1", ... when asked for; each [B, T,
@@ -120,6 +141,10 @@ class Prior : public torch::nn::Module {
   // Sets every parameter of its own; those of its layers too. Called once, on the CPU, before the model
   // moves.
   virtual void initialize(const Initializer& initializer);
+  // Whether a hook of the catalog entry is in use under the options at hand. Others are never called.
+  virtual bool uses(Hook hook) const;
+  // The attention pattern of a layer; hook "pattern". At most one prior of a model sets it.
+  virtual Pattern pattern(const LayerInfo& info) const;
   virtual void begin_forward(const Layout& layout, const Moment& moment);
   virtual Tensor embed(Site site, const Tensor& tokens, const Layout& layout,
                        const Moment& moment);  // stem: before and after the prefix

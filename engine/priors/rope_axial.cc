@@ -11,32 +11,42 @@
 //   pape         from 1; 10000^(-4k/d); the same; (c, c + d/2); at (0, 0), hence not turned
 //   visionllama  from 0; 10000^(-4k/d); x and y alternate; neighbors; at raster index -1
 //   dinov3       2 (y + 0.5) / Hp - 1, likewise x; 2 pi 100^(-4k/d); first half y; (c, c + d/2); not turned
+//   rmt          raster index y Wp + x; 10000^(-linspace(0, 1, d/2)); every pair; neighbors; not turned
 //
+// pape pads heads that four does not divide with zeros, turns, and cuts back: the padded width is the d of
+// its frequencies and pairs, and logits then depend on absolute positions too (as published).
+// dinov3 can vary its positions while training, in this order: a shift per axis, a stretch per axis (jitter),
+// a stretch of both (rescale).
 // Pairing matters only for exchanging weights. Angles are computed in double, applied in float32 or better.
 #include <cmath>
 
 #include "engine/priors/items.h"
+#include "engine/priors/rotation.h"
 
 namespace locus::priors {
 namespace {
 
 constexpr double kTwoPi = 6.28318530717958647692;
+constexpr std::string_view kAugmentation = "rope-augmentation";
 
 struct Flavor {
   const char* name;
   double theta;
   double first;           // position of the first row and column
   bool centered;          // positions in [-1, 1] by cell centers, instead
+  bool raster;            // one position for all pairs: the patch's index
   bool rows_first;        // y before x
   bool alternate;         // axes alternate from pair to pair
   bool neighbors;         // a pair is (2c, 2c + 1), not (c, c + d/2)
   bool prefix_at_raster;  // prefix tokens at raster index -1, else not turned
+  bool pads;              // heads that four does not divide are padded
 };
 constexpr Flavor kFlavors[] = {
-    {"rope-vit", 100, 0, false, false, false, true, false},
-    {"pape", 10000, 1, false, false, false, false, false},
-    {"visionllama", 10000, 0, false, false, true, true, true},
-    {"dinov3", 100, 0, true, true, false, false, false},
+    {"rope-vit", 100, 0, false, false, false, false, true, false, false},
+    {"pape", 10000, 1, false, false, false, false, false, false, true},
+    {"visionllama", 10000, 0, false, false, false, true, true, true, false},
+    {"dinov3", 100, 0, true, false, true, false, false, false, false},
+    {"rmt", 10000, 0, false, true, false, false, true, false, false},
 };
 
 const Flavor& flavor_of(const std::string& name) {
@@ -46,130 +56,215 @@ const Flavor& flavor_of(const std::string& name) {
   throw std::invalid_argument("prior rope-axial: no flavor is called '" + name + "'");
 }
 
-// The partner of each channel within its pair.
-Tensor swap_pairs(const Tensor& x, bool neighbors) {
-  if (neighbors) return x.unflatten(-1, {x.size(-1) / 2, 2}).flip(-1).flatten(-2);
-  return x.roll(x.size(-1) / 2, -1);
-}
+struct Settings {
+  Flavor flavor;
+  double theta;
+  bool interpolate;
+  std::optional<double> prefix;  // both coordinates of prefix tokens; none: the flavor's own
+  std::string normalize;
+  double min_period, max_period;  // 0: by theta
+  double shift, jitter, rescale;
+  bool per_block;
 
-// cos and signed sin per channel, [T, d]; out = x cos + partner(x) sin.
-struct Turns {
-  Tensor cos, sin;
-};
-
-// Turns by fixed angles; the gradient turns back.
-class Rotation : public torch::autograd::Function<Rotation> {
- public:
-  static Tensor forward(torch::autograd::AutogradContext* context, const Tensor& x, const Tensor& cos,
-                        const Tensor& sin, bool neighbors) {
-    context->saved_data["cos"] = cos;
-    context->saved_data["sin"] = sin;
-    context->saved_data["neighbors"] = neighbors;
-    return turned(x, cos, sin, neighbors);
-  }
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 const torch::autograd::variable_list& grads) {
-    const Tensor cos = context->saved_data["cos"].toTensor(), sin = context->saved_data["sin"].toTensor();
-    return {turned(grads[0], cos, sin.neg(), context->saved_data["neighbors"].toBool()), Tensor(), Tensor(),
-            Tensor()};
-  }
-
- private:
-  static Tensor turned(const Tensor& x, const Tensor& cos, const Tensor& sin, bool neighbors) {
-    const Tensor wide = x.to(cos.scalar_type());
-    return (wide * cos).addcmul_(swap_pairs(wide, neighbors), sin).to(x.scalar_type());
-  }
+  bool augmented() const { return shift > 0 || jitter > 1 || rescale > 1; }
 };
 
 // The tables of a model, shared by its layers.
 class TurnTables {
  public:
-  TurnTables(const Flavor& flavor, double theta, bool interpolate, Layout reference)
-      : flavor_(flavor), theta_(theta), interpolate_(interpolate), reference_(std::move(reference)) {}
+  TurnTables(Settings settings, Layout reference)
+      : settings_(std::move(settings)), reference_(std::move(reference)) {}
 
-  const Turns& get(const Layout& layout, const Tensor& like) {
+  void begin_forward() { drawn_.clear(); }
+
+  // For heads as wide as `like` [.., d]; of one layer where each has its own draw. [T, d], padded where the
+  // flavor pads.
+  const Turns& get(const Layout& layout, const Tensor& like, std::int64_t layer, const Moment& moment) {
     const at::ScalarType type = like.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    return kept_.get(layout, like.device(), type, [&] {
-      const Turns made = turns(angles(layout, like.size(-1)));
-      return Turns{made.cos.to(like.device(), type), made.sin.to(like.device(), type)};
-    });
+    const auto make = [&](const Tensor& positions) {
+      const Turns made = channel_turns(angles(layout, positions, padded(like.size(-1))), neighbors());
+      return Turns{made.cos.to(like.device(), type, /*non_blocking=*/true),
+                   made.sin.to(like.device(), type, /*non_blocking=*/true)};
+    };
+    if (!moment.training || !settings_.augmented())
+      return kept_.get(layout, like.device(), type, [&] { return make(positions(layout)); });
+    const std::string who = settings_.per_block ? ".layers." + std::to_string(layer) : "";
+    const auto found = drawn_.find(who);
+    if (found != drawn_.end()) return found->second;
+    return drawn_[who] = make(augmented(positions(layout), who, moment));
   }
-  bool neighbors() const { return flavor_.neighbors; }
+
+  bool neighbors() const { return settings_.flavor.neighbors; }
+  std::int64_t padded(std::int64_t width) const {
+    return settings_.flavor.pads ? (width + 3) / 4 * 4 : width;
+  }
 
  private:
-  // Position of every patch along one axis, [N], in double.
-  Tensor coordinate(const Layout& layout, std::int64_t axis) const {
-    const Tensor index = grid_positions(layout, at::kDouble).select(1, axis);
-    const auto length = static_cast<double>(layout.extent[static_cast<std::size_t>(axis)]);
-    if (flavor_.centered) return (index + 0.5) * (2 / length) - 1;
-    const Tensor position = index + flavor_.first;
-    return interpolate_
-               ? position * (static_cast<double>(reference_.extent[static_cast<std::size_t>(axis)]) / length)
-               : position;
+  static double length(const Layout& layout, std::size_t axis) {
+    return static_cast<double>(layout.extent[axis]);
+  }
+  // What positions are multiplied by along an axis.
+  double squeeze(const Layout& layout, std::size_t axis) const {
+    return settings_.interpolate ? length(reference_, axis) / length(layout, axis) : 1.0;
+  }
+
+  // (y, x) of every patch, [N, 2], or its index twice, in double.
+  Tensor positions(const Layout& layout) const {
+    const Tensor index = grid_positions(layout, at::kDouble);
+    if (settings_.flavor.raster) {
+      const double factor = settings_.interpolate ? static_cast<double>(reference_.patches()) /
+                                                        static_cast<double>(layout.patches())
+                                                  : 1.0;
+      return (at::arange(layout.patches(), at::kDouble) * factor).unsqueeze(1).expand({-1, 2});
+    }
+    if (!settings_.flavor.centered) {
+      const std::vector<double> factor = {squeeze(layout, 0), squeeze(layout, 1)};
+      return (index + settings_.flavor.first) * at::tensor(factor, at::kDouble);
+    }
+    std::vector<double> over = {length(layout, 0), length(layout, 1)};
+    if (settings_.normalize == "max") over.assign(2, std::max(over[0], over[1]));
+    if (settings_.normalize == "min") over.assign(2, std::min(over[0], over[1]));
+    return (index + 0.5) * 2 / at::tensor(over, at::kDouble) - 1;
+  }
+
+  // Positions as one training step sees them.
+  Tensor augmented(const Tensor& positions, const std::string& who, const Moment& moment) const {
+    const auto draw = [&](const char* what, std::int64_t count, double range) {
+      return moment.random
+          .uniform(kAugmentation, std::string("priors.rope-axial.") + what + who,
+                   static_cast<std::uint64_t>(moment.step), {count}, -range, range)
+          .to(at::kDouble);
+    };
+    Tensor out = positions;
+    if (settings_.shift > 0) out = out + draw("shift", 2, settings_.shift);
+    if (settings_.jitter > 1) out = out * draw("jitter", 2, std::log(settings_.jitter)).exp();
+    if (settings_.rescale > 1) out = out * draw("rescale", 1, std::log(settings_.rescale)).exp();
+    return out;
+  }
+
+  // Coordinates of a prefix token, (y, x). Zero turns by nothing.
+  std::pair<double, double> prefix_position(const Layout& layout) const {
+    if (settings_.prefix) return {*settings_.prefix, *settings_.prefix};
+    if (!settings_.flavor.prefix_at_raster) return {0, 0};
+    return {-squeeze(layout, 0), (length(layout, 1) - 1) * squeeze(layout, 1)};
+  }
+
+  // Radians per unit of position: [d/4], or [d/2] where every pair has the same position.
+  Tensor frequencies(std::int64_t width) const {
+    if (settings_.flavor.raster) return at::pow(settings_.theta, -at::linspace(0, 1, width / 2, at::kDouble));
+    if (settings_.min_period > 0) {
+      const Tensor place = at::linspace(0, 1, width / 4, at::kDouble);
+      return kTwoPi / (settings_.min_period * at::pow(settings_.max_period / settings_.min_period, place));
+    }
+    const Tensor exponent = at::arange(width / 4, at::kDouble) * (-4.0 / static_cast<double>(width));
+    return at::pow(settings_.theta, exponent) * (settings_.flavor.centered ? kTwoPi : 1.0);
   }
 
   // [T, d/2]
-  Tensor angles(const Layout& layout, std::int64_t width) const {
-    const Tensor exponent = at::arange(width / 4, at::kDouble) * (-4.0 / static_cast<double>(width));
-    const Tensor frequency = at::pow(theta_, exponent) * (flavor_.centered ? kTwoPi : 1.0);
-    Tensor y = coordinate(layout, 0), x = coordinate(layout, 1);
-    if (layout.prefix > 0) {
-      const auto front = [&](double value, const Tensor& rest) {
-        return at::cat({at::full({layout.prefix}, value, at::kDouble), rest});
-      };
-      const double stretch =
-          interpolate_ ? static_cast<double>(reference_.extent[0]) / static_cast<double>(layout.extent[0])
-                       : 1.0;
-      const double across =
-          interpolate_ ? static_cast<double>(reference_.extent[1]) / static_cast<double>(layout.extent[1])
-                       : 1.0;
-      y = front(flavor_.prefix_at_raster ? -stretch : 0.0, y);
-      x = front(flavor_.prefix_at_raster ? static_cast<double>(layout.extent[1] - 1) * across : 0.0, x);
-    }
-    const Tensor along_x = x.unsqueeze(1) * frequency, along_y = y.unsqueeze(1) * frequency;  // [T, d/4]
-    if (flavor_.alternate) return at::stack({along_x, along_y}, 2).flatten(1);
-    return flavor_.rows_first ? at::cat({along_y, along_x}, 1) : at::cat({along_x, along_y}, 1);
+  Tensor angles(const Layout& layout, const Tensor& patches, std::int64_t width) const {
+    const auto [prefix_y, prefix_x] = prefix_position(layout);
+    const auto column = [&](std::int64_t axis, double front) {
+      return at::cat({at::full({layout.prefix}, front, at::kDouble), patches.select(1, axis)}).unsqueeze(1);
+    };
+    const Tensor frequency = frequencies(width);
+    const Tensor along_y = column(0, prefix_y) * frequency;  // [T, d/4], or [T, d/2] on the raster
+    if (settings_.flavor.raster) return along_y;
+    const Tensor along_x = column(1, prefix_x) * frequency;
+    if (settings_.flavor.alternate) return at::stack({along_x, along_y}, 2).flatten(1);
+    return settings_.flavor.rows_first ? at::cat({along_y, along_x}, 1) : at::cat({along_x, along_y}, 1);
   }
 
-  Turns turns(const Tensor& angles) const {
-    const Tensor cos = angles.cos(), sin = angles.sin();
-    if (flavor_.neighbors)
-      return {at::stack({cos, cos}, 2).flatten(1), at::stack({sin.neg(), sin}, 2).flatten(1)};
-    return {at::cat({cos, cos}, 1), at::cat({sin.neg(), sin}, 1)};
-  }
-
-  Flavor flavor_;
-  double theta_;
-  bool interpolate_;
+  Settings settings_;
   Layout reference_;
   PerLayout<Turns> kept_;
+  std::map<std::string, Turns, std::less<>> drawn_;  // of this forward
 };
 
 class RopeAxialLayer final : public PriorLayer {
  public:
-  explicit RopeAxialLayer(std::shared_ptr<TurnTables> tables) : tables_(std::move(tables)) {}
+  RopeAxialLayer(std::int64_t layer, std::shared_ptr<TurnTables> tables)
+      : layer_(layer), tables_(std::move(tables)) {}
 
   std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides& sides,
-                                         const Moment&) override {
-    const Turns& turns = tables_->get(sides.layout, q);
-    return {Rotation::apply(q, turns.cos, turns.sin, tables_->neighbors()),
-            Rotation::apply(k, turns.cos, turns.sin, tables_->neighbors())};
+                                         const Moment& moment) override {
+    const Turns& turns = tables_->get(sides.layout, q, layer_, moment);
+    return {turn(q, turns), turn(k, turns)};
   }
 
  private:
+  Tensor turn(const Tensor& x, const Turns& turns) const {
+    const std::int64_t width = x.size(-1), more = turns.cos.size(-1) - width;
+    if (more == 0) return turned(x, turns, tables_->neighbors());
+    return turned(at::constant_pad_nd(x, {0, more}), turns, tables_->neighbors()).slice(-1, 0, width);
+  }
+
+  std::int64_t layer_;
   std::shared_ptr<TurnTables> tables_;
 };
 
 class RopeAxial final : public Prior {
  public:
   explicit RopeAxial(std::shared_ptr<TurnTables> tables) : tables_(std::move(tables)) {}
-  std::shared_ptr<PriorLayer> layer(const LayerInfo&) override {
-    return std::make_shared<RopeAxialLayer>(tables_);
+  std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
+    return std::make_shared<RopeAxialLayer>(info.layer, tables_);
   }
+  void begin_forward(const Layout&, const Moment&) override { tables_->begin_forward(); }
 
  private:
   std::shared_ptr<TurnTables> tables_;
 };
+
+std::shared_ptr<Prior> make(const PriorContext& context, const Options& o) {
+  const Flavor& flavor = flavor_of(o.text("flavor"));
+  Settings settings{.flavor = flavor,
+                    .theta = o.number("theta") > 0 ? o.number("theta") : flavor.theta,
+                    .interpolate = o.text("other_grids") == "interpolate",
+                    .prefix = {},
+                    .normalize = o.text("normalize"),
+                    .min_period = o.number("min_period"),
+                    .max_period = o.number("max_period"),
+                    .shift = o.number("shift"),
+                    .jitter = o.number("jitter"),
+                    .rescale = o.number("rescale"),
+                    .per_block = o.text("draws") == "block"};
+  if (o.text("prefix") == "coordinate") settings.prefix = o.number("prefix_coordinate");
+  if ((settings.min_period > 0) != (settings.max_period > 0))
+    throw std::invalid_argument("prior rope-axial: min_period and max_period come together");
+  return std::make_shared<RopeAxial>(std::make_shared<TurnTables>(std::move(settings), context.reference));
+}
+
+void add_dinov3_options(Item& item) {
+  const auto dinov3 = [](Option option) { return option.when("flavor", {"dinov3"}); };
+  item.option(dinov3(Option::text("normalize", "separate",
+                                  "positions are divided by the side along their axis, or both by the longer "
+                                  "(max) or shorter (min) side")
+                         .choices({"separate", "max", "min"})
+                         .neutral("separate")));
+  item.option(dinov3(Option::number("min_period", 0.0, "shortest period; with max_period instead of theta")
+                         .minimum(0.0)
+                         .maximum(1e9)
+                         .neutral(0.0)));
+  item.option(
+      dinov3(Option::number("max_period", 0.0, "longest period").minimum(0.0).maximum(1e9).neutral(0.0)));
+  item.option(
+      dinov3(Option::number("shift", 0.0, "while training, positions move by up to this along each axis")
+                 .minimum(0.0)
+                 .maximum(10.0)
+                 .neutral(0.0)));
+  item.option(
+      dinov3(Option::number("jitter", 1.0, "while training, each axis is stretched by a factor of up to this")
+                 .minimum(1.0)
+                 .maximum(100.0)
+                 .neutral(1.0)));
+  item.option(dinov3(
+      Option::number("rescale", 1.0, "while training, both axes are stretched by one factor of up to this")
+          .minimum(1.0)
+          .maximum(100.0)
+          .neutral(1.0)));
+  item.option(dinov3(Option::text("draws", "forward", "one draw a forward, or one for each block")
+                         .choices({"forward", "block"})
+                         .neutral("forward")));
+}
 
 }  // namespace
 
@@ -177,30 +272,41 @@ PriorItem rope_axial() {
   Item item =
       prior_entry("rope-axial", 1, "Rotation of queries and keys by column and row",
                   "Heo et al. 2024, arXiv:2403.13298", "q' = R(p) q, k' = R(p) k", {"transform-qk"}, {2});
+  std::vector<std::string> names, unpadded;
+  for (const Flavor& flavor : kFlavors) {
+    names.emplace_back(flavor.name);
+    if (!flavor.pads && !flavor.raster) unpadded.emplace_back(flavor.name);
+  }
   item.set("requires", Json::array({{{"rule", "multiple-of"},
                                      {"value", "head_width"},
                                      {"factor", 4},
-                                     {"help", "two axes, two channels a pair"}}}));
-  std::vector<std::string> names;
-  for (const Flavor& flavor : kFlavors) names.emplace_back(flavor.name);
+                                     {"when", {{"option", "flavor"}, {"values", unpadded}}},
+                                     {"help", "two axes, two channels a pair"}},
+                                    {{"rule", "multiple-of"},
+                                     {"value", "head_width"},
+                                     {"factor", 2},
+                                     {"help", "two channels a pair"}}}));
   item.option(Option::text("flavor", "rope-vit", "whose positions, frequencies and pairing").choices(names));
-  item.option(
-      Option::number(
-          "theta", 0.0,
-          "base of the frequencies; 0: the flavor's own (rope-vit, dinov3 100; pape, visionllama 10000)")
-          .minimum(0.0)
-          .maximum(1e9)
-          .neutral(0.0));
+  item.option(Option::number("theta", 0.0,
+                             "base of the frequencies; 0: the flavor's own (rope-vit, dinov3 100; the others "
+                             "10000)")
+                  .minimum(0.0)
+                  .maximum(1e9)
+                  .neutral(0.0));
   item.option(Option::text("other_grids", "extrapolate",
                            "positions on other grids than at training: go on counting, or squeeze them")
                   .choices({"extrapolate", "interpolate"})
                   .neutral("extrapolate"));
-  return {item, [](const PriorContext& context, const Options& options) -> std::shared_ptr<Prior> {
-            const Flavor& flavor = flavor_of(options.text("flavor"));
-            const double theta = options.number("theta") > 0 ? options.number("theta") : flavor.theta;
-            return std::make_shared<RopeAxial>(std::make_shared<TurnTables>(
-                flavor, theta, options.text("other_grids") == "interpolate", context.reference));
-          }};
+  item.option(Option::text("prefix", "flavor", "where prefix tokens lie: by flavor, or at prefix_coordinate")
+                  .choices({"flavor", "coordinate"})
+                  .neutral("flavor"));
+  item.option(Option::number("prefix_coordinate", 0.0, "both coordinates of prefix tokens, never squeezed")
+                  .minimum(-1e6)
+                  .maximum(1e6)
+                  .neutral(0.0)
+                  .when("prefix", {"coordinate"}));
+  add_dinov3_options(item);
+  return {item, make};
 }
 
 }  // namespace locus::priors

@@ -4,12 +4,16 @@
 //   M_n[i, j] = mean over curves c of lambda_{c,n}^|pi_c(i) - pi_c(j)|,   lambda = sigmoid(a)
 //
 // Paper: "Spatial Priors via Space Filling Curves for Small and Limited Data Vision Transformers",
-// section 3.4. pi_c(i) is the rank of patch i along curve c.
+// section 3.4; the other ways to apply M are those of its table 14, the other distances those of table 13.
+// pi_c(i) is the rank of patch i along curve c.
 //
-// Rows and columns of prefix tokens in M are 1; alpha multiplies those logits too. On another grid the ranks
-// are computed anew, a and alpha kept. From scratch a ~ U(5, 9) and alpha ~ N(0, 0.5); a pretrained model
-// keeps its function with alpha ~ N(1, 0.02). lambda^E is evaluated as exp(-softplus(-a) E), which cannot
-// overflow.
+// Rows and columns of prefix tokens in M are 1 (or a number a head that is learned); alpha multiplies those
+// logits too. On another grid the ranks are computed anew, a and alpha kept. From scratch a ~ U(5, 9) and
+// alpha ~ N(0, 0.5); a pretrained model keeps its function with alpha ~ N(1, 0.02). lambda^E is evaluated as
+// exp(-softplus(-a) E), which cannot overflow. The published code reads (row, column) as (x, y) in zigzag:
+// its zigzag is this zigzag-transposed. The paper fixes lambda at 0.9996, the code at 0.996. A random order
+// is a function of six numbers in the checkpoint, so that it is one order for all layers and heads on every
+// grid.
 #include <cmath>
 
 #include "engine/priors/curves.h"
@@ -19,99 +23,234 @@ namespace locus::priors {
 namespace {
 
 struct Settings {
-  std::vector<std::string> curves;
-  bool learned_lambda, alpha;
+  std::vector<std::string> curves;  // streams of a: one for each row
+  std::string apply, distance;
+  bool learned_lambda, alpha, learned_weights, learned_prefix, separate_axes;
   double fixed_lambda, alpha_mean, alpha_std, a_min, a_max;
+
+  bool by_rank() const { return distance != "manhattan"; }
+  bool plain() const { return by_rank() && !learned_weights && !learned_prefix; }  // a CurveDecay says it all
 };
 
-// Curve ranks shared by the layers, per layout.
+// Ranks and distances shared by the layers, per layout.
 struct RankTables {
-  std::vector<std::string> curves;
-  PerLayout<std::shared_ptr<const CurveRanks>> kept;
+  Settings settings;
+  Tensor order;  // random order: six numbers in 0..255, a buffer of the prior
+  PerLayout<std::shared_ptr<const CurveRanks>> ranks;
+  PerLayout<Tensor> distances;
+  std::uint64_t version = 0;
 
   const std::shared_ptr<const CurveRanks>& get(const Layout& layout, at::Device device, at::ScalarType type) {
-    return kept.get(layout, device, type, [&] {
-      std::vector<Tensor> rows;
-      for (const std::string& curve : curves)
-        rows.push_back(at::tensor(curve_ranks(curve, layout.extent[0], layout.extent[1]), at::kInt));
-      return std::make_shared<const CurveRanks>(at::stack(rows).to(device), layout.prefix);
+    forget_old_order();
+    return ranks.get(layout, device, type, [&] {
+      return std::make_shared<const CurveRanks>(rows(layout).to(device), layout.prefix);
     });
+  }
+
+  // |dr|, |dc| or their sum, by row of a: [1 or 2, N, N]
+  const Tensor& manhattan(const Layout& layout, const Tensor& like) {
+    return distances.get(layout, like.device(), like.scalar_type(), [&] {
+      const Tensor position = grid_positions(layout, like.options());
+      const Tensor apart = (position.unsqueeze(1) - position.unsqueeze(0)).abs().permute({2, 0, 1});
+      return settings.separate_axes ? apart.contiguous() : apart.sum(0, /*keepdim=*/true);
+    });
+  }
+
+ private:
+  Tensor rows(const Layout& layout) const {
+    if (settings.distance == "z-curve") return at::arange(layout.patches(), at::kInt).unsqueeze(0);
+    if (settings.distance == "random") return shuffled(layout.patches()).unsqueeze(0);
+    std::vector<Tensor> rows;
+    for (const std::string& curve : settings.curves)
+      rows.push_back(at::tensor(curve_ranks(curve, layout.extent[0], layout.extent[1]), at::kInt));
+    return at::stack(rows);
+  }
+
+  Tensor shuffled(std::int64_t patches) const {
+    const Tensor numbers = order.to(at::kCPU, at::kDouble).contiguous();
+    std::uint64_t seed = 0;
+    for (std::int64_t i = 0; i < numbers.numel(); ++i)
+      seed = seed * 256 + static_cast<std::uint64_t>(numbers.const_data_ptr<double>()[i]);
+    return RandomStreams(seed).permutation("violin", "order", 0, patches).to(at::kInt);
+  }
+
+  // A checkpoint may have brought another one.
+  void forget_old_order() {
+    if (!order.defined()) return;
+    const std::uint64_t now = static_cast<std::uint64_t>(order._version()) +
+                              1000003 * reinterpret_cast<std::uintptr_t>(order.const_data_ptr());
+    if (now != version) ranks = {};
+    version = now;
   }
 };
 
 class ViolinLayer final : public PriorLayer {
  public:
-  ViolinLayer(const Settings& settings, std::int64_t heads, std::shared_ptr<RankTables> tables)
-      : tables_(std::move(tables)) {
-    const auto curves = static_cast<std::int64_t>(settings.curves.size());
-    if (settings.learned_lambda) {
+  ViolinLayer(std::int64_t heads, std::shared_ptr<RankTables> tables) : tables_(std::move(tables)) {
+    const Settings& s = tables_->settings;
+    const auto curves = static_cast<std::int64_t>(s.curves.size());
+    if (s.learned_lambda) {
       a_ = register_parameter("a", at::empty({curves, heads}));
     } else {
-      rate_ = register_buffer("rate", at::full({curves, heads}, -std::log(settings.fixed_lambda)));
+      rate_ = register_buffer("rate", at::full({curves, heads}, -std::log(s.fixed_lambda)));
     }
-    alpha_ = settings.alpha ? register_parameter("alpha", at::empty({heads}))
-                            : register_buffer("alpha", at::ones({heads}));
+    alpha_ = s.alpha ? register_parameter("alpha", at::empty({heads}))
+                     : register_buffer("alpha", at::ones({heads}));
+    if (s.learned_weights) weights_ = register_parameter("weights", at::empty({curves, heads}));
+    if (s.learned_prefix) prefix_ = register_parameter("prefix", at::empty({heads}));
   }
 
   Term scale(const Sides& sides, const Moment&) override {
-    const Tensor rate = a_.defined() ? at::softplus(a_.neg()) : rate_;
-    return {a_.defined() || alpha_.requires_grad() ? Depends::kParameters : Depends::kLayout,
-            CurveDecay{tables_->get(sides.layout, sides.q.device(), rate.scalar_type()), rate, alpha_}};
+    return term(sides, tables_->settings.apply == "mul-logits-res" ? 1 : 0);
+  }
+  Term bias(const Sides& sides, const Moment&) override { return term(sides, 0); }
+  Tensor probabilities(const Tensor& p, const Sides& sides, const Moment&) override {
+    const Tensor mask = term(sides, 0).dense();
+    return tables_->settings.apply == "mul-probs" ? p * mask : p + mask;
   }
 
   // One stream for each curve, so that models with different sets of curves share what they have in common.
-  void initialize(const Settings& settings, const Initializer& initializer) {
+  void initialize(const Initializer& initializer) {
+    const Settings& s = tables_->settings;
+    const at::NoGradGuard no_grad;
     if (a_.defined()) {
-      for (std::size_t c = 0; c < settings.curves.size(); ++c) {
-        initializer.uniform(a_.detach().select(0, static_cast<std::int64_t>(c)), "a." + settings.curves[c],
-                            settings.a_min, settings.a_max);
+      for (std::size_t c = 0; c < s.curves.size(); ++c) {
+        initializer.uniform(a_.detach().select(0, static_cast<std::int64_t>(c)), "a." + s.curves[c], s.a_min,
+                            s.a_max);
       }
     }
-    if (settings.alpha) initializer.normal(alpha_.detach(), "alpha", settings.alpha_mean, settings.alpha_std);
+    if (s.alpha) initializer.normal(alpha_.detach(), "alpha", s.alpha_mean, s.alpha_std);
+    if (weights_.defined()) weights_.fill_(1 / static_cast<double>(s.curves.size()));
+    if (prefix_.defined()) prefix_.fill_(1);
   }
 
  private:
+  // plus + alpha M, in float32 or better.
+  Term term(const Sides& sides, double plus) {
+    const Settings& s = tables_->settings;
+    const at::ScalarType type = alpha_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const Tensor rate = (a_.defined() ? at::softplus(a_.neg()) : rate_).to(type), alpha = alpha_.to(type);
+    const bool fixed = !a_.defined() && !alpha_.requires_grad() && s.plain() && s.distance != "random";
+    const Depends on = fixed ? Depends::kLayout : Depends::kParameters;
+    if (s.plain())
+      return {on, CurveDecay{tables_->get(sides.layout, sides.q.device(), type), rate, alpha, plus}};
+    Tensor mask = mixed(sides.layout, rate) * alpha.view({-1, 1, 1});
+    return {Depends::kParameters, Dense{(plus == 0 ? mask : mask + plus).unsqueeze(0)}};
+  }
+
+  // M with everything that can be learned, [H, T, T].
+  Tensor mixed(const Layout& layout, const Tensor& rate) {
+    const Settings& s = tables_->settings;
+    Tensor patches;
+    if (s.by_rank()) {
+      const CurveRanks bare(tables_->get(layout, rate.device(), rate.scalar_type())->rank(), 0);
+      const Tensor powers =
+          at::exp(bare.distance(rate.scalar_type()) * rate.neg().unsqueeze(-1).unsqueeze(-1));
+      patches = weights_.defined()
+                    ? (powers * weights_.to(rate.scalar_type()).unsqueeze(-1).unsqueeze(-1)).sum(0)
+                    : powers.mean(0);
+    } else {
+      const Tensor& apart = tables_->manhattan(layout, rate);  // [C, N, N]
+      patches = at::exp(-(apart.unsqueeze(1) * rate.unsqueeze(-1).unsqueeze(-1)).sum(0));
+    }
+    if (layout.prefix == 0) return patches;
+    const Tensor constant =
+        prefix_.defined() ? prefix_.to(rate.scalar_type()) : at::ones({rate.size(1)}, rate.options());
+    Tensor outside = at::ones({layout.tokens(), layout.tokens()}, rate.options());
+    outside.slice(0, layout.prefix).slice(1, layout.prefix).zero_();
+    return at::constant_pad_nd(patches, {layout.prefix, 0, layout.prefix, 0}) +
+           outside * constant.view({-1, 1, 1});
+  }
+
   std::shared_ptr<RankTables> tables_;
   Tensor a_, rate_;  // [C, H]; one of them
   Tensor alpha_;     // [H]
+  Tensor weights_;   // [C, H] or undefined
+  Tensor prefix_;    // [H] or undefined: M where a prefix token is involved
 };
 
 class Violin final : public Prior {
  public:
-  explicit Violin(Settings settings)
-      : settings_(std::move(settings)), tables_(std::make_shared<RankTables>()) {
-    tables_->curves = settings_.curves;
+  explicit Violin(Settings settings) : tables_(std::make_shared<RankTables>()) {
+    tables_->settings = std::move(settings);
+    if (tables_->settings.distance == "random") tables_->order = register_buffer("order", at::zeros({6}));
   }
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
-    return std::make_shared<ViolinLayer>(settings_, info.heads, tables_);
+    return std::make_shared<ViolinLayer>(info.heads, tables_);
   }
 
   void initialize(const Initializer& initializer) override {
-    for (std::size_t l = 0; l < layers().size(); ++l) {
-      static_cast<ViolinLayer&>(*layers()[l])
-          .initialize(settings_, initializer.within("layers." + std::to_string(l)));
+    if (tables_->order.defined()) {
+      initializer.uniform(tables_->order, "order", 0, 256);
+      tables_->order.floor_();
     }
+    for (std::size_t l = 0; l < layers().size(); ++l) {
+      static_cast<ViolinLayer&>(*layers()[l]).initialize(initializer.within("layers." + std::to_string(l)));
+    }
+  }
+
+  bool uses(Hook hook) const override {
+    const std::string& apply = tables_->settings.apply;
+    if (hook == Hook::kScale) return apply.starts_with("mul-logits");
+    return hook == Hook::kBias ? apply == "add-logits" : apply.ends_with("probs");
   }
 
   Decay decay(std::string_view, const Tensor&) const override { return Decay::kExempt; }
 
  private:
-  Settings settings_;
   std::shared_ptr<RankTables> tables_;
 };
 
-}  // namespace
+Settings settings_of(const PriorContext& context, const Options& o) {
+  Settings s{.curves = o.texts("curves"),
+             .apply = o.text("apply"),
+             .distance = o.text("distance"),
+             .learned_lambda = o.text("lambda") == "learned",
+             .alpha = o.boolean("alpha"),
+             .learned_weights = o.text("curve_weights") == "learned",
+             .learned_prefix = o.text("prefix") == "learned" && context.reference.prefix > 0,
+             .separate_axes = o.boolean("separate_axes"),
+             .fixed_lambda = o.number("lambda_value"),
+             .alpha_mean = o.number("alpha_mean"),
+             .alpha_std = o.number("alpha_std"),
+             .a_min = o.number("a_min"),
+             .a_max = o.number("a_max")};
+  if (s.distance == "manhattan" && s.separate_axes) {
+    s.curves = {"rows", "columns"};
+  } else if (s.distance != "curves") {
+    s.curves = {s.distance};
+  }
+  return s;
+}
 
-PriorItem violin() {
-  Item item =
-      prior_entry("violin", 1, "Decay masks along space-filling curves scale the logits",
-                  "Spatial Priors via Space Filling Curves for Small and Limited Data Vision Transformers",
-                  "L = alpha M (c q k^T), M = mean_c lambda_c^|pi_c(i) - pi_c(j)|", {"scale"}, {2});
+void add_options(Item& item) {
   item.option(Option::list("curves", "string", curve_names(), "curves whose decays are averaged")
                   .choices(curve_names())
                   .min_items(1)
-                  .unique());
+                  .unique()
+                  .when("distance", {"curves"}));
+  item.option(Option::text("distance", "curves",
+                           "along curves, in raster order (z-curve), in one random order, or |dr| + |dc|")
+                  .choices({"curves", "z-curve", "random", "manhattan"})
+                  .neutral("curves"));
+  item.option(Option::boolean("separate_axes", false, "lambda_r^|dr| lambda_c^|dc|: a lambda for each axis")
+                  .neutral(false)
+                  .when("distance", {"manhattan"}));
+  item.option(Option::text("apply", "mul-logits",
+                           "M' = alpha M times the logits, 1 + M' times them, M' added to them; M' times the "
+                           "probabilities or added to them, not normalized again")
+                  .choices({"mul-logits", "mul-logits-res", "add-logits", "mul-probs", "add-probs"})
+                  .neutral("mul-logits"));
+  item.option(
+      Option::text("curve_weights", "mean", "how curves are weighed: equally, or learned a curve and head")
+          .choices({"mean", "learned"})
+          .neutral("mean")
+          .when("distance", {"curves"}));
+  item.option(
+      Option::text("prefix", "one", "M for class and register tokens: 1, or a number a head that is learned")
+          .choices({"one", "learned"})
+          .neutral("one"));
   item.option(Option::text("lambda", "learned", "decay per curve and head: learned, or fixed at lambda_value")
                   .choices({"learned", "fixed"}));
   item.option(Option::number("lambda_value", 0.9996, "the decay where lambda is fixed")
@@ -130,15 +269,24 @@ PriorItem violin() {
   item.option(Option::number("alpha_std", 0.5, "and this standard deviation; 0.02 for a pretrained model")
                   .minimum(0.0)
                   .maximum(10.0));
+}
+
+}  // namespace
+
+PriorItem violin() {
+  Item item =
+      prior_entry("violin", 1, "Decay masks along space-filling curves scale the logits",
+                  "Spatial Priors via Space Filling Curves for Small and Limited Data Vision Transformers",
+                  "L = alpha M (c q k^T), M = mean_c lambda_c^|pi_c(i) - pi_c(j)|",
+                  {"scale", "bias", "probabilities"}, {2});
+  item.set("weight_decay", "exempt");
+  add_options(item);
   item.constraint({{"rule", "at-most"},
                    {"left", "a_min"},
                    {"right", "a_max"},
                    {"help", "the range of a runs from a_min to a_max"}});
-  return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
-            return std::make_shared<Violin>(Settings{o.texts("curves"), o.text("lambda") == "learned",
-                                                     o.boolean("alpha"), o.number("lambda_value"),
-                                                     o.number("alpha_mean"), o.number("alpha_std"),
-                                                     o.number("a_min"), o.number("a_max")});
+  return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
+            return std::make_shared<Violin>(settings_of(context, o));
           }};
 }
 

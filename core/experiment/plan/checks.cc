@@ -17,12 +17,28 @@ absl::Status conflict(std::string message, const std::string& field, const std::
   return refuse(ErrorReason::kConflictingPriors, std::move(message), field, {{"left", a}, {"right", b}});
 }
 
-// What `a` names to shut `b` out: its id or a tag it provides.
-std::string excluded_by(const CatalogItem& a, const CatalogItem& b) {
-  for (const std::string& name : a.excludes) {
+// What of `excludes` shuts `b` out: its id or a tag it provides.
+std::string excluded_by(const std::vector<std::string>& excludes, const CatalogItem& b) {
+  for (const std::string& name : excludes) {
     if (name == b.id || has(b.provides, name)) return name;
   }
   return "";
+}
+
+// What the options of `a` shut out.
+absl::Status check_conditional(const ResolvedPrior& a, const ResolvedPrior& b, const std::string& field) {
+  for (const ConditionalExclusion& exclusion : a.item->exclusions) {
+    if (!holds(exclusion.when, *a.item, a.given)) continue;
+    const std::string tag = excluded_by(exclusion.excludes, *b.item);
+    if (tag.empty()) continue;
+    const std::string setting = exclusion.when.option.empty() ? "" : " with this " + exclusion.when.option;
+    return conflict("the prior '" + a.item->id + "'" + setting + " cannot be combined with '" + b.item->id +
+                        "', which provides '" + tag + "'" +
+                        (exclusion.help.empty() ? "" : ": " + exclusion.help) + "; take one out or set " +
+                        exclusion.when.option + " otherwise",
+                    field, a.item->id, b.item->id);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status check_pair(const CatalogItem& a, const CatalogItem& b, const std::string& field) {
@@ -30,7 +46,7 @@ absl::Status check_pair(const CatalogItem& a, const CatalogItem& b, const std::s
     return conflict("the prior '" + a.id + "' stands twice in one combination; keep one", field, a.id, b.id);
   }
   for (const auto& [first, second] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
-    const std::string tag = excluded_by(*first, *second);
+    const std::string tag = excluded_by(first->excludes, *second);
     if (tag.empty()) continue;
     const std::string because = tag == second->id ? "" : ", which provides '" + tag + "'";
     return conflict("the prior '" + first->id + "' cannot be combined with '" + second->id + "'" + because +
@@ -59,6 +75,17 @@ std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection
   if (both && dim->second.size() == 1 && heads->second.size() == 1 && heads->second[0] != 0) {
     numbers["head_width"] = {dim->second[0] / heads->second[0]};
   }
+  // Class and register tokens: numbers of options, and one for each option at a certain value.
+  const Json prefix = model.item->facts.value("prefix_tokens", Json());
+  if (prefix.is_array()) {
+    double tokens = 0;
+    for (const Json& part : prefix) {
+      const Json value = model.resolved.value(part.value("option", ""), Json());
+      if (part.contains("value")) tokens += value == part.at("value") ? 1 : 0;
+      if (!part.contains("value") && value.is_number()) tokens += value.get<double>();
+    }
+    numbers["prefix"] = {tokens};
+  }
   for (const Json& side : dataset.item->facts.value("extent", Json::array())) {
     if (side.is_number()) numbers["extent"].push_back(side.get<double>());
   }
@@ -68,7 +95,10 @@ std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection
 absl::Status check_combination(const ResolvedPriors& priors, const std::string& field) {
   for (std::size_t i = 0; i < priors.list.size(); ++i) {
     for (std::size_t j = i + 1; j < priors.list.size(); ++j) {
-      LOCUS_RETURN_IF_ERROR(check_pair(*priors.list[i].item, *priors.list[j].item, field));
+      const ResolvedPrior &a = priors.list[i], &b = priors.list[j];
+      LOCUS_RETURN_IF_ERROR(check_pair(*a.item, *b.item, field));
+      LOCUS_RETURN_IF_ERROR(check_conditional(a, b, field));
+      LOCUS_RETURN_IF_ERROR(check_conditional(b, a, field));
     }
   }
   return absl::OkStatus();
@@ -80,6 +110,7 @@ absl::Status check_requirements(const CatalogItem& item, const Json& own, const 
   NamedNumbers numbers = derived_numbers(model, dataset);
   for (auto& [name, values] : numbers_of(own)) numbers[name] = values;
   for (const Constraint& constraint : item.requirements) {
+    if (!holds(constraint.when, item, own)) continue;
     const auto why = violation(constraint, numbers);
     if (!why) continue;
     return refuse(ErrorReason::kConstraintViolated,

@@ -46,6 +46,24 @@ void add_term(Problem& p, const TermKind& kind) {
     p.biases.emplace_back(Depends::kContent, LowRank{p.leaf("lrq", {kBatch, kHeads, tokens, 2}),
                                                      p.leaf("lrk", {1, kHeads, tokens, 2})});
   }
+  if (kind == "low-rank-row") {
+    p.biases.emplace_back(Depends::kContent, LowRank{p.leaf("lrrq", {1, kHeads, tokens, 3}),
+                                                     p.leaf("lrrk", {kBatch, 1, tokens, 3}),
+                                                     p.leaf("row", {1, kHeads, tokens, 1}, -9, 9)});
+  }
+  const auto index = [&](const char* name, std::int64_t most) {
+    return p.draw(name, {tokens, tokens}, 0, static_cast<double>(most)).floor().to(at::kLong);
+  };
+  if (kind == "relative-table") {
+    p.biases.emplace_back(Depends::kParameters,
+                          RelativeTable{p.leaf("table", {1, kHeads, 6}), index("relative", 6)});
+  }
+  if (kind == "bucketed") {
+    p.biases.emplace_back(
+        Depends::kContent,
+        Bucketed{{{p.leaf("by-query", {kBatch, kHeads, tokens, 4}), index("query-index", 4)},
+                  {p.leaf("by-key", {1, kHeads, tokens, 5}), index("key-index", 5), /*by_key=*/true}}});
+  }
   if (kind == "distance-decay") {
     const Tensor positions = grid_positions(p.layout, at::kDouble);
     p.biases.emplace_back(Depends::kLayout,
@@ -81,8 +99,18 @@ Tensor defined_value(const Form& form, const Problem& p) {
   const std::int64_t tokens = p.layout.tokens();
   Tensor value;
   if (const auto* f = std::get_if<Dense>(&form)) value = f->values.detach();
-  if (const auto* f = std::get_if<LowRank>(&form))
+  if (const auto* f = std::get_if<LowRank>(&form)) {
     value = (f->query.unsqueeze(3) * f->key.unsqueeze(2)).sum(-1).detach();
+    if (f->row.defined()) value = value + f->row.detach();
+  }
+  if (const auto* f = std::get_if<RelativeTable>(&form)) {
+    value =
+        test::reference_lookup(f->table.detach().unsqueeze(2).expand({-1, -1, tokens, -1}), f->index, false);
+  }
+  if (const auto* f = std::get_if<Bucketed>(&form)) {
+    value = test::reference_lookup(f->lookups[0].values.detach(), f->lookups[0].index, false) +
+            test::reference_lookup(f->lookups[1].values.detach(), f->lookups[1].index, true);
+  }
   if (const auto* f = std::get_if<DistanceDecay>(&form))
     value = test::reference_distance_decay(f->positions, f->slope, f->prefix);
   if (const auto* f = std::get_if<CurveDecay>(&form)) {
@@ -99,8 +127,23 @@ std::vector<Tensor> leaf_gradients(const Form& form, const Tensor& full) {
                                      : std::vector<Tensor>{};
   }
   if (const auto* f = std::get_if<LowRank>(&form)) {
-    return {at::matmul(full, f->key.detach()),
-            at::matmul(full.transpose(-2, -1), f->query.detach()).sum(0, true)};
+    std::vector<Tensor> found = {
+        at::matmul(full, f->key.detach()).sum_to_size(f->query.sizes()),
+        at::matmul(full.transpose(-2, -1), f->query.detach()).sum_to_size(f->key.sizes())};
+    if (f->row.defined()) found.push_back(at::zeros_like(f->row));  // softmax does not see it
+    return found;
+  }
+  if (const auto* f = std::get_if<RelativeTable>(&form)) {
+    return {test::reference_lookup_gradient(full, f->index, false, f->table.size(2)).sum(2).sum(0, true)};
+  }
+  if (const auto* f = std::get_if<Bucketed>(&form)) {
+    std::vector<Tensor> found;
+    for (const auto& lookup : f->lookups) {
+      found.push_back(
+          test::reference_lookup_gradient(full, lookup.index, lookup.by_key, lookup.values.size(3))
+              .sum_to_size(lookup.values.sizes()));
+    }
+    return found;
   }
   if (const auto* f = std::get_if<CurveDecay>(&form)) {
     const auto g = test::reference_curve_decay_gradients(f->ranks->rank(), f->rate.detach(),
@@ -167,7 +210,8 @@ TEST_P(PathAgainstReference, AgreesInValueAndEveryGradient) {
   }
   ASSERT_EQ(gradients.size(), p.leaves.size());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    EXPECT_LT(largest_difference(p.leaves[i].grad(), gradients[i]), 20 * kTolerance) << "leaf " << i;
+    const Tensor found = p.leaves[i].grad().defined() ? p.leaves[i].grad() : at::zeros_like(p.leaves[i]);
+    EXPECT_LT(largest_difference(found, gradients[i]), 20 * kTolerance) << "leaf " << i;
   }
 }
 
@@ -176,9 +220,16 @@ std::vector<PathCase> path_cases() {
   const std::vector<std::pair<std::vector<std::string>, std::vector<TermKind>>> terms = {
       {{"explicit", "fused"}, {}},
       {{"explicit"}, {"dense"}},
-      {{"explicit"}, {"low-rank"}},
-      {{"explicit", "fused"}, {"distance-decay"}},
-      {{"explicit", "fused"}, {"distance-decay", "fixed-dense"}},
+      {{"explicit", "low-rank"}, {"low-rank"}},
+      {{"explicit", "low-rank"}, {"low-rank-row"}},
+      {{"explicit", "low-rank"}, {"low-rank", "low-rank-row", "distance-decay", "fixed-dense"}},
+      {{"explicit"}, {"low-rank", "dense"}},
+      {{"explicit", "bucketed"}, {"relative-table"}},
+      {{"explicit", "bucketed"}, {"bucketed"}},
+      {{"explicit", "bucketed"}, {"bucketed", "relative-table", "distance-decay"}},
+      {{"explicit", "bucketed", "curve-decay"}, {"curve-decay", "bucketed", "dense"}},
+      {{"explicit", "fused-bias"}, {"distance-decay"}},
+      {{"explicit", "fused-bias"}, {"distance-decay", "fixed-dense"}},
       {{"explicit", "curve-decay"}, {"curve-decay"}},
       {{"explicit", "curve-decay"}, {"curve-decay", "dense"}},
       {{"explicit", "curve-decay"}, {"curve-decay", "dense-scale", "distance-decay", "low-rank"}},

@@ -70,7 +70,7 @@ std::vector<GoldenCase> golden_cases() {
                        item.item.json().at("revision"),
                        setting.name(),
                        {setting},
-                       {.pool = "cls"}});
+                       test::fitting(setting, {.pool = "cls"})});
     }
   }
   const int vit = backbone_item("vit").item.json().at("revision");

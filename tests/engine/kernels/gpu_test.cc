@@ -92,7 +92,7 @@ TEST_F(Gpu, OurCurveDecayKernelGivesTheSameBitsEachTime) {
 
 TEST_F(Gpu, EveryPriorAgreesWithTheCpuOnEveryPath) {
   for (const test::PriorSetting& setting : test::all_settings()) {
-    const test::ModelShape shape{.pool = "cls"};
+    const test::ModelShape shape = test::fitting(setting, {.pool = "cls"});
     const auto reference = test::small_model({setting}, shape, 0, "explicit");
     reference->to(at::kDouble);
     const Tensor images = test::test_images(4, shape.extent);

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tests/engine/support/models.h"
+#include "tests/engine/priors/built_prior.h"
 #include "tests/engine/support/reference.h"
 
 namespace locus {
@@ -63,6 +63,18 @@ TEST(Alibi, CanPutPrefixTokensAtTheCornerAsPapeDoes) {
   EXPECT_NEAR(bias[0][0][0][1].item<double>(), -0.25 * std::sqrt(2.0), 1e-6);   // (0, 0) to (1, 1)
   EXPECT_NEAR(bias[0][0][6][0].item<double>(), -0.25 * std::sqrt(13.0), 1e-6);  // (2, 3)
   EXPECT_NEAR(bias[0][0][1][2].item<double>(), -0.25, 1e-6);
+}
+
+TEST(Alibi, CanSqueezeALargerGridIntoTheTrainedRange) {
+  const test::Host host{.layout = {{4, 4}, 1}, .heads = 4};
+  for (const char* prefix : {"zero", "origin"}) {
+    const auto prior =
+        test::built_prior("alibi-2d", {{"other_grids", "interpolate"}, {"prefix", prefix}}, host);
+    const Tensor small = test::dense_bias(*prior, host, {{4, 4}, 1})[0],
+                 large = test::dense_bias(*prior, host, {{8, 8}, 1})[0];
+    EXPECT_NEAR(large[0][1][1 + 2 * 8 + 2].item<double>(), small[0][1][1 + 4 + 1].item<double>(), 1e-12)
+        << prefix;
+  }
 }
 
 TEST(Alibi, AddsNoParameter) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <regex>
+#include <set>
 
 #include "engine/priors/items.h"
 #include "tests/engine/support/models.h"
@@ -95,13 +96,17 @@ TEST(CatalogEntries, NameTheirPaperFormulaAndLayouts) {
 // Calls one hook of a prior, with arguments that fit.
 class HookCaller {
  public:
-  HookCaller(Prior& prior, PriorLayer* layer) : prior_(prior), layer_(layer) {}
+  HookCaller(Prior& prior, PriorLayer* layer, std::int64_t prefix)
+      : prior_(prior), layer_(layer), layout_{{4, 5}, prefix} {}
 
   void call(Hook hook) {
     const Sides sides{x_, q_, q_, q_, layout_};
     switch (hook) {
       case Hook::kEmbed:
         prior_.embed(Site::kBeforePrefix, x_.slice(1, layout_.prefix), layout_, moment_);
+        return;
+      case Hook::kPattern:
+        prior_.pattern({.heads = 4, .reference = layout_});
         return;
       case Hook::kLoss:
         prior_.loss({{"pre-norm", x_}, {"post-norm", x_}}, layout_, moment_);
@@ -136,8 +141,7 @@ class HookCaller {
         layer_->gate_output(sides, moment_);
         return;
       case Hook::kFeedForward:
-        layer_->feed_forward(
-            x_, [](const Tensor& x) { return x; }, layout_);
+        layer_->feed_forward(x_, mlp_, layout_, moment_);
         return;
       default:
         FAIL() << "a hook this test does not know";
@@ -147,25 +151,37 @@ class HookCaller {
  private:
   Prior& prior_;
   PriorLayer* layer_;
-  Layout layout_{{4, 5}, 1};
-  Tensor x_ = at::randn({2, 21, 32}), q_ = at::randn({2, 4, 21, 8}), p_ = at::rand({2, 4, 21, 21});
+  Layout layout_;
+  std::int64_t tokens_ = layout_.tokens();
+  Tensor x_ = at::randn({2, tokens_, 32}), q_ = at::randn({2, 4, tokens_, 8}),
+         p_ = at::rand({2, 4, tokens_, tokens_});
   Moment moment_ = test::test_moment(true);
+  FeedForward mlp_{.norm = [](const Tensor& x) { return x; },
+                   .in = [](const Tensor& x) { return at::cat({x, x, x, x}, -1); },
+                   .out = [](const Tensor& x) { return x.slice(-1, 0, 32); }};
 };
 
 TEST(CatalogEntries, DeclareExactlyTheHooksTheCodeHas) {
-  for (const test::PriorSetting& setting : test::all_settings()) {
-    const auto model = test::small_model({setting}, {.pool = "cls"});
-    const auto& named = model->priors().at(0);
-    HookCaller caller(*named.prior, named.prior->layers()[0].get());
-    for (int h = 0; h < kHookCount; ++h) {
-      const Hook hook = static_cast<Hook>(h);
-      if (named.has(hook)) {
-        EXPECT_NO_THROW(caller.call(hook)) << setting.name() << " declares " << to_string(hook);
-      } else {
-        EXPECT_THROW(caller.call(hook), std::logic_error)
-            << setting.name() << " has an undeclared hook " << to_string(hook);
+  for (const PriorItem& item : prior_items()) {
+    const auto declared = item.hooks();
+    std::set<Hook> used;
+    for (const test::PriorSetting& setting : test::settings_of(item)) {
+      const auto model = test::small_model({setting}, test::fitting(setting, {.pool = "cls"}));
+      const auto& named = model->priors().at(0);
+      HookCaller caller(*named.prior, named.prior->layers()[0].get(), test::axial(setting) ? 0 : 1);
+      for (int h = 0; h < kHookCount; ++h) {
+        const Hook hook = static_cast<Hook>(h);
+        if (named.has(hook)) {
+          EXPECT_NO_THROW(caller.call(hook)) << setting.name() << " declares " << to_string(hook);
+          used.insert(hook);
+        } else if (std::find(declared.begin(), declared.end(), hook) == declared.end()) {
+          EXPECT_THROW(caller.call(hook), std::logic_error)
+              << setting.name() << " has an undeclared hook " << to_string(hook);
+        }
       }
     }
+    EXPECT_EQ(used, std::set<Hook>(declared.begin(), declared.end()))
+        << item.id() << " declares a hook that no setting uses";
   }
 }
 

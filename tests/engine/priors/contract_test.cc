@@ -3,6 +3,9 @@
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "engine/attention/path.h"
 #include "tests/engine/support/models.h"
 #include "tests/engine/support/reference.h"
@@ -29,19 +32,44 @@ class EveryPrior : public testing::TestWithParam<PriorSetting> {
   }
 };
 
-// 0, 1, 5 and, without a class token, 2 prefix tokens.
-std::vector<ModelShape> prefixes() {
-  return {{.pool = "mean", .registers = 0},
-          {.pool = "cls", .registers = 0},
-          {.pool = "cls", .registers = 4},
-          {.pool = "mean", .registers = 2}};
+// Moves every parameter a little, so that none that starts at zero hides another.
+void nudge(Backbone& model) {
+  const at::NoGradGuard no_grad;
+  for (auto& entry : model.named_parameters()) {
+    const Tensor noise = RandomStreams(13).normal("test", entry.key(), 0, entry.value().sizes());
+    entry.value().add_(noise.to(entry.value().options()), 0.02);
+  }
+}
+
+// "a+b" -> a, b
+std::vector<std::string> split(const std::string& joined) {
+  std::vector<std::string> parts;
+  std::istringstream in(joined);
+  for (std::string part; std::getline(in, part, '+');) parts.push_back(part);
+  return parts;
+}
+
+void copy_state(Backbone& from, Backbone& to) {
+  const at::NoGradGuard no_grad;
+  for (auto& entry : to.named_parameters()) entry.value().copy_(from.named_parameters()[entry.key()]);
+  for (auto& entry : to.named_buffers()) entry.value().copy_(from.named_buffers()[entry.key()]);
+}
+
+// 0, 1, 5 and, without a class token, 2 prefix tokens, where the setting has a place for them.
+std::vector<ModelShape> prefixes(const PriorSetting& setting) {
+  std::vector<ModelShape> shapes = {{.pool = "mean", .registers = 0}};
+  if (test::axial(setting)) return shapes;
+  shapes.push_back({.pool = "cls", .registers = 0});
+  shapes.push_back({.pool = "cls", .registers = 4});
+  shapes.push_back({.pool = "mean", .registers = 2});
+  return shapes;
 }
 std::vector<std::vector<std::int64_t>> extents() {
   return {{8, 8}, {6, 14}, {14, 6}, {2, 10}, {10, 2}, {2, 2}};
 }
 
 TEST_P(EveryPrior, KeepsTheShapeOnAnyGridWithAnyPrefix) {
-  for (ModelShape shape : prefixes()) {
+  for (ModelShape shape : prefixes(GetParam())) {
     for (const auto& extent : extents()) {
       shape.extent = extent;
       const auto m = model(shape);
@@ -56,8 +84,9 @@ TEST_P(EveryPrior, KeepsTheShapeOnAnyGridWithAnyPrefix) {
 }
 
 TEST_P(EveryPrior, GivesEveryParameterAFiniteGradient) {
-  for (ModelShape shape : prefixes()) {
+  for (ModelShape shape : prefixes(GetParam())) {
     const auto m = model(shape);
+    nudge(*m);
     for (const auto& [name, gradient] : test::gradients(*m, test_images(4, shape.extent))) {
       ASSERT_TRUE(gradient.defined()) << name << " gets no gradient";
       EXPECT_TRUE(gradient.isfinite().all().item<bool>()) << name;
@@ -83,10 +112,16 @@ TEST_P(EveryPrior, IsAFunctionOfTheSeed) {
 }
 
 TEST_P(EveryPrior, SharesEveryCommonWeightWithAModelWithoutIt) {
-  const auto m = model({.registers = 2}), bare = small_model({}, {.registers = 2});
+  const ModelShape shape = test::fitting(GetParam(), {.registers = 2});
+  const auto m = model(shape), bare = small_model({}, shape);
   const auto own = m->named_parameters();
-  for (const auto& entry : bare->named_parameters())
+  std::int64_t common = 0;
+  for (const auto& entry : bare->named_parameters()) {
+    if (!own.contains(entry.key())) continue;  // a prior may replace the MLP
     EXPECT_TRUE(at::equal(own[entry.key()], entry.value())) << entry.key();
+    ++common;
+  }
+  EXPECT_GE(common, 12) << "embedding, registers, attention, norms";
   for (const auto& entry : own) {
     EXPECT_TRUE(bare->named_parameters().contains(entry.key()) ||
                 entry.key().starts_with("priors." + GetParam().id + "."))
@@ -104,11 +139,13 @@ TEST_P(EveryPrior, LetsNoImageSeeAnother) {
 }
 
 TEST_P(EveryPrior, RunsAtOtherResolutionsThanAtConstructionAndBack) {
-  const auto m = model({.pool = "cls"});
+  const ModelShape shape = test::fitting(GetParam(), {.pool = "cls"});
+  const std::int64_t prefix = shape.pool == "cls" ? 1 : 0;
+  const auto m = model(shape);
   const Tensor before = tokens(*m, test_images(2, {8, 10}));
   for (const auto& extent : extents()) {
     const Tensor out = tokens(*m, test_images(2, extent));
-    EXPECT_EQ(out.size(1), 1 + extent[0] * extent[1] / 4);
+    EXPECT_EQ(out.size(1), prefix + extent[0] * extent[1] / 4);
     EXPECT_TRUE(out.isfinite().all().item<bool>());
   }
   EXPECT_TRUE(at::equal(tokens(*m, test_images(2, {8, 10})), before))
@@ -122,11 +159,7 @@ TEST_P(EveryPrior, TakesOverSavedWeightsExactlyEvenAfterItHasRun) {
   const auto from = model({}, 1), to = model({}, 2);
   const Tensor images = test_images(2, {8, 10});
   tokens(*to, images);
-  {
-    const at::NoGradGuard no_grad;
-    for (auto& entry : to->named_parameters()) entry.value().copy_(from->named_parameters()[entry.key()]);
-    for (auto& entry : to->named_buffers()) entry.value().copy_(from->named_buffers()[entry.key()]);
-  }
+  copy_state(*from, *to);
   EXPECT_TRUE(at::equal(tokens(*to, images), tokens(*from, images)));
 }
 
@@ -152,24 +185,47 @@ TEST_P(EveryPrior, FollowsItsParametersWhileTraining) {
   }
   const Tensor after = tokens(*m, images);
   EXPECT_FALSE(at::equal(before, after));
-  const Features training = m->forward(images, test_moment(true));
-  EXPECT_LT(largest_difference(training.tokens, after), 1e-5) << "evaluation used stale terms";
+  const auto fresh = model();
+  copy_state(*m, *fresh);
+  EXPECT_TRUE(at::equal(tokens(*fresh, images), after)) << "evaluation used stale terms";
 }
 
 TEST_P(EveryPrior, GivesTheSameValuesAndGradientsOnEveryPath) {
-  for (ModelShape shape : prefixes()) {
+  for (ModelShape shape : prefixes(GetParam())) {
     const Tensor images = test_images(2, shape.extent).to(at::kDouble);
     const auto reference = model(shape, 0, "explicit");
     reference->to(at::kDouble);
+    nudge(*reference);
+    const Tensor plain = tokens(*reference, images);
     const auto expected = test::gradients(*reference, images);
     for (const ExecutionPath& path : execution_paths()) {
       const auto m = model(shape, 0, std::string(path.name));
       m->to(at::kDouble);
-      EXPECT_LT(largest_difference(tokens(*m, images), tokens(*reference, images)), 1e-11) << path.name;
+      nudge(*m);
+      EXPECT_LT(largest_difference(tokens(*m, images), plain), 1e-11) << path.name;
       for (const auto& [name, gradient] : test::gradients(*m, images)) {
         EXPECT_LT(largest_difference(gradient, expected.at(name)), 1e-9) << name << " on " << path.name;
       }
-      EXPECT_TRUE(m->path() == path.name || m->path() == "explicit") << m->path();
+      for (const std::string& taken : split(m->path()))
+        EXPECT_TRUE(taken == path.name || taken == "explicit") << m->path();
+    }
+  }
+}
+
+// The recipes' rule is that vectors and biases are exempt from weight decay; a prior that lets further
+// parameters go says so in its catalog entry, and one that takes a vector in does too.
+TEST_P(EveryPrior, DecaysWhatTheRuleSaysOrTheCatalogStates) {
+  const auto m = model();
+  const std::string rule = prior_item(GetParam().id).item.json().value("weight_decay", "rule");
+  ASSERT_TRUE(rule == "rule" || rule == "exempt" || rule == "option") << rule;
+  const std::string own = "priors." + GetParam().id + ".";
+  for (const auto& entry : m->named_parameters()) {
+    const bool plain = entry.value().dim() > 1 && !entry.key().ends_with("bias");
+    const bool decayed = m->decay(entry.key(), entry.value()) == Decay::kDecayed;
+    if (!entry.key().starts_with(own) || rule == "rule") {
+      EXPECT_EQ(decayed, plain) << entry.key();
+    } else if (rule == "exempt") {
+      EXPECT_FALSE(decayed) << entry.key();
     }
   }
 }
@@ -198,15 +254,6 @@ TEST_P(EveryPrior, LosesAreScalarsThatFlowIntoTheModel) {
 std::string setting_name(const testing::TestParamInfo<PriorSetting>& info) { return info.param.name(); }
 INSTANTIATE_TEST_SUITE_P(Catalog, EveryPrior, testing::ValuesIn(test::all_settings()), setting_name);
 
-// Every set of priors, as bits over the catalog.
-std::vector<PriorSetting> subset(std::size_t bits) {
-  std::vector<PriorSetting> chosen;
-  for (std::size_t i = 0; i < prior_items().size(); ++i) {
-    if (bits >> i & 1) chosen.push_back({prior_items()[i].id()});
-  }
-  return chosen;
-}
-
 bool mentions(const Json& excludes, const Json& other) {
   for (const Json& what : excludes) {
     if (what == other.at("id")) return true;
@@ -217,36 +264,91 @@ bool mentions(const Json& excludes, const Json& other) {
   return false;
 }
 
+// No prior excludes another, and none that needs the whole grid stands beside attention along the axes.
 bool allowed(const std::vector<PriorSetting>& priors) {
   for (const PriorSetting& a : priors) {
+    const bool lines = test::axial(a);
     for (const PriorSetting& b : priors) {
       const Json &one = prior_item(a.id).item.json(), &other = prior_item(b.id).item.json();
-      if (a.id != b.id && mentions(one.at("excludes"), other)) return false;
+      if (a.id == b.id) continue;
+      if (mentions(one.at("excludes"), other)) return false;
+      const Json& tags = other.at("provides");
+      if (lines && std::find(tags.begin(), tags.end(), "whole-grid") != tags.end()) return false;
     }
   }
   return true;
 }
 
-// All sets while the catalog is small, else all of up to three priors.
-TEST(Combinations, AllTheCatalogAllowsRunAndTheOthersAreRefused) {
-  const std::size_t count = prior_items().size();
-  int ran = 0, refused = 0;
-  for (std::size_t bits = 0; bits < std::size_t{1} << count; ++bits) {
-    const auto priors = subset(bits);
-    if (count > 6 && priors.size() > 3) continue;
-    if (!allowed(priors)) {
-      EXPECT_THROW(small_model(priors), std::invalid_argument);
-      ++refused;
-      continue;
-    }
-    const auto m = small_model(priors, {.pool = "cls", .depth = 1});
-    for (const auto& [name, gradient] : test::gradients(*m, test_images(2, {8, 10}))) {
-      ASSERT_TRUE(gradient.defined() && gradient.isfinite().all().item<bool>()) << name << ", set " << bits;
-    }
-    ++ran;
+// Trains a step, or is refused in words that name every prior; returns whether it ran.
+bool trains_or_is_refused(const std::vector<PriorSetting>& priors) {
+  ModelShape shape{.pool = "cls", .depth = 1};
+  std::string names;
+  for (const PriorSetting& prior : priors) {
+    shape = test::fitting(prior, shape);
+    names += prior.name() + " ";
   }
-  EXPECT_GT(ran, static_cast<int>(count));
+  if (!allowed(priors)) {
+    try {
+      small_model(priors, shape);
+      ADD_FAILURE() << names << "was built although the catalog excludes it";
+    } catch (const std::invalid_argument& refusal) {
+      for (const PriorSetting& prior : {priors.front(), priors.back()})
+        EXPECT_NE(std::string(refusal.what()).find(prior.id), std::string::npos) << refusal.what();
+    }
+    return false;
+  }
+  const auto m = small_model(priors, shape);
+  const Tensor images = test_images(2, {8, 10});
+  const auto before = test::gradients(*m, images);
+  {
+    const at::NoGradGuard no_grad;
+    for (auto& entry : m->named_parameters()) {
+      const Tensor& gradient = before.at(entry.key());
+      if (!gradient.defined()) continue;
+      EXPECT_TRUE(gradient.isfinite().all().item<bool>()) << names << entry.key();
+      entry.value().sub_(gradient, 1e-3);
+    }
+  }
+  EXPECT_TRUE(m->forward(images, test_moment(true)).tokens.isfinite().all().item<bool>()) << names;
+  return true;
+}
+
+TEST(Combinations, EveryPairTrainsAStepOrIsRefusedWithTheReason) {
+  int ran = 0, refused = 0;
+  for (const PriorItem& first : prior_items()) {
+    for (const PriorItem& second : prior_items()) {
+      if (first.id() == second.id()) continue;
+      (trains_or_is_refused({{first.id()}, {second.id()}}) ? ran : refused) += 1;
+    }
+  }
+  EXPECT_GT(ran, static_cast<int>(prior_items().size()));
   EXPECT_GT(refused, 0);
+}
+
+TEST(Combinations, AttentionAlongTheAxesTakesEveryOtherPriorOrRefusesItWithTheReason) {
+  int ran = 0, refused = 0;
+  for (const PriorSetting& setting : test::all_settings()) {
+    if (!test::axial(setting)) continue;
+    for (const PriorItem& other : prior_items()) {
+      if (other.id() == setting.id) continue;
+      (trains_or_is_refused({setting, {other.id()}}) ? ran : refused) += 1;
+    }
+  }
+  EXPECT_GT(ran, 0);
+  EXPECT_GT(refused, 0);
+}
+
+TEST(Combinations, AttentionAlongTheAxesRefusesPrefixTokensByTheirNumber) {
+  for (const PriorSetting& setting : test::all_settings()) {
+    if (!test::axial(setting)) continue;
+    try {
+      small_model({setting}, {.pool = "cls", .registers = 4});
+      ADD_FAILURE() << setting.name() << " took prefix tokens";
+    } catch (const std::invalid_argument& refusal) {
+      EXPECT_NE(std::string(refusal.what()).find("prefix 5 where there may be none"), std::string::npos)
+          << refusal.what();
+    }
+  }
 }
 
 TEST(Combinations, RefuseTheSamePriorTwice) {

@@ -68,6 +68,24 @@ TEST(Guidance, LossIsItsDefinition) {
   EXPECT_FALSE(loss.fields[0].second.requires_grad());
 }
 
+TEST(Guidance, CanMeasureErrorsAbsolutelyOrSquaredAndCountInPatches) {
+  const auto value = [](const Json& more) {
+    Json options = {{"lambda", 10}, {"hidden", 5}};
+    if (!more.is_null()) options.update(more);
+    const auto prior = make(options, 4);
+    for (const Tensor& p : prior->parameters()) p.detach().zero_();  // every coordinate is read as 0
+    return prior->loss({{"post-norm", at::randn({2, 12, 4})}}, {{3, 4}, 0}, test::test_moment(true))
+        .value.item<double>();
+  };
+  // Targets: rows 0, 1/2, 1 and columns 0, 1/3, 2/3, 1; or 0..2 and 0..3.
+  const double rows_square = (0.25 + 1) / 3, columns_square = (1 / 9.0 + 4 / 9.0 + 1) / 4;
+  EXPECT_NEAR(value({{"error", "l1"}}), 10 * 0.5, 1e-5);
+  EXPECT_NEAR(value({{"error", "mse"}}), 10 * (rows_square + columns_square) / 2, 1e-5);
+  EXPECT_NEAR(value({}), 10 * 0.5 * (rows_square + columns_square) / 2, 1e-5);  // smooth L1, beta 1
+  EXPECT_NEAR(value({{"error", "l1"}, {"targets", "patches"}}), 10 * (1 + 1.5) / 2, 1e-5);
+  EXPECT_NEAR(value({{"targets", "patches"}}), 10 * ((0.5 + 1.5) / 3 + (0.5 + 1.5 + 2.5) / 4) / 2, 1e-5);
+}
+
 TEST(Guidance, IsFiniteOnAGridOfOneRow) {
   const auto prior = make({}, 4, {1, 5});
   EXPECT_TRUE(

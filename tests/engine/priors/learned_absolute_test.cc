@@ -40,6 +40,22 @@ TEST(LearnedAbsolute, CanGivePrefixTokensRowsOfTheirOwn) {
   EXPECT_EQ(added(*prior, Site::kBeforePrefix, layout, 6).abs().max().item<double>(), 0);
 }
 
+TEST(LearnedAbsolute, CanGiveTheClassTokenARowAndRegistersNone) {
+  const Layout layout{{2, 3}, 3};
+  const auto prior = make({{"rows", "with-class"}}, layout);
+  const Tensor table = prior->parameters()[0];
+  ASSERT_EQ(table.sizes(), (at::IntArrayRef{7, 3}));
+  const Tensor found = added(*prior, Site::kAfterPrefix, layout, 9);
+  EXPECT_TRUE(at::equal(found[0], table[0]));
+  EXPECT_EQ(found.slice(0, 1, 3).abs().max().item<double>(), 0);
+  EXPECT_TRUE(at::equal(found.slice(0, 3), table.slice(0, 1)));
+}
+
+// The guidance paper's AbsPE for ViT-B: class token, four registers and 14 x 14 patches.
+TEST(LearnedAbsolute, AddsThePublishedNumberOfParameters) {
+  EXPECT_EQ(make({{"rows", "with-prefix"}}, {{14, 14}, 5}, 768)->parameters()[0].numel(), 154368);
+}
+
 TEST(LearnedAbsolute, StartsThePatchesEquallyWhateverThePrefix) {
   const Layout layout{{2, 3}, 2};
   EXPECT_TRUE(at::equal(make({}, layout)->parameters()[0],
@@ -78,6 +94,48 @@ TEST(LearnedAbsolute, ResizesPatchRowsToAnotherGridAndKeepsPrefixRows) {
     for (std::int64_t c = 0; c < 6; ++c)
       EXPECT_NEAR(found[1 + r * 6 + c][0].item<double>(), expected, 1e-5) << "row " << r;
   }
+}
+
+// Patch rows 0, 1, 2, ... along an axis of 8, read off another grid.
+std::vector<double> resized(const std::string& manner, std::int64_t length) {
+  const auto prior = make({{"resize", manner}}, {{8, 2}, 0}, 1);
+  prior->parameters()[0].detach().copy_(at::arange(8, at::kFloat).repeat_interleave(2).unsqueeze(1));
+  const Tensor found = added(*prior, Site::kBeforePrefix, {{length, 2}, 0}, 2 * length, 1);
+  std::vector<double> out;
+  for (std::int64_t r = 0; r < length; ++r) out.push_back(found[2 * r][0].item<double>());
+  return out;
+}
+
+TEST(LearnedAbsolute, DinosResizeShiftsItsSamplesALittle) {
+  const std::vector<double> ramp = {0, 1, 2, 3, 4, 5, 6, 7};
+  const auto dino = resized("dino", 12), deit = resized("deit", 12);
+  for (std::size_t r = 0; r < 12; ++r) {
+    const double at = static_cast<double>(r) + 0.5;
+    EXPECT_NEAR(dino[r], cubic(ramp, at * 8 / 12.1 - 0.5), 1e-5) << r;
+    EXPECT_NEAR(deit[r], cubic(ramp, at * 8 / 12 - 0.5), 1e-5) << r;
+  }
+}
+
+// Antialiased, a sample of a halved grid averages about four old ones; without, it reads between two.
+TEST(LearnedAbsolute, TimmsResizeDoesNotAlias) {
+  const auto prior = [](const char* manner) {
+    auto made = make({{"resize", manner}}, {{8, 2}, 0}, 1);
+    const Tensor flicker = at::tensor({1.0, -1.0}).repeat(4).repeat_interleave(2).unsqueeze(1);
+    made->parameters()[0].detach().copy_(flicker);
+    return made;
+  };
+  const auto middle = [&](const char* manner) {
+    return added(*prior(manner), Site::kBeforePrefix, {{3, 2}, 0}, 6, 1)[0][0].item<double>();
+  };
+  EXPECT_LT(std::abs(middle("timm")), 0.35);
+  EXPECT_GT(std::abs(middle("deit")), 0.5);
+}
+
+TEST(LearnedAbsolute, CanBeDecayedAsInDino) {
+  const auto model = test::small_model({{"learned-absolute", {{"decay", true}}}});
+  EXPECT_EQ(model->decay("priors.learned-absolute.table",
+                         model->named_parameters()["priors.learned-absolute.table"]),
+            Decay::kDecayed);
 }
 
 TEST(LearnedAbsolute, SendsGradientsThroughTheResize) {

@@ -23,8 +23,18 @@ void PrintTo(const PriorSetting& setting, std::ostream* out) { *out << setting.n
 
 std::vector<PriorSetting> settings_of(const PriorItem& item) {
   std::vector<PriorSetting> settings = {{item.id()}};
+  const Json defaults = Options(item.item.json(), Json::object()).json();
   const auto add = [&](const std::string& option, const Json& value) {
     settings.push_back({item.id(), {{option, value}}});
+    Json& options = settings.back().options;
+    for (const Json& other : item.item.json().at("options")) {
+      if (other.at("name") != option || !other.contains("when")) continue;
+      const Json& when = other.at("when");
+      const auto name = when.at("option").get<std::string>();
+      const Json& values = when.at("values");
+      if (std::find(values.begin(), values.end(), defaults.at(name)) == values.end())
+        options[name] = values[0];
+    }
   };
   for (const Json& option : item.item.json().at("options")) {
     const auto name = option.at("name").get<std::string>();
@@ -40,6 +50,56 @@ std::vector<PriorSetting> settings_of(const PriorItem& item) {
     }
   }
   return settings;
+}
+
+std::vector<PriorSetting> mixed_settings(const PriorItem& item, int count) {
+  std::vector<PriorSetting> settings;
+  for (int draw = 0; draw < count; ++draw) {
+    const RandomStreams random(static_cast<std::uint64_t>(draw));
+    Json options = Options(item.item.json(), Json::object()).json();
+    for (const Json& option : item.item.json().at("options")) {
+      const auto name = option.at("name").get<std::string>();
+      const auto pick = [&](std::size_t most, std::uint64_t index) {
+        return static_cast<std::size_t>(
+            random.uniform("test", item.id() + name, index, {1}, 0, static_cast<double>(most))
+                .item<double>());
+      };
+      if (option.at("type") == "boolean") options[name] = pick(2, 0) == 1;
+      if (!option.contains("choices")) continue;
+      const Json& choices = option.at("choices");
+      if (option.at("type") == "string") options[name] = choices[pick(choices.size(), 0)];
+      if (option.at("type") != "list") continue;
+      Json some = Json::array({choices[pick(choices.size(), 0)]});
+      for (std::size_t i = 0; i < choices.size(); ++i) {
+        if (choices[i] != some[0] && pick(2, i + 1) == 1) some.push_back(choices[i]);
+      }
+      options[name] = some;
+    }
+    for (const Json& option : item.item.json().at("options")) {  // what has no meaning stays at its default
+      if (!option.contains("when")) continue;
+      const Json &when = option.at("when"), &values = when.at("values");
+      const Json& other = options.at(when.at("option").get<std::string>());
+      if (std::find(values.begin(), values.end(), other) == values.end())
+        options[option.at("name").get<std::string>()] = option.at("default");
+    }
+    settings.push_back({item.id(), options});
+  }
+  return settings;
+}
+
+bool axial(const PriorSetting& setting) {
+  const auto model = small_model({setting}, {.depth = 1});
+  const auto& named = model->priors().at(0);
+  return named.has(Hook::kPattern) &&
+         named.prior->pattern({.heads = 4, .reference = {{4, 5}, 0}}) == Pattern::kAxial;
+}
+
+ModelShape fitting(const PriorSetting& setting, ModelShape shape) {
+  if (axial(setting)) {
+    shape.pool = "mean";
+    shape.registers = 0;
+  }
+  return shape;
 }
 
 std::vector<PriorSetting> all_settings() {
@@ -61,6 +121,7 @@ Json stage_configuration(const std::vector<PriorSetting>& priors, const ModelSha
               {"heads", shape.heads},
               {"patch", 2},
               {"pool", shape.pool},
+              {"mlp_ratio", shape.mlp_ratio},
               {"registers", shape.registers}}}}},
           {"priors", list}};
 }

@@ -14,15 +14,24 @@ struct PriorSetting {
 void PrintTo(const PriorSetting& setting, std::ostream* out);  // for test reports
 
 // Of one prior: the defaults, then each option in turn at every other choice or boolean, a list at one choice
-// alone.
+// alone; with it whatever gives the option a meaning.
 std::vector<PriorSetting> settings_of(const PriorItem& item);
 std::vector<PriorSetting> all_settings();
+// `count` draws of all choices, booleans and lists at once.
+std::vector<PriorSetting> mixed_settings(const PriorItem& item, int count);
+
+// Whether the setting makes attention run along the axes, where prefix tokens have no place.
+bool axial(const PriorSetting& setting);
 
 struct ModelShape {
   std::vector<std::int64_t> extent = {8, 10};  // pixels; patch 2
   std::string pool = "mean";
   std::int64_t registers = 0, dim = 32, depth = 2, heads = 4;
+  double mlp_ratio = 4;
 };
+
+// `shape` without its class token and registers where the setting has no place for them.
+ModelShape fitting(const PriorSetting& setting, ModelShape shape);
 
 Json stage_configuration(const std::vector<PriorSetting>& priors, const ModelShape& shape = {});
 std::shared_ptr<Backbone> small_model(const std::vector<PriorSetting>& priors, const ModelShape& shape = {},

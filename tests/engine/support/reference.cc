@@ -143,6 +143,38 @@ CurveDecayGradients reference_curve_decay_gradients(const Tensor& rank, const Te
   return out;
 }
 
+Tensor reference_lookup(const Tensor& values, const Tensor& index, bool by_key) {
+  const std::int64_t tokens = values.size(2);
+  const auto at = index.accessor<std::int64_t, 2>();
+  Tensor out = at::zeros({values.size(0), values.size(1), tokens, tokens}, at::kDouble);
+  for (std::int64_t b = 0; b < values.size(0); ++b) {
+    for (std::int64_t h = 0; h < values.size(1); ++h) {
+      for (std::int64_t i = 0; i < tokens; ++i) {
+        for (std::int64_t j = 0; j < tokens; ++j) {
+          view(out)[b][h][i][j] = by_key ? view(values)[b][h][j][at[j][i]] : view(values)[b][h][i][at[i][j]];
+        }
+      }
+    }
+  }
+  return out;
+}
+
+Tensor reference_lookup_gradient(const Tensor& full, const Tensor& index, bool by_key, std::int64_t rows) {
+  const std::int64_t tokens = full.size(2);
+  const auto at = index.accessor<std::int64_t, 2>();
+  Tensor out = at::zeros({full.size(0), full.size(1), tokens, rows}, at::kDouble);
+  for (std::int64_t b = 0; b < full.size(0); ++b) {
+    for (std::int64_t h = 0; h < full.size(1); ++h) {
+      for (std::int64_t i = 0; i < tokens; ++i) {
+        for (std::int64_t j = 0; j < tokens; ++j) {
+          view(out)[b][h][by_key ? j : i][by_key ? at[j][i] : at[i][j]] += view(full)[b][h][i][j];
+        }
+      }
+    }
+  }
+  return out;
+}
+
 Tensor reference_distance_decay(const Tensor& positions, const Tensor& slope, std::int64_t prefix) {
   const std::int64_t heads = slope.size(0), tokens = prefix + positions.size(0);
   Tensor out = at::zeros({1, heads, tokens, tokens}, at::kDouble);

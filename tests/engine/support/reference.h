@@ -24,6 +24,10 @@ ReferenceResult reference_attention(const ReferenceInput& in, const Tensor& weig
 // The definitions of the forms, entry by entry, as [1, H, T, T].
 Tensor reference_curve_decay(const Tensor& rank, const Tensor& rate, const Tensor& alpha,
                              std::int64_t prefix);
+// values[b, h, i, index[i, j]], or values[b, h, j, index[j, i]] by key; values [B, H, T, R].
+Tensor reference_lookup(const Tensor& values, const Tensor& index, bool by_key);
+// The gradient of sum(lookup * full) in the values, full [B, H, T, T].
+Tensor reference_lookup_gradient(const Tensor& full, const Tensor& index, bool by_key, std::int64_t rows);
 Tensor reference_distance_decay(const Tensor& positions, const Tensor& slope, std::int64_t prefix);
 
 // Gradients of sum(curve decay * weight), weight [H, T, T].

@@ -1,0 +1,113 @@
+// Gated positional self-attention (ConViT): each head blends attention by content with attention by position.
+//
+//   P = (1 - sigmoid(g_n)) softmax(c q k^T) + sigmoid(g_n) softmax(R_n)
+//   R_n[i, j] = w_n . (dx, dy, dx^2 + dy^2) + b_n,   dx = x_j - x_i, dy = y_j - y_i
+//
+// Paper: d'Ascoli et al. 2021 (ConViT), arXiv:2103.10697, eqs. 4 to 8. The first `layers` blocks are of this
+// kind, the rest plain. The heads n < K^2, K = floor(sqrt(h)), start looking at the K x K neighborhood, w = s
+// (2 c2, 2 c1, -1) with c1 = n mod K - (K - 1) / 2 and c2 = floor(n / K) - (K - 1) / 2; further heads start
+// truncated normal (0.02 s); b = 0, g = 1.
+//
+// The paper lets the class token join behind these blocks. Here prefix tokens may be present: their own rows
+// stay attention by content, and position gives their columns nothing. Its identity start of the value
+// weights and its missing q, k, v biases belong to the host and are not part of this prior.
+#include <cmath>
+
+#include "engine/priors/items.h"
+
+namespace locus::priors {
+namespace {
+
+// (dx, dy, dx^2 + dy^2) of every pair, [N, N, 3]; shared by the layers.
+struct Offsets {
+  PerLayout<Tensor> kept;
+  const Tensor& get(const Layout& layout, const Tensor& like) {
+    return kept.get(layout, like.device(), like.scalar_type(), [&] {
+      const Tensor position = grid_positions(layout, like.options());
+      const Tensor apart =
+          (position.unsqueeze(0) - position.unsqueeze(1)).flip(-1);  // (dx, dy), key minus query
+      return at::cat({apart, apart.square().sum(-1, /*keepdim=*/true)}, -1);
+    });
+  }
+};
+
+class GpsaLayer final : public PriorLayer {
+ public:
+  GpsaLayer(const LayerInfo& info, std::shared_ptr<Offsets> offsets) : offsets_(std::move(offsets)) {
+    weight_ = register_parameter("weight", at::empty({info.heads, 3}));
+    bias_ = register_parameter("bias", at::empty({info.heads}));
+    gate_ = register_parameter("gate", at::empty({info.heads}));
+  }
+
+  Tensor probabilities(const Tensor& p, const Sides& sides, const Moment&) override {
+    const at::ScalarType type = p.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const std::int64_t prefix = sides.layout.prefix;
+    const Tensor weight = weight_.to(type);
+    const Tensor score = at::matmul(offsets_->get(sides.layout, weight), weight.t()) + bias_.to(type);
+    const Tensor place = at::softmax(score.permute({2, 0, 1}), -1);  // [H, N, N]
+    const Tensor share = at::sigmoid(gate_.to(type)).view({-1, 1, 1});
+    if (prefix == 0) return p * (1 - share) + share * place;
+    // 0 on the rows of prefix tokens.
+    const Tensor shares = at::constant_pad_nd(share.expand({-1, place.size(1), 1}), {0, 0, prefix, 0});
+    return p * (1 - shares) + at::constant_pad_nd(share * place, {prefix, 0, prefix, 0});
+  }
+
+  void initialize(const Initializer& initializer, double strength) {
+    const at::NoGradGuard no_grad;
+    const auto heads = weight_.size(0);
+    const auto side = static_cast<std::int64_t>(std::floor(std::sqrt(static_cast<double>(heads)) + 1e-9));
+    initializer.truncated_normal(weight_.detach(), "weight", 0.02 * strength);
+    const double middle = static_cast<double>(side - 1) / 2;
+    for (std::int64_t n = 0; n < side * side; ++n) {
+      const double c1 = static_cast<double>(n % side) - middle, c2 = static_cast<double>(n / side) - middle;
+      weight_[n].copy_(at::tensor({2 * c2 * strength, 2 * c1 * strength, -strength}));
+    }
+    bias_.zero_();
+    gate_.fill_(1);
+  }
+
+ private:
+  std::shared_ptr<Offsets> offsets_;
+  Tensor weight_, bias_, gate_;  // w [H, 3], b [H], g [H]
+};
+
+class Gpsa final : public Prior {
+ public:
+  Gpsa(std::int64_t layers, double strength)
+      : count_(layers), strength_(strength), offsets_(std::make_shared<Offsets>()) {}
+
+  std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
+    return info.layer < count_ ? std::make_shared<GpsaLayer>(info, offsets_) : nullptr;
+  }
+  void initialize(const Initializer& initializer) override {
+    for (std::size_t l = 0; l < layers().size(); ++l) {
+      if (!layers()[l]) continue;
+      static_cast<GpsaLayer&>(*layers()[l])
+          .initialize(initializer.within("layers." + std::to_string(l)), strength_);
+    }
+  }
+
+ private:
+  std::int64_t count_;
+  double strength_;
+  std::shared_ptr<Offsets> offsets_;
+};
+
+}  // namespace
+
+PriorItem gpsa() {
+  Item item =
+      prior_entry("gpsa", 1, "Heads blend attention by content with attention by position",
+                  "d'Ascoli et al. 2021 (ConViT), arXiv:2103.10697",
+                  "P = (1 - sigmoid(g)) softmax(c q k^T) + sigmoid(g) softmax(w . (dx, dy, dx^2 + dy^2))",
+                  {"probabilities"}, {2});
+  item.option(Option::integer("layers", 10, "how many blocks, from the first on").minimum(1).maximum(512));
+  item.option(Option::number("strength", 1.0, "how sharply heads look at one neighbor at the start")
+                  .above(0.0)
+                  .maximum(100.0));
+  return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
+            return std::make_shared<Gpsa>(o.integer("layers"), o.number("strength"));
+          }};
+}
+
+}  // namespace locus::priors

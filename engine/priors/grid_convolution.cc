@@ -1,0 +1,44 @@
+// The depth-wise convolution over patches.
+#include "engine/priors/grid_convolution.h"
+
+#include <ATen/ops/conv2d.h>
+
+namespace locus {
+
+Tensor patches_as_image(const Tensor& tokens, const Layout& layout) {
+  const Tensor patches = tokens.slice(1, layout.prefix);
+  return patches.transpose(1, 2).reshape(
+      {tokens.size(0), tokens.size(2), layout.extent.at(0), layout.extent.at(1)});
+}
+
+Tensor image_as_tokens(const Tensor& image, const Layout& layout) {
+  const Tensor patches = image.flatten(2).transpose(1, 2);
+  return layout.prefix == 0 ? patches : at::constant_pad_nd(patches, {0, 0, layout.prefix, 0});
+}
+
+GridConvolution::GridConvolution(std::int64_t channels, std::int64_t side, bool with_bias) {
+  if (side % 2 == 0) {
+    throw std::invalid_argument("a convolution over patches has an odd side, not " + std::to_string(side) +
+                                ": an even one would shift the grid");
+  }
+  weight = register_parameter("weight", at::empty({channels, 1, side, side}));
+  if (with_bias) bias = register_parameter("bias", at::empty({channels}));
+}
+
+Tensor GridConvolution::image_forward(const Tensor& image) const {
+  const std::int64_t channels = weight.size(0), border = weight.size(2) / 2;
+  const std::vector<std::int64_t> one = {1, 1}, padding = {border, border};
+  return at::conv2d(image, weight, bias, one, padding, one, channels);
+}
+
+Tensor GridConvolution::forward(const Tensor& tokens, const Layout& layout) const {
+  return image_as_tokens(image_forward(patches_as_image(tokens, layout)), layout);
+}
+
+void GridConvolution::initialize(const Initializer& initializer) {
+  const double bound = 1 / static_cast<double>(weight.size(2));  // one over the root of the fan-in
+  initializer.uniform(weight.detach(), "weight", -bound, bound);
+  if (bias.defined()) initializer.uniform(bias.detach(), "bias", -bound, bound);
+}
+
+}  // namespace locus

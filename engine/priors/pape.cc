@@ -1,0 +1,179 @@
+// Parabolic position encoding (PaPE): each query sees the keys through parabolas over learned projections of
+// their positions.
+//
+//   s_i = W_p r_i,  a_i = softplus(W_a x_i) > 0,  b_i = W_b x_i      m numbers a head each
+//   z[i, j] = sum over m of -a_i (s_j - s_i)^2 + b_i (s_j - s_i)
+//   L[i, j] = c (q_i . k_j + z[i, j])
+//
+// Paper: "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas", eqs. 9 to 14. Its
+// code has -b; W_b is free, so only exchanging weights needs `sign`. The published augmentation of q and k is
+// 3 m + 2 channels wide; expanding the square leaves 2 m, [-a, 2 a s_i + b] . [s_j^2, s_j], and a row
+// constant. Coordinates are centered (z does not change), since the squares cancel inside the product. Prefix
+// tokens lie at (0, 0) before patches from (1, 1), or have z = 0 ("zero-term"). The ablations of the paper's
+// table are options.
+#include <cmath>
+
+#include "engine/priors/items.h"
+#include "engine/priors/points.h"
+
+namespace locus::priors {
+namespace {
+
+struct Settings {
+  std::int64_t m;
+  bool distance, direction, content, softplus, projection, zero_term, interpolate;
+  double sign;
+};
+
+class PapeLayer final : public PriorLayer {
+ public:
+  PapeLayer(const Settings& settings, const LayerInfo& info, std::shared_ptr<PerLayout<Tensor>> points)
+      : settings_(settings), points_(std::move(points)), reference_(info.reference), scale_(info.scale) {
+    const auto axes = static_cast<std::int64_t>(info.reference.extent.size());
+    heads_ = info.heads;
+    m_ = settings.projection ? settings.m : axes;
+    const std::vector<std::int64_t> shape = settings.content
+                                                ? std::vector<std::int64_t>{heads_ * m_, info.width}
+                                                : std::vector<std::int64_t>{heads_, m_};
+    if (settings.distance) a_ = register_parameter("a", at::empty(shape));
+    if (settings.direction) b_ = register_parameter("b", at::empty(shape));
+    if (settings.projection) position_ = register_parameter("position", at::empty({heads_ * m_, axes}));
+  }
+
+  Term bias(const Sides& sides, const Moment&) override {
+    const at::ScalarType type = sides.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const Tensor s = projected(sides, type);  // [1, H, T, m]
+    std::vector<Tensor> query, key;
+    Tensor row;
+    if (a_.defined()) {
+      Tensor a = numbers(a_, sides, type);
+      if (settings_.softplus) a = at::softplus(a);
+      query = {-a, 2 * a * s};
+      key = {s.square(), s};
+      row = -(a * s.square()).sum(-1, /*keepdim=*/true);
+    }
+    if (b_.defined()) {
+      const Tensor b = numbers(b_, sides, type) * settings_.sign;
+      const Tensor constant = -(b * s).sum(-1, /*keepdim=*/true);
+      row = row.defined() ? row + constant : constant;
+      if (a_.defined()) {
+        query[1] = query[1] + b;
+      } else {
+        query = {b};
+        key = {s};
+      }
+    }
+    LowRank out{at::cat(query, -1) * scale_, at::cat(key, -1), row * scale_};
+    if (settings_.zero_term && sides.layout.prefix > 0) out = without_prefix(out, sides.layout.prefix);
+    return {settings_.content ? Depends::kContent : Depends::kParameters, std::move(out)};
+  }
+
+  void initialize(const Initializer& initializer) {
+    for (const auto& [name, tensor] :
+         {std::pair<const char*, Tensor>{"a", a_}, {"b", b_}, {"position", position_}}) {
+      if (!tensor.defined()) continue;
+      if (!settings_.content && tensor.size(0) == heads_ && std::string_view(name) != "position") {
+        tensor.detach().zero_();
+        continue;
+      }
+      const double bound = 1 / std::sqrt(static_cast<double>(tensor.size(1)));
+      initializer.uniform(tensor.detach(), name, -bound, bound);
+    }
+  }
+
+ private:
+  // s, [1, H, T, m]
+  Tensor projected(const Sides& sides, at::ScalarType type) const {
+    const Tensor points = points_->get(sides.layout, sides.x.device(), type, [&] {
+      return centered_points(sides.layout, reference_, settings_.interpolate, sides.x.options().dtype(type));
+    });
+    if (!position_.defined()) return points.unsqueeze(0).unsqueeze(0).expand({1, heads_, -1, -1});
+    return at::linear(points, position_.to(type)).unflatten(1, {heads_, m_}).transpose(0, 1).unsqueeze(0);
+  }
+
+  // a before softplus, or b: [B|1, H, T|1, m]
+  Tensor numbers(const Tensor& weight, const Sides& sides, at::ScalarType type) const {
+    if (!settings_.content)
+      return weight.to(type).unsqueeze(0).unsqueeze(2).expand({1, -1, sides.x.size(1), -1});
+    return at::linear(sides.x, weight).to(type).unflatten(2, {heads_, m_}).transpose(1, 2);
+  }
+
+  // No term for pairs with a prefix token. The row constant of patch rows must not reach the columns of
+  // prefix tokens: one more channel takes it off there.
+  static LowRank without_prefix(const LowRank& in, std::int64_t prefix) {
+    const auto cleared = [&](const Tensor& t) {
+      return at::constant_pad_nd(t.slice(2, prefix), {0, 0, prefix, 0}, 0);
+    };
+    LowRank out{cleared(in.query), cleared(in.key), cleared(in.row)};
+    Tensor marks = at::zeros({in.key.size(0), in.key.size(1), in.key.size(2), 1}, in.key.options());
+    marks.narrow(2, 0, prefix).fill_(-1);
+    out.query = at::cat({out.query, out.row}, -1);
+    out.key = at::cat({out.key, marks}, -1);
+    return out;
+  }
+
+  Settings settings_;
+  std::shared_ptr<PerLayout<Tensor>> points_;
+  Layout reference_;
+  double scale_;
+  std::int64_t heads_ = 0, m_ = 0;
+  Tensor a_, b_;     // W_a, W_b [H m, D]; without content a, b [H, m]
+  Tensor position_;  // W_p [H m, axes]
+};
+
+class Pape final : public Prior {
+ public:
+  explicit Pape(const Settings& settings)
+      : settings_(settings), points_(std::make_shared<PerLayout<Tensor>>()) {}
+
+  std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
+    return std::make_shared<PapeLayer>(settings_, info, points_);
+  }
+  void initialize(const Initializer& initializer) override {
+    for (std::size_t l = 0; l < layers().size(); ++l)
+      static_cast<PapeLayer&>(*layers()[l]).initialize(initializer.within("layers." + std::to_string(l)));
+  }
+
+ private:
+  Settings settings_;
+  std::shared_ptr<PerLayout<Tensor>> points_;
+};
+
+}  // namespace
+
+PriorItem pape() {
+  Item item = prior_entry("pape", 1, "Each query sees the keys through parabolas over their positions",
+                          "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
+                          "L = c (q k^T - sum_m a_i (s_j - s_i)^2 + sum_m b_i (s_j - s_i)), s = W_p r",
+                          {"bias"}, {1, 2, 3});
+  needs_whole_grid(item);
+  item.option(Option::integer("m", 50, "projections of the positions a head").minimum(1).maximum(4096));
+  item.option(Option::text("terms", "both",
+                           "both terms, the square alone (no direction), the linear alone (no distance)")
+                  .choices({"both", "distance", "direction"})
+                  .neutral("both"));
+  item.option(
+      Option::boolean("content", true, "a and b follow the content; else learned numbers").neutral(true));
+  item.option(Option::boolean("softplus", true, "keep a positive").neutral(true));
+  item.option(Option::boolean("projection", true, "W_p; else s is the position and m the number of axes")
+                  .neutral(true));
+  item.option(
+      Option::text("sign", "paper", "sign of the linear term: as printed, or as in the published code")
+          .choices({"paper", "code"})
+          .neutral("paper"));
+  item.option(Option::text("prefix", "origin", "class and register tokens: at (0, 0), or without the term")
+                  .choices({"origin", "zero-term"}));
+  item.option(Option::text("other_grids", "extrapolate",
+                           "positions on other grids than at training: go on, or squeeze")
+                  .choices({"extrapolate", "interpolate"})
+                  .neutral("extrapolate"));
+  return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
+            const std::string terms = o.text("terms");
+            return std::make_shared<Pape>(
+                Settings{o.integer("m"), terms != "direction", terms != "distance", o.boolean("content"),
+                         o.boolean("softplus"), o.boolean("projection"), o.text("prefix") == "zero-term",
+                         o.text("other_grids") == "interpolate", o.text("sign") == "paper" ? 1.0 : -1.0});
+          }};
+}
+
+}  // namespace locus::priors

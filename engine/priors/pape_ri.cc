@@ -1,0 +1,115 @@
+// Rotation-invariant parabolic position encoding (PaPE-RI): a penalty with the squared distance of a pair, as
+// strong as the query's content says.
+//
+//   a_i = softplus(W_a x_i), one number a head;   L[i, j] = c (q_i . k_j - a_i |w (r_j - r_i)|^2)
+//
+// Paper: "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas", section on rotation
+// invariance. The paper writes the scale w of a head as a parameter; the published code draws it once and
+// never trains it ("buffer", the default). Only w^2 matters: a head whose w falls near 0 has no signal.
+// As rank axes + 1 inner products, [-a w^2, 2 a w^2 r_i] . [|r_j|^2, r_j], and a row constant. Prefix tokens
+// lie at (0, 0) before patches from (1, 1), or have no term ("zero-term").
+#include <cmath>
+
+#include "engine/priors/items.h"
+#include "engine/priors/points.h"
+
+namespace locus::priors {
+namespace {
+
+struct Settings {
+  bool learned, zero_term, interpolate;
+};
+
+class PapeRiLayer final : public PriorLayer {
+ public:
+  PapeRiLayer(const Settings& settings, const LayerInfo& info, std::shared_ptr<PerLayout<Tensor>> points)
+      : settings_(settings), points_(std::move(points)), reference_(info.reference), scale_(info.scale) {
+    a_ = register_parameter("a", at::empty({info.heads, info.width}));
+    w_ = settings.learned ? register_parameter("w", at::empty({info.heads}))
+                          : register_buffer("w", at::empty({info.heads}));
+  }
+
+  Term bias(const Sides& sides, const Moment&) override {
+    const Layout& layout = sides.layout;
+    const at::ScalarType type = sides.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const Tensor points = points_->get(layout, sides.x.device(), type, [&] {
+      return centered_points(layout, reference_, settings_.interpolate, sides.x.options().dtype(type));
+    });                                                               // [T, p]
+    const Tensor square = points.square().sum(-1, /*keepdim=*/true);  // [T, 1]
+    const Tensor a = at::softplus(at::linear(sides.x, a_).to(type)).transpose(1, 2).unsqueeze(-1);
+    const Tensor strength = a * w_.to(type).square().view({-1, 1, 1}) * scale_;  // [B, H, T, 1]
+    Tensor query = at::cat({-strength, 2 * strength * points}, -1);
+    Tensor key = at::cat({square, points}, -1).unsqueeze(0).unsqueeze(0), row = -strength * square;
+    if (settings_.zero_term && layout.prefix > 0) {
+      // The row constant of patch rows must not reach the columns of prefix tokens: one more channel takes it
+      // off there.
+      const auto cleared = [&](const Tensor& t) {
+        return at::constant_pad_nd(t.slice(2, layout.prefix), {0, 0, layout.prefix, 0}, 0);
+      };
+      Tensor marks = at::zeros_like(key.slice(3, 0, 1));
+      marks.narrow(2, 0, layout.prefix).fill_(-1);
+      row = cleared(row);
+      query = at::cat({cleared(query), row}, -1);
+      key = at::cat({cleared(key), marks}, -1);
+    }
+    return {Depends::kContent, LowRank{query, key, row}};
+  }
+
+  void initialize(const Initializer& initializer) {
+    const double fan = 1 / std::sqrt(static_cast<double>(a_.size(1)));
+    initializer.uniform(a_.detach(), "a", -fan, fan);
+    const double spread = 1 / std::sqrt(static_cast<double>(reference_.extent.size()));
+    initializer.uniform(w_.detach(), "w", -spread, spread);
+  }
+
+ private:
+  Settings settings_;
+  std::shared_ptr<PerLayout<Tensor>> points_;
+  Layout reference_;
+  double scale_;
+  Tensor a_;  // W_a [H, D]
+  Tensor w_;  // [H]
+};
+
+class PapeRi final : public Prior {
+ public:
+  explicit PapeRi(const Settings& settings)
+      : settings_(settings), points_(std::make_shared<PerLayout<Tensor>>()) {}
+
+  std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
+    return std::make_shared<PapeRiLayer>(settings_, info, points_);
+  }
+  void initialize(const Initializer& initializer) override {
+    for (std::size_t l = 0; l < layers().size(); ++l)
+      static_cast<PapeRiLayer&>(*layers()[l]).initialize(initializer.within("layers." + std::to_string(l)));
+  }
+
+ private:
+  Settings settings_;
+  std::shared_ptr<PerLayout<Tensor>> points_;
+};
+
+}  // namespace
+
+PriorItem pape_ri() {
+  Item item =
+      prior_entry("pape-ri", 1, "Penalty with the squared distance, as strong as the query's content says",
+                  "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
+                  "L = c (q k^T - a_i |w (r_j - r_i)|^2)", {"bias"}, {1, 2, 3});
+  needs_whole_grid(item);
+  item.option(Option::text("w", "buffer", "scale a head: drawn and kept (published code), or learned (paper)")
+                  .choices({"buffer", "learned"}));
+  item.option(Option::text("prefix", "origin", "class and register tokens: at (0, 0), or without the term")
+                  .choices({"origin", "zero-term"}));
+  item.option(Option::text("other_grids", "extrapolate",
+                           "positions on other grids than at training: go on, or squeeze")
+                  .choices({"extrapolate", "interpolate"})
+                  .neutral("extrapolate"));
+  return {
+      item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
+        return std::make_shared<PapeRi>(Settings{o.text("w") == "learned", o.text("prefix") == "zero-term",
+                                                 o.text("other_grids") == "interpolate"});
+      }};
+}
+
+}  // namespace locus::priors

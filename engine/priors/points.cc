@@ -1,0 +1,24 @@
+// Coordinates of tokens around the grid's center.
+#include "engine/priors/points.h"
+
+namespace locus {
+
+Tensor centered_points(const Layout& layout, const Layout& reference, bool interpolate,
+                       at::TensorOptions options) {
+  const auto rank = static_cast<std::int64_t>(layout.extent.size());
+  const auto wide = options.dtype(at::kDouble);
+  const Tensor patches = grid_positions(layout, wide) + 1;
+  const Tensor points = at::cat({at::zeros({layout.prefix, rank}, wide), patches});
+  std::vector<double> middle, stretch;
+  for (std::size_t axis = 0; axis < layout.extent.size(); ++axis) {
+    const auto length = static_cast<double>(layout.extent[axis]);
+    middle.push_back((length + 1) / 2);
+    stretch.push_back(interpolate ? static_cast<double>(reference.extent.at(axis)) / length : 1.0);
+  }
+  Tensor out =
+      (points - at::tensor(middle, at::kDouble).to(wide)) * at::tensor(stretch, at::kDouble).to(wide);
+  if (rank == 2) out = out.flip(1);
+  return out.to(options);
+}
+
+}  // namespace locus

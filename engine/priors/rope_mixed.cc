@@ -1,0 +1,167 @@
+// Rotary position embedding with learned directions: each pair of channels turns by an angle that mixes the
+// patch's column and row with two frequencies of its own.
+//
+//   t[n, c] = x fx[n, c] + y fy[n, c],   q' = R(t) q,  k' = R(t) k;   values are left alone
+//
+// Paper: Heo et al. 2024, arXiv:2403.13298, eq. 8.
+//
+// Starts, for head n and pair c of a head of width d:
+//   naver  m = theta^(-4k/d), k = 0..d/4-1, theta 10; one phi ~ U(0, 2 pi) a head; fx = (m cos phi, m cos(phi
+//   +
+//          pi/2)), fy likewise with sines; positions from 0; pairs (2c, 2c + 1); exempt from weight decay
+//   pape   the baseline of the PaPE paper's code: divisors 100^(2c/d), the same for all heads and both axes,
+//          angle x / lx + y / ly; positions from 1; pairs (c, c + d/2); decayed like any matrix
+//
+// A divisor nearer to zero than 1e-4 counts as 1e-4 of its sign: the published code divides by it as it is.
+// Prefix tokens are not turned. Angles are computed and applied in float32 or better.
+#include <cmath>
+
+#include "engine/priors/items.h"
+#include "engine/priors/rotation.h"
+
+namespace locus::priors {
+namespace {
+
+constexpr double kTwoPi = 6.28318530717958647692;
+constexpr double kSmallestDivisor = 1e-4;
+
+struct Settings {
+  bool divisors;  // as PaPE's baseline stores them, instead of frequencies
+  double theta;
+  bool interpolate;
+};
+
+// Columns and rows of the patches, shared by the layers: [2, N], x first.
+struct Positions {
+  bool from_one = false, interpolate = false;
+  Layout reference;
+  PerLayout<Tensor> kept;
+
+  const Tensor& get(const Layout& layout, at::Device device, at::ScalarType type) {
+    return kept.get(layout, device, type, [&] {
+      Tensor columns = (grid_positions(layout, at::kDouble) + (from_one ? 1 : 0)).mT().flip(0);
+      if (interpolate) {
+        const auto factor = [&](std::size_t axis) {
+          return static_cast<double>(reference.extent[axis]) / static_cast<double>(layout.extent[axis]);
+        };
+        columns = columns * at::tensor({factor(1), factor(0)}, at::kDouble).unsqueeze(1);
+      }
+      return columns.contiguous().to(device, type);
+    });
+  }
+};
+
+class RopeMixedLayer final : public PriorLayer {
+ public:
+  RopeMixedLayer(const Settings& settings, const LayerInfo& info, std::shared_ptr<Positions> positions)
+      : settings_(settings), positions_(std::move(positions)) {
+    rates_ = register_parameter(settings.divisors ? "frequencies" : "freqs",
+                                at::empty({2, info.heads, info.head_width() / 2}));
+  }
+
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides& sides,
+                                         const Moment&) override {
+    const Turns turns = channel_turns(angles(sides.layout, q), !settings_.divisors);  // [H, T, d]
+    return {turned(q, turns, !settings_.divisors), turned(k, turns, !settings_.divisors)};
+  }
+
+  void initialize(const Initializer& initializer) {
+    const at::NoGradGuard no_grad;
+    const std::int64_t heads = rates_.size(1), pairs = rates_.size(2);
+    const double width = 2.0 * static_cast<double>(pairs);
+    if (settings_.divisors) {
+      rates_.copy_(at::pow(settings_.theta, at::arange(pairs, at::kDouble) * (2 / width)).expand_as(rates_));
+      return;
+    }
+    const Tensor phi = at::empty({heads});
+    initializer.uniform(phi, "phi", 0, kTwoPi);
+    const Tensor turn = phi.to(at::kDouble).unsqueeze(1);
+    const Tensor size = at::pow(settings_.theta, at::arange(pairs / 2, at::kDouble) * (-4 / width));
+    const Tensor quarter = turn + kTwoPi / 4;
+    rates_.select(0, 0).copy_(at::cat({size * turn.cos(), size * quarter.cos()}, 1));
+    rates_.select(0, 1).copy_(at::cat({size * turn.sin(), size * quarter.sin()}, 1));
+  }
+
+ private:
+  // [H, T, d/2], 0 for prefix tokens.
+  Tensor angles(const Layout& layout, const Tensor& like) const {
+    const at::ScalarType type = like.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const Tensor& at_patch = positions_->get(layout, like.device(), type);
+    Tensor rates = rates_.to(type);
+    if (settings_.divisors) {
+      const Tensor sign = at::where(rates.lt(0), -kSmallestDivisor, kSmallestDivisor).to(type);
+      rates = at::where(rates.abs().lt(kSmallestDivisor), sign, rates).reciprocal();
+    }
+    const auto along = [&](std::int64_t axis) {
+      return at_patch.select(0, axis).unsqueeze(1) * rates.select(0, axis).unsqueeze(1);  // [H, N, d/2]
+    };
+    const Tensor patches = along(0) + along(1);
+    return layout.prefix == 0 ? patches : at::constant_pad_nd(patches, {0, 0, layout.prefix, 0});
+  }
+
+  Settings settings_;
+  std::shared_ptr<Positions> positions_;
+  Tensor rates_;  // [2, H, d/2], x first
+};
+
+class RopeMixed final : public Prior {
+ public:
+  RopeMixed(const Settings& settings, const Layout& reference)
+      : settings_(settings), positions_(std::make_shared<Positions>()) {
+    positions_->from_one = settings.divisors;
+    positions_->interpolate = settings.interpolate;
+    positions_->reference = reference;
+  }
+
+  std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
+    return std::make_shared<RopeMixedLayer>(settings_, info, positions_);
+  }
+
+  void initialize(const Initializer& initializer) override {
+    for (std::size_t l = 0; l < layers().size(); ++l) {
+      static_cast<RopeMixedLayer&>(*layers()[l])
+          .initialize(initializer.within("layers." + std::to_string(l)));
+    }
+  }
+
+  Decay decay(std::string_view, const Tensor&) const override {
+    return settings_.divisors ? Decay::kDecayed : Decay::kExempt;
+  }
+
+ private:
+  Settings settings_;
+  std::shared_ptr<Positions> positions_;
+};
+
+}  // namespace
+
+PriorItem rope_mixed() {
+  Item item = prior_entry("rope-mixed", 1, "Rotation of queries and keys along learned directions",
+                          "Heo et al. 2024, arXiv:2403.13298", "q' = R(x fx + y fy) q, k' likewise",
+                          {"transform-qk"}, {2});
+  item.set("weight_decay", "option");
+  item.set("requires", Json::array({{{"rule", "multiple-of"},
+                                     {"value", "head_width"},
+                                     {"factor", 4},
+                                     {"help", "two axes, two channels a pair"}}}));
+  item.option(Option::text("init", "naver",
+                           "frequencies in a random direction a head (naver), or equal divisors (pape)")
+                  .choices({"naver", "pape"}));
+  item.option(
+      Option::number("theta", 0.0, "base of the initial frequencies; 0: the init's own (naver 10, pape 100)")
+          .minimum(0.0)
+          .maximum(1e9)
+          .neutral(0.0));
+  item.option(Option::text("other_grids", "extrapolate",
+                           "positions on other grids than at training: go on counting, or squeeze them")
+                  .choices({"extrapolate", "interpolate"})
+                  .neutral("extrapolate"));
+  return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
+            const bool divisors = o.text("init") == "pape";
+            const double theta = o.number("theta") > 0 ? o.number("theta") : (divisors ? 100 : 10);
+            return std::make_shared<RopeMixed>(
+                Settings{divisors, theta, o.text("other_grids") == "interpolate"}, context.reference);
+          }};
+}
+
+}  // namespace locus::priors

@@ -1,0 +1,21 @@
+// Rotary embeddings' common part: pairs of channels turned by angles.
+#pragma once
+
+#include "engine/base/torch.h"
+
+namespace locus {
+
+// cos and signed sin per channel, [..., T, d]: turned(x) = x cos + partner(x) sin.
+struct Turns {
+  Tensor cos, sin;
+};
+
+// angles: [..., T, d/2], one for each pair. A pair is (2c, 2c + 1) if `neighbors`, else (c, c + d/2).
+// Differentiable.
+Turns channel_turns(const Tensor& angles, bool neighbors);
+
+// x [B, H, T, d] with its pairs turned (Su et al. 2021, arXiv:2104.09864, eq. 34), computed in the type of
+// `turns` (float32 or better) and returned in x's. Differentiable in x, and in the turns where they need it.
+Tensor turned(const Tensor& x, const Turns& turns, bool neighbors);
+
+}  // namespace locus

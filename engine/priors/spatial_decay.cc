@@ -1,0 +1,185 @@
+// Spatial decay gated by content (SDT): logits fall with the distance of the patches at a rate that each
+// patch sets for itself.
+//
+//   G = ln sigmoid(x W_g) <= 0, one number a patch and head
+//   full           M[i, j] = alpha 1/2 (G_i + G_j) (|dy| + |dx|)
+//   decomposed     within rows, then within columns, each with a gate of its own:
+//                  M[i, j] = -beta |C_i - C_j|,  C_i = sum of |G_k| over k < i on the line
+//   raster         the same on the patches in row-major order; "causal" hides the patches after i
+//   bidirectional  M[i, j] = -beta 1/2 (|C_i - C_j| + |C'_i - C'_j|),  C' the sums over k <= i
+//   static         M[i, j] = ln(gamma_n) (|dy| + |dx|), as manhattan-decay
+//   none           no decay
+//   L = c q k^T + M,   output * U,  U = sigmoid(x W_u1) W_u2
+//
+// Paper: "Learning Spatial Decay for Vision Transformers", eqs. 6 to 14; its code is not public. Where the
+// text leaves a choice: M is per head; raster is symmetric unless causal; both scans of bidirectional share
+// one gate and their masks are averaged; the rank of U is the head width. Equations 6 and 13 have no alpha;
+// `beta` (1) covers them. The paper's rotation (rope-axial) and LPE (lepe) are priors of their own: list them
+// beside this one. Prefix tokens have M = 0, or no place (decomposed); U acts on every token.
+#include <cmath>
+#include <limits>
+
+#include "engine/priors/items.h"
+#include "engine/priors/manhattan.h"
+
+namespace locus::priors {
+namespace {
+
+struct Settings {
+  std::string mode;
+  double alpha, beta, initial, range;
+  bool causal, gate, outside, xavier;
+  std::int64_t rank;
+
+  bool content() const { return mode != "static" && mode != "none"; }
+  bool decomposed() const { return mode == "decomposed"; }
+};
+
+class SpatialDecayLayer final : public PriorLayer {
+ public:
+  SpatialDecayLayer(const Settings& settings, const LayerInfo& info) : settings_(settings) {
+    const auto axes = settings.decomposed() ? static_cast<std::int64_t>(info.reference.extent.size()) : 1;
+    const std::int64_t rank = settings.rank > 0 ? settings.rank : info.head_width();
+    if (settings.content()) decay_ = register_parameter("decay", at::empty({axes * info.heads, info.width}));
+    if (settings.gate) {
+      down_ = register_parameter("down", at::empty({rank, info.width}));
+      up_ = register_parameter("up", at::empty({info.width, rank}));
+    }
+    if (settings.mode == "static")
+      log_gamma_ = manhattan_log_decays(info.heads, settings.initial, settings.range);
+    heads_ = info.heads;
+  }
+
+  Term bias(const Sides& sides, const Moment&) override {
+    const Layout& layout = sides.layout;
+    const at::ScalarType type = sides.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    if (settings_.mode == "static") {
+      const auto options = sides.x.options().dtype(type);
+      return {Depends::kLayout, manhattan_bias(layout, at::tensor(log_gamma_, at::kDouble).to(options))};
+    }
+    const Tensor gate = gates(sides, type);
+    if (settings_.mode == "full")
+      return {Depends::kContent, gated_manhattan_bias(layout, settings_.alpha * gate)};
+    return {Depends::kContent,
+            Dense{at::constant_pad_nd(scanned(gate), {layout.prefix, 0, layout.prefix, 0})}};
+  }
+
+  // U [B, T, D]
+  Tensor gate_output(const Sides& sides, const Moment&) override {
+    const Tensor low = at::linear(sides.x, down_);
+    return settings_.outside ? at::sigmoid(at::linear(low, up_)) : at::linear(at::sigmoid(low), up_);
+  }
+
+  void initialize(const Initializer& initializer) {
+    set(decay_, "decay", initializer);
+    set(down_, "down", initializer);
+    set(up_, "up", initializer);
+  }
+
+ private:
+  // Truncated normal as in the host of SDT-H, or Xavier's as in that of SDT-P; each gate for itself.
+  void set(const Tensor& weight, const std::string& name, const Initializer& initializer) const {
+    if (!weight.defined()) return;
+    if (!settings_.xavier) return initializer.truncated_normal(weight.detach(), name, 0.02);
+    const std::int64_t out = name == "decay" ? heads_ : weight.size(0);
+    const double bound = std::sqrt(6.0 / static_cast<double>(out + weight.size(1)));
+    initializer.uniform(weight.detach(), name, -bound, bound);
+  }
+
+  // G of the patches, [B, H, N].
+  Tensor gates(const Sides& sides, at::ScalarType type) const {
+    const Tensor weight = sides.axis < 0 ? decay_ : decay_.narrow(0, sides.axis * heads_, heads_);
+    const Tensor patches = sides.x.slice(1, sides.layout.prefix);
+    return at::log_sigmoid(at::linear(patches, weight).to(type)).transpose(1, 2);
+  }
+
+  // [B, H, N] -> [B, H, N, N]
+  Tensor scanned(const Tensor& gate) const {
+    const Tensor inclusive = gate.cumsum(-1);
+    const auto apart = [](const Tensor& sums) { return (sums.unsqueeze(-1) - sums.unsqueeze(-2)).abs(); };
+    Tensor distance = apart(inclusive - gate);
+    if (settings_.mode == "bidirectional") distance = 0.5 * (distance + apart(inclusive));
+    const Tensor mask = distance * -settings_.beta;
+    if (!settings_.causal) return mask;
+    const Tensor later = at::ones({gate.size(-1), gate.size(-1)}, gate.options().dtype(at::kBool)).triu(1);
+    return mask.masked_fill(later, -std::numeric_limits<double>::infinity());
+  }
+
+  Settings settings_;
+  std::int64_t heads_ = 0;
+  std::vector<double> log_gamma_;  // static
+  Tensor decay_;                   // W_g [axes * H, D]: rows of the first axis (along columns' height) first
+  Tensor down_, up_;               // W_u1 [r, D], W_u2 [D, r]
+};
+
+class SpatialDecay final : public Prior {
+ public:
+  explicit SpatialDecay(Settings settings) : settings_(std::move(settings)) {}
+
+  std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
+    return std::make_shared<SpatialDecayLayer>(settings_, info);
+  }
+  void initialize(const Initializer& initializer) override {
+    for (std::size_t l = 0; l < layers().size(); ++l) {
+      static_cast<SpatialDecayLayer&>(*layers()[l])
+          .initialize(initializer.within("layers." + std::to_string(l)));
+    }
+  }
+  bool uses(Hook hook) const override {
+    if (hook == Hook::kPattern) return settings_.decomposed();
+    if (hook == Hook::kBias) return settings_.mode != "none";
+    return hook != Hook::kGateOutput || settings_.gate;
+  }
+  Pattern pattern(const LayerInfo&) const override {
+    return settings_.decomposed() ? Pattern::kAxial : Prior::pattern({});
+  }
+
+ private:
+  Settings settings_;
+};
+
+}  // namespace
+
+PriorItem spatial_decay() {
+  Item item = prior_entry("spatial-decay", 1, "Decay with the distance of patches at a rate the content sets",
+                          "Learning Spatial Decay for Vision Transformers",
+                          "L = c q k^T + alpha (G_i + G_j) / 2 (|dy| + |dx|), G = ln sigmoid(x W_g); O = U O",
+                          {"bias", "gate-output", "pattern"}, {1, 2, 3});
+  alone(item, kSpatialDecay);
+  along_axes_when(item, "mode", "decomposed");
+  item.option(Option::text("mode", "full", "which distances decay, and how: see the formulas")
+                  .choices({"full", "decomposed", "raster", "bidirectional", "static", "none"}));
+  item.option(
+      Option::number("alpha", 0.1, "strength of the decay").above(0.0).maximum(100.0).when("mode", {"full"}));
+  item.option(Option::number("beta", 1.0, "strength of the decay along lines; the paper has none")
+                  .above(0.0)
+                  .maximum(100.0)
+                  .neutral(1.0)
+                  .when("mode", {"decomposed", "raster", "bidirectional"}));
+  item.option(Option::boolean("causal", false, "hide the patches that come later")
+                  .neutral(false)
+                  .when("mode", {"raster"}));
+  item.option(Option::number("initial", 2.0, "static: gamma of the first head is 1 - 2^-initial")
+                  .above(0.0)
+                  .maximum(50.0)
+                  .when("mode", {"static"}));
+  item.option(Option::number("range", 4.0, "static: how much the exponent grows over the heads")
+                  .minimum(0.0)
+                  .maximum(50.0)
+                  .when("mode", {"static"}));
+  item.option(Option::boolean("gate", true, "multiply the output by U"));
+  item.option(Option::integer("gate_rank", 0, "rank of U; 0: the head width").minimum(0).maximum(16384));
+  item.option(Option::text("gate_sigmoid", "middle", "sigmoid between the two maps of U, or after both")
+                  .choices({"middle", "outside"}));
+  item.option(Option::text("init", "normal", "weights start truncated normal (0.02), or by Xavier's uniform")
+                  .choices({"normal", "xavier"})
+                  .neutral("normal"));
+  return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
+            return std::make_shared<SpatialDecay>(Settings{
+                o.text("mode"), o.number("alpha"), o.number("beta"), o.number("initial"), o.number("range"),
+                o.boolean("causal"), o.boolean("gate"), o.text("gate_sigmoid") == "outside",
+                o.text("init") == "xavier", o.integer("gate_rank")});
+          }};
+}
+
+}  // namespace locus::priors

@@ -1,0 +1,158 @@
+// Decays with the Manhattan distance: rates, masks, and the low-rank form that must equal them exactly.
+#include <gtest/gtest.h>
+
+#include "tests/engine/priors/one_prior.h"
+#include "tests/engine/support/reference.h"
+
+namespace locus {
+namespace {
+
+using test::attended;
+using test::draw;
+using test::largest_difference;
+using test::one_prior;
+
+constexpr double kTolerance = 1e-12;
+
+std::vector<double> gammas(std::int64_t heads, double range) {
+  const Layout layout{{1, 2}, 0};
+  const Tensor bias = one_prior("manhattan-decay", {{"range", range}}, heads, 4, layout).bias(layout).dense();
+  std::vector<double> out;
+  for (std::int64_t n = 0; n < heads; ++n) out.push_back(std::exp(bias[0][n][0][1].item<double>()));
+  return out;
+}
+
+void expect_near(const std::vector<double>& found, const std::vector<double>& expected) {
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(found.at(i), expected[i], 5e-6) << "head " << i;
+}
+
+TEST(ManhattanDecay, HasTheRatesOfRmt) {
+  expect_near(gammas(4, 4), {.75, .875, .9375, .96875});
+  expect_near(gammas(8, 6), {.75, .85135, .91161, .94744, .96875, .98142, .98895, .99343});
+  expect_near(gammas(16, 6), {.75, .80722, .85135});
+}
+
+TEST(ManhattanDecay, HasNoParameter) {
+  EXPECT_EQ(one_prior("manhattan-decay", {}, 4, 4, {{3, 3}, 0}).parameters(), 0);
+}
+
+// The dense mask 1/2 alpha (G_i + G_j) d_M, written out.
+Tensor gated_mask(const Tensor& x, const Tensor& weight, const Layout& layout, double alpha) {
+  const Tensor gate = at::log_sigmoid(at::linear(x, weight)).transpose(1, 2);  // [B, H, T]
+  const Tensor position = grid_positions(layout, at::kDouble);
+  const Tensor distance = (position.unsqueeze(1) - position.unsqueeze(0)).abs().sum(-1);
+  const Tensor patches = at::constant_pad_nd(distance, {layout.prefix, 0, layout.prefix, 0});
+  return alpha * 0.5 * (gate.unsqueeze(-1) + gate.unsqueeze(-2)) * patches;
+}
+
+// Values and every gradient of two ways to compute one thing.
+void expect_same(const std::function<Tensor()>& one, const std::function<Tensor()>& other,
+                 const std::vector<Tensor>& leaves, const Tensor& weight) {
+  const Tensor a = one(), b = other();
+  EXPECT_LT(largest_difference(a, b), kTolerance);
+  (a * weight).sum().backward();
+  std::vector<Tensor> gradients;
+  for (Tensor leaf : leaves) {
+    gradients.push_back(leaf.grad().clone());
+    leaf.mutable_grad().reset();
+  }
+  (b * weight).sum().backward();
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    EXPECT_LT(largest_difference(gradients[i], leaves[i].grad()), 20 * kTolerance) << "leaf " << i;
+}
+
+TEST(SpatialDecay, FusedFormEqualsTheExplicitMaskWithAndWithoutPrefixTokens) {
+  constexpr std::int64_t kHeads = 2, kWidth = 8;
+  for (const Layout& layout :
+       {Layout{{6, 6}, 0}, Layout{{5, 7}, 1}, Layout{{14, 14}, 0}, Layout{{6, 5}, 5}}) {
+    const auto one = one_prior("spatial-decay", {{"alpha", 0.3}}, kHeads, kWidth, layout);
+    const Tensor weight = one.parameter("layers.0.decay");
+    {
+      const at::NoGradGuard no_grad;
+      weight.copy_(draw("decay", weight.sizes(), 0.7));
+    }
+    const std::vector<std::int64_t> shape = {2, kHeads, layout.tokens(), kWidth};
+    const Tensor x = draw("x", {2, layout.tokens(), kHeads * kWidth}).requires_grad_(),
+                 q = draw("q", shape).requires_grad_(), k = draw("k", shape).requires_grad_(),
+                 v = draw("v", shape).requires_grad_();
+    expect_same([&] { return attended("low-rank", q, k, v, 0.35, one.bias(layout, x)); },
+                [&] {
+                  const Term mask(Depends::kContent, Dense{gated_mask(x, weight, layout, 0.3)});
+                  return attended("explicit", q, k, v, 0.35, mask);
+                },
+                {x, q, k, v, weight}, draw("weight", shape));
+  }
+}
+
+TEST(SpatialDecay, FusedFormIsOneAndTwoRChannelsWide) {
+  const auto width = [](const Layout& layout) {
+    const Term term = one_prior("spatial-decay", {}, 2, 8, layout).bias(layout);
+    return std::get<LowRank>(term.form()).query.size(-1);
+  };
+  EXPECT_EQ(width({{14, 14}, 0}), 53);
+  EXPECT_EQ(width({{16, 16}, 0}), 61);
+  EXPECT_EQ(width({{14, 14}, 1}), 54);
+}
+
+TEST(ManhattanDecay, FusedFormEqualsTheExplicitMaskWithAndWithoutPrefixTokens) {
+  for (const Layout& layout : {Layout{{6, 6}, 0}, Layout{{5, 7}, 1}, Layout{{14, 14}, 5}}) {
+    const auto one = one_prior("manhattan-decay", {}, 3, 4, layout);
+    const Term term = one.bias(layout);
+    const Tensor position = grid_positions(layout, at::kDouble);
+    const Tensor distance = at::constant_pad_nd((position.unsqueeze(1) - position.unsqueeze(0)).abs().sum(-1),
+                                                {layout.prefix, 0, layout.prefix, 0});
+    Tensor slope = at::empty({3}, at::kDouble);
+    for (int n = 0; n < 3; ++n) slope[n] = std::log(1 - std::pow(2.0, -2 - 4.0 * n / 3));
+    const Tensor mask = (slope.view({1, 3, 1, 1}) * distance);
+    EXPECT_LT(largest_difference(term.dense(), mask), kTolerance);
+    const std::vector<std::int64_t> shape = {2, 3, layout.tokens(), 4};
+    const Tensor q = draw("q", shape), k = draw("k", shape), v = draw("v", shape);
+    const Term dense(Depends::kLayout, Dense{mask});
+    EXPECT_LT(largest_difference(attended("low-rank", q, k, v, 0.5, term),
+                                 attended("explicit", q, k, v, 0.5, dense)),
+              kTolerance);
+  }
+}
+
+// A scan from the other end is the scan of the reversed sequence.
+TEST(SpatialDecay, BidirectionalMaskDoesNotKnowWhichEndIsFirst) {
+  const Layout layout{{1, 9}, 0};
+  const auto one = one_prior("spatial-decay", {{"mode", "bidirectional"}}, 2, 4, layout);
+  const Tensor x = draw("x", {1, 9, 8}, 3);
+  const Tensor there = one.bias(layout, x).dense(), back = one.bias(layout, x.flip(1)).dense();
+  EXPECT_LT(largest_difference(there, back.flip({2, 3})), kTolerance);
+  const auto raster = one_prior("spatial-decay", {{"mode", "raster"}}, 2, 4, layout);
+  EXPECT_GT(
+      largest_difference(raster.bias(layout, x).dense(), raster.bias(layout, x.flip(1)).dense().flip({2, 3})),
+      1e-3)
+      << "the one-sided mask does know";
+}
+
+TEST(SpatialDecay, StaticModeIsManhattanDecay) {
+  const Layout layout{{4, 6}, 1};
+  EXPECT_LT(
+      largest_difference(one_prior("spatial-decay", {{"mode", "static"}}, 4, 4, layout).bias(layout).dense(),
+                         one_prior("manhattan-decay", {}, 4, 4, layout).bias(layout).dense()),
+      kTolerance);
+}
+
+TEST(SpatialDecay, AddsTheParametersOfItsGates) {
+  // Per layer: D h for the decay and 2 D r for the output, r the head width; two decay gates when decomposed.
+  const Layout layout{{4, 4}, 0};
+  EXPECT_EQ(one_prior("spatial-decay", {}, 12, 64, layout, 12).parameters(), 12 * (768 * 12 + 2 * 768 * 64));
+  EXPECT_EQ(
+      one_prior("spatial-decay", {{"mode", "decomposed"}, {"gate_rank", 16}}, 4, 16, layout).parameters(),
+      2 * 64 * 4 + 2 * 64 * 16);
+  EXPECT_EQ(one_prior("spatial-decay", {{"mode", "none"}, {"gate", false}}, 4, 16, layout).parameters(), 0);
+}
+
+TEST(SpatialDecay, StartsNearARateOfSeventyPercent) {
+  const Layout layout{{1, 2}, 0};
+  const auto one = one_prior("spatial-decay", {{"alpha", 1.0}}, 4, 48, layout);
+  const Tensor bias = one.bias(layout, draw("x", {64, 2, 192})).dense();
+  EXPECT_NEAR(bias.select(2, 0).select(2, 1).mean().item<double>(), -0.70, 0.02) << "G at the start";
+}
+
+}  // namespace
+}  // namespace locus

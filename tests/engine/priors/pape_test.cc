@@ -1,0 +1,105 @@
+// Parabolic encodings: counts, the published augmentation, invariances, precision.
+#include <gtest/gtest.h>
+
+#include "tests/engine/priors/one_prior.h"
+#include "tests/engine/support/reference.h"
+
+namespace locus {
+namespace {
+
+using test::draw;
+using test::largest_difference;
+using test::one_prior;
+
+const Layout kGrid{{14, 14}, 1};
+
+TEST(Pape, HasTheParametersOfThePublishedCode) {
+  const std::map<std::int64_t, std::int64_t> counts = {
+      {2, 442944}, {4, 885888}, {8, 1771776}, {16, 3543552}, {32, 7087104}, {50, 11073600}, {64, 14174208}};
+  for (const auto& [m, count] : counts)
+    EXPECT_EQ(one_prior("pape", {{"m", m}}, 12, 64, kGrid, 12).parameters(), count) << "m " << m;
+}
+
+TEST(PapeRi, HasAGateAHeadAndAScaleThatIsABuffer) {
+  const auto one = one_prior("pape-ri", {}, 12, 64, kGrid, 12);
+  EXPECT_EQ(one.parameters(), 110592);
+  std::int64_t buffers = 0;
+  for (const Tensor& buffer : one.prior->buffers()) buffers += buffer.numel();
+  EXPECT_EQ(buffers, 144);
+  EXPECT_EQ(one_prior("pape-ri", {{"w", "learned"}}, 12, 64, kGrid, 12).parameters(), 110592 + 144);
+}
+
+TEST(Pape, ReducedWidthsAreTwoMAndAxesPlusOne) {
+  const auto width = [](const std::string& id, const Json& options, const Layout& layout) {
+    const Term term = one_prior(id, options, 2, 8, layout).bias(layout);
+    return std::get<LowRank>(term.form()).query.size(-1);
+  };
+  EXPECT_EQ(width("pape", {{"m", 50}}, kGrid), 100);
+  EXPECT_EQ(width("pape", {{"m", 50}, {"prefix", "zero-term"}}, kGrid), 101);
+  EXPECT_EQ(width("pape-ri", {}, kGrid), 3);
+}
+
+// The published augmentation, 3 m + 2 channels of uncentered coordinates with the code's sign, against ours.
+TEST(Pape, EqualsThePublishedAugmentation) {
+  constexpr std::int64_t kHeads = 2, kWidth = 8, kM = 5;
+  const Layout layout{{4, 6}, 1};
+  const auto one = one_prior("pape", {{"m", kM}, {"sign", "code"}}, kHeads, kWidth, layout);
+  const Tensor x = draw("x", {2, layout.tokens(), kHeads * kWidth}, 2);
+  const auto heads = [&](const Tensor& t) { return t.unflatten(-1, {kHeads, kM}).movedim(-2, 1); };
+  const Tensor a = heads(at::softplus(at::linear(x, one.parameter("layers.0.a")))),
+               b = heads(at::linear(x, one.parameter("layers.0.b")));
+  std::vector<double> points = {0, 0};  // the class token, then x before y from (1, 1)
+  for (int y = 1; y <= 4; ++y) {
+    for (int column = 1; column <= 6; ++column) points.insert(points.end(), {double(column), double(y)});
+  }
+  const Tensor r = at::tensor(points, at::kDouble).view({layout.tokens(), 2});
+  const Tensor s = at::linear(r, one.parameter("layers.0.position"))
+                       .view({1, layout.tokens(), kHeads, kM})
+                       .transpose(1, 2)
+                       .expand_as(a);
+  const auto ones = at::ones_like(s.slice(-1, 0, 1));
+  const Tensor q = draw("q", {2, kHeads, layout.tokens(), kWidth}), k = draw("k", q.sizes());
+  const Tensor wide_q =
+      at::cat({q, -(a * s.square()).sum(-1, true), a, 2 * a * s, (b * s).sum(-1, true), b}, -1);
+  const Tensor wide_k = at::cat({k, ones, -s.square(), s, ones, -s}, -1);
+  const Tensor expected = at::softmax(at::matmul(wide_q, wide_k.mT()) * one.info.scale, -1);
+  const Tensor found = at::softmax(at::matmul(q, k.mT()) * one.info.scale + one.bias(layout, x).dense(), -1);
+  EXPECT_LT(largest_difference(found, expected), 1e-12);
+}
+
+// Without prefix tokens a grid turned by a quarter only renames the patches.
+TEST(PapeRi, DoesNotSeeARotationOfTheGrid) {
+  const Layout layout{{4, 6}, 0}, turned{{6, 4}, 0};
+  const auto one = one_prior("pape-ri", {}, 2, 4, layout);
+  const Tensor x = draw("x", {1, 24, 8});
+  const Tensor order = at::rot90(at::arange(24).view({4, 6})).flatten();  // turned patch -> patch
+  const Tensor there = one.bias(layout, x).dense(),
+               after = one.bias(turned, x.index_select(1, order)).dense();
+  EXPECT_LT(largest_difference(there.index_select(2, order).index_select(3, order), after), 1e-12);
+}
+
+TEST(Pape, StartsLocalAboutThreeQuartersASquaredPatch) {
+  const Layout layout{{1, 2}, 0};
+  const auto one = one_prior("pape", {}, 6, 64, layout);
+  const Tensor bias = one.bias(layout, draw("x", {64, 2, 384})).dense();
+  const double apart =
+      0.5 * (bias.select(2, 0).select(2, 1).mean() + bias.select(2, 1).select(2, 0).mean()).item<double>();
+  EXPECT_NEAR(apart, -0.76, 0.1);
+}
+
+// Squares cancel inside the product: from centered coordinates float32 keeps the terms of near pairs on a
+// large grid.
+TEST(Pape, KeepsNearPairsExactOnALargeGrid) {
+  const Layout layout{{64, 64}, 0};
+  const auto one = one_prior("pape", {{"m", 8}}, 1, 8, layout);
+  const Tensor x = draw("x", {1, layout.tokens(), 8});
+  const Tensor exact = one.bias(layout, x).dense();
+  one.prior->to(at::kFloat);
+  const Tensor found = one.bias(layout, x.to(at::kFloat)).dense();
+  const Tensor near = exact > -20;  // others vanish in the softmax
+  const double worst = ((found.to(at::kDouble) - exact).abs() * near).max().item<double>();
+  EXPECT_LT(worst, 5e-3);
+}
+
+}  // namespace
+}  // namespace locus

@@ -1,0 +1,20 @@
+// Where a token stands, for the parabolas: x before y, patches from (1, 1), prefix tokens at (0, 0).
+#pragma once
+
+#include "tests/engine/priors/reference/reference_prior.h"
+
+namespace locus::test {
+
+inline std::vector<double> reference_point(const ReferenceContext& c, std::int64_t token) {
+  std::vector<double> r;
+  for (std::size_t axis = c.extent.size(); axis-- > 0;) {
+    const double stretch =
+        c.text("other_grids") == "interpolate"
+            ? static_cast<double>(c.reference_extent[axis]) / static_cast<double>(c.extent[axis])
+            : 1.0;
+    r.push_back(c.patch(token) ? static_cast<double>(c.at(token, axis) + 1) * stretch : 0.0);
+  }
+  return r;
+}
+
+}  // namespace locus::test

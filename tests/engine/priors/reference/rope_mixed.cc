@@ -1,0 +1,46 @@
+// Rotary embedding along learned directions.
+#include "tests/engine/priors/reference/reference_prior.h"
+
+namespace locus::test {
+namespace {
+
+class RopeMixed final : public ReferencePrior {
+ public:
+  void transform(const ReferenceContext& c, Array& q, Array& k) override {
+    const bool divisors = c.text("init") == "pape";
+    const Array& rates = c.own(divisors ? "frequencies" : "freqs");
+    const std::int64_t pairs = c.head_width() / 2;
+    for (std::int64_t t = c.prefix; t < c.tokens(); ++t) {
+      const double first = divisors ? 1 : 0;
+      const double x = (static_cast<double>(c.column(t)) + first) * squeeze(c, 1);
+      const double y = (static_cast<double>(c.row(t)) + first) * squeeze(c, 0);
+      for (std::int64_t n = 0; n < c.heads; ++n) {
+        for (std::int64_t pair = 0; pair < pairs; ++pair) {
+          const Real &along = rates(0, n, pair), &down = rates(1, n, pair);
+          const Real angle = divisors ? Real(x) / along + Real(y) / down : along * x + down * y;
+          const Real cosine = cos(angle), sine = sin(angle);
+          const std::int64_t one = divisors ? pair : 2 * pair, other = divisors ? pair + pairs : 2 * pair + 1;
+          for (Array* side : {&q, &k}) {
+            for (std::int64_t b = 0; b < side->size(0); ++b) {
+              const Real a = (*side)(b, n, t, one), z = (*side)(b, n, t, other);
+              (*side)(b, n, t, one) = a * cosine - z * sine;
+              (*side)(b, n, t, other) = a * sine + z * cosine;
+            }
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  static double squeeze(const ReferenceContext& c, std::size_t axis) {
+    if (c.text("other_grids") != "interpolate") return 1;
+    return static_cast<double>(c.reference_extent[axis]) / static_cast<double>(c.extent[axis]);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<ReferencePrior> reference_rope_mixed() { return std::make_unique<RopeMixed>(); }
+
+}  // namespace locus::test
