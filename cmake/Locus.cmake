@@ -60,10 +60,11 @@ function(locus_executable name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 endfunction()
 
-# locus_test(name SRCS ... [DEPS ...] [LABELS unit|contract|golden|simulation|integration|e2e|gpu|slow] [ARGS ...] [TIMEOUT s])
-# Every TEST is one CTest case; names read as the specification.
+# locus_test(name SRCS ... [DEPS ...] [LABELS unit|contract|golden|simulation|integration|e2e|gpu|slow] [ARGS ...] [TIMEOUT s] [WHOLE])
+# Every TEST is one CTest case; names read as the specification. WHOLE: all of them are one case, where they are so
+# many that starting a process for each would take longer than the tests.
 function(locus_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SRCS;DEPS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE" "TIMEOUT" "SRCS;DEPS;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -72,6 +73,12 @@ function(locus_test name)
   endif()
   locus_executable(${name} SRCS ${ARG_SRCS} DEPS ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if(ARG_WHOLE)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
+      ENVIRONMENT "${ARG_ENVIRONMENT}")
+    return()
+  endif()
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120
     PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT "${ARG_ENVIRONMENT}")

@@ -8,6 +8,8 @@
 #include "engine/base/device.h"
 #include "engine/catalog.h"
 #include "worker/trainer/once.h"
+#include "worker/trainer/picture.h"
+#include "worker/trainer/probe.h"
 #include "worker/trainer/session.h"
 
 namespace {
@@ -19,7 +21,8 @@ constexpr const char* kUsage =
     "       ";
 
 int usage() {
-  std::cerr << kUsage << locus::kOnceUsage;
+  std::cerr << kUsage << locus::kOnceUsage << "       " << locus::kProbeUsage << "       "
+            << locus::kPictureUsage;
   return 2;
 }
 
@@ -58,6 +61,8 @@ int main(int count, char** values) {
       return locus::serve_session(std::stoi(arguments[2]));
     }
     if (arguments[0] == "once") return locus::run_once(std::span(arguments).subspan(1));
+    if (arguments[0] == "probe") return locus::run_probe(std::span(arguments).subspan(1));
+    if (arguments[0] == "picture") return locus::run_picture(std::span(arguments).subspan(1));
   } catch (const std::exception& error) {
     std::cerr << "locus-trainer: " << error.what() << "\n";
     return 1;

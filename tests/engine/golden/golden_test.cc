@@ -21,7 +21,7 @@ using test::PriorSetting;
 constexpr double kTolerance = 1e-9;  // float64 throughout; what is left is the order of summation
 constexpr const char* kAdvice =
     "If the change is meant, raise the item's revision, then: LOCUS_GOLDEN=update ctest --test-dir <build> "
-    "-R Golden";
+    "-R golden";
 
 // A few outputs, and the losses of three steps of plain gradient descent, in float64.
 Json trace(const std::vector<PriorSetting>& priors, const ModelShape& shape) {

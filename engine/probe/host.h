@@ -1,0 +1,54 @@
+// A model around priors that are looked at: built from a small document instead of a whole specification.
+#pragma once
+
+#include "engine/backbones/backbone.h"
+#include "engine/backbones/block.h"
+#include "engine/tasks/task.h"
+
+namespace locus {
+
+// What to build. `specification`: "model" {"id", "options"} and "priors" [{"id", "options"}] as in a stage
+// configuration, and optionally "channels" (3) and "classes" (10). Depth, class token and registers come from
+// the other fields and may not stand in the model's options.
+struct HostRequest {
+  Json specification;
+  std::vector<std::int64_t> grid;  // rows and columns of patches
+  std::int64_t prefix = 0;         // tokens in front: none, a class token, a class token and registers
+  std::int64_t layers = 1;
+  std::string path = "auto";
+  std::uint64_t seed = 0;
+};
+
+// A task with its backbone, and the parts of it by name. Throws std::invalid_argument on anything the
+// catalog refuses. Not thread-safe.
+class Host {
+ public:
+  explicit Host(const HostRequest& request);
+
+  Task& task() const { return *task_; }
+  Backbone& backbone() const { return *backbone_; }
+  Attention& attention(std::int64_t layer) const;
+  Block& block(std::int64_t layer) const;
+  Linear& head() const;
+  const Layout& layout() const { return layout_; }
+  LayerInfo layer_info(std::int64_t layer) const;  // as a prior sees it; `hidden` and `scale` left out
+  std::int64_t width() const { return backbone_->width(); }
+  std::int64_t heads() const { return heads_; }
+  std::int64_t backbone_layers() const { return layers_; }
+  std::int64_t channels() const { return channels_; }
+  const Json& prior_options() const { return prior_options_; }  // of the first prior, as given
+  const std::vector<std::int64_t>& image_extent() const { return image_extent_; }
+
+  // Tells every prior that a forward begins, as the backbone does.
+  void begin_forward(const Moment& moment) const;
+
+ private:
+  std::int64_t channels_, layers_, heads_ = 0;
+  Json prior_options_ = Json::object();
+  std::vector<std::int64_t> image_extent_;
+  Layout layout_;
+  std::shared_ptr<Task> task_;
+  std::shared_ptr<Backbone> backbone_;
+};
+
+}  // namespace locus

@@ -1,0 +1,20 @@
+// What a prior does, to be looked at: for every query patch its bias, factor or attention over the grid.
+#pragma once
+
+#include "engine/probe/host.h"
+#include "engine/probe/png.h"
+
+namespace locus {
+
+// The document of docs/formats/picture.md for one layer of a host with exactly one prior and no prefix token:
+// the prior's terms, the likeness of what it adds to the stem, attention when all patches have the same
+// content, and the paths of its curves. Knows forms and hooks, no prior.
+Json picture_of(const Host& host, std::int64_t layer, std::uint64_t seed);
+
+// Heat maps of one view of such a document: a row for each query patch (row, column), a column for each head;
+// the query is framed. Curves follow as drawn paths. `view` empty: the first. Throws std::invalid_argument
+// when the document has no such view or the grid no such patch.
+Canvas draw(const Json& picture, const std::string& view,
+            const std::vector<std::pair<std::int64_t, std::int64_t>>& queries);
+
+}  // namespace locus
