@@ -145,7 +145,7 @@ class Server::Running {
     if (!room.ok()) return spdlog::warn("{}", std::string(room.status().message()));
     const std::lock_guard lock(looking_);
     const DiskState before = disk_.state(), now = judge_disk({room->size, room->free});
-    disk_.set(now, room->free);
+    disk_.set(now, room->free, database_bytes());
     if (before == now) return;
     if (now == DiskState::kOk) spdlog::info("the disk of the data folder has room again");
     if (now != DiskState::kOk) spdlog::warn("{}", disk_.reason());
@@ -171,6 +171,16 @@ class Server::Running {
   }
 
  private:
+  std::int64_t database_bytes() const {
+    std::int64_t out = 0;
+    for (const char* name : {"locus.db", "locus.db-wal"}) {
+      std::error_code error;
+      const auto size = std::filesystem::file_size(data_ / name, error);
+      if (!error) out += static_cast<std::int64_t>(size);
+    }
+    return out;
+  }
+
   void watch_disk() {
     disk_timer_.expires_after(kDiskEvery);
     disk_timer_.async_wait([this](const boost::system::error_code& error) {

@@ -73,6 +73,8 @@ HttpResponse error_response(const absl::Status& status, int code) {
   HttpResponse out;
   out.status = error.code;
   out.body = std::move(error.body);
+  if (const auto detail = error_detail(status); detail && detail->metadata.contains("retry_seconds"))
+    out.retry_after = detail->metadata.at("retry_seconds");
   if (code != 0 && code != out.status) {
     Json body = Json::parse(out.body);
     body["error"]["code"] = code;

@@ -28,7 +28,8 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::string body;
   std::string cache_control = "no-store";
-  std::string allow;  // with 405
+  std::string allow;        // with 405
+  std::string retry_after;  // seconds, where the error knows
   // Set for an answer that comes in pieces: `body` is the first, this gives the others, empty at the end; an
   // error breaks the connection. Blocks: called on the work pool, by one thread at a time.
   std::function<absl::StatusOr<std::string>()> more = {};

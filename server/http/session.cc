@@ -182,6 +182,7 @@ void Session::respond(HttpResponse response) {
   message->set(http::field::content_type, response.content_type);
   message->set(http::field::cache_control, response.cache_control);
   if (!response.allow.empty()) message->set(http::field::allow, response.allow);
+  if (!response.retry_after.empty()) message->set(http::field::retry_after, response.retry_after);
   for (const auto& [name, value] : security_headers()) message->set(name, value);
   message->keep_alive(keep_alive_ && !stopping_);
   message->body() = std::move(response.body);

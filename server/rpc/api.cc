@@ -233,6 +233,7 @@ absl::StatusOr<v1::Server> Api::get_server(const v1::GetServerRequest&) {
   out.set_state(to_string(disk_.state()));
   out.set_reason(disk_.reason());
   out.set_disk_free_bytes(disk_.free_bytes());
+  out.set_database_bytes(disk_.database_bytes());
   out.set_uptime_seconds(static_cast<double>(clock_.steady() - started_) / 1e6);
   out.set_catalog_digest(catalog_.digest());
   return out;

@@ -29,8 +29,9 @@ const char* to_string(DiskState state) {
   return "ok";
 }
 
-void DiskGuard::set(DiskState state, std::int64_t free_bytes) {
+void DiskGuard::set(DiskState state, std::int64_t free_bytes, std::int64_t database_bytes) {
   absl::MutexLock lock(&mutex_);
+  database_bytes_ = database_bytes;
   state_ = state;
   free_bytes_ = free_bytes;
 }
@@ -43,6 +44,11 @@ DiskState DiskGuard::state() const {
 std::int64_t DiskGuard::free_bytes() const {
   absl::MutexLock lock(&mutex_);
   return free_bytes_;
+}
+
+std::int64_t DiskGuard::database_bytes() const {
+  absl::MutexLock lock(&mutex_);
+  return database_bytes_;
 }
 
 std::string DiskGuard::reason() const {

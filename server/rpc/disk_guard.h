@@ -21,9 +21,10 @@ class DiskGuard {
   // The same while it is full.
   absl::Status admit_data() const { return admit(DiskState::kFull, "nothing is stored"); }
 
-  void set(DiskState state, std::int64_t free_bytes);
+  void set(DiskState state, std::int64_t free_bytes, std::int64_t database_bytes);
   DiskState state() const;
   std::int64_t free_bytes() const;
+  std::int64_t database_bytes() const;  // with its log
   std::string reason() const;  // a sentence; empty when ok
 
  private:
@@ -32,6 +33,7 @@ class DiskGuard {
   mutable absl::Mutex mutex_;
   DiskState state_ ABSL_GUARDED_BY(mutex_) = DiskState::kOk;
   std::int64_t free_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::int64_t database_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace locus::server

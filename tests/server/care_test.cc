@@ -191,6 +191,10 @@ TEST_F(FullDisk, RefusesNewWorkFirstThenPointsWithARetryHintAndRecovers) {
   const grpc::Status refused = experiments_->CreateExperiment(deadline().get(), create, &created);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(wire_error(refused).reason, "DISK_FULL");
+  const HttpAnswer page =
+      http().post("/api/v1/experiments", Json{{"spec_json", small_specification({{"name", "more"}}).dump()}}.dump());
+  EXPECT_EQ(page.status, 429);
+  EXPECT_EQ(page.headers.at("retry-after"), "10");
   EXPECT_FALSE(worker_->acquire()) << "nothing new is granted";
   EXPECT_EQ(worker_->report(*work, "loss", "train", {1}).acked_seq(), 1) << "what runs goes on";
 

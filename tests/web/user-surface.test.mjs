@@ -49,12 +49,16 @@ after(async () => {
 });
 
 let stories = 0;
+let broken = ''; // the check that failed: those after it would only wait for what it did not do
 // One check in the order of the story.
 function check(what, body, timeout = 2 * minutes) {
   stories += 1;
   test(what, { timeout }, async () => {
+    assert.equal(broken, '', 'an earlier check failed');
+    broken = what;
     await body(view.page);
     assert.deepEqual(view.misdeeds, []);
+    broken = '';
     checks += 1;
   });
 }
@@ -74,7 +78,7 @@ check('the list is empty and leads to the editor', async (page) => {
 });
 
 check('a mistake is marked at its line while one types, and the draft survives a reload', async (page) => {
-  const editor = page.getByLabel('Specification', { exact: true });
+  const editor = page.getByRole('textbox', { name: 'Specification' });
   await editor.fill(specification.replace('learned-absolute]', 'learnt-absolute]'));
   await shows('.verdict', '1 problem');
   await shows('.problem', 'line 7');
@@ -92,7 +96,7 @@ check('a mistake is marked at its line while one types, and the draft survives a
 });
 
 check('the plan says what would run, and submitting asks first', async (page) => {
-  await page.getByLabel('Specification', { exact: true }).fill(specification);
+  await page.getByRole('textbox', { name: 'Specification' }).fill(specification);
   await shows('.verdict', 'Valid');
   const figures = await page.locator('.create-side .figure').allTextContents();
   assert.deepEqual(figures, ['Cells2', 'Trials4', 'Stages to run4', 'Done already0']);

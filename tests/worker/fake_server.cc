@@ -144,6 +144,18 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status ReportLog(grpc::ServerContext*, const v1::ReportLogRequest* request,
+                         v1::ReportLogResponse* response) override {
+    std::lock_guard lock(store_.mutex);
+    std::string& log = store_.stages.at(request->stage()).attempts[request->attempt()].log;
+    const auto have = static_cast<std::int64_t>(log.size());
+    if (request->offset() > have) return {grpc::StatusCode::OUT_OF_RANGE, "a gap"};
+    log.replace(static_cast<std::size_t>(request->offset()), std::string::npos, request->text());
+    response->set_next_offset(static_cast<std::int64_t>(log.size()));
+    store_.changed.notify_all();
+    return grpc::Status::OK;
+  }
+
   grpc::Status CompleteAttempt(grpc::ServerContext*, const v1::CompleteAttemptRequest* request,
                                v1::CompleteAttemptResponse*) override {
     std::lock_guard lock(store_.mutex);

@@ -30,6 +30,7 @@ struct FakeAttempt {
   std::vector<FakePoint> points;  // by sequence, from 1
   std::int64_t resume_step = 0;
   std::optional<v1::CompleteAttemptRequest> outcome;
+  std::string log;
 };
 
 struct FakeStage {

@@ -129,6 +129,28 @@ TEST_F(WorkerAndServer, RunAnExperimentToItsEnd) {
   expect_each_point_once();
 }
 
+TEST_F(WorkerAndServer, BringTheLogOfEveryAttemptToWhoAsks) {
+  submit();
+  remove_gate();
+  Daemon daemon(address_, folder_ / "work", {"slots=2"});
+  v1::ReadLogRequest request;
+  request.set_trial("small/0");
+  request.set_role("train");
+  std::string text;
+  v1::WatchEventsRequest watch;  // from the beginning; a notice comes with every piece
+  watch.set_experiment("small");
+  const absl::Status status = client_->watch_events(watch, [&](const v1::WatchEventsResponse&) {
+    const auto log = client_->read_log(request);
+    if (!log.ok()) return true;
+    text += log->text();
+    request.set_offset(log->next_offset());
+    return text.find("succeeded") == std::string::npos;
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_NE(text.find("begins at step 0 of 60"), std::string::npos) << text;
+  EXPECT_NE(text.find("checkpoint at step 40"), std::string::npos) << text;
+}
+
 TEST_F(WorkerAndServer, TrainOnWhileTheServerIsAway) {
   submit();
   Daemon daemon(address_, folder_ / "work", {"slots=1"});

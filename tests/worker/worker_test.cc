@@ -26,6 +26,23 @@ TEST_F(WorkerTest, RunsAnAttemptToItsEnd) {
   EXPECT_EQ(Json::parse(outcome.environment_json()).at("threads"), "3");
 }
 
+TEST_F(WorkerTest, SendsWhatItsTrainersPrintAndHowTheyEnd) {
+  store_.attempts_at_most = 1;
+  Daemon daemon(server_.address(), work());
+  const auto id = store_.add_stage(
+      {{"steps", 9},
+       {"at", {{"3", {{"do", "print"}, {"text", "RuntimeError: shapes differ"}}}, {"4", {{"do", "exit"}, {"status", 3}}}}}});
+  ASSERT_TRUE(store_.wait_state(id, "failed")) << daemon.log();
+  ASSERT_TRUE(store_.wait([&] {
+    const std::string& log = store_.stages.at(id).attempts.at(1).log;
+    return log.find("failed (code)") != std::string::npos;
+  }));
+  const std::string log = stage(id).attempts.at(1).log;
+  EXPECT_THAT(log, HasSubstr("begins at step 0 of 9"));
+  EXPECT_THAT(log, HasSubstr("RuntimeError: shapes differ\n"));
+  EXPECT_LT(log.find("shapes differ"), log.find("failed (code)"));
+}
+
 TEST_F(WorkerTest, ReusesATrainerAndTheFilesItMade) {
   Daemon daemon(server_.address(), work());
   const auto first = store_.add_stage({{"steps", 5}});
@@ -73,7 +90,7 @@ TEST_F(WorkerTest, ResumesFromTheCheckpointAfterItsTrainerWasKilled) {
   const FakeStage done = stage(id);
   const auto& lost = *done.attempts.at(1).outcome;
   EXPECT_EQ(lost.outcome(), "failed");
-  EXPECT_EQ(lost.failure_class(), "worker-lost");
+  EXPECT_EQ(lost.failure_class(), "preempted");  // somebody outside ended it: no fault of the work
   EXPECT_THAT(lost.reason(), HasSubstr("SIGKILL"));
   EXPECT_THAT(lost.reason(), HasSubstr("about to be signalled"));
   EXPECT_EQ(steps(id, 1), range(1, 8));

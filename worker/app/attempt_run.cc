@@ -7,6 +7,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "core/base/error.h"
 
 namespace locus {
@@ -19,6 +21,15 @@ constexpr int kIdleMilliseconds = 1000;
 constexpr auto kLastWords = 2s;  // between the end of the socket and that of the process
 
 Microseconds now() { return system_clock().steady(); }
+
+// "14:05:09Z"
+std::string clock_text(Microseconds wall) {
+  const std::int64_t second = (wall / 1'000'000) % 86'400;
+  char text[16];
+  std::snprintf(text, sizeof text, "%02d:%02d:%02dZ", static_cast<int>(second / 3600),
+                static_cast<int>(second / 60 % 60), static_cast<int>(second % 60));
+  return text;
+}
 
 }  // namespace
 
@@ -60,7 +71,7 @@ bool AttemptRun::run(const Json& start) {
                                                     "; its last line: " + trainer_.last_line())
                        : failed_outcome("worker-lost", medium_error_);
     outcome.set_environment_json(environment_);
-    link_.finish(attempt_, std::move(outcome));
+    finish(std::move(outcome));
     return false;
   }
   return reusable_;
@@ -85,7 +96,7 @@ bool AttemptRun::step() {
                   {wakeup_.fd(), POLLIN, 0}};
   ::poll(fds, std::size(fds), full ? kFullRetryMilliseconds : poll_milliseconds());
   if (fds[3].revents) wakeup_.clear();
-  if (fds[1].revents) trainer_.read_output();
+  if (fds[1].revents) forward_output();
   obey(wishes_());
   flush_points();
   if (points_.empty() && fds[0].revents) {
@@ -169,6 +180,8 @@ void AttemptRun::take_frame(const Json& frame) {
     environment_ = canonical_json(frame.at("environment"));
     const auto step = frame.value("resumed_step", std::int64_t{0});
     link_.set_progress(attempt_, step, frame.value("steps", std::int64_t{0}), "train");
+    note("attempt " + name_ + " begins at step " + std::to_string(step) + " of " +
+         std::to_string(frame.value("steps", std::int64_t{0})) + ": " + environment_);
   } else if (type == "points") {
     for (auto& piece : points_of(frame)) points_.push_back(std::move(piece));
     flush_points();
@@ -182,6 +195,8 @@ void AttemptRun::take_frame(const Json& frame) {
     // Training goes on: the next checkpoint may fare better, and without one only time is lost.
     if (!kept.ok())
       spdlog::error("a checkpoint of attempt {} is lost: {}", name_, std::string(kept.message()));
+    note("checkpoint at step " + std::to_string(frame.at("step").get<std::int64_t>()) +
+         (kept.ok() ? "" : " is lost: " + std::string(kept.message())));
   } else if (type == "done" || type == "failed") {
     end_frame_ = frame;
     flush_points();
@@ -193,7 +208,7 @@ void AttemptRun::finish_outcome() {
   if (ending_ == Ending::kCancelling) return;
   v1::CompleteAttemptRequest outcome = outcome_of(*end_frame_);
   if (outcome.environment_json().empty()) outcome.set_environment_json(environment_);
-  link_.finish(attempt_, std::move(outcome), outputs_of(*end_frame_));
+  finish(std::move(outcome), outputs_of(*end_frame_));
 }
 
 void AttemptRun::trainer_gone() {
@@ -219,7 +234,23 @@ void AttemptRun::trainer_gone() {
   }
   outcome.set_environment_json(environment_);
   spdlog::warn("attempt {}: {}", name_, outcome.reason());
-  link_.finish(attempt_, std::move(outcome));
+  finish(std::move(outcome));
+}
+
+void AttemptRun::forward_output() {
+  trainer_.read_output();
+  link_.append_log(attempt_, trainer_.take_output());
+}
+
+void AttemptRun::note(const std::string& sentence) {
+  link_.append_log(attempt_, "[worker " + clock_text(system_clock().wall()) + "] " + sentence + "\n");
+}
+
+void AttemptRun::finish(v1::CompleteAttemptRequest outcome, const std::vector<Link::ProducedFile>& outputs) {
+  forward_output();  // first, so that the log ends with the end
+  const std::string why = outcome.reason().empty() ? "" : ": " + outcome.reason();
+  note(outcome.outcome() + (outcome.failure_class().empty() ? "" : " (" + outcome.failure_class() + ")") + why);
+  link_.finish(attempt_, std::move(outcome), outputs);
 }
 
 }  // namespace locus

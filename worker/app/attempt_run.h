@@ -53,6 +53,9 @@ class AttemptRun {
 
   bool step();  // one poll; false when the attempt has ended
   void tell(const Json& frame);
+  void forward_output();                 // what the trainer printed, into the attempt's log
+  void note(const std::string& sentence);  // a line of the daemon's own beside it
+  void finish(v1::CompleteAttemptRequest outcome, const std::vector<Link::ProducedFile>& outputs = {});
   void obey(const RunWishes& wishes);
   void check_time();
   void take_frames();

@@ -111,6 +111,7 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
   const auto start = prepare(*attempt, pins);
   absl::Status status = start.status();
   if (status.ok()) status = ensure_trainer();
+  if (!status.ok()) link_.append_log(*attempt, "[worker] " + std::string(status.message()) + "\n");
   if (!status.ok()) {
     if (attempt->discarded()) return;
     if (wishes().stop) return finish_stopped(*attempt);

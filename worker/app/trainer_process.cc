@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -19,6 +20,7 @@ namespace locus {
 namespace {
 
 constexpr std::size_t kPrintedBytes = 64 << 10;
+constexpr std::size_t kFreshBytes = 1 << 20;
 constexpr int kSendSeconds = 30;  // a trainer that takes no frame for so long is stuck
 
 // How often the kernel has killed for want of memory: in our control group if it counts, else on the whole
@@ -102,6 +104,8 @@ void TrainerProcess::read_output() {
     const ssize_t n = ::read(output_.get(), bytes, sizeof(bytes));
     if (n > 0) {
       printed_.append(bytes, static_cast<std::size_t>(n));
+      fresh_.append(bytes, static_cast<std::size_t>(n));
+      if (fresh_.size() > 2 * kFreshBytes) fresh_.erase(0, fresh_.size() - kFreshBytes);
       if (printed_.size() > kPrintedBytes) printed_.erase(0, printed_.size() - kPrintedBytes);
     } else if (n < 0 && errno == EINTR) {
       continue;
@@ -111,6 +115,8 @@ void TrainerProcess::read_output() {
     }
   }
 }
+
+std::string TrainerProcess::take_output() { return std::exchange(fresh_, {}); }
 
 std::string TrainerProcess::last_line() const {
   const auto end = printed_.find_last_not_of(" \t\r\n");
@@ -151,7 +157,8 @@ TrainerEnd TrainerProcess::describe(int status) const {
       end.failure_class = FailureClass::kOutOfMemory;
       end.reason += " (the kernel was out of memory)";
     } else if (number == SIGKILL || number == SIGTERM) {
-      end.failure_class = FailureClass::kWorkerLost;
+      // Somebody took the device back, or an operator the process: no fault of the work.
+      end.failure_class = killed_by_us_ ? FailureClass::kWorkerLost : FailureClass::kPreempted;
       if (!killed_by_us_) end.reason += " from outside";
     }
   } else {

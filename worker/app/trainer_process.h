@@ -41,6 +41,7 @@ class TrainerProcess {
   bool receive();
   std::optional<Json> next_frame() { return decoder_.next(); }  // throws FrameError
   void read_output();
+  std::string take_output();  // what was read since the last time, or the last MiB of it
 
   void signal(int number);  // to its whole group
   // Waits for the end, at most `limit`, then kills; the child is gone afterwards.
@@ -63,6 +64,7 @@ class TrainerProcess {
   std::optional<TrainerEnd> end_;
   FrameDecoder decoder_;
   std::string printed_;  // its last 64 KiB
+  std::string fresh_;    // not yet taken
 };
 
 }  // namespace locus

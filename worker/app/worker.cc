@@ -27,11 +27,6 @@ using namespace std::chrono_literals;
 
 constexpr char kVersion[] = LOCUS_VERSION;
 
-int fail(const absl::Status& status) {
-  std::fprintf(stderr, "locus worker: %s\n", std::string(status.message()).c_str());
-  return 1;
-}
-
 fs::path default_work() {
   if (const char* data = std::getenv("XDG_DATA_HOME"); data && *data) return fs::path(data) / "locus-worker";
   const char* home = std::getenv("HOME");
@@ -90,14 +85,16 @@ absl::StatusOr<Fd> lock_folder(const fs::path& work) {
 
 class Worker : private LinkListener {
  public:
-  explicit Worker(WorkerOptions options) : options_(std::move(options)) {}
+  Worker(WorkerOptions options, std::function<void(const WorkerReady&)> ready)
+      : options_(std::move(options)), ready_(std::move(ready)) {}
 
   absl::Status prepare();
-  int run(int signals);
+  absl::Status run(int signals);
 
  private:
   absl::Status open_link(const Catalog& catalog);
   void drain();
+  void registered() override;
   void granted(std::shared_ptr<Attempt> attempt) override;
   void stop_wished(LeaseBook::Key key) override {
     for (auto& slot : slots_) slot->stop_attempt(key);
@@ -109,6 +106,7 @@ class Worker : private LinkListener {
   void give_up(const absl::Status& status);
 
   const WorkerOptions options_;
+  std::function<void(const WorkerReady&)> ready_;  // the heartbeat thread's; empty once called
   std::vector<DeviceSlot> devices_;
   std::unique_ptr<Link> link_;
   std::vector<std::unique_ptr<Slot>> slots_;  // before the link's end: they use it
@@ -181,6 +179,12 @@ absl::Status Worker::open_link(const Catalog& catalog) {
   return absl::OkStatus();
 }
 
+void Worker::registered() {
+  if (auto ready = std::exchange(ready_, {}))
+    ready({options_.name, options_.server, options_.device, options_.work.string(),
+           static_cast<int>(devices_.size())});
+}
+
 void Worker::granted(std::shared_ptr<Attempt> attempt) {
   const int slot = attempt->grant().slots_size() > 0 ? attempt->grant().slots(0) : 0;
   if (slot >= 0 && slot < static_cast<int>(slots_.size()))
@@ -209,7 +213,7 @@ void Worker::drain() {
   wakeup_.wake();
 }
 
-int Worker::run(int signals) {
+absl::Status Worker::run(int signals) {
   spdlog::info("worker {} offers {} {} slot(s) to {}", options_.name, slots_.size(), options_.device,
                options_.server);
   for (auto& slot : slots_) slot->start();
@@ -237,16 +241,16 @@ int Worker::run(int signals) {
     if (!drainer.joinable() && (fds[0].revents || !fatal.ok())) drainer = std::thread([this] { drain(); });
   }
   drainer.join();
-  return fatal.ok() ? 0 : fail(fatal);
+  return fatal;
 }
 
 }  // namespace
 
-int worker_main(const WorkerOptions& given) {
+absl::Status run_worker(const WorkerOptions& given, std::function<void(const WorkerReady&)> ready) {
   auto options = settled(given);
-  if (!options.ok()) return fail(options.status());
+  if (!options.ok()) return options.status();
   const auto lock = lock_folder(options->work);
-  if (!lock.ok()) return fail(lock.status());
+  if (!lock.ok()) return lock.status();
   sigset_t set;
   ::sigemptyset(&set);
   ::sigaddset(&set, SIGTERM);
@@ -255,9 +259,16 @@ int worker_main(const WorkerOptions& given) {
                     nullptr);  // threads to come inherit it; trainers start with an empty mask
   const Fd signals(::signalfd(-1, &set, SFD_CLOEXEC));
   if (!spdlog::get("worker")) spdlog::set_default_logger(spdlog::stderr_color_mt("worker"));
-  Worker worker(*std::move(options));
-  if (const absl::Status status = worker.prepare(); !status.ok()) return fail(status);
+  Worker worker(*std::move(options), std::move(ready));
+  LOCUS_RETURN_IF_ERROR(worker.prepare());
   return worker.run(signals.get());
+}
+
+int worker_main(const WorkerOptions& options) {
+  const absl::Status status = run_worker(options);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "locus worker: %s\n", std::string(status.message()).c_str());
+  return 1;
 }
 
 }  // namespace locus

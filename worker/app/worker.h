@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "core/limits.h"
 
 namespace locus {
@@ -37,10 +39,20 @@ struct WorkerOptions {
   int protocol_version = kProtocolVersion;
 };
 
+// What a worker is once a server knows it.
+struct WorkerReady {
+  std::string name, server, device, work;
+  int slots = 0;
+};
+
 // Runs until SIGTERM or SIGINT, then drains: trainers save a checkpoint and stop, what they made is
-// delivered, 0 is returned (within kill_wait + delivery_wait); a second signal ends it at once. 1 when it
-// cannot work at all, with the reason on standard error. Call it from the main thread, before there are
-// others: it takes these signals over for the whole process.
+// delivered, and it returns (within kill_wait + delivery_wait); a second signal ends the process at once. The
+// status says why it cannot work at all. `ready` is called once, from another thread, when a server has
+// registered it. Call it from the main thread, before there are others: it takes these signals over for the
+// whole process.
+absl::Status run_worker(const WorkerOptions& options, std::function<void(const WorkerReady&)> ready = {});
+
+// The same as an exit status, with the reason on standard error.
 int worker_main(const WorkerOptions& options);
 
 }  // namespace locus

@@ -27,6 +27,7 @@ void Link::deliver(const std::shared_ptr<Attempt>& attempt) {
       going = false;
     }
   }
+  logs_->close(attempt->key());
   if (stopping_.cancelled() && !attempt->discarded())
     return;  // interrupted: the folder is for the next daemon
   stream_->remove(attempt->key());

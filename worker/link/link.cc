@@ -3,6 +3,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 
 namespace locus {
@@ -32,6 +34,7 @@ absl::StatusOr<std::unique_ptr<Link>> Link::open(LinkOptions options, LinkListen
   };
   events.session_unknown = [self] { self->session_->unknown(); };
   link->stream_ = std::make_unique<PointStream>(*link->bulk_, link->session_->id(), std::move(events));
+  link->logs_ = std::make_unique<LogStream>(*link->bulk_, link->session_->id());
   LOCUS_RETURN_IF_ERROR(link->recover_attempts());
   return link;
 }
@@ -66,6 +69,7 @@ absl::Status Link::recover_attempts() {
 
 void Link::start() {
   stream_->start();
+  logs_->start();
   session_->start();
 }
 
@@ -81,6 +85,7 @@ void Link::stop() {
   draining_.cancel();
   session_->stop();
   if (stream_) stream_->stop();
+  if (logs_) logs_->stop();
   std::map<LeaseBook::Key, Delivery> left;
   {
     std::lock_guard lock(mutex_);
@@ -168,13 +173,24 @@ void Link::reap() {
 }
 
 bool Link::wait_delivered(std::chrono::microseconds time) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, time, [this] {
-    for (const auto& [key, delivery] : deliveries_) {
-      if (!delivery.done) return false;
-    }
-    return true;
-  });
+  const Microseconds end = leases_->now() + time.count();
+  {
+    std::unique_lock lock(mutex_);
+    const bool done = changed_.wait_for(lock, time, [this] {
+      for (const auto& [key, delivery] : deliveries_) {
+        if (!delivery.done) return false;
+      }
+      return true;
+    });
+    if (!done) return false;
+  }
+  // Logs are worth a wait, but no complaint.
+  logs_->wait_sent(std::chrono::microseconds(std::max<Microseconds>(0, end - leases_->now())));
+  return true;
+}
+
+void Link::append_log(Attempt& attempt, std::string text) {
+  if (!attempt.discarded()) logs_->append(attempt.key(), std::move(text));
 }
 
 absl::Status Link::append(Attempt& attempt, const v1::PointColumns& points) {

@@ -13,6 +13,7 @@
 #include "worker/link/artifact_cache.h"
 #include "worker/link/attempt.h"
 #include "worker/link/leases.h"
+#include "worker/link/log_stream.h"
 #include "worker/link/point_stream.h"
 #include "worker/link/session.h"
 
@@ -31,6 +32,7 @@ struct LinkOptions {
 class LinkListener {
  public:
   virtual ~LinkListener() = default;
+  virtual void registered() {}  // the server knows this worker
   virtual void granted(std::shared_ptr<Attempt> attempt) = 0;
   virtual void stop_wished(LeaseBook::Key key) = 0;  // checkpoint and end as stopped
   virtual void discarded(LeaseBook::Key key) = 0;    // end the trainer's work, report nothing
@@ -52,6 +54,8 @@ class Link : private SessionListener {
   // ---- for the slot that runs an attempt ----
   // RESOURCE_EXHAUSTED: full, try again later. ABORTED: the attempt was discarded.
   absl::Status append(Attempt& attempt, const v1::PointColumns& points);
+  // What the trainer printed, or the daemon has to say beside it; sent in the background.
+  void append_log(Attempt& attempt, std::string text);
   void set_progress(Attempt& attempt, std::int64_t step, std::int64_t steps, const std::string& phase);
   // Takes the file over.
   absl::Status add_checkpoint(Attempt& attempt, const std::filesystem::path& file, std::int64_t step,
@@ -90,6 +94,7 @@ class Link : private SessionListener {
   void drop(LeaseBook::Key key);
   void reap();
 
+  void registered() override { listener_.registered(); }
   void granted(const v1::StageGrant& grant, Microseconds request_sent) override;
   void ordered(LeaseBook::Key key, LeaseOrder order) override;
   void refused(const absl::Status& status) override { listener_.refused(status); }
@@ -101,6 +106,7 @@ class Link : private SessionListener {
   std::unique_ptr<ArtifactCache> cache_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<PointStream> stream_;
+  std::unique_ptr<LogStream> logs_;
   Cancellation stopping_;
   Cancellation draining_;  // downloads of inputs
   std::mutex mutex_;

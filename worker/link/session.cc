@@ -140,9 +140,12 @@ absl::Status Session::register_worker() {
   }
   spdlog::info("registered as {} at {}", announcement_.name(), client_.address());
   leases_.with([](LeaseBook& book) { book.registration_answered(); });
-  std::lock_guard lock(mutex_);
-  registered_ = true;
-  changed_.notify_all();
+  {
+    std::lock_guard lock(mutex_);
+    registered_ = true;
+    changed_.notify_all();
+  }
+  listener_.registered();
   return send_heartbeat();
 }
 

@@ -19,6 +19,7 @@ namespace locus {
 class SessionListener {
  public:
   virtual ~SessionListener() = default;
+  virtual void registered() {}  // the server knows this worker; again after each new session there
   virtual void granted(const v1::StageGrant& grant, Microseconds request_sent) = 0;
   virtual void ordered(LeaseBook::Key key, LeaseOrder order) = 0;
   virtual void refused(

@@ -134,7 +134,7 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
                 </td>
                 <td>{attempt.device_name || attempt.device || undefinedMark}</td>
                 <td>{attempt.path || undefinedMark}</td>
-                <td class="moment">{moment(attempt.start_time)}</td>
+                <td>{moment(attempt.start_time)}</td>
                 <td class="number">{took(attempt)}</td>
                 <td class="number">{count(attempt.resume_step)}</td>
                 <td class="number">{count(attempt.points)}</td>
