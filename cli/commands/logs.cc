@@ -127,10 +127,10 @@ void add_logs(CLI::App& app) {
       ->type_name("STAGE");
   command.add_option("--attempt", options->attempt, "Number of the attempt (default: the newest)")
       ->type_name("NUMBER")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1'000'000));
   command.add_option("--tail", options->tail, "Begin so many bytes before the end")
       ->type_name("BYTES")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1 << 20));
   command.add_flag("--follow", options->follow, "Go on until the trial is over");
   command.body = [options] {
     return ask_server(options->server, [&](Client& client) { return LogReader(client, *options).run(); });

@@ -56,7 +56,7 @@ def test_runs_only_what_nobody_ran_yet(client: locus.Client) -> None:
 
 
 def test_waits_through_a_restart_of_the_server(quiet: Service) -> None:
-    with locus.connect(quiet.address) as client:
+    with locus.connect(quiet.address, patience=20) as client:
         experiment = client.submit(SMALL, changes={"name": "away"})
         ended: list[str] = []
         waiting = threading.Thread(target=lambda: ended.append(experiment.wait(check=False, timeout=120).state))
