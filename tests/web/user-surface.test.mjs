@@ -88,7 +88,10 @@ check('a mistake is marked at its line while one types, and the draft survives a
   await picture(page, 'create-problem-1280-light');
   await page.locator('.problem').click();
   const refused = view.misdeeds.splice(0); // the browser reports each refused plan
-  assert.ok(refused.every((each) => each.includes('status of 400')), refused.join('\n'));
+  assert.ok(
+    refused.every((each) => each.includes('status of 400')),
+    refused.join('\n'),
+  );
   const caret = await editor.evaluate(
     (field) => field.value.slice(0, field.selectionStart).split('\n').length,
   );
