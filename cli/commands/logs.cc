@@ -11,6 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kAskEvery = 500ms;
+constexpr int kAsksAfterTheEnd = 5;               // what was printed last may come after the outcome
 constexpr auto kAway = std::chrono::minutes(30);  // a server away for longer is not restarting
 
 struct LogsOptions {
@@ -67,14 +68,15 @@ class LogReader {
   // After an attempt's end: the next one's request, waited for while the trial is not over. False: it is.
   absl::StatusOr<bool> find_next(v1::ReadLogRequest& request) {
     if (options_.attempt > 0) return false;
-    while (true) {
+    for (int asks = 0;;) {
       LOCUS_ASSIGN_OR_RETURN(const bool done, trial_is_over());
       LOCUS_ASSIGN_OR_RETURN(const v1::ReadLogResponse answer, client_.read_log(newest(), call_));
       if (answer.stage() != stage_ || answer.attempt() != attempt_) {
         request = newest();
         return true;
       }
-      if (done) return false;
+      if (answer.total() > request.offset()) return true;
+      if (done && ++asks > kAsksAfterTheEnd) return false;
       std::this_thread::sleep_for(kAskEvery);
     }
   }

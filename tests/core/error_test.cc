@@ -38,9 +38,10 @@ TEST(Error, LeavesOutTheMiddleOfWhatIsTooLongForAHeader) {
   text += "'; list them";
   const absl::Status status =
       make_error(absl::StatusCode::kNotFound, ErrorReason::kExperimentNotFound, text, text, {{"name", text}});
-  EXPECT_LE(status.message().size(), 1100u);
-  EXPECT_TRUE(status.message().starts_with("no experiment is called '\xc3\xa9"));
-  EXPECT_TRUE(status.message().ends_with("\xc3\xa9'; list them"));
+  const std::string message(status.message());
+  EXPECT_LE(message.size(), 1100u);
+  EXPECT_TRUE(message.starts_with("no experiment is called '\xc3\xa9"));
+  EXPECT_TRUE(message.ends_with("\xc3\xa9'; list them"));
   const auto detail = error_detail(status);
   ASSERT_TRUE(detail.has_value());
   EXPECT_LE(detail->field.size() + detail->metadata.at("name").size(), 700u);
