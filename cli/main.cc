@@ -53,9 +53,27 @@ std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error
   return "locus " + page.name + ": " + error.what() + see;
 }
 
+// Names travel as UTF-8; anything else would come to nothing on the way.
+const char* not_text(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    try {
+      static_cast<void>(Json(argv[i]).dump());
+    } catch (const Json::exception&) {
+      return argv[i];
+    }
+  }
+  return nullptr;
+}
+
 int run(CLI::App& program, int argc, char** argv) {
   const bool json =
       std::any_of(argv, argv + argc, [](const char* word) { return std::strcmp(word, "--json") == 0; });
+  if (const char* word = not_text(argc, argv)) {
+    return report_error(
+        make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                   "the argument '" + std::string(word) + "' is not UTF-8 text; see locus --help"),
+        json, nullptr, kExitUsage);
+  }
   try {
     program.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -65,7 +65,7 @@ void add_list(CLI::App& app) {
       ->type_name("STATE");
   command.add_option("--limit", options->limit, "At most so many")
       ->type_name("COUNT")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 100'000));
   command.add_flag("--quiet", options->quiet, "Names alone, one a line");
   command.body = [options] {
     return ask_server(options->server, [&](Client& client) {

@@ -11,6 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kAskEvery = 500ms;
+constexpr int kAsksAfterTheEnd = 5;               // what was printed last may come after the outcome
 constexpr auto kAway = std::chrono::minutes(30);  // a server away for longer is not restarting
 
 struct LogsOptions {
@@ -67,14 +68,15 @@ class LogReader {
   // After an attempt's end: the next one's request, waited for while the trial is not over. False: it is.
   absl::StatusOr<bool> find_next(v1::ReadLogRequest& request) {
     if (options_.attempt > 0) return false;
-    while (true) {
+    for (int asks = 0;;) {
       LOCUS_ASSIGN_OR_RETURN(const bool done, trial_is_over());
       LOCUS_ASSIGN_OR_RETURN(const v1::ReadLogResponse answer, client_.read_log(newest(), call_));
       if (answer.stage() != stage_ || answer.attempt() != attempt_) {
         request = newest();
         return true;
       }
-      if (done) return false;
+      if (answer.total() > request.offset()) return true;
+      if (done && ++asks > kAsksAfterTheEnd) return false;
       std::this_thread::sleep_for(kAskEvery);
     }
   }
@@ -127,10 +129,10 @@ void add_logs(CLI::App& app) {
       ->type_name("STAGE");
   command.add_option("--attempt", options->attempt, "Number of the attempt (default: the newest)")
       ->type_name("NUMBER")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1'000'000));
   command.add_option("--tail", options->tail, "Begin so many bytes before the end")
       ->type_name("BYTES")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1 << 20));
   command.add_flag("--follow", options->follow, "Go on until the trial is over");
   command.body = [options] {
     return ask_server(options->server, [&](Client& client) { return LogReader(client, *options).run(); });

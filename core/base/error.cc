@@ -11,6 +11,7 @@ namespace locus {
 namespace {
 
 constexpr char kPayloadUrl[] = "locus.v1/error-detail";
+constexpr std::size_t kMessageMost = 1000, kFieldMost = 300;  // bytes
 
 struct ReasonName {
   std::string_view name;  // "UnknownPrior"
@@ -43,6 +44,19 @@ const std::array<std::string, kReasonCount>& reason_names() {
   return names;
 }
 
+// What a caller sent may be quoted, but an error travels in headers of a few KiB: the middle of a long text
+// is left out, never half a character.
+std::string shortened(std::string text, std::size_t most) {
+  if (text.size() <= most) return text;
+  const auto inside = [&text](std::size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+  };
+  std::size_t head = most * 2 / 3, tail = text.size() - most / 4;
+  while (head > 0 && inside(head)) --head;
+  while (tail < text.size() && inside(tail)) ++tail;
+  return text.substr(0, head) + " [" + std::to_string(tail - head) + " bytes] " + text.substr(tail);
+}
+
 // Text of any origin may reach a message; a payload must stay readable whatever it holds.
 std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
@@ -63,6 +77,9 @@ std::optional<ErrorReason> parse_error_reason(std::string_view text) {
 
 absl::Status make_error(absl::StatusCode code, ErrorReason reason, std::string message, std::string field,
                         std::map<std::string, std::string> metadata) {
+  message = shortened(std::move(message), kMessageMost);
+  field = shortened(std::move(field), kFieldMost);
+  for (auto& [name, value] : metadata) value = shortened(std::move(value), kFieldMost);
   absl::Status status(code, message);
   const Json detail = {{"reason", std::string(to_string(reason))},
                        {"field", std::move(field)},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/statistics/table.h"
@@ -18,11 +19,39 @@ struct Question {
   std::string metric, split, labels, unit, direction, reducer;
 };
 
+absl::Status not_measured(const std::string& field, const std::string& asked,
+                          const std::set<std::string>& known) {
+  std::string list;
+  for (const std::string& one : known) {
+    if (!one.empty()) list += (list.empty() ? "" : ", ") + one;
+  }
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                    "the experiment has no " + field + " '" + asked + "'; choose one of: " + list, field,
+                    {{field, asked}, {"known", list}});
+}
+
+// A metric or split that is neither declared nor measured: a slip, not a table without numbers.
+absl::Status check_known(const TableSource& source, const Question& question) {
+  std::set<std::string> metrics = {source.outline.metric.name};
+  std::set<std::string> splits = {"train", "validation", "test", source.outline.metric.reports};
+  for (const Json& one : source.outline.metrics) metrics.insert(one.value("name", ""));
+  for (const auto& [stage, results] : source.results) {
+    for (const Result& result : results) {
+      metrics.insert(result.key.metric);
+      splits.insert(result.key.split);
+    }
+  }
+  if (!metrics.contains(question.metric)) return not_measured("metric", question.metric, metrics);
+  if (!splits.contains(question.split)) return not_measured("split", question.split, splits);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Question> complete(const TableSource& source, const v1::GetTableRequest& request) {
   const MetricContract& contract = source.outline.metric;
   Question out;
   out.metric = request.metric().empty() ? contract.name : request.metric();
   out.split = request.split().empty() ? contract.reports : request.split();
+  LOCUS_RETURN_IF_ERROR(check_known(source, out));
   out.reducer = contract.reduce;
   out.direction = contract.direction;
   out.unit = contract.unit;

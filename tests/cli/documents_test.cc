@@ -110,7 +110,7 @@ std::string complaint(const std::vector<std::string>& words, bool complete) {
     const auto found =
         std::find_if(options.begin(), options.end(), [&](const Json& one) { return one["name"] == name; });
     if (found == options.end()) return words[1] + " has no option " + name;
-    if ((*found)["flag"] || words[i].find('=') != std::string::npos) continue;
+    if ((*found)["flag"].get<bool>() || words[i].find('=') != std::string::npos) continue;
     if (++i == words.size() && complete) return name + " needs a value";
     const auto choices = found->value("choices", std::vector<std::string>());
     if (i < words.size() && !choices.empty() &&
@@ -118,10 +118,10 @@ std::string complaint(const std::vector<std::string>& words, bool complete) {
       return name + " does not take " + words[i];
   }
   const auto& arguments = (*command)["arguments"];
-  const bool open = !arguments.empty() && arguments.back()["repeatable"];
+  const bool open = !arguments.empty() && arguments.back()["repeatable"].get<bool>();
   if (positionals > arguments.size() && !open) return words[1] + " takes no further argument";
-  const auto required =
-      std::count_if(arguments.begin(), arguments.end(), [](const Json& one) { return one["required"]; });
+  const auto required = std::count_if(arguments.begin(), arguments.end(),
+                                      [](const Json& one) { return one["required"].get<bool>(); });
   if (complete && positionals < static_cast<std::size_t>(required))
     return words[1] + " needs an argument more";
   return "";
@@ -141,7 +141,8 @@ TEST(Documents, NameOnlyCommandsOptionsAndFilesThatExist) {
         for (const std::string& word : words) {
           const bool ours = word.starts_with("examples/") || word.starts_with("tools/") ||
                             word.starts_with("engine/") || word.starts_with("tests/");
-          if (ours) EXPECT_TRUE(fs::exists(fs::path(LOCUS_SOURCE_ROOT) / word)) << line.where << ": " << word;
+          if (!ours) continue;
+          EXPECT_TRUE(fs::exists(fs::path(LOCUS_SOURCE_ROOT) / word)) << line.where << ": " << word;
         }
       }
     }
@@ -160,8 +161,8 @@ TEST(Documents, NameOnlyTargetsOfMakeThatExist) {
   for (const fs::path& path : documents()) {
     for (const Line& line : lines_of(path)) {
       for (const auto& words : commands_of(line.text)) {
-        if (words[0] == "make" && words.size() > 1)
-          EXPECT_TRUE(targets.contains(words[1])) << line.where << ": " << line.text;
+        if (words[0] != "make" || words.size() == 1) continue;
+        EXPECT_TRUE(targets.contains(words[1])) << line.where << ": " << line.text;
       }
     }
   }

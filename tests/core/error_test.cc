@@ -32,6 +32,25 @@ TEST(Error, SurvivesTextThatIsNotUtf8) {
   EXPECT_EQ(error_detail(status)->reason, ErrorReason::kWrongType);
 }
 
+TEST(Error, LeavesOutTheMiddleOfWhatIsTooLongForAHeader) {
+  std::string text = "no experiment is called '";
+  for (int i = 0; i < 5'000; ++i) text += "\xc3\xa9";
+  text += "'; list them";
+  const absl::Status status =
+      make_error(absl::StatusCode::kNotFound, ErrorReason::kExperimentNotFound, text, text, {{"name", text}});
+  const std::string message(status.message());
+  EXPECT_LE(message.size(), 1100u);
+  EXPECT_TRUE(message.starts_with("no experiment is called '\xc3\xa9"));
+  EXPECT_TRUE(message.ends_with("\xc3\xa9'; list them"));
+  const auto detail = error_detail(status);
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_LE(detail->field.size() + detail->metadata.at("name").size(), 700u);
+  EXPECT_NE(detail->field.find(" bytes] \xc3\xa9"), std::string::npos) << detail->field;
+  const absl::Status whole =
+      make_error(absl::StatusCode::kNotFound, ErrorReason::kExperimentNotFound, std::string(1000, 'x'));
+  EXPECT_EQ(whole.message(), std::string(1000, 'x'));
+}
+
 TEST(Error, HasNoDetailUnlessMadeHere) {
   EXPECT_FALSE(error_detail(absl::InternalError("x")).has_value());
   EXPECT_FALSE(error_detail(absl::OkStatus()).has_value());

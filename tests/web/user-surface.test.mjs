@@ -87,12 +87,18 @@ check('a mistake is marked at its line while one types, and the draft survives a
   assert.equal(await button('Submit').isEnabled(), false);
   await picture(page, 'create-problem-1280-light');
   await page.locator('.problem').click();
+  const refused = view.misdeeds.splice(0); // the browser reports each refused plan
+  assert.ok(
+    refused.every((each) => each.includes('status of 400')),
+    refused.join('\n'),
+  );
   const caret = await editor.evaluate(
     (field) => field.value.slice(0, field.selectionStart).split('\n').length,
   );
   assert.equal(caret, 7);
   await page.reload();
   await shows('.problem', 'line 7');
+  view.misdeeds.length = 0; // refused once more
 });
 
 check('the plan says what would run, and submitting asks first', async (page) => {

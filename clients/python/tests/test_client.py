@@ -56,7 +56,7 @@ def test_runs_only_what_nobody_ran_yet(client: locus.Client) -> None:
 
 
 def test_waits_through_a_restart_of_the_server(quiet: Service) -> None:
-    with locus.connect(quiet.address) as client:
+    with locus.connect(quiet.address, patience=20) as client:
         experiment = client.submit(SMALL, changes={"name": "away"})
         ended: list[str] = []
         waiting = threading.Thread(target=lambda: ended.append(experiment.wait(check=False, timeout=120).state))
@@ -127,7 +127,7 @@ def test_finds_the_server_where_the_command_line_does(tmp_path: Path, monkeypatc
 
 def test_reads_specifications_as_the_command_line_does(quiet: Service, tmp_path: Path) -> None:
     text = (
-        "version: 1\nname: forms\ndataset: fashion-mnist\ntrain: {lr: 1e-3, epochs: 0x2, weight_decay: .05}\n"
+        "version: 1\nname: forms\ndataset: fashion-mnist\nmodel: {backbone: vit}\ntrain: {lr: 1e-3, epochs: 0x2, weight_decay: .05}\n"
         "description: no\nmatrix:\n  prior: [none, learned-absolute]\n"
     )
     file = tmp_path / "forms.yaml"

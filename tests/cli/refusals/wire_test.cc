@@ -2,6 +2,7 @@
 // reason, nothing stored, the server answers.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <sys/socket.h>
 #include <unistd.h>

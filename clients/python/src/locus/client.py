@@ -33,7 +33,7 @@ PAGE = 1000
 Response = TypeVar("Response")
 
 
-def connect(address: str | None = None, *, patience: float = 1.0) -> Client:
+def connect(address: str | None = None, *, patience: float = 2.0) -> Client:
     """A client of the server at `address`, HOST:PORT.
 
     Without an address: the variable LOCUS_SERVER, else `server` of the configuration file, else 127.0.0.1:7171.
@@ -65,7 +65,7 @@ def _well_formed(address: str) -> bool:
 class Client:
     """Thread-safe. Use it as a context manager, or close() it."""
 
-    def __init__(self, address: str, *, patience: float = 1.0) -> None:
+    def __init__(self, address: str, *, patience: float = 2.0) -> None:
         if not _well_formed(address):
             raise errors.make_error(
                 "INVALID_ARGUMENT",
@@ -83,7 +83,7 @@ class Client:
                 ("grpc.enable_retries", 0),
                 ("grpc.keepalive_time_ms", 30_000),
                 ("grpc.initial_reconnect_backoff_ms", 50),
-                ("grpc.max_reconnect_backoff_ms", 2_000),
+                ("grpc.max_reconnect_backoff_ms", 1_000),
             ],
         )
         self._experiments = experiment_service_pb2_grpc.ExperimentServiceStub(self._channel)

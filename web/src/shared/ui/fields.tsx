@@ -38,9 +38,10 @@ export function SelectField<T extends string>(props: {
 }) {
   return (
     <label class="select-field">
-      <span>{props.label}</span>
+      <span aria-hidden="true">{props.label}</span>
       <select
         class="select"
+        aria-label={props.label}
         value={props.value}
         onChange={(event) => props.choose(event.currentTarget.value as T)}
       >

@@ -102,6 +102,8 @@ export function PriorPictureView({ picture }: { picture: Picture }) {
   const [rows, columns] = picture.grid as [number, number];
   const rest = patch !== null && patch < rows * columns ? patch : usualPatch(picture.grid);
   const query = pinned ? rest : (pointed ?? rest);
+  const from = patchName(query, columns);
+  const several = view.values.length > 1;
   const curve = picture.curves.find((each) => each.name === curveName)?.path ?? null;
   const choose = (chosen: number) => {
     const letGo = pinned && chosen === rest;
@@ -136,12 +138,12 @@ export function PriorPictureView({ picture }: { picture: Picture }) {
               grid={picture.grid}
               query={query}
               curve={curve}
-              label={`${view.values.length > 1 ? `Head ${i + 1}: ` : ''}${view.title} from the patch at ${patchName(query, columns)}`}
+              label={`${several ? `Head ${i + 1}: ` : ''}${view.title} from the patch at ${from}`}
               point={setPointed}
               choose={choose}
             />
             <figcaption>
-              {view.values.length > 1 && <b>Head {i + 1}</b>} {headNote(view.heads[i])}
+              {several && <b>Head {i + 1}</b>} {headNote(view.heads[i])}
             </figcaption>
           </figure>
         ))}
