@@ -65,8 +65,9 @@ void WorkerProcess::pump() {
                  key.second);
     if (order == LeaseOrder::kDiscard) {
       discard(key);
-    } else if (auto found = trainers_.find(key); found != trainers_.end()) {
-      found->second.phase = Phase::kStopping;
+    } else if (auto found = trainers_.find(key);
+               found != trainers_.end() && found->second.phase != Phase::kFinished) {
+      found->second.phase = Phase::kStopping;  // one that has ended has nothing to stop
     }
   }
   if (book_.must_register()) {

@@ -188,7 +188,8 @@ class Client:
                 return method(request, timeout=deadline)
             except grpc.RpcError as error:
                 left = give_up - time.monotonic()
-                if error.code() != grpc.StatusCode.UNAVAILABLE or left <= 0:
+                away = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+                if error.code() not in away or left <= 0:
                     raise errors.from_grpc(error, self.address) from None
             time.sleep(min(random.uniform(0, wait), left))
             wait = min(wait * 2, 2.0)

@@ -86,6 +86,7 @@ _BY_CODE: dict[str, type[LocusError]] = {
     "ABORTED": Aborted,
     "UNAVAILABLE": Unavailable,
     "DEADLINE_EXCEEDED": Unavailable,
+    "CANCELLED": Unavailable,
 }
 
 
@@ -111,7 +112,8 @@ def from_grpc(error: grpc.RpcError, address: str) -> LocusError:
             elif detail.Unpack(bad) and bad.field_violations:
                 field = bad.field_violations[0].field
     message = error.details() or code
-    if not reason and code in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
+    # We cancel no call ourselves: a server that stops does.
+    if not reason and code in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"):
         found = "no answer within the deadline" if code == "DEADLINE_EXCEEDED" else message
         return make_error(
             code,
