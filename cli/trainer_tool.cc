@@ -2,6 +2,7 @@
 #include "cli/trainer_tool.h"
 
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,7 @@
 
 #include "cli/command.h"
 #include "cli/yaml.h"
+#include "core/base/error.h"
 
 namespace locus {
 namespace {
@@ -51,23 +53,59 @@ std::string convert(std::string& path) {
 
 }  // namespace
 
-int become_trainer_tool(const std::string& tool, std::vector<std::string> arguments) {
+std::vector<std::string> given_arguments(const CLI::App& command) {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || name == "--json" || name == "--help") continue;
+    const bool flag = option->get_expected_max() == 0;
+    if (flag) out.push_back(name);
+    for (const std::string& value : flag ? std::vector<std::string>() : option->results()) {
+      if (!option->get_positional()) out.push_back(name);
+      out.push_back(value);
+    }
+  }
+  return out;
+}
+
+int run_trainer_tool(const std::string& tool, std::vector<std::string> arguments, bool json) {
+  const auto refuse = [&](const std::string& why, int status) {
+    return report_error(make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, why),
+                        json, nullptr, status);
+  };
   for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
     if (arguments[i] != "--spec") continue;
-    if (const std::string wrong = convert(arguments[i + 1]); !wrong.empty()) {
-      std::cerr << "locus " << tool << ": " << wrong << "\n";
-      return kExitUsage;
-    }
+    if (const std::string wrong = convert(arguments[i + 1]); !wrong.empty())
+      return refuse(wrong, kExitFailed);
   }
   const std::string program = trainer();
   arguments.insert(arguments.begin(), {program, tool});
-  std::vector<char*> raw;
-  for (std::string& argument : arguments) raw.push_back(argument.data());
-  raw.push_back(nullptr);
-  ::execv(program.c_str(), raw.data());
-  std::cerr << "locus " << tool << ": cannot start " << program << ": " << std::strerror(errno)
-            << "; build it, or name it in LOCUS_TRAINER\n";
-  return kExitFailed;
+  int said[2] = {-1, -1};
+  if (json && ::pipe(said) != 0) return refuse(std::strerror(errno), kExitFailed);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (json) ::dup2(said[1], STDERR_FILENO);
+    std::vector<char*> raw;
+    for (std::string& argument : arguments) raw.push_back(argument.data());
+    raw.push_back(nullptr);
+    ::execv(program.c_str(), raw.data());
+    std::cerr << "cannot start " << program << ": " << std::strerror(errno)
+              << "; build it, or name it in LOCUS_TRAINER\n";
+    ::_exit(kExitFailed);
+  }
+  std::string error;
+  if (json) {
+    ::close(said[1]);
+    char bytes[4096];
+    for (ssize_t n; (n = ::read(said[0], bytes, sizeof(bytes))) > 0;)
+      error.append(bytes, static_cast<std::size_t>(n));
+    ::close(said[0]);
+  }
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) < 0) return refuse(std::strerror(errno), kExitFailed);
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : kExitFailed;
+  if (!json || code == kExitDone) return code;
+  return refuse(error.substr(0, error.find('\n')), code);
 }
 
 }  // namespace locus

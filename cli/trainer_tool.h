@@ -1,14 +1,18 @@
 // Commands that the trainer carries out: this program only starts it.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 namespace locus {
 
-// Becomes `locus-trainer <tool> <arguments>`, the trainer beside this program (LOCUS_TRAINER names another).
-// A YAML file behind --spec is handed over as JSON. Returns only when that is impossible: says why on
-// standard error and returns kExitFailed or, where an argument is at fault, kExitUsage.
-int become_trainer_tool(const std::string& tool, std::vector<std::string> arguments);
+// What was given to `command`, as the trainer takes it: options under their own names, all but --json.
+std::vector<std::string> given_arguments(const CLI::App& command);
+
+// Runs `locus-trainer <tool> <arguments>`, the trainer beside this program (LOCUS_TRAINER names another), and
+// returns its exit status. A YAML file behind --spec is handed over as JSON. What the trainer says on
+// standard error stays as it is, or becomes an error document with `json`.
+int run_trainer_tool(const std::string& tool, std::vector<std::string> arguments, bool json);
 
 }  // namespace locus

@@ -1,4 +1,4 @@
-// locus probe: the trainer's tool of that name.
+// locus probe: one layer, block or model on given tensors, to hold beside published code.
 #include "cli/command.h"
 #include "cli/trainer_tool.h"
 
@@ -6,18 +6,42 @@ namespace locus {
 
 void add_probe(CLI::App& app) {
   Command& command = add_command(
-      app, {"probe",
-            kAboutLocus,
-            "Compare a prior with published code: run it on tensors from a file",
-            "Needs no server: the trainer does it, and `locus probe --help` is its own account of what it "
-            "takes. `--list` prints, as JSON, what there is to probe; tensors travel as safetensors.",
-            {{"locus probe --list", "Priors, options, hooks, paths and parameters, as JSON"},
-             {"locus probe --spec alibi.yaml --level attention --grid 8x8 --prefix 1 --dtype float64 --in "
-              "in.safetensors --out out.safetensors",
-              "One attention layer on given tensors"}}});
-  command.prefix_command();
-  command.set_help_flag();  // the trainer explains its own arguments
-  command.body = [&command] { return become_trainer_tool("probe", command.remaining()); };
+      app,
+      {"probe",
+       kAboutLocus,
+       "Compare a prior with published code: run it on tensors from a file",
+       "Needs no server: the trainer does it. Tensors travel as safetensors; docs/formats/probe.md names "
+       "them. "
+       "Missing and extra names are errors.",
+       {{"locus probe --list", "Priors, options, hooks, paths and parameters, as JSON"},
+        {"locus probe --spec alibi.yaml --level attention --grid 8x8 --prefix 1 --in in.safetensors --out "
+         "out.safetensors",
+         "One attention layer on given tensors"}}});
+  auto json = std::make_shared<bool>(false);
+  const auto value = [&](const char* name, const char* help, const char* type) {
+    command.add_option(name)->description(help)->type_name(type)->expected(1);
+  };
+  value("--spec", "Specification of the prior alone", "FILE");
+  command.add_option("--level")
+      ->description("What to run")
+      ->check(CLI::IsMember({"attention", "block", "model"}))
+      ->expected(1);
+  value("--grid", "Rows and columns of patches", "ROWSxCOLUMNS");
+  value("--prefix", "Tokens before the patches", "N");
+  value("--layer", "Which layer, counted from 0", "N");
+  value("--layers", "Of how many", "N");
+  command.add_option("--dtype")
+      ->description("Precision")
+      ->check(CLI::IsMember({"float64", "float32", "bfloat16"}))
+      ->expected(1);
+  value("--path", "Execution path of the attention", "NAME");
+  value("--seed", "Of the initial parameters", "N");
+  value("--in", "Tensors to run on", "FILE");
+  value("--out", "Where the results go", "FILE");
+  command.add_flag("--init")->description("Write the initial parameters instead of running");
+  command.add_flag("--list")->description("Print what there is to probe");
+  add_json_option(command, *json);
+  command.body = [&command, json] { return run_trainer_tool("probe", given_arguments(command), *json); };
 }
 
 }  // namespace locus

@@ -75,6 +75,9 @@ bool StaticFiles::find(const std::string& path, File* out) {
 
 HttpResponse StaticFiles::get(const std::string& path) {
   File file;
+  for (const std::filesystem::path& part : std::filesystem::path(path)) {
+    if (part == "..") return not_found(path);  // nothing is above the root; a page would hide the question
+  }
   const bool is_page = std::filesystem::path(path).extension().empty();
   if (!find(path, &file) && !(is_page && find("/index.html", &file))) {
     if (!is_page) return not_found(path);

@@ -2,6 +2,7 @@
 #include "server/rpc/worker_service.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/base/error.h"
 #include "core/limits.h"
@@ -32,6 +33,11 @@ absl::Status check(const v1::RegisterWorkerRequest& request) {
   }
   if (request.name().empty() || request.name().size() > kTextMost)
     return bad("name", "a worker's name has 1 to 256 bytes");
+  const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; };
+  if (!std::isalnum(static_cast<unsigned char>(request.name().front())) ||
+      !std::all_of(request.name().begin(), request.name().end(), plain))
+    return bad("name",
+               "a worker's name begins with a letter or digit and goes on with those, '-', '_' or '.'");
   if (request.session().empty() || request.session().size() > kTextMost)
     return bad("session", "a session has 1 to 256 bytes");
   if (request.slots_size() == 0)
@@ -263,8 +269,8 @@ grpc::ServerUnaryReactor* WorkerService::CompleteAttempt(grpc::CallbackServerCon
 
 absl::StatusOr<v1::ReportLogResponse> WorkerService::report_log(const v1::ReportLogRequest& request) {
   LOCUS_RETURN_IF_ERROR(disk_.admit_data());
-  const Mutation append = AppendLog{request.stage(), request.attempt(), request.session(), request.offset(),
-                                    request.text()};
+  const Mutation append =
+      AppendLog{request.stage(), request.attempt(), request.session(), request.offset(), request.text()};
   LOCUS_RETURN_IF_ERROR(store_.apply({&append, 1}, clock_.wall()));
   coordinator_.note_log(request.stage());
   v1::ReportLogResponse out;
@@ -287,13 +293,15 @@ grpc::ServerUnaryReactor* WorkerService::GetWorker(grpc::CallbackServerContext* 
 grpc::ServerUnaryReactor* WorkerService::DrainWorker(grpc::CallbackServerContext* context,
                                                      const v1::DrainWorkerRequest* request,
                                                      v1::Worker* response) {
-  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.drain_worker(r); });
+  return serve_unary(pool_, context, request, response,
+                     [this](const auto& r) { return api_.drain_worker(r); });
 }
 
 grpc::ServerUnaryReactor* WorkerService::UndrainWorker(grpc::CallbackServerContext* context,
                                                        const v1::UndrainWorkerRequest* request,
                                                        v1::Worker* response) {
-  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.undrain_worker(r); });
+  return serve_unary(pool_, context, request, response,
+                     [this](const auto& r) { return api_.undrain_worker(r); });
 }
 
 grpc::ServerUnaryReactor* WorkerService::ListWorkers(grpc::CallbackServerContext* context,

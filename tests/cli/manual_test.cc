@@ -129,8 +129,8 @@ TEST_F(Completion, OffersCommandsOptionsAndChoicesInBash) {
 
 TEST_F(Completion, OffersTheNamesTheServerHas) {
   const LiveServer server(folder.path() / "data");
-  const std::string spec =
-      folder.write("x.yaml", "version: 1\nname: first-one\ndataset: fashion-mnist\nmodel: {backbone: vit}\n");
+  const std::string spec = folder.write(
+      "x.yaml", "version: 1\nname: first-one\ndataset: fashion-mnist\nmodel: {backbone: vit}\nprior: none\n");
   ASSERT_EQ(run_locus({"submit", spec, "--server", server.address()}).status, 0);
   std::filesystem::create_directories(folder.path() / "locus");
   folder.write("locus/config.yaml", "server: " + server.address() + "\n");

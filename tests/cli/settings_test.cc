@@ -48,8 +48,8 @@ TEST(Settings, AreFoundUnderTheHomeFolderToo) {
 TEST(Settings, GiveTheOwnerOfWhatIsSubmitted) {
   const TemporaryFolder folder;
   const LiveServer server(folder.path() / "data");
-  const std::string spec =
-      folder.write("x.yaml", "version: 1\nname: x\ndataset: fashion-mnist\nmodel: {backbone: vit}\n");
+  const std::string spec = folder.write(
+      "x.yaml", "version: 1\nname: x\ndataset: fashion-mnist\nmodel: {backbone: vit}\nprior: none\n");
   const Home home("server: " + server.address() + "\nowner: ada\n");
   EXPECT_EQ(run_locus({"submit", spec}, "", home.environment({{"USER", "root"}})).status, 0);
   const auto stored = nlohmann::json::parse(run_locus({"show", "x", "--json"}, "", home.environment()).out);
