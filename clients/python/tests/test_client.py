@@ -127,7 +127,7 @@ def test_finds_the_server_where_the_command_line_does(tmp_path: Path, monkeypatc
 
 def test_reads_specifications_as_the_command_line_does(quiet: Service, tmp_path: Path) -> None:
     text = (
-        "version: 1\nname: forms\ndataset: fashion-mnist\nmodel: {backbone: vit}\ntrain: {lr: 1e-3, epochs: 0x2, weight_decay: .05}\n"
+        "version: 1\nname: forms\ndataset: fashion-mnist\nmodel: {backbone: vit, patch: 7}\ntrain: {lr: 1e-3, epochs: 0x2, weight_decay: .05}\n"
         "description: no\nmatrix:\n  prior: [none, learned-absolute]\n"
     )
     file = tmp_path / "forms.yaml"
