@@ -1,20 +1,24 @@
 // The mock's answers to what a person asks for: catalog, plans, explanations, logs, comparisons, actions.
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { halfWidth, mean, signFlip, std } from './mock-statistics.mjs';
-import { alibiPicture } from './mock-picture.mjs';
 
 const real = (x) => (Number.isNaN(x) ? 'NaN' : x);
 // Joined as a path: under jsdom, URL is not Node's own.
-const catalogFile = join(dirname(fileURLToPath(import.meta.url)), '../../engine/catalog.json');
+const engine = join(dirname(fileURLToPath(import.meta.url)), '../../engine');
+const catalogFile = join(engine, 'catalog.json');
+const pictureFile = (prior) => join(engine, 'pictures', `${prior}.json`);
 
 export function catalogMessage() {
-  return { digest: '4ff493e59c5994bb', json: readFileSync(catalogFile, 'utf8'), pictures: ['alibi-2d'] };
+  const pictures = readdirSync(join(engine, 'pictures')).map((file) => file.replace(/\.json$/, ''));
+  return { digest: '4ff493e59c5994bb', json: readFileSync(catalogFile, 'utf8'), pictures };
 }
 
 export const pictureMessage = (prior) =>
-  prior === 'alibi-2d' ? { json: JSON.stringify(alibiPicture()) } : null;
+  /^[a-z0-9-]+$/.test(prior) && existsSync(pictureFile(prior))
+    ? { prior, json: readFileSync(pictureFile(prior), 'utf8') }
+    : null;
 
 export function explanationMessage(trial) {
   const sentences = {

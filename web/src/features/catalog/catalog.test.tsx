@@ -1,4 +1,7 @@
 // The catalog: formulas, ranges, and the picture of a prior.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -6,7 +9,7 @@ import { navigate, startRouter } from '@/app/router';
 import { alibiPicture } from '../../../dev/mock-picture.mjs';
 import { Formula } from './formula';
 import { rangeText } from './item-page';
-import { decodePicture, moved, share } from './picture/picture-data';
+import { decodePicture, hidden, moved, ownRange, share } from './picture/picture-data';
 import { headNote, PriorPictureView } from './picture/prior-picture';
 
 const html = async (text: string) => {
@@ -52,6 +55,16 @@ test('ranges say which ends belong to them', () => {
 
 describe('a picture', () => {
   const picture = decodePicture(alibiPicture(4, 2));
+  test('of every prior that the server hands out can be drawn', () => {
+    const folder = join(dirname(fileURLToPath(import.meta.url)), '../../../../engine/pictures');
+    const files = readdirSync(folder);
+    expect(files.length).toBeGreaterThan(15);
+    for (const file of files) {
+      const drawn = decodePicture(JSON.parse(readFileSync(join(folder, file), 'utf8')));
+      expect(`${drawn.prior}.json`).toBe(file);
+      expect(drawn.views.length).toBeGreaterThan(0);
+    }
+  });
   test('of wrong size is refused', () => {
     expect(() => decodePicture({ ...alibiPicture(4, 2), grid: [4, 5] })).toThrow('20 rows of 20 values');
     expect(() => decodePicture({ grid: [4] })).toThrow('rows and columns');
@@ -69,6 +82,14 @@ describe('a picture', () => {
     expect(share({ scale: 'diverging', low: -4, high: 2 }, -2)).toBe(-0.5);
     expect(share({ scale: 'sequential', low: 1, high: 1 }, 1)).toBe(0);
     expect(share({ scale: 'sequential', low: 0, high: 1 }, null)).toBeNull();
+  });
+  test('heads far apart are shown each over its own range', () => {
+    const near = [[[1, 1.01]], [[5, 5.02]]];
+    expect(ownRange(near[1]!)).toEqual([5, 5.02]);
+    expect(ownRange([[null, null]])).toEqual([0, 0]);
+    expect(hidden({ low: 0, high: 5.02, values: near })).toBe(true);
+    expect(hidden({ low: 0, high: 1, values: [[[0, 1]], [[0.5, 0.51]]] })).toBe(false);
+    expect(hidden({ low: 0, high: 1, values: [[[0.5, 0.5]], [[0.5, 0.5001]]] })).toBe(false);
   });
   test('a head is numbered once', () => {
     expect(headNote('head 0')).toBe('');

@@ -104,7 +104,12 @@ export function ExperimentHeader({
           {count(done)} / {count(trials)}
         </Figure>
         <Figure label="Cells">{count(experiment.cells)}</Figure>
-        <Figure label={over ? 'Took' : 'Elapsed'}>{duration(experiment.elapsed_seconds)}</Figure>
+        <Figure
+          label={over ? 'Took' : 'Elapsed'}
+          note={experiment.revision > 1 ? 'since it was first submitted' : undefined}
+        >
+          {duration(experiment.elapsed_seconds)}
+        </Figure>
         {!over && <Figure label="Time left">{duration(experiment.eta_seconds)}</Figure>}
         <Figure label="Dataset">{experiment.dataset}</Figure>
         <Figure label="Metric">{experiment.primary_metric}</Figure>

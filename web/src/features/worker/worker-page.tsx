@@ -112,7 +112,11 @@ function History({ attempts, name }: { attempts: readonly WorkerAttempt[]; name:
       {attempts.length === 0 ? (
         <p class="quiet">Nothing yet.</p>
       ) : (
-        <DataTable table={table} caption={`Attempts of ${name}`} class="table-small attempts" />
+        <DataTable
+          table={table}
+          caption={`Attempts of ${name}`}
+          class="table-small attempts worker-attempts"
+        />
       )}
     </Card>
   );

@@ -62,6 +62,24 @@ export function share(view: Pick<PictureView, 'scale' | 'low' | 'high'>, value: 
   return span > 0 ? Math.max(0, Math.min(1, (value - view.low) / span)) : 0;
 }
 
+const finite = (head: readonly (readonly Value[])[]) =>
+  head.flat().filter((value): value is number => value !== null && Number.isFinite(value));
+
+// From the least to the largest value of one head, for all queries.
+export function ownRange(head: readonly (readonly Value[])[]): readonly [number, number] {
+  const values = finite(head);
+  return values.length > 0 ? [Math.min(...values), Math.max(...values)] : [0, 0];
+}
+
+// Whether the heads lie so far apart that the range of all of them hides what is within each: then every head is
+// better shown over its own. Differences that could be rounding do not count.
+export function hidden(view: Pick<PictureView, 'low' | 'high' | 'values'>): boolean {
+  const spreads = view.values.map(ownRange);
+  const most = Math.max(0, ...spreads.map(([low, high]) => high - low));
+  const size = Math.max(0, ...spreads.map(([low, high]) => Math.max(Math.abs(low), Math.abs(high))));
+  return most > 2e-3 * size && most < 0.1 * (view.high - view.low);
+}
+
 export const patchName = (patch: number, columns: number) =>
   `row ${Math.floor(patch / columns) + 1}, column ${(patch % columns) + 1}`;
 

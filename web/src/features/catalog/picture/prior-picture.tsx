@@ -1,17 +1,27 @@
 // The interactive picture of a prior: point at a patch and see what it attends to, in every head.
 import { useState } from 'preact/hooks';
-import { flagQuery, type QueryCodec, textQuery, useQuery } from '@/app/router';
+import { choiceQuery, flagQuery, type QueryCodec, textQuery, useQuery } from '@/app/router';
 import { significant, undefinedMark } from '@/shared/format';
 import { SelectField } from '@/shared/ui/fields';
 import { Card, Choice } from '@/shared/ui/parts';
 import { Skeleton } from '@/shared/ui/states';
 import { usePicture } from '../data';
 import { PatchMap } from './patch-map';
-import { moved, patchName, type Picture, type PictureView, type Value } from './picture-data';
+import {
+  hidden,
+  moved,
+  ownRange,
+  patchName,
+  type Picture,
+  type PictureView,
+  type Value,
+} from './picture-data';
 
 const firstView = textQuery('');
 const noCurve = textQuery('');
 const pinnedQuery = flagQuery(false);
+const ranges = ['', 'shared', 'own'] as const; // '': as the values need it
+const rangeQuery = choiceQuery(ranges, '');
 const patchQuery: QueryCodec<number | null> = {
   read: (text) => (text !== null && /^\d{1,6}$/.test(text) ? Number(text) : null),
   write: (patch) => (patch === null ? null : String(patch)),
@@ -28,7 +38,28 @@ const written = (value: Value | undefined) =>
 const usualPatch = ([rows, columns]: readonly number[]) =>
   Math.floor(rows! / 2) * columns! + Math.floor(columns! / 3);
 
-function Legend({ view }: { view: PictureView }) {
+// Whether each head is shown over its own range.
+function useOwnRange(view: PictureView): boolean {
+  const [range] = useQuery('range', rangeQuery);
+  return view.values.length > 1 && (range === 'own' || (range === '' && hidden(view)));
+}
+
+// The view as one head's map sees it.
+function viewOf(view: PictureView, head: number, own: boolean): PictureView {
+  if (!own) return view;
+  const [low, high] = ownRange(view.values[head]!);
+  return { ...view, scale: 'sequential', low, high };
+}
+
+function Legend({ view, own }: { view: PictureView; own: boolean }) {
+  if (own)
+    return (
+      <div class="map-legend">
+        <span class="number">least</span>
+        <span class="map-ramp map-ramp-sequential" aria-hidden="true" />
+        <span class="number">largest of each head</span>
+      </div>
+    );
   return (
     <div class="map-legend">
       <span class="number">{significant(view.low, 3)}</span>
@@ -66,8 +97,22 @@ function Reading(props: {
 function Tools({ picture, view }: { picture: Picture; view: PictureView }) {
   const [, setView] = useQuery('view', firstView);
   const [curve, setCurve] = useQuery('curve', noCurve);
+  const [, setRange] = useQuery('range', rangeQuery);
+  const own = useOwnRange(view);
+  const usual = hidden(view) ? 'own' : 'shared';
   return (
     <>
+      {view.values.length > 1 && (
+        <SelectField
+          label="Colors"
+          value={own ? 'own' : 'shared'}
+          choose={(range) => setRange(range === usual ? '' : (range as 'own' | 'shared'))}
+          options={[
+            { value: 'shared', text: 'one range for all heads' },
+            { value: 'own', text: 'each head by itself' },
+          ]}
+        />
+      )}
       {picture.views.length > 1 && (
         <Choice
           label="What is shown"
@@ -99,6 +144,7 @@ export function PriorPictureView({ picture }: { picture: Picture }) {
   const [pointed, setPointed] = useState<number | null>(null);
   const view = picture.views.find((each) => each.id === viewId) ?? picture.views[0];
   if (!view || view.values.length === 0) return null;
+  const own = useOwnRange(view);
   const [rows, columns] = picture.grid as [number, number];
   const rest = patch !== null && patch < rows * columns ? patch : usualPatch(picture.grid);
   const query = pinned ? rest : (pointed ?? rest);
@@ -133,7 +179,7 @@ export function PriorPictureView({ picture }: { picture: Picture }) {
         {view.values.map((head, i) => (
           <figure key={i} class="map">
             <PatchMap
-              view={view}
+              view={viewOf(view, i, own)}
               row={head[query]!}
               grid={picture.grid}
               query={query}
@@ -144,13 +190,20 @@ export function PriorPictureView({ picture }: { picture: Picture }) {
             />
             <figcaption>
               {several && <b>Head {i + 1}</b>} {headNote(view.heads[i])}
+              {own && (
+                <span class="number quiet">
+                  {ownRange(head)
+                    .map((end) => significant(end, 3))
+                    .join(' to ')}
+                </span>
+              )}
             </figcaption>
           </figure>
         ))}
       </div>
       <div class="map-foot">
         <Reading view={view} columns={columns} query={query} key_={pinned ? pointed : null} pinned={pinned} />
-        <Legend view={view} />
+        <Legend view={view} own={own} />
       </div>
       <p class="table-note">
         {[`${rows} × ${columns} patches`, picture.setting].filter((part) => part !== '').join(' · ')}
