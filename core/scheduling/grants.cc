@@ -109,14 +109,15 @@ void Scheduler::State::match() {
 }
 
 // Of those asking now, with no waiting for a better one: not a worker that was lost with this stage or may be
-// why it failed, if another asks; then the one that ran its input or its last attempt and so holds the files; then who asked
-// first.
+// why it failed, if another asks; then the one that ran its input or its last attempt and so holds the files;
+// then who asked first.
 Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage) {
   Waiting* best = nullptr;
   int best_score = 0;
   for (Waiting& waiting : waiting_) {
     if (!accepts(workers_.at(waiting.worker), stage.requirement)) continue;
-    const bool suspect = stage.strikes.workers.contains(waiting.worker) || stage.avoid.contains(waiting.worker);
+    const bool suspect =
+        stage.strikes.workers.contains(waiting.worker) || stage.avoid.contains(waiting.worker);
     const int score = (suspect ? 0 : 2) + (waiting.worker == stage.near ? 1 : 0);
     if (best == nullptr || score > best_score) {
       best = &waiting;
@@ -164,6 +165,17 @@ void Scheduler::State::grant(Stage& stage, const Waiting& to) {
   reply(ReplyGrant{to.reply, grant_of(stage)});
 }
 
+// The most generous of those who want it: what one experiment needs, another's impatience must not end.
+std::int64_t Scheduler::State::limit_of(const Stage& stage) const {
+  std::int64_t most = 0;
+  for (const auto& [experiment, trial] : stage.wants) {
+    const std::int64_t seconds = experiments_.at(experiment).stage_seconds;
+    if (seconds == 0) return 0;
+    most = std::max(most, seconds);
+  }
+  return most;
+}
+
 Grant Scheduler::State::grant_of(const Stage& stage) const {
   const StageRow& row = stage.row;
   Grant grant{.stage_id = row.id,
@@ -180,6 +192,7 @@ Grant Scheduler::State::grant_of(const Stage& stage) const {
     grant.title =
         experiments_.at(key->experiment).row.name + "/" + std::to_string(key->trial) + " " + row.kind;
   }
+  grant.limit_seconds = limit_of(stage);
   grant.title += ", seed " + std::to_string(row.seed);
   return grant;
 }

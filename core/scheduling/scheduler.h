@@ -181,6 +181,7 @@ struct Grant {
   std::string resume_sha256;
   std::int64_t resume_step = 0;
   std::string title;  // for people: "NAME/17 train, seed 3"
+  std::int64_t limit_seconds = 0;  // of this attempt; 0: none
 };
 struct ReplyError {
   ReplyToken reply = 0;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/experiment/limits_of.h"
+
 namespace locus {
 namespace {
 
@@ -23,6 +25,7 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
   for (const ExperimentRow& row : snapshot.experiments) {
     Experiment& experiment = experiments_[row.id];
     experiment.row = row;
+    experiment.stage_seconds = stage_seconds_of(row.spec_json);
     experiment.proven = snapshot.proven.contains(row.id);
     if (const auto cells = snapshot.cells.find(row.id); cells != snapshot.cells.end())
       experiment.cells = cells->second;
@@ -175,9 +178,8 @@ void Scheduler::State::announce_attempt(const Stage& stage, const char* kind, co
 }
 
 void Scheduler::State::announce_worker(const Worker& worker, const char* kind) {
-  const Json json{{"experiments", Json::array()},
-                  {"state", to_string(worker.row.state)},
-                  {"reason", worker.row.reason}};
+  const Json json{
+      {"experiments", Json::array()}, {"state", to_string(worker.row.state)}, {"reason", worker.row.reason}};
   mutate(AppendEvent{"workers/" + worker.row.name, kind, event_text(json)});
 }
 

@@ -72,8 +72,8 @@ class Scheduler::State {
       StageId stage = 0;
       std::int64_t number = 0;
     };
-    std::deque<Asked> asked;  // newest last: makes requests idempotent
-    std::size_t slots = 0;    // announced; 0 before it has registered here
+    std::deque<Asked> asked;          // newest last: makes requests idempotent
+    std::size_t slots = 0;            // announced; 0 before it has registered here
     std::set<StageId> failed_in_row;  // by failures that may be its own, without a success between
   };
   using Want = std::pair<StageId, std::int64_t>;  // stage, trial
@@ -85,7 +85,8 @@ class Scheduler::State {
   };
   struct Experiment {
     ExperimentRow row;
-    std::set<Want> wants;  // live stages only
+    std::int64_t stage_seconds = 0;  // its limit; 0: none
+    std::set<Want> wants;            // live stages only
     std::int64_t cells = 0;
     std::map<std::int64_t, std::int64_t> cell_of;  // trial -> cell, of those wanted
     bool proven = false;                           // one of its stages has succeeded
@@ -128,6 +129,7 @@ class Scheduler::State {
   Waiting* choose_waiting(const Stage& stage);
   void grant(Stage& stage, const Waiting& to);
   Grant grant_of(const Stage& stage) const;
+  std::int64_t limit_of(const Stage& stage) const;
   bool accepts(const Worker& worker, int requirement) const;
 
   // drains.cc

@@ -75,6 +75,7 @@ void fill(const Grant& grant, v1::StageGrant* out) {
   out->set_resume_sha256(grant.resume_sha256);
   out->set_resume_step(grant.resume_step);
   out->set_title(grant.title);
+  out->set_limit_seconds(grant.limit_seconds);
 }
 
 // One long poll. Answered once on the strand: by a grant, the end of the wait, or the caller's going.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/experiment/limits_of.h"
 #include "tests/core/testdata.h"
 
 namespace locus {
@@ -95,6 +96,22 @@ TEST(Plan, WritesTheDocumentedStageConfiguration) {
   EXPECT_EQ(evaluate["stage"]["options"]["resolution"], Json({28, 42, 56}));
   EXPECT_EQ(evaluate["model"], config["model"]);
   EXPECT_TRUE(evaluate["revisions"].contains("stage/evaluate"));
+}
+
+TEST(Plan, GivesStagesTheSameIdentityWhateverTheirLimit) {
+  const ExperimentPlan without = plan_of(small()),
+                       with = plan_of(small(R"({"limits": {"stage_seconds": 60}})"));
+  ASSERT_EQ(with.trials.size(), without.trials.size());
+  for (std::size_t i = 0; i < with.trials.size(); ++i)
+    EXPECT_EQ(with.trials[i].stages[0].identity, without.trials[i].stages[0].identity);
+  EXPECT_EQ(stage_seconds_of(with.spec_json), 60);
+  EXPECT_EQ(stage_seconds_of(without.spec_json), 0);
+}
+
+TEST(Plan, LimitsOfTextThatCannotBeReadAreNone) {
+  for (const char* text : {"", "{", "[]", R"({"stage_seconds":7})", R"({"limits":{"stage_seconds":"7"}})",
+                           R"({"limits":["stage_seconds"]})"})
+    EXPECT_EQ(stage_seconds_of(text), 0) << text;
 }
 
 TEST(Plan, CrossesFactorsAndPairsOnTheRemainingOnes) {

@@ -80,6 +80,26 @@ TEST(GrantOrder, GrantsAStageThatTwoExperimentsWantOnce) {
   EXPECT_FALSE(h.ask("s"));
 }
 
+TEST(GrantOrder, HandsOverTheLargestLimitOfThoseWhoWantTheStage) {
+  Harness h;
+  h.submit({.name = "quick", .cells = {"a"}, .evaluate = false, .stage_seconds = 60});
+  h.submit({.name = "slow", .cells = {"a", "b"}, .evaluate = false, .stage_seconds = 3600});
+  h.submit({.name = "patient", .cells = {"b"}, .evaluate = false});
+  h.join("w", "s");
+  EXPECT_EQ(h.ask("s")->limit_seconds, 3600);
+  EXPECT_EQ(h.ask("s")->limit_seconds, 0) << "patient sets none";
+}
+
+TEST(GrantOrder, KeepsALimitOverARestartAndTakesANewOne) {
+  Harness h;
+  h.submit({.cells = {"a", "b"}, .evaluate = false, .stage_seconds = 60});
+  h.restart();
+  h.join("w", "s");
+  EXPECT_EQ(h.ask("s")->limit_seconds, 60);
+  h.submit({.cells = {"a", "b"}, .evaluate = false, .stage_seconds = 90});
+  EXPECT_EQ(h.ask("s")->limit_seconds, 90);
+}
+
 TEST(GrantOrder, NeverGrantsToAWorkerThatLacksARevision) {
   Harness h;
   h.submit({.cells = {"a"}});

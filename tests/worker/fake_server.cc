@@ -24,11 +24,13 @@ grpc::Status refuse(grpc::StatusCode code, const std::string& reason, const std:
 
 }  // namespace
 
-std::int64_t FakeStore::add_stage(const Json& script, std::map<std::string, std::string> inputs) {
+std::int64_t FakeStore::add_stage(const Json& script, std::map<std::string, std::string> inputs,
+                                  std::int64_t limit_seconds) {
   std::lock_guard lock(mutex);
   const auto id = static_cast<std::int64_t>(stages.size()) + 1;
   stages[id].config = Json{{"kind", "train"}, {"script", script}}.dump();
   stages[id].inputs = std::move(inputs);
+  stages[id].limit_seconds = limit_seconds;
   changed.notify_all();
   return id;
 }
@@ -86,6 +88,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
         grant->mutable_inputs()->insert(stage.inputs.begin(), stage.inputs.end());
         grant->set_resume_sha256(stage.checkpoint);
         grant->set_resume_step(stage.checkpoint_step);
+        grant->set_limit_seconds(stage.limit_seconds);
         store_.changed.notify_all();
         return grpc::Status::OK;
       }
@@ -172,6 +175,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
       }
     }
     attempt.outcome = *request;
+    attempt.log_at_completion = attempt.log;
     const bool again = request->outcome() != "succeeded" && stage.attempt < store_.attempts_at_most;
     stage.state = request->outcome() == "succeeded" ? "succeeded" : again ? "queued" : "failed";
     stage.wish = v1::WISH_CONTINUE;

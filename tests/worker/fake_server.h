@@ -30,13 +30,14 @@ struct FakeAttempt {
   std::vector<FakePoint> points;  // by sequence, from 1
   std::int64_t resume_step = 0;
   std::optional<v1::CompleteAttemptRequest> outcome;
-  std::string log;
+  std::string log, log_at_completion;
 };
 
 struct FakeStage {
   std::string config;
   std::string state = "queued";  // queued running succeeded failed
   std::map<std::string, std::string> inputs;
+  std::int64_t limit_seconds = 0;  // 0: none
   std::int64_t attempt = 0;
   std::string session;  // that holds the newest attempt
   v1::Wish wish = v1::WISH_CONTINUE;
@@ -56,9 +57,10 @@ struct FakeStore {
   std::map<std::string, std::int64_t> workers;  // name -> registrations
   int registrations = 0, stale_writes = 0, attempts_at_most = 3;
   int early_checkpoints = 0;  // committed before the points up to their step were stored
-  bool acknowledge = true;  // false: takes points, commits none, says nothing
+  bool acknowledge = true;    // false: takes points, commits none, says nothing
 
-  std::int64_t add_stage(const Json& script, std::map<std::string, std::string> inputs = {});
+  std::int64_t add_stage(const Json& script, std::map<std::string, std::string> inputs = {},
+                         std::int64_t limit_seconds = 0);
   // Waits until `ready` holds; false after a minute.
   bool wait(const std::function<bool()>& ready);
   bool wait_state(std::int64_t stage, const std::string& state) {

@@ -46,12 +46,13 @@ void Wakeup::clear() const {
 }
 
 AttemptRun::AttemptRun(Link& link, Attempt& attempt, TrainerProcess& trainer, const Wakeup& wakeup,
-                       RunLimits limits, std::function<RunWishes()> wishes)
+                       RunLimits limits, TimeLimit time, std::function<RunWishes()> wishes)
     : link_(link),
       attempt_(attempt),
       trainer_(trainer),
       wakeup_(wakeup),
       limits_(limits),
+      time_(time),
       wishes_(std::move(wishes)),
       name_(attempt.name()),
       watchdog_(limits.start_silence, limits.silence, now()) {}
@@ -116,7 +117,9 @@ bool AttemptRun::step() {
 }
 
 int AttemptRun::poll_milliseconds() const {
-  const Microseconds next = kill_at_ > 0 ? std::min(kill_at_, watchdog_.deadline()) : watchdog_.deadline();
+  Microseconds next = watchdog_.deadline();
+  if (kill_at_ > 0) next = std::min(kill_at_, next);
+  if (time_.end > 0 && ending_ == Ending::kNone) next = std::min(time_.end, next);
   return static_cast<int>(std::clamp<Microseconds>((next - now()) / 1000 + 1, 0, kIdleMilliseconds));
 }
 
@@ -136,6 +139,13 @@ void AttemptRun::obey(const RunWishes& wishes) {
 
 void AttemptRun::check_time() {
   if (!points_.empty()) watchdog_.heard(now());  // it is we who keep it waiting
+  if (time_.end > 0 && ending_ == Ending::kNone && now() >= time_.end) {
+    ending_ = Ending::kTimeUp;
+    tell({{"type", "wish"}, {"attempt", name_}, {"wish", "checkpoint-and-stop"}});
+    kill_at_ = now() + limits_.kill_wait;
+    spdlog::info("attempt {} reached its limit of {} s", name_, time_.seconds);
+    note("the limit of " + std::to_string(time_.seconds) + " s is reached: saving a checkpoint and stopping");
+  }
   if (kill_at_ > 0 && now() >= kill_at_) {
     trainer_.signal(SIGKILL);
     overdue_ = true;
@@ -190,6 +200,7 @@ void AttemptRun::take_frame(const Json& frame) {
     watchdog_.progress(step, now());
     link_.set_progress(attempt_, step, frame.value("steps", std::int64_t{0}), frame.value("phase", "train"));
   } else if (type == "checkpoint") {
+    saved_ = ending_ == Ending::kTimeUp;
     const auto kept = link_.add_checkpoint(attempt_, frame.at("path").get<std::string>(),
                                            frame.at("step").get<std::int64_t>(), frame.value("best", false));
     // Training goes on: the next checkpoint may fare better, and without one only time is lost.
@@ -203,10 +214,18 @@ void AttemptRun::take_frame(const Json& frame) {
   }
 }
 
+v1::CompleteAttemptRequest AttemptRun::timeout_outcome(const std::string& saved) const {
+  return failed_outcome("timeout", "the attempt reached its limit of " + std::to_string(time_.seconds) +
+                                       " s (limits.stage_seconds)" + saved);
+}
+
 void AttemptRun::finish_outcome() {
   ended_ = reusable_ = true;
   if (ending_ == Ending::kCancelling) return;
   v1::CompleteAttemptRequest outcome = outcome_of(*end_frame_);
+  // One that finished while it was being stopped has finished.
+  if (ending_ == Ending::kTimeUp && outcome.outcome() == "stopped")
+    outcome = timeout_outcome(saved_ ? " and saved a checkpoint" : ", with nothing to save");
   if (outcome.environment_json().empty()) outcome.set_environment_json(environment_);
   finish(std::move(outcome), outputs_of(*end_frame_));
 }
@@ -220,6 +239,9 @@ void AttemptRun::trainer_gone() {
       return;
     case Ending::kHung:
       outcome = failed_outcome("hung", "the trainer was silent for too long and was ended; " + end.reason);
+      break;
+    case Ending::kTimeUp:
+      outcome = timeout_outcome(overdue_ ? " and took too long to save a checkpoint" : "; " + end.reason);
       break;
     case Ending::kStopping:
       if (overdue_) {
@@ -249,7 +271,8 @@ void AttemptRun::note(const std::string& sentence) {
 void AttemptRun::finish(v1::CompleteAttemptRequest outcome, const std::vector<Link::ProducedFile>& outputs) {
   forward_output();  // first, so that the log ends with the end
   const std::string why = outcome.reason().empty() ? "" : ": " + outcome.reason();
-  note(outcome.outcome() + (outcome.failure_class().empty() ? "" : " (" + outcome.failure_class() + ")") + why);
+  note(outcome.outcome() + (outcome.failure_class().empty() ? "" : " (" + outcome.failure_class() + ")") +
+       why);
   link_.finish(attempt_, std::move(outcome), outputs);
 }
 

@@ -38,26 +38,34 @@ struct RunLimits {
   Microseconds silence, start_silence, kill_wait;
 };
 
+// How long an attempt may take, on the worker's steady clock.
+struct TimeLimit {
+  Microseconds end = 0;      // 0: no limit
+  std::int64_t seconds = 0;  // as it was set, for people
+};
+
 // Lives on the slot's thread; the wishes come from a function that is asked after every wake-up.
 class AttemptRun {
  public:
+  // `time`: then the trainer is told to save a checkpoint and stop, and the attempt ends as timeout.
   AttemptRun(Link& link, Attempt& attempt, TrainerProcess& trainer, const Wakeup& wakeup, RunLimits limits,
-             std::function<RunWishes()> wishes);
+             TimeLimit time, std::function<RunWishes()> wishes);
 
   // Sends the frame and carries the attempt to its end; the outcome goes to the link. True: the trainer waits
   // for the next start. False: it is gone or not to be trusted, and must be replaced.
   bool run(const Json& start);
 
  private:
-  enum class Ending { kNone, kStopping, kCancelling, kHung };
+  enum class Ending { kNone, kStopping, kCancelling, kHung, kTimeUp };
 
   bool step();  // one poll; false when the attempt has ended
   void tell(const Json& frame);
-  void forward_output();                 // what the trainer printed, into the attempt's log
+  void forward_output();                   // what the trainer printed, into the attempt's log
   void note(const std::string& sentence);  // a line of the daemon's own beside it
   void finish(v1::CompleteAttemptRequest outcome, const std::vector<Link::ProducedFile>& outputs = {});
   void obey(const RunWishes& wishes);
   void check_time();
+  v1::CompleteAttemptRequest timeout_outcome(const std::string& saved) const;
   void take_frames();
   void take_frame(const Json& frame);
   void flush_points();
@@ -70,6 +78,7 @@ class AttemptRun {
   TrainerProcess& trainer_;
   const Wakeup& wakeup_;
   const RunLimits limits_;
+  const TimeLimit time_;
   const std::function<RunWishes()> wishes_;
   const std::string name_;
   Watchdog watchdog_;
@@ -78,6 +87,7 @@ class AttemptRun {
   std::deque<v1::PointColumns> points_;  // not yet taken by the outbox: while any waits, nothing more is read
   std::optional<Json> end_frame_;        // done or failed; its points go first
   bool socket_open_ = true, ended_ = false, reusable_ = false;
+  bool saved_ = false;        // a checkpoint since the time was up
   bool overdue_ = false;      // we ended the trainer because its time was up
   std::string medium_error_;  // the outbox failed
   std::string environment_ = "{}";

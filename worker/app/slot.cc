@@ -104,6 +104,12 @@ bool Slot::overdue() {
 
 void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
   const auto& grant = attempt->grant();
+  TimeLimit time;
+  if (grant.limit_seconds() > 0) {
+    time.seconds = grant.limit_seconds();
+    time.end =
+        system_clock().steady() + std::chrono::microseconds(std::chrono::seconds(time.seconds)).count();
+  }
   spdlog::info("attempt {} begins on {} {}: {}{}", attempt->name(), setup_.execution.device, setup_.index,
                grant.title(),
                grant.resume_sha256().empty() ? "" : ", from step " + std::to_string(grant.resume_step()));
@@ -119,7 +125,7 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
     link_.finish(*attempt, failed_outcome(ours ? "data" : "worker-lost", std::string(status.message())));
     return;
   }
-  AttemptRun run(link_, *attempt, *trainer_, wakeup_, setup_.limits, [this] { return wishes(); });
+  AttemptRun run(link_, *attempt, *trainer_, wakeup_, setup_.limits, time, [this] { return wishes(); });
   if (!run.run(*start)) trainer_.reset();
 }
 

@@ -10,6 +10,7 @@ namespace locus {
 namespace {
 
 constexpr int kUploadsOfLostBlob = 3;
+constexpr auto kLastWords = std::chrono::seconds(5);  // an outcome waits so long for its log, not longer
 
 bool lacks_artifact(const absl::Status& status) { return has_reason(status, ErrorReason::kArtifactNotFound); }
 
@@ -113,7 +114,10 @@ bool Link::deliver_outcome(Attempt& attempt, v1::CompleteAttemptRequest outcome)
     absl::Status status = upload_outputs(outcome);
     if (status.ok()) {
       const std::int64_t last_seq = attempt.outbox().last_seq();
-      if (!attempt.wait_acknowledged(last_seq) || !leases_->wait_may_commit(attempt.key())) return true;
+      if (!attempt.wait_acknowledged(last_seq)) return true;
+      // First, so that who follows a log until its attempt has ended has seen its end.
+      logs_->wait_sent(attempt.key(), kLastWords);
+      if (!leases_->wait_may_commit(attempt.key())) return true;
       outcome.set_last_seq(last_seq);
       status = control_->complete_attempt(outcome, {.cancellation = &stopping_}).status();
     }

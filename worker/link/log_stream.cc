@@ -43,8 +43,9 @@ void LogStream::append(LeaseBook::Key key, std::string text) {
   if (const auto size = static_cast<std::int64_t>(log.pending.size()); size > kLogBytes) {
     const auto drop = static_cast<std::size_t>(size - kLogBytes / 2);
     log.left_out += static_cast<std::int64_t>(drop);
-    log.pending.replace(0, drop, "\n[worker] " + std::to_string(log.left_out) +
-                                     " bytes were printed here while the server could not take them\n");
+    log.pending.replace(0, drop,
+                        "\n[worker] " + std::to_string(log.left_out) +
+                            " bytes were printed here while the server could not take them\n");
   }
   changed_.notify_all();
 }
@@ -68,6 +69,23 @@ bool LogStream::idle() const {
 bool LogStream::wait_sent(std::chrono::microseconds time) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, time, [this] { return idle() || stopped_; }) && !stopped_;
+}
+
+bool LogStream::wait_sent(LeaseBook::Key key, std::chrono::microseconds time) {
+  std::unique_lock lock(mutex_);
+  ++hurried_;
+  changed_.notify_all();
+  const bool sent = changed_.wait_for(lock, time, [&] {
+    const auto log = logs_.find(key);
+    return stopped_ || log == logs_.end() || log->second.pending.empty();
+  });
+  --hurried_;
+  return sent && !stopped_;
+}
+
+void LogStream::linger() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, kLinger, [this] { return stopped_ || hurried_ > 0; });
 }
 
 bool LogStream::next(Piece& piece) {
@@ -125,7 +143,7 @@ void LogStream::run() {
     take_answer(piece, status);
     if (status.ok()) {
       backoff.reset();
-      if (piece.text.size() < static_cast<std::size_t>(kLogPieceBytes)) stopping_.wait_for(kLinger);
+      if (piece.text.size() < static_cast<std::size_t>(kLogPieceBytes)) linger();
     } else {
       spdlog::debug("log: {}", std::string(status.message()));
       stopping_.wait_for(backoff.next());

@@ -13,8 +13,8 @@
 namespace locus {
 
 // What is not sent lives in memory: after a crash of the daemon the last half second of a log is lost, which
-// its trainer did not survive either. While the server is away an attempt keeps kLogBytes; what is older gives
-// way to a line that says so. Thread-safe.
+// its trainer did not survive either. While the server is away an attempt keeps kLogBytes; what is older
+// gives way to a line that says so. Thread-safe.
 class LogStream {
  public:
   LogStream(Client& client, std::string session);
@@ -26,6 +26,8 @@ class LogStream {
   void close(LeaseBook::Key key);  // nothing more comes; forgotten once sent
   // Waits until everything is sent; false when `time` was up.
   bool wait_sent(std::chrono::microseconds time);
+  // The same for one attempt, whose log does not linger meanwhile.
+  bool wait_sent(LeaseBook::Key key, std::chrono::microseconds time);
 
  private:
   struct Log {
@@ -45,6 +47,7 @@ class LogStream {
   absl::Status send(const Piece& piece);
   void take_answer(const Piece& piece, const absl::Status& status);
   bool idle() const;  // under the mutex
+  void linger();      // so that a burst becomes one report; not while somebody waits for it
 
   Client& client_;
   const std::string session_;
@@ -53,6 +56,7 @@ class LogStream {
   std::condition_variable changed_;
   std::map<LeaseBook::Key, Log> logs_;
   LeaseBook::Key last_served_{};
+  int hurried_ = 0;  // who wait for a log
   bool stopped_ = false;
   std::thread thread_;
 };

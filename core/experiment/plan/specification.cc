@@ -16,6 +16,7 @@ namespace locus {
 namespace {
 
 constexpr int kPriorityMost = 1000;
+constexpr int kStageSecondsMost = 31'536'000;  // a year
 
 absl::Status add_setting(Settings& settings, const std::string& path, const Json& value,
                          const std::string& field) {
@@ -280,6 +281,22 @@ absl::Status parse_priority(const Json& json, Specification& spec) {
   return absl::OkStatus();
 }
 
+absl::Status parse_limits(const Json& json, Specification& spec) {
+  LOCUS_RETURN_IF_ERROR(check_mapping(json, "limits"));
+  for (const auto& [key, value] : json.items()) {
+    if (key != "stage_seconds") return unknown_key(key, {"stage_seconds"}, "limits", "limits." + key);
+  }
+  if (!json.contains("stage_seconds")) {
+    return refuse(ErrorReason::kMissingKey, "limits needs stage_seconds, as in limits: {stage_seconds: 3600}",
+                  "limits.stage_seconds");
+  }
+  OptionSpec rule;
+  rule.name = "stage_seconds", rule.type = "integer", rule.minimum = 1, rule.maximum = kStageSecondsMost;
+  LOCUS_ASSIGN_OR_RETURN(const Json value, check_option(rule, json["stage_seconds"], "limits.stage_seconds"));
+  spec.stage_seconds = value.get<std::int64_t>();
+  return absl::OkStatus();
+}
+
 using Parse = std::function<absl::Status(const Json&, Specification&)>;
 
 // How each key of schema.def is read.
@@ -324,6 +341,7 @@ const std::map<std::string, Parse>& keys() {
          LOCUS_ASSIGN_OR_RETURN(spec.baseline, parse_assignment(json, "baseline"));
          return absl::OkStatus();
        }},
+      {"limits", parse_limits},
       {"metric", parse_metric},
       {"matched", parse_matched},
   };

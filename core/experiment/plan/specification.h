@@ -47,7 +47,8 @@ struct MetricRequest {
 struct Specification {
   std::string name, owner, description;
   int priority = 0;
-  Settings fixed;  // everything outside the matrix
+  std::int64_t stage_seconds = 0;  // 0: no limit
+  Settings fixed;                  // everything outside the matrix
   std::vector<Axis> axes;
   std::vector<Settings> include, exclude;
   std::vector<Override> overrides;

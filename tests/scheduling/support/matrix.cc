@@ -52,8 +52,10 @@ std::string evaluate_identity(const std::string& cell, std::int64_t seed) {
 ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
   ExperimentSubmitted event;
   event.row.name = matrix.name;
-  event.row.spec_json = "{}";
   event.row.priority = matrix.priority;
+  const std::string spec = matrix.stage_seconds == 0
+                               ? "{}"
+                               : canonical_json({{"limits", {{"stage_seconds", matrix.stage_seconds}}}});
   std::map<std::string, std::int64_t> cells;                               // row key -> ordinal
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> ordinals;  // (cell, seed) -> ordinal
   if (auto stored = store.experiment(matrix.name); stored.ok()) {
@@ -92,6 +94,7 @@ ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
       event.links.push_back({trial->second, "evaluate", evaluate});
     }
   }
+  event.row.spec_json = spec;
   look_up(event, store);
   return event;
 }

@@ -16,6 +16,7 @@ struct Matrix {
   std::vector<std::int64_t> seeds = {0};
   bool evaluate = true;  // every trial: train, then evaluate its checkpoint
   int priority = 0;
+  std::int64_t stage_seconds = 0;  // limits.stage_seconds; 0: none
 };
 
 std::string train_identity(const std::string& cell, std::int64_t seed);
