@@ -9,7 +9,26 @@ namespace {
 constexpr int kFormat = 1;
 constexpr const char* kModel = "model.";
 
+void require_finite(const std::map<std::string, Tensor>& tensors, const std::string& name) {
+  const auto found = tensors.find(name);
+  if (found == tensors.end() || !found->second.is_floating_point() ||
+      at::isfinite(found->second).all().item<bool>())
+    return;
+  throw DataError("the tensor '" + name +
+                  "' holds values that are no finite numbers: it is damaged, or what made it had diverged");
+}
+
 }  // namespace
+
+void naming(const std::filesystem::path& file, const std::function<void()>& load) {
+  try {
+    load();
+  } catch (const DataError& error) {
+    const std::string what = error.what();
+    if (what.find(file.string()) != std::string::npos) throw;
+    throw DataError(file.string() + ": " + what);
+  }
+}
 
 void save_model(const Task& task, bool exported, std::map<std::string, Tensor>& tensors) {
   for (const auto& item : task.named_parameters()) {
@@ -22,6 +41,7 @@ void load_model(Task& task, bool exported, std::map<std::string, Tensor>& tensor
   for (const auto& item : task.named_parameters()) {
     const std::string name = kModel + item.key();
     if (exported && task.training_only(item.key()) && !tensors.contains(name)) continue;
+    require_finite(tensors, name);
     take_tensor(tensors, name, item.value());
   }
   for (const auto& item : task.named_buffers()) take_tensor(tensors, kModel + item.key(), item.value());

@@ -1,6 +1,9 @@
 // What a checkpoint holds: a safetensors file whose metadata "locus" says where training stood.
 #pragma once
 
+#include <filesystem>
+#include <functional>
+
 #include "engine/data/loader.h"
 #include "engine/tasks/task.h"
 #include "engine/train/optimizer.h"
@@ -17,13 +20,16 @@ struct TrainingState {
   double seconds = 0;  // spent in steps so far; not in an exported model
 };
 
+// Runs `load`, whose DataErrors are of `file`, and sees to it that they name it.
+void naming(const std::filesystem::path& file, const std::function<void()>& load);
+
 // The task's parameters and buffers as "model.<name>"; without those that only training needs when
 // `exported`.
 void save_model(const Task& task, bool exported, std::map<std::string, Tensor>& tensors);
 
 // Fills the task from "model.<name>" and takes what it uses out of `tensors`. Parameters that only training
 // needs may be absent from an exported model and then stay as initialized. Throws DataError on anything else
-// missing or misshapen.
+// missing or misshapen, and on weights that are no finite numbers.
 void load_model(Task& task, bool exported, std::map<std::string, Tensor>& tensors);
 
 // The state as metadata, and back. `exported` marks a model without training state. Throws DataError when the

@@ -23,6 +23,8 @@ static_assert(std::endian::native == std::endian::little,
               "safetensors are little endian; big-endian machines need swaps");
 
 constexpr std::uint64_t kHeaderBytes = 100'000'000;
+constexpr std::size_t kNameShown = 80;
+constexpr int kDepth = 8;  // the format nests three deep
 
 struct Type {
   std::string_view name;
@@ -98,11 +100,22 @@ class AtomicFile {
   throw DataError(path.string() + " is not a sound safetensors file: " + what);
 }
 
-// JSON objects with no key twice; nlohmann_json would keep the last one silently.
+// A name as it is shown: names come from the file, and may be anything.
+std::string quoted(const std::string& name) {
+  std::string out = name.size() > kNameShown ? name.substr(0, kNameShown) + "..." : name;
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  }
+  return "'" + out + "'";
+}
+
+// JSON objects with no key twice; nlohmann_json would keep the last one silently. Deep nesting ends the
+// parse: every level would cost more than the byte that opens it.
 Json parse_header(const fs::path& path, const std::string& text) {
   std::vector<std::set<std::string>> keys;
   std::string twice;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (depth > kDepth) refuse(path, "its header nests deeper than " + std::to_string(kDepth) + " levels");
     if (event == Json::parse_event_t::object_start) {
       keys.resize(static_cast<std::size_t>(depth) + 1);
       keys.back().clear();
@@ -110,11 +123,13 @@ Json parse_header(const fs::path& path, const std::string& text) {
       keys.resize(static_cast<std::size_t>(depth));
       if (!keys.back().insert(value.get<std::string>()).second) twice = value.get<std::string>();
     }
-    return depth < 8;  // the format nests three deep
+    return true;
   };
+  // nlohmann_json takes a null byte for the end: whatever came after it would be hidden.
+  if (text.find('\0') != std::string::npos) refuse(path, "its header is not JSON");
   try {
     Json header = Json::parse(text, watch);
-    if (!twice.empty()) refuse(path, "'" + twice + "' appears twice in its header");
+    if (!twice.empty()) refuse(path, quoted(twice) + " appears twice in its header");
     if (!header.is_object()) refuse(path, "its header is not an object");
     return header;
   } catch (const Json::exception&) {
@@ -131,7 +146,7 @@ struct Entry {
 
 std::uint64_t natural(const fs::path& path, const Json& value, const std::string& name) {
   if (!value.is_number_unsigned())
-    refuse(path, "tensor '" + name + "' has an extent or offset that is no natural number");
+    refuse(path, "tensor " + quoted(name) + " has an extent or offset that is no natural number");
   return value.get<std::uint64_t>();
 }
 
@@ -139,30 +154,31 @@ Entry parse_entry(const fs::path& path, const std::string& name, const Json& val
   if (!value.is_object() || !value.contains("dtype") || !value["dtype"].is_string() ||
       !value.contains("shape") || !value["shape"].is_array() || !value.contains("data_offsets") ||
       !value["data_offsets"].is_array() || value["data_offsets"].size() != 2) {
-    refuse(path, "tensor '" + name + "' lacks dtype, shape or data_offsets");
+    refuse(path, "tensor " + quoted(name) + " lacks dtype, shape or data_offsets");
   }
   const auto type_text = value["dtype"].get<std::string>();
   const auto* known =
       std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return t.name == type_text; });
-  if (known == kTypes.end()) refuse(path, "tensor '" + name + "' has the unknown type '" + type_text + "'");
+  if (known == kTypes.end())
+    refuse(path, "tensor " + quoted(name) + " has the unknown type " + quoted(type_text));
   Entry entry{name,
               known->type,
               {},
               natural(path, value["data_offsets"][0], name),
               natural(path, value["data_offsets"][1], name)};
-  if (value["shape"].size() > 16) refuse(path, "tensor '" + name + "' has more than 16 dimensions");
+  if (value["shape"].size() > 16) refuse(path, "tensor " + quoted(name) + " has more than 16 dimensions");
   std::uint64_t bytes = at::elementSize(entry.type);
   std::int64_t strides = 1;  // what tensors of extent 0 still need to be addressable
   for (const Json& extent : value["shape"]) {
     const std::uint64_t n = natural(path, extent, name);
     if (__builtin_mul_overflow(bytes, n, &bytes) ||
         __builtin_mul_overflow(strides, std::max<std::uint64_t>(n, 1), &strides)) {
-      refuse(path, "tensor '" + name + "' has extents too large");
+      refuse(path, "tensor " + quoted(name) + " has extents too large");
     }
     entry.shape.push_back(static_cast<std::int64_t>(n));
   }
   if (entry.end < entry.begin || entry.end - entry.begin != bytes) {
-    refuse(path, "tensor '" + name + "' is given other bytes than its shape needs");
+    refuse(path, "tensor " + quoted(name) + " is given other bytes than its shape needs");
   }
   return entry;
 }
@@ -171,7 +187,7 @@ std::map<std::string, std::string> parse_metadata(const fs::path& path, const Js
   std::map<std::string, std::string> out;
   if (!value.is_object()) refuse(path, "its __metadata__ is not an object");
   for (const auto& [key, text] : value.items()) {
-    if (!text.is_string()) refuse(path, "its __metadata__ holds '" + key + "', which is not a string");
+    if (!text.is_string()) refuse(path, "its __metadata__ holds " + quoted(key) + ", which is not a string");
     out[key] = text.get<std::string>();
   }
   return out;
@@ -184,7 +200,8 @@ void check_tiling(const fs::path& path, std::vector<Entry>& entries, std::uint64
   });
   std::uint64_t end = 0;
   for (const Entry& entry : entries) {
-    if (entry.begin != end) refuse(path, "tensor '" + entry.name + "' leaves a hole or overlaps another");
+    if (entry.begin != end)
+      refuse(path, "tensor " + quoted(entry.name) + " leaves a hole or overlaps another");
     end = entry.end;
   }
   if (end != size) {
@@ -254,7 +271,7 @@ TensorFile read_safetensors(const fs::path& path) {
       refuse(path, "it cannot be read to its end");
     }
     if (entry.type == at::kBool && tensor.view(at::kByte).gt(1).any().item<bool>()) {
-      refuse(path, "tensor '" + entry.name + "' holds bytes that are no booleans");
+      refuse(path, "tensor " + quoted(entry.name) + " holds bytes that are no booleans");
     }
     out.tensors.emplace(entry.name, std::move(tensor));
   }

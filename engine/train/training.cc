@@ -77,7 +77,7 @@ Training::Training(StageContext& context)
   }
   optimizer_ =
       std::make_unique<AdamW>(std::move(parameters), AdamW::Settings{.weight_decay = recipe_.weight_decay});
-  if (!context.resume.empty()) resume();
+  if (!context.resume.empty()) naming(context.resume, [this] { resume(); });
 }
 
 void Training::resume() {
@@ -88,7 +88,10 @@ void Training::resume() {
     throw DataError("the checkpoint " + context_.resume.string() + " belongs to stage " + state.identity +
                     ", not to " + identity);
   }
-  if (state.step < 0 || state.step > steps_ || state.optimizer_step < 0) {
+  const SamplerPosition& place = state.sampler;
+  if (place.epoch < 0 || place.epoch > recipe_.epochs || place.batch < 0 ||
+      place.batch > loader_.batches_per_epoch() || state.step < 0 || state.step > steps_ ||
+      state.optimizer_step < 0) {
     throw DataError("the checkpoint " + context_.resume.string() + " stands at a step outside the schedule");
   }
   load_model(*task_, /*exported=*/false, file.tensors);
@@ -97,6 +100,8 @@ void Training::resume() {
   step_ = state.step;
   seconds_ = state.seconds;
   if (const auto rows = file.tensors.find("window.fields"); rows != file.tensors.end()) {
+    if (rows->second.dim() != 2 || !rows->second.is_floating_point())
+      throw DataError("the checkpoint's tensor 'window.fields' is no table of numbers");
     for (const Tensor& row : rows->second.unbind(0)) window_.push_back(row.to(context_.device));
   }
   if (const auto times = file.tensors.find("time.milliseconds"); times != file.tensors.end()) {

@@ -40,7 +40,10 @@ void run(StageContext& context) {
                                     {context.execution.data_root, context.execution.work});
   const RandomStreams random(context.configuration.at("seed").get<std::uint64_t>());
   TrainingState state;
-  const auto task = load_task(context, facts, random, state);
+  std::shared_ptr<Task> task;
+  const auto input = context.inputs.find("checkpoint");
+  naming(input == context.inputs.end() ? std::filesystem::path() : input->second,
+         [&] { task = load_task(context, facts, random, state); });
   const auto split_name = context.options.text("split");
   const ImageSplit& split = dataset->split(split_name);
   std::vector<std::int64_t> resolutions = context.options.integers("resolution");

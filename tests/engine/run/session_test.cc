@@ -1,6 +1,8 @@
 // The trainer's side of the conversation with its daemon.
 #include <gmock/gmock.h>
 
+#include <cstring>
+
 #include "core/base/sha256.h"
 #include "engine/catalog.h"
 #include "tests/engine/run/trainer_process.h"
@@ -73,6 +75,78 @@ TEST(TrainerSession, KeepsRunningAfterAFailedAttempt) {
   EXPECT_THAT(failed.at("reason").get<std::string>(), HasSubstr("dream"));
   trainer.send({{"type", "start"}, {"attempt", "s/2"}, {"stage", broken}});
   EXPECT_THAT(trainer.wait_for("failed").at("reason").get<std::string>(), HasSubstr("start frame"));
+  trainer.send({{"type", "shutdown"}});
+  EXPECT_EQ(trainer.wait(), 0);
+}
+
+// The whole way: a trainer that is handed such a file to go on from.
+TEST(TrainerSession, EndsADamagedOrHostileCheckpointAsDataAndNamesIt) {
+  LOCUS_NEEDS_FASHION_MNIST();
+  const TemporaryFolder folder;
+  TrainerProcess trainer(LOCUS_TRAINER);
+  trainer.wait_for("hello");
+  trainer.send(start_frame("s/1", small_configuration(), folder.path() / "made", {}, 0));
+  const std::filesystem::path made = trainer.wait_for("checkpoint").at("path").get<std::string>();
+  const std::string whole = read_bytes(made);
+  const std::filesystem::path kept = folder.path() / "kept";
+  write_bytes(kept, whole);
+  trainer.wait_for("done");
+  std::uint64_t header = 0;
+  std::memcpy(&header, whole.data(), sizeof header);
+  const auto lying = [&](std::uint64_t length) {
+    std::string out = whole;
+    std::memcpy(out.data(), &length, sizeof length);
+    return out;
+  };
+  const auto changed = [&](const std::function<void(TensorFile&)>& change) {
+    TensorFile file = read_safetensors(kept);
+    change(file);
+    write_safetensors(folder.path() / "changed", file);
+    return read_bytes(folder.path() / "changed");
+  };
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"", "too short"},
+      {whole.substr(0, 7), "too short"},
+      {whole.substr(0, 8), "header is longer"},
+      {whole.substr(0, 8 + header / 2), "header is longer"},
+      {whole.substr(0, 8 + header), "holds 0 bytes"},
+      {whole.substr(0, 8 + header + 1), "holds 1 bytes"},
+      {whole.substr(0, whole.size() - 1), "bytes of data where its header describes"},
+      {whole + "x", "bytes of data where its header describes"},
+      {lying(0), "not JSON"},
+      {lying(1ull << 63), "header is longer"},
+      {lying(whole.size()), "header is longer"},
+      {std::string(1 << 16, '\xff'), "header is longer"},
+      {changed([](TensorFile& file) { file.metadata["locus"] = std::string(100'000, '['); }),
+       "cannot be read"},
+      {changed([](TensorFile& file) { file.metadata.clear(); }), "no checkpoint of Locus"},
+      {changed([](TensorFile& file) {
+         file.tensors.at("model.head.bias") = file.tensors.at("model.head.bias").to(at::kHalf);
+       }),
+       "where the model needs"},
+      {changed([](TensorFile& file) {
+         file.tensors.at("model.head.bias").fill_(std::numeric_limits<float>::quiet_NaN());
+       }),
+       "no finite numbers"},
+      {changed([](TensorFile& file) {
+         file.tensors.at("model.head.weight").view({-1})[3] = std::numeric_limits<float>::infinity();
+       }),
+       "no finite numbers"},
+  };
+  int attempt = 1;
+  for (const auto& [bytes, says] : rows) {
+    const auto path = folder.path() / ("resume-" + std::to_string(++attempt) + ".safetensors");
+    write_bytes(path, bytes);
+    trainer.send(start_frame("s/" + std::to_string(attempt), small_configuration(), folder.path() / "work",
+                             path, 1e9));
+    std::optional<Json> frame = trainer.receive();
+    while (frame && frame->at("type") != "failed" && frame->at("type") != "done") frame = trainer.receive();
+    ASSERT_TRUE(frame) << "the trainer fell over " << says;
+    ASSERT_EQ(frame->at("type"), "failed") << says;
+    EXPECT_EQ(frame->at("class"), "data") << *frame;
+    EXPECT_THAT(frame->at("reason").get<std::string>(), HasSubstr(says));
+    EXPECT_THAT(frame->at("reason").get<std::string>(), HasSubstr(path.string()));
+  }
   trainer.send({{"type", "shutdown"}});
   EXPECT_EQ(trainer.wait(), 0);
 }
