@@ -31,6 +31,17 @@ std::string seconds_between(const google::protobuf::Timestamp& a, const google::
   return show_duration(static_cast<double>(b.seconds() - a.seconds()) + (b.nanos() - a.nanos()) * 1e-9);
 }
 
+// "82.31 ± 0.40 % alibi-2d": the leaderboard's first row.
+std::string show_best(const v1::Experiment& one) {
+  if (!one.has_best()) return "-";
+  const v1::BestRow& best = one.best();
+  const int decimals = decimals_for(best.unit(), best.mean());
+  std::string out = show_fixed(best.mean(), decimals);
+  if (best.n() > 1) out += " \u00b1 " + show_fixed(best.std(), decimals);
+  if (!best.unit().empty()) out += " " + best.unit();
+  return out + " " + best.label();
+}
+
 }  // namespace
 
 std::string render_plan(const v1::Plan& plan) {
@@ -93,12 +104,18 @@ std::string render_experiments(const v1::ListExperimentsResponse& response, Text
   for (const v1::Experiment& one : response.experiments()) {
     rows.push_back({one.name(), one.state(),
                     std::to_string(one.trials_done()) + "/" + std::to_string(one.trials()), one.dataset(),
-                    one.primary_metric(), one.owner(), show_time(one.create_time())});
+                    one.primary_metric(), show_best(one), one.owner(), show_time(one.create_time())});
   }
   if (rows.empty()) return "no experiment yet; submit one with: locus submit SPECIFICATION\n";
-  return render_text_table(
-      {{"experiment"}, kState, {"trials", Align::kRight}, {"dataset"}, {"metric"}, {"owner"}, {"created"}},
-      rows, style);
+  return render_text_table({{"experiment"},
+                            kState,
+                            {"trials", Align::kRight},
+                            {"dataset"},
+                            {"metric"},
+                            {"best"},
+                            {"owner"},
+                            {"created"}},
+                           rows, style);
 }
 
 std::string render_experiment(const v1::Experiment& experiment, const v1::ListTrialsResponse& trials,

@@ -163,6 +163,7 @@ absl::StatusOr<v1::Experiment> ExperimentViews::view(const ExperimentRow& row,
     out.set_primary_metric((*outline)->metric.name);
     out.set_cells(static_cast<int>((*outline)->cells.size()));
   }
+  if (auto best = best_.of(row, counts)) *out.mutable_best() = *std::move(best);
   out.set_trials(static_cast<int>(counts.trials));
   out.set_trials_done(static_cast<int>(counts.trials_done));
   out.set_stages_total(static_cast<int>(total_of(counts)));

@@ -6,6 +6,7 @@
 #include "core/ports/artifacts.h"
 #include "core/ports/store.h"
 #include "locus/v1/experiment_service.pb.h"
+#include "server/rpc/best_row.h"
 #include "server/rpc/coordinator.h"
 #include "server/rpc/outline.h"
 
@@ -16,7 +17,12 @@ class ExperimentViews {
  public:
   ExperimentViews(Store& store, ArtifactStore& artifacts, Coordinator& coordinator, OutlineCache& outlines,
                   Clock& clock)
-      : store_(store), artifacts_(artifacts), coordinator_(coordinator), outlines_(outlines), clock_(clock) {}
+      : store_(store),
+        artifacts_(artifacts),
+        coordinator_(coordinator),
+        outlines_(outlines),
+        best_(store, outlines),
+        clock_(clock) {}
 
   absl::StatusOr<v1::Experiment> get(const v1::GetExperimentRequest& request);
   absl::StatusOr<v1::ListExperimentsResponse> list(const v1::ListExperimentsRequest& request);
@@ -46,6 +52,7 @@ class ExperimentViews {
   ArtifactStore& artifacts_;
   Coordinator& coordinator_;
   OutlineCache& outlines_;
+  BestRows best_;
   Clock& clock_;
 };
 

@@ -8,7 +8,7 @@
 namespace locus::server {
 namespace {
 
-constexpr std::size_t kOutlinesKept = 64;
+constexpr std::size_t kOutlinesKept = 4096, kCellsKept = 100'000;  // some tens of MB at most
 
 }  // namespace
 
@@ -51,7 +51,11 @@ absl::StatusOr<std::shared_ptr<const Outline>> OutlineCache::get(const Experimen
   auto shared = std::make_shared<const Outline>(std::move(outline));
   absl::MutexLock lock(&mutex_);
   recent_.emplace_front(key, shared);
-  if (recent_.size() > kOutlinesKept) recent_.pop_back();
+  cells_ += shared->cells.size();
+  while (recent_.size() > 1 && (recent_.size() > kOutlinesKept || cells_ > kCellsKept)) {
+    cells_ -= recent_.back().second->cells.size();
+    recent_.pop_back();
+  }
   return shared;
 }
 

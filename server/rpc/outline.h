@@ -47,7 +47,8 @@ class OutlineCache {
   Store& store_;
   absl::Mutex mutex_;
   std::list<std::pair<Key, std::shared_ptr<const Outline>>> recent_
-      ABSL_GUARDED_BY(mutex_);  // newest use first
+      ABSL_GUARDED_BY(mutex_);                     // newest use first
+  std::size_t cells_ ABSL_GUARDED_BY(mutex_) = 0;  // of all of them
 };
 
 }  // namespace locus::server

@@ -234,9 +234,8 @@ absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::Get
   return out;
 }
 
-absl::StatusOr<v1::Table> get_table(Store& store, OutlineCache& outlines,
-                                    const v1::GetTableRequest& request) {
-  LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(request.experiment()));
+absl::StatusOr<TableSource> read_table_source(Store& store, OutlineCache& outlines,
+                                              const ExperimentRow& row) {
   LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines.get(row));
   TableSource source;
   source.experiment = row.name;
@@ -244,6 +243,13 @@ absl::StatusOr<v1::Table> get_table(Store& store, OutlineCache& outlines,
   LOCUS_ASSIGN_OR_RETURN(source.cells, store.cells(row.id));
   LOCUS_ASSIGN_OR_RETURN(source.trials, all_trials(store, row.id));
   LOCUS_ASSIGN_OR_RETURN(source.results, all_results(store, row.id));
+  return source;
+}
+
+absl::StatusOr<v1::Table> get_table(Store& store, OutlineCache& outlines,
+                                    const v1::GetTableRequest& request) {
+  LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(request.experiment()));
+  LOCUS_ASSIGN_OR_RETURN(TableSource source, read_table_source(store, outlines, row));
   for (const TrialView& trial : source.trials) {
     for (const TrialStageView& stage : trial.stages) {
       if (trial.trial.retired || stage.stage.state != StageState::kSucceeded) continue;

@@ -80,6 +80,21 @@ TEST(Listing, OfNothingSaysWhatToDo) {
   EXPECT_THAT(render_workers({}), HasSubstr("locus worker"));
 }
 
+TEST(Listing, OfExperimentsShowsTheBestOfEach) {
+  v1::ListExperimentsResponse list;
+  v1::Experiment* one = list.add_experiments();
+  one->set_name("demo");
+  EXPECT_THAT(render_experiments(list, {}), Not(HasSubstr("\u00b1")));
+  one->mutable_best()->set_label("rope-axial");
+  one->mutable_best()->set_mean(82.314);
+  one->mutable_best()->set_std(0.4049);
+  one->mutable_best()->set_n(5);
+  one->mutable_best()->set_unit("%");
+  EXPECT_THAT(render_experiments(list, {}), HasSubstr("82.31 \u00b1 0.40 % rope-axial"));
+  one->mutable_best()->set_n(1);
+  EXPECT_THAT(render_experiments(list, {}), HasSubstr("82.31 % rope-axial"));
+}
+
 TEST(Listing, OfAnExperimentShowsTrialsWithStateAndReason) {
   v1::Experiment experiment;
   experiment.set_name("demo");

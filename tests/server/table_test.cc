@@ -74,6 +74,39 @@ TEST_F(Leaderboard, EqualsTheHandComputation) {
   EXPECT_EQ(out.sweep(0).points(1).n(), 3);
 }
 
+TEST_F(Leaderboard, ItsFirstRowIsTheBestOfTheExperimentInEveryList) {
+  submit(small_specification());
+  EXPECT_FALSE(experiment("small").has_best()) << "nothing has a result yet";
+  FakeWorker worker(channel_, "one");
+  ASSERT_TRUE(worker.register_with().ok());
+  int ran = 0;
+  while (const auto work = worker.acquire()) {
+    worker.run(*work, score);
+    ++ran;
+    const v1::TableRow first = table("small").rows(0);  // after every stage: what is kept must not be stale
+    v1::ListExperimentsResponse list;
+    ASSERT_TRUE(experiments_->ListExperiments(deadline().get(), {}, &list).ok());
+    for (const v1::Experiment& one : {experiment("small"), list.experiments(0)}) {
+      ASSERT_EQ(one.has_best(), first.n() > 0);
+      if (first.n() == 0) continue;
+      EXPECT_EQ(one.best().label(), first.label());
+      EXPECT_EQ(one.best().cell(), first.cell());
+      EXPECT_EQ(one.best().n(), first.n());
+      EXPECT_DOUBLE_EQ(one.best().mean(), first.mean());
+      EXPECT_EQ(std::isnan(one.best().std()), std::isnan(first.std()));
+    }
+  }
+  EXPECT_EQ(ran, 18);
+  const v1::BestRow best = experiment("small").best();
+  EXPECT_EQ(best.label(), "violin");
+  EXPECT_DOUBLE_EQ(best.mean(), 85.0);
+  EXPECT_NEAR(best.std(), std::sqrt(7.0), 1e-12);
+  EXPECT_EQ(best.metric(), "top1");
+  // A submission that takes its cell away changes the best at once.
+  submit(small_specification({{"matrix", {{"prior", {"none", "learned-absolute"}}}}}), /*replace=*/true);
+  EXPECT_EQ(experiment("small").best().label(), "learned-absolute");
+}
+
 TEST_F(Leaderboard, AnswersForAnotherLabelSetAndSplit) {
   submit(small_specification());
   FakeWorker worker(channel_, "one");
