@@ -31,7 +31,7 @@ build: ## the programs and the dashboard (after tools/setup)
 python: ## the Python client's wheel, into build/python
 	@tools/python wheel
 
-docs: build ## write the generated pages of docs/ anew
+docs: build ## write the generated pages of docs/ and the pictures of engine/pictures anew
 	@BUILD=$(BUILD) tools/docs
 
 setup: ## install what is missing, nothing else

@@ -154,9 +154,10 @@ Json picture_of(const Host& host, std::int64_t layer, std::uint64_t seed) {
       {"prior", named.id},
       {"revision", named.item->item.json().at("revision")},
       {"options", host.prior_options()},
-      {"setting", std::to_string(host.backbone_layers()) + " layers of " + std::to_string(host.heads()) +
-                      " heads, " + std::to_string(host.width() / host.heads()) + " channels each, layer " +
-                      std::to_string(layer) + ", seed " + std::to_string(seed)},
+      {"setting",
+       std::to_string(host.backbone_layers()) + (host.backbone_layers() == 1 ? " layer of " : " layers of ") +
+           std::to_string(host.heads()) + " heads, " + std::to_string(host.width() / host.heads()) +
+           " channels each, layer " + std::to_string(layer) + ", seed " + std::to_string(seed)},
       {"grid", host.layout().extent},
       {"parameters_added", added},
       {"views", Json::array()},
@@ -172,6 +173,18 @@ Json picture_of(const Host& host, std::int64_t layer, std::uint64_t seed) {
                                       "what is attended to when every patch has the same content",
                                       attention_of_equal_patches(host, layer, moment), /*from_zero=*/true));
   return document;
+}
+
+Json catalog_picture(const std::string& prior) {
+  const Host host({.specification = {{"model", {{"options", {{"dim", 64}, {"heads", 4}, {"patch", 2}}}}},
+                                     {"priors", Json::array({{{"id", prior}, {"options", Json::object()}}})},
+                                     {"channels", 1}},
+                   .grid = {6, 6},
+                   .prefix = 0,
+                   .layers = 1,
+                   .path = "auto",
+                   .seed = 0});
+  return picture_of(host, /*layer=*/0, /*seed=*/0);
 }
 
 }  // namespace locus

@@ -11,6 +11,11 @@ namespace locus {
 // content, and the paths of its curves. Knows forms and hooks, no prior.
 Json picture_of(const Host& host, std::int64_t layer, std::uint64_t seed);
 
+// The picture that is committed as engine/pictures/PRIOR.json and shown in the catalog: a 6 x 6 grid, where a
+// map is still small enough for hundreds of them to be sent, and 4 heads of 16 channels, at initialization.
+// Throws std::invalid_argument for an unknown prior.
+Json catalog_picture(const std::string& prior);
+
 // Heat maps of one view of such a document: a row for each query patch (row, column), a column for each head;
 // the query is framed. Curves follow as drawn paths. `view` empty: the first. Throws std::invalid_argument
 // when the document has no such view or the grid no such patch.

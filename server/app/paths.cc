@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
+#include "spdlog/spdlog.h"
 
 #ifndef LOCUS_SOURCE_ROOT
 #define LOCUS_SOURCE_ROOT ""
@@ -17,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uintmax_t kPictureBytes = 1 << 20;
+
 fs::path executable_folder() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
@@ -26,6 +30,31 @@ fs::path executable_folder() {
 fs::path from_environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? fs::path() : fs::path(value);
+}
+
+// Where a catalog may lie, the first one found is taken.
+std::vector<fs::path> catalog_places(const fs::path& given) {
+  if (!given.empty()) return {given};
+  if (const fs::path named = from_environment("LOCUS_CATALOG"); !named.empty()) return {named};
+  return {executable_folder() / ".." / "share" / "locus" / "catalog.json",
+          fs::path(LOCUS_SOURCE_ROOT) / "engine" / "catalog.json"};
+}
+
+// What is wrong with a picture; empty: nothing, and `text` is its document.
+std::string read_picture(const fs::path& path, const std::string& prior, const Catalog& catalog,
+                         std::string* text) {
+  std::error_code error;
+  if (fs::file_size(path, error) > kPictureBytes || error) return "is larger than 1 MiB, or cannot be read";
+  std::ifstream in(path, std::ios::binary);
+  text->assign(std::istreambuf_iterator<char>(in), {});
+  const Json document = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!document.is_object() || !document.value("views", Json()).is_array()) return "is no picture";
+  const CatalogItem* item = catalog.find("prior", prior);
+  if (item == nullptr || item->id != prior) return "is of no prior of the catalog";
+  if (document.value("prior", Json()) != prior) return "is of another prior than its name says";
+  if (document.value("revision", Json()) != item->revision)
+    return "is of another revision than the catalog's";
+  return "";
 }
 
 }  // namespace
@@ -40,17 +69,8 @@ absl::StatusOr<fs::path> default_data_folder() {
 }
 
 absl::StatusOr<Catalog> load_catalog(const fs::path& given) {
-  std::vector<fs::path> places;
-  if (!given.empty()) {
-    places = {given};
-  } else if (const fs::path named = from_environment("LOCUS_CATALOG"); !named.empty()) {
-    places = {named};
-  } else {
-    places = {executable_folder() / ".." / "share" / "locus" / "catalog.json",
-              fs::path(LOCUS_SOURCE_ROOT) / "engine" / "catalog.json"};
-  }
   std::string looked_at;
-  for (const fs::path& place : places) {
+  for (const fs::path& place : catalog_places(given)) {
     std::ifstream in(place, std::ios::binary);
     if (in.is_open()) {
       const std::string text(std::istreambuf_iterator<char>(in), {});
@@ -69,6 +89,31 @@ absl::StatusOr<Catalog> load_catalog(const fs::path& given) {
       absl::StatusCode::kNotFound, ErrorReason::kInvalidArgument,
       "no catalog at " + looked_at + "; give one with --catalog (`locus-trainer catalog` prints it)", "",
       {{"looked_at", looked_at}});
+}
+
+Pictures load_pictures(const fs::path& given, const Catalog& catalog) {
+  fs::path folder;
+  for (const fs::path& place : catalog_places(given)) {
+    if (!std::ifstream(place).is_open()) continue;
+    folder = place.parent_path() / "pictures";
+    break;
+  }
+  Pictures out;
+  std::error_code error;
+  if (folder.empty() || !fs::is_directory(folder, error)) return out;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() != ".json") continue;
+    const std::string prior = entry.path().stem().string();
+    std::string text;
+    const std::string fault = read_picture(entry.path(), prior, catalog, &text);
+    if (!fault.empty()) {
+      spdlog::warn("the picture {} {}; it is not shown (`make docs` writes them anew)", entry.path().string(),
+                   fault);
+    } else {
+      out.emplace(prior, std::move(text));
+    }
+  }
+  return out;
 }
 
 fs::path find_dashboard(const fs::path& given) {

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/catalog/catalog.h"
+#include "core/catalog/pictures.h"
 
 namespace locus::server {
 
@@ -14,6 +15,11 @@ absl::StatusOr<std::filesystem::path> default_data_folder();
 // The catalog at `given`, else $LOCUS_CATALOG, else <executable>/../share/locus/catalog.json, else the source
 // tree's. NOT_FOUND naming every place looked at; INVALID_ARGUMENT when the file is none.
 absl::StatusOr<Catalog> load_catalog(const std::filesystem::path& given);
+
+// The pictures of priors (docs/formats/picture.md) by prior: the files PRIOR.json of the folder `pictures`
+// beside the catalog that load_catalog takes. One of another revision than the catalog's, or that is no
+// picture, is left out with a warning: an old picture would mislead. Empty without the folder.
+Pictures load_pictures(const std::filesystem::path& given, const Catalog& catalog);
 
 // The dashboard at `given`, else <executable>/../web or ../share/locus/web, else the source tree's build;
 // empty when there is none.

@@ -65,6 +65,7 @@ std::unique_ptr<grpc::Server> build_grpc(const std::vector<grpc::Service*>& serv
 absl::StatusOr<ServerParts> make_parts(const ServerOptions& options) {
   ServerParts parts;
   LOCUS_ASSIGN_OR_RETURN(parts.catalog, load_catalog(options.catalog));
+  parts.pictures = load_pictures(options.catalog, parts.catalog);
   LOCUS_ASSIGN_OR_RETURN(parts.store, open_sqlite_store(options.data, *parts.clock));
   LOCUS_ASSIGN_OR_RETURN(parts.artifacts, open_folder_artifacts(options.data / "artifacts"));
   return parts;
@@ -91,9 +92,14 @@ class Server::Running {
     guard_ = std::make_unique<Guard>(options.allowed_hosts);
     files_ = std::make_unique<StaticFiles>(find_dashboard(options.web), *parts_.clock);
     metrics_ = std::make_unique<Metrics>(*api_);
-    HttpContext context{*api_,   feed_,     pool_,
-                        *guard_, *routes_,  *files_,
-                        *metrics_, openapi_document(routes_->all(), LOCUS_VERSION).dump(2),
+    HttpContext context{*api_,
+                        feed_,
+                        pool_,
+                        *guard_,
+                        *routes_,
+                        *files_,
+                        *metrics_,
+                        openapi_document(routes_->all(), LOCUS_VERSION).dump(2),
                         [this] { return ready_.load(); }};
     LOCUS_ASSIGN_OR_RETURN(http_, HttpServer::start(io_, std::move(context), http.host, http.port));
     LOCUS_RETURN_IF_ERROR(serve_grpc(grpc, options.reflection));
@@ -225,9 +231,10 @@ class Server::Running {
     const std::filesystem::path scratch = data_.empty() ? std::filesystem::path() : data_ / "scratch";
     std::error_code ignored;
     if (!scratch.empty()) std::filesystem::remove_all(scratch, ignored);  // copies that a crash left
-    care_ = std::make_unique<DataCare>(*parts_.store, *parts_.artifacts, gate_, *parts_.clock, scratch, LOCUS_VERSION);
-    api_ = std::make_unique<Api>(Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, *coordinator_, *care_,
-                                            disk_, *parts_.clock},
+    care_ = std::make_unique<DataCare>(*parts_.store, *parts_.artifacts, gate_, *parts_.clock, scratch,
+                                       LOCUS_VERSION);
+    api_ = std::make_unique<Api>(Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, parts_.pictures,
+                                            *coordinator_, *care_, disk_, *parts_.clock},
                                  LOCUS_VERSION);
     routes_ = std::make_unique<Routes>(api_.get());
     return absl::OkStatus();
@@ -239,9 +246,8 @@ class Server::Running {
     services_.push_back(std::make_unique<ExperimentService>(*api_, pool_, feed_));
     services_.push_back(std::make_unique<MetricService>(*api_, pool_));
     services_.push_back(std::make_unique<CatalogService>(*api_, pool_));
-    services_.push_back(
-        std::make_unique<ArtifactService>(*api_, *parts_.store, *parts_.artifacts, gate_, disk_, pool_,
-                                          *parts_.clock));
+    services_.push_back(std::make_unique<ArtifactService>(*api_, *parts_.store, *parts_.artifacts, gate_,
+                                                          disk_, pool_, *parts_.clock));
     services_.push_back(std::make_unique<AdminService>(*api_, pool_));
     auto workers = std::make_unique<WorkerService>(*api_, *parts_.store, *coordinator_, disk_, pool_,
                                                    *parts_.clock, LOCUS_VERSION);

@@ -84,10 +84,10 @@ absl::StatusOr<Request> fill(const Binding& binding, const HttpRequest& http, co
 template <class Request, class Response>
 Route route(Api* api, std::string method, std::string pattern, std::string rpc,
             absl::StatusOr<Response> (Api::*call)(const Request&), Binding binding = {}) {
-  Route out{std::move(method), std::move(pattern), std::move(rpc), std::move(binding), Request::descriptor(),
-            Response::descriptor()};
-  out.answer = [api, call, binding = out.binding](const HttpRequest& http,
-                                                   const Variables& variables) -> absl::StatusOr<HttpResponse> {
+  Route out{std::move(method),  std::move(pattern),    std::move(rpc),
+            std::move(binding), Request::descriptor(), Response::descriptor()};
+  out.answer = [api, call, binding = out.binding](
+                   const HttpRequest& http, const Variables& variables) -> absl::StatusOr<HttpResponse> {
     LOCUS_ASSIGN_OR_RETURN(const Request request, fill<Request>(binding, http, variables));
     LOCUS_ASSIGN_OR_RETURN(const Response response, (api->*call)(request));
     HttpResponse answer;
@@ -102,8 +102,8 @@ template <class Request, class Message>
 Route stream(Api* api, std::string pattern, std::string rpc,
              absl::StatusOr<PullSource<Message>> (Api::*call)(const Request&), Binding binding,
              std::string content_type) {
-  Route out{"GET", std::move(pattern), std::move(rpc), std::move(binding), Request::descriptor(), nullptr,
-            std::move(content_type)};
+  Route out{"GET",   std::move(pattern),     std::move(rpc), std::move(binding), Request::descriptor(),
+            nullptr, std::move(content_type)};
   out.answer = [api, call, binding = out.binding, type = out.content_type](
                    const HttpRequest& http, const Variables& variables) -> absl::StatusOr<HttpResponse> {
     LOCUS_ASSIGN_OR_RETURN(const Request request, fill<Request>(binding, http, variables));
@@ -202,8 +202,8 @@ void Routes::add_experiments(Api* api) {
   add("GET", one + "/table", "ExperimentService/GetTable", &Api::get_table, of_experiment);
   add("GET", one + "/curves", "ExperimentService/GetCurves", &Api::get_curves, of_experiment);
   add("GET", one + "/artifacts", "ArtifactService/ListArtifacts", &Api::list_artifacts, name);
-  routes_.push_back(stream(api, one + "/export", "ExperimentService/ExportExperiment", &Api::export_experiment,
-                           name, "application/x-ndjson"));
+  routes_.push_back(stream(api, one + "/export", "ExperimentService/ExportExperiment",
+                           &Api::export_experiment, name, "application/x-ndjson"));
 }
 
 void Routes::add_trials(Api* api) {
@@ -223,7 +223,8 @@ void Routes::add_trials(Api* api) {
 void Routes::add_others(Api* api) {
   const std::string stage = "/api/v1/stages/{stage}", worker = "/api/v1/workers/{name}";
   const std::string artifact = "/api/v1/artifacts/{sha256}";
-  const Binding of_stage{{{"stage", "{stage}"}}}, name{{{"name", "{name}"}}}, sha256{{{"sha256", "{sha256}"}}};
+  const Binding of_stage{{{"stage", "{stage}"}}}, name{{{"name", "{name}"}}},
+      sha256{{{"sha256", "{sha256}"}}};
   const Binding series{{{"stage", "{stage}"}},
                        {{"metric", "key.metric"}, {"split", "key.split"}, {"labels", "key.labels"}}};
   const auto add = [&](auto... arguments) { routes_.push_back(route(api, arguments...)); };
@@ -240,6 +241,8 @@ void Routes::add_others(Api* api) {
   add("POST", artifact + ":pin", "ArtifactService/PinArtifact", &Api::pin_artifact, sha256);
   add("GET", "/api/v1/server", "CatalogService/GetServer", &Api::get_server);
   add("GET", "/api/v1/catalog", "CatalogService/GetCatalog", &Api::get_catalog);
+  add("GET", "/api/v1/catalog/pictures/{prior}", "CatalogService/GetPicture", &Api::get_picture,
+      Binding{{{"prior", "{prior}"}}});
   add("GET", "/api/v1/check", "AdminService/Check", &Api::check);
   add("POST", "/api/v1/garbage:collect", "AdminService/CollectGarbage", &Api::collect_garbage);
 }

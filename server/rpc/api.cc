@@ -11,6 +11,7 @@
 #include "server/rpc/export_query.h"
 #include "server/rpc/log_query.h"
 #include "server/rpc/rerun.h"
+#include "server/rpc/status.h"
 #include "server/rpc/table_query.h"
 
 namespace locus::server {
@@ -19,6 +20,7 @@ Api::Api(Parts parts, std::string version)
     : store_(parts.store),
       artifacts_(parts.artifacts),
       catalog_(parts.catalog),
+      pictures_(parts.pictures),
       coordinator_(parts.coordinator),
       care_(parts.care),
       disk_(parts.disk),
@@ -92,7 +94,8 @@ absl::StatusOr<v1::RerunExperimentResponse> Api::rerun_experiment(const v1::Reru
   return response;
 }
 
-absl::StatusOr<v1::DeleteExperimentResponse> Api::delete_experiment(const v1::DeleteExperimentRequest& request) {
+absl::StatusOr<v1::DeleteExperimentResponse> Api::delete_experiment(
+    const v1::DeleteExperimentRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(request.name()));
   LOCUS_ASSIGN_OR_RETURN(const Deletion going, store_.deletion(row.id));
   v1::DeleteExperimentResponse out;
@@ -154,8 +157,9 @@ absl::StatusOr<v1::Artifact> Api::pin_artifact(const v1::PinArtifactRequest& req
 absl::StatusOr<PullSource<v1::DownloadArtifactResponse>> Api::download_artifact(
     const v1::DownloadArtifactRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const std::int64_t size, artifacts_.size(request.sha256()));
-  auto source = [this, sha256 = request.sha256(), size,
-                 at = std::int64_t{0}]() mutable -> absl::StatusOr<std::optional<v1::DownloadArtifactResponse>> {
+  auto source =
+      [this, sha256 = request.sha256(), size,
+       at = std::int64_t{0}]() mutable -> absl::StatusOr<std::optional<v1::DownloadArtifactResponse>> {
     if (at >= size) return std::optional<v1::DownloadArtifactResponse>();
     LOCUS_ASSIGN_OR_RETURN(std::string bytes, artifacts_.read(sha256, at, kChunkBytes));
     if (bytes.empty()) return absl::DataLossError("the artifact ended before its size");
@@ -173,7 +177,9 @@ absl::StatusOr<v1::CollectGarbageResponse> Api::collect_garbage(const v1::Collec
   return care_.collect_garbage(request);
 }
 
-absl::StatusOr<PullSource<v1::BackupResponse>> Api::backup(const v1::BackupRequest&) { return care_.backup(); }
+absl::StatusOr<PullSource<v1::BackupResponse>> Api::backup(const v1::BackupRequest&) {
+  return care_.backup();
+}
 
 absl::StatusOr<v1::ListTrialsResponse> Api::list_trials(const v1::ListTrialsRequest& request) {
   return views_.trials(request);
@@ -222,7 +228,25 @@ absl::StatusOr<v1::Catalog> Api::get_catalog(const v1::GetCatalogRequest&) {
   v1::Catalog out;
   out.set_digest(catalog_.digest());
   out.set_json(canonical_json(catalog_.document()));
+  for (const auto& [prior, document] : pictures_) out.add_pictures(prior);
   return out;
+}
+
+absl::StatusOr<v1::Picture> Api::get_picture(const v1::GetPictureRequest& request) {
+  const CatalogItem* item = catalog_.find("prior", request.prior());
+  const auto found = item == nullptr ? pictures_.end() : pictures_.find(item->id);
+  if (found != pictures_.end()) {
+    v1::Picture out;
+    out.set_prior(found->first);
+    out.set_json(found->second);
+    return out;
+  }
+  const std::string shown = valid_utf8(request.prior().substr(0, kNameLength));
+  return make_error(absl::StatusCode::kNotFound, ErrorReason::kUnknownPrior,
+                    item == nullptr ? "the catalog has no prior \"" + shown + "\"; it lists those there are"
+                                    : "this server was installed without a picture of " + item->id +
+                                          "; draw one with `locus picture " + item->id + "`",
+                    "prior", {{"prior", shown}});
 }
 
 absl::StatusOr<v1::Server> Api::get_server(const v1::GetServerRequest&) {

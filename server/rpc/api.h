@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
 #include "core/catalog/catalog.h"
+#include "core/catalog/pictures.h"
 #include "core/ports/store.h"
 #include "locus/v1/admin_service.pb.h"
 #include "locus/v1/artifact_service.pb.h"
@@ -33,6 +34,7 @@ class Api {
     Store& store;
     ArtifactStore& artifacts;
     const Catalog& catalog;
+    const Pictures& pictures;
     Coordinator& coordinator;
     DataCare& care;
     const DiskGuard& disk;
@@ -61,6 +63,8 @@ class Api {
   absl::StatusOr<v1::ListSeriesResponse> list_series(const v1::ListSeriesRequest& request);
   absl::StatusOr<v1::QuerySeriesResponse> query_series(const v1::QuerySeriesRequest& request);
   absl::StatusOr<v1::Catalog> get_catalog(const v1::GetCatalogRequest& request);
+  // NOT_FOUND (UNKNOWN_PRIOR): no such prior, or no picture of it.
+  absl::StatusOr<v1::Picture> get_picture(const v1::GetPictureRequest& request);
   absl::StatusOr<v1::Server> get_server(const v1::GetServerRequest& request);
   absl::StatusOr<v1::ListWorkersResponse> list_workers(const v1::ListWorkersRequest& request);
   absl::StatusOr<v1::WorkerDetail> get_worker(const v1::GetWorkerRequest& request);
@@ -86,6 +90,7 @@ class Api {
   Store& store_;
   ArtifactStore& artifacts_;
   const Catalog& catalog_;
+  const Pictures& pictures_;
   Coordinator& coordinator_;
   DataCare& care_;
   const DiskGuard& disk_;

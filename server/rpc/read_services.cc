@@ -117,6 +117,7 @@ LOCUS_UNARY(ExperimentService, GetCurves, GetCurvesRequest, Curves, get_curves)
 LOCUS_UNARY(MetricService, ListSeries, ListSeriesRequest, ListSeriesResponse, list_series)
 LOCUS_UNARY(MetricService, QuerySeries, QuerySeriesRequest, QuerySeriesResponse, query_series)
 LOCUS_UNARY(CatalogService, GetCatalog, GetCatalogRequest, Catalog, get_catalog)
+LOCUS_UNARY(CatalogService, GetPicture, GetPictureRequest, Picture, get_picture)
 LOCUS_UNARY(CatalogService, GetServer, GetServerRequest, Server, get_server)
 
 #undef LOCUS_UNARY

@@ -62,6 +62,7 @@ class CatalogService final : public v1::CatalogService::CallbackService {
  public:
   CatalogService(Api& api, WorkPool& pool) : api_(api), pool_(pool) {}
   LOCUS_UNARY(GetCatalog, GetCatalogRequest, Catalog)
+  LOCUS_UNARY(GetPicture, GetPictureRequest, Picture)
   LOCUS_UNARY(GetServer, GetServerRequest, Server)
 
  private:

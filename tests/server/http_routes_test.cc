@@ -59,6 +59,11 @@ TEST_F(HttpRoutes, AnswerAsTheirCalls) {
   expect_equal<v1::Server>("/api/v1/server", [&](auto* c, auto* r) { return catalog_->GetServer(c, {}, r); });
   expect_equal<v1::Catalog>("/api/v1/catalog",
                             [&](auto* c, auto* r) { return catalog_->GetCatalog(c, {}, r); });
+  expect_equal<v1::Picture>("/api/v1/catalog/pictures/violin", [&](auto* c, auto* r) {
+    v1::GetPictureRequest q;
+    q.set_prior("violin");
+    return catalog_->GetPicture(c, q, r);
+  });
   expect_equal<v1::ListWorkersResponse>("/api/v1/workers",
                                         [&](auto* c, auto* r) { return workers_->ListWorkers(c, {}, r); });
   expect_equal<v1::ListExperimentsResponse>("/api/v1/experiments?page_size=1", [&](auto* c, auto* r) {

@@ -100,6 +100,7 @@ class OpenApi : public ServerTest {
       if (name == "ordinal") out.push_back(std::to_string(i));
       if (name == "stage") out.push_back(stage_);
       if (name == "sha256") out.push_back(digest_);
+      if (name == "prior") out.push_back("violin");
       if (name == "metric") out.push_back("top1");
       if (name == "split") out.push_back("test");
       if (name == "items") out.push_back(i % 2 == 0 ? "small%2F0" : "small%2Fcells%2F1");

@@ -1,13 +1,16 @@
 // The server's small parts: addresses, log lines, targets, routes' fields, errors, bands.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "core/base/error.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "server/app/address.h"
 #include "server/app/log.h"
+#include "server/app/paths.h"
 #include "server/http/event_stream.h"
 #include "server/http/exchange.h"
 #include "server/http/routes.h"
@@ -16,6 +19,7 @@
 #include "server/rpc/curves_query.h"
 #include "server/rpc/measurements.h"
 #include "server/rpc/status.h"
+#include "tests/server/support/server_fixture.h"
 
 namespace locus::server {
 namespace {
@@ -142,11 +146,42 @@ TEST(PointColumns, AreTakenOnlyWhole) {
   EXPECT_FALSE(from_proto(nameless).ok());
 }
 
+TEST(PicturesOfPriors, LieBesideTheCatalogAndAreLeftOutWhenTheyDoNotFit) {
+  const test::TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    std::ofstream(folder.path() / name, std::ios::binary) << text;
+  };
+  const Catalog catalog = test::test_catalog();
+  write("catalog.json", catalog.document().dump());
+  EXPECT_TRUE(load_pictures(folder.path() / "catalog.json", catalog).empty()) << "no folder";
+  std::filesystem::create_directory(folder.path() / "pictures");
+  const std::string good = R"({"prior":"violin","revision":1,"views":[]})";
+  write("pictures/violin.json", good);
+  write("pictures/none.json", "{");
+  write("pictures/rope-axial.json", R"({"prior":"rope-axial","revision":99,"views":[]})");
+  write("pictures/learned-absolute.json", good);
+  write("pictures/aura.json", R"({"prior":"aura","revision":1,"views":[]})");
+  write("pictures/alibi-2d.json",
+        std::string(2 << 20, ' ') + R"({"prior":"alibi-2d","revision":1,"views":[]})");
+  write("pictures/readme.txt", good);
+  EXPECT_THAT(load_pictures(folder.path() / "catalog.json", catalog),
+              testing::ElementsAre(testing::Pair("violin", good)));
+}
+
 TEST(Labels, HaveOneForm) {
   EXPECT_EQ(*canonical_labels("", "labels"), "{}");
   EXPECT_EQ(*canonical_labels("{\"b\": 2.0, \"a\": \"x\"}", "labels"), "{\"a\":\"x\",\"b\":2}");
   for (const char* text : {"[]", "{\"a\":[]}", "{\"a\":null}", "{", "{\"a\":1,\"a\":2}"})
     EXPECT_FALSE(canonical_labels(text, "labels").ok());
+}
+
+TEST(Labels, ThatAreNoObjectAreRefusedInOneSentence) {
+  for (const std::string text : {"resolution=28", "[]", "{", "7", "\"x\""}) {
+    EXPECT_EQ(canonical_labels(text, "labels").status().message(),
+              "labels are \"" + text + "\"; give a JSON object such as {\"resolution\":28}");
+  }
+  const auto longest = canonical_labels(std::string(100'000, '['), "labels").status();
+  EXPECT_LT(longest.message().size(), 300u);
 }
 
 TEST(Labels, VaryInOneNumberAlongASweep) {

@@ -1,6 +1,7 @@
 // Arguments and files of pictures.
 #include "engine/probe/picture.h"
 
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -67,6 +68,17 @@ Json document(const std::string& prior, const NamedArguments& arguments) {
   return picture_of(host, layer, seed);
 }
 
+// PRIOR.json for every prior of the catalog, and no other JSON file.
+void write_all(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".json") std::filesystem::remove(entry.path());
+  }
+  for (const PriorItem& item : prior_items())
+    write_file((folder / (std::string(item.id()) + ".json")).string(),
+               catalog_picture(std::string(item.id())).dump() + "\n");
+}
+
 void run(const std::string& prior, const NamedArguments& arguments) {
   const Json picture = document(prior, arguments);
   if (arguments.has("--png")) {
@@ -88,6 +100,10 @@ void run(const std::string& prior, const NamedArguments& arguments) {
 
 int run_picture(std::span<const std::string> arguments) {
   try {
+    if (arguments.size() == 2 && arguments[0] == "--all") {
+      write_all(arguments[1]);
+      return 0;
+    }
     if (arguments.empty() || arguments[0].starts_with("--")) throw std::invalid_argument("which prior?");
     run(arguments[0], NamedArguments(arguments.subspan(1),
                                      {"--options", "--grid", "--heads", "--head-width", "--layer", "--layers",

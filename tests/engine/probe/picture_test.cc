@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
 
 namespace locus {
 namespace {
@@ -44,6 +47,46 @@ TEST(Picture, EveryPriorOfTheCatalogHasOne) {
         for (const Json& row : head) ASSERT_EQ(row.size(), 12u) << item.id();
       }
     }
+  }
+}
+
+// Where two documents differ, numbers to the rounding of other machines; empty: nowhere.
+std::string difference(const Json& a, const Json& b, const std::string& path) {
+  if (a.is_number() && b.is_number()) {
+    const double x = a.get<double>(), y = b.get<double>();
+    return std::abs(x - y) <= 2e-3 * std::max(std::abs(x), std::abs(y)) + 1e-6 ? "" : path;
+  }
+  if (a.type() != b.type() || a.size() != b.size()) return path;
+  if (!a.is_structured()) return a == b ? "" : path;
+  for (const auto& [key, value] : a.items()) {
+    const bool there = a.is_array() || b.contains(key);
+    const std::string inner = path + "/" + key;
+    if (!there) return inner;
+    const std::string found = difference(value, a.is_array() ? b[std::stoul(key)] : b.at(key), inner);
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
+TEST(Picture, ThoseOfTheCatalogAreCommittedFreshAndSmall) {
+  const auto folder =
+      std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path() / "engine" /
+      "pictures";
+  const char* advice = "Write them anew: <build>/bin/locus-trainer picture --all engine/pictures";
+  std::set<std::string> wanted, there;
+  std::uintmax_t bytes = 0;
+  for (const PriorItem& item : prior_items()) wanted.insert(std::string(item.id()));
+  ASSERT_TRUE(std::filesystem::is_directory(folder)) << advice;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    EXPECT_EQ(entry.path().extension(), ".json");
+    there.insert(entry.path().stem().string());
+    bytes += entry.file_size();
+  }
+  ASSERT_EQ(there, wanted) << advice;
+  EXPECT_LT(bytes, 2'000'000u);
+  for (const std::string& prior : wanted) {
+    std::ifstream in(folder / (prior + ".json"));
+    EXPECT_EQ(difference(catalog_picture(prior), Json::parse(in), ""), "") << prior << ". " << advice;
   }
 }
 

@@ -69,6 +69,7 @@ void ServerTest::start(ServerOptions options) {
     parts->store = make_memory_store();
     parts->artifacts = make_memory_artifacts();
     parts->catalog = test_catalog();
+    parts->pictures = {{"violin", R"({"version":1,"prior":"violin","revision":1,"views":[]})"}};
   } else {
     options.catalog = LOCUS_TEST_CATALOG;
     parts = make_parts(options);
