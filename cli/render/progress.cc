@@ -52,8 +52,12 @@ std::string troubles(const v1::Experiment& experiment) {
 }
 
 std::string remaining(const v1::Experiment& experiment) {
-  if (is_over(experiment)) return show_duration(experiment.elapsed_seconds()) + " in all";
-  const std::string elapsed = show_duration(experiment.elapsed_seconds()) + " so far";
+  // An experiment that was extended has rested in between, perhaps for days.
+  const std::string since = experiment.revision() > 1 ? " since it was first submitted" : "";
+  if (is_over(experiment))
+    return show_duration(experiment.elapsed_seconds()) + (since.empty() ? " in all" : since);
+  const std::string elapsed =
+      show_duration(experiment.elapsed_seconds()) + (since.empty() ? " so far" : since);
   return experiment.eta_seconds() < 0
              ? elapsed
              : elapsed + ", about " + show_duration(static_cast<double>(experiment.eta_seconds())) + " left";

@@ -51,7 +51,8 @@ std::optional<std::int64_t> cell_of(const std::string& item, std::string* experi
   const std::string text = item.substr(at + 7);
   std::int64_t ordinal = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || ordinal < 0) return std::nullopt;
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || ordinal < 0)
+    return std::nullopt;
   *experiment = item.substr(0, at);
   return ordinal;
 }
@@ -65,9 +66,10 @@ absl::Status load_cell(Store& store, const std::string& experiment, std::int64_t
     if (view.trial.cell == ordinal && !view.trial.retired) side->trials.push_back(std::move(view));
   }
   if (!side->trials.empty()) return absl::OkStatus();
-  return make_error(absl::StatusCode::kNotFound, ErrorReason::kTrialNotFound,
-                    "experiment \"" + experiment + "\" has no cell " + std::to_string(ordinal) + " with trials",
-                    "items", {{"experiment", experiment}, {"cell", std::to_string(ordinal)}});
+  return make_error(
+      absl::StatusCode::kNotFound, ErrorReason::kTrialNotFound,
+      "experiment \"" + experiment + "\" has no cell " + std::to_string(ordinal) + " with trials", "items",
+      {{"experiment", experiment}, {"cell", std::to_string(ordinal)}});
 }
 
 absl::StatusOr<Side> load_side(Store& store, const std::string& item) {
@@ -108,7 +110,8 @@ struct Question {
   std::string metric, split, labels, direction = "max", unit, reducer;
 };
 
-absl::StatusOr<Question> complete(OutlineCache& outlines, const Side& first, const v1::CompareRequest& request) {
+absl::StatusOr<Question> complete(OutlineCache& outlines, const Side& first,
+                                  const v1::CompareRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines.get(first.experiment));
   const MetricContract& contract = outline->metric;
   Question out{request.metric().empty() ? contract.name : request.metric(),
@@ -137,6 +140,15 @@ absl::StatusOr<Question> complete(OutlineCache& outlines, const Side& first, con
   return out;
 }
 
+// The revision of a catalog item is no setting: a side that lacks it lacks the item, which shows by itself.
+// Listed only where sides have the item at different ones.
+bool only_says_what_is_used(const std::string& path, const std::vector<std::string>& values) {
+  if (path.find(".revisions.") == std::string::npos) return false;
+  std::set<std::string> revisions(values.begin(), values.end());
+  revisions.erase("");
+  return revisions.size() <= 1;
+}
+
 void fill_settings(const std::vector<Side>& sides, v1::Comparison* out) {
   std::set<std::string> paths;
   for (const Side& side : sides) {
@@ -148,7 +160,9 @@ void fill_settings(const std::vector<Side>& sides, v1::Comparison* out) {
       const auto found = side.settings.find(path);
       values.push_back(found == side.settings.end() ? "" : found->second);
     }
-    const bool equal = std::all_of(values.begin(), values.end(), [&](const auto& v) { return v == values.front(); });
+    if (only_says_what_is_used(path, values)) continue;
+    const bool equal =
+        std::all_of(values.begin(), values.end(), [&](const auto& v) { return v == values.front(); });
     auto* setting = equal ? out->add_common() : out->add_differing();
     setting->set_path(path);
     for (std::string& value : values) setting->add_values_json(std::move(value));
@@ -234,7 +248,8 @@ std::map<std::string, std::string> flatten(const Json& document) {
   return out;
 }
 
-absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines, const v1::CompareRequest& request) {
+absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines,
+                                       const v1::CompareRequest& request) {
   if (request.items_size() < 2 || request.items_size() > kItemsMost) {
     return bad("items", "give 2 to " + std::to_string(kItemsMost) + " items to compare, not " +
                             std::to_string(request.items_size()));

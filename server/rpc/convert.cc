@@ -6,12 +6,14 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/limits.h"
+#include "server/rpc/status.h"
 
 namespace locus::server {
 namespace {
 
 constexpr int kJsonDepth = 64;
 constexpr std::size_t kMetricNameLength = 128;
+constexpr std::size_t kLabelsShown = 200;  // of wrong ones
 
 absl::Status bad(const std::string& field, const std::string& message) {
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
@@ -84,9 +86,14 @@ absl::StatusOr<Json> parse_json(const std::string& text, ErrorReason reason, con
 
 absl::StatusOr<std::string> canonical_labels(const std::string& labels, const std::string& field) {
   if (labels.empty() || labels == "{}") return std::string("{}");
-  LOCUS_ASSIGN_OR_RETURN(Json value, parse_json(labels, ErrorReason::kInvalidArgument, field));
-  if (!value.is_object())
-    return bad(field, "labels are \"" + labels + "\"; give a JSON object such as {\"resolution\":28}");
+  const auto no_object = [&] {
+    const std::string shown = labels.size() > kLabelsShown ? labels.substr(0, kLabelsShown) + "..." : labels;
+    return bad(field,
+               "labels are \"" + valid_utf8(shown) + "\"; give a JSON object such as {\"resolution\":28}");
+  };
+  if (!Json::accept(labels)) return no_object();
+  LOCUS_ASSIGN_OR_RETURN(const Json value, parse_json(labels, ErrorReason::kInvalidArgument, field));
+  if (!value.is_object()) return no_object();
   for (const auto& [key, item] : value.items()) {
     if (!item.is_string() && !item.is_number()) {
       return bad(field, "label \"" + key + "\" is neither a string nor a number; give one of them");

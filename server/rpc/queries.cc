@@ -50,7 +50,8 @@ absl::StatusOr<std::pair<std::string, std::int64_t>> parse_trial_name(const std:
   const std::size_t slash = name.rfind('/');
   const auto ordinal =
       slash == std::string::npos ? std::nullopt : parse_integer(std::string_view(name).substr(slash + 1));
-  if (!ordinal || *ordinal < 0) {
+  const bool nested = slash != std::string::npos && name.find('/') != slash;
+  if (!ordinal || *ordinal < 0 || slash == 0 || nested) {
     return make_error(
         absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidName,
         "\"" + name +

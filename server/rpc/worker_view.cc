@@ -4,15 +4,45 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/limits.h"
 #include "server/rpc/convert.h"
 
 namespace locus::server {
 namespace {
 
 constexpr int kAttemptsShown = 100, kAttemptsJudged = 20;
+constexpr std::size_t kTrialsLookedAt = 10'000;
 
 bool bad(const AttemptRow& row) {
   return row.state == AttemptState::kFailed || row.state == AttemptState::kLost;
+}
+
+// Fills in what is empty. The index knows the stages that were unfinished when the server started, and those
+// since; older ones are looked up in the newest experiments, as far as is quick.
+absl::Status look_up_titles(Store& store, std::map<StageId, std::string>* titles) {
+  std::size_t missing = 0;
+  for (const auto& [stage, title] : *titles) missing += title.empty() ? 1 : 0;
+  if (missing == 0) return absl::OkStatus();
+  std::size_t looked_at = 0;
+  LOCUS_ASSIGN_OR_RETURN(const auto experiments, store.experiments(0, kPageSizeDefault));
+  for (const ExperimentRow& experiment : experiments) {
+    std::int64_t after = -1;
+    for (bool more = true; more && missing > 0 && looked_at < kTrialsLookedAt;) {
+      LOCUS_ASSIGN_OR_RETURN(const auto page, store.trials(experiment.id, after, kPageSizeMost));
+      for (const TrialView& view : page) {
+        after = view.trial.ordinal;
+        for (const TrialStageView& stage : view.stages) {
+          const auto wanted = titles->find(stage.stage.id);
+          if (view.trial.retired || wanted == titles->end() || !wanted->second.empty()) continue;
+          wanted->second = experiment.name + "/" + std::to_string(view.trial.ordinal);
+          --missing;
+        }
+      }
+      looked_at += page.size();
+      more = page.size() == static_cast<std::size_t>(kPageSizeMost);
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -27,7 +57,8 @@ std::map<WorkerId, WorkerViews::Live> WorkerViews::living() {
     std::map<WorkerId, Live> out;
     for (WorkerView& view : living.scheduler.workers(living.now)) {
       Live live;
-      for (const HeldLease& lease : view.running) live.titles[lease.stage_id] = living.index.title_of(lease.stage_id);
+      for (const HeldLease& lease : view.running)
+        live.titles[lease.stage_id] = living.index.title_of(lease.stage_id);
       live.view = std::move(view);
       out[live.view.id] = std::move(live);
     }
@@ -35,7 +66,8 @@ std::map<WorkerId, WorkerViews::Live> WorkerViews::living() {
   });
 }
 
-absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Live>& living, v1::Worker* out) {
+absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Live>& living,
+                               v1::Worker* out) {
   out->set_name(row.name);
   out->set_host(row.host);
   out->set_version(row.version);
@@ -92,13 +124,14 @@ absl::StatusOr<v1::WorkerDetail> WorkerViews::get(const std::string& name) {
   v1::WorkerDetail out;
   LOCUS_RETURN_IF_ERROR(fill(*row, living(), out.mutable_worker()));
   LOCUS_ASSIGN_OR_RETURN(const auto attempts, store_.attempts_of_worker(row->id, kAttemptsShown));
-  const auto titles =
+  auto titles =
       coordinator_.inspect<std::map<StageId, std::string>>([&](const Coordinator::Living& living_now) {
         std::map<StageId, std::string> all;
         for (const AttemptRow& attempt : attempts)
           all[attempt.stage_id] = living_now.index.title_of(attempt.stage_id);
         return all;
       });
+  LOCUS_RETURN_IF_ERROR(look_up_titles(store_, &titles));
   for (const AttemptRow& attempt : attempts) {
     auto* item = out.add_attempts();
     item->set_stage(attempt.stage_id);
@@ -106,7 +139,8 @@ absl::StatusOr<v1::WorkerDetail> WorkerViews::get(const std::string& name) {
     item->set_title(titles.at(attempt.stage_id));
     if (const auto stage = store_.stage(attempt.stage_id); stage.ok()) item->set_kind(stage->kind);
     item->set_state(to_string(attempt.state));
-    if (attempt.failure_class != FailureClass::kNone) item->set_failure_class(to_string(attempt.failure_class));
+    if (attempt.failure_class != FailureClass::kNone)
+      item->set_failure_class(to_string(attempt.failure_class));
     item->set_reason(attempt.reason);
     *item->mutable_start_time() = to_timestamp(attempt.started_us);
     if (attempt.ended_us > 0) *item->mutable_end_time() = to_timestamp(attempt.ended_us);
@@ -114,7 +148,8 @@ absl::StatusOr<v1::WorkerDetail> WorkerViews::get(const std::string& name) {
   return out;
 }
 
-absl::StatusOr<v1::Worker> WorkerViews::set_drain(const std::string& name, Drain to, const std::string& reason) {
+absl::StatusOr<v1::Worker> WorkerViews::set_drain(const std::string& name, Drain to,
+                                                  const std::string& reason) {
   const Command command = call(coordinator_, WorkerDrainRequested{.name = name, .to = to, .reason = reason});
   if (const auto* error = std::get_if<ReplyError>(&command)) return error->status;
   LOCUS_ASSIGN_OR_RETURN(auto detail, get(name));

@@ -58,7 +58,7 @@ TEST_F(HttpGuard, ForbidsTheBrowserEverythingButItsOwnPages) {
     const auto headers = http().get(target).headers;
     EXPECT_NE(headers.at("content-security-policy").find("default-src 'none'"), std::string::npos);
     EXPECT_NE(headers.at("content-security-policy").find("frame-ancestors 'none'"), std::string::npos);
-    EXPECT_EQ(headers.at("content-security-policy").find("unsafe-eval"), std::string::npos);
+    EXPECT_EQ(headers.at("content-security-policy").find("unsafe-"), std::string::npos);
     EXPECT_EQ(headers.at("x-content-type-options"), "nosniff");
     EXPECT_EQ(headers.count("access-control-allow-origin"), 0u);
   }

@@ -80,7 +80,7 @@ TEST_F(Surface, KeepsWhatATrainerPrintsAndReadsItByOffset) {
   std::int64_t next = 0;
   ASSERT_TRUE(worker_->report_log(*work, 0, "epoch 1\n", &next).ok());
   EXPECT_EQ(next, 8);
-  ASSERT_TRUE(worker_->report_log(*work, 0, "epoch 1\n").ok());  // sent again
+  ASSERT_TRUE(worker_->report_log(*work, 0, "epoch 1\n").ok());       // sent again
   ASSERT_TRUE(worker_->report_log(*work, 4, "h 1\nepoch 2\n").ok());  // overlaps
   const grpc::Status gap = worker_->report_log(*work, 99, "x");
   EXPECT_EQ(gap.error_code(), grpc::StatusCode::OUT_OF_RANGE);
@@ -194,7 +194,8 @@ TEST_F(Surface, DeletesAfterSayingWhatWouldGo) {
   v1::Experiment gone;
   v1::GetExperimentRequest get;
   get.set_name("small");
-  EXPECT_EQ(wire_error(experiments_->GetExperiment(deadline().get(), get, &gone)).reason, "EXPERIMENT_NOT_FOUND");
+  EXPECT_EQ(wire_error(experiments_->GetExperiment(deadline().get(), get, &gone)).reason,
+            "EXPERIMENT_NOT_FOUND");
   EXPECT_EQ(experiment("other").state(), "completed") << "it shares the stages that stayed";
   v1::CheckReport report;
   ASSERT_TRUE(v1::AdminService::NewStub(channel_)->Check(deadline().get(), {}, &report).ok());
@@ -233,11 +234,44 @@ TEST_F(Surface, ComparesCellsBySettingResultAndSeed) {
   EXPECT_DOUBLE_EQ(out.paired(0).mean(), expected);
   EXPECT_DOUBLE_EQ(out.paired(0).std(), 0);
   EXPECT_DOUBLE_EQ(out.paired(0).p_floor(), 0.25);
-  for (const auto& setting : out.differing()) EXPECT_THAT(setting.path(), HasSubstr("prior")) << setting.path();
+  for (const auto& setting : out.differing())
+    EXPECT_THAT(setting.path(), HasSubstr("prior")) << setting.path();
   EXPECT_GT(out.differing_size(), 0);
   EXPECT_GT(out.common_size(), 5);
   for (const auto& setting : out.common()) EXPECT_EQ(setting.values_json(0), setting.values_json(1));
   EXPECT_GT(out.results_size(), 2);
+}
+
+TEST_F(Surface, ComparesNoRevisionsThatOnlySayWhatIsUsed) {
+  worker_->run_all(score);
+  v1::CompareRequest request;
+  request.add_items("small/cells/0");
+  request.add_items("small/cells/2");
+  v1::Comparison out;
+  ASSERT_TRUE(experiments_->Compare(deadline().get(), request, &out).ok());
+  for (const auto* settings : {&out.common(), &out.differing()}) {
+    for (const auto& setting : *settings)
+      EXPECT_EQ(setting.path().find(".revisions."), std::string::npos) << setting.path();
+  }
+}
+
+TEST_F(Surface, CallsATrialOfATrialABadName) {
+  v1::GetTrialRequest request;
+  v1::TrialDetail out;
+  for (const char* name : {"small/0/1", "small//1", "/0", "small/", "small/x", "small/-1"}) {
+    request.set_name(name);
+    EXPECT_EQ(wire_error(experiments_->GetTrial(deadline().get(), request, &out)).reason, "INVALID_NAME")
+        << name;
+  }
+}
+
+TEST_F(Surface, TellsAWorkerTheLimitOfAnAttempt) {
+  EXPECT_EQ(worker_->acquire()->grant.limit_seconds(), 0);
+  submit(small_specification(
+      {{"name", "hurried"}, {"priority", 5}, {"train", {{"lr", 0.5}}}, {"limits", {{"stage_seconds", 77}}}}));
+  FakeWorker second(channel_, "two");
+  ASSERT_TRUE(second.register_with().ok());
+  EXPECT_EQ(second.acquire()->grant.limit_seconds(), 77);
 }
 
 TEST_F(Surface, ComparesTrialsAndRefusesNonsense) {
