@@ -101,7 +101,7 @@ class AtomicFile {
 }
 
 // A name as it is shown: names come from the file, and may be anything.
-std::string quoted(const std::string& name) {
+std::string shown_name(const std::string& name) {
   std::string out = name.size() > kNameShown ? name.substr(0, kNameShown) + "..." : name;
   for (char& c : out) {
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
@@ -129,7 +129,7 @@ Json parse_header(const fs::path& path, const std::string& text) {
   if (text.find('\0') != std::string::npos) refuse(path, "its header is not JSON");
   try {
     Json header = Json::parse(text, watch);
-    if (!twice.empty()) refuse(path, quoted(twice) + " appears twice in its header");
+    if (!twice.empty()) refuse(path, shown_name(twice) + " appears twice in its header");
     if (!header.is_object()) refuse(path, "its header is not an object");
     return header;
   } catch (const Json::exception&) {
@@ -146,7 +146,7 @@ struct Entry {
 
 std::uint64_t natural(const fs::path& path, const Json& value, const std::string& name) {
   if (!value.is_number_unsigned())
-    refuse(path, "tensor " + quoted(name) + " has an extent or offset that is no natural number");
+    refuse(path, "tensor " + shown_name(name) + " has an extent or offset that is no natural number");
   return value.get<std::uint64_t>();
 }
 
@@ -154,31 +154,31 @@ Entry parse_entry(const fs::path& path, const std::string& name, const Json& val
   if (!value.is_object() || !value.contains("dtype") || !value["dtype"].is_string() ||
       !value.contains("shape") || !value["shape"].is_array() || !value.contains("data_offsets") ||
       !value["data_offsets"].is_array() || value["data_offsets"].size() != 2) {
-    refuse(path, "tensor " + quoted(name) + " lacks dtype, shape or data_offsets");
+    refuse(path, "tensor " + shown_name(name) + " lacks dtype, shape or data_offsets");
   }
   const auto type_text = value["dtype"].get<std::string>();
   const auto* known =
       std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return t.name == type_text; });
   if (known == kTypes.end())
-    refuse(path, "tensor " + quoted(name) + " has the unknown type " + quoted(type_text));
+    refuse(path, "tensor " + shown_name(name) + " has the unknown type " + shown_name(type_text));
   Entry entry{name,
               known->type,
               {},
               natural(path, value["data_offsets"][0], name),
               natural(path, value["data_offsets"][1], name)};
-  if (value["shape"].size() > 16) refuse(path, "tensor " + quoted(name) + " has more than 16 dimensions");
+  if (value["shape"].size() > 16) refuse(path, "tensor " + shown_name(name) + " has more than 16 dimensions");
   std::uint64_t bytes = at::elementSize(entry.type);
   std::int64_t strides = 1;  // what tensors of extent 0 still need to be addressable
   for (const Json& extent : value["shape"]) {
     const std::uint64_t n = natural(path, extent, name);
     if (__builtin_mul_overflow(bytes, n, &bytes) ||
         __builtin_mul_overflow(strides, std::max<std::uint64_t>(n, 1), &strides)) {
-      refuse(path, "tensor " + quoted(name) + " has extents too large");
+      refuse(path, "tensor " + shown_name(name) + " has extents too large");
     }
     entry.shape.push_back(static_cast<std::int64_t>(n));
   }
   if (entry.end < entry.begin || entry.end - entry.begin != bytes) {
-    refuse(path, "tensor " + quoted(name) + " is given other bytes than its shape needs");
+    refuse(path, "tensor " + shown_name(name) + " is given other bytes than its shape needs");
   }
   return entry;
 }
@@ -187,7 +187,8 @@ std::map<std::string, std::string> parse_metadata(const fs::path& path, const Js
   std::map<std::string, std::string> out;
   if (!value.is_object()) refuse(path, "its __metadata__ is not an object");
   for (const auto& [key, text] : value.items()) {
-    if (!text.is_string()) refuse(path, "its __metadata__ holds " + quoted(key) + ", which is not a string");
+    if (!text.is_string())
+      refuse(path, "its __metadata__ holds " + shown_name(key) + ", which is not a string");
     out[key] = text.get<std::string>();
   }
   return out;
@@ -201,7 +202,7 @@ void check_tiling(const fs::path& path, std::vector<Entry>& entries, std::uint64
   std::uint64_t end = 0;
   for (const Entry& entry : entries) {
     if (entry.begin != end)
-      refuse(path, "tensor " + quoted(entry.name) + " leaves a hole or overlaps another");
+      refuse(path, "tensor " + shown_name(entry.name) + " leaves a hole or overlaps another");
     end = entry.end;
   }
   if (end != size) {
@@ -271,7 +272,7 @@ TensorFile read_safetensors(const fs::path& path) {
       refuse(path, "it cannot be read to its end");
     }
     if (entry.type == at::kBool && tensor.view(at::kByte).gt(1).any().item<bool>()) {
-      refuse(path, "tensor " + quoted(entry.name) + " holds bytes that are no booleans");
+      refuse(path, "tensor " + shown_name(entry.name) + " holds bytes that are no booleans");
     }
     out.tensors.emplace(entry.name, std::move(tensor));
   }
