@@ -6,7 +6,7 @@ SET ?=
 CYCLES ?= 200
 SEED ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help demo test chaos build python docs web setup clean
+.PHONY: help demo priors test chaos build python docs web setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -15,6 +15,11 @@ demo: ## compare six priors on Fashion-MNIST here and now (KEEP=1 leaves the ser
 	@tools/setup build
 	@$(MAKE) --no-print-directory build
 	@BUILD=$(BUILD) KEEP=$(KEEP) tools/demo $(if $(SET),'$(SET)')
+
+priors: ## every prior and the papers' combinations on Fashion-MNIST, three seeds; hours; writes docs/results/priors.md
+	@tools/setup build
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer priors_bench
+	@BUILD=$(BUILD) tools/priors
 
 test: ## run every test: C++, dashboard, browser
 	@tools/setup test

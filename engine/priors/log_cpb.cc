@@ -182,6 +182,11 @@ PriorItem log_cpb() {
   Item item = prior_entry("log-cpb", 1, "A small MLP of the log-spaced offset gives every head a bias",
                           "Liu et al. 2022, arXiv:2111.09883", "L = c q k^T + MLP(log-spaced r_i - r_j)",
                           {"bias"}, {2});
+  weigh(item, {.parameters = "1,536 + 512 H a layer; timm-cr 384 + 129 H once a model",
+               .base = 92160,
+               .paths = {"bucketed", "fused-bias", "explicit"},
+               .cost = "an MLP over (2 rows - 1) (2 columns - 1) offsets a layer (timm-cr: a model) and a "
+                       "lookup of H T^2 numbers"});
   item.set("weight_decay", "option");
   item.option(Option::text("mode", "swinv2", "Swin V2's, or timm's, which the guidance paper compares with")
                   .choices({"swinv2", "timm-cr"}));

@@ -146,6 +146,11 @@ PriorItem pape() {
                           "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
                           "L = c (q k^T - sum_m a_i (s_j - s_i)^2 + sum_m b_i (s_j - s_i)), s = W_p r",
                           {"bias"}, {1, 2, 3});
+  weigh(item, {.parameters = "2 D H m + 2 H m a layer",
+               .base = 11073600,
+               .paths = {"low-rank", "fused-bias", "explicit"},
+               .cost = "a product of x with 2 D H m weights and 2 m channels beside those of q and k a "
+                       "layer; no T x T tensor"});
   needs_whole_grid(item);
   item.option(Option::integer("m", 50, "projections of the positions a head").minimum(1).maximum(4096));
   item.option(Option::text("terms", "both",

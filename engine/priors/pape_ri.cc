@@ -96,6 +96,11 @@ PriorItem pape_ri() {
       prior_entry("pape-ri", 1, "Penalty with the squared distance, as strong as the query's content says",
                   "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
                   "L = c (q k^T - a_i |w (r_j - r_i)|^2)", {"bias"}, {1, 2, 3});
+  weigh(item, {.parameters = "D H a layer",
+               .base = 110592,
+               .paths = {"low-rank", "fused-bias", "explicit"},
+               .cost = "a product of x with D H weights and 3 channels beside those of q and k a layer; no T "
+                       "x T tensor"});
   needs_whole_grid(item);
   item.option(Option::text("w", "buffer", "scale a head: drawn and kept (published code), or learned (paper)")
                   .choices({"buffer", "learned"}));

@@ -174,6 +174,13 @@ PriorItem relative_bias() {
   Item item =
       prior_entry("relative-bias", 1, "Learned bias for each offset of two patches and head",
                   "Liu et al. 2021, arXiv:2103.14030", "L = c q k^T + Table[r_i - r_j]", {"bias"}, {2});
+  weigh(
+      item,
+      {.parameters = "(2 rows - 1) (2 columns - 1) H a layer",
+       .base = 104976,
+       .paths = {"bucketed", "fused-bias", "explicit"},
+       .cost =
+           "a lookup of H T^2 numbers a layer, summed back into the table in training; kept in evaluation"});
   item.set("weight_decay", "option");
   item.option(Option::text("init", "normal",
                            "the table starts from a truncated normal, or from zero, which keeps "

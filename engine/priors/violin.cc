@@ -279,6 +279,10 @@ PriorItem violin() {
                   "Spatial Priors via Space Filling Curves for Small and Limited Data Vision Transformers",
                   "L = alpha M (c q k^T), M = mean_c lambda_c^|pi_c(i) - pi_c(j)|",
                   {"scale", "bias", "probabilities"}, {2});
+  weigh(item, {.parameters = "(C + 1) H a layer, C the curves",
+               .base = 1296,
+               .paths = {"curve-decay", "fused-bias", "explicit"},
+               .cost = "C H N^2 exponentials a layer, alpha M kept in evaluation; P as a tensor"});
   item.set("weight_decay", "exempt");
   add_options(item);
   item.constraint({{"rule", "at-most"},

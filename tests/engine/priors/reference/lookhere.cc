@@ -130,10 +130,12 @@ class Lookhere final : public ReferencePrior {
       if (groups.empty()) groups = {fov == "90" ? "triangles" : fov == "45" ? "eighths1" : "halves"};
       if (groups.size() == 1 && c.heads > 4) groups.emplace_back("none");
     }
-    // Fours are dealt out in turn; of six heads the second group gets what is left.
+    // Fours are dealt out in turn; two that are left over go to the last group, which gets no fours then.
     std::vector<std::int64_t> sizes(groups.size(), 0);
-    for (std::int64_t dealt = 0, g = 0; dealt < c.heads; dealt += 4, ++g)
-      sizes[static_cast<std::size_t>(g) % groups.size()] += std::min<std::int64_t>(4, c.heads - dealt);
+    const bool pair = c.heads % 4 == 2;
+    if (pair) sizes.back() = 2;
+    for (std::int64_t dealt = 4, g = 0; dealt <= c.heads; dealt += 4, ++g)
+      sizes[static_cast<std::size_t>(g) % (groups.size() - (pair ? 1 : 0))] += 4;
     std::vector<Head> heads;
     for (std::size_t g = 0; g < groups.size(); ++g) {
       std::int64_t before = 0, count = sizes[g];
