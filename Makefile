@@ -6,7 +6,7 @@ SET ?=
 CYCLES ?= 200
 SEED ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help demo priors test chaos build python docs web setup clean
+.PHONY: help demo priors test chaos drill build python docs web setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -29,6 +29,11 @@ chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer locus_chaos
 	@$(BUILD)/tests/locus_chaos --long --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --spec examples/fashion-mnist-priors.yaml --work build/chaos
+
+drill: ## add a prior to a copy of the tree, one file and one line, and check that everything follows from it; minutes
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build all
+	@tests/engine/drill/adding_a_prior . $(BUILD) build/drill
 
 build: ## the programs and the dashboard (after tools/setup)
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer

@@ -31,7 +31,7 @@ constexpr const char* kReference = "none";
 
 struct Arguments {
   std::vector<std::int64_t> tokens = {49, 196, 1024};
-  std::int64_t rounds = 9, steps = 1, batch = 4, dim = 192, depth = 2, heads = 3, threads = 1;
+  std::int64_t rounds = 9, steps = 1, batch = 4, dim = 256, depth = 2, heads = 4, threads = 1;
   bool all_paths = true;
   std::vector<std::string> priors;  // empty: every one
   std::string cases, json;

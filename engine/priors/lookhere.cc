@@ -94,8 +94,9 @@ const Group& group_of(const std::string& name) {
 
 struct Settings {
   std::string fov;
-  std::vector<std::string> groups;  // empty: by fov
-  double global_slope;              // 0: by fov
+  std::vector<std::string> layer_fov;  // in turn, instead of fov; empty: fov everywhere
+  std::vector<std::string> groups;     // empty: by fov
+  double global_slope;                 // 0: by fov
   std::string distance, hidden;
   bool constant_slopes, bfloat16;
 };
@@ -234,7 +235,10 @@ class Lookhere final : public Prior {
  public:
   explicit Lookhere(Settings settings) : settings_(std::move(settings)) {}
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
-    return std::make_shared<LookhereLayer>(settings_, info);
+    Settings own = settings_;
+    if (!own.layer_fov.empty())
+      own.fov = own.layer_fov[static_cast<std::size_t>(info.layer) % own.layer_fov.size()];
+    return std::make_shared<LookhereLayer>(own, info);
   }
 
  private:
@@ -264,6 +268,12 @@ PriorItem lookhere() {
                   .choices(names)
                   .neutral(Json::array()));
   item.option(
+      Option::list("layer_fov", "string", Json::array(),
+                   "fields of view of the first, second, ... layer, over again where there are more layers; "
+                   "instead of fov")
+          .choices({"90", "45", "180"})
+          .neutral(Json::array()));
+  item.option(
       Option::number("global_slope", 0.0, "slope of all heads; 0: 2 for fov 90 as published, 1 otherwise")
           .minimum(0.0)
           .maximum(1e6)
@@ -283,12 +293,12 @@ PriorItem lookhere() {
   item.option(Option::text("rounding", "none", "bfloat16 rounds the table as the published code does")
                   .choices({"none", "bfloat16"})
                   .neutral("none"));
-  return {
-      item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
-        return std::make_shared<Lookhere>(Settings{
-            o.text("fov"), o.texts("groups"), o.number("global_slope"), o.text("distance"), o.text("hidden"),
-            o.text("layer_slopes") == "constant-first", o.text("rounding") == "bfloat16"});
-      }};
+  return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
+            return std::make_shared<Lookhere>(
+                Settings{o.text("fov"), o.texts("layer_fov"), o.texts("groups"), o.number("global_slope"),
+                         o.text("distance"), o.text("hidden"), o.text("layer_slopes") == "constant-first",
+                         o.text("rounding") == "bfloat16"});
+          }};
 }
 
 }  // namespace locus::priors

@@ -118,13 +118,18 @@ class Lookhere final : public ReferencePrior {
   }
   static double global_slope(const ReferenceContext& c) {
     if (c.number("global_slope") > 0) return c.number("global_slope");
-    return c.options.at("groups").empty() && c.text("fov") == "90" ? 2 : 1;
+    return c.options.at("groups").empty() && fov_of(c) == "90" ? 2 : 1;
+  }
+
+  static std::string fov_of(const ReferenceContext& c) {
+    const auto by_layer = c.options.at("layer_fov").get<std::vector<std::string>>();
+    return by_layer.empty() ? c.text("fov") : by_layer[static_cast<std::size_t>(c.layer) % by_layer.size()];
   }
 
   static std::vector<Head> heads_of(const ReferenceContext& c) {
     std::vector<std::string> groups = c.options.at("groups").get<std::vector<std::string>>();
     if (groups.empty()) {
-      const std::string fov = c.text("fov");
+      const std::string fov = fov_of(c);
       if (c.heads >= 12 && fov == "90") groups = {"corners", "triangles", "none"};
       if (c.heads >= 12 && fov == "45") groups = {"eighths1", "eighths2", "none"};
       if (groups.empty()) groups = {fov == "90" ? "triangles" : fov == "45" ? "eighths1" : "halves"};

@@ -2,7 +2,7 @@
 //
 //   L = c q k^T + slope j, j the raster index of the key's patch; prefix tokens get 0
 //
-// No paper: it exists to be added (tests/drill/adding_a_prior).
+// No paper: it exists to be added (tests/engine/drill/adding_a_prior).
 #include "engine/priors/items.h"
 
 namespace locus::priors {
