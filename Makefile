@@ -6,7 +6,7 @@ SET ?=
 CYCLES ?= 200
 SEED ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help demo test chaos build python docs web setup clean
+.PHONY: help demo priors test chaos drill build python docs web setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -16,6 +16,11 @@ demo: ## compare six priors on Fashion-MNIST here and now (KEEP=1 leaves the ser
 	@$(MAKE) --no-print-directory build
 	@BUILD=$(BUILD) KEEP=$(KEEP) tools/demo $(if $(SET),'$(SET)')
 
+priors: ## every prior and the papers' combinations on Fashion-MNIST, three seeds; hours; writes docs/results/priors.md
+	@tools/setup build
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer priors_bench
+	@BUILD=$(BUILD) tools/priors
+
 test: ## run every test: C++, dashboard, browser
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/test
@@ -24,6 +29,11 @@ chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer locus_chaos
 	@$(BUILD)/tests/locus_chaos --long --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --spec examples/fashion-mnist-priors.yaml --work build/chaos
+
+drill: ## add a prior to a copy of the tree, one file and one line, and check that everything follows from it; minutes
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build all
+	@tests/engine/drill/adding_a_prior . $(BUILD) build/drill
 
 build: ## the programs and the dashboard (after tools/setup)
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer

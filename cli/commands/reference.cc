@@ -12,7 +12,8 @@ absl::StatusOr<std::string> page(const CLI::App& program, const std::string& nam
                                  const std::string& catalog) {
   if (name == "command-line") return render_command_reference(describe(program));
   LOCUS_ASSIGN_OR_RETURN(const Catalog items, server::load_catalog(catalog));
-  return render_specification_reference(items.document());
+  return name == "priors" ? render_prior_reference(items.document())
+                          : render_specification_reference(items.document());
 }
 
 }  // namespace
@@ -21,12 +22,14 @@ void add_reference(CLI::App& app) {
   Command& command =
       add_command(app, {"reference",
                         kAboutLocus,
-                        "Print a reference page: every command, or every key and option of a specification",
+                        "Print a reference page: every command, every key and option of a specification, or "
+                        "every prior",
                         "Markdown; with --json the command tree as data. Written from the commands, the "
                         "schema and the catalog of this program; no "
                         "server is asked.",
                         {{"locus reference command-line", "What docs/command-line.md holds"},
-                         {"locus reference specification", "What docs/specification.md holds"}}});
+                         {"locus reference specification", "What docs/specification.md holds"},
+                         {"locus reference priors", "What docs/priors.md holds"}}});
   struct Choice {
     std::string page, catalog;
     bool json = false;
@@ -35,7 +38,7 @@ void add_reference(CLI::App& app) {
   command.add_option("page", choice->page, "Page")
       ->type_name("")
       ->required()
-      ->check(CLI::IsMember({"command-line", "specification"}));
+      ->check(CLI::IsMember({"command-line", "specification", "priors"}));
   command
       .add_option("--catalog", choice->catalog,
                   "The engine's catalog (default: the one `locus serve` would use)")

@@ -111,14 +111,18 @@ std::string item_section(const Json& item) {
   }
   if (!facts.empty()) out += "\n";
   for (const std::string& fact : facts) out += "- " + fact + "\n";
-  const Json options = item.value("options", Json::array());
-  if (options.empty()) return out;
-  out += "\n| option | type | default | allowed | meaning |\n|---|---|---|---|---|\n";
-  for (const Json& option : options) out += option_row(option);
-  return out;
+  return out + option_table(item);
 }
 
 }  // namespace
+
+std::string option_table(const Json& item) {
+  const Json options = item.value("options", Json::array());
+  if (options.empty()) return "";
+  std::string out = "\n| option | type | default | allowed | meaning |\n|---|---|---|---|---|\n";
+  for (const Json& option : options) out += option_row(option);
+  return out;
+}
 
 std::string render_specification_reference(const Json& catalog) {
   std::string out =

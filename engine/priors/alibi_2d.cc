@@ -103,6 +103,10 @@ PriorItem alibi_2d() {
   Item item =
       prior_entry("alibi-2d", 1, "Linear bias with the distance of patches",
                   "Press et al. 2022, arXiv:2108.12409", "L = c q k^T - m |r_i - r_j|", {"bias"}, {1, 2, 3});
+  weigh(item, {.parameters = "none",
+               .base = 0,
+               .paths = {"fused-bias", "explicit"},
+               .cost = "a mask [H, T, T] a layer, kept per grid"});
   item.option(
       Option::text("prefix", "zero",
                    "bias of class and register tokens: none (zero), or by distance from a corner (origin)")

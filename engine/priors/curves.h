@@ -15,7 +15,8 @@ const std::vector<std::string>& curve_names();
 // unknown name.
 //
 // - snake: row by row, even rows left to right, odd rows back.
-// - hilbert: the Hilbert curve on squares of side 2^k, elsewhere its generalization, always starting along the
+// - hilbert: the Hilbert curve on squares of side 2^k, elsewhere its generalization, always starting along
+// the
 //   columns.
 // - peano: Morton order (the Violin paper's name for it): bits of column and row interleaved, column lowest.
 // - zigzag: anti-diagonals as in JPEG, even ones running up and right.

@@ -101,6 +101,10 @@ PriorItem gpsa() {
                   "d'Ascoli et al. 2021 (ConViT), arXiv:2103.10697",
                   "P = (1 - sigmoid(g)) softmax(c q k^T) + sigmoid(g) softmax(w . (dx, dy, dx^2 + dy^2))",
                   {"probabilities"}, {2});
+  weigh(item, {.parameters = "5 H a layer it acts on",
+               .base = 600,
+               .paths = {"explicit"},
+               .cost = "a second softmax over positions [H, N, N], and P as a tensor"});
   item.option(Option::integer("layers", 10, "how many blocks, from the first on").minimum(1).maximum(512));
   item.option(Option::number("strength", 1.0, "how sharply heads look at one neighbor at the start")
                   .above(0.0)

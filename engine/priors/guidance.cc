@@ -92,6 +92,10 @@ PriorItem guidance() {
       "guidance", 1, "A training-time loss asks the features for each patch's coordinates",
       "Active Spatial Guidance: Eliminating Injected Positional Mechanisms in Vision Transformers",
       "loss + lambda_t smooth_l1(MLP(f), coordinates)", {"loss"}, {1, 2, 3});
+  weigh(item, {.parameters = "2 (256 D + 513) once a model, in training only",
+               .base = 394242,
+               .paths = {"fused", "explicit"},
+               .cost = "two MLPs over the patches in training, nothing after it"});
   item.set("weight_decay", "exempt");
   item.option(Option::number("lambda", 100.0, "weight of the loss once warmed up").minimum(0.0).maximum(1e6));
   item.option(Option::number("start", 10.0, "weight the warm-up starts from")

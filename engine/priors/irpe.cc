@@ -182,6 +182,12 @@ PriorItem irpe() {
                           "Wu et al. 2021 (iRPE), arXiv:2107.14222",
                           "L = c q k^T + c q . T_k[b(i, j)] + c k . T_q[b(j, i)]; O = (P + T_v) V",
                           {"bias", "from-probabilities"}, {2});
+  weigh(
+      item,
+      {.parameters = "d times the buckets (50) a layer, for each of keys, queries, values",
+       .base = 38400,
+       .paths = {"bucketed", "fused-bias", "explicit"},
+       .cost = "q times the buckets and a lookup of B H T^2 numbers a layer; values: P summed into buckets"});
   item.option(Option::text("on", "k", "what the tables join: keys, queries, values")
                   .choices({"k", "q", "v", "qk", "qkv"}));
   item.option(Option::text("content", "contextual", "vectors that meet the content, or plain numbers (bias)")

@@ -21,6 +21,12 @@ Item prior_entry(std::string_view id, int revision, std::string_view summary, st
   return item;
 }
 
+Item& weigh(Item& item, const Weight& weight) {
+  return item.set("cost", weight.cost)
+      .facts(
+          {{"parameters", weight.parameters}, {"parameters_of_vit_b", weight.base}, {"paths", weight.paths}});
+}
+
 Item& needs_whole_grid(Item& item) {
   Json tags = item.json().at("provides");
   tags.push_back(kWholeGrid);

@@ -14,6 +14,15 @@ namespace locus::priors {
 Item prior_entry(std::string_view id, int revision, std::string_view summary, std::string_view paper,
                  std::string_view formula, std::vector<std::string> hooks, std::vector<int> ranks);
 
+// What a reader weighs a prior by. Letters as in prior.h, and N = rows x columns.
+struct Weight {
+  std::string_view parameters;     // that it adds, in words
+  std::int64_t base = 0;           // that its defaults add to ViT-B/16 at 224 x 224
+  std::vector<std::string> paths;  // execution paths that some setting of it can take
+  std::string_view cost;           // of a training step, in words
+};
+Item& weigh(Item& item, const Weight& weight);
+
 // Every prior but `none` provides this tag, and `none` excludes it: nothing stands beside nothing.
 inline constexpr std::string_view kSpatialPrior = "spatial-prior";
 

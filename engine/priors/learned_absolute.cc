@@ -102,6 +102,10 @@ class LearnedAbsolute final : public Prior {
 PriorItem learned_absolute() {
   Item item = prior_entry("learned-absolute", 1, "Learned vector for each position, added to the patches",
                           "Dosovitskiy et al. 2021, arXiv:2010.11929", "z = z + E", {"embed"}, {2});
+  weigh(item, {.parameters = "N D, and D for each prefix row, once a model",
+               .base = 150528,
+               .paths = {"fused", "explicit"},
+               .cost = "one addition at the stem"});
   item.set("weight_decay", "option");
   item.option(Option::text("rows", "patches",
                            "who gets a row beside the patches: nobody, the first prefix token (with-class), "

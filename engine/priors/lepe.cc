@@ -54,6 +54,10 @@ PriorItem lepe() {
   Item item =
       prior_entry("lepe", 1, "Depth-wise convolution of the values, added to the heads' output",
                   "Dong et al. 2022, arXiv:2107.00652", "O = P V + DWConv5x5(V)", {"add-output"}, {2});
+  weigh(item, {.parameters = "26 D a layer",
+               .base = 239616,
+               .paths = {"fused", "explicit"},
+               .cost = "25 N D multiplications a layer"});
   item.option(Option::integer("kernel", 5, "side of the kernel, odd").minimum(1).maximum(31).neutral(5));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
             return std::make_shared<Lepe>(o.integer("kernel"));

@@ -226,6 +226,10 @@ PriorItem local_ffn() {
   Item item = prior_entry("local-ffn", 1, "A depth-wise convolution inside the MLP",
                           "Li et al. 2021, arXiv:2104.05707", "y = fc2(h + g DWConv3x3(h)), h = GELU(fc1 x)",
                           {"feed-forward"}, {2});
+  weigh(item, {.parameters = "9 hidden + 1 a layer; the original replaces the MLP",
+               .base = 331788,
+               .paths = {"fused", "explicit"},
+               .cost = "9 N hidden multiplications a layer"});
   alone(item, kFeedForward);
   item.option(
       Option::text("mode", "gated", "beside the model's MLP, its gate starting at 0, or LocalViT's own")

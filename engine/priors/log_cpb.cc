@@ -10,7 +10,9 @@
 //
 // Offsets are query minus key, the MLP reads (u_y, u_x). Pairs with prefix tokens get 0. swinv2 keeps the
 // grid it was built at as its reference; its MLP is exempt from weight decay, timm-cr's weights are not.
-// Swin V2's cosine attention is no part of this prior.
+// "attention" cosine adds Swin V2's: L = exp(min(ln 100, t)) <q / |q|, k / |k|> + b without 1 / sqrt(d), t a
+// head from ln 10 on, exempt from weight decay; norms below 1e-12 count as that. (Swin V2's k has no bias;
+// here the host's.)
 #include <cmath>
 
 #include "engine/priors/items.h"
@@ -21,9 +23,11 @@ namespace {
 
 constexpr std::string_view kDropout = "prior-dropout";
 constexpr double kWeightDeviation = 0.02;
+constexpr double kFirstScale = 10, kMostScale = 100, kLeastNorm = 1e-12;  // of cosine attention
 
 struct Settings {
   bool shared;  // timm-cr
+  bool cosine;
   std::int64_t hidden;
   double dropout;
 };
@@ -121,6 +125,24 @@ class LogCpbLayer final : public PriorLayer {
       : shared_(std::move(shared)), mlp_(std::move(common)) {
     if (!mlp_)
       mlp_ = register_module("mlp", std::make_shared<Mlp>(shared_->settings().hidden, info.heads, false));
+    if (shared_->settings().cosine) logit_scale_ = register_parameter("logit_scale", at::empty({info.heads}));
+    scale_ = info.scale;
+  }
+
+  // q' carries the factor: c q' k'^T is the cosine times it.
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides&,
+                                         const Moment&) override {
+    const at::ScalarType type = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const auto unit = [&](const Tensor& t) {
+      const Tensor wide = t.to(type);
+      return wide / wide.square().sum(-1, /*keepdim=*/true).clamp_min(kLeastNorm * kLeastNorm).sqrt();
+    };
+    const Tensor factor = logit_scale_.to(type).clamp_max(std::log(kMostScale)).exp() / scale_;
+    return {(unit(q) * factor.view({-1, 1, 1})).to(q.scalar_type()), unit(k).to(k.scalar_type())};
+  }
+
+  void initialize_own() {
+    if (logit_scale_.defined()) logit_scale_.detach().fill_(std::log(kFirstScale));
   }
 
   Term bias(const Sides& sides, const Moment& moment) override {
@@ -134,6 +156,8 @@ class LogCpbLayer final : public PriorLayer {
  private:
   std::shared_ptr<Shared> shared_;
   std::shared_ptr<Mlp> mlp_;
+  Tensor logit_scale_;  // t [H]; undefined without cosine attention
+  double scale_ = 1;
 };
 
 class LogCpb final : public Prior {
@@ -157,6 +181,7 @@ class LogCpb final : public Prior {
   }
 
   void initialize(const Initializer& initializer) override {
+    for (const auto& layer : layers()) static_cast<LogCpbLayer&>(*layer).initialize_own();
     if (mlp_) return mlp_->initialize(initializer.within("mlp"));
     for (std::size_t l = 0; l < layers().size(); ++l) {
       static_cast<LogCpbLayer&>(*layers()[l])
@@ -165,6 +190,7 @@ class LogCpb final : public Prior {
     }
   }
 
+  bool uses(Hook hook) const override { return hook != Hook::kTransformQk || shared_->settings().cosine; }
   void begin_forward(const Layout&, const Moment&) override { shared_->begin_forward(); }
 
   Decay decay(std::string_view name, const Tensor& parameter) const override {
@@ -181,7 +207,12 @@ class LogCpb final : public Prior {
 PriorItem log_cpb() {
   Item item = prior_entry("log-cpb", 1, "A small MLP of the log-spaced offset gives every head a bias",
                           "Liu et al. 2022, arXiv:2111.09883", "L = c q k^T + MLP(log-spaced r_i - r_j)",
-                          {"bias"}, {2});
+                          {"transform-qk", "bias"}, {2});
+  weigh(item, {.parameters = "1,536 + 512 H a layer; timm-cr 384 + 129 H once a model",
+               .base = 92160,
+               .paths = {"bucketed", "fused-bias", "explicit"},
+               .cost = "an MLP over (2 rows - 1) (2 columns - 1) offsets a layer (timm-cr: a model) and a "
+                       "lookup of H T^2 numbers"});
   item.set("weight_decay", "option");
   item.option(Option::text("mode", "swinv2", "Swin V2's, or timm's, which the guidance paper compares with")
                   .choices({"swinv2", "timm-cr"}));
@@ -194,12 +225,17 @@ PriorItem log_cpb() {
                   .maximum(0.9)
                   .neutral(0.125)
                   .when("mode", {"timm-cr"}));
+  item.option(Option::text("attention", "dot",
+                           "the model's own, or Swin V2's: the cosine of q and k times a learned factor")
+                  .choices({"dot", "cosine"})
+                  .neutral("dot"));
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             const bool shared = o.text("mode") == "timm-cr";
             const std::int64_t own = shared ? 128 : 512;
-            return std::make_shared<LogCpb>(
-                context, Settings{shared, o.integer("hidden") > 0 ? o.integer("hidden") : own,
-                                  shared ? o.number("dropout") : 0.0});
+            return std::make_shared<LogCpb>(context,
+                                            Settings{shared, o.text("attention") == "cosine",
+                                                     o.integer("hidden") > 0 ? o.integer("hidden") : own,
+                                                     shared ? o.number("dropout") : 0.0});
           }};
 }
 

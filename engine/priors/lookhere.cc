@@ -9,7 +9,9 @@
 // come in groups of four, one for each direction; a field of view names its groups:
 //   180  halves, none                 90  corners, triangles, none          45  eighths1, eighths2, none
 // as published for 12 heads (g = 2 for 90; the others' is not published, 1 here). With fewer heads the groups
-// in front of "none" shrink to one, and with four heads "none" goes too: the paper has no such models.
+// in front of "none" shrink to one, and with four heads or two "none" goes too; where fours leave two heads
+// over, the last group is these two, the first two of its directions. The paper has no such models but that
+// of six.
 //
 // Groups (y grows downwards; a patch always sees itself):
 //   halves     up, down, left, right: half planes, the border included
@@ -92,8 +94,9 @@ const Group& group_of(const std::string& name) {
 
 struct Settings {
   std::string fov;
-  std::vector<std::string> groups;  // empty: by fov
-  double global_slope;              // 0: by fov
+  std::vector<std::string> layer_fov;  // in turn, instead of fov; empty: fov everywhere
+  std::vector<std::string> groups;     // empty: by fov
+  double global_slope;                 // 0: by fov
   std::string distance, hidden;
   bool constant_slopes, bfloat16;
 };
@@ -107,8 +110,7 @@ struct Head {
 [[noreturn]] void cannot_split(std::int64_t heads, std::size_t groups) {
   throw std::invalid_argument("prior lookhere: " + std::to_string(heads) + " heads cannot be split into " +
                               std::to_string(groups) +
-                              " groups; take a multiple of 4 heads with at most one group for every 4, or 6 "
-                              "heads with 2 groups");
+                              " groups; a group takes four heads or a multiple, the last one may take two");
 }
 
 std::vector<std::string> group_names(const Settings& settings, std::int64_t heads) {
@@ -116,20 +118,21 @@ std::vector<std::string> group_names(const Settings& settings, std::int64_t head
   const std::string directed = settings.fov == "180"  ? "halves"
                                : settings.fov == "90" ? "triangles"
                                                       : "eighths1";
-  if (heads == 4) return {directed};
+  if (heads <= 4) return {directed};
   if (heads < 12 || settings.fov == "180") return {directed, "none"};
   if (settings.fov == "90") return {"corners", "triangles", "none"};
   return {"eighths1", "eighths2", "none"};
 }
 
-// Heads of each group: 6 are 4 and 2; otherwise fours, the earlier groups one more where they do not divide.
+// Heads of each group: fours, the earlier groups one more where they do not divide; two that are left over
+// are the last group.
 std::vector<std::int64_t> group_sizes(std::int64_t heads, std::size_t groups) {
-  if (heads == 6 && groups == 2) return {4, 2};
-  const auto count = static_cast<std::int64_t>(groups);
-  if (heads % 4 != 0 || heads / 4 < count) cannot_split(heads, groups);
+  const auto pair = static_cast<std::size_t>(heads % 4 == 2);
+  const auto fours = heads / 4, count = static_cast<std::int64_t>(groups - pair);
+  if (heads % 2 != 0 || fours < count || (count == 0 && fours > 0)) cannot_split(heads, groups);
   std::vector<std::int64_t> sizes;
-  for (std::int64_t g = 0; g < count; ++g)
-    sizes.push_back(4 * (heads / 4 / count + (g < heads / 4 % count ? 1 : 0)));
+  for (std::int64_t g = 0; g < count; ++g) sizes.push_back(4 * (fours / count + (g < fours % count ? 1 : 0)));
+  if (pair != 0) sizes.push_back(2);
   return sizes;
 }
 
@@ -232,7 +235,10 @@ class Lookhere final : public Prior {
  public:
   explicit Lookhere(Settings settings) : settings_(std::move(settings)) {}
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
-    return std::make_shared<LookhereLayer>(settings_, info);
+    Settings own = settings_;
+    if (!own.layer_fov.empty())
+      own.fov = own.layer_fov[static_cast<std::size_t>(info.layer) % own.layer_fov.size()];
+    return std::make_shared<LookhereLayer>(own, info);
   }
 
  private:
@@ -246,17 +252,27 @@ PriorItem lookhere() {
       prior_entry("lookhere", 1, "Heads look one way each; what they see falls off with the distance",
                   "Fuller et al. 2024, arXiv:2405.13985",
                   "L = c q k^T - g s_l m_n |r_i - r_j| in the field of view, hidden outside", {"bias"}, {2});
+  weigh(item, {.parameters = "none",
+               .base = 0,
+               .paths = {"fused-bias", "explicit"},
+               .cost = "a mask [H, T, T] a layer, kept per grid"});
   std::vector<std::string> names;
   for (const Group& group : kGroups) names.emplace_back(group.name);
   item.set("requires", Json::array({{{"rule", "multiple-of"},
                                      {"value", "heads"},
                                      {"factor", 2},
-                                     {"help", "heads come in fours, or as 4 and 2"}}}));
+                                     {"help", "heads come in fours, and two may be left over"}}}));
   item.option(Option::text("fov", "90", "field of view of the directed heads, in degrees, as published")
                   .choices({"90", "45", "180"}));
   item.option(Option::list("groups", "string", Json::array(), "groups of heads instead of those of fov")
                   .choices(names)
                   .neutral(Json::array()));
+  item.option(
+      Option::list("layer_fov", "string", Json::array(),
+                   "fields of view of the first, second, ... layer, over again where there are more layers; "
+                   "instead of fov")
+          .choices({"90", "45", "180"})
+          .neutral(Json::array()));
   item.option(
       Option::number("global_slope", 0.0, "slope of all heads; 0: 2 for fov 90 as published, 1 otherwise")
           .minimum(0.0)
@@ -277,12 +293,12 @@ PriorItem lookhere() {
   item.option(Option::text("rounding", "none", "bfloat16 rounds the table as the published code does")
                   .choices({"none", "bfloat16"})
                   .neutral("none"));
-  return {
-      item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
-        return std::make_shared<Lookhere>(Settings{
-            o.text("fov"), o.texts("groups"), o.number("global_slope"), o.text("distance"), o.text("hidden"),
-            o.text("layer_slopes") == "constant-first", o.text("rounding") == "bfloat16"});
-      }};
+  return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
+            return std::make_shared<Lookhere>(
+                Settings{o.text("fov"), o.texts("layer_fov"), o.texts("groups"), o.number("global_slope"),
+                         o.text("distance"), o.text("hidden"), o.text("layer_slopes") == "constant-first",
+                         o.text("rounding") == "bfloat16"});
+          }};
 }
 
 }  // namespace locus::priors

@@ -67,6 +67,10 @@ PriorItem manhattan_decay() {
   Item item = prior_entry("manhattan-decay", 1, "Fixed decay with the Manhattan distance of patches",
                           "Fan et al. 2024 (RMT), arXiv:2309.11523", "L = c q k^T + ln(gamma) (|dy| + |dx|)",
                           {"bias", "pattern"}, {1, 2, 3});
+  weigh(item, {.parameters = "none",
+               .base = 0,
+               .paths = {"low-rank", "fused-bias", "explicit"},
+               .cost = "rows + columns - 1 channels beside those of q and k; no T x T tensor"});
   alone(item, kSpatialDecay);
   along_axes_when(item, "form", "decomposed");
   item.option(Option::text("form", "full", "over the whole grid, or along rows and then columns")

@@ -21,7 +21,8 @@ namespace {
 
 struct Settings {
   std::int64_t m;
-  bool distance, direction, content, softplus, projection, zero_term, interpolate;
+  bool distance, direction, content, softplus, projection, zero_term;
+  Measure measure;
   double sign;
 };
 
@@ -85,7 +86,7 @@ class PapeLayer final : public PriorLayer {
   // s, [1, H, T, m]
   Tensor projected(const Sides& sides, at::ScalarType type) const {
     const Tensor points = points_->get(sides.layout, sides.x.device(), type, [&] {
-      return centered_points(sides.layout, reference_, settings_.interpolate, sides.x.options().dtype(type));
+      return centered_points(sides.layout, reference_, settings_.measure, sides.x.options().dtype(type));
     });
     if (!position_.defined()) return points.unsqueeze(0).unsqueeze(0).expand({1, heads_, -1, -1});
     return at::linear(points, position_.to(type)).unflatten(1, {heads_, m_}).transpose(0, 1).unsqueeze(0);
@@ -146,6 +147,11 @@ PriorItem pape() {
                           "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
                           "L = c (q k^T - sum_m a_i (s_j - s_i)^2 + sum_m b_i (s_j - s_i)), s = W_p r",
                           {"bias"}, {1, 2, 3});
+  weigh(item, {.parameters = "2 D H m + 2 H m a layer",
+               .base = 11073600,
+               .paths = {"low-rank", "fused-bias", "explicit"},
+               .cost = "a product of x with 2 D H m weights and 2 m channels beside those of q and k a "
+                       "layer; no T x T tensor"});
   needs_whole_grid(item);
   item.option(Option::integer("m", 50, "projections of the positions a head").minimum(1).maximum(4096));
   item.option(Option::text("terms", "both",
@@ -163,16 +169,21 @@ PriorItem pape() {
           .neutral("paper"));
   item.option(Option::text("prefix", "origin", "class and register tokens: at (0, 0), or without the term")
                   .choices({"origin", "zero-term"}));
+  item.option(
+      Option::text("coordinates", "patches", "counted in patches, or divided by the grid's sides (grids)")
+          .choices({"patches", "grids"})
+          .neutral("patches"));
   item.option(Option::text("other_grids", "extrapolate",
                            "positions on other grids than at training: go on, or squeeze")
                   .choices({"extrapolate", "interpolate"})
-                  .neutral("extrapolate"));
+                  .neutral("extrapolate")
+                  .when("coordinates", {"patches"}));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
             const std::string terms = o.text("terms");
-            return std::make_shared<Pape>(
-                Settings{o.integer("m"), terms != "direction", terms != "distance", o.boolean("content"),
-                         o.boolean("softplus"), o.boolean("projection"), o.text("prefix") == "zero-term",
-                         o.text("other_grids") == "interpolate", o.text("sign") == "paper" ? 1.0 : -1.0});
+            return std::make_shared<Pape>(Settings{o.integer("m"), terms != "direction", terms != "distance",
+                                                   o.boolean("content"), o.boolean("softplus"),
+                                                   o.boolean("projection"), o.text("prefix") == "zero-term",
+                                                   measure_of(o), o.text("sign") == "paper" ? 1.0 : -1.0});
           }};
 }
 

@@ -17,7 +17,8 @@ namespace locus::priors {
 namespace {
 
 struct Settings {
-  bool learned, zero_term, interpolate;
+  bool learned, zero_term;
+  Measure measure;
 };
 
 class PapeRiLayer final : public PriorLayer {
@@ -33,7 +34,7 @@ class PapeRiLayer final : public PriorLayer {
     const Layout& layout = sides.layout;
     const at::ScalarType type = sides.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const Tensor points = points_->get(layout, sides.x.device(), type, [&] {
-      return centered_points(layout, reference_, settings_.interpolate, sides.x.options().dtype(type));
+      return centered_points(layout, reference_, settings_.measure, sides.x.options().dtype(type));
     });                                                               // [T, p]
     const Tensor square = points.square().sum(-1, /*keepdim=*/true);  // [T, 1]
     const Tensor a = at::softplus(at::linear(sides.x, a_).to(type)).transpose(1, 2).unsqueeze(-1);
@@ -96,20 +97,29 @@ PriorItem pape_ri() {
       prior_entry("pape-ri", 1, "Penalty with the squared distance, as strong as the query's content says",
                   "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
                   "L = c (q k^T - a_i |w (r_j - r_i)|^2)", {"bias"}, {1, 2, 3});
+  weigh(item, {.parameters = "D H a layer",
+               .base = 110592,
+               .paths = {"low-rank", "fused-bias", "explicit"},
+               .cost = "a product of x with D H weights and 3 channels beside those of q and k a layer; no T "
+                       "x T tensor"});
   needs_whole_grid(item);
   item.option(Option::text("w", "buffer", "scale a head: drawn and kept (published code), or learned (paper)")
                   .choices({"buffer", "learned"}));
   item.option(Option::text("prefix", "origin", "class and register tokens: at (0, 0), or without the term")
                   .choices({"origin", "zero-term"}));
+  item.option(
+      Option::text("coordinates", "patches", "counted in patches, or divided by the grid's sides (grids)")
+          .choices({"patches", "grids"})
+          .neutral("patches"));
   item.option(Option::text("other_grids", "extrapolate",
                            "positions on other grids than at training: go on, or squeeze")
                   .choices({"extrapolate", "interpolate"})
-                  .neutral("extrapolate"));
-  return {
-      item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
-        return std::make_shared<PapeRi>(Settings{o.text("w") == "learned", o.text("prefix") == "zero-term",
-                                                 o.text("other_grids") == "interpolate"});
-      }};
+                  .neutral("extrapolate")
+                  .when("coordinates", {"patches"}));
+  return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
+            return std::make_shared<PapeRi>(
+                Settings{o.text("w") == "learned", o.text("prefix") == "zero-term", measure_of(o)});
+          }};
 }
 
 }  // namespace locus::priors

@@ -3,7 +3,12 @@
 
 namespace locus {
 
-Tensor centered_points(const Layout& layout, const Layout& reference, bool interpolate,
+Measure measure_of(const Options& options) {
+  if (options.text("coordinates") == "grids") return Measure::kGrids;
+  return options.text("other_grids") == "interpolate" ? Measure::kInterpolated : Measure::kPatches;
+}
+
+Tensor centered_points(const Layout& layout, const Layout& reference, Measure measure,
                        at::TensorOptions options) {
   const auto rank = static_cast<std::int64_t>(layout.extent.size());
   const auto wide = options.dtype(at::kDouble);
@@ -13,7 +18,10 @@ Tensor centered_points(const Layout& layout, const Layout& reference, bool inter
   for (std::size_t axis = 0; axis < layout.extent.size(); ++axis) {
     const auto length = static_cast<double>(layout.extent[axis]);
     middle.push_back((length + 1) / 2);
-    stretch.push_back(interpolate ? static_cast<double>(reference.extent.at(axis)) / length : 1.0);
+    const double interpolated = static_cast<double>(reference.extent.at(axis)) / length;
+    stretch.push_back(measure == Measure::kPatches        ? 1.0
+                      : measure == Measure::kInterpolated ? interpolated
+                                                          : 1 / length);
   }
   Tensor out =
       (points - at::tensor(middle, at::kDouble).to(wide)) * at::tensor(stretch, at::kDouble).to(wide);

@@ -7,7 +7,10 @@
 // Pairs with prefix tokens get 0, or ("beit") one learned number each for class to patch, patch to class and
 // class to class; several prefix tokens share them. On another grid the table is resized as an image a head:
 // bicubically with half-pixel centers (a = -0.75), or linearly between samples in geometric progression
-// (BEiT's, as in timm); the rows of the prefix are kept.
+// (BEiT's, as in timm) or along the cubic spline through them whose third derivative is continuous at the
+// samples next to the ends (BEiT's own; linearly where an axis has fewer than four); the rows of the prefix
+// are kept.
+#include <ATen/ops/linalg_solve.h>
 #include <ATen/ops/upsample_bicubic2d.h>
 
 #include <cmath>
@@ -19,7 +22,7 @@ namespace locus::priors {
 namespace {
 
 struct Settings {
-  bool beit, geometric, zero, decay;
+  bool beit, geometric, cubic, zero, decay;
   double deviation;
 };
 
@@ -64,6 +67,47 @@ Tensor geometric_weights(std::int64_t source, std::int64_t target) {
   return weights;
 }
 
+// The second derivatives at the samples of the not-a-knot cubic spline through them, as a map [n, n] of its
+// values (de Boor, "A Practical Guide to Splines", chapter IV).
+Tensor spline_curvature(const std::vector<double>& x) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  const auto step = [&](std::int64_t i) {
+    return x[static_cast<std::size_t>(i + 1)] - x[static_cast<std::size_t>(i)];
+  };
+  Tensor left = at::zeros({n, n}, at::kDouble), right = at::zeros({n, n}, at::kDouble);
+  auto l = left.accessor<double, 2>(), r = right.accessor<double, 2>();
+  for (std::int64_t i = 1; i + 1 < n; ++i) {
+    l[i][i - 1] = step(i - 1), l[i][i] = 2 * (step(i - 1) + step(i)), l[i][i + 1] = step(i);
+    r[i][i - 1] = 6 / step(i - 1), r[i][i] = -6 / step(i - 1) - 6 / step(i), r[i][i + 1] = 6 / step(i);
+  }
+  const auto no_knot = [&](std::int64_t row, std::int64_t first) {
+    const double before = step(first), after = step(first + 1);
+    l[row][first] = after, l[row][first + 1] = -before - after, l[row][first + 2] = before;
+  };
+  no_knot(0, 0);
+  no_knot(n - 1, n - 3);
+  return at::linalg_solve(left, right);
+}
+
+// As geometric_weights(), along the spline.
+Tensor spline_weights(std::int64_t source, std::int64_t target) {
+  const Tensor linear = geometric_weights(source, target);
+  if (source < 4) return linear;
+  const std::vector<double> positions = geometric_positions(source, target);
+  const Tensor curvature = spline_curvature(positions);
+  Tensor weights = linear.clone();
+  const auto w = linear.accessor<double, 2>();
+  for (std::int64_t t = 0; t < target; ++t) {
+    std::int64_t at = 0;
+    while (at + 1 < source && !(w[t][at] > 0 && w[t][at + 1] > 0)) ++at;
+    if (at + 1 == source) continue;  // on a sample, or beyond the last
+    const double h = positions[static_cast<std::size_t>(at + 1)] - positions[static_cast<std::size_t>(at)];
+    const auto bend = [&](double share) { return (share * share * share - share) * h * h / 6; };
+    weights[t] += curvature[at] * bend(w[t][at]) + curvature[at + 1] * bend(w[t][at + 1]);
+  }
+  return weights;
+}
+
 struct GeometricWeights {
   Tensor rows, columns;
 };
@@ -84,7 +128,8 @@ struct Shared {
   const GeometricWeights& weights_of(const Layout& layout, const Tensor& like) {
     return weights.get(layout, like.device(), like.scalar_type(), [&] {
       const auto axis = [&](std::size_t a) {
-        return geometric_weights(2 * reference.extent[a] - 1, 2 * layout.extent[a] - 1)
+        const std::int64_t source = 2 * reference.extent[a] - 1, target = 2 * layout.extent[a] - 1;
+        return (settings.cubic ? spline_weights(source, target) : geometric_weights(source, target))
             .to(like.device(), like.scalar_type());
       };
       return GeometricWeights{axis(0), axis(1)};
@@ -174,6 +219,13 @@ PriorItem relative_bias() {
   Item item =
       prior_entry("relative-bias", 1, "Learned bias for each offset of two patches and head",
                   "Liu et al. 2021, arXiv:2103.14030", "L = c q k^T + Table[r_i - r_j]", {"bias"}, {2});
+  weigh(
+      item,
+      {.parameters = "(2 rows - 1) (2 columns - 1) H a layer",
+       .base = 104976,
+       .paths = {"bucketed", "fused-bias", "explicit"},
+       .cost =
+           "a lookup of H T^2 numbers a layer, summed back into the table in training; kept in evaluation"});
   item.set("weight_decay", "option");
   item.option(Option::text("init", "normal",
                            "the table starts from a truncated normal, or from zero, which keeps "
@@ -189,14 +241,15 @@ PriorItem relative_bias() {
                    "bias of class and register tokens: none (zero), or three learned numbers a head (beit)")
           .choices({"zero", "beit"}));
   item.option(Option::text("resize", "bicubic", "how the table fits another grid")
-                  .choices({"bicubic", "geometric"})
+                  .choices({"bicubic", "geometric", "geometric-cubic"})
                   .neutral("bicubic"));
   item.option(
       Option::boolean("decay", true, "weight decay pulls on the table; Swin exempts it").neutral(true));
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             return std::make_shared<RelativeBias>(
-                Settings{o.text("prefix") == "beit", o.text("resize") == "geometric",
-                         o.text("init") == "zero", o.boolean("decay"), o.number("std")},
+                Settings{o.text("prefix") == "beit", o.text("resize") != "bicubic",
+                         o.text("resize") == "geometric-cubic", o.text("init") == "zero", o.boolean("decay"),
+                         o.number("std")},
                 context.reference);
           }};
 }

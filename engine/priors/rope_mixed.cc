@@ -139,6 +139,11 @@ PriorItem rope_mixed() {
   Item item = prior_entry("rope-mixed", 1, "Rotation of queries and keys along learned directions",
                           "Heo et al. 2024, arXiv:2403.13298", "q' = R(x fx + y fy) q, k' likewise",
                           {"transform-qk"}, {2});
+  weigh(item,
+        {.parameters = "H d a layer",
+         .base = 9216,
+         .paths = {"fused", "explicit"},
+         .cost = "a rotation of q and k in every layer by angles [H, N, d / 2] that are made in every step"});
   item.set("weight_decay", "option");
   item.set("requires", Json::array({{{"rule", "multiple-of"},
                                      {"value", "head_width"},

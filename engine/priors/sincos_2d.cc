@@ -85,6 +85,10 @@ class Sincos2d final : public Prior {
 PriorItem sincos_2d() {
   Item item = prior_entry("sincos-2d", 1, "Fixed sines and cosines of column and row, added to the patches",
                           "He et al. 2021, arXiv:2111.06377", "z = z + [sin(r w), cos(r w)]", {"embed"}, {2});
+  weigh(item, {.parameters = "none",
+               .base = 0,
+               .paths = {"fused", "explicit"},
+               .cost = "one addition at the stem; the table is kept per grid"});
   item.option(Option::text("order", "mae", "whose channels, and where counting starts")
                   .choices({"mae", "timm", "timm-interleaved", "pape"}));
   item.option(

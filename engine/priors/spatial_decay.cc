@@ -145,6 +145,11 @@ PriorItem spatial_decay() {
                           "Learning Spatial Decay for Vision Transformers",
                           "L = c q k^T + alpha (G_i + G_j) / 2 (|dy| + |dx|), G = ln sigmoid(x W_g); O = U O",
                           {"bias", "gate-output", "pattern"}, {1, 2, 3});
+  weigh(item,
+        {.parameters = "D H + 2 D r a layer, r the rank of the gate",
+         .base = 1290240,
+         .paths = {"fused", "low-rank", "fused-bias", "explicit"},
+         .cost = "2 (rows + columns) - 3 channels beside those of q and k, and the gate; no T x T tensor"});
   alone(item, kSpatialDecay);
   along_axes_when(item, "mode", "decomposed");
   item.option(Option::text("mode", "full", "which distances decay, and how: see the formulas")

@@ -101,6 +101,11 @@ PriorItem transformer_xl() {
       prior_entry("transformer-xl", 1, "Queries meet the offset of a pair through a learned map",
                   "Dai et al. 2019 (Transformer-XL), arXiv:1901.02860",
                   "L = c [(q_i + u) . k_j + (q_i + v) . W_R s(i - j)]", {"transform-qk", "bias"}, {2});
+  weigh(item, {.parameters = "D^2 + D a layer and 2 D once a model",
+               .base = 7088640,
+               .paths = {"bucketed", "fused-bias", "explicit"},
+               .cost = "q times (2 rows - 1) (2 columns - 1) offsets of width d and a lookup of B H T^2 "
+                       "numbers a layer"});
   item.set("requires", Json::array({{{"rule", "multiple-of"},
                                      {"value", "dim"},
                                      {"factor", 4},

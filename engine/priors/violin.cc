@@ -8,8 +8,9 @@
 // pi_c(i) is the rank of patch i along curve c.
 //
 // Rows and columns of prefix tokens in M are 1 (or a number a head that is learned); alpha multiplies those
-// logits too. On another grid the ranks are computed anew, a and alpha kept. From scratch a ~ U(5, 9) and
-// alpha ~ N(0, 0.5); a pretrained model keeps its function with alpha ~ N(1, 0.02). lambda^E is evaluated as
+// logits too. On another grid the ranks are computed anew, a and alpha kept; "ranks" scales their distances
+// back to the grid of training, as neither paper nor code does. From scratch a ~ U(5, 9) and alpha ~ N(0,
+// 0.5); a pretrained model keeps its function with alpha ~ N(1, 0.02). lambda^E is evaluated as
 // exp(-softplus(-a) E), which cannot overflow. The published code reads (row, column) as (x, y) in zigzag:
 // its zigzag is this zigzag-transposed. The paper fixes lambda at 0.9996, the code at 0.996. A random order
 // is a function of six numbers in the checkpoint, so that it is one order for all layers and heads on every
@@ -22,10 +23,13 @@
 namespace locus::priors {
 namespace {
 
+constexpr double kImproperDeviation = 0.5;  // of a, in the published code's "no_initialize"
+
 struct Settings {
   std::vector<std::string> curves;  // streams of a: one for each row
   std::string apply, distance;
-  bool learned_lambda, alpha, learned_weights, learned_prefix, separate_axes;
+  bool learned_lambda, alpha, learned_weights, learned_prefix, separate_axes, normal_a;
+  std::int64_t reference_patches;  // of the grid that ranks are scaled to; 0: they are not
   double fixed_lambda, alpha_mean, alpha_std, a_min, a_max;
 
   bool by_rank() const { return distance != "manhattan"; }
@@ -115,8 +119,12 @@ class ViolinLayer final : public PriorLayer {
     const at::NoGradGuard no_grad;
     if (a_.defined()) {
       for (std::size_t c = 0; c < s.curves.size(); ++c) {
-        initializer.uniform(a_.detach().select(0, static_cast<std::int64_t>(c)), "a." + s.curves[c], s.a_min,
-                            s.a_max);
+        const Tensor row = a_.detach().select(0, static_cast<std::int64_t>(c));
+        if (s.normal_a) {
+          initializer.normal(row, "a." + s.curves[c], 0, kImproperDeviation);
+        } else {
+          initializer.uniform(row, "a." + s.curves[c], s.a_min, s.a_max);
+        }
       }
     }
     if (s.alpha) initializer.normal(alpha_.detach(), "alpha", s.alpha_mean, s.alpha_std);
@@ -129,7 +137,10 @@ class ViolinLayer final : public PriorLayer {
   Term term(const Sides& sides, double plus) {
     const Settings& s = tables_->settings;
     const at::ScalarType type = alpha_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    const Tensor rate = (a_.defined() ? at::softplus(a_.neg()) : rate_).to(type), alpha = alpha_.to(type);
+    const Tensor alpha = alpha_.to(type);
+    Tensor rate = (a_.defined() ? at::softplus(a_.neg()) : rate_).to(type);
+    if (s.reference_patches > 0 && s.reference_patches != sides.layout.patches())
+      rate = rate * (static_cast<double>(s.reference_patches) / static_cast<double>(sides.layout.patches()));
     const bool fixed = !a_.defined() && !alpha_.requires_grad() && s.plain() && s.distance != "random";
     const Depends on = fixed ? Depends::kLayout : Depends::kParameters;
     if (s.plain())
@@ -211,6 +222,8 @@ Settings settings_of(const PriorContext& context, const Options& o) {
              .learned_weights = o.text("curve_weights") == "learned",
              .learned_prefix = o.text("prefix") == "learned" && context.reference.prefix > 0,
              .separate_axes = o.boolean("separate_axes"),
+             .normal_a = o.text("a_init") == "normal",
+             .reference_patches = o.text("ranks") == "scaled" ? context.reference.patches() : 0,
              .fixed_lambda = o.number("lambda_value"),
              .alpha_mean = o.number("alpha_mean"),
              .alpha_std = o.number("alpha_std"),
@@ -257,6 +270,19 @@ void add_options(Item& item) {
                   .above(0.0)
                   .maximum(1.0)
                   .neutral(0.9996));
+  item.option(
+      Option::text("ranks", "counted",
+                   "distances of ranks on other grids than at training: as counted, or scaled to as many "
+                   "patches as there were")
+          .choices({"counted", "scaled"})
+          .neutral("counted")
+          .when("distance", {"curves", "z-curve", "random"}));
+  item.option(
+      Option::text("a_init", "uniform",
+                   "a starts uniform from a_min to a_max, or normal around 0 (the paper's table 15, no "
+                   "proper initialization)")
+          .choices({"uniform", "normal"})
+          .neutral("uniform"));
   item.option(Option::number("a_min", 5.0, "a starts uniform from here, lambda = sigmoid(a)")
                   .minimum(-20.0)
                   .maximum(20.0));
@@ -279,6 +305,10 @@ PriorItem violin() {
                   "Spatial Priors via Space Filling Curves for Small and Limited Data Vision Transformers",
                   "L = alpha M (c q k^T), M = mean_c lambda_c^|pi_c(i) - pi_c(j)|",
                   {"scale", "bias", "probabilities"}, {2});
+  weigh(item, {.parameters = "(C + 1) H a layer, C the curves",
+               .base = 1296,
+               .paths = {"curve-decay", "fused-bias", "explicit"},
+               .cost = "C H N^2 exponentials a layer, alpha M kept in evaluation; P as a tensor"});
   item.set("weight_decay", "exempt");
   add_options(item);
   item.constraint({{"rule", "at-most"},

@@ -86,7 +86,7 @@ TEST(Manual, UsesOneNameForOneThing) {
 // The committed pages; `make docs` writes them anew.
 TEST(Manual, IsWhatTheReferencePagesSay) {
   const std::string root = LOCUS_SOURCE_ROOT;
-  for (const std::string page : {"command-line", "specification"}) {
+  for (const std::string page : {"command-line", "specification", "priors"}) {
     const Outcome outcome = run_locus({"reference", page, "--catalog", root + "/engine/catalog.json"});
     EXPECT_EQ(outcome.out, file_text(root + "/docs/" + page + ".md"))
         << "docs/" << page << ".md is stale: make docs";

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/catalog/catalog.h"
@@ -130,6 +131,29 @@ TEST(SpecFile, OfTheDemonstrationPlansSixPriorsOverFiveSeeds) {
   ASSERT_TRUE(changed.set("stages=[{evaluate: {resolution: [40]}}]").ok());
   const absl::Status untiled = plan_experiment(changed.json(), *catalog).status();
   EXPECT_TRUE(has_reason(untiled, ErrorReason::kConstraintViolated)) << untiled;
+}
+
+// `make priors` stands for the whole catalog.
+TEST(SpecFile, OfEveryPriorPlansEachIdOfTheCatalogAloneUnderOneProtocol) {
+  const std::string root = LOCUS_SOURCE_ROOT;
+  std::ifstream in(root + "/engine/catalog.json");
+  const auto catalog = Catalog::parse(Json::parse(in));
+  ASSERT_TRUE(catalog.ok()) << catalog.status();
+  const auto spec = SpecFile::read(root + "/examples/every-prior.yaml");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  const auto plan = plan_experiment(spec->json(), *catalog);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->matched, "only the prior differs");
+  std::set<std::string> alone;
+  for (const PlannedCell& cell : plan->cells) {
+    const Json priors = Json::parse(cell.assignment_json).at("prior");
+    if (priors.size() == 1) alone.insert(priors[0].begin().key());
+  }
+  std::set<std::string> all;
+  for (const Json& item : catalog->document().at("items"))
+    if (item.at("kind") == "prior") all.insert(item.at("id"));
+  EXPECT_EQ(alone, all) << "examples/every-prior.yaml lists every prior";
+  EXPECT_GT(plan->cells.size(), all.size()) << "and combinations";
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST(LookHere, HeadsAreSplitIntoGroupsAsPublished) {
            1e-14;
   };
   for (const char* fov : {"45", "90", "180"}) {
-    for (const std::int64_t heads : {4, 6, 8, 12, 16, 20})
+    for (const std::int64_t heads : {2, 4, 6, 8, 10, 12, 14, 16, 18, 20})
       EXPECT_TRUE(same({{"fov", fov}}, heads)) << fov << heads;
   }
   EXPECT_TRUE(same({{"groups", {"halves", "corners", "none"}}}, 16));  // 8, 4, 4

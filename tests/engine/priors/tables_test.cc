@@ -152,26 +152,36 @@ TEST(Violin, RandomOrderTravelsWithTheCheckpoint) {
                         from->forward(images, test::test_moment(false)).tokens));
 }
 
-// Section 4.2: DeiT-T with mean pooling or class token, 1000 classes, with and without Violin's scalars.
+// Section 4.2: DeiT-T and -S with mean pooling or class token, 1000 classes, with and without Violin's
+// scalars; section 5.1: pixel-level CIFAR-100.
 TEST(Violin, WholeNetworksHaveThePublishedCounts) {
-  const auto count = [](const Json& priors, const char* pool) {
+  struct Network {
+    std::int64_t dim = 192, heads = 3, patch = 16, side = 224, classes = 1000;
+  };
+  const auto count = [](const Network& n, const Json& priors, const char* pool) {
     const Json configuration = {
         {"model",
          {{"id", "vit"},
-          {"options", {{"dim", 192}, {"depth", 12}, {"heads", 3}, {"patch", 16}, {"pool", pool}}}}},
+          {"options",
+           {{"dim", n.dim}, {"depth", 12}, {"heads", n.heads}, {"patch", n.patch}, {"pool", pool}}}}},
         {"priors", priors}};
-    const auto model = make_backbone(configuration, {3, {224, 224}}, RandomStreams(0));
-    std::int64_t sum = 192 * 1000 + 1000;
+    const auto model = make_backbone(configuration, {3, {n.side, n.side}}, RandomStreams(0));
+    std::int64_t sum = (n.dim + 1) * n.classes;
     for (const Tensor& p : model->parameters()) sum += p.numel();
     return sum;
   };
   const Json table = {{"id", "learned-absolute"}, {"options", Json::object()}},
              rows = {{"id", "learned-absolute"}, {"options", {{"rows", "with-prefix"}}}},
              violin = {{"id", "violin"}, {"options", Json::object()}};
-  EXPECT_EQ(count(Json::array({table}), "mean"), 5717032);
-  EXPECT_EQ(count(Json::array({table, violin}), "mean"), 5717356);
-  EXPECT_EQ(count(Json::array({rows, violin}), "cls"), 5717740);
-  EXPECT_EQ(count(Json::array({violin}), "mean"), 5679724);
+  const Network tiny, small{.dim = 384, .heads = 6}, pixels{.patch = 1, .side = 32, .classes = 100};
+  EXPECT_EQ(count(tiny, Json::array({table}), "mean"), 5717032);
+  EXPECT_EQ(count(tiny, Json::array({table, violin}), "mean"), 5717356);
+  EXPECT_EQ(count(tiny, Json::array({rows, violin}), "cls"), 5717740);
+  EXPECT_EQ(count(tiny, Json::array({violin}), "mean"), 5679724);
+  EXPECT_EQ(count(small, Json::array({table, violin}), "mean"), 22050544);
+  EXPECT_EQ(count(small, Json::array({rows, violin}), "cls"), 22051312);
+  EXPECT_EQ(count(pixels, Json::array({table}), "mean"), 5555428);
+  EXPECT_EQ(count(pixels, Json::array({rows}), "cls"), 5555812);
 }
 
 }  // namespace

@@ -40,6 +40,27 @@ std::int64_t count(const Prior& prior) {
   return sum;
 }
 
+// Table 15 without proper initialization: a around 0 instead of in [5, 9].
+TEST(Violin, StartsNearLambdaOneOrImproperlyAroundOneHalf) {
+  const Tensor proper = make({}, 12, 12)->named_parameters()["layers.3.a"],
+               improper = make({{"a_init", "normal"}}, 12, 12)->named_parameters()["layers.3.a"];
+  EXPECT_GE(proper.min().item<double>(), 5);
+  EXPECT_LE(proper.max().item<double>(), 9);
+  EXPECT_NEAR(improper.mean().item<double>(), 0, 0.2);
+  EXPECT_NEAR(improper.std().item<double>(), 0.5, 0.15);
+}
+
+// Twice the patches, half the distance a step: opposite ends of a raster decay alike on every grid.
+TEST(Violin, ScaledRanksDecayByTheShareOfTheGrid) {
+  const Json options = {{"distance", "z-curve"}, {"ranks", "scaled"}, {"lambda", "fixed"}, {"alpha", false}};
+  const auto prior = make(options, 2, 1);  // 3 x 5
+  const auto entry = [&](const Layout& layout, std::int64_t j) {
+    return scale_of(*prior, layout, 2).dense()[0][0][0][j].item<double>();
+  };
+  EXPECT_NEAR(entry({{3, 5}, 0}, 5), entry({{6, 5}, 0}, 10), 1e-7);
+  EXPECT_NEAR(std::log(entry({{3, 5}, 0}, 1)), 2 * std::log(entry({{6, 5}, 0}, 1)), 1e-6);
+}
+
 TEST(Violin, HasNineScalarsPerHeadAndLayer) {
   EXPECT_EQ(count(*make({}, 3, 12)), 324);    // DeiT-T
   EXPECT_EQ(count(*make({}, 6, 12)), 648);    // DeiT-S

@@ -6,6 +6,22 @@ namespace {
 
 class LogCpb final : public ReferencePrior {
  public:
+  void transform(const ReferenceContext& c, Array& q, Array& k) override {
+    if (c.text("attention") != "cosine") return;
+    for (Array* side : {&q, &k}) {
+      for (std::int64_t b = 0; b < side->size(0); ++b)
+        for (std::int64_t n = 0; n < side->size(1); ++n)
+          for (std::int64_t t = 0; t < side->size(2); ++t) {
+            Real square = 0.0;
+            for (std::int64_t e = 0; e < side->size(3); ++e)
+              square += (*side)(b, n, t, e) * (*side)(b, n, t, e);
+            Real factor = 1.0 / sqrt(square);
+            if (side == &q) factor *= exp(minimum(c.own("logit_scale")(n), std::log(100.0))) / c.scale;
+            for (std::int64_t e = 0; e < side->size(3); ++e) (*side)(b, n, t, e) *= factor;
+          }
+    }
+  }
+
   Array bias(const ReferenceContext& c) override {
     const bool timm = c.text("mode") == "timm-cr";
     Array out({c.batch, c.heads, c.tokens(), c.tokens()});

@@ -118,22 +118,29 @@ class Lookhere final : public ReferencePrior {
   }
   static double global_slope(const ReferenceContext& c) {
     if (c.number("global_slope") > 0) return c.number("global_slope");
-    return c.options.at("groups").empty() && c.text("fov") == "90" ? 2 : 1;
+    return c.options.at("groups").empty() && fov_of(c) == "90" ? 2 : 1;
+  }
+
+  static std::string fov_of(const ReferenceContext& c) {
+    const auto by_layer = c.options.at("layer_fov").get<std::vector<std::string>>();
+    return by_layer.empty() ? c.text("fov") : by_layer[static_cast<std::size_t>(c.layer) % by_layer.size()];
   }
 
   static std::vector<Head> heads_of(const ReferenceContext& c) {
     std::vector<std::string> groups = c.options.at("groups").get<std::vector<std::string>>();
     if (groups.empty()) {
-      const std::string fov = c.text("fov");
+      const std::string fov = fov_of(c);
       if (c.heads >= 12 && fov == "90") groups = {"corners", "triangles", "none"};
       if (c.heads >= 12 && fov == "45") groups = {"eighths1", "eighths2", "none"};
       if (groups.empty()) groups = {fov == "90" ? "triangles" : fov == "45" ? "eighths1" : "halves"};
       if (groups.size() == 1 && c.heads > 4) groups.emplace_back("none");
     }
-    // Fours are dealt out in turn; of six heads the second group gets what is left.
+    // Fours are dealt out in turn; two that are left over go to the last group, which gets no fours then.
     std::vector<std::int64_t> sizes(groups.size(), 0);
-    for (std::int64_t dealt = 0, g = 0; dealt < c.heads; dealt += 4, ++g)
-      sizes[static_cast<std::size_t>(g) % groups.size()] += std::min<std::int64_t>(4, c.heads - dealt);
+    const bool pair = c.heads % 4 == 2;
+    if (pair) sizes.back() = 2;
+    for (std::int64_t dealt = 4, g = 0; dealt <= c.heads; dealt += 4, ++g)
+      sizes[static_cast<std::size_t>(g) % (groups.size() - (pair ? 1 : 0))] += 4;
     std::vector<Head> heads;
     for (std::size_t g = 0; g < groups.size(); ++g) {
       std::int64_t before = 0, count = sizes[g];

@@ -8,10 +8,10 @@ namespace locus::test {
 inline std::vector<double> reference_point(const ReferenceContext& c, std::int64_t token) {
   std::vector<double> r;
   for (std::size_t axis = c.extent.size(); axis-- > 0;) {
-    const double stretch =
-        c.text("other_grids") == "interpolate"
-            ? static_cast<double>(c.reference_extent[axis]) / static_cast<double>(c.extent[axis])
-            : 1.0;
+    double stretch = 1;
+    if (c.text("other_grids") == "interpolate")
+      stretch = static_cast<double>(c.reference_extent[axis]) / static_cast<double>(c.extent[axis]);
+    if (c.text("coordinates") == "grids") stretch = 1 / static_cast<double>(c.extent[axis]);
     r.push_back(c.patch(token) ? static_cast<double>(c.at(token, axis) + 1) * stretch : 0.0);
   }
   return r;

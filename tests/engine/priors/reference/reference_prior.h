@@ -66,7 +66,7 @@ class ReferencePrior {
   virtual void probabilities(const ReferenceContext&, Array& /*p [B, H, T, T]*/) {}
   virtual Array from_probabilities(const ReferenceContext&, const Array& /*p*/) {
     return {};
-  }                                                                  // [B, H, T, d]
+  }  // [B, H, T, d]
   virtual Array add_output(const ReferenceContext&) { return {}; }   // [B, T, D]
   virtual Array gate_output(const ReferenceContext&) { return {}; }  // [B, T, D]
   // Returns what is added to the stream instead of the MLP, or empty.

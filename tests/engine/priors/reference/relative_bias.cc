@@ -61,6 +61,43 @@ std::vector<double> weights(bool geometric, std::int64_t old, std::int64_t now, 
   return out;
 }
 
+// The spline once more: values at the samples fix a cubic and a jump of the third derivative at every sample
+// but the outer two on either side. Weights of the samples at `wanted`, by elimination.
+std::vector<double> spline(std::int64_t old, std::int64_t now, double wanted) {
+  const double q = ratio(old, now);
+  std::vector<double> x(1, 0.0);
+  for (std::int64_t step = 0; step < old / 2; ++step) {
+    const double next = x.back() + std::pow(q, static_cast<double>(step));
+    x.push_back(next);
+    x.insert(x.begin(), -next);
+  }
+  const auto n = x.size();
+  const auto basis = [&](std::size_t k, double at) {
+    if (k < 4) return std::pow(at, static_cast<double>(k));
+    const double beyond = at - x[k - 2];
+    return beyond > 0 ? beyond * beyond * beyond : 0.0;
+  };
+  // weights w with sum_i w_i basis_k(x_i) = basis_k(wanted) for every k
+  const double at = std::clamp(wanted, x.front(), x.back());
+  std::vector<std::vector<double>> rows(n, std::vector<double>(n + 1));
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t i = 0; i < n; ++i) rows[k][i] = basis(k, x[i]);
+    rows[k][n] = basis(k, at);
+  }
+  for (std::size_t c = 0; c < n; ++c) {
+    std::size_t most = c;
+    for (std::size_t r = c + 1; r < n; ++r) most = std::abs(rows[r][c]) > std::abs(rows[most][c]) ? r : most;
+    std::swap(rows[c], rows[most]);
+    for (std::size_t r = 0; r < n; ++r) {
+      const double factor = r == c ? 0 : rows[r][c] / rows[c][c];
+      for (std::size_t e = c; e <= n; ++e) rows[r][e] -= factor * rows[c][e];
+    }
+  }
+  std::vector<double> out;
+  for (std::size_t i = 0; i < n; ++i) out.push_back(rows[i][n] / rows[i][i]);
+  return out;
+}
+
 class RelativeBias final : public ReferencePrior {
  public:
   Array bias(const ReferenceContext& c) override {
@@ -98,9 +135,12 @@ class RelativeBias final : public ReferencePrior {
           out(y, x) = table(y * columns + x, n);
           continue;
         }
-        const bool geometric = c.text("resize") == "geometric";
-        const auto down = weights(geometric, old_rows, rows, y);
-        const auto across = weights(geometric, old_columns, columns, x);
+        const auto along = [&](std::int64_t old, std::int64_t now, std::int64_t at) {
+          if (c.text("resize") == "geometric-cubic" && old >= 4)
+            return spline(old, now, static_cast<double>(at - now / 2));
+          return weights(c.text("resize") != "bicubic", old, now, at);
+        };
+        const auto down = along(old_rows, rows, y), across = along(old_columns, columns, x);
         for (std::int64_t a = 0; a < old_rows; ++a) {
           for (std::int64_t z = 0; z < old_columns; ++z) {
             const double weight = down[static_cast<std::size_t>(a)] * across[static_cast<std::size_t>(z)];

@@ -143,13 +143,17 @@ class Violin final : public ReferencePrior {
                    dc = static_cast<double>(std::abs(i % width - j % width));
       return c.flag("separate_axes") ? power(c, 0, n, dr) * power(c, 1, n, dc) : power(c, 0, n, dr + dc);
     }
+    const double stretch = c.text("ranks") == "scaled"
+                               ? static_cast<double>(c.reference_extent[0] * c.reference_extent[1]) /
+                                     static_cast<double>(c.patches())
+                               : 1.0;
     for (std::size_t curve = 0; curve < rows.size(); ++curve) {
       const std::int64_t e =
           std::abs(rows[curve][static_cast<std::size_t>(i)] - rows[curve][static_cast<std::size_t>(j)]);
       const auto at = static_cast<std::int64_t>(curve);
       const Real weight =
           c.has_own("weights") ? c.own("weights")(at, n) : Real(1 / static_cast<double>(rows.size()));
-      m += weight * power(c, at, n, static_cast<double>(e));
+      m += weight * power(c, at, n, static_cast<double>(e) * stretch);
     }
     return m;
   }

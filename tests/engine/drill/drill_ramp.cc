@@ -1,0 +1,53 @@
+// The drill's prior: later patches of the raster weigh more.
+//
+//   L = c q k^T + slope j, j the raster index of the key's patch; prefix tokens get 0
+//
+// No paper: it exists to be added (tests/engine/drill/adding_a_prior).
+#include "engine/priors/items.h"
+
+namespace locus::priors {
+namespace {
+
+class DrillRampLayer final : public PriorLayer {
+ public:
+  explicit DrillRampLayer(double slope) : slope_(slope) {}
+
+  Term bias(const Sides& sides, const Moment&) override {
+    const std::int64_t prefix = sides.layout.prefix, tokens = sides.layout.tokens();
+    const at::ScalarType type = sides.q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const Tensor index = at::arange(sides.layout.patches(), sides.q.options().dtype(type));
+    const Tensor row = at::constant_pad_nd(index * slope_, {prefix, 0});
+    return {Depends::kLayout, Dense{row.expand({1, 1, tokens, tokens}).contiguous()}};
+  }
+
+ private:
+  double slope_;
+};
+
+class DrillRamp final : public Prior {
+ public:
+  explicit DrillRamp(double slope) : slope_(slope) {}
+  std::shared_ptr<PriorLayer> layer(const LayerInfo&) override {
+    return std::make_shared<DrillRampLayer>(slope_);
+  }
+
+ private:
+  double slope_;
+};
+
+}  // namespace
+
+PriorItem drill_ramp() {
+  Item item = prior_entry("drill-ramp", 1, "Later patches of the raster weigh more", "none: a drill",
+                          "L = c q k^T + slope j", {"bias"}, {1, 2, 3});
+  weigh(item, {.parameters = "none",
+               .base = 0,
+               .paths = {"fused-bias", "explicit"},
+               .cost = "a mask, kept per grid"});
+  item.option(Option::number("slope", 0.1, "what one step along the raster adds").above(0.0).maximum(10.0));
+  return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
+            return std::make_shared<DrillRamp>(o.number("slope"));
+          }};
+}
+
+}  // namespace locus::priors
