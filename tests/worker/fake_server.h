@@ -58,7 +58,8 @@ struct FakeStore {
   int early_checkpoints = 0;  // committed before the points up to their step were stored
   bool acknowledge = true;  // false: takes points, commits none, says nothing
 
-  std::int64_t add_stage(const Json& script, std::map<std::string, std::string> inputs = {});
+  std::int64_t add_stage(const Json& script, std::map<std::string, std::string> inputs = {},
+                         bool exclusive = false);
   // Waits until `ready` holds; false after a minute.
   bool wait(const std::function<bool()>& ready);
   bool wait_state(std::int64_t stage, const std::string& state) {
