@@ -30,14 +30,20 @@ std::string joined(const std::vector<std::string>& parts) {
   return out;
 }
 
+// With --prior.
+std::string compared_prior(const MeasureChoice& choice) {
+  return choice.against.empty() ? "none" : choice.against;
+}
+
 // The specification with its stages replaced by the measurement, so that one place checks both.
 absl::StatusOr<SpecFile> wanted(const MeasureChoice& choice) {
   LOCUS_ASSIGN_OR_RETURN(SpecFile spec, read_spec(choice.spec));
   std::vector<std::string> priors = choice.priors;
-  if (!priors.empty() && std::find(priors.begin(), priors.end(), choice.against) == priors.end())
-    priors.insert(priors.begin(), choice.against.empty() ? "none" : choice.against);
+  if (const std::string base = compared_prior(choice);
+      !priors.empty() && std::find(priors.begin(), priors.end(), base) == priors.end())
+    priors.insert(priors.begin(), base);
   if (!choice.priors.empty()) {
-    for (const char* key : {"prior", "baseline", "zip", "include", "exclude", "overrides"})
+    for (const char* key : {"prior", "baseline", "zip", "include", "exclude", "overrides", "matched"})
       LOCUS_RETURN_IF_ERROR(spec.set(std::string(key) + "=null"));
     LOCUS_RETURN_IF_ERROR(spec.set("matrix={prior: [" + joined(priors) + "]}"));
   }
@@ -85,9 +91,8 @@ int run(const MeasureChoice& choice) {
   if (!plan.ok()) return report_error(plan.status(), choice.json, &*spec);
   const Models models = models_of(*plan);
   const std::string file = readable_after_exec(models.list.dump());
-  const std::string against = !choice.against.empty()  ? choice.against
-                              : !choice.priors.empty() ? "none"
-                                                       : models.base;
+  std::string against = choice.priors.empty() ? choice.against : compared_prior(choice);
+  if (against.empty()) against = models.base;
   std::vector<std::string> arguments = {"--models",   file,
                                         "--batch",    joined(choice.batches),
                                         "--rounds",   std::to_string(choice.rounds),
