@@ -18,15 +18,13 @@
 #include "core/base/error.h"
 
 namespace locus {
-namespace {
 
-std::filesystem::path trainer() {
+std::string trainer_program() {
   if (const char* named = std::getenv("LOCUS_TRAINER")) return named;
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored).replace_filename("locus-trainer");
 }
 
-// A name under which the trainer can read `text`; the descriptor stays open across exec. Empty on failure.
 std::string readable_after_exec(const std::string& text) {
   const int fd = ::memfd_create("locus-spec", 0);
   if (fd < 0) return "";
@@ -38,6 +36,8 @@ std::string readable_after_exec(const std::string& text) {
   ::lseek(fd, 0, SEEK_SET);
   return "/proc/self/fd/" + std::to_string(fd);
 }
+
+namespace {
 
 // Replaces a YAML file by the same document as JSON. Says what is wrong, or nothing.
 std::string convert(std::string& path) {
@@ -78,7 +78,7 @@ int run_trainer_tool(const std::string& tool, std::vector<std::string> arguments
     if (const std::string wrong = convert(arguments[i + 1]); !wrong.empty())
       return refuse(wrong, kExitFailed);
   }
-  const std::string program = trainer();
+  const std::string program = trainer_program();
   arguments.insert(arguments.begin(), {program, tool});
   int said[2] = {-1, -1};
   if (json && ::pipe(said) != 0) return refuse(std::strerror(errno), kExitFailed);

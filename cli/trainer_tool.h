@@ -7,6 +7,11 @@
 
 namespace locus {
 
+std::string trainer_program();  // the trainer beside this program; LOCUS_TRAINER names another
+
+// A name under which the trainer can read `text`; the descriptor stays open across exec. Empty on failure.
+std::string readable_after_exec(const std::string& text);
+
 // What was given to `command`, as the trainer takes it: options under their own names, all but --json.
 std::vector<std::string> given_arguments(const CLI::App& command);
 

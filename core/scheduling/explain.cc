@@ -16,19 +16,19 @@ std::string duration_text(Microseconds us) {
   return std::to_string((seconds + 3599) / 3600) + " h";
 }
 
-// "14:05 UTC": the core knows no time zones.
-std::string clock_text(Microseconds wall) {
-  const std::int64_t minute = (wall / 60'000'000) % (24 * 60);
-  const auto two = [](std::int64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
-  return two(minute / 60) + ":" + two(minute % 60) + " UTC";
-}
-
 std::string progress_text(const HeldLease& progress) {
   if (progress.steps <= 0) return "";
   return ", step " + std::to_string(progress.step) + " of " + std::to_string(progress.steps);
 }
 
 }  // namespace
+
+// "14:05 UTC": the core knows no time zones.
+std::string Scheduler::State::clock_text(Microseconds wall) {
+  const std::int64_t minute = (wall / 60'000'000) % (24 * 60);
+  const auto two = [](std::int64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+  return two(minute / 60) + ":" + two(minute % 60) + " UTC";
+}
 
 std::vector<WorkerView> Scheduler::State::workers(Now now) const {
   std::vector<WorkerView> views;
@@ -140,6 +140,11 @@ std::string Scheduler::State::explain_slots(const Stage& stage, Now now) const {
     busy += std::min(worker.slots, worker.running.size());
     name = worker.row.name;
   }
+  if (requirements_.exclusive(stage.requirement)) {
+    if (std::string text = explain_alone(stage, now); !text.empty()) return text;
+  } else if (busy < slots) {
+    if (std::string text = explain_shut(stage); !text.empty()) return text;
+  }
   const int ahead = stage.ready ? ready_.ahead_of(*stage.ready, kCountedAhead) : 0;
   std::string place = "it is next";
   if (ahead > 0) {
@@ -170,14 +175,17 @@ std::optional<Microseconds> Scheduler::State::time_left(const Stage& stage, Now 
 }
 
 std::optional<Microseconds> Scheduler::State::until_free_slot(const Stage& stage, Now now) const {
+  const bool alone = requirements_.exclusive(stage.requirement);
   std::optional<Microseconds> soonest;
   for (const auto& [id, worker] : workers_) {
     if (!worker.connected || !accepts(worker, stage.requirement)) continue;
-    if (worker.running.size() < worker.slots) return 0;
+    if (worker.running.empty() || (!alone && worker.running.size() < worker.slots)) return 0;
+    std::optional<Microseconds> here;  // the first to end, or for a stage that runs alone the last
     for (const StageId running : worker.running) {
       const auto left = time_left(stages_.at(running), now);
-      if (left) soonest = std::min(soonest.value_or(*left), *left);
+      if (left) here = alone ? std::max(here.value_or(*left), *left) : std::min(here.value_or(*left), *left);
     }
+    if (here) soonest = std::min(soonest.value_or(*here), *here);
   }
   return soonest;
 }

@@ -95,27 +95,31 @@ bool Scheduler::State::accepts(const Worker& worker, int requirement) const {
 void Scheduler::State::match() {
   if (!intake_closed_.empty()) return;
   while (!waiting_.empty()) {
-    const std::optional<ReadyKey> next = ready_.first([this](int requirement) {
-      return std::any_of(waiting_.begin(), waiting_.end(),
-                         [&](const Waiting& w) { return accepts(workers_.at(w.worker), requirement); });
+    const Reservations reserved = reservations();
+    const std::optional<ReadyKey> next = ready_.first([&](int requirement, const ReadyKey& key) {
+      return std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& w) {
+        return slot_for(w, requirement, key, reserved).has_value();
+      });
     });
     if (!next) return;
     Stage& stage = stages_.at(next->stage);
-    Waiting* chosen = choose_waiting(stage);
+    Waiting* chosen = choose_waiting(stage, reserved);
     const Waiting to = *chosen;
+    const int slot = *slot_for(to, stage.requirement, *next, reserved);
     waiting_.erase(waiting_.begin() + (chosen - waiting_.data()));
-    grant(stage, to);
+    grant(stage, to, slot);
   }
 }
 
 // Of those asking now, with no waiting for a better one: not a worker that was lost with this stage or may be
 // why it failed, if another asks; then the one that ran its input or its last attempt and so holds the files;
 // then who asked first.
-Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage) {
+Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage,
+                                                            const Reservations& reserved) {
   Waiting* best = nullptr;
   int best_score = 0;
   for (Waiting& waiting : waiting_) {
-    if (!accepts(workers_.at(waiting.worker), stage.requirement)) continue;
+    if (!slot_for(waiting, stage.requirement, *stage.ready, reserved)) continue;
     const bool suspect =
         stage.strikes.workers.contains(waiting.worker) || stage.avoid.contains(waiting.worker);
     const int score = (suspect ? 0 : 2) + (waiting.worker == stage.near ? 1 : 0);
@@ -127,7 +131,7 @@ Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage) 
   return best;
 }
 
-void Scheduler::State::grant(Stage& stage, const Waiting& to) {
+void Scheduler::State::grant(Stage& stage, const Waiting& to, int slot) {
   Worker& worker = workers_.at(to.worker);
   StageRow& row = stage.row;
   row.attempt += 1;
@@ -138,7 +142,7 @@ void Scheduler::State::grant(Stage& stage, const Waiting& to) {
   stage.not_before = 0;
   const CheckpointRow resume = stage.resume.value_or(CheckpointRow{});
   stage.running = Running{.worker = worker.row.id,
-                          .slots = {to.free_slots.front()},
+                          .slots = {slot},
                           .listed = now_.steady,
                           .taken_up = false,
                           .resume_sha256 = resume.sha256,

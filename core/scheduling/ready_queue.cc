@@ -10,12 +10,26 @@ void ReadyQueue::erase(int requirement, const ReadyKey& key) {
   if (group->second.empty()) groups_.erase(group);
 }
 
-std::optional<ReadyKey> ReadyQueue::first(const std::function<bool(int)>& accept) const {
+std::optional<ReadyKey> ReadyQueue::first(const std::function<bool(int, const ReadyKey&)>& accept) const {
   std::optional<ReadyKey> best;
   for (const auto& [requirement, keys] : groups_) {
-    if ((!best || *keys.begin() < *best) && accept(requirement)) best = *keys.begin();
+    if ((!best || *keys.begin() < *best) && accept(requirement, *keys.begin())) best = *keys.begin();
   }
   return best;
+}
+
+void ReadyQueue::visit(const std::function<bool(int)>& wanted,
+                       const std::function<bool(int, const ReadyKey&)>& visit) const {
+  std::map<ReadyKey, std::pair<int, std::set<ReadyKey>::const_iterator>> next;
+  for (const auto& [requirement, keys] : groups_) {
+    if (wanted(requirement)) next.emplace(*keys.begin(), std::pair(requirement, keys.begin()));
+  }
+  while (!next.empty()) {
+    auto [requirement, key] = next.begin()->second;
+    next.erase(next.begin());
+    if (!visit(requirement, *key) || ++key == groups_.at(requirement).end()) continue;
+    next.emplace(*key, std::pair(requirement, key));
+  }
 }
 
 int ReadyQueue::ahead_of(const ReadyKey& key, int most) const {

@@ -12,11 +12,13 @@
 
 namespace locus {
 
-// Grant order: priority (high first), then experiment (old first), then stages that follow on others before
-// those that begin a trial, then trial order: users see complete rows early.
+// Grant order: priority (high first), then experiment (old first), then stages that run alone after the others,
+// since each of them empties a device, then stages that follow on others before those that begin a trial, then
+// trial order: users see complete rows early.
 struct ReadyKey {
   int negative_priority = 0;
   ExperimentId experiment = 0;
+  int exclusive = 0;
   int begins_trial = 0;
   std::int64_t trial = 0;
   StageId stage = 0;
@@ -28,9 +30,14 @@ class ReadyQueue {
  public:
   void insert(int requirement, const ReadyKey& key) { groups_[requirement].insert(key); }
   void erase(int requirement, const ReadyKey& key);
-  // The first stage in grant order whose requirement `accept` takes. `accept` is asked once per requirement,
-  // not per stage.
-  std::optional<ReadyKey> first(const std::function<bool(int requirement)>& accept) const;
+  // The first stage in grant order that `accept` takes. Only the first of each requirement is shown to it: who
+  // refuses that one would refuse what comes after it.
+  std::optional<ReadyKey> first(
+      const std::function<bool(int requirement, const ReadyKey& key)>& accept) const;
+  // Shows the stages of the requirements that `wanted` names in grant order. `visit` returns whether it wants to
+  // see more of that requirement.
+  void visit(const std::function<bool(int requirement)>& wanted,
+             const std::function<bool(int requirement, const ReadyKey& key)>& visit) const;
   // How many stages come before this one, counted up to `most`.
   int ahead_of(const ReadyKey& key, int most) const;
   bool empty() const { return groups_.empty(); }

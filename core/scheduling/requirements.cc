@@ -54,7 +54,9 @@ std::optional<std::string_view> top_level_member(std::string_view object, std::s
 
 int RequirementTable::intern(std::string_view config_json) {
   const std::string text(top_level_member(config_json, "revisions").value_or("{}"));
-  auto [place, added] = by_text_.try_emplace(text, static_cast<int>(sets_.size()));
+  const bool exclusive = top_level_member(config_json, "exclusive") == "true";
+  auto [place, added] =
+      by_text_.try_emplace((exclusive ? "exclusive " : "") + text, static_cast<int>(sets_.size()));
   if (!added) return place->second;
   Revisions revisions;
   const Json parsed = Json::parse(text, nullptr, false);
@@ -63,7 +65,7 @@ int RequirementTable::intern(std::string_view config_json) {
       if (revision.is_number_integer()) revisions[item] = revision.get<int>();
     }
   }
-  sets_.push_back(std::move(revisions));
+  sets_.push_back({std::move(revisions), exclusive});
   return place->second;
 }
 

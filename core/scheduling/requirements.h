@@ -1,5 +1,5 @@
-// What a stage asks of a worker: catalog items at exact numerics revisions. Interned, since thousands of
-// stages ask the same.
+// What a stage asks of a worker: catalog items at exact numerics revisions, and maybe a device of its own.
+// Interned, since thousands of stages ask the same.
 #pragma once
 
 #include <map>
@@ -21,13 +21,20 @@ std::optional<std::string_view> top_level_member(std::string_view canonical_obje
 // Thread-compatible.
 class RequirementTable {
  public:
-  // The number of this stage configuration's `revisions`; equal requirements have equal numbers.
+  // The number of this stage configuration's `revisions` and `exclusive`; equal requirements have equal numbers.
   int intern(std::string_view config_json);
-  const Revisions& operator[](int requirement) const { return sets_[static_cast<std::size_t>(requirement)]; }
+  const Revisions& operator[](int requirement) const { return at(requirement).revisions; }
+  // Whether nothing else may run on the device meanwhile.
+  bool exclusive(int requirement) const { return at(requirement).exclusive; }
 
  private:
+  struct Requirement {
+    Revisions revisions;
+    bool exclusive = false;
+  };
+  const Requirement& at(int requirement) const { return sets_[static_cast<std::size_t>(requirement)]; }
   std::unordered_map<std::string, int> by_text_;
-  std::vector<Revisions> sets_;
+  std::vector<Requirement> sets_;
 };
 
 // The first item `offered` lacks, for people: "prior/violin at revision 2 (it has 1)"; nothing if it has them

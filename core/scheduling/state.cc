@@ -153,7 +153,12 @@ std::optional<ReadyKey> Scheduler::State::ready_key(const Stage& stage) const {
   for (const auto& [experiment, trial] : stage.wants) {
     auto found = experiments_.find(experiment);
     if (found == experiments_.end() || found->second.row.state != ExperimentState::kActive) continue;
-    const ReadyKey key{-found->second.row.priority, experiment, follows ? 0 : 1, trial, stage.row.id};
+    const ReadyKey key{.negative_priority = -found->second.row.priority,
+                       .experiment = experiment,
+                       .exclusive = requirements_.exclusive(stage.requirement) ? 1 : 0,
+                       .begins_trial = follows ? 0 : 1,
+                       .trial = trial,
+                       .stage = stage.row.id};
     if (!best || key < *best) best = key;
   }
   return best;

@@ -72,8 +72,13 @@ class Scheduler::State {
       StageId stage = 0;
       std::int64_t number = 0;
     };
-    std::deque<Asked> asked;          // newest last: makes requests idempotent
-    std::size_t slots = 0;            // announced; 0 before it has registered here
+    std::deque<Asked> asked;     // newest last: makes requests idempotent
+    std::size_t slots = 0;       // announced; 0 before it has registered here
+    std::vector<int> device_of;  // by slot: slots of one device share its number; all of the CPU's do
+    int device(int slot) const {
+      return static_cast<std::size_t>(slot) < device_of.size() ? device_of[static_cast<std::size_t>(slot)]
+                                                               : 0;
+    }
     std::set<StageId> failed_in_row;  // by failures that may be its own, without a success between
   };
   using Want = std::pair<StageId, std::int64_t>;  // stage, trial
@@ -100,6 +105,10 @@ class Scheduler::State {
     Microseconds deadline = 0;
   };
   using AttemptKey = std::pair<StageId, std::int64_t>;
+  using Device = std::pair<WorkerId, int>;
+  // Devices that are being emptied, each for a stage that runs alone: nothing that comes after it in grant
+  // order is started there.
+  using Reservations = std::map<Device, ReadyKey>;
 
   // workers.cc
   void handle(const WorkerRegistered& event);
@@ -126,11 +135,21 @@ class Scheduler::State {
   void release_back_offs();
   void refresh_ready(Stage& stage);
   void match();
-  Waiting* choose_waiting(const Stage& stage);
-  void grant(Stage& stage, const Waiting& to);
+  Waiting* choose_waiting(const Stage& stage, const Reservations& reserved);
+  void grant(Stage& stage, const Waiting& to, int slot);
   Grant grant_of(const Stage& stage) const;
   std::int64_t limit_of(const Stage& stage) const;
   bool accepts(const Worker& worker, int requirement) const;
+
+  // exclusive.cc
+  Reservations reservations() const;
+  std::optional<int> slot_for(const Waiting& waiting, int requirement, const ReadyKey& key,
+                              const Reservations& reserved) const;
+  bool vacant(const Worker& worker, int slot, const Waiting& waiting) const;
+  std::vector<const Stage*> running_on(const Device& device) const;
+  bool shut(const Worker& worker, const ReadyKey& key, const Reservations& reserved) const;
+  std::string explain_alone(const Stage& stage, Now now) const;
+  std::string explain_shut(const Stage& stage) const;
 
   // drains.cc
   void handle(const WorkerDrainRequested& event);
@@ -184,6 +203,7 @@ class Scheduler::State {
   std::string explain_queued(const Stage& stage, Now now) const;
   std::string explain_running(const Stage& stage, Now now) const;
   std::string explain_slots(const Stage& stage, Now now) const;
+  static std::string clock_text(Microseconds wall);
   std::optional<Microseconds> time_left(const Stage& stage, Now now) const;
   std::optional<Microseconds> until_free_slot(const Stage& stage, Now now) const;
 

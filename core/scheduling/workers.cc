@@ -73,6 +73,9 @@ void Scheduler::State::handle(const WorkerRegistered& event) {
   worker.heard = now_.steady;
   worker.revisions = event.revisions;
   worker.slots = event.slots.size();
+  worker.device_of.clear();
+  for (const SlotOffer& slot : event.slots)
+    worker.device_of.push_back(slot.device == "cpu" ? 0 : 1 + slot.index);
   sessions_[event.session] = worker.row.id;
   announce(worker, event);
   renew(worker, event.held);

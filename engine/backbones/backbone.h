@@ -41,6 +41,9 @@ class Backbone : public torch::nn::Module {
   virtual Features forward(const Tensor& images, const Moment& moment) = 0;
   virtual Tensor pooled(const Features& features) const = 0;  // [B, D]: what a classification head reads
   virtual std::int64_t width() const = 0;                     // D of tokens and pooled
+  // Operations of a forward pass over one image by the model's structure, a multiply-add counted as two: its
+  // linear maps and its attention. What priors compute inside their hooks and what is element-wise is left out.
+  virtual std::int64_t flops(std::int64_t height, std::int64_t width) const = 0;
   virtual void request_tap(
       std::string_view name) = 0;  // throws std::invalid_argument if there is none of that name
   virtual std::string path()

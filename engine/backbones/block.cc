@@ -24,7 +24,11 @@ void Norm::initialize() {
 
 Block::Block(const BlockOptions& options, const std::vector<AttachedPrior>& priors,
              const LinearFactory& linear, const std::string& name)
-    : name_(name), drop_path_(options.drop_path), hooks_(priors) {
+    : name_(name),
+      info_(options.info),
+      pattern_(options.pattern),
+      drop_path_(options.drop_path),
+      hooks_(priors) {
   const std::int64_t width = options.info.width;
   norm1_ = register_module("norm1", std::make_shared<Norm>(width));
   attention_ = register_module("attention",
@@ -40,6 +44,18 @@ Block::Block(const BlockOptions& options, const std::vector<AttachedPrior>& prio
   mlp_ = {.norm = [this](const Tensor& x) { return norm2_->forward(x); },
           .in = [this](const Tensor& x) { return at::gelu(in_->forward(x)); },
           .out = [this](const Tensor& x) { return out_->forward(x); }};
+}
+
+// Q K^T and P V are T x T x D products each, or N x n x D along an axis of n patches.
+std::int64_t Block::flops(const Layout& layout) const {
+  const std::int64_t tokens = layout.tokens(), width = info_.width;
+  std::int64_t keys = tokens;
+  if (pattern_ == Pattern::kAxial) {
+    keys = 0;
+    for (const std::int64_t length : layout.extent) keys += length;
+  }
+  const std::int64_t projections = 8 * tokens * width * width, attention = 4 * tokens * keys * width;
+  return projections + attention + (mlp_.in ? 4 * tokens * width * info_.hidden : 0);
 }
 
 Tensor Block::dropped(const Tensor& branch, std::string_view which, const Moment& moment) const {

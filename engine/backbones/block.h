@@ -32,6 +32,8 @@ class Block : public torch::nn::Module {
 
   Tensor forward(Tensor x, const Layout& layout, const Moment& moment);
   const Attention& attention() const { return *attention_; }
+  // Of a forward pass over one sample: Backbone::flops.
+  std::int64_t flops(const Layout& layout) const;
 
  private:
   Tensor dropped(const Tensor& branch, std::string_view which, const Moment& moment) const;
@@ -39,6 +41,8 @@ class Block : public torch::nn::Module {
   Tensor fed_forward(const Tensor& x, const Layout& layout, const Moment& moment);
 
   std::string name_;
+  LayerInfo info_;
+  Pattern pattern_;
   double drop_path_;
   HookTable hooks_;
   std::shared_ptr<Norm> norm1_, norm2_;

@@ -72,6 +72,13 @@ class Vit final : public Backbone {
 
   std::int64_t width() const override { return options_.dim; }
 
+  std::int64_t flops(std::int64_t height, std::int64_t width) const override {
+    const Layout layout = layout_of(height, width);
+    std::int64_t sum = 2 * layout.patches() * embed_->weight.numel();
+    for (const auto& block : blocks_) sum += block->flops(layout);
+    return sum;
+  }
+
   void request_tap(std::string_view name) override {
     if (name == "pre-norm" || name == "post-norm") return;
     for (std::int64_t l = 0; l < options_.depth; ++l) {

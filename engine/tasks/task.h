@@ -36,6 +36,10 @@ class Accumulator {
 // thread-safe.
 class Task : public torch::nn::Module {
  public:
+  // The forward pass alone: what the task says of images [B, C, H, W]. Call without gradients.
+  virtual Tensor predict(const Tensor& images, const Moment& moment) = 0;
+  // Operations of predict() for one image, by the structure: as Backbone::flops.
+  virtual std::int64_t flops(std::int64_t height, std::int64_t width) const = 0;
   virtual StepLosses train_step(const Batch& batch, const Moment& moment) = 0;
   virtual std::unique_ptr<Accumulator> accumulator() const = 0;
   // Adds a batch's scores; `accumulator` must come from this task. Call without gradients.

@@ -69,6 +69,7 @@ struct StageContext {
   at::Device device;
   StageObserver& observer;
   Json environment;  // without the execution path, which the stage adds
+  std::int64_t stages_before = 0;  // that this process has run
 
   Outcome outcome = Outcome::kSucceeded;
   std::vector<StageResult> results;

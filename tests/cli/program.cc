@@ -144,13 +144,14 @@ Outcome RunningLocus::stop() {
   return wait();
 }
 
-LiveServer::LiveServer(const std::filesystem::path& data, const std::string& address) {
+LiveServer::LiveServer(const std::filesystem::path& data, const std::string& address,
+                       const std::string& catalog) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
   const int log = ::open((data.string() + ".log").c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
   const int nothing = ::open("/dev/null", O_RDONLY);
   pid_ = start({"serve", "--data", data.string(), "--grpc-address", address, "--http-address", "127.0.0.1:0",
-                "--catalog", LOCUS_TEST_CATALOG, "--json"},
+                "--catalog", catalog, "--json"},
                nothing, ends[1], log);
   for (const int descriptor : {ends[1], log, nothing}) ::close(descriptor);
   const std::string line = first_line(ends[0]);

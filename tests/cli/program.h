@@ -60,7 +60,8 @@ class RunningLocus {
 // `locus serve` on free ports of loopback with the test catalog; stopped by SIGTERM.
 class LiveServer {
  public:
-  explicit LiveServer(const std::filesystem::path& data, const std::string& address = "127.0.0.1:0");
+  explicit LiveServer(const std::filesystem::path& data, const std::string& address = "127.0.0.1:0",
+                      const std::string& catalog = LOCUS_TEST_CATALOG);
   ~LiveServer() { stop(); }
   LiveServer(const LiveServer&) = delete;
   LiveServer& operator=(const LiveServer&) = delete;

@@ -1,6 +1,8 @@
 // Identity: what the hash of a stage depends on, and what it must not depend on.
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "core/base/sha256.h"
 #include "core/experiment/plan.h"
 #include "tests/core/testdata.h"
@@ -44,6 +46,70 @@ TEST(Identity, OfAKnownSpecificationStaysWhatItIs) {
             "774ff154bb0be271b3ef74bef28c94858ac6fa98250c715c1360ffb652bc445c");
   EXPECT_EQ(plan->trials[29].stages[1].identity,
             "b1a4b2a62ade3771b1053ed0cb273a71bf64c93e909017b6cdd548190aa676e0");
+}
+
+Json catalog_with_measure() {
+  Json document = test_catalog_document();
+  Json measure = item(document, "stage", "evaluate");
+  measure["id"] = "measure";
+  measure["facts"] = {{"inputs", Json::array()},
+                      {"outputs", Json::array()},
+                      {"exclusive", true},
+                      {"independent_of", {"recipe"}}};
+  document["items"].push_back(measure);
+  return document;
+}
+
+// The stages of that role, by trial.
+std::vector<PlannedStage> measures(const Json& specification) {
+  const Catalog catalog = catalog_of(catalog_with_measure());
+  const auto plan = plan_experiment(specification, catalog);
+  if (!plan.ok()) throw std::runtime_error(plan.status().ToString());
+  std::vector<PlannedStage> out;
+  for (const PlannedTrial& trial : plan->trials) {
+    for (const PlannedStage& stage : trial.stages) {
+      if (stage.role == "measure") out.push_back(stage);
+    }
+  }
+  return out;
+}
+
+Json measuring() {
+  Json spec = demo_specification();
+  spec["stages"].push_back({{"measure", {{"resolution", {28}}}}});
+  return spec;
+}
+
+TEST(Identity, CarriesThatAStageRunsAloneAndNothingItIsIndependentOf) {
+  for (const PlannedStage& stage : measures(measuring())) {
+    const Json config = Json::parse(stage.config_json);
+    EXPECT_EQ(config.at("exclusive"), true);
+    EXPECT_FALSE(config.contains("recipe"));
+    EXPECT_FALSE(config.at("revisions").contains("recipe/supervised"));
+    EXPECT_TRUE(config.at("inputs").empty());
+    EXPECT_EQ(stage.config_json, canonical_json(config));
+    EXPECT_EQ(stage.identity, sha256_hex(stage.config_json));
+  }
+}
+
+TEST(Identity, OfWhatIsIndependentOfTheRecipeIsSharedByRecipesNotBySeedsOrModels) {
+  Json other = measuring();
+  other["train"]["lr"] = 0.5;
+  other["name"] = "other";
+  const auto one = measures(measuring()), two = measures(other);
+  std::set<std::string> distinct;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    EXPECT_EQ(one[i].identity, two[i].identity);
+    distinct.insert(one[i].identity);
+  }
+  EXPECT_EQ(distinct.size(), 6u * 5u) << "every prior, every seed: a seed is a repeat";
+}
+
+TEST(Identity, OfOtherStagesIsUntouchedByAMeasurementBesideThem) {
+  const auto plan = plan_experiment(measuring(), catalog_of(catalog_with_measure()));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->trials[0].stages[0].identity, identities(demo_specification())[0]);
+  EXPECT_FALSE(Json::parse(plan->trials[0].stages[0].config_json).contains("exclusive"));
 }
 
 TEST(Identity, DoesNotDependOnKeyOrderNamesOrPriority) {

@@ -46,27 +46,40 @@ TEST(FirstMissing, NamesTheItemAndBothRevisions) {
 
 TEST(ReadyQueue, GivesTheFirstKeyOfAnAcceptedRequirement) {
   ReadyQueue queue;
-  const ReadyKey late{0, 1, 1, 7, 70}, early{0, 1, 1, 3, 30}, urgent{-1, 2, 1, 0, 1};
+  const ReadyKey late{0, 1, 0, 1, 7, 70}, early{0, 1, 0, 1, 3, 30}, urgent{-1, 2, 0, 1, 0, 1};
   queue.insert(0, late);
   queue.insert(0, early);
   queue.insert(1, urgent);
-  EXPECT_EQ(queue.first([](int) { return true; }), urgent);
-  EXPECT_EQ(queue.first([](int requirement) { return requirement == 0; }), early);
-  EXPECT_EQ(queue.first([](int) { return false; }), std::nullopt);
+  const auto any = [](int, const ReadyKey&) { return true; };
+  EXPECT_EQ(queue.first(any), urgent);
+  EXPECT_EQ(queue.first([](int requirement, const ReadyKey&) { return requirement == 0; }), early);
+  EXPECT_EQ(queue.first([](int, const ReadyKey&) { return false; }), std::nullopt);
   EXPECT_EQ(queue.ahead_of(late, 10), 2);
   EXPECT_EQ(queue.ahead_of(late, 1), 1);
   queue.erase(1, urgent);
   queue.erase(0, early);
-  EXPECT_EQ(queue.first([](int) { return true; }), late);
+  EXPECT_EQ(queue.first(any), late);
   queue.erase(0, late);
   EXPECT_TRUE(queue.empty());
 }
 
+TEST(ReadyQueue, ShowsTheStagesOfSomeRequirementsInOrder) {
+  ReadyQueue queue;
+  for (int i = 0; i < 9; ++i) queue.insert(i % 3, ReadyKey{0, 1, 0, 1, i, i});
+  std::vector<StageId> seen;
+  queue.visit([](int requirement) { return requirement != 1; },
+              [&](int requirement, const ReadyKey& key) {
+                seen.push_back(key.stage);
+                return requirement != 2 || key.stage < 5;  // no more of requirement 2 once it showed stage 5
+              });
+  EXPECT_EQ(seen, (std::vector<StageId>{0, 2, 3, 5, 6}));
+}
+
 TEST(ReadyQueue, AsksOncePerRequirementNotPerStage) {
   ReadyQueue queue;
-  for (int i = 0; i < 1000; ++i) queue.insert(i % 3, ReadyKey{0, 1, 1, i, i});
+  for (int i = 0; i < 1000; ++i) queue.insert(i % 3, ReadyKey{0, 1, 0, 1, i, i});
   int asked = 0;
-  queue.first([&asked](int) {
+  queue.first([&asked](int, const ReadyKey&) {
     ++asked;
     return false;
   });

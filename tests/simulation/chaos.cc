@@ -147,6 +147,7 @@ testing::Matrix Chaos::some_matrix(const std::string& name) {
   if (world_.random.chance(0.1)) matrix.cells.push_back("poison");
   for (std::int64_t seed = world_.random.between(0, 1); seed >= 0; --seed) matrix.seeds.push_back(seed);
   matrix.evaluate = world_.random.chance(0.8);
+  matrix.measure = world_.random.chance(0.4);
   matrix.priority = static_cast<int>(world_.random.between(0, 1));
   return matrix;
 }

@@ -16,6 +16,7 @@ void count(Cluster& cluster, Outcome& outcome) {
     outcome.attempts += record.attempt;
     for (const auto& [number, attempt] : record.attempts) {
       outcome.seen[std::string("attempts ") + to_string(attempt.state)] += 1;
+      if (record.alone()) outcome.seen["attempts that ran alone"] += 1;
       if (attempt.resume_step > 0) outcome.seen["attempts resumed from a checkpoint"] += 1;
     }
   }

@@ -96,6 +96,16 @@ void Ledger::enter(const SetStageState& mutation) {
   move(mutation.stage_id, mutation.from, mutation.to);
 }
 
+// Invariant 11. Every worker here has one device, the CPU.
+void Ledger::check_alone(StageId id, WorkerId worker) const {
+  for (const auto& [other, record] : stages_) {
+    if (other == id || record.state != StageState::kRunning) continue;
+    if (record.attempts.at(record.attempt).worker != worker) continue;
+    if (record.alone() || stages_.at(id).alone())
+      throw Violation(11, stage_text(id) + " was granted beside " + stage_text(other) + ", and one runs alone");
+  }
+}
+
 void Ledger::enter(const GrantAttempt& mutation) {
   StageRecord& record = stages_.at(mutation.stage_id);
   if (mutation.number != record.attempt + 1) {
@@ -105,6 +115,7 @@ void Ledger::enter(const GrantAttempt& mutation) {
   if (const auto drain = drains_.find(mutation.worker_id); drain != drains_.end() && drain->second != Drain::kNone) {
     throw Violation(5, stage_text(mutation.stage_id) + " was granted to a worker that drains");
   }
+  check_alone(mutation.stage_id, mutation.worker_id);
   move(mutation.stage_id, StageState::kQueued, StageState::kRunning);
   record.attempt = mutation.number;
   record.attempts[mutation.number] = {

@@ -31,6 +31,7 @@ struct AttemptRecord {
 
 struct StageRecord {
   std::string kind;
+  bool alone() const { return kind == "measure"; }
   StageState state = StageState::kBlocked;
   std::int64_t attempt = 0;
   FailureClass failure_class = FailureClass::kNone;
@@ -127,6 +128,7 @@ class Ledger final : public Store {
   template <class Other>
   void enter(const Other&) {}
   void move(StageId id, StageState from, StageState to);
+  void check_alone(StageId id, WorkerId worker) const;
   void check_attempts(StageId id, const StageRecord& record);
   void check_files(StageId id);
   std::vector<Point> expected_curve(const StageRecord& record) const;

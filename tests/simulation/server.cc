@@ -16,6 +16,11 @@ ReplyToken token_of(const Command& command) {
   return std::visit([](const auto& reply) { return reply.reply; }, command);
 }
 
+void forget_alone(std::string& config_json) {
+  constexpr std::string_view kMember = "\"exclusive\":true,";
+  if (const auto at = config_json.find(kMember); at != std::string::npos) config_json.erase(at, kMember.size());
+}
+
 }  // namespace
 
 void ServerProcess::on_crash() {
@@ -191,7 +196,11 @@ void ServerProcess::forget_lost(const std::vector<Mutation>& mutations) {
 absl::Status ServerProcess::submit(const testing::Matrix& matrix) {
   if (!responsive()) return absl::UnavailableError("no server");
   absl::Status status = absl::UnavailableError("no answer");
-  ask(testing::submission(matrix, ledger_), [&status](const Answer& answer) { status = answer.status; });
+  ExperimentSubmitted event = testing::submission(matrix, ledger_);
+  if (mutant_ == Mutant::kForgetsAlone) {
+    for (auto& [identity, draft] : event.stages) forget_alone(draft.row.config_json);
+  }
+  ask(std::move(event), [&status](const Answer& answer) { status = answer.status; });
   return status;
 }
 

@@ -22,6 +22,7 @@ enum class Mutant {
   kAckBeforeCommit,         // points are acknowledged before they are stored
   kForgetsRequeue,          // a lost attempt's stage is never granted again
   kWorkerIgnoresFence,      // a cut-off worker believes in its lease for ever
+  kForgetsAlone,            // a stage that runs alone is taken for one that shares its device
   kCheckpointOutrunsPoints  // a checkpoint is committed while points before it wait in the outbox
 };
 

@@ -22,6 +22,7 @@ const std::map<std::string, Mutant, std::less<>> kMutants = {
     {"ack-before-commit", Mutant::kAckBeforeCommit},
     {"forgets-requeue", Mutant::kForgetsRequeue},
     {"worker-ignores-fence", Mutant::kWorkerIgnoresFence},
+    {"forgets-alone", Mutant::kForgetsAlone},
     {"checkpoint-outruns-points", Mutant::kCheckpointOutrunsPoints}};
 
 std::string replay_line(std::uint64_t seed, std::string_view mutant = "none") {
@@ -43,7 +44,8 @@ TEST_P(Histories, HoldEveryInvariantAfterEveryStep) {
   // A simulation in which nothing goes wrong, or nothing gets done, shows nothing.
   for (const char* what : {"stages succeeded", "stages failed", "stages held", "stages cancelled",
                            "attempts lost", "attempts failed", "attempts cancelled",
-                           "attempts resumed from a checkpoint", "attempts fenced and freed again",
+                           "attempts resumed from a checkpoint", "attempts that ran alone",
+                           "attempts fenced and freed again",
                            "refused WORKER_NOT_FOUND", "refused STALE_ATTEMPT", "refused WRONG_STATE"}) {
     EXPECT_GT(seen[what], 0) << "never seen in a hundred histories: " << what;
   }
@@ -62,13 +64,14 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
                                                       {"ack-before-commit", {1, 7}},
                                                       {"forgets-requeue", {6, 10}},
                                                       {"worker-ignores-fence", {4}},
+                                                      {"forgets-alone", {11}},
                                                       {"checkpoint-outruns-points", {7}}};
   EXPECT_TRUE(meant.at(GetParam()).contains(found.outcome.invariant)) << "found, but by accident";
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, PlantedDefect,
                          ::testing::Values("no-fence", "ack-before-commit", "forgets-requeue",
-                                           "worker-ignores-fence", "checkpoint-outruns-points"),
+                                           "worker-ignores-fence", "forgets-alone", "checkpoint-outruns-points"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

@@ -121,6 +121,7 @@ void WorkerProcess::register_here() {
   event.name = traits_.name;
   event.session = session_;
   event.slots_json = "[]";
+  for (int slot = 0; slot < traits_.slots; ++slot) event.slots.push_back({"cpu", slot, 1});
   event.revisions = traits_.revisions;
   for (const LeaseClaim& claim : book_.claims()) {
     event.held.push_back({claim.stage_id, claim.number, claim.step, claim.steps, claim.phase});
@@ -155,23 +156,24 @@ void WorkerProcess::beat() {
        });
 }
 
-int WorkerProcess::free_slot() const {
+std::vector<int> WorkerProcess::free_slots() const {
+  std::vector<int> free;
   for (int slot = 0; slot < traits_.slots; ++slot) {
     if (std::none_of(trainers_.begin(), trainers_.end(),
                      [&](const auto& t) { return t.second.slot == slot; })) {
-      return slot;
+      free.push_back(slot);
     }
   }
-  return -1;
+  return free;
 }
 
 void WorkerProcess::ask_for_work() {
-  const int slot = free_slot();
-  if (asking_ || book_.must_register() || slot < 0) return;
+  const std::vector<int> slots = free_slots();
+  if (asking_ || book_.must_register() || slots.empty()) return;
   asking_ = true;
   if (request_id_.empty()) request_id_ = session_ + "/" + std::to_string(++request_);
   const Microseconds sent = steady();
-  const WorkRequested event{0, session_, request_id_, {slot}, 15 * kSecond};
+  const WorkRequested event{0, session_, request_id_, slots, 15 * kSecond};
   call([this, event](Respond respond) { server_.ask(event, std::move(respond)); }, 15 * kSecond + kDeadline,
        [this, sent](const Answer& answer) {
          asking_ = false;
@@ -192,6 +194,10 @@ void WorkerProcess::take(const Grant& grant, Microseconds sent) {
   if (!grant.resume_sha256.empty() &&
       grant.resume_sha256 != checkpoint_sha(grant.stage_id, grant.resume_step)) {
     throw Violation(8, "a grant names another checkpoint than its step says");
+  }
+  for (const auto& [other, trainer] : trainers_) {
+    if (grant.kind == "measure" || trainer.grant.kind == "measure")
+      throw Violation(11, name() + " runs " + grant.kind + " beside " + trainer.grant.kind);
   }
   Trainer trainer{.grant = grant,
                   .slot = grant.slots.front(),

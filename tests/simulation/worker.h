@@ -88,7 +88,7 @@ class WorkerProcess final : public Process {
     return mutant_ == Mutant::kWorkerIgnoresFence ? book_.holds(key) : book_.may_commit(key, steady());
   }
   bool noticed(const absl::Status& status);  // an unknown session: true if it was that
-  int free_slot() const;
+  std::vector<int> free_slots() const;
 
   Network& network_;
   ServerProcess& server_;

@@ -25,10 +25,10 @@ grpc::Status refuse(grpc::StatusCode code, const std::string& reason, const std:
 }  // namespace
 
 std::int64_t FakeStore::add_stage(const Json& script, std::map<std::string, std::string> inputs,
-                                  std::int64_t limit_seconds) {
+                                  std::int64_t limit_seconds, bool exclusive) {
   std::lock_guard lock(mutex);
   const auto id = static_cast<std::int64_t>(stages.size()) + 1;
-  stages[id].config = Json{{"kind", "train"}, {"script", script}}.dump();
+  stages[id].config = Json{{"exclusive", exclusive}, {"kind", "train"}, {"script", script}}.dump();
   stages[id].inputs = std::move(inputs);
   stages[id].limit_seconds = limit_seconds;
   changed.notify_all();

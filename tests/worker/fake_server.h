@@ -60,7 +60,7 @@ struct FakeStore {
   bool acknowledge = true;    // false: takes points, commits none, says nothing
 
   std::int64_t add_stage(const Json& script, std::map<std::string, std::string> inputs = {},
-                         std::int64_t limit_seconds = 0);
+                         std::int64_t limit_seconds = 0, bool exclusive = false);
   // Waits until `ready` holds; false after a minute.
   bool wait(const std::function<bool()>& ready);
   bool wait_state(std::int64_t stage, const std::string& state) {

@@ -1,5 +1,6 @@
 // The daemon with scripted trainers: attempts, their failures, and refusals at the start.
 #include <cmath>
+#include <set>
 
 #include "core/base/sha256.h"
 #include "tests/worker/worker_fixture.h"
@@ -56,6 +57,17 @@ TEST_F(WorkerTest, ReusesATrainerAndTheFilesItMade) {
   EXPECT_EQ(one.at("pid"), two.at("pid"));
   EXPECT_THAT(two.at("inputs").at("checkpoint").get<std::string>(), HasSubstr(made));
   EXPECT_TRUE(store_.downloads.empty());
+}
+
+TEST_F(WorkerTest, GivesAStageThatRunsAloneATrainerOfItsOwn) {
+  Daemon daemon(server_.address(), work());
+  std::vector<Json> pids;
+  for (const bool alone : {false, true, true, false}) {
+    const auto id = store_.add_stage({{"steps", 1}}, {}, 0, alone);
+    ASSERT_TRUE(store_.wait_state(id, "succeeded")) << daemon.log();
+    pids.push_back(Json::parse(stage(id).attempts.at(1).outcome->environment_json()).at("pid"));
+  }
+  EXPECT_EQ(std::set<Json>(pids.begin(), pids.end()).size(), 4u) << Json(pids).dump();
 }
 
 TEST_F(WorkerTest, DownloadsInputsOfOtherWorkersOnce) {

@@ -116,6 +116,9 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
   std::vector<ArtifactCache::Pin> pins;  // the trainer reads these files
   const auto start = prepare(*attempt, pins);
   absl::Status status = start.status();
+  // A stage that runs alone has a process of its own, too: what ran in it before would tell in its figures.
+  const bool alone = status.ok() && start->at("stage").value("exclusive", false);
+  if (alone) retire_trainer();
   if (status.ok()) status = ensure_trainer();
   if (!status.ok()) link_.append_log(*attempt, "[worker] " + std::string(status.message()) + "\n");
   if (!status.ok()) {
@@ -127,6 +130,7 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
   }
   AttemptRun run(link_, *attempt, *trainer_, wakeup_, setup_.limits, time, [this] { return wishes(); });
   if (!run.run(*start)) trainer_.reset();
+  if (alone) retire_trainer();
 }
 
 absl::StatusOr<Json> Slot::prepare(Attempt& attempt, std::vector<ArtifactCache::Pin>& pins) {

@@ -7,6 +7,7 @@
 
 #include "engine/base/device.h"
 #include "engine/catalog.h"
+#include "worker/trainer/measure.h"
 #include "worker/trainer/once.h"
 #include "worker/trainer/picture.h"
 #include "worker/trainer/probe.h"
@@ -22,7 +23,7 @@ constexpr const char* kUsage =
 
 int usage() {
   std::cerr << kUsage << locus::kOnceUsage << "       " << locus::kProbeUsage << "       "
-            << locus::kPictureUsage;
+            << locus::kPictureUsage << "       " << locus::kMeasureUsage;
   return 2;
 }
 
@@ -63,6 +64,7 @@ int main(int count, char** values) {
     if (arguments[0] == "once") return locus::run_once(std::span(arguments).subspan(1));
     if (arguments[0] == "probe") return locus::run_probe(std::span(arguments).subspan(1));
     if (arguments[0] == "picture") return locus::run_picture(std::span(arguments).subspan(1));
+    if (arguments[0] == "measure") return locus::run_measure(std::span(arguments).subspan(1));
   } catch (const std::exception& error) {
     std::cerr << "locus-trainer: " << error.what() << "\n";
     return 1;

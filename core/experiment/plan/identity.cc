@@ -2,16 +2,24 @@
 // keys in order, because an experiment may have 100,000 trials that share nearly everything.
 #include "core/experiment/plan/identity.h"
 
+#include <algorithm>
+
 #include "core/base/sha256.h"
 
 namespace locus {
 namespace {
 
+// Whether a stage of this kind is the same whatever the recipe: the catalog's fact.
+bool takes_recipe(const CatalogItem& stage) {
+  const Json without = stage.facts.value("independent_of", Json::array());
+  return std::find(without.begin(), without.end(), "recipe") == without.end();
+}
+
 std::string revisions_of(const Configuration& cell, const CatalogItem& stage) {
   Json out = Json::object();
   const auto add = [&out](const CatalogItem& item) { out[item.kind + "/" + item.id] = item.revision; };
-  for (const ResolvedSection* section : {cell.dataset, cell.task, cell.model, cell.recipe})
-    add(*section->item);
+  for (const ResolvedSection* section : {cell.dataset, cell.task, cell.model}) add(*section->item);
+  if (takes_recipe(stage)) add(*cell.recipe->item);
   for (const ResolvedPrior& prior : cell.priors->list) add(*prior.item);
   add(stage);
   return canonical_json(out);
@@ -33,11 +41,13 @@ std::vector<PlannedStage> identify(const Configuration& cell, const std::vector<
     }
     std::string& config = planned.config_json;
     config.append("{\"dataset\":").append(cell.dataset->canonical);
+    // Known to the scheduler by the configuration, since it asks no catalog.
+    if (stage.item->facts.value("exclusive", false)) config.append(",\"exclusive\":true");
     config.append(",\"inputs\":").append(canonical_json(inputs));
     config.append(",\"kind\":").append(canonical_json(planned.kind));
     config.append(",\"model\":").append(cell.model->canonical);
     config.append(",\"priors\":").append(cell.priors->canonical);
-    config.append(",\"recipe\":").append(cell.recipe->canonical);
+    if (takes_recipe(*stage.item)) config.append(",\"recipe\":").append(cell.recipe->canonical);
     config.append(",\"revisions\":").append(revisions_of(cell, *stage.item));
     config.append(",\"seed\":").append(canonical_json(seed));
     config.append(",\"stage\":").append(canonical_json({{"options", stage.scientific}}));

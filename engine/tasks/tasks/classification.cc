@@ -41,6 +41,14 @@ class Classification : public Task {
     register_module("head", head_);
   }
 
+  Tensor predict(const Tensor& images, const Moment& moment) override {
+    return head_->forward(backbone_->pooled(backbone_->forward(images, moment)));
+  }
+
+  std::int64_t flops(std::int64_t height, std::int64_t width) const override {
+    return backbone_->flops(height, width) + 2 * head_->weight.numel();
+  }
+
   StepLosses train_step(const Batch& batch, const Moment& moment) override {
     const Features features = backbone_->forward(batch.at("image"), moment);
     StepLosses out;
@@ -59,9 +67,7 @@ class Classification : public Task {
   }
 
   void evaluate(const Batch& batch, const Moment& moment, Accumulator& accumulator) override {
-    const Features features = backbone_->forward(batch.at("image"), moment);
-    dynamic_cast<ClassificationScores&>(accumulator)
-        .add(head_->forward(backbone_->pooled(features)), batch.at("label"));
+    dynamic_cast<ClassificationScores&>(accumulator).add(predict(batch.at("image"), moment), batch.at("label"));
   }
 
   Decay decay(std::string_view name, const Tensor& parameter) const override {

@@ -1,4 +1,12 @@
 // Stage "evaluate": scores a trained model on a split, at each of several resolutions.
+//
+// positions "interpolated": position interpolation, positions multiplied by the training grid's side over the
+// present one, axis by axis, so that they span the range seen in training. Every prior that computes from
+// coordinates has it as a choice of its option other_grids, in its own coordinates; here that choice is made
+// for the whole model, whatever it was trained with. Priors without the option (learned tables, which are
+// resized, and coordinates that are normalized anyway) stay as they are.
+#include <algorithm>
+
 #include "engine/base/failure.h"
 #include "engine/data/dataset.h"
 #include "engine/train/checkpoint.h"
@@ -8,13 +16,37 @@
 namespace locus::stages {
 namespace {
 
+constexpr const char* kNative = "native";
+constexpr const char* kOption = "other_grids";
+constexpr const char* kChoice = "interpolate";
+
+bool can_interpolate(const Json& prior) {
+  const Json& options = prior_item(prior.at("id").get<std::string>()).item.json().at("options");
+  return std::any_of(options.begin(), options.end(), [](const Json& option) {
+    const Json choices = option.value("choices", Json::array());
+    return option.at("name") == kOption &&
+           std::find(choices.begin(), choices.end(), kChoice) != choices.end();
+  });
+}
+
+// The configuration to build the model from; ids of the priors that interpolate go to `who`.
+Json with_positions(Json configuration, const std::string& positions, Json& who) {
+  if (positions == kNative) return configuration;
+  for (Json& prior : configuration.at("priors")) {
+    if (!can_interpolate(prior)) continue;
+    prior["options"][kOption] = kChoice;
+    who.push_back(prior.at("id"));
+  }
+  return configuration;
+}
+
 // The task of the configuration, filled from the input checkpoint; and the step that checkpoint stands at.
 std::shared_ptr<Task> load_task(const StageContext& context, const Json& facts, const RandomStreams& random,
-                                TrainingState& state) {
+                                const Json& configuration, TrainingState& state) {
   const auto input = context.inputs.find("checkpoint");
   if (input == context.inputs.end())
     throw DataError("stage evaluate needs the input 'checkpoint', which was not given");
-  auto task = make_task({context.configuration, facts, random, context.execution.path});
+  auto task = make_task({configuration, facts, random, context.execution.path});
   TensorFile file = read_safetensors(input->second);
   state = read_checkpoint_metadata(file, /*exported=*/true);
   const Json& expected = context.configuration.at("inputs").at("checkpoint");
@@ -32,51 +64,96 @@ std::shared_ptr<Task> load_task(const StageContext& context, const Json& facts, 
   return task;
 }
 
-void run(StageContext& context) {
-  const Json& configured = context.configuration.at("dataset");
-  const auto id = configured.at("id").get<std::string>();
-  const Json& facts = dataset_item(id).item.json().at("facts");
-  const auto dataset = open_dataset(id, configured.value("options", Json::object()),
-                                    {context.execution.data_root, context.execution.work});
-  const RandomStreams random(context.configuration.at("seed").get<std::uint64_t>());
-  TrainingState state;
-  std::shared_ptr<Task> task;
-  const auto input = context.inputs.find("checkpoint");
-  naming(input == context.inputs.end() ? std::filesystem::path() : input->second,
-         [&] { task = load_task(context, facts, random, state); });
-  const auto split_name = context.options.text("split");
-  const ImageSplit& split = dataset->split(split_name);
-  std::vector<std::int64_t> resolutions = context.options.integers("resolution");
-  if (resolutions.empty()) resolutions = {facts.at("extent").at(0).get<std::int64_t>()};
-  const auto steps = static_cast<std::int64_t>(resolutions.size()) * split.size();
-  context.environment["path"] = context.execution.path;
-  context.observer.started(context.environment, steps, 0);
-  std::int64_t done = 0;
-  for (const std::int64_t resolution : resolutions) {
-    const auto accumulator = task->accumulator();
+// One way of scoring, the same for every image of a split.
+struct View {
+  std::string positions;
+  std::int64_t resolution;
+
+  Json labels() const {
+    Json out = {{"resolution", resolution}};
+    if (positions != kNative) out["positions"] = positions;
+    return out;
+  }
+};
+
+class Evaluation {
+ public:
+  explicit Evaluation(StageContext& context)
+      : context_(context),
+        facts_(dataset_item(dataset().at("id").get<std::string>()).item.json().at("facts")),
+        dataset_(open_dataset(dataset().at("id").get<std::string>(),
+                              dataset().value("options", Json::object()),
+                              {context.execution.data_root, context.execution.work})),
+        random_(context.configuration.at("seed").get<std::uint64_t>()),
+        split_(dataset_->split(context.options.text("split"))) {}
+
+  void run() {
+    const auto positions = context_.options.texts("positions");
+    std::vector<std::int64_t> resolutions = context_.options.integers("resolution");
+    if (resolutions.empty()) resolutions = {facts_.at("extent").at(0).get<std::int64_t>()};
+    steps_ = static_cast<std::int64_t>(positions.size() * resolutions.size()) * split_.size();
+    for (const std::string& how : positions) {
+      load(how);
+      for (const std::int64_t resolution : resolutions) {
+        if (!score({how, resolution})) return;
+      }
+    }
+    context_.observer.progress(steps_, steps_, "evaluate");
+    context_.environment["path"] = task_->path();
+  }
+
+ private:
+  const Json& dataset() const { return context_.configuration.at("dataset"); }
+
+  void load(const std::string& positions) {
+    Json interpolating = Json::array();
+    const Json configuration = with_positions(context_.configuration, positions, interpolating);
+    const bool first = !task_;
+    const auto input = context_.inputs.find("checkpoint");
+    naming(input == context_.inputs.end() ? std::filesystem::path() : input->second,
+           [&] { task_ = load_task(context_, facts_, random_, configuration, state_); });
+    if (positions != kNative) context_.environment["interpolated_positions"] = interpolating;
+    if (!first) return;
+    context_.environment["path"] = context_.execution.path;
+    context_.observer.started(context_.environment, steps_, 0);
+  }
+
+  // False when it is to end.
+  bool score(const View& view) {
+    const auto accumulator = task_->accumulator();
     const auto go_on = [&](std::int64_t images) {
-      const Wish wish = context.observer.wish();
-      if (wish == Wish::kCancel) context.outcome = Outcome::kCancelled;
+      const Wish wish = context_.observer.wish();
+      if (wish == Wish::kCancel) context_.outcome = Outcome::kCancelled;
       if (wish == Wish::kCheckpointAndStop)
-        context.outcome = Outcome::kStopped;  // nothing worth keeping: it starts anew
-      context.observer.progress(done + images, steps, "evaluate");
+        context_.outcome = Outcome::kStopped;  // nothing worth keeping: it starts anew
+      context_.observer.progress(done_ + images, steps_, "evaluate");
       return wish == Wish::kContinue;
     };
-    const Moment moment{state.step, state.steps, false, random};
-    if (!evaluate_range(*task, split, dataset->normalization(),
-                        {resolution, context.options.text("interpolation")}, 0, split.size(), context.device,
-                        moment, *accumulator, go_on)) {
-      return;
+    const Moment moment{state_.step, state_.steps, false, random_};
+    if (!evaluate_range(*task_, split_, dataset_->normalization(),
+                        {view.resolution, context_.options.text("interpolation")}, 0, split_.size(),
+                        context_.device, moment, *accumulator, go_on)) {
+      return false;
     }
-    done += split.size();
+    done_ += split_.size();
     for (const Score& score : accumulator->scores()) {
-      context.results.push_back(
-          {{score.metric, split_name, {{"resolution", resolution}}}, "last", score.value, state.step});
+      context_.results.push_back(
+          {{score.metric, context_.options.text("split"), view.labels()}, "last", score.value, state_.step});
     }
+    return true;
   }
-  context.observer.progress(done, steps, "evaluate");
-  context.environment["path"] = task->path();
-}
+
+  StageContext& context_;
+  const Json& facts_;
+  std::shared_ptr<Dataset> dataset_;
+  RandomStreams random_;
+  const ImageSplit& split_;
+  TrainingState state_;
+  std::shared_ptr<Task> task_;
+  std::int64_t steps_ = 0, done_ = 0;
+};
+
+void run(StageContext& context) { Evaluation(context).run(); }
 
 }  // namespace
 
@@ -94,6 +171,13 @@ StageItem evaluate() {
   item.option(
       Option::text("interpolation", "bilinear", "how images are resized: half-pixel centers, no antialiasing")
           .choices({"bilinear", "bicubic"}));
+  item.option(Option::list("positions", "string", Json::array({kNative}),
+                           "positions on other grids than at training: as the priors are set (native), or "
+                           "multiplied so that they span the training grid's range (interpolated)")
+                  .choices({kNative, "interpolated"})
+                  .min_items(1)
+                  .unique()
+                  .neutral(Json::array({kNative})));
   item.set("requires", Json::array({{{"rule", "divides"},
                                      {"of", "patch"},
                                      {"into", "resolution"},

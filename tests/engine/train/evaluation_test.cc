@@ -1,6 +1,10 @@
 // Stage "evaluate": the model comes back from its checkpoint and is scored at every resolution asked for.
 #include <gmock/gmock.h>
 
+#include "engine/data/dataset.h"
+#include "engine/tasks/task.h"
+#include "engine/train/checkpoint.h"
+#include "engine/train/evaluation.h"
 #include "tests/engine/train/recording.h"
 
 namespace locus {
@@ -63,6 +67,50 @@ TEST_F(EvaluateStage, AgreesWithTheValidationThatTrainingMade) {
     EXPECT_EQ(result.value, validation_.at(result.key.metric)) << result.key.metric;
   }
   EXPECT_EQ(report.results[0].key.labels, (Json{{"resolution", 28}}));  // the dataset's own
+}
+
+class InterpolatedPositions : public EvaluateStage {
+ protected:
+  // violin's curves know no coordinates, so only rope-axial has something to interpolate.
+  InterpolatedPositions() { train_["priors"] = {{{"id", "rope-axial"}}, {{"id", "violin"}}}; }
+};
+
+TEST_F(InterpolatedPositions, AreLabelledAndChangeOtherGridsOnly) {
+  RecordingObserver observer;
+  const StageReport report =
+      run_stage(request({{"resolution", {28, 42}}, {"positions", {"native", "interpolated"}}}), observer);
+  ASSERT_EQ(report.outcome, "succeeded") << report.reason;
+  std::map<std::string, double> loss;
+  for (const StageResult& result : report.results) {
+    if (result.key.metric == "loss") loss[result.key.labels.dump()] = result.value;
+  }
+  ASSERT_EQ(loss.size(), 4u);
+  EXPECT_EQ(loss.at(R"({"positions":"interpolated","resolution":28})"), loss.at(R"({"resolution":28})"));
+  EXPECT_NE(loss.at(R"({"positions":"interpolated","resolution":42})"), loss.at(R"({"resolution":42})"));
+  EXPECT_EQ(report.environment.at("interpolated_positions"), Json::array({"rope-axial"}));
+  EXPECT_EQ(observer.steps_, 4 * 10000);
+}
+
+// The definition of every prior's other_grids = interpolate is tested against scalar loops in tests/engine/priors;
+// here: that it is what the scores come from.
+TEST_F(InterpolatedPositions, AreThoseOfTheSameWeightsUnderThatOption) {
+  RecordingObserver observer;
+  const StageReport report =
+      run_stage(request({{"resolution", {42}}, {"positions", {"interpolated"}}}), observer);
+  ASSERT_EQ(report.results.size(), 2u) << report.reason;
+  Json configuration = train_;
+  configuration["priors"][0]["options"] = {{"other_grids", "interpolate"}};
+  const RandomStreams random(7);
+  const auto task = make_task({configuration, dataset_item("fashion-mnist").item.json().at("facts"), random});
+  TensorFile file = read_safetensors(checkpoint_);
+  load_model(*task, /*exported=*/true, file.tensors);
+  task->eval();
+  const auto dataset = open_dataset("fashion-mnist", Json::object(), {kDataRoot, folder_.path()});
+  const auto scores = task->accumulator();
+  evaluate_range(*task, dataset->split("test"), dataset->normalization(), {42, "bilinear"}, 0,
+                 dataset->split("test").size(), at::kCPU, {24, 24, false, random}, *scores,
+                 [](std::int64_t) { return true; });
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(report.results[i].value, scores->scores()[i].value);
 }
 
 TEST_F(EvaluateStage, RefusesAnotherStagesCheckpoint) {

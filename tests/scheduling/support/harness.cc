@@ -74,14 +74,14 @@ ErrorReason Harness::last_reason() const {
 }
 
 bool Harness::join(const std::string& name, const std::string& session, std::vector<HeldLease> held,
-                   std::map<std::string, int> revisions) {
+                   std::map<std::string, int> revisions, std::vector<SlotOffer> slots) {
   WorkerRegistered event;
   event.reply = next_token_++;
   event.name = name;
   event.session = session;
   event.host = "host-of-" + name;
   event.slots_json = R"([{"device":"cpu","index":0,"threads":1}])";
-  event.slots = {{"cpu", 0, 1}};
+  event.slots = std::move(slots);
   event.revisions = std::move(revisions);
   event.held = std::move(held);
   const ReplyToken token = event.reply;
@@ -89,16 +89,17 @@ bool Harness::join(const std::string& name, const std::string& session, std::vec
   return done(token);
 }
 
-std::optional<Grant> Harness::ask(const std::string& session) {
-  const ReplyToken token = ask_and_wait(session, "request-" + std::to_string(next_request_++), 0us);
+std::optional<Grant> Harness::ask(const std::string& session, std::vector<int> free_slots) {
+  const ReplyToken token =
+      ask_and_wait(session, "request-" + std::to_string(next_request_++), 0us, std::move(free_slots));
   done(token);
   return granted(token);
 }
 
 ReplyToken Harness::ask_and_wait(const std::string& session, const std::string& request_id,
-                                 std::chrono::microseconds wait) {
+                                 std::chrono::microseconds wait, std::vector<int> free_slots) {
   const ReplyToken token = next_token_++;
-  step(WorkRequested{token, session, request_id, {0}, us(wait)});
+  step(WorkRequested{token, session, request_id, std::move(free_slots), us(wait)});
   return token;
 }
 
@@ -232,7 +233,7 @@ std::vector<EventRow> Harness::events(const std::string& kind) {
 }
 
 std::map<std::string, int> Harness::default_revisions() {
-  std::map<std::string, int> revisions{{"stage/train", 1}, {"stage/evaluate", 1}};
+  std::map<std::string, int> revisions{{"stage/train", 1}, {"stage/evaluate", 1}, {"stage/measure", 1}};
   for (const char* cell : {"none", "a", "b", "c"}) revisions[std::string("prior/") + cell] = 1;
   return revisions;
 }

@@ -33,10 +33,11 @@ class Harness {
 
   // ---- callers. Each returns its answer; a refused call's status is in last_error(). ----
   bool join(const std::string& name, const std::string& session, std::vector<HeldLease> held = {},
-            std::map<std::string, int> revisions = default_revisions());
-  std::optional<Grant> ask(const std::string& session);  // does not wait
+            std::map<std::string, int> revisions = default_revisions(),
+            std::vector<SlotOffer> slots = {{"cpu", 0, 1}});
+  std::optional<Grant> ask(const std::string& session, std::vector<int> free_slots = {0});  // does not wait
   ReplyToken ask_and_wait(const std::string& session, const std::string& request_id,
-                          std::chrono::microseconds wait = 20s);
+                          std::chrono::microseconds wait = 20s, std::vector<int> free_slots = {0});
   // Held attempts and what the server wants of each; nothing when refused.
   std::optional<std::vector<LeaseWish>> sync(const std::string& session, std::vector<HeldLease> held = {});
   bool checkpoint(const std::string& session, const Grant& grant, std::int64_t step);
@@ -62,6 +63,9 @@ class Harness {
   StageRow train(const std::string& cell, std::int64_t seed = 0) { return stage(train_identity(cell, seed)); }
   StageRow evaluate(const std::string& cell, std::int64_t seed = 0) {
     return stage(evaluate_identity(cell, seed));
+  }
+  StageRow measure(const std::string& cell, std::int64_t seed = 0) {
+    return stage(measure_identity(cell, seed));
   }
   std::string explain(const StageRow& row) const { return scheduler_->explain(row.id, now_); }
   std::vector<EventRow> events(const std::string& kind);

@@ -12,8 +12,9 @@ namespace {
 using Draft = ExperimentSubmitted::StageDraft;
 
 std::string config(const std::string& kind, const std::string& cell, std::int64_t seed) {
-  return canonical_json(
-      {{"kind", kind}, {"revisions", {{"prior/" + cell, 1}, {"stage/" + kind, 1}}}, {"seed", seed}});
+  Json out = {{"kind", kind}, {"revisions", {{"prior/" + cell, 1}, {"stage/" + kind, 1}}}, {"seed", seed}};
+  if (kind == "measure") out["exclusive"] = true;
+  return canonical_json(out);
 }
 
 Draft draft(const std::string& kind, const std::string& cell, std::int64_t seed,
@@ -47,6 +48,10 @@ std::string train_identity(const std::string& cell, std::int64_t seed) {
 
 std::string evaluate_identity(const std::string& cell, std::int64_t seed) {
   return sha256_hex("evaluate/" + cell + "/" + std::to_string(seed));
+}
+
+std::string measure_identity(const std::string& cell, std::int64_t seed) {
+  return sha256_hex("measure/" + cell + "/" + std::to_string(seed));
 }
 
 ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
@@ -85,13 +90,13 @@ ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
       for (TrialRow& row : event.trials) {
         if (row.ordinal == trial->second) row.retired = false;
       }
-      const std::string train = train_identity(cell, seed);
-      event.stages[train] = draft("train", cell, seed, train);
-      event.links.push_back({trial->second, "train", train});
-      if (!matrix.evaluate) continue;
-      const std::string evaluate = evaluate_identity(cell, seed);
-      event.stages[evaluate] = draft("evaluate", cell, seed, evaluate);
-      event.links.push_back({trial->second, "evaluate", evaluate});
+      const auto add = [&](const std::string& kind, const std::string& identity) {
+        event.stages[identity] = draft(kind, cell, seed, identity);
+        event.links.push_back({trial->second, kind, identity});
+      };
+      if (matrix.train) add("train", train_identity(cell, seed));
+      if (matrix.train && matrix.evaluate) add("evaluate", evaluate_identity(cell, seed));
+      if (matrix.measure) add("measure", measure_identity(cell, seed));
     }
   }
   event.row.spec_json = spec;

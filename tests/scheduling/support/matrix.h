@@ -17,10 +17,13 @@ struct Matrix {
   bool evaluate = true;  // every trial: train, then evaluate its checkpoint
   int priority = 0;
   std::int64_t stage_seconds = 0;  // limits.stage_seconds; 0: none
+  bool measure = false;            // every trial also has a stage that runs alone and takes no inputs
+  bool train = true;               // without it a trial is its other stages that take no inputs
 };
 
 std::string train_identity(const std::string& cell, std::int64_t seed);
 std::string evaluate_identity(const std::string& cell, std::int64_t seed);
+std::string measure_identity(const std::string& cell, std::int64_t seed);
 
 // Kept trials keep their ordinal, new ones are appended, those no longer in the matrix are retired.
 ExperimentSubmitted submission(const Matrix& matrix, Store& store);

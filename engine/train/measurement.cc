@@ -1,0 +1,235 @@
+// Counts and peaks come first and apart, since watching them costs time; then the clock runs.
+#include "engine/train/measurement.h"
+
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "engine/data/dataset.h"
+#include "engine/measure/flops.h"
+#include "engine/measure/peak_memory.h"
+#include "engine/tasks/task.h"
+#include "engine/train/optimizer.h"
+
+namespace locus {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr double kRate = 1e-6;  // of the optimizer: steps cost the same at any, and weights stay as drawn
+constexpr std::string_view kPurpose = "measure";
+
+void wait_for(at::Device device) {
+  if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->synchronizeDevice(device.index());
+}
+
+Json facts_at(Json facts, std::int64_t resolution) {
+  facts["extent"] = {resolution, resolution};
+  return facts;
+}
+
+std::int64_t parameters_of(const Task& task) {
+  std::int64_t sum = 0;
+  for (const auto& item : task.named_parameters()) {
+    if (item.value().requires_grad() && !task.training_only(item.key())) sum += item.value().numel();
+  }
+  return sum;
+}
+
+// A model with a batch of random images, ready to run. Not thread-safe.
+class Subject {
+ public:
+  Subject(const MeasuredModel& model, const MeasurePoint& point, const Execution& execution,
+          at::Device device, bool training)
+      : random_(model.configuration.value("seed", std::uint64_t{0})), device_(device) {
+    const Json facts = facts_at(model.facts, point.resolution);
+    task_ = make_task({model.configuration, facts, random_, execution.path});
+    task_->to(device);
+    const auto channels = facts.at("channels").get<std::int64_t>();
+    batch_["image"] =
+        random_.normal(kPurpose, "images", 0, {point.batch, channels, point.resolution, point.resolution})
+            .to(device);
+    batch_["label"] = at::arange(point.batch).remainder(facts.at("classes").get<std::int64_t>()).to(device);
+    if (training) make_optimizer();
+  }
+
+  void forward() { predict(batch_.at("image")); }
+  void predict(const Tensor& images) {
+    const at::NoGradGuard no_gradient;
+    task_->eval();
+    task_->predict(images, {step_, step_ + 1, false, random_});
+  }
+  void train() {
+    task_->train();
+    task_->train_step(batch_, {step_, step_ + 1, true, random_}).loss.backward();
+    optimizer_->step(kRate);
+    ++step_;
+  }
+  void wait() const { wait_for(device_); }
+  Tensor one_image() const { return batch_.at("image").slice(0, 0, 1); }
+  const Task& task() const { return *task_; }
+
+ private:
+  void make_optimizer() {
+    std::vector<NamedParameter> parameters;
+    for (const auto& item : task_->named_parameters()) {
+      if (!item.value().requires_grad()) continue;
+      parameters.push_back(
+          {item.key(), item.value(), task_->decay(item.key(), item.value()) == Decay::kDecayed});
+    }
+    optimizer_ = std::make_unique<AdamW>(std::move(parameters), AdamW::Settings{.weight_decay = 0.05});
+  }
+
+  RandomStreams random_;
+  at::Device device_;
+  std::shared_ptr<Task> task_;
+  std::unique_ptr<AdamW> optimizer_;
+  Batch batch_;
+  std::int64_t step_ = 0;
+};
+
+// Makes the subject and fills in everything that no clock is needed for.
+std::unique_ptr<Subject> prepare(const MeasuredModel& model, const MeasurePoint& point,
+                                 const MeasureSettings& settings, const Execution& execution,
+                                 at::Device device, Measured& out) {
+  out.point = point;
+  std::unique_ptr<Subject> subject;
+  {
+    MemoryWatch memory(device);
+    subject = std::make_unique<Subject>(model, point, execution, device, settings.training);
+    memory.reset();  // building a model takes more than having it
+    subject->forward();
+    subject->wait();
+    out.forward_peak_bytes = memory.peak();
+    if (settings.training) subject->train();
+    subject->wait();
+    out.peak_bytes = memory.peak();
+  }
+  subject->predict(subject->one_image());  // whatever is kept between passes is there
+  const FlopCounter operations;
+  subject->predict(subject->one_image());
+  out.flops_counted = operations.total();
+  out.flops = subject->task().flops(point.resolution, point.resolution);
+  out.parameters = parameters_of(subject->task());
+  out.parameters_added = out.parameters - count_parameters(without_priors(model), point.resolution);
+  return subject;
+}
+
+using Pass = void (Subject::*)();
+
+double milliseconds(Subject& subject, Pass pass, std::int64_t repeats) {
+  subject.wait();
+  const auto start = SteadyClock::now();
+  for (std::int64_t i = 0; i < repeats; ++i) (subject.*pass)();
+  subject.wait();
+  return 1000 * std::chrono::duration<double>(SteadyClock::now() - start).count() /
+         static_cast<double>(repeats);
+}
+
+// The rounds of one kind of pass for all subjects in turn; who begins changes from round to round. Nothing
+// when `go_on` said no.
+std::optional<std::vector<std::vector<double>>> time_rounds(
+    const std::vector<std::unique_ptr<Subject>>& subjects, Pass pass, const MeasureSettings& settings,
+    const std::function<bool(std::int64_t)>& go_on) {
+  std::vector<std::int64_t> repeats;
+  for (const auto& subject : subjects) {
+    if (settings.warmup > 0) milliseconds(*subject, pass, settings.warmup);
+    const double once = milliseconds(*subject, pass, 1);
+    repeats.push_back(std::max<std::int64_t>(1, std::llround(settings.round_ms / std::max(once, 1e-3))));
+  }
+  std::vector<std::vector<double>> out(subjects.size());
+  for (std::int64_t round = 0; round < settings.rounds; ++round) {
+    if (!go_on(round)) return std::nullopt;
+    for (std::size_t i = 0; i < subjects.size(); ++i) {
+      const std::size_t who = (i + static_cast<std::size_t>(round)) % subjects.size();
+      out[who].push_back(milliseconds(*subjects[who], pass, repeats[who]));
+    }
+  }
+  return out;
+}
+
+double quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+MeasuredModel measured_model(const Json& configuration) {
+  return {configuration,
+          dataset_item(configuration.at("dataset").at("id").get<std::string>()).item.json().at("facts")};
+}
+
+MeasuredModel without_priors(MeasuredModel model) {
+  model.configuration["priors"] = Json::array({{{"id", "none"}}});
+  return model;
+}
+
+std::int64_t count_parameters(const MeasuredModel& model, std::int64_t resolution) {
+  const RandomStreams random(0);
+  const Json facts = facts_at(model.facts, resolution);
+  return parameters_of(*make_task({model.configuration, facts, random}));
+}
+
+Timing timing_of(std::vector<double> milliseconds) {
+  std::sort(milliseconds.begin(), milliseconds.end());
+  const double median = quantile(milliseconds, 0.5);
+  return {median, quantile(milliseconds, 0.95),
+          100 * (quantile(milliseconds, 0.75) - quantile(milliseconds, 0.25)) / median};
+}
+
+std::optional<std::vector<Measured>> measure_models(
+    const std::vector<MeasuredModel>& models, const MeasurePoint& wanted, const MeasureSettings& settings,
+    const Execution& execution, at::Device device,
+    const std::function<bool(std::int64_t done, std::int64_t rounds)>& go_on) {
+  std::vector<Measured> out(models.size());
+  std::vector<std::unique_ptr<Subject>> subjects;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    MeasurePoint point = wanted;
+    if (point.resolution == 0) point.resolution = models[i].facts.at("extent").at(0).get<std::int64_t>();
+    subjects.push_back(prepare(models[i], point, settings, execution, device, out[i]));
+  }
+  const std::int64_t rounds = settings.rounds * (settings.training ? 2 : 1);
+  const auto forward = time_rounds(subjects, &Subject::forward, settings,
+                                   [&](std::int64_t done) { return go_on(done, rounds); });
+  if (!forward) return std::nullopt;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].forward = timing_of((*forward)[i]);
+  if (settings.training) {
+    const auto train = time_rounds(subjects, &Subject::train, settings,
+                                   [&](std::int64_t done) { return go_on(settings.rounds + done, rounds); });
+    if (!train) return std::nullopt;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i].train = timing_of((*train)[i]);
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].path = subjects[i]->task().path();
+  return out;
+}
+
+std::vector<StageResult> measured_results(const Measured& measured) {
+  const Json labels = {{"batch", measured.point.batch}, {"resolution", measured.point.resolution}};
+  std::vector<StageResult> out;
+  const auto add = [&](const char* metric, const char* reducer, double value) {
+    out.push_back({{metric, "", labels}, reducer, value, 0});
+  };
+  add("parameters", "last", static_cast<double>(measured.parameters));
+  add("parameters_added", "last", static_cast<double>(measured.parameters_added));
+  add("flops", "last", static_cast<double>(measured.flops));
+  add("flops_counted", "last", static_cast<double>(measured.flops_counted));
+  add("forward_peak_memory_bytes", "last", static_cast<double>(measured.forward_peak_bytes));
+  add("peak_memory_bytes", "last", static_cast<double>(measured.peak_bytes));
+  add("forward_ms_p50", "median", measured.forward.p50_ms);
+  add("forward_ms_p95", "p95", measured.forward.p95_ms);
+  add("forward_spread_percent", "last", measured.forward.spread);
+  add("images_per_second", "median",
+      1000 * static_cast<double>(measured.point.batch) / measured.forward.p50_ms);
+  if (!measured.train) return out;
+  add("train_ms_p50", "median", measured.train->p50_ms);
+  add("train_ms_p95", "p95", measured.train->p95_ms);
+  add("train_spread_percent", "last", measured.train->spread);
+  return out;
+}
+
+}  // namespace locus
