@@ -1,10 +1,12 @@
-// Where things lie when nobody says: data, catalog, dashboard.
+// Where things lie when nobody says: data, catalog, claims, dashboard.
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/catalog/catalog.h"
+#include "core/claims/claims.h"
 
 namespace locus::server {
 
@@ -14,6 +16,10 @@ absl::StatusOr<std::filesystem::path> default_data_folder();
 // The catalog at `given`, else $LOCUS_CATALOG, else <executable>/../share/locus/catalog.json, else the source
 // tree's. NOT_FOUND naming every place looked at; INVALID_ARGUMENT when the file is none.
 absl::StatusOr<Catalog> load_catalog(const std::filesystem::path& given);
+
+// The papers' claims at $LOCUS_CLAIMS, else <executable>/../share/locus/claims.json, else the source tree's. None where
+// there is no such file: a server compares without them. INVALID_ARGUMENT when the file is none.
+absl::StatusOr<std::vector<PaperClaims>> load_claims();
 
 // The dashboard at `given`, else <executable>/../web or ../share/locus/web, else the source tree's build;
 // empty when there is none.

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
 #include "core/catalog/catalog.h"
+#include "core/claims/claims.h"
 #include "core/ports/artifacts.h"
 #include "core/ports/store.h"
 
@@ -37,6 +38,7 @@ struct ServerParts {
   std::unique_ptr<Store> store;
   std::unique_ptr<ArtifactStore> artifacts;
   Catalog catalog;
+  std::vector<PaperClaims> claims;
   Clock* clock = &system_clock();
   std::function<absl::StatusOr<DiskRoom>()> disk = {};  // absent: the disk of options.data
 };
