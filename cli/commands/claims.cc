@@ -35,20 +35,25 @@ absl::StatusOr<int> run(Client& client, const ClaimsOptions& options) {
 }  // namespace
 
 void add_claims(CLI::App& app) {
-  Command& command = add_command(
-      app, {"claims",
-            kExperiments,
-            "Print what papers claim, beside what an experiment measured",
-            "Without a paper the papers are listed. With an experiment only numbers that one of its cells is about are "
-            "printed, each with what was measured, the paired difference from the paper's baseline (95 % interval) and "
-            "what else differs between the two settings.",
-            {{"locus claims", "The papers there are"},
-             {"locus claims violin --table 'Table 5'", "A table as printed, with its setting"},
-             {"locus claims --experiment fashion-mnist-priors", "What the experiment says of every paper's claims"}}});
+  Command& command =
+      add_command(app, {"claims",
+                        kExperiments,
+                        "Print what papers claim, beside what an experiment measured",
+                        "Without a paper the papers are listed. With an experiment only numbers that one of "
+                        "its cells is about are "
+                        "printed, each with what was measured, the paired difference from the paper's "
+                        "baseline (95 % interval) and "
+                        "what else differs between the two settings.",
+                        {{"locus claims", "The papers there are"},
+                         {"locus claims violin --table 'Table 5'", "A table as printed, with its setting"},
+                         {"locus claims --experiment fashion-mnist-priors",
+                          "What the experiment says of every paper's claims"}}});
   auto options = std::make_shared<ClaimsOptions>();
   add_server_options(command, options->server);
   command.add_option("paper", options->paper, "Paper, by its id (default: all)")->type_name("");
-  command.add_option("--experiment", options->experiment, "Experiment whose measurements are set beside the numbers")
+  command
+      .add_option("--experiment", options->experiment,
+                  "Experiment whose measurements are set beside the numbers")
       ->type_name("EXPERIMENT");
   command.add_option("--table", options->table, "One table, as in 'Table 2'")->type_name("TABLE");
   command.body = [options] {

@@ -9,8 +9,8 @@
 namespace locus {
 namespace {
 
-absl::StatusOr<std::string> page(const CLI::App& program, const std::string& name,
-                                 const std::string& catalog, const std::string& claims) {
+absl::StatusOr<std::string> page(const CLI::App& program, const std::string& name, const std::string& catalog,
+                                 const std::string& claims) {
   if (name == "claims") {
     LOCUS_ASSIGN_OR_RETURN(const Json papers, read_claims_folder(claims));
     return claims_document(papers);
@@ -23,15 +23,17 @@ absl::StatusOr<std::string> page(const CLI::App& program, const std::string& nam
 }  // namespace
 
 void add_reference(CLI::App& app) {
-  Command& command =
-      add_command(app, {"reference",
-                        kAboutLocus,
-                        "Print a reference page: every command, every key and option of a specification, or the papers' claims",
-                        "Markdown, of the claims JSON; with --json the command tree as data. Written from the commands, the "
-                        "schema, the catalog and the claims of this program; no server is asked.",
-                        {{"locus reference command-line", "What docs/command-line.md holds"},
-                         {"locus reference specification", "What docs/specification.md holds"},
-                         {"locus reference claims --claims claims", "What claims/claims.json holds"}}});
+  Command& command = add_command(
+      app,
+      {"reference",
+       kAboutLocus,
+       "Print a reference page: every command, every key and option of a specification, or the papers' "
+       "claims",
+       "Markdown, of the claims JSON; with --json the command tree as data. Written from the commands, the "
+       "schema, the catalog and the claims of this program; no server is asked.",
+       {{"locus reference command-line", "What docs/command-line.md holds"},
+        {"locus reference specification", "What docs/specification.md holds"},
+        {"locus reference claims --claims claims", "What claims/claims.json holds"}}});
   struct Choice {
     std::string page, catalog, claims = "claims";
     bool json = false;

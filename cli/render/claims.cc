@@ -22,7 +22,9 @@ std::string plain(double value) {
 int decimals_of(double value) {
   const std::string text = plain(value);
   const std::size_t dot = text.find('.');
-  return dot == std::string::npos || text.find('e') != std::string::npos ? 0 : static_cast<int>(text.size() - dot - 1);
+  return dot == std::string::npos || text.find('e') != std::string::npos
+             ? 0
+             : static_cast<int>(text.size() - dot - 1);
 }
 
 std::string with_unit(const v1::Claim& claim) {
@@ -85,9 +87,10 @@ std::string sentences(const v1::ClaimTable& table) {
       out += printable(claim.row() + ", " + claim.column() + " = " + match.label()) + "\n";
       out += "    " + printable(match.sentence()) + "\n";
       for (const std::string& difference : match.differences()) {
-        const bool of_table = std::any_of(table.setting().begin(), table.setting().end(), [&](const auto& setting) {
-          return !setting.here().empty() && difference.starts_with(setting.name() + ": ");
-        });
+        const bool of_table =
+            std::any_of(table.setting().begin(), table.setting().end(), [&](const auto& setting) {
+              return !setting.here().empty() && difference.starts_with(setting.name() + ": ");
+            });
         if (!of_table) out += "    " + printable(difference) + "\n";
       }
     }
@@ -103,7 +106,8 @@ std::string render_papers(const v1::ListClaimsResponse& response) {
     rows.push_back({printable(paper.id()), std::to_string(paper.tables()), show_count(paper.claims()),
                     printable(paper.title())});
   }
-  return render_text_table({{"PAPER"}, {"TABLES", Align::kRight}, {"NUMBERS", Align::kRight}, {"TITLE"}}, rows);
+  return render_text_table({{"PAPER"}, {"TABLES", Align::kRight}, {"NUMBERS", Align::kRight}, {"TITLE"}},
+                           rows);
 }
 
 std::string render_claims(const v1::ListClaimsResponse& response) {

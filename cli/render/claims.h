@@ -1,4 +1,5 @@
-// What `locus claims` prints: papers, their tables, and sentences that set print and measurement side by side.
+// What `locus claims` prints: papers, their tables, and sentences that set print and measurement side by
+// side.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Numbers printed in papers, as data (docs/claims.md): what is printed, in which setting, and which priors of ours it is
-// about.
+// Numbers printed in papers, as data (docs/claims.md): what is printed, in which setting, and which priors of
+// ours it is about.
 #pragma once
 
 #include <map>
@@ -29,8 +29,8 @@ struct ClaimMetric {
   std::string name, unit, direction;  // "top1", "%", "max"
 };
 
-// One prior of a combination. An experiment's options must agree with `stated`; where they differ from `loosely`, or
-// from the default of an option in neither, the match stands and the difference is spelled out.
+// One prior of a combination. An experiment's options must agree with `stated`; where they differ from
+// `loosely`, or from the default of an option in neither, the match stands and the difference is spelled out.
 struct ClaimPrior {
   std::string id;
   Json stated = Json::object(), loosely = Json::object();
@@ -77,8 +77,8 @@ struct PaperClaims {
   std::vector<ClaimTable> tables;
 };
 
-// One paper, from a file of claims/. INVALID_ARGUMENT with the field for what breaks docs/claims.md: unknown keys,
-// missing ones, wrong types, duplicates, grids of uneven length.
+// One paper, from a file of claims/. INVALID_ARGUMENT with the field for what breaks docs/claims.md: unknown
+// keys, missing ones, wrong types, duplicates, grids of uneven length.
 absl::StatusOr<PaperClaims> parse_paper(const Json& document);
 
 // Several, from claims/claims.json: {"version": 1, "papers": [...]}. Duplicate papers are refused.
@@ -87,8 +87,8 @@ absl::StatusOr<std::vector<PaperClaims>> parse_claims(const Json& document);
 // Whether every prior and option named exists in the catalog. INVALID_ARGUMENT naming paper, table and label.
 absl::Status check_claims(const PaperClaims& paper, const Catalog& catalog);
 
-// `[learned-absolute,{"violin":{"curves":["hilbert"]}}]` as canonical JSON: what is shown of a claim's priors. Empty
-// for none.
+// `[learned-absolute,{"violin":{"curves":["hilbert"]}}]` as canonical JSON: what is shown of a claim's
+// priors. Empty for none.
 std::string priors_json(const ClaimPriors& priors);
 
 }  // namespace locus

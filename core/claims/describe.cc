@@ -37,7 +37,8 @@ std::string others(const std::vector<SettingDifference>& differences) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   std::string out;
-  for (std::size_t i = 0; i < names.size(); ++i) out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
   return out.empty() ? ", same setting as far as stated" : ", other " + out;
 }
 
@@ -92,7 +93,8 @@ std::string claim_sentence(const ClaimValue& claim, const Measured& measured,
   } else if (measured.n == 0) {
     return out + "; nothing measured here yet" + others(differences);
   } else {
-    if (compared) out += measured.has_baseline ? ", without a shared seed here" : ", which this experiment lacks";
+    if (compared)
+      out += measured.has_baseline ? ", without a shared seed here" : ", which this experiment lacks";
     out += "; here " + with_interval(measured.mean, measured.half_width, claim.metric, false);
   }
   return out + ", n = " + std::to_string(n) + others(differences);

@@ -12,11 +12,13 @@ struct Size {
   const char* name;
   int dim, depth, heads;
 };
-constexpr Size kSizes[] = {{"-T", 192, 12, 3}, {"-S", 384, 12, 6}, {"-B", 768, 12, 12}, {"-L", 1024, 24, 16},
-                           {"-H", 1280, 32, 16}};
+constexpr Size kSizes[] = {
+    {"-T", 192, 12, 3}, {"-S", 384, 12, 6}, {"-B", 768, 12, 12}, {"-L", 1024, 24, 16}, {"-H", 1280, 32, 16}};
 constexpr const char* kPlainFamilies[] = {"ViT", "DeiT"};
 
-std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : canonical_json(value); }
+std::string shown(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : canonical_json(value);
+}
 
 // The value of an option where the neutral one is left out, as configurations do.
 Json option_of(const Json& options, const OptionSpec& spec) {
@@ -47,7 +49,8 @@ std::string model_of(const CatalogItem* item, const std::string& id, const Json&
              heads = option_of(item, options, "heads");
   if (!dim.is_number() || !depth.is_number() || !heads.is_number()) return id;
   for (const Size& size : kSizes) {
-    if (dim == size.dim && depth == size.depth && heads == size.heads) return std::string(kPlainFamilies[0]) + size.name;
+    if (dim == size.dim && depth == size.depth && heads == size.heads)
+      return std::string(kPlainFamilies[0]) + size.name;
   }
   return id + " " + shown(dim) + " wide, " + shown(depth) + " deep, " + shown(heads) + " heads";
 }
@@ -144,7 +147,8 @@ std::vector<ClaimedCell> match_claim(const ClaimValue& claim, const std::vector<
     const ClaimSetting here = setting_of(cells[i].config, catalog);
     if (const auto found = here.find("task"); found == here.end() || found->second != task->second) continue;
     ClaimedCell one{.cell = i, .differences = {}, .scale = {}};
-    const auto trained = number(claim.setting, "resolution"), evaluated = number(claim.setting, "evaluated-at");
+    const auto trained = number(claim.setting, "resolution"),
+               evaluated = number(claim.setting, "evaluated-at");
     if (claim.setting.contains("evaluated-at")) {
       if (!trained || !evaluated) continue;  // at which multiple is not said
       if (*trained != *evaluated) one.scale = *evaluated / *trained;
@@ -155,7 +159,8 @@ std::vector<ClaimedCell> match_claim(const ClaimValue& claim, const std::vector<
       const std::string key(name.name);
       const auto paper = claim.setting.find(key), ours = here.find(key);
       if (!name.compared || paper == claim.setting.end() || ours == here.end()) continue;
-      if (!same(key, paper->second, ours->second)) one.differences.push_back({key, paper->second, ours->second});
+      if (!same(key, paper->second, ours->second))
+        one.differences.push_back({key, paper->second, ours->second});
     }
     one.differences.insert(one.differences.end(), options->begin(), options->end());
     const auto [best, first] = fewest.emplace(cells[i].group, options->size());

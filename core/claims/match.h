@@ -23,14 +23,17 @@ struct SettingDifference {
 struct ClaimedCell {
   std::size_t cell = 0;  // index into what was given
   std::vector<SettingDifference> differences;
-  std::optional<double> scale;  // evaluated at this many times the training resolution; nothing: at that itself
+  std::optional<double>
+      scale;  // evaluated at this many times the training resolution; nothing: at that itself
 };
 
-// A cell's setting, by the names of settings.def that are compared; what the configuration does not hold is absent.
+// A cell's setting, by the names of settings.def that are compared; what the configuration does not hold is
+// absent.
 ClaimSetting setting_of(const Json& config, const Catalog& catalog);
 
-// The cells that are of the claim's task and have its combination of priors, in whatever order: options it states agree.
-// Of several in a group, those with the fewest other options away from the paper's. Empty for a claim without priors.
+// The cells that are of the claim's task and have its combination of priors, in whatever order: options it
+// states agree. Of several in a group, those with the fewest other options away from the paper's. Empty for a
+// claim without priors.
 std::vector<ClaimedCell> match_claim(const ClaimValue& claim, const std::vector<ExperimentCell>& cells,
                                      const Catalog& catalog);
 

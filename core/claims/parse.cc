@@ -24,8 +24,10 @@ void read_head(Reader& top, absl::Status* status, PaperClaims* out) {
   out->note = paper.text("note");
   out->year = paper.count("year");
   for (const Json& author : paper.list("authors")) {
-    if (author.is_string()) out->authors.push_back(author.get<std::string>());
-    else paper.fail(ErrorReason::kWrongType, "expected names", "paper.authors");
+    if (author.is_string())
+      out->authors.push_back(author.get<std::string>());
+    else
+      paper.fail(ErrorReason::kWrongType, "expected names", "paper.authors");
   }
   paper.finish();
 }
@@ -51,7 +53,8 @@ absl::StatusOr<PaperClaims> parse_paper(const Json& document) {
   for (std::size_t i = 0; i < tables.size() && status.ok(); ++i) {
     out.tables.push_back(claims::read_table(tables[i], top.at("tables", i), &status));
     if (status.ok() && !named.insert(out.tables.back().table).second) {
-      top.fail(ErrorReason::kInvalidSpecification, out.tables.back().table + " is given twice", top.at("tables", i));
+      top.fail(ErrorReason::kInvalidSpecification, out.tables.back().table + " is given twice",
+               top.at("tables", i));
     }
   }
   top.finish();
@@ -67,7 +70,8 @@ absl::StatusOr<std::vector<PaperClaims>> parse_claims(const Json& document) {
   for (const Json& paper : top.list("papers")) {
     LOCUS_ASSIGN_OR_RETURN(PaperClaims one, parse_paper(paper));
     for (const PaperClaims& other : out) {
-      if (other.id == one.id) top.fail(ErrorReason::kInvalidSpecification, one.id + " is given twice", "papers");
+      if (other.id == one.id)
+        top.fail(ErrorReason::kInvalidSpecification, one.id + " is given twice", "papers");
     }
     out.push_back(std::move(one));
   }

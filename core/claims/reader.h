@@ -12,16 +12,16 @@
 
 namespace locus::claims {
 
-// Reads members of an object; remembers the first failure, so that a parser reads as a list of fields. Keys nobody
-// asked for are refused by finish(). Object and status must outlive it.
+// Reads members of an object; remembers the first failure, so that a parser reads as a list of fields. Keys
+// nobody asked for are refused by finish(). Object and status must outlive it.
 class Reader {
  public:
   Reader(const Json& object, std::string field, absl::Status* status);
 
   const Json* get(const char* key, bool required = false);
   std::string text(const char* key, bool required = false, bool may_be_empty = false);
-  int count(const char* key);                                  // 0 when absent
-  const Json& list(const char* key, bool required = false);    // required: with something in it
+  int count(const char* key);                                // 0 when absent
+  const Json& list(const char* key, bool required = false);  // required: with something in it
   std::string at(const std::string& key) const { return field_.empty() ? key : field_ + "." + key; }
   std::string at(const std::string& key, std::size_t index) const {
     return at(key) + "[" + std::to_string(index) + "]";

@@ -17,12 +17,15 @@ std::vector<double> read_numbers(Reader& reader, const char* key, std::size_t co
   if (list.empty() || !reader.ok()) return out;
   if (list.size() != columns) {
     reader.fail(ErrorReason::kInvalidSpecification,
-                std::to_string(list.size()) + " numbers for " + std::to_string(columns) + " columns", reader.at(key));
+                std::to_string(list.size()) + " numbers for " + std::to_string(columns) + " columns",
+                reader.at(key));
     return out;
   }
   for (std::size_t i = 0; i < columns; ++i) {
-    if (list[i].is_number()) out[i] = list[i].get<double>();
-    else if (!list[i].is_null()) reader.fail(ErrorReason::kWrongType, "expected a number or null", reader.at(key, i));
+    if (list[i].is_number())
+      out[i] = list[i].get<double>();
+    else if (!list[i].is_null())
+      reader.fail(ErrorReason::kWrongType, "expected a number or null", reader.at(key, i));
   }
   return out;
 }
@@ -47,7 +50,8 @@ class TableReader {
     out_.setting = said_.setting;
     read_baseline();
     const Json& columns = reader_.list("columns", true);
-    for (std::size_t i = 0; i < columns.size() && reader_.ok(); ++i) read_column(columns[i], reader_.at("columns", i));
+    for (std::size_t i = 0; i < columns.size() && reader_.ok(); ++i)
+      read_column(columns[i], reader_.at("columns", i));
     const Json& rows = reader_.list("rows", true);
     for (std::size_t i = 0; i < rows.size() && reader_.ok(); ++i) read_row(rows[i], reader_.at("rows", i));
     reader_.finish();
@@ -64,7 +68,8 @@ class TableReader {
     base_column_ = baseline.text("column");
     baseline.finish();
     if (base_row_.empty() == base_column_.empty())
-      reader_.fail(ErrorReason::kInvalidSpecification, "a baseline is one row or one column", reader_.at("baseline"));
+      reader_.fail(ErrorReason::kInvalidSpecification, "a baseline is one row or one column",
+                   reader_.at("baseline"));
   }
 
   void add_line(std::vector<ClaimLine>& lines, ClaimLine line, const std::string& field) {
@@ -104,7 +109,8 @@ class TableReader {
     reader.finish();
     for (const auto& [column, each] : row.cells) {
       if (index_of(out_.columns, column) < 0)
-        reader_.fail(ErrorReason::kUnknownKey, "the table has no column '" + column + "'", field + ".cells." + column);
+        reader_.fail(ErrorReason::kUnknownKey, "the table has no column '" + column + "'",
+                     field + ".cells." + column);
     }
     rows_.push_back(std::move(row));
   }
@@ -124,7 +130,8 @@ class TableReader {
         const std::string field = reader_.at("rows", r) + ".values[" + std::to_string(c) + "]";
         if (std::isnan(rows_[r].values[c])) {
           if (!std::isnan(rows_[r].stds[c]) || !std::isnan(rows_[r].differences[c]))
-            reader_.fail(ErrorReason::kInvalidSpecification, "a deviation or difference without a number", field);
+            reader_.fail(ErrorReason::kInvalidSpecification, "a deviation or difference without a number",
+                         field);
           continue;
         }
         places[{r, c}] = static_cast<int>(out_.values.size());
@@ -137,17 +144,32 @@ class TableReader {
   ClaimValue make(std::size_t r, std::size_t c, const std::string& field) {
     const Row& row = rows_[r];
     const Said& column = columns_[c];
-    ClaimValue out{.row = r, .column = c, .value = row.values[c], .std = row.stds[c], .difference = row.differences[c],
-                   .n = row.said.n > 0 ? row.said.n : column.n > 0 ? column.n : said_.n,
-                   .metric = {}, .priors = {}, .own = {}, .setting = said_.setting, .against = {}, .note = row.note};
+    ClaimValue out{.row = r,
+                   .column = c,
+                   .value = row.values[c],
+                   .std = row.stds[c],
+                   .difference = row.differences[c],
+                   .n = row.said.n > 0 ? row.said.n
+                        : column.n > 0 ? column.n
+                                       : said_.n,
+                   .metric = {},
+                   .priors = {},
+                   .own = {},
+                   .setting = said_.setting,
+                   .against = {},
+                   .note = row.note};
     if (row.said.metric && column.metric)
       reader_.fail(ErrorReason::kInvalidSpecification, "row and column both name a metric", field);
     const auto& metric = row.said.metric ? row.said.metric : column.metric ? column.metric : said_.metric;
-    if (!metric) reader_.fail(ErrorReason::kMissingKey, "neither row, column nor table names a metric", field);
-    else out.metric = *metric;
+    if (!metric)
+      reader_.fail(ErrorReason::kMissingKey, "neither row, column nor table names a metric", field);
+    else
+      out.metric = *metric;
     if (row.said.priors.has_value() == column.priors.has_value()) {
-      reader_.fail(row.said.priors ? ErrorReason::kInvalidSpecification : ErrorReason::kMissingKey,
-                   "the prior stands on the row or on the column, and on one of them (null where Locus has none)", field);
+      reader_.fail(
+          row.said.priors ? ErrorReason::kInvalidSpecification : ErrorReason::kMissingKey,
+          "the prior stands on the row or on the column, and on one of them (null where Locus has none)",
+          field);
     } else {
       out.priors = row.said.priors ? *row.said.priors : *column.priors;
     }
@@ -168,7 +190,8 @@ class TableReader {
     if (found == row.cells.end()) return;
     Reader cell(found->second, field + ".cells." + found->first, status_);
     if (const std::string unit = cell.text("unit"); !unit.empty()) out.metric.unit = unit;
-    if (const std::string note = cell.text("note"); !note.empty()) out.note += (out.note.empty() ? "" : " ") + note;
+    if (const std::string note = cell.text("note"); !note.empty())
+      out.note += (out.note.empty() ? "" : " ") + note;
     if (const Json* prior = cell.get("prior")) out.priors = read_priors(cell, *prior, cell.at("prior"));
     cell.finish();
   }
@@ -183,9 +206,10 @@ class TableReader {
     const int r = to_row.empty() ? static_cast<int>(value.row) : index_of(out_.rows, to_row);
     const int c = to_row.empty() ? index_of(out_.columns, to_column) : static_cast<int>(value.column);
     if (r < 0 || c < 0) {
-      return reader_.fail(ErrorReason::kUnknownKey,
-                          "the table has no " + std::string(r < 0 ? "row '" + to_row : "column '" + to_column) + "'",
-                          reader_.at("rows", value.row));
+      return reader_.fail(
+          ErrorReason::kUnknownKey,
+          "the table has no " + std::string(r < 0 ? "row '" + to_row : "column '" + to_column) + "'",
+          reader_.at("rows", value.row));
     }
     const auto found = places.find({static_cast<std::size_t>(r), static_cast<std::size_t>(c)});
     if (found == places.end() || &out_.values[static_cast<std::size_t>(found->second)] == &value) return;

@@ -83,8 +83,8 @@ absl::StatusOr<std::vector<PaperClaims>> load_claims() {
     auto claims = parse_claims(document);
     if (claims.ok()) return claims;
     return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                      "the claims " + place.string() + " cannot be read: " + std::string(claims.status().message()) +
-                          "; write them anew with `make docs`",
+                      "the claims " + place.string() + " cannot be read: " +
+                          std::string(claims.status().message()) + "; write them anew with `make docs`",
                       "", {{"path", place.string()}});
   }
   return std::vector<PaperClaims>();

@@ -11,7 +11,8 @@ namespace locus::server {
 class AnalysisService final : public v1::AnalysisService::CallbackService {
  public:
   AnalysisService(Api& api, WorkPool& pool) : api_(api), pool_(pool) {}
-  grpc::ServerUnaryReactor* ListClaims(grpc::CallbackServerContext* context, const v1::ListClaimsRequest* request,
+  grpc::ServerUnaryReactor* ListClaims(grpc::CallbackServerContext* context,
+                                       const v1::ListClaimsRequest* request,
                                        v1::ListClaimsResponse* response) override;
 
  private:

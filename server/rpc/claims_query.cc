@@ -28,7 +28,8 @@ class Beside {
     LOCUS_ASSIGN_OR_RETURN(const auto cells, store.cells(row.id));
     LOCUS_ASSIGN_OR_RETURN(out.trials_, all_trials(store, row.id));
     LOCUS_ASSIGN_OR_RETURN(out.results_, all_results(store, row.id));
-    std::erase_if(out.trials_, [](const TrialView& trial) { return trial.trial.retired || trial.stages.empty(); });
+    std::erase_if(out.trials_,
+                  [](const TrialView& trial) { return trial.trial.retired || trial.stages.empty(); });
     for (const CellRow& cell : cells) out.add(cell);
     return out;
   }
@@ -42,7 +43,8 @@ class Beside {
                        [&](const Json& one) { return one.value("name", "") == metric; });
   }
 
-  // The labels results stand under at the training resolution or `scale` times it; nothing when nobody evaluated there.
+  // The labels results stand under at the training resolution or `scale` times it; nothing when nobody
+  // evaluated there.
   std::optional<std::string> result_labels(const std::string& metric, std::optional<double> scale) {
     auto [sets, fresh] = sets_.try_emplace(metric);
     if (fresh) sets->second = label_sets(trials_, results_, metric, outline_->metric.reports);
@@ -54,7 +56,8 @@ class Beside {
       return has("{}") ? "{}" : sets->second.front();
     }
     Json labels = Json::parse(outline_->evaluation_labels, nullptr, false);
-    if (!labels.is_object() || !labels.contains("resolution") || !labels["resolution"].is_number()) return std::nullopt;
+    if (!labels.is_object() || !labels.contains("resolution") || !labels["resolution"].is_number())
+      return std::nullopt;
     const double size = labels["resolution"].get<double>() * *scale;
     if (size != std::round(size)) return std::nullopt;
     labels["resolution"] = static_cast<std::int64_t>(size);
@@ -104,7 +107,9 @@ std::vector<double> numbers(const BySeed& values) {
   return out;
 }
 
-double mean_or_nan(const std::vector<double>& values) { return values.empty() ? kUndefined : sample_mean(values); }
+double mean_or_nan(const std::vector<double>& values) {
+  return values.empty() ? kUndefined : sample_mean(values);
+}
 
 double half_width_or_nan(const std::vector<double>& values) {
   return values.size() < 2 ? kUndefined : student_t_half_width(values, kLevel);
@@ -129,7 +134,8 @@ void fill_settings(const ClaimSetting& setting, const HereByName& here, Message*
     const auto value = setting.find(std::string(name.name));
     if (value == setting.end()) continue;
     const auto differing = here.find(value->first);
-    fill_setting(name, value->second, differing == here.end() ? kEqual : differing->second, out->add_setting());
+    fill_setting(name, value->second, differing == here.end() ? kEqual : differing->second,
+                 out->add_setting());
   }
 }
 
@@ -202,8 +208,13 @@ class TableWriter {
     if (!labels) return false;
     const BySeed& values = beside_->values(cell.cell, value.metric.name, *labels);
     const std::vector<double> all = numbers(values);
-    Measured measured{.mean = mean_or_nan(all), .half_width = half_width_or_nan(all), .n = static_cast<int>(all.size()),
-                      .has_baseline = false, .difference = kUndefined, .difference_half_width = kUndefined, .pairs = 0};
+    Measured measured{.mean = mean_or_nan(all),
+                      .half_width = half_width_or_nan(all),
+                      .n = static_cast<int>(all.size()),
+                      .has_baseline = false,
+                      .difference = kUndefined,
+                      .difference_half_width = kUndefined,
+                      .pairs = 0};
     v1::ClaimMatch* match = out->add_measured();
     if (const auto baseline = baseline_of(value, cell.cell)) {
       measured.has_baseline = true;
@@ -213,7 +224,8 @@ class TableWriter {
       if (baseline_labels) {
         const BySeed& others = beside_->values(baseline->cell, value.metric.name, *baseline_labels);
         for (const auto& [seed, mine] : values) {
-          if (const auto other = others.find(seed); other != others.end()) differences.push_back(mine - other->second);
+          if (const auto other = others.find(seed); other != others.end())
+            differences.push_back(mine - other->second);
         }
       }
       measured.pairs = static_cast<int>(differences.size());
@@ -242,7 +254,8 @@ class TableWriter {
   const Catalog& catalog_;
 };
 
-absl::Status unknown(const std::string& field, const std::string& asked, const std::vector<std::string>& known) {
+absl::Status unknown(const std::string& field, const std::string& asked,
+                     const std::vector<std::string>& known) {
   std::string list;
   for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
@@ -267,9 +280,10 @@ absl::Status check_known(const std::vector<PaperClaims>& papers, const v1::ListC
   if (!paper) return unknown("paper", request.paper(), ids);
   if (!table) return unknown("table", request.table(), tables);
   if (request.matched() && request.experiment().empty()) {
-    return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                      "`matched` asks for what an experiment has a cell for, but no experiment is named; name one",
-                      "experiment");
+    return make_error(
+        absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+        "`matched` asks for what an experiment has a cell for, but no experiment is named; name one",
+        "experiment");
   }
   return absl::OkStatus();
 }
@@ -289,7 +303,8 @@ void fill_paper(const PaperClaims& paper, v1::ClaimPaper* out) {
 
 }  // namespace
 
-absl::StatusOr<v1::ListClaimsResponse> list_claims(Store& store, OutlineCache& outlines, const Catalog& catalog,
+absl::StatusOr<v1::ListClaimsResponse> list_claims(Store& store, OutlineCache& outlines,
+                                                   const Catalog& catalog,
                                                    const std::vector<PaperClaims>& papers,
                                                    const v1::ListClaimsRequest& request) {
   LOCUS_RETURN_IF_ERROR(check_known(papers, request));
@@ -303,7 +318,8 @@ absl::StatusOr<v1::ListClaimsResponse> list_claims(Store& store, OutlineCache& o
     if (!request.paper().empty() && paper.id != request.paper()) continue;
     for (const ClaimTable& table : paper.tables) {
       if (!request.table().empty() && table.table != request.table()) continue;
-      v1::ClaimTable written = TableWriter(paper, table, beside ? &*beside : nullptr, catalog).write(request.matched());
+      v1::ClaimTable written =
+          TableWriter(paper, table, beside ? &*beside : nullptr, catalog).write(request.matched());
       if (!request.matched() || written.claims_size() > 0) *out.add_tables() = std::move(written);
     }
   }

@@ -1,5 +1,5 @@
-// The tables printed in papers, alone or beside what an experiment measured: core/claims finds the cells, this gathers
-// their numbers and writes both down.
+// The tables printed in papers, alone or beside what an experiment measured: core/claims finds the cells,
+// this gathers their numbers and writes both down.
 #pragma once
 
 #include <vector>
@@ -12,9 +12,10 @@
 
 namespace locus::server {
 
-// INVALID_ARGUMENT for a paper or table there is none of, naming those there are; EXPERIMENT_NOT_FOUND. Blocks on the
-// store when an experiment is named. Thread-safe.
-absl::StatusOr<v1::ListClaimsResponse> list_claims(Store& store, OutlineCache& outlines, const Catalog& catalog,
+// INVALID_ARGUMENT for a paper or table there is none of, naming those there are; EXPERIMENT_NOT_FOUND.
+// Blocks on the store when an experiment is named. Thread-safe.
+absl::StatusOr<v1::ListClaimsResponse> list_claims(Store& store, OutlineCache& outlines,
+                                                   const Catalog& catalog,
                                                    const std::vector<PaperClaims>& papers,
                                                    const v1::ListClaimsRequest& request);
 

@@ -1,4 +1,5 @@
-// The committed claims: what they name exists, what servers read is made of them, and what contradicts itself is noted.
+// The committed claims: what they name exists, what servers read is made of them, and what contradicts itself
+// is noted.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -45,9 +46,9 @@ TEST(CommittedClaims, NoteEveryPrintedDifferenceThatTheNumbersContradict) {
         const double from = table.values[static_cast<std::size_t>(value.against_value)].value;
         if (std::abs(value.value - from - value.difference) < 0.0051) continue;
         ++contradictions;
-        EXPECT_NE(value.note, "") << paper.id << ", " << table.table << ", " << table.rows[value.row].label << " / "
-                                  << table.columns[value.column].label << ": " << value.value << " from " << from
-                                  << " is not " << value.difference;
+        EXPECT_NE(value.note, "") << paper.id << ", " << table.table << ", " << table.rows[value.row].label
+                                  << " / " << table.columns[value.column].label << ": " << value.value
+                                  << " from " << from << " is not " << value.difference;
       }
     }
   }

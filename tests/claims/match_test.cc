@@ -18,12 +18,18 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 Json config(Json priors, const std::string& dataset = "fashion-mnist") {
   return {{"dataset", {{"id", dataset}, {"options", Json::object()}}},
           {"task", {{"id", "classification"}, {"options", Json::object()}}},
-          {"model", {{"id", "vit"}, {"options", {{"dim", 64}, {"depth", 3}, {"heads", 4}, {"patch", 7}, {"pool", "mean"}}}}},
-          {"recipe", {{"id", "supervised"}, {"options", {{"epochs", 2}, {"batch", 32}, {"lr", 0.002}, {"weight_decay", 0.05}}}}},
+          {"model",
+           {{"id", "vit"},
+            {"options", {{"dim", 64}, {"depth", 3}, {"heads", 4}, {"patch", 7}, {"pool", "mean"}}}}},
+          {"recipe",
+           {{"id", "supervised"},
+            {"options", {{"epochs", 2}, {"batch", 32}, {"lr", 0.002}, {"weight_decay", 0.05}}}}},
           {"priors", std::move(priors)}};
 }
 
-Json prior(const std::string& id, Json options = Json::object()) { return {{"id", id}, {"options", std::move(options)}}; }
+Json prior(const std::string& id, Json options = Json::object()) {
+  return {{"id", id}, {"options", std::move(options)}};
+}
 
 ExperimentCell cell(std::int64_t ordinal, Json priors, const std::string& group = "{}") {
   return {ordinal, group, config(std::move(priors))};
@@ -40,7 +46,8 @@ ClaimValue claim(ClaimPriors priors, ClaimSetting setting = {{"task", "classific
 
 std::vector<std::int64_t> matched(const ClaimValue& value, const std::vector<ExperimentCell>& cells) {
   std::vector<std::int64_t> out;
-  for (const ClaimedCell& one : match_claim(value, cells, engine_catalog())) out.push_back(cells[one.cell].ordinal);
+  for (const ClaimedCell& one : match_claim(value, cells, engine_catalog()))
+    out.push_back(cells[one.cell].ordinal);
   return out;
 }
 
@@ -63,7 +70,9 @@ TEST(AClaim, IsAboutTheCellsOfItsCombinationInWhateverOrder) {
   EXPECT_THAT(matched(claim({{"guidance"}}), cells), IsEmpty());
 }
 
-TEST(AClaim, WithoutPriorsOfOursIsAboutNone) { EXPECT_THAT(matched(claim({}), {cell(0, {prior("none")})}), IsEmpty()); }
+TEST(AClaim, WithoutPriorsOfOursIsAboutNone) {
+  EXPECT_THAT(matched(claim({}), {cell(0, {prior("none")})}), IsEmpty());
+}
 
 TEST(AClaim, OfAnotherTaskOrOfNoneIsAboutNone) {
   EXPECT_THAT(matched(claim({{"none"}}, {{"task", "segmentation"}}), {cell(0, {prior("none")})}), IsEmpty());
@@ -73,7 +82,8 @@ TEST(AClaim, OfAnotherTaskOrOfNoneIsAboutNone) {
 TEST(OptionsThatAClaimStates, MustAgree) {
   const std::vector<ExperimentCell> cells = {cell(0, {prior("pape")}), cell(1, {prior("pape", {{"m", 8}})})};
   EXPECT_THAT(matched(claim({{"pape", {{"m", 8}}}}), cells), ElementsAre(1));
-  EXPECT_THAT(matched(claim({{"pape", {{"m", 50}}}}), cells), ElementsAre(0));  // the default, left out of a configuration
+  EXPECT_THAT(matched(claim({{"pape", {{"m", 50}}}}), cells),
+              ElementsAre(0));  // the default, left out of a configuration
   EXPECT_THAT(matched(claim({{"pape", {{"m", 16}}}}), cells), IsEmpty());
 }
 
@@ -87,7 +97,7 @@ TEST(OptionsThatAClaimStates, ThatAreSetsHaveNoOrder) {
 TEST(OptionsThatAClaimLeavesOpen, AreSpelledOutWhereTheyAreNotThePapers) {
   const ClaimPrior loose{"guidance", Json::object(), {{"lambda", 300}}};
   EXPECT_THAT(differences(claim({loose}), cell(0, {prior("guidance")})),
-              ElementsAre("guidance.lambda: 300 in the paper, 100.0 here"));
+              ElementsAre("guidance.lambda: 300 in the paper, 100 here"));
   EXPECT_THAT(differences(claim({loose}), cell(0, {prior("guidance", {{"lambda", 300.0}})})), IsEmpty());
 }
 
@@ -99,9 +109,14 @@ TEST(OptionsThatAClaimLeavesOpen, PreferTheCellNearestToThePaper) {
 }
 
 TEST(TheSettings, DifferInWhatBothStateAndDiffersOnly) {
-  const ClaimValue value = claim({{"none"}}, {{"task", "classification"}, {"dataset", "imagenet-1k"}, {"model", "ViT-S"},
-                                              {"epochs", "300"}, {"resolution", "224"}, {"batch", "32"},
-                                              {"optimizer", "SGD"}, {"initialization", "scratch"}});
+  const ClaimValue value = claim({{"none"}}, {{"task", "classification"},
+                                              {"dataset", "imagenet-1k"},
+                                              {"model", "ViT-S"},
+                                              {"epochs", "300"},
+                                              {"resolution", "224"},
+                                              {"batch", "32"},
+                                              {"optimizer", "SGD"},
+                                              {"initialization", "scratch"}});
   EXPECT_THAT(differences(value, cell(0, {prior("none")})),
               ElementsAre("dataset: imagenet-1k in the paper, fashion-mnist here",
                           "model: ViT-S in the paper, vit 64 wide, 3 deep, 4 heads here",
@@ -111,8 +126,10 @@ TEST(TheSettings, DifferInWhatBothStateAndDiffersOnly) {
 TEST(TheSettings, KnowABackboneByItsLetter) {
   ExperimentCell one = cell(0, {prior("none")});
   one.config["model"]["options"] = {{"dim", 384}, {"depth", 12}, {"heads", 6}, {"patch", 7}};
-  EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "ViT-S"}}), one), IsEmpty());
-  EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "DeiT-S"}}), one), IsEmpty());
+  EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "ViT-S"}}), one),
+              IsEmpty());
+  EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "DeiT-S"}}), one),
+              IsEmpty());
   EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "DeiT-III-S"}}), one),
               ElementsAre("model: DeiT-III-S in the paper, ViT-S here"));
 }
@@ -122,10 +139,11 @@ TEST(AnotherResolution, IsSoughtAtTheSameMultipleOfTheTrainingOne) {
   const auto found = match_claim(claim({{"none"}}, setting), {cell(0, {prior("none")})}, engine_catalog());
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].scale, 2.0);
-  EXPECT_EQ(to_string(found[0].differences[0]), "evaluated-at: 448.0 in the paper, 56.0 here");
+  EXPECT_EQ(to_string(found[0].differences[0]), "evaluated-at: 448 in the paper, 56 here");
   ClaimSetting same = setting;
   same["evaluated-at"] = "224";
-  EXPECT_FALSE(match_claim(claim({{"none"}}, same), {cell(0, {prior("none")})}, engine_catalog())[0].scale.has_value());
+  EXPECT_FALSE(match_claim(claim({{"none"}}, same), {cell(0, {prior("none")})}, engine_catalog())[0]
+                   .scale.has_value());
   ClaimSetting several = setting;
   several["resolution"] = "192, 224 or 288 by batch";
   EXPECT_THAT(matched(claim({{"none"}}, several), {cell(0, {prior("none")})}), IsEmpty());
@@ -137,19 +155,28 @@ TEST(ASentence, SetsThePairedDifferenceBesideThePrintedOne) {
   value.difference = 4.17;
   value.against = "RoPE";
   const std::vector<SettingDifference> others = {{"dataset", "imagenet-100", "fashion-mnist"}};
-  const Measured paired{.mean = 80.1, .half_width = 0.4, .n = 6, .has_baseline = true, .difference = 0.6,
-                        .difference_half_width = 0.2, .pairs = 5};
-  EXPECT_EQ(claim_sentence(value, paired, others), "paper +4.17 over RoPE; here +0.60 ± 0.20, n = 5, other dataset");
+  const Measured paired{.mean = 80.1,
+                        .half_width = 0.4,
+                        .n = 6,
+                        .has_baseline = true,
+                        .difference = 0.6,
+                        .difference_half_width = 0.2,
+                        .pairs = 5};
+  EXPECT_EQ(claim_sentence(value, paired, others),
+            "paper +4.17 over RoPE; here +0.60 ± 0.20, n = 5, other dataset");
   Measured alone = paired;
   alone.has_baseline = false;
   alone.pairs = 0;
-  EXPECT_EQ(claim_sentence(value, alone, {{"dataset", "a", "b"}, {"model", "a", "b"}, {"guidance.lambda", "a", "b"}}),
-            "paper +4.17 over RoPE, which this experiment lacks; here 80.10 ± 0.40, n = 6, other dataset, model and "
+  EXPECT_EQ(claim_sentence(value, alone,
+                           {{"dataset", "a", "b"}, {"model", "a", "b"}, {"guidance.lambda", "a", "b"}}),
+            "paper +4.17 over RoPE, which this experiment lacks; here 80.10 ± 0.40, n = 6, other dataset, "
+            "model and "
             "options");
   Measured unpaired = paired;
   unpaired.pairs = 0;
   EXPECT_EQ(claim_sentence(value, unpaired, {}),
-            "paper +4.17 over RoPE, without a shared seed here; here 80.10 ± 0.40, n = 6, same setting as far as stated");
+            "paper +4.17 over RoPE, without a shared seed here; here 80.10 ± 0.40, n = 6, same setting as "
+            "far as stated");
   Measured one = paired;
   one.pairs = 1;
   one.difference_half_width = kNaN;

@@ -46,7 +46,8 @@ TEST(KeyedApart, RowsAndColumnsOfEveryTableHaveTheSameSums) {
     EXPECT_EQ(document->json["paper"], paper.id);
     std::map<std::string, Json> keyed;
     for (const Json& table : document->json["tables"]) {
-      EXPECT_TRUE(keyed.emplace(table["table"], table).second) << paper.id << ", " << table["table"] << " twice";
+      EXPECT_TRUE(keyed.emplace(table["table"], table).second)
+          << paper.id << ", " << table["table"] << " twice";
     }
     for (const ClaimTable& table : paper.tables) {
       const std::string where = paper.id + ", " + table.table;
@@ -60,7 +61,8 @@ TEST(KeyedApart, RowsAndColumnsOfEveryTableHaveTheSameSums) {
     for (const auto& [table, sums] : keyed) {
       const bool left_out = std::any_of(paper.left_out.begin(), paper.left_out.end(),
                                         [&table = table](const LeftOut& one) { return one.table == table; });
-      EXPECT_TRUE(left_out) << paper.id << ", " << table << ": sums were keyed, but it is neither claimed nor left out";
+      EXPECT_TRUE(left_out) << paper.id << ", " << table
+                            << ": sums were keyed, but it is neither claimed nor left out";
     }
   }
   EXPECT_EQ(tables, 45);
