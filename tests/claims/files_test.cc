@@ -25,7 +25,7 @@ TEST(CommittedClaims, NamePriorsAndOptionsOfTheCatalog) {
 TEST(CommittedClaims, AreThoseServersRead) {
   const auto papers = read_claims_folder(kRoot / "claims");
   ASSERT_TRUE(papers.ok()) << papers.status();
-  EXPECT_EQ(contents(kRoot / "claims" / "claims.json"), claims_document(*papers))
+  EXPECT_TRUE(contents(kRoot / "claims" / "claims.json") == claims_document(*papers))
       << "Write it anew: build/release/bin/locus reference claims --claims claims > claims/claims.json";
 }
 

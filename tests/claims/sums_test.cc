@@ -1,4 +1,5 @@
 // Every printed table against row and column sums that another hand keyed from the same print.
+#include <algorithm>
 #include <cmath>
 #include <map>
 

@@ -55,7 +55,7 @@ function Number({ claim, decimals }: { claim: Claim; decimals: number }) {
         {meanStdText(claim.value, claim.std, decimals)}
         {scaled.has(claim.unit) && ` ${claim.unit}`}
         {claim.note !== '' && (
-          <span class="claim-mark" title={claim.note} aria-label={`Note: ${claim.note}`}>
+          <span class="claim-mark" role="img" title={claim.note} aria-label={`Note: ${claim.note}`}>
             *
           </span>
         )}
