@@ -95,7 +95,8 @@ class Claims:
         lines = []
         for claim in self.rows:
             spread = "" if math.isnan(claim.std) else f" ± {claim.std}"
-            lines.append(f"{claim.paper}, {claim.table}: {claim.row}, {claim.column}: {claim.value}{spread} {claim.unit}".rstrip())
+            number = f"{claim.value}{spread} {claim.unit}".rstrip()
+            lines.append(f"{claim.paper}, {claim.table}: {claim.row}, {claim.column}: {number}")
             lines.extend(f"    {match.label}: {match.sentence}" for match in claim.measured)
         return "\n".join(lines)
 
