@@ -91,6 +91,12 @@ std::optional<std::vector<SettingDifference>> compare_priors(const ClaimPriors& 
   return out;
 }
 
+const Json& priors_of(const ExperimentCell& cell) {
+  static const Json kNone;
+  const auto found = cell.config.find("priors");
+  return found == cell.config.end() ? kNone : *found;
+}
+
 std::optional<double> number(const ClaimSetting& setting, const char* name) {
   const auto found = setting.find(name);
   if (found == setting.end() || found->second.empty()) return std::nullopt;
@@ -142,9 +148,9 @@ std::vector<ClaimedCell> match_claim(const ClaimValue& claim, const std::vector<
   std::map<std::string, std::size_t> fewest;  // group -> options away from the paper's
   std::vector<std::size_t> away;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const auto options = compare_priors(claim.priors, cells[i].config.value("priors", Json()), catalog);
+    const auto options = compare_priors(claim.priors, priors_of(cells[i]), catalog);
     if (!options) continue;
-    const ClaimSetting here = setting_of(cells[i].config, catalog);
+    const ClaimSetting& here = cells[i].setting;
     if (const auto found = here.find("task"); found == here.end() || found->second != task->second) continue;
     ClaimedCell one{.cell = i, .differences = {}, .scale = {}};
     const auto trained = number(claim.setting, "resolution"),

@@ -12,8 +12,9 @@ namespace locus {
 // A cell as its trials are configured.
 struct ExperimentCell {
   std::int64_t ordinal = 0;
-  std::string group;  // cells of one group differ in nothing but the prior
-  Json config;        // canonical, of the stage that trains (core/experiment/plan/identity.cc)
+  std::string group;     // cells of one group differ in nothing but the prior
+  Json config;           // canonical, of the stage that trains (core/experiment/plan/identity.cc)
+  ClaimSetting setting;  // setting_of(config), worked out once for all claims
 };
 
 struct SettingDifference {

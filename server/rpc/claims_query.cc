@@ -15,12 +15,14 @@ namespace locus::server {
 namespace {
 
 constexpr double kLevel = 0.95;
+constexpr std::size_t kMatchesMost = 8;  // of one claim: an answer is for people
 using BySeed = std::map<std::int64_t, double>;
 
 // An experiment as claims are set beside it.
 class Beside {
  public:
-  static absl::StatusOr<Beside> load(Store& store, OutlineCache& outlines, const std::string& name) {
+  static absl::StatusOr<Beside> load(Store& store, OutlineCache& outlines, const Catalog& catalog,
+                                     const std::string& name) {
     LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(name));
     Beside out;
     out.name_ = row.name;
@@ -30,7 +32,8 @@ class Beside {
     LOCUS_ASSIGN_OR_RETURN(out.results_, all_results(store, row.id));
     std::erase_if(out.trials_,
                   [](const TrialView& trial) { return trial.trial.retired || trial.stages.empty(); });
-    for (const CellRow& cell : cells) out.add(cell);
+    for (std::size_t i = 0; i < out.trials_.size(); ++i) out.by_cell_[out.trials_[i].trial.cell].push_back(i);
+    for (const CellRow& cell : cells) out.add(cell, catalog);
     return out;
   }
 
@@ -69,8 +72,8 @@ class Beside {
     auto [found, fresh] = values_.try_emplace({cell, metric, labels});
     if (!fresh) return found->second;
     const MetricContract& contract = outline_->metric;
-    for (const TrialView& trial : trials_) {
-      if (trial.trial.cell != cells_[cell].ordinal) continue;
+    for (const std::size_t i : by_cell_.at(cells_[cell].ordinal)) {
+      const TrialView& trial = trials_[i];
       if (const auto value = measured(trial, results_, {metric, contract.reports, labels}, contract.reduce))
         found->second[trial.trial.seed] = *value;
     }
@@ -78,22 +81,25 @@ class Beside {
   }
 
  private:
-  void add(const CellRow& row) {
-    const auto trial = std::find_if(trials_.begin(), trials_.end(),
-                                    [&](const TrialView& one) { return one.trial.cell == row.ordinal; });
-    if (trial == trials_.end()) return;
-    const auto train = std::find_if(trial->stages.begin(), trial->stages.end(),
+  void add(const CellRow& row, const Catalog& catalog) {
+    const auto of_cell = by_cell_.find(row.ordinal);
+    if (of_cell == by_cell_.end()) return;
+    const TrialView& trial = trials_[of_cell->second.front()];
+    const auto train = std::find_if(trial.stages.begin(), trial.stages.end(),
                                     [](const TrialStageView& stage) { return stage.link.role == "train"; });
-    const TrialStageView& stage = train == trial->stages.end() ? trial->stages.front() : *train;
+    const TrialStageView& stage = train == trial.stages.end() ? trial.stages.front() : *train;
     Json rest = Json::parse(row.assignment_json, nullptr, false);
     if (rest.is_object()) rest.erase("prior");
-    cells_.push_back({row.ordinal, rest.dump(), Json::parse(stage.stage.config_json, nullptr, false)});
+    Json config = Json::parse(stage.stage.config_json, nullptr, false);
+    ClaimSetting setting = setting_of(config, catalog);
+    cells_.push_back({row.ordinal, rest.dump(), std::move(config), std::move(setting)});
     labels_.push_back(row.label);
   }
 
   std::string name_;
   std::shared_ptr<const Outline> outline_;
   std::vector<TrialView> trials_;
+  std::map<std::int64_t, std::vector<std::size_t>> by_cell_;  // indices into trials_
   ResultsByStage results_;
   std::vector<ExperimentCell> cells_;
   std::vector<std::string> labels_;  // of the cells
@@ -180,8 +186,9 @@ class TableWriter {
     out.set_note(value.note);
     HereByName here;
     if (beside_ != nullptr && beside_->knows(value.metric.name)) {
-      for (const ClaimedCell& cell : match_claim(value, beside_->cells(), catalog_)) {
-        if (!add_match(value, cell, &out)) continue;
+      const std::vector<ClaimedCell> baselines = matches_of_baseline(value);
+      for (const ClaimedCell& cell : nearest_matches(value)) {
+        if (!add_match(value, cell, baselines, &out)) continue;
         for (const SettingDifference& one : cell.differences) {
           here[one.name].insert(one.here);
           if (!value.own.contains(one.name)) (*table_here)[one.name].insert(one.here);
@@ -192,18 +199,33 @@ class TableWriter {
     return out;
   }
 
-  // The cell of the same group that the paper's baseline is about, if it is another.
-  std::optional<ClaimedCell> baseline_of(const ClaimValue& value, std::size_t cell) const {
-    if (value.against_value < 0) return std::nullopt;
-    const ClaimValue& baseline = table_.values[static_cast<std::size_t>(value.against_value)];
-    const auto& cells = beside_->cells();
-    for (ClaimedCell& one : match_claim(baseline, cells, catalog_)) {
-      if (one.cell != cell && cells[one.cell].group == cells[cell].group) return std::move(one);
-    }
-    return std::nullopt;
+  // Those whose settings differ least come first.
+  std::vector<ClaimedCell> nearest_matches(const ClaimValue& value) const {
+    std::vector<ClaimedCell> out = match_claim(value, beside_->cells(), catalog_);
+    std::stable_sort(out.begin(), out.end(), [](const ClaimedCell& a, const ClaimedCell& b) {
+      return a.differences.size() < b.differences.size();
+    });
+    if (out.size() > kMatchesMost) out.resize(kMatchesMost);
+    return out;
   }
 
-  bool add_match(const ClaimValue& value, const ClaimedCell& cell, v1::Claim* out) {
+  std::vector<ClaimedCell> matches_of_baseline(const ClaimValue& value) const {
+    if (value.against_value < 0) return {};
+    return match_claim(table_.values[static_cast<std::size_t>(value.against_value)], beside_->cells(),
+                       catalog_);
+  }
+
+  // The cell of the same group that the paper's baseline is about, if it is another.
+  const ClaimedCell* baseline_of(std::size_t cell, const std::vector<ClaimedCell>& baselines) const {
+    const auto& cells = beside_->cells();
+    for (const ClaimedCell& one : baselines) {
+      if (one.cell != cell && cells[one.cell].group == cells[cell].group) return &one;
+    }
+    return nullptr;
+  }
+
+  bool add_match(const ClaimValue& value, const ClaimedCell& cell, const std::vector<ClaimedCell>& baselines,
+                 v1::Claim* out) {
     const auto labels = beside_->result_labels(value.metric.name, cell.scale);
     if (!labels) return false;
     const BySeed& values = beside_->values(cell.cell, value.metric.name, *labels);
@@ -216,7 +238,7 @@ class TableWriter {
                       .difference_half_width = kUndefined,
                       .pairs = 0};
     v1::ClaimMatch* match = out->add_measured();
-    if (const auto baseline = baseline_of(value, cell.cell)) {
+    if (const ClaimedCell* baseline = baseline_of(cell.cell, baselines)) {
       measured.has_baseline = true;
       match->set_baseline_label(beside_->label(baseline->cell));
       const auto baseline_labels = beside_->result_labels(value.metric.name, baseline->scale);
@@ -310,7 +332,7 @@ absl::StatusOr<v1::ListClaimsResponse> list_claims(Store& store, OutlineCache& o
   LOCUS_RETURN_IF_ERROR(check_known(papers, request));
   std::optional<Beside> beside;
   if (!request.experiment().empty()) {
-    LOCUS_ASSIGN_OR_RETURN(beside, Beside::load(store, outlines, request.experiment()));
+    LOCUS_ASSIGN_OR_RETURN(beside, Beside::load(store, outlines, catalog, request.experiment()));
   }
   v1::ListClaimsResponse out;
   for (const PaperClaims& paper : papers) {

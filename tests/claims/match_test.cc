@@ -32,7 +32,10 @@ Json prior(const std::string& id, Json options = Json::object()) {
 }
 
 ExperimentCell cell(std::int64_t ordinal, Json priors, const std::string& group = "{}") {
-  return {ordinal, group, config(std::move(priors))};
+  static const Catalog kCatalog = engine_catalog();
+  Json whole = config(std::move(priors));
+  ClaimSetting setting = setting_of(whole, kCatalog);
+  return {ordinal, group, std::move(whole), std::move(setting)};
 }
 
 ClaimValue claim(ClaimPriors priors, ClaimSetting setting = {{"task", "classification"}}) {
@@ -126,6 +129,7 @@ TEST(TheSettings, DifferInWhatBothStateAndDiffersOnly) {
 TEST(TheSettings, KnowABackboneByItsLetter) {
   ExperimentCell one = cell(0, {prior("none")});
   one.config["model"]["options"] = {{"dim", 384}, {"depth", 12}, {"heads", 6}, {"patch", 7}};
+  one.setting = setting_of(one.config, engine_catalog());
   EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "ViT-S"}}), one),
               IsEmpty());
   EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "DeiT-S"}}), one),

@@ -158,6 +158,11 @@ TEST_F(ClaimsOfPapers, LackThePapersBaselineWhereTheExperimentDoes) {
   EXPECT_THAT(match.sentence(), HasSubstr("over Learned, which this experiment lacks; here 85.00 ± "));
 }
 
+TEST_F(ClaimsOfPapers, ShowEightCellsAtMost) {
+  submit(small_specification({{"matrix", {{"train.lr", {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}}}}}));
+  EXPECT_EQ(claims("small").tables(0).claims(3).measured_size(), 8);
+}
+
 TEST_F(ClaimsOfPapers, CanBeOnlyThoseThatMatch) {
   measure();
   const v1::ListClaimsResponse out = claims("small", true);
