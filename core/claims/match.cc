@@ -2,6 +2,7 @@
 #include "core/claims/match.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 namespace locus {
@@ -160,7 +161,8 @@ std::vector<ClaimedCell> match_claim(const ClaimValue& claim, const std::vector<
       if (*trained != *evaluated) one.scale = *evaluated / *trained;
     }
     if (const auto size = number(here, "resolution"); one.scale && size)
-      one.differences.push_back({"evaluated-at", shown(*evaluated), shown(*size * *one.scale)});
+      one.differences.push_back(
+          {"evaluated-at", shown(*evaluated), shown(std::round(*size * *one.scale * 1e6) / 1e6)});
     for (const SettingName& name : setting_names()) {
       const std::string key(name.name);
       const auto paper = claim.setting.find(key), ours = here.find(key);

@@ -62,8 +62,8 @@ class Beside {
     if (!labels.is_object() || !labels.contains("resolution") || !labels["resolution"].is_number())
       return std::nullopt;
     const double size = labels["resolution"].get<double>() * *scale;
-    if (size != std::round(size)) return std::nullopt;
-    labels["resolution"] = static_cast<std::int64_t>(size);
+    if (std::abs(size - std::round(size)) > 1e-6) return std::nullopt;  // 320 / 224 has no end
+    labels["resolution"] = std::llround(size);
     const std::string out = canonical_json(labels);
     return has(out) ? std::optional(out) : std::nullopt;
   }

@@ -148,6 +148,10 @@ TEST(AnotherResolution, IsSoughtAtTheSameMultipleOfTheTrainingOne) {
   same["evaluated-at"] = "224";
   EXPECT_FALSE(match_claim(claim({{"none"}}, same), {cell(0, {prior("none")})}, engine_catalog())[0]
                    .scale.has_value());
+  ClaimSetting endless = setting;  // 320 / 224
+  endless["evaluated-at"] = "320";
+  EXPECT_THAT(differences(claim({{"none"}}, endless), cell(0, {prior("none")})).front(),
+              "evaluated-at: 320 in the paper, 40 here");
   ClaimSetting several = setting;
   several["resolution"] = "192, 224 or 288 by batch";
   EXPECT_THAT(matched(claim({{"none"}}, several), {cell(0, {prior("none")})}), IsEmpty());
