@@ -51,7 +51,7 @@ function Settings({ settings }: { settings: readonly ClaimSetting[] }) {
 function Number({ claim, decimals }: { claim: Claim; decimals: number }) {
   return (
     <>
-      <span class="claim-value">
+      <span class="claim-value" title={claim.setting.map((each) => `${each.name}: ${each.value}`).join('\n')}>
         {meanStdText(claim.value, claim.std, decimals)}
         {scaled.has(claim.unit) && ` ${claim.unit}`}
         {claim.note !== '' && (
