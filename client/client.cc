@@ -106,6 +106,7 @@ Client::Impl::Impl(std::string address_in, ClientOptions options_in,
       options(options_in),
       channel(std::move(channel_in)),
       experiments(v1::ExperimentService::NewStub(channel)),
+      analysis(v1::AnalysisService::NewStub(channel)),
       metrics(v1::MetricService::NewStub(channel)),
       artifacts(v1::ArtifactService::NewStub(channel)),
       catalogs(v1::CatalogService::NewStub(channel)),
@@ -146,6 +147,7 @@ LOCUS_CALL(resume_experiment, experiments, ExperimentService, ResumeExperiment, 
 LOCUS_CALL(list_trials, experiments, ExperimentService, ListTrials, ListTrialsRequest, ListTrialsResponse)
 LOCUS_CALL(get_trial, experiments, ExperimentService, GetTrial, GetTrialRequest, TrialDetail)
 LOCUS_CALL(get_table, experiments, ExperimentService, GetTable, GetTableRequest, Table)
+LOCUS_CALL(list_claims, analysis, AnalysisService, ListClaims, ListClaimsRequest, ListClaimsResponse)
 LOCUS_CALL(get_curves, experiments, ExperimentService, GetCurves, GetCurvesRequest, Curves)
 LOCUS_CALL(list_series, metrics, MetricService, ListSeries, ListSeriesRequest, ListSeriesResponse)
 LOCUS_CALL(query_series, metrics, MetricService, QuerySeries, QuerySeriesRequest, QuerySeriesResponse)

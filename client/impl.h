@@ -14,6 +14,7 @@
 #include "core/base/clock.h"
 #include "core/base/sha256.h"
 #include "locus/v1/admin_service.grpc.pb.h"
+#include "locus/v1/analysis_service.grpc.pb.h"
 #include "locus/v1/artifact_service.grpc.pb.h"
 #include "locus/v1/catalog_service.grpc.pb.h"
 #include "locus/v1/experiment_service.grpc.pb.h"
@@ -84,6 +85,7 @@ class Client::Impl {
   const ClientOptions options;
   const std::shared_ptr<grpc::Channel> channel;
   const std::unique_ptr<v1::ExperimentService::Stub> experiments;
+  const std::unique_ptr<v1::AnalysisService::Stub> analysis;
   const std::unique_ptr<v1::MetricService::Stub> metrics;
   const std::unique_ptr<v1::ArtifactService::Stub> artifacts;
   const std::unique_ptr<v1::CatalogService::Stub> catalogs;

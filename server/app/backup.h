@@ -1,5 +1,5 @@
-// What is done with a backup folder, without a server: checked, and made a data folder again. Making one is the
-// client's (client/client.h).
+// What is done with a backup folder, without a server: checked, and made a data folder again. Making one is
+// the client's (client/client.h).
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct RestoreSummary {
 // database to look at.
 absl::StatusOr<CheckSummary> check_backup(const std::filesystem::path& folder);
 
-// Copies a whole backup to `data`, which then serves. ALREADY_EXISTS (DATA_FOLDER_UNUSABLE) when a database is
-// there, DATA_FOLDER_IN_USE, BACKUP_INVALID with the first problem when the backup is not whole. The database
-// appears last, so an interrupted restore leaves no data folder that would serve.
+// Copies a whole backup to `data`, which then serves. ALREADY_EXISTS (DATA_FOLDER_UNUSABLE) when a database
+// is there, DATA_FOLDER_IN_USE, BACKUP_INVALID with the first problem when the backup is not whole. The
+// database appears last, so an interrupted restore leaves no data folder that would serve.
 absl::StatusOr<RestoreSummary> restore_backup(const std::filesystem::path& folder,
                                               const std::filesystem::path& data);
 

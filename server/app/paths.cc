@@ -116,6 +116,25 @@ Pictures load_pictures(const fs::path& given, const Catalog& catalog) {
   return out;
 }
 
+absl::StatusOr<std::vector<PaperClaims>> load_claims() {
+  std::vector<fs::path> places = {executable_folder() / ".." / "share" / "locus" / "claims.json",
+                                  fs::path(LOCUS_SOURCE_ROOT) / "claims" / "claims.json"};
+  if (const fs::path named = from_environment("LOCUS_CLAIMS"); !named.empty()) places = {named};
+  for (const fs::path& place : places) {
+    std::ifstream in(place, std::ios::binary);
+    if (!in.is_open()) continue;
+    const Json document =
+        Json::parse(std::string(std::istreambuf_iterator<char>(in), {}), nullptr, /*allow_exceptions=*/false);
+    auto claims = parse_claims(document);
+    if (claims.ok()) return claims;
+    return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                      "the claims " + place.string() + " cannot be read: " +
+                          std::string(claims.status().message()) + "; write them anew with `make docs`",
+                      "", {{"path", place.string()}});
+  }
+  return std::vector<PaperClaims>();
+}
+
 fs::path find_dashboard(const fs::path& given) {
   if (!given.empty()) return given;
   const fs::path beside = executable_folder() / "..";

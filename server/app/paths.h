@@ -1,11 +1,13 @@
-// Where things lie when nobody says: data, catalog, dashboard.
+// Where things lie when nobody says: data, catalog, claims, dashboard.
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/catalog/catalog.h"
 #include "core/catalog/pictures.h"
+#include "core/claims/claims.h"
 
 namespace locus::server {
 
@@ -20,6 +22,9 @@ absl::StatusOr<Catalog> load_catalog(const std::filesystem::path& given);
 // beside the catalog that load_catalog takes. One of another revision than the catalog's, or that is no
 // picture, is left out with a warning: an old picture would mislead. Empty without the folder.
 Pictures load_pictures(const std::filesystem::path& given, const Catalog& catalog);
+// The papers' claims at $LOCUS_CLAIMS, else <executable>/../share/locus/claims.json, else the source tree's.
+// None where there is no such file: a server compares without them. INVALID_ARGUMENT when the file is none.
+absl::StatusOr<std::vector<PaperClaims>> load_claims();
 
 // The dashboard at `given`, else <executable>/../web or ../share/locus/web, else the source tree's build;
 // empty when there is none.

@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/catalog/catalog.h"
 #include "core/catalog/pictures.h"
+#include "core/claims/claims.h"
 #include "core/ports/artifacts.h"
 #include "core/ports/store.h"
 
@@ -39,6 +40,7 @@ struct ServerParts {
   std::unique_ptr<ArtifactStore> artifacts;
   Catalog catalog;
   Pictures pictures = {};  // of priors, by id
+  std::vector<PaperClaims> claims;
   Clock* clock = &system_clock();
   std::function<absl::StatusOr<DiskRoom>()> disk = {};  // absent: the disk of options.data
 };

@@ -18,6 +18,7 @@
 #include "server/app/serve.h"
 #include "server/http/http_server.h"
 #include "server/http/openapi.h"
+#include "server/rpc/analysis_service.h"
 #include "server/rpc/artifact_service.h"
 #include "server/rpc/data_care.h"
 #include "server/rpc/read_services.h"
@@ -66,6 +67,7 @@ absl::StatusOr<ServerParts> make_parts(const ServerOptions& options) {
   ServerParts parts;
   LOCUS_ASSIGN_OR_RETURN(parts.catalog, load_catalog(options.catalog));
   parts.pictures = load_pictures(options.catalog, parts.catalog);
+  LOCUS_ASSIGN_OR_RETURN(parts.claims, load_claims());
   LOCUS_ASSIGN_OR_RETURN(parts.store, open_sqlite_store(options.data, *parts.clock));
   LOCUS_ASSIGN_OR_RETURN(parts.artifacts, open_folder_artifacts(options.data / "artifacts"));
   return parts;
@@ -234,7 +236,7 @@ class Server::Running {
     care_ = std::make_unique<DataCare>(*parts_.store, *parts_.artifacts, gate_, *parts_.clock, scratch,
                                        LOCUS_VERSION);
     api_ = std::make_unique<Api>(Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, parts_.pictures,
-                                            *coordinator_, *care_, disk_, *parts_.clock},
+                                            *coordinator_, *care_, disk_, *parts_.clock, parts_.claims},
                                  LOCUS_VERSION);
     routes_ = std::make_unique<Routes>(api_.get());
     return absl::OkStatus();
@@ -244,6 +246,7 @@ class Server::Running {
     grpc::EnableDefaultHealthCheckService(true);
     if (reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     services_.push_back(std::make_unique<ExperimentService>(*api_, pool_, feed_));
+    services_.push_back(std::make_unique<AnalysisService>(*api_, pool_));
     services_.push_back(std::make_unique<MetricService>(*api_, pool_));
     services_.push_back(std::make_unique<CatalogService>(*api_, pool_));
     services_.push_back(std::make_unique<ArtifactService>(*api_, *parts_.store, *parts_.artifacts, gate_,

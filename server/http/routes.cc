@@ -239,6 +239,7 @@ void Routes::add_others(Api* api) {
   routes_.push_back(stream(api, artifact, "ArtifactService/DownloadArtifact", &Api::download_artifact, sha256,
                            "application/octet-stream"));
   add("POST", artifact + ":pin", "ArtifactService/PinArtifact", &Api::pin_artifact, sha256);
+  add("GET", "/api/v1/claims", "AnalysisService/ListClaims", &Api::list_claims);
   add("GET", "/api/v1/server", "CatalogService/GetServer", &Api::get_server);
   add("GET", "/api/v1/catalog", "CatalogService/GetCatalog", &Api::get_catalog);
   add("GET", "/api/v1/catalog/pictures/{prior}", "CatalogService/GetPicture", &Api::get_picture,

@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/limits.h"
 #include "server/rpc/artifacts_view.h"
+#include "server/rpc/claims_query.h"
 #include "server/rpc/compare_query.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/curves_query.h"
@@ -25,6 +26,7 @@ Api::Api(Parts parts, std::string version)
       care_(parts.care),
       disk_(parts.disk),
       clock_(parts.clock),
+      claims_(parts.claims),
       started_(parts.clock.steady()),
       outlines_(store_),
       submissions_(store_, catalog_, coordinator_, clock_),
@@ -195,6 +197,10 @@ absl::StatusOr<v1::Table> Api::get_table(const v1::GetTableRequest& request) {
 
 absl::StatusOr<v1::Curves> Api::get_curves(const v1::GetCurvesRequest& request) {
   return server::get_curves(store_, request);
+}
+
+absl::StatusOr<v1::ListClaimsResponse> Api::list_claims(const v1::ListClaimsRequest& request) {
+  return server::list_claims(store_, outlines_, catalog_, claims_, request);
 }
 
 absl::StatusOr<v1::ListSeriesResponse> Api::list_series(const v1::ListSeriesRequest& request) {

@@ -8,8 +8,10 @@
 #include "core/base/clock.h"
 #include "core/catalog/catalog.h"
 #include "core/catalog/pictures.h"
+#include "core/claims/claims.h"
 #include "core/ports/store.h"
 #include "locus/v1/admin_service.pb.h"
+#include "locus/v1/analysis_service.pb.h"
 #include "locus/v1/artifact_service.pb.h"
 #include "locus/v1/catalog_service.pb.h"
 #include "locus/v1/experiment_service.pb.h"
@@ -39,6 +41,7 @@ class Api {
     DataCare& care;
     const DiskGuard& disk;
     Clock& clock;
+    const std::vector<PaperClaims>& claims;
   };
   Api(Parts parts, std::string version);
 
@@ -60,6 +63,7 @@ class Api {
       const v1::ExportExperimentRequest& request);
   absl::StatusOr<v1::Table> get_table(const v1::GetTableRequest& request);
   absl::StatusOr<v1::Curves> get_curves(const v1::GetCurvesRequest& request);
+  absl::StatusOr<v1::ListClaimsResponse> list_claims(const v1::ListClaimsRequest& request);
   absl::StatusOr<v1::ListSeriesResponse> list_series(const v1::ListSeriesRequest& request);
   absl::StatusOr<v1::QuerySeriesResponse> query_series(const v1::QuerySeriesRequest& request);
   absl::StatusOr<v1::Catalog> get_catalog(const v1::GetCatalogRequest& request);
@@ -95,6 +99,7 @@ class Api {
   DataCare& care_;
   const DiskGuard& disk_;
   Clock& clock_;
+  const std::vector<PaperClaims>& claims_;
   const Microseconds started_;  // steady
   OutlineCache outlines_;
   Submissions submissions_;

@@ -42,10 +42,10 @@ TEST(ProgramAlone, ExplainsItselfAndRefusesWhatItDoesNotKnow) {
   const Outcome help = run_locus({"--help"});
   EXPECT_EQ(help.status, 0);
   for (const char* command :
-       {"serve",  "worker",      "plan",    "submit",     "watch",    "list",      "show",
-        "why",    "leaderboard", "compare", "cancel",     "pause",    "resume",    "rerun",
-        "delete", "workers",     "drain",   "catalog",    "logs",     "artifacts", "export",
-        "backup", "check",       "version", "completion", "reference"}) {
+       {"serve",  "worker",      "plan",    "submit",     "watch",     "list",      "show",
+        "why",    "leaderboard", "compare", "cancel",     "pause",     "resume",    "rerun",
+        "delete", "workers",     "drain",   "catalog",    "logs",      "artifacts", "export",
+        "backup", "check",       "version", "completion", "reference", "claims"}) {
     EXPECT_THAT(help.out, HasSubstr("\n  " + std::string(command) + " "));
   }
   EXPECT_EQ(run_locus({}).status, 2);
@@ -207,6 +207,24 @@ TEST_F(Program, RefusesASecondServerOnTheSameDataOrPort) {
                  "--http-address", "127.0.0.1:0", "--catalog", LOCUS_TEST_CATALOG});
   EXPECT_EQ(same_port.status, 1);
   EXPECT_THAT(same_port.err, HasSubstr(server.address().substr(server.address().find(':') + 1)));
+}
+
+TEST_F(Program, SetsPrintedNumbersBesideMeasuredOnes) {
+  EXPECT_THAT(run({"claims"}).out, AllOf(HasSubstr("PAPER"), HasSubstr("\nviolin"), HasSubstr("\npape")));
+  const Outcome table = run({"claims", "active-spatial-guidance", "--table", "Table 2"});
+  EXPECT_THAT(table.out, AllOf(HasSubstr("dataset: imagenet-100"), HasSubstr("72.26 ± 0.70")));
+  const Outcome wrong = run({"claims", "violn"});
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_THAT(wrong.err, AllOf(HasSubstr("no paper 'violn'"), HasSubstr("violin")));
+
+  run({"submit", spec});
+  const Outcome beside =
+      run({"claims", "active-spatial-guidance", "--experiment", "small", "--table", "Table 2"});
+  EXPECT_THAT(beside.out,
+              AllOf(HasSubstr("dataset: imagenet-100 (here fashion-mnist)"),
+                    HasSubstr("No-PE, Top-1 Acc. (%) = none"), HasSubstr("nothing measured here yet")));
+  const Json claims = Json::parse(run({"claims", "--experiment", "small", "--json"}).out);
+  EXPECT_GT(claims["tables"].size(), 5u);
 }
 
 }  // namespace

@@ -241,6 +241,7 @@ const pages = [
   ['compare', `/compare?of=${name}/cells/0,${name}/cells/1`, '.curve-chart canvas'],
   ['workers', '/workers', '.worker h2'],
   ['catalog', '/catalog', '.entry'],
+  ['claims', `/claims?experiment=${name}`, '.claim-sentences'],
   ['prior', '/catalog?item=prior%2Fviolin', '.options'],
   ['create', '/new', '.plan-cells'],
 ];

@@ -1,5 +1,6 @@
 // A made-up Locus server's state at any moment: experiments that are finished, failing, paused and running.
 // For development and for the dashboard's own tests.
+import { claimsMessage } from './mock-claims.mjs';
 import { definitions, trialsOf } from './mock-experiments.mjs';
 import {
   curvesMessage,
@@ -96,6 +97,7 @@ function workerDetailMessage(defs, name, now) {
 // Answers that are not about one experiment.
 function answerAside(defs, path, query, now) {
   if (path === '/catalog') return catalogMessage();
+  if (path === '/claims') return claimsMessage(query);
   if (path.startsWith('/catalog/pictures/')) return pictureMessage(path.split('/')[3]);
   if (path === '/workers') return workersMessage(defs, now);
   if (path.startsWith('/workers/')) return workerDetailMessage(defs, path.slice('/workers/'.length), now);

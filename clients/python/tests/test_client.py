@@ -48,6 +48,27 @@ def test_submits_waits_and_reads_the_numbers_of_the_command_line(client: locus.C
     assert experiment.specification["name"] == "python"
 
 
+def test_reads_the_claims_of_papers_beside_what_was_measured(client: locus.Client) -> None:
+    printed = client.claims("active-spatial-guidance", table="Table 2")
+    assert [one.row for one in printed][:2] == ["Guidance", "RoPE"]
+    assert (printed[0].value, printed[0].std, printed[0].n, printed[0].prior) == (72.26, 0.7, 4, ["guidance"])
+    assert printed[0].setting["dataset"] == "imagenet-100" and not printed[0].measured
+    assert "violin" in printed.papers
+    with pytest.raises(locus.InvalidArgument) as refused:
+        client.claims("violn")
+    assert refused.value.field == "paper"
+
+    client.submit(SMALL, changes={"name": "claims"}).wait(timeout=240)
+    beside = client.claims("active-spatial-guidance", experiment="claims", table="Table 2")
+    assert [one.row for one in beside] == ["AbsPE", "No-PE"]
+    match = beside[1].measured[0]
+    assert (match.label, match.n) == ("none", 2)
+    assert "dataset: imagenet-100 in the paper, fashion-mnist here" in match.differences
+    assert match.sentence.startswith("paper -4.45 over RoPE, which this experiment lacks; here ")
+    assert list(beside.to_pandas()["here_label"]) == ["learned-absolute", "none"]
+    assert match.sentence in str(beside)
+
+
 def test_runs_only_what_nobody_ran_yet(client: locus.Client) -> None:
     client.submit(SMALL, changes={"name": "first"}).wait(timeout=240)
     plan = client.plan(SMALL, changes={"name": "second", "replicates.seed": [0, 1, 2]})

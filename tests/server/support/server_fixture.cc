@@ -70,6 +70,7 @@ void ServerTest::start(ServerOptions options) {
     parts->artifacts = make_memory_artifacts();
     parts->catalog = test_catalog();
     parts->pictures = {{"violin", R"({"version":1,"prior":"violin","revision":1,"views":[]})"}};
+    parts->claims = claims_;
   } else {
     options.catalog = LOCUS_TEST_CATALOG;
     parts = make_parts(options);
@@ -81,6 +82,7 @@ void ServerTest::start(ServerOptions options) {
   server_ = *std::move(server);
   channel_ = grpc::CreateChannel(grpc_address(), grpc::InsecureChannelCredentials());
   experiments_ = v1::ExperimentService::NewStub(channel_);
+  analysis_ = v1::AnalysisService::NewStub(channel_);
   metrics_ = v1::MetricService::NewStub(channel_);
   artifacts_ = v1::ArtifactService::NewStub(channel_);
   catalog_ = v1::CatalogService::NewStub(channel_);

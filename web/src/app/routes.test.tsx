@@ -71,6 +71,10 @@ const visits: Record<string, [string, readonly string[]]> = {
     '/catalog',
     ['Catalog', 'Priors', 'alibi-2d', 'Decay masks along space-filling curves', 'Datasets', 'Recipes'],
   ],
+  '/claims': [
+    '/claims?experiment=fashion-mnist-priors',
+    ['Claims', 'Table 2', '72.26 ± 0.70', 'paper +4.17 over RoPE', 'here fashion-mnist', '80.90 here'],
+  ],
 };
 
 describe('every route', () => {

@@ -63,6 +63,12 @@ export const routes: readonly Route[] = [
     navigation: 'Catalog',
     load: () => import('@/features/catalog/catalog-page'),
   },
+  {
+    path: '/claims',
+    title: () => 'Claims',
+    navigation: 'Claims',
+    load: () => import('@/features/claims/claims-page'),
+  },
 ];
 
 export const home = '/experiments';
@@ -87,6 +93,13 @@ export const hrefs = {
   worker: (name: string) => `/workers/${encodeURIComponent(name)}`,
   catalog: (kind: string, id: string) =>
     id === '' ? '/catalog' : `/catalog?item=${encodeURIComponent(`${kind}/${id}`)}`,
+  claims: (experiment: string, paper = '') => {
+    const query = new URLSearchParams({
+      ...(paper && { paper }),
+      ...(experiment && { experiment }),
+    }).toString();
+    return query === '' ? '/claims' : `/claims?${query}`;
+  },
   create: () => '/new',
   // trials "NAME/3" and cells "NAME/cells/0"
   compare: (items: readonly string[]) => `/compare?of=${items.map(encodeURIComponent).join(',')}`,

@@ -6,6 +6,7 @@
     experiment.leaderboard().to_pandas()
 """
 
+from locus.claims import Claim, ClaimMatch, Claims
 from locus.client import Client, connect
 from locus.errors import (
     Aborted,
@@ -25,6 +26,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Aborted",
     "AlreadyExists",
+    "Claim",
+    "ClaimMatch",
+    "Claims",
     "Client",
     "Curve",
     "Curves",

@@ -13,10 +13,13 @@ from typing import Any, Callable, Iterator, Mapping, Sequence, TypeVar
 import grpc
 
 from locus import errors
+from locus.claims import Claims
 from locus.experiment import Experiment
 from locus.specification import Specification, as_json
 from locus.v1 import (
     analysis_pb2,
+    analysis_service_pb2,
+    analysis_service_pb2_grpc,
     catalog_service_pb2,
     catalog_service_pb2_grpc,
     experiment_service_pb2,
@@ -87,6 +90,7 @@ class Client:
             ],
         )
         self._experiments = experiment_service_pb2_grpc.ExperimentServiceStub(self._channel)
+        self._analysis = analysis_service_pb2_grpc.AnalysisServiceStub(self._channel)
         self._catalogs = catalog_service_pb2_grpc.CatalogServiceStub(self._channel)
         self._workers = worker_service_pb2_grpc.WorkerServiceStub(self._channel)
 
@@ -155,6 +159,16 @@ class Client:
         """Two or more trials ("NAME/3") or cells ("NAME/cells/0") side by side, with paired differences from the first."""
         request = analysis_pb2.CompareRequest(items=items, metric=metric, split=split, labels=labels)
         return self.call(self._experiments.Compare, request)
+
+    def claims(self, paper: str = "", *, experiment: str = "", table: str = "", matched: bool | None = None) -> Claims:
+        """Numbers printed in papers; with an experiment, beside what it measured.
+
+        `matched` leaves only claims that the experiment has a cell for: the default with an experiment.
+        """
+        request = analysis_service_pb2.ListClaimsRequest(
+            paper=paper, experiment=experiment, table=table, matched=bool(experiment) if matched is None else matched
+        )
+        return Claims(self.call(self._analysis.ListClaims, request))
 
     # ---- the rest ----
 

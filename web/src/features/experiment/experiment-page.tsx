@@ -5,6 +5,7 @@ import { type QueryCodec, useQuery } from '@/app/router';
 import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import './experiment.css';
 import { useExperiment } from './data';
+import { ClaimsCard } from '@/features/claims/claims-card';
 import { ExperimentHeader } from './experiment-header';
 import { Overview } from './overview';
 import { Specification } from './specification';
@@ -84,6 +85,7 @@ export default function ExperimentPage({ params }: PageProps) {
           <Tabs tab={tab} choose={setTab} counts={{ trials: data.trials }} />
           <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
             {tab === 'results' && <Overview experiment={data} />}
+            {tab === 'results' && <ClaimsCard experiment={name} />}
             {tab === 'trials' && <TrialsPanel name={name} />}
             {tab === 'specification' && <Specification specJson={data.spec_json} />}
           </div>

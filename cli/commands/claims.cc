@@ -1,0 +1,64 @@
+// locus claims: numbers printed in papers, beside what was measured.
+#include "cli/render/claims.h"
+#include "cli/command.h"
+#include "core/base/error.h"
+
+namespace locus {
+namespace {
+
+struct ClaimsOptions {
+  ServerChoice server;
+  std::string paper, experiment, table;
+};
+
+absl::StatusOr<int> run(Client& client, const ClaimsOptions& options) {
+  v1::ListClaimsRequest request;
+  request.set_paper(options.paper);
+  request.set_experiment(options.experiment);
+  request.set_table(options.table);
+  request.set_matched(!options.experiment.empty());
+  LOCUS_ASSIGN_OR_RETURN(const v1::ListClaimsResponse answer, client.list_claims(request));
+  const bool overview = options.paper.empty() && options.experiment.empty() && options.table.empty();
+  if (options.server.json) {
+    print_json(answer);
+  } else if (overview) {
+    print(render_papers(answer));
+  } else if (answer.tables_size() == 0) {
+    print("No cell of " + options.experiment +
+          " has the priors of a printed number of its task; `locus claims PAPER` shows what is printed.\n");
+  } else {
+    print(render_claims(answer));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_claims(CLI::App& app) {
+  Command& command =
+      add_command(app, {"claims",
+                        kExperiments,
+                        "Print what papers claim, beside what an experiment measured",
+                        "Without a paper the papers are listed. With an experiment only numbers that one of "
+                        "its cells is about are "
+                        "printed, each with what was measured, the paired difference from the paper's "
+                        "baseline (95 % interval) and "
+                        "what else differs between the two settings.",
+                        {{"locus claims", "The papers there are"},
+                         {"locus claims violin --table 'Table 5'", "A table as printed, with its setting"},
+                         {"locus claims --experiment fashion-mnist-priors",
+                          "What the experiment says of every paper's claims"}}});
+  auto options = std::make_shared<ClaimsOptions>();
+  add_server_options(command, options->server);
+  command.add_option("paper", options->paper, "Paper, by its id (default: all)")->type_name("");
+  command
+      .add_option("--experiment", options->experiment,
+                  "Experiment whose measurements are set beside the numbers")
+      ->type_name("EXPERIMENT");
+  command.add_option("--table", options->table, "One table, as in 'Table 2'")->type_name("TABLE");
+  command.body = [options] {
+    return ask_server(options->server, [&](Client& client) { return run(client, *options); });
+  };
+}
+
+}  // namespace locus

@@ -1,0 +1,103 @@
+// Claims in words, and against the catalog.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/base/error.h"
+#include "core/claims/match.h"
+
+namespace locus {
+namespace {
+
+std::string format(const char* form, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, form, value);
+  return text;
+}
+
+// As the paper prints it, without zeros behind.
+std::string printed(double value, bool sign) { return format(sign ? "%+.6g" : "%.6g", value); }
+
+// Ours: two decimals where 0.01 is a step worth seeing, else three digits that count.
+std::string measured_text(double value, const ClaimMetric& metric, bool sign) {
+  if (metric.unit == "%") return format(sign ? "%+.2f" : "%.2f", value);
+  return format(sign ? "%+.3g" : "%.3g", value);
+}
+
+std::string with_interval(double value, double half_width, const ClaimMetric& metric, bool sign) {
+  return measured_text(value, metric, sign) +
+         (std::isfinite(half_width) ? " ± " + measured_text(half_width, metric, false) : "");
+}
+
+// "other dataset, model and epochs"; options of priors as one word.
+std::string others(const std::vector<SettingDifference>& differences) {
+  std::vector<std::string> names;
+  for (const SettingDifference& one : differences) {
+    const std::string name = one.name.find('.') == std::string::npos ? one.name : "options";
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return out.empty() ? ", same setting as far as stated" : ", other " + out;
+}
+
+}  // namespace
+
+const std::vector<SettingName>& setting_names() {
+  static const std::vector<SettingName> kNames = {
+#define LOCUS_CLAIM_SETTING(name, compared, meaning) {#name, compared, meaning},
+#include "core/claims/settings.def"
+#undef LOCUS_CLAIM_SETTING
+  };
+  return kNames;
+}
+
+std::string priors_json(const ClaimPriors& priors) {
+  if (priors.empty()) return {};
+  Json out = Json::array();
+  for (const ClaimPrior& prior : priors) {
+    out.push_back(prior.stated.empty() ? Json(prior.id) : Json{{prior.id, prior.stated}});
+  }
+  return canonical_json(out);
+}
+
+absl::Status check_claims(const PaperClaims& paper, const Catalog& catalog) {
+  for (const ClaimTable& table : paper.tables) {
+    for (const ClaimValue& value : table.values) {
+      const std::string where = paper.id + ", " + table.table + ", " + table.rows[value.row].label + " / " +
+                                table.columns[value.column].label;
+      for (const ClaimPrior& prior : value.priors) {
+        LOCUS_ASSIGN_OR_RETURN(const CatalogItem* item, catalog.get("prior", prior.id, where));
+        LOCUS_RETURN_IF_ERROR(catalog.resolve(*item, prior.stated, where).status());
+        LOCUS_RETURN_IF_ERROR(catalog.resolve(*item, prior.loosely, where).status());
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string to_string(const SettingDifference& difference) {
+  return difference.name + ": " + difference.paper + " in the paper, " + difference.here + " here";
+}
+
+std::string claim_sentence(const ClaimValue& claim, const Measured& measured,
+                           const std::vector<SettingDifference>& differences) {
+  const bool compared = !claim.against.empty() && std::isfinite(claim.difference);
+  std::string out = "paper " + (compared ? printed(claim.difference, true) + " over " + claim.against
+                                         : printed(claim.value, false));
+  int n = measured.n;
+  if (compared && measured.pairs > 0) {
+    n = measured.pairs;
+    out += "; here " + with_interval(measured.difference, measured.difference_half_width, claim.metric, true);
+  } else if (measured.n == 0) {
+    return out + "; nothing measured here yet" + others(differences);
+  } else {
+    if (compared)
+      out += measured.has_baseline ? ", without a shared seed here" : ", which this experiment lacks";
+    out += "; here " + with_interval(measured.mean, measured.half_width, claim.metric, false);
+  }
+  return out + ", n = " + std::to_string(n) + others(differences);
+}
+
+}  // namespace locus

@@ -1,0 +1,186 @@
+// Finds the cells of an experiment that a claim is about.
+#include "core/claims/match.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace locus {
+namespace {
+
+// The sizes that papers name by a letter (Dosovitskiy et al. 2021, table 1; Touvron et al. 2021, table 1).
+struct Size {
+  const char* name;
+  int dim, depth, heads;
+};
+constexpr Size kSizes[] = {
+    {"-T", 192, 12, 3}, {"-S", 384, 12, 6}, {"-B", 768, 12, 12}, {"-L", 1024, 24, 16}, {"-H", 1280, 32, 16}};
+constexpr const char* kPlainFamilies[] = {"ViT", "DeiT"};
+
+std::string shown(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : canonical_json(value);
+}
+
+// The value of an option where the neutral one is left out, as configurations do.
+Json option_of(const Json& options, const OptionSpec& spec) {
+  const auto found = options.find(spec.name);
+  if (found != options.end()) return *found;
+  return spec.neutral.is_null() ? spec.default_value : spec.neutral;
+}
+
+Json option_of(const CatalogItem* item, const Json& options, const std::string& name) {
+  if (item == nullptr) return nullptr;
+  for (const OptionSpec& spec : item->options) {
+    if (spec.name == name) return option_of(options, spec);
+  }
+  return nullptr;
+}
+
+bool agree(const OptionSpec& spec, Json a, Json b) {
+  if (spec.unique && a.is_array() && b.is_array()) {  // a set
+    std::sort(a.begin(), a.end());
+    std::sort(b.begin(), b.end());
+  }
+  return a == b;
+}
+
+// "vit, 64 wide, 3 deep, 4 heads", or the paper's name for these sizes.
+std::string model_of(const CatalogItem* item, const std::string& id, const Json& options) {
+  const Json dim = option_of(item, options, "dim"), depth = option_of(item, options, "depth"),
+             heads = option_of(item, options, "heads");
+  if (!dim.is_number() || !depth.is_number() || !heads.is_number()) return id;
+  for (const Size& size : kSizes) {
+    if (dim == size.dim && depth == size.depth && heads == size.heads)
+      return std::string(kPlainFamilies[0]) + size.name;
+  }
+  return id + " " + shown(dim) + " wide, " + shown(depth) + " deep, " + shown(heads) + " heads";
+}
+
+// DeiT is the ViT of the same letter, trained otherwise.
+std::string plain_family(const std::string& model) {
+  for (const char* family : kPlainFamilies) {
+    const std::string prefix = std::string(family) + "-";
+    if (model.size() == prefix.size() + 1 && model.starts_with(prefix))
+      return std::string(kPlainFamilies[0]) + model.substr(prefix.size() - 1);
+  }
+  return model;
+}
+
+// The options that keep the match from being exact; nothing when the combination is another.
+std::optional<std::vector<SettingDifference>> compare_priors(const ClaimPriors& claimed, const Json& priors,
+                                                             const Catalog& catalog) {
+  if (!priors.is_array() || priors.size() != claimed.size()) return std::nullopt;
+  std::vector<SettingDifference> out;
+  for (const ClaimPrior& prior : claimed) {
+    const CatalogItem* item = catalog.find("prior", prior.id);
+    if (item == nullptr) return std::nullopt;
+    const auto here = std::find_if(priors.begin(), priors.end(),
+                                   [&](const Json& one) { return one.value("id", "") == item->id; });
+    if (here == priors.end()) return std::nullopt;
+    const Json options = here->value("options", Json::object());
+    for (const OptionSpec& spec : item->options) {
+      const Json value = option_of(options, spec);
+      if (prior.stated.contains(spec.name)) {
+        if (!agree(spec, prior.stated[spec.name], value)) return std::nullopt;
+        continue;
+      }
+      const Json expected = prior.loosely.value(spec.name, spec.default_value);
+      if (!expected.is_null() && !agree(spec, expected, value))
+        out.push_back({item->id + "." + spec.name, shown(expected), shown(value)});
+    }
+  }
+  return out;
+}
+
+const Json& priors_of(const ExperimentCell& cell) {
+  static const Json kNone;
+  const auto found = cell.config.find("priors");
+  return found == cell.config.end() ? kNone : *found;
+}
+
+std::optional<double> number(const ClaimSetting& setting, const char* name) {
+  const auto found = setting.find(name);
+  if (found == setting.end() || found->second.empty()) return std::nullopt;
+  char* end = nullptr;
+  const double value = std::strtod(found->second.c_str(), &end);
+  return *end == '\0' ? std::optional(value) : std::nullopt;
+}
+
+bool same(const std::string& name, const std::string& paper, const std::string& here) {
+  return name == "model" ? plain_family(paper) == plain_family(here) : paper == here;
+}
+
+}  // namespace
+
+ClaimSetting setting_of(const Json& config, const Catalog& catalog) {
+  ClaimSetting out;
+  const auto section = [&](const char* key, const char* kind) {
+    const Json found = config.value(key, Json::object());
+    const std::string id = found.value("id", "");
+    return std::tuple(catalog.find(kind, id), id, found.value("options", Json::object()));
+  };
+  const auto put = [&](const char* name, const Json& value) {
+    if (!value.is_null()) out[name] = shown(value);
+  };
+  const auto [dataset, dataset_id, dataset_options] = section("dataset", "dataset");
+  put("dataset", dataset_id);
+  if (dataset != nullptr && dataset->facts.contains("extent") && dataset->facts["extent"].is_array() &&
+      !dataset->facts["extent"].empty())
+    put("resolution", dataset->facts["extent"][0]);
+  put("task", std::get<1>(section("task", "task")));
+  const auto [model, model_id, model_options] = section("model", "backbone");
+  put("model", model_of(model, model_id, model_options));
+  put("patch", option_of(model, model_options, "patch"));
+  put("pool", option_of(model, model_options, "pool"));
+  const auto [recipe, recipe_id, recipe_options] = section("recipe", "recipe");
+  put("epochs", option_of(recipe, recipe_options, "epochs"));
+  put("batch", option_of(recipe, recipe_options, "batch"));
+  put("lr", option_of(recipe, recipe_options, "lr"));
+  put("weight-decay", option_of(recipe, recipe_options, "weight_decay"));
+  put("initialization", config.contains("init") ? Json("weights that were given") : Json("scratch"));
+  return out;
+}
+
+std::vector<ClaimedCell> match_claim(const ClaimValue& claim, const std::vector<ExperimentCell>& cells,
+                                     const Catalog& catalog) {
+  std::vector<ClaimedCell> out;
+  const auto task = claim.setting.find("task");
+  if (claim.priors.empty() || task == claim.setting.end()) return out;
+  std::map<std::string, std::size_t> fewest;  // group -> options away from the paper's
+  std::vector<std::size_t> away;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto options = compare_priors(claim.priors, priors_of(cells[i]), catalog);
+    if (!options) continue;
+    const ClaimSetting& here = cells[i].setting;
+    if (const auto found = here.find("task"); found == here.end() || found->second != task->second) continue;
+    ClaimedCell one{.cell = i, .differences = {}, .scale = {}};
+    const auto trained = number(claim.setting, "resolution"),
+               evaluated = number(claim.setting, "evaluated-at");
+    if (claim.setting.contains("evaluated-at")) {
+      if (!trained || !evaluated) continue;  // at which multiple is not said
+      if (*trained != *evaluated) one.scale = *evaluated / *trained;
+    }
+    if (const auto size = number(here, "resolution"); one.scale && size)
+      one.differences.push_back(
+          {"evaluated-at", shown(*evaluated), shown(std::round(*size * *one.scale * 1e6) / 1e6)});
+    for (const SettingName& name : setting_names()) {
+      const std::string key(name.name);
+      const auto paper = claim.setting.find(key), ours = here.find(key);
+      if (!name.compared || paper == claim.setting.end() || ours == here.end()) continue;
+      if (!same(key, paper->second, ours->second))
+        one.differences.push_back({key, paper->second, ours->second});
+    }
+    one.differences.insert(one.differences.end(), options->begin(), options->end());
+    const auto [best, first] = fewest.emplace(cells[i].group, options->size());
+    if (!first) best->second = std::min(best->second, options->size());
+    away.push_back(options->size());
+    out.push_back(std::move(one));
+  }
+  std::vector<ClaimedCell> nearest;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (away[i] == fewest[cells[out[i].cell].group]) nearest.push_back(std::move(out[i]));
+  }
+  return nearest;
+}
+
+}  // namespace locus

@@ -1,0 +1,57 @@
+// Which cells of an experiment a claim is about, and in what their setting differs from the paper's. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/claims/claims.h"
+
+namespace locus {
+
+// A cell as its trials are configured.
+struct ExperimentCell {
+  std::int64_t ordinal = 0;
+  std::string group;     // cells of one group differ in nothing but the prior
+  Json config;           // canonical, of the stage that trains (core/experiment/plan/identity.cc)
+  ClaimSetting setting;  // setting_of(config), worked out once for all claims
+};
+
+struct SettingDifference {
+  std::string name, paper, here;  // "dataset", "imagenet-1k", "fashion-mnist"
+};
+
+struct ClaimedCell {
+  std::size_t cell = 0;  // index into what was given
+  std::vector<SettingDifference> differences;
+  std::optional<double>
+      scale;  // evaluated at this many times the training resolution; nothing: at that itself
+};
+
+// A cell's setting, by the names of settings.def that are compared; what the configuration does not hold is
+// absent.
+ClaimSetting setting_of(const Json& config, const Catalog& catalog);
+
+// The cells that are of the claim's task and have its combination of priors, in whatever order: options it
+// states agree. Of several in a group, those with the fewest other options away from the paper's. Empty for a
+// claim without priors.
+std::vector<ClaimedCell> match_claim(const ClaimValue& claim, const std::vector<ExperimentCell>& cells,
+                                     const Catalog& catalog);
+
+// "dataset: imagenet-1k in the paper, fashion-mnist here".
+std::string to_string(const SettingDifference& difference);
+
+// What was measured of a claim. NaN where undefined.
+struct Measured {
+  double mean = 0, half_width = 0;  // of the 95 % interval
+  int n = 0;
+  bool has_baseline = false;  // the experiment has the cell the paper compares with
+  double difference = 0, difference_half_width = 0;
+  int pairs = 0;
+};
+
+// "paper +4.17 over RoPE; here +0.60 ± 0.20, n = 5, other dataset and model".
+std::string claim_sentence(const ClaimValue& claim, const Measured& measured,
+                           const std::vector<SettingDifference>& differences);
+
+}  // namespace locus

@@ -1,0 +1,15 @@
+// AnalysisService on gRPC.
+#include "server/rpc/analysis_service.h"
+
+#include "server/rpc/unary.h"
+
+namespace locus::server {
+
+grpc::ServerUnaryReactor* AnalysisService::ListClaims(grpc::CallbackServerContext* context,
+                                                      const v1::ListClaimsRequest* request,
+                                                      v1::ListClaimsResponse* response) {
+  return serve_unary(pool_, context, request, response,
+                     [this](const v1::ListClaimsRequest& r) { return api_.list_claims(r); });
+}
+
+}  // namespace locus::server

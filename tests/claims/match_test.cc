@@ -1,0 +1,199 @@
+// Which cells a claim is about, how the settings differ, and the sentence that says so.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/claims/match.h"
+#include "tests/claims/support.h"
+
+namespace locus::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+Json config(Json priors, const std::string& dataset = "fashion-mnist") {
+  return {{"dataset", {{"id", dataset}, {"options", Json::object()}}},
+          {"task", {{"id", "classification"}, {"options", Json::object()}}},
+          {"model",
+           {{"id", "vit"},
+            {"options", {{"dim", 64}, {"depth", 3}, {"heads", 4}, {"patch", 7}, {"pool", "mean"}}}}},
+          {"recipe",
+           {{"id", "supervised"},
+            {"options", {{"epochs", 2}, {"batch", 32}, {"lr", 0.002}, {"weight_decay", 0.05}}}}},
+          {"priors", std::move(priors)}};
+}
+
+Json prior(const std::string& id, Json options = Json::object()) {
+  return {{"id", id}, {"options", std::move(options)}};
+}
+
+ExperimentCell cell(std::int64_t ordinal, Json priors, const std::string& group = "{}") {
+  static const Catalog kCatalog = engine_catalog();
+  Json whole = config(std::move(priors));
+  ClaimSetting setting = setting_of(whole, kCatalog);
+  return {ordinal, group, std::move(whole), std::move(setting)};
+}
+
+ClaimValue claim(ClaimPriors priors, ClaimSetting setting = {{"task", "classification"}}) {
+  ClaimValue out;
+  out.metric = {"top1", "%", "max"};
+  out.priors = std::move(priors);
+  out.setting = std::move(setting);
+  out.std = out.difference = kNaN;
+  return out;
+}
+
+std::vector<std::int64_t> matched(const ClaimValue& value, const std::vector<ExperimentCell>& cells) {
+  std::vector<std::int64_t> out;
+  for (const ClaimedCell& one : match_claim(value, cells, engine_catalog()))
+    out.push_back(cells[one.cell].ordinal);
+  return out;
+}
+
+std::vector<std::string> differences(const ClaimValue& value, const ExperimentCell& one) {
+  const auto found = match_claim(value, {one}, engine_catalog());
+  std::vector<std::string> out;
+  EXPECT_EQ(found.size(), 1u);
+  for (const ClaimedCell& match : found) {
+    for (const SettingDifference& each : match.differences) out.push_back(to_string(each));
+  }
+  return out;
+}
+
+TEST(AClaim, IsAboutTheCellsOfItsCombinationInWhateverOrder) {
+  const std::vector<ExperimentCell> cells = {cell(0, {prior("none")}), cell(1, {prior("violin")}),
+                                             cell(2, {prior("violin"), prior("learned-absolute")}),
+                                             cell(3, {prior("learned-absolute")})};
+  EXPECT_THAT(matched(claim({{"learned-absolute"}, {"violin"}}), cells), ElementsAre(2));
+  EXPECT_THAT(matched(claim({{"none"}}), cells), ElementsAre(0));
+  EXPECT_THAT(matched(claim({{"guidance"}}), cells), IsEmpty());
+}
+
+TEST(AClaim, WithoutPriorsOfOursIsAboutNone) {
+  EXPECT_THAT(matched(claim({}), {cell(0, {prior("none")})}), IsEmpty());
+}
+
+TEST(AClaim, OfAnotherTaskOrOfNoneIsAboutNone) {
+  EXPECT_THAT(matched(claim({{"none"}}, {{"task", "segmentation"}}), {cell(0, {prior("none")})}), IsEmpty());
+  EXPECT_THAT(matched(claim({{"none"}}, {}), {cell(0, {prior("none")})}), IsEmpty());
+}
+
+TEST(OptionsThatAClaimStates, MustAgree) {
+  const std::vector<ExperimentCell> cells = {cell(0, {prior("pape")}), cell(1, {prior("pape", {{"m", 8}})})};
+  EXPECT_THAT(matched(claim({{"pape", {{"m", 8}}}}), cells), ElementsAre(1));
+  EXPECT_THAT(matched(claim({{"pape", {{"m", 50}}}}), cells),
+              ElementsAre(0));  // the default, left out of a configuration
+  EXPECT_THAT(matched(claim({{"pape", {{"m", 16}}}}), cells), IsEmpty());
+}
+
+TEST(OptionsThatAClaimStates, ThatAreSetsHaveNoOrder) {
+  const Json curves = {"snake-transposed", "snake"};
+  EXPECT_THAT(matched(claim({{"violin", {{"curves", {"snake", "snake-transposed"}}}}}),
+                      {cell(0, {prior("violin", {{"curves", curves}})})}),
+              ElementsAre(0));
+}
+
+TEST(OptionsThatAClaimLeavesOpen, AreSpelledOutWhereTheyAreNotThePapers) {
+  const ClaimPrior loose{"guidance", Json::object(), {{"lambda", 300}}};
+  EXPECT_THAT(differences(claim({loose}), cell(0, {prior("guidance")})),
+              ElementsAre("guidance.lambda: 300 in the paper, 100 here"));
+  EXPECT_THAT(differences(claim({loose}), cell(0, {prior("guidance", {{"lambda", 300.0}})})), IsEmpty());
+}
+
+TEST(OptionsThatAClaimLeavesOpen, PreferTheCellNearestToThePaper) {
+  const std::vector<ExperimentCell> cells = {
+      cell(0, {prior("violin", {{"curves", {"hilbert"}}})}), cell(1, {prior("violin")}),
+      cell(2, {prior("violin", {{"curves", {"hilbert"}}})}, R"({"train.lr":0.1})")};
+  EXPECT_THAT(matched(claim({{"violin"}}), cells), ElementsAre(1, 2));  // of each group the nearest it has
+}
+
+TEST(TheSettings, DifferInWhatBothStateAndDiffersOnly) {
+  const ClaimValue value = claim({{"none"}}, {{"task", "classification"},
+                                              {"dataset", "imagenet-1k"},
+                                              {"model", "ViT-S"},
+                                              {"epochs", "300"},
+                                              {"resolution", "224"},
+                                              {"batch", "32"},
+                                              {"optimizer", "SGD"},
+                                              {"initialization", "scratch"}});
+  EXPECT_THAT(differences(value, cell(0, {prior("none")})),
+              ElementsAre("dataset: imagenet-1k in the paper, fashion-mnist here",
+                          "model: ViT-S in the paper, vit 64 wide, 3 deep, 4 heads here",
+                          "epochs: 300 in the paper, 2 here", "resolution: 224 in the paper, 28 here"));
+}
+
+TEST(TheSettings, KnowABackboneByItsLetter) {
+  ExperimentCell one = cell(0, {prior("none")});
+  one.config["model"]["options"] = {{"dim", 384}, {"depth", 12}, {"heads", 6}, {"patch", 7}};
+  one.setting = setting_of(one.config, engine_catalog());
+  EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "ViT-S"}}), one),
+              IsEmpty());
+  EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "DeiT-S"}}), one),
+              IsEmpty());
+  EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "DeiT-III-S"}}), one),
+              ElementsAre("model: DeiT-III-S in the paper, ViT-S here"));
+}
+
+TEST(AnotherResolution, IsSoughtAtTheSameMultipleOfTheTrainingOne) {
+  const ClaimSetting setting = {{"task", "classification"}, {"resolution", "224"}, {"evaluated-at", "448"}};
+  const auto found = match_claim(claim({{"none"}}, setting), {cell(0, {prior("none")})}, engine_catalog());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].scale, 2.0);
+  EXPECT_EQ(to_string(found[0].differences[0]), "evaluated-at: 448 in the paper, 56 here");
+  ClaimSetting same = setting;
+  same["evaluated-at"] = "224";
+  EXPECT_FALSE(match_claim(claim({{"none"}}, same), {cell(0, {prior("none")})}, engine_catalog())[0]
+                   .scale.has_value());
+  ClaimSetting endless = setting;  // 320 / 224
+  endless["evaluated-at"] = "320";
+  EXPECT_THAT(differences(claim({{"none"}}, endless), cell(0, {prior("none")})).front(),
+              "evaluated-at: 320 in the paper, 40 here");
+  ClaimSetting several = setting;
+  several["resolution"] = "192, 224 or 288 by batch";
+  EXPECT_THAT(matched(claim({{"none"}}, several), {cell(0, {prior("none")})}), IsEmpty());
+}
+
+TEST(ASentence, SetsThePairedDifferenceBesideThePrintedOne) {
+  ClaimValue value = claim({{"guidance"}});
+  value.value = 72.26;
+  value.difference = 4.17;
+  value.against = "RoPE";
+  const std::vector<SettingDifference> others = {{"dataset", "imagenet-100", "fashion-mnist"}};
+  const Measured paired{.mean = 80.1,
+                        .half_width = 0.4,
+                        .n = 6,
+                        .has_baseline = true,
+                        .difference = 0.6,
+                        .difference_half_width = 0.2,
+                        .pairs = 5};
+  EXPECT_EQ(claim_sentence(value, paired, others),
+            "paper +4.17 over RoPE; here +0.60 ± 0.20, n = 5, other dataset");
+  Measured alone = paired;
+  alone.has_baseline = false;
+  alone.pairs = 0;
+  EXPECT_EQ(claim_sentence(value, alone,
+                           {{"dataset", "a", "b"}, {"model", "a", "b"}, {"guidance.lambda", "a", "b"}}),
+            "paper +4.17 over RoPE, which this experiment lacks; here 80.10 ± 0.40, n = 6, other dataset, "
+            "model and "
+            "options");
+  Measured unpaired = paired;
+  unpaired.pairs = 0;
+  EXPECT_EQ(claim_sentence(value, unpaired, {}),
+            "paper +4.17 over RoPE, without a shared seed here; here 80.10 ± 0.40, n = 6, same setting as "
+            "far as stated");
+  Measured one = paired;
+  one.pairs = 1;
+  one.difference_half_width = kNaN;
+  EXPECT_EQ(claim_sentence(value, one, others), "paper +4.17 over RoPE; here +0.60, n = 1, other dataset");
+  EXPECT_EQ(claim_sentence(value, {.mean = kNaN, .half_width = kNaN}, others),
+            "paper +4.17 over RoPE; nothing measured here yet, other dataset");
+  value.against.clear();
+  EXPECT_EQ(claim_sentence(value, paired, others), "paper 72.26; here 80.10 ± 0.40, n = 6, other dataset");
+}
+
+}  // namespace
+}  // namespace locus::test

@@ -1,0 +1,2 @@
+// Types of the mock's claims.
+export function claimsMessage(query: URLSearchParams): { tables: unknown[]; papers: unknown[] };

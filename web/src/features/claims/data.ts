@@ -1,0 +1,160 @@
+// Reads of the papers' claims, and the grid that a table's numbers make.
+import { type Decoded, flag, integer, list, message, real, text } from '@/shared/api/decode';
+import { read } from '@/shared/api/client';
+import { concerning, useLive } from '@/shared/api/live';
+
+const setting = message({ name: text, value: text, here: text, compared: flag });
+
+const match = message({
+  experiment: text,
+  cell: integer,
+  label: text,
+  n: integer,
+  mean: real,
+  std: real,
+  difference: real,
+  difference_low: real,
+  difference_high: real,
+  pairs: integer,
+  sentence: text,
+  differences: list(text),
+  labels: text,
+  baseline_label: text,
+});
+
+const claim = message({
+  row: text,
+  column: text,
+  prior_json: text,
+  metric: text,
+  unit: text,
+  direction: text,
+  value: real,
+  std: real,
+  n: integer,
+  baseline: text,
+  difference: real,
+  measured: list(match),
+  note: text,
+  setting: list(setting),
+});
+
+const table = message({
+  paper: text,
+  title: text,
+  table: text,
+  caption: text,
+  setting: list(setting),
+  claims: list(claim),
+  note: text,
+  rows: list(text),
+  columns: list(text),
+});
+
+const paper = message({
+  id: text,
+  title: text,
+  authors: list(text),
+  year: integer,
+  arxiv: text,
+  note: text,
+  tables: integer,
+  claims: integer,
+});
+
+const response = message({ tables: list(table), papers: list(paper) });
+
+export type Claim = Decoded<typeof claim>;
+export type ClaimMatch = Decoded<typeof match>;
+export type ClaimSetting = Decoded<typeof setting>;
+export type ClaimTable = Decoded<typeof table>;
+export type ClaimPaper = Decoded<typeof paper>;
+export type Claims = Decoded<typeof response>;
+
+// Results change with the experiment's stages; print never.
+const moves = (experiment: string) =>
+  experiment === ''
+    ? (change: { all: boolean }) => change.all
+    : concerning(experiment, 'stage-state', 'experiment-state', 'experiment-extended', 'experiment-created');
+
+// The papers come with every answer, whatever it is about; one table's is small.
+export const usePapers = () =>
+  useLive<Claims>(
+    'papers',
+    (signal) => read('/claims', response, { table: 'Table 1' }, signal),
+    (change) => change.all,
+  );
+
+export const useClaims = (paperId: string, experiment: string) =>
+  useLive<Claims>(
+    `claims ${paperId} ${experiment}`,
+    (signal) => read('/claims', response, { paper: paperId, experiment }, signal),
+    moves(experiment),
+    `claims ${paperId}`,
+  );
+
+// Only what the experiment has a cell for.
+export const useMatchedClaims = (experiment: string) =>
+  useLive<Claims>(
+    `matched claims ${experiment}`,
+    (signal) => read('/claims', response, { experiment, matched: true }, signal),
+    moves(experiment),
+  );
+
+export interface Grid {
+  rows: readonly string[];
+  columns: readonly string[];
+  at: (row: string, column: string) => Claim | undefined;
+  decimals: ReadonlyMap<string, number>; // by column: print keeps zeros at the end, numbers do not
+  priorOn: 'row' | 'column'; // where the print varies the method
+}
+
+const decimalsOf = (value: number) =>
+  /e/.test(String(value)) ? 0 : (String(value).split('.')[1] ?? '').length;
+
+// The prior every number of the line has; empty when they differ or there is none.
+export function priorOf(claims: readonly Claim[]): string {
+  const first = claims[0]?.prior_json ?? '';
+  return claims.every((each) => each.prior_json === first) ? first : '';
+}
+
+export function gridOf(of: ClaimTable): Grid {
+  const key = (row: string, column: string) => `${row}\n${column}`;
+  const places = new Map(of.claims.map((each) => [key(each.row, each.column), each]));
+  const decimals = new Map<string, number>();
+  for (const each of of.claims)
+    decimals.set(each.column, Math.max(decimals.get(each.column) ?? 0, decimalsOf(each.value)));
+  const varies = of.rows.some((row) => {
+    const found = of.claims.filter((each) => each.row === row);
+    return new Set(found.map((each) => each.prior_json)).size > 1;
+  });
+  return {
+    rows: of.rows.filter((row) => of.claims.some((each) => each.row === row)),
+    columns: of.columns,
+    at: (row, column) => places.get(key(row, column)),
+    decimals,
+    priorOn: varies ? 'column' : 'row',
+  };
+}
+
+// "learned-absolute", "violin {curves: [hilbert]}" of a combination as canonical JSON.
+export interface PriorName {
+  id: string;
+  options: string;
+}
+export function priorNames(json: string): PriorName[] {
+  if (json === '') return [];
+  const list = JSON.parse(json) as (string | Record<string, Record<string, unknown>>)[];
+  return list.map((each) => {
+    if (typeof each === 'string') return { id: each, options: '' };
+    const [id, options] = Object.entries(each)[0]!;
+    const shown = Object.entries(options).map(
+      ([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`,
+    );
+    return { id, options: shown.join('; ') };
+  });
+}
+
+// Every sentence of a table with the number it is about.
+export const matchesOf = (of: ClaimTable) =>
+  of.claims.flatMap((each) => each.measured.map((found) => ({ claim: each, match: found })));
