@@ -1,6 +1,6 @@
 // One printed table: its setting, its numbers, and what was measured beside them.
 import { hrefs } from '@/app/routes';
-import { fixed, meanStdText, signed } from '@/shared/format';
+import { fixed, meanStdText, plural, signed } from '@/shared/format';
 import { Card } from '@/shared/ui/parts';
 import { Callout } from '@/shared/ui/states';
 import {
@@ -14,6 +14,7 @@ import {
   priorOf,
 } from './data';
 
+const sentencesMost = 12; // more are folded away
 const scaled = new Set(['K', 'M', 'G']); // units that are part of a printed number
 
 export function Priors({ json }: { json: string }) {
@@ -116,7 +117,7 @@ function Sentences({ table }: { table: ClaimTable }) {
   const found = matchesOf(table);
   const ofTable = table.setting.filter((each) => each.here !== '').map((each) => `${each.name}: `);
   if (found.length === 0) return null;
-  return (
+  const list = (
     <ul class="claim-sentences" aria-label={`${table.table}, print and measurement`}>
       {found.map(({ claim, match }) => {
         const own = match.differences.filter((each) => !ofTable.some((start) => each.startsWith(start)));
@@ -131,6 +132,13 @@ function Sentences({ table }: { table: ClaimTable }) {
         );
       })}
     </ul>
+  );
+  if (found.length <= sentencesMost) return list;
+  return (
+    <details class="claim-all">
+      <summary>{plural(found.length, 'sentence')}, one a number with a match</summary>
+      {list}
+    </details>
   );
 }
 

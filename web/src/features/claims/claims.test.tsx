@@ -89,6 +89,16 @@ describe('the page', () => {
     expect(location.search).toContain('all=1');
     expect(document.body.textContent).toContain('No cell of fashion-mnist-priors has the priors');
   });
+  test('folds more sentences away than one reads', async () => {
+    serve((path, body) => {
+      if (path !== '/claims') return body;
+      const { tables: found, papers } = body as { tables: ClaimTable[]; papers: unknown[] };
+      const many = Array.from({ length: 13 }, (_, i) => ({ ...found[0]!.claims[0]!, row: `Row ${i}` }));
+      return { tables: [{ ...found[0]!, rows: many.map((each) => each.row), claims: many }], papers };
+    });
+    await open('/claims?experiment=fashion-mnist-priors', '13 sentences');
+    expect(document.querySelector<HTMLDetailsElement>('details.claim-all')!.open).toBe(false);
+  });
   test('without any paper says so', async () => {
     serve((path, body) => (path === '/claims' ? { tables: [], papers: [] } : body));
     await open('/claims', 'No claims here');

@@ -93,12 +93,12 @@ export const useClaims = (paperId: string, experiment: string) =>
     `claims ${paperId}`,
   );
 
-// Only what the experiment has a cell for.
+// Only what the experiment has a cell for: that changes with its cells, not with their results.
 export const useMatchedClaims = (experiment: string) =>
   useLive<Claims>(
     `matched claims ${experiment}`,
     (signal) => read('/claims', response, { experiment, matched: true }, signal),
-    moves(experiment),
+    concerning(experiment, 'experiment-extended'),
   );
 
 export interface Grid {
