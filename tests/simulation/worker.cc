@@ -195,8 +195,12 @@ void WorkerProcess::take(const Grant& grant, Microseconds sent) {
       grant.resume_sha256 != checkpoint_sha(grant.stage_id, grant.resume_step)) {
     throw Violation(8, "a grant names another checkpoint than its step says");
   }
+  // One that runs alone begins beside nothing at all; nothing begins beside one, unless its figures are lost anyway.
   for (const auto& [other, trainer] : trainers_) {
-    if (grant.kind == "measure" || trainer.grant.kind == "measure")
+    if (trainer.phase == Phase::kFinished) continue;
+    const AttemptRecord* attempt = ledger_.attempt(other.first, other.second);
+    const bool counts = attempt != nullptr && attempt->state == AttemptState::kRunning;
+    if (grant.kind == "measure" || (trainer.grant.kind == "measure" && counts))
       throw Violation(11, name() + " runs " + grant.kind + " beside " + trainer.grant.kind);
   }
   Trainer trainer{.grant = grant,
