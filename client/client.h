@@ -79,6 +79,8 @@ class Client {
   absl::StatusOr<v1::Table> get_table(const v1::GetTableRequest& request, const CallOptions& call = {});
   absl::StatusOr<v1::ListClaimsResponse> list_claims(const v1::ListClaimsRequest& request,
                                                      const CallOptions& call = {});
+  absl::StatusOr<v1::PaperTable> get_paper_table(const v1::GetPaperTableRequest& request,
+                                                 const CallOptions& call = {});
   absl::StatusOr<v1::Curves> get_curves(const v1::GetCurvesRequest& request, const CallOptions& call = {});
 
   absl::StatusOr<v1::RerunExperimentResponse> rerun_experiment(const v1::RerunExperimentRequest& request,

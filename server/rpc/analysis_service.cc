@@ -12,4 +12,11 @@ grpc::ServerUnaryReactor* AnalysisService::ListClaims(grpc::CallbackServerContex
                      [this](const v1::ListClaimsRequest& r) { return api_.list_claims(r); });
 }
 
+grpc::ServerUnaryReactor* AnalysisService::GetPaperTable(grpc::CallbackServerContext* context,
+                                                         const v1::GetPaperTableRequest* request,
+                                                         v1::PaperTable* response) {
+  return serve_unary(pool_, context, request, response,
+                     [this](const v1::GetPaperTableRequest& r) { return api_.get_paper_table(r); });
+}
+
 }  // namespace locus::server

@@ -14,6 +14,9 @@ class AnalysisService final : public v1::AnalysisService::CallbackService {
   grpc::ServerUnaryReactor* ListClaims(grpc::CallbackServerContext* context,
                                        const v1::ListClaimsRequest* request,
                                        v1::ListClaimsResponse* response) override;
+  grpc::ServerUnaryReactor* GetPaperTable(grpc::CallbackServerContext* context,
+                                          const v1::GetPaperTableRequest* request,
+                                          v1::PaperTable* response) override;
 
  private:
   Api& api_;

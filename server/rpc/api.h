@@ -62,6 +62,7 @@ class Api {
   absl::StatusOr<PullSource<v1::ExportExperimentResponse>> export_experiment(
       const v1::ExportExperimentRequest& request);
   absl::StatusOr<v1::Table> get_table(const v1::GetTableRequest& request);
+  absl::StatusOr<v1::PaperTable> get_paper_table(const v1::GetPaperTableRequest& request);
   absl::StatusOr<v1::Curves> get_curves(const v1::GetCurvesRequest& request);
   absl::StatusOr<v1::ListClaimsResponse> list_claims(const v1::ListClaimsRequest& request);
   absl::StatusOr<v1::ListSeriesResponse> list_series(const v1::ListSeriesRequest& request);
