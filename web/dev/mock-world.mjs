@@ -158,7 +158,11 @@ export function answer(path, query, phase, now = Date.now()) {
   if (rest === '') return experimentMessage(def, now);
   if (rest === 'table') return tableMessage(def, query.get('labels'));
   if (rest === 'curves')
-    return curvesMessage(def, query.get('metric') || 'top1', query.get('split') ?? 'validation');
+    return curvesMessage(def, query.get('metric') || 'top1', query.get('split') ?? 'validation', {
+      band: query.get('band') || 'std',
+      from: Number(query.get('from_step') ?? 0),
+      to: Number(query.get('to_step') ?? 0),
+    });
   if (rest === 'trials')
     return ordinal === undefined
       ? { trials: trialsOf(def).map((trial) => trialMessage(def, trial)), next_page_token: '' }

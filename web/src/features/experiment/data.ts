@@ -24,13 +24,22 @@ export const useTableOf = (name: string, labels = '') =>
     `table ${name}`,
   );
 
-export const useCurves = (name: string, key: SeriesKey) =>
-  useLive(
-    `curves ${name} ${key.metric} ${key.split} ${key.labels}`,
-    (signal) => read(`${path(name)}/curves`, curves, { ...key, max_points: 400 }, signal),
+// zoom: steps; to 0: to the end. The part is read by itself, so that its points are exact.
+export const useCurves = (
+  name: string,
+  key: SeriesKey,
+  band: 'std' | 'interval' = 'std',
+  zoom: { from: number; to: number } | null = null,
+) => {
+  const part = zoom ? { from_step: zoom.from, to_step: zoom.to } : {};
+  const query = { ...key, band, max_points: 400, ...part };
+  return useLive(
+    `curves ${name} ${JSON.stringify(query)}`,
+    (signal) => read(`${path(name)}/curves`, curves, query, signal),
     concerning(name, ...outcomes, 'points', 'attempt-started'),
-    `curves ${name}`,
+    `curves ${name} ${key.metric} ${key.split}`,
   );
+};
 
 export const useTrials = (name: string) =>
   useLive(

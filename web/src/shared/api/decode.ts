@@ -66,6 +66,23 @@ export function list<T>(item: Decoder<T>): Decoder<T[]> {
   };
 }
 
+// Lists of numbers come in tens of thousands: the path of an item is only written out for the one that fails.
+function numbers(item: Decoder<number>): Decoder<number[]> {
+  return (value, path) => {
+    if (isAbsent(value)) return [];
+    if (!Array.isArray(value)) throw new DecodeError(path, 'a list', value);
+    return value.map((each: unknown) => {
+      try {
+        return item(each, '');
+      } catch {
+        return item(each, `${path}[${value.indexOf(each)}]`);
+      }
+    });
+  };
+}
+export const integers = numbers(integer);
+export const reals = numbers(real);
+
 export function dictionary<T>(item: Decoder<T>): Decoder<Record<string, T>> {
   return (value, path) => {
     if (isAbsent(value)) return {};

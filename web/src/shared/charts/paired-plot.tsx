@@ -2,8 +2,9 @@
 import { useRef } from 'preact/hooks';
 import { significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
-import { extent, linearScale, MarkerShape, ticks } from './dot-plot';
+import { MarkerShape } from './dot-plot';
 import { cellStyle } from './palette';
+import { extent, linearScale, ticks } from './scales';
 
 export interface PairedItem {
   label: string;

@@ -4,8 +4,9 @@ import { useRef } from 'preact/hooks';
 import type { SweepSeries } from '@/shared/api/types';
 import { labelText, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
-import { extent, linearScale, MarkerShape, ticks } from './dot-plot';
+import { MarkerShape } from './dot-plot';
 import { cellStyle } from './palette';
+import { extent, linearScale, ticks } from './scales';
 
 export interface SweepPlotProps {
   series: readonly SweepSeries[];
