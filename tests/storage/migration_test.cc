@@ -119,7 +119,7 @@ TEST_F(FirstRelease, DrawsCurvesThatWereSealedWithoutAPyramid) {
   EXPECT_EQ(drawn->points.front().step, 1);
   EXPECT_EQ(drawn->points.back().step, 5000);
   std::int64_t count = 0;
-  for (const SeriesBlock& block : (*store)->blocks(1, key, 9).value()) count += block.count;
+  for (const SeriesBlock& block : get((*store)->blocks(1, key, 9))) count += block.count;
   EXPECT_EQ(count, 5000);
 }
 
