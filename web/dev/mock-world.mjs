@@ -23,6 +23,7 @@ import {
   pictureMessage,
   planMessage,
 } from './mock-operations.mjs';
+import { paperMessage } from './mock-paper.mjs';
 
 // What is compared: a trial "x/3" or a cell "x/cells/0"; null when there is no such thing.
 function comparedItem(defs, name) {
@@ -113,6 +114,7 @@ function answerAside(defs, path, query, now) {
 // Answers POST `path`: nothing changes in this world, but everything says it did.
 export function act(path, query, body, phase, now = Date.now()) {
   const defs = definitions(phase);
+  if (path === '/paper-table') return paperMessage(defs, body);
   if (path === '/experiments:plan') return planMessage(JSON.parse(body.spec_json));
   if (path === '/experiments')
     return {

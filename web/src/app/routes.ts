@@ -41,6 +41,12 @@ export const routes: readonly Route[] = [
     load: () => import('@/features/compare/compare-page'),
   },
   {
+    path: '/paper-table',
+    title: () => 'Paper table',
+    under: '/experiments',
+    load: () => import('@/features/pivot/pivot-page'),
+  },
+  {
     path: '/new',
     title: () => 'New experiment',
     under: '/experiments',
@@ -88,6 +94,7 @@ export const hrefs = {
   catalog: (kind: string, id: string) =>
     id === '' ? '/catalog' : `/catalog?item=${encodeURIComponent(`${kind}/${id}`)}`,
   create: () => '/new',
+  paperTable: (names: readonly string[]) => `/paper-table?of=${names.map(encodeURIComponent).join(',')}`,
   // trials "NAME/3" and cells "NAME/cells/0"
   compare: (items: readonly string[]) => `/compare?of=${items.map(encodeURIComponent).join(',')}`,
 };

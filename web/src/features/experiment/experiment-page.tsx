@@ -6,14 +6,18 @@ import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import './experiment.css';
 import { useExperiment } from './data';
 import { ExperimentHeader } from './experiment-header';
+import { Figures } from './figures/figures';
 import { Overview } from './overview';
+import { PivotCard } from './pivot/pivot-card';
 import { Specification } from './specification';
 import { TrialsPanel } from './trials/trials-panel';
 
-const tabs = ['results', 'trials', 'specification'] as const;
+const tabs = ['results', 'paper', 'figures', 'trials', 'specification'] as const;
 type Tab = (typeof tabs)[number];
 const tabNames: Record<Tab, string> = {
   results: 'Results',
+  paper: 'Paper table',
+  figures: 'Figures',
   trials: 'Trials',
   specification: 'Specification',
 };
@@ -84,6 +88,8 @@ export default function ExperimentPage({ params }: PageProps) {
           <Tabs tab={tab} choose={setTab} counts={{ trials: data.trials }} />
           <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
             {tab === 'results' && <Overview experiment={data} />}
+            {tab === 'paper' && <PivotCard experiments={[name]} known={[data.primary_metric, 'loss']} />}
+            {tab === 'figures' && <Figures experiment={data} />}
             {tab === 'trials' && <TrialsPanel name={name} />}
             {tab === 'specification' && <Specification specJson={data.spec_json} />}
           </div>

@@ -45,7 +45,7 @@ export function PairedPlot({ items, label }: { items: readonly PairedItem[]; lab
   const y = linearScale(low, high, height - frame.bottom, frame.top);
   return (
     <div ref={box} class="paired-plot" style={{ height: `${height}px` }}>
-      <svg width={width} height={height} role="img" aria-label={label}>
+      <svg class="figure" width={width} height={height} role="img" aria-label={label}>
         {ticks(low, high, 5).map((tick) => (
           <g key={tick}>
             <line class="grid-line" x1={frame.left} x2={width - frame.right} y1={y(tick)} y2={y(tick)} />

@@ -123,7 +123,7 @@ export function SweepPlot(props: SweepPlotProps) {
   return (
     <div ref={box} class="sweep-plot" style={{ height: `${props.height}px` }}>
       {at && (
-        <svg width={width} height={props.height} role="img" aria-label={props.label}>
+        <svg class="figure" width={width} height={props.height} role="img" aria-label={props.label}>
           {at.yTicks.map((tick) => (
             <g key={tick}>
               <line
