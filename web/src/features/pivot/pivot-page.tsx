@@ -1,6 +1,7 @@
 // The paper table over several experiments.
 import { type QueryCodec, useQuery } from '@/app/router';
 import { hrefs } from '@/app/routes';
+import { Icon } from '@/shared/ui/icon';
 import { PivotCard } from '@/features/experiment/pivot/pivot-card';
 
 const most = 16;
@@ -20,7 +21,7 @@ export default function PivotPage() {
         <span aria-hidden="true">/</span>
       </nav>
       <h1>Paper table</h1>
-      <ul class="chips" aria-label="Experiments in the table">
+      <ul class="paper-chips" aria-label="Experiments in the table">
         {names.map((name) => (
           <li key={name}>
             <a href={hrefs.experiment(name)}>{name}</a>
@@ -30,7 +31,7 @@ export default function PivotPage() {
               aria-label={`Leave out ${name}`}
               onClick={() => setNames(names.filter((each) => each !== name))}
             >
-              ×
+              <Icon name="close" size={13} />
             </button>
           </li>
         ))}

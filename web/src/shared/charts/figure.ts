@@ -14,6 +14,8 @@ const written = [
   'font-size',
   'font-weight',
   'text-anchor',
+  'paint-order',
+  'stroke-linejoin',
 ] as const;
 export const figureFont = 'Helvetica, Arial, "Liberation Sans", sans-serif';
 
