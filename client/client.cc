@@ -110,7 +110,8 @@ Client::Impl::Impl(std::string address_in, ClientOptions options_in,
       artifacts(v1::ArtifactService::NewStub(channel)),
       catalogs(v1::CatalogService::NewStub(channel)),
       workers(v1::WorkerService::NewStub(channel)),
-      admin(v1::AdminService::NewStub(channel)) {}
+      admin(v1::AdminService::NewStub(channel)),
+      analysis(v1::AnalysisService::NewStub(channel)) {}
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Client::~Client() = default;
@@ -170,6 +171,7 @@ LOCUS_CALL(report_log, workers, WorkerService, ReportLog, ReportLogRequest, Repo
 LOCUS_CALL(get_worker, workers, WorkerService, GetWorker, GetWorkerRequest, WorkerDetail)
 LOCUS_CALL(drain_worker, workers, WorkerService, DrainWorker, DrainWorkerRequest, Worker)
 LOCUS_CALL(undrain_worker, workers, WorkerService, UndrainWorker, UndrainWorkerRequest, Worker)
+LOCUS_CALL(get_paper_table, analysis, AnalysisService, GetPaperTable, GetPaperTableRequest, PaperTable)
 LOCUS_CALL(check, admin, AdminService, Check, CheckRequest, CheckReport)
 LOCUS_CALL(collect_garbage, admin, AdminService, CollectGarbage, CollectGarbageRequest,
            CollectGarbageResponse)

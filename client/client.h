@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "client/call.h"
 #include "locus/v1/admin_service.pb.h"
+#include "locus/v1/analysis_service.pb.h"
 #include "locus/v1/artifact_service.pb.h"
 #include "locus/v1/catalog_service.pb.h"
 #include "locus/v1/experiment_service.pb.h"
@@ -76,6 +77,8 @@ class Client {
                                                      const CallOptions& call = {});
   absl::StatusOr<v1::TrialDetail> get_trial(const v1::GetTrialRequest& request, const CallOptions& call = {});
   absl::StatusOr<v1::Table> get_table(const v1::GetTableRequest& request, const CallOptions& call = {});
+  absl::StatusOr<v1::PaperTable> get_paper_table(const v1::GetPaperTableRequest& request,
+                                                 const CallOptions& call = {});
   absl::StatusOr<v1::Curves> get_curves(const v1::GetCurvesRequest& request, const CallOptions& call = {});
 
   absl::StatusOr<v1::RerunExperimentResponse> rerun_experiment(const v1::RerunExperimentRequest& request,

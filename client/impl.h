@@ -14,6 +14,7 @@
 #include "core/base/clock.h"
 #include "core/base/sha256.h"
 #include "locus/v1/admin_service.grpc.pb.h"
+#include "locus/v1/analysis_service.grpc.pb.h"
 #include "locus/v1/artifact_service.grpc.pb.h"
 #include "locus/v1/catalog_service.grpc.pb.h"
 #include "locus/v1/experiment_service.grpc.pb.h"
@@ -89,6 +90,7 @@ class Client::Impl {
   const std::unique_ptr<v1::CatalogService::Stub> catalogs;
   const std::unique_ptr<v1::WorkerService::Stub> workers;
   const std::unique_ptr<v1::AdminService::Stub> admin;
+  const std::unique_ptr<v1::AnalysisService::Stub> analysis;
 };
 
 }  // namespace locus

@@ -101,6 +101,37 @@ void add_cells(const Specification& spec, const std::vector<CellDraft>& drafts, 
   }
 }
 
+// What every value of a factor is called, and what holds where a path is no factor.
+absl::Status add_values(const Specification& spec, const std::vector<CellDraft>& drafts, const Values& values,
+                        const Configuration& first, Resolver& resolver, ExperimentPlan& plan) {
+  const CellLabels labels(drafts, spec, values, resolver);
+  for (const std::string& path : values.factors()) {
+    std::set<std::string> known;
+    for (const Setting* setting : values.values(path)) {
+      const NormalValue& normal = values.of(setting);
+      if (!known.insert(canonical_json(normal.assignment)).second) continue;
+      plan.values[path].push_back({canonical_json(normal.assignment), normal.key, labels.value(path, *setting)});
+    }
+  }
+  for (const auto& [path, value] : effective_values(first)) {
+    if (plan.values.contains(path)) continue;
+    const Json json = Json::parse(value);
+    plan.settings[path] = {value, value, json.is_string() ? json.get<std::string>() : value};
+  }
+  // Items are written as a specification writes them, not as they resolve.
+  for (const auto& [path, setting] : effective_settings(spec, drafts.front())) {
+    const auto found = plan.settings.find(std::string(path));
+    if (found == plan.settings.end()) continue;
+    LOCUS_ASSIGN_OR_RETURN(const NormalValue normal, resolver.normal(found->first, *setting));
+    found->second = {canonical_json(normal.assignment), normal.key, setting->label.empty() ? normal.text : setting->label};
+  }
+  plan.compared = {"prior"};
+  if (!spec.baseline) return absl::OkStatus();
+  plan.compared.clear();
+  for (const auto& [path, setting] : *spec.baseline) plan.compared.push_back(path);
+  return absl::OkStatus();
+}
+
 void warn_of_overridden(const Specification& spec, ExperimentPlan& plan) {
   for (const std::string& path : plan.factors) {
     if (!spec.fixed.contains(path)) continue;
@@ -175,6 +206,8 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   add_cells(spec, drafts, values, resolver, plan);
   std::vector<std::string> labels;
   for (const PlannedCell& cell : plan.cells) labels.push_back(cell.label);
+  LOCUS_RETURN_IF_ERROR(add_values(spec, drafts, values, configurations.front(), resolver, plan));
+  plan.matched_except = spec.matched;
   LOCUS_RETURN_IF_ERROR(prove_matched(spec, drafts, configurations, labels));
   plan.matched = describe_difference(drafts, values, configurations);
   for (std::size_t cell = 0; cell < configurations.size(); ++cell) {

@@ -1,6 +1,7 @@
 // From a specification to cells, trials and stages with identities. Pure: the same document and catalog give the same plan.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct PlannedStage {
   std::string role, kind, identity, config_json;
   std::vector<std::pair<std::string, std::string>> inputs;  // slot -> identity of the stage it comes from
 };
+// A value of a config path: as assignments hold it, equal for values that mean the same, and as shown.
+struct PlannedValue { std::string value, key, label; };
 struct PlannedTrial { std::int64_t cell = 0, seed = 0; std::vector<PlannedStage> stages; };  // in dependency order
 struct PlannedCell { std::string row_key, label, assignment_json; bool baseline = false; std::int64_t pair_group = 0; };
 
@@ -31,9 +34,13 @@ struct ExperimentPlan {
   std::vector<PlannedCell> cells;
   std::vector<PlannedTrial> trials;   // by cell, then seed
   std::vector<std::string> factors;   // config paths of the matrix, in order
+  std::map<std::string, std::vector<PlannedValue>> values;  // of every factor
+  std::map<std::string, PlannedValue> settings;  // of every other path, defaults included: what holds in the first cell
+  std::vector<std::string> compared;  // paths whose values are compared: those of the baseline, or the prior
   bool has_baseline = false;
   MetricContract metric;
   Json evaluation_labels = Json::object();  // labels of the primary result: {"resolution": 28}
+  std::vector<std::string> matched_except;  // the factors that alone may differ; empty: nothing was declared
   std::string matched;                // "only the prior differs", or what else differs between the cells
   std::vector<std::string> warnings;
 };

@@ -185,6 +185,18 @@ struct ResultView {
   StageId stage_id = 0;
   Result result;
 };
+// What tables read of a trial's stage: no configuration, inputs or outputs.
+struct StageBrief {
+  std::int64_t trial = 0, cell = 0, seed = 0;
+  StageId stage = 0;
+  std::string kind;
+  StageState state = StageState::kBlocked;
+  int environment = -1;  // index into StageBriefs::environments; -1: has not succeeded
+};
+struct StageBriefs {
+  std::vector<StageBrief> stages;         // of unretired trials, by trial, then in the order of the specification
+  std::vector<std::string> environments;  // JSON, each text once
+};
 struct SeriesRow {
   std::int64_t id = 0;
   StageId stage_id = 0;
@@ -255,6 +267,8 @@ class Store {
   virtual absl::StatusOr<std::vector<CheckpointRow>> checkpoints(StageId id) = 0;  // oldest first
   virtual absl::StatusOr<std::vector<ResultView>> results(
       ExperimentId id) = 0;  // of every stage of unretired trials
+  virtual absl::StatusOr<std::vector<ResultView>> results(ExperimentId id, const std::string& metric) = 0;
+  virtual absl::StatusOr<StageBriefs> briefs(ExperimentId id) = 0;
   virtual absl::StatusOr<std::vector<Result>> stage_results(StageId id) = 0;
   virtual absl::StatusOr<std::vector<SeriesRow>> series(StageId id) = 0;
   // Points of one series within `range` in step order, superseded ones left out (an attempt's points past the resume step of

@@ -18,6 +18,7 @@
 #include "server/app/serve.h"
 #include "server/http/http_server.h"
 #include "server/http/openapi.h"
+#include "server/rpc/analysis_service.h"
 #include "server/rpc/artifact_service.h"
 #include "server/rpc/data_care.h"
 #include "server/rpc/read_services.h"
@@ -243,6 +244,7 @@ class Server::Running {
         std::make_unique<ArtifactService>(*api_, *parts_.store, *parts_.artifacts, gate_, disk_, pool_,
                                           *parts_.clock));
     services_.push_back(std::make_unique<AdminService>(*api_, pool_));
+    services_.push_back(std::make_unique<AnalysisService>(*api_, pool_));
     auto workers = std::make_unique<WorkerService>(*api_, *parts_.store, *coordinator_, disk_, pool_,
                                                    *parts_.clock, LOCUS_VERSION);
     workers_ = workers.get();

@@ -217,6 +217,7 @@ void Routes::add_trials(Api* api) {
   add("GET", one + "/explanation", "ExperimentService/Explain", &Api::explain, of_trial);
   add("GET", one + "/log", "ExperimentService/ReadLog", &Api::read_log, of_trial);
   add("GET", one + "/artifacts", "ArtifactService/ListArtifacts", &Api::list_artifacts, name);
+  add("POST", "/api/v1/paper-table", "AnalysisService/GetPaperTable", &Api::get_paper_table, Binding{{}, {}, true});
   add("GET", "/api/v1/compare", "ExperimentService/Compare", &Api::compare);
 }
 

@@ -10,6 +10,7 @@
 #include "server/rpc/explanation.h"
 #include "server/rpc/export_query.h"
 #include "server/rpc/log_query.h"
+#include "server/rpc/paper_query.h"
 #include "server/rpc/rerun.h"
 #include "server/rpc/table_query.h"
 
@@ -185,6 +186,10 @@ absl::StatusOr<v1::TrialDetail> Api::get_trial(const v1::GetTrialRequest& reques
 
 absl::StatusOr<v1::Table> Api::get_table(const v1::GetTableRequest& request) {
   return server::get_table(store_, outlines_, request);
+}
+
+absl::StatusOr<v1::PaperTable> Api::get_paper_table(const v1::GetPaperTableRequest& request) {
+  return server::get_paper_table(store_, outlines_, request);
 }
 
 absl::StatusOr<v1::Curves> Api::get_curves(const v1::GetCurvesRequest& request) {

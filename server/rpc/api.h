@@ -9,6 +9,7 @@
 #include "core/catalog/catalog.h"
 #include "core/ports/store.h"
 #include "locus/v1/admin_service.pb.h"
+#include "locus/v1/analysis_service.pb.h"
 #include "locus/v1/artifact_service.pb.h"
 #include "locus/v1/catalog_service.pb.h"
 #include "locus/v1/experiment_service.pb.h"
@@ -57,6 +58,7 @@ class Api {
   absl::StatusOr<PullSource<v1::ExportExperimentResponse>> export_experiment(
       const v1::ExportExperimentRequest& request);
   absl::StatusOr<v1::Table> get_table(const v1::GetTableRequest& request);
+  absl::StatusOr<v1::PaperTable> get_paper_table(const v1::GetPaperTableRequest& request);
   absl::StatusOr<v1::Curves> get_curves(const v1::GetCurvesRequest& request);
   absl::StatusOr<v1::ListSeriesResponse> list_series(const v1::ListSeriesRequest& request);
   absl::StatusOr<v1::QuerySeriesResponse> query_series(const v1::QuerySeriesRequest& request);

@@ -18,6 +18,10 @@ absl::StatusOr<Outline> make_outline(const ExperimentPlan& plan, const Catalog& 
   out.dataset = plan.dataset;
   out.matched = plan.matched;
   out.factors = plan.factors;
+  out.compared = plan.compared;
+  out.matched_except = plan.matched_except;
+  out.values = plan.values;
+  out.settings = plan.settings;
   out.seeds = plan.seeds;
   out.metric = plan.metric;
   out.has_baseline = plan.has_baseline;

@@ -25,7 +25,9 @@ struct OutlineCell {
 // An ExperimentPlan without its trials.
 struct Outline {
   std::string description, dataset, matched;
-  std::vector<std::string> factors;
+  std::vector<std::string> factors, compared, matched_except;
+  std::map<std::string, std::vector<PlannedValue>> values;
+  std::map<std::string, PlannedValue> settings;
   std::vector<OutlineCell> cells;
   std::vector<std::int64_t> seeds;
   MetricContract metric;

@@ -2,7 +2,9 @@
 #include "storage/memory/curves.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "core/base/error.h"
 #include "storage/rules/curve.h"
 #include "storage/rules/refusals.h"
 
@@ -18,6 +20,9 @@ SeriesRow counted(const MemoryTables& tables, SeriesRow row) {
   return row;
 }
 
+namespace {
+
+// The points of a series within the range that are not superseded, in the order they came.
 absl::StatusOr<SeriesPoints> live_points(const MemoryTables& tables, StageId id, const SeriesKey& key,
                                          StepRange range) {
   if (!tables.stages.contains(id)) return refusal::stage_not_found(id);
@@ -34,6 +39,27 @@ absl::StatusOr<SeriesPoints> live_points(const MemoryTables& tables, StageId id,
     }
   }
   return out;
+}
+
+}  // namespace
+
+absl::StatusOr<SeriesPoints> draw_points(const MemoryTables& tables, StageId id, const SeriesKey& key,
+                                         int max_points, StepRange range) {
+  LOCUS_ASSIGN_OR_RETURN(SeriesPoints out, live_points(tables, id, key, range));
+  sort_by_step(out.points);
+  auto kept = reduce_points(out.points, max_points);
+  out.reduced = kept.size() < out.points.size();
+  out.points = std::move(kept);
+  return out;
+}
+
+absl::StatusOr<std::vector<SeriesBlock>> sum_blocks(const MemoryTables& tables, StageId id,
+                                                    const SeriesKey& key, int shift, StepRange range) {
+  LOCUS_RETURN_IF_ERROR(check_shift(shift));
+  LOCUS_ASSIGN_OR_RETURN(const SeriesPoints found, live_points(tables, id, key, range));
+  BlockCollector collector(shift);
+  for (const Point& point : found.points) collector.add(point);
+  return collector.take();
 }
 
 }  // namespace locus

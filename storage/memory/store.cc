@@ -9,7 +9,6 @@
 
 #include "storage/memory/curves.h"
 #include "storage/memory/tables.h"
-#include "storage/rules/curve.h"
 #include "storage/rules/deletion.h"
 #include "storage/rules/refusals.h"
 #include "storage/rules/writes.h"
@@ -29,6 +28,12 @@ std::vector<Row> values(const Table<Key, Row>& table) {
   std::vector<Row> out;
   for (const auto& [key, row] : table.rows()) out.push_back(row);
   return out;
+}
+
+int intern(const std::string& text, std::vector<std::string>& texts) {
+  const auto at = std::find(texts.begin(), texts.end(), text) - texts.begin();
+  if (at == std::ssize(texts)) texts.push_back(text);
+  return static_cast<int>(at);
 }
 
 class MemoryStore final : public Store {
@@ -147,6 +152,28 @@ class MemoryStore final : public Store {
     }
     return out;
   }
+  absl::StatusOr<std::vector<ResultView>> results(ExperimentId id, const std::string& metric) override {
+    auto out = results(id);
+    if (out.ok()) std::erase_if(*out, [&](const ResultView& view) { return view.result.key.metric != metric; });
+    return out;
+  }
+  absl::StatusOr<StageBriefs> briefs(ExperimentId id) override {
+    const auto views = trials(id, -1, std::numeric_limits<int>::max());
+    if (!views.ok()) return views.status();
+    const std::lock_guard lock(mutex_);
+    StageBriefs out;
+    for (const TrialView& view : *views) {
+      if (view.trial.retired) continue;
+      for (const TrialStageView& one : view.stages) {
+        StageBrief brief{view.trial.ordinal, view.trial.cell, view.trial.seed,
+                         one.stage.id,       one.stage.kind,  one.stage.state};
+        if (brief.state == StageState::kSucceeded)
+          brief.environment = intern(tables_.attempts_of(one.stage.id).back().environment_json, out.environments);
+        out.stages.push_back(std::move(brief));
+      }
+    }
+    return out;
+  }
   absl::StatusOr<std::vector<Result>> stage_results(StageId id) override {
     const std::lock_guard lock(mutex_);
     if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
@@ -154,9 +181,15 @@ class MemoryStore final : public Store {
     return results ? *results : std::vector<Result>();
   }
   absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override;
-  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points, StepRange range) override;
+  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points, StepRange range) override {
+    const std::lock_guard lock(mutex_);
+    return draw_points(tables_, id, key, max_points, range);
+  }
   absl::StatusOr<std::vector<SeriesBlock>> blocks(StageId id, const SeriesKey& key, int shift,
-                                                  StepRange range) override;
+                                                  StepRange range) override {
+    const std::lock_guard lock(mutex_);
+    return sum_blocks(tables_, id, key, shift, range);
+  }
   absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) override {
     const std::lock_guard lock(mutex_);
     return found_or(tables_.artifacts, sha256, refusal::artifact_not_found(sha256));
@@ -303,27 +336,6 @@ absl::StatusOr<std::vector<SeriesRow>> MemoryStore::series(StageId id) {
     out.push_back(counted(tables_, *tables_.series_rows.find(at->second)));
   }
   return out;
-}
-
-absl::StatusOr<SeriesPoints> MemoryStore::points(StageId id, const SeriesKey& key, int max_points,
-                                                 StepRange range) {
-  const std::lock_guard lock(mutex_);
-  LOCUS_ASSIGN_OR_RETURN(SeriesPoints out, live_points(tables_, id, key, range));
-  sort_by_step(out.points);
-  auto kept = reduce_points(out.points, max_points);
-  out.reduced = kept.size() < out.points.size();
-  out.points = std::move(kept);
-  return out;
-}
-
-absl::StatusOr<std::vector<SeriesBlock>> MemoryStore::blocks(StageId id, const SeriesKey& key, int shift,
-                                                             StepRange range) {
-  const std::lock_guard lock(mutex_);
-  LOCUS_RETURN_IF_ERROR(check_shift(shift));
-  LOCUS_ASSIGN_OR_RETURN(const SeriesPoints found, live_points(tables_, id, key, range));
-  BlockCollector collector(shift);
-  for (const Point& point : found.points) collector.add(point);
-  return collector.take();
 }
 
 absl::StatusOr<std::vector<AttemptRow>> MemoryStore::attempts_of_worker(WorkerId id, int limit) {

@@ -16,6 +16,8 @@ absl::StatusOr<std::vector<CellRow>> list_cells(Connection& db, ExperimentId id)
 absl::StatusOr<std::vector<TrialView>> list_trials(Connection& db, ExperimentId id, std::int64_t after,
                                                    int limit);
 absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id);
+absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id, const std::string& metric);
+absl::StatusOr<StageBriefs> list_briefs(Connection& db, ExperimentId id);
 
 std::map<std::string, StageRow> find_stages(Connection& db, std::span<const std::string> identities);
 absl::StatusOr<StageRow> find_stage(Connection& db, StageId id);

@@ -1,6 +1,7 @@
 // Reads of experiments: rows, trials with their stages, counts, results.
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 
 #include "storage/rules/refusals.h"
 #include "storage/sqlite/columns.h"
@@ -124,6 +125,42 @@ absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentI
   s.bind(id);
   std::vector<ResultView> out;
   while (s.step()) out.push_back({s.integer(0), read_result(s, 1)});
+  return out;
+}
+
+absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id, const std::string& metric) {
+  if (!has_experiment(db, id)) return refusal::experiment_not_found(id);
+  auto s = db.prepare("SELECT r.stage_id, " LOCUS_RESULT_COLUMNS " FROM " LOCUS_STAGES_OF_EXPERIMENT
+                      " AS w JOIN result r ON r.stage_id = w.id AND r.metric = ? "
+                      "ORDER BY r.stage_id, r.split, r.labels, r.reducer");
+  s.bind(id, metric);
+  std::vector<ResultView> out;
+  while (s.step()) out.push_back({s.integer(0), read_result(s, 1)});
+  return out;
+}
+
+absl::StatusOr<StageBriefs> list_briefs(Connection& db, ExperimentId id) {
+  if (!has_experiment(db, id)) return refusal::experiment_not_found(id);
+  // Succeeded is final, so the newest attempt of such a stage is the one that succeeded.
+  auto s = db.prepare(
+      "SELECT t.ordinal, t.cell, t.seed, s.id, s.kind, s.state, a.environment_json FROM trial t "
+      "JOIN trial_stage l ON l.experiment_id = t.experiment_id AND l.trial = t.ordinal "
+      "JOIN stage s ON s.id = l.stage_id "
+      "LEFT JOIN attempt a ON a.stage_id = s.id AND a.number = s.attempt AND s.state = 'succeeded' "
+      "WHERE t.experiment_id = ? AND t.retired = 0 ORDER BY t.ordinal, l.position, l.role");
+  s.bind(id);
+  StageBriefs out;
+  std::unordered_map<std::string, int> known;
+  while (s.step()) {
+    StageBrief brief{s.integer(0), s.integer(1), s.integer(2), s.integer(3), s.text(4),
+                     parse_word(s, 5, parse_stage_state)};
+    if (brief.state == StageState::kSucceeded) {
+      const auto [at, fresh] = known.emplace(s.text(6), static_cast<int>(out.environments.size()));
+      if (fresh) out.environments.push_back(at->first);
+      brief.environment = at->second;
+    }
+    out.stages.push_back(std::move(brief));
+  }
   return out;
 }
 

@@ -108,6 +108,12 @@ class SqliteStore final : public Store {
   absl::StatusOr<std::vector<ResultView>> results(ExperimentId id) override {
     return read<std::vector<ResultView>>([&](Connection& db) { return sqlite::list_results(db, id); });
   }
+  absl::StatusOr<std::vector<ResultView>> results(ExperimentId id, const std::string& metric) override {
+    return read<std::vector<ResultView>>([&](Connection& db) { return sqlite::list_results(db, id, metric); });
+  }
+  absl::StatusOr<StageBriefs> briefs(ExperimentId id) override {
+    return read<StageBriefs>([&](Connection& db) { return sqlite::list_briefs(db, id); });
+  }
   absl::StatusOr<std::vector<Result>> stage_results(StageId id) override {
     return read<std::vector<Result>>([&](Connection& db) { return sqlite::list_stage_results(db, id); });
   }

@@ -86,6 +86,10 @@ class Ledger final : public Store {
     return store_->checkpoints(id);
   }
   absl::StatusOr<std::vector<ResultView>> results(ExperimentId id) override { return store_->results(id); }
+  absl::StatusOr<std::vector<ResultView>> results(ExperimentId id, const std::string& metric) override {
+    return store_->results(id, metric);
+  }
+  absl::StatusOr<StageBriefs> briefs(ExperimentId id) override { return store_->briefs(id); }
   absl::StatusOr<std::vector<Result>> stage_results(StageId id) override { return store_->stage_results(id); }
   absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override { return store_->series(id); }
   absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points,

@@ -164,6 +164,37 @@ TEST_P(AttemptContract, EndsAnAttemptWithResultsAndOutputs) {
   EXPECT_EQ(of_experiment[1].result.value, 0.8);
 }
 
+TEST_P(AttemptContract, TellsTablesWhatEveryTrialRanOnAndTheResultsOfOneMetric) {
+  make_world();
+  EndAttempt m = end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded);
+  m.environment_json = R"({"device":"cpu"})";
+  m.results = {{{"top1", "test", "{}"}, "last", 0.8, 100}, {{"loss", "test", "{}"}, "last", 1.5, 100}};
+  must({grant(1, 1), end(1, 1, AttemptState::kLost, StageState::kQueued), grant(1, 2)});
+  m.number = 2;
+  must({m});
+  const StageBriefs briefs = store().briefs(1).value();
+  const auto first = std::find_if(briefs.stages.begin(), briefs.stages.end(), [](const auto& b) { return b.stage == 1; });
+  ASSERT_NE(first, briefs.stages.end());
+  EXPECT_EQ(first->trial, 0);
+  EXPECT_EQ(first->state, StageState::kSucceeded);
+  ASSERT_EQ(briefs.environments.size(), 1u);
+  EXPECT_EQ(briefs.environments[0], R"({"device":"cpu"})");
+  EXPECT_EQ(first->environment, 0);
+  for (const StageBrief& brief : briefs.stages) {
+    if (brief.stage != 1) EXPECT_EQ(brief.environment, -1);
+  }
+  const auto views = store().trials(1, -1, 100).value();
+  std::size_t stages = 0;
+  for (const TrialView& view : views) stages += view.trial.retired ? 0 : view.stages.size();
+  EXPECT_EQ(briefs.stages.size(), stages);
+  const auto losses = store().results(1, "loss").value();
+  ASSERT_EQ(losses.size(), 1u);
+  EXPECT_EQ(losses[0].result.value, 1.5);
+  EXPECT_TRUE(store().results(1, "nothing").value().empty());
+  EXPECT_EQ(store().briefs(99).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(store().results(99, "loss").status().code(), StatusCode::kNotFound);
+}
+
 TEST_P(AttemptContract, KeepsEveryDoubleOfAResultAsItWas) {
   make_world();
   const std::vector<double> values = {

@@ -92,6 +92,11 @@ std::string CellLabels::prior_text(const Setting& setting) const {
   return out;
 }
 
+std::string CellLabels::value(const std::string& path, const Setting& setting) const {
+  if (path == "prior") return prior_text(setting);
+  return setting.label.empty() ? values_.of(&setting).text : setting.label;
+}
+
 std::string CellLabels::label(const CellDraft& cell) const {
   const auto prior = cell.assignment.find("prior");
   std::string out;

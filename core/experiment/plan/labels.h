@@ -16,6 +16,8 @@ class CellLabels {
   CellLabels(const std::vector<CellDraft>& cells, const Specification& spec, const Values& values,
              Resolver& resolver);
   std::string label(const CellDraft& cell) const;
+  // One value of a path by itself: "violin (curves=snake)", "0.001".
+  std::string value(const std::string& path, const Setting& setting) const;
 
  private:
   std::string prior_text(const Setting& setting) const;

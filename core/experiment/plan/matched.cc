@@ -59,6 +59,12 @@ std::string join(const std::vector<std::string>& names) {
 
 }  // namespace
 
+std::map<std::string, std::string> effective_values(const Configuration& cell) {
+  Flat out = flatten(cell);
+  for (const Section* section : kSections) out[section->id_path] = canonical_json(out[section->id_path]);
+  return out;
+}
+
 absl::Status prove_matched(const Specification& spec, const std::vector<CellDraft>& cells,
                            const std::vector<Configuration>& configurations,
                            const std::vector<std::string>& labels) {

@@ -1,6 +1,7 @@
 // The matched protocol: proof, from the effective configurations, of what differs between the cells.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,5 +20,8 @@ absl::Status prove_matched(const Specification& spec, const std::vector<CellDraf
 // "only the prior differs", or what else does: a sentence for the table.
 std::string describe_difference(const std::vector<CellDraft>& cells, const Values& values,
                                 const std::vector<Configuration>& configurations);
+
+// Every setting of a configuration, defaults included: config path to canonical JSON.
+std::map<std::string, std::string> effective_values(const Configuration& cell);
 
 }  // namespace locus

@@ -249,18 +249,31 @@ absl::Status parse_metric(const Json& json, Specification& spec) {
   return absl::OkStatus();
 }
 
-absl::Status parse_matched(const Json& json, Specification& spec) {
+absl::Status parse_factors_left_free(const Json& json, const std::string& field, Specification& spec) {
   if (!json.is_array()) {
-    LOCUS_ASSIGN_OR_RETURN(std::string one, text_of(json, "matched"));
+    LOCUS_ASSIGN_OR_RETURN(std::string one, text_of(json, field));
     spec.matched = {std::move(one)};
-    return check_config_path(spec.matched.front(), "matched");
+    return check_config_path(spec.matched.front(), field);
   }
   for (std::size_t i = 0; i < json.size(); ++i) {
-    LOCUS_ASSIGN_OR_RETURN(std::string one, text_of(json[i], indexed("matched", i)));
-    LOCUS_RETURN_IF_ERROR(check_config_path(one, indexed("matched", i)));
+    LOCUS_ASSIGN_OR_RETURN(std::string one, text_of(json[i], indexed(field, i)));
+    LOCUS_RETURN_IF_ERROR(check_config_path(one, indexed(field, i)));
     spec.matched.push_back(std::move(one));
   }
   return absl::OkStatus();
+}
+
+// {except: [prior]}, or for short the list or the one path alone.
+absl::Status parse_matched(const Json& json, Specification& spec) {
+  if (!json.is_object()) return parse_factors_left_free(json, "matched", spec);
+  for (const auto& [key, value] : json.items()) {
+    if (key != "except") return unknown_key(key, {"except"}, "matched", "matched." + key);
+  }
+  if (json.contains("except") && !json["except"].empty())
+    return parse_factors_left_free(json["except"], "matched.except", spec);
+  return refuse(ErrorReason::kMissingKey,
+                "matched names what alone may differ, and here it names nothing; write matched: {except: [prior]}",
+                "matched.except", {{"key", "except"}});
 }
 
 absl::Status parse_name(const Json& json, Specification& spec) {

@@ -80,6 +80,7 @@ void ServerTest::start(ServerOptions options) {
   server_ = *std::move(server);
   channel_ = grpc::CreateChannel(grpc_address(), grpc::InsecureChannelCredentials());
   experiments_ = v1::ExperimentService::NewStub(channel_);
+  analysis_ = v1::AnalysisService::NewStub(channel_);
   metrics_ = v1::MetricService::NewStub(channel_);
   artifacts_ = v1::ArtifactService::NewStub(channel_);
   catalog_ = v1::CatalogService::NewStub(channel_);

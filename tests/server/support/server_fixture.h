@@ -11,6 +11,7 @@
 #include <string>
 
 #include "locus/v1/admin_service.grpc.pb.h"
+#include "locus/v1/analysis_service.grpc.pb.h"
 #include "locus/v1/artifact_service.grpc.pb.h"
 #include "locus/v1/catalog_service.grpc.pb.h"
 #include "locus/v1/experiment_service.grpc.pb.h"
@@ -61,6 +62,7 @@ class ServerTest : public testing::Test {
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::ExperimentService::Stub> experiments_;
+  std::unique_ptr<v1::AnalysisService::Stub> analysis_;
   std::unique_ptr<v1::MetricService::Stub> metrics_;
   std::unique_ptr<v1::ArtifactService::Stub> artifacts_;
   std::unique_ptr<v1::CatalogService::Stub> catalog_;

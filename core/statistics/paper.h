@@ -1,0 +1,72 @@
+// The numbers of the paper table: a grid of cells over replicates, compared with baseline cells, corrected,
+// ranked and summarised across columns. Knows no experiment and no metric. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/statistics/table.h"
+
+namespace locus {
+
+// One trial that belongs in a cell. `unit` tells the combinations of factors that the table leaves out apart:
+// a seed's value is the mean over its units, because runs that share a seed are no further replicates.
+struct PaperSample {
+  int unit = 0;
+  std::int64_t seed = 0;
+  double value = kUndefined;  // read only if measured
+  bool measured = false, failed = false;
+  std::int64_t trial = 0;  // the caller's
+};
+struct PaperGroup {
+  std::vector<PaperSample> samples;
+  int reference = -1;         // the cell it is compared with; itself for a baseline cell, -1: none
+  bool incomparable = false;  // never marked significant: the caller says why
+};
+struct PaperColumn {
+  bool maximize = true;
+  int family = 0;  // comparisons of one family (a metric) are corrected together
+};
+enum class PaperTest { kSignFlip, kPairedT, kWelch };
+struct PaperInput {
+  std::vector<PaperColumn> columns;
+  std::vector<PaperGroup> cells;  // row by row
+  PaperTest test = PaperTest::kSignFlip;
+  bool correct = true;  // Holm within a family; otherwise p stays as it is
+  double level = 0.95, alpha = 0.05;
+  double detect = 0;  // above 0: the difference whose pairs are counted
+};
+
+struct SeedMean {
+  std::int64_t seed = 0;
+  double value = kUndefined;
+  std::vector<std::int64_t> trials;
+};
+struct PaperCellNumbers {
+  std::vector<SeedMean> values;  // complete seeds, ascending
+  std::vector<std::int64_t> missing, failed;
+  double mean = kUndefined, std = kUndefined, low = kUndefined, high = kUndefined;
+  int pairs = 0;
+  bool unpaired = false;  // no seed in common, or Welch was asked for: the difference is of the means
+  double difference = kUndefined, difference_std = kUndefined;
+  double difference_low = kUndefined, difference_high = kUndefined;
+  double p = kUndefined, floor = kUndefined, adjusted = kUndefined;
+  bool best = false, second = false, significant = false, finite = true;
+  int pairs_needed = 0;
+};
+struct PaperSummaryNumbers {
+  int row = 0, family = 0, columns = 0;
+  double mean = kUndefined, iqm = kUndefined, low = kUndefined, high = kUndefined, rank = kUndefined;
+};
+struct PaperNumbers {
+  std::vector<PaperCellNumbers> cells;
+  std::vector<PaperSummaryNumbers> summaries;  // by row, a family with two or more columns each
+  std::vector<int> comparisons;                // by family
+};
+
+// The best and second of a column are marked where two cells or more have a finite mean; equal means share a
+// mark. Columns count in summaries where every row that has any value of the family has one.
+PaperNumbers compute_paper(const PaperInput& input);
+
+}  // namespace locus

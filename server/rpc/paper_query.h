@@ -1,0 +1,21 @@
+// The table for the paper: gathers, pivots, lets core/statistics compute, writes it down.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "core/ports/store.h"
+#include "locus/v1/analysis_service.pb.h"
+#include "server/rpc/outline.h"
+#include "server/rpc/paper_source.h"
+
+namespace locus::server {
+
+// Pure; errors as documented for the service. Deterministic: the same sources and request give the same
+// bytes.
+absl::StatusOr<v1::PaperTable> compute_paper_table(const PaperSources& sources,
+                                                   const v1::GetPaperTableRequest& request);
+
+// Reads the sources and computes. Blocks. Thread-safe.
+absl::StatusOr<v1::PaperTable> get_paper_table(Store& store, OutlineCache& outlines,
+                                               const v1::GetPaperTableRequest& request);
+
+}  // namespace locus::server

@@ -1,0 +1,209 @@
+// Warnings and notes of the paper table.
+#include "server/rpc/paper_remarks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/statistics/estimates.h"
+
+namespace locus::server {
+namespace {
+
+constexpr int kWarningsMost = 20;
+
+std::string show(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+std::string percent(double share) { return show(100 * share) + " %"; }
+
+template <class Numbers>
+std::string list_of(const Numbers& numbers) {
+  std::string out;
+  for (const auto number : numbers) out += (out.empty() ? "" : ", ") + std::to_string(number);
+  return out;
+}
+
+template <class Words>
+std::string join(const Words& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+std::string label_of(const v1::TableHeading& heading) {
+  std::string out;
+  for (const std::string& label : heading.labels()) out += (out.empty() ? "" : ", ") + label;
+  return out;
+}
+
+// "'violin' at 42": a cell as people call it.
+std::string name_of(const v1::PaperTable& table, int cell) {
+  const int width = table.columns_size();
+  const std::string row = label_of(table.rows(cell / width)), column = label_of(table.columns(cell % width));
+  if (row.empty()) return column.empty() ? "the table" : "'" + column + "'";
+  return "'" + row + "'" + (column.empty() || width < 2 ? "" : " at " + column);
+}
+
+void warn_of_cells(const v1::PaperTable& table, std::vector<std::string>& out) {
+  for (int i = 0; i < table.cells_size(); ++i) {
+    const v1::PaperCell& cell = table.cells(i);
+    if (cell.missing_seeds_size() > 0) {
+      std::string sentence = name_of(table, i) + " has no result for seed" +
+                             (cell.missing_seeds_size() == 1 ? " " : "s ") + list_of(cell.missing_seeds());
+      if (cell.failed_seeds_size() > 0) sentence += ", failed: " + list_of(cell.failed_seeds());
+      out.push_back(std::move(sentence));
+    }
+    if (std::find(cell.flags().begin(), cell.flags().end(), "not-finite") != cell.flags().end())
+      out.push_back(name_of(table, i) + " has results that are not finite; its mean is shown as such");
+  }
+  if (out.size() <= kWarningsMost) return;
+  const std::size_t more = out.size() - kWarningsMost;
+  out.resize(kWarningsMost);
+  out.push_back("and " + std::to_string(more) + " more cells without all their seeds");
+}
+
+// When no comparison can reach alpha: how many seeds would do.
+void warn_of_floor(const Remarked& from, std::vector<std::string>& out) {
+  if (from.input.test != PaperTest::kSignFlip) return;
+  int most = 0, comparisons = 0;
+  for (const PaperCellNumbers& cell : from.numbers.cells) {
+    if (!cell.unpaired) most = std::max(most, cell.pairs);
+  }
+  for (const int count : from.numbers.comparisons) comparisons = std::max(comparisons, count);
+  // Holm multiplies the smallest p by the number of comparisons of its metric.
+  const double target = from.input.correct ? from.input.alpha / std::max(1, comparisons) : from.input.alpha;
+  if (most == 0 || sign_flip_floor(most) <= target) return;
+  int enough = most;
+  while (sign_flip_floor(enough) > target) ++enough;
+  out.push_back("with " + std::to_string(most) + (most == 1 ? " pair" : " pairs") +
+                " the sign-flip test cannot go below p = " + show(sign_flip_floor(most)) +
+                (from.input.correct && comparisons > 1
+                     ? ", times " + std::to_string(comparisons) + " comparisons"
+                     : "") +
+                ": no difference can be marked before " + std::to_string(enough) + " pairs");
+}
+
+std::string axis_name(const PaperAxes& axes, int axis) {
+  return axes.axes[static_cast<std::size_t>(axis)].name();
+}
+
+// Settings that separate a cell from its reference although no axis of the table shows them.
+void warn_of_unlike(const Remarked& from, const v1::PaperTable& table, std::vector<std::string>& out) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < from.numbers.cells.size(); ++i) {
+    const int reference = from.input.cells[i].reference;
+    if (reference < 0 || reference == static_cast<int>(i)) continue;
+    const PaperCellNumbers &cell = from.numbers.cells[i],
+                           &other = from.numbers.cells[static_cast<std::size_t>(reference)];
+    if (!cell.values.empty() && !other.values.empty() && std::isnan(cell.difference) && cell.finite &&
+        other.finite)
+      names.push_back(name_of(table, static_cast<int>(i)));
+  }
+  if (names.empty()) return;
+  const std::size_t count = names.size();
+  names.resize(std::min<std::size_t>(count, 3));
+  out.push_back(join(names) + (count > 3 ? " and " + std::to_string(count - 3) + " more" : "") +
+                (count == 1 ? " is" : " are") +
+                " not compared with the baseline: " + what_differs(from.sources, from.axes, from.grid));
+}
+
+void warn_of_averages(const Remarked& from, std::vector<std::string>& out) {
+  if (from.grid.left_out.empty()) return;
+  std::vector<std::string> names;
+  for (const int axis : from.grid.left_out) names.push_back(axis_name(from.axes, axis));
+  out.push_back("every seed's value is the mean over " + join(names) +
+                ", which the table leaves out; make it rows or columns, or filter, to see it");
+}
+
+void warn_of_labels(const Remarked& from, std::vector<std::string>& out) {
+  if (!from.grid.labels_dropped) return;
+  std::vector<std::string> shown, names;
+  for (const auto& [axis, values] : from.grid.fixed_labels) {
+    names.push_back(axis_name(from.axes, axis));
+    std::vector<std::string> labels;
+    for (const int value : values)
+      labels.push_back(
+          from.axes.axes[static_cast<std::size_t>(axis)].values()[static_cast<std::size_t>(value)].label);
+    shown.push_back(names.back() + " " + join(labels));
+  }
+  out.push_back("results at " + (shown.empty() ? "no label" : join(shown)) + "; there are others: make " +
+                (names.empty() ? "a label" : join(names)) + " rows or columns to see them");
+}
+
+void note_marks(const Remarked& from, const v1::PaperTable& table, std::vector<std::string>& out) {
+  const auto any = [&](auto has) { return std::any_of(table.cells().begin(), table.cells().end(), has); };
+  if (any([](const v1::PaperCell& c) { return c.best(); }))
+    out.push_back("Bold: the best mean of the column; underlined: the second.");
+  if (any([](const v1::PaperCell& c) { return !std::isnan(c.p()); })) {
+    const char* test = from.input.test == PaperTest::kSignFlip
+                           ? "the exact two-sided sign-flip test on differences paired by seed"
+                       : from.input.test == PaperTest::kPairedT
+                           ? "the two-sided paired t test on differences paired by seed"
+                           : "Welch's two-sided test, unpaired";
+    out.push_back("*: differs from " + table.baseline() + ", p at most " + show(from.input.alpha) + " by " +
+                  test + (table.correction().empty() ? "" : ", correction: " + table.correction()) + ".");
+  }
+  if (any([](const v1::PaperCell& c) {
+        return std::find(c.flags().begin(), c.flags().end(), "unpaired") != c.flags().end();
+      }) &&
+      from.input.test != PaperTest::kWelch)
+    out.push_back("Cells without a seed in common with the baseline are compared by Welch's test.");
+  if (any([](const v1::PaperCell& c) { return c.missing_seeds_size() > 0 || c.flags_size() > 0; }))
+    out.push_back("\xE2\x80\xA0: read the warnings on this cell.");
+  if (!table.summaries().empty()) {
+    out.push_back("IQM: the interquartile mean over columns and seeds, with a " + percent(from.input.level) +
+                  " interval from " + std::to_string(kReplicates) +
+                  " bootstrap replicates drawn within each column; rank: the mean over columns, 1 is best.");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> cell_flags(const PaperCellNumbers& cell) {
+  std::vector<std::string> out;
+  if (!cell.missing.empty()) out.emplace_back("missing-seeds");
+  if (!cell.failed.empty()) out.emplace_back("failed-seeds");
+  if (!cell.finite) out.emplace_back("not-finite");
+  if (cell.unpaired) out.emplace_back("unpaired");
+  return out;
+}
+
+std::string what_differs(const PaperSources& sources, const PaperAxes& axes, const PaperGrid& grid) {
+  if (sources.experiments.size() == 1) return sources.experiments.front().outline->matched;
+  std::set<std::string> varied;
+  for (std::size_t axis = 0; axis < axes.experiment; ++axis) {
+    std::set<int> seen;
+    for (const auto& source : axes.cells) {
+      for (const auto& cell : source) seen.insert(cell[axis]);
+    }
+    if (seen.size() > 1) varied.insert(axes.axes[axis].name());
+  }
+  const bool priors = varied.erase("prior") > 0;
+  if (varied.empty()) return priors ? "only the prior differs" : "nothing differs";
+  (void)grid;
+  return (priors ? "besides the prior: " : "the prior is the same; ") + join(varied) +
+         (varied.size() == 1 ? " differs" : " differ");
+}
+
+void add_remarks(const Remarked& from, v1::PaperTable* out) {
+  std::vector<std::string> warnings, notes;
+  warn_of_cells(*out, warnings);
+  warn_of_floor(from, warnings);
+  warn_of_unlike(from, *out, warnings);
+  warn_of_averages(from, warnings);
+  warn_of_labels(from, warnings);
+  for (const std::string& sentence : from.environments.sentences) {
+    warnings.push_back(
+        sentence +
+        (from.matched ? ", so none is marked there: the experiment declares the matched protocol" : ""));
+  }
+  note_marks(from, *out, notes);
+  for (std::string& warning : warnings) out->add_warnings(std::move(warning));
+  for (std::string& note : notes) out->add_notes(std::move(note));
+}
+
+}  // namespace locus::server

@@ -1,0 +1,33 @@
+// What a reader of the paper table must know: flags of cells, warnings, and what the marks mean. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/statistics/paper.h"
+#include "locus/v1/analysis_service.pb.h"
+#include "server/rpc/paper_axes.h"
+#include "server/rpc/paper_environment.h"
+#include "server/rpc/paper_grid.h"
+
+namespace locus::server {
+
+// "missing-seeds", "failed-seeds", "not-finite", "unpaired".
+std::vector<std::string> cell_flags(const PaperCellNumbers& cell);
+
+// "only the prior differs", or what else does between the cells, across experiments too.
+std::string what_differs(const PaperSources& sources, const PaperAxes& axes, const PaperGrid& grid);
+
+struct Remarked {
+  const PaperSources& sources;
+  const PaperAxes& axes;
+  const PaperGrid& grid;
+  const PaperInput& input;
+  const PaperNumbers& numbers;
+  const EnvironmentFindings& environments;
+  bool matched = false;  // an experiment declares the matched protocol
+};
+// Warnings and notes of a table whose headings and cells are filled.
+void add_remarks(const Remarked& from, v1::PaperTable* out);
+
+}  // namespace locus::server
