@@ -45,19 +45,25 @@ const questions = [
   {
     what: '200 curves of 100,000 points, means with bands',
     path: '/experiments/long-curves?series=loss/train',
-    drawn: () => document.querySelectorAll('.legend-entry').length >= 40 && document.querySelector('.curve-chart canvas'),
+    drawn: () =>
+      document.querySelectorAll('.legend-entry').length >= 40 &&
+      document.querySelector('.curve-chart canvas'),
     limit: 500,
   },
   {
     what: '200 curves of 100,000 points, every single run',
     path: '/experiments/long-curves?series=loss/train&runs=1',
-    drawn: () => document.querySelectorAll('.legend-entry').length >= 40 && document.querySelector('.curve-chart canvas'),
+    drawn: () =>
+      document.querySelectorAll('.legend-entry').length >= 40 &&
+      document.querySelector('.curve-chart canvas'),
     limit: 500,
   },
   {
     what: 'a zoom into 2,000 of the 100,000 steps',
     path: '/experiments/long-curves?series=loss/train&runs=1&zoom=50000-52000',
-    drawn: () => document.querySelectorAll('.legend-entry').length >= 40 && document.querySelector('.curve-chart canvas'),
+    drawn: () =>
+      document.querySelectorAll('.legend-entry').length >= 40 &&
+      document.querySelector('.curve-chart canvas'),
     limit: 500,
   },
 ];
@@ -67,7 +73,17 @@ async function startServer() {
   rmSync(stated, { force: true });
   const child = spawn(
     locus,
-    ['serve', '--data', folder, '--grpc-address', '127.0.0.1:0', '--http-address', '127.0.0.1:0', '--web', join(root, 'web/dist')],
+    [
+      'serve',
+      '--data',
+      folder,
+      '--grpc-address',
+      '127.0.0.1:0',
+      '--http-address',
+      '127.0.0.1:0',
+      '--web',
+      join(root, 'web/dist'),
+    ],
     { stdio: ['ignore', 'ignore', 'inherit'] },
   );
   const found = await until('the server', () => {
@@ -110,7 +126,9 @@ const rounded = (value) => `${Math.round(value)} ms`;
 const { child, url } = await startServer();
 const browser = await launch();
 try {
-  console.log(`${cpus().length} × ${cpus()[0].model}; load ${loadavg()[0].toFixed(1)} at the start; Chromium ${browser.version()}`);
+  console.log(
+    `${cpus().length} × ${cpus()[0].model}; load ${loadavg()[0].toFixed(1)} at the start; Chromium ${browser.version()}`,
+  );
   for (const question of questions) {
     const first = await measure(browser, url, question);
     const runs = [];

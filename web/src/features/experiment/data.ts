@@ -1,5 +1,6 @@
 // Reads of one experiment, and which changes call for reading again.
-import { concerning, useLive } from '@/shared/api/live';
+import { useState } from 'preact/hooks';
+import { concerning, type Live, useLive } from '@/shared/api/live';
 import { read, readPages, segment } from '@/shared/api/client';
 import { curves, experiment, table, trial, trialList, type SeriesKey } from '@/shared/api/types';
 
@@ -41,12 +42,23 @@ export const useCurves = (
   );
 };
 
-export const useTrials = (name: string) =>
-  useLive(
+// The first page is shown while the others are still read.
+export function useTrials(name: string): Live<TrialRow[]> {
+  const [begun, setBegun] = useState<{ name: string; trials: TrialRow[] } | null>(null);
+  const live = useLive(
     `trials ${name}`,
-    (signal) => readPages(`${path(name)}/trials`, trialList, (page) => page.trials, signal),
+    (signal) =>
+      readPages(
+        `${path(name)}/trials`,
+        trialList,
+        (page) => page.trials,
+        signal,
+        (trials) => setBegun((before) => (before?.name === name ? before : { name, trials })),
+      ),
     concerning(name),
   );
+  return live.data || begun?.name !== name ? live : { ...live, data: begun.trials };
+}
 
 export type TrialRow = ReturnType<typeof trial>;
 

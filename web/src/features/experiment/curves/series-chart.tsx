@@ -83,6 +83,16 @@ export function curvesCsv(curves: Pick<Curves, 'cells' | 'trials'>, hidden: Read
   return csvOf(head, [...means, ...runs]);
 }
 
+const most = 100; // cells drawn; more are a colour without a name
+
+// The first cells that are not hidden, with their runs.
+export function firstCells(curves: Curves, hidden: ReadonlySet<number>): Curves {
+  if (curves.cells.length <= most) return curves;
+  const cells = curves.cells.filter((curve) => !hidden.has(curve.cell)).slice(0, most);
+  const kept = new Set(cells.map((curve) => curve.cell));
+  return { ...curves, cells, trials: curves.trials.filter((curve) => kept.has(curve.cell)) };
+}
+
 const placeText = (x: number | null, axis: XAxis) =>
   x === null
     ? 'latest'
@@ -135,9 +145,15 @@ export function SeriesChart({
   onRead: (curves: Curves) => void;
 }) {
   const { band, runs, smoothing, axis, logX, logY, zoom } = look;
-  const { data, error, readAt, refresh } = useCurves(name, series, band === 'interval' ? band : 'std', zoom);
+  const {
+    data: found,
+    error,
+    readAt,
+    refresh,
+  } = useCurves(name, series, band === 'interval' ? band : 'std', zoom);
+  const data = useMemo(() => found && firstCells(found, cells.hidden), [found, [...cells.hidden].join()]);
   const [place, setPlace] = useState<number | null>(null);
-  if (data) onRead(data);
+  if (found) onRead(found);
   const hiddenKey = [...cells.hidden].join();
   const view = { hidden: cells.hidden, band: band !== 'none', runs, x: axis, smoothing };
   const plot = useMemo(
@@ -205,6 +221,9 @@ export function SeriesChart({
           {[
             `against ${axisNames[axis]}`,
             bandMeanings[band],
+            found && found.cells.length > most
+              ? `the first ${most} of ${count(found.cells.length)} cells are drawn; hide some to see others`
+              : '',
             smoothing > 0 ? `line smoothed by ${smoothing}, raw line faint` : '',
             reduced
               ? 'long curves are drawn from afar: every spike of a single run is kept; zoom to read its points'

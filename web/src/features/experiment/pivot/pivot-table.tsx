@@ -1,7 +1,8 @@
 // The paper table, drawn: best and second, significance, spread, differences, what is missing; each cell explains
 // itself on hover and focus.
+import { useState } from 'preact/hooks';
 import type { PaperCell, PaperHeading, PaperTable } from '@/shared/api/paper';
-import { fixed, interval, signed, undefinedMark } from '@/shared/format';
+import { count, fixed, interval, signed, undefinedMark } from '@/shared/format';
 import { Explain } from '@/shared/ui/explain';
 import type { PaperRequest } from './request';
 import { cellSentences, commonCount, headingKey, headingText } from './words';
@@ -101,6 +102,8 @@ function Cell({
   );
 }
 
+const firstRows = 120; // a table of more is no table for a paper; the exports have all
+
 const arrow = (direction: string) => (direction === 'max' ? ' ↑' : direction === 'min' ? ' ↓' : '');
 
 function columnTitle(heading: PaperHeading): string {
@@ -170,8 +173,10 @@ export function PivotTable({
   caption: string;
 }) {
   const columns = table.columns.map((_, i) => i).filter((i) => !hidden.has(headingKey(table.columns[i]!)));
+  const [all, setAll] = useState(false);
+  const rows = all ? table.rows : table.rows.slice(0, firstRows);
   const depth = Math.max(1, table.row_axes.length);
-  const spanned = spans(table.rows, depth);
+  const spanned = spans(rows, depth);
   const showCount = commonCount(table) === null;
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
@@ -179,7 +184,7 @@ export function PivotTable({
         <caption class="off-screen">{caption}</caption>
         <Head table={table} columns={columns} />
         <tbody>
-          {table.rows.map((heading, row) => (
+          {rows.map((heading, row) => (
             <tr
               key={heading.keys.join('|')}
               class={`${heading.baseline ? 'row-baseline' : ''} ${row > 0 && spanned[row]![0]! > 0 && depth > 1 ? 'paper-group' : ''}`}
@@ -214,6 +219,11 @@ export function PivotTable({
           ))}
         </tbody>
       </table>
+      {rows.length < table.rows.length && (
+        <button type="button" class="button button-small" onClick={() => setAll(true)}>
+          Show all {count(table.rows.length)} rows
+        </button>
+      )}
     </div>
   );
 }

@@ -85,6 +85,8 @@ function SweepNumbers({
   );
 }
 
+const most = 60; // cells drawn
+
 // Every number of the sweep, as computed.
 export function sweepCsv(series: readonly SweepSeries[], name: string): string {
   return csvOf(
@@ -98,7 +100,10 @@ export function sweepCsv(series: readonly SweepSeries[], name: string): string {
 export function SweepCard({ live, cells }: { live: Live<Table>; cells: CellSelection }) {
   const { data: table, error, refresh } = live;
   const all = table?.sweep.filter((each) => each.points.length > 0) ?? [];
-  const shown = all.filter((each) => !cells.hidden.has(each.cell));
+  const visible = all.filter((each) => !cells.hidden.has(each.cell));
+  const order = new Map(table?.rows.map((row, rank) => [row.cell, rank]) ?? []);
+  const best = [...visible].sort((a, b) => (order.get(a.cell) ?? 0) - (order.get(b.cell) ?? 0));
+  const shown = visible.length > most ? best.slice(0, most) : visible;
   const name = varyingLabel(table?.label_sets ?? []);
   const box = useRef<HTMLDivElement>(null);
   const tools = table && shown.length > 0 && (
@@ -139,6 +144,11 @@ export function SweepCard({ live, cells }: { live: Live<Table>; cells: CellSelec
               label={`${table.metric} by ${name}; the numbers are in the table below.`}
             />
           </div>
+          {visible.length > most && (
+            <p class="table-note">
+              The best {most} of {plural(visible.length, 'cell')} are drawn; the file has all.
+            </p>
+          )}
           <SweepNumbers series={shown} axis={sweepAxis(all)} name={name} cells={cells} />
         </>
       )}
