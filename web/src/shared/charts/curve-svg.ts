@@ -84,7 +84,8 @@ export function curveSvg(figure: CurveFigure): string {
         plot.strokes.find((stroke) => stroke.cell === cell && stroke.kind === 'mean')?.label ??
         `cell ${cell}`,
     }));
-  const clip = `<clipPath id="box"><rect x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}"/></clipPath>`;
+  const area = `x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}"`;
+  const clip = `<clipPath id="box"><rect ${area}/></clipPath>`;
   return svgFile(
     `${clip}${axes.join('')}<g clip-path="url(#box)">${strokes.join('')}${marks.join('')}</g>` +
       legendSvg(legend, size.height, scheme),

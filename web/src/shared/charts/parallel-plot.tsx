@@ -1,7 +1,7 @@
 // Parallel coordinates: a line per row across factors and metrics. Values between two marks on an axis can be required,
 // and what does not meet them steps back.
 import { useRef } from 'preact/hooks';
-import { parameters, significant } from '@/shared/format';
+import { parameters, shortened, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
 import { cellStyle } from './palette';
 import { extent, linearScale, padded, ticks } from './scales';
@@ -59,7 +59,7 @@ function Axis({
       </text>
       {marks.map((tick) => (
         <text key={tick} class="tick" x={at + 5} y={scale(tick) + 3.5}>
-          {written(tick).slice(0, 18)}
+          {shortened(written(tick), 24)}
         </text>
       ))}
     </g>

@@ -7,7 +7,7 @@ import { svgOf } from '@/shared/charts/figure';
 import { type Limits, meets, ParallelPlot } from '@/shared/charts/parallel-plot';
 import { paretoFront } from '@/shared/charts/pareto';
 import { ScatterPlot } from '@/shared/charts/scatter-plot';
-import { plural, significant } from '@/shared/format';
+import { plural, shortened, significant } from '@/shared/format';
 import { SelectField } from '@/shared/ui/fields';
 import { FigureMenu } from '@/shared/ui/figure-menu';
 import { Card, Swatch, Switch } from '@/shared/ui/parts';
@@ -44,7 +44,9 @@ function LegendRows({
       {points.map((point, i) => (
         <li key={point.label} onMouseEnter={() => setFocus(i)} onMouseLeave={() => setFocus(null)}>
           <Swatch cell={point.look} />
-          <span class="cell-label">{point.label}</span>
+          <span class="cell-label" title={point.label}>
+            {shortened(point.label, 30)}
+          </span>
           <span class="number">{significant(point.y, 4)}</span>
           {front.has(i) && <span class="tag">front</span>}
         </li>

@@ -1,5 +1,6 @@
 // The table for a paper: any factors against any others, computed by the server, everything about it in the address.
 import { textQuery, useQuery } from '@/app/router';
+import { hrefs } from '@/app/routes';
 import type { PaperTable } from '@/shared/api/paper';
 import { plural } from '@/shared/format';
 import { Card } from '@/shared/ui/parts';
@@ -81,7 +82,10 @@ export function PivotCard({ experiments, known }: { experiments: readonly string
           <PivotPairs table={table} chosen={pairs} choose={setPairs} />
           <p class="table-note">
             {plural(table.rows.length, 'row')}, {plural(table.columns.length, 'column')}. Every number
-            explains itself on hover and focus; † asks to read the warnings.
+            explains itself on hover and focus; † asks to read the warnings.{' '}
+            {experiments.length === 1 && (
+              <a href={hrefs.paperTable(experiments)}>Put other experiments beside it</a>
+            )}
           </p>
         </>
       )}

@@ -177,6 +177,7 @@ export function PivotTable({
   const rows = all ? table.rows : table.rows.slice(0, firstRows);
   const depth = Math.max(1, table.row_axes.length);
   const spanned = spans(rows, depth);
+  const begins = (row: number) => row > 0 && depth > 1 && spanned[row]![0]! > 0; // a group
   const showCount = commonCount(table) === null;
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
@@ -187,7 +188,7 @@ export function PivotTable({
           {rows.map((heading, row) => (
             <tr
               key={heading.keys.join('|')}
-              class={`${heading.baseline ? 'row-baseline' : ''} ${row > 0 && spanned[row]![0]! > 0 && depth > 1 ? 'paper-group' : ''}`}
+              class={`${heading.baseline ? 'row-baseline' : ''} ${begins(row) ? 'paper-group' : ''}`}
             >
               {Array.from({ length: depth }, (_, level) =>
                 spanned[row]![level] === 0 ? null : (
