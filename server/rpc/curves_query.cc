@@ -16,7 +16,9 @@ namespace locus::server {
 namespace {
 
 constexpr int kPointsDefault = 400, kPointsMost = 10'000, kPointsLeast = 8;
-constexpr std::size_t kValuesMost = 60'000;  // of all single curves together: what is answered at once
+// What is answered at once: points of all single curves together, and of all means together.
+constexpr std::size_t kValuesMost = 30'000, kMeansMost = 8'000;
+constexpr int kMeansLeast = 100;  // of a cell, where so many were asked for
 constexpr std::size_t kSeriesListed = 1000;
 
 // How many points one trial's curve may have; 0 when there are too many trials for single curves.
@@ -114,6 +116,12 @@ double student_t_factor(int n) {
 }
 
 using Seeds = std::vector<Seed>;
+
+// How many means a cell may have.
+int means_per_cell(int asked, std::size_t cells) {
+  const auto room = static_cast<int>(kMeansMost / std::max<std::size_t>(cells, 1));
+  return std::min(asked, std::max(room, kMeansLeast));
+}
 
 // The width of blocks with which the longest of the curves is at most `points` of them.
 int averaging_shift(const std::map<std::int64_t, Seeds>& cells, int points) {
@@ -214,13 +222,14 @@ absl::StatusOr<v1::Curves> get_curves(Store& store, const v1::GetCurvesRequest& 
     if (per_trial > 0 && !seed.drawn.points.empty()) add_trial(trial.trial, seed, &out);
     by_cell[trial.trial.cell].push_back(std::move(seed));
   }
+  const int means = means_per_cell(wanted.points, by_cell.size());
   std::optional<int> shift;
-  if (stored > kPointsRead) shift = averaging_shift(by_cell, wanted.points);
+  if (stored > kPointsRead) shift = averaging_shift(by_cell, means);
   for (const CellRow& cell : cells) {
     const auto found = by_cell.find(cell.ordinal);
     if (found == by_cell.end()) continue;
     LOCUS_ASSIGN_OR_RETURN(const auto band, cell_band(store, wanted, found->second, shift));
-    add_cell(cell, thin(band, wanted.points), wanted.interval, &out);
+    add_cell(cell, thin(band, means), wanted.interval, &out);
   }
   for (const SeriesKey& known : available) to_proto(known, out.add_available());
   return out;

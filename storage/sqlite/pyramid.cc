@@ -10,7 +10,7 @@
 namespace locus::sqlite {
 namespace {
 
-constexpr int kFirstShift = 6, kShiftStep = 3, kLastShift = 48;
+constexpr int kFirstShift = 6, kShiftStep = 2, kLastShift = 48;
 constexpr std::size_t kDense = 8;   // points a block, or a level is not worth its place
 constexpr std::size_t kMarks = 64;  // of a chunk; with more of them it has no pyramid
 
@@ -93,10 +93,13 @@ void store_pyramid(Connection& db, std::int64_t chunk_id, const PointColumns& po
   std::size_t marks = 0;
   for (const double value : points.value) marks += std::isfinite(value) ? 0 : 1;
   if (marks > kMarks) return;
+  std::vector<SeriesBlock> blocks;
   for (int shift = kFirstShift; shift <= kLastShift; shift += kShiftStep) {
     BlockCollector collector(shift);
-    for (std::size_t i = 0; i < points.size(); ++i) collector.add(point_at(points, i));
-    const auto blocks = collector.take();
+    for (const SeriesBlock& block : blocks) collector.merge(block);
+    for (std::size_t i = 0; shift == kFirstShift && i < points.size(); ++i)
+      collector.add(point_at(points, i));
+    blocks = collector.take();
     if (blocks.size() * kDense > points.size()) continue;
     db.prepare("INSERT INTO pyramid (chunk_id, shift, blocks) VALUES (?, ?, ?)")
         .bind(chunk_id, shift, Blob{encode_blocks(blocks)})

@@ -12,7 +12,7 @@
 
 namespace locus::sqlite {
 
-// Stores the levels of a chunk that will grow no more: each eight times as wide as the one before, from where
+// Stores the levels of a chunk that will grow no more: each four times as wide as the one before, from where
 // a block holds eight points or more, up to one or two blocks. None for a chunk with many values that are not
 // finite: it is read itself. Throws SqliteError.
 void store_pyramid(Connection& db, std::int64_t chunk_id, const PointColumns& points);
