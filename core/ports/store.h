@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/experiment/model.h"
+#include "core/ports/curves.h"
 
 namespace locus {
 
@@ -270,12 +271,17 @@ class Store {
   virtual absl::StatusOr<StageBriefs> briefs(ExperimentId id) = 0;
   virtual absl::StatusOr<std::vector<Result>> stage_results(StageId id) = 0;
   virtual absl::StatusOr<std::vector<SeriesRow>> series(StageId id) = 0;
-  // Points of one series in step order, superseded ones left out (an attempt's points past the resume step of
+  // Points of one series within `range` in step order, superseded ones left out (an attempt's points past the resume step of
   // a later attempt; all of them when a later one began afresh, without a checkpoint and at step 0). At most
   // max_points (0: all; below 16 counts as 16) keeping each bucket's first, last, minimum, maximum and every
   // non-finite mark; runs of one non-finite value shrink to their ends where they alone would fill half of
   // max_points, and to each bucket's if that is not enough.
-  virtual absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points) = 0;
+  virtual absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points,
+                                              StepRange range = {}) = 0;
+  // The same points within `range`, summed up in blocks of 2^shift steps, by index. INVALID_ARGUMENT unless
+  // shift is 0 to 62. Answered from what was stored at sealing where that is enough.
+  virtual absl::StatusOr<std::vector<SeriesBlock>> blocks(StageId id, const SeriesKey& key, int shift,
+                                                          StepRange range = {}) = 0;
   virtual absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) = 0;
   virtual absl::StatusOr<std::vector<WorkerRow>> workers() = 0;
   virtual absl::StatusOr<std::vector<EventRow>> events(std::int64_t after, int limit) = 0;

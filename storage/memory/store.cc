@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "storage/memory/curves.h"
 #include "storage/memory/tables.h"
-#include "storage/rules/curve.h"
 #include "storage/rules/deletion.h"
 #include "storage/rules/refusals.h"
 #include "storage/rules/writes.h"
@@ -181,7 +181,15 @@ class MemoryStore final : public Store {
     return results ? *results : std::vector<Result>();
   }
   absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override;
-  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points) override;
+  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points, StepRange range) override {
+    const std::lock_guard lock(mutex_);
+    return draw_points(tables_, id, key, max_points, range);
+  }
+  absl::StatusOr<std::vector<SeriesBlock>> blocks(StageId id, const SeriesKey& key, int shift,
+                                                  StepRange range) override {
+    const std::lock_guard lock(mutex_);
+    return sum_blocks(tables_, id, key, shift, range);
+  }
   absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) override {
     const std::lock_guard lock(mutex_);
     return found_or(tables_.artifacts, sha256, refusal::artifact_not_found(sha256));
@@ -224,7 +232,6 @@ class MemoryStore final : public Store {
  private:
   static constexpr auto kFirst = std::numeric_limits<std::int64_t>::min();
 
-  SeriesRow counted(SeriesRow row) const;
 
   std::mutex writing_;  // one writer at a time; guards callback_. Taken before mutex_, so a callback may read
   std::function<void(std::int64_t)> callback_;
@@ -320,46 +327,14 @@ absl::StatusOr<std::vector<TrialView>> MemoryStore::trials(ExperimentId id, std:
   return out;
 }
 
-SeriesRow MemoryStore::counted(SeriesRow row) const {
-  for (const AttemptRow& attempt : tables_.attempts_of(row.stage_id)) {
-    const auto points = tables_.points.find({row.stage_id, attempt.number});
-    if (points == tables_.points.end()) continue;
-    row.points += std::count_if(points->second.begin(), points->second.end(),
-                                [&](const StoredPoint& point) { return point.series_id == row.id; });
-  }
-  return row;
-}
-
 absl::StatusOr<std::vector<SeriesRow>> MemoryStore::series(StageId id) {
   const std::lock_guard lock(mutex_);
   if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
   std::vector<SeriesRow> out;
   const auto& rows = tables_.series_ids.rows();
   for (auto at = rows.lower_bound({id, {"", "", ""}}); at != rows.end() && at->first.first == id; ++at) {
-    out.push_back(counted(*tables_.series_rows.find(at->second)));
+    out.push_back(counted(tables_, *tables_.series_rows.find(at->second)));
   }
-  return out;
-}
-
-absl::StatusOr<SeriesPoints> MemoryStore::points(StageId id, const SeriesKey& key, int max_points) {
-  const std::lock_guard lock(mutex_);
-  if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
-  const std::int64_t* series_id = tables_.series_ids.find({id, key});
-  if (!series_id) return refusal::series_not_found(id, key);
-  SeriesPoints out;
-  out.series = counted(*tables_.series_rows.find(*series_id));
-  std::vector<Point> all;
-  const auto live = live_until(tables_.attempts_of(id));
-  for (const auto& [number, bound] : live) {
-    const auto stored = tables_.points.find({id, number});
-    if (stored == tables_.points.end()) continue;
-    for (const StoredPoint& point : stored->second) {
-      if (point.series_id == *series_id && point.point.step <= bound) all.push_back(point.point);
-    }
-  }
-  sort_by_step(all);
-  out.points = reduce_points(all, max_points);
-  out.reduced = out.points.size() < all.size();
   return out;
 }
 

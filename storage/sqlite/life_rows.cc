@@ -152,6 +152,11 @@ void SqliteRows::erase_stages(const std::vector<StageId>& ids) {
   for (const StageId id : ids) db_.prepare("DELETE FROM stage_input WHERE stage_id = ?").bind(id).run();
   for (const StageId id : ids) {
     db_.prepare("DELETE FROM point_log WHERE stage_id = ?").bind(id).run();
+    db_.prepare(
+           "DELETE FROM pyramid WHERE chunk_id IN "
+           "(SELECT c.id FROM chunk c JOIN series s ON s.id = c.series_id WHERE s.stage_id = ?)")
+        .bind(id)
+        .run();
     db_.prepare("DELETE FROM chunk WHERE series_id IN (SELECT id FROM series WHERE stage_id = ?)").bind(id).run();
     db_.prepare("DELETE FROM series WHERE stage_id = ?").bind(id).run();
     db_.prepare("DELETE FROM result WHERE stage_id = ?").bind(id).run();

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "storage/rules/curve.h"
-#include "storage/sqlite/point_codec.h"
+#include "storage/sqlite/pyramid.h"
 
 namespace locus::sqlite {
 namespace {
@@ -29,13 +28,6 @@ void copy_point(const PointColumns& from, std::size_t i, PointColumns& to) {
   to.value.push_back(from.value[i]);
 }
 
-PointColumns checked(std::string_view blob, const char* where) {
-  auto columns = decode_points(blob);
-  if (!columns)
-    throw SqliteError(SQLITE_CORRUPT, std::string("a block of points in ") + where + " fails its checksum");
-  return std::move(*columns);
-}
-
 // The attempt's log by series; false when a batch is damaged.
 bool collect_log(Connection& db, StageId stage, std::int64_t number, std::map<std::int64_t, Piece>& pieces) {
   auto log = db.prepare(
@@ -54,7 +46,7 @@ bool collect_log(Connection& db, StageId stage, std::int64_t number, std::map<st
 }
 
 void store_piece(Connection& db, std::int64_t series_id, std::int64_t number, Piece piece) {
-  std::int64_t grown = 0;  // the chunk to grow
+  std::int64_t grown = 0;  // the chunk to grow, then the one stored
   {
     auto last = db.prepare(
         "SELECT id, first_seq, count, columns FROM chunk WHERE series_id = ? AND number = ? "
@@ -75,21 +67,25 @@ void store_piece(Connection& db, std::int64_t series_id, std::int64_t number, Pi
     db.prepare("UPDATE chunk SET first_step = ?, last_step = ?, count = ?, columns = ? WHERE id = ?")
         .bind(*low, *high, count, Blob{blob}, grown)
         .run();
-    return;
-  }
-  db.prepare(
+  } else {
+    auto insert = db.prepare(
         "INSERT INTO chunk (id, series_id, number, first_seq, first_step, last_step, count, columns) "
-        "SELECT COALESCE(MAX(id), 0) + 1, ?, ?, ?, ?, ?, ?, ? FROM chunk")
-      .bind(series_id, number, piece.first_seq, *low, *high, count, Blob{blob})
-      .run();
-}
-
-// Adds point i if it is not past the bound.
-void add_live(const PointColumns& c, std::size_t i, std::int64_t bound, std::vector<Point>& out) {
-  if (c.step[i] <= bound) out.push_back({c.step[i], c.epoch[i], c.images[i], c.time_us[i], c.value[i]});
+        "SELECT COALESCE(MAX(id), 0) + 1, ?, ?, ?, ?, ?, ?, ? FROM chunk RETURNING id");
+    insert.bind(series_id, number, piece.first_seq, *low, *high, count, Blob{blob}).step();
+    grown = insert.integer(0);
+    insert.run();
+  }
+  if (count >= kFullChunk) store_pyramid(db, grown, piece.columns);  // it grows no more
 }
 
 }  // namespace
+
+PointColumns checked_points(std::string_view blob, const char* where) {
+  auto columns = decode_points(blob);
+  if (!columns)
+    throw SqliteError(SQLITE_CORRUPT, std::string("a block of points in ") + where + " fails its checksum");
+  return std::move(*columns);
+}
 
 void log_points(Connection& db, const AttemptRow& attempt, std::int64_t first_seq, const PointBatch& batch,
                 std::size_t skip, std::span<const std::int64_t> series_ids) {
@@ -131,42 +127,6 @@ void seal_points(Connection& db, StageId stage, std::int64_t number) {
       .run();
 }
 
-Curve read_curve(Connection& db, std::int64_t series_id, std::span<const AttemptRow> attempts) {
-  const auto live = live_until(attempts);
-  Curve out;
-  auto sealed = db.prepare("SELECT COALESCE(SUM(count), 0) FROM chunk WHERE series_id = ?");
-  sealed.bind(series_id).step();
-  out.stored = sealed.integer(0);
-  for (const AttemptRow& attempt : attempts) {
-    const auto at = live.find(attempt.number);
-    const bool any = at != live.end();  // otherwise the whole attempt is superseded
-    const std::int64_t bound = any ? at->second : 0;
-    if (any) {
-      auto chunks = db.prepare(
-          "SELECT columns FROM chunk WHERE series_id = ? AND number = ? AND first_step <= ? "
-          "ORDER BY first_seq");
-      chunks.bind(series_id, attempt.number, bound);
-      while (chunks.step()) {
-        const PointColumns columns = checked(chunks.blob(0), "chunk");
-        for (std::size_t i = 0; i < columns.size(); ++i) add_live(columns, i, bound, out.points);
-      }
-    }
-    auto log =
-        db.prepare("SELECT columns FROM point_log WHERE stage_id = ? AND number = ? ORDER BY first_seq");
-    log.bind(attempt.stage_id, attempt.number);
-    while (log.step()) {
-      const PointColumns columns = checked(log.blob(0), "point_log");
-      for (std::size_t i = 0; i < columns.series.size(); ++i) {
-        if (columns.series[i] != series_id) continue;
-        ++out.stored;
-        if (any) add_live(columns, i, bound, out.points);
-      }
-    }
-  }
-  sort_by_step(out.points);
-  return out;
-}
-
 std::map<std::int64_t, std::int64_t> count_points(Connection& db, StageId stage) {
   std::map<std::int64_t, std::int64_t> out;
   auto chunks = db.prepare(
@@ -177,7 +137,7 @@ std::map<std::int64_t, std::int64_t> count_points(Connection& db, StageId stage)
   auto log = db.prepare("SELECT columns FROM point_log WHERE stage_id = ?");
   log.bind(stage);
   while (log.step()) {
-    for (const std::int64_t series_id : checked(log.blob(0), "point_log").series) ++out[series_id];
+    for (const std::int64_t series_id : checked_points(log.blob(0), "point_log").series) ++out[series_id];
   }
   return out;
 }

@@ -1,13 +1,14 @@
-// Points in the database: logged batch by batch as they are acknowledged, sealed into chunks by series, read
-// back as curves.
+// Points on their way into the database: logged batch by batch as they are acknowledged, sealed into chunks
+// by series. Reading them back is curves.h.
 #pragma once
 
 #include <map>
 #include <span>
-#include <vector>
+#include <string_view>
 
 #include "core/experiment/model.h"
 #include "storage/sqlite/connection.h"
+#include "storage/sqlite/point_codec.h"
 
 namespace locus::sqlite {
 
@@ -20,15 +21,10 @@ void log_points(Connection& db, const AttemptRow& attempt, std::int64_t first_se
 // it.
 void seal_points(Connection& db, StageId stage, std::int64_t number);
 
-// The points of a series that are not superseded, in step order, and how many are stored, those included.
-// `attempts`: all of the stage's. Throws SqliteError for damage.
-struct Curve {
-  std::vector<Point> points;
-  std::int64_t stored = 0;
-};
-Curve read_curve(Connection& db, std::int64_t series_id, std::span<const AttemptRow> attempts);
-
 // Points stored of each series of a stage, superseded included, by series id.
 std::map<std::int64_t, std::int64_t> count_points(Connection& db, StageId stage);
+
+// The points of a blob; throws SqliteError that names the table for one that is damaged.
+PointColumns checked_points(std::string_view blob, const char* where);
 
 }  // namespace locus::sqlite

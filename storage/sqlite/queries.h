@@ -25,7 +25,11 @@ absl::StatusOr<std::vector<AttemptRow>> list_attempts(Connection& db, StageId id
 absl::StatusOr<std::vector<CheckpointRow>> list_checkpoints(Connection& db, StageId id);
 absl::StatusOr<std::vector<Result>> list_stage_results(Connection& db, StageId id);
 absl::StatusOr<std::vector<SeriesRow>> list_series(Connection& db, StageId id);
-absl::StatusOr<SeriesPoints> find_points(Connection& db, StageId id, const SeriesKey& key, int max_points);
+absl::StatusOr<std::int64_t> find_series(Connection& db, StageId id, const SeriesKey& key);  // its id
+absl::StatusOr<SeriesPoints> find_points(Connection& db, StageId id, const SeriesKey& key, int max_points,
+                                         StepRange range);
+absl::StatusOr<std::vector<SeriesBlock>> find_blocks(Connection& db, StageId id, const SeriesKey& key,
+                                                     int shift, StepRange range);
 
 std::vector<WorkerRow> list_workers(Connection& db);
 std::vector<EventRow> list_events(Connection& db, std::int64_t after, int limit);

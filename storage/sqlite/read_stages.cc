@@ -1,7 +1,9 @@
 // Reads of stages, their attempts and curves; what a starting scheduler needs.
+#include "core/base/error.h"
 #include "storage/rules/curve.h"
 #include "storage/rules/refusals.h"
 #include "storage/sqlite/columns.h"
+#include "storage/sqlite/curves.h"
 #include "storage/sqlite/point_log.h"
 #include "storage/sqlite/queries.h"
 
@@ -152,16 +154,26 @@ absl::StatusOr<std::vector<SeriesRow>> list_series(Connection& db, StageId id) {
   });
 }
 
-absl::StatusOr<SeriesPoints> find_points(Connection& db, StageId id, const SeriesKey& key, int max_points) {
+absl::StatusOr<std::int64_t> find_series(Connection& db, StageId id, const SeriesKey& key) {
   if (!has_stage(db, id)) return refusal::stage_not_found(id);
-  SeriesPoints out;
   auto s = db.prepare("SELECT id FROM series WHERE stage_id = ? AND metric = ? AND split = ? AND labels = ?");
   if (!s.bind(id, key.metric, key.split, key.labels).step()) return refusal::series_not_found(id, key);
-  const Curve curve = read_curve(db, s.integer(0), attempts_of(db, id));
-  out.series = {s.integer(0), id, key, curve.stored};
-  out.points = reduce_points(curve.points, max_points);
-  out.reduced = out.points.size() < curve.points.size();
-  return out;
+  return s.integer(0);
+}
+
+absl::StatusOr<SeriesPoints> find_points(Connection& db, StageId id, const SeriesKey& key, int max_points,
+                                         StepRange range) {
+  LOCUS_ASSIGN_OR_RETURN(const std::int64_t series, find_series(db, id, key));
+  Drawn drawn = draw_curve(db, series, attempts_of(db, id), range, max_points);
+  return SeriesPoints{
+      {series, id, key, stored_points(db, series, id)}, std::move(drawn.points), drawn.reduced};
+}
+
+absl::StatusOr<std::vector<SeriesBlock>> find_blocks(Connection& db, StageId id, const SeriesKey& key,
+                                                     int shift, StepRange range) {
+  LOCUS_RETURN_IF_ERROR(check_shift(shift));
+  LOCUS_ASSIGN_OR_RETURN(const std::int64_t series, find_series(db, id, key));
+  return read_blocks(db, series, attempts_of(db, id), range, shift);
 }
 
 std::vector<WorkerRow> list_workers(Connection& db) {

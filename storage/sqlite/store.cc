@@ -120,8 +120,15 @@ class SqliteStore final : public Store {
   absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override {
     return read<std::vector<SeriesRow>>([&](Connection& db) { return sqlite::list_series(db, id); });
   }
-  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points) override {
-    return read<SeriesPoints>([&](Connection& db) { return sqlite::find_points(db, id, key, max_points); });
+  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points,
+                                      StepRange range) override {
+    return read<SeriesPoints>(
+        [&](Connection& db) { return sqlite::find_points(db, id, key, max_points, range); });
+  }
+  absl::StatusOr<std::vector<SeriesBlock>> blocks(StageId id, const SeriesKey& key, int shift,
+                                                  StepRange range) override {
+    return read<std::vector<SeriesBlock>>(
+        [&](Connection& db) { return sqlite::find_blocks(db, id, key, shift, range); });
   }
   absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) override {
     return read<ArtifactRow>([&](Connection& db) -> absl::StatusOr<ArtifactRow> {

@@ -199,7 +199,8 @@ TEST_F(OpenApi, HasAnAddressForEveryCallThatIsForPeople) {
   for (const auto* file :
        {v1::GetExperimentRequest::descriptor()->file(), v1::RegisterWorkerRequest::descriptor()->file(),
         v1::GetServerRequest::descriptor()->file(), v1::ListSeriesRequest::descriptor()->file(),
-        v1::DownloadArtifactRequest::descriptor()->file(), v1::CheckRequest::descriptor()->file()}) {
+        v1::DownloadArtifactRequest::descriptor()->file(), v1::CheckRequest::descriptor()->file(),
+        v1::ListClaimsRequest::descriptor()->file()}) {
     for (int s = 0; s < file->service_count(); ++s) {
       for (int m = 0; m < file->service(s)->method_count(); ++m) {
         const std::string call = file->service(s)->name() + "/" + file->service(s)->method(m)->name();

@@ -192,9 +192,15 @@ TEST(Labels, VaryInOneNumberAlongASweep) {
   EXPECT_TRUE(std::isnan(varying_label("{\"a\":\"x\"}", {"{\"a\":\"x\"}", "{\"a\":\"y\"}"})));
 }
 
+std::vector<TimedPoint> timed(const std::vector<Point>& points) {
+  std::vector<TimedPoint> out;
+  for (const Point& point : points) out.push_back({point, static_cast<double>(point.time_us) / 1e6});
+  return out;
+}
+
 TEST(Band, KeepsOnlyStepsAllSeedsHave) {
-  const std::vector<Point> a = {{10, 0, 0, 0, 1.0}, {20, 0, 0, 0, 2.0}, {30, 0, 0, 0, 3.0}};
-  const std::vector<Point> b = {{10, 0, 0, 0, 3.0}, {30, 0, 0, 0, 5.0}};
+  const auto a = timed({{10, 0, 0, 0, 1.0}, {20, 0, 0, 0, 2.0}, {30, 0, 0, 0, 3.0}});
+  const auto b = timed({{10, 0, 0, 0, 3.0}, {30, 0, 0, 0, 5.0}});
   const auto band = band_of({a, b, {}});  // a seed that has not begun does not blank the others
   ASSERT_EQ(band.size(), 2u);
   EXPECT_DOUBLE_EQ(band[1].mean, 4.0);
@@ -202,8 +208,8 @@ TEST(Band, KeepsOnlyStepsAllSeedsHave) {
 }
 
 TEST(Band, GoesOnOverFewerSeedsBeyondTheEndOfOneStillInTraining) {
-  const std::vector<Point> whole = {{10, 0, 0, 0, 1.0}, {20, 0, 0, 0, 2.0}, {30, 0, 0, 0, 3.0}};
-  const std::vector<Point> begun = {{10, 0, 0, 0, 5.0}};
+  const auto whole = timed({{10, 0, 0, 0, 1.0}, {20, 0, 0, 0, 2.0}, {30, 0, 0, 0, 3.0}});
+  const auto begun = timed({{10, 0, 0, 0, 5.0}});
   const auto band = band_of({whole, begun, whole});
   ASSERT_EQ(band.size(), 3u);
   EXPECT_EQ(band[0].n, 3);

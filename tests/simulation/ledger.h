@@ -93,8 +93,13 @@ class Ledger final : public Store {
   absl::StatusOr<StageBriefs> briefs(ExperimentId id) override { return store_->briefs(id); }
   absl::StatusOr<std::vector<Result>> stage_results(StageId id) override { return store_->stage_results(id); }
   absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override { return store_->series(id); }
-  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points) override {
-    return store_->points(id, key, max_points);
+  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points,
+                                      StepRange range) override {
+    return store_->points(id, key, max_points, range);
+  }
+  absl::StatusOr<std::vector<SeriesBlock>> blocks(StageId id, const SeriesKey& key, int shift,
+                                                  StepRange range) override {
+    return store_->blocks(id, key, shift, range);
   }
   absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) override {
     return store_->artifact(sha256);

@@ -105,7 +105,22 @@ TEST_F(FirstRelease, IsBroughtForwardWithEveryRow) {
     EXPECT_EQ((*store)->log(3, 1, 0, 100)->text, "hello\n");
     EXPECT_TRUE((*store)->check()->problems.empty());
   }
-  EXPECT_EQ(version(), "2");
+  EXPECT_EQ(version(), "3");
+}
+
+TEST_F(FirstRelease, DrawsCurvesThatWereSealedWithoutAPyramid) {
+  auto store = open_sqlite_store(folder_.path(), clock_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_TRUE(Database(file()).column("SELECT chunk_id FROM pyramid").empty());
+  const SeriesKey key = (*store)->series(1)->at(0).key;
+  const auto drawn = (*store)->points(1, key, 16);
+  ASSERT_TRUE(drawn.ok()) << drawn.status();
+  EXPECT_TRUE(drawn->reduced);
+  EXPECT_EQ(drawn->points.front().step, 1);
+  EXPECT_EQ(drawn->points.back().step, 5000);
+  std::int64_t count = 0;
+  for (const SeriesBlock& block : get((*store)->blocks(1, key, 9))) count += block.count;
+  EXPECT_EQ(count, 5000);
 }
 
 TEST_F(FirstRelease, IsLeftAsItWasWhenTheDiskIsFull) {
@@ -113,7 +128,8 @@ TEST_F(FirstRelease, IsLeftAsItWasWhenTheDiskIsFull) {
   const auto refused = open_sqlite_store(folder_.path(), clock_, {2, vfs_.name()});
   EXPECT_EQ(reason_of(refused.status()), "DATA_FOLDER_UNUSABLE") << refused.status();
   EXPECT_EQ(version(), "1");
-  EXPECT_TRUE(Database(file()).column("SELECT name FROM sqlite_schema WHERE name = 'attempt_log'").empty());
+  EXPECT_TRUE(Database(file()).column("SELECT name FROM sqlite_schema WHERE name IN ('attempt_log', 'pyramid')")
+                  .empty());
   vfs_.set_full(false);
   auto store = open_sqlite_store(folder_.path(), clock_, {2, vfs_.name()});
   ASSERT_TRUE(store.ok()) << store.status();

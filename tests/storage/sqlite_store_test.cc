@@ -117,7 +117,7 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(reason_of(status), "DATA_FOLDER_UNUSABLE");
   EXPECT_NE(status.message().find("schema version 999"), std::string::npos) << status;
-  run_sql(file(), "PRAGMA user_version=2");
+  run_sql(file(), "PRAGMA user_version=3");
   EXPECT_TRUE(refusal().ok());
 }
 
@@ -176,6 +176,8 @@ TEST_F(SqliteStoreTest, RecordsWhenEachMigrationWasApplied) {
   EXPECT_EQ(sqlite3_column_int64(statement, 1), clock_.wall());
   ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW);
   EXPECT_EQ(sqlite3_column_int64(statement, 0), 2);
+  ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW);
+  EXPECT_EQ(sqlite3_column_int64(statement, 0), 3);
   EXPECT_EQ(sqlite3_step(statement), SQLITE_DONE);
   sqlite3_finalize(statement);
   sqlite3_close(db);

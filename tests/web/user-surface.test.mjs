@@ -205,6 +205,50 @@ check('two cells are compared seed by seed', async (page) => {
   await page.locator('.curve-chart canvas').waitFor();
 });
 
+check('the paper table is pivoted, explained and taken away', async (page) => {
+  await page.goto(`${experimentUrl()}?tab=paper`);
+  await shows('.paper-table tbody th', 'learned-absolute');
+  await page.locator('.paper-table td .explain-term').first().focus();
+  await shows('[role=tooltip]', 'over 2 seeds');
+  await page.keyboard.press('Escape');
+  await page.getByLabel('Differences').check();
+  await page.locator('.paper-difference').first().waitFor();
+  assert.ok(page.url().includes('delta=1'));
+  await page.getByRole('button', { name: 'Export' }).click();
+  const saved = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download as LaTeX' }).click();
+  const latex = readFileSync(await (await saved).path(), 'utf8');
+  assert.match(latex, /\\toprule/);
+  assert.match(latex, /learned-absolute/);
+});
+
+check('a figure leaves as a vector and as numbers', async (page) => {
+  await page.goto(`${experimentUrl()}?tab=figures`);
+  await page.locator('.scatter-point').first().focus();
+  for (const [item, start] of [
+    ['SVG, light', '<?xml'],
+    ['Data as CSV', 'row,ms_per_step,top1'],
+  ]) {
+    await page.getByRole('button', { name: 'Export' }).first().click();
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: item }).click();
+    const text = readFileSync(await (await saved).path(), 'utf8');
+    assert.ok(text.startsWith(start), text.slice(0, 80));
+    assert.ok(text.includes('learned-absolute'));
+  }
+});
+
+check('a zoom is read as a part and kept in the address', async (page) => {
+  await page.goto(`${experimentUrl()}?series=loss/train`);
+  await page.locator('.curve-chart canvas').waitFor();
+  const part = page.waitForRequest((request) => /curves.*from_step=\d+/.test(request.url()));
+  await button('Last half').click();
+  await part;
+  assert.match(page.url(), /zoom=\d+-/);
+  await button('Whole curve').click();
+  assert.doesNotMatch(page.url(), /zoom=/);
+});
+
 check('every item of the catalog opens', async (page) => {
   await page.goto(`${service.url}/catalog`);
   await shows('.entry', 'violin');
@@ -235,6 +279,10 @@ check('a worker is drained with a reason and taken back', async (page) => {
 const pages = [
   ['list', '/experiments', 'table.experiments a'],
   ['experiment', `/experiments/${name}`, '.curve-chart canvas'],
+  ['paper', `/experiments/${name}?tab=paper&delta=1`, '.paper-table tbody tr'],
+  ['figures', `/experiments/${name}?tab=figures`, '.scatter-point'],
+  ['curves', `/experiments/${name}?band=interval&smooth=60&runs=1&logy=1&x=seconds`, '.curve-chart canvas'],
+  ['paper-table', `/paper-table?of=${name}`, '.paper-table tbody tr'],
   ['trials', `/experiments/${name}?tab=trials`, 'table.trials a'],
   ['specification', `/experiments/${name}?tab=specification`, '.code'],
   ['trial', `/experiments/${name}/trials/1`, '.curve-chart canvas'],

@@ -224,10 +224,20 @@ export function pointsOf(def, trial, metric) {
   return { step, value };
 }
 
-export function curvesMessage(def, metric, split) {
+function within({ step, value }, from, to) {
+  const kept = step.map((_, i) => i).filter((i) => step[i] >= from && (to === 0 || step[i] <= to));
+  return { step: kept.map((i) => step[i]), value: kept.map((i) => value[i]) };
+}
+
+export function curvesMessage(def, metric, split, { band = 'std', from = 0, to = 0 } = {}) {
+  const axes = (step) => ({
+    epoch: step.map((s) => (2 * s) / def.steps),
+    images: step.map((s) => String(32 * s)),
+    seconds: step.map((s) => 0.009 * s),
+  });
   const runs = trialsOf(def)
     .filter((trial) => trial.share > 0)
-    .map((trial) => ({ ...trial, ...pointsOf(def, trial, metric) }));
+    .map((trial) => ({ ...trial, ...within(pointsOf(def, trial, metric), from, to) }));
   const cells = def.cells.map((cell, i) => {
     const own = runs.filter((run) => run.cell === i);
     const step = [...new Set(own.flatMap((run) => run.step))].sort((a, b) => a - b);
@@ -241,6 +251,9 @@ export function curvesMessage(def, metric, split) {
       mean: at.map((v) => real(mean(v))),
       std: at.map((v) => real(std(v))),
       n: at.map((v) => v.length),
+      low: at.map((v) => real(mean(v) - (band === 'interval' ? halfWidth(v) : std(v)))),
+      high: at.map((v) => real(mean(v) + (band === 'interval' ? halfWidth(v) : std(v)))),
+      ...axes(step),
     };
   });
   return {
@@ -256,6 +269,7 @@ export function curvesMessage(def, metric, split) {
       step: run.step.map(String),
       value: run.value.map(real),
       reduced: false,
+      ...axes(run.step),
     })),
   };
 }

@@ -3,7 +3,7 @@ export function answer(path: string, query: URLSearchParams, phase: number, now?
 export function act(
   path: string,
   query: URLSearchParams,
-  body: Record<string, string>,
+  body: any,
   phase: number,
   now?: number,
 ): unknown;

@@ -24,6 +24,7 @@ import {
   pictureMessage,
   planMessage,
 } from './mock-operations.mjs';
+import { paperMessage } from './mock-paper.mjs';
 
 // What is compared: a trial "x/3" or a cell "x/cells/0"; null when there is no such thing.
 function comparedItem(defs, name) {
@@ -115,6 +116,7 @@ function answerAside(defs, path, query, now) {
 // Answers POST `path`: nothing changes in this world, but everything says it did.
 export function act(path, query, body, phase, now = Date.now()) {
   const defs = definitions(phase);
+  if (path === '/paper-table') return paperMessage(defs, body);
   if (path === '/experiments:plan') return planMessage(JSON.parse(body.spec_json));
   if (path === '/experiments')
     return {
@@ -160,7 +162,11 @@ export function answer(path, query, phase, now = Date.now()) {
   if (rest === '') return experimentMessage(def, now);
   if (rest === 'table') return tableMessage(def, query.get('labels'));
   if (rest === 'curves')
-    return curvesMessage(def, query.get('metric') || 'top1', query.get('split') ?? 'validation');
+    return curvesMessage(def, query.get('metric') || 'top1', query.get('split') ?? 'validation', {
+      band: query.get('band') || 'std',
+      from: Number(query.get('from_step') ?? 0),
+      to: Number(query.get('to_step') ?? 0),
+    });
   if (rest === 'trials')
     return ordinal === undefined
       ? { trials: trialsOf(def).map((trial) => trialMessage(def, trial)), next_page_token: '' }

@@ -58,6 +58,10 @@ const visits: Record<string, [string, readonly string[]]> = {
     '/compare?of=fashion-mnist-priors/cells/1,fashion-mnist-priors/cells/4',
     ['Paired difference', 'learned-absolute + violin', 'reference', 'Show 4 equal settings', 'All results'],
   ],
+  '/paper-table': [
+    '/paper-table?of=fashion-mnist-priors,violin-sigma&cols=experiment',
+    ['Paper table', 'rope-axial', 'violin-sigma', '83.10', 'n varies', 'cells miss seeds'],
+  ],
   '/new': ['/new', ['New experiment', 'Valid', 'Done already', 'What it can name', 'guidance']],
   '/workers': [
     '/workers',

@@ -41,6 +41,12 @@ export const routes: readonly Route[] = [
     load: () => import('@/features/compare/compare-page'),
   },
   {
+    path: '/paper-table',
+    title: () => 'Paper table',
+    under: '/experiments',
+    load: () => import('@/features/pivot/pivot-page'),
+  },
+  {
     path: '/new',
     title: () => 'New experiment',
     under: '/experiments',
@@ -101,6 +107,7 @@ export const hrefs = {
     return query === '' ? '/claims' : `/claims?${query}`;
   },
   create: () => '/new',
+  paperTable: (names: readonly string[]) => `/paper-table?of=${names.map(encodeURIComponent).join(',')}`,
   // trials "NAME/3" and cells "NAME/cells/0"
   compare: (items: readonly string[]) => `/compare?of=${items.map(encodeURIComponent).join(',')}`,
 };

@@ -37,7 +37,7 @@ export function CompareCurves({ comparison, names }: { comparison: Comparison; n
     setAvailable(found.available);
   const hiddenKey = [...hidden].join();
   const plot = useMemo(
-    () => found && assembleCurves(found, { hidden, band: withBand, runs: withRuns, late: false }),
+    () => found && assembleCurves(found, { hidden, band: withBand, runs: withRuns }),
     [found, hiddenKey, withBand, withRuns],
   );
   const toggle = (place: number) => {
@@ -56,23 +56,24 @@ export function CompareCurves({ comparison, names }: { comparison: Comparison; n
     <Card title="Learning curves" id="curves" tools={tools}>
       <p class="axis-caption">
         <span>{seriesText(key)}</span>
-        <span class="number">{step === null ? 'latest' : `step ${count(step)}`}</span>
+        <span class="number">{step === null ? 'latest' : `step ${count(Math.round(step))}`}</span>
       </p>
       <div class="chart-box" style={{ minHeight: `${height}px` }}>
         {!data && error && <ReadFailure what="The curves" error={error} retry={refresh} />}
         {!data && !error && <Skeleton rows={5} height={30} />}
-        {plot && plot.steps.length > 0 && (
+        {plot && plot.x && (
           <CurveChart
             plot={plot}
             focus={focus}
             height={height}
-            onStep={setStep}
+            onPlace={setStep}
+            wholeNumbers
             label={`${seriesText(key)} of the items compared, against training steps.`}
           />
         )}
-        {plot && plot.steps.length === 0 && <p class="chart-empty">No points of {seriesText(key)}.</p>}
+        {plot && !plot.x && <p class="chart-empty">No points of {seriesText(key)}.</p>}
       </div>
-      {found && <CurveLegend curves={found} step={step} cells={{ hidden, toggle, focus, setFocus }} />}
+      {found && <CurveLegend curves={found} place={step} cells={{ hidden, toggle, focus, setFocus }} />}
     </Card>
   );
 }

@@ -3,7 +3,8 @@ import type { QueryCodec } from '@/app/router';
 import { read, segment } from '@/shared/api/client';
 import { useLive } from '@/shared/api/live';
 import { type ComparedItem, comparison, type Comparison } from '@/shared/api/operations';
-import { type CellCurve, curves, type Curves, type SeriesKey } from '@/shared/api/types';
+import { curves, type Curves, type SeriesKey } from '@/shared/api/types';
+import type { CellPart } from '@/shared/charts/curve-data';
 
 export const itemsMost = 16;
 
@@ -51,8 +52,8 @@ export const useCurvesOf = (items: readonly string[], key: SeriesKey) =>
 export function itemCurves(
   items: readonly Pick<ComparedItem, 'kind' | 'experiment' | 'cell' | 'label' | 'trials'>[],
   found: ReadonlyMap<string, Curves>,
-): Pick<Curves, 'cells' | 'trials' | 'available'> {
-  const cells: CellCurve[] = items.map((item, place) => {
+): Pick<Curves, 'trials' | 'available'> & { cells: CellPart[] } {
+  const cells: CellPart[] = items.map((item, place) => {
     const source = found.get(item.experiment);
     const empty = { cell: place, label: item.label, step: [], mean: [], std: [], n: [] };
     if (item.kind === 'cell') {

@@ -1,5 +1,6 @@
 // Reads of one experiment, and which changes call for reading again.
-import { concerning, useLive } from '@/shared/api/live';
+import { useState } from 'preact/hooks';
+import { concerning, type Live, useLive } from '@/shared/api/live';
 import { read, readPages, segment } from '@/shared/api/client';
 import { curves, experiment, table, trial, trialList, type SeriesKey } from '@/shared/api/types';
 
@@ -24,20 +25,40 @@ export const useTableOf = (name: string, labels = '') =>
     `table ${name}`,
   );
 
-export const useCurves = (name: string, key: SeriesKey) =>
-  useLive(
-    `curves ${name} ${key.metric} ${key.split} ${key.labels}`,
-    (signal) => read(`${path(name)}/curves`, curves, { ...key, max_points: 400 }, signal),
+// zoom: steps; to 0: to the end. The part is read by itself, so that its points are exact.
+export const useCurves = (
+  name: string,
+  key: SeriesKey,
+  band: 'std' | 'interval' = 'std',
+  zoom: { from: number; to: number } | null = null,
+) => {
+  const part = zoom ? { from_step: zoom.from, to_step: zoom.to } : {};
+  const query = { ...key, band, max_points: 400, ...part };
+  return useLive(
+    `curves ${name} ${JSON.stringify(query)}`,
+    (signal) => read(`${path(name)}/curves`, curves, query, signal),
     concerning(name, ...outcomes, 'points', 'attempt-started'),
-    `curves ${name}`,
+    `curves ${name} ${key.metric} ${key.split}`,
   );
+};
 
-export const useTrials = (name: string) =>
-  useLive(
+// The first page is shown while the others are still read.
+export function useTrials(name: string): Live<TrialRow[]> {
+  const [begun, setBegun] = useState<{ name: string; trials: TrialRow[] } | null>(null);
+  const live = useLive(
     `trials ${name}`,
-    (signal) => readPages(`${path(name)}/trials`, trialList, (page) => page.trials, signal),
+    (signal) =>
+      readPages(
+        `${path(name)}/trials`,
+        trialList,
+        (page) => page.trials,
+        signal,
+        (trials) => setBegun((before) => (before?.name === name ? before : { name, trials })),
+      ),
     concerning(name),
   );
+  return live.data || begun?.name !== name ? live : { ...live, data: begun.trials };
+}
 
 export type TrialRow = ReturnType<typeof trial>;
 

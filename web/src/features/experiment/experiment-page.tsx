@@ -7,14 +7,18 @@ import './experiment.css';
 import { useExperiment } from './data';
 import { ClaimsCard } from '@/features/claims/claims-card';
 import { ExperimentHeader } from './experiment-header';
+import { Figures } from './figures/figures';
 import { Overview } from './overview';
+import { PivotCard } from './pivot/pivot-card';
 import { Specification } from './specification';
 import { TrialsPanel } from './trials/trials-panel';
 
-const tabs = ['results', 'trials', 'specification'] as const;
+const tabs = ['results', 'paper', 'figures', 'trials', 'specification'] as const;
 type Tab = (typeof tabs)[number];
 const tabNames: Record<Tab, string> = {
   results: 'Results',
+  paper: 'Paper table',
+  figures: 'Figures',
   trials: 'Trials',
   specification: 'Specification',
 };
@@ -86,6 +90,8 @@ export default function ExperimentPage({ params }: PageProps) {
           <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
             {tab === 'results' && <Overview experiment={data} />}
             {tab === 'results' && <ClaimsCard experiment={name} />}
+            {tab === 'paper' && <PivotCard experiments={[name]} known={[data.primary_metric, 'loss']} />}
+            {tab === 'figures' && <Figures experiment={data} />}
             {tab === 'trials' && <TrialsPanel name={name} />}
             {tab === 'specification' && <Specification specJson={data.spec_json} />}
           </div>

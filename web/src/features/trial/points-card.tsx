@@ -13,7 +13,7 @@ import { usePoints, useSeries } from './data';
 
 const height = 240;
 const usual = { metric: 'loss', reports: 'test', selectsOn: 'train' };
-const whole = { hidden: new Set<number>(), band: false, runs: false, late: false };
+const whole = { hidden: new Set<number>(), band: false, runs: false };
 
 // One run as a curve of its own.
 export function plotOf(points: Points, cell: number, label: string) {
@@ -23,8 +23,8 @@ export function plotOf(points: Points, cell: number, label: string) {
 }
 
 function readingText(points: Points, step: number | null): string {
-  const last = points.step.length - 1;
-  const i = step === null ? last : points.step.indexOf(step);
+  const after = step === null ? -1 : points.step.findIndex((each) => each > step);
+  const i = (after < 0 ? points.step.length : after) - 1;
   if (i < 0) return '';
   const parts = [`step ${count(points.step[i]!)}`, significant(points.value[i]!, 5)];
   const epoch = points.epoch[i];
@@ -68,7 +68,8 @@ function Chart({
         plot={plot}
         focus={null}
         height={height}
-        onStep={setStep}
+        onPlace={setStep}
+        wholeNumbers
         label={`${title} against steps.`}
       />
       {plot.marks.length > 0 && (

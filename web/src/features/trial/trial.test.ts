@@ -49,8 +49,6 @@ describe('a log', () => {
 test('points become a curve; what is not finite becomes a mark', () => {
   const points = { step: [1, 2, 3], value: [2, NaN, 1], epoch: [], images: [], time_us: [], reduced: false };
   const plot = plotOf(points, 3, 'loss');
-  expect(plot.steps).toEqual([1, 2, 3]);
-  expect(plot.series.map((series) => [series.kind, series.cell])).toEqual([['mean', 3]]);
-  expect(plot.series[0]!.values).toEqual([2, null, 1]);
-  expect(plot.marks).toEqual([{ cell: 3, step: 2, value: NaN }]);
+  expect(plot.strokes).toMatchObject([{ kind: 'mean', cell: 3, x: [1, 2, 3], y: [2, NaN, 1] }]);
+  expect(plot.marks).toEqual([{ cell: 3, x: 2, value: NaN }]);
 });

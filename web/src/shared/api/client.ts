@@ -121,19 +121,24 @@ export interface PostOptions {
 export const post = <T>(path: string, decode: Decoder<T>, options: PostOptions = {}) =>
   call(decode, { method: 'POST', path, ...options });
 
-// Reads all pages of a list.
+const firstPage = 100;
+
+// Reads all pages of a list. With `begun` the first is short and told at once, so that something can be shown.
 export async function readPages<T, P extends { next_page_token: string }>(
   path: string,
   decode: Decoder<P>,
   items: (page: P) => T[],
   signal?: AbortSignal,
+  begun?: (first: T[]) => void,
 ): Promise<T[]> {
   const all: T[] = [];
   let token = '';
   do {
-    const page = await read(path, decode, { page_size: 1000, page_token: token }, signal);
+    const size = begun && token === '' ? firstPage : 1000;
+    const page = await read(path, decode, { page_size: size, page_token: token }, signal);
     all.push(...items(page));
     token = page.next_page_token;
+    if (size === firstPage && token !== '') begun?.([...all]);
   } while (token !== '');
   return all;
 }

@@ -1,8 +1,17 @@
 // Protobuf's JSON mapping, read.
 import { describe, expect, test } from 'vitest';
 import { answer } from '../../../dev/mock-world.mjs';
-import { DecodeError, flag, integer, list, message, real, text, timestamp } from './decode';
+import { DecodeError, flag, integer, integers, list, message, real, reals, text, timestamp } from './decode';
 import { curves, decodeErrorBody, experiment, table, trialDetail, trialList, workerList } from './types';
+
+describe('lists of numbers', () => {
+  test('read words and strings, and name the item that is none', () => {
+    expect(reals([1, 'NaN', '2.5'], 'x')).toEqual([1, NaN, 2.5]);
+    expect(integers(['7', 8], 'x')).toEqual([7, 8]);
+    expect(reals(undefined, 'x')).toEqual([]);
+    expect(() => integers([1, 'two'], 'steps')).toThrow('steps[1]');
+  });
+});
 
 describe('scalars', () => {
   test('int64 comes as text', () => expect(integer('1234567890123', 'x')).toBe(1234567890123));

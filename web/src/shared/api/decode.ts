@@ -62,9 +62,32 @@ export function list<T>(item: Decoder<T>): Decoder<T[]> {
   return (value, path) => {
     if (isAbsent(value)) return [];
     if (!Array.isArray(value)) throw new DecodeError(path, 'a list', value);
-    return value.map((each, i) => item(each, `${path}[${i}]`));
+    return value.map((each, i) => {
+      try {
+        return item(each, '');
+      } catch {
+        return item(each, `${path}[${i}]`); // now with its path, for the message
+      }
+    });
   };
 }
+
+// Lists come long: the path of an item is only written out for the one that fails.
+function numbers(item: Decoder<number>): Decoder<number[]> {
+  return (value, path) => {
+    if (isAbsent(value)) return [];
+    if (!Array.isArray(value)) throw new DecodeError(path, 'a list', value);
+    return value.map((each: unknown) => {
+      try {
+        return item(each, '');
+      } catch {
+        return item(each, `${path}[${value.indexOf(each)}]`);
+      }
+    });
+  };
+}
+export const integers = numbers(integer);
+export const reals = numbers(real);
 
 export function dictionary<T>(item: Decoder<T>): Decoder<Record<string, T>> {
   return (value, path) => {
@@ -90,8 +113,8 @@ export function message<S extends Shape>(shape: S): Decoder<Message<S>> {
     if (isAbsent(value)) value = {};
     if (typeof value !== 'object' || Array.isArray(value)) throw new DecodeError(path, 'a message', value);
     const source = value as Record<string, unknown>;
-    return Object.fromEntries(
-      fields.map(([key, decode]) => [key, decode(source[key], path === '' ? key : `${path}.${key}`)]),
-    ) as Message<S>;
+    const out: Record<string, unknown> = {};
+    for (const [key, decode] of fields) out[key] = decode(source[key], path === '' ? key : `${path}.${key}`);
+    return out as Message<S>;
   };
 }

@@ -1,198 +1,221 @@
-// Learning curves on a canvas (uPlot): bands, lines, marks for values that are not finite; drag to zoom,
-// arrow keys to read.
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+// Learning curves on a canvas: uPlot keeps axes, scales and the pointer, curve-paint.ts draws. Drag or + and - to
+// zoom, double click or 0 for the whole, arrow keys to read.
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { useTheme } from '@/app/theme';
-import type { CurvePlot, PlotSeries } from './curve-data';
+import { count, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
-import { count } from '@/shared/format';
-import { cellStyle, resolveColors, withAlpha } from './palette';
+import { type CurvePlot, heightOf } from './curve-data';
+import { type Frame, paint } from './curve-paint';
+import { cellStyle, resolveColors } from './palette';
+import { padded, scaleOf } from './scales';
+
+export type Stretch = readonly [number, number];
 
 export interface CurveChartProps {
   plot: CurvePlot;
   focus: number | null; // the cell to bring out
   height: number;
   label: string;
-  onStep: (step: number | null) => void;
+  onPlace: (x: number | null) => void; // where the pointer reads
+  logX?: boolean;
+  logY?: boolean;
+  zoom?: Stretch | null; // what is shown of the x axis; null: all
+  onZoom?: (stretch: Stretch | null) => void; // without it the chart keeps its own
+  wholeNumbers?: boolean; // ticks of x
 }
 
-interface Drawing {
-  plot: CurvePlot;
-  focus: number | null;
-  colors: ReadonlyMap<number, string>;
+interface State extends Frame {
+  x: Stretch;
+  y: Stretch;
 }
 
-const widths: Record<PlotSeries['kind'], number> = { low: 0, high: 0, run: 1, partial: 1.6, mean: 2 };
+const cellsOf = (plot: CurvePlot) => [...new Set(plot.strokes.map((stroke) => stroke.cell))];
 
-function seriesOptions(series: PlotSeries, drawing: { current: Drawing }): uPlot.Series {
-  const style = cellStyle(series.cell);
-  const dash = series.kind === 'partial' ? [2, 4] : [...style.dash];
-  return {
-    label: series.label,
-    scale: 'y',
-    width: widths[series.kind],
-    dash,
-    points: series.kind === 'mean' ? { size: 5 } : { show: false },
-    stroke: () => {
-      const { focus, colors } = drawing.current;
-      const base = colors.get(series.cell) ?? 'gray';
-      const dimmed = focus !== null && focus !== series.cell;
-      if (series.kind === 'run') return withAlpha(base, dimmed ? 0.1 : 0.45);
-      return dimmed ? withAlpha(base, 0.22) : base;
-    },
-  };
-}
-
-function bandOptions(series: readonly PlotSeries[], drawing: { current: Drawing }): uPlot.Band[] {
-  return series.flatMap((each, i) =>
-    each.kind !== 'high'
-      ? []
-      : [
-          {
-            series: [i + 1, i + 2] as [number, number],
-            fill: () => {
-              const { focus, colors } = drawing.current;
-              const dimmed = focus !== null && focus !== each.cell;
-              return withAlpha(
-                colors.get(each.cell) ?? 'gray',
-                dimmed ? 0.03 : focus === each.cell ? 0.24 : 0.13,
-              );
-            },
-          },
-        ],
-  );
-}
-
-// Crosses at the edge where the value would be: NaN and minus infinity at the bottom, infinity at the top.
-function drawMarks(u: uPlot, drawing: Drawing): void {
-  const { ctx, bbox } = u;
-  const size = 4 * devicePixelRatio;
-  ctx.save();
-  ctx.lineWidth = 1.8 * devicePixelRatio;
-  for (const mark of drawing.plot.marks) {
-    const x = u.valToPos(mark.step, 'x', true);
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    const y = mark.value === Infinity ? bbox.top + 2 * size : bbox.top + bbox.height - 2 * size;
-    ctx.strokeStyle = drawing.colors.get(mark.cell) ?? 'gray';
-    ctx.beginPath();
-    ctx.moveTo(x - size, y - size);
-    ctx.lineTo(x + size, y + size);
-    ctx.moveTo(x + size, y - size);
-    ctx.lineTo(x - size, y + size);
-    ctx.stroke();
+// What the axes span. On a logarithmic one nothing at or below zero has a place.
+export function framing(
+  plot: CurvePlot,
+  zoom: Stretch | null,
+  logX: boolean,
+  logY: boolean,
+): [Stretch, Stretch] {
+  let [from, to] = zoom ?? plot.x ?? [0, 1];
+  if (logX) {
+    let least = Infinity;
+    for (const { x } of plot.strokes) for (const each of x) if (each > 0 && each < least) least = each;
+    if (!Number.isFinite(least)) least = 1;
+    from = Math.max(from, least);
+    to = Math.max(to, from * 1.001);
   }
-  ctx.restore();
+  if (!(to > from)) [from, to] = [from - 0.5, to + 0.5];
+  const height = heightOf(plot, [from, to], logY);
+  return [[from, to], padded(height ?? (logY ? [0.1, 1] : [0, 1]), 0.05, logY)];
 }
 
-function chartOptions(
-  props: CurveChartProps,
-  width: number,
-  drawing: { current: Drawing },
-  onStep: { current: CurveChartProps['onStep'] },
-): uPlot.Options {
+function axesOf(props: CurveChartProps): uPlot.Axis[] {
   const [text, grid] = resolveColors(['var(--text-faint)', 'var(--grid)']) as [string, string];
   const font = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
   const axis = { stroke: text, font, grid: { stroke: grid, width: 1 }, ticks: { show: false }, gap: 6 };
+  const written = (tick: number | null) =>
+    tick === null ? '' : props.wholeNumbers ? count(tick) : String(Number(tick.toPrecision(6)));
+  return [
+    { ...axis, size: 30, space: 70, values: (_, ticks) => ticks.map(written) },
+    {
+      ...axis,
+      size: 52,
+      space: 34,
+      values: (_, ticks) =>
+        ticks.map((tick) =>
+          tick === null
+            ? ''
+            : Math.abs(tick) >= 1e5
+              ? significant(tick, 2)
+              : String(Number(tick.toPrecision(6))),
+        ),
+    },
+  ];
+}
+
+function draw(u: uPlot, state: State, logX: boolean, logY: boolean): void {
+  const { left, top, width, height } = u.bbox;
+  const sx = scaleOf(logX)(state.x[0], state.x[1], left, left + width);
+  const sy = scaleOf(logY)(state.y[0], state.y[1], top + height, top);
+  paint(u.ctx, state, sx, sy, u.bbox, devicePixelRatio);
+}
+
+function optionsOf(
+  props: CurveChartProps,
+  width: number,
+  state: { current: State },
+  latest: { current: { onPlace: CurveChartProps['onPlace']; zoomTo: (stretch: Stretch | null) => void } },
+): uPlot.Options {
+  const { logX = false, logY = false } = props;
+  const distr = (log: boolean) => (log ? 3 : 1) as uPlot.Scale.Distr;
   return {
     width,
     height: props.height,
     padding: [8, 22, 0, 0],
     legend: { show: false },
-    cursor: {
-      y: false,
-      drag: { x: true, y: false, uni: 12 },
-      points: { width: 2, size: (_, i) => (props.plot.series[i - 1]?.kind === 'mean' ? 7 : 0) },
+    cursor: { y: false, drag: { x: true, y: false, uni: 12, setScale: false }, points: { show: false } },
+    scales: {
+      x: { time: false, distr: distr(logX), range: () => [...state.current.x] as [number, number] },
+      y: { distr: distr(logY), range: () => [...state.current.y] as [number, number] },
     },
-    scales: { x: { time: false } },
-    axes: [
-      { ...axis, size: 30, space: 70, values: (_, ticks) => ticks.map((tick) => count(tick)) },
-      { ...axis, size: 46, space: 34 },
-    ],
-    series: [{}, ...props.plot.series.map((series) => seriesOptions(series, drawing))],
-    bands: bandOptions(props.plot.series, drawing),
+    axes: axesOf(props),
+    series: [{}, { paths: () => null, points: { show: false } }],
     hooks: {
-      draw: [(u) => drawMarks(u, drawing.current)],
+      draw: [(u) => draw(u, state.current, logX, logY)],
       setCursor: [
-        (u) =>
-          onStep.current(u.cursor.idx == null ? null : (drawing.current.plot.steps[u.cursor.idx] ?? null)),
+        ({ cursor: { left = -1 }, posToVal }) =>
+          latest.current.onPlace(left < 0 ? null : posToVal(left, 'x')),
       ],
+      setSelect: [
+        (u) => {
+          const { left, width: wide } = u.select;
+          if (wide < 3) return;
+          latest.current.zoomTo([u.posToVal(left, 'x'), u.posToVal(left + wide, 'x')]);
+          u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        },
+      ],
+      ready: [(u) => u.over.addEventListener('dblclick', () => latest.current.zoomTo(null))],
     },
   };
 }
 
-const dataOf = (plot: CurvePlot) =>
-  [plot.steps, ...plot.series.map((series) => series.values)] as unknown as uPlot.AlignedData;
-const shapeOf = (plot: CurvePlot) =>
-  plot.series.map((series) => `${series.kind}${series.cell}${series.label}`).join('|');
-const cellsOf = (plot: CurvePlot) => [...new Set(plot.series.map((series) => series.cell))];
+const dataOf = (state: State) => [[...state.x], [...state.y]] as uPlot.AlignedData;
 
-function moveCursor(u: uPlot | null, event: KeyboardEvent): void {
-  const steps = u?.data[0];
-  const direction = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
-  if (!u || !steps || steps.length === 0 || direction === 0) return;
-  event.preventDefault();
-  const from = u.cursor.idx ?? (direction > 0 ? -1 : steps.length);
-  const to = Math.min(steps.length - 1, Math.max(0, from + direction));
-  u.setCursor({ left: u.valToPos(steps[to]!, 'x'), top: 10 });
+// The places of the longest mean: where arrow keys stop.
+function stopsOf(plot: CurvePlot): readonly number[] {
+  const means = plot.strokes.filter((stroke) => stroke.kind === 'mean');
+  return means.reduce<readonly number[]>((best, { x }) => (x.length > best.length ? x : best), []);
+}
+
+function moveCursor(u: uPlot, plot: CurvePlot, direction: number, [from, to]: Stretch): void {
+  const stops = stopsOf(plot).filter((x) => x >= from && x <= to);
+  if (stops.length === 0) return;
+  const { left = -1 } = u.cursor;
+  const here = left < 0 ? (direction > 0 ? -Infinity : Infinity) : u.posToVal(left, 'x');
+  const slack = (to - from) * 1e-9;
+  const next =
+    direction > 0
+      ? (stops.find((x) => x > here + slack) ?? stops[stops.length - 1]!)
+      : ([...stops].reverse().find((x) => x < here - slack) ?? stops[0]!);
+  u.setCursor({ left: u.valToPos(next, 'x'), top: 10 });
+}
+
+// The stretch that + and - lead to, around the pointer or the middle.
+export function zoomed([from, to]: Stretch, whole: Stretch, factor: number, around: number): Stretch | null {
+  const low = Math.max(whole[0], around - (around - from) * factor);
+  const high = Math.min(whole[1], around + (to - around) * factor);
+  return low <= whole[0] && high >= whole[1] ? null : [low, high];
 }
 
 export function CurveChart(props: CurveChartProps) {
+  const { plot, focus, height, logX = false, logY = false } = props;
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const { shown } = useTheme();
   const width = useWidth(box, 0);
-  const drawing = useRef<Drawing>({ plot: props.plot, focus: null, colors: new Map() });
-  const onStep = useRef(props.onStep);
-  onStep.current = props.onStep;
-  const shape = shapeOf(props.plot);
+  const [own, setOwn] = useState<Stretch | null>(null);
+  const zoom = props.zoom === undefined ? own : props.zoom;
+  const zoomTo = props.onZoom ?? setOwn;
+  const [x, y] = framing(plot, zoom, logX, logY);
+  const state = useRef<State>({ plot, focus, colors: new Map(), x, y });
+  const latest = useRef({ onPlace: props.onPlace, zoomTo });
+  latest.current = { onPlace: props.onPlace, zoomTo };
+  const cells = cellsOf(plot);
 
-  // A new set of series, another theme or a first width: a new chart, at the zoom of the old one.
+  // Another theme, axis or a first width: a new chart.
   useLayoutEffect(() => {
     if (!box.current || width === 0) return;
-    const cells = cellsOf(props.plot);
-    const colors = resolveColors(cells.map((cell) => cellStyle(cell).color));
-    drawing.current = {
-      plot: props.plot,
-      focus: props.focus,
-      colors: new Map(cells.map((cell, i) => [cell, colors[i]!])),
-    };
-    const created = new uPlot(chartOptions(props, width, drawing, onStep), dataOf(props.plot), box.current);
+    const created = new uPlot(optionsOf(props, width, state, latest), dataOf(state.current), box.current);
     chart.current = created;
     return () => {
       created.destroy();
       chart.current = null;
     };
-  }, [shape, shown, width === 0]);
+  }, [shown, logX, logY, width === 0, props.wholeNumbers]);
+
+  const colors = cells.join();
+  useLayoutEffect(() => {
+    const resolved = resolveColors(cells.map((cell) => cellStyle(cell).color));
+    state.current.colors = new Map(cells.map((cell, i) => [cell, resolved[i]!]));
+  }, [shown, colors]);
+
+  useLayoutEffect(() => {
+    state.current = { ...state.current, plot, focus, x, y };
+    chart.current?.setData(dataOf(state.current), true);
+  }, [plot, focus, x[0], x[1], y[0], y[1], shown, logX, logY, width === 0]);
 
   useEffect(() => {
-    if (width > 0) chart.current?.setSize({ width, height: props.height });
-  }, [width, props.height]);
+    if (width > 0) chart.current?.setSize({ width, height });
+  }, [width, height]);
 
-  useEffect(() => {
+  const key = (event: KeyboardEvent) => {
     const u = chart.current;
-    if (!u || drawing.current.plot === props.plot) return;
-    drawing.current = { ...drawing.current, plot: props.plot };
-    const old = u.data[0];
-    const whole =
-      old.length === 0 || (u.scales['x']!.min! <= old[0]! && u.scales['x']!.max! >= old[old.length - 1]!);
-    u.setData(dataOf(props.plot), whole);
-    if (!whole) u.redraw();
-  }, [props.plot]);
-
-  useEffect(() => {
-    drawing.current = { ...drawing.current, focus: props.focus };
-    chart.current?.redraw(false);
-  }, [props.focus]);
+    const direction = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+    const factor = event.key === '+' || event.key === '=' ? 0.5 : event.key === '-' ? 2 : 0;
+    if (!u || (direction === 0 && factor === 0 && event.key !== '0')) return;
+    event.preventDefault();
+    if (direction !== 0) moveCursor(u, plot, direction, x);
+    else if (event.key === '0') zoomTo(null);
+    else {
+      const { left = -1 } = u.cursor;
+      const around = left < 0 ? (x[0] + x[1]) / 2 : u.posToVal(left, 'x');
+      const whole: Stretch = props.onZoom && zoom ? [0, Infinity] : (plot.x ?? x);
+      zoomTo(zoomed(x, whole, factor, around));
+    }
+  };
 
   return (
     <div
       ref={box}
       class="curve-chart"
-      style={{ height: `${props.height}px` }}
+      style={{ height: `${height}px` }}
       tabIndex={0}
       role="img"
-      aria-label={props.label}
-      onKeyDown={(event) => moveCursor(chart.current, event)}
+      aria-label={`${props.label} Arrow keys read, + and - zoom, 0 shows the whole.`}
+      onKeyDown={key}
     />
   );
 }

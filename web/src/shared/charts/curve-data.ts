@@ -1,143 +1,222 @@
-// From the server's curves to the columns of a plot: one shared step axis, bands, single runs, marks where a
-// value is not finite.
-import type { CellCurve, Curves, TrialCurve } from '@/shared/api/types';
+// From the server's curves to strokes of a plot: bands, single runs, means raw and smoothed, marks where a value is
+// not finite. Every stroke has places of its own, so curves of different steps need no common axis.
+import type { CellCurve, TrialCurve } from '@/shared/api/types';
 
-// undefined: this series has no point at that step (the line goes on). null: a hole (the line breaks).
-export type Value = number | null | undefined;
+export const xAxes = ['step', 'epoch', 'images', 'seconds'] as const;
+export type XAxis = (typeof xAxes)[number];
 
-export interface PlotSeries {
-  kind: 'low' | 'high' | 'run' | 'partial' | 'mean';
+export interface Stroke {
+  kind: 'band' | 'run' | 'faint' | 'partial' | 'mean';
   cell: number;
   label: string;
-  values: Value[];
+  x: readonly number[];
+  y: readonly number[]; // NaN breaks the line; of a band, the lower edge
+  upper?: readonly number[];
 }
 
 // A value no axis can place.
 export interface Mark {
   cell: number;
-  step: number;
+  x: number;
   value: number; // NaN or an infinity
 }
 
 export interface CurvePlot {
-  steps: number[];
-  series: PlotSeries[]; // a band is a "high" directly followed by its "low"
+  strokes: Stroke[]; // in the order they are drawn
   marks: Mark[];
+  x: [number, number] | null; // from the first point to the last; null without any
 }
 
 export interface CurveView {
   hidden: ReadonlySet<number>;
   band: boolean;
   runs: boolean;
-  late: boolean; // only the last half of the steps, where the differences are
+  x?: XAxis;
+  smoothing?: number; // 0: none, towards 1: more
 }
 
-const finite = (value: number | undefined): number | null =>
-  value !== undefined && Number.isFinite(value) ? value : null;
+type Columns = 'low' | 'high' | 'epoch' | 'images' | 'seconds';
+export type CellPart = Omit<CellCurve, Columns> & Partial<Pick<CellCurve, Columns>>;
+export type TrialPart = Omit<TrialCurve, Columns> & Partial<Pick<TrialCurve, 'epoch' | 'images' | 'seconds'>>;
 
-function stepAxis(cells: readonly CellCurve[], trials: readonly TrialCurve[]): number[] {
-  const steps = new Set<number>();
-  for (const curve of [...cells, ...trials]) curve.step.forEach((step) => steps.add(step));
-  return [...steps].sort((a, b) => a - b);
+const finite = (value: number | undefined): number =>
+  value !== undefined && Number.isFinite(value) ? value : NaN;
+
+// Where the points of a curve stand; steps serve where the server did not say.
+export function placesOf(curve: CellPart | TrialPart, axis: XAxis): readonly number[] {
+  const column = curve[axis];
+  return column && column.length === curve.step.length ? column : curve.step;
 }
 
-interface MeanColumns {
-  full: (i: number) => Value;
-  partial: ((i: number) => Value) | null;
+// Exponential moving average, its start debiased (Kingma and Ba, Adam, section 3), the weight of the past falling by
+// `smoothing` for every usual distance between points, so that unevenly spaced points are smoothed evenly. What is not
+// finite breaks the line and is not averaged in.
+export function smoothed(x: readonly number[], y: readonly number[], smoothing: number): number[] {
+  const gaps = x.slice(1).map((each, i) => each - x[i]!);
+  const usual = gaps.sort((a, b) => a - b)[gaps.length >> 1] || 1;
+  let sum = 0;
+  let weight = 0;
+  let last = NaN;
+  return y.map((value, i) => {
+    if (!Number.isFinite(value)) return NaN;
+    const kept = Number.isNaN(last) ? 0 : smoothing ** Math.min(1e3, Math.max(0, (x[i]! - last) / usual));
+    sum = kept * sum + (1 - smoothing) * value;
+    weight = kept * weight + (1 - smoothing);
+    last = x[i]!;
+    return sum / weight;
+  });
+}
+
+interface Means {
+  full: number[];
+  partial: number[] | null;
 }
 
 // The mean where every seed has arrived, and apart from it the stretch where it is over fewer: such a mean
 // may still jump.
-function meanColumns(curve: CellCurve): MeanColumns {
+function splitMean(curve: CellPart, values: readonly number[]): Means {
   const most = Math.max(0, ...curve.n);
-  const whole = (i: number) => (curve.n[i] ?? most) >= most;
-  const some = curve.step.some((_, i) => !whole(i));
-  const full = (i: number) => (whole(i) ? finite(curve.mean[i]) : null);
-  if (!some) return { full, partial: null };
-  const last = curve.step.length - 1;
-  const touches = (i: number) => !whole(i) || (i < last && !whole(i + 1)) || (i > 0 && !whole(i - 1));
-  return { full, partial: (i) => (touches(i) ? finite(curve.mean[i]) : null) };
+  const whole = curve.step.map((_, i) => (curve.n[i] ?? most) >= most);
+  const full = values.map((value, i) => (whole[i] ? value : NaN));
+  if (whole.every(Boolean)) return { full, partial: null };
+  const touches = (i: number) => !whole[i] || whole[i + 1] === false || whole[i - 1] === false;
+  return { full, partial: values.map((value, i) => (touches(i) ? value : NaN)) };
 }
 
-function marksOf(cell: number, step: readonly number[], values: readonly number[]): Mark[] {
-  return values.flatMap((value, i) => (Number.isFinite(value) ? [] : [{ cell, step: step[i]!, value }]));
+function marksOf(cell: number, x: readonly number[], values: readonly number[]): Mark[] {
+  const out: Mark[] = [];
+  for (let i = 0; i < values.length; i += 1)
+    if (!Number.isFinite(values[i])) out.push({ cell, x: x[i]!, value: values[i]! });
+  return out;
 }
 
-// The points of a curve from a step on.
-function cellFrom(curve: CellCurve, from: number): CellCurve {
-  const first = curve.step.findIndex((step) => step >= from);
-  const cut = <T>(values: T[]) => (first < 0 ? [] : values.slice(first));
-  return { ...curve, step: cut(curve.step), mean: cut(curve.mean), std: cut(curve.std), n: cut(curve.n) };
+function bandOf(curve: CellPart, x: readonly number[]): Stroke {
+  const { cell, label, mean, std, low, high } = curve;
+  const edge = (given: readonly number[] | undefined, sign: number) =>
+    given && given.length === mean.length
+      ? given.map(finite)
+      : mean.map((value, i) => finite(value + sign * (std[i] ?? NaN)));
+  return { kind: 'band', cell, label, x, y: edge(low, -1), upper: edge(high, 1) };
 }
 
-function trialFrom(curve: TrialCurve, from: number): TrialCurve {
-  const first = curve.step.findIndex((step) => step >= from);
-  return first < 0
-    ? { ...curve, step: [], value: [] }
-    : { ...curve, step: curve.step.slice(first), value: curve.value.slice(first) };
-}
-
-const lastStep = (curves: readonly { step: readonly number[] }[]) =>
-  curves.reduce((most, curve) => Math.max(most, curve.step[curve.step.length - 1] ?? 0), 0);
-
-export function assembleCurves(curves: Pick<Curves, 'cells' | 'trials'>, view: CurveView): CurvePlot {
-  const from = view.late ? lastStep(curves.cells) / 2 : -Infinity;
-  const shown = (curve: { cell: number }) => !view.hidden.has(curve.cell);
-  const cells = curves.cells.filter(shown).map((curve) => cellFrom(curve, from));
-  const trials = view.runs ? curves.trials.filter(shown).map((curve) => trialFrom(curve, from)) : [];
-  const steps = stepAxis(cells, trials);
-  const index = new Map(steps.map((step, i) => [step, i]));
-  const column = (step: readonly number[], value: (i: number) => Value): Value[] => {
-    const values = new Array<Value>(steps.length).fill(undefined);
-    step.forEach((each, i) => {
-      values[index.get(each)!] = value(i);
-    });
-    return values;
-  };
-  const series: PlotSeries[] = [];
-
-  for (const { cell, label, step, mean, std } of view.band ? cells : []) {
-    const edge = (sign: number) => (i: number) => {
-      const spread = finite(std[i]);
-      return spread === null ? null : finite(mean[i]! + sign * spread);
-    };
-    series.push({ kind: 'high', cell, label, values: column(step, edge(1)) });
-    series.push({ kind: 'low', cell, label, values: column(step, edge(-1)) });
-  }
-  for (const { cell, seed, step, value } of trials) {
-    series.push({ kind: 'run', cell, label: `seed ${seed}`, values: column(step, (i) => finite(value[i])) });
-  }
-  for (const curve of cells) {
-    const { cell, label, step } = curve;
-    const { full, partial } = meanColumns(curve);
-    if (partial) series.push({ kind: 'partial', cell, label, values: column(step, partial) });
-    series.push({ kind: 'mean', cell, label, values: column(step, full) });
-  }
-  const marks = [
-    ...cells.flatMap((curve) => marksOf(curve.cell, curve.step, curve.mean)),
-    ...trials.flatMap((curve) => marksOf(curve.cell, curve.step, curve.value)),
+function meanStrokes(curve: CellPart, x: readonly number[], smoothing: number): Stroke[] {
+  const { cell, label } = curve;
+  const raw = curve.mean.map(finite);
+  const drawn = smoothing > 0 ? smoothed(x, raw, smoothing) : raw;
+  const { full, partial } = splitMean(curve, drawn);
+  return [
+    ...(smoothing > 0 ? [{ kind: 'faint', cell, label, x, y: raw } as const] : []),
+    ...(partial ? [{ kind: 'partial', cell, label, x, y: partial } as const] : []),
+    { kind: 'mean', cell, label, x, y: full },
   ];
-  return { steps, series, marks };
+}
+
+export function assembleCurves(
+  curves: { cells: readonly CellPart[]; trials: readonly TrialPart[] },
+  view: CurveView,
+): CurvePlot {
+  const axis = view.x ?? 'step';
+  const shown = (curve: { cell: number }) => !view.hidden.has(curve.cell);
+  const cells = curves.cells.filter(shown).map((curve) => ({ curve, x: placesOf(curve, axis) }));
+  const trials = (view.runs ? curves.trials.filter(shown) : []).map((curve) => ({
+    curve,
+    x: placesOf(curve, axis),
+  }));
+  const strokes: Stroke[] = view.band ? cells.map(({ curve, x }) => bandOf(curve, x)) : [];
+  for (const { curve, x } of trials)
+    strokes.push({
+      kind: 'run',
+      cell: curve.cell,
+      label: `seed ${curve.seed}`,
+      x,
+      y: curve.value.map(finite),
+    });
+  for (const { curve, x } of cells) strokes.push(...meanStrokes(curve, x, view.smoothing ?? 0));
+  const marks = [
+    ...cells.flatMap(({ curve, x }) => marksOf(curve.cell, x, curve.mean)),
+    ...trials.flatMap(({ curve, x }) => marksOf(curve.cell, x, curve.value)),
+  ];
+  let ends: [number, number] | null = null;
+  for (const { x } of [...cells, ...trials]) {
+    if (x.length === 0) continue;
+    const [first, last] = [x[0]!, x[x.length - 1]!];
+    ends = ends ? [Math.min(ends[0], first), Math.max(ends[1], last)] : [first, last];
+  }
+  return { strokes, marks, x: ends };
+}
+
+// How many points of an ascending list lie at or before x.
+function upTo(places: readonly number[], x: number): number {
+  let low = 0;
+  let high = places.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (places[middle]! <= x) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// Lowest and highest of what is drawn between two places; the points just outside count where a line leads to them.
+export function heightOf(
+  plot: CurvePlot,
+  [from, to]: readonly [number, number],
+  log: boolean,
+): [number, number] | null {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const { x, y, upper } of plot.strokes) {
+    const first = Math.max(0, upTo(x, from) - 1);
+    const last = Math.min(x.length, upTo(x, to) + 1);
+    for (let i = first; i < last; i += 1) {
+      for (const value of upper ? [y[i]!, upper[i]!] : [y[i]!]) {
+        if (Number.isNaN(value) || (log && value <= 0)) continue;
+        if (value < low) low = value;
+        if (value > high) high = value;
+      }
+    }
+  }
+  return low <= high ? [low, high] : null;
 }
 
 export interface Reading {
   step: number;
   mean: number;
   std: number;
+  low: number;
+  high: number;
   n: number;
 }
 
-// What a cell reads at a step: its last point at or before it. null before its first; without a step, its
+// What a cell reads at a place: its last point at or before it. null before its first; without a place, its
 // last point.
-export function readingAt(curve: CellCurve, step: number | null): Reading | null {
-  let low = 0;
-  let high = curve.step.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (step === null || curve.step[middle]! <= step) low = middle + 1;
-    else high = middle;
-  }
-  const i = low - 1;
+export function readingAt(curve: CellPart, x: number | null, axis: XAxis = 'step'): Reading | null {
+  const i = (x === null ? curve.step.length : upTo(placesOf(curve, axis), x)) - 1;
   if (i < 0) return null;
-  return { step: curve.step[i]!, mean: curve.mean[i] ?? NaN, std: curve.std[i] ?? NaN, n: curve.n[i] ?? 0 };
+  const at = (column: readonly number[] | undefined) => column?.[i] ?? NaN;
+  return {
+    step: curve.step[i]!,
+    mean: at(curve.mean),
+    std: at(curve.std),
+    low: at(curve.low),
+    high: at(curve.high),
+    n: curve.n[i] ?? 0,
+  };
+}
+
+// The step that stands at a place of another axis, from the longest of the curves; between points, in proportion.
+export function stepAt(curves: readonly CellPart[], axis: XAxis, x: number): number {
+  if (axis === 'step') return Math.max(0, Math.round(x));
+  const longest = curves.reduce<CellPart | null>(
+    (best, curve) =>
+      (curve.step[curve.step.length - 1] ?? -1) > (best?.step[best.step.length - 1] ?? -1) ? curve : best,
+    null,
+  );
+  if (!longest) return 0;
+  const places = placesOf(longest, axis);
+  const i = upTo(places, x) - 1;
+  if (i < 0) return longest.step[0]!;
+  if (i >= places.length - 1) return longest.step[places.length - 1]!;
+  const share = (x - places[i]!) / (places[i + 1]! - places[i]! || 1);
+  return Math.round(longest.step[i]! + share * (longest.step[i + 1]! - longest.step[i]!));
 }

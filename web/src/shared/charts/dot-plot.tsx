@@ -1,30 +1,6 @@
 // Dots with whiskers, as SVG: one interval in a table row, or a whole sweep over settings.
 import { cellStyle, type Marker } from './palette';
-
-// A scale from values to pixels. Without any spread the value lands in the middle.
-export function linearScale(low: number, high: number, from: number, to: number): (value: number) => number {
-  const span = high - low;
-  return (value) => (span > 0 ? from + ((value - low) / span) * (to - from) : (from + to) / 2);
-}
-
-export function extent(values: readonly number[]): [number, number] | null {
-  const usable = values.filter(Number.isFinite);
-  return usable.length === 0 ? null : [Math.min(...usable), Math.max(...usable)];
-}
-
-// Round ticks inside [low, high], about `wanted` of them.
-export function ticks(low: number, high: number, wanted: number): number[] {
-  const span = high - low;
-  if (!(span > 0)) return [low];
-  const rough = span / Math.max(1, wanted);
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough * 0.999)!;
-  const first = Math.ceil(low / step - 1e-9);
-  const last = Math.floor(high / step + 1e-9);
-  return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) =>
-    Number(((first + i) * step).toPrecision(12)),
-  );
-}
+import { linearScale } from './scales';
 
 export function MarkerShape({ x, y, size, shape }: { x: number; y: number; size: number; shape: Marker }) {
   if (shape === 'circle') return <circle cx={x} cy={y} r={size} />;

@@ -2,8 +2,9 @@
 import { useRef } from 'preact/hooks';
 import { significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
-import { extent, linearScale, MarkerShape, ticks } from './dot-plot';
+import { MarkerShape } from './dot-plot';
 import { cellStyle } from './palette';
+import { extent, linearScale, ticks } from './scales';
 
 export interface PairedItem {
   label: string;
@@ -44,7 +45,7 @@ export function PairedPlot({ items, label }: { items: readonly PairedItem[]; lab
   const y = linearScale(low, high, height - frame.bottom, frame.top);
   return (
     <div ref={box} class="paired-plot" style={{ height: `${height}px` }}>
-      <svg width={width} height={height} role="img" aria-label={label}>
+      <svg class="figure" width={width} height={height} role="img" aria-label={label}>
         {ticks(low, high, 5).map((tick) => (
           <g key={tick}>
             <line class="grid-line" x1={frame.left} x2={width - frame.right} y1={y(tick)} y2={y(tick)} />

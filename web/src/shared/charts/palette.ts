@@ -27,10 +27,13 @@ export function cellStyle(cell: number): CellStyle {
 
 export const cellClass = (cell: number) => `cell-${cell % paletteSize} marker-${cellStyle(cell).marker}`;
 
-// What a CSS colour expression comes to now: a canvas cannot read custom properties.
-export function resolveColors(expressions: readonly string[]): string[] {
+export type Scheme = 'light' | 'dark';
+
+// What a CSS colour expression comes to now, or in a scheme: a canvas and a file cannot read custom properties.
+export function resolveColors(expressions: readonly string[], scheme?: Scheme): string[] {
   const probe = document.createElement('span');
   probe.hidden = true;
+  if (scheme) probe.style.colorScheme = scheme;
   document.body.append(probe);
   const resolved = expressions.map((expression) => {
     probe.style.color = '';

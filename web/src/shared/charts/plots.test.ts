@@ -1,6 +1,6 @@
 // Scales, ticks and the axis of a sweep.
 import { describe, expect, test } from 'vitest';
-import { extent, linearScale, ticks } from './dot-plot';
+import { extent, linearScale, logScale, logTicks, padded, ticks } from './scales';
 import { sweepAxis } from './sweep-plot';
 
 test('a scale without spread puts its value in the middle', () => {
@@ -11,6 +11,21 @@ test('a scale without spread puts its value in the middle', () => {
 test('the extent leaves out what is not finite', () => {
   expect(extent([NaN, 3, Infinity, 1])).toEqual([1, 3]);
   expect(extent([NaN])).toBeNull();
+});
+
+describe('logarithmic axes', () => {
+  test('give equal room to equal factors and none to what is not above zero', () => {
+    const scale = logScale(1, 100, 0, 200);
+    expect(scale(10)).toBeCloseTo(100, 9);
+    expect(scale(0)).toBeNaN();
+    expect(extent([-1, 0, 3, 7], true)).toEqual([3, 7]);
+    expect(padded([1, 100], 0.5, true)).toEqual([0.1, 1000]);
+  });
+  test('tick at powers of ten, at 2 and 5 between few of them, evenly within one', () => {
+    expect(logTicks(1, 1e6, 6)).toEqual([1, 10, 100, 1000, 1e4, 1e5, 1e6]);
+    expect(logTicks(0.5, 20, 5)).toEqual([0.5, 1, 2, 5, 10, 20]);
+    expect(logTicks(3, 5, 4)).toEqual([3, 3.5, 4, 4.5, 5]);
+  });
 });
 
 describe('ticks', () => {

@@ -4,8 +4,9 @@ import { useRef } from 'preact/hooks';
 import type { SweepSeries } from '@/shared/api/types';
 import { labelText, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
-import { extent, linearScale, MarkerShape, ticks } from './dot-plot';
+import { MarkerShape } from './dot-plot';
 import { cellStyle } from './palette';
+import { extent, linearScale, ticks } from './scales';
 
 export interface SweepPlotProps {
   series: readonly SweepSeries[];
@@ -122,7 +123,7 @@ export function SweepPlot(props: SweepPlotProps) {
   return (
     <div ref={box} class="sweep-plot" style={{ height: `${props.height}px` }}>
       {at && (
-        <svg width={width} height={props.height} role="img" aria-label={props.label}>
+        <svg class="figure" width={width} height={props.height} role="img" aria-label={props.label}>
           {at.yTicks.map((tick) => (
             <g key={tick}>
               <line

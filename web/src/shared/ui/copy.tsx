@@ -41,6 +41,16 @@ export function CopyButton({ label, text }: { label: string; text: () => string 
   );
 }
 
+// Hands a text to the reader as a file.
+export function saveText(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
 export function DownloadButton({
   label,
   name,
@@ -52,14 +62,7 @@ export function DownloadButton({
   type: string;
   text: () => string;
 }) {
-  const save = () => {
-    const url = URL.createObjectURL(new Blob([text()], { type }));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url), 1000);
-  };
+  const save = () => saveText(name, type, text());
   return (
     <button type="button" class="icon-button" aria-label={label} title={label} onClick={save}>
       <Icon name="download" size={15} />

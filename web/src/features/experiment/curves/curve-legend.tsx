@@ -1,23 +1,28 @@
 // The legend of the curves: which cells are shown, and what each reads under the pointer.
-import type { CellCurve, Curves } from '@/shared/api/types';
-import { readingAt } from '@/shared/charts/curve-data';
-import { decimalsFor, meanStd, plural, shortened, undefinedMark } from '@/shared/format';
+import { type CellPart, readingAt, type XAxis } from '@/shared/charts/curve-data';
+import { decimalsFor, interval, meanStd, plural, shortened, undefinedMark } from '@/shared/format';
 import { Swatch } from '@/shared/ui/parts';
 import type { CellSelection } from '../overview';
+import type { Band } from './curve-view';
+
+interface At {
+  place: number | null; // under the pointer
+  axis?: XAxis;
+  band?: Band;
+}
 
 function Entry({
   curve,
-  step,
   decimals,
   cells,
-}: {
-  curve: CellCurve;
-  step: number | null;
+  ...at
+}: At & {
+  curve: CellPart;
   decimals: number;
   cells: CellSelection;
 }) {
   const shown = !cells.hidden.has(curve.cell);
-  const reading = shown ? readingAt(curve, step) : null;
+  const reading = shown ? readingAt(curve, at.place, at.axis) : null;
   const { mean, std } = reading
     ? meanStd(reading.mean, reading.std, decimals)
     : { mean: undefinedMark, std: '' };
@@ -41,7 +46,11 @@ function Entry({
         <span class="cell-label">{shortened(curve.label, 26)}</span>
         <span class="number legend-value">
           {mean}
-          {reading && reading.n > 1 && <small> ± {std}</small>}
+          {reading && reading.n > 1 && (
+            <small>
+              {at.band === 'interval' ? ` ${interval(reading.low, reading.high, decimals)}` : ` ± ${std}`}
+            </small>
+          )}
         </span>
       </button>
     </li>
@@ -50,18 +59,17 @@ function Entry({
 
 export function CurveLegend({
   curves,
-  step,
   cells,
-}: {
-  curves: Pick<Curves, 'cells'>;
-  step: number | null;
+  ...at
+}: At & {
+  curves: { cells: readonly CellPart[] };
   cells: CellSelection;
 }) {
   const decimals = decimalsFor(curves.cells.map((curve) => readingAt(curve, null)?.std ?? NaN));
   return (
     <ul class="legend" aria-label="Cells: show or hide">
       {curves.cells.map((curve) => (
-        <Entry key={curve.cell} curve={curve} step={step} decimals={decimals} cells={cells} />
+        <Entry key={curve.cell} curve={curve} {...at} decimals={decimals} cells={cells} />
       ))}
     </ul>
   );

@@ -1,26 +1,116 @@
-// Learning curves: mean and deviation over seeds per cell, single runs on demand, values under the pointer.
-import { useMemo, useState } from 'preact/hooks';
-import { flagQuery, useQuery } from '@/app/router';
-import type { SeriesKey } from '@/shared/api/types';
-import { CurveChart } from '@/shared/charts/curve-chart';
-import { assembleCurves } from '@/shared/charts/curve-data';
-import { count, seriesText } from '@/shared/format';
+// Learning curves: mean and band over seeds per cell, single runs on demand, any number of series, values under the
+// pointer. How they are looked at is in the address.
+import { useState } from 'preact/hooks';
+import { useQuery } from '@/app/router';
+import type { Curves, SeriesKey } from '@/shared/api/types';
+import { xAxes } from '@/shared/charts/curve-data';
+import { seriesText } from '@/shared/format';
+import { SelectField } from '@/shared/ui/fields';
 import { Card, Switch } from '@/shared/ui/parts';
-import { ReadFailure, Stale } from '@/shared/ui/states';
-import { chooseSeries, type MetricContract, useCurves } from '../data';
+import { Popover } from '@/shared/ui/popover';
+import { chooseSeries, type MetricContract } from '../data';
 import type { CellSelection } from '../overview';
-import { CurveLegend } from './curve-legend';
+import {
+  axisNames,
+  axisQuery,
+  bandQuery,
+  bands,
+  bandTexts,
+  logXQuery,
+  logYQuery,
+  runsQuery,
+  seriesListQuery,
+  smoothingQuery,
+  zoomQuery,
+} from './curve-view';
+import { lastHalf, type Look, SeriesChart } from './series-chart';
 import { SeriesPicker, seriesQuery } from './series-picker';
 
-const chartHeight = 300;
-const band = flagQuery(true);
-const runs = flagQuery(false);
-const late = flagQuery(false);
+const same = (a: SeriesKey, b: SeriesKey) => seriesQuery.write(a) === seriesQuery.write(b);
 
-function useChosenSeries(contract: MetricContract) {
-  const [asked, setAsked] = useQuery('series', seriesQuery);
-  const [available, setAvailable] = useState<readonly SeriesKey[]>([]);
-  return { key: chooseSeries(asked, contract, available), available, setAvailable, choose: setAsked };
+function useLook(): Look & { controls: ReturnType<typeof controls> } {
+  const [band, setBand] = useQuery('band', bandQuery);
+  const [runs, setRuns] = useQuery('runs', runsQuery);
+  const [smoothing, setSmoothing] = useQuery('smooth', smoothingQuery);
+  const [axis, setAxis] = useQuery('x', axisQuery);
+  const [logX, setLogX] = useQuery('logx', logXQuery);
+  const [logY, setLogY] = useQuery('logy', logYQuery);
+  const [zoom, setZoom] = useQuery('zoom', zoomQuery);
+  const look = { band, runs, smoothing, axis, logX, logY, zoom, setZoom };
+  return { ...look, controls: controls(look, { setBand, setRuns, setSmoothing, setAxis, setLogX, setLogY }) };
+}
+
+interface Setters {
+  setBand: (band: Look['band']) => void;
+  setRuns: (on: boolean) => void;
+  setSmoothing: (value: number) => void;
+  setAxis: (axis: Look['axis']) => void;
+  setLogX: (on: boolean) => void;
+  setLogY: (on: boolean) => void;
+}
+
+function controls(look: Look, set: Setters) {
+  return (
+    <>
+      <SelectField
+        label="Band"
+        value={look.band}
+        options={bands.map((value) => ({ value, text: bandTexts[value] }))}
+        choose={set.setBand}
+      />
+      <SelectField
+        label="Against"
+        value={look.axis}
+        options={xAxes.map((value) => ({ value, text: axisNames[value] }))}
+        choose={set.setAxis}
+      />
+      <Switch label="Single runs" on={look.runs} set={set.setRuns} />
+      <label class="select-field">
+        <span aria-hidden="true">Smooth</span>
+        <input
+          type="range"
+          class="range"
+          aria-label="Smoothing"
+          min={0}
+          max={0.99}
+          step={0.01}
+          value={look.smoothing}
+          onInput={(event) => set.setSmoothing(Number(event.currentTarget.value))}
+        />
+      </label>
+      <Switch label="log x" on={look.logX} set={set.setLogX} />
+      <Switch label="log y" on={look.logY} set={set.setLogY} />
+    </>
+  );
+}
+
+// Which further series are drawn below the first.
+function MoreSeries({
+  keys,
+  available,
+  choose,
+}: {
+  keys: readonly SeriesKey[];
+  available: readonly SeriesKey[];
+  choose: (keys: readonly SeriesKey[]) => void;
+}) {
+  return (
+    <Popover label="More series" icon="plus" {...(keys.length > 1 ? { note: String(keys.length) } : {})}>
+      {() => (
+        <fieldset class="picker">
+          <legend class="off-screen">Series drawn</legend>
+          {available.map((key) => (
+            <Switch
+              key={seriesQuery.write(key)!}
+              label={seriesText(key)}
+              on={keys.some((each) => same(each, key))}
+              set={(on) => choose(on ? [...keys, key] : keys.filter((each) => !same(each, key)))}
+            />
+          ))}
+        </fieldset>
+      )}
+    </Popover>
+  );
 }
 
 export function CurvesCard({
@@ -34,58 +124,53 @@ export function CurvesCard({
   cells: CellSelection;
   unit: string;
 }) {
-  const { key, available, setAvailable, choose } = useChosenSeries(contract);
-  const [withBand, setBand] = useQuery('band', band);
-  const [withRuns, setRuns] = useQuery('runs', runs);
-  const [onlyLate, setLate] = useQuery('late', late);
-  const [step, setStep] = useState<number | null>(null);
-  const { data, error, readAt, refresh } = useCurves(name, key);
-  if (data && data.available !== available && data.available.length > 0) setAvailable(data.available);
-  const hiddenKey = [...cells.hidden].join();
-  const plot = useMemo(
-    () =>
-      data && assembleCurves(data, { hidden: cells.hidden, band: withBand, runs: withRuns, late: onlyLate }),
-    [data, hiddenKey, withBand, withRuns, onlyLate],
-  );
-  const named = `${seriesText(key)}${key.metric === contract.metric && unit !== '' ? ` (${unit})` : ''}`;
+  const [asked, choose] = useQuery('series', seriesListQuery);
+  const [available, setAvailable] = useState<readonly SeriesKey[]>([]);
+  const [first, setFirst] = useState<Curves | null>(null);
+  const { controls: shown, ...look } = useLook();
+  const keys = asked.length > 0 ? asked : [chooseSeries(null, contract, available)];
+  const read = (curves: Curves, place: number) => {
+    if (curves.available.length > 0 && curves.available.length !== available.length)
+      setAvailable(curves.available);
+    if (place === 0 && curves !== first) setFirst(curves);
+  };
+  const half = first && !look.zoom ? lastHalf(first) : null;
   const tools = (
     <>
-      <SeriesPicker value={key} available={available} choose={choose} />
-      <Switch label="± std" on={withBand} set={setBand} />
-      <Switch label="Single runs" on={withRuns} set={setRuns} />
-      <Switch label="Last half" on={onlyLate} set={setLate} />
+      <SeriesPicker
+        value={keys[0]!}
+        available={available}
+        choose={(key) => choose([key, ...keys.slice(1).filter((each) => !same(each, key))])}
+      />
+      <MoreSeries keys={keys} available={available} choose={choose} />
     </>
   );
   return (
     <Card title="Learning curves" id="curves" class="curves-card" tools={tools}>
-      {data && <Stale error={error} readAt={readAt} />}
-      <p class="axis-caption">
-        <span>{named}</span>
-        <span class="number">{step === null ? 'latest' : `step ${count(step)}`}</span>
-      </p>
-      <div class="chart-box" style={{ minHeight: `${chartHeight}px` }}>
-        {!data && error && <ReadFailure what="The curves" error={error} retry={refresh} />}
-        {data && plot && plot.steps.length > 0 && (
-          <CurveChart
-            plot={plot}
-            focus={cells.focus}
-            height={chartHeight}
-            onStep={setStep}
-            label={`Learning curves of ${named} against training steps; the values are in the list below.`}
-          />
+      <div class="toolbar toolbar-quiet">
+        {shown}
+        {half && (
+          <button type="button" class="button button-small" onClick={() => look.setZoom(half)}>
+            Last half
+          </button>
         )}
-        {data && plot && plot.steps.length === 0 && (
-          <p class="chart-empty">
-            {data.cells.length > 0 && cells.hidden.size > 0
-              ? 'All cells are hidden. Choose some below.'
-              : `No points of ${seriesText(key)} yet.`}
-          </p>
+        {look.zoom && (
+          <button type="button" class="button button-small" onClick={() => look.setZoom(null)}>
+            Whole curve
+          </button>
         )}
       </div>
-      {data && <CurveLegend curves={data} step={step} cells={cells} />}
-      {plot && plot.marks.length > 0 && (
-        <p class="table-note">A cross at the edge marks a value that is not a finite number (NaN or ∞).</p>
-      )}
+      {keys.map((key, place) => (
+        <SeriesChart
+          key={place}
+          name={name}
+          series={key}
+          unit={key.metric === contract.metric ? unit : ''}
+          cells={cells}
+          look={look}
+          onRead={(curves) => read(curves, place)}
+        />
+      ))}
     </Card>
   );
 }

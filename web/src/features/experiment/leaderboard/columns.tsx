@@ -2,7 +2,8 @@
 import type { ColumnDef } from '@tanstack/table-core';
 import type { ComponentChildren } from 'preact';
 import type { Table, TableRow } from '@/shared/api/types';
-import { extent, Interval } from '@/shared/charts/dot-plot';
+import { Interval } from '@/shared/charts/dot-plot';
+import { extent } from '@/shared/charts/scales';
 import {
   decimalsFor,
   fixed,

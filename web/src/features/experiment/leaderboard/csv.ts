@@ -1,14 +1,9 @@
 // The leaderboard as CSV (RFC 4180): the numbers as computed, not as rounded on the screen.
 import type { Table, TableRow } from '@/shared/api/types';
+import { csvField } from '@/shared/csv';
 
 const number = (value: number) => (Number.isNaN(value) ? 'NaN' : String(value));
 const known = (value: number) => (value < 0 ? '' : String(value));
-
-// Quotes what needs it; a leading formula sign is kept from running in a spreadsheet.
-export function csvField(text: string): string {
-  const safe = /^[=+@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
-}
 
 const columns: readonly [string, (row: TableRow, rank: number, table: Table) => string][] = [
   ['rank', (_, rank) => String(rank)],

@@ -5,7 +5,7 @@ import type { Live } from '@/shared/api/live';
 import type { Table } from '@/shared/api/types';
 import { labelText, plural } from '@/shared/format';
 import { ColumnPicker } from '@/shared/tables/column-picker';
-import { DataTable } from '@/shared/tables/data-table';
+import { DataTable, VirtualTable } from '@/shared/tables/data-table';
 import { hiddenColumnsQuery, sortingQuery, useTable } from '@/shared/tables/use-table';
 import { CompareLink } from '@/shared/ui/compare-link';
 import { CopyButton, DownloadButton } from '@/shared/ui/copy';
@@ -13,7 +13,7 @@ import { SelectField } from '@/shared/ui/fields';
 import { Card, Choice } from '@/shared/ui/parts';
 import { Callout, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import type { CellSelection } from '../overview';
-import { leaderboardColumns, rankRows } from './columns';
+import { leaderboardColumns, type Ranked, rankRows } from './columns';
 import { leaderboardCsv } from './csv';
 
 export interface LeaderboardProps {
@@ -27,6 +27,7 @@ export interface LeaderboardProps {
 
 const columnsQuery = hiddenColumnsQuery([]);
 const noFactor = textQuery('');
+const manyRows = 150; // more are drawn only where in sight
 
 // The value of a factor in a row's assignment, as text.
 export function factorValue(assignmentJson: string, factor: string): string {
@@ -60,6 +61,14 @@ function Board({ name, table, cells }: { name: string; table: Table; cells: Cell
   const grid = useTable({ data, columns, sorting, setSorting, rowId: (row) => String(row.cell), hidden });
   const factors = groupingFactors(table.rows);
   const options = [{ value: '', text: 'none' }, ...factors.map((value) => ({ value, text: value }))];
+  const look = {
+    table: grid,
+    caption: `Leaderboard: ${table.metric} on ${table.split}`,
+    rowClass: (row: Ranked) =>
+      `${row.baseline ? 'row-baseline' : ''} ${cells.focus === row.cell ? 'row-focus' : ''}`,
+    onRowHover: (row: Ranked | null) => cells.setFocus(row ? row.cell : null),
+    groupOf: factors.includes(factor) ? (row: Ranked) => factorValue(row.assignment_json, factor) : undefined,
+  };
   return (
     <>
       <div class="toolbar toolbar-quiet">
@@ -71,16 +80,11 @@ function Board({ name, table, cells }: { name: string; table: Table; cells: Cell
           <ColumnPicker table={grid} hidden={hidden} set={setHidden} />
         </span>
       </div>
-      <DataTable
-        table={grid}
-        caption={`Leaderboard: ${table.metric} on ${table.split}`}
-        class="leaderboard"
-        rowClass={(row) =>
-          `${row.baseline ? 'row-baseline' : ''} ${cells.focus === row.cell ? 'row-focus' : ''}`
-        }
-        onRowHover={(row) => cells.setFocus(row ? row.cell : null)}
-        groupOf={factors.includes(factor) ? (row) => factorValue(row.assignment_json, factor) : undefined}
-      />
+      {table.rows.length > manyRows ? (
+        <VirtualTable {...look} rowHeight={49} class="leaderboard leaderboard-long" />
+      ) : (
+        <DataTable {...look} class="leaderboard" />
+      )}
     </>
   );
 }

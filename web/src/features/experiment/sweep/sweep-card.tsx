@@ -1,8 +1,12 @@
 // The sweep: the metric at every setting it was evaluated at, as a plot and as numbers.
+import { useRef } from 'preact/hooks';
 import type { Live } from '@/shared/api/live';
 import type { SweepSeries, Table } from '@/shared/api/types';
+import { svgOf } from '@/shared/charts/figure';
 import { type SweepAxis, sweepAxis, SweepPlot } from '@/shared/charts/sweep-plot';
+import { csvOf } from '@/shared/csv';
 import { decimalsFor, meanStd, plural, shortened, undefinedMark } from '@/shared/format';
+import { FigureMenu } from '@/shared/ui/figure-menu';
 import { Card, CellName } from '@/shared/ui/parts';
 import { ReadFailure, Skeleton } from '@/shared/ui/states';
 import type { CellSelection } from '../overview';
@@ -81,13 +85,43 @@ function SweepNumbers({
   );
 }
 
+const most = 60; // cells drawn
+
+// Every number of the sweep, as computed.
+export function sweepCsv(series: readonly SweepSeries[], name: string): string {
+  return csvOf(
+    ['cell', 'label', name, 'labels', 'mean', 'std', 'n'],
+    series.flatMap((each) =>
+      each.points.map((p) => [each.cell, each.label, p.x, p.labels, p.mean, p.std, p.n]),
+    ),
+  );
+}
+
 export function SweepCard({ live, cells }: { live: Live<Table>; cells: CellSelection }) {
   const { data: table, error, refresh } = live;
   const all = table?.sweep.filter((each) => each.points.length > 0) ?? [];
-  const shown = all.filter((each) => !cells.hidden.has(each.cell));
+  const visible = all.filter((each) => !cells.hidden.has(each.cell));
+  const order = new Map(table?.rows.map((row, rank) => [row.cell, rank]) ?? []);
+  const best = [...visible].sort((a, b) => (order.get(a.cell) ?? 0) - (order.get(b.cell) ?? 0));
+  const shown = visible.length > most ? best.slice(0, most) : visible;
   const name = varyingLabel(table?.label_sets ?? []);
+  const box = useRef<HTMLDivElement>(null);
+  const tools = table && shown.length > 0 && (
+    <FigureMenu
+      name={`${table.experiment}-by-${name}`}
+      svg={(scheme) =>
+        svgOf(box.current!.querySelector('svg.figure')!, `${table.metric} by ${name}`, shown, scheme)
+      }
+      csv={() => sweepCsv(all, name)}
+    />
+  );
   return (
-    <Card title={name === 'setting' ? 'Sweep' : `By ${name}`} id="sweep" class="sweep-card">
+    <Card
+      title={name === 'setting' ? 'Sweep' : `By ${name}`}
+      id="sweep"
+      class="sweep-card"
+      {...(tools ? { tools } : {})}
+    >
       {!table && error && <ReadFailure what="The sweep" error={error} retry={refresh} />}
       {!table && !error && <Skeleton rows={6} height={28} />}
       {table && all.length === 0 && (
@@ -101,13 +135,20 @@ export function SweepCard({ live, cells }: { live: Live<Table>; cells: CellSelec
               {table.unit === '' ? '' : ` (${table.unit})`}, mean ± std over {plural(table.seeds, 'seed')}
             </span>
           </p>
-          <SweepPlot
-            series={shown}
-            focus={cells.focus}
-            height={260}
-            axis={name}
-            label={`${table.metric} by ${name}; the numbers are in the table below.`}
-          />
+          <div ref={box}>
+            <SweepPlot
+              series={shown}
+              focus={cells.focus}
+              height={260}
+              axis={name}
+              label={`${table.metric} by ${name}; the numbers are in the table below.`}
+            />
+          </div>
+          {visible.length > most && (
+            <p class="table-note">
+              The best {most} of {plural(visible.length, 'cell')} are drawn; the file has all.
+            </p>
+          )}
           <SweepNumbers series={shown} axis={sweepAxis(all)} name={name} cells={cells} />
         </>
       )}

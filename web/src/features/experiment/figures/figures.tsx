@@ -1,0 +1,249 @@
+// Figures over the rows of an experiment: accuracy against cost with its Pareto front, and parallel coordinates.
+import { useRef, useState } from 'preact/hooks';
+import { flagQuery, textQuery, useQuery } from '@/app/router';
+import type { PaperTable } from '@/shared/api/paper';
+import type { Experiment } from '@/shared/api/types';
+import { svgOf } from '@/shared/charts/figure';
+import { type Limits, meets, ParallelPlot } from '@/shared/charts/parallel-plot';
+import { paretoFront } from '@/shared/charts/pareto';
+import { ScatterPlot } from '@/shared/charts/scatter-plot';
+import { plural, shortened, significant } from '@/shared/format';
+import { SelectField } from '@/shared/ui/fields';
+import { FigureMenu } from '@/shared/ui/figure-menu';
+import { Card, Swatch, Switch } from '@/shared/ui/parts';
+import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
+import { usePaperTable } from '../pivot/data';
+import { usualRequest } from '../pivot/request';
+import { numericFactors, parallelCsv, parallelOf, scatterCsv, scatterOf } from './figure-data';
+import './figures.css';
+
+const costs = [
+  'ms_per_step',
+  'parameters',
+  'forward_ms_p50',
+  'images_per_second',
+  'flops',
+  'peak_memory_bytes',
+] as const;
+const costQuery = textQuery('ms_per_step');
+const logQuery = flagQuery(false);
+const frontQuery = flagQuery(true);
+const metricQuery = textQuery('');
+
+function LegendRows({
+  points,
+  front,
+  setFocus,
+}: {
+  points: readonly { look: number; label: string; x: number; y: number }[];
+  front: ReadonlySet<number>;
+  setFocus: (index: number | null) => void;
+}) {
+  return (
+    <ul class="figure-legend" aria-label="Rows drawn">
+      {points.map((point, i) => (
+        <li key={point.label} onMouseEnter={() => setFocus(i)} onMouseLeave={() => setFocus(null)}>
+          <Swatch cell={point.look} />
+          <span class="cell-label" title={point.label}>
+            {shortened(point.label, 30)}
+          </span>
+          <span class="number">{significant(point.y, 4)}</span>
+          {front.has(i) && <span class="tag">front</span>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function CostFigure({ name, table, x, y }: { name: string; table: PaperTable; x: string; y: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [logX, setLogX] = useQuery('figlog', logQuery);
+  const [withFront, setFront] = useQuery('front', frontQuery);
+  const [focus, setFocus] = useState<number | null>(null);
+  const scatter = scatterOf(table, x, y);
+  const front = new Set(withFront ? paretoFront(scatter.points, scatter.directions) : []);
+  const { directions } = scatter;
+  return (
+    <>
+      <div class="toolbar toolbar-quiet">
+        <Switch label="Pareto front" on={withFront} set={setFront} />
+        <Switch label="log x" on={logX} set={setLogX} />
+        <FigureMenu
+          name={`${name}-${y}-against-${x}`}
+          svg={(scheme) =>
+            svgOf(
+              box.current!.querySelector('svg.figure')!,
+              `${name}: ${y} against ${x}`,
+              scatter.points.map((point) => ({ cell: point.look, label: point.label })),
+              scheme,
+            )
+          }
+          csv={() => scatterCsv(scatter, x, y, front)}
+        />
+      </div>
+      <p class="axis-caption">
+        <span>{y}, mean and interval over the seeds</span>
+      </p>
+      <div ref={box}>
+        <ScatterPlot
+          points={scatter.points}
+          xName={x}
+          yName={y}
+          logX={logX}
+          front={withFront ? directions : null}
+          focus={focus}
+          setFocus={setFocus}
+          label={`${y} against ${x}, a point per row; the numbers are in the list below.`}
+        />
+      </div>
+      {withFront && (
+        <p class="table-note">
+          {front.size} of {plural(table.rows.length, 'row')} on the front: no other has{' '}
+          {directions.y === 'max' ? 'more' : 'less'} {y} for {directions.x === 'min' ? 'less' : 'more'} {x}.
+        </p>
+      )}
+      <LegendRows points={scatter.points} front={front} setFocus={setFocus} />
+    </>
+  );
+}
+
+function Requirement({
+  name,
+  range,
+  limit,
+  set,
+}: {
+  name: string;
+  range: readonly [number, number];
+  limit: readonly [number, number] | undefined;
+  set: (limit: readonly [number, number] | null) => void;
+}) {
+  const step = (range[1] - range[0]) / 100 || 1;
+  return (
+    <label class="select-field">
+      <span>{name} at least</span>
+      <input
+        type="range"
+        class="range"
+        aria-label={`${name} at least`}
+        min={range[0]}
+        max={range[1]}
+        step={step}
+        value={limit?.[0] ?? range[0]}
+        onInput={(event) => {
+          const low = event.currentTarget.valueAsNumber;
+          set(low <= range[0] ? null : [low, Infinity]);
+        }}
+      />
+    </label>
+  );
+}
+
+function FactorFigure({ name, table }: { name: string; table: PaperTable }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [focus, setFocus] = useState<number | null>(null);
+  const [limits, setLimits] = useState<Limits>(new Map());
+  const parallel = parallelOf(table);
+  const count = parallel.lines.filter((line) => meets(line, limits)).length;
+  const require = (axis: number, limit: readonly [number, number] | null) => {
+    const next = new Map(limits);
+    if (limit) next.set(axis, limit);
+    else next.delete(axis);
+    setLimits(next);
+  };
+  return (
+    <>
+      <div class="toolbar toolbar-quiet">
+        {parallel.axes.map((axis, a) => {
+          if (axis.names) return null;
+          const values = parallel.lines.map((line) => line.values[a]!).filter(Number.isFinite);
+          if (values.length === 0) return null;
+          return (
+            <Requirement
+              key={axis.name}
+              name={axis.name}
+              range={[Math.min(...values), Math.max(...values)]}
+              limit={limits.get(a)}
+              set={(limit) => require(a, limit)}
+            />
+          );
+        })}
+        <FigureMenu
+          name={`${name}-factors`}
+          svg={(scheme) =>
+            svgOf(
+              box.current!.querySelector('svg.figure')!,
+              `${name}: factors and results`,
+              parallel.lines.map((line) => ({ cell: line.look, label: line.label })),
+              scheme,
+            )
+          }
+          csv={() => parallelCsv(parallel)}
+        />
+      </div>
+      <div ref={box}>
+        <ParallelPlot
+          {...parallel}
+          limits={limits}
+          focus={focus}
+          setFocus={setFocus}
+          label="Factors and results, a line per row"
+        />
+      </div>
+      <p class="table-note">
+        {limits.size > 0 ? `${count} of ${plural(parallel.lines.length, 'row')} meet what is required. ` : ''}
+        {focus !== null ? parallel.lines[focus]?.label : ''}
+      </p>
+    </>
+  );
+}
+
+export function Figures({ experiment }: { experiment: Experiment }) {
+  const [askedX, setX] = useQuery('cost', costQuery);
+  const [askedY, setY] = useQuery('metric', metricQuery);
+  const y = askedY || experiment.primary_metric;
+  const asMetric = (metric: string) => ({ metric, split: '', reduce: '', labels: '' });
+  const isFactor = askedX.startsWith('factor:');
+  const x = isFactor ? askedX.slice('factor:'.length) : askedX;
+  const metrics = [asMetric(y), ...(isFactor || x === y ? [] : [asMetric(x)])];
+  const {
+    data: table,
+    error,
+    readAt,
+    refresh,
+  } = usePaperTable([experiment.name], { ...usualRequest, metrics });
+  const options = [
+    ...costs.map((value) => ({ value: value as string, text: value as string })),
+    ...(table ? numericFactors(table) : []).map((axis) => ({ value: `factor:${axis}`, text: axis })),
+  ];
+  if (!options.some((option) => option.value === askedX)) options.push({ value: askedX, text: x });
+  const tools = (
+    <>
+      <SelectField label="Against" value={askedX} options={options} choose={setX} />
+      <label class="select-field">
+        <span>Metric</span>
+        <input
+          class="text-field"
+          aria-label="Metric drawn"
+          value={y}
+          onChange={(event) => setY(event.currentTarget.value.trim())}
+        />
+      </label>
+    </>
+  );
+  return (
+    <>
+      <Card title="Accuracy against cost" id="cost" tools={tools}>
+        {!table && error && <ReadFailure what="The figure" error={error} retry={refresh} />}
+        {!table && !error && <Skeleton rows={6} height={30} />}
+        {table && <Stale error={error} readAt={readAt} />}
+        {table && <CostFigure name={experiment.name} table={table} x={x} y={y} />}
+      </Card>
+      {table && (
+        <Card title="Factors and results" id="factors">
+          <FactorFigure name={experiment.name} table={table} />
+        </Card>
+      )}
+    </>
+  );
+}

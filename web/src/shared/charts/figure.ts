@@ -1,0 +1,119 @@
+// Figures as files: an SVG of the page with its looks written into it, so that it reads the same anywhere; light
+// unless asked otherwise.
+import { cellStyle, resolveColors, type Scheme } from './palette';
+
+const namespace = 'http://www.w3.org/2000/svg';
+const written = [
+  'fill',
+  'fill-opacity',
+  'stroke',
+  'stroke-width',
+  'stroke-dasharray',
+  'stroke-opacity',
+  'opacity',
+  'font-size',
+  'font-weight',
+  'text-anchor',
+  'paint-order',
+  'stroke-linejoin',
+] as const;
+export const figureFont = 'Helvetica, Arial, "Liberation Sans", sans-serif';
+
+export interface LegendEntry {
+  cell: number;
+  label: string;
+}
+
+export const escapeXml = (text: string) =>
+  text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
+
+const rowHeight = 16;
+export const legendHeight = (entries: readonly LegendEntry[]) =>
+  entries.length === 0 ? 0 : 10 + rowHeight * entries.length;
+
+const shapes: Record<string, string> = {
+  circle: '<circle cx="18" cy="-4" r="4"/>',
+  square: '<path d="M14 -8h8v8h-8Z"/>',
+  diamond: '<path d="M18 -9.200 23.200 -4 18 1.200 12.800 -4Z"/>',
+  triangle: '<path d="M18 -9 22.500 0h-9Z"/>',
+};
+
+// Which mark is whose, a line each; under the figure, where a file has no page around it.
+export function legendSvg(entries: readonly LegendEntry[], top: number, scheme: Scheme): string {
+  const colors = resolveColors(
+    [...entries.map((entry) => cellStyle(entry.cell).color), 'var(--text)'],
+    scheme,
+  );
+  const text = colors[entries.length]!;
+  return entries
+    .map((entry, i) => {
+      const { dash, marker } = cellStyle(entry.cell);
+      const y = top + 10 + rowHeight * i + 8;
+      return (
+        `<g transform="translate(0 ${y})" fill="${colors[i]}" stroke="${colors[i]}">` +
+        `<path d="M8 -4h20" stroke-width="1.600"${dash.length > 0 ? ` stroke-dasharray="${dash.join(' ')}"` : ''}/>` +
+        `${shapes[marker]}` +
+        `<text x="36" y="0" fill="${text}" stroke="none">${escapeXml(entry.label)}</text></g>`
+      );
+    })
+    .join('');
+}
+
+// A whole file around what is drawn.
+export function svgFile(
+  body: string,
+  size: { width: number; height: number },
+  title: string,
+  scheme: Scheme,
+): string {
+  const [surface] = resolveColors(['var(--surface)'], scheme);
+  const { width, height } = size;
+  return (
+    `<?xml version="1.0" encoding="UTF-8"?>\n` +
+    `<svg xmlns="${namespace}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" ` +
+    `font-family="${escapeXml(figureFont)}" font-size="11"><title>${escapeXml(title)}</title>` +
+    `<rect width="${width}" height="${height}" fill="${surface}"/>${body}</svg>\n`
+  );
+}
+
+// Writes the computed looks of every element into attributes, and forgets classes.
+function settle(node: Element): void {
+  const style = getComputedStyle(node);
+  for (const name of written) {
+    const value = style.getPropertyValue(name);
+    if (value !== '' && value !== 'none' && value !== '1') node.setAttribute(name, value);
+    else if (value === 'none' && (name === 'fill' || name === 'stroke')) node.setAttribute(name, 'none');
+  }
+  for (const child of [...node.children]) settle(child);
+  for (const name of ['class', 'style', 'tabindex', 'role', 'aria-label']) node.removeAttribute(name);
+}
+
+// The figure as a file of its own, in the scheme asked for.
+export function svgOf(
+  figure: SVGSVGElement,
+  title: string,
+  legend: readonly LegendEntry[],
+  scheme: Scheme = 'light',
+): string {
+  const width = Number(figure.getAttribute('width'));
+  const height = Number(figure.getAttribute('height'));
+  const host = document.createElement('div');
+  host.className = 'off-screen';
+  host.style.colorScheme = scheme;
+  const copy = figure.cloneNode(true) as SVGSVGElement;
+  copy.querySelectorAll('[data-screen-only]').forEach((node) => node.remove());
+  host.append(copy);
+  (figure.parentElement ?? document.body).append(host);
+  [...copy.children].forEach(settle);
+  const serializer = new XMLSerializer();
+  const body = [...copy.childNodes]
+    .map((node) => serializer.serializeToString(node).replaceAll(` xmlns="${namespace}"`, ''))
+    .join('');
+  host.remove();
+  return svgFile(
+    `${body}${legendSvg(legend, height, scheme)}`,
+    { width, height: height + legendHeight(legend) + 8 },
+    title,
+    scheme,
+  );
+}
