@@ -81,16 +81,19 @@ void Witness::response(const void*, const std::string& method, const grpc::ByteB
   const auto answer = parse<v1::ReportPointsResponse>(message);
   std::lock_guard lock(mutex_);
   SeenAttempt& attempt = attempts_[{answer.stage(), answer.attempt()}];
-  if (answer.reason().empty()) attempt.acked = std::max(attempt.acked, answer.acked_seq());
+  if (answer.reason().empty() && answer.acked_seq() > attempt.acked) {
+    attempt.acked = answer.acked_seq();
+    ++advances_;
+  }
   changed_.notify_all();
 }
 
 void Witness::ended(const void* call, const std::string& method, const grpc::Status& status) {
   std::lock_guard lock(mutex_);
   checkpoints_.erase(call);
-  if (status.ok() && is(method, "/CommitCheckpoint")) ++committed_;
+  if (status.ok() && is(method, "/CommitCheckpoint")) ++committed_, ++advances_;
   if (const auto ending = ending_.find(call); ending != ending_.end()) {
-    if (status.ok()) succeeded_.insert(ending->second);
+    if (status.ok() && succeeded_.insert(ending->second).second) ++advances_;
     ending_.erase(ending);
   }
   changed_.notify_all();
@@ -125,8 +128,8 @@ bool Witness::strike(std::size_t stages, std::chrono::seconds limit,
 bool Witness::wait_succeeded(std::size_t stages, std::chrono::seconds limit) {
   std::unique_lock lock(mutex_);
   while (succeeded_.size() < stages) {
-    const std::size_t before = succeeded_.size();
-    if (!changed_.wait_for(lock, limit, [&] { return succeeded_.size() > before; })) return false;
+    const std::int64_t before = advances_;
+    if (!changed_.wait_for(lock, limit, [&] { return advances_ > before; })) return false;
   }
   return true;
 }

@@ -43,7 +43,8 @@ class Witness final : public Tap {
   // when all `stages` have succeeded or `limit` went by before.
   bool strike(std::size_t stages, std::chrono::seconds limit,
               const std::function<void(const std::string& worker)>& blow);
-  // Waits until that many stages have succeeded; false after `limit` without news of one.
+  // Waits until that many stages have succeeded; false after `limit` in which no stage
+  // succeeded, no checkpoint was committed and no point acknowledged: a slow machine is not a stuck one.
   bool wait_succeeded(std::size_t stages, std::chrono::seconds limit);
 
   std::size_t succeeded() const;
@@ -63,6 +64,7 @@ class Witness final : public Tap {
   std::set<std::int64_t> succeeded_;
   std::vector<std::string> contradictions_;
   std::int64_t committed_ = 0, committed_at_strike_ = 0;  // checkpoints
+  std::int64_t advances_ = 0;  // stages that succeeded, checkpoints committed, acknowledgements that moved on
 };
 
 }  // namespace locus::chaos
