@@ -128,23 +128,33 @@ double milliseconds(Subject& subject, Pass pass, std::int64_t repeats) {
          static_cast<double>(repeats);
 }
 
+// How often a round repeats the pass: as often for every subject, so that the first pass after the turn of
+// another, which finds cold caches, weighs alike in all figures. By the fastest pass, since one that was
+// interrupted says nothing.
+std::int64_t repeats_of(const std::vector<std::unique_ptr<Subject>>& subjects, Pass pass,
+                        const MeasureSettings& settings) {
+  std::int64_t most = 1;
+  for (const auto& subject : subjects) {
+    double fastest = milliseconds(*subject, pass, 1);
+    for (std::int64_t i = 0; i < settings.warmup; ++i)
+      fastest = std::min(fastest, milliseconds(*subject, pass, 1));
+    most = std::max<std::int64_t>(most, std::llround(settings.round_ms / std::max(fastest, 1e-3)));
+  }
+  return most;
+}
+
 // The rounds of one kind of pass for all subjects in turn; who begins changes from round to round. Nothing
 // when `go_on` said no.
 std::optional<std::vector<std::vector<double>>> time_rounds(
     const std::vector<std::unique_ptr<Subject>>& subjects, Pass pass, const MeasureSettings& settings,
     const std::function<bool(std::int64_t)>& go_on) {
-  std::vector<std::int64_t> repeats;
-  for (const auto& subject : subjects) {
-    if (settings.warmup > 0) milliseconds(*subject, pass, settings.warmup);
-    const double once = milliseconds(*subject, pass, 1);
-    repeats.push_back(std::max<std::int64_t>(1, std::llround(settings.round_ms / std::max(once, 1e-3))));
-  }
+  const std::int64_t repeats = repeats_of(subjects, pass, settings);
   std::vector<std::vector<double>> out(subjects.size());
   for (std::int64_t round = 0; round < settings.rounds; ++round) {
     if (!go_on(round)) return std::nullopt;
     for (std::size_t i = 0; i < subjects.size(); ++i) {
       const std::size_t who = (i + static_cast<std::size_t>(round)) % subjects.size();
-      out[who].push_back(milliseconds(*subjects[who], pass, repeats[who]));
+      out[who].push_back(milliseconds(*subjects[who], pass, repeats));
     }
   }
   return out;

@@ -10,7 +10,7 @@ namespace locus {
 struct MeasureSettings {
   std::int64_t rounds = 20;  // at least 1
   std::int64_t warmup = 5;   // passes before the first round
-  double round_ms = 50;      // a round repeats the pass until it takes about so long
+  double round_ms = 50;      // a round repeats the pass so often that the fastest model takes about so long
   bool training = true;      // measure training steps, too
 };
 

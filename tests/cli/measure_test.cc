@@ -92,7 +92,7 @@ TEST_F(Measure, NamesWhatIsWrong) {
       {{"--batch", "0"}, 1, "stages[0].measure.batch"},
       {{"--batch", "many"}, 1, "stages[0].measure.batch"},
       {{"--prior", "violon"}, 1, "did you mean 'violin'"},
-      {{"--set", "model.dim=15"}, 1, "divides"},
+      {{"--set", "model.dim=15"}, 1, "does not divide"},
       {{"--against", "alibi-2d"}, 2, "is not measured; choose one of: none, learned-absolute"},
       {{"--rounds", "0"}, 2, "--rounds"},
       {{"--out", "/nowhere/at/all.json"}, 2, "cannot write /nowhere/at/all.json"},
