@@ -19,6 +19,7 @@ from locus.errors import (
     Unavailable,
 )
 from locus.experiment import Experiment
+from locus.paper import PaperTable
 from locus.results import Curve, Curves, Leaderboard, LeaderboardRow
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ __all__ = [
     "LeaderboardRow",
     "LocusError",
     "NotFound",
+    "PaperTable",
     "ResourceExhausted",
     "Unavailable",
     "connect",

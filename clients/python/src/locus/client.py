@@ -12,11 +12,13 @@ from typing import Any, Callable, Iterator, Mapping, Sequence, TypeVar
 
 import grpc
 
-from locus import errors
+from locus import errors, paper
 from locus.experiment import Experiment
+from locus.paper import PaperTable
 from locus.specification import Specification, as_json
 from locus.v1 import (
     analysis_pb2,
+    analysis_service_pb2_grpc,
     catalog_service_pb2,
     catalog_service_pb2_grpc,
     experiment_service_pb2,
@@ -87,6 +89,7 @@ class Client:
             ],
         )
         self._experiments = experiment_service_pb2_grpc.ExperimentServiceStub(self._channel)
+        self._analysis = analysis_service_pb2_grpc.AnalysisServiceStub(self._channel)
         self._catalogs = catalog_service_pb2_grpc.CatalogServiceStub(self._channel)
         self._workers = worker_service_pb2_grpc.WorkerServiceStub(self._channel)
 
@@ -155,6 +158,24 @@ class Client:
         """Two or more trials ("NAME/3") or cells ("NAME/cells/0") side by side, with paired differences from the first."""
         request = analysis_pb2.CompareRequest(items=items, metric=metric, split=split, labels=labels)
         return self.call(self._experiments.Compare, request)
+
+    def paper_table(
+        self,
+        experiments: Sequence[str],
+        *,
+        rows: Sequence[str] = (),
+        columns: Sequence[str] = (),
+        metrics: Sequence[str] = (),
+        where: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> PaperTable:
+        """The table for the paper over one experiment or several; the numbers of `locus table`.
+
+        `rows` and `columns` are axes: factors, labels such as "resolution", "experiment", "metric". `metrics` are
+        "top1" or "loss:validation"; `where` maps an axis to a value or several. `options` are fields of
+        GetPaperTableRequest: test, correction, level, alpha, spread, digits, differences, detect.
+        """
+        return paper.ask(self, experiments, rows=rows, columns=columns, metrics=metrics, where=where, **options)
 
     # ---- the rest ----
 
