@@ -10,6 +10,7 @@
 #include "cli/render/numbers.h"
 #include "cli/render/text_table.h"
 #include "core/base/json.h"
+#include "core/statistics/render/escape.h"
 
 namespace locus {
 namespace {
@@ -241,13 +242,6 @@ std::string render_latex(const v1::Table& table) {
 
 // ---- CSV ----
 
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
-
 std::string csv_number(double value) {
   if (std::isnan(value)) return "";
   char text[40];
@@ -266,7 +260,7 @@ std::string render_csv(const v1::Table& table) {
     for (const auto seed : row.missing_seeds())
       missing += (missing.empty() ? "" : " ") + std::to_string(seed);
     const auto count = [](std::int64_t value) { return value < 0 ? std::string() : std::to_string(value); };
-    Row cells = {std::isnan(row.mean()) ? "" : std::to_string(++rank), csv_text(row.label()),
+    Row cells = {std::isnan(row.mean()) ? "" : std::to_string(++rank), escape_csv(row.label()),
                  row.baseline() ? "true" : "false", std::to_string(row.n()), missing};
     for (const double value : {row.mean(), row.std(), row.ci_low(), row.ci_high()})
       cells.push_back(csv_number(value));
@@ -280,7 +274,7 @@ std::string render_csv(const v1::Table& table) {
     cells.push_back(count(row.parameters_added()));
     for (const double value : {row.ms_per_step(), row.ms_per_step_std(), row.selection()})
       cells.push_back(csv_number(value));
-    cells.push_back(csv_text(row.assignment_json()));
+    cells.push_back(escape_csv(row.assignment_json()));
     for (std::size_t i = 0; i < cells.size(); ++i) out += (i > 0 ? "," : "") + cells[i];
     out += "\n";
   }
@@ -315,7 +309,7 @@ std::string render_sweep_csv(const v1::Table& table) {
   std::string out = "label,labels,x,mean,std,n\n";
   for (const v1::SweepSeries& series : table.sweep()) {
     for (const v1::SweepPoint& point : series.points()) {
-      out += csv_text(series.label()) + "," + csv_text(point.labels()) + "," + csv_number(point.x()) + "," +
+      out += escape_csv(series.label()) + "," + escape_csv(point.labels()) + "," + csv_number(point.x()) + "," +
              csv_number(point.mean()) + "," + csv_number(point.std()) + "," + std::to_string(point.n()) +
              "\n";
     }

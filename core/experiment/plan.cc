@@ -123,7 +123,8 @@ absl::Status add_values(const Specification& spec, const std::vector<CellDraft>&
     const auto found = plan.settings.find(std::string(path));
     if (found == plan.settings.end()) continue;
     LOCUS_ASSIGN_OR_RETURN(const NormalValue normal, resolver.normal(found->first, *setting));
-    found->second = {canonical_json(normal.assignment), normal.key, setting->label.empty() ? normal.text : setting->label};
+    found->second = {canonical_json(normal.assignment), normal.key,
+                     setting->label.empty() ? normal.text : setting->label};
   }
   plan.compared = {"prior"};
   if (!spec.baseline) return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include "server/rpc/paper_environment.h"
 #include "server/rpc/paper_grid.h"
 #include "server/rpc/paper_remarks.h"
+#include "server/rpc/paper_render.h"
 
 namespace locus::server {
 namespace {
@@ -194,9 +195,12 @@ absl::StatusOr<v1::PaperTable> compute_paper_table(const PaperSources& sources,
   out.set_correction(correction_of(sources, input, numbers));
   out.set_level(input.level);
   out.set_alpha(input.alpha);
-  out.set_matched(what_differs(sources, axes, grid));
+  out.set_matched(what_differs(sources, axes));
   add_remarks({sources, axes, grid, input, numbers, environments, matched}, &out);
   fill_axes(axes, &out);
+  if (!request.format().empty()) {
+    LOCUS_ASSIGN_OR_RETURN(*out.mutable_rendered(), render_paper(out, request));
+  }
   return out;
 }
 

@@ -108,7 +108,7 @@ void warn_of_unlike(const Remarked& from, const v1::PaperTable& table, std::vect
   names.resize(std::min<std::size_t>(count, 3));
   out.push_back(join(names) + (count > 3 ? " and " + std::to_string(count - 3) + " more" : "") +
                 (count == 1 ? " is" : " are") +
-                " not compared with the baseline: " + what_differs(from.sources, from.axes, from.grid));
+                " not compared with the baseline: " + what_differs(from.sources, from.axes));
 }
 
 void warn_of_averages(const Remarked& from, std::vector<std::string>& out) {
@@ -172,7 +172,7 @@ std::vector<std::string> cell_flags(const PaperCellNumbers& cell) {
   return out;
 }
 
-std::string what_differs(const PaperSources& sources, const PaperAxes& axes, const PaperGrid& grid) {
+std::string what_differs(const PaperSources& sources, const PaperAxes& axes) {
   if (sources.experiments.size() == 1) return sources.experiments.front().outline->matched;
   std::set<std::string> varied;
   for (std::size_t axis = 0; axis < axes.experiment; ++axis) {
@@ -184,7 +184,6 @@ std::string what_differs(const PaperSources& sources, const PaperAxes& axes, con
   }
   const bool priors = varied.erase("prior") > 0;
   if (varied.empty()) return priors ? "only the prior differs" : "nothing differs";
-  (void)grid;
   return (priors ? "besides the prior: " : "the prior is the same; ") + join(varied) +
          (varied.size() == 1 ? " differs" : " differ");
 }

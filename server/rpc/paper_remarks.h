@@ -16,7 +16,7 @@ namespace locus::server {
 std::vector<std::string> cell_flags(const PaperCellNumbers& cell);
 
 // "only the prior differs", or what else does between the cells, across experiments too.
-std::string what_differs(const PaperSources& sources, const PaperAxes& axes, const PaperGrid& grid);
+std::string what_differs(const PaperSources& sources, const PaperAxes& axes);
 
 struct Remarked {
   const PaperSources& sources;

@@ -134,8 +134,7 @@ class Selector {
       bool keep = true;
       for (std::size_t i = 0; i < rest.size(); ++i) {
         const int axis = static_cast<int>(first + i);
-        keep &=
-            rest[i] == kAbsent ? !out_.filters.contains(axis) || out_.used(axis) : admitted(axis, rest[i]);
+        keep &= rest[i] == kAbsent || admitted(axis, rest[i]);  // a filter says nothing of metrics without the label
         if (out_.used(axis)) rest[i] = kAbsent;
       }
       if (keep) by_rest[rest].push_back(set);

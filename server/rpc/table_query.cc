@@ -10,6 +10,7 @@
 #include "server/rpc/comparability.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/measurements.h"
+#include "server/rpc/reduce.h"
 
 namespace locus::server {
 namespace {
@@ -52,7 +53,7 @@ absl::StatusOr<Question> complete(const TableSource& source, const v1::GetTableR
   out.metric = request.metric().empty() ? contract.name : request.metric();
   out.split = request.split().empty() ? contract.reports : request.split();
   LOCUS_RETURN_IF_ERROR(check_known(source, out));
-  out.reducer = contract.reduce;
+  out.reducer = default_reduce(contract, out.metric);
   out.direction = contract.direction;
   out.unit = contract.unit;
   if (out.metric != contract.name) {
@@ -234,6 +235,22 @@ absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::Get
   return out;
 }
 
+namespace {
+
+// What the contract's reducer makes of stored series, as if the stages had reported it.
+absl::Status add_contract_results(Store& store, const StageBriefs& briefs, const MetricContract& contract,
+                                  ResultsByStage& results) {
+  LOCUS_ASSIGN_OR_RETURN(const Reduction reduction,
+                         parse_reduction(contract.reduce, contract.reports, "metric.reduce"));
+  std::vector<ResultView> reduced;
+  LOCUS_RETURN_IF_ERROR(add_reduced(store, briefs, reduction, {contract.name, contract.reports, "{}"},
+                                    contract.selects_on, contract.direction != "min", reduced));
+  for (ResultView& one : reduced) results[one.stage_id].push_back(std::move(one.result));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<TableSource> read_table_source(Store& store, OutlineCache& outlines,
                                               const ExperimentRow& row) {
   LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines.get(row));
@@ -243,20 +260,20 @@ absl::StatusOr<TableSource> read_table_source(Store& store, OutlineCache& outlin
   LOCUS_ASSIGN_OR_RETURN(source.cells, store.cells(row.id));
   LOCUS_ASSIGN_OR_RETURN(source.trials, all_trials(store, row.id));
   LOCUS_ASSIGN_OR_RETURN(source.results, all_results(store, row.id));
+  LOCUS_ASSIGN_OR_RETURN(const StageBriefs briefs, store.briefs(row.id));
+  for (const StageBrief& brief : briefs.stages) {
+    if (brief.environment >= 0)
+      source.environments.try_emplace(brief.stage,
+                                      briefs.environments[static_cast<std::size_t>(brief.environment)]);
+  }
+  LOCUS_RETURN_IF_ERROR(add_contract_results(store, briefs, outline->metric, source.results));
   return source;
 }
 
 absl::StatusOr<v1::Table> get_table(Store& store, OutlineCache& outlines,
                                     const v1::GetTableRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(request.experiment()));
-  LOCUS_ASSIGN_OR_RETURN(TableSource source, read_table_source(store, outlines, row));
-  for (const TrialView& trial : source.trials) {
-    for (const TrialStageView& stage : trial.stages) {
-      if (trial.trial.retired || stage.stage.state != StageState::kSucceeded) continue;
-      LOCUS_ASSIGN_OR_RETURN(auto environment, environment_of(store, stage.stage.id));
-      source.environments.try_emplace(stage.stage.id, std::move(environment));
-    }
-  }
+  LOCUS_ASSIGN_OR_RETURN(const TableSource source, read_table_source(store, outlines, row));
   return compute_table(source, request);
 }
 

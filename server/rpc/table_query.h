@@ -24,7 +24,7 @@ struct TableSource {
 // labels of another form.
 absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::GetTableRequest& request);
 
-// Everything but the environments, which only serve warnings and cost a read each. Blocks. Thread-safe.
+// Everything stored that a table is computed from. Blocks. Thread-safe.
 absl::StatusOr<TableSource> read_table_source(Store& store, OutlineCache& outlines, const ExperimentRow& row);
 
 // Reads the source and computes. Blocks. Thread-safe.

@@ -30,12 +30,6 @@ std::vector<Row> values(const Table<Key, Row>& table) {
   return out;
 }
 
-int intern(const std::string& text, std::vector<std::string>& texts) {
-  const auto at = std::find(texts.begin(), texts.end(), text) - texts.begin();
-  if (at == std::ssize(texts)) texts.push_back(text);
-  return static_cast<int>(at);
-}
-
 class MemoryStore final : public Store {
  public:
   absl::Status apply(std::span<const Mutation> mutations, Microseconds now_wall_us) override {
@@ -158,21 +152,9 @@ class MemoryStore final : public Store {
     return out;
   }
   absl::StatusOr<StageBriefs> briefs(ExperimentId id) override {
-    const auto views = trials(id, -1, std::numeric_limits<int>::max());
-    if (!views.ok()) return views.status();
     const std::lock_guard lock(mutex_);
-    StageBriefs out;
-    for (const TrialView& view : *views) {
-      if (view.trial.retired) continue;
-      for (const TrialStageView& one : view.stages) {
-        StageBrief brief{view.trial.ordinal, view.trial.cell, view.trial.seed,
-                         one.stage.id,       one.stage.kind,  one.stage.state};
-        if (brief.state == StageState::kSucceeded)
-          brief.environment = intern(tables_.attempts_of(one.stage.id).back().environment_json, out.environments);
-        out.stages.push_back(std::move(brief));
-      }
-    }
-    return out;
+    if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
+    return tables_.briefs_of(id);
   }
   absl::StatusOr<std::vector<Result>> stage_results(StageId id) override {
     const std::lock_guard lock(mutex_);

@@ -249,4 +249,25 @@ std::set<StageId> MemoryTables::stages_of(ExperimentId experiment) const {
   return out;
 }
 
+StageBriefs MemoryTables::briefs_of(ExperimentId experiment) const {
+  StageBriefs out;
+  for (auto at = trials.rows().lower_bound({experiment, kFirst}); at != trials.rows().end(); ++at) {
+    if (at->first.first != experiment) break;
+    const TrialRow& trial = at->second;
+    if (trial.retired) continue;
+    for (const TrialStageRow& link : links_of(experiment, trial.ordinal)) {
+      const StageRow& stage = *stages.find(link.stage_id);
+      StageBrief brief{trial.ordinal, trial.cell, trial.seed, stage.id, stage.kind, stage.state};
+      if (brief.state == StageState::kSucceeded) {
+        const std::string environment = attempts_of(stage.id).back().environment_json;
+        auto& known = out.environments;
+        brief.environment = static_cast<int>(std::find(known.begin(), known.end(), environment) - known.begin());
+        if (brief.environment == static_cast<int>(known.size())) known.push_back(environment);
+      }
+      out.stages.push_back(std::move(brief));
+    }
+  }
+  return out;
+}
+
 }  // namespace locus

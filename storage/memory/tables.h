@@ -172,7 +172,8 @@ class MemoryTables final : public Rows {
   // For queries.
   std::int64_t next_id_of(const std::string& name, std::int64_t next) const;               // not given before
   std::vector<TrialStageRow> links_of(ExperimentId experiment, std::int64_t trial) const;  // by position
-  std::set<StageId> stages_of(ExperimentId experiment) const;  // of unretired trials
+  std::set<StageId> stages_of(ExperimentId experiment) const;
+  StageBriefs briefs_of(ExperimentId experiment) const;  // of unretired trials
 };
 
 }  // namespace locus

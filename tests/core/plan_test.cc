@@ -268,6 +268,32 @@ TEST(Plan, ProvesTheMatchedProtocol) {
           .ok());
 }
 
+TEST(Plan, ReadsTheMatchedProtocolInItsLongForm) {
+  EXPECT_EQ(plan_of(small(R"({"matched": {"except": ["prior"]}})")).matched_except, std::vector<std::string>{"prior"});
+  EXPECT_EQ(plan_of(small(R"({"matched": {"except": "prior"}})")).matched_except, std::vector<std::string>{"prior"});
+}
+
+TEST(Plan, TakesReducersThatHaveStepsToChooseFrom) {
+  const auto reduce = [](const std::string& text) {
+    return plan_of(small(R"({"metric": {"reports": "validation", "reduce": )" + text + "}}")).metric.reduce;
+  };
+  EXPECT_EQ(reduce(R"("best")"), "best");
+  EXPECT_EQ(reduce(R"({"top": 3})"), "top-3");
+  EXPECT_EQ(reduce(R"({"at_step": 300})"), "at-step-300");
+}
+
+TEST(Plan, NamesEveryValueOfAFactorAndWhatHoldsElsewhere) {
+  const ExperimentPlan plan = plan_of(small(R"({"matrix": {"train.lr": [0.001, {"value": 0.003, "label": "fast"}]}})"));
+  ASSERT_EQ(plan.values.at("train.lr").size(), 2u);
+  EXPECT_EQ(plan.values.at("train.lr")[0].label, "0.001");
+  EXPECT_EQ(plan.values.at("train.lr")[1].value, "0.003");
+  EXPECT_EQ(plan.values.at("train.lr")[1].label, "fast");
+  EXPECT_EQ(plan.settings.at("dataset").label, "fashion-mnist");
+  EXPECT_TRUE(plan.settings.contains("train.weight_decay")) << "a default counts as a setting";
+  EXPECT_FALSE(plan.settings.contains("train.lr"));
+  EXPECT_EQ(plan.compared, std::vector<std::string>{"prior"});
+}
+
 TEST(Plan, HoldsAsManyTrialsAsTheLimitAllows) {
   Json spec = small(R"({"matrix": {"prior": ["none"], "train.lr": [], "train.weight_decay": []}})");
   for (int i = 1; i <= 100; ++i) {

@@ -289,6 +289,35 @@ TEST_F(PaperTable, ComparesByTheTestAskedForAndCountsSeeds) {
   EXPECT_THAT(cell(get(request), 2, 0).flags(), ElementsAre("unpaired"));
 }
 
+TEST_F(PaperTable, ReducesStoredCurvesWhereTheContractSays) {
+  run();
+  auto request = ask({"prior"});
+  for (const char* reduce : {"mean", "at-step-20", "at-step-300"}) {
+    auto* metric = request.add_metrics();
+    metric->set_metric("loss");
+    metric->set_split("train");
+    metric->set_reduce(reduce);
+  }
+  const v1::PaperTable out = get(request);
+  EXPECT_THAT(labels(out.columns()),
+              ElementsAre("loss (train) mean", "loss (train) at-step-20", "loss (train) at-step-300"));
+  EXPECT_DOUBLE_EQ(cell(out, 0, 0).mean(), 7.0 / 3);  // of 3, 2, 1 + seed
+  EXPECT_DOUBLE_EQ(cell(out, 0, 1).mean(), 2);
+  EXPECT_EQ(cell(out, 0, 2).n(), 0) << "training ended before";
+  EXPECT_EQ(out.columns(0).direction(), "min");
+}
+
+TEST_F(PaperTable, RendersWhatItAnswers) {
+  run();
+  auto request = ask({"prior"}, {"resolution"});
+  request.set_format("text");
+  EXPECT_THAT(get(request).rendered(), HasSubstr("85.00 \xC2\xB1 2.65"));
+  request.set_format("latex");
+  EXPECT_THAT(get(request).rendered(), HasSubstr("\\toprule"));
+  request.set_format("pdf");
+  EXPECT_THAT(refusal(request, "format"), HasSubstr("text, latex, markdown"));
+}
+
 TEST_F(PaperTable, RefusesWhatItCannotShow) {
   run();
   EXPECT_THAT(refusal(ask({"nothing"}), "rows"),

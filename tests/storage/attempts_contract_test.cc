@@ -173,7 +173,8 @@ TEST_P(AttemptContract, TellsTablesWhatEveryTrialRanOnAndTheResultsOfOneMetric) 
   m.number = 2;
   must({m});
   const StageBriefs briefs = store().briefs(1).value();
-  const auto first = std::find_if(briefs.stages.begin(), briefs.stages.end(), [](const auto& b) { return b.stage == 1; });
+  const auto first =
+      std::find_if(briefs.stages.begin(), briefs.stages.end(), [](const auto& b) { return b.stage == 1; });
   ASSERT_NE(first, briefs.stages.end());
   EXPECT_EQ(first->trial, 0);
   EXPECT_EQ(first->state, StageState::kSucceeded);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/catalog/options.h"
+#include "core/experiment/reduction.h"
 
 namespace locus {
 namespace {
@@ -130,8 +131,8 @@ absl::StatusOr<MetricContract> resolve_metric(const MetricRequest& request, cons
       out.selects_on, one_of(request.selects_on, "validation", {"train", "validation"}, "metric.selects_on"));
   LOCUS_ASSIGN_OR_RETURN(out.direction,
                          one_of(request.direction, direction, {"max", "min"}, "metric.direction"));
-  LOCUS_ASSIGN_OR_RETURN(out.reduce,
-                         one_of(request.reduce, "last", {"last", "best", "mean"}, "metric.reduce"));
+  out.reduce = request.reduce.value_or("last");
+  LOCUS_RETURN_IF_ERROR(parse_reduction(out.reduce, out.reports, "metric.reduce").status());
   out.unit = request.unit.value_or(metric->value("unit", ""));
   if (out.direction == direction) return out;
   return refuse(ErrorReason::kInvalidSpecification,

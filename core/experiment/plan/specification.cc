@@ -233,6 +233,15 @@ absl::Status parse_stages(const Json& json, Specification& spec) {
   return absl::OkStatus();
 }
 
+// {top: 3} or {at_step: 300}, as one word.
+absl::StatusOr<std::string> reducer_of(const Json& json, const std::string& field) {
+  for (const auto& [key, word] : {std::pair("top", "top-"), std::pair("at_step", "at-step-")}) {
+    if (json.size() == 1 && json.contains(key) && json[key].is_number_integer()) return word + json[key].dump();
+  }
+  return refuse(ErrorReason::kWrongType,
+                field + " is a word, {top: COUNT} or {at_step: STEP}, not " + show_json(json), field);
+}
+
 absl::Status parse_metric(const Json& json, Specification& spec) {
   LOCUS_RETURN_IF_ERROR(check_mapping(json, "metric"));
   MetricRequest& metric = spec.metric;
@@ -245,6 +254,10 @@ absl::Status parse_metric(const Json& json, Specification& spec) {
     const std::string field = "metric." + key;
     const auto found = keys.find(key);
     if (found == keys.end()) return unknown_key(key, known, "metric", field);
+    if (key == "reduce" && value.is_object()) {
+      LOCUS_ASSIGN_OR_RETURN(metric.reduce, reducer_of(value, field));
+      continue;
+    }
     LOCUS_ASSIGN_OR_RETURN(*found->second, text_of(value, field));
   }
   return absl::OkStatus();

@@ -20,6 +20,7 @@ from locus.errors import (
     Unavailable,
 )
 from locus.experiment import Experiment
+from locus.paper import PaperTable
 from locus.results import Curve, Curves, Leaderboard, LeaderboardRow
 
 __version__ = "0.1.0"
@@ -40,6 +41,7 @@ __all__ = [
     "LeaderboardRow",
     "LocusError",
     "NotFound",
+    "PaperTable",
     "ResourceExhausted",
     "Unavailable",
     "connect",

@@ -12,9 +12,10 @@ from typing import Any, Callable, Iterator, Mapping, Sequence, TypeVar
 
 import grpc
 
-from locus import errors
+from locus import errors, paper
 from locus.claims import Claims
 from locus.experiment import Experiment
+from locus.paper import PaperTable
 from locus.specification import Specification, as_json
 from locus.v1 import (
     analysis_pb2,
@@ -169,6 +170,24 @@ class Client:
             paper=paper, experiment=experiment, table=table, matched=bool(experiment) if matched is None else matched
         )
         return Claims(self.call(self._analysis.ListClaims, request))
+
+    def paper_table(
+        self,
+        experiments: Sequence[str],
+        *,
+        rows: Sequence[str] = (),
+        columns: Sequence[str] = (),
+        metrics: Sequence[str] = (),
+        where: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> PaperTable:
+        """The table for the paper over one experiment or several; the numbers of `locus table`.
+
+        `rows` and `columns` are axes: factors, labels such as "resolution", "experiment", "metric". `metrics` are
+        "top1" or "loss:validation"; `where` maps an axis to a value or several. `options` are fields of
+        GetPaperTableRequest: test, correction, level, alpha, spread, digits, differences, detect.
+        """
+        return paper.ask(self, experiments, rows=rows, columns=columns, metrics=metrics, where=where, **options)
 
     # ---- the rest ----
 

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Mapping
 
 from locus import errors
+from locus.paper import PaperTable
 from locus.progress import Progress
 from locus.results import Curves, Leaderboard
 from locus.v1 import analysis_pb2, experiment_service_pb2, trial_pb2
@@ -76,6 +77,10 @@ class Experiment:
             experiment=self.name, metric=metric, split=split, labels=_canonical(labels) if labels else ""
         )
         return Leaderboard(self.client.call(self._stub.GetTable, request))
+
+    def paper_table(self, **options: Any) -> PaperTable:
+        """The table for the paper; `options` as those of Client.paper_table()."""
+        return self.client.paper_table([self.name], **options)
 
     def curves(
         self,
