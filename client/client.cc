@@ -111,8 +111,7 @@ Client::Impl::Impl(std::string address_in, ClientOptions options_in,
       artifacts(v1::ArtifactService::NewStub(channel)),
       catalogs(v1::CatalogService::NewStub(channel)),
       workers(v1::WorkerService::NewStub(channel)),
-      admin(v1::AdminService::NewStub(channel)),
-      analysis(v1::AnalysisService::NewStub(channel)) {}
+      admin(v1::AdminService::NewStub(channel)) {}
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Client::~Client() = default;

@@ -91,7 +91,6 @@ class Client::Impl {
   const std::unique_ptr<v1::CatalogService::Stub> catalogs;
   const std::unique_ptr<v1::WorkerService::Stub> workers;
   const std::unique_ptr<v1::AdminService::Stub> admin;
-  const std::unique_ptr<v1::AnalysisService::Stub> analysis;
 };
 
 }  // namespace locus

@@ -218,27 +218,64 @@ std::optional<std::vector<Measured>> measure_models(
   return out;
 }
 
+namespace {
+
+// A figure that a measurement reports: the result's name and reducer, and what the catalog says of it.
+struct Figure {
+  const char *metric, *reducer, *unit, *direction, *help;
+  double (*of)(const Measured& measured);
+  bool training = false;  // only where training steps are measured
+};
+
+const Figure kFigures[] = {
+    {"parameters", "last", "", "min", "of the whole model",
+     [](const Measured& m) { return static_cast<double>(m.parameters); }},
+    {"parameters_added", "last", "", "min", "by the priors: against the same model without one",
+     [](const Measured& m) { return static_cast<double>(m.parameters_added); }},
+    {"flops", "last", "", "min", "of the host's structure, forward, an image; a multiply-add is two",
+     [](const Measured& m) { return static_cast<double>(m.flops); }},
+    {"flops_counted", "last", "", "min", "of the products that ran, the priors' included, forward, an image",
+     [](const Measured& m) { return static_cast<double>(m.flops_counted); }},
+    {"forward_peak_memory_bytes", "last", "B", "min", "most memory held during a forward pass",
+     [](const Measured& m) { return static_cast<double>(m.forward_peak_bytes); }},
+    {"peak_memory_bytes", "last", "B", "min", "most memory held, training steps included where measured",
+     [](const Measured& m) { return static_cast<double>(m.peak_bytes); }},
+    {"forward_ms_p50", "median", "ms", "min", "a forward pass of a batch, median over rounds",
+     [](const Measured& m) { return m.forward.p50_ms; }},
+    {"forward_ms_p95", "p95", "ms", "min", "a forward pass of a batch, 95th percentile over rounds",
+     [](const Measured& m) { return m.forward.p95_ms; }},
+    {"forward_spread_percent", "last", "%", "min", "spread of the rounds about their median",
+     [](const Measured& m) { return m.forward.spread; }},
+    {"images_per_second", "median", "1/s", "max", "forward, from the median",
+     [](const Measured& m) { return 1000 * static_cast<double>(m.point.batch) / m.forward.p50_ms; }},
+    {"train_ms_p50", "median", "ms", "min", "a training step of a batch, median over rounds",
+     [](const Measured& m) { return m.train->p50_ms; }, true},
+    {"train_ms_p95", "p95", "ms", "min", "a training step of a batch, 95th percentile over rounds",
+     [](const Measured& m) { return m.train->p95_ms; }, true},
+    {"train_spread_percent", "last", "%", "min", "spread of the rounds about their median",
+     [](const Measured& m) { return m.train->spread; }, true},
+};
+
+}  // namespace
+
 std::vector<StageResult> measured_results(const Measured& measured) {
   const Json labels = {{"batch", measured.point.batch}, {"resolution", measured.point.resolution}};
   std::vector<StageResult> out;
-  const auto add = [&](const char* metric, const char* reducer, double value) {
-    out.push_back({{metric, "", labels}, reducer, value, 0});
-  };
-  add("parameters", "last", static_cast<double>(measured.parameters));
-  add("parameters_added", "last", static_cast<double>(measured.parameters_added));
-  add("flops", "last", static_cast<double>(measured.flops));
-  add("flops_counted", "last", static_cast<double>(measured.flops_counted));
-  add("forward_peak_memory_bytes", "last", static_cast<double>(measured.forward_peak_bytes));
-  add("peak_memory_bytes", "last", static_cast<double>(measured.peak_bytes));
-  add("forward_ms_p50", "median", measured.forward.p50_ms);
-  add("forward_ms_p95", "p95", measured.forward.p95_ms);
-  add("forward_spread_percent", "last", measured.forward.spread);
-  add("images_per_second", "median",
-      1000 * static_cast<double>(measured.point.batch) / measured.forward.p50_ms);
-  if (!measured.train) return out;
-  add("train_ms_p50", "median", measured.train->p50_ms);
-  add("train_ms_p95", "p95", measured.train->p95_ms);
-  add("train_spread_percent", "last", measured.train->spread);
+  for (const Figure& figure : kFigures) {
+    if (figure.training && !measured.train) continue;
+    out.push_back({{figure.metric, "", labels}, figure.reducer, figure.of(measured), 0});
+  }
+  return out;
+}
+
+Json measured_metrics() {
+  Json out = Json::array();
+  for (const Figure& figure : kFigures) {
+    out.push_back({{"name", figure.metric},
+                   {"unit", figure.unit},
+                   {"direction", figure.direction},
+                   {"help", figure.help}});
+  }
   return out;
 }
 

@@ -57,5 +57,7 @@ std::optional<std::vector<Measured>> measure_models(
 
 // As results of a stage, split "", labels "batch" and "resolution".
 std::vector<StageResult> measured_results(const Measured& measured);
+// The same figures as the catalog declares metrics: name, unit, direction, help.
+Json measured_metrics();
 
 }  // namespace locus

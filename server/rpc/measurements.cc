@@ -83,10 +83,11 @@ double varying_label(const std::string& labels, const std::vector<std::string>& 
   std::optional<std::string> name;
   for (const std::string& other : sets) {
     const auto theirs = fields(other);
-    if (theirs.size() != mine.size()) return kNaN;
+    const bool same_names = std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(),
+                                       [](const auto& a, const auto& b) { return a.first == b.first; });
+    if (!same_names) continue;  // another sweep
     for (const auto& [key, value] : mine) {
       const auto found = theirs.find(key);
-      if (found == theirs.end()) return kNaN;
       if (found->second == value) continue;
       if (name && *name != key) return kNaN;
       name = key;

@@ -26,7 +26,7 @@ std::optional<double> measured_any_labels(const TrialView& trial, const ResultsB
 std::vector<std::string> label_sets(const std::vector<TrialView>& trials, const ResultsByStage& results,
                                     const std::string& metric, const std::string& split);
 
-// For label sets that differ in exactly one numeric label: its value in `labels`. NaN otherwise.
+// Where the sets with the names of `labels` differ in exactly one numeric label: its value in `labels`. NaN otherwise.
 double varying_label(const std::string& labels, const std::vector<std::string>& sets);
 
 }  // namespace locus::server

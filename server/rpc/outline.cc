@@ -10,6 +10,23 @@ namespace {
 
 constexpr std::size_t kOutlinesKept = 4096, kCellsKept = 100'000;  // some tens of MB at most
 
+// What the task scores by, then what the kinds of stages report beside: each name once, the task's first.
+Json declared_metrics(const ExperimentPlan& plan, const Catalog& catalog) {
+  Json out = Json::array();
+  const auto add = [&](const CatalogItem* item) {
+    if (item == nullptr || !item->facts.contains("metrics")) return;
+    for (const Json& metric : item->facts["metrics"]) {
+      const auto same = [&](const Json& one) { return one.value("name", "") == metric.value("name", ""); };
+      if (std::none_of(out.begin(), out.end(), same)) out.push_back(metric);
+    }
+  };
+  add(catalog.find("task", plan.task));
+  for (const CatalogItem& item : catalog.items()) {
+    if (item.kind == "stage") add(&item);
+  }
+  return out;
+}
+
 }  // namespace
 
 absl::StatusOr<Outline> make_outline(const ExperimentPlan& plan, const Catalog& catalog) {
@@ -26,10 +43,7 @@ absl::StatusOr<Outline> make_outline(const ExperimentPlan& plan, const Catalog& 
   out.metric = plan.metric;
   out.has_baseline = plan.has_baseline;
   out.evaluation_labels = canonical_json(plan.evaluation_labels);
-  if (const CatalogItem* task = catalog.find("task", plan.task);
-      task != nullptr && task->facts.contains("metrics")) {
-    out.metrics = task->facts["metrics"];
-  }
+  out.metrics = declared_metrics(plan, catalog);
   for (const PlannedCell& cell : plan.cells) {
     out.cells.push_back({cell.row_key, cell.label, cell.assignment_json, cell.baseline, cell.pair_group});
   }

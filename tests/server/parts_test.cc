@@ -188,6 +188,11 @@ TEST(Labels, VaryInOneNumberAlongASweep) {
   const std::vector<std::string> sets = {"{\"k\":1,\"resolution\":28}", "{\"k\":1,\"resolution\":42}"};
   EXPECT_EQ(varying_label(sets[1], sets), 42.0);
   EXPECT_EQ(varying_label("{\"resolution\":28}", {"{\"resolution\":28}"}), 28.0);
+  const std::vector<std::string> two_sweeps = {R"({"resolution":28})", R"({"resolution":42})",
+                                               R"({"positions":"interpolated","resolution":28})",
+                                               R"({"positions":"interpolated","resolution":42})"};
+  EXPECT_EQ(varying_label(two_sweeps[1], two_sweeps), 42.0);
+  EXPECT_EQ(varying_label(two_sweeps[3], two_sweeps), 42.0);
   EXPECT_TRUE(std::isnan(varying_label("{\"a\":1,\"b\":1}", {"{\"a\":1,\"b\":1}", "{\"a\":2,\"b\":2}"})));
   EXPECT_TRUE(std::isnan(varying_label("{\"a\":\"x\"}", {"{\"a\":\"x\"}", "{\"a\":\"y\"}"})));
 }

@@ -92,7 +92,8 @@ StageItem measure() {
   item.facts({{"inputs", Json::array()},
               {"outputs", Json::array()},
               {"exclusive", true},
-              {"independent_of", {"recipe"}}});
+              {"independent_of", {"recipe"}},
+              {"metrics", measured_metrics()}});
   return {std::move(item), run};
 }
 

@@ -5,7 +5,16 @@ namespace locus::stages {
 
 StageItem train() {
   Item item("stage", "train", 1, "Learns a model from the training split and validates it");
-  item.facts({{"inputs", Json::array()}, {"outputs", {"checkpoint"}}});
+  const auto metric = [](const char* name, const char* unit, const char* direction, const char* help) {
+    return Json{{"name", name}, {"unit", unit}, {"direction", direction}, {"help", help}};
+  };
+  item.facts({{"inputs", Json::array()},
+              {"outputs", {"checkpoint"}},
+              {"metrics",
+               {metric("parameters", "", "min", "of the whole model"),
+                metric("ms_per_step", "ms", "min", "a step of training, median"),
+                metric("images_per_second", "1/s", "max", "trained on, validation left out"),
+                metric("train_seconds", "s", "min", "spent training")}}});
   return {std::move(item), [](StageContext& context) { Training(context).run(); }};
 }
 
