@@ -123,12 +123,14 @@ void add_protocol_options(Command& command, MeasureChoice& choice) {
       ->type_name("MS")
       ->check(CLI::Range(0, 60000));
   command.add_flag("--no-training", choice.no_training, "Forward passes only");
-  command.add_option("--device", choice.device, "Where to measure")->check(CLI::IsMember({"cpu", "cuda"}));
+  command.add_option("--device", choice.device, "Where to measure")
+      ->type_name("DEVICE")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
   command.add_option("--index", choice.index, "Which CUDA device")
       ->type_name("N")
       ->check(CLI::Range(0, 1023));
   command.add_option("--threads", choice.threads, "Threads of an operation on the CPU")
-      ->type_name("N")
+      ->type_name("COUNT")
       ->check(CLI::Range(1, 1024));
 }
 

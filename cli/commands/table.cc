@@ -106,7 +106,7 @@ void add_choices(Command& command, TableOptions& options) {
   list("--columns", options.columns,
        "Axes of the columns: factors, labels such as resolution, experiment, metric", "AXIS");
   list("--metric", options.metrics,
-       "A metric, with split and reducer where they are not the experiment's own", "METRIC[:SPLIT[:REDUCE]]");
+       "A metric; NAME:SPLIT:REDUCE where split or reducer are not the experiment's own", "METRIC");
   command.add_option("--where", options.where, "Keep only this value of an axis; again for another")
       ->type_name("AXIS=VALUE")
       ->allow_extra_args(false);
@@ -122,7 +122,9 @@ void add_choices(Command& command, TableOptions& options) {
       ->check(CLI::IsMember({"std", "interval", "none"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command.add_option("--level", options.level, "Of intervals")->type_name("SHARE")->capture_default_str();
+  command.add_option("--confidence", options.level, "Of intervals")
+      ->type_name("SHARE")
+      ->capture_default_str();
   command.add_option("--alpha", options.alpha, "A difference is marked at this p")
       ->type_name("P")
       ->capture_default_str();

@@ -252,7 +252,6 @@ class Server::Running {
     services_.push_back(std::make_unique<ArtifactService>(*api_, *parts_.store, *parts_.artifacts, gate_,
                                                           disk_, pool_, *parts_.clock));
     services_.push_back(std::make_unique<AdminService>(*api_, pool_));
-    services_.push_back(std::make_unique<AnalysisService>(*api_, pool_));
     auto workers = std::make_unique<WorkerService>(*api_, *parts_.store, *coordinator_, disk_, pool_,
                                                    *parts_.clock, LOCUS_VERSION);
     workers_ = workers.get();

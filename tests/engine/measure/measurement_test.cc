@@ -180,6 +180,10 @@ struct Published {
   std::int64_t dim, heads, added;
 };
 
+void PrintTo(const Published& one, std::ostream* out) {
+  *out << one.id << " " << one.options << " at " << one.dim;
+}
+
 class PublishedCount : public testing::TestWithParam<Published> {};
 
 TEST_P(PublishedCount, IsWhatThePriorAdds) {
