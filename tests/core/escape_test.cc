@@ -23,7 +23,8 @@ TEST(Escape, LatexSpecialsAreNeverCommands) {
   EXPECT_EQ(escape_latex("a_b & 5% $x^2$ #1 ~"),
             "a\\_b \\& 5\\% \\$x\\textasciicircum{}2\\$ \\#1 \\textasciitilde{}");
   EXPECT_EQ(escape_latex("x\n% y"), "x \\% y") << "no line end, so no comment ends";
-  EXPECT_EQ(escape_latex("--<>|\""), "{-}{-}$<$$>$$|$\\textquotedblright{}") << "no ligature";
+  EXPECT_EQ(escape_latex("a-b"), "a-b");
+  EXPECT_EQ(escape_latex("--<>|\""), "-{}-$<$$>$$|$\\textquotedblright{}") << "no ligature";
   EXPECT_EQ(escape_latex("3\xC3\x97"
                          "3 \xC2\xB1 \xCF\x83"),
             "3$\\times$3 $\\pm$ $\\sigma$");

@@ -71,7 +71,6 @@ const char* latex_of(std::uint32_t code) {
                                                                  {'>', "$>$"},
                                                                  {'|', "$|$"},
                                                                  {'"', "\\textquotedblright{}"},
-                                                                 {'-', "{-}"},
                                                                  {'`', "\\`{}"},
                                                                  {'\'', "'"},
                                                                  {0xb1, "$\\pm$"},
@@ -127,7 +126,9 @@ std::string one_line(const std::string& text) {
 
 std::string escape_latex(const std::string& text) {
   return by_code_point(text, [](std::uint32_t code, std::string& out) {
-    if (const char* command = latex_of(code)) {
+    if (code == '-' && !out.empty() && out.back() == '-') {
+      out += "{}-";  // two in a row would be a dash
+    } else if (const char* command = latex_of(code)) {
       out += command;
     } else if (code < 0x80 || (code >= 0xc0 && code <= 0xff && !of_t1(code))) {
       append(code, out);

@@ -34,21 +34,26 @@ export const meets = (line: ParallelLine, limits: Limits): boolean =>
     return value >= low && value <= high;
   });
 
-const height = 320;
+const room = { least: 320, most: 1200, name: 14 }; // pixels of height; what a name needs
 const frame = { left: 60, right: 60, top: 34, bottom: 18 };
 
 function Axis({
   axis,
   at,
+  height,
   scale,
   range,
 }: {
   axis: ParallelAxis;
   at: number;
+  height: number;
   scale: (value: number) => number;
   range: readonly [number, number];
 }) {
-  const marks = axis.names ? axis.names.map((_, i) => i) : ticks(range[0], range[1], 5);
+  const apart = Math.max(1, Math.ceil(room.name / Math.abs(scale(1) - scale(0)))); // so that names stay readable
+  const marks = axis.names
+    ? axis.names.map((_, i) => i).filter((i) => i % apart === 0)
+    : ticks(range[0], range[1], 5);
   const written = (tick: number) =>
     axis.names ? axis.names[tick]! : Math.abs(tick) >= 10_000 ? parameters(tick) : String(tick);
   return (
@@ -84,6 +89,8 @@ export function ParallelPlot({
   const box = useRef<HTMLDivElement>(null);
   const seen = useWidth(box, 720);
   const width = Math.max(seen, 110 * axes.length);
+  const names = Math.max(...axes.map((axis) => axis.names?.length ?? 0), 0);
+  const height = Math.min(room.most, Math.max(room.least, 1.2 * room.name * names));
   const x = linearScale(0, Math.max(1, axes.length - 1), frame.left, width - frame.right);
   const scales = axes.map((axis, a) => {
     const range = padded(
@@ -133,7 +140,7 @@ export function ParallelPlot({
           );
         })}
         {axes.map((axis, a) => (
-          <Axis key={axis.name} axis={axis} at={x(a)} {...scales[a]!} />
+          <Axis key={axis.name} axis={axis} at={x(a)} height={height} {...scales[a]!} />
         ))}
       </svg>
     </div>
