@@ -1,6 +1,6 @@
 // Small hooks: the clock, the width of an element, whether it was seen.
 import type { RefObject } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 
 // The time, renewed so that "3 min ago" stays true.
 export function useNow(everyMs = 15_000): number {
@@ -14,9 +14,11 @@ export function useNow(everyMs = 15_000): number {
 
 export function useWidth(element: RefObject<HTMLElement>, initial: number): number {
   const [width, setWidth] = useState(initial);
-  useEffect(() => {
+  // Before the first paint already: a phone would show `initial`, wider than its page, for a moment.
+  useLayoutEffect(() => {
     const node = element.current;
     if (!node) return;
+    if (node.clientWidth > 0) setWidth(node.clientWidth);
     const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.floor(entry.contentRect.width)));
     observer.observe(node);
     return () => observer.disconnect();
