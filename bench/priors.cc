@@ -245,7 +245,9 @@ int main_of(const Arguments& a) {
               {"rows", rows}}
              .dump(1)
       << "\n";
-  return out.good() ? 0 : 1;
+  if (out.flush().good()) return 0;
+  std::fprintf(stderr, "priors_bench: cannot write %s\n", a.json.c_str());
+  return 1;
 }
 
 }  // namespace
