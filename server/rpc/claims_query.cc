@@ -10,6 +10,7 @@
 #include "core/statistics/table.h"
 #include "server/rpc/measurements.h"
 #include "server/rpc/queries.h"
+#include "server/rpc/table_query.h"
 
 namespace locus::server {
 namespace {
@@ -27,13 +28,14 @@ class Beside {
     Beside out;
     out.name_ = row.name;
     LOCUS_ASSIGN_OR_RETURN(out.outline_, outlines.get(row));
-    LOCUS_ASSIGN_OR_RETURN(const auto cells, store.cells(row.id));
-    LOCUS_ASSIGN_OR_RETURN(out.trials_, all_trials(store, row.id));
-    LOCUS_ASSIGN_OR_RETURN(out.results_, all_results(store, row.id));
+    LOCUS_ASSIGN_OR_RETURN(TableSource source,
+                           read_table_source(store, outlines, row));  // the table's numbers
+    out.trials_ = std::move(source.trials);
+    out.results_ = std::move(source.results);
     std::erase_if(out.trials_,
                   [](const TrialView& trial) { return trial.trial.retired || trial.stages.empty(); });
     for (std::size_t i = 0; i < out.trials_.size(); ++i) out.by_cell_[out.trials_[i].trial.cell].push_back(i);
-    for (const CellRow& cell : cells) out.add(cell, catalog);
+    for (const CellRow& cell : source.cells) out.add(cell, catalog);
     return out;
   }
 

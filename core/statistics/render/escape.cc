@@ -113,6 +113,13 @@ std::string by_code_point(const std::string& text, Each each) {
   return out;
 }
 
+// What would open an element or an entity, in HTML and in the HTML that Markdown may hold.
+bool add_entity(std::uint32_t code, std::string& out) {
+  if (code != '&' && code != '<' && code != '>') return false;
+  out += code == '&' ? "&amp;" : code == '<' ? "&lt;" : "&gt;";
+  return true;
+}
+
 }  // namespace
 
 std::string one_line(const std::string& text) {
@@ -142,16 +149,8 @@ std::string escape_latex(const std::string& text) {
 
 std::string escape_markdown(const std::string& text) {
   return by_code_point(text, [](std::uint32_t code, std::string& out) {
+    if (add_entity(code, out)) return;
     switch (code) {
-      case '&':
-        out += "&amp;";
-        return;
-      case '<':
-        out += "&lt;";
-        return;
-      case '>':
-        out += "&gt;";
-        return;
       case '|':
       case '\\':
       case '*':
@@ -174,16 +173,8 @@ std::string escape_markdown(const std::string& text) {
 
 std::string escape_html(const std::string& text) {
   return by_code_point(text, [](std::uint32_t code, std::string& out) {
+    if (add_entity(code, out)) return;
     switch (code) {
-      case '&':
-        out += "&amp;";
-        return;
-      case '<':
-        out += "&lt;";
-        return;
-      case '>':
-        out += "&gt;";
-        return;
       case '"':
         out += "&quot;";
         return;

@@ -15,7 +15,6 @@ import './workers.css';
 
 const anyText = textQuery('');
 const anyState = textQuery('');
-const firstCommand = 'locus worker --server 127.0.0.1:7070 --slots 2';
 
 function loadText(workers: readonly Worker[]): string {
   const heard = workers.filter((each) => each.state !== 'offline');
@@ -33,6 +32,19 @@ function ServerState() {
       {data.reason || data.state}
       {data.disk_free_bytes > 0 && ` ${bytes(data.disk_free_bytes)} free.`}
     </Callout>
+  );
+}
+
+// How to start one that finds this very server.
+function FirstCommand() {
+  const { data } = useServer();
+  if (!data) return null;
+  const command = `locus worker --server ${data.grpc_address} --slots 2`;
+  return (
+    <div class="command">
+      <code>{command}</code>
+      <CopyButton label="Copy" text={() => command} />
+    </div>
   );
 }
 
@@ -87,10 +99,7 @@ export default function WorkersPage() {
       {data && <ServerState />}
       {data && !some && (
         <Empty title="No workers yet" text="Start one on this machine or on another; it announces itself.">
-          <div class="command">
-            <code>{firstCommand}</code>
-            <CopyButton label="Copy" text={() => firstCommand} />
-          </div>
+          <FirstCommand />
         </Empty>
       )}
       {some && <Workers workers={data.workers} refresh={refresh} />}
