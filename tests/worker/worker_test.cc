@@ -199,7 +199,8 @@ TEST_F(WorkerTest, CountsTheTimeOfALostServerAgainstTheLimit) {
   const auto id = store_.add_stage(
       {{"steps", 9}, {"at", {{"4", {{"do", "gate"}, {"path", held}}}, {"5", {{"do", "await-wish"}}}}}}, {},
       1);
-  ASSERT_TRUE(store_.wait_state(id, "running"));
+  // Granted is not yet begun: a grant that the stopped server took with it would leave nobody at the gate.
+  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 3; })) << daemon.log();
   server_.stop();
   open_gate(held);
   ASSERT_TRUE(daemon.wait_log("reached its limit")) << daemon.log();  // nobody is there to be told
