@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <regex>
 #include <set>
@@ -25,7 +26,7 @@ std::vector<fs::path> documents() {
   for (const auto& entry : fs::directory_iterator(root)) {
     if (entry.path().extension() == ".md") out.push_back(entry.path());
   }
-  for (const char* folder : {"docs", "clients", "deploy", "examples"}) {
+  for (const char* folder : {"docs", "clients", "deploy", "examples", "bench"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       if (entry.path().extension() == ".md") out.push_back(entry.path());
     }
@@ -148,6 +149,44 @@ TEST(Documents, NameOnlyCommandsOptionsAndFilesThatExist) {
     }
   }
   EXPECT_GT(checked, 80);
+}
+
+// Words in `backquotes` or in a block that begin with a folder of ours, and the targets of links.
+TEST(Documents, NameOnlyPathsThatExist) {
+  const fs::path root = LOCUS_SOURCE_ROOT;
+  std::set<std::string> folders;
+  for (const auto& entry : fs::directory_iterator(root)) {
+    const std::string name = entry.path().filename();
+    if (entry.is_directory() && name != "build") folders.insert(name);
+  }
+  static const std::regex kCode("`([^`]+)`"), kPath("[a-z]+/[A-Za-z0-9_./-]*[A-Za-z0-9_/]"),
+      kLink("\\]\\(([^)#:]+)(#[^)]*)?\\)");
+  int checked = 0;
+  for (const fs::path& path : documents()) {
+    std::ifstream in(path);
+    bool block = false;
+    for (std::string text; std::getline(in, text);) {
+      if (text.starts_with("```")) block = !block;
+      std::vector<std::string> codes;
+      if (block) codes.push_back(text);
+      for (std::sregex_iterator at(text.begin(), text.end(), kCode), end; !block && at != end; ++at)
+        codes.push_back((*at)[1]);
+      for (const std::string& code : codes) {
+        std::istringstream words(code);
+        for (std::string word; words >> word;) {
+          while (!word.empty() && std::strchr("(),;:'\"", word.back()) != nullptr) word.pop_back();
+          if (!std::regex_match(word, kPath) || !folders.contains(word.substr(0, word.find('/')))) continue;
+          ++checked;
+          EXPECT_TRUE(fs::exists(root / word)) << path << ": " << word;
+        }
+      }
+      for (std::sregex_iterator at(text.begin(), text.end(), kLink), end; !block && at != end; ++at) {
+        ++checked;
+        EXPECT_TRUE(fs::exists(path.parent_path() / (*at)[1].str())) << path << ": " << text;
+      }
+    }
+  }
+  EXPECT_GT(checked, 150);
 }
 
 TEST(Documents, NameOnlyTargetsOfMakeThatExist) {

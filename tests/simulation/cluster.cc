@@ -3,7 +3,8 @@
 //  4 one executor per stage         5 states follow their graph     6 nothing is forgotten
 //  7 sequences have no gaps         8 a checkpoint row has its file 9 everything is bounded
 // 10 it all comes to an end        11 what runs alone has its device to itself
-// 1, 2, 3, 5, 7, 8 and 11 are asked of the store (ledger.cc), 11 of the workers' trainers, too. Expressible in part
+// 12 a grant has the time limit of an experiment that wants it
+// 1, 2, 3, 5, 7, 8, 11 and 12 are asked of the store (ledger.cc), 11 of the workers' trainers, too. Expressible in part
 // only: 4 counts those who may commit, not those who compute (a cut-off trainer goes on by design); 8 compares
 // names, since simulated files have no bytes; 9 covers queues and memories, not descriptors, threads or the
 // write-ahead log, which belong to the real processes.

@@ -1,4 +1,4 @@
-// What a history is played on, and the ten invariants asked of it after every step.
+// What a history is played on, and the invariants asked of it after every step.
 #pragma once
 
 #include <memory>

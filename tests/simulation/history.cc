@@ -18,6 +18,7 @@ void count(Cluster& cluster, Outcome& outcome) {
       outcome.seen[std::string("attempts ") + to_string(attempt.state)] += 1;
       if (record.alone()) outcome.seen["attempts that ran alone"] += 1;
       if (attempt.resume_step > 0) outcome.seen["attempts resumed from a checkpoint"] += 1;
+      if (attempt.failure_class == FailureClass::kTimeout) outcome.seen["attempts out of time"] += 1;
     }
   }
   for (const auto& [reason, times] : cluster.server.refusals()) outcome.seen["refused " + reason] += times;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/json.h"
+
 namespace locus::simulation {
 namespace {
 
@@ -61,7 +63,8 @@ void Ledger::enter_deletion(const std::vector<StageId>& gone) {
     const auto record = stages_.find(id);
     if (record == stages_.end()) continue;
     for (const auto& [number, attempt] : record->second.attempts) {
-      if (attempt.state == AttemptState::kRunning) throw Violation(5, stage_text(id) + " was deleted while it ran");
+      if (attempt.state == AttemptState::kRunning)
+        throw Violation(5, stage_text(id) + " was deleted while it ran");
       gone_[{id, number}] = attempt;
       acknowledged_.erase({id, number});
     }
@@ -102,7 +105,8 @@ void Ledger::check_alone(StageId id, WorkerId worker) const {
     if (other == id || record.state != StageState::kRunning) continue;
     if (record.attempts.at(record.attempt).worker != worker) continue;
     if (record.alone() || stages_.at(id).alone())
-      throw Violation(11, stage_text(id) + " was granted beside " + stage_text(other) + ", and one runs alone");
+      throw Violation(11,
+                      stage_text(id) + " was granted beside " + stage_text(other) + ", and one runs alone");
   }
 }
 
@@ -112,7 +116,8 @@ void Ledger::enter(const GrantAttempt& mutation) {
     throw Violation(3,
                     stage_text(mutation.stage_id) + " jumped to attempt " + std::to_string(mutation.number));
   }
-  if (const auto drain = drains_.find(mutation.worker_id); drain != drains_.end() && drain->second != Drain::kNone) {
+  if (const auto drain = drains_.find(mutation.worker_id);
+      drain != drains_.end() && drain->second != Drain::kNone) {
     throw Violation(5, stage_text(mutation.stage_id) + " was granted to a worker that drains");
   }
   check_alone(mutation.stage_id, mutation.worker_id);
@@ -132,6 +137,7 @@ void Ledger::enter(const EndAttempt& mutation) {
   move(mutation.stage_id, StageState::kRunning, mutation.stage_state);
   record.failure_class = mutation.failure_class;
   attempt.state = mutation.outcome;
+  attempt.failure_class = mutation.failure_class;
   attempt.ended_at = world_.now();
 }
 
@@ -268,6 +274,23 @@ void Ledger::check_curve(StageId id) {
                              std::to_string(i + 1));
     }
   }
+}
+
+// That of an experiment that wants the stage, read by one who knows nothing but the store. Which of several
+// is the scheduler's own affair: one whose stage had failed does not want it again when another revives it.
+void Ledger::check_limit(const Grant& grant) {
+  const Snapshot stored = store_->load().value();
+  std::string meant;
+  for (const Snapshot::Want& want : stored.wants) {
+    if (want.stage != grant.stage_id) continue;
+    const auto row = std::ranges::find(stored.experiments, want.experiment, &ExperimentRow::id);
+    const Json spec = Json::parse(row->spec_json);
+    const auto seconds = spec.value("/limits/stage_seconds"_json_pointer, std::int64_t{0});
+    if (seconds == grant.limit_seconds) return;
+    meant += (meant.empty() ? "" : " or ") + std::to_string(seconds);
+  }
+  throw Violation(12, stage_text(grant.stage_id) + " was granted for " + std::to_string(grant.limit_seconds) +
+                          " s; its experiments say " + meant);
 }
 
 void Ledger::check_all() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/ports/store.h"
+#include "core/scheduling/scheduler.h"
 #include "tests/simulation/world.h"
 
 namespace locus::simulation {
@@ -25,6 +26,7 @@ struct AttemptRecord {
   AttemptState state = AttemptState::kRunning;
   WorkerId worker = 0;
   std::int64_t resume_step = 0;
+  FailureClass failure_class = FailureClass::kNone;
   Microseconds ended_at = 0;  // true time
   std::vector<Point> points;  // as accepted, by sequence
 };
@@ -52,8 +54,9 @@ class Ledger final : public Store {
   std::set<std::string>& blobs() { return blobs_; }  // the artifact store's files
   std::set<StageId> take_dirty() { return std::exchange(dirty_, {}); }
 
-  void check_stage(StageId id);  // rows against the books: invariants 1, 3, 7, 8
-  void check_curve(StageId id);  // points as read against what the trainers sent: invariants 1, 2, 7
+  void check_stage(StageId id);          // rows against the books: invariants 1, 3, 7, 8
+  void check_curve(StageId id);          // points as read against what the trainers sent: invariants 1, 2, 7
+  void check_limit(const Grant& grant);  // its time limit against the stored specifications: invariant 12
   void check_all();
 
   // ---- the rest of the port, passed on ----
@@ -114,7 +117,8 @@ class Ledger final : public Store {
   absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override {
     return store_->attempts_of_worker(id, limit);
   }
-  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) override {
+  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset,
+                              std::int64_t most) override {
     return store_->log(id, number, offset, most);
   }
   absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override {

@@ -18,7 +18,8 @@ ReplyToken token_of(const Command& command) {
 
 void forget_alone(std::string& config_json) {
   constexpr std::string_view kMember = "\"exclusive\":true,";
-  if (const auto at = config_json.find(kMember); at != std::string::npos) config_json.erase(at, kMember.size());
+  if (const auto at = config_json.find(kMember); at != std::string::npos)
+    config_json.erase(at, kMember.size());
 }
 
 }  // namespace
@@ -41,6 +42,9 @@ Snapshot ServerProcess::load() {
   std::erase_if(snapshot.stages, [this](const StageRow& row) {
     return forgotten_.contains(row.id) && row.state == StageState::kQueued;
   });
+  if (mutant_ == Mutant::kForgetsLimit) {
+    for (ExperimentRow& row : snapshot.experiments) row.spec_json = "{}";
+  }
   return snapshot;
 }
 
@@ -104,7 +108,10 @@ void ServerProcess::carry_out(const std::vector<Command>& commands) {
     Answer result;
     if (const auto* error = std::get_if<ReplyError>(&command)) result.status = error->status;
     if (const auto detail = error_detail(result.status)) ++refusals_[std::string(to_string(detail->reason))];
-    if (const auto* grant = std::get_if<ReplyGrant>(&command)) result.grant = grant->grant;
+    if (const auto* grant = std::get_if<ReplyGrant>(&command)) {
+      result.grant = grant->grant;
+      if (grant->grant) ledger_.check_limit(*grant->grant);
+    }
     if (const auto* wishes = std::get_if<ReplyWishes>(&command)) result.wishes = wishes->wishes;
     answer(token_of(command), result);
   }

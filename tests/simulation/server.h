@@ -23,6 +23,7 @@ enum class Mutant {
   kForgetsRequeue,          // a lost attempt's stage is never granted again
   kWorkerIgnoresFence,      // a cut-off worker believes in its lease for ever
   kForgetsAlone,            // a stage that runs alone is taken for one that shares its device
+  kForgetsLimit,            // a server that starts again knows of no time limit
   kCheckpointOutrunsPoints  // a checkpoint is committed while points before it wait in the outbox
 };
 

@@ -23,6 +23,7 @@ const std::map<std::string, Mutant, std::less<>> kMutants = {
     {"forgets-requeue", Mutant::kForgetsRequeue},
     {"worker-ignores-fence", Mutant::kWorkerIgnoresFence},
     {"forgets-alone", Mutant::kForgetsAlone},
+    {"forgets-limit", Mutant::kForgetsLimit},
     {"checkpoint-outruns-points", Mutant::kCheckpointOutrunsPoints}};
 
 std::string replay_line(std::uint64_t seed, std::string_view mutant = "none") {
@@ -42,11 +43,11 @@ TEST_P(Histories, HoldEveryInvariantAfterEveryStep) {
     for (const auto& [what, times] : outcome.seen) seen[what] += times;
   }
   // A simulation in which nothing goes wrong, or nothing gets done, shows nothing.
-  for (const char* what : {"stages succeeded", "stages failed", "stages held", "stages cancelled",
-                           "attempts lost", "attempts failed", "attempts cancelled",
-                           "attempts resumed from a checkpoint", "attempts that ran alone",
-                           "attempts fenced and freed again",
-                           "refused WORKER_NOT_FOUND", "refused STALE_ATTEMPT", "refused WRONG_STATE"}) {
+  for (const char* what :
+       {"stages succeeded", "stages failed", "stages held", "stages cancelled", "attempts lost",
+        "attempts failed", "attempts cancelled", "attempts resumed from a checkpoint",
+        "attempts that ran alone", "attempts out of time", "attempts fenced and freed again",
+        "refused WORKER_NOT_FOUND", "refused STALE_ATTEMPT", "refused WRONG_STATE"}) {
     EXPECT_GT(seen[what], 0) << "never seen in a hundred histories: " << what;
   }
 }
@@ -60,18 +61,17 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
   ASSERT_NE(found.seed, 0u) << "the checker is blind to " << GetParam();
   std::printf("found in history %llu: %s\nreplay: %s\n", static_cast<unsigned long long>(found.seed),
               found.outcome.what.c_str(), replay_line(found.seed, GetParam()).c_str());
-  const std::map<std::string, std::set<int>> meant = {{"no-fence", {2, 3, 7}},
-                                                      {"ack-before-commit", {1, 7}},
-                                                      {"forgets-requeue", {6, 10}},
-                                                      {"worker-ignores-fence", {4}},
-                                                      {"forgets-alone", {11}},
-                                                      {"checkpoint-outruns-points", {7}}};
+  const std::map<std::string, std::set<int>> meant = {
+      {"no-fence", {2, 3, 7}},           {"ack-before-commit", {1, 7}}, {"forgets-requeue", {6, 10}},
+      {"worker-ignores-fence", {4}},     {"forgets-alone", {11}},       {"forgets-limit", {12}},
+      {"checkpoint-outruns-points", {7}}};
   EXPECT_TRUE(meant.at(GetParam()).contains(found.outcome.invariant)) << "found, but by accident";
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, PlantedDefect,
                          ::testing::Values("no-fence", "ack-before-commit", "forgets-requeue",
-                                           "worker-ignores-fence", "forgets-alone", "checkpoint-outruns-points"),
+                                           "worker-ignores-fence", "forgets-alone", "forgets-limit",
+                                           "checkpoint-outruns-points"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

@@ -66,8 +66,8 @@ void WorkerProcess::pump() {
     if (order == LeaseOrder::kDiscard) {
       discard(key);
     } else if (auto found = trainers_.find(key);
-               found != trainers_.end() && found->second.phase != Phase::kFinished) {
-      found->second.phase = Phase::kStopping;  // one that has ended has nothing to stop
+               found != trainers_.end() && found->second.phase == Phase::kTraining) {
+      found->second.phase = Phase::kStopping;  // one that has ended, or is being stopped, needs no telling
     }
   }
   if (book_.must_register()) {
@@ -195,7 +195,8 @@ void WorkerProcess::take(const Grant& grant, Microseconds sent) {
       grant.resume_sha256 != checkpoint_sha(grant.stage_id, grant.resume_step)) {
     throw Violation(8, "a grant names another checkpoint than its step says");
   }
-  // One that runs alone begins beside nothing at all; nothing begins beside one, unless its figures are lost anyway.
+  // One that runs alone begins beside nothing at all; nothing begins beside one, unless its figures are lost
+  // anyway.
   for (const auto& [other, trainer] : trainers_) {
     if (trainer.phase == Phase::kFinished) continue;
     const AttemptRecord* attempt = ledger_.attempt(other.first, other.second);
@@ -214,7 +215,17 @@ void WorkerProcess::take(const Grant& grant, Microseconds sent) {
                grant.resume_step);
   trainers_.emplace(key, std::move(trainer));
   train(key, trainers_.at(key).life);
+  limit(key, trainers_.at(key).life, grant.limit_seconds);
   pump();
+}
+
+void WorkerProcess::limit(Key key, std::int64_t life, std::int64_t seconds) {
+  if (seconds == 0) return;
+  after(seconds * kSecond, [this, key, life] {
+    auto found = trainers_.find(key);
+    if (found == trainers_.end() || found->second.life != life) return;
+    if (found->second.phase == Phase::kTraining) found->second.phase = Phase::kTimeUp;
+  });
 }
 
 void WorkerProcess::train(Key key, std::int64_t life) {
@@ -225,6 +236,10 @@ void WorkerProcess::train(Key key, std::int64_t life) {
     if (trainer.phase == Phase::kStopping) {
       trainer.checkpoints.push_back(trainer.step);
       return finish(trainer, AttemptState::kStopped);
+    }
+    if (trainer.phase == Phase::kTimeUp) {
+      trainer.checkpoints.push_back(trainer.step);
+      return finish(trainer, AttemptState::kFailed, FailureClass::kTimeout);
     }
     if (trainer.phase == Phase::kFinished) return;
     if (trainer.step >= steps_of(trainer.grant.kind)) return finish(trainer, AttemptState::kSucceeded);

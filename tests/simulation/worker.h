@@ -46,7 +46,7 @@ class WorkerProcess final : public Process {
   const WorkerTraits& traits() const { return traits_; }
 
  private:
-  enum class Phase { kTraining, kStopping, kFinished };
+  enum class Phase { kTraining, kStopping, kTimeUp, kFinished };
   struct Trainer {
     Grant grant;
     int slot = 0;
@@ -76,6 +76,7 @@ class WorkerProcess final : public Process {
   void ask_for_work();
   void take(const Grant& grant, Microseconds sent);
   void train(Key key, std::int64_t life);
+  void limit(Key key, std::int64_t life, std::int64_t seconds);  // 0: none
   void finish(Trainer& trainer, AttemptState outcome, FailureClass failure_class = FailureClass::kNone);
   void send_points(Key key);
   void send_leftovers();
