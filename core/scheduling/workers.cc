@@ -195,6 +195,8 @@ void Scheduler::State::lose_silent_workers() {
       lose(stages_.at(stage), "the worker " + worker.row.name + " fell silent", /*strike=*/true,
            /*nobodys_fault=*/false);
     }
+    // One that this process never heard was last seen when the stored row says.
+    if (worker.connected) worker.row.seen_us = now_.wall - (now_.steady - worker.heard);
     disconnect(worker, unknown_session());
     worker.row.state = WorkerState::kOffline;
     mutate(PutWorker{worker.row});

@@ -87,7 +87,8 @@ absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Li
   if (found == living.end()) return absl::OkStatus();
   const Live& live = found->second;
   out->set_state(live.view.state);
-  *out->mutable_seen_time() = to_timestamp(clock_.wall() - live.view.silent_for);
+  if (row.state != WorkerState::kOffline)
+    *out->mutable_seen_time() = to_timestamp(clock_.wall() - live.view.silent_for);
   for (const HeldLease& lease : live.view.running) {
     auto* running = out->add_running();
     running->set_stage(lease.stage_id);

@@ -62,6 +62,9 @@ std::string seeds(int count) {
   return out + "]";
 }
 
+constexpr auto kPatience = 10s;  // for work to strike at
+constexpr int kQuietMost = 36;   // that often in a row: longer than any stage waits before it tries again
+
 enum class Blow { kTrainer, kWorker, kServer, kStop, kTwin };
 constexpr const char* kNames[] = {"trainer killed", "worker killed", "server killed",
                                   "worker stopped past its lease", "second worker of the name"};
@@ -105,7 +108,7 @@ class Chaos {
     return die < 22 ? Blow::kStop : Blow::kTwin;
   }
 
-  // Strikes until all cycles are done, with one seed more whenever the work runs out; how many there were.
+  // Strikes until all cycles are done, with one seed more whenever nothing goes on; how many there were.
   int disturbed() {
     Cluster cluster(options_.bin, options_.work / "disturbed");
     int replicates = 2;
@@ -114,7 +117,7 @@ class Chaos {
     while (done_ < options_.cycles) {
       const Blow blow = draw();
       std::string worker;
-      const bool struck = cluster.witness().strike(stages_, 60s, [&](const std::string& name) {
+      const bool struck = cluster.witness().strike(stages_, kPatience, [&](const std::string& name) {
         worker = name;
         if (blow == Blow::kTrainer) cluster.kill_trainer(name);
         if (blow == Blow::kWorker) cluster.kill_worker(name);
@@ -132,11 +135,13 @@ class Chaos {
         if (blow == Blow::kStop)
           cluster.continue_worker(worker, std::chrono::duration_cast<std::chrono::seconds>(kLease) + 3s);
         if (blow == Blow::kTwin && !cluster.twin(worker)) fail("two daemons under one name both go on");
-      } else if (cluster.witness().succeeded() >= stages_) {
-        stages_ = cluster.submit(options_.spec, changes(++replicates));
-      } else if (++quiet > 3) {
+      } else if (++quiet > kQuietMost) {
         fail("no work went on for minutes; the logs are in " + options_.work.string());
         break;
+      } else if (cluster.witness().succeeded() >= stages_ || quiet == 1) {
+        // Nothing is left, or what is left was struck so often that it waits for minutes before it tries
+        // again.
+        stages_ = cluster.submit(options_.spec, changes(++replicates));
       } else {
         cluster.submit(options_.spec, changes(replicates));  // revives what was held or failed
       }

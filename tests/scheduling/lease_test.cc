@@ -162,6 +162,20 @@ TEST(Worker, GoesOfflineAfterOneLeaseOfSilenceWhenItRunsNothing) {
   EXPECT_FALSE(h.scheduler().next_wake());
 }
 
+TEST(Worker, WasLastSeenWhenItWasLastHeardThoughTheServerStartedAgain) {
+  Harness h;
+  const auto seen = [&] { return h.store().workers().value().at(0).seen_us; };
+  h.join("w", "s");
+  h.advance(3s);
+  h.sync("s", {});
+  const Microseconds heard = h.now().wall;
+  h.advance(kLease + 1s);
+  EXPECT_EQ(seen(), heard);
+  h.restart();
+  h.advance(kLease + 1s);
+  EXPECT_EQ(seen(), heard);
+}
+
 TEST(Worker, KeepsItsIdAcrossRestarts) {
   Harness h;
   h.join("w", "s1");
