@@ -19,6 +19,8 @@ A model carries an ordered list of priors; each fills some hooks of one fixed al
     P = prod(probabilities)(softmax L)
     O = (P V + sum(from-probabilities) + sum(add-output)) * prod(gate-output), then the output projection
 
+A scale can take the biases in as well, L = scale * (the right side above), where an option of its prior says so.
+
 Letters: B images, T tokens (prefix, then N = rows x columns patches), D width, H heads, d = D / H. What a prior
 costs in time is measured by `bench/priors.cc`; what the priors reach on one protocol is what `make priors` finds.
 

@@ -75,12 +75,23 @@ const Term& TermSource::get(const Sides& sides, const Moment& moment) {
 }
 
 Attention::Attention(const LayerInfo& info, const std::vector<AttachedPrior>& priors,
-                     const LinearFactory& linear, const std::string& name, std::string path, Pattern pattern)
-    : info_(info), pattern_(pattern), hooks_(priors), path_(std::move(path)) {
-  qkv_ = register_module("qkv", linear(name + ".qkv", info.width, 3 * info.width));
-  out_ = register_module("out", linear(name + ".out", info.width, info.width));
+                     const LinearFactory& linear, const std::string& name, std::string path, Pattern pattern,
+                     bool qkv_bias)
+    : info_(info), pattern_(pattern), hooks_(priors), priors_(priors), path_(std::move(path)) {
+  qkv_ = register_module("qkv", linear(name + ".qkv", info.width, 3 * info.width, qkv_bias));
+  out_ = register_module("out", linear(name + ".out", info.width, info.width, /*with_bias=*/true));
   for (const auto& prior : hooks_.of(Hook::kBias)) biases_.emplace_back(prior, &PriorLayer::bias);
-  for (const auto& prior : hooks_.of(Hook::kScale)) scales_.emplace_back(prior, &PriorLayer::scale);
+  for (const auto& prior : hooks_.of(Hook::kScale)) {
+    // Without a bias the sum is the content.
+    auto& of = prior.layer->scales_biases() && !biases_.empty() ? sum_scales_ : scales_;
+    of.emplace_back(prior, &PriorLayer::scale);
+  }
+}
+
+void Attention::start_values() {
+  const at::NoGradGuard no_grad;
+  for (const AttachedPrior& prior : priors_)
+    prior.layer->start_values(qkv_->weight.narrow(0, 2 * info_.width, info_.width));
 }
 
 Tensor Attention::forward(const Tensor& x, const Layout& layout, const Moment& moment) {
@@ -128,9 +139,11 @@ Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const Sides& s
                 .scale = info_.scale,
                 .scales = {},
                 .biases = {},
+                .sum_scales = {},
                 .probabilities = {},
                 .from_probabilities = {}};
   for (TermSource& source : scales_) scores.scales.push_back(&source.get(sides, moment));
+  for (TermSource& source : sum_scales_) scores.sum_scales.push_back(&source.get(sides, moment));
   for (TermSource& source : biases_) scores.biases.push_back(&source.get(sides, moment));
   if (hooks_.any(Hook::kProbabilities)) {
     scores.probabilities = [&](Tensor p) {

@@ -62,11 +62,14 @@ class Attention : public torch::nn::Module {
   // `name` is the layer's full name for the linear factory ("blocks.0.attention"); `path` an execution path
   // or "auto".
   Attention(const LayerInfo& info, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,
-            const std::string& name, std::string path, Pattern pattern = Pattern::kGlobal);
+            const std::string& name, std::string path, Pattern pattern = Pattern::kGlobal,
+            bool qkv_bias = true);
 
   // x: the normed tokens [B, T, D]; returns what is added to the residual stream, [B, T, D].
   Tensor forward(const Tensor& x, const Layout& layout, const Moment& moment);
   const std::set<std::string, std::less<>>& paths() const { return paths_; }  // taken so far
+  // Lets its priors overwrite the initial weight of the map to values.
+  void start_values();
 
   // Called with what every execution path is about to run, once for each pass of an axial pattern; for tools
   // that look inside. A null function ends it.
@@ -82,7 +85,8 @@ class Attention : public torch::nn::Module {
   LayerInfo info_;
   Pattern pattern_;
   HookTable hooks_;
-  std::vector<TermSource> biases_, scales_;
+  std::vector<AttachedPrior> priors_;
+  std::vector<TermSource> biases_, scales_, sum_scales_;
   std::string path_;
   std::set<std::string, std::less<>> paths_;
   Watcher watcher_;

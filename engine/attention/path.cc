@@ -19,15 +19,20 @@ Tensor content_logits(const Scores& s) {
   return at::baddbmm(ignored, q, k.transpose(1, 2), /*beta=*/0, /*alpha=*/s.scale).view({b, h, t, t});
 }
 
+Tensor scaled(Tensor logits, std::span<const Term* const> scales) {
+  for (const Term* factor : scales) logits = logits * factor->dense();
+  return logits;
+}
+
 // prod(scales) * logits + sum(biases)
 Tensor with_terms(Tensor logits, const Scores& s, std::span<const Term* const> scales) {
   std::size_t done = 0;
   if (!scales.empty() && !s.biases.empty()) {  // the last factor and the first summand in one pass
-    for (const Term* factor : scales.first(scales.size() - 1)) logits = logits * factor->dense();
+    logits = scaled(std::move(logits), scales.first(scales.size() - 1));
     logits = at::addcmul(s.biases[0]->dense(), logits, scales.back()->dense());
     done = 1;
   } else {
-    for (const Term* factor : scales) logits = logits * factor->dense();
+    logits = scaled(std::move(logits), scales);
   }
   for (const Term* summand : std::span(s.biases).subspan(done)) logits = logits + summand->dense();
   return logits;
@@ -42,11 +47,16 @@ Tensor weighted_values(const Tensor& logits, const Scores& s) {
   return s.from_probabilities ? out + s.from_probabilities(p) : out;
 }
 
+// L
+Tensor explicit_logits(const Scores& s) {
+  return scaled(with_terms(content_logits(s), s, s.scales), s.sum_scales);
+}
+
 bool always(const Scores&) { return true; }
 
-Tensor run_explicit(const Scores& s) {
-  return weighted_values(with_terms(content_logits(s), s, s.scales), s);
-}
+Tensor run_explicit(const Scores& s) { return weighted_values(explicit_logits(s), s); }
+
+bool has_scales(const Scores& s) { return !s.scales.empty() || !s.sum_scales.empty(); }
 
 // The blocked kernels: never a T x T tensor where there is no mask. On the CPU they pay off once a row of
 // logits no longer fits beside its neighbors in the cache.
@@ -57,7 +67,7 @@ Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const std::optio
   return at::scaled_dot_product_attention(q, k, v, mask, /*dropout_p=*/0, /*is_causal=*/false, scale);
 }
 
-bool fused_supports(const Scores& s) { return s.scales.empty() && s.biases.empty() && !s.hooked(); }
+bool fused_supports(const Scores& s) { return !has_scales(s) && s.biases.empty() && !s.hooked(); }
 
 Tensor run_fused(const Scores& s) { return fused(s.q, s.k, s.v, std::nullopt, s.scale); }
 
@@ -65,7 +75,7 @@ Tensor run_fused(const Scores& s) { return fused(s.q, s.k, s.v, std::nullopt, s.
 bool fit_for_mask(const Term* bias) { return !requires_grad(bias->form()); }
 
 bool fused_bias_supports(const Scores& s) {
-  return s.scales.empty() && !s.biases.empty() && !s.hooked() &&
+  return !has_scales(s) && !s.biases.empty() && !s.hooked() &&
          std::all_of(s.biases.begin(), s.biases.end(), fit_for_mask);
 }
 
@@ -79,7 +89,7 @@ const LowRank* low_rank(const Term* bias) { return std::get_if<LowRank>(&bias->f
 
 // Low-rank biases ride along as further channels of q and k; other biases, if any, make a mask.
 bool low_rank_supports(const Scores& s) {
-  if (!s.scales.empty() || s.hooked()) return false;
+  if (has_scales(s) || s.hooked()) return false;
   return std::any_of(s.biases.begin(), s.biases.end(), low_rank) &&
          std::all_of(s.biases.begin(), s.biases.end(),
                      [](const Term* bias) { return low_rank(bias) != nullptr || fit_for_mask(bias); });
@@ -110,7 +120,9 @@ Tensor run_low_rank(const Scores& s) {
   return fused(wide_q, wide_k, v, mask, 1.0).narrow(-1, 0, width).to(own);
 }
 
+// The scale that the kernel applies: the first, and one of the sum before one of the content.
 const CurveDecay* curve_decay(const Scores& s) {
+  if (!s.sum_scales.empty()) return std::get_if<CurveDecay>(&s.sum_scales[0]->form());
   return s.scales.empty() ? nullptr : std::get_if<CurveDecay>(&s.scales[0]->form());
 }
 
@@ -126,9 +138,12 @@ bool curve_decay_preferred(const Scores& s) {
 }
 
 Tensor run_curve_decay(const Scores& s) {
-  const Tensor content = content_logits(s);
+  const bool of_sum = !s.sum_scales.empty();
+  Tensor content = content_logits(s);
+  if (of_sum) content = with_terms(content, s, s.scales);
   Tensor logits = apply_curve_decay(content, *curve_decay(s));
   if (curve_decay(s)->plus != 0) logits = at::add(logits, content, curve_decay(s)->plus);
+  if (of_sum) return weighted_values(scaled(logits, std::span(s.sum_scales).subspan(1)), s);
   return weighted_values(with_terms(logits, s, std::span(s.scales).subspan(1)), s);
 }
 
@@ -152,13 +167,13 @@ Tensor run_bucketed(const Scores& s) {
   rest.biases = std::move(others);
   Tensor logits = with_terms(content_logits(rest), rest, rest.scales);
   for (const Term* bias : lookups) logits = add_lookups(logits, bias->form());
-  return weighted_values(logits, s);
+  return weighted_values(scaled(logits, s.sum_scales), s);
 }
 
 }  // namespace
 
 AttentionWeights explicit_weights(const Scores& scores) {
-  const Tensor logits = with_terms(content_logits(scores), scores, scores.scales);
+  const Tensor logits = explicit_logits(scores);
   const Tensor p = at::softmax(logits, -1);
   return {logits, scores.probabilities ? scores.probabilities(p) : p};
 }

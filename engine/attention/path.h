@@ -14,14 +14,15 @@ struct Scores {
   const Tensor &q, &k, &v;  // [B, H, T, d], q and k transformed
   double scale = 1;         // c
   std::vector<const Term*> scales, biases;
+  std::vector<const Term*> sum_scales = {};  // factors of the content with its scales plus the biases
   std::function<Tensor(const Tensor&)> probabilities;       // null when no prior has the hook
   std::function<Tensor(const Tensor&)> from_probabilities;  // likewise; the sum over priors
 
   bool hooked() const { return probabilities || from_probabilities; }  // whether somebody must see P
 };
 
-// What the algebra makes of the scores, by the explicit formula, for tools that look inside: the logits L and,
-// after softmax and the priors' hooks, the probabilities P. Each [B, H, T, T].
+// What the algebra makes of the scores, by the explicit formula, for tools that look inside: the logits L
+// and, after softmax and the priors' hooks, the probabilities P. Each [B, H, T, T].
 struct AttentionWeights {
   Tensor logits, probabilities;
 };

@@ -49,7 +49,7 @@ void check_requirements(const Json& entry, const Json& options, const PriorConte
                                                       {"heads", info.heads},
                                                       {"head_width", info.head_width()},
                                                       {"depth", info.layers},
-                                                      {"prefix", context.reference.prefix}};
+                                                      {"prefix", context.layers.back().reference.prefix}};
   for (const Json& rule : entry.at("requires")) {
     if (!concerns(rule, options)) continue;
     const auto name = rule.at("value").get<std::string>();
@@ -96,6 +96,16 @@ void Backbone::build_priors(const BackboneContext& context, const PriorContext& 
         {item.id(), std::move(hooks), container->register_module(item.id(), prior), &item, options.json()});
   }
   if (!priors_.empty()) register_module("priors", container);
+}
+
+std::int64_t Backbone::prefix_from(const std::vector<PriorChoice>& priors, std::int64_t depth) {
+  std::int64_t from = 0;
+  for (const PriorChoice& choice : priors) {
+    const PriorItem& item = prior_item(choice.id);
+    if (item.prefix_from != nullptr)
+      from = std::max(from, item.prefix_from(Options(item.item.json(), choice.options)));
+  }
+  return std::min(from, depth - 1);
 }
 
 Pattern Backbone::pattern(const LayerInfo& info) const {

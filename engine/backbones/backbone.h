@@ -42,7 +42,8 @@ class Backbone : public torch::nn::Module {
   virtual Tensor pooled(const Features& features) const = 0;  // [B, D]: what a classification head reads
   virtual std::int64_t width() const = 0;                     // D of tokens and pooled
   // Operations of a forward pass over one image by the model's structure, a multiply-add counted as two: its
-  // linear maps and its attention. What priors compute inside their hooks and what is element-wise is left out.
+  // linear maps and its attention. What priors compute inside their hooks and what is element-wise is left
+  // out.
   virtual std::int64_t flops(std::int64_t height, std::int64_t width) const = 0;
   virtual void request_tap(
       std::string_view name) = 0;  // throws std::invalid_argument if there is none of that name
@@ -71,6 +72,8 @@ class Backbone : public torch::nn::Module {
   void build_priors(const BackboneContext& context, const PriorContext& prior_context);
   void initialize_priors(const RandomStreams& random);
   Pattern pattern(const LayerInfo& info) const;  // what the priors make of it; global where none does
+  // The block before which the prefix tokens join, of `depth` blocks: what the priors say, else 0.
+  static std::int64_t prefix_from(const std::vector<PriorChoice>& priors, std::int64_t depth);
 
  private:
   std::vector<NamedPrior> priors_;

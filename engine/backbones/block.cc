@@ -33,14 +33,14 @@ Block::Block(const BlockOptions& options, const std::vector<AttachedPrior>& prio
   norm1_ = register_module("norm1", std::make_shared<Norm>(width));
   attention_ = register_module("attention",
                                std::make_shared<Attention>(options.info, priors, linear, name + ".attention",
-                                                           options.path, options.pattern));
+                                                           options.path, options.pattern, options.qkv_bias));
   for (const AttachedPrior& prior : hooks_.of(Hook::kFeedForward)) {
     if (prior.layer->replaces_mlp()) return;
   }
   norm2_ = register_module("norm2", std::make_shared<Norm>(width));
   const auto container = register_module("mlp", std::make_shared<torch::nn::Module>());
-  in_ = container->register_module("in", linear(name + ".mlp.in", width, options.info.hidden));
-  out_ = container->register_module("out", linear(name + ".mlp.out", options.info.hidden, width));
+  in_ = container->register_module("in", linear(name + ".mlp.in", width, options.info.hidden, true));
+  out_ = container->register_module("out", linear(name + ".mlp.out", options.info.hidden, width, true));
   mlp_ = {.norm = [this](const Tensor& x) { return norm2_->forward(x); },
           .in = [this](const Tensor& x) { return at::gelu(in_->forward(x)); },
           .out = [this](const Tensor& x) { return out_->forward(x); }};

@@ -20,6 +20,7 @@ struct BlockOptions {
   Pattern pattern = Pattern::kGlobal;
   double drop_path = 0;  // probability that a sample skips a branch while training
   std::string path = "auto";
+  bool qkv_bias = true;  // whether the maps to queries, keys and values have biases
 };
 
 // x += drop(attention(norm1 x)); x += drop(mlp(norm2 x)), MLP = Linear - GELU (erf) - Linear. Not
@@ -32,6 +33,7 @@ class Block : public torch::nn::Module {
 
   Tensor forward(Tensor x, const Layout& layout, const Moment& moment);
   const Attention& attention() const { return *attention_; }
+  Attention& attention() { return *attention_; }
   // Of a forward pass over one sample: Backbone::flops.
   std::int64_t flops(const Layout& layout) const;
 

@@ -11,8 +11,9 @@ Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias) {
 Tensor Linear::forward(const Tensor& x) { return at::linear(x, weight, bias); }
 
 LinearFactory plain_linear() {
-  return
-      [](std::string_view, std::int64_t in, std::int64_t out) { return std::make_shared<Linear>(in, out); };
+  return [](std::string_view, std::int64_t in, std::int64_t out, bool with_bias) {
+    return std::make_shared<Linear>(in, out, with_bias);
+  };
 }
 
 }  // namespace locus

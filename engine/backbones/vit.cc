@@ -14,7 +14,7 @@ constexpr double kWeightDeviation = 0.02;  // DeiT's, made for widths of 192 and
 
 struct VitOptions {
   std::int64_t dim, depth, heads, patch, registers;
-  bool class_token;
+  bool class_token, qkv_bias;
   double mlp_ratio, drop_path, init_std;
 
   std::int64_t prefix() const { return registers + (class_token ? 1 : 0); }
@@ -25,14 +25,16 @@ std::string block_name(std::int64_t l) { return "blocks." + std::to_string(l); }
 class Vit final : public Backbone {
  public:
   Vit(const BackboneContext& context, const VitOptions& options)
-      : options_(options), channels_(context.input.channels) {
+      : options_(options),
+        channels_(context.input.channels),
+        prefix_from_(prefix_from(context.priors, options.depth)) {
     if (options.dim % options.heads != 0) {
       throw std::invalid_argument("backbone vit: heads " + std::to_string(options.heads) +
                                   " must divide dim " + std::to_string(options.dim));
     }
     const std::int64_t width = options.dim;
-    embed_ =
-        register_module("embed", context.linear("embed", channels_ * options.patch * options.patch, width));
+    embed_ = register_module("embed",
+                             context.linear("embed", channels_ * options.patch * options.patch, width, true));
     if (options.class_token) class_token_ = register_parameter("class_token", at::empty({1, width}));
     if (options.registers > 0)
       registers_ = register_parameter("registers", at::empty({options.registers, width}));
@@ -47,16 +49,19 @@ class Vit final : public Backbone {
   }
 
   Features forward(const Tensor& images, const Moment& moment) override {
-    Layout layout = layout_of(images.size(2), images.size(3));
+    const Layout whole = layout_of(images.size(2), images.size(3));
+    Layout layout = layout_before(0, whole);  // of x
     for (const NamedPrior& named : priors()) named.prior->begin_forward(layout, moment);
     Tensor x = embed_patches(images, layout);
     x = embedded(Site::kBeforePrefix, x, layout, moment);
-    if (layout.prefix > 0) x = at::cat({prefix_tokens().unsqueeze(0).expand({x.size(0), -1, -1}), x}, 1);
+    if (prefix_from_ == 0) x = with_prefix(x);
     x = embedded(Site::kAfterPrefix, x, layout, moment);
     Features features;
-    for (std::size_t l = 0; l < blocks_.size(); ++l) {
-      x = blocks_[l]->forward(x, layout, moment);
-      if (tapped_.contains(static_cast<std::int64_t>(l))) features.taps["block-" + std::to_string(l)] = x;
+    for (std::int64_t l = 0; l < options_.depth; ++l) {
+      layout = layout_before(l, whole);
+      if (l == prefix_from_ && l > 0) x = with_prefix(x);
+      x = blocks_[static_cast<std::size_t>(l)]->forward(x, layout, moment);
+      if (tapped_.contains(l)) features.taps["block-" + std::to_string(l)] = x;
     }
     features.taps["pre-norm"] = x;
     features.tokens = norm_->forward(x);
@@ -75,7 +80,8 @@ class Vit final : public Backbone {
   std::int64_t flops(std::int64_t height, std::int64_t width) const override {
     const Layout layout = layout_of(height, width);
     std::int64_t sum = 2 * layout.patches() * embed_->weight.numel();
-    for (const auto& block : blocks_) sum += block->flops(layout);
+    for (std::int64_t l = 0; l < options_.depth; ++l)
+      sum += blocks_[static_cast<std::size_t>(l)]->flops(layout_before(l, layout));
     return sum;
   }
 
@@ -109,10 +115,17 @@ class Vit final : public Backbone {
     return {{height / p, width / p}, options_.prefix()};
   }
 
+  // What block l gets of tokens that end as `whole`; the stem's is block 0's.
+  Layout layout_before(std::int64_t l, Layout whole) const {
+    if (l < prefix_from_) whole.prefix = 0;
+    return whole;
+  }
+
   PriorContext describe(const BackboneContext& context) const {
     PriorContext out;
     out.width = options_.dim;
-    out.reference = layout_of(context.input.extent.at(0), context.input.extent.at(1));
+    const Layout whole = layout_of(context.input.extent.at(0), context.input.extent.at(1));
+    out.reference = layout_before(0, whole);
     const double scale = 1 / std::sqrt(static_cast<double>(options_.dim / options_.heads));
     const auto hidden =
         static_cast<std::int64_t>(std::lround(options_.mlp_ratio * static_cast<double>(options_.dim)));
@@ -123,7 +136,7 @@ class Vit final : public Backbone {
                             .heads = options_.heads,
                             .hidden = hidden,
                             .scale = scale,
-                            .reference = out.reference});
+                            .reference = layout_before(l, whole)});
     }
     return out;
   }
@@ -142,8 +155,11 @@ class Vit final : public Backbone {
                                               : options_.drop_path * static_cast<double>(l) /
                                                     static_cast<double>(options_.depth - 1);
       const LayerInfo& info = prior_context.layers[static_cast<std::size_t>(l)];
-      const BlockOptions block{
-          .info = info, .pattern = pattern(info), .drop_path = drop, .path = context.path};
+      const BlockOptions block{.info = info,
+                               .pattern = pattern(info),
+                               .drop_path = drop,
+                               .path = context.path,
+                               .qkv_bias = options_.qkv_bias};
       blocks_.push_back(container->register_module(
           std::to_string(l), std::make_shared<Block>(block, attached, context.linear, block_name(l))));
     }
@@ -165,7 +181,7 @@ class Vit final : public Backbone {
       if (const auto linear = std::dynamic_pointer_cast<Linear>(entry.value())) {
         const at::NoGradGuard no_grad;
         whole.truncated_normal(linear->weight, entry.key() + ".weight", options_.init_std);
-        linear->bias.zero_();
+        if (linear->bias.defined()) linear->bias.zero_();
       }
     }
     // The patch embedding is a convolution: PyTorch's default, uniform within one over the root of its
@@ -176,6 +192,7 @@ class Vit final : public Backbone {
     if (class_token_.defined()) whole.truncated_normal(class_token_, "class_token", kWeightDeviation);
     if (registers_.defined()) whole.truncated_normal(registers_, "registers", kWeightDeviation);
     initialize_priors(random);
+    for (const auto& block : blocks_) block->attention().start_values();
   }
 
   // [B, C, H, W] -> [B, N, D]: a p x p convolution of stride p, written as the linear map it is.
@@ -186,9 +203,15 @@ class Vit final : public Backbone {
     return embed_->forward(patches.reshape({images.size(0), rows * columns, channels_ * p * p}));
   }
 
-  Tensor prefix_tokens() const {
-    if (!class_token_.defined()) return registers_;
-    return registers_.defined() ? at::cat({class_token_, registers_}) : class_token_;
+  // [B, N, D] -> [B, P + N, D]
+  Tensor with_prefix(const Tensor& patches) const {
+    std::vector<Tensor> parts;
+    for (const Tensor& tokens : {class_token_, registers_}) {
+      if (tokens.defined()) parts.push_back(tokens.unsqueeze(0).expand({patches.size(0), -1, -1}));
+    }
+    if (parts.empty()) return patches;
+    parts.push_back(patches);
+    return at::cat(parts, 1);
   }
 
   Tensor embedded(Site site, Tensor x, const Layout& layout, const Moment& moment) const {
@@ -199,7 +222,7 @@ class Vit final : public Backbone {
   }
 
   VitOptions options_;
-  std::int64_t channels_;
+  std::int64_t channels_, prefix_from_;
   std::set<std::int64_t> tapped_;
   std::shared_ptr<Linear> embed_;
   Tensor class_token_, registers_;
@@ -225,6 +248,9 @@ BackboneItem vit() {
                   .minimum(0)
                   .maximum(1024)
                   .neutral(0));
+  item.option(
+      Option::boolean("qkv_bias", true, "biases of the maps to queries, keys and values; ConViT has none")
+          .neutral(true));
   item.option(Option::number("mlp_ratio", 4.0, "width inside the MLP over dim")
                   .above(0.0)
                   .maximum(64.0)
@@ -253,9 +279,10 @@ BackboneItem vit() {
                    {"help", "every head gets dim / heads channels"}});
   return {item, [](const BackboneContext& context, const Options& o) -> std::shared_ptr<Backbone> {
             return std::make_shared<Vit>(
-                context, VitOptions{o.integer("dim"), o.integer("depth"), o.integer("heads"),
-                                    o.integer("patch"), o.integer("registers"), o.text("pool") == "cls",
-                                    o.number("mlp_ratio"), o.number("drop_path"), o.number("init_std")});
+                context,
+                VitOptions{o.integer("dim"), o.integer("depth"), o.integer("heads"), o.integer("patch"),
+                           o.integer("registers"), o.text("pool") == "cls", o.boolean("qkv_bias"),
+                           o.number("mlp_ratio"), o.number("drop_path"), o.number("init_std")});
           }};
 }
 

@@ -8,9 +8,10 @@
 // (2 c2, 2 c1, -1) with c1 = n mod K - (K - 1) / 2 and c2 = floor(n / K) - (K - 1) / 2; further heads start
 // truncated normal (0.02 s); b = 0, g = 1.
 //
-// The paper lets the class token join behind these blocks. Here prefix tokens may be present: their own rows
-// stay attention by content, and position gives their columns nothing. Its identity start of the value
-// weights and its missing q, k, v biases belong to the host and are not part of this prior.
+// As published the class token joins behind these blocks ("prefix: late", registers with it; at the latest
+// before the last block), the map to values starts as the identity ("values: identity"), and the host has no
+// q, k, v biases (an option of the host). By default prefix tokens are there from the first block on: their
+// own rows stay attention by content, and position gives their columns nothing.
 #include <cmath>
 
 #include "engine/priors/items.h"
@@ -33,7 +34,8 @@ struct Offsets {
 
 class GpsaLayer final : public PriorLayer {
  public:
-  GpsaLayer(const LayerInfo& info, std::shared_ptr<Offsets> offsets) : offsets_(std::move(offsets)) {
+  GpsaLayer(const LayerInfo& info, bool identity, std::shared_ptr<Offsets> offsets)
+      : identity_(identity), offsets_(std::move(offsets)) {
     weight_ = register_parameter("weight", at::empty({info.heads, 3}));
     bias_ = register_parameter("bias", at::empty({info.heads}));
     gate_ = register_parameter("gate", at::empty({info.heads}));
@@ -52,6 +54,11 @@ class GpsaLayer final : public PriorLayer {
     return p * (1 - shares) + at::constant_pad_nd(share * place, {prefix, 0, prefix, 0});
   }
 
+  bool start_values(const Tensor& weight) const override {
+    if (identity_) weight.copy_(at::eye(weight.size(0), weight.options()));
+    return identity_;
+  }
+
   void initialize(const Initializer& initializer, double strength) {
     const at::NoGradGuard no_grad;
     const auto heads = weight_.size(0);
@@ -67,17 +74,18 @@ class GpsaLayer final : public PriorLayer {
   }
 
  private:
+  bool identity_;
   std::shared_ptr<Offsets> offsets_;
   Tensor weight_, bias_, gate_;  // w [H, 3], b [H], g [H]
 };
 
 class Gpsa final : public Prior {
  public:
-  Gpsa(std::int64_t layers, double strength)
-      : count_(layers), strength_(strength), offsets_(std::make_shared<Offsets>()) {}
+  Gpsa(std::int64_t layers, double strength, bool identity)
+      : count_(layers), strength_(strength), identity_(identity), offsets_(std::make_shared<Offsets>()) {}
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
-    return info.layer < count_ ? std::make_shared<GpsaLayer>(info, offsets_) : nullptr;
+    return info.layer < count_ ? std::make_shared<GpsaLayer>(info, identity_, offsets_) : nullptr;
   }
   void initialize(const Initializer& initializer) override {
     for (std::size_t l = 0; l < layers().size(); ++l) {
@@ -90,6 +98,7 @@ class Gpsa final : public Prior {
  private:
   std::int64_t count_;
   double strength_;
+  bool identity_;
   std::shared_ptr<Offsets> offsets_;
 };
 
@@ -109,9 +118,22 @@ PriorItem gpsa() {
   item.option(Option::number("strength", 1.0, "how sharply heads look at one neighbor at the start")
                   .above(0.0)
                   .maximum(100.0));
-  return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
-            return std::make_shared<Gpsa>(o.integer("layers"), o.number("strength"));
-          }};
+  item.option(
+      Option::text("prefix", "first",
+                   "class and register tokens: there from the first block on, or joining behind these "
+                   "blocks, as published (late)")
+          .choices({"first", "late"})
+          .neutral("first"));
+  item.option(Option::text("values", "host",
+                           "the map to values starts as the host's, or as the identity, as published")
+                  .choices({"host", "identity"})
+                  .neutral("host"));
+  return {item,
+          [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
+            return std::make_shared<Gpsa>(o.integer("layers"), o.number("strength"),
+                                          o.text("values") == "identity");
+          },
+          [](const Options& o) { return o.text("prefix") == "late" ? o.integer("layers") : 0; }};
 }
 
 }  // namespace locus::priors

@@ -69,9 +69,8 @@ class Shared {
   // [1, H, R (+ 1)]: a column of zeros for the prefix, if there is one.
   Tensor table(const Mlp& mlp, const Layout& layout, const Moment& moment) {
     if (!settings_.shared) return padded(at::sigmoid(mlp.forward(inputs(layout, mlp), {})) * 16, layout);
-    if (!table_.defined())
-      table_ = padded(mlp.forward(inputs(layout, mlp), kept(layout, mlp, moment)), layout);
-    return table_;
+    if (!table_.defined()) table_ = mlp.forward(inputs(layout, mlp), kept(layout, mlp, moment));
+    return padded(table_, layout);
   }
 
   const Tensor& index(const Layout& layout, at::Device device) {
@@ -115,7 +114,7 @@ class Shared {
   Settings settings_;
   Layout reference_;
   PerLayout<Tensor> inputs_, index_;
-  Tensor table_;
+  Tensor table_;  // [R, H]
 };
 
 class LogCpbLayer final : public PriorLayer {

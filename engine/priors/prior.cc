@@ -63,6 +63,7 @@ Tensor PriorLayer::gate_output(const Sides&, const Moment&) { missing(Hook::kGat
 Tensor PriorLayer::feed_forward(const Tensor&, const FeedForward&, const Layout&, const Moment&) {
   missing(Hook::kFeedForward);
 }
+bool PriorLayer::start_values(const Tensor&) const { return false; }
 
 std::shared_ptr<PriorLayer> Prior::layer(const LayerInfo&) { return nullptr; }
 void Prior::initialize(const Initializer&) {}

@@ -5,6 +5,8 @@
 //   P = prod(probabilities)(softmax L)
 //   O = (P V + sum(from_probabilities) + sum(add_output)) * prod(gate_output), then the output projection
 //
+// A scale of a prior that scales_biases() multiplies the sum instead: L = scale * (the right side above).
+//
 // Shape letters: B batch, T tokens (P prefix first, then N patches), D width, H heads, d = D / H, C curves.
 #pragma once
 
@@ -116,6 +118,10 @@ class PriorLayer : public torch::nn::Module {
   // Whether feed_forward has no use for the block's MLP: then the block has none (`mlp` is empty, and no path
   // is dropped).
   virtual bool replaces_mlp() const { return false; }
+  // Whether its scale multiplies the biases too, not the content alone.
+  virtual bool scales_biases() const { return false; }
+  // Overwrites the initial weight [D, D] of the host's map to values, and says so; false: leaves it.
+  virtual bool start_values(const Tensor& weight) const;
 };
 
 // Features by name: "post-norm" and "pre-norm" always, "block-0", "block-1", ... when asked for; each [B, T,
@@ -175,6 +181,9 @@ struct PriorContext {
 struct PriorItem {
   Item item;  // kind "prior"
   std::shared_ptr<Prior> (*make)(const PriorContext& context, const Options& options);
+  // The block before which the prefix tokens join the patches; the stem and the blocks before it have none.
+  // Null: the first. Where the model has fewer blocks they join before the last.
+  std::int64_t (*prefix_from)(const Options& options) = nullptr;
 
   std::string id() const { return item.json().at("id"); }
   std::vector<Hook> hooks() const;

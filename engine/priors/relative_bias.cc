@@ -141,7 +141,7 @@ class RelativeBiasLayer final : public PriorLayer {
  public:
   RelativeBiasLayer(const LayerInfo& info, std::shared_ptr<Shared> shared)
       : shared_(std::move(shared)), offsets_(offset_count(shared_->reference)) {
-    const std::int64_t extra = shared_->settings.beit && shared_->reference.prefix > 0 ? 3 : 0;
+    const std::int64_t extra = shared_->settings.beit && info.reference.prefix > 0 ? 3 : 0;
     table_ = register_parameter("table", at::empty({offsets_ + extra, info.heads}));
   }
 

@@ -89,9 +89,9 @@ class TurnTables {
     if (!moment.training || !settings_.augmented())
       return kept_.get(layout, like.device(), type, [&] { return make(positions(layout)); });
     const std::string who = settings_.per_block ? ".layers." + std::to_string(layer) : "";
-    const auto found = drawn_.find(who);
-    if (found != drawn_.end()) return found->second;
-    return drawn_[who] = make(augmented(positions(layout), who, moment));
+    Turns& drawn = drawn_[{who, layout.prefix}];
+    if (!drawn.cos.defined()) drawn = make(augmented(positions(layout), who, moment));
+    return drawn;
   }
 
   bool neighbors() const { return settings_.flavor.neighbors; }
@@ -177,7 +177,7 @@ class TurnTables {
   Settings settings_;
   Layout reference_;
   PerLayout<Turns> kept_;
-  std::map<std::string, Turns, std::less<>> drawn_;  // of this forward
+  std::map<std::pair<std::string, std::int64_t>, Turns> drawn_;  // of this forward, by layer and prefix
 };
 
 class RopeAxialLayer final : public PriorLayer {

@@ -14,8 +14,9 @@
 // Paper: "Learning Spatial Decay for Vision Transformers", eqs. 6 to 14; its code is not public. Where the
 // text leaves a choice: M is per head; raster is symmetric unless causal; both scans of bidirectional share
 // one gate and their masks are averaged; the rank of U is the head width. Equations 6 and 13 have no alpha;
-// `beta` (1) covers them. The paper's rotation (rope-axial) and LPE (lepe) are priors of their own: list them
-// beside this one. Prefix tokens have M = 0, or no place (decomposed); U acts on every token.
+// `beta` (1) covers them. The paper's rotation (rope-axial: flavor rmt in SDT-H, rope-vit in SDT-P) and LPE
+// (lepe) are priors of their own: list them beside this one, or switch them on as parts of it (`rope`,
+// `lepe`). Prefix tokens have M = 0, or no place (decomposed); U acts on every token.
 #include <cmath>
 #include <limits>
 
@@ -37,7 +38,10 @@ struct Settings {
 
 class SpatialDecayLayer final : public PriorLayer {
  public:
-  SpatialDecayLayer(const Settings& settings, const LayerInfo& info) : settings_(settings) {
+  // `rope` and `lepe`: the layers of those parts, or null.
+  SpatialDecayLayer(const Settings& settings, const LayerInfo& info, std::shared_ptr<PriorLayer> rope,
+                    std::shared_ptr<PriorLayer> lepe)
+      : settings_(settings), rope_(std::move(rope)), lepe_(std::move(lepe)) {
     const auto axes = settings.decomposed() ? static_cast<std::int64_t>(info.reference.extent.size()) : 1;
     const std::int64_t rank = settings.rank > 0 ? settings.rank : info.head_width();
     if (settings.content()) decay_ = register_parameter("decay", at::empty({axes * info.heads, info.width}));
@@ -48,6 +52,14 @@ class SpatialDecayLayer final : public PriorLayer {
     if (settings.mode == "static")
       log_gamma_ = manhattan_log_decays(info.heads, settings.initial, settings.range);
     heads_ = info.heads;
+  }
+
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides& sides,
+                                         const Moment& moment) override {
+    return rope_->transform_qk(q, k, sides, moment);
+  }
+  Tensor add_output(const Sides& sides, const Moment& moment) override {
+    return lepe_->add_output(sides, moment);
   }
 
   Term bias(const Sides& sides, const Moment&) override {
@@ -106,6 +118,7 @@ class SpatialDecayLayer final : public PriorLayer {
   }
 
   Settings settings_;
+  std::shared_ptr<PriorLayer> rope_, lepe_;
   std::int64_t heads_ = 0;
   std::vector<double> log_gamma_;  // static
   Tensor decay_;                   // W_g [axes * H, D]: rows of the first axis (along columns' height) first
@@ -114,12 +127,26 @@ class SpatialDecayLayer final : public PriorLayer {
 
 class SpatialDecay final : public Prior {
  public:
-  explicit SpatialDecay(Settings settings) : settings_(std::move(settings)) {}
+  // `rope`: "raster", "axial" or "none"; `lepe`: "5x5" and so on, or "none".
+  SpatialDecay(Settings settings, const PriorContext& context, const std::string& rope,
+               const std::string& lepe)
+      : settings_(std::move(settings)) {
+    if (rope != "none")
+      rope_ = part("rope-axial", {{"flavor", rope == "raster" ? "rmt" : "rope-vit"}}, context);
+    if (lepe != "none") lepe_ = part("lepe", {{"kernel", lepe[0] - '0'}}, context);
+  }
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
-    return std::make_shared<SpatialDecayLayer>(settings_, info);
+    const auto of = [&](const std::shared_ptr<Prior>& prior) {
+      return prior ? prior->layers().at(static_cast<std::size_t>(info.layer)) : nullptr;
+    };
+    return std::make_shared<SpatialDecayLayer>(settings_, info, of(rope_), of(lepe_));
+  }
+  void begin_forward(const Layout& layout, const Moment& moment) override {
+    if (rope_) rope_->begin_forward(layout, moment);
   }
   void initialize(const Initializer& initializer) override {
+    if (lepe_) lepe_->initialize(initializer.within("lepe"));
     for (std::size_t l = 0; l < layers().size(); ++l) {
       static_cast<SpatialDecayLayer&>(*layers()[l])
           .initialize(initializer.within("layers." + std::to_string(l)));
@@ -128,6 +155,8 @@ class SpatialDecay final : public Prior {
   bool uses(Hook hook) const override {
     if (hook == Hook::kPattern) return settings_.decomposed();
     if (hook == Hook::kBias) return settings_.mode != "none";
+    if (hook == Hook::kTransformQk) return rope_ != nullptr;
+    if (hook == Hook::kAddOutput) return lepe_ != nullptr;
     return hook != Hook::kGateOutput || settings_.gate;
   }
   Pattern pattern(const LayerInfo&) const override {
@@ -135,8 +164,52 @@ class SpatialDecay final : public Prior {
   }
 
  private:
+  // A prior of the catalog as a part of this one.
+  std::shared_ptr<Prior> part(const char* id, const Json& options, const PriorContext& context) {
+    const PriorItem& item = prior_item(id);
+    if (context.reference.extent.size() != 2)
+      throw std::invalid_argument("prior spatial-decay: " + std::string(id) + " needs rows and columns");
+    auto made = item.make(context, Options(item.item.json(), options));
+    made->build_layers(context.layers);
+    return register_module(id, std::move(made));
+  }
+
   Settings settings_;
+  std::shared_ptr<Prior> rope_, lepe_;  // or null
 };
+
+// The parts of SDT that are priors of their own: each stands within this one or beside it.
+void add_parts(Item& item) {
+  item.option(
+      Option::text("rope", "none",
+                   "rotation of q and k as a part of this prior: by raster index (SDT-H), by column and "
+                   "row (SDT-P); none: list rope-axial beside it")
+          .choices({"none", "raster", "axial"})
+          .neutral("none"));
+  item.option(Option::text("lepe", "none",
+                           "depth-wise convolution of the values as a part of this prior, 5x5 as published; "
+                           "none: list lepe beside it")
+                  .choices({"none", "3x3", "5x5", "7x7"})
+                  .neutral("none"));
+  const auto when = [](const char* option, std::vector<std::string> values) {
+    return Json{{"option", option}, {"values", std::move(values)}};
+  };
+  Json rules = item.json().at("requires"), exclusions = item.json().at("excludes_when");
+  for (const auto& [value, factor] : {std::pair<std::string, int>{"raster", 2}, {"axial", 4}}) {
+    rules.push_back({{"rule", "multiple-of"},
+                     {"value", "head_width"},
+                     {"factor", factor},
+                     {"when", when("rope", {value})},
+                     {"help", "two channels a pair, for each axis"}});
+  }
+  exclusions.push_back({{"when", when("rope", {"raster", "axial"})},
+                        {"excludes", {"rope-axial", "rope-mixed"}},
+                        {"help", "q and k are turned once"}});
+  exclusions.push_back({{"when", when("lepe", {"3x3", "5x5", "7x7"})},
+                        {"excludes", Json::array({"lepe"})},
+                        {"help", "the values are convolved once"}});
+  item.set("requires", std::move(rules)).set("excludes_when", std::move(exclusions));
+}
 
 }  // namespace
 
@@ -144,7 +217,7 @@ PriorItem spatial_decay() {
   Item item = prior_entry("spatial-decay", 1, "Decay with the distance of patches at a rate the content sets",
                           "Learning Spatial Decay for Vision Transformers",
                           "L = c q k^T + alpha (G_i + G_j) / 2 (|dy| + |dx|), G = ln sigmoid(x W_g); O = U O",
-                          {"bias", "gate-output", "pattern"}, {1, 2, 3});
+                          {"transform-qk", "bias", "add-output", "gate-output", "pattern"}, {1, 2, 3});
   weigh(item,
         {.parameters = "D H + 2 D r a layer, r the rank of the gate",
          .base = 1290240,
@@ -179,12 +252,15 @@ PriorItem spatial_decay() {
   item.option(Option::text("init", "normal", "weights start truncated normal (0.02), or by Xavier's uniform")
                   .choices({"normal", "xavier"})
                   .neutral("normal"));
-  return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
-            return std::make_shared<SpatialDecay>(Settings{
-                o.text("mode"), o.number("alpha"), o.number("beta"), o.number("initial"), o.number("range"),
-                o.boolean("causal"), o.boolean("gate"), o.text("gate_sigmoid") == "outside",
-                o.text("init") == "xavier", o.integer("gate_rank")});
-          }};
+  add_parts(item);
+  return {
+      item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
+        return std::make_shared<SpatialDecay>(
+            Settings{o.text("mode"), o.number("alpha"), o.number("beta"), o.number("initial"),
+                     o.number("range"), o.boolean("causal"), o.boolean("gate"),
+                     o.text("gate_sigmoid") == "outside", o.text("init") == "xavier", o.integer("gate_rank")},
+            context, o.text("rope"), o.text("lepe"));
+      }};
 }
 
 }  // namespace locus::priors

@@ -6,14 +6,17 @@
 //   D / 4
 //
 // Paper: Dai et al. 2019, arXiv:1901.02860, section 3.3; for images as quoted in the Violin paper, which
-// publishes no adaptation. The choices here: offsets are query minus key; W_R has no bias; u and v (shared by
-// the layers) and one learned vector s_p a layer, which stands for s in every pair with a prefix token, start
-// at zero. On a grid of one row this is XLNet's relative attention.
+// publishes no adaptation. The choices here: offsets are query minus key; W_R has no bias and starts
+// truncated normal (0.02); u and v, shared by the layers, start at zero or normal (0.02); one learned vector
+// s_p a layer, which stands for s in every pair with a prefix token, starts at zero. On a grid of one row
+// this is XLNet's relative attention.
 #include "engine/priors/items.h"
 #include "engine/priors/offsets.h"
 
 namespace locus::priors {
 namespace {
+
+constexpr double kDeviation = 0.02;
 
 // What the layers share: u and v, and the sines per layout.
 struct Shared {
@@ -59,7 +62,7 @@ class TransformerXlLayer final : public PriorLayer {
   }
 
   void initialize(const Initializer& initializer) {
-    initializer.truncated_normal(relative_.detach(), "relative", 0.02);
+    initializer.truncated_normal(relative_.detach(), "relative", kDeviation);
     if (prefix_.defined()) prefix_.detach().zero_();
   }
 
@@ -73,7 +76,7 @@ class TransformerXlLayer final : public PriorLayer {
 
 class TransformerXl final : public Prior {
  public:
-  explicit TransformerXl(const LayerInfo& info) : shared_(std::make_shared<Shared>()) {
+  TransformerXl(const LayerInfo& info, bool normal) : normal_(normal), shared_(std::make_shared<Shared>()) {
     shared_->u = register_parameter("u", at::empty({info.heads, info.head_width()}));
     shared_->v = register_parameter("v", at::empty({info.heads, info.head_width()}));
   }
@@ -82,8 +85,10 @@ class TransformerXl final : public Prior {
     return std::make_shared<TransformerXlLayer>(info, shared_);
   }
   void initialize(const Initializer& initializer) override {
-    shared_->u.detach().zero_();
-    shared_->v.detach().zero_();
+    for (const auto& [name, tensor] : {std::pair<const char*, Tensor>{"u", shared_->u}, {"v", shared_->v}}) {
+      tensor.detach().zero_();
+      if (normal_) initializer.normal(tensor.detach(), name, 0, kDeviation);
+    }
     for (std::size_t l = 0; l < layers().size(); ++l) {
       static_cast<TransformerXlLayer&>(*layers()[l])
           .initialize(initializer.within("layers." + std::to_string(l)));
@@ -91,6 +96,7 @@ class TransformerXl final : public Prior {
   }
 
  private:
+  bool normal_;
   std::shared_ptr<Shared> shared_;
 };
 
@@ -110,8 +116,11 @@ PriorItem transformer_xl() {
                                      {"value", "dim"},
                                      {"factor", 4},
                                      {"help", "sine and cosine for each of two axes"}}}));
-  return {item, [](const PriorContext& context, const Options&) -> std::shared_ptr<Prior> {
-            return std::make_shared<TransformerXl>(context.layers.at(0));
+  item.option(Option::text("init", "zero", "u and v start at zero, or normal (0.02)")
+                  .choices({"zero", "normal"})
+                  .neutral("zero"));
+  return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
+            return std::make_shared<TransformerXl>(context.layers.at(0), o.text("init") == "normal");
           }};
 }
 

@@ -15,6 +15,15 @@
 // its zigzag is this zigzag-transposed. The paper fixes lambda at 0.9996, the code at 0.996. A random order
 // is a function of six numbers in the checkpoint, so that it is one order for all layers and heads on every
 // grid.
+//
+// Biases of other priors are added behind the mask, L = alpha M A + B, or masked with the content
+// ("bias_order: before"), L = alpha M (A + B); the paper combines iRPE with Violin and does not say which. It
+// names a learned order (table 25) and not its mechanism. Here ranks follow numbers z, one a patch, that all
+// layers and heads share: pi(i) = sum over j of sigmoid(N (z_i - z_j)), the rank where z are far apart and
+// smooth where they meet. They start in raster order, z_i = (i + 1/2) / N; another grid gets them by linear
+// interpolation.
+#include <ATen/ops/upsample_bilinear2d.h>
+
 #include <cmath>
 
 #include "engine/priors/curves.h"
@@ -28,18 +37,20 @@ constexpr double kImproperDeviation = 0.5;  // of a, in the published code's "no
 struct Settings {
   std::vector<std::string> curves;  // streams of a: one for each row
   std::string apply, distance;
-  bool learned_lambda, alpha, learned_weights, learned_prefix, separate_axes, normal_a;
+  bool learned_lambda, alpha, learned_weights, learned_prefix, separate_axes, normal_a, masks_sum;
   std::int64_t reference_patches;  // of the grid that ranks are scaled to; 0: they are not
   double fixed_lambda, alpha_mean, alpha_std, a_min, a_max;
 
-  bool by_rank() const { return distance != "manhattan"; }
-  bool plain() const { return by_rank() && !learned_weights && !learned_prefix; }  // a CurveDecay says it all
+  bool learned_order() const { return distance == "learned-order"; }
+  bool by_rank() const { return distance != "manhattan" && !learned_order(); }
 };
 
 // Ranks and distances shared by the layers, per layout.
 struct RankTables {
   Settings settings;
   Tensor order;  // random order: six numbers in 0..255, a buffer of the prior
+  Tensor place;  // learned order: z of the patches of `reference`, a parameter of the prior
+  Layout reference;
   PerLayout<std::shared_ptr<const CurveRanks>> ranks;
   PerLayout<Tensor> distances;
   std::uint64_t version = 0;
@@ -58,6 +69,18 @@ struct RankTables {
       const Tensor apart = (position.unsqueeze(1) - position.unsqueeze(0)).abs().permute({2, 0, 1});
       return settings.separate_axes ? apart.contiguous() : apart.sum(0, /*keepdim=*/true);
     });
+  }
+
+  // Learned order: |pi(i) - pi(j)|, [N, N].
+  Tensor along_learned_order(const Layout& layout, at::ScalarType type) const {
+    Tensor z = place.to(type);
+    if (layout.extent != reference.extent) {
+      const Tensor image = z.view({1, 1, reference.extent[0], reference.extent[1]});
+      z = at::upsample_bilinear2d(image, layout.extent, /*align_corners=*/false).flatten();
+    }
+    const Tensor ahead = (z.unsqueeze(1) - z.unsqueeze(0)) * static_cast<double>(layout.patches());
+    const Tensor rank = at::sigmoid(ahead).sum(1);
+    return (rank.unsqueeze(1) - rank.unsqueeze(0)).abs();
   }
 
  private:
@@ -90,8 +113,9 @@ struct RankTables {
 
 class ViolinLayer final : public PriorLayer {
  public:
-  ViolinLayer(std::int64_t heads, std::shared_ptr<RankTables> tables) : tables_(std::move(tables)) {
+  ViolinLayer(const LayerInfo& info, std::shared_ptr<RankTables> tables) : tables_(std::move(tables)) {
     const Settings& s = tables_->settings;
+    const std::int64_t heads = info.heads;
     const auto curves = static_cast<std::int64_t>(s.curves.size());
     if (s.learned_lambda) {
       a_ = register_parameter("a", at::empty({curves, heads}));
@@ -101,12 +125,14 @@ class ViolinLayer final : public PriorLayer {
     alpha_ = s.alpha ? register_parameter("alpha", at::empty({heads}))
                      : register_buffer("alpha", at::ones({heads}));
     if (s.learned_weights) weights_ = register_parameter("weights", at::empty({curves, heads}));
-    if (s.learned_prefix) prefix_ = register_parameter("prefix", at::empty({heads}));
+    if (s.learned_prefix && info.reference.prefix > 0)
+      prefix_ = register_parameter("prefix", at::empty({heads}));
   }
 
   Term scale(const Sides& sides, const Moment&) override {
     return term(sides, tables_->settings.apply == "mul-logits-res" ? 1 : 0);
   }
+  bool scales_biases() const override { return tables_->settings.masks_sum; }
   Term bias(const Sides& sides, const Moment&) override { return term(sides, 0); }
   Tensor probabilities(const Tensor& p, const Sides& sides, const Moment&) override {
     const Tensor mask = term(sides, 0).dense();
@@ -133,6 +159,9 @@ class ViolinLayer final : public PriorLayer {
   }
 
  private:
+  // Whether a CurveDecay says it all.
+  bool plain() const { return tables_->settings.by_rank() && !weights_.defined() && !prefix_.defined(); }
+
   // plus + alpha M, in float32 or better.
   Term term(const Sides& sides, double plus) {
     const Settings& s = tables_->settings;
@@ -141,9 +170,9 @@ class ViolinLayer final : public PriorLayer {
     Tensor rate = (a_.defined() ? at::softplus(a_.neg()) : rate_).to(type);
     if (s.reference_patches > 0 && s.reference_patches != sides.layout.patches())
       rate = rate * (static_cast<double>(s.reference_patches) / static_cast<double>(sides.layout.patches()));
-    const bool fixed = !a_.defined() && !alpha_.requires_grad() && s.plain() && s.distance != "random";
+    const bool fixed = !a_.defined() && !alpha_.requires_grad() && plain() && s.distance != "random";
     const Depends on = fixed ? Depends::kLayout : Depends::kParameters;
-    if (s.plain())
+    if (plain())
       return {on, CurveDecay{tables_->get(sides.layout, sides.q.device(), type), rate, alpha, plus}};
     Tensor mask = mixed(sides.layout, rate) * alpha.view({-1, 1, 1});
     return {Depends::kParameters, Dense{(plus == 0 ? mask : mask + plus).unsqueeze(0)}};
@@ -153,7 +182,9 @@ class ViolinLayer final : public PriorLayer {
   Tensor mixed(const Layout& layout, const Tensor& rate) {
     const Settings& s = tables_->settings;
     Tensor patches;
-    if (s.by_rank()) {
+    if (s.learned_order()) {
+      patches = at::exp(tables_->along_learned_order(layout, rate.scalar_type()) * -rate.view({-1, 1, 1}));
+    } else if (s.by_rank()) {
       const CurveRanks bare(tables_->get(layout, rate.device(), rate.scalar_type())->rank(), 0);
       const Tensor powers =
           at::exp(bare.distance(rate.scalar_type()) * rate.neg().unsqueeze(-1).unsqueeze(-1));
@@ -182,19 +213,26 @@ class ViolinLayer final : public PriorLayer {
 
 class Violin final : public Prior {
  public:
-  explicit Violin(Settings settings) : tables_(std::make_shared<RankTables>()) {
+  Violin(Settings settings, const Layout& reference) : tables_(std::make_shared<RankTables>()) {
     tables_->settings = std::move(settings);
+    tables_->reference = reference;
+    if (tables_->settings.learned_order())
+      tables_->place = register_parameter("place", at::empty({reference.patches()}));
     if (tables_->settings.distance == "random") tables_->order = register_buffer("order", at::zeros({6}));
   }
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
-    return std::make_shared<ViolinLayer>(info.heads, tables_);
+    return std::make_shared<ViolinLayer>(info, tables_);
   }
 
   void initialize(const Initializer& initializer) override {
     if (tables_->order.defined()) {
       initializer.uniform(tables_->order, "order", 0, 256);
       tables_->order.floor_();
+    }
+    if (tables_->place.defined()) {
+      const double patches = static_cast<double>(tables_->place.numel());
+      tables_->place.detach().copy_((at::arange(tables_->place.numel(), at::kDouble) + 0.5) / patches);
     }
     for (std::size_t l = 0; l < layers().size(); ++l) {
       static_cast<ViolinLayer&>(*layers()[l]).initialize(initializer.within("layers." + std::to_string(l)));
@@ -220,9 +258,10 @@ Settings settings_of(const PriorContext& context, const Options& o) {
              .learned_lambda = o.text("lambda") == "learned",
              .alpha = o.boolean("alpha"),
              .learned_weights = o.text("curve_weights") == "learned",
-             .learned_prefix = o.text("prefix") == "learned" && context.reference.prefix > 0,
+             .learned_prefix = o.text("prefix") == "learned",
              .separate_axes = o.boolean("separate_axes"),
              .normal_a = o.text("a_init") == "normal",
+             .masks_sum = o.text("bias_order") == "before",
              .reference_patches = o.text("ranks") == "scaled" ? context.reference.patches() : 0,
              .fixed_lambda = o.number("lambda_value"),
              .alpha_mean = o.number("alpha_mean"),
@@ -244,8 +283,9 @@ void add_options(Item& item) {
                   .unique()
                   .when("distance", {"curves"}));
   item.option(Option::text("distance", "curves",
-                           "along curves, in raster order (z-curve), in one random order, or |dr| + |dc|")
-                  .choices({"curves", "z-curve", "random", "manhattan"})
+                           "along curves, in raster order (z-curve), in one random order, in one that is "
+                           "learned, or |dr| + |dc|")
+                  .choices({"curves", "z-curve", "random", "manhattan", "learned-order"})
                   .neutral("curves"));
   item.option(Option::boolean("separate_axes", false, "lambda_r^|dr| lambda_c^|dc|: a lambda for each axis")
                   .neutral(false)
@@ -255,6 +295,12 @@ void add_options(Item& item) {
                            "probabilities or added to them, not normalized again")
                   .choices({"mul-logits", "mul-logits-res", "add-logits", "mul-probs", "add-probs"})
                   .neutral("mul-logits"));
+  item.option(
+      Option::text("bias_order", "after",
+                   "biases of other priors: added behind the mask, or masked with the logits (before)")
+          .choices({"after", "before"})
+          .neutral("after")
+          .when("apply", {"mul-logits", "mul-logits-res"}));
   item.option(
       Option::text("curve_weights", "mean", "how curves are weighed: equally, or learned a curve and head")
           .choices({"mean", "learned"})
@@ -276,7 +322,7 @@ void add_options(Item& item) {
                    "patches as there were")
           .choices({"counted", "scaled"})
           .neutral("counted")
-          .when("distance", {"curves", "z-curve", "random"}));
+          .when("distance", {"curves", "z-curve", "random", "learned-order"}));
   item.option(
       Option::text("a_init", "uniform",
                    "a starts uniform from a_min to a_max, or normal around 0 (the paper's table 15, no "
@@ -316,7 +362,7 @@ PriorItem violin() {
                    {"right", "a_max"},
                    {"help", "the range of a runs from a_min to a_max"}});
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
-            return std::make_shared<Violin>(settings_of(context, o));
+            return std::make_shared<Violin>(settings_of(context, o), context.reference);
           }};
 }
 

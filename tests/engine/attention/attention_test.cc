@@ -17,7 +17,9 @@ constexpr std::int64_t kWidth = 12, kHeads = 3;
 // A prior with every hook of a layer, each a simple function that no other hook could stand in for.
 class EveryHook final : public PriorLayer {
  public:
-  explicit EveryHook(double factor) : factor_(factor) {}
+  explicit EveryHook(double factor, bool scales_biases = false)
+      : factor_(factor), scales_biases_(scales_biases) {}
+  bool scales_biases() const override { return scales_biases_; }
   std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides&,
                                          const Moment&) override {
     return {q * factor_, k.flip(-1)};
@@ -37,6 +39,7 @@ class EveryHook final : public PriorLayer {
 
  private:
   double factor_;
+  bool scales_biases_;
 };
 
 const std::vector<Hook> kLayerHooks = {
@@ -80,6 +83,25 @@ TEST(Attention, AppliesTheHooksOfSeveralPriorsByTheFixedAlgebra) {
 
   EXPECT_LT(largest_difference(layer->forward(x, layout, test::test_moment(false)), expected), 1e-12);
   EXPECT_EQ(layer->paths(), (std::set<std::string, std::less<>>{"explicit"}));
+}
+
+// A scale that takes the biases in, beside one that does not.
+TEST(Attention, LetsAScaleMultiplyTheContentAndTheBiasesTogether) {
+  const auto content = std::make_shared<EveryHook>(0.7), sum = std::make_shared<EveryHook>(1.3, true);
+  const std::vector<Hook> hooks = {Hook::kBias, Hook::kScale};
+  const Tensor x = tokens();
+  const auto layer = make_attention({{content, hooks, {}}, {sum, hooks, {}}});
+  const auto parameters = layer->named_parameters();
+  const auto sides = at::linear(x, parameters["qkv.weight"], parameters["qkv.bias"])
+                         .unflatten(2, {3, kHeads, kWidth / kHeads})
+                         .permute({2, 0, 3, 1, 4})
+                         .unbind(0);
+  const Tensor qk = at::matmul(sides[0], sides[1].mT()), kq = qk.mT();
+  const Tensor l = at::sigmoid(kq * 1.3) * (at::sigmoid(kq * 0.7) * 0.5 * qk + qk * 0.07 + qk * 0.13);
+  const Tensor o = at::matmul(at::softmax(l, -1), sides[2]).transpose(1, 2).flatten(2);
+  EXPECT_LT(largest_difference(layer->forward(x, {{2, 3}, 1}, test::test_moment(false)),
+                               at::linear(o, parameters["out.weight"], parameters["out.bias"])),
+            1e-12);
 }
 
 TEST(Attention, SaysWhichHookIsDeclaredButMissing) {

@@ -23,7 +23,7 @@ struct Problem {
   Layout layout;
   Tensor q, k, v, weight;
   std::vector<Tensor> leaves;
-  std::vector<Term> scales, biases;
+  std::vector<Term> scales, biases, sum_scales;
 
   Tensor draw(std::string_view name, at::IntArrayRef shape, double low = -1, double high = 1) const {
     return RandomStreams(3).uniform("test", name, 0, shape, low, high).to(at::kDouble);
@@ -35,6 +35,11 @@ struct Problem {
 };
 
 using TermKind = std::string;
+
+// "sum-": of the content and the biases together.
+std::vector<Term>& scales_of(Problem& p, const TermKind& kind) {
+  return kind.starts_with("sum-") ? p.sum_scales : p.scales;
+}
 
 void add_term(Problem& p, const TermKind& kind) {
   const std::int64_t tokens = p.layout.tokens();
@@ -69,17 +74,17 @@ void add_term(Problem& p, const TermKind& kind) {
     p.biases.emplace_back(Depends::kLayout,
                           DistanceDecay{positions, p.draw("slope", {kHeads}, 0, 1), p.layout.prefix});
   }
-  if (kind == "curve-decay") {
+  if (kind == "curve-decay" || kind == "sum-curve-decay") {
     std::vector<Tensor> rows;
     for (const char* name : {"hilbert", "snake-transposed", "zigzag"}) {
       rows.push_back(at::tensor(curve_ranks(name, p.layout.extent[0], p.layout.extent[1]), at::kInt));
     }
     const auto ranks = std::make_shared<const CurveRanks>(at::stack(rows), p.layout.prefix);
-    p.scales.emplace_back(Depends::kParameters, CurveDecay{ranks, p.leaf("rate", {3, kHeads}, 0.01, 0.9),
-                                                           p.leaf("alpha", {kHeads}, -2, 2)});
+    const Tensor rate = p.leaf(kind + "rate", {3, kHeads}, 0.01, 0.9), alpha = p.leaf(kind, {kHeads}, -2, 2);
+    scales_of(p, kind).emplace_back(Depends::kParameters, CurveDecay{ranks, rate, alpha});
   }
-  if (kind == "dense-scale")
-    p.scales.emplace_back(Depends::kContent, Dense{p.leaf("scale", {kBatch, kHeads, tokens, tokens})});
+  if (kind == "dense-scale" || kind == "sum-dense-scale")
+    scales_of(p, kind).emplace_back(Depends::kContent, Dense{p.leaf(kind, {kBatch, kHeads, tokens, tokens})});
 }
 
 Problem make_problem(const Layout& layout, const std::vector<TermKind>& terms) {
@@ -176,6 +181,7 @@ TEST_P(PathAgainstReference, AgreesInValueAndEveryGradient) {
   test::ReferenceInput in{p.q.detach(), p.k.detach(), p.v.detach(), 0.37, {}, {}};
   for (const Term& term : p.scales) in.scales.push_back(defined_value(term.form(), p));
   for (const Term& term : p.biases) in.biases.push_back(defined_value(term.form(), p));
+  for (const Term& term : p.sum_scales) in.sum_scales.push_back(defined_value(term.form(), p));
   const auto expected = test::reference_attention(in, p.weight);
 
   Scores scores{.q = p.q,
@@ -188,6 +194,7 @@ TEST_P(PathAgainstReference, AgreesInValueAndEveryGradient) {
                 .from_probabilities = {}};
   for (const Term& term : p.scales) scores.scales.push_back(&term);
   for (const Term& term : p.biases) scores.biases.push_back(&term);
+  for (const Term& term : p.sum_scales) scores.sum_scales.push_back(&term);
   const ExecutionPath& path = choose_path(param.path, scores);
   ASSERT_EQ(path.name, param.path) << "the case is meant to run on this path";
   const Tensor out = path.run(scores);
@@ -202,8 +209,13 @@ TEST_P(PathAgainstReference, AgreesInValueAndEveryGradient) {
   };
   // Leaves were made in the order of the terms; scales and biases are told apart by kind, so collect in that
   // order too.
-  std::size_t scale = 0, bias = 0;
+  std::size_t scale = 0, bias = 0, sum_scale = 0;
   for (const TermKind& kind : param.terms) {
+    if (kind.starts_with("sum-")) {
+      add({p.sum_scales[sum_scale]}, {expected.sum_scales[sum_scale]});
+      ++sum_scale;
+      continue;
+    }
     const bool is_scale = kind == "curve-decay" || kind == "dense-scale";
     const std::size_t i = is_scale ? scale++ : bias++;
     add({(is_scale ? p.scales : p.biases)[i]}, {(is_scale ? expected.scales : expected.biases)[i]});
@@ -234,6 +246,11 @@ std::vector<PathCase> path_cases() {
       {{"explicit", "curve-decay"}, {"curve-decay", "dense"}},
       {{"explicit", "curve-decay"}, {"curve-decay", "dense-scale", "distance-decay", "low-rank"}},
       {{"explicit"}, {"dense-scale"}},
+      {{"explicit"}, {"dense", "sum-dense-scale"}},
+      {{"explicit", "curve-decay"}, {"distance-decay", "dense", "sum-curve-decay"}},
+      {{"explicit", "curve-decay", "bucketed"}, {"bucketed", "dense-scale", "sum-curve-decay"}},
+      {{"explicit", "curve-decay", "bucketed"},
+       {"curve-decay", "relative-table", "low-rank", "sum-curve-decay", "sum-dense-scale"}},
   };
   std::vector<PathCase> cases;
   for (const auto& [paths, kinds] : terms) {
@@ -266,6 +283,11 @@ TEST(PathChoice, FallsBackToExplicitWhereTheWantedPathCannotRun) {
   scores.scales.push_back(&scale);
   EXPECT_EQ(choose_path("fused", scores).name, "explicit");
   EXPECT_EQ(choose_path("curve-decay", scores).name, "explicit");
+  Scores biased = plain(q);
+  biased.biases.push_back(&scale);
+  EXPECT_EQ(choose_path("fused-bias", biased).name, "fused-bias");
+  biased.sum_scales.push_back(&scale);
+  EXPECT_EQ(choose_path("fused-bias", biased).name, "explicit");
 }
 
 TEST(PathChoice, KeepsHooksOnProbabilitiesAwayFromTheFusedKernel) {

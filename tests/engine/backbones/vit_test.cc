@@ -106,6 +106,20 @@ TEST(Vit, CanStartWiderOrNarrower) {
   EXPECT_NEAR(p["blocks.0.attention.out.weight"].std().item<double>(), 0.08, 0.006);
 }
 
+TEST(Vit, CanDoWithoutBiasesOfQueriesKeysAndValues) {
+  const Json options = {{"dim", 16}, {"depth", 2}, {"heads", 2}, {"patch", 4}};
+  Json bare = options;
+  bare["qkv_bias"] = false;
+  const auto with = vit(options, {1, {8, 8}}), without = vit(bare, {1, {8, 8}});
+  EXPECT_EQ(count(*with) - count(*without), 2 * 3 * 16);
+  EXPECT_FALSE(without->named_parameters().contains("blocks.1.attention.qkv.bias"));
+  const Tensor images = RandomStreams(1).normal("test", "images", 0, {2, 1, 8, 8});
+  EXPECT_LT(largest_difference(with->forward(images, test_moment(false)).tokens,
+                               without->forward(images, test_moment(false)).tokens),
+            1e-6)
+      << "biases start at zero";
+}
+
 TEST(Vit, DeeperModelsShareTheWeightsOfTheBlocksTheyHaveInCommon) {
   const Json options = {{"dim", 16}, {"depth", 1}, {"heads", 2}, {"patch", 4}};
   Json deeper = options;

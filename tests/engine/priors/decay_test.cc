@@ -31,6 +31,8 @@ TEST(ManhattanDecay, HasTheRatesOfRmt) {
   expect_near(gammas(4, 4), {.75, .875, .9375, .96875});
   expect_near(gammas(8, 6), {.75, .85135, .91161, .94744, .96875, .98142, .98895, .99343});
   expect_near(gammas(16, 6), {.75, .80722, .85135});
+  const std::vector<double> logarithms = {-.28768, -.13353, -.06454, -.03175}, gamma = gammas(4, 4);
+  for (std::size_t n = 0; n < 4; ++n) EXPECT_NEAR(std::log(gamma[n]), logarithms[n], 5e-6) << "head " << n;
 }
 
 TEST(ManhattanDecay, HasNoParameter) {
@@ -137,6 +139,39 @@ TEST(SpatialDecay, StaticModeIsManhattanDecay) {
       kTolerance);
 }
 
+// The paper's rotation and convolution, as parts of this prior or as priors beside it.
+TEST(SpatialDecay, PartsAreThePriorsOfTheirOwnName) {
+  for (const auto& [rope, flavor] :
+       std::map<std::string, std::string>{{"raster", "rmt"}, {"axial", "rope-vit"}}) {
+    const test::ModelShape shape{.pool = "cls", .registers = 1};
+    const auto within = test::small_model({{"spatial-decay", {{"rope", rope}, {"lepe", "5x5"}}}}, shape);
+    const auto beside =
+        test::small_model({{"rope-axial", {{"flavor", flavor}}}, {"lepe"}, {"spatial-decay"}}, shape);
+    {
+      const at::NoGradGuard no_grad;
+      auto to = beside->named_parameters();
+      for (const auto& entry : within->named_parameters()) {
+        const std::string part = "priors.spatial-decay.lepe.";
+        const bool convolution = entry.key().starts_with(part);
+        to[convolution ? "priors.lepe." + entry.key().substr(part.size()) : entry.key()].copy_(entry.value());
+      }
+    }
+    const Tensor images = test::test_images(2, {8, 10});
+    EXPECT_TRUE(at::equal(within->forward(images, test::test_moment(false)).tokens,
+                          beside->forward(images, test::test_moment(false)).tokens))
+        << rope;
+  }
+}
+
+TEST(SpatialDecay, RefusesAPartThatStandsBesideItToo) {
+  for (const auto& [own, other] :
+       std::map<std::string, std::string>{{"rope", "rope-axial"}, {"lepe", "lepe"}}) {
+    const Json options = {{own, own == "rope" ? "raster" : "3x3"}};
+    EXPECT_THROW(test::small_model({{other}, {"spatial-decay", options}}), std::invalid_argument) << other;
+    EXPECT_NO_THROW(test::small_model({{other}, {"spatial-decay"}})) << other;
+  }
+}
+
 TEST(SpatialDecay, AddsTheParametersOfItsGates) {
   // Per layer: D h for the decay and 2 D r for the output, r the head width; two decay gates when decomposed.
   const Layout layout{{4, 4}, 0};
@@ -145,6 +180,9 @@ TEST(SpatialDecay, AddsTheParametersOfItsGates) {
       one_prior("spatial-decay", {{"mode", "decomposed"}, {"gate_rank", 16}}, 4, 16, layout).parameters(),
       2 * 64 * 4 + 2 * 64 * 16);
   EXPECT_EQ(one_prior("spatial-decay", {{"mode", "none"}, {"gate", false}}, 4, 16, layout).parameters(), 0);
+  EXPECT_EQ(one_prior("spatial-decay", {{"lepe", "5x5"}}, 12, 64, layout, 12).parameters(),
+            12 * (768 * 12 + 2 * 768 * 64 + 26 * 768))
+      << "the whole of SDT";
 }
 
 TEST(SpatialDecay, StartsNearARateOfSeventyPercent) {

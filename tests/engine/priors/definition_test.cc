@@ -80,13 +80,17 @@ double relative(const Tensor& found, const Tensor& expected) {
   return test::largest_difference(found, expected) / (1e-3 + expected.abs().max().item<double>());
 }
 
-void check(const PriorSetting& setting, const Scene& scene) {
-  const ModelShape shape = test::fitting(setting, scene.shape);
-  const auto model = test::small_model({setting}, shape);
+void check(const std::vector<PriorSetting>& priors, const Scene& scene) {
+  ModelShape shape = scene.shape;
+  std::vector<test::ReferenceChoice> choices;
+  for (const PriorSetting& prior : priors) {
+    shape = test::fitting(prior, shape);
+    choices.push_back({prior.id, Options(prior_item(prior.id).item.json(), prior.options).json()});
+  }
+  const auto model = test::small_model(priors, shape);
   model->to(at::kDouble);
   train(*model);
   const Tensor images = test::test_images(kImages, scene.extent).to(at::kDouble);
-  const Json options = Options(prior_item(setting.id).item.json(), setting.options).json();
 
   for (const bool training : {false, true}) {
     test::Real::clear_tape();
@@ -96,9 +100,9 @@ void check(const PriorSetting& setting, const Scene& scene) {
     for (const auto& entry : model->named_buffers())
       values.emplace(entry.key(), array_of(entry.value(), false));
     const Moment moment = test::test_moment(training);
-    const auto expected = test::reference_model(
-        reference_shape(shape), {{setting.id, options}}, values, array_of(images, false),
-        {.training = training, .step = moment.step, .random = moment.random});
+    const auto expected =
+        test::reference_model(reference_shape(shape), choices, values, array_of(images, false),
+                              {.training = training, .step = moment.step, .random = moment.random});
     const Tensor tokens = tensor_of(expected.tokens, &test::Real::value);
     if (!training) {
       const at::NoGradGuard no_grad;
@@ -146,7 +150,7 @@ TEST_P(EveryDefinition, HoldsInValueAndEveryGradient) {
     for (const Scene& scene : scenes()) {
       SCOPED_TRACE(setting.options.dump() + " built at " + Json(scene.shape.extent).dump() + " run at " +
                    Json(scene.extent).dump() + " registers " + std::to_string(scene.shape.registers));
-      check(setting, scene);
+      check({setting}, scene);
       if (HasFatalFailure()) return;
     }
   }
@@ -207,37 +211,30 @@ INSTANTIATE_TEST_SUITE_P(Catalog, EveryDefinition, testing::ValuesIn(ids()), [](
 });
 
 // What priors make together is what their hooks make in the order of the list.
-TEST(EveryDefinition, HoldsForThePapersCombinations) {
+TEST(EveryDefinition, HoldsForCombinationsInValueAndEveryGradient) {
+  const Json late = {{"prefix", "late"}}, before = {{"bias_order", "before"}};
   const std::vector<std::vector<PriorSetting>> lists = {
       {{"rope-axial"}, {"lepe"}, {"spatial-decay"}},
       {{"irpe", {{"on", "qkv"}}}, {"violin"}},
+      {{"irpe", {{"on", "qkv"}}}, {"violin", before}},
+      {{"violin", {{"bias_order", "before"}, {"apply", "mul-logits-res"}, {"distance", "learned-order"}}},
+       {"alibi-2d"},
+       {"relative-bias"}},
       {{"rope-axial"}, {"guidance"}},
       {{"learned-absolute"}, {"violin"}, {"local-ffn"}},
       {{"cpe"}, {"rope-mixed"}, {"gpsa"}, {"alibi-2d"}},
-      {{"learned-absolute"}, {"irpe", {{"on", "qkv"}, {"method", "cross"}}}}};
+      {{"learned-absolute"}, {"irpe", {{"on", "qkv"}, {"method", "cross"}}}},
+      {{"learned-absolute", {{"rows", "with-class"}}}, {"log-cpb", {{"mode", "timm-cr"}}}, {"gpsa", late}},
+      {{"rope-axial", {{"flavor", "dinov3"}, {"jitter", 1.5}}},
+       {"relative-bias", {{"prefix", "beit"}}},
+       {"gpsa", late}},
+      {{"violin", {{"prefix", "learned"}}}, {"transformer-xl"}, {"guidance"}, {"gpsa", late}}};
   for (const auto& list : lists) {
-    const Scene scene = scenes()[0];
-    const auto model = test::small_model(list, scene.shape);
-    model->to(at::kDouble);
-    train(*model);
-    const Tensor images = test::test_images(kImages, scene.extent).to(at::kDouble);
-    test::Real::clear_tape();
-    test::Values values;
-    std::vector<test::ReferenceChoice> choices;
-    for (const PriorSetting& prior : list)
-      choices.push_back({prior.id, Options(prior_item(prior.id).item.json(), prior.options).json()});
-    for (const auto& entry : model->named_parameters())
-      values.emplace(entry.key(), array_of(entry.value(), false));
-    for (const auto& entry : model->named_buffers())
-      values.emplace(entry.key(), array_of(entry.value(), false));
-    const Moment moment = test::test_moment(false);
-    const auto expected =
-        test::reference_model(reference_shape(scene.shape), choices, values, array_of(images, false),
-                              {.training = false, .step = 0, .random = moment.random});
-    EXPECT_LT(relative(model->forward(images, moment).tokens.detach(),
-                       tensor_of(expected.tokens, &test::Real::value)),
-              1e-10)
-        << list[0].id << " and " << list.back().id;
+    for (const Scene& scene : {scenes()[0], scenes()[2]}) {
+      SCOPED_TRACE(list[0].id + " and " + list.back().id + " at " + Json(scene.extent).dump());
+      check(list, scene);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 

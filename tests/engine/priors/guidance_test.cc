@@ -121,6 +121,14 @@ TEST(Guidance, CoordinatesFollowPermutedPatchesExactly) {
             1e-12);
 }
 
+TEST(Guidance, ReadsAConstantImageTheSameEverywhere) {
+  const auto model = test::small_model({{"guidance"}});
+  model->to(at::kDouble);
+  const Tensor tokens =
+      model->forward(at::full({1, 2, 8, 10}, 0.7, at::kDouble), test::test_moment(false)).tokens;
+  EXPECT_LT(test::largest_difference(tokens, tokens.slice(1, 0, 1).expand_as(tokens)), 1e-12);
+}
+
 TEST(Guidance, PartsAreTrainingOnlyAndExemptFromDecay) {
   const auto model = test::small_model({{"guidance"}});
   int seen = 0;

@@ -52,16 +52,43 @@ TEST(Pape, EqualsThePublishedAugmentation) {
   for (int y = 1; y <= 4; ++y) {
     for (int column = 1; column <= 6; ++column) points.insert(points.end(), {double(column), double(y)});
   }
-  const Tensor r = at::tensor(points, at::kDouble).view({layout.tokens(), 2});
-  const Tensor s = at::linear(r, one.parameter("layers.0.position"))
-                       .view({1, layout.tokens(), kHeads, kM})
-                       .transpose(1, 2)
-                       .expand_as(a);
-  const auto ones = at::ones_like(s.slice(-1, 0, 1));
-  const Tensor q = draw("q", {2, kHeads, layout.tokens(), kWidth}), k = draw("k", q.sizes());
-  const Tensor wide_q =
-      at::cat({q, -(a * s.square()).sum(-1, true), a, 2 * a * s, (b * s).sum(-1, true), b}, -1);
-  const Tensor wide_k = at::cat({k, ones, -s.square(), s, ones, -s}, -1);
+  // The code's coordinates; moved ones give the same attention.
+  for (const double moved : {0.0, 40.0}) {
+    const Tensor r = at::tensor(points, at::kDouble).view({layout.tokens(), 2}) + moved;
+    const Tensor s = at::linear(r, one.parameter("layers.0.position"))
+                         .view({1, layout.tokens(), kHeads, kM})
+                         .transpose(1, 2)
+                         .expand_as(a);
+    const auto ones = at::ones_like(s.slice(-1, 0, 1));
+    const Tensor q = draw("q", {2, kHeads, layout.tokens(), kWidth}), k = draw("k", q.sizes());
+    const Tensor wide_q =
+        at::cat({q, -(a * s.square()).sum(-1, true), a, 2 * a * s, (b * s).sum(-1, true), b}, -1);
+    const Tensor wide_k = at::cat({k, ones, -s.square(), s, ones, -s}, -1);
+    const Tensor expected = at::softmax(at::matmul(wide_q, wide_k.mT()) * one.info.scale, -1);
+    const Tensor found =
+        at::softmax(at::matmul(q, k.mT()) * one.info.scale + one.bias(layout, x).dense(), -1);
+    EXPECT_LT(largest_difference(found, expected), moved == 0 ? 1e-12 : 1e-9) << moved;
+  }
+}
+
+// The published augmentation, 2 axes + 1 channels: [q, -a w^2 |r_i|^2, -a, 2 a w^2 r_i] with [k, 1, |w
+// r_j|^2, r_j].
+TEST(PapeRi, EqualsThePublishedAugmentation) {
+  constexpr std::int64_t kHeads = 3, kWidth = 4;
+  const Layout layout{{4, 6}, 1};
+  const auto one = one_prior("pape-ri", {}, kHeads, kWidth, layout);
+  const Tensor x = draw("x", {2, 25, kHeads * kWidth}, 2), q = draw("q", {2, kHeads, 25, kWidth}),
+               k = draw("k", q.sizes());
+  std::vector<double> points = {0, 0};
+  for (int y = 1; y <= 4; ++y) {
+    for (int column = 1; column <= 6; ++column) points.insert(points.end(), {double(column), double(y)});
+  }
+  const Tensor r = at::tensor(points, at::kDouble).view({1, 1, 25, 2}).expand({2, kHeads, -1, -1});
+  const Tensor a = at::softplus(at::linear(x, one.parameter("layers.0.a"))).transpose(1, 2).unsqueeze(-1);
+  const Tensor w = one.prior->named_buffers()["layers.0.w"].view({1, -1, 1, 1});
+  const Tensor far = (w * r).square().sum(-1, true);
+  const Tensor wide_q = at::cat({q, -a * far, -a, 2 * a * w.square() * r}, -1),
+               wide_k = at::cat({k, at::ones_like(far), far, r}, -1);
   const Tensor expected = at::softmax(at::matmul(wide_q, wide_k.mT()) * one.info.scale, -1);
   const Tensor found = at::softmax(at::matmul(q, k.mT()) * one.info.scale + one.bias(layout, x).dense(), -1);
   EXPECT_LT(largest_difference(found, expected), 1e-12);

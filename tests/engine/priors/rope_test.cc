@@ -168,6 +168,20 @@ TEST(RopeAxial, FrequenciesAreThoseOfTheReference) {
   }
 }
 
+// Base 10000 on two axes of a head of 64: 10000^(4k / 64), the last 5623.41.
+TEST(RopeAxial, PapePeriodsAreThoseOfTheReference) {
+  Tensor q = at::zeros({1, 1, 2, 64}, at::kDouble);
+  q.slice(3, 0, 32).fill_(1);  // the first channel of each pair
+  const Tensor found = turned({{"flavor", "pape"}}, q, {{1, 2}, 0})[0][0][1];  // the patch at x = 2
+  const auto period = [&](std::int64_t k) {
+    return 2 / std::atan2(found[k + 32].item<double>(), found[k].item<double>());
+  };
+  EXPECT_NEAR(period(1), 1.7783, 1e-4);
+  EXPECT_NEAR(period(2), 3.1623, 1e-4);
+  EXPECT_NEAR(period(15), 5623.41, 1e-2);
+  EXPECT_NEAR(std::tan(2.0), found[32].item<double>() / found[0].item<double>(), 1e-9) << "period 1";
+}
+
 TEST(RopeAxial, Dinov3PeriodsAreThoseOfTheReference) {
   const double published[] = {1,  1.3335,  1.7783,  2.3714,  3.1623,  4.2170,  5.6234,  7.4989,
                               10, 13.3352, 17.7828, 23.7137, 31.6228, 42.1697, 56.2341, 74.9894};

@@ -107,6 +107,19 @@ TEST(TransformerXl, SharesItsBiasesBetweenLayers) {
             12 * (width * width + width) + 2 * width);
 }
 
+TEST(TransformerXl, StartsWithoutABiasOrNormal) {
+  const auto zero = one_prior("transformer-xl", {}, 4, 48, kGrid, 2),
+             normal = one_prior("transformer-xl", {{"init", "normal"}}, 4, 48, kGrid, 2);
+  for (const char* name : {"u", "v"}) {
+    EXPECT_EQ(zero.parameter(name).abs().max().item<double>(), 0);
+    EXPECT_NEAR(normal.parameter(name).std().item<double>(), 0.02, 0.004);
+  }
+  EXPECT_FALSE(at::equal(normal.parameter("u"), normal.parameter("v")));
+  EXPECT_NEAR(normal.parameter("layers.1.relative").std().item<double>(), 0.02, 0.001);
+  EXPECT_TRUE(at::equal(normal.parameter("layers.0.relative"), zero.parameter("layers.0.relative")));
+  EXPECT_EQ(normal.parameter("layers.1.prefix").abs().max().item<double>(), 0);
+}
+
 TEST(Gpsa, HasFiveScalarsAHeadAndLayerInTheFirstLayersOnly) {
   const Layout grid{{14, 14}, 0};
   for (const auto& [heads, count] : std::map<std::int64_t, std::int64_t>{{4, 20}, {9, 45}, {16, 80}})
@@ -150,38 +163,6 @@ TEST(Violin, RandomOrderTravelsWithTheCheckpoint) {
   for (auto& entry : to->named_buffers()) entry.value().copy_(from->named_buffers()[entry.key()]);
   EXPECT_TRUE(at::equal(to->forward(images, test::test_moment(false)).tokens,
                         from->forward(images, test::test_moment(false)).tokens));
-}
-
-// Section 4.2: DeiT-T and -S with mean pooling or class token, 1000 classes, with and without Violin's
-// scalars; section 5.1: pixel-level CIFAR-100.
-TEST(Violin, WholeNetworksHaveThePublishedCounts) {
-  struct Network {
-    std::int64_t dim = 192, heads = 3, patch = 16, side = 224, classes = 1000;
-  };
-  const auto count = [](const Network& n, const Json& priors, const char* pool) {
-    const Json configuration = {
-        {"model",
-         {{"id", "vit"},
-          {"options",
-           {{"dim", n.dim}, {"depth", 12}, {"heads", n.heads}, {"patch", n.patch}, {"pool", pool}}}}},
-        {"priors", priors}};
-    const auto model = make_backbone(configuration, {3, {n.side, n.side}}, RandomStreams(0));
-    std::int64_t sum = (n.dim + 1) * n.classes;
-    for (const Tensor& p : model->parameters()) sum += p.numel();
-    return sum;
-  };
-  const Json table = {{"id", "learned-absolute"}, {"options", Json::object()}},
-             rows = {{"id", "learned-absolute"}, {"options", {{"rows", "with-prefix"}}}},
-             violin = {{"id", "violin"}, {"options", Json::object()}};
-  const Network tiny, small{.dim = 384, .heads = 6}, pixels{.patch = 1, .side = 32, .classes = 100};
-  EXPECT_EQ(count(tiny, Json::array({table}), "mean"), 5717032);
-  EXPECT_EQ(count(tiny, Json::array({table, violin}), "mean"), 5717356);
-  EXPECT_EQ(count(tiny, Json::array({rows, violin}), "cls"), 5717740);
-  EXPECT_EQ(count(tiny, Json::array({violin}), "mean"), 5679724);
-  EXPECT_EQ(count(small, Json::array({table, violin}), "mean"), 22050544);
-  EXPECT_EQ(count(small, Json::array({rows, violin}), "cls"), 22051312);
-  EXPECT_EQ(count(pixels, Json::array({table}), "mean"), 5555428);
-  EXPECT_EQ(count(pixels, Json::array({rows}), "cls"), 5555812);
 }
 
 }  // namespace

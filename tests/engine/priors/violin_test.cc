@@ -50,6 +50,70 @@ TEST(Violin, StartsNearLambdaOneOrImproperlyAroundOneHalf) {
   EXPECT_NEAR(improper.std().item<double>(), 0.5, 0.15);
 }
 
+// lambda = sigmoid(a): the ends of the initial range, and the paper's fixed lambda.
+TEST(Violin, LambdaIsTheSigmoidOfA) {
+  const std::map<double, double> published = {{5, .993307}, {9, .999877}, {7.8236, .9996}};
+  for (const auto& [a, lambda] : published) {
+    const auto learned = make({{"alpha", false}, {"curves", {"snake"}}}, 2, 1);
+    {
+      const at::NoGradGuard no_grad;
+      learned->to(at::kDouble);
+      learned->named_parameters()["layers.0.a"].fill_(a);
+    }
+    EXPECT_NEAR(scale_of(*learned, {{1, 4}, 0}, 2).dense()[0][0][0][1].item<double>(), lambda, 5e-7) << a;
+  }
+  const auto fixed = make({{"lambda", "fixed"}, {"alpha", false}, {"curves", {"snake"}}}, 2, 1);
+  const double lambda = scale_of(*fixed, {{1, 4}, 0}, 2).dense()[0][0][0][1].item<double>();
+  EXPECT_NEAR(std::log(lambda / (1 - lambda)), 7.8236, 5e-3) << "float32";
+  EXPECT_NEAR(lambda, .9996, 1e-7);
+}
+
+// Where the numbers of a learned order are far apart, it is the order they say: the raster's, say.
+TEST(Violin, ALearnedOrderThatIsSpreadOutIsThatOrder) {
+  const Layout layout{{3, 5}, 1};
+  const auto learned = make({{"distance", "learned-order"}}, 2, 1),
+             raster = make({{"distance", "z-curve"}}, 2, 1);
+  const at::NoGradGuard no_grad;
+  for (const auto& prior : {learned, raster}) {
+    prior->to(at::kDouble);
+    prior->named_parameters()["layers.0.a"].fill_(3);
+    prior->named_parameters()["layers.0.alpha"].fill_(0.7);
+  }
+  Tensor place = learned->named_parameters()["place"];
+  EXPECT_EQ(place.numel(), 15);
+  EXPECT_GT((place.slice(0, 1) - place.slice(0, 0, 14)).min().item<double>(), 0) << "starts in raster order";
+  const auto apart = [&] {
+    return largest_difference(scale_of(*learned, layout, 2).dense(), scale_of(*raster, layout, 2).dense());
+  };
+  const double at_first = apart();
+  EXPECT_GT(at_first, 1e-4) << "smooth at the start";
+  EXPECT_LT(at_first, 0.1);
+  place.mul_(100);
+  EXPECT_LT(apart(), 1e-9);
+}
+
+TEST(Violin, ALearnedOrderIsOneForAllLayersAndHeads) {
+  EXPECT_EQ(count(*make({{"distance", "learned-order"}}, 12, 12)), 15 + 2 * 12 * 12);
+}
+
+// Beside a bias: alpha M A + B, or alpha M (A + B).
+TEST(Violin, MasksTheBiasesOfOtherPriorsWhenTold) {
+  const auto tokens = [](const Json& options, double alpha, const char* bias) {
+    const auto model = test::small_model({{bias}, {"violin", options}});
+    const at::NoGradGuard no_grad;
+    for (auto& entry : model->named_parameters()) {
+      if (entry.key().ends_with(".alpha")) entry.value().fill_(alpha);
+    }
+    return model->forward(test::test_images(2, {8, 10}), test::test_moment(false)).tokens;
+  };
+  const Json before = {{"bias_order", "before"}}, after = Json::object();
+  EXPECT_GT(largest_difference(tokens(before, 1, "alibi-2d"), tokens(after, 1, "alibi-2d")), 1e-5);
+  EXPECT_TRUE(at::equal(tokens(before, 1, "lepe"), tokens(after, 1, "lepe"))) << "no bias, no difference";
+  // Alpha 0 leaves nothing of the sum: whatever the bias, every token attends to all equally.
+  EXPECT_LT(largest_difference(tokens(before, 0, "alibi-2d"), tokens(before, 0, "manhattan-decay")), 1e-6);
+  EXPECT_GT(largest_difference(tokens(after, 0, "alibi-2d"), tokens(after, 0, "manhattan-decay")), 1e-5);
+}
+
 // Twice the patches, half the distance a step: opposite ends of a raster decay alike on every grid.
 TEST(Violin, ScaledRanksDecayByTheShareOfTheGrid) {
   const Json options = {{"distance", "z-curve"}, {"ranks", "scaled"}, {"lambda", "fixed"}, {"alpha", false}};

@@ -16,9 +16,10 @@ double dot(const double* a, const double* b, std::int64_t n) {
   return sum;
 }
 
-// One row of queries: logits before the terms, factor, probabilities.
+// One row of queries: logits before the terms, their factor, logits before the factors of the sum, their
+// product, probabilities.
 struct Row {
-  std::vector<double> content, factor, p;
+  std::vector<double> content, factor, sum, outer, p;
 };
 
 Row forward_row(const ReferenceInput& in, std::int64_t b, std::int64_t h, std::int64_t i) {
@@ -32,9 +33,13 @@ Row forward_row(const ReferenceInput& in, std::int64_t b, std::int64_t h, std::i
     for (const Tensor& s : in.scales) factor *= view(s)[b][h][i][j];
     logit = factor * row.content.back();
     for (const Tensor& s : in.biases) logit += view(s)[b][h][i][j];
+    double outer = 1;
+    for (const Tensor& s : in.sum_scales) outer *= view(s)[b][h][i][j];
     row.factor.push_back(factor);
-    logits.push_back(logit);
-    largest = std::max(largest, logit);
+    row.sum.push_back(logit);
+    row.outer.push_back(outer);
+    logits.push_back(outer * logit);
+    largest = std::max(largest, logits.back());
   }
   for (const double logit : logits) sum += row.p.emplace_back(std::exp(logit - largest));
   for (double& p : row.p) p /= sum;
@@ -54,7 +59,13 @@ void backward_row(const ReferenceInput& in, const Row& row, const double* weight
   }
   for (std::int64_t j = 0; j < tokens; ++j) {
     const auto at = static_cast<std::size_t>(j);
-    const double dl = row.p[at] * (dp[at] - mean);
+    const double whole = row.p[at] * (dp[at] - mean), dl = whole * row.outer[at];
+    for (std::size_t s = 0; s < in.sum_scales.size(); ++s) {
+      double others = 1;
+      for (std::size_t o = 0; o < in.sum_scales.size(); ++o)
+        others *= o == s ? 1 : view(in.sum_scales[o])[b][h][i][j];
+      view(out.sum_scales[s])[b][h][i][j] = whole * row.sum[at] * others;
+    }
     for (Tensor& g : out.biases) view(g)[b][h][i][j] = dl;
     for (std::size_t s = 0; s < in.scales.size(); ++s) {
       double others = 1;
@@ -80,6 +91,7 @@ ReferenceResult reference_attention(const ReferenceInput& in, const Tensor& weig
   out.v = at::zeros_like(in.v);
   for (const Tensor& s : in.scales) out.scales.push_back(at::zeros_like(s));
   for (const Tensor& s : in.biases) out.biases.push_back(at::zeros_like(s));
+  for (const Tensor& s : in.sum_scales) out.sum_scales.push_back(at::zeros_like(s));
   for (std::int64_t b = 0; b < in.q.size(0); ++b) {
     for (std::int64_t h = 0; h < in.q.size(1); ++h) {
       for (std::int64_t i = 0; i < in.q.size(2); ++i) {

@@ -11,12 +11,13 @@ struct ReferenceInput {
   Tensor q, k, v;
   double scale = 1;
   std::vector<Tensor> scales, biases;
+  std::vector<Tensor> sum_scales = {};  // factors of the content with its scales plus the biases
 };
 
 struct ReferenceResult {
-  Tensor out;                          // [B, H, T, d]
-  Tensor q, k, v;                      // gradients of sum(out * weight)
-  std::vector<Tensor> scales, biases;  // likewise, full
+  Tensor out;                                      // [B, H, T, d]
+  Tensor q, k, v;                                  // gradients of sum(out * weight)
+  std::vector<Tensor> scales, biases, sum_scales;  // likewise, full
 };
 
 ReferenceResult reference_attention(const ReferenceInput& in, const Tensor& weight);

@@ -6,6 +6,10 @@ namespace {
 
 class Gpsa final : public ReferencePrior {
  public:
+  std::int64_t prefix_from(const Json& options) override {
+    return options.at("prefix") == "late" ? options.at("layers").get<std::int64_t>() : 0;
+  }
+
   void probabilities(const ReferenceContext& c, Array& p) override {
     if (c.layer >= c.integer("layers")) return;
     const std::int64_t patches = c.patches();

@@ -14,7 +14,7 @@ std::int64_t ReferenceContext::patches() const {
 std::int64_t ReferenceContext::at(std::int64_t token, std::size_t along) const {
   if (!patch(token)) throw std::out_of_range("a prefix token has no place on the grid");
   std::int64_t rest = token - prefix;
-  for (std::size_t axis = extent.size(); axis-- > along + 1;) rest /= extent[axis];
+  for (std::size_t side = extent.size(); side-- > along + 1;) rest /= extent[side];
   return rest % extent.at(along);
 }
 
@@ -78,20 +78,28 @@ class Model {
       extent_.push_back(images.size(2 + axis) / shape.patch);
       reference_.push_back(shape.image_extent[axis] / shape.patch);
     }
-    prefix_ = shape.registers + (shape.class_token ? 1 : 0);
     for (const ReferenceChoice& choice : choices) {
       const std::string start = "priors." + choice.id + ".";
       Prior prior{reference_prior(choice.id), choice.options, {}};
       for (const auto& [name, value] : values) {
         if (name.starts_with(start)) prior.parameters.emplace(name.substr(start.size()), value);
       }
+      joins_ = std::max(joins_, prior.is->prefix_from(prior.options));
       priors_.push_back(std::move(prior));
     }
+    joins_ = std::min(joins_, shape.depth - 1);
+    if (joins_ == 0) prefix_ = shape_.prefix();
   }
 
   ReferenceTokens run() {
     Array x = embedded();
-    for (std::int64_t l = 0; l < shape_.depth; ++l) x = block(l, x);
+    for (std::int64_t l = 0; l < shape_.depth; ++l) {
+      if (l == joins_ && l > 0) {
+        prefix_ = shape_.prefix();
+        x = with_prefix(x);
+      }
+      x = block(l, x);
+    }
     ReferenceTokens out{norm(x, "norm"), 0.0};
     if (run_.training) {
       for (const Prior& prior : priors_) out.losses += prior.is->loss(context(prior, 0), x, out.tokens);
@@ -146,13 +154,18 @@ class Model {
     }
     Array x = map(pixels, "embed");
     for (const Prior& prior : priors_) prior.is->embed(context(prior, 0), false, x);
-    Array all({batch_, prefix_ + patches, shape_.width});
+    x = with_prefix(x);
+    for (const Prior& prior : priors_) prior.is->embed(context(prior, 0), true, x);
+    return x;
+  }
+
+  Array with_prefix(const Array& patches) const {
+    Array all({batch_, prefix_ + patches.size(1), shape_.width});
     for (std::int64_t b = 0; b < batch_; ++b) {
-      for (std::int64_t t = 0; t < prefix_ + patches; ++t) {
-        for (std::int64_t c = 0; c < shape_.width; ++c) all(b, t, c) = token(x, b, t, c);
+      for (std::int64_t t = 0; t < all.size(1); ++t) {
+        for (std::int64_t c = 0; c < shape_.width; ++c) all(b, t, c) = token(patches, b, t, c);
       }
     }
-    for (const Prior& prior : priors_) prior.is->embed(context(prior, 0), true, all);
     return all;
   }
 
@@ -236,7 +249,8 @@ class Model {
     return map(merged, name + ".out");
   }
 
-  // L = prod(scale) c q k^T + sum(bias); P = probabilities(softmax L); P V + sum(from_probabilities)
+  // L = prod(scale) c q k^T + sum(bias), times the scales of the sum; P = probabilities(softmax L); P V +
+  // sum(from_probabilities)
   Array attend(const std::vector<ReferenceContext>& contexts, const Array& q, const Array& k,
                const Array& v) {
     const std::int64_t batch = q.size(0), heads = q.size(1), tokens = q.size(2), d = q.size(3);
@@ -252,14 +266,19 @@ class Model {
         }
       }
     }
-    for (std::size_t n = 0; n < priors_.size(); ++n) {
-      const Array factor = priors_[n].is->scale(contexts[n]);
-      if (!factor.empty()) multiply(logits, factor);
-    }
+    const auto scale_by = [&](bool of_sum) {
+      for (std::size_t n = 0; n < priors_.size(); ++n) {
+        if (priors_[n].is->scales_biases(contexts[n]) != of_sum) continue;
+        const Array factor = priors_[n].is->scale(contexts[n]);
+        if (!factor.empty()) multiply(logits, factor);
+      }
+    };
+    scale_by(false);
     for (std::size_t n = 0; n < priors_.size(); ++n) {
       const Array summand = priors_[n].is->bias(contexts[n]);
       if (!summand.empty()) add(logits, summand);
     }
+    scale_by(true);
     Array p = softmax(logits);
     for (std::size_t n = 0; n < priors_.size(); ++n) priors_[n].is->probabilities(contexts[n], p);
     Array out({batch, heads, tokens, d});
@@ -337,7 +356,8 @@ class Model {
 
   ReferenceShape shape_;
   const Values& values_;
-  std::int64_t batch_ = 0, prefix_ = 0;
+  std::int64_t batch_ = 0, prefix_ = 0;  // prefix: of the block at hand
+  std::int64_t joins_ = 0;               // the block before which the prefix joins
   const Array& images_;
   ReferenceRun run_;
   std::vector<std::int64_t> extent_, reference_;

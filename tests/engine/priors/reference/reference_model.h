@@ -15,6 +15,7 @@ struct ReferenceShape {
   std::int64_t width = 0, heads = 0, depth = 0, hidden = 0, patch = 0, registers = 0;
   bool class_token = false;
   std::vector<std::int64_t> image_extent;  // pixels, at construction
+  std::int64_t prefix() const { return registers + (class_token ? 1 : 0); }
 };
 
 struct ReferenceRun {

@@ -61,8 +61,11 @@ class ReferencePrior {
   virtual void block_embed(const ReferenceContext&, bool /*end*/, Array& /*tokens [B, T, D]*/) {}
   virtual void transform(const ReferenceContext&, Array& /*q*/, Array& /*k*/) {}
   virtual bool axial(const ReferenceContext&) { return false; }
+  // The block before which class and register tokens join.
+  virtual std::int64_t prefix_from(const Json& /*options*/) { return 0; }
   virtual Array bias(const ReferenceContext&) { return {}; }   // [B, H, T, T]
   virtual Array scale(const ReferenceContext&) { return {}; }  // [B, H, T, T]
+  virtual bool scales_biases(const ReferenceContext&) { return false; }
   virtual void probabilities(const ReferenceContext&, Array& /*p [B, H, T, T]*/) {}
   virtual Array from_probabilities(const ReferenceContext&, const Array& /*p*/) {
     return {};

@@ -1,7 +1,7 @@
-// Content-gated decay by the sums of its equations, written out.
+// Content-gated decay by the sums of its equations, written out; rotation and convolution as parts of it.
 #include <limits>
 
-#include "tests/engine/priors/reference/reference_prior.h"
+#include "tests/engine/priors/reference/convolution.h"
 
 namespace locus::test {
 namespace {
@@ -9,6 +9,39 @@ namespace {
 class SpatialDecay final : public ReferencePrior {
  public:
   bool axial(const ReferenceContext& c) override { return c.text("mode") == "decomposed"; }
+
+  // Neighboring channels turn by the raster index, or the first half of the pairs by the column and the
+  // second by the row.
+  void transform(const ReferenceContext& c, Array& q, Array& k) override {
+    if (c.text("rope") == "none") return;
+    for (Array* side : {&q, &k}) {
+      for (std::int64_t b = 0; b < side->size(0); ++b) {
+        for (std::int64_t n = 0; n < c.heads; ++n) {
+          for (std::int64_t t = c.prefix; t < c.tokens(); ++t) {
+            for (std::int64_t pair = 0; pair < c.head_width() / 2; ++pair) {
+              const double turn = angle(c, t, pair);
+              const Real one = (*side)(b, n, t, 2 * pair), other = (*side)(b, n, t, 2 * pair + 1);
+              (*side)(b, n, t, 2 * pair) = one * std::cos(turn) - other * std::sin(turn);
+              (*side)(b, n, t, 2 * pair + 1) = one * std::sin(turn) + other * std::cos(turn);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  Array add_output(const ReferenceContext& c) override {
+    if (c.text("lepe") == "none") return {};
+    Array values({c.batch, c.tokens(), c.width});
+    for (std::int64_t b = 0; b < c.batch; ++b) {
+      for (std::int64_t t = 0; t < c.tokens(); ++t) {
+        for (std::int64_t i = 0; i < c.width; ++i)
+          values(b, t, i) = (*c.v)(b, i / c.head_width(), t, i % c.head_width());
+      }
+    }
+    const std::string name = "lepe.layers." + std::to_string(c.layer) + ".convolution.";
+    return convolved(c, values, c.parameter(name + "weight"), c.parameter(name + "bias"));
+  }
 
   Array bias(const ReferenceContext& c) override {
     const std::string mode = c.text("mode");
@@ -38,6 +71,17 @@ class SpatialDecay final : public ReferencePrior {
   }
 
  private:
+  static double angle(const ReferenceContext& c, std::int64_t t, std::int64_t pair) {
+    const auto d = static_cast<double>(c.head_width());
+    if (c.text("rope") == "raster") {
+      const double share = c.head_width() == 2 ? 0 : static_cast<double>(pair) / (d / 2 - 1);
+      return static_cast<double>(t - c.prefix) * std::pow(10000.0, -share);
+    }
+    const std::int64_t quarter = c.head_width() / 4;
+    const auto place = static_cast<double>(pair < quarter ? c.column(t) : c.row(t));
+    return place * std::pow(100.0, -4.0 * static_cast<double>(pair % quarter) / d);
+  }
+
   static void squash(Array& a) {
     for (Real& entry : a.data()) entry = sigmoid(entry);
   }

@@ -105,6 +105,7 @@ class Violin final : public ReferencePrior {
     }
     return m;
   }
+  bool scales_biases(const ReferenceContext& c) override { return c.text("bias_order") == "before"; }
   Array bias(const ReferenceContext& c) override {
     return c.text("apply") == "add-logits" ? mask(c) : Array();
   }
@@ -119,13 +120,19 @@ class Violin final : public ReferencePrior {
   // alpha M
   static Array mask(const ReferenceContext& c) {
     const std::vector<std::vector<std::int64_t>> rows = distances(c);
+    const std::vector<Real> learned =
+        c.text("distance") == "learned-order" ? soft_ranks(c) : std::vector<Real>();
     Array out({c.batch, c.heads, c.tokens(), c.tokens()});
     for (std::int64_t n = 0; n < c.heads; ++n) {
       const Real alpha = c.own("alpha")(n);
       for (std::int64_t i = 0; i < c.tokens(); ++i) {
         for (std::int64_t j = 0; j < c.tokens(); ++j) {
           Real m = c.text("prefix") == "learned" && c.has_own("prefix") ? c.own("prefix")(n) : Real(1.0);
-          if (c.patch(i) && c.patch(j)) m = entry(c, rows, n, i - c.prefix, j - c.prefix);
+          if (c.patch(i) && c.patch(j)) {
+            m = learned.empty() ? entry(c, rows, n, i - c.prefix, j - c.prefix)
+                                : exp(log_lambda(c, 0, n) * stretch(c) *
+                                      abs(learned[at(i - c.prefix)] - learned[at(j - c.prefix)]));
+          }
           for (std::int64_t b = 0; b < c.batch; ++b) out(b, n, i, j) = alpha * m;
         }
       }
@@ -143,25 +150,64 @@ class Violin final : public ReferencePrior {
                    dc = static_cast<double>(std::abs(i % width - j % width));
       return c.flag("separate_axes") ? power(c, 0, n, dr) * power(c, 1, n, dc) : power(c, 0, n, dr + dc);
     }
-    const double stretch = c.text("ranks") == "scaled"
-                               ? static_cast<double>(c.reference_extent[0] * c.reference_extent[1]) /
-                                     static_cast<double>(c.patches())
-                               : 1.0;
     for (std::size_t curve = 0; curve < rows.size(); ++curve) {
       const std::int64_t e =
           std::abs(rows[curve][static_cast<std::size_t>(i)] - rows[curve][static_cast<std::size_t>(j)]);
       const auto at = static_cast<std::int64_t>(curve);
       const Real weight =
           c.has_own("weights") ? c.own("weights")(at, n) : Real(1 / static_cast<double>(rows.size()));
-      m += weight * power(c, at, n, static_cast<double>(e) * stretch);
+      m += weight * power(c, at, n, static_cast<double>(e) * stretch(c));
     }
     return m;
   }
 
+  static double stretch(const ReferenceContext& c) {
+    if (c.text("ranks") != "scaled") return 1;
+    return static_cast<double>(c.reference_extent[0] * c.reference_extent[1]) /
+           static_cast<double>(c.patches());
+  }
+
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+  // ln lambda
+  static Real log_lambda(const ReferenceContext& c, std::int64_t row, std::int64_t n) {
+    if (c.text("lambda") == "fixed") return -c.own("rate")(row, n).value();
+    return log_sigmoid(c.own("a")(row, n));
+  }
+
+  // z of a patch, linear between the four of the reference grid around it (half-pixel centers).
+  static Real place(const ReferenceContext& c, std::int64_t row, std::int64_t column) {
+    const auto along = [&](std::size_t axis, std::int64_t i) {
+      const double from = static_cast<double>(c.reference_extent[axis]);
+      const double s = (static_cast<double>(i) + 0.5) * from / static_cast<double>(c.extent[axis]) - 0.5;
+      return std::clamp(s, 0.0, from - 1);
+    };
+    const double y = along(0, row), x = along(1, column);
+    Real sum = 0.0;
+    for (std::int64_t r = 0; r < c.reference_extent[0]; ++r) {
+      for (std::int64_t k = 0; k < c.reference_extent[1]; ++k) {
+        const double weight = std::max(0.0, 1 - std::abs(y - static_cast<double>(r))) *
+                              std::max(0.0, 1 - std::abs(x - static_cast<double>(k)));
+        if (weight > 0) sum += c.parameter("place")(r * c.reference_extent[1] + k) * weight;
+      }
+    }
+    return sum;
+  }
+
+  static std::vector<Real> soft_ranks(const ReferenceContext& c) {
+    std::vector<Real> z, ranks;
+    for (std::int64_t p = 0; p < c.patches(); ++p) z.push_back(place(c, p / c.extent[1], p % c.extent[1]));
+    for (const Real& own : z) {
+      Real rank = 0.0;
+      for (const Real& other : z) rank += sigmoid((own - other) * static_cast<double>(c.patches()));
+      ranks.push_back(rank);
+    }
+    return ranks;
+  }
+
   // lambda^e
   static Real power(const ReferenceContext& c, std::int64_t row, std::int64_t n, double e) {
-    if (c.text("lambda") == "fixed") return std::exp(-c.own("rate")(row, n).value() * e);
-    return exp(log_sigmoid(c.own("a")(row, n)) * e);
+    return exp(log_lambda(c, row, n) * e);
   }
 
   static std::vector<std::vector<std::int64_t>> distances(const ReferenceContext& c) {
