@@ -7,7 +7,7 @@ void add_cancel(CLI::App& app) {
   add_steering(
       app,
       {"cancel",
-       kSteering,
+       kSteerGroup,
        "Cancel an experiment; stages that another experiment wants go on",
        "What runs is asked to stop at once; results that are there stay. `locus rerun` takes it up again.",
        {{"locus cancel fashion-mnist-priors", "Stop it"}}},

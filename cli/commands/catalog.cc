@@ -65,7 +65,7 @@ absl::StatusOr<int> run(Client& client, const CatalogOptions& options) {
 void add_catalog(CLI::App& app) {
   Command& command =
       add_command(app, {"catalog",
-                        kData,
+                        kDataGroup,
                         "Show what the engine can do: priors, datasets, recipes and their options",
                         "The server validates and plans with this catalog; workers run only what they have "
                         "at the same revision.",

@@ -6,7 +6,7 @@ namespace locus {
 void add_pause(CLI::App& app) {
   add_steering(app,
                {"pause",
-                kSteering,
+                kSteerGroup,
                 "Stop granting an experiment's stages; running ones go on",
                 "Nothing is lost: what runs ends as usual, what waits goes on waiting until `locus resume`.",
                 {{"locus pause fashion-mnist-priors", "Let others go first"}}},

@@ -7,7 +7,7 @@ void add_resume(CLI::App& app) {
   add_steering(
       app,
       {"resume",
-       kSteering,
+       kSteerGroup,
        "Grant a paused experiment's stages again",
        "An experiment that was paused because its first cells failed alike tells so in `locus why`; mend "
        "the cause first.",

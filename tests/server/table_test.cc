@@ -226,8 +226,8 @@ TEST_F(Leaderboard, ShowsTheBestModelsTestWhereTheContractReportsIt) {
 }
 
 TEST_F(Leaderboard, NeverShowsOneModelsTestForTheOthers) {
-  submit(small_specification({{"metric", {{"reduce", "best"}}},
-                              {"stages", {{{"evaluate", {{"checkpoint", "last"}, {"resolution", {28}}}}}}}}));
+  const Json last = {{"evaluate", {{"checkpoint", "last"}, {"resolution", Json::array({28})}}}};
+  submit(small_specification({{"metric", {{"reduce", "best"}}}, {"stages", Json::array({last})}}));
   FakeWorker worker(channel_, "one");
   worker.best_gain = 4;
   ASSERT_TRUE(worker.register_with().ok());
@@ -239,7 +239,8 @@ TEST_F(Leaderboard, NeverShowsOneModelsTestForTheOthers) {
       worker.run(*work, score);
     }
   }
-  for (const v1::TableRow& row : table("small").rows()) EXPECT_EQ(row.n(), 0) << row.label();
+  const v1::Table out = table("small");
+  for (const v1::TableRow& row : out.rows()) EXPECT_EQ(row.n(), 0) << row.label();
 }
 
 // The whole validation split is scored at the end alone; the curve stands under the images it used.

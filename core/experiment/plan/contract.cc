@@ -113,8 +113,9 @@ absl::Status keep_best(std::vector<ResolvedStage>& stages, const MetricContract&
   ResolvedStage& train = stages.front();
   for (const ResolvedStage& stage : stages) {
     if (&stage == &train || !reads_best_model(stage)) continue;
-    LOCUS_ASSIGN_OR_RETURN(train.resolved,
-                           catalog.resolve(*train.item, {{kKeepBest, metric.name}}, stage.field));
+    Json options = Json::object();
+    options[kKeepBest] = metric.name;
+    LOCUS_ASSIGN_OR_RETURN(train.resolved, catalog.resolve(*train.item, options, stage.field));
     train.scientific = catalog.scientific(*train.item, train.resolved);
     train.field = reports_best_model(metric) ? "metric.reduce" : stage.field;  // whose wish it is
     break;
