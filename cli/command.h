@@ -21,8 +21,8 @@ namespace locus {
 inline constexpr int kExitDone = 0, kExitFailed = 1, kExitUsage = 2;
 
 // The headings commands stand under, in the order of --help.
-inline constexpr char kRunning[] = "Run", kExperiments[] = "Experiments", kSteering[] = "Steer",
-                      kFleet[] = "Workers", kData[] = "Data", kAboutLocus[] = "Locus";
+inline constexpr char kRunGroup[] = "Run", kExperimentGroup[] = "Experiments", kSteerGroup[] = "Steer",
+                      kFleetGroup[] = "Workers", kDataGroup[] = "Data", kLocusGroup[] = "Locus";
 
 // A command with what --help, the reference page and completion say of it.
 class Command : public CLI::App {

@@ -92,7 +92,7 @@ absl::StatusOr<int> run(Client& client, const ArtifactsOptions& options) {
 void add_artifacts(CLI::App& app) {
   Command& command =
       add_command(app, {"artifacts",
-                        kData,
+                        kDataGroup,
                         "List, download and pin checkpoints and outputs",
                         "An artifact is a file named by its SHA-256; checkpoints are safetensors. Retention "
                         "keeps the best and the last of each stage "

@@ -9,7 +9,7 @@ void add_backup(CLI::App& app) {
   Command& command = add_command(
       app,
       {"backup",
-       kData,
+       kDataGroup,
        "Copy the server's database and artifacts into a folder, while everything runs",
        "The copy is consistent and checked. It is a data folder: to restore it, stop the server and start "
        "one with `locus serve "

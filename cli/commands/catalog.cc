@@ -22,6 +22,13 @@ absl::Status unknown_kind(const Catalog& catalog, const std::string& kind) {
     kinds.push_back(item.kind);
     list += (list.empty() ? "" : ", ") + item.kind;
   }
+  for (const std::string& one : kinds) {
+    if (const CatalogItem* item = catalog.find(one, kind)) {
+      return make_error(absl::StatusCode::kNotFound, ErrorReason::kUnknownItem,
+                        "the catalog has no kind '" + kind + "', but a " + one +
+                            " of that name; write locus catalog " + one + " " + item->id);
+    }
+  }
   const auto nearest = nearest_name(kind, kinds);
   return make_error(absl::StatusCode::kNotFound, ErrorReason::kUnknownItem,
                     "the catalog has no kind '" + kind + "'" +
@@ -58,7 +65,7 @@ absl::StatusOr<int> run(Client& client, const CatalogOptions& options) {
 void add_catalog(CLI::App& app) {
   Command& command =
       add_command(app, {"catalog",
-                        kData,
+                        kDataGroup,
                         "Show what the engine can do: priors, datasets, recipes and their options",
                         "The server validates and plans with this catalog; workers run only what they have "
                         "at the same revision.",

@@ -24,7 +24,7 @@ absl::StatusOr<int> run(Client& client, const CheckOptions& options) {
 void add_check(CLI::App& app) {
   Command& command = add_command(
       app, {"check",
-            kData,
+            kDataGroup,
             "Check the server's database, and that every artifact it names is there",
             "Runs beside everything else. Exit status 1 when something is wrong, each problem on a line.",
             {{"locus check", "Database and sizes"}, {"locus check --deep", "Every byte, too"}}});

@@ -37,7 +37,7 @@ absl::StatusOr<int> run(Client& client, const ClaimsOptions& options) {
 void add_claims(CLI::App& app) {
   Command& command =
       add_command(app, {"claims",
-                        kExperiments,
+                        kExperimentGroup,
                         "Print what papers claim, beside what an experiment measured",
                         "Without a paper the papers are listed. With an experiment only numbers that one of "
                         "its cells is about are "

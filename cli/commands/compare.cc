@@ -29,7 +29,7 @@ absl::StatusOr<int> run(Client& client, const CompareOptions& options) {
 void add_compare(CLI::App& app) {
   Command& command =
       add_command(app, {"compare",
-                        kExperiments,
+                        kExperimentGroup,
                         "Put trials or cells side by side: what differs, results, paired differences",
                         "An item is a trial, EXPERIMENT/NUMBER, or a cell with all its seeds, "
                         "EXPERIMENT/cells/NUMBER; they may come from "

@@ -7,7 +7,7 @@ namespace locus {
 void add_completion(CLI::App& app) {
   Command& command =
       add_command(app, {"completion",
-                        kAboutLocus,
+                        kLocusGroup,
                         "Print a script that completes commands, options and names in a shell",
                         "Put the line of your shell into its start file. Names of experiments and workers "
                         "come from the server, if one "

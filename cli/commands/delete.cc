@@ -33,7 +33,7 @@ absl::StatusOr<int> run(Client& client, const DeleteOptions& options) {
 void add_delete(CLI::App& app) {
   Command& command = add_command(
       app, {"delete",
-            kSteering,
+            kSteerGroup,
             "Delete an experiment with all that no other experiment uses",
             "Shows what would go and asks. Stages that another experiment wants stay with their points and "
             "checkpoints; pinned "

@@ -29,7 +29,7 @@ absl::StatusOr<v1::Worker> ask(Client& client, const DrainOptions& options) {
 
 void add_drain(CLI::App& app) {
   Command& command = add_command(app, {"drain",
-                                       kFleet,
+                                       kFleetGroup,
                                        "Give a worker no more stages",
                                        "What it runs goes on to its end, or with --stop is saved and given "
                                        "to others. A drain holds over restarts of the "

@@ -67,7 +67,7 @@ absl::StatusOr<int> run(Client& client, const ExportOptions& options) {
 void add_export(CLI::App& app) {
   Command& command = add_command(
       app, {"export",
-            kData,
+            kDataGroup,
             "Write everything of an experiment as JSON lines",
             "Specification, cells, trials, configurations, attempts, results and every stored point, one "
             "JSON object a line, so that any "

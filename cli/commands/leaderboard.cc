@@ -34,7 +34,7 @@ absl::StatusOr<int> run(Client& client, const LeaderboardOptions& options) {
 void add_leaderboard(CLI::App& app) {
   Command& command = add_command(
       app, {"leaderboard",
-            kExperiments,
+            kExperimentGroup,
             "Print the table: means, paired differences from the baseline, exact tests",
             "Best first. Differences are paired by seed; beside each p-value stands the lowest that many "
             "pairs can reach. "

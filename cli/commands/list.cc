@@ -49,7 +49,7 @@ absl::StatusOr<int> list_experiments(Client& client, const ListOptions& options)
 void add_list(CLI::App& app) {
   Command& command = add_command(
       app, {"list",
-            kExperiments,
+            kExperimentGroup,
             "List the experiments, newest first, or the trials of one",
             "",
             {{"locus list", "All experiments"},

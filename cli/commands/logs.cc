@@ -115,7 +115,7 @@ void add_logs(CLI::App& app) {
   Command& command = add_command(
       app,
       {"logs",
-       kExperiments,
+       kExperimentGroup,
        "Print what a trial's trainer printed, and with --follow goes on printing",
        "Without --stage and --attempt, the newest attempt of the stage that ran last. The last MiB of each "
        "attempt is kept. With "

@@ -140,7 +140,7 @@ void add_measure(CLI::App& app) {
   Command& command = add_command(
       app,
       {"measure",
-       kAboutLocus,
+       kLocusGroup,
        "Measure what models cost: parameters, operations, time and memory, side by side",
        "Needs no server: the trainer does it, with random weights and images, by the protocol of "
        "docs/measuring.md. Every model of the matrix is measured once, in turn within every round, and "

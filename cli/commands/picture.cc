@@ -9,7 +9,7 @@ namespace locus {
 void add_picture(CLI::App& app) {
   Command& command = add_command(
       app, {"picture",
-            kAboutLocus,
+            kLocusGroup,
             "Draw what a prior does, at initialization or from a checkpoint",
             "Needs no server: the trainer does it. Prints the document of docs/formats/picture.md, which is "
             "what the dashboard's catalog draws, and writes a PNG if asked.",

@@ -23,7 +23,7 @@ int run(const ServerChoice& choice, const SpecChoice& wanted) {
 void add_plan(CLI::App& app) {
   Command& command = add_command(
       app, {"plan",
-            kExperiments,
+            kExperimentGroup,
             "Say what a specification would run: cells, trials, stages done and to run",
             "Checks the specification against the server's catalog and expands it. Nothing is stored and no "
             "worker is "

@@ -8,7 +8,7 @@ void add_probe(CLI::App& app) {
   Command& command = add_command(
       app,
       {"probe",
-       kAboutLocus,
+       kLocusGroup,
        "Compare a prior with published code: run it on tensors from a file",
        "Needs no server: the trainer does it. Tensors travel as safetensors; docs/formats/probe.md names "
        "them. "

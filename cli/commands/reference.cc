@@ -27,7 +27,7 @@ void add_reference(CLI::App& app) {
   Command& command = add_command(
       app,
       {"reference",
-       kAboutLocus,
+       kLocusGroup,
        "Print a reference page: every command, every key and option of a specification, every prior, or the "
        "papers' claims",
        "Markdown, of the claims JSON; with --json the command tree as data. Written from the commands, the "

@@ -8,7 +8,7 @@ namespace locus {
 void add_rerun(CLI::App& app) {
   Command& command =
       add_command(app, {"rerun",
-                        kSteering,
+                        kSteerGroup,
                         "Queue failed, held and cancelled stages again, from their newest checkpoints",
                         "What succeeded stays as it is. The faults so far are forgiven; a cancelled "
                         "experiment becomes active.",

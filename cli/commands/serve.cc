@@ -49,7 +49,7 @@ void tell(const ServerAddresses& addresses, bool json) {
 void add_serve(CLI::App& app) {
   Command& command = add_command(
       app, {"serve",
-            kRunning,
+            kRunGroup,
             "Start the server: gRPC, HTTP and the dashboard in one process",
             "Prints its addresses once it answers and runs until SIGTERM or SIGINT. Everything it keeps is "
             "in one folder. It "

@@ -32,7 +32,7 @@ absl::StatusOr<int> show_experiment(Client& client, const std::string& name, boo
 
 void add_show(CLI::App& app) {
   Command& command = add_command(app, {"show",
-                                       kExperiments,
+                                       kExperimentGroup,
                                        "Show an experiment with its trials, or one trial in full",
                                        "A trial is shown with the configuration of each stage, its attempts "
                                        "with their reasons, its results and its "

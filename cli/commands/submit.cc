@@ -49,7 +49,7 @@ int run(const SubmitOptions& options) {
 void add_submit(CLI::App& app) {
   Command& command = add_command(
       app, {"submit",
-            kExperiments,
+            kExperimentGroup,
             "Store a specification; only stages that nobody ran yet will run",
             "Submitting the same specification again changes nothing. More cells, seeds or stages under the "
             "same name extend the "

@@ -149,7 +149,7 @@ void add_table(CLI::App& app) {
   Command& command = add_command(
       app,
       {"table",
-       kExperiments,
+       kExperimentGroup,
        "Print the table for the paper: any factors as rows and columns, with tests against the baseline",
        "Replicates are collapsed by seed, differences paired with the baseline of the same column, p-values "
        "corrected over "

@@ -33,7 +33,7 @@ int run(const ServerChoice& choice) {
 
 void add_version(CLI::App& app) {
   Command& command = add_command(app, {"version",
-                                       kAboutLocus,
+                                       kLocusGroup,
                                        "Print the version of this program and of the server",
                                        "`locus --version` prints the program's alone and asks nobody.",
                                        {{"locus version", "Who speaks with whom"}}});

@@ -6,7 +6,7 @@ namespace locus {
 void add_watch(CLI::App& app) {
   Command& command =
       add_command(app, {"watch",
-                        kExperiments,
+                        kExperimentGroup,
                         "Follow an experiment until it is over; exit status 0 if it completed",
                         "On a terminal, bars that redraw in place; elsewhere a line whenever something "
                         "changed; with --json one "

@@ -8,7 +8,7 @@ namespace locus {
 void add_why(CLI::App& app) {
   Command& command =
       add_command(app, {"why",
-                        kExperiments,
+                        kExperimentGroup,
                         "Explain the state of a trial: what it waits for and until when, or why it failed",
                         "Says for each stage of the trial what stands in its way, until about when, and what "
                         "a person can do about it.",

@@ -59,7 +59,7 @@ int run(WorkerOptions options, const ServerChoice& choice) {
 void add_worker(CLI::App& app) {
   Command& command = add_command(
       app, {"worker",
-            kRunning,
+            kRunGroup,
             "Start a worker: run stages on this machine's devices",
             "Waits for the server, registers and runs what it is given until SIGTERM or SIGINT; then it "
             "saves checkpoints and "

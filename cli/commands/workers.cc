@@ -9,7 +9,7 @@ namespace locus {
 void add_workers(CLI::App& app) {
   Command& command =
       add_command(app, {"workers",
-                        kFleet,
+                        kFleetGroup,
                         "List the workers and what they run, or show one with what went wrong on it",
                         "A worker is active, silent (nothing heard of it for a while), draining or offline.",
                         {{"locus workers", "Who is there"},

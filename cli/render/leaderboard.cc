@@ -1,8 +1,8 @@
-// Renders tables. The text, Markdown and LaTeX forms share their cells; CSV carries every digit.
+// Renders tables. The text, Markdown and LaTeX forms share their cells and, but for text, their writer with
+// the paper table (core/statistics/render/document.h); CSV carries every digit.
 #include "cli/render/leaderboard.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "cli/render/numbers.h"
 #include "cli/render/text_table.h"
 #include "core/base/json.h"
+#include "core/statistics/render/document.h"
 #include "core/statistics/render/escape.h"
 
 namespace locus {
@@ -133,6 +134,10 @@ std::vector<std::string> notes_of(const v1::Table& table) {
   return out;
 }
 
+std::vector<std::string> warnings_of(const v1::Table& table) {
+  return {table.warnings().begin(), table.warnings().end()};
+}
+
 std::string render_text(const v1::Table& table) {
   const Grid board = leaderboard_grid(table);
   std::string out = printable(title_of(table)) + "\n\n" + render_text_table(board.columns, board.rows);
@@ -150,103 +155,64 @@ std::string render_text(const v1::Table& table) {
   return out;
 }
 
-// ---- Markdown ----
+// ---- documents ----
 
-std::string escape_markdown(const std::string& text) {
+std::string alignment_of(const Grid& grid) {
   std::string out;
-  for (const char c : printable(text)) {
-    if (c == '|' || c == '\\' || c == '*' || c == '_' || c == '`' || c == '<') out += '\\';
-    out += c;
+  for (const Column& column : grid.columns) out += column.align == Align::kRight ? 'r' : 'l';
+  return out;
+}
+
+// The means' marks, one a row, where the grid has means to mark.
+using Marks = std::vector<Mark>;
+
+Marks marks_of(const v1::Table& table) {
+  std::vector<double> means;
+  for (const v1::TableRow& row : table.rows()) means.push_back(row.mean());
+  return locus::marks_of(means, table.direction() != "min");
+}
+
+template <class Escape, class Emphasize>
+std::vector<DocumentRow> document_rows(const Grid& grid, const Marks& marks, const Escape& escape,
+                                       const Emphasize& emphasize) {
+  constexpr std::size_t kMeanColumn = 3;
+  std::vector<DocumentRow> out;
+  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
+    DocumentRow& row = out.emplace_back();
+    for (const std::string& cell : grid.rows[r]) row.cells.push_back(escape(cell));
+    if (r < marks.size()) row.cells[kMeanColumn] = emphasize(row.cells[kMeanColumn], marks[r]);
   }
   return out;
 }
 
-std::string markdown_grid(const Grid& grid) {
-  std::string head = "|", rule = "|", body;
-  for (const Column& column : grid.columns) {
-    head += " " + escape_markdown(column.title) + " |";
-    rule += column.align == Align::kRight ? " ---: |" : " --- |";
-  }
-  for (const Row& row : grid.rows) {
-    body += "|";
-    for (const std::string& cell : row) body += " " + escape_markdown(cell) + " |";
-    body += "\n";
-  }
-  return head + "\n" + rule + "\n" + body;
+std::string markdown_grid(const Grid& grid, const Marks& marks) {
+  std::vector<std::string> titles;
+  for (const Column& column : grid.columns) titles.push_back(column.title);
+  return markdown_table(alignment_of(grid), titles,
+                        document_rows(grid, marks, escape_markdown, markdown_marked));
 }
 
 std::string render_markdown(const v1::Table& table) {
-  std::string out =
-      "**" + escape_markdown(title_of(table)) + "**\n\n" + markdown_grid(leaderboard_grid(table));
-  if (has_sweep(table)) out += "\n" + markdown_grid(sweep_grid(table));
-  out += "\n";
-  for (const std::string& note : notes_of(table)) out += escape_markdown(note) + "\n";
-  for (const std::string& warning : table.warnings()) out += "- warning: " + escape_markdown(warning) + "\n";
-  return out;
+  std::string out = markdown_title(title_of(table)) + markdown_grid(leaderboard_grid(table), marks_of(table));
+  if (has_sweep(table)) out += "\n" + markdown_grid(sweep_grid(table), {});
+  return out + "\n" + markdown_notes(notes_of(table), warnings_of(table));
 }
 
-// ---- LaTeX ----
-
-std::string escape_latex(const std::string& text) {
-  static const std::map<std::string, std::string> kEscapes = {{"\\", "\\textbackslash{}"},
-                                                              {"&", "\\&"},
-                                                              {"%", "\\%"},
-                                                              {"$", "\\$"},
-                                                              {"#", "\\#"},
-                                                              {"_", "\\_"},
-                                                              {"{", "\\{"},
-                                                              {"}", "\\}"},
-                                                              {"~", "\\textasciitilde{}"},
-                                                              {"^", "\\textasciicircum{}"},
-                                                              {"<", "$<$"},
-                                                              {">", "$>$"}};
-  std::string out;
-  for (const char c : printable(text)) {
-    const auto found = kEscapes.find(std::string(1, c));
-    out += found == kEscapes.end() ? std::string(1, c) : found->second;
-  }
-  for (std::size_t at = 0; (at = out.find("±", at)) != std::string::npos; at += 5)
-    out.replace(at, std::string("±").size(), "$\\pm$");
-  return out;
-}
-
-// `emphasis`: column of the means, the best bold and the second underlined; 0 for none.
-std::string latex_grid(const Grid& grid, std::size_t emphasis) {
-  std::string columns, head, body;
-  for (std::size_t c = 0; c < grid.columns.size(); ++c) {
-    columns += grid.columns[c].align == Align::kRight ? 'r' : 'l';
-    head += (c > 0 ? " & " : "") + escape_latex(grid.columns[c].title);
-  }
-  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
-    for (std::size_t c = 0; c < grid.rows[r].size(); ++c) {
-      std::string cell = escape_latex(grid.rows[r][c]);
-      if (emphasis > 0 && c == emphasis && r < 2 && cell != "-")
-        cell = (r == 0 ? "\\textbf{" : "\\underline{") + cell + "}";
-      body += (c > 0 ? " & " : "  ") + cell;
-    }
-    body += " \\\\\n";
-  }
-  return "\\begin{tabular}{" + columns + "}\n\\toprule\n  " + head + " \\\\\n\\midrule\n" + body +
-         "\\bottomrule\n\\end{tabular}\n";
+std::string latex_grid(const Grid& grid, const Marks& marks) {
+  std::vector<std::string> titles;
+  for (const Column& column : grid.columns) titles.push_back(escape_latex(column.title));
+  return latex_table(alignment_of(grid), latex_line(titles),
+                     document_rows(grid, marks, escape_latex, latex_marked));
 }
 
 std::string render_latex(const v1::Table& table) {
-  constexpr std::size_t kMeanColumn = 3;
-  std::string out = "% needs \\usepackage{booktabs}\n% " + printable(title_of(table)) + "\n";
-  for (const std::string& note : notes_of(table)) out += "% " + printable(note) + "\n";
-  for (const std::string& warning : table.warnings()) out += "% warning: " + printable(warning) + "\n";
-  out += latex_grid(leaderboard_grid(table), kMeanColumn);
-  if (has_sweep(table)) out += "\n" + latex_grid(sweep_grid(table), 0);
+  std::string out = latex_preface(title_of(table), notes_of(table), warnings_of(table)) +
+                    latex_grid(leaderboard_grid(table), marks_of(table));
+  if (has_sweep(table)) out += "\n" + latex_grid(sweep_grid(table), {});
   return out;
 }
 
 // ---- CSV ----
-
-std::string csv_number(double value) {
-  if (std::isnan(value)) return "";
-  char text[40];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};  // the shortest that reads back the same
-}
 
 std::string render_csv(const v1::Table& table) {
   std::string out =
@@ -263,17 +229,17 @@ std::string render_csv(const v1::Table& table) {
     Row cells = {std::isnan(row.mean()) ? "" : std::to_string(++rank), escape_csv(row.label()),
                  row.baseline() ? "true" : "false", std::to_string(row.n()), missing};
     for (const double value : {row.mean(), row.std(), row.ci_low(), row.ci_high()})
-      cells.push_back(csv_number(value));
+      cells.push_back(every_digit(value));
     cells.push_back(std::to_string(row.pairs()));
     for (const double value :
          {row.difference(), row.difference_std(), row.difference_low(), row.difference_high(),
           row.p_sign_flip(), row.p_floor(), row.p_t(), row.p_holm()}) {
-      cells.push_back(csv_number(value));
+      cells.push_back(every_digit(value));
     }
     cells.push_back(count(row.parameters()));
     cells.push_back(count(row.parameters_added()));
     for (const double value : {row.ms_per_step(), row.ms_per_step_std(), row.selection()})
-      cells.push_back(csv_number(value));
+      cells.push_back(every_digit(value));
     cells.push_back(escape_csv(row.assignment_json()));
     for (std::size_t i = 0; i < cells.size(); ++i) out += (i > 0 ? "," : "") + cells[i];
     out += "\n";
@@ -309,9 +275,9 @@ std::string render_sweep_csv(const v1::Table& table) {
   std::string out = "label,labels,x,mean,std,n\n";
   for (const v1::SweepSeries& series : table.sweep()) {
     for (const v1::SweepPoint& point : series.points()) {
-      out += escape_csv(series.label()) + "," + escape_csv(point.labels()) + "," + csv_number(point.x()) + "," +
-             csv_number(point.mean()) + "," + csv_number(point.std()) + "," + std::to_string(point.n()) +
-             "\n";
+      out += escape_csv(series.label()) + "," + escape_csv(point.labels()) + "," + every_digit(point.x()) +
+             "," + every_digit(point.mean()) + "," + every_digit(point.std()) + "," +
+             std::to_string(point.n()) + "\n";
     }
   }
   return out;

@@ -141,25 +141,41 @@ ClaimSetting setting_of(const Json& config, const Catalog& catalog) {
   return out;
 }
 
-std::vector<ClaimedCell> match_claim(const ClaimValue& claim, const std::vector<ExperimentCell>& cells,
-                                     const Catalog& catalog) {
+ClaimMatcher::ClaimMatcher(const std::vector<ExperimentCell>& cells, const Catalog& catalog)
+    : cells_(cells), catalog_(catalog) {
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    combinations_[canonical_json(priors_of(cells[i]))].push_back(i);
+}
+
+const std::vector<ClaimMatcher::WithPriors>& ClaimMatcher::cells_with(const ClaimPriors& priors,
+                                                                      const std::string& key) {
+  const auto [known, fresh] = with_.try_emplace(key);
+  if (!fresh) return known->second;
+  for (const auto& [text, cells] : combinations_) {
+    auto options = compare_priors(priors, priors_of(cells_[cells.front()]), catalog_);
+    if (!options) continue;
+    const auto shared = std::make_shared<const std::vector<SettingDifference>>(*std::move(options));
+    for (const std::size_t cell : cells) known->second.push_back({cell, shared});
+  }
+  std::sort(known->second.begin(), known->second.end(),
+            [](const WithPriors& a, const WithPriors& b) { return a.cell < b.cell; });
+  return known->second;
+}
+
+std::vector<ClaimedCell> ClaimMatcher::find(const ClaimValue& claim, const std::string& priors) {
   std::vector<ClaimedCell> out;
   const auto task = claim.setting.find("task");
   if (claim.priors.empty() || task == claim.setting.end()) return out;
-  std::map<std::string, std::size_t> fewest;  // group -> options away from the paper's
+  const auto trained = number(claim.setting, "resolution"), evaluated = number(claim.setting, "evaluated-at");
+  const bool elsewhere = claim.setting.contains("evaluated-at");
+  if (elsewhere && (!trained || !evaluated)) return out;  // at which multiple is not said
+  std::map<std::string, std::size_t> fewest;              // group -> options away from the paper's
   std::vector<std::size_t> away;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const auto options = compare_priors(claim.priors, priors_of(cells[i]), catalog);
-    if (!options) continue;
-    const ClaimSetting& here = cells[i].setting;
+  for (const WithPriors& with : cells_with(claim.priors, priors)) {
+    const ClaimSetting& here = cells_[with.cell].setting;
     if (const auto found = here.find("task"); found == here.end() || found->second != task->second) continue;
-    ClaimedCell one{.cell = i, .differences = {}, .scale = {}};
-    const auto trained = number(claim.setting, "resolution"),
-               evaluated = number(claim.setting, "evaluated-at");
-    if (claim.setting.contains("evaluated-at")) {
-      if (!trained || !evaluated) continue;  // at which multiple is not said
-      if (*trained != *evaluated) one.scale = *evaluated / *trained;
-    }
+    ClaimedCell one{.cell = with.cell, .differences = {}, .scale = {}};
+    if (elsewhere && *trained != *evaluated) one.scale = *evaluated / *trained;
     if (const auto size = number(here, "resolution"); one.scale && size)
       one.differences.push_back(
           {"evaluated-at", shown(*evaluated), shown(std::round(*size * *one.scale * 1e6) / 1e6)});
@@ -170,17 +186,31 @@ std::vector<ClaimedCell> match_claim(const ClaimValue& claim, const std::vector<
       if (!same(key, paper->second, ours->second))
         one.differences.push_back({key, paper->second, ours->second});
     }
-    one.differences.insert(one.differences.end(), options->begin(), options->end());
-    const auto [best, first] = fewest.emplace(cells[i].group, options->size());
-    if (!first) best->second = std::min(best->second, options->size());
-    away.push_back(options->size());
+    one.differences.insert(one.differences.end(), with.options->begin(), with.options->end());
+    const auto [best, first] = fewest.emplace(cells_[with.cell].group, with.options->size());
+    if (!first) best->second = std::min(best->second, with.options->size());
+    away.push_back(with.options->size());
     out.push_back(std::move(one));
   }
   std::vector<ClaimedCell> nearest;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (away[i] == fewest[cells[out[i].cell].group]) nearest.push_back(std::move(out[i]));
+    if (away[i] == fewest[cells_[out[i].cell].group]) nearest.push_back(std::move(out[i]));
   }
   return nearest;
+}
+
+const std::vector<ClaimedCell>& ClaimMatcher::match(const ClaimValue& claim) {
+  std::string priors;
+  for (const ClaimPrior& prior : claim.priors)
+    priors += prior.id + prior.stated.dump() + prior.loosely.dump() + "\n";
+  const auto [known, fresh] = matched_.try_emplace({priors, claim.setting});
+  if (fresh) known->second = find(claim, priors);
+  return known->second;
+}
+
+std::vector<ClaimedCell> match_claim(const ClaimValue& claim, const std::vector<ExperimentCell>& cells,
+                                     const Catalog& catalog) {
+  return ClaimMatcher(cells, catalog).match(claim);
 }
 
 }  // namespace locus

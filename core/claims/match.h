@@ -1,6 +1,8 @@
 // Which cells of an experiment a claim is about, and in what their setting differs from the paper's. Pure.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,9 +34,35 @@ struct ClaimedCell {
 // absent.
 ClaimSetting setting_of(const Json& config, const Catalog& catalog);
 
-// The cells that are of the claim's task and have its combination of priors, in whatever order: options it
-// states agree. Of several in a group, those with the fewest other options away from the paper's. Empty for a
-// claim without priors.
+// Matches claims with the cells of one experiment. A paper has hundreds of claims about few combinations of
+// priors, and an experiment many cells of few: every pair of combinations is compared once and remembered.
+// Keeps references to both arguments. Not thread-safe.
+class ClaimMatcher {
+ public:
+  ClaimMatcher(const std::vector<ExperimentCell>& cells, const Catalog& catalog);
+
+  // The cells that are of the claim's task and have its combination of priors, in whatever order: options it
+  // states agree. Of several in a group, those with the fewest other options away from the paper's. Empty for
+  // a claim without priors. Valid as long as the matcher.
+  const std::vector<ClaimedCell>& match(const ClaimValue& claim);
+
+ private:
+  struct WithPriors {
+    std::size_t cell = 0;
+    std::shared_ptr<const std::vector<SettingDifference>> options;  // away from the claim's
+  };
+
+  const std::vector<WithPriors>& cells_with(const ClaimPriors& priors, const std::string& key);
+  std::vector<ClaimedCell> find(const ClaimValue& claim, const std::string& priors);
+
+  const std::vector<ExperimentCell>& cells_;
+  const Catalog& catalog_;
+  std::map<std::string, std::vector<std::size_t>> combinations_;  // cells by canonical priors
+  std::map<std::string, std::vector<WithPriors>> with_;           // by a claim's priors
+  std::map<std::pair<std::string, ClaimSetting>, std::vector<ClaimedCell>> matched_;
+};
+
+// One claim by itself.
 std::vector<ClaimedCell> match_claim(const ClaimValue& claim, const std::vector<ExperimentCell>& cells,
                                      const Catalog& catalog);
 

@@ -52,6 +52,7 @@ absl::StatusOr<Configuration> configure(const Effective& settings, const std::ve
       check_requirements(*out.model->item, out.model->resolved, *out.model, *out.dataset, "model"));
   LOCUS_RETURN_IF_ERROR(check_together(*out.priors, *out.model, *out.dataset));
   if (!stages) return out;
+  LOCUS_RETURN_IF_ERROR(check_best(*stages, *out.recipe, *out.dataset));
   for (const ResolvedStage& stage : *stages) {
     LOCUS_RETURN_IF_ERROR(
         check_requirements(*stage.item, stage.resolved, *out.model, *out.dataset, stage.field));
@@ -110,7 +111,8 @@ absl::Status add_values(const Specification& spec, const std::vector<CellDraft>&
     for (const Setting* setting : values.values(path)) {
       const NormalValue& normal = values.of(setting);
       if (!known.insert(canonical_json(normal.assignment)).second) continue;
-      plan.values[path].push_back({canonical_json(normal.assignment), normal.key, labels.value(path, *setting)});
+      plan.values[path].push_back(
+          {canonical_json(normal.assignment), normal.key, labels.value(path, *setting)});
     }
   }
   for (const auto& [path, value] : effective_values(first)) {
@@ -176,6 +178,9 @@ absl::StatusOr<std::vector<Configuration>> configure_all(const Specification& sp
   }
   for (const std::string& id : datasets) plan.dataset += (plan.dataset.empty() ? "" : ", ") + id;
   for (const std::string& id : tasks) plan.task += (plan.task.empty() ? "" : ", ") + id;
+  if (std::string warning = partial_validation(plan.metric, stages, *first.recipe, *first.dataset);
+      !warning.empty())
+    plan.warnings.push_back(std::move(warning));
   plan.evaluation_labels = evaluation_labels(stages, plan.metric, *first.dataset);
   return out;
 }

@@ -44,11 +44,11 @@ absl::StatusOr<Reduction> parse_reduction(const std::string& text, const std::st
             "value there",
         field, text);
   }
-  if (reports != "test") return out;
+  if (reports != "test" || out.kind == Kind::kBest) return out;
   return refused(
       field + " is '" + text +
-          "', but the test split is scored once, on the last checkpoint, so it has no steps to choose from; "
-          "write last, or report validation",
+          "', but the test split is scored once, on one model, so it has no steps to choose from; write best "
+          "for the model that validated best, last, or report validation",
       field, text);
 }
 

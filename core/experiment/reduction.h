@@ -8,16 +8,17 @@
 
 namespace locus {
 
-// "last": the stage's own result. "best": at the step where the metric is best on `selects_on`. "top-3": the
-// mean over the three best of those steps. "mean": over all steps. "at-step-300": the newest at that step.
+// "last": the stage's own result. "best": at the step where the metric is best on `selects_on`; on test, of
+// the model that training kept at that step. "top-3": the mean over the three best of those steps. "mean":
+// over all steps. "at-step-300": the newest at that step.
 struct Reduction {
   enum class Kind { kLast, kBest, kTop, kMean, kAtStep } kind = Kind::kLast;
   std::int64_t number = 0;  // of kTop and kAtStep, at least 1
 };
 
-// INVALID_ARGUMENT (OPTION_OUT_OF_RANGE) for another word, and for anything but "last" on the test split:
-// test is scored once, on the last checkpoint, so there is no series to choose from and choosing there would
-// be selecting on it.
+// INVALID_ARGUMENT (OPTION_OUT_OF_RANGE) for another word, and for anything but "last" and "best" on the test
+// split: test is scored once, on one model, so there is no series to choose from and choosing there would be
+// selecting on it.
 absl::StatusOr<Reduction> parse_reduction(const std::string& text, const std::string& reports,
                                           const std::string& field);
 

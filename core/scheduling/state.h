@@ -216,7 +216,7 @@ class Scheduler::State {
   std::vector<std::string> wanted_by(const Stage& stage) const;  // names of experiments
   std::optional<ReadyKey> ready_key(const Stage& stage) const;   // nothing: no active experiment wants it
   void mutate(Mutation mutation) { decision_->mutations.push_back(std::move(mutation)); }
-  void reply(Command command) { decision_->commands.push_back(std::move(command)); }
+  void reply(Command command);
   void announce_stage(const Stage& stage);
   void announce_attempt(const Stage& stage, const char* kind, const Worker* worker, const char* outcome);
   void announce_worker(const Worker& worker, const char* kind);

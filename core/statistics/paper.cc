@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/statistics/estimates.h"
+#include "core/statistics/render/document.h"
 
 namespace locus {
 namespace {
@@ -126,25 +127,12 @@ void correct(const PaperInput& input, PaperNumbers& out) {
 
 void mark_best(const PaperInput& input, std::size_t column, PaperNumbers& out) {
   const std::size_t width = input.columns.size();
-  std::set<double> means;
-  std::size_t cells = 0;
-  for (std::size_t i = column; i < out.cells.size(); i += width) {
-    if (!std::isfinite(out.cells[i].mean)) continue;
-    means.insert(input.columns[column].maximize ? -out.cells[i].mean : out.cells[i].mean);
-    ++cells;
-  }
-  if (cells < 2) return;
-  const double best = *means.begin(), second = means.size() > 1 ? *std::next(means.begin()) : kUndefined;
-  std::size_t shared = 0;
-  for (std::size_t i = column; i < out.cells.size(); i += width) {
-    const double mean = input.columns[column].maximize ? -out.cells[i].mean : out.cells[i].mean;
-    out.cells[i].best = mean == best;
-    shared += out.cells[i].best;
-  }
-  if (shared > 1) return;  // two best leave no second
-  for (std::size_t i = column; i < out.cells.size(); i += width) {
-    const double mean = input.columns[column].maximize ? -out.cells[i].mean : out.cells[i].mean;
-    out.cells[i].second = mean == second;
+  std::vector<double> means;
+  for (std::size_t i = column; i < out.cells.size(); i += width) means.push_back(out.cells[i].mean);
+  const std::vector<Mark> marks = marks_of(means, input.columns[column].maximize);
+  for (std::size_t row = 0; row < marks.size(); ++row) {
+    out.cells[column + row * width].best = marks[row] == Mark::kBest;
+    out.cells[column + row * width].second = marks[row] == Mark::kSecond;
   }
 }
 

@@ -62,7 +62,9 @@ Training::Training(StageContext& context)
           {context.configuration, dataset_facts(context.configuration), random_, context.execution.path})),
       loader_(dataset_->split("train"), dataset_->normalization(),
               context.configuration.at("dataset").at("id").get<std::string>(), recipe_.batch, recipe_.limit,
-              random_, context.device) {
+              random_, context.device),
+      best_(context.options.text("keep_best"),
+            task_item(context.configuration.at("task").at("id").get<std::string>()).item.json()) {
   task_->to(context.device);
   task_->train();
   const std::int64_t epoch = loader_.batches_per_epoch();
@@ -95,6 +97,7 @@ void Training::resume() {
     throw DataError("the checkpoint " + context_.resume.string() + " stands at a step outside the schedule");
   }
   load_model(*task_, /*exported=*/false, file.tensors);
+  best_.load(state.step, *task_, file);
   optimizer_->load(file.tensors, state.optimizer_step);
   loader_.seek(state.sampler);
   step_ = state.step;
@@ -129,9 +132,9 @@ void Training::run() {
     step();
     const bool last = step_ == steps_;
     if (last || step_ % recipe_.log_every == 0) close_window();
-    if (last || validation_due()) validate(last);
-    if (!last && seconds_since(last_checkpoint) >= context_.execution.checkpoint_seconds) {
-      save();
+    const bool best = (last || validation_due()) && validate(last);
+    if (!last && (best || seconds_since(last_checkpoint) >= context_.execution.checkpoint_seconds)) {
+      save(best);
       last_checkpoint = SteadyClock::now();
     }
   }
@@ -205,7 +208,7 @@ bool Training::validation_due() const {
   return step_ % std::max<std::int64_t>(1, std::llround(steps)) == 0;
 }
 
-void Training::validate(bool last) {
+bool Training::validate(bool last) {
   const ImageSplit& split = dataset_->split("validation");
   const std::int64_t all = split.size();
   const std::int64_t some = recipe_.validation_images > 0 ? std::min(recipe_.validation_images, all) : all;
@@ -219,7 +222,9 @@ void Training::validate(bool last) {
   context_.observer.progress(step_, steps_, "validate");
   pass(0, some);
   const Json labels = some == all ? Json::object() : Json{{"images", some}};
-  for (const Score& score : accumulator->scores()) point(score.metric, "validation", score.value, labels);
+  const std::vector<Score> scores = accumulator->scores();
+  for (const Score& score : scores) point(score.metric, "validation", score.value, labels);
+  const bool best = best_.offer(scores, *task_, state_now());
   if (last) {
     if (some < all) pass(some, all);
     for (const Score& score : accumulator->scores()) {
@@ -228,33 +233,38 @@ void Training::validate(bool last) {
     }
   }
   task_->train();
+  return best;
 }
 
-void Training::save() {
+void Training::save(bool best) {
+  if (saved_ == step_) return;  // it has been handed over, the file is no longer ours
+  saved_ = step_;
   TensorFile file;
   save_model(*task_, /*exported=*/false, file.tensors);
   optimizer_->save(file.tensors);
   if (!window_.empty()) file.tensors["window.fields"] = at::stack(window_);
   if (!window_milliseconds_.empty())
     file.tensors["time.milliseconds"] = at::tensor(window_milliseconds_, at::kDouble);
-  file.metadata =
-      checkpoint_metadata({configuration_identity(context_.configuration), random_.seed(), step_, steps_,
-                           optimizer_->steps(), loader_.position(), seconds_ + window_seconds_},
-                          /*exported=*/false);
+  file.metadata = checkpoint_metadata(state_now(), /*exported=*/false);
+  best_.save(step_, file);
   const auto path = context_.execution.work / ("checkpoint-" + std::to_string(step_) + ".safetensors");
   write_safetensors(path, file);
-  context_.observer.checkpoint(step_, path, /*best=*/false);
+  context_.observer.checkpoint(step_, path, best);
 }
 
 void Training::finish() {
   TensorFile file;
   save_model(*task_, /*exported=*/true, file.tensors);
-  file.metadata = checkpoint_metadata({configuration_identity(context_.configuration), random_.seed(), step_,
-                                       steps_, optimizer_->steps(), loader_.position(), seconds_},
-                                      /*exported=*/true);
-  const auto path = context_.execution.work / "model.safetensors";
-  write_safetensors(path, file);
-  context_.outputs.push_back({"checkpoint", path, step_});
+  file.metadata = checkpoint_metadata(state_now(), /*exported=*/true);
+  write_model("checkpoint", file, step_);
+  if (best_.wanted()) {
+    if (!best_.found()) {
+      throw DivergedError(step_, best_.metric() +
+                                     " on validation was never a finite number, so there is no " +
+                                     "best model to keep; lower train.lr or choose another metric");
+    }
+    write_model("best-checkpoint", best_.exported(), best_.step());
+  }
   std::int64_t parameters = 0;
   for (const auto& item : task_->named_parameters()) {
     if (item.value().requires_grad() && !task_->training_only(item.key())) parameters += item.value().numel();
@@ -265,6 +275,22 @@ void Training::finish() {
          static_cast<double>(step_ * loader_.batch_size()) / std::max(seconds_, 1e-9));
   result("train_seconds", "train", "sum", seconds_);
   context_.environment["path"] = task_->path();
+}
+
+void Training::write_model(const std::string& slot, const TensorFile& file, std::int64_t step) {
+  const auto path = context_.execution.work / ("model-" + slot + ".safetensors");
+  write_safetensors(path, file);
+  context_.outputs.push_back({slot, path, step});
+}
+
+TrainingState Training::state_now() const {
+  return {configuration_identity(context_.configuration),
+          random_.seed(),
+          step_,
+          steps_,
+          optimizer_->steps(),
+          loader_.position(),
+          seconds_ + window_seconds_};
 }
 
 Moment Training::moment(bool training) const { return {step_, steps_, training, random_}; }

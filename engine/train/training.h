@@ -4,6 +4,7 @@
 #include "engine/data/dataset.h"
 #include "engine/data/loader.h"
 #include "engine/tasks/task.h"
+#include "engine/train/best_model.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/stage.h"
 
@@ -32,10 +33,12 @@ class Training {
   void close_window();
   bool validation_due() const;
   void warm_up();
-  void validate(bool last);
-  void save();
+  bool validate(bool last);  // whether the model is the best so far
+  void save(bool best = false);
   void finish();
 
+  void write_model(const std::string& slot, const TensorFile& file, std::int64_t step);
+  TrainingState state_now() const;
   Moment moment(bool training) const;
   Place place() const;
   void point(const std::string& metric, const std::string& split, double value,
@@ -50,7 +53,9 @@ class Training {
   TrainingLoader loader_;
   CosineSchedule schedule_;
   std::unique_ptr<AdamW> optimizer_;
+  BestModel best_;
   std::int64_t step_ = 0, steps_ = 0;
+  std::int64_t saved_ = -1;  // step of the last checkpoint this process wrote
 
   // The part of the curve not yet averaged into a point: one row of fields a step.
   std::vector<Tensor> window_;

@@ -10,6 +10,7 @@
 #include "core/statistics/table.h"
 #include "server/rpc/measurements.h"
 #include "server/rpc/queries.h"
+#include "server/rpc/reduce.h"
 #include "server/rpc/table_query.h"
 
 namespace locus::server {
@@ -76,7 +77,8 @@ class Beside {
     const MetricContract& contract = outline_->metric;
     for (const std::size_t i : by_cell_.at(cells_[cell].ordinal)) {
       const TrialView& trial = trials_[i];
-      if (const auto value = measured(trial, results_, {metric, contract.reports, labels}, contract.reduce))
+      if (const auto value = measured(trial, results_, {metric, contract.reports, labels},
+                                      default_reduce(contract, metric, contract.reports)))
         found->second[trial.trial.seed] = *value;
     }
     return found->second;
@@ -150,8 +152,8 @@ void fill_settings(const ClaimSetting& setting, const HereByName& here, Message*
 // One table on its way into the answer.
 class TableWriter {
  public:
-  TableWriter(const PaperClaims& paper, const ClaimTable& table, Beside* beside, const Catalog& catalog)
-      : paper_(paper), table_(table), beside_(beside), catalog_(catalog) {}
+  TableWriter(const PaperClaims& paper, const ClaimTable& table, Beside* beside, ClaimMatcher* matcher)
+      : paper_(paper), table_(table), beside_(beside), matcher_(matcher) {}
 
   v1::ClaimTable write(bool matched_only) {
     v1::ClaimTable out;
@@ -188,7 +190,7 @@ class TableWriter {
     out.set_note(value.note);
     HereByName here;
     if (beside_ != nullptr && beside_->knows(value.metric.name)) {
-      const std::vector<ClaimedCell> baselines = matches_of_baseline(value);
+      const std::vector<ClaimedCell>& baselines = matches_of_baseline(value);
       for (const ClaimedCell& cell : nearest_matches(value)) {
         if (!add_match(value, cell, baselines, &out)) continue;
         for (const SettingDifference& one : cell.differences) {
@@ -203,18 +205,22 @@ class TableWriter {
 
   // Those whose settings differ least come first.
   std::vector<ClaimedCell> nearest_matches(const ClaimValue& value) const {
-    std::vector<ClaimedCell> out = match_claim(value, beside_->cells(), catalog_);
-    std::stable_sort(out.begin(), out.end(), [](const ClaimedCell& a, const ClaimedCell& b) {
-      return a.differences.size() < b.differences.size();
+    const std::vector<ClaimedCell>& all = matcher_->match(value);
+    std::vector<const ClaimedCell*> order;
+    for (const ClaimedCell& one : all) order.push_back(&one);
+    std::stable_sort(order.begin(), order.end(), [](const ClaimedCell* a, const ClaimedCell* b) {
+      return a->differences.size() < b->differences.size();
     });
-    if (out.size() > kMatchesMost) out.resize(kMatchesMost);
+    if (order.size() > kMatchesMost) order.resize(kMatchesMost);
+    std::vector<ClaimedCell> out;
+    for (const ClaimedCell* one : order) out.push_back(*one);
     return out;
   }
 
-  std::vector<ClaimedCell> matches_of_baseline(const ClaimValue& value) const {
-    if (value.against_value < 0) return {};
-    return match_claim(table_.values[static_cast<std::size_t>(value.against_value)], beside_->cells(),
-                       catalog_);
+  const std::vector<ClaimedCell>& matches_of_baseline(const ClaimValue& value) const {
+    static const std::vector<ClaimedCell> kNone;
+    if (value.against_value < 0) return kNone;
+    return matcher_->match(table_.values[static_cast<std::size_t>(value.against_value)]);
   }
 
   // The cell of the same group that the paper's baseline is about, if it is another.
@@ -274,8 +280,8 @@ class TableWriter {
 
   const PaperClaims& paper_;
   const ClaimTable& table_;
-  Beside* beside_;  // null: the print alone
-  const Catalog& catalog_;
+  Beside* beside_;  // null, with the matcher: the print alone
+  ClaimMatcher* matcher_;
 };
 
 absl::Status unknown(const std::string& field, const std::string& asked,
@@ -336,6 +342,8 @@ absl::StatusOr<v1::ListClaimsResponse> list_claims(Store& store, OutlineCache& o
   if (!request.experiment().empty()) {
     LOCUS_ASSIGN_OR_RETURN(beside, Beside::load(store, outlines, catalog, request.experiment()));
   }
+  std::optional<ClaimMatcher> matcher;
+  if (beside) matcher.emplace(beside->cells(), catalog);
   v1::ListClaimsResponse out;
   for (const PaperClaims& paper : papers) {
     fill_paper(paper, out.add_papers());
@@ -343,7 +351,8 @@ absl::StatusOr<v1::ListClaimsResponse> list_claims(Store& store, OutlineCache& o
     for (const ClaimTable& table : paper.tables) {
       if (!request.table().empty() && table.table != request.table()) continue;
       v1::ClaimTable written =
-          TableWriter(paper, table, beside ? &*beside : nullptr, catalog).write(request.matched());
+          TableWriter(paper, table, beside ? &*beside : nullptr, matcher ? &*matcher : nullptr)
+              .write(request.matched());
       if (!request.matched() || written.claims_size() > 0) *out.add_tables() = std::move(written);
     }
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "core/base/error.h"
@@ -11,6 +12,7 @@
 #include "server/rpc/convert.h"
 #include "server/rpc/measurements.h"
 #include "server/rpc/queries.h"
+#include "server/rpc/reduce.h"
 
 namespace locus::server {
 namespace {
@@ -31,7 +33,7 @@ struct Side {
   ResultsByStage results;
   std::map<std::string, std::string> settings;
   std::map<std::int64_t, double> values;  // by seed
-  std::set<std::string> devices;
+  StageBriefs stages;
 };
 
 void walk(const Json& value, const std::string& path, std::map<std::string, std::string>* out) {
@@ -72,7 +74,45 @@ absl::Status load_cell(Store& store, const std::string& experiment, std::int64_t
       {{"experiment", experiment}, {"cell", std::to_string(ordinal)}});
 }
 
-absl::StatusOr<Side> load_side(Store& store, const std::string& item) {
+// What the stages of the experiments compared are and ran on, each experiment asked for once: as tables read
+// it.
+class Briefs {
+ public:
+  explicit Briefs(Store& store) : store_(store) {}
+
+  absl::StatusOr<const StageBriefs*> of(ExperimentId id) {
+    const auto known = read_.find(id);
+    if (known != read_.end()) return &known->second;
+    LOCUS_ASSIGN_OR_RETURN(StageBriefs briefs, store_.briefs(id));
+    return &(read_[id] = std::move(briefs));
+  }
+
+ private:
+  Store& store_;
+  std::map<ExperimentId, StageBriefs> read_;
+};
+
+// The part of them that is of the side's trials.
+StageBriefs of_side(const StageBriefs& all, const Side& side) {
+  std::set<std::int64_t> trials;
+  for (const TrialView& trial : side.trials) trials.insert(trial.trial.ordinal);
+  StageBriefs out;
+  out.environments = all.environments;
+  std::copy_if(all.stages.begin(), all.stages.end(), std::back_inserter(out.stages),
+               [&](const StageBrief& brief) { return trials.contains(brief.trial); });
+  return out;
+}
+
+std::set<std::string> devices_of(const StageBriefs& briefs) {
+  std::set<std::string> out;
+  for (const auto& [stage, text] : environments_by_stage(briefs)) {
+    const Json environment = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (environment.is_object() && environment.contains("device")) out.insert(environment["device"].dump());
+  }
+  return out;
+}
+
+absl::StatusOr<Side> load_side(Store& store, Briefs& briefs, const std::string& item) {
   Side side;
   side.name = item;
   std::string experiment;
@@ -91,11 +131,10 @@ absl::StatusOr<Side> load_side(Store& store, const std::string& item) {
   for (const TrialView& trial : side.trials) {
     for (const TrialStageView& stage : trial.stages) {
       LOCUS_ASSIGN_OR_RETURN(side.results[stage.stage.id], store.stage_results(stage.stage.id));
-      LOCUS_ASSIGN_OR_RETURN(const std::string environment, environment_of(store, stage.stage.id));
-      const Json parsed = Json::parse(environment, nullptr, false);
-      if (parsed.is_object() && parsed.contains("device")) side.devices.insert(parsed["device"].dump());
     }
   }
+  LOCUS_ASSIGN_OR_RETURN(const StageBriefs* all, briefs.of(side.experiment.id));
+  side.stages = of_side(*all, side);
   // The seeds of a cell differ by nature: they are listed, not compared.
   for (const TrialStageView& stage : side.trials.front().stages) {
     Json config = Json::parse(stage.stage.config_json, nullptr, false);
@@ -107,6 +146,7 @@ absl::StatusOr<Side> load_side(Store& store, const std::string& item) {
 }
 
 struct Question {
+  MetricContract contract;
   std::string metric, split, labels, direction = "max", unit, reducer;
 };
 
@@ -114,12 +154,14 @@ absl::StatusOr<Question> complete(OutlineCache& outlines, const Side& first,
                                   const v1::CompareRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines.get(first.experiment));
   const MetricContract& contract = outline->metric;
-  Question out{request.metric().empty() ? contract.name : request.metric(),
+  Question out{contract,
+               request.metric().empty() ? contract.name : request.metric(),
                request.split().empty() ? contract.reports : request.split(),
                "{}",
                contract.direction,
                contract.unit,
-               contract.reduce};
+               ""};
+  out.reducer = default_reduce(contract, out.metric, out.split);
   if (out.metric != contract.name) {
     out.direction = "max";
     out.unit.clear();
@@ -255,20 +297,22 @@ absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines,
                             std::to_string(request.items_size()));
   }
   std::vector<Side> sides;
+  Briefs briefs(store);
   for (const std::string& item : request.items()) {
-    LOCUS_ASSIGN_OR_RETURN(Side side, load_side(store, item));
+    LOCUS_ASSIGN_OR_RETURN(Side side, load_side(store, briefs, item));
     sides.push_back(std::move(side));
   }
   LOCUS_ASSIGN_OR_RETURN(const Question question, complete(outlines, sides.front(), request));
   v1::Comparison out;
   std::set<std::string> devices;
   for (Side& side : sides) {
+    LOCUS_RETURN_IF_ERROR(add_contract_results(store, side.stages, question.contract, side.results));
     for (const TrialView& trial : side.trials) {
       const auto value =
           measured(trial, side.results, {question.metric, question.split, question.labels}, question.reducer);
       if (value) side.values[trial.trial.seed] = *value;
     }
-    devices.insert(side.devices.begin(), side.devices.end());
+    devices.merge(devices_of(side.stages));
     fill_item(side, out.add_items());
   }
   fill_settings(sides, &out);

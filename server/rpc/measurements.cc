@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/json.h"
+#include "server/rpc/reduce.h"
 
 namespace locus::server {
 namespace {
@@ -16,7 +17,8 @@ const Result* choose(const std::vector<const Result*>& candidates, const std::st
   for (const Result* candidate : candidates) {
     if (candidate->reducer == reducer) return candidate;
   }
-  return candidates.size() == 1 ? candidates.front() : nullptr;
+  const bool lone = candidates.size() == 1;
+  return lone && serves(reducer, candidates.front()->reducer, lone) ? candidates.front() : nullptr;
 }
 
 template <class Wanted>

@@ -13,7 +13,7 @@
 namespace locus::server {
 
 // The result of the trial under this key; a later stage wins over an earlier one. Of several reducers
-// `reducer` is taken, or the only one there is.
+// `reducer` is taken, or the only one there is where that serves (server/rpc/reduce.h).
 std::optional<double> measured(const TrialView& trial, const ResultsByStage& results, const SeriesKey& key,
                                const std::string& reducer);
 
@@ -26,7 +26,8 @@ std::optional<double> measured_any_labels(const TrialView& trial, const ResultsB
 std::vector<std::string> label_sets(const std::vector<TrialView>& trials, const ResultsByStage& results,
                                     const std::string& metric, const std::string& split);
 
-// Where the sets with the names of `labels` differ in exactly one numeric label: its value in `labels`. NaN otherwise.
+// Where the sets with the names of `labels` differ in exactly one numeric label: its value in `labels`. NaN
+// otherwise.
 double varying_label(const std::string& labels, const std::vector<std::string>& sets);
 
 }  // namespace locus::server

@@ -4,10 +4,10 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/statistics/render/document.h"
 #include "core/statistics/render/escape.h"
 #include "server/rpc/paper_sheet.h"
 
@@ -98,35 +98,42 @@ std::string comment(const std::string& text) {
   return out;
 }
 
+Mark mark_of(const SheetCell& cell) {
+  return cell.best ? Mark::kBest : cell.second ? Mark::kSecond : Mark::kNone;
+}
+
+// "violin, 42 | top1: small/3 small/4", for each cell of a row that has trials.
+std::vector<std::string> trials_of(const Sheet& sheet, const std::vector<std::string>& heads,
+                                   std::size_t row) {
+  std::vector<std::string> out;
+  for (std::size_t c = 0; c < sheet.cells[row].size(); ++c) {
+    const SheetCell& cell = sheet.cells[row][c];
+    if (!cell.trials.empty())
+      out.push_back(join(sheet.rows[row], ", ") + " | " + heads[c] + ": " + join(cell.trials, " "));
+  }
+  return out;
+}
+
+std::string alignment_of(const Sheet& sheet, const std::vector<std::string>& heads) {
+  return std::string(sheet.row_titles.size(), 'l') + std::string(heads.size(), 'r');
+}
+
 std::string render_markdown(const Sheet& sheet) {
-  std::string head = "|", rule = "|", body, trials;
   const std::vector<std::string> heads = flat_heads(sheet);
-  for (const std::string& title : sheet.row_titles) {
-    head += " " + escape_markdown(title) + " |";
-    rule += " --- |";
-  }
-  for (const std::string& one : heads) {
-    head += " " + escape_markdown(one) + " |";
-    rule += " ---: |";
-  }
+  std::vector<std::string> titles = sheet.row_titles;
+  titles.insert(titles.end(), heads.begin(), heads.end());
+  std::vector<DocumentRow> rows;
+  std::string trials;
   for (std::size_t r = 0; r < sheet.rows.size(); ++r) {
-    body += "|";
-    for (const std::string& label : sheet.rows[r]) body += " " + escape_markdown(label) + " |";
-    for (std::size_t c = 0; c < sheet.cells[r].size(); ++c) {
-      const SheetCell& cell = sheet.cells[r][c];
-      const std::string text = escape_markdown(plain(cell));
-      body += " " + (cell.best ? "**" + text + "**" : cell.second ? "<u>" + text + "</u>" : text) + " |";
-      if (!cell.trials.empty())
-        trials +=
-            comment(join(sheet.rows[r], ", ") + " | " + heads[c] + ": " + join(cell.trials, " ")) + "\n";
-    }
-    for (const std::string& summary : sheet.summaries[r]) body += " " + escape_markdown(summary) + " |";
-    body += "\n";
+    DocumentRow& row = rows.emplace_back();
+    for (const std::string& label : sheet.rows[r]) row.cells.push_back(escape_markdown(label));
+    for (const SheetCell& cell : sheet.cells[r])
+      row.cells.push_back(markdown_marked(escape_markdown(plain(cell)), mark_of(cell)));
+    for (const std::string& summary : sheet.summaries[r]) row.cells.push_back(escape_markdown(summary));
+    for (const std::string& one : trials_of(sheet, heads, r)) trials += comment(one) + "\n";
   }
-  std::string out = "**" + escape_markdown(sheet.title) + "**\n\n" + head + "\n" + rule + "\n" + body + "\n";
-  for (const std::string& note : sheet.notes) out += "- " + escape_markdown(note) + "\n";
-  for (const std::string& warning : sheet.warnings) out += "- warning: " + escape_markdown(warning) + "\n";
-  return out + "\n<!-- trials\n" + trials + "-->\n";
+  return markdown_title(sheet.title) + markdown_table(alignment_of(sheet, heads), titles, rows) + "\n" +
+         markdown_notes(sheet.notes, sheet.warnings) + "\n<!-- trials\n" + trials + "-->\n";
 }
 
 // ---- LaTeX ----
@@ -141,8 +148,7 @@ std::string latex_cell(const SheetCell& cell) {
     out += cell.interval ? " $" + cell.spread + "$" : " $\\pm$ " + number(cell.spread);
   if (cell.mean == "inf") out = "$\\infty$";
   if (cell.mean == "-inf") out = "$-\\infty$";
-  if (cell.best) out = "\\textbf{\\boldmath " + out + "}";
-  if (cell.second) out = "\\underline{" + out + "}";
+  out = latex_marked(out, mark_of(cell));
   if (!cell.difference.empty()) out += " (" + number(cell.difference) + ")";
   if (cell.significant) out += "$^{*}$";
   if (cell.flagged) out += "$^{\\dagger}$";
@@ -151,58 +157,41 @@ std::string latex_cell(const SheetCell& cell) {
   return out;
 }
 
-// A row that begins with [ or * would be read as an argument of the \\ or rule before it.
-std::string latex_label(const std::string& label) {
-  const std::string text = escape_latex(label);
-  return text.starts_with("[") || text.starts_with("*") ? "{" + text + "}" : text;
-}
-
 std::string latex_heads(const Sheet& sheet) {
   std::string out;
   for (std::size_t line = 0; line < sheet.heads.size(); ++line) {
     const bool last = line + 1 == sheet.heads.size();
     std::string rules;
     std::size_t column = sheet.row_titles.size();
-    std::vector<std::string> titles(sheet.row_titles.size());
-    for (std::size_t i = 0; last && i < titles.size(); ++i) titles[i] = latex_label(sheet.row_titles[i]);
-    out += "  " + join(titles, " & ");
+    std::vector<std::string> cells;
+    for (const std::string& title : sheet.row_titles) cells.push_back(last ? escape_latex(title) : "");
     for (const SheetHeading& head : sheet.heads[line]) {
       const std::string text = escape_latex(head.text);
-      out += " & " +
-             (head.span > 1 ? "\\multicolumn{" + std::to_string(head.span) + "}{c}{" + text + "}" : text);
+      cells.push_back(head.span > 1 ? "\\multicolumn{" + std::to_string(head.span) + "}{c}{" + text + "}"
+                                    : text);
       if (head.span > 1)
         rules += "\\cmidrule(lr){" + std::to_string(column + 1) + "-" +
                  std::to_string(column + static_cast<std::size_t>(head.span)) + "}";
       column += static_cast<std::size_t>(head.span);
     }
-    out += " \\\\\n" + (rules.empty() ? "" : "  " + rules + "\n");
+    out += latex_line(std::move(cells)) + (rules.empty() ? "" : "  " + rules + "\n");
   }
   return out;
 }
 
 std::string render_latex(const Sheet& sheet) {
   const std::vector<std::string> heads = flat_heads(sheet);
-  std::string out = "% needs \\usepackage{booktabs}\n% " + one_line(sheet.title) + "\n";
-  for (const std::string& note : sheet.notes) out += "% " + one_line(note) + "\n";
-  for (const std::string& warning : sheet.warnings) out += "% warning: " + one_line(warning) + "\n";
-  out += "\\begin{tabular}{" + std::string(sheet.row_titles.size(), 'l') + std::string(heads.size(), 'r') +
-         "}\n\\toprule\n" + latex_heads(sheet) + "\\midrule\n";
+  std::vector<DocumentRow> rows;
   for (std::size_t r = 0; r < sheet.rows.size(); ++r) {
-    std::vector<std::string> line;
-    std::string trials;
-    for (const std::string& label : sheet.rows[r]) line.push_back(latex_label(label));
-    for (std::size_t c = 0; c < sheet.cells[r].size(); ++c) {
-      const SheetCell& cell = sheet.cells[r][c];
-      line.push_back(latex_cell(cell));
-      if (!cell.trials.empty())
-        trials += "  % " +
-                  one_line(join(sheet.rows[r], ", ") + " | " + heads[c] + ": " + join(cell.trials, " ")) +
-                  "\n";
-    }
-    for (const std::string& summary : sheet.summaries[r]) line.push_back("{" + escape_latex(summary) + "}");
-    out += "  " + join(line, " & ") + " \\\\\n" + trials;
+    DocumentRow& row = rows.emplace_back();
+    for (const std::string& label : sheet.rows[r]) row.cells.push_back(escape_latex(label));
+    for (const SheetCell& cell : sheet.cells[r]) row.cells.push_back(latex_cell(cell));
+    for (const std::string& summary : sheet.summaries[r])
+      row.cells.push_back("{" + escape_latex(summary) + "}");
+    row.remarks = trials_of(sheet, heads, r);
   }
-  return out + "\\bottomrule\n\\end{tabular}\n";
+  return latex_preface(sheet.title, sheet.notes, sheet.warnings) +
+         latex_table(alignment_of(sheet, heads), latex_heads(sheet), rows);
 }
 
 // ---- HTML ----
@@ -242,13 +231,6 @@ std::string render_html(const Sheet& sheet) {
 }
 
 // ---- CSV: a line a cell, every digit ----
-
-std::string digits_of(double value) {
-  if (std::isnan(value)) return "";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  char text[40];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};  // the shortest that reads back the same
-}
 
 template <class Numbers>
 std::string numbers_of(const Numbers& numbers) {
@@ -307,14 +289,14 @@ std::string render_csv(const v1::PaperTable& table, const Sheet& sheet) {
                                                           : "\"" + shown + "\"");  // numbers and marks alone
     fields.push_back(std::to_string(cell.n()));
     fields.push_back(cell.n() > 0 && std::isnan(cell.mean()) ? "NaN"
-                                                             : digits_of(cell.mean()));  // data, not a gap
-    for (const double value : {cell.std(), cell.low(), cell.high()}) fields.push_back(digits_of(value));
+                                                             : every_digit(cell.mean()));  // data, not a gap
+    for (const double value : {cell.std(), cell.low(), cell.high()}) fields.push_back(every_digit(value));
     fields.push_back(numbers_of(cell.missing_seeds()));
     fields.push_back(numbers_of(cell.failed_seeds()));
     fields.push_back(std::to_string(cell.pairs()));
     for (const double value : {cell.difference(), cell.difference_std(), cell.difference_low(),
                                cell.difference_high(), cell.p(), cell.p_floor(), cell.p_adjusted()})
-      fields.push_back(digits_of(value));
+      fields.push_back(every_digit(value));
     for (const bool mark : {cell.best(), cell.second(), cell.significant()})
       fields.emplace_back(mark ? "true" : "false");
     fields.push_back(std::to_string(cell.seeds_needed()));

@@ -13,6 +13,7 @@ namespace locus::server {
 namespace {
 
 constexpr int kExperimentsMost = 16, kMetricsMost = 16;
+constexpr char kBest[] = "best";
 
 absl::Status bad(const std::string& field, const std::string& message) {
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
@@ -50,7 +51,7 @@ absl::StatusOr<PaperMetric> complete(const Outline& outline, const v1::TableMetr
   PaperMetric out;
   out.metric = asked.metric().empty() ? contract.name : asked.metric();
   out.split = asked.split().empty() ? contract.reports : asked.split();
-  out.reduce = asked.reduce().empty() ? default_reduce(contract, out.metric) : asked.reduce();
+  out.reduce = asked.reduce().empty() ? default_reduce(contract, out.metric, out.split) : asked.reduce();
   const MetricFacts facts = metric_facts(outline, out.metric);
   out.unit = out.metric == contract.name ? contract.unit : facts.unit;
   out.direction = out.metric == contract.name ? contract.direction : facts.direction;
@@ -66,7 +67,7 @@ void add_titles(const Outline& first, std::vector<PaperMetric>& metrics) {
   for (PaperMetric& one : metrics) {
     one.title = one.metric;
     if (!one.split.empty() && one.split != first.metric.reports) one.title += " (" + one.split + ")";
-    if (one.reduce != default_reduce(first.metric, one.metric)) one.title += " " + one.reduce;
+    if (one.reduce != default_reduce(first.metric, one.metric, one.split)) one.title += " " + one.reduce;
     if (!one.labels.empty()) one.title += " " + one.labels;
   }
 }
@@ -99,6 +100,17 @@ absl::Status check_known(Store& store, const std::vector<PaperSource>& sources, 
   return absl::OkStatus();
 }
 
+// The best model's test asked for where no stage makes it: a slip likewise.
+absl::Status check_best_tested(const std::vector<PaperSource>& sources, const PaperMetric& metric) {
+  const bool possible = std::any_of(sources.begin(), sources.end(), [](const PaperSource& source) {
+    return !source.metrics.back().label_sets.empty() || source.outline->metric.reduce == kBest;
+  });
+  if (metric.split != "test" || possible) return absl::OkStatus();
+  return bad("metrics.reduce",
+             "no stage of these experiments tested the model that validated best; submit them with metric: "
+             "{reduce: best}, or with an evaluation more: stages: [{evaluate: {checkpoint: best}}]");
+}
+
 // Costs are recorded under the split that trains or under none, whatever the contract reports.
 void settle_split(const std::vector<ResultView>& results, bool asked, PaperMetric& metric) {
   if (asked || results.empty()) return;
@@ -119,7 +131,8 @@ MetricValues arrange(const std::vector<ResultView>& results, const PaperMetric& 
       if (results[end].result.reducer == metric.reduce) chosen = &results[end].result;
       ++end;
     }
-    if (chosen == nullptr && end == i + 1 && reduced_by_stage(metric.reduce)) chosen = &first;
+    if (chosen == nullptr && end == i + 1 && serves(metric.reduce, first.reducer, /*lone=*/true))
+      chosen = &first;
     const bool fits =
         first.key.split == metric.split && (metric.labels.empty() || metric.labels == first.key.labels);
     if (chosen != nullptr && fits) {
@@ -166,6 +179,8 @@ absl::StatusOr<PaperSources> read_paper_sources(Store& store, OutlineCache& outl
       LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(source.name));
       LOCUS_ASSIGN_OR_RETURN(auto found, store.results(row.id, metric.metric));
       settle_split(found, !asked.split().empty(), metric);
+      if (asked.reduce().empty())
+        metric.reduce = default_reduce(out.experiments.front().outline->metric, metric.metric, metric.split);
       LOCUS_ASSIGN_OR_RETURN(const Reduction reduction,
                              parse_reduction(metric.reduce, metric.split, "metrics.reduce"));
       LOCUS_RETURN_IF_ERROR(add_reduced(store, source.briefs, reduction, {metric.metric, metric.split, "{}"},
@@ -175,6 +190,7 @@ absl::StatusOr<PaperSources> read_paper_sources(Store& store, OutlineCache& outl
     for (std::size_t s = 0; s < results.size(); ++s)
       out.experiments[s].metrics.push_back(arrange(results[s], metric));
     LOCUS_RETURN_IF_ERROR(check_known(store, out.experiments, metric, static_cast<std::size_t>(i)));
+    if (asked.reduce() == kBest) LOCUS_RETURN_IF_ERROR(check_best_tested(out.experiments, metric));
     out.metrics.push_back(std::move(metric));
   }
   add_titles(*out.experiments.front().outline, out.metrics);

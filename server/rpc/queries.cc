@@ -38,12 +38,13 @@ absl::StatusOr<ResultsByStage> all_results(Store& store, ExperimentId id) {
   return out;
 }
 
-absl::StatusOr<std::string> environment_of(Store& store, StageId stage) {
-  LOCUS_ASSIGN_OR_RETURN(const auto attempts, store.attempts(stage));
-  for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
-    if (attempt->state == AttemptState::kSucceeded) return attempt->environment_json;
+std::map<StageId, std::string> environments_by_stage(const StageBriefs& briefs) {
+  std::map<StageId, std::string> out;
+  for (const StageBrief& brief : briefs.stages) {
+    if (brief.environment >= 0)
+      out.try_emplace(brief.stage, briefs.environments[static_cast<std::size_t>(brief.environment)]);
   }
-  return std::string("{}");
+  return out;
 }
 
 absl::StatusOr<std::pair<std::string, std::int64_t>> parse_trial_name(const std::string& name) {

@@ -16,8 +16,8 @@ absl::StatusOr<std::vector<TrialView>> all_trials(Store& store, ExperimentId id)
 using ResultsByStage = std::map<StageId, std::vector<Result>>;
 absl::StatusOr<ResultsByStage> all_results(Store& store, ExperimentId id);
 
-// What an attempt that succeeded ran on, by stage; "{}" where nothing is known.
-absl::StatusOr<std::string> environment_of(Store& store, StageId stage);
+// What the stages that succeeded ran on, JSON.
+std::map<StageId, std::string> environments_by_stage(const StageBriefs& briefs);
 
 // "NAME/17" -> NAME and 17; INVALID_ARGUMENT.
 absl::StatusOr<std::pair<std::string, std::int64_t>> parse_trial_name(const std::string& name);

@@ -12,7 +12,8 @@
 namespace locus::server {
 namespace {
 
-constexpr char kTrain[] = "train";
+constexpr char kTrain[] = "train", kTest[] = "test", kLast[] = "last";
+constexpr char kNoLabels[] = "{}", kPart[] = "images";
 
 // The steps of the best values, best first; of equal ones the earlier.
 std::vector<std::int64_t> best_steps(std::vector<Point> points, std::size_t count, bool maximize) {
@@ -50,8 +51,10 @@ std::string word(const Reduction& reduction) {
 
 }  // namespace
 
-std::string default_reduce(const MetricContract& contract, const std::string& metric) {
-  return metric == contract.name ? contract.reduce : "last";
+std::string default_reduce(const MetricContract& contract, const std::string& metric,
+                           const std::string& split) {
+  if (split == kTest) return contract.reports == kTest ? contract.reduce : kLast;
+  return metric == contract.name ? contract.reduce : kLast;
 }
 
 std::optional<Result> reduce_points(const Reduction& reduction, const SeriesKey& key,
@@ -87,10 +90,36 @@ std::optional<Result> reduce_points(const Reduction& reduction, const SeriesKey&
   return out;
 }
 
+namespace {
+
+// The points a curve is read from. Validations during training that used a part of the split stand under a
+// label of their own, and only the last one under none.
+absl::StatusOr<std::vector<Point>> curve(Store& store, StageId stage, const SeriesKey& key) {
+  SeriesKey chosen = key;
+  if (key.labels == kNoLabels) {
+    LOCUS_ASSIGN_OR_RETURN(const auto series, store.series(stage));
+    std::int64_t most = 0;
+    for (const SeriesRow& row : series) {
+      if (row.key.metric != key.metric || row.key.split != key.split) continue;
+      const Json labels = Json::parse(row.key.labels, nullptr, /*allow_exceptions=*/false);
+      const bool whole = row.key.labels == key.labels, part = labels.size() == 1 && labels.contains(kPart);
+      if ((!whole && !part) || row.points < most || (row.points == most && !whole)) continue;
+      most = row.points;
+      chosen = row.key;
+    }
+  }
+  auto found = store.points(stage, chosen, 0);
+  if (absl::IsNotFound(found.status())) return std::vector<Point>();  // never reported
+  if (!found.ok()) return found.status();
+  return std::move(found->points);
+}
+
+}  // namespace
+
 absl::Status add_reduced(Store& store, const StageBriefs& briefs, const Reduction& reduction,
                          const SeriesKey& key, const std::string& selects_on, bool maximize,
                          std::vector<ResultView>& results) {
-  if (reduction.kind == Reduction::Kind::kLast) return absl::OkStatus();
+  if (reduction.kind == Reduction::Kind::kLast || key.split == kTest) return absl::OkStatus();
   const std::string reducer = word(reduction);
   std::erase_if(
       results, [&](const ResultView& one) { return one.result.key == key && one.result.reducer == reducer; });
@@ -98,23 +127,33 @@ absl::Status add_reduced(Store& store, const StageBriefs& briefs, const Reductio
   for (const StageBrief& brief : briefs.stages) {
     if (brief.kind != kTrain || brief.state != StageState::kSucceeded || !seen.insert(brief.stage).second)
       continue;
-    auto reported = store.points(brief.stage, key, 0);
-    if (absl::IsNotFound(reported.status())) continue;  // never reported
-    if (!reported.ok()) return reported.status();
+    LOCUS_ASSIGN_OR_RETURN(const auto reported, curve(store, brief.stage, key));
+    if (reported.empty()) continue;
     std::vector<Point> selecting;
     if (key.split != selects_on) {
-      auto found = store.points(brief.stage, {key.metric, selects_on, key.labels}, 0);
-      if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
-      if (found.ok()) selecting = std::move(found->points);
+      LOCUS_ASSIGN_OR_RETURN(selecting, curve(store, brief.stage, {key.metric, selects_on, key.labels}));
     }
-    const auto& chosen_on = key.split == selects_on ? reported->points : selecting;
-    if (const auto result = reduce_points(reduction, key, reported->points, chosen_on, maximize))
+    const auto& chosen_on = key.split == selects_on ? reported : selecting;
+    if (const auto result = reduce_points(reduction, key, reported, chosen_on, maximize))
       results.push_back({brief.stage, *result});
   }
   std::sort(results.begin(), results.end(), [](const ResultView& a, const ResultView& b) {
     return std::tie(a.stage_id, a.result.key, a.result.reducer) <
            std::tie(b.stage_id, b.result.key, b.result.reducer);
   });
+  return absl::OkStatus();
+}
+
+absl::Status add_contract_results(Store& store, const StageBriefs& briefs, const MetricContract& contract,
+                                  ResultsByStage& results) {
+  for (const std::string& split : std::set<std::string>{contract.reports, contract.selects_on}) {
+    LOCUS_ASSIGN_OR_RETURN(const Reduction reduction,
+                           parse_reduction(contract.reduce, contract.reports, "metric.reduce"));
+    std::vector<ResultView> reduced;
+    LOCUS_RETURN_IF_ERROR(add_reduced(store, briefs, reduction, {contract.name, split, kNoLabels},
+                                      contract.selects_on, contract.direction != "min", reduced));
+    for (ResultView& one : reduced) results[one.stage_id].push_back(std::move(one.result));
+  }
   return absl::OkStatus();
 }
 

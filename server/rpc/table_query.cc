@@ -53,7 +53,7 @@ absl::StatusOr<Question> complete(const TableSource& source, const v1::GetTableR
   out.metric = request.metric().empty() ? contract.name : request.metric();
   out.split = request.split().empty() ? contract.reports : request.split();
   LOCUS_RETURN_IF_ERROR(check_known(source, out));
-  out.reducer = default_reduce(contract, out.metric);
+  out.reducer = default_reduce(contract, out.metric, out.split);
   out.direction = contract.direction;
   out.unit = contract.unit;
   if (out.metric != contract.name) {
@@ -123,8 +123,9 @@ TableCell make_cell(const OutlineCell& outline, std::int64_t ordinal,
     if (const auto value = cost(*trial, source.results, "ms_per_step")) {
       cell.ms_per_step.push_back(*value);
     }
-    if (const auto value = measured_any_labels(*trial, source.results, question.metric, contract.selects_on,
-                                               question.reducer)) {
+    if (const auto value =
+            measured_any_labels(*trial, source.results, question.metric, contract.selects_on,
+                                default_reduce(contract, question.metric, contract.selects_on))) {
       selection.push_back(*value);
     }
   }
@@ -235,22 +236,6 @@ absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::Get
   return out;
 }
 
-namespace {
-
-// What the contract's reducer makes of stored series, as if the stages had reported it.
-absl::Status add_contract_results(Store& store, const StageBriefs& briefs, const MetricContract& contract,
-                                  ResultsByStage& results) {
-  LOCUS_ASSIGN_OR_RETURN(const Reduction reduction,
-                         parse_reduction(contract.reduce, contract.reports, "metric.reduce"));
-  std::vector<ResultView> reduced;
-  LOCUS_RETURN_IF_ERROR(add_reduced(store, briefs, reduction, {contract.name, contract.reports, "{}"},
-                                    contract.selects_on, contract.direction != "min", reduced));
-  for (ResultView& one : reduced) results[one.stage_id].push_back(std::move(one.result));
-  return absl::OkStatus();
-}
-
-}  // namespace
-
 absl::StatusOr<TableSource> read_table_source(Store& store, OutlineCache& outlines,
                                               const ExperimentRow& row) {
   LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines.get(row));
@@ -261,11 +246,7 @@ absl::StatusOr<TableSource> read_table_source(Store& store, OutlineCache& outlin
   LOCUS_ASSIGN_OR_RETURN(source.trials, all_trials(store, row.id));
   LOCUS_ASSIGN_OR_RETURN(source.results, all_results(store, row.id));
   LOCUS_ASSIGN_OR_RETURN(const StageBriefs briefs, store.briefs(row.id));
-  for (const StageBrief& brief : briefs.stages) {
-    if (brief.environment >= 0)
-      source.environments.try_emplace(brief.stage,
-                                      briefs.environments[static_cast<std::size_t>(brief.environment)]);
-  }
+  source.environments = environments_by_stage(briefs);
   LOCUS_RETURN_IF_ERROR(add_contract_results(store, briefs, outline->metric, source.results));
   return source;
 }

@@ -157,6 +157,68 @@ TEST(AnotherResolution, IsSoughtAtTheSameMultipleOfTheTrainingOne) {
   EXPECT_THAT(matched(claim({{"none"}}, several), {cell(0, {prior("none")})}), IsEmpty());
 }
 
+// Every prior and every pair with violin, at two settings each and three learning rates: 50 to 300 cells.
+std::vector<ExperimentCell> many_cells() {
+  std::vector<ExperimentCell> out;
+  std::int64_t ordinal = 0;
+  const Catalog catalog = engine_catalog();
+  for (const CatalogItem& item : catalog.items()) {
+    if (item.kind != "prior") continue;
+    for (const char* rate : {"0.001", "0.002", "0.003"}) {
+      out.push_back(cell(ordinal++, {prior(item.id)}, rate));
+      if (item.id != "violin")
+        out.push_back(cell(ordinal++, {prior("violin", {{"sigma", 0.1}}), prior(item.id)}, rate));
+    }
+  }
+  return out;
+}
+
+TEST(AMatcher, GivesEveryClaimWhatItWouldGetAlone) {
+  const std::vector<ExperimentCell> cells = many_cells();
+  const Catalog catalog = engine_catalog();
+  ClaimMatcher matcher(cells, catalog);
+  std::size_t found = 0;
+  for (const PaperClaims& paper : committed_papers()) {
+    for (const ClaimTable& table : paper.tables) {
+      for (const ClaimValue& value : table.values) {
+        const std::vector<ClaimedCell>& together = matcher.match(value);
+        // Alone, cell by cell, but for the choice among a group's cells.
+        std::map<std::string, std::vector<ClaimedCell>> groups;
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+          for (ClaimedCell one : match_claim(value, {cells[i]}, catalog)) {
+            one.cell = i;
+            groups[cells[i].group].push_back(one);
+          }
+        }
+        std::size_t alone = 0;
+        for (const auto& [group, members] : groups) {
+          const auto away = [](const ClaimedCell& one) {
+            return std::count_if(one.differences.begin(), one.differences.end(), [](const auto& difference) {
+              return difference.name.find('.') != std::string::npos;  // an option of a prior
+            });
+          };
+          std::ptrdiff_t fewest = away(members.front());
+          for (const ClaimedCell& one : members) fewest = std::min(fewest, away(one));
+          for (const ClaimedCell& one : members) {
+            if (away(one) != fewest) continue;
+            ++alone;
+            const auto same = std::find_if(together.begin(), together.end(),
+                                           [&](const ClaimedCell& each) { return each.cell == one.cell; });
+            ASSERT_NE(same, together.end()) << paper.id << " " << table.table;
+            EXPECT_EQ(same->scale, one.scale);
+            ASSERT_EQ(same->differences.size(), one.differences.size());
+            for (std::size_t i = 0; i < one.differences.size(); ++i)
+              EXPECT_EQ(to_string(same->differences[i]), to_string(one.differences[i]));
+          }
+        }
+        EXPECT_EQ(together.size(), alone) << paper.id << " " << table.table;
+        found += alone;
+      }
+    }
+  }
+  EXPECT_GT(found, 1000u);
+}
+
 TEST(ASentence, SetsThePairedDifferenceBesideThePrintedOne) {
   ClaimValue value = claim({{"guidance"}});
   value.value = 72.26;

@@ -131,15 +131,29 @@ TEST(Leaderboard, LetsNoNameDriveTheTerminal) {
   table.mutable_rows(0)->set_label("evil\033[2J\nname");
   for (const TableFormat format : {TableFormat::kTable, TableFormat::kMarkdown, TableFormat::kLatex}) {
     EXPECT_THAT(render_leaderboard(table, format), Not(HasSubstr("\033")));
-    EXPECT_THAT(render_leaderboard(table, format), HasSubstr("evil [2J name"));
+    EXPECT_THAT(render_leaderboard(table, format),
+                HasSubstr(format == TableFormat::kMarkdown ? "evil \\[2J name" : "evil [2J name"));
   }
+}
+
+TEST(Leaderboard, MarksMeansAsThePaperTableDoes) {
+  v1::Table table = demo();
+  table.mutable_rows(1)->set_mean(table.rows(0).mean());
+  table.mutable_rows(2)->set_mean(80);
+  const std::string latex = render_leaderboard(table, TableFormat::kLatex);
+  EXPECT_THAT(latex, HasSubstr("\\textbf{\\boldmath 83.12 $\\pm$ 0.25}"));
+  EXPECT_THAT(latex, HasSubstr("\\textbf{\\boldmath 83.12 $\\pm$ 0.31}")) << "equal means share the mark";
+  EXPECT_THAT(latex, Not(HasSubstr("\\underline"))) << "two best leave no second";
+  table.clear_rows();
+  *table.add_rows() = row("alone", 80, 1);
+  EXPECT_THAT(render_leaderboard(table, TableFormat::kLatex), Not(HasSubstr("\\textbf")));
 }
 
 TEST(Leaderboard, EscapesMarkup) {
   v1::Table table = demo();
   table.mutable_rows(0)->set_label("a|b_c & 50% {x} \"q\", z");
-  EXPECT_THAT(render_leaderboard(table, TableFormat::kMarkdown), HasSubstr("a\\|b\\_c & 50%"));
-  EXPECT_THAT(render_leaderboard(table, TableFormat::kLatex), HasSubstr("a|b\\_c \\& 50\\% \\{x\\}"));
+  EXPECT_THAT(render_leaderboard(table, TableFormat::kMarkdown), HasSubstr("a\\|b\\_c &amp; 50%"));
+  EXPECT_THAT(render_leaderboard(table, TableFormat::kLatex), HasSubstr("a$|$b\\_c \\& 50\\% \\{x\\}"));
   EXPECT_THAT(render_leaderboard(table, TableFormat::kCsv), HasSubstr("\"a|b_c & 50% {x} \"\"q\"\", z\""));
 }
 

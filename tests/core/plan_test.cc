@@ -269,8 +269,10 @@ TEST(Plan, ProvesTheMatchedProtocol) {
 }
 
 TEST(Plan, ReadsTheMatchedProtocolInItsLongForm) {
-  EXPECT_EQ(plan_of(small(R"({"matched": {"except": ["prior"]}})")).matched_except, std::vector<std::string>{"prior"});
-  EXPECT_EQ(plan_of(small(R"({"matched": {"except": "prior"}})")).matched_except, std::vector<std::string>{"prior"});
+  EXPECT_EQ(plan_of(small(R"({"matched": {"except": ["prior"]}})")).matched_except,
+            std::vector<std::string>{"prior"});
+  EXPECT_EQ(plan_of(small(R"({"matched": {"except": "prior"}})")).matched_except,
+            std::vector<std::string>{"prior"});
 }
 
 TEST(Plan, TakesReducersThatHaveStepsToChooseFrom) {
@@ -282,8 +284,60 @@ TEST(Plan, TakesReducersThatHaveStepsToChooseFrom) {
   EXPECT_EQ(reduce(R"({"at_step": 300})"), "at-step-300");
 }
 
+TEST(Plan, KeepsAndReadsTheBestModelWhereTheContractReportsIt) {
+  const ExperimentPlan plan =
+      plan_of(small(R"({"metric": {"reduce": "best"}, "stages": [{"evaluate": {"resolution": [28, 42]}}]})"));
+  EXPECT_EQ(plan.metric.reduce, "best");
+  EXPECT_THAT(plan.warnings, IsEmpty());
+  ASSERT_EQ(plan.trials[0].stages.size(), 2u);
+  const PlannedStage &train = plan.trials[0].stages[0], &evaluate = plan.trials[0].stages[1];
+  EXPECT_EQ(Json::parse(train.config_json)["stage"]["options"], Json({{"keep_best", "top1"}}));
+  EXPECT_EQ(Json::parse(evaluate.config_json)["stage"]["options"]["checkpoint"], "best");
+  EXPECT_EQ(Json::parse(evaluate.config_json)["inputs"], Json({{"best-checkpoint", train.identity}}));
+  EXPECT_THAT(evaluate.inputs,
+              ElementsAre(std::pair<std::string, std::string>("best-checkpoint", train.identity)));
+  EXPECT_EQ(plan.evaluation_labels, Json({{"resolution", 28}}));
+}
+
+TEST(Plan, OfAnyOtherContractIsTheSameWhetherBestExistsOrNot) {
+  const auto train = [](const std::string& metric) {
+    return plan_of(small(R"({"metric": )" + metric + "}")).trials[0].stages[0];
+  };
+  EXPECT_EQ(Json::parse(train("{}").config_json)["stage"]["options"], Json::object());
+  EXPECT_EQ(train("{}").identity, train(R"({"reports": "validation", "reduce": "best"})").identity)
+      << "that best is read from the curve";
+  EXPECT_NE(train("{}").identity, train(R"({"reduce": "best"})").identity) << "the best model is an output";
+  EXPECT_NE(train(R"({"name": "loss", "reduce": "best"})").identity, train(R"({"reduce": "best"})").identity);
+}
+
+TEST(Plan, TestsTheLastModelBesideTheBestWhereAsked) {
+  const ExperimentPlan plan =
+      plan_of(small(R"({"metric": {"reduce": "best"}, "stages": [{"evaluate": {"checkpoint": "last"}}]})"));
+  ASSERT_EQ(plan.trials[0].stages.size(), 3u);
+  EXPECT_EQ(plan.trials[0].stages[1].inputs[0].first, "checkpoint");
+  EXPECT_EQ(plan.trials[0].stages[2].inputs[0].first, "best-checkpoint");
+  EXPECT_THAT(plan.warnings, ElementsAre(HasSubstr("no listed stage evaluates the best model")));
+  const ExperimentPlan other = plan_of(small(R"({"stages": [{"evaluate": {"checkpoint": "best"}}]})"));
+  ASSERT_EQ(other.trials[0].stages.size(), 3u);
+  EXPECT_EQ(other.trials[0].stages[2].inputs[0].first, "checkpoint") << "the contract reports the last";
+}
+
+TEST(Plan, SaysWhenStepsAreComparedByAPartOfTheValidationSplit) {
+  const auto warnings = [](const std::string& metric, int images) {
+    return plan_of(small(R"({"metric": )" + metric + R"(, "train": {"validation_images": )" +
+                         std::to_string(images) + "}}"))
+        .warnings;
+  };
+  EXPECT_THAT(warnings(R"({"reduce": "best"})", 1000), ElementsAre(HasSubstr("the first 1000 of 5000")));
+  EXPECT_THAT(warnings(R"({"reports": "validation", "reduce": {"top": 3}})", 1000),
+              ElementsAre(HasSubstr("train.validation_images: 0 for all")));
+  EXPECT_THAT(warnings(R"({"reduce": "best"})", 0), IsEmpty());
+  EXPECT_THAT(warnings("{}", 1000), IsEmpty());
+}
+
 TEST(Plan, NamesEveryValueOfAFactorAndWhatHoldsElsewhere) {
-  const ExperimentPlan plan = plan_of(small(R"({"matrix": {"train.lr": [0.001, {"value": 0.003, "label": "fast"}]}})"));
+  const ExperimentPlan plan =
+      plan_of(small(R"({"matrix": {"train.lr": [0.001, {"value": 0.003, "label": "fast"}]}})"));
   ASSERT_EQ(plan.values.at("train.lr").size(), 2u);
   EXPECT_EQ(plan.values.at("train.lr")[0].label, "0.001");
   EXPECT_EQ(plan.values.at("train.lr")[1].value, "0.003");

@@ -158,16 +158,30 @@ const Refusal kRefusals[] = {
      "stages[0].evaluate.resolutions", "did you mean 'resolution'"},
     {"ZeroResolution", R"({"stages": [{"evaluate": {"resolution": [0]}}]})", ErrorReason::kOptionOutOfRange,
      "stages[0].evaluate.resolution[0]", "at least 1"},
-    {"BestOnTest", R"({"metric": {"reduce": "best"}})", ErrorReason::kOptionOutOfRange, "metric.reduce",
-     "the test split is scored once, on the last checkpoint"},
-    {"TopOnTest", R"({"metric": {"reduce": {"top": 3}}})", ErrorReason::kOptionOutOfRange, "metric.reduce", "'top-3'"},
+    {"BestOnTestChosenOnTrain", R"({"metric": {"reduce": "best", "selects_on": "train"}})",
+     ErrorReason::kOptionOutOfRange, "metric.selects_on", "write selects_on: validation"},
+    {"BestChosenOnTest", R"({"metric": {"reduce": "best", "selects_on": "test"}})",
+     ErrorReason::kOptionOutOfRange, "metric.selects_on", "choosing by the test split"},
+    {"BestWithoutValidationDuringTraining",
+     R"({"metric": {"reduce": "best"}, "train": {"validate_every": 0}})", ErrorReason::kConstraintViolated,
+     "metric.reduce", "set train.validate_every to a part of an epoch"},
+    {"BestOfOneValidation", R"({"metric": {"reduce": "best"}, "train": {"validate_every": 2}})",
+     ErrorReason::kConstraintViolated, "metric.reduce", "only the last model is validated"},
+    {"BestAskedForByAStageAlone",
+     R"({"stages": [{"evaluate": {"checkpoint": "best"}}], "train": {"validate_every": 0}})",
+     ErrorReason::kConstraintViolated, "stages[0].evaluate", "ask for the last model"},
+    {"AtStepOnTest", R"({"metric": {"reduce": {"at_step": 300}}})", ErrorReason::kOptionOutOfRange,
+     "metric.reduce", "the test split is scored once, on one model"},
+    {"TopOnTest", R"({"metric": {"reduce": {"top": 3}}})", ErrorReason::kOptionOutOfRange, "metric.reduce",
+     "'top-3'"},
     {"UnknownReducer", R"({"metric": {"reduce": {"bottom": 3}}})", ErrorReason::kWrongType, "metric.reduce",
      "{top: COUNT} or {at_step: STEP}"},
-    {"NoTop", R"({"metric": {"reports": "validation", "reduce": {"top": 0}}})", ErrorReason::kOptionOutOfRange,
-     "metric.reduce", "'top-0'"},
+    {"NoTop", R"({"metric": {"reports": "validation", "reduce": {"top": 0}}})",
+     ErrorReason::kOptionOutOfRange, "metric.reduce", "'top-0'"},
     {"MatchedWithoutExcept", R"({"matched": {"except": []}})", ErrorReason::kMissingKey, "matched.except",
      "what alone may differ"},
-    {"MatchedByAnotherKey", R"({"matched": {"only": ["prior"]}})", ErrorReason::kUnknownKey, "matched.only", "except"},
+    {"MatchedByAnotherKey", R"({"matched": {"only": ["prior"]}})", ErrorReason::kUnknownKey, "matched.only",
+     "except"},
     {"UnmatchedOverride",
      R"({"matched": "prior", "overrides": [{"where": {"prior": "none"}, "set": {"train.lr": 0.01}}]})",
      ErrorReason::kConstraintViolated, "matched", "train.lr"},
@@ -230,6 +244,19 @@ TEST(Refusal, OfAMissingKeyNamesIt) {
   spec.erase("matrix"), spec.erase("baseline");
   EXPECT_TRUE(has_reason(refused(spec), ErrorReason::kMissingKey));
   EXPECT_EQ(error_detail(refused(spec))->field, "prior");
+}
+
+TEST(Refusal, OfTheBestModelWhereNothingValidatesIt) {
+  Json document = test_catalog_document();
+  for (Json& item : document["items"]) {
+    if (item["kind"] == "dataset") item["facts"]["splits"].erase("validation");
+  }
+  Json spec = demo_specification();
+  EXPECT_TRUE(plan_experiment(spec, catalog_of(document)).ok());
+  spec["metric"]["reduce"] = "best";
+  const absl::Status status = plan_experiment(spec, catalog_of(document)).status();
+  EXPECT_TRUE(has_reason(status, ErrorReason::kConstraintViolated)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("'fashion-mnist' has no validation split"));
 }
 
 TEST(Refusal, OfAnEmptyMatrix) {

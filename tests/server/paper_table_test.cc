@@ -328,8 +328,10 @@ TEST_F(PaperTable, RefusesWhatItCannotShow) {
   request.add_metrics()->set_metric("top9");
   EXPECT_THAT(refusal(request, "metrics"), HasSubstr("no metric 'top9'; choose one of"));
   request.mutable_metrics(0)->set_metric("top1");
-  request.mutable_metrics(0)->set_reduce("best");
+  request.mutable_metrics(0)->set_reduce("top-3");
   EXPECT_THAT(refusal(request, "metrics.reduce"), HasSubstr("the test split is scored once"));
+  request.mutable_metrics(0)->set_reduce("best");
+  EXPECT_THAT(refusal(request, "metrics.reduce"), HasSubstr("no stage of these experiments tested"));
   request = ask();
   request.set_test("wilcoxon");
   EXPECT_THAT(refusal(request, "test"), HasSubstr("sign-flip, paired-t or welch"));

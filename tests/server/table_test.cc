@@ -198,6 +198,110 @@ TEST_F(Leaderboard, AveragesCurvesAtTheStepsSeedsShare) {
   EXPECT_EQ(out.available(0).metric(), "loss");
 }
 
+TEST_F(Leaderboard, ShowsTheBestModelsTestWhereTheContractReportsIt) {
+  submit(small_specification({{"metric", {{"reduce", "best"}}}}));
+  FakeWorker worker(channel_, "one");
+  worker.best_gain = 4;
+  ASSERT_TRUE(worker.register_with().ok());
+  ASSERT_EQ(worker.run_all(score), 18);
+  const v1::Table out = table("small");
+  EXPECT_EQ(out.split(), "test");
+  EXPECT_EQ(out.rows(0).label(), "violin");
+  EXPECT_DOUBLE_EQ(out.rows(0).mean(), 89.0) << "85 of the last, 4 more of the best";
+  EXPECT_DOUBLE_EQ(out.rows(0).selection(), 90.0) << "the validation that chose it: 86 of the last";
+  EXPECT_DOUBLE_EQ(out.sweep(0).points(1).mean(), 79.0);
+  EXPECT_DOUBLE_EQ(experiment("small").best().mean(), 89.0);
+  v1::GetTableRequest request;
+  request.set_experiment("small");
+  request.set_split("validation");
+  v1::Table validation;
+  ASSERT_TRUE(experiments_->GetTable(deadline().get(), request, &validation).ok());
+  EXPECT_DOUBLE_EQ(validation.rows(0).mean(), 90.0);
+  v1::CompareRequest compare;
+  compare.add_items("small/cells/1");
+  compare.add_items("small/cells/2");
+  v1::Comparison sides;
+  ASSERT_TRUE(experiments_->Compare(deadline().get(), compare, &sides).ok());
+  EXPECT_DOUBLE_EQ(sides.items(1).values(0).value(), 87.0) << "83 + 4";
+}
+
+TEST_F(Leaderboard, NeverShowsOneModelsTestForTheOthers) {
+  const Json last = {{"evaluate", {{"checkpoint", "last"}, {"resolution", Json::array({28})}}}};
+  submit(small_specification({{"metric", {{"reduce", "best"}}}, {"stages", Json::array({last})}}));
+  FakeWorker worker(channel_, "one");
+  worker.best_gain = 4;
+  ASSERT_TRUE(worker.register_with().ok());
+  while (const auto work = worker.acquire()) {
+    const bool best = work->config["stage"]["options"].value("checkpoint", "") == "best";
+    if (best) {
+      EXPECT_TRUE(worker.fail(*work, "code", "kept from ending").ok());
+    } else {
+      worker.run(*work, score);
+    }
+  }
+  const v1::Table out = table("small");
+  for (const v1::TableRow& row : out.rows()) EXPECT_EQ(row.n(), 0) << row.label();
+}
+
+// The whole validation split is scored at the end alone; the curve stands under the images it used.
+class ReducedCurve : public Leaderboard {
+ protected:
+  // The mean of "violin" when every training reports 70, 80, 60 + seed at steps 10, 20, 30.
+  double mean(const Json& reduce) {
+    const std::string name = "curve-" + std::to_string(++submitted_);
+    submit(small_specification({{"name", name},
+                                {"train", {{"validation_images", 1000}, {"batch", 32 + submitted_}}},
+                                {"stages", Json::array()},
+                                {"metric", {{"reports", "validation"}, {"reduce", reduce}}}}));
+    FakeWorker worker(channel_, name);
+    EXPECT_TRUE(worker.register_with().ok());
+    while (const auto work = worker.acquire()) {
+      const double seed = static_cast<double>(work->seed);
+      worker.report(*work, "top1", "validation", {70, 80, 60 + seed}, 1, R"({"images":1000})");
+      worker.report(*work, "top1", "validation", {50}, 4);
+      EXPECT_TRUE(worker
+                      .complete(*work,
+                                [&](v1::CompleteAttemptRequest& request) {
+                                  request.set_last_seq(4);
+                                  *request.add_results() = result("top1", "validation", "", 50);
+                                })
+                      .ok());
+    }
+    const v1::Table out = table(name);
+    EXPECT_EQ(out.rows(0).n(), 3) << reduce;
+    return out.rows(0).mean();
+  }
+  int submitted_ = 0;
+};
+
+TEST_F(ReducedCurve, IsOneNumberByTheContract) {
+  EXPECT_DOUBLE_EQ(mean("best"), 80);
+  EXPECT_DOUBLE_EQ(mean({{"top", 2}}), 75);
+  EXPECT_DOUBLE_EQ(mean({{"at_step", 30}}), 61) << "60, 61, 62";
+  EXPECT_DOUBLE_EQ(mean({{"at_step", 29}}), 80);
+  EXPECT_DOUBLE_EQ(mean("mean"), (70 + 80 + 61) / 3.0);
+  EXPECT_DOUBLE_EQ(mean("last"), 50) << "of the whole split";
+}
+
+TEST_F(Leaderboard, KeepsTheBestModelAsAnOutputThatIsListed) {
+  submit(small_specification({{"metric", {{"reduce", "best"}}}}));
+  FakeWorker worker(channel_, "one");
+  ASSERT_TRUE(worker.register_with().ok());
+  worker.run_all(score);
+  v1::ListArtifactsRequest request;
+  request.set_name("small/0");
+  v1::ListArtifactsResponse out;
+  ASSERT_TRUE(artifacts_->ListArtifacts(deadline().get(), request, &out).ok());
+  int kept = 0;
+  for (const v1::Artifact& artifact : out.artifacts()) {
+    if (artifact.slot() != "best-checkpoint") continue;
+    ++kept;
+    EXPECT_EQ(artifact.step(), 50);
+    EXPECT_TRUE(artifact.present());
+  }
+  EXPECT_EQ(kept, 1);
+}
+
 TEST_F(Leaderboard, EstimatesTheTimeLeftOnlyFromWhatHasFinished) {
   submit(small_specification());
   FakeWorker worker(channel_, "one");

@@ -85,7 +85,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Attempt::recover(const fs::path& folder
 
 void Attempt::add_checkpoint(PendingCheckpoint checkpoint) {
   std::lock_guard lock(mutex_);
-  if (!checkpoints_.empty() && !checkpoints_.back().best) checkpoints_.pop_back();
+  std::erase_if(checkpoints_, [&](const PendingCheckpoint& waits) { return checkpoint.best || !waits.best; });
   checkpoints_.push_back(std::move(checkpoint));
   changed_.notify_all();
 }

@@ -9,10 +9,12 @@
 namespace locus {
 namespace {
 
-constexpr char kTest[] = "test";
+constexpr char kTest[] = "test", kValidation[] = "validation";
+constexpr char kCheckpoint[] = "checkpoint", kBest[] = "best";  // an evaluation's choice of model
+constexpr char kKeepBest[] = "keep_best";                       // the training's counterpart
 
 // A training stage measures on what it may see; everything else is a later stage's to measure.
-bool measured_by_training(const std::string& split) { return split == "train" || split == "validation"; }
+bool measured_by_training(const std::string& split) { return split == "train" || split == kValidation; }
 
 absl::StatusOr<std::string> one_of(const std::optional<std::string>& given, const std::string& otherwise,
                                    std::vector<std::string> choices, const std::string& field) {
@@ -46,14 +48,37 @@ absl::Status unknown_metric(const CatalogItem& task, const std::string& name) {
       "metric.name", {{"metric", name}});
 }
 
-bool evaluates(const ResolvedStage& stage, const std::string& split) {
+bool reports_best_model(const MetricContract& metric) {
+  return metric.reports == kTest && metric.reduce == kBest;
+}
+
+bool reads_best_model(const ResolvedStage& stage) { return stage.resolved.value(kCheckpoint, "") == kBest; }
+
+// Whether the contract's number comes from this stage.
+bool measures(const ResolvedStage& stage, const MetricContract& metric) {
   return stage.item->kind == "stage" && stage.item->id != "train" &&
-         stage.resolved.value("split", "") == split;
+         stage.resolved.value("split", "") == metric.reports &&
+         reads_best_model(stage) == reports_best_model(metric);
+}
+
+bool has_option(const CatalogItem& item, const std::string& name) {
+  return std::any_of(item.options.begin(), item.options.end(),
+                     [&](const OptionSpec& option) { return option.name == name; });
+}
+
+// Under a condition an input is one only while it holds.
+bool asked_for(const Json& input, const ResolvedStage& stage) {
+  const Json when = input.value("when", Json::object());
+  if (when.empty()) return true;
+  const Json values = when.value("values", Json::array());
+  const Json value = stage.resolved.value(when.value("option", ""), Json());
+  return std::find(values.begin(), values.end(), value) != values.end();
 }
 
 absl::Status connect(std::vector<ResolvedStage>& stages, std::size_t index) {
   ResolvedStage& stage = stages[index];
   for (const Json& input : stage.item->facts.value("inputs", Json::array())) {
+    if (!asked_for(input, stage)) continue;
     const std::string from = input.value("from", ""), slot = input.value("slot", "");
     std::size_t source = index;
     for (std::size_t i = 0; i < index; ++i) {
@@ -82,6 +107,40 @@ absl::Status add_stage(const std::string& role, const std::string& kind, const J
   return connect(stages, stages.size() - 1);
 }
 
+// The first stage, the training, keeps its best model where a later one reads it.
+absl::Status keep_best(std::vector<ResolvedStage>& stages, const MetricContract& metric,
+                       const Catalog& catalog) {
+  ResolvedStage& train = stages.front();
+  for (const ResolvedStage& stage : stages) {
+    if (&stage == &train || !reads_best_model(stage)) continue;
+    Json options = Json::object();
+    options[kKeepBest] = metric.name;
+    LOCUS_ASSIGN_OR_RETURN(train.resolved, catalog.resolve(*train.item, options, stage.field));
+    train.scientific = catalog.scientific(*train.item, train.resolved);
+    train.field = reports_best_model(metric) ? "metric.reduce" : stage.field;  // whose wish it is
+    break;
+  }
+  return absl::OkStatus();
+}
+
+// The stage that makes the contract's number, where none that is listed does.
+absl::Status add_reported(const MetricContract& metric, int evaluations, const Catalog& catalog,
+                          std::vector<ResolvedStage>& stages, std::vector<std::string>& warnings) {
+  const std::string role = evaluations == 0 ? "evaluate" : "evaluate-" + std::to_string(evaluations + 1);
+  if (evaluations > 0) {
+    warnings.push_back("no listed stage evaluates the " +
+                       std::string(reports_best_model(metric) ? "best" : "last") +
+                       " model on the reported split " + metric.reports + "; a stage " + role + " was added");
+  }
+  LOCUS_ASSIGN_OR_RETURN(const CatalogItem* evaluate, catalog.get("stage", "evaluate", "metric.reports"));
+  LOCUS_ASSIGN_OR_RETURN(const Json defaults, catalog.resolve(*evaluate, Json::object(), "stages"));
+  Json options = Json::object();
+  if (defaults.value("split", "") != metric.reports) options["split"] = metric.reports;
+  if (reports_best_model(metric)) options[kCheckpoint] = kBest;
+  return add_stage(role, "evaluate", options, reports_best_model(metric) ? "metric.reduce" : "metric.reports",
+                   catalog, stages);
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<ResolvedStage>> resolve_stages(const Specification& spec,
@@ -92,24 +151,19 @@ absl::StatusOr<std::vector<ResolvedStage>> resolve_stages(const Specification& s
   LOCUS_RETURN_IF_ERROR(add_stage("train", "train", Json::object(), "stages", catalog, stages));
   int evaluations = 0;
   for (const StageRequest& request : spec.stages) {
-    LOCUS_RETURN_IF_ERROR(
-        add_stage(request.role, request.kind, request.options, request.field, catalog, stages));
+    Json options = request.options;
+    const CatalogItem* item = catalog.find("stage", request.kind);
+    if (reports_best_model(metric) && item != nullptr && has_option(*item, kCheckpoint) &&
+        !options.contains(kCheckpoint))
+      options[kCheckpoint] = kBest;  // what is listed scores the model that the contract reports
+    LOCUS_RETURN_IF_ERROR(add_stage(request.role, request.kind, options, request.field, catalog, stages));
     evaluations += request.kind == "evaluate";
   }
-  const bool covered = std::any_of(stages.begin(), stages.end(), [&](const ResolvedStage& stage) {
-    return evaluates(stage, metric.reports);
-  });
-  if (measured_by_training(metric.reports) || covered) return stages;
-  const std::string role = evaluations == 0 ? "evaluate" : "evaluate-" + std::to_string(evaluations + 1);
-  if (evaluations > 0) {
-    warnings.push_back("no listed stage evaluates the reported split " + metric.reports + "; a stage " +
-                       role + " was added");
-  }
-  LOCUS_ASSIGN_OR_RETURN(const CatalogItem* evaluate, catalog.get("stage", "evaluate", "metric.reports"));
-  LOCUS_ASSIGN_OR_RETURN(const Json defaults, catalog.resolve(*evaluate, Json::object(), "stages"));
-  const Json options =
-      defaults.value("split", "") == metric.reports ? Json::object() : Json({{"split", metric.reports}});
-  LOCUS_RETURN_IF_ERROR(add_stage(role, "evaluate", options, "metric.reports", catalog, stages));
+  const bool covered = std::any_of(stages.begin(), stages.end(),
+                                   [&](const ResolvedStage& stage) { return measures(stage, metric); });
+  if (!measured_by_training(metric.reports) && !covered)
+    LOCUS_RETURN_IF_ERROR(add_reported(metric, evaluations, catalog, stages, warnings));
+  LOCUS_RETURN_IF_ERROR(keep_best(stages, metric, catalog));
   return stages;
 }
 
@@ -133,12 +187,51 @@ absl::StatusOr<MetricContract> resolve_metric(const MetricRequest& request, cons
                          one_of(request.direction, direction, {"max", "min"}, "metric.direction"));
   out.reduce = request.reduce.value_or("last");
   LOCUS_RETURN_IF_ERROR(parse_reduction(out.reduce, out.reports, "metric.reduce").status());
+  if (reports_best_model(out) && out.selects_on != kValidation) {
+    return refuse(ErrorReason::kOptionOutOfRange,
+                  "metric.reduce best on test is chosen on validation, and selects_on is " + out.selects_on +
+                      "; write selects_on: validation, or leave it out",
+                  "metric.selects_on", {{"value", out.selects_on}});
+  }
   out.unit = request.unit.value_or(metric->value("unit", ""));
   if (out.direction == direction) return out;
   return refuse(ErrorReason::kInvalidSpecification,
                 out.name + " is better the " + (direction == "max" ? "larger" : "smaller") +
                     " it is; direction must be " + direction + " or left out",
                 "metric.direction", {{"metric", out.name}, {"direction", direction}});
+}
+
+absl::Status check_best(const std::vector<ResolvedStage>& stages, const ResolvedSection& recipe,
+                        const ResolvedSection& dataset) {
+  const ResolvedStage& train = stages.front();
+  if (train.resolved.value(kKeepBest, "").empty()) return absl::OkStatus();
+  const auto cannot = [&](const std::string& why) {
+    return refuse(ErrorReason::kConstraintViolated, "the best model is chosen on validation, but " + why,
+                  train.field);
+  };
+  const Json splits = dataset.item->facts.value("splits", Json::object());
+  if (!splits.empty() && splits.value(kValidation, 0) <= 0) {
+    return cannot("the dataset '" + dataset.item->id +
+                  "' has no validation split; ask for the last model, or choose another dataset");
+  }
+  const double every = recipe.resolved.value("validate_every", 0.0),
+               epochs = recipe.resolved.value("epochs", 0.0);
+  if (every > 0 && every < epochs) return absl::OkStatus();
+  return cannot("train.validate_every is " + show_json(every) + ", so only the last model is validated" +
+                "; set train.validate_every to a part of an epoch (0.25) or fewer epochs than " +
+                show_json(epochs) + ", or ask for the last model");
+}
+
+std::string partial_validation(const MetricContract& metric, const std::vector<ResolvedStage>& stages,
+                               const ResolvedSection& recipe, const ResolvedSection& dataset) {
+  const bool keeps = !stages.front().resolved.value(kKeepBest, "").empty();
+  if (!keeps && (metric.reduce == "last" || metric.reports != kValidation)) return "";
+  const auto images = recipe.resolved.value("validation_images", std::int64_t{0});
+  const Json splits = dataset.item->facts.value("splits", Json::object());
+  const auto all = splits.value(kValidation, std::int64_t{0});
+  if (images <= 0 || images >= all) return "";
+  return "steps are compared by the first " + std::to_string(images) + " of " + std::to_string(all) +
+         " validation images, which validations during training use; set train.validation_images: 0 for all";
 }
 
 Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricContract& metric,
@@ -148,7 +241,7 @@ Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricCon
   const Json native = extent.empty() ? Json() : extent[0];
   Json first;
   for (const ResolvedStage& stage : stages) {
-    if (!evaluates(stage, metric.reports)) continue;
+    if (!measures(stage, metric)) continue;
     const Json listed = stage.resolved.value("resolution", Json::array());
     const bool has_native = listed.empty() || std::find(listed.begin(), listed.end(), native) != listed.end();
     if (has_native) return native.is_null() ? Json::object() : Json({{"resolution", native}});

@@ -19,15 +19,25 @@ struct ResolvedStage {
   std::vector<std::pair<std::string, std::size_t>> inputs;  // slot -> index of an earlier stage
 };
 
-// train first, then those listed; one that evaluates the reported split is added when none does.
+// train first, then those listed; one that evaluates the reported split is added when none does. Where a
+// stage reads the best model, training keeps it, by the contract's metric on validation.
 absl::StatusOr<std::vector<ResolvedStage>> resolve_stages(const Specification& spec,
                                                           const MetricContract& metric,
                                                           const Catalog& catalog,
                                                           std::vector<std::string>& warnings);
 
 // Completes the contract from the task. Refuses an unknown metric, a contradicted direction, and selection on
-// test.
+// test, directly or as `best` on test that is not chosen on validation.
 absl::StatusOr<MetricContract> resolve_metric(const MetricRequest& request, const ResolvedSection& task);
+
+// CONSTRAINT_VIOLATED where a best model is to be kept but there is no validation split, or nothing that is
+// validated before the end.
+absl::Status check_best(const std::vector<ResolvedStage>& stages, const ResolvedSection& recipe,
+                        const ResolvedSection& dataset);
+
+// What to know where steps are compared by a part of the validation split; empty where they are not.
+std::string partial_validation(const MetricContract& metric, const std::vector<ResolvedStage>& stages,
+                               const ResolvedSection& recipe, const ResolvedSection& dataset);
 
 // Labels of the primary result: the dataset's own resolution where it is evaluated, otherwise the first
 // listed.

@@ -17,6 +17,8 @@ namespace locus::stages {
 namespace {
 
 constexpr const char* kNative = "native";
+constexpr const char* kLast = "last";
+constexpr const char* kBest = "best";
 constexpr const char* kOption = "other_grids";
 constexpr const char* kChoice = "interpolate";
 
@@ -40,16 +42,22 @@ Json with_positions(Json configuration, const std::string& positions, Json& who)
   return configuration;
 }
 
+// The input that holds the model to score.
+std::string slot_of(const StageContext& context) {
+  return context.options.text("checkpoint") == kBest ? "best-checkpoint" : "checkpoint";
+}
+
 // The task of the configuration, filled from the input checkpoint; and the step that checkpoint stands at.
 std::shared_ptr<Task> load_task(const StageContext& context, const Json& facts, const RandomStreams& random,
                                 const Json& configuration, TrainingState& state) {
-  const auto input = context.inputs.find("checkpoint");
+  const std::string slot = slot_of(context);
+  const auto input = context.inputs.find(slot);
   if (input == context.inputs.end())
-    throw DataError("stage evaluate needs the input 'checkpoint', which was not given");
+    throw DataError("stage evaluate needs the input '" + slot + "', which was not given");
   auto task = make_task({configuration, facts, random, context.execution.path});
   TensorFile file = read_safetensors(input->second);
   state = read_checkpoint_metadata(file, /*exported=*/true);
-  const Json& expected = context.configuration.at("inputs").at("checkpoint");
+  const Json& expected = context.configuration.at("inputs").at(slot);
   if (expected != state.identity) {
     throw DataError("the checkpoint " + input->second.string() + " belongs to stage " + state.identity +
                     ", not to " + expected.get<std::string>());
@@ -109,7 +117,7 @@ class Evaluation {
     Json interpolating = Json::array();
     const Json configuration = with_positions(context_.configuration, positions, interpolating);
     const bool first = !task_;
-    const auto input = context_.inputs.find("checkpoint");
+    const auto input = context_.inputs.find(slot_of(context_));
     naming(input == context_.inputs.end() ? std::filesystem::path() : input->second,
            [&] { task_ = load_task(context_, facts_, random_, configuration, state_); });
     if (positions != kNative) context_.environment["interpolated_positions"] = interpolating;
@@ -137,8 +145,10 @@ class Evaluation {
     }
     done_ += split_.size();
     for (const Score& score : accumulator->scores()) {
-      context_.results.push_back(
-          {{score.metric, context_.options.text("split"), view.labels()}, "last", score.value, state_.step});
+      context_.results.push_back({{score.metric, context_.options.text("split"), view.labels()},
+                                  context_.options.text("checkpoint"),
+                                  score.value,
+                                  state_.step});
     }
     return true;
   }
@@ -171,6 +181,10 @@ StageItem evaluate() {
   item.option(
       Option::text("interpolation", "bilinear", "how images are resized: half-pixel centers, no antialiasing")
           .choices({"bilinear", "bicubic"}));
+  item.option(Option::text("checkpoint", kLast,
+                           "which model of the training: the last, or the one that validated best")
+                  .choices({kLast, kBest})
+                  .neutral(kLast));
   item.option(Option::list("positions", "string", Json::array({kNative}),
                            "positions on other grids than at training: as the priors are set (native), or "
                            "multiplied so that they span the training grid's range (interpolated)")
@@ -182,7 +196,13 @@ StageItem evaluate() {
                                      {"of", "patch"},
                                      {"into", "resolution"},
                                      {"help", "patches tile the image"}}}));
-  item.facts({{"inputs", {{{"slot", "checkpoint"}, {"from", "train"}, {"output", "checkpoint"}}}},
+  const auto input = [](const char* slot, const char* when) {
+    return Json{{"slot", slot},
+                {"from", "train"},
+                {"output", slot},
+                {"when", {{"option", "checkpoint"}, {"values", Json::array({when})}}}};
+  };
+  item.facts({{"inputs", Json::array({input("checkpoint", kLast), input("best-checkpoint", kBest)})},
               {"outputs", Json::array()}});
   return {std::move(item), run};
 }

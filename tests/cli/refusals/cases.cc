@@ -325,7 +325,7 @@ std::vector<Mistake> wrong_names(const Json& manual) {
                                               {"--labels", "[1]"}}) {
     out.push_back({with({"leaderboard", "present"}, more), ""});
   }
-  for (const char* kind : {"priors", "no-such-kind"}) out.push_back({{"catalog", kind}, ""});
+  for (const char* kind : {"priors", "no-such-kind", "violin"}) out.push_back({{"catalog", kind}, ""});
   for (const char* id : {"violn", "no-such-prior", "../x"}) out.push_back({{"catalog", "prior", id}, ""});
   const std::string digest(64, '0');
   out.push_back({{"artifacts", digest}, ""});

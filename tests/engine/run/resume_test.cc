@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 
 struct Story {
   std::vector<RecordedPoint> points;
-  std::filesystem::path model, last_checkpoint;
+  std::filesystem::path model, best_model, last_checkpoint;
 };
 
 void add_points(const Json& frame, std::vector<RecordedPoint>& points) {
@@ -59,6 +59,8 @@ Story run_with_kills(const Json& stage, const std::filesystem::path& folder,
       }
       if (type == "done") {
         story.model = frame->at("outputs").at(0).at("path").get<std::string>();
+        if (frame->at("outputs").size() > 1)
+          story.best_model = frame->at("outputs").at(1).at("path").get<std::string>();
         return story;
       }
     }
@@ -66,8 +68,8 @@ Story run_with_kills(const Json& stage, const std::filesystem::path& folder,
   return story;
 }
 
-TEST(Resume, ThreeKillsAtRandomStepsLeaveNoTrace) {
-  LOCUS_NEEDS_FASHION_MNIST();
+// The two stories, whole and killed.
+std::pair<Story, Story> tell(const Json& configuration, const std::filesystem::path& folder) {
   const char* given = std::getenv("LOCUS_KILL_SEED");  // replays a failure
   const auto seed = given ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
   SCOPED_TRACE("replay with LOCUS_KILL_SEED=" + std::to_string(seed));
@@ -75,9 +77,8 @@ TEST(Resume, ThreeKillsAtRandomStepsLeaveNoTrace) {
   std::vector<std::int64_t> kills;
   for (int i = 0; i < 3; ++i) kills.push_back(1 + static_cast<std::int64_t>(random() % 22));
   std::sort(kills.begin(), kills.end());
-  const TemporaryFolder folder;
-  const Story whole = run_with_kills(small_configuration(), folder.path() / "whole", {});
-  const Story killed = run_with_kills(small_configuration(), folder.path() / "killed", kills);
+  Story whole = run_with_kills(configuration, folder / "whole", {});
+  Story killed = run_with_kills(configuration, folder / "killed", kills);
   EXPECT_EQ(whole.points, killed.points);
   EXPECT_GT(whole.points.size(), 20u);
   EXPECT_THAT(differences(whole.model, killed.model), IsEmpty());
@@ -89,6 +90,23 @@ TEST(Resume, ThreeKillsAtRandomStepsLeaveNoTrace) {
     return document;
   };
   EXPECT_EQ(state(whole), state(killed));
+  return {std::move(whole), std::move(killed)};
+}
+
+TEST(Resume, ThreeKillsAtRandomStepsLeaveNoTrace) {
+  LOCUS_NEEDS_FASHION_MNIST();
+  const TemporaryFolder folder;
+  tell(small_configuration(), folder.path());
+}
+
+TEST(Resume, KillsBeforeAndAfterTheBestModelLeaveItAsItWas) {
+  LOCUS_NEEDS_FASHION_MNIST();
+  const TemporaryFolder folder;
+  const auto [whole, killed] = tell(diverging_configuration(), folder.path());
+  ASSERT_FALSE(whole.best_model.empty());
+  EXPECT_THAT(differences(whole.best_model, killed.best_model), IsEmpty());
+  EXPECT_FALSE(differences(whole.best_model, whole.model).empty()) << "the best is not the last";
+  EXPECT_EQ(read_safetensors(whole.best_model).metadata, read_safetensors(killed.best_model).metadata);
 }
 
 }  // namespace

@@ -43,6 +43,19 @@ inline Json small_configuration() {
           {"seed", 7}};
 }
 
+// The rate rises to the end, far past where this model can follow: it learns, then falls apart. Its best
+// model is kept.
+inline Json diverging_configuration() {
+  Json out = small_configuration();
+  out["recipe"]["options"].update({{"warmup_epochs", 3.0},
+                                   {"lr", 3.0},
+                                   {"min_lr", 0.0},
+                                   {"validation_images", 0},
+                                   {"validate_every", 0.5}});
+  out["stage"] = {{"options", {{"keep_best", "top1"}}}};
+  return out;
+}
+
 struct RecordedPoint {
   std::string series;  // "loss/train {}"
   std::int64_t step;
@@ -62,8 +75,9 @@ class RecordingObserver : public StageObserver {
     places.push_back(place);
   }
   void progress(std::int64_t, std::int64_t, std::string_view phase) override { phases.emplace_back(phase); }
-  void checkpoint(std::int64_t step, const std::filesystem::path& path, bool) override {
+  void checkpoint(std::int64_t step, const std::filesystem::path& path, bool is_best) override {
     checkpoints[step] = path;
+    if (is_best) best.push_back(step);
   }
   Wish wish() override { return on_wish ? on_wish() : Wish::kContinue; }
 
@@ -71,6 +85,7 @@ class RecordingObserver : public StageObserver {
   std::vector<Place> places;
   std::vector<std::string> phases;
   std::map<std::int64_t, std::filesystem::path> checkpoints;
+  std::vector<std::int64_t> best;  // steps of the checkpoints marked so
   std::function<Wish()> on_wish;
   Json environment_;
   std::int64_t steps_ = -1, resumed_step_ = -1;

@@ -6,6 +6,11 @@
 #include "core/limits.h"
 
 namespace locus::test {
+namespace {
+
+constexpr std::int64_t kBestStep = 50;
+
+}  // namespace
 
 FakeWorker::FakeWorker(std::shared_ptr<grpc::Channel> channel, std::string name)
     : session(random_uuid()),
@@ -83,8 +88,9 @@ v1::ReportPointsRequest FakeWorker::batch(const Assigned& work, const std::strin
 
 v1::ReportPointsResponse FakeWorker::report(const Assigned& work, const std::string& metric,
                                             const std::string& split, const std::vector<double>& values,
-                                            std::int64_t first_seq) {
-  const v1::ReportPointsRequest request = batch(work, metric, split, values, first_seq);
+                                            std::int64_t first_seq, const std::string& labels) {
+  v1::ReportPointsRequest request = batch(work, metric, split, values, first_seq);
+  request.mutable_points()->mutable_series(0)->set_labels(labels);
   const auto context = deadline();
   auto stream = workers_->ReportPoints(context.get());
   v1::ReportPointsResponse response;
@@ -117,9 +123,10 @@ std::string FakeWorker::upload(const std::string& bytes, grpc::Status* status) {
   return digest;
 }
 
-grpc::Status FakeWorker::commit_checkpoint(const Assigned& work, std::int64_t step,
-                                           const std::string& sha256) {
+grpc::Status FakeWorker::commit_checkpoint(const Assigned& work, std::int64_t step, const std::string& sha256,
+                                           bool best) {
   v1::CommitCheckpointRequest request;
+  request.set_best(best);
   request.set_session(session);
   request.set_stage(work.grant.stage());
   request.set_attempt(work.grant.attempt());
@@ -129,7 +136,8 @@ grpc::Status FakeWorker::commit_checkpoint(const Assigned& work, std::int64_t st
   return workers_->CommitCheckpoint(deadline().get(), request, &response);
 }
 
-grpc::Status FakeWorker::try_report(const Assigned& work, const std::vector<double>& values, std::int64_t first_seq) {
+grpc::Status FakeWorker::try_report(const Assigned& work, const std::vector<double>& values,
+                                    std::int64_t first_seq) {
   const auto context = deadline();
   auto stream = workers_->ReportPoints(context.get());
   stream->Write(batch(work, "loss", "train", values, first_seq));
@@ -153,7 +161,8 @@ grpc::Status FakeWorker::report_log(const Assigned& work, std::int64_t offset, c
   return status;
 }
 
-grpc::Status FakeWorker::fail(const Assigned& work, const std::string& failure_class, const std::string& reason) {
+grpc::Status FakeWorker::fail(const Assigned& work, const std::string& failure_class,
+                              const std::string& reason) {
   return complete(work, [&](v1::CompleteAttemptRequest& request) {
     request.set_outcome("failed");
     request.set_failure_class(failure_class);
@@ -178,27 +187,44 @@ void FakeWorker::run(const Assigned& work, const Score& score) {
   const std::string& kind = work.grant.kind();
   if (kind == "train") {
     EXPECT_EQ(report(work, "loss", "train", {3.0, 2.0, 1.0 + static_cast<double>(work.seed)}).acked_seq(), 3);
+    const double last = score(work.prior, work.seed, 0);
+    const bool keeps_best = work.config["stage"]["options"].contains("keep_best");
+    const std::int64_t last_step = keeps_best ? 60 : 30;
+    std::string best;
+    if (keeps_best) {
+      EXPECT_EQ(report(work, "top1", "validation", {last - 20, last + best_gain, last}, 4).acked_seq(), 6);
+      best = upload("best weights of " + work.prior + " " + std::to_string(work.seed));
+      EXPECT_TRUE(commit_checkpoint(work, kBestStep, best, /*best=*/true).ok());
+    }
     const std::string digest = upload("weights of " + work.prior + " " + std::to_string(work.seed));
-    EXPECT_TRUE(commit_checkpoint(work, 30, digest).ok());
+    EXPECT_TRUE(commit_checkpoint(work, last_step, digest).ok());
     const grpc::Status status = complete(work, [&](v1::CompleteAttemptRequest& request) {
-      request.set_last_seq(3);
-      *request.add_results() = result("top1", "validation", "", score(work.prior, work.seed, 0));
+      request.set_last_seq(keeps_best ? 6 : 3);
+      *request.add_results() = result("top1", "validation", "", last);
       *request.add_results() = result("parameters", "", "", work.prior == "none" ? 1000 : 1200);
       *request.add_results() = result("ms_per_step", "", "", 10.0 + static_cast<double>(work.seed));
       auto* output = request.add_outputs();
       output->set_slot("checkpoint");
       output->set_sha256(digest);
-      output->set_step(30);
+      output->set_step(last_step);
+      if (!keeps_best) return;
+      output = request.add_outputs();
+      output->set_slot("best-checkpoint");
+      output->set_sha256(best);
+      output->set_step(kBestStep);
     });
     EXPECT_TRUE(status.ok()) << status.error_message();
     return;
   }
-  EXPECT_EQ(work.grant.inputs().count("checkpoint"), 1u);
+  const std::string which = work.config["stage"]["options"].value("checkpoint", "last");
+  EXPECT_EQ(work.grant.inputs().count(which == "best" ? "best-checkpoint" : "checkpoint"), 1u);
   const grpc::Status status = complete(work, [&](v1::CompleteAttemptRequest& request) {
     for (const Json& resolution : work.config["stage"]["options"]["resolution"]) {
       const int pixels = resolution.get<int>();
-      *request.add_results() =
-          result("top1", "test", Json{{"resolution", pixels}}.dump(), score(work.prior, work.seed, pixels));
+      const double value = score(work.prior, work.seed, pixels) + (which == "best" ? best_gain : 0);
+      auto* made = request.add_results();
+      *made = result("top1", "test", Json{{"resolution", pixels}}.dump(), value);
+      made->set_reducer(which);
     }
   });
   EXPECT_TRUE(status.ok()) << status.error_message();

@@ -30,9 +30,11 @@ class FakeWorker {
   grpc::Status sync(const std::vector<v1::HeldAttempt>& held, v1::SyncLeasesResponse* response);
   // Reports values of one series at steps 10, 20, ... and returns what was acknowledged.
   v1::ReportPointsResponse report(const Assigned& work, const std::string& metric, const std::string& split,
-                                  const std::vector<double>& values, std::int64_t first_seq = 1);
+                                  const std::vector<double>& values, std::int64_t first_seq = 1,
+                                  const std::string& labels = "");
   std::string upload(const std::string& bytes, grpc::Status* status = nullptr);  // the digest
-  grpc::Status commit_checkpoint(const Assigned& work, std::int64_t step, const std::string& sha256);
+  grpc::Status commit_checkpoint(const Assigned& work, std::int64_t step, const std::string& sha256,
+                                 bool best = false);
   // One batch of losses on a stream of its own: how the stream ends.
   grpc::Status try_report(const Assigned& work, const std::vector<double>& values, std::int64_t first_seq);
   grpc::Status report_log(const Assigned& work, std::int64_t offset, const std::string& text,
@@ -46,6 +48,7 @@ class FakeWorker {
   int run_all(const Score& score);
   void run(const Assigned& work, const Score& score);
 
+  double best_gain = 0;  // by how much the best model, of step 50, scores higher than the last
   std::string environment = R"({"device":"cpu","dtype":"float32","threads":1,"path":"explicit"})";
   std::string session;
 

@@ -1,0 +1,15 @@
+// What steering commands print.
+#include "cli/steering.h"
+
+#include "cli/render/progress.h"
+#include "core/base/error.h"
+
+namespace locus {
+
+absl::StatusOr<int> show_steered(const absl::StatusOr<v1::Experiment>& answer, const ServerChoice& choice) {
+  if (!answer.ok()) return answer.status();
+  choice.json ? print_json(*answer) : print(render_progress_line(*answer) + "\n");
+  return kExitDone;
+}
+
+}  // namespace locus

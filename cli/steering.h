@@ -1,0 +1,29 @@
+// The commands that steer one experiment: ask the server, show the experiment as it then is.
+#pragma once
+
+#include "cli/command.h"
+
+namespace locus {
+
+// Adds a command that makes `call`, a member of Client, with the experiment named on the command line.
+template <class Request>
+void add_steering(CLI::App& app, Command::Text text,
+                  absl::StatusOr<v1::Experiment> (Client::*call)(const Request&, const CallOptions&)) {
+  Command& command = add_command(app, std::move(text));
+  auto choice = std::make_shared<ServerChoice>();
+  auto experiment = std::make_shared<std::string>();
+  add_server_options(command, *choice);
+  add_experiment(command, *experiment);
+  command.body = [choice, experiment, call] {
+    return ask_server(*choice, [&](Client& client) -> absl::StatusOr<int> {
+      Request request;
+      request.set_name(*experiment);
+      return show_steered((client.*call)(request, {}), *choice);
+    });
+  };
+}
+
+// Prints the experiment, or passes on what the server said.
+absl::StatusOr<int> show_steered(const absl::StatusOr<v1::Experiment>& answer, const ServerChoice& choice);
+
+}  // namespace locus

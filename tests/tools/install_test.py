@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""deploy/systemd/install: what it puts in place is what the units and the programs look for."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else __file__).resolve()
+
+
+class Install(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        # A copy of what is installed, so that the test needs neither a build nor a dashboard.
+        self.tree = self.folder / "tree"
+        for name in ("deploy/systemd", "engine/pictures"):
+            shutil.copytree(ROOT / name, self.tree / name)
+        for name in ("engine/catalog.json", "claims/claims.json"):
+            (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, self.tree / name)
+        for name in ("build/release/bin/locus", "build/release/bin/locus-trainer", "web/dist/index.html"):
+            (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.tree / name).write_text(name)
+
+    def install(self, **environment):
+        return subprocess.run([self.tree / "deploy/systemd/install"], capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], "DESTDIR": str(self.folder / "to"), **environment})
+
+    def test_puts_what_the_server_reads_beside_the_program(self):
+        self.assertEqual(self.install().returncode, 0)
+        share = self.folder / "to/usr/local/share/locus"
+        self.assertEqual((share / "catalog.json").read_bytes(), (ROOT / "engine/catalog.json").read_bytes())
+        self.assertEqual((share / "claims.json").read_bytes(), (ROOT / "claims/claims.json").read_bytes())
+        self.assertEqual({p.name for p in (share / "pictures").iterdir()},
+                         {p.name for p in (ROOT / "engine/pictures").iterdir()})
+        self.assertTrue((share / "web/index.html").is_file())
+        self.assertTrue(os.access(self.folder / "to/usr/local/bin/locus-trainer", os.X_OK))
+
+    def test_every_path_that_a_unit_names_is_there(self):
+        for prefix in ("/usr/local", "/opt/locus"):
+            self.assertEqual(self.install(PREFIX=prefix).returncode, 0)
+            units = list((self.folder / "to/etc/systemd/system").glob("*.service"))
+            self.assertEqual(len(units), 2)
+            for unit in units:
+                named = re.findall(re.escape(prefix) + r"/[\w/-]+", unit.read_text())
+                self.assertTrue(named, unit)
+                for path in named:
+                    self.assertTrue((self.folder / "to" / path.lstrip("/")).exists(), f"{unit.name} names {path}")
+
+    def test_installs_again_over_itself(self):
+        self.install()
+        self.assertEqual(self.install().returncode, 0)
+        self.assertFalse((self.folder / "to/usr/local/share/locus/web/dist").exists())
+
+    def test_says_what_is_missing_before_anything_is_written(self):
+        (self.tree / "web/dist/index.html").unlink()
+        done = self.install()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("web/dist/index.html is missing; run make build", done.stderr)
+        self.assertFalse((self.folder / "to").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
