@@ -195,13 +195,15 @@ void add_parts(Item& item) {
     return Json{{"option", option}, {"values", std::move(values)}};
   };
   Json rules = item.json().at("requires"), exclusions = item.json().at("excludes_when");
-  for (const auto& [value, factor] : {std::pair<std::string, int>{"raster", 2}, {"axial", 4}}) {
+  const auto head_width = [&](int factor, std::vector<std::string> rope, const char* help) {
     rules.push_back({{"rule", "multiple-of"},
                      {"value", "head_width"},
                      {"factor", factor},
-                     {"when", when("rope", {value})},
-                     {"help", "two channels a pair, for each axis"}});
-  }
+                     {"when", when("rope", std::move(rope))},
+                     {"help", help}});
+  };
+  head_width(2, {"raster"}, "the rotation turns channels in pairs");
+  head_width(4, {"axial"}, "the rotation turns channels in pairs along each of two axes");
   exclusions.push_back({{"when", when("rope", {"raster", "axial"})},
                         {"excludes", {"rope-axial", "rope-mixed"}},
                         {"help", "q and k are turned once"}});
