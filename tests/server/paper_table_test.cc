@@ -307,6 +307,24 @@ TEST_F(PaperTable, ReducesStoredCurvesWhereTheContractSays) {
   EXPECT_EQ(out.columns(0).direction(), "min");
 }
 
+TEST_F(PaperTable, ShowsTheBestModelsTestAndTheLastOnesBesideIt) {
+  worker_->best_gain = 4;
+  run({{"metric", {{"reduce", "best"}}}, {"stages", Json::parse(R"([{"evaluate": {"resolution": [28]}},
+                                  {"evaluate": {"resolution": [28], "checkpoint": "last"}}])")}});
+  auto request = ask({"prior"});
+  request.add_metrics();
+  auto* last = request.add_metrics();
+  last->set_metric("top1"), last->set_reduce("last");
+  request.add_metrics()->set_metric("parameters");
+  const v1::PaperTable out = get(request);
+  EXPECT_THAT(labels(out.columns()), ElementsAre("top1", "top1 last", testing::StartsWith("parameters")));
+  EXPECT_EQ(out.columns(0).reduce(), "best");
+  EXPECT_DOUBLE_EQ(cell(out, 2, 0).mean(), 89);
+  EXPECT_EQ(cell(out, 2, 0).mean(), table("small").rows(0).mean());
+  EXPECT_DOUBLE_EQ(cell(out, 2, 1).mean(), 85);
+  EXPECT_DOUBLE_EQ(cell(out, 2, 2).mean(), 1200) << "a cost has no best model";
+}
+
 TEST_F(PaperTable, RendersWhatItAnswers) {
   run();
   auto request = ask({"prior"}, {"resolution"});
