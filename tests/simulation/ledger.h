@@ -93,6 +93,7 @@ class Ledger final : public Store {
   absl::StatusOr<StageBriefs> briefs(ExperimentId id) override { return store_->briefs(id); }
   absl::StatusOr<std::vector<Result>> stage_results(StageId id) override { return store_->stage_results(id); }
   absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override { return store_->series(id); }
+  absl::StatusOr<std::vector<SeriesRow>> series_of(ExperimentId id) override { return store_->series_of(id); }
   absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points,
                                       StepRange range) override {
     return store_->points(id, key, max_points, range);
@@ -114,7 +115,8 @@ class Ledger final : public Store {
   absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override {
     return store_->attempts_of_worker(id, limit);
   }
-  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) override {
+  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset,
+                              std::int64_t most) override {
     return store_->log(id, number, offset, most);
   }
   absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override {
