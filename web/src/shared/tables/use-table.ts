@@ -145,7 +145,7 @@ export function useVirtualRows(scroll: RefObject<HTMLElement>, count: number, ro
     observeElementRect: observeHeight,
     observeElementOffset: observeScroll,
     scrollToFn: () => {}, // nothing scrolls it but the reader; at the start it would force a layout
-    initialRect: { width: 0, height: 600 },
+    initialRect: { width: 0, height: Math.max(380, innerHeight - 330) }, // as .table-scroll-tall has it
     onChange: () => {
       if (rangeOf(virtualizer.range) !== drawn.current) redraw((n) => n + 1);
     },
