@@ -325,7 +325,8 @@ TEST_P(ExperimentContract, ListsTheSeriesOfUnretiredTrialsByStageAndKey) {
   must_append(points_of(1, 1, 3, ramp(3, 2, loss)));
   const auto keys = [&] {
     std::vector<std::pair<StageId, std::string>> out;
-    for (const SeriesRow& row : store().series_of(1).value()) out.emplace_back(row.stage_id, row.key.metric);
+    const auto rows = store().series_of(1).value();
+    for (const SeriesRow& row : rows) out.emplace_back(row.stage_id, row.key.metric);
     return out;
   };
   const std::vector<std::pair<StageId, std::string>> all = {{1, "loss"}, {1, "lr"}, {3, "loss"}};
