@@ -15,7 +15,7 @@
     ahead[url] = fetch(url, { headers: { Accept: 'application/json' } });
     ahead[url].catch(function () {}); // whoever takes it hears of it
   };
-  var list = { page_size: 100 };
+  var list = { page_size: 50 };
   if (location.pathname === '/' || location.pathname === '/experiments') ask('/experiments', list);
   var of = /^\/experiments\/([^/]+)$/.exec(location.pathname);
   if (!of) return;

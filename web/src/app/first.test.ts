@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 test.each([
-  ['/experiments', 'learned-absolute + violin', ['GET /experiments?page_size=100']],
+  ['/experiments', 'learned-absolute + violin', ['GET /experiments?page_size=50']],
   [
     '/experiments/fashion-mnist-priors',
     '+0.74',
@@ -35,7 +35,7 @@ test.each([
   [
     '/experiments/high-learning-rates?tab=trials',
     '9 trials',
-    ['GET /experiments/high-learning-rates', 'GET /experiments/high-learning-rates/trials?page_size=100'],
+    ['GET /experiments/high-learning-rates', 'GET /experiments/high-learning-rates/trials?page_size=50'],
   ],
   ['/experiments/violin-sigma?tab=specification', 'Canonical form', ['GET /experiments/violin-sigma']],
   ['/workers', 'workstation', []],

@@ -138,7 +138,7 @@ export interface PostOptions {
 export const post = <T>(path: string, decode: Decoder<T>, options: PostOptions = {}) =>
   call(decode, { method: 'POST', path, ...options });
 
-const firstPage = 100;
+const firstPage = 50; // more than a window shows
 
 // Reads all pages of a list. With `begun` the first is short and told at once, so that something can be shown.
 export async function readPages<T, P extends { next_page_token: string }>(
