@@ -1,7 +1,5 @@
 // How long the server takes to compute and write what the dashboard reads, without HTTP and browser, on a
 // folder that dashboard_fill made.
-#include <google/protobuf/util/json_util.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -10,7 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.h"
+#include "server/http/routes.h"
 #include "server/rpc/curves_query.h"
+#include "server/rpc/paper_query.h"
+#include "server/rpc/table_query.h"
 #include "storage/sqlite/store.h"
 
 namespace locus::server {
@@ -22,35 +24,21 @@ double milliseconds_since(Timer::time_point start) {
   return std::chrono::duration<double, std::milli>(Timer::now() - start).count();
 }
 
-std::string json_of(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string out;
-  (void)google::protobuf::util::MessageToJsonString(message, &out, options);
-  return out;
-}
-
-bool measure_curves(Store& store, const char* what, std::int64_t from, std::int64_t to) {
-  v1::GetCurvesRequest request;
-  request.set_experiment("long-curves");
-  request.set_metric("loss");
-  request.set_split("train");
-  request.set_max_points(400);
-  request.set_from_step(from);
-  request.set_to_step(to);
+// Asks `runs` times and says what computing and what writing took.
+template <class Message>
+bool measure(const char* what, const std::function<absl::StatusOr<Message>()>& ask) {
   std::vector<double> computed, written;
   std::size_t bytes = 0;
   for (int run = 0; run < 7; ++run) {
     auto start = Timer::now();
-    const auto curves = get_curves(store, request);
+    const auto answer = ask();
     computed.push_back(milliseconds_since(start));
-    if (!curves.ok()) {
-      std::fprintf(stderr, "%s\n", curves.status().ToString().c_str());
+    if (!answer.ok()) {
+      std::fprintf(stderr, "%s: %s\n", what, answer.status().ToString().c_str());
       return false;
     }
     start = Timer::now();
-    bytes = json_of(*curves).size();
+    bytes = to_json(*answer).size();
     written.push_back(milliseconds_since(start));
   }
   const double first = computed.front();
@@ -63,14 +51,51 @@ bool measure_curves(Store& store, const char* what, std::int64_t from, std::int6
   return true;
 }
 
+bool measure_curves(Store& store, const char* what, std::int64_t from, std::int64_t to, bool means_only) {
+  v1::GetCurvesRequest request;
+  request.set_experiment("long-curves");
+  request.set_metric("loss");
+  request.set_split("train");
+  request.set_max_points(400);
+  request.set_from_step(from);
+  request.set_to_step(to);
+  request.set_means_only(means_only);
+  return measure<v1::Curves>(what, [&] { return get_curves(store, request); });
+}
+
+bool measure_tables(Store& store) {
+  OutlineCache outlines(store);
+  v1::GetTableRequest table;
+  table.set_experiment("many-trials");
+  v1::GetPaperTableRequest paper;
+  paper.add_experiments("many-trials");
+  paper.add_columns("prior");
+  Leaderboards leaderboards(store, outlines);
+  const auto whole = [&]() -> absl::StatusOr<v1::Table> {
+    LOCUS_ASSIGN_OR_RETURN(const auto row, store.experiment(table.experiment()));
+    LOCUS_ASSIGN_OR_RETURN(const TableSource source, read_table_source(store, outlines, row));
+    return compute_table(source, table);
+  };
+  const auto kept = [&]() -> absl::StatusOr<v1::Table> {
+    LOCUS_ASSIGN_OR_RETURN(const auto found, leaderboards.get(table));
+    return *found;
+  };
+  return measure<v1::Table>("the leaderboard of 10,000 trials, computed each time", whole) &&
+         measure<v1::Table>("the same, kept", kept) &&
+         measure<v1::PaperTable>("its paper table, computed each time",
+                                 [&] { return get_paper_table(store, outlines, paper); });
+}
+
 int run(const std::filesystem::path& folder) {
   auto store = open_sqlite_store(folder, system_clock());
   if (!store.ok()) {
     std::fprintf(stderr, "%s\n", store.status().ToString().c_str());
     return 1;
   }
-  const bool ok = measure_curves(**store, "200 curves of 100,000 points", 0, 0) &&
-                  measure_curves(**store, "2,000 steps of each", 50'000, 52'000);
+  const bool ok = measure_tables(**store) &&
+                  measure_curves(**store, "means of 200 curves of 100,000 points", 0, 0, true) &&
+                  measure_curves(**store, "the 200 curves too", 0, 0, false) &&
+                  measure_curves(**store, "2,000 steps of each", 50'000, 52'000, false);
   return ok ? 0 : 1;
 }
 

@@ -1,5 +1,5 @@
 // Fills a data folder with what the dashboard is measured on, through the store's own interface: an
-// experiment of 10,000 trials with results, and one of 200 trials with long curves.
+// experiment of 10,000 trials with results, one of 200 trials with long curves, and 1,000 small ones.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -19,6 +19,7 @@ namespace {
 
 constexpr Microseconds kStart = 1'760'000'000'000'000;
 constexpr int kBatch = 8000;
+constexpr int kListed = 1000;  // small experiments
 
 template <class T>
 T must(absl::StatusOr<T> result) {
@@ -35,8 +36,9 @@ void must(const absl::Status& status) {
   std::exit(1);
 }
 
-// `rates` learning rates times one prior or four, five seeds each.
-ExperimentPlan plan_of(const Catalog& catalog, const std::string& name, int rates, bool priors) {
+// `rates` learning rates times one prior or four, five seeds each. `epochs` apart, or experiments share
+// stages.
+ExperimentPlan plan_of(const Catalog& catalog, const std::string& name, int rates, bool priors, int epochs) {
   Json spec = Json::parse(R"({
     "version": 1, "dataset": "fashion-mnist",
     "model": {"backbone": "vit", "dim": 64, "depth": 3, "heads": 4, "patch": 7, "pool": "mean"},
@@ -46,7 +48,7 @@ ExperimentPlan plan_of(const Catalog& catalog, const std::string& name, int rate
     "metric": {"name": "top1", "reports": "test", "selects_on": "validation", "direction": "max",
                "reduce": "last"}})");
   spec["name"] = name;
-  spec["train"]["epochs"] = priors ? 2 : 200;  // else both experiments would share stages
+  spec["train"]["epochs"] = epochs;
   if (priors) spec["matrix"]["prior"] = {"none", "learned-absolute", "violin", "rope-axial"};
   Json values = Json::array();
   for (int i = 0; i < rates; ++i) values.push_back(1e-4 * (i + 1));
@@ -127,6 +129,7 @@ PointAppend losses(StageId stage, std::int64_t from, int points, std::mt19937_64
   return out;
 }
 
+// Ends every stage with results; `points` of training each before.
 void run_trials(Store& store, const Stored& stored, int points) {
   std::mt19937_64 random(1);
   std::vector<Mutation> mutations;
@@ -165,15 +168,21 @@ int run(const std::filesystem::path& folder, const std::filesystem::path& catalo
   worker.state = WorkerState::kOffline;
   must(store->apply(std::vector<Mutation>{PutWorker{worker}, PutCatalog{catalog.digest(), document.dump()}},
                     kStart));
-  const Stored table = rows_of(plan_of(catalog, "many-trials", trials / 20, true), 1, 1, catalog.digest());
-  const auto next = static_cast<StageId>(table.experiment.stages.size() + 1);
-  const Stored curves = rows_of(plan_of(catalog, "long-curves", 40, false), 2, next, catalog.digest());
-  must(store->apply(std::vector<Mutation>{table.experiment}, kStart));
-  must(store->apply(std::vector<Mutation>{curves.experiment}, kStart));
-  run_trials(*store, table, 0);
-  run_trials(*store, curves, points);
-  std::printf("%zu trials with results, %zu curves of %d points: %.1f s\n", table.experiment.trials.size(),
-              curves.train.size(), points,
+  StageId next = 1;
+  ExperimentId id = 0;
+  const auto add = [&](const ExperimentPlan& plan, int points_each) {
+    const Stored stored = rows_of(plan, ++id, next, catalog.digest());
+    next += static_cast<StageId>(stored.experiment.stages.size());
+    must(store->apply(std::vector<Mutation>{stored.experiment}, kStart));
+    run_trials(*store, stored, points_each);
+    return stored.experiment.trials.size();
+  };
+  for (int i = 0; i < kListed; ++i)
+    add(plan_of(catalog, "small-" + std::to_string(i), 1, false, 1000 + i), 0);
+  const std::size_t many = add(plan_of(catalog, "many-trials", trials / 20, true, 2), 0);
+  const std::size_t curves = add(plan_of(catalog, "long-curves", 40, false, 200), points);
+  std::printf("%zu trials with results, %zu curves of %d points, %d small experiments: %.1f s\n", many,
+              curves, points, kListed,
               std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   return 0;
 }

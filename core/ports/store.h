@@ -271,6 +271,8 @@ class Store {
   virtual absl::StatusOr<StageBriefs> briefs(ExperimentId id) = 0;
   virtual absl::StatusOr<std::vector<Result>> stage_results(StageId id) = 0;
   virtual absl::StatusOr<std::vector<SeriesRow>> series(StageId id) = 0;
+  // Of every stage of unretired trials, by stage and key; `points` are not counted.
+  virtual absl::StatusOr<std::vector<SeriesRow>> series_of(ExperimentId id) = 0;
   // Points of one series within `range` in step order, superseded ones left out (an attempt's points past the resume step of
   // a later attempt; all of them when a later one began afresh, without a checkpoint and at step 0). At most
   // max_points (0: all; below 16 counts as 16) keeping each bucket's first, last, minimum, maximum and every

@@ -1,8 +1,6 @@
 // The JSON side.
 #include "server/http/routes.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <charconv>
 #include <optional>
 
@@ -122,22 +120,6 @@ Route stream(Api* api, std::string pattern, std::string rpc,
 
 }  // namespace
 
-std::string to_json(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string out;
-  const auto status = google::protobuf::util::MessageToJsonString(message, &out, options);
-  return status.ok() ? out : "{}";
-}
-
-absl::Status from_json(const std::string& json, google::protobuf::Message* message) {
-  const auto status = google::protobuf::util::JsonStringToMessage(json, message, {});
-  if (status.ok()) return absl::OkStatus();
-  return bad("", "the body is not a " + message->GetDescriptor()->name() +
-                     " in JSON: " + std::string(status.message()));
-}
-
 absl::Status set_field(google::protobuf::Message* message, const std::string& path, const std::string& text) {
   const std::size_t dot = path.find('.');
   const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(path.substr(0, dot));
@@ -217,7 +199,8 @@ void Routes::add_trials(Api* api) {
   add("GET", one + "/explanation", "ExperimentService/Explain", &Api::explain, of_trial);
   add("GET", one + "/log", "ExperimentService/ReadLog", &Api::read_log, of_trial);
   add("GET", one + "/artifacts", "ArtifactService/ListArtifacts", &Api::list_artifacts, name);
-  add("POST", "/api/v1/paper-table", "AnalysisService/GetPaperTable", &Api::get_paper_table, Binding{{}, {}, true});
+  add("POST", "/api/v1/paper-table", "AnalysisService/GetPaperTable", &Api::get_paper_table,
+      Binding{{}, {}, true});
   add("GET", "/api/v1/compare", "ExperimentService/Compare", &Api::compare);
 }
 

@@ -11,10 +11,8 @@
 #include "server/rpc/explanation.h"
 #include "server/rpc/export_query.h"
 #include "server/rpc/log_query.h"
-#include "server/rpc/paper_query.h"
 #include "server/rpc/rerun.h"
 #include "server/rpc/status.h"
-#include "server/rpc/table_query.h"
 
 namespace locus::server {
 
@@ -30,8 +28,10 @@ Api::Api(Parts parts, std::string version)
       claims_(parts.claims),
       started_(parts.clock.steady()),
       outlines_(store_),
+      leaderboards_(store_, outlines_),
+      paper_tables_(store_, outlines_),
       submissions_(store_, catalog_, coordinator_, clock_),
-      views_(store_, artifacts_, coordinator_, outlines_, clock_),
+      views_(store_, artifacts_, coordinator_, outlines_, leaderboards_, clock_),
       workers_(store_, coordinator_, clock_) {
   server_.set_version(std::move(version));
   server_.set_protocol_version(kProtocolVersion);
@@ -193,11 +193,13 @@ absl::StatusOr<v1::TrialDetail> Api::get_trial(const v1::GetTrialRequest& reques
 }
 
 absl::StatusOr<v1::Table> Api::get_table(const v1::GetTableRequest& request) {
-  return server::get_table(store_, outlines_, request);
+  LOCUS_ASSIGN_OR_RETURN(const auto table, leaderboards_.get(request));
+  return *table;
 }
 
 absl::StatusOr<v1::PaperTable> Api::get_paper_table(const v1::GetPaperTableRequest& request) {
-  return server::get_paper_table(store_, outlines_, request);
+  LOCUS_ASSIGN_OR_RETURN(const auto table, paper_tables_.get(request));
+  return *table;
 }
 
 absl::StatusOr<v1::Curves> Api::get_curves(const v1::GetCurvesRequest& request) {

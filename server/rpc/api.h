@@ -22,8 +22,10 @@
 #include "server/rpc/disk_guard.h"
 #include "server/rpc/experiment_view.h"
 #include "server/rpc/outline.h"
+#include "server/rpc/paper_query.h"
 #include "server/rpc/pull_stream.h"
 #include "server/rpc/submission.h"
+#include "server/rpc/table_query.h"
 #include "server/rpc/worker_view.h"
 
 namespace locus::server {
@@ -103,6 +105,8 @@ class Api {
   const std::vector<PaperClaims>& claims_;
   const Microseconds started_;  // steady
   OutlineCache outlines_;
+  Leaderboards leaderboards_;
+  PaperTables paper_tables_;
   Submissions submissions_;
   ExperimentViews views_;
   WorkerViews workers_;

@@ -3,37 +3,31 @@
 
 #include <map>
 #include <optional>
-#include <tuple>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/ports/store.h"
 #include "locus/v1/experiment_service.pb.h"
-#include "server/rpc/outline.h"
+#include "server/rpc/table_query.h"
 
 namespace locus::server {
 
-// Computed by compute_table, so it is the leaderboard's first row. A row is kept as long as the experiment
-// has the same revision (what belongs to it), as many succeeded stages and the same newest end of an attempt:
-// results are stored with these ends, and with nothing else. Thread-safe; `store` and `outlines` must outlive
-// it.
+// The leaderboard's first row, kept as long as the leaderboard stays the same. Thread-safe; `leaderboards`
+// must outlive it.
 class BestRows {
  public:
-  BestRows(Store& store, OutlineCache& outlines) : store_(store), outlines_(outlines) {}
+  explicit BestRows(Leaderboards& leaderboards) : leaderboards_(leaderboards) {}
 
   // Nothing before any result, and where the leaderboard cannot be computed: asked for itself, it says why.
   // Blocks.
   std::optional<v1::BestRow> of(const ExperimentRow& row, const StageCounts& counts);
 
  private:
-  using Version =
-      std::tuple<std::int64_t, std::int64_t, Microseconds>;  // revision, stages succeeded, newest end
-  std::optional<v1::BestRow> compute(const ExperimentRow& row);
+  std::optional<v1::BestRow> compute(const ExperimentRow& row, const StageCounts& counts);
 
-  Store& store_;
-  OutlineCache& outlines_;
+  Leaderboards& leaderboards_;
   absl::Mutex mutex_;
-  std::map<ExperimentId, std::pair<Version, std::optional<v1::BestRow>>> rows_ ABSL_GUARDED_BY(mutex_);
+  std::map<ExperimentId, std::pair<TableVersion, std::optional<v1::BestRow>>> rows_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace locus::server

@@ -36,7 +36,7 @@ class Beside {
     std::erase_if(out.trials_,
                   [](const TrialView& trial) { return trial.trial.retired || trial.stages.empty(); });
     for (std::size_t i = 0; i < out.trials_.size(); ++i) out.by_cell_[out.trials_[i].trial.cell].push_back(i);
-    for (const CellRow& cell : source.cells) out.add(cell, catalog);
+    for (const CellRow& cell : source.cells) LOCUS_RETURN_IF_ERROR(out.add(store, row.id, cell, catalog));
     return out;
   }
 
@@ -85,10 +85,14 @@ class Beside {
   }
 
  private:
-  void add(const CellRow& row, const Catalog& catalog) {
+  absl::Status add(Store& store, ExperimentId experiment, const CellRow& row, const Catalog& catalog) {
     const auto of_cell = by_cell_.find(row.ordinal);
-    if (of_cell == by_cell_.end()) return;
-    const TrialView& trial = trials_[of_cell->second.front()];
+    if (of_cell == by_cell_.end()) return absl::OkStatus();
+    // A table's trials are without configurations: one trial of each cell is read whole.
+    const std::int64_t first = trials_[of_cell->second.front()].trial.ordinal;
+    LOCUS_ASSIGN_OR_RETURN(const auto read, store.trials(experiment, first - 1, 1));
+    if (read.empty() || read.front().stages.empty()) return absl::OkStatus();  // retired meanwhile
+    const TrialView& trial = read.front();
     const auto train = std::find_if(trial.stages.begin(), trial.stages.end(),
                                     [](const TrialStageView& stage) { return stage.link.role == "train"; });
     const TrialStageView& stage = train == trial.stages.end() ? trial.stages.front() : *train;
@@ -98,6 +102,7 @@ class Beside {
     ClaimSetting setting = setting_of(config, catalog);
     cells_.push_back({row.ordinal, rest.dump(), std::move(config), std::move(setting)});
     labels_.push_back(row.label);
+    return absl::OkStatus();
   }
 
   std::string name_;

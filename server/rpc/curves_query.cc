@@ -5,11 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/statistics/table.h"
 #include "server/rpc/convert.h"
-#include "server/rpc/queries.h"
+#include "server/rpc/parallel.h"
 #include "server/rpc/training_clock.h"
 
 namespace locus::server {
@@ -63,18 +64,46 @@ void add_trial(const TrialRow& trial, const Seed& seed, v1::Curves* out) {
   }
 }
 
-// The curve of a trial under this key, from the first of its stages that has one.
-absl::StatusOr<std::optional<StageId>> stage_with(Store& store, const TrialView& trial, const SeriesKey& key,
-                                                  std::set<SeriesKey>* available) {
-  std::optional<StageId> out;
-  for (const TrialStageView& stage : trial.stages) {
-    if (stage.stage.attempt == 0) continue;
-    LOCUS_ASSIGN_OR_RETURN(const auto rows, store.series(stage.stage.id));
-    for (const SeriesRow& row : rows) {
-      if (available->size() < kSeriesListed) available->insert(row.key);
-      if (!out && row.key == key) out = stage.stage.id;
-    }
+// A trial with the first of its stages that has the curve.
+struct Source {
+  TrialRow trial;
+  StageId stage = 0;
+};
+
+// By trial. `available`: every key that any stage of the experiment has.
+absl::StatusOr<std::vector<Source>> sources_of(Store& store, ExperimentId experiment, const SeriesKey& key,
+                                               std::size_t* trials, std::set<SeriesKey>* available) {
+  LOCUS_ASSIGN_OR_RETURN(const auto all, store.series_of(experiment));
+  std::unordered_set<StageId> having;
+  for (const SeriesRow& row : all) {
+    if (available->size() < kSeriesListed) available->insert(row.key);
+    if (row.key == key) having.insert(row.stage_id);
   }
+  LOCUS_ASSIGN_OR_RETURN(const StageBriefs briefs, store.briefs(experiment));
+  std::vector<Source> out;
+  std::int64_t before = -1;
+  *trials = 0;
+  for (const StageBrief& brief : briefs.stages) {
+    if (brief.trial != before) ++*trials;
+    before = brief.trial;
+    const bool known = !out.empty() && out.back().trial.ordinal == brief.trial;
+    if (!known && having.contains(brief.stage))
+      out.push_back({{brief.trial, brief.cell, brief.seed, /*retired=*/false}, brief.stage});
+  }
+  return out;
+}
+
+// Every curve by itself, a few at a time on threads of their own: most of it is decoding.
+absl::StatusOr<std::vector<Seed>> read_seeds(Store& store, const Wanted& wanted, int points,
+                                             const std::vector<Source>& sources) {
+  std::vector<Seed> out(sources.size());
+  const auto read = [&](std::size_t i) -> absl::Status {
+    out[i].stage = sources[i].stage;
+    LOCUS_ASSIGN_OR_RETURN(out[i].clock, TrainingClock::of(store, sources[i].stage, wanted.key));
+    LOCUS_ASSIGN_OR_RETURN(out[i].drawn, store.points(sources[i].stage, wanted.key, points, wanted.range));
+    return absl::OkStatus();
+  };
+  LOCUS_RETURN_IF_ERROR(for_each_in_parallel(sources.size(), read));
   return out;
 }
 
@@ -201,35 +230,39 @@ absl::StatusOr<v1::Curves> get_curves(Store& store, const v1::GetCurvesRequest& 
   LOCUS_ASSIGN_OR_RETURN(const Wanted wanted, wanted_of(request));
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(request.experiment()));
   LOCUS_ASSIGN_OR_RETURN(const auto cells, store.cells(row.id));
-  LOCUS_ASSIGN_OR_RETURN(auto trials, all_trials(store, row.id));
-  std::erase_if(trials, [](const TrialView& view) { return view.trial.retired; });
-  const int per_trial = points_per_trial(wanted.points, trials.size());
-  std::map<std::int64_t, Seeds> by_cell;
   std::set<SeriesKey> available;
+  std::size_t trials = 0;
+  LOCUS_ASSIGN_OR_RETURN(const auto sources, sources_of(store, row.id, wanted.key, &trials, &available));
+  const int per_trial = points_per_trial(wanted.points, trials);
+  LOCUS_ASSIGN_OR_RETURN(auto seeds,
+                         read_seeds(store, wanted, per_trial > 0 ? per_trial : wanted.points, sources));
+  std::map<std::int64_t, Seeds> by_cell;
   std::int64_t stored = 0;  // points that a mean over every step would have to read
   v1::Curves out;
   out.set_metric(wanted.key.metric);
   out.set_split(wanted.key.split);
   out.set_labels(wanted.key.labels);
-  for (const TrialView& trial : trials) {
-    LOCUS_ASSIGN_OR_RETURN(const auto stage, stage_with(store, trial, wanted.key, &available));
-    if (!stage) continue;
-    Seed seed{*stage, {}, {}};
-    LOCUS_ASSIGN_OR_RETURN(seed.clock, TrainingClock::of(store, *stage, wanted.key));
-    LOCUS_ASSIGN_OR_RETURN(seed.drawn, store.points(*stage, wanted.key,
-                                                    per_trial > 0 ? per_trial : wanted.points, wanted.range));
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    Seed& seed = seeds[i];
     if (seed.drawn.reduced) stored += seed.drawn.series.points;
-    if (per_trial > 0 && !seed.drawn.points.empty()) add_trial(trial.trial, seed, &out);
-    by_cell[trial.trial.cell].push_back(std::move(seed));
+    if (per_trial > 0 && !seed.drawn.points.empty() && !request.means_only())
+      add_trial(sources[i].trial, seed, &out);
+    by_cell[sources[i].trial.cell].push_back(std::move(seed));
   }
   const int means = means_per_cell(wanted.points, by_cell.size());
   std::optional<int> shift;
   if (stored > kPointsRead) shift = averaging_shift(by_cell, means);
-  for (const CellRow& cell : cells) {
-    const auto found = by_cell.find(cell.ordinal);
-    if (found == by_cell.end()) continue;
+  std::vector<std::vector<BandPoint>> bands(cells.size());
+  const auto read = [&](std::size_t i) -> absl::Status {
+    const auto found = by_cell.find(cells[i].ordinal);
+    if (found == by_cell.end()) return absl::OkStatus();
     LOCUS_ASSIGN_OR_RETURN(const auto band, cell_band(store, wanted, found->second, shift));
-    add_cell(cell, thin(band, means), wanted.interval, &out);
+    bands[i] = thin(band, means);
+    return absl::OkStatus();
+  };
+  LOCUS_RETURN_IF_ERROR(for_each_in_parallel(cells.size(), read));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (by_cell.contains(cells[i].ordinal)) add_cell(cells[i], bands[i], wanted.interval, &out);
   }
   for (const SeriesKey& known : available) to_proto(known, out.add_available());
   return out;

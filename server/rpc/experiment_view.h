@@ -16,12 +16,12 @@ namespace locus::server {
 class ExperimentViews {
  public:
   ExperimentViews(Store& store, ArtifactStore& artifacts, Coordinator& coordinator, OutlineCache& outlines,
-                  Clock& clock)
+                  Leaderboards& leaderboards, Clock& clock)
       : store_(store),
         artifacts_(artifacts),
         coordinator_(coordinator),
         outlines_(outlines),
-        best_(store, outlines),
+        best_(leaderboards),
         clock_(clock) {}
 
   absl::StatusOr<v1::Experiment> get(const v1::GetExperimentRequest& request);

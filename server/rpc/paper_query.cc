@@ -210,4 +210,17 @@ absl::StatusOr<v1::PaperTable> get_paper_table(Store& store, OutlineCache& outli
   return compute_paper_table(sources, request);
 }
 
+absl::StatusOr<std::shared_ptr<const v1::PaperTable>> PaperTables::get(
+    const v1::GetPaperTableRequest& request) {
+  LOCUS_RETURN_IF_ERROR(check_size(request));
+  std::vector<TableVersion> versions;
+  for (const std::string& name : request.experiments()) {
+    LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(name));
+    LOCUS_ASSIGN_OR_RETURN(const StageCounts counts, store_.counts(row.id));
+    versions.push_back(table_version(row, counts));
+  }
+  return kept_.get(request.SerializeAsString(), versions,
+                   [&] { return get_paper_table(store_, outlines_, request); });
+}
+
 }  // namespace locus::server

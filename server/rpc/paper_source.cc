@@ -154,14 +154,19 @@ MetricFacts metric_facts(const Outline& outline, const std::string& metric) {
   return {};
 }
 
-absl::StatusOr<PaperSources> read_paper_sources(Store& store, OutlineCache& outlines,
-                                                const v1::GetPaperTableRequest& request) {
+absl::Status check_size(const v1::GetPaperTableRequest& request) {
   if (request.experiments_size() < 1 || request.experiments_size() > kExperimentsMost) {
     return bad("experiments", "give 1 to " + std::to_string(kExperimentsMost) + " experiments, not " +
                                   std::to_string(request.experiments_size()));
   }
   if (request.metrics_size() > kMetricsMost)
     return bad("metrics", "give at most " + std::to_string(kMetricsMost) + " metrics");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PaperSources> read_paper_sources(Store& store, OutlineCache& outlines,
+                                                const v1::GetPaperTableRequest& request) {
+  LOCUS_RETURN_IF_ERROR(check_size(request));
   PaperSources out;
   for (const std::string& name : request.experiments()) {
     for (const PaperSource& known : out.experiments) {

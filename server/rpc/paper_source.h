@@ -48,6 +48,9 @@ struct PaperSources {
   std::vector<PaperMetric> metrics;
 };
 
+// INVALID_ARGUMENT for no or more than 16 experiments, or more than 16 metrics.
+absl::Status check_size(const v1::GetPaperTableRequest& request);
+
 // Blocks. INVALID_ARGUMENT for no or more than 16 experiments, one named twice, a metric or split that is
 // neither declared nor measured; EXPERIMENT_NOT_FOUND.
 absl::StatusOr<PaperSources> read_paper_sources(Store& store, OutlineCache& outlines,

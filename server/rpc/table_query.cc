@@ -236,6 +236,21 @@ absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::Get
   return out;
 }
 
+namespace {
+
+// Briefs come trial by trial.
+void add_stage(const StageBrief& brief, std::vector<TrialView>& trials) {
+  if (trials.empty() || trials.back().trial.ordinal != brief.trial)
+    trials.emplace_back().trial = {brief.trial, brief.cell, brief.seed, /*retired=*/false};
+  TrialStageView& view = trials.back().stages.emplace_back();
+  view.link = {brief.trial, "", brief.stage};
+  view.stage.id = brief.stage;
+  view.stage.kind = brief.kind;
+  view.stage.state = brief.state;
+}
+
+}  // namespace
+
 absl::StatusOr<TableSource> read_table_source(Store& store, OutlineCache& outlines,
                                               const ExperimentRow& row) {
   LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines.get(row));
@@ -243,19 +258,37 @@ absl::StatusOr<TableSource> read_table_source(Store& store, OutlineCache& outlin
   source.experiment = row.name;
   source.outline = *outline;
   LOCUS_ASSIGN_OR_RETURN(source.cells, store.cells(row.id));
-  LOCUS_ASSIGN_OR_RETURN(source.trials, all_trials(store, row.id));
   LOCUS_ASSIGN_OR_RETURN(source.results, all_results(store, row.id));
   LOCUS_ASSIGN_OR_RETURN(const StageBriefs briefs, store.briefs(row.id));
   source.environments = environments_by_stage(briefs);
+  for (const StageBrief& brief : briefs.stages) add_stage(brief, source.trials);
   LOCUS_RETURN_IF_ERROR(add_contract_results(store, briefs, outline->metric, source.results));
   return source;
 }
 
-absl::StatusOr<v1::Table> get_table(Store& store, OutlineCache& outlines,
-                                    const v1::GetTableRequest& request) {
-  LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(request.experiment()));
-  LOCUS_ASSIGN_OR_RETURN(const TableSource source, read_table_source(store, outlines, row));
-  return compute_table(source, request);
+TableVersion table_version(const ExperimentRow& row, const StageCounts& counts) {
+  const auto count = [&](StageState state) {
+    const auto found = counts.by_state.find(state);
+    return found == counts.by_state.end() ? 0 : found->second;
+  };
+  return {row.id, row.revision, count(StageState::kSucceeded),
+          count(StageState::kFailed) + count(StageState::kHeld), counts.last_ended_us};
+}
+
+absl::StatusOr<std::shared_ptr<const v1::Table>> Leaderboards::get(const v1::GetTableRequest& request) {
+  LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(request.experiment()));
+  LOCUS_ASSIGN_OR_RETURN(const StageCounts counts, store_.counts(row.id));
+  return of(row, counts, request);
+}
+
+absl::StatusOr<std::shared_ptr<const v1::Table>> Leaderboards::of(const ExperimentRow& row,
+                                                                  const StageCounts& counts,
+                                                                  const v1::GetTableRequest& request) {
+  const std::function<absl::StatusOr<v1::Table>()> compute = [&]() -> absl::StatusOr<v1::Table> {
+    LOCUS_ASSIGN_OR_RETURN(const TableSource source, read_table_source(store_, outlines_, row));
+    return compute_table(source, request);
+  };
+  return kept_.get(request.SerializeAsString(), {table_version(row, counts)}, compute);
 }
 
 }  // namespace locus::server

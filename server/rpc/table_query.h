@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "core/ports/store.h"
 #include "locus/v1/experiment_service.pb.h"
+#include "server/rpc/kept_answers.h"
 #include "server/rpc/outline.h"
 #include "server/rpc/queries.h"
 
@@ -15,7 +16,7 @@ struct TableSource {
   std::string experiment;
   Outline outline;
   std::vector<CellRow> cells;
-  std::vector<TrialView> trials;
+  std::vector<TrialView> trials;  // unretired; of their stages id, kind and state
   ResultsByStage results;
   std::map<StageId, std::string> environments;  // of succeeded stages, JSON
 };
@@ -27,7 +28,21 @@ absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::Get
 // Everything stored that a table is computed from. Blocks. Thread-safe.
 absl::StatusOr<TableSource> read_table_source(Store& store, OutlineCache& outlines, const ExperimentRow& row);
 
-// Reads the source and computes. Blocks. Thread-safe.
-absl::StatusOr<v1::Table> get_table(Store& store, OutlineCache& outlines, const v1::GetTableRequest& request);
+// Tables read and computed, and kept while nothing they depend on has changed. Thread-safe; `store` and
+// `outlines` must outlive it. Blocks.
+class Leaderboards {
+ public:
+  Leaderboards(Store& store, OutlineCache& outlines) : store_(store), outlines_(outlines) {}
+  absl::StatusOr<std::shared_ptr<const v1::Table>> get(const v1::GetTableRequest& request);
+  // The same where row and counts are at hand, of the experiment that `request` names.
+  absl::StatusOr<std::shared_ptr<const v1::Table>> of(const ExperimentRow& row, const StageCounts& counts,
+                                                      const v1::GetTableRequest& request);
+
+ private:
+  static constexpr std::size_t kBytesKept = 64 << 20;
+  Store& store_;
+  OutlineCache& outlines_;
+  KeptAnswers<v1::Table> kept_{kBytesKept};
+};
 
 }  // namespace locus::server

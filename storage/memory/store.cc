@@ -148,7 +148,8 @@ class MemoryStore final : public Store {
   }
   absl::StatusOr<std::vector<ResultView>> results(ExperimentId id, const std::string& metric) override {
     auto out = results(id);
-    if (out.ok()) std::erase_if(*out, [&](const ResultView& view) { return view.result.key.metric != metric; });
+    if (out.ok())
+      std::erase_if(*out, [&](const ResultView& view) { return view.result.key.metric != metric; });
     return out;
   }
   absl::StatusOr<StageBriefs> briefs(ExperimentId id) override {
@@ -163,7 +164,9 @@ class MemoryStore final : public Store {
     return results ? *results : std::vector<Result>();
   }
   absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override;
-  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points, StepRange range) override {
+  absl::StatusOr<std::vector<SeriesRow>> series_of(ExperimentId id) override;
+  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points,
+                                      StepRange range) override {
     const std::lock_guard lock(mutex_);
     return draw_points(tables_, id, key, max_points, range);
   }
@@ -195,7 +198,8 @@ class MemoryStore final : public Store {
   }
   absl::StatusOr<std::int64_t> attempts_started() override {
     const std::lock_guard lock(mutex_);
-    return static_cast<std::int64_t>(tables_.attempts_by_key.rows().size()) + tables_.next_id_of("attempts", 0);
+    return static_cast<std::int64_t>(tables_.attempts_by_key.rows().size()) +
+           tables_.next_id_of("attempts", 0);
   }
   absl::StatusOr<Deletion> deletion(ExperimentId id) override {
     const std::lock_guard lock(mutex_);
@@ -203,7 +207,8 @@ class MemoryStore final : public Store {
     return plan_deletion(tables_, id);
   }
   absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override;
-  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) override;
+  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset,
+                              std::int64_t most) override;
   absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override;
   absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) override;
   absl::StatusOr<int> copy_to(const std::filesystem::path&) override {
@@ -213,7 +218,6 @@ class MemoryStore final : public Store {
 
  private:
   static constexpr auto kFirst = std::numeric_limits<std::int64_t>::min();
-
 
   std::mutex writing_;  // one writer at a time; guards callback_. Taken before mutex_, so a callback may read
   std::function<void(std::int64_t)> callback_;
@@ -251,7 +255,8 @@ absl::StatusOr<Snapshot> MemoryStore::load() {
   out.workers = values(tables_.workers);
   for (const ExperimentRow& row : out.experiments) {
     const auto& cells = tables_.cells.rows();
-    out.cells[row.id] = std::distance(cells.lower_bound({row.id, kFirst}), cells.lower_bound({row.id + 1, kFirst}));
+    out.cells[row.id] =
+        std::distance(cells.lower_bound({row.id, kFirst}), cells.lower_bound({row.id + 1, kFirst}));
     for (const StageId stage : tables_.stages_of(row.id)) {
       if (tables_.stages.find(stage)->state == StageState::kSucceeded) out.proven.insert(row.id);
     }
@@ -320,6 +325,19 @@ absl::StatusOr<std::vector<SeriesRow>> MemoryStore::series(StageId id) {
   return out;
 }
 
+absl::StatusOr<std::vector<SeriesRow>> MemoryStore::series_of(ExperimentId id) {
+  const std::lock_guard lock(mutex_);
+  if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
+  std::vector<SeriesRow> out;
+  const auto& rows = tables_.series_ids.rows();
+  for (const StageId stage : tables_.stages_of(id)) {
+    for (auto at = rows.lower_bound({stage, {"", "", ""}}); at != rows.end() && at->first.first == stage;
+         ++at)
+      out.push_back({at->second, stage, at->first.second, 0});
+  }
+  return out;
+}
+
 absl::StatusOr<std::vector<AttemptRow>> MemoryStore::attempts_of_worker(WorkerId id, int limit) {
   const std::lock_guard lock(mutex_);
   std::vector<AttemptRow> out;
@@ -333,7 +351,8 @@ absl::StatusOr<std::vector<AttemptRow>> MemoryStore::attempts_of_worker(WorkerId
   return out;
 }
 
-absl::StatusOr<LogView> MemoryStore::log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) {
+absl::StatusOr<LogView> MemoryStore::log(StageId id, std::int64_t number, std::int64_t offset,
+                                         std::int64_t most) {
   const std::lock_guard lock(mutex_);
   if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
   const auto attempt = tables_.attempt(id, number);

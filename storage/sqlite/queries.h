@@ -16,7 +16,8 @@ absl::StatusOr<std::vector<CellRow>> list_cells(Connection& db, ExperimentId id)
 absl::StatusOr<std::vector<TrialView>> list_trials(Connection& db, ExperimentId id, std::int64_t after,
                                                    int limit);
 absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id);
-absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id, const std::string& metric);
+absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id,
+                                                     const std::string& metric);
 absl::StatusOr<StageBriefs> list_briefs(Connection& db, ExperimentId id);
 
 std::map<std::string, StageRow> find_stages(Connection& db, std::span<const std::string> identities);
@@ -25,6 +26,7 @@ absl::StatusOr<std::vector<AttemptRow>> list_attempts(Connection& db, StageId id
 absl::StatusOr<std::vector<CheckpointRow>> list_checkpoints(Connection& db, StageId id);
 absl::StatusOr<std::vector<Result>> list_stage_results(Connection& db, StageId id);
 absl::StatusOr<std::vector<SeriesRow>> list_series(Connection& db, StageId id);
+absl::StatusOr<std::vector<SeriesRow>> list_series_of(Connection& db, ExperimentId id);
 absl::StatusOr<std::int64_t> find_series(Connection& db, StageId id, const SeriesKey& key);  // its id
 absl::StatusOr<SeriesPoints> find_points(Connection& db, StageId id, const SeriesKey& key, int max_points,
                                          StepRange range);

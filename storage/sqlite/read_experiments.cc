@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "storage/rules/refusals.h"
 #include "storage/sqlite/columns.h"
@@ -43,39 +44,51 @@ std::vector<ExperimentRow> list_experiments(Connection& db, ExperimentId before,
   return out;
 }
 
+// One pass over trials, their stages and the stages' attempts; a stage that several trials share counts once.
 absl::StatusOr<StageCounts> count_stages(Connection& db, ExperimentId id) {
   if (!has_experiment(db, id)) return refusal::experiment_not_found(id);
+  auto s = db.prepare(
+      "SELECT t.ordinal, s.id, s.state, s.kind, a.started_us, a.ended_us, l.role FROM trial t "
+      "LEFT JOIN trial_stage l ON l.experiment_id = t.experiment_id AND l.trial = t.ordinal "
+      "LEFT JOIN stage s ON s.id = l.stage_id LEFT JOIN attempt a ON a.stage_id = s.id "
+      "WHERE t.experiment_id = ? AND t.retired = 0 ORDER BY t.ordinal, l.role");
+  s.bind(id);
   StageCounts out;
-  auto stages = db.prepare("SELECT s.state, s.kind, COUNT(*) FROM " LOCUS_STAGES_OF_EXPERIMENT
-                           " AS w JOIN stage s ON s.id = w.id GROUP BY s.state, s.kind");
-  stages.bind(id);
-  while (stages.step()) {
-    const StageState state = parse_word(stages, 0, parse_stage_state);
-    KindCounts& kind = out.by_kind[stages.text(1)];
-    out.by_state[state] += stages.integer(2);
-    kind.total += stages.integer(2);
-    if (state == StageState::kSucceeded) kind.succeeded += stages.integer(2);
+  std::unordered_set<StageId> seen;
+  std::int64_t trial = -1;
+  std::string role;  // of the row before
+  bool fresh = false, has_stages = false, done = false;
+  StageState state = StageState::kBlocked;
+  KindCounts* kind = nullptr;
+  const auto end_trial = [&] { out.trials_done += has_stages && done ? 1 : 0; };
+  while (s.step()) {
+    if (s.integer(0) != trial) {
+      end_trial();
+      ++out.trials;
+      trial = s.integer(0);
+      role.clear();
+      has_stages = false;
+      done = true;
+    }
+    if (s.null(1)) continue;  // a trial without stages
+    has_stages = true;
+    if (s.blob(6) != role) {  // the next stage; its attempts follow
+      role = s.blob(6);
+      state = parse_word(s, 2, parse_stage_state);
+      done = done && state == StageState::kSucceeded;
+      fresh = seen.insert(s.integer(1)).second;
+      if (fresh) {
+        kind = &out.by_kind[s.text(3)];
+        ++out.by_state[state];
+        ++kind->total;
+        if (state == StageState::kSucceeded) ++kind->succeeded;
+      }
+    }
+    if (!fresh || s.null(5)) continue;
+    out.last_ended_us = std::max(out.last_ended_us, s.integer(5));
+    if (state == StageState::kSucceeded && s.integer(5) > 0) kind->busy_us += s.integer(5) - s.integer(4);
   }
-  auto times = db.prepare(
-      "SELECT s.kind, MAX(a.ended_us), "
-      "SUM(CASE WHEN s.state = 'succeeded' AND a.ended_us > 0 THEN a.ended_us - a.started_us ELSE 0 END) "
-      "FROM " LOCUS_STAGES_OF_EXPERIMENT
-      " AS w JOIN stage s ON s.id = w.id "
-      "JOIN attempt a ON a.stage_id = s.id GROUP BY s.kind");
-  times.bind(id);
-  while (times.step()) {
-    out.last_ended_us = std::max(out.last_ended_us, times.integer(1));
-    out.by_kind[times.text(0)].busy_us = times.integer(2);
-  }
-  auto trials = db.prepare(
-      "SELECT COUNT(*), COALESCE(SUM(done), 0) FROM (SELECT CASE WHEN COUNT(s.id) > 0 AND "
-      "COUNT(s.id) = SUM(CASE WHEN s.state = 'succeeded' THEN 1 ELSE 0 END) THEN 1 ELSE 0 END AS done "
-      "FROM trial t LEFT JOIN trial_stage l ON l.experiment_id = t.experiment_id AND l.trial = t.ordinal "
-      "LEFT JOIN stage s ON s.id = l.stage_id WHERE t.experiment_id = ? AND t.retired = 0 GROUP BY "
-      "t.ordinal) AS each_trial");
-  trials.bind(id).step();
-  out.trials = trials.integer(0);
-  out.trials_done = trials.integer(1);
+  end_trial();
   return out;
 }
 
@@ -128,7 +141,8 @@ absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentI
   return out;
 }
 
-absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id, const std::string& metric) {
+absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id,
+                                                     const std::string& metric) {
   if (!has_experiment(db, id)) return refusal::experiment_not_found(id);
   auto s = db.prepare("SELECT r.stage_id, " LOCUS_RESULT_COLUMNS " FROM " LOCUS_STAGES_OF_EXPERIMENT
                       " AS w JOIN result r ON r.stage_id = w.id AND r.metric = ? "
@@ -136,6 +150,17 @@ absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentI
   s.bind(id, metric);
   std::vector<ResultView> out;
   while (s.step()) out.push_back({s.integer(0), read_result(s, 1)});
+  return out;
+}
+
+absl::StatusOr<std::vector<SeriesRow>> list_series_of(Connection& db, ExperimentId id) {
+  if (!has_experiment(db, id)) return refusal::experiment_not_found(id);
+  auto s = db.prepare("SELECT r.id, r.stage_id, r.metric, r.split, r.labels FROM " LOCUS_STAGES_OF_EXPERIMENT
+                      " AS w JOIN series r ON r.stage_id = w.id "
+                      "ORDER BY r.stage_id, r.metric, r.split, r.labels");
+  s.bind(id);
+  std::vector<SeriesRow> out;
+  while (s.step()) out.push_back({s.integer(0), s.integer(1), {s.text(2), s.text(3), s.text(4)}, 0});
   return out;
 }
 
@@ -152,8 +177,8 @@ absl::StatusOr<StageBriefs> list_briefs(Connection& db, ExperimentId id) {
   StageBriefs out;
   std::unordered_map<std::string, int> known;
   while (s.step()) {
-    StageBrief brief{s.integer(0), s.integer(1), s.integer(2), s.integer(3), s.text(4),
-                     parse_word(s, 5, parse_stage_state)};
+    StageBrief brief{s.integer(0), s.integer(1), s.integer(2),
+                     s.integer(3), s.text(4),    parse_word(s, 5, parse_stage_state)};
     if (brief.state == StageState::kSucceeded) {
       const auto [at, fresh] = known.emplace(s.text(6), static_cast<int>(out.environments.size()));
       if (fresh) out.environments.push_back(at->first);

@@ -49,7 +49,8 @@ void load_unfinished(Connection& db, Snapshot& out) {
                             " FROM attempt WHERE state = 'running' ORDER BY stage_id, number");
   out.running = all_rows(running, read_attempt);
   auto wants = db.prepare(
-      "SELECT l.experiment_id, l.stage_id, l.trial, t.cell FROM stage s JOIN trial_stage l ON l.stage_id = s.id "
+      "SELECT l.experiment_id, l.stage_id, l.trial, t.cell FROM stage s JOIN trial_stage l ON l.stage_id = "
+      "s.id "
       "JOIN trial t ON t.experiment_id = l.experiment_id AND t.ordinal = l.trial "
       "JOIN experiment e ON e.id = l.experiment_id "
       "WHERE s.state IN ('blocked', 'queued', 'running') AND t.retired = 0 AND e.state IN ('active', "
@@ -94,14 +95,12 @@ void complete_stage(Connection& db, StageRow& row) {
       "SELECT slot, COALESCE(from_stage_id, 0), artifact_sha256 FROM stage_input "
       "WHERE stage_id = ? ORDER BY slot");
   inputs.bind(row.id);
-  row.inputs = all_rows(inputs, [](const Statement& s) {
-    return StageInput{s.text(0), s.integer(1), s.text(2)};
-  });
+  row.inputs =
+      all_rows(inputs, [](const Statement& s) { return StageInput{s.text(0), s.integer(1), s.text(2)}; });
   auto outputs = db.prepare("SELECT slot, sha256, step FROM stage_output WHERE stage_id = ? ORDER BY slot");
   outputs.bind(row.id);
-  row.outputs = all_rows(outputs, [](const Statement& s) {
-    return StageOutput{s.text(0), s.text(1), s.integer(2)};
-  });
+  row.outputs =
+      all_rows(outputs, [](const Statement& s) { return StageOutput{s.text(0), s.text(1), s.integer(2)}; });
 }
 
 std::map<std::string, StageRow> find_stages(Connection& db, std::span<const std::string> identities) {
@@ -145,13 +144,16 @@ absl::StatusOr<std::vector<Result>> list_stage_results(Connection& db, StageId i
 
 absl::StatusOr<std::vector<SeriesRow>> list_series(Connection& db, StageId id) {
   if (!has_stage(db, id)) return refusal::stage_not_found(id);
-  auto counts = count_points(db, id);
   auto s = db.prepare(
       "SELECT id, metric, split, labels FROM series WHERE stage_id = ? ORDER BY metric, split, labels");
   s.bind(id);
-  return all_rows(s, [&](const Statement& row) {
-    return SeriesRow{row.integer(0), id, {row.text(1), row.text(2), row.text(3)}, counts[row.integer(0)]};
+  auto out = all_rows(s, [&](const Statement& row) {
+    return SeriesRow{row.integer(0), id, {row.text(1), row.text(2), row.text(3)}, 0};
   });
+  if (out.empty()) return out;  // most stages: nothing to count
+  auto counts = count_points(db, id);
+  for (SeriesRow& row : out) row.points = counts[row.id];
+  return out;
 }
 
 absl::StatusOr<std::int64_t> find_series(Connection& db, StageId id, const SeriesKey& key) {

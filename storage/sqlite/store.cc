@@ -3,6 +3,8 @@
 
 #include <sqlite3.h>
 
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "core/base/error.h"
@@ -82,7 +84,18 @@ class SqliteStore final : public Store {
     });
   }
   absl::StatusOr<StageCounts> counts(ExperimentId id) override {
-    return read<StageCounts>([&](Connection& db) { return sqlite::count_stages(db, id); });
+    // Every page asks, of a large experiment it takes some milliseconds: kept until anything is written.
+    const std::int64_t commits = writer_.commits();
+    {
+      const std::lock_guard lock(counts_mutex_);
+      if (counts_at_ != commits) counts_.clear();
+      counts_at_ = commits;
+      if (const auto kept = counts_.find(id); kept != counts_.end()) return kept->second;
+    }
+    auto counts = read<StageCounts>([&](Connection& db) { return sqlite::count_stages(db, id); });
+    const std::lock_guard lock(counts_mutex_);
+    if (counts.ok() && counts_at_ == commits) counts_[id] = *counts;
+    return counts;
   }
   absl::StatusOr<std::vector<CellRow>> cells(ExperimentId id) override {
     return read<std::vector<CellRow>>([&](Connection& db) { return sqlite::list_cells(db, id); });
@@ -109,7 +122,8 @@ class SqliteStore final : public Store {
     return read<std::vector<ResultView>>([&](Connection& db) { return sqlite::list_results(db, id); });
   }
   absl::StatusOr<std::vector<ResultView>> results(ExperimentId id, const std::string& metric) override {
-    return read<std::vector<ResultView>>([&](Connection& db) { return sqlite::list_results(db, id, metric); });
+    return read<std::vector<ResultView>>(
+        [&](Connection& db) { return sqlite::list_results(db, id, metric); });
   }
   absl::StatusOr<StageBriefs> briefs(ExperimentId id) override {
     return read<StageBriefs>([&](Connection& db) { return sqlite::list_briefs(db, id); });
@@ -119,6 +133,9 @@ class SqliteStore final : public Store {
   }
   absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override {
     return read<std::vector<SeriesRow>>([&](Connection& db) { return sqlite::list_series(db, id); });
+  }
+  absl::StatusOr<std::vector<SeriesRow>> series_of(ExperimentId id) override {
+    return read<std::vector<SeriesRow>>([&](Connection& db) { return sqlite::list_series_of(db, id); });
   }
   absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points,
                                       StepRange range) override {
@@ -148,7 +165,8 @@ class SqliteStore final : public Store {
   }
   absl::StatusOr<std::int64_t> attempts_started() override {
     return number(
-        "SELECT (SELECT COUNT(*) FROM attempt) + COALESCE((SELECT value FROM remembered WHERE name = 'attempts'), 0)");
+        "SELECT (SELECT COUNT(*) FROM attempt) + COALESCE((SELECT value FROM remembered WHERE name = "
+        "'attempts'), 0)");
   }
 
   absl::StatusOr<Deletion> deletion(ExperimentId id) override {
@@ -158,7 +176,8 @@ class SqliteStore final : public Store {
     return read<std::vector<AttemptRow>>(
         [&](Connection& db) { return sqlite::list_attempts_of_worker(db, id, limit); });
   }
-  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) override {
+  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset,
+                              std::int64_t most) override {
     return read<LogView>([&](Connection& db) { return sqlite::find_log(db, id, number, offset, most); });
   }
   absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override {
@@ -205,6 +224,9 @@ class SqliteStore final : public Store {
   const std::string vfs_;
   sqlite::FolderLock lock_;  // before the rest, so that it is released last
   sqlite::Writer writer_;
+  std::mutex counts_mutex_;
+  std::int64_t counts_at_ = 0;  // Writer::commits when they were read
+  std::map<ExperimentId, StageCounts> counts_;
   sqlite::Readers readers_;  // closed before the writer, whose close then empties the log
 };
 
@@ -243,7 +265,8 @@ absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::
   }
 }
 
-absl::StatusOr<StoreReport> check_sqlite_file(const std::filesystem::path& file, std::vector<ArtifactRow>* named) {
+absl::StatusOr<StoreReport> check_sqlite_file(const std::filesystem::path& file,
+                                              std::vector<ArtifactRow>* named) {
   try {
     Connection connection(file, Connection::Mode::kRead, "");
     if (!sqlite::is_ours(connection)) return unusable(file, "it is no database of Locus");

@@ -59,6 +59,7 @@ void Writer::serve() {
       queue_.erase(queue_.begin(), end);
     }
     commit(batch);
+    ++commits_;
     tell_watchers(batch);
     {
       const std::lock_guard lock(mutex_);

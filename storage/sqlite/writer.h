@@ -1,6 +1,7 @@
 // The one thread that writes: queued calls share a transaction, and each is answered after the commit.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -33,6 +34,9 @@ class Writer {
   absl::Status run(Work work);
   // As Store::on_commit. After it returns the former callback is not running and never called again.
   void on_commit(std::function<void(std::int64_t)> callback);
+  // How often it has tried to commit. What is read after this was asked is at least as new, and whoever's
+  // run() has returned finds it raised.
+  std::int64_t commits() const { return commits_.load(); }
 
  private:
   struct Call {
@@ -48,6 +52,7 @@ class Writer {
 
   std::unique_ptr<Connection> connection_;
   SqliteRows rows_;
+  std::atomic<std::int64_t> commits_ = 0;
   bool broken_ = false;  // writer's thread only
 
   std::mutex mutex_;

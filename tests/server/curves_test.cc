@@ -157,6 +157,18 @@ TEST_F(CurvesTest, AveragesEachSeedOverStretchesWhenThereIsTooMuchToRead) {
   EXPECT_EQ(*std::max_element(means.begin(), means.end()), 2501.5);
 }
 
+TEST_F(CurvesTest, LeavesOutSingleRunsWhereOnlyMeansAreAsked) {
+  append(1, 1, 1, {1, 2, 3});
+  append(3, 1, 1, {3, 6, 3});
+  const auto whole = curves();
+  const auto means = curves([](auto& request) { request.set_means_only(true); });
+  EXPECT_EQ(whole.trials_size(), 2);
+  EXPECT_EQ(means.trials_size(), 0);
+  ASSERT_EQ(means.cells_size(), 1);
+  EXPECT_EQ(means.cells(0).SerializeAsString(), whole.cells(0).SerializeAsString());
+  EXPECT_EQ(means.available_size(), whole.available_size());
+}
+
 TEST_F(CurvesTest, RefusesWhatItCannotDraw) {
   const auto field_of = [&](const std::function<void(v1::GetCurvesRequest&)>& change) {
     v1::GetCurvesRequest request = asked();

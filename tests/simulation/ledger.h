@@ -96,6 +96,7 @@ class Ledger final : public Store {
   absl::StatusOr<StageBriefs> briefs(ExperimentId id) override { return store_->briefs(id); }
   absl::StatusOr<std::vector<Result>> stage_results(StageId id) override { return store_->stage_results(id); }
   absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override { return store_->series(id); }
+  absl::StatusOr<std::vector<SeriesRow>> series_of(ExperimentId id) override { return store_->series_of(id); }
   absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points,
                                       StepRange range) override {
     return store_->points(id, key, max_points, range);

@@ -68,6 +68,7 @@ TEST_P(ExperimentContract, NamesTheNounOfWhatIsAbsent) {
   EXPECT_EQ(reason_of(store().cells(9).status()), "EXPERIMENT_NOT_FOUND");
   EXPECT_EQ(reason_of(store().trials(9, -1, 10).status()), "EXPERIMENT_NOT_FOUND");
   EXPECT_EQ(reason_of(store().results(9).status()), "EXPERIMENT_NOT_FOUND");
+  EXPECT_EQ(reason_of(store().series_of(9).status()), "EXPERIMENT_NOT_FOUND");
   EXPECT_EQ(reason_of(store().stage(9).status()), "STAGE_NOT_FOUND");
   EXPECT_EQ(reason_of(store().attempts(9).status()), "STAGE_NOT_FOUND");
   EXPECT_EQ(reason_of(store().checkpoints(9).status()), "STAGE_NOT_FOUND");
@@ -304,6 +305,36 @@ TEST_P(ExperimentContract, CountsDistinctStagesOfUnretiredTrials) {
   EXPECT_EQ(counts.by_kind.at("evaluate").total, 1);
   EXPECT_EQ(counts.by_kind.at("evaluate").busy_us, 0);
   EXPECT_EQ(counts.last_ended_us, 2500);
+}
+
+TEST_P(ExperimentContract, CountsAgainAfterEveryWrite) {
+  make_world();
+  EXPECT_EQ(store().counts(1).value().by_state.count(StageState::kRunning), 0u);
+  must({grant(1, 1)});
+  EXPECT_EQ(store().counts(1).value().by_state.at(StageState::kRunning), 1);
+  must({end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded)});
+  EXPECT_EQ(store().counts(1).value().by_state.at(StageState::kSucceeded), 1);
+}
+
+TEST_P(ExperimentContract, ListsTheSeriesOfUnretiredTrialsByStageAndKey) {
+  make_world();
+  must({grant(1, 1), grant(3, 1)});
+  const SeriesKey loss{"loss", "train", "{}"}, rate{"lr", "train", "{}"};
+  must_append(points_of(3, 1, 1, ramp(1, 2, loss)));
+  must_append(points_of(1, 1, 1, ramp(1, 2, rate)));
+  must_append(points_of(1, 1, 3, ramp(3, 2, loss)));
+  const auto keys = [&] {
+    std::vector<std::pair<StageId, std::string>> out;
+    const auto rows = store().series_of(1).value();
+    for (const SeriesRow& row : rows) out.emplace_back(row.stage_id, row.key.metric);
+    return out;
+  };
+  const std::vector<std::pair<StageId, std::string>> all = {{1, "loss"}, {1, "lr"}, {3, "loss"}};
+  EXPECT_EQ(keys(), all);
+  EXPECT_EQ(store().series_of(1).value()[1].id, store().series(1).value()[1].id);
+  must({extension()});  // retires trial 1 with stage 3
+  const std::vector<std::pair<StageId, std::string>> left = {{1, "loss"}, {1, "lr"}};
+  EXPECT_EQ(keys(), left);
 }
 
 TEST_P(ExperimentContract, CallsATrialDoneWhenAllItsStagesSucceeded) {

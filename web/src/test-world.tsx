@@ -49,14 +49,17 @@ export async function open(path: string, until: string): Promise<string> {
   return document.body.textContent!;
 }
 
-// Clicks the button that reads so, in the dialog when one is open.
+// Clicks the button that reads so, as soon as it is there, in the dialog when one is open.
 export async function press(label: string): Promise<void> {
-  const root = document.querySelector('dialog') ?? document.body;
-  const found = [...root.querySelectorAll('button')].find(
-    (each) => each.textContent!.trim() === label || each.getAttribute('aria-label') === label,
-  );
-  if (!found) throw new Error(`no button "${label}" among ${root.textContent}`);
-  await act(() => found.click());
+  const button = await vi.waitFor(() => {
+    const root = document.querySelector('dialog') ?? document.body;
+    const found = [...root.querySelectorAll('button')].find(
+      (each) => each.textContent!.trim() === label || each.getAttribute('aria-label') === label,
+    );
+    if (!found) throw new Error(`no button "${label}" among ${root.textContent}`);
+    return found;
+  });
+  await act(() => button.click());
 }
 
 export async function type(field: HTMLInputElement | HTMLTextAreaElement, text: string): Promise<void> {

@@ -168,7 +168,7 @@ test('cells picked in the leaderboard lead to their comparison', async () => {
 test('the list of experiments is one request', async () => {
   serve();
   await open('/experiments', 'learned-absolute + violin');
-  expect(asked.filter((each) => each.includes('/experiments'))).toEqual(['GET /experiments?page_size=1000']);
+  expect(asked.filter((each) => each.includes('/experiments'))).toEqual(['GET /experiments?page_size=50']);
 });
 
 test('columns are hidden from the address', async () => {

@@ -10,11 +10,12 @@ import './styles/overlays.css';
 import './styles/charts.css';
 import { render } from 'preact';
 import { startStream } from '@/shared/api/live';
-import { home } from './routes';
+import { begin, home } from './routes';
 import { navigate, startRouter } from './router';
 import { Shell } from './shell';
 
 if (location.pathname === '/') navigate(home, { replace: true });
+begin(location.pathname);
 startRouter();
 startStream();
 render(<Shell />, document.getElementById('app')!);

@@ -9,6 +9,10 @@ export interface Place {
 const listeners = new Set<() => void>();
 const here = (): Place => ({ path: location.pathname, query: new URLSearchParams(location.search) });
 
+// Whoever uses the address need not be drawn again where it is the same.
+const isHere = ({ path, query }: Place) =>
+  path === location.pathname && query.toString() === new URLSearchParams(location.search).toString();
+
 function announce(): void {
   listeners.forEach((listener) => listener());
 }
@@ -22,7 +26,7 @@ export function navigate(href: string, options: { replace?: boolean } = {}): voi
 export function usePlace(): Place {
   const [place, setPlace] = useState(here);
   useEffect(() => {
-    const update = () => setPlace(here());
+    const update = () => setPlace((before) => (isHere(before) ? before : here()));
     update();
     listeners.add(update);
     return () => {

@@ -91,6 +91,13 @@ export function find(
   return null;
 }
 
+// Begins to load the page of an address, before anything is drawn.
+export function begin(path: string): void {
+  find(path)
+    ?.route.load()
+    .catch(() => {}); // the page says so when it cannot be loaded
+}
+
 export const hrefs = {
   experiments: () => home,
   experiment: (name: string) => `/experiments/${encodeURIComponent(name)}`,

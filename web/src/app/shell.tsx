@@ -1,7 +1,7 @@
 // What surrounds every page: top bar, connection, theme, the page itself and what stands in for one that
 // cannot be shown.
 import type { ComponentType } from 'preact';
-import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useLayoutEffect, useState } from 'preact/hooks';
 import { stream, useConnection } from '@/shared/api/live';
 import type { Connection } from '@/shared/api/event-stream';
 import { Icon } from '@/shared/ui/icon';
@@ -100,7 +100,7 @@ function Page({ route, params }: { route: Route; params: PageProps['params'] }) 
   const [, redraw] = useState(0);
   const [failed, setFailed] = useState<unknown>(null);
   const [crashed, recover] = useErrorBoundary((error) => console.error(error));
-  useEffect(() => {
+  useLayoutEffect(() => {
     setFailed(null);
     if (loaded.has(route)) return;
     route.load().then(

@@ -1,4 +1,4 @@
-// Light and dark: the system's wish unless one was chosen. public/theme.js applies the choice before the
+// Light and dark: the system's wish unless one was chosen. public/first.js applies the choice before the
 // first paint.
 import { useEffect, useState } from 'preact/hooks';
 

@@ -1,7 +1,9 @@
 // The results of the items: the metric compared with its paired differences, and every other result.
+import { useRef } from 'preact/hooks';
 import { hrefs } from '@/app/routes';
 import type { ComparedItem, Comparison, PairedDifference } from '@/shared/api/operations';
-import { type PairedItem, PairedPlot } from '@/shared/charts/paired-plot';
+import { svgOf } from '@/shared/charts/figure';
+import { pairedCsv, type PairedItem, PairedPlot } from '@/shared/charts/paired-plot';
 import {
   decimalsFor,
   interval,
@@ -14,6 +16,7 @@ import {
   undefinedMark,
 } from '@/shared/format';
 import { Explain } from '@/shared/ui/explain';
+import { FigureMenu } from '@/shared/ui/figure-menu';
 import { Card, Swatch } from '@/shared/ui/parts';
 import { Callout } from '@/shared/ui/states';
 
@@ -105,8 +108,28 @@ export function ComparePaired({ comparison, names }: { comparison: Comparison; n
     return meanStdText(primary?.mean[i] ?? mean(values), primary?.std[i] ?? NaN, decimals);
   };
   const title = seriesText({ metric, split, labels });
+  const box = useRef<HTMLDivElement>(null);
+  const tools = plotted.some((item) => item.values.length > 0) && (
+    <FigureMenu
+      name={`paired-${metric}-${split}`}
+      svg={(scheme) =>
+        svgOf(
+          box.current!.querySelector('svg.figure')!,
+          `${title}, seed by seed`,
+          plotted.map((item, i) => ({ cell: item.look, label: `${i + 1}: ${item.label}` })),
+          scheme,
+        )
+      }
+      csv={() => pairedCsv(plotted)}
+    />
+  );
   return (
-    <Card title={`${title}${unit === '' ? '' : ` (${unit})`}`} id="results" class="compare-results">
+    <Card
+      title={`${title}${unit === '' ? '' : ` (${unit})`}`}
+      id="results"
+      class="compare-results"
+      {...(tools ? { tools } : {})}
+    >
       <div class="compare-pair">
         <div class="table-scroll" tabIndex={0} role="region" aria-label="Results by item">
           <table class="table table-small compared">
@@ -145,7 +168,9 @@ export function ComparePaired({ comparison, names }: { comparison: Comparison; n
             </tbody>
           </table>
         </div>
-        <PairedPlot items={plotted} label={`${title} seed by seed; one line per seed.`} />
+        <div ref={box}>
+          <PairedPlot items={plotted} label={`${title} seed by seed; one line per seed.`} />
+        </div>
       </div>
       {comparison.warnings.map((warning) => (
         <Callout key={warning} tone="warning">

@@ -1,6 +1,5 @@
 // Reads of one experiment, and which changes call for reading again.
-import { useState } from 'preact/hooks';
-import { concerning, type Live, useLive } from '@/shared/api/live';
+import { concerning, type Live, useLive, useLivePages } from '@/shared/api/live';
 import { read, readPages, segment } from '@/shared/api/client';
 import { curves, experiment, table, trial, trialList, type SeriesKey } from '@/shared/api/types';
 
@@ -25,15 +24,16 @@ export const useTableOf = (name: string, labels = '') =>
     `table ${name}`,
   );
 
-// zoom: steps; to 0: to the end. The part is read by itself, so that its points are exact.
+// zoom: steps; to 0: to the end. The part is read by itself, so that its points are exact. Single runs come only where
+// they are drawn: they are most of the answer.
 export const useCurves = (
   name: string,
   key: SeriesKey,
-  band: 'std' | 'interval' = 'std',
-  zoom: { from: number; to: number } | null = null,
+  look: { band: 'std' | 'interval'; runs: boolean; zoom: { from: number; to: number } | null },
 ) => {
+  const { band, runs, zoom } = look;
   const part = zoom ? { from_step: zoom.from, to_step: zoom.to } : {};
-  const query = { ...key, band, max_points: 400, ...part };
+  const query = { ...key, band, max_points: 400, ...part, ...(runs ? {} : { means_only: true }) };
   return useLive(
     `curves ${name} ${JSON.stringify(query)}`,
     (signal) => read(`${path(name)}/curves`, curves, query, signal),
@@ -42,23 +42,12 @@ export const useCurves = (
   );
 };
 
-// The first page is shown while the others are still read.
-export function useTrials(name: string): Live<TrialRow[]> {
-  const [begun, setBegun] = useState<{ name: string; trials: TrialRow[] } | null>(null);
-  const live = useLive(
+export const useTrials = (name: string): Live<TrialRow[]> =>
+  useLivePages(
     `trials ${name}`,
-    (signal) =>
-      readPages(
-        `${path(name)}/trials`,
-        trialList,
-        (page) => page.trials,
-        signal,
-        (trials) => setBegun((before) => (before?.name === name ? before : { name, trials })),
-      ),
+    (signal, begun) => readPages(`${path(name)}/trials`, trialList, (page) => page.trials, signal, begun),
     concerning(name),
   );
-  return live.data || begun?.name !== name ? live : { ...live, data: begun.trials };
-}
 
 export type TrialRow = ReturnType<typeof trial>;
 

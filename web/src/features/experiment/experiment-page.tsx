@@ -5,7 +5,6 @@ import { type QueryCodec, useQuery } from '@/app/router';
 import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import './experiment.css';
 import { useExperiment } from './data';
-import { ClaimsCard } from '@/features/claims/claims-card';
 import { ExperimentHeader } from './experiment-header';
 import { Figures } from './figures/figures';
 import { Overview } from './overview';
@@ -77,23 +76,28 @@ export default function ExperimentPage({ params }: PageProps) {
       </nav>
       {!data && error && <ReadFailure what={`The experiment ${name}`} error={error} retry={refresh} />}
       {!data && !error && (
-        <>
+        <header class="experiment-head">
           <h1>{name}</h1>
-          <Skeleton rows={4} height={22} />
-        </>
+          <Skeleton rows={4} height={29} />
+        </header>
       )}
       {data && (
         <>
           <Stale error={error} readAt={readAt} page />
           <ExperimentHeader experiment={data} after={refresh} />
-          <Tabs tab={tab} choose={setTab} counts={{ trials: data.trials }} />
+        </>
+      )}
+      {(data || !error) && (
+        <>
+          <Tabs tab={tab} choose={setTab} counts={data ? { trials: data.trials } : {}} />
           <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-            {tab === 'results' && <Overview experiment={data} />}
-            {tab === 'results' && <ClaimsCard experiment={name} />}
-            {tab === 'paper' && <PivotCard experiments={[name]} known={[data.primary_metric, 'loss']} />}
-            {tab === 'figures' && <Figures experiment={data} />}
+            {tab === 'results' && <Overview name={name} experiment={data} />}
+            {tab === 'paper' && (
+              <PivotCard experiments={[name]} known={[data?.primary_metric || 'top1', 'loss']} />
+            )}
+            {tab === 'figures' && data && <Figures experiment={data} />}
             {tab === 'trials' && <TrialsPanel name={name} />}
-            {tab === 'specification' && <Specification specJson={data.spec_json} />}
+            {tab === 'specification' && data && <Specification specJson={data.spec_json} />}
           </div>
         </>
       )}

@@ -1,7 +1,9 @@
 // The results of an experiment: leaderboard, learning curves and sweep, which share the chosen cells.
 import { useState } from 'preact/hooks';
 import { numberSetQuery, textQuery, useQuery } from '@/app/router';
+import { ClaimsCard } from '@/features/claims/claims-card';
 import type { Experiment } from '@/shared/api/types';
+import { WhenNear } from '@/shared/ui/when-near';
 import { CurvesCard } from './curves/curves-card';
 import { contractOf, useTableOf } from './data';
 import { Leaderboard } from './leaderboard/leaderboard';
@@ -28,25 +30,38 @@ export function useCellSelection(): CellSelection {
   return { hidden, toggle, focus, setFocus };
 }
 
-export function Overview({ experiment }: { experiment: Experiment }) {
+// What is read does not wait for the experiment itself, but for what needs its contract.
+export function Overview({ name, experiment }: { name: string; experiment: Experiment | undefined }) {
   const cells = useCellSelection();
   const [labels, setLabels] = useQuery('at', noLabels);
-  const table = useTableOf(experiment.name, labels);
-  const contract = contractOf(experiment.spec_json, experiment.primary_metric);
+  const table = useTableOf(name, labels);
+  const contract = experiment && contractOf(experiment.spec_json, experiment.primary_metric);
+  const answered = table.data !== undefined || table.error !== undefined;
   return (
     <>
       <Leaderboard
-        name={experiment.name}
+        name={name}
         live={table}
         labels={labels}
         setLabels={setLabels}
         cells={cells}
-        active={experiment.state === 'active'}
+        active={experiment?.state === 'active'}
       />
       <div class="charts">
-        <CurvesCard name={experiment.name} contract={contract} cells={cells} unit={table.data?.unit ?? ''} />
+        <CurvesCard
+          name={name}
+          contract={contract}
+          cells={cells}
+          unit={table.data?.unit ?? ''}
+          leaderboardAnswered={answered}
+        />
         <SweepCard live={table} cells={cells} />
       </div>
+      {answered && (
+        <WhenNear>
+          <ClaimsCard experiment={name} />
+        </WhenNear>
+      )}
     </>
   );
 }

@@ -1,13 +1,13 @@
-// Reads of the list of experiments: one request for the whole list, best rows included.
-import { useLive } from '@/shared/api/live';
+// Reads of the list of experiments, best rows included.
+import { useLivePages } from '@/shared/api/live';
 import { readPages } from '@/shared/api/client';
 import { type Experiment, experimentList } from '@/shared/api/types';
 import { matches } from '@/shared/ui/fields';
 
 export const useExperiments = () =>
-  useLive(
+  useLivePages<Experiment>(
     'experiments',
-    (signal) => readPages('/experiments', experimentList, (page) => page.experiments, signal),
+    (signal, begun) => readPages('/experiments', experimentList, (page) => page.experiments, signal, begun),
     (change) => change.all || change.experiments.length > 0,
   );
 

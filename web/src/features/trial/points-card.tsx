@@ -6,7 +6,10 @@ import { chooseSeries } from '@/features/experiment/data';
 import type { Points } from '@/shared/api/operations';
 import { CurveChart } from '@/shared/charts/curve-chart';
 import { assembleCurves } from '@/shared/charts/curve-data';
+import { curveSvg } from '@/shared/charts/curve-svg';
+import { csvOf } from '@/shared/csv';
 import { count, plural, seriesText, significant } from '@/shared/format';
+import { FigureMenu } from '@/shared/ui/figure-menu';
 import { Card } from '@/shared/ui/parts';
 import { ReadFailure, Skeleton } from '@/shared/ui/states';
 import { usePoints, useSeries } from './data';
@@ -20,6 +23,15 @@ export function plotOf(points: Points, cell: number, label: string) {
   const { step, value } = points;
   const curve = { cell, label, step, mean: value, std: step.map(() => NaN), n: step.map(() => 1) };
   return assembleCurves({ cells: [curve], trials: [] }, whole);
+}
+
+// Every point drawn.
+export function pointsCsv(points: Points): string {
+  const { step, epoch, images, time_us: time, value } = points;
+  return csvOf(
+    ['step', 'epoch', 'images', 'time_us', 'value'],
+    step.map((each, i) => [each, epoch[i], images[i], time[i], value[i]]),
+  );
 }
 
 function readingText(points: Points, step: number | null): string {
@@ -57,13 +69,24 @@ function Chart({
     );
   return (
     <>
-      <p class="axis-caption">
+      <div class="axis-caption">
         <span>
           {plural(data.step.length, 'point')}
           {data.reduced && ', reduced: every spike is kept'}
         </span>
-        <span class="number">{readingText(data, step)}</span>
-      </p>
+        <span class="axis-tools">
+          <span class="number">{readingText(data, step)}</span>
+          {plot.x && (
+            <FigureMenu
+              name={`stage-${stage}-${series.metric}-${series.split}`}
+              svg={(scheme) =>
+                curveSvg({ plot, title, xName: 'step', zoom: null, logX: false, logY: false, scheme })
+              }
+              csv={() => pointsCsv(data)}
+            />
+          )}
+        </span>
+      </div>
       <CurveChart
         plot={plot}
         focus={null}

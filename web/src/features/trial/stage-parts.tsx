@@ -50,7 +50,7 @@ export function Results({ detail }: { detail: StageDetail }) {
     <>
       <h3>Results</h3>
       <div class="table-scroll" tabIndex={0} role="region" aria-label="Results">
-        <table class="table table-small">
+        <table class="table table-small trial-results">
           <thead>
             <tr>
               <th scope="col">Metric</th>
@@ -70,12 +70,12 @@ export function Results({ detail }: { detail: StageDetail }) {
               <tr key={`${result.key.metric}/${result.key.split}/${result.key.labels}/${result.reducer}`}>
                 <th scope="row">{result.key.metric}</th>
                 <td>{result.key.split || undefinedMark}</td>
-                <td>{labelText(result.key.labels) || undefinedMark}</td>
+                <td class="trial-result-at">{labelText(result.key.labels) || undefinedMark}</td>
                 <td>{result.reducer}</td>
-                <td class="number">
+                <td class="number trial-result-value">
                   {Number.isInteger(result.value) ? count(result.value) : significant(result.value, 6)}
                 </td>
-                <td class="number">{count(result.step)}</td>
+                <td class="number trial-result-step">{count(result.step)}</td>
               </tr>
             ))}
           </tbody>

@@ -1,7 +1,7 @@
 // A trial's log is read by its tail and then by what follows; its points are a curve.
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { logReader } from './data';
-import { plotOf } from './points-card';
+import { plotOf, pointsCsv } from './points-card';
 
 afterEach(() => void vi.unstubAllGlobals());
 
@@ -45,6 +45,18 @@ describe('a log', () => {
     expect(await logReader(7, 1)(signal)).toMatchObject({ text: '', total: 0 });
   });
 });
+
+test('points are taken away with everything known of them', () =>
+  expect(
+    pointsCsv({
+      step: [1, 2],
+      value: [2, NaN],
+      epoch: [0.5, 1],
+      images: [32, 64],
+      time_us: [7, 8],
+      reduced: false,
+    }),
+  ).toBe('step,epoch,images,time_us,value\r\n1,0.5,32,7,2\r\n2,1,64,8,NaN\r\n'));
 
 test('points become a curve; what is not finite becomes a mark', () => {
   const points = { step: [1, 2, 3], value: [2, NaN, 1], epoch: [], images: [], time_us: [], reduced: false };

@@ -6,9 +6,17 @@ export type Decoder<T> = (value: unknown, path: string) => T;
 export type Decoded<D> = D extends Decoder<infer T> ? T : never;
 
 export class DecodeError extends Error {
-  constructor(path: string, wanted: string, found: unknown) {
+  constructor(
+    private readonly path: string,
+    private readonly wanted: string,
+    private readonly found: unknown,
+  ) {
     super(`${path}: expected ${wanted}, found ${JSON.stringify(found) ?? 'nothing'}`);
     this.name = 'DecodeError';
+  }
+  within(outer: string): DecodeError {
+    const path = this.path === '' ? outer : `${outer}.${this.path}`;
+    return new DecodeError(path, this.wanted, this.found);
   }
 }
 
@@ -26,10 +34,21 @@ export const flag: Decoder<boolean> = (value, path) => {
   return value;
 };
 
+// A page reads a hundred thousand of them: a loop is several times faster than a regular expression.
+function isDigits(value: string): boolean {
+  const first = value.charCodeAt(0) === 45 ? 1 : 0; // a minus
+  if (value.length === first) return false;
+  for (let i = first; i < value.length; i += 1) {
+    const code = value.charCodeAt(i);
+    if (code < 48 || code > 57) return false;
+  }
+  return true;
+}
+
 // int32 and int64. Beyond 2^53 the value would change silently, so it is refused.
 export const integer: Decoder<number> = (value, path) => {
   if (isAbsent(value)) return 0;
-  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
+  const number = typeof value === 'string' && isDigits(value) ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isSafeInteger(number))
     throw new DecodeError(path, 'an integer', value);
   return number;
@@ -42,8 +61,8 @@ const words = new Map<unknown, number>([
 ]);
 
 export const real: Decoder<number> = (value, path) => {
-  if (isAbsent(value)) return 0;
   if (typeof value === 'number') return value;
+  if (isAbsent(value)) return 0;
   const word = words.get(value);
   if (word !== undefined) return word;
   if (typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value))) return Number(value);
@@ -58,36 +77,25 @@ export const timestamp: Decoder<number | null> = (value, path) => {
   return time;
 };
 
+// The path of an item is only written out for one that fails: lists come long.
 export function list<T>(item: Decoder<T>): Decoder<T[]> {
   return (value, path) => {
     if (isAbsent(value)) return [];
     if (!Array.isArray(value)) throw new DecodeError(path, 'a list', value);
-    return value.map((each, i) => {
+    const out = new Array<T>(value.length);
+    for (let i = 0; i < value.length; i += 1) {
       try {
-        return item(each, '');
-      } catch {
-        return item(each, `${path}[${i}]`); // now with its path, for the message
+        out[i] = item(value[i], '');
+      } catch (error) {
+        throw error instanceof DecodeError ? error.within(`${path}[${i}]`) : error;
       }
-    });
+    }
+    return out;
   };
 }
 
-// Lists come long: the path of an item is only written out for the one that fails.
-function numbers(item: Decoder<number>): Decoder<number[]> {
-  return (value, path) => {
-    if (isAbsent(value)) return [];
-    if (!Array.isArray(value)) throw new DecodeError(path, 'a list', value);
-    return value.map((each: unknown) => {
-      try {
-        return item(each, '');
-      } catch {
-        return item(each, `${path}[${value.indexOf(each)}]`);
-      }
-    });
-  };
-}
-export const integers = numbers(integer);
-export const reals = numbers(real);
+export const integers = list(integer);
+export const reals = list(real);
 
 export function dictionary<T>(item: Decoder<T>): Decoder<Record<string, T>> {
   return (value, path) => {
@@ -106,15 +114,19 @@ export function optional<T>(inner: Decoder<T>): Decoder<T | null> {
 type Shape = Record<string, Decoder<unknown>>;
 type Message<S extends Shape> = { [K in keyof S]: Decoded<S[K]> };
 
-// Unknown fields are ignored: a newer server may say more.
+// Unknown fields are left alone: a newer server may say more. What was parsed is changed in place: a table of thousands
+// of rows would else be made twice, and half of it thrown away at once.
 export function message<S extends Shape>(shape: S): Decoder<Message<S>> {
   const fields = Object.entries(shape);
   return (value, path) => {
     if (isAbsent(value)) value = {};
     if (typeof value !== 'object' || Array.isArray(value)) throw new DecodeError(path, 'a message', value);
     const source = value as Record<string, unknown>;
-    const out: Record<string, unknown> = {};
-    for (const [key, decode] of fields) out[key] = decode(source[key], path === '' ? key : `${path}.${key}`);
-    return out as Message<S>;
+    for (const [key, decode] of fields) {
+      const found = source[key];
+      const decoded = decode(found, path === '' ? key : `${path}.${key}`);
+      if (decoded !== found) source[key] = decoded;
+    }
+    return source as Message<S>;
   };
 }

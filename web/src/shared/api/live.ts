@@ -1,5 +1,5 @@
 // Hooks: live data in a component, and the state of the connection.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Change, type Connection, EventStream } from './event-stream';
 import { Resource, type ResourceState } from './resource';
 
@@ -57,7 +57,8 @@ export function useLive<T>(
   const wanted = useRef(concerns);
   wanted.current = concerns;
 
-  useEffect(() => {
+  // Not after the paint, as an effect would be: the answer takes longer than anything drawn meanwhile.
+  useLayoutEffect(() => {
     const stopListening = resource.subscribe(() => redraw((count) => count + 1));
     const stopFollowing = stream.onChange((change) => {
       if (change.all || wanted.current(change)) resource.touch();
@@ -72,6 +73,18 @@ export function useLive<T>(
 
   last.current = { family, data: resource.state.data };
   return { ...resource.state, refresh: () => void resource.read() };
+}
+
+// A list of several pages: the first is shown while the others are still read. `load` as readPages.
+export function useLivePages<T>(
+  key: string,
+  load: (signal: AbortSignal, begun: (first: T[]) => void) => Promise<T[]>,
+  concerns: (change: Change) => boolean,
+): Live<T[]> {
+  const [begun, setBegun] = useState<{ key: string; items: T[] } | null>(null);
+  const tell = (items: T[]) => setBegun((before) => (before?.key === key ? before : { key, items }));
+  const live = useLive(key, (signal) => load(signal, tell), concerns);
+  return live.data || begun?.key !== key ? live : { ...live, data: begun.items };
 }
 
 // True for a change that concerns the experiment, of one of the kinds (any when none are given).

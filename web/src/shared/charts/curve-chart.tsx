@@ -1,6 +1,6 @@
 // Learning curves on a canvas: uPlot keeps axes, scales and the pointer, curve-paint.ts draws. Drag or + and - to
 // zoom, double click or 0 for the whole, arrow keys to read.
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { useTheme } from '@/app/theme';
 import { count, significant } from '@/shared/format';
@@ -159,7 +159,7 @@ export function CurveChart(props: CurveChartProps) {
   const [own, setOwn] = useState<Stretch | null>(null);
   const zoom = props.zoom === undefined ? own : props.zoom;
   const zoomTo = props.onZoom ?? setOwn;
-  const [x, y] = framing(plot, zoom, logX, logY);
+  const [x, y] = useMemo(() => framing(plot, zoom, logX, logY), [plot, zoom?.[0], zoom?.[1], logX, logY]);
   const state = useRef<State>({ plot, focus, colors: new Map(), x, y });
   const latest = useRef({ onPlace: props.onPlace, zoomTo });
   latest.current = { onPlace: props.onPlace, zoomTo };
@@ -188,7 +188,8 @@ export function CurveChart(props: CurveChartProps) {
   }, [plot, focus, x[0], x[1], y[0], y[1], shown, logX, logY, width === 0]);
 
   useEffect(() => {
-    if (width > 0) chart.current?.setSize({ width, height });
+    const u = chart.current;
+    if (u && width > 0 && (u.width !== width || u.height !== height)) u.setSize({ width, height });
   }, [width, height]);
 
   const key = (event: KeyboardEvent) => {

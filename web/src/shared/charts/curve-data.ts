@@ -165,16 +165,19 @@ export function heightOf(
 ): [number, number] | null {
   let low = Infinity;
   let high = -Infinity;
+  const include = (values: readonly number[], first: number, last: number) => {
+    for (let i = first; i < last; i += 1) {
+      const value = values[i]!; // comparisons leave NaN out
+      if (log && value <= 0) continue;
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+  };
   for (const { x, y, upper } of plot.strokes) {
     const first = Math.max(0, upTo(x, from) - 1);
     const last = Math.min(x.length, upTo(x, to) + 1);
-    for (let i = first; i < last; i += 1) {
-      for (const value of upper ? [y[i]!, upper[i]!] : [y[i]!]) {
-        if (Number.isNaN(value) || (log && value <= 0)) continue;
-        if (value < low) low = value;
-        if (value > high) high = value;
-      }
-    }
+    include(y, first, last);
+    if (upper) include(upper, first, last);
   }
   return low <= high ? [low, high] : null;
 }

@@ -1,5 +1,6 @@
 // Paired results: one line per seed across the items compared, so that a difference is seen seed by seed.
 import { useRef } from 'preact/hooks';
+import { csvOf } from '@/shared/csv';
 import { significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
 import { MarkerShape } from './dot-plot';
@@ -30,6 +31,17 @@ export function bySeed(items: readonly PairedItem[]): { seed: number; values: nu
 export function segments(values: readonly number[]): [number, number][] {
   const places = values.flatMap((value, i) => (Number.isFinite(value) ? [i] : []));
   return places.slice(1).map((place, i) => [places[i]!, place]);
+}
+
+// A line per seed, a column per item; empty where an item has no such seed.
+export function pairedCsv(items: readonly PairedItem[]): string {
+  return csvOf(
+    ['seed', ...items.map((item) => item.label)],
+    bySeed(items).map(({ seed, values }) => [
+      seed,
+      ...values.map((value, i) => (items[i]!.values.some((each) => each.seed === seed) ? value : undefined)),
+    ]),
+  );
 }
 
 export function PairedPlot({ items, label }: { items: readonly PairedItem[]; label: string }) {

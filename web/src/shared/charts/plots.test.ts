@@ -1,6 +1,7 @@
 // Scales, ticks and the axis of a sweep.
 import { describe, expect, test } from 'vitest';
 import { extent, linearScale, logScale, logTicks, padded, ticks } from './scales';
+import { pairedCsv } from './paired-plot';
 import { sweepAxis } from './sweep-plot';
 
 test('a scale without spread puts its value in the middle', () => {
@@ -11,6 +12,17 @@ test('a scale without spread puts its value in the middle', () => {
 test('the extent leaves out what is not finite', () => {
   expect(extent([NaN, 3, Infinity, 1])).toEqual([1, 3]);
   expect(extent([NaN])).toBeNull();
+});
+
+test('paired results are a line per seed, empty where an item lacks it', () => {
+  const item = (label: string, ...values: [number, number][]) => ({
+    label,
+    look: 0,
+    values: values.map(([seed, value]) => ({ seed, value })),
+  });
+  expect(pairedCsv([item('a', [1, 80], [0, NaN]), item('b, c', [1, 81.5])])).toBe(
+    'seed,a,"b, c"\r\n0,NaN,\r\n1,80,81.5\r\n',
+  );
 });
 
 describe('logarithmic axes', () => {

@@ -10,9 +10,9 @@ import {
   type TableOptionsResolved,
   type VisibilityState,
 } from '@tanstack/table-core';
-import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
+import { Virtualizer, type VirtualizerOptions } from '@tanstack/virtual-core';
 import type { RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { QueryCodec } from '@/app/router';
 
 declare module '@tanstack/table-core' {
@@ -112,25 +112,50 @@ export function groupRows<R>(rows: readonly R[], groupOf: ((row: R) => string) |
   return [...groups].map(([key, members]) => ({ key, rows: members }));
 }
 
+const rangeOf = (range: { startIndex: number; endIndex: number } | null) =>
+  `${range?.startIndex}-${range?.endIndex}`;
+
+type Rows = Virtualizer<HTMLElement, Element>;
+
+// Both tell of changes only: the library's own also ask the new element at once, which lays the whole page out before
+// it has been drawn.
+function observeHeight(rows: Rows, tell: (rect: { width: number; height: number }) => void) {
+  const observer = new ResizeObserver(([entry]) => {
+    if (entry) tell({ width: entry.contentRect.width, height: entry.contentRect.height });
+  });
+  if (rows.scrollElement) observer.observe(rows.scrollElement);
+  return () => observer.disconnect();
+}
+function observeScroll(rows: Rows, tell: (offset: number, isScrolling: boolean) => void) {
+  const element = rows.scrollElement;
+  const moved = () => tell(element!.scrollTop, false);
+  element?.addEventListener('scroll', moved, { passive: true });
+  return () => element?.removeEventListener('scroll', moved);
+}
+
 // Which rows are in sight of a scrolling element.
 export function useVirtualRows(scroll: RefObject<HTMLElement>, count: number, rowHeight: number) {
   const [, redraw] = useState(0);
-  const options = {
+  const drawn = useRef('');
+  const options: VirtualizerOptions<HTMLElement, Element> = {
     count,
     getScrollElement: () => scroll.current,
     estimateSize: () => rowHeight,
-    overscan: 12,
-    observeElementRect,
-    observeElementOffset,
-    scrollToFn: elementScroll,
-    initialRect: { width: 0, height: 600 },
-    onChange: () => redraw((n) => n + 1),
+    overscan: 6,
+    observeElementRect: observeHeight,
+    observeElementOffset: observeScroll,
+    scrollToFn: () => {}, // nothing scrolls it but the reader; at the start it would force a layout
+    initialRect: { width: 0, height: Math.max(380, innerHeight - 330) }, // as .table-scroll-tall has it
+    onChange: () => {
+      if (rangeOf(virtualizer.range) !== drawn.current) redraw((n) => n + 1);
+    },
   };
   const [virtualizer] = useState(() => new Virtualizer<HTMLElement, Element>(options));
   virtualizer.setOptions(options);
   useEffect(() => virtualizer._didMount(), []);
   useLayoutEffect(() => virtualizer._willUpdate());
   const items = virtualizer.getVirtualItems();
+  drawn.current = rangeOf(virtualizer.range);
   const first = items[0];
   const last = items[items.length - 1];
   return {

@@ -28,7 +28,7 @@ export function Explain({
   children,
 }: {
   term: string;
-  text: ComponentChildren;
+  text: ComponentChildren | (() => ComponentChildren); // a function where there are many to say
   children?: ComponentChildren;
 }) {
   const [open, setOpen] = useState(false);
@@ -67,7 +67,7 @@ export function Explain({
       </button>
       {open && (
         <div ref={bubble} id={id} role="tooltip" class="bubble">
-          {text}
+          {typeof text === 'function' ? text() : text}
         </div>
       )}
     </span>

@@ -32,14 +32,22 @@ export function useSeen(element: RefObject<HTMLElement>): boolean {
   useEffect(() => {
     const node = element.current;
     if (seen || !node) return;
+    let frame = 0;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    // What is in sight is painted first.
+    const show = () => (frame ||= requestAnimationFrame(() => (timer = setTimeout(() => setSeen(true)))));
     const observer = new IntersectionObserver(
-      (entries) => entries.some((entry) => entry.isIntersecting) && setSeen(true),
+      (entries) => entries.some((entry) => entry.isIntersecting) && show(),
       {
         rootMargin: '200px',
       },
     );
     observer.observe(node);
-    return () => observer.disconnect();
+    return () => {
+      observer.disconnect();
+      cancelAnimationFrame(frame);
+      clearTimeout(timer);
+    };
   }, [seen]);
   return seen;
 }

@@ -8,6 +8,7 @@ import { seriesText } from '@/shared/format';
 import { SelectField } from '@/shared/ui/fields';
 import { Card, Switch } from '@/shared/ui/parts';
 import { Popover } from '@/shared/ui/popover';
+import { Skeleton } from '@/shared/ui/states';
 import { chooseSeries, type MetricContract } from '../data';
 import type { CellSelection } from '../overview';
 import {
@@ -118,24 +119,28 @@ export function CurvesCard({
   contract,
   cells,
   unit,
+  leaderboardAnswered,
 }: {
   name: string;
-  contract: MetricContract;
+  contract: MetricContract | undefined; // not read yet
   cells: CellSelection;
   unit: string;
+  leaderboardAnswered: boolean;
 }) {
   const [asked, choose] = useQuery('series', seriesListQuery);
   const [available, setAvailable] = useState<readonly SeriesKey[]>([]);
   const [first, setFirst] = useState<Curves | null>(null);
   const { controls: shown, ...look } = useLook();
-  const keys = asked.length > 0 ? asked : [chooseSeries(null, contract, available)];
+  // An address that names series is about them: they are read at once. Else the leaderboard, above, goes first.
+  const usual = contract && leaderboardAnswered ? [chooseSeries(null, contract, available)] : [];
+  const keys = asked.length > 0 ? asked : usual;
   const read = (curves: Curves, place: number) => {
     if (curves.available.length > 0 && curves.available.length !== available.length)
       setAvailable(curves.available);
     if (place === 0 && curves !== first) setFirst(curves);
   };
   const half = first && !look.zoom ? lastHalf(first) : null;
-  const tools = (
+  const tools = keys.length > 0 && (
     <>
       <SeriesPicker
         value={keys[0]!}
@@ -146,7 +151,7 @@ export function CurvesCard({
     </>
   );
   return (
-    <Card title="Learning curves" id="curves" class="curves-card" tools={tools}>
+    <Card title="Learning curves" id="curves" class="curves-card" {...(tools ? { tools } : {})}>
       <div class="toolbar toolbar-quiet">
         {shown}
         {half && (
@@ -160,12 +165,13 @@ export function CurvesCard({
           </button>
         )}
       </div>
+      {keys.length === 0 && <Skeleton rows={10} height={30} />}
       {keys.map((key, place) => (
         <SeriesChart
           key={place}
           name={name}
           series={key}
-          unit={key.metric === contract.metric ? unit : ''}
+          unit={key.metric === contract?.metric ? unit : ''}
           cells={cells}
           look={look}
           onRead={(curves) => read(curves, place)}

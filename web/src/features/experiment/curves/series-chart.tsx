@@ -150,7 +150,7 @@ export function SeriesChart({
     error,
     readAt,
     refresh,
-  } = useCurves(name, series, band === 'interval' ? band : 'std', zoom);
+  } = useCurves(name, series, { band: band === 'interval' ? band : 'std', runs, zoom });
   const data = useMemo(() => found && firstCells(found, cells.hidden), [found, [...cells.hidden].join()]);
   const [place, setPlace] = useState<number | null>(null);
   if (found) onRead(found);

@@ -29,11 +29,11 @@ const columnsQuery = hiddenColumnsQuery([]);
 const noFactor = textQuery('');
 const manyRows = 150; // more are drawn only where in sight
 
+const textOf = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+
 // The value of a factor in a row's assignment, as text.
-export function factorValue(assignmentJson: string, factor: string): string {
-  const value = assignmentOf(assignmentJson)[factor];
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-}
+export const factorValue = (assignmentJson: string, factor: string) =>
+  textOf(assignmentOf(assignmentJson)[factor]);
 
 function assignmentOf(json: string): Record<string, unknown> {
   try {
@@ -45,10 +45,19 @@ function assignmentOf(json: string): Record<string, unknown> {
 
 // Factors by which rows can be grouped: those with fewer values than there are rows.
 export function groupingFactors(rows: readonly { assignment_json: string }[]): string[] {
-  const factors = new Set(rows.flatMap((row) => Object.keys(assignmentOf(row.assignment_json))));
-  return [...factors].filter(
-    (factor) => new Set(rows.map((row) => factorValue(row.assignment_json, factor))).size < rows.length,
-  );
+  const values = new Map<string, Set<string>>(); // of each factor
+  const lacking = new Map<string, number>(); // how many rows do not name it
+  const assignments = rows.map((row) => assignmentOf(row.assignment_json));
+  for (const assignment of assignments) {
+    for (const [factor, value] of Object.entries(assignment)) {
+      const known = values.get(factor);
+      if (known) known.add(textOf(value));
+      else values.set(factor, new Set([textOf(value)]));
+      lacking.set(factor, (lacking.get(factor) ?? rows.length) - 1);
+    }
+  }
+  const different = (factor: string) => values.get(factor)!.size + (lacking.get(factor)! > 0 ? 1 : 0);
+  return [...values.keys()].filter((factor) => different(factor) < rows.length);
 }
 
 function Board({ name, table, cells }: { name: string; table: Table; cells: CellSelection }) {
@@ -59,7 +68,7 @@ function Board({ name, table, cells }: { name: string; table: Table; cells: Cell
   const columns = useMemo(() => leaderboardColumns(table, picked, setPicked), [table, picked]);
   const data = useMemo(() => rankRows(table), [table]);
   const grid = useTable({ data, columns, sorting, setSorting, rowId: (row) => String(row.cell), hidden });
-  const factors = groupingFactors(table.rows);
+  const factors = useMemo(() => groupingFactors(table.rows), [table]);
   const options = [{ value: '', text: 'none' }, ...factors.map((value) => ({ value, text: value }))];
   const look = {
     table: grid,

@@ -5,6 +5,7 @@ import type { PaperTable } from '@/shared/api/paper';
 import { plural } from '@/shared/format';
 import { Card } from '@/shared/ui/parts';
 import { Callout, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
+import { WhenNear } from '@/shared/ui/when-near';
 import './pivot.css';
 import { usePaperTable } from './data';
 import { PivotControls } from './pivot-controls';
@@ -78,8 +79,10 @@ export function PivotCard({ experiments, known }: { experiments: readonly string
           <PivotTable table={table} request={state.request} hidden={hidden} caption={caption} />
           <Warnings table={table} />
           <Notes table={table} />
-          <PivotSummaries table={table} digits={state.request.digits} />
-          <PivotPairs table={table} chosen={pairs} choose={setPairs} />
+          <WhenNear>
+            <PivotSummaries table={table} digits={state.request.digits} />
+            <PivotPairs table={table} chosen={pairs} choose={setPairs} />
+          </WhenNear>
           <p class="table-note">
             {plural(table.rows.length, 'row')}, {plural(table.columns.length, 'column')}. Every number
             explains itself on hover and focus; † asks to read the warnings.{' '}

@@ -76,20 +76,17 @@ function Cell({
 }) {
   const cell = table.cells[row * table.columns.length + column];
   if (!cell) return <td class="number">{undefinedMark}</td>;
-  const sentences = cellSentences(cell, table.columns[column]!, table, request.digits);
   const term = `${headingText(table.rows[row]!)}, ${headingText(table.columns[column]!)}`;
   return (
     <td class="number">
       <Explain
         term={term}
-        text={
-          <>
-            {sentences.map((sentence) => (
-              <span key={sentence} class="paper-sentence">
-                {sentence}
-              </span>
-            ))}
-          </>
+        text={() =>
+          cellSentences(cell, table.columns[column]!, table, request.digits).map((sentence) => (
+            <span key={sentence} class="paper-sentence">
+              {sentence}
+            </span>
+          ))
         }
       >
         {cell.n === 0 && cell.missing_seeds.length === 0 ? (

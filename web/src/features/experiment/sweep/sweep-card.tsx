@@ -9,6 +9,7 @@ import { decimalsFor, meanStd, plural, shortened, undefinedMark } from '@/shared
 import { FigureMenu } from '@/shared/ui/figure-menu';
 import { Card, CellName } from '@/shared/ui/parts';
 import { ReadFailure, Skeleton } from '@/shared/ui/states';
+import { WhenNear } from '@/shared/ui/when-near';
 import type { CellSelection } from '../overview';
 
 // The one label that differs between the settings: "resolution".
@@ -128,7 +129,7 @@ export function SweepCard({ live, cells }: { live: Live<Table>; cells: CellSelec
         <p class="chart-empty">Nothing has been evaluated at more than one setting yet.</p>
       )}
       {table && all.length > 0 && (
-        <>
+        <WhenNear>
           <p class="axis-caption">
             <span>
               {table.metric} · {table.split}
@@ -150,7 +151,7 @@ export function SweepCard({ live, cells }: { live: Live<Table>; cells: CellSelec
             </p>
           )}
           <SweepNumbers series={shown} axis={sweepAxis(all)} name={name} cells={cells} />
-        </>
+        </WhenNear>
       )}
     </Card>
   );
