@@ -146,7 +146,7 @@ int run(const std::string& catalog_file, const std::filesystem::path& folder) {
   measure("the same as LaTeX", [&] { must(server::get_paper_table(*store, outlines, request)); });
   v1::GetTableRequest board;
   board.set_experiment("large");
-  measure("leaderboard", [&] { must(server::get_table(*store, outlines, board)); });
+  measure("leaderboard", [&] { must(server::Leaderboards(*store, outlines).get(board)); });  // keeps nothing
   return 0;
 }
 

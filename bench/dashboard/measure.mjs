@@ -4,8 +4,8 @@
 //
 // FOLDER comes from dashboard_fill (bench/dashboard/fill.cc), which stands beside the locus executable that LOCUS_BIN
 // names. Every run is a new browser profile, so nothing is cached; the server has answered nothing about the experiment
-// in the first and is warm in the others. Times are from the start of the navigation to the frame after the thing was
-// drawn, as the page's own clock has them.
+// in the first and is warm in the others. Times are from the start of the navigation to the end of the frame that
+// painted the thing, as the page's own clock has them.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
@@ -104,13 +104,14 @@ async function startServer() {
   return { child, url: `http://${found.http}` };
 }
 
-// Resolves in the page with the milliseconds since the navigation began.
+// Resolves in the page with the milliseconds since the navigation began. What is there when a frame begins is painted
+// in it, before any timer runs.
 const watch = (drawn) => `new Promise((tell) => {
   const drawn = ${drawn};
   const look = () => drawn()
-    ? requestAnimationFrame(() => setTimeout(() => tell(performance.now())))
+    ? setTimeout(() => tell(performance.now()))
     : requestAnimationFrame(look);
-  look();
+  requestAnimationFrame(look);
 })`;
 
 async function measure(browser, url, { path, drawn }) {

@@ -182,7 +182,9 @@ TEST_P(AttemptContract, TellsTablesWhatEveryTrialRanOnAndTheResultsOfOneMetric) 
   EXPECT_EQ(briefs.environments[0], R"({"device":"cpu"})");
   EXPECT_EQ(first->environment, 0);
   for (const StageBrief& brief : briefs.stages) {
-    if (brief.stage != 1) EXPECT_EQ(brief.environment, -1);
+    if (brief.stage != 1) {
+      EXPECT_EQ(brief.environment, -1);
+    }
   }
   const auto views = store().trials(1, -1, 100).value();
   std::size_t stages = 0;

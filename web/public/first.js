@@ -12,7 +12,12 @@
   var ahead = (window.locusAhead = {});
   var ask = function (path, query) {
     var url = '/api/v1' + path + (query ? '?' + new URLSearchParams(query) : '');
-    ahead[url] = fetch(url, { headers: { Accept: 'application/json' } });
+    ahead[url] = fetch(url, { headers: { Accept: 'application/json' } }).then(function (response) {
+      if (!response.ok) return { response: response };
+      return response.json().then(function (body) {
+        return { response: response, body: body };
+      });
+    });
     ahead[url].catch(function () {}); // whoever takes it hears of it
   };
   var list = { page_size: 50 };

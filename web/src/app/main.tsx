@@ -9,13 +9,18 @@ import './styles/toolbar.css';
 import './styles/overlays.css';
 import './styles/charts.css';
 import { render } from 'preact';
+import { answersAhead } from '@/shared/api/client';
 import { startStream } from '@/shared/api/live';
 import { begin, home } from './routes';
 import { navigate, startRouter } from './router';
 import { Shell } from './shell';
 
 if (location.pathname === '/') navigate(home, { replace: true });
-begin(location.pathname);
 startRouter();
-startStream();
-render(<Shell />, document.getElementById('app')!);
+// Drawn once, with what it reads first, where that is there in time; otherwise as a frame that waits for it.
+const patienceMs = 150;
+const late = new Promise((tell) => setTimeout(tell, patienceMs));
+void Promise.race([Promise.all([begin(location.pathname), answersAhead()]), late]).then(() => {
+  startStream();
+  render(<Shell />, document.getElementById('app')!);
+});

@@ -91,11 +91,12 @@ export function find(
   return null;
 }
 
-// Begins to load the page of an address, before anything is drawn.
-export function begin(path: string): void {
-  find(path)
+// Begins to load the page of an address, before anything is drawn. Ends when it is there or cannot be loaded,
+// which the page then says.
+export async function begin(path: string): Promise<void> {
+  await find(path)
     ?.route.load()
-    .catch(() => {}); // the page says so when it cannot be loaded
+    .catch(() => {});
 }
 
 export const hrefs = {

@@ -68,25 +68,34 @@ interface Call {
 }
 
 // Answers that public/first.js asked for while this code was still on its way, each good for one read soon after.
+// `body` is what a good one says.
+interface Answer {
+  response: Response;
+  body?: unknown;
+}
 declare global {
   interface Window {
-    locusAhead?: Record<string, Promise<Response>>;
+    locusAhead?: Record<string, Promise<Answer>>;
   }
 }
 const aheadMs = 10_000;
 
-function takeAhead(url: string): Promise<Response> | undefined {
+// Ends when all of them have come or failed.
+export const answersAhead = (): Promise<unknown> =>
+  Promise.allSettled(Object.values(window.locusAhead ?? {}));
+
+function takeAhead(url: string): Promise<Answer> | undefined {
   const found = window.locusAhead?.[url];
   if (found) delete window.locusAhead![url];
   return performance.now() < aheadMs ? found : undefined;
 }
 
-async function answerOf({ method, path, query = {}, body, signal }: Call): Promise<Response> {
-  let response: Response;
+async function answerOf({ method, path, query = {}, body, signal }: Call): Promise<Answer> {
+  let answer: Answer;
   const url = apiPath(path, query);
   const begun = method === 'GET' ? takeAhead(url) : undefined;
   try {
-    response = await (begun ??
+    answer = await (begun ??
       fetch(url, {
         method,
         headers: {
@@ -95,25 +104,25 @@ async function answerOf({ method, path, query = {}, body, signal }: Call): Promi
         },
         ...(method === 'POST' ? { body: body === undefined ? '' : JSON.stringify(body) } : {}),
         signal: signal ?? null,
-      }));
+      }).then((response) => ({ response })));
   } catch (error) {
     if (signal?.aborted) throw error;
     report(false);
     throw new ApiError('the server does not answer', 0, 'SERVER_UNAVAILABLE');
   }
-  if (!response.ok) {
-    const error = await errorOf(response);
+  if (!answer.response.ok) {
+    const error = await errorOf(answer.response);
     report(!error.unreachable);
     throw error;
   }
   report(true);
-  return response;
+  return answer;
 }
 
 async function call<T>(decode: Decoder<T>, wanted: Call): Promise<T> {
-  const response = await answerOf(wanted);
+  const { response, body } = await answerOf(wanted);
   try {
-    return decode(await response.json(), '');
+    return decode(body ?? (await response.json()), '');
   } catch (error) {
     if (wanted.signal?.aborted) throw error;
     throw new ApiError(
