@@ -28,6 +28,9 @@ struct TableVersion {
 };
 TableVersion table_version(const ExperimentRow& row, const StageCounts& counts);
 
+// Of a request for the first rows of a table: INVALID_ARGUMENT below 0.
+absl::Status check_first_rows(int first_rows);
+
 // The newest answers of one kind, by what was asked. Thread-safe. An answer that is being computed is waited
 // for, so that a page which asks twice does not pay twice; a refusal is not kept.
 template <class Answer>

@@ -198,6 +198,7 @@ absl::StatusOr<v1::PaperTable> compute_paper_table(const PaperSources& sources,
   out.set_matched(what_differs(sources, axes));
   add_remarks({sources, axes, grid, input, numbers, environments, matched}, &out);
   fill_axes(axes, &out);
+  out.set_rows_total(out.rows_size());
   if (!request.format().empty()) {
     LOCUS_ASSIGN_OR_RETURN(*out.mutable_rendered(), render_paper(out, request));
   }
@@ -210,17 +211,43 @@ absl::StatusOr<v1::PaperTable> get_paper_table(Store& store, OutlineCache& outli
   return compute_paper_table(sources, request);
 }
 
+namespace {
+
+v1::PaperTable first_part(const v1::PaperTable& whole, int rows) {
+  v1::PaperTable out = whole;
+  if (rows >= out.rows_size()) return out;
+  out.mutable_rows()->DeleteSubrange(rows, out.rows_size() - rows);
+  const int cells = rows * out.columns_size();
+  out.mutable_cells()->DeleteSubrange(cells, out.cells_size() - cells);
+  auto* summaries = out.mutable_summaries();
+  summaries->erase(std::remove_if(summaries->begin(), summaries->end(),
+                                  [rows](const v1::PaperSummary& one) { return one.row() >= rows; }),
+                   summaries->end());
+  return out;
+}
+
+}  // namespace
+
 absl::StatusOr<std::shared_ptr<const v1::PaperTable>> PaperTables::get(
     const v1::GetPaperTableRequest& request) {
   LOCUS_RETURN_IF_ERROR(check_size(request));
+  LOCUS_RETURN_IF_ERROR(check_first_rows(request.first_rows()));
+  if (request.first_rows() > 0 && !request.format().empty())
+    return bad("first_rows",
+               "first_rows shortens the numbers, not a rendered table; leave out one of the two");
   std::vector<TableVersion> versions;
   for (const std::string& name : request.experiments()) {
     LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(name));
     LOCUS_ASSIGN_OR_RETURN(const StageCounts counts, store_.counts(row.id));
     versions.push_back(table_version(row, counts));
   }
-  return kept_.get(request.SerializeAsString(), versions,
-                   [&] { return get_paper_table(store_, outlines_, request); });
+  return kept_.get(request.SerializeAsString(), versions, [&]() -> absl::StatusOr<v1::PaperTable> {
+    if (request.first_rows() == 0) return get_paper_table(store_, outlines_, request);
+    v1::GetPaperTableRequest all = request;
+    all.clear_first_rows();
+    LOCUS_ASSIGN_OR_RETURN(const auto table, get(all));
+    return first_part(*table, request.first_rows());
+  });
 }
 
 }  // namespace locus::server

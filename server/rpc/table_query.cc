@@ -227,6 +227,7 @@ absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::Get
   out.set_correction(table.correction);
   out.set_matched(source.outline.matched);
   for (const TableLine& line : table.lines) fill_row(line, source.experiment, out.add_rows());
+  out.set_rows_total(out.rows_size());
   for (auto& labels : label_sets(source.trials, source.results, question.metric, question.split)) {
     out.add_label_sets(std::move(labels));
   }
@@ -266,6 +267,25 @@ absl::StatusOr<TableSource> read_table_source(Store& store, OutlineCache& outlin
   return source;
 }
 
+absl::Status check_first_rows(int first_rows) {
+  if (first_rows >= 0) return absl::OkStatus();
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                    "first_rows is " + std::to_string(first_rows) + "; give a count, or 0 for all rows",
+                    "first_rows", {{"first_rows", std::to_string(first_rows)}});
+}
+
+namespace {
+
+// Rows and sweep are in the same order.
+v1::Table first_part(const v1::Table& whole, int rows) {
+  v1::Table out = whole;
+  if (rows < out.rows_size()) out.mutable_rows()->DeleteSubrange(rows, out.rows_size() - rows);
+  if (rows < out.sweep_size()) out.mutable_sweep()->DeleteSubrange(rows, out.sweep_size() - rows);
+  return out;
+}
+
+}  // namespace
+
 TableVersion table_version(const ExperimentRow& row, const StageCounts& counts) {
   const auto count = [&](StageState state) {
     const auto found = counts.by_state.find(state);
@@ -284,7 +304,14 @@ absl::StatusOr<std::shared_ptr<const v1::Table>> Leaderboards::get(const v1::Get
 absl::StatusOr<std::shared_ptr<const v1::Table>> Leaderboards::of(const ExperimentRow& row,
                                                                   const StageCounts& counts,
                                                                   const v1::GetTableRequest& request) {
+  LOCUS_RETURN_IF_ERROR(check_first_rows(request.first_rows()));
   const std::function<absl::StatusOr<v1::Table>()> compute = [&]() -> absl::StatusOr<v1::Table> {
+    if (request.first_rows() > 0) {
+      v1::GetTableRequest all = request;
+      all.clear_first_rows();
+      LOCUS_ASSIGN_OR_RETURN(const auto table, of(row, counts, all));
+      return first_part(*table, request.first_rows());
+    }
     LOCUS_ASSIGN_OR_RETURN(const TableSource source, read_table_source(store_, outlines_, row));
     return compute_table(source, request);
   };

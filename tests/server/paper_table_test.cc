@@ -157,6 +157,27 @@ TEST_F(PaperTable, TurnsAroundAndFilters) {
   EXPECT_THAT(refusal(request, "where"), HasSubstr("choose among: none, learned-absolute, violin"));
 }
 
+TEST_F(PaperTable, AnswersWithItsFirstRowsAsTheyStandInTheWhole) {
+  run();
+  auto request = ask({"prior"}, {"resolution"});
+  const v1::PaperTable whole = get(request);
+  ASSERT_EQ(whole.rows_size(), 3);
+  EXPECT_EQ(whole.rows_total(), 3);
+  request.set_first_rows(2);
+  const v1::PaperTable out = get(request);
+  EXPECT_EQ(out.rows_total(), 3);
+  EXPECT_EQ(labels(out.rows()), (std::vector<std::string>{labels(whole.rows())[0], labels(whole.rows())[1]}));
+  ASSERT_EQ(out.cells_size(), 2 * whole.columns_size());
+  for (int i = 0; i < out.cells_size(); ++i)
+    EXPECT_EQ(out.cells(i).SerializeAsString(), whole.cells(i).SerializeAsString());
+  EXPECT_EQ(out.summaries_size(), 2);
+  request.set_format("csv");
+  EXPECT_THAT(refusal(request, "first_rows"), HasSubstr("not a rendered table"));
+  request = ask();
+  request.set_first_rows(-1);
+  refusal(request, "first_rows");
+}
+
 TEST_F(PaperTable, PutsSeveralMetricsInTheInnermostColumns) {
   run();
   auto request = ask({"prior"}, {"resolution"});

@@ -130,6 +130,29 @@ TEST_F(Leaderboard, AnswersForAnotherLabelSetAndSplit) {
   EXPECT_EQ(wire_error(experiments_->GetTable(deadline().get(), request, &refused)).field, "labels");
 }
 
+TEST_F(Leaderboard, AnswersWithItsFirstRowsAsTheyStandInTheWhole) {
+  submit(small_specification());
+  FakeWorker worker(channel_, "one");
+  ASSERT_TRUE(worker.register_with().ok());
+  worker.run_all(score);
+  v1::Table expected = table("small");
+  ASSERT_EQ(expected.rows_size(), 3);
+  EXPECT_EQ(expected.rows_total(), 3);
+  expected.mutable_rows()->RemoveLast();
+  expected.mutable_sweep()->RemoveLast();
+  v1::GetTableRequest request;
+  request.set_experiment("small");
+  request.set_first_rows(2);
+  v1::Table out;
+  ASSERT_TRUE(experiments_->GetTable(deadline().get(), request, &out).ok());
+  EXPECT_EQ(out.SerializeAsString(), expected.SerializeAsString());
+  request.set_first_rows(9);
+  ASSERT_TRUE(experiments_->GetTable(deadline().get(), request, &out).ok());
+  EXPECT_EQ(out.SerializeAsString(), table("small").SerializeAsString());
+  request.set_first_rows(-1);
+  EXPECT_EQ(wire_error(experiments_->GetTable(deadline().get(), request, &out)).field, "first_rows");
+}
+
 TEST_F(Leaderboard, FlagsMissingSeedsAndNeverAveragesThemAway) {
   submit(small_specification());
   FakeWorker worker(channel_, "one");

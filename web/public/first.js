@@ -11,7 +11,8 @@
   // What the page at this address reads first is asked for now; src/shared/api/client.ts takes the answers.
   var ahead = (window.locusAhead = {});
   var ask = function (path, query) {
-    var url = '/api/v1' + path + (query ? '?' + new URLSearchParams(query) : '');
+    var text = new URLSearchParams(query).toString();
+    var url = '/api/v1' + path + (text && '?' + text);
     ahead[url] = fetch(url, { headers: { Accept: 'application/json' } }).then(function (response) {
       if (!response.ok) return { response: response };
       return response.json().then(function (body) {
@@ -28,6 +29,10 @@
   var query = new URLSearchParams(location.search);
   var tab = query.get('tab') || 'results';
   ask(experiment);
-  if (tab === 'results') ask(experiment + '/table', query.get('at') ? { labels: query.get('at') } : null);
+  if (tab === 'results') {
+    var table = query.get('at') ? { labels: query.get('at') } : {};
+    if (!query.has('rank') && !query.has('by')) table.first_rows = 50;
+    ask(experiment + '/table', table);
+  }
   if (tab === 'trials') ask(experiment + '/trials', list);
 })();

@@ -20,7 +20,7 @@ startRouter();
 // Drawn once, with what it reads first, where that is there in time; otherwise as a frame that waits for it.
 const patienceMs = 150;
 const late = new Promise((tell) => setTimeout(tell, patienceMs));
-void Promise.race([Promise.all([begin(location.pathname), answersAhead()]), late]).then(() => {
+void Promise.race([begin(location.pathname).then(answersAhead), late]).then(() => {
   startStream();
   render(<Shell />, document.getElementById('app')!);
 });

@@ -12,7 +12,8 @@ export interface Route {
   title: (params: Parameters) => string;
   navigation?: string; // the entry in the top bar
   under?: string; // the entry it belongs to, where its path does not say so
-  load: () => Promise<{ default: ComponentType<PageProps> }>;
+  // The page's code. `ahead` asks for what the page reads first, before it is drawn.
+  load: () => Promise<{ default: ComponentType<PageProps>; ahead?: (params: Parameters) => void }>;
 }
 
 const name = (params: Parameters) => params['name'] ?? '';
@@ -91,12 +92,13 @@ export function find(
   return null;
 }
 
-// Begins to load the page of an address, before anything is drawn. Ends when it is there or cannot be loaded,
-// which the page then says.
+// Begins to load the page of an address and what it reads, before anything is drawn. Ends when the page is there or
+// cannot be loaded, which it then says.
 export async function begin(path: string): Promise<void> {
-  await find(path)
-    ?.route.load()
-    .catch(() => {});
+  const found = find(path);
+  if (!found) return;
+  const page = await found.route.load().catch(() => undefined);
+  page?.ahead?.(found.params);
 }
 
 export const hrefs = {

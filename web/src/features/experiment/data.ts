@@ -1,7 +1,7 @@
 // Reads of one experiment, and which changes call for reading again.
-import { concerning, type Live, useLive, useLivePages } from '@/shared/api/live';
-import { read, readPages, segment } from '@/shared/api/client';
-import { curves, experiment, table, trial, trialList, type SeriesKey } from '@/shared/api/types';
+import { concerning, type Live, useLive, useLiveParts } from '@/shared/api/live';
+import { type Query, read, readPages, segment } from '@/shared/api/client';
+import { curves, experiment, table, type Table, trial, trialList, type SeriesKey } from '@/shared/api/types';
 
 const path = (name: string) => `/experiments/${segment(name)}`;
 const outcomes = [
@@ -15,11 +15,29 @@ const outcomes = [
 export const useExperiment = (name: string) =>
   useLive(`experiment ${name}`, (signal) => read(path(name), experiment, {}, signal), concerning(name));
 
+const firstRows = 50; // more than a window shows; public/first.js asks for as many
+
+// Sorted or grouped in another way than the server's, the table begins with other rows: then it comes whole.
+async function tableInParts(
+  name: string,
+  labels: string,
+  signal: AbortSignal,
+  begun: (first: Table) => void,
+): Promise<Table> {
+  const ask = (part: Query) => read(`${path(name)}/table`, table, { labels, ...part }, signal);
+  const query = new URLSearchParams(location.search);
+  if (query.has('rank') || query.has('by')) return ask({});
+  const first = await ask({ first_rows: firstRows });
+  if (first.rows_total <= first.rows.length) return first;
+  begun(first);
+  return ask({});
+}
+
 // labels: canonical; empty for those of the training resolution.
 export const useTableOf = (name: string, labels = '') =>
-  useLive(
+  useLiveParts<Table>(
     `table ${name} ${labels}`,
-    (signal) => read(`${path(name)}/table`, table, { labels }, signal),
+    (signal, begun) => tableInParts(name, labels, signal, begun),
     concerning(name, ...outcomes),
     `table ${name}`,
   );
@@ -43,7 +61,7 @@ export const useCurves = (
 };
 
 export const useTrials = (name: string): Live<TrialRow[]> =>
-  useLivePages(
+  useLiveParts(
     `trials ${name}`,
     (signal, begun) => readPages(`${path(name)}/trials`, trialList, (page) => page.trials, signal, begun),
     concerning(name),

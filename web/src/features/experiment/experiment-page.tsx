@@ -1,13 +1,14 @@
 // One experiment: what it is and how far, then its results, its trials or its specification.
 import type { PageProps } from '@/app/routes';
 import { hrefs } from '@/app/routes';
-import { type QueryCodec, useQuery } from '@/app/router';
+import { type Parameters, type QueryCodec, useQuery } from '@/app/router';
 import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import './experiment.css';
 import { useExperiment } from './data';
 import { ExperimentHeader } from './experiment-header';
 import { Figures } from './figures/figures';
 import { Overview } from './overview';
+import { paperTableAhead } from './pivot/data';
 import { PivotCard } from './pivot/pivot-card';
 import { Specification } from './specification';
 import { TrialsPanel } from './trials/trials-panel';
@@ -62,6 +63,11 @@ function Tabs({
       ))}
     </div>
   );
+}
+
+export function ahead(params: Parameters): void {
+  const query = new URLSearchParams(location.search);
+  if (tabQuery.read(query.get('tab')) === 'paper') paperTableAhead([params['name']!], query);
 }
 
 export default function ExperimentPage({ params }: PageProps) {

@@ -1,11 +1,11 @@
 // Reads of the list of experiments, best rows included.
-import { useLivePages } from '@/shared/api/live';
+import { useLiveParts } from '@/shared/api/live';
 import { readPages } from '@/shared/api/client';
 import { type Experiment, experimentList } from '@/shared/api/types';
 import { matches } from '@/shared/ui/fields';
 
 export const useExperiments = () =>
-  useLivePages<Experiment>(
+  useLiveParts<Experiment[]>(
     'experiments',
     (signal, begun) => readPages('/experiments', experimentList, (page) => page.experiments, signal, begun),
     (change) => change.all || change.experiments.length > 0,

@@ -84,29 +84,44 @@ const aheadMs = 10_000;
 export const answersAhead = (): Promise<unknown> =>
   Promise.allSettled(Object.values(window.locusAhead ?? {}));
 
-function takeAhead(url: string): Promise<Answer> | undefined {
-  const found = window.locusAhead?.[url];
-  if (found) delete window.locusAhead![url];
+const keyAhead = ({ method, path, query, body }: Call) =>
+  method === 'GET' ? apiPath(path, query) : `${apiPath(path, query)} ${JSON.stringify(body)}`;
+
+function takeAhead(call: Call): Promise<Answer> | undefined {
+  const key = keyAhead(call);
+  const found = window.locusAhead?.[key];
+  if (found) delete window.locusAhead![key];
   return performance.now() < aheadMs ? found : undefined;
 }
 
-async function answerOf({ method, path, query = {}, body, signal }: Call): Promise<Answer> {
+const send = async ({ method, path, query, body, signal }: Call): Promise<Answer> => ({
+  response: await fetch(apiPath(path, query), {
+    method,
+    headers: {
+      Accept: 'application/json',
+      ...(method === 'POST' ? { 'Content-Type': 'application/json' } : {}),
+    },
+    ...(method === 'POST' ? { body: body === undefined ? '' : JSON.stringify(body) } : {}),
+    signal: signal ?? null,
+  }),
+});
+
+// Asks now what a page that is not drawn yet will ask in this form; it gets the answer.
+export function postAhead(path: string, body: unknown): void {
+  const call: Call = { method: 'POST', path, body };
+  const answer = send(call).then(async ({ response }) =>
+    response.ok ? { response, body: (await response.json()) as unknown } : { response },
+  );
+  answer.catch(() => {}); // whoever takes it hears of it
+  (window.locusAhead ??= {})[keyAhead(call)] = answer;
+}
+
+async function answerOf(call: Call): Promise<Answer> {
   let answer: Answer;
-  const url = apiPath(path, query);
-  const begun = method === 'GET' ? takeAhead(url) : undefined;
   try {
-    answer = await (begun ??
-      fetch(url, {
-        method,
-        headers: {
-          Accept: 'application/json',
-          ...(method === 'POST' ? { 'Content-Type': 'application/json' } : {}),
-        },
-        ...(method === 'POST' ? { body: body === undefined ? '' : JSON.stringify(body) } : {}),
-        signal: signal ?? null,
-      }).then((response) => ({ response })));
+    answer = await (takeAhead(call) ?? send(call));
   } catch (error) {
-    if (signal?.aborted) throw error;
+    if (call.signal?.aborted) throw error;
     report(false);
     throw new ApiError('the server does not answer', 0, 'SERVER_UNAVAILABLE');
   }

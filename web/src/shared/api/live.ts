@@ -75,16 +75,17 @@ export function useLive<T>(
   return { ...resource.state, refresh: () => void resource.read() };
 }
 
-// A list of several pages: the first is shown while the others are still read. `load` as readPages.
-export function useLivePages<T>(
+// What comes in parts: the first, which `load` tells, is shown until everything is there.
+export function useLiveParts<T>(
   key: string,
-  load: (signal: AbortSignal, begun: (first: T[]) => void) => Promise<T[]>,
+  load: (signal: AbortSignal, begun: (first: T) => void) => Promise<T>,
   concerns: (change: Change) => boolean,
-): Live<T[]> {
-  const [begun, setBegun] = useState<{ key: string; items: T[] } | null>(null);
-  const tell = (items: T[]) => setBegun((before) => (before?.key === key ? before : { key, items }));
-  const live = useLive(key, (signal) => load(signal, tell), concerns);
-  return live.data || begun?.key !== key ? live : { ...live, data: begun.items };
+  family: string = key,
+): Live<T> {
+  const [begun, setBegun] = useState<{ key: string; first: T } | null>(null);
+  const tell = (first: T) => setBegun((before) => (before?.key === key ? before : { key, first }));
+  const live = useLive(key, (signal) => load(signal, tell), concerns, family);
+  return live.data || begun?.key !== key ? live : { ...live, data: begun.first };
 }
 
 // True for a change that concerns the experiment, of one of the kinds (any when none are given).

@@ -65,6 +65,7 @@ export const paperTable = message({
   notes: list(text),
   rendered: text,
   axes: list(message({ name: text, kind: text, keys: list(text), labels: list(text) })),
+  rows_total: integer,
 });
 
 export type PaperTable = Decoded<typeof paperTable>;

@@ -201,6 +201,7 @@ export const table = message({
   seeds: integer,
   correction: text,
   matched: text,
+  rows_total: integer,
 });
 
 export const curves = message({

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { numberSetQuery, textQuery, useQuery } from '@/app/router';
 import type { Live } from '@/shared/api/live';
 import type { Table } from '@/shared/api/types';
-import { labelText, plural } from '@/shared/format';
+import { count, labelText, plural } from '@/shared/format';
 import { ColumnPicker } from '@/shared/tables/column-picker';
 import { DataTable, VirtualTable } from '@/shared/tables/data-table';
 import { hiddenColumnsQuery, sortingQuery, useTable } from '@/shared/tables/use-table';
@@ -89,7 +89,7 @@ function Board({ name, table, cells }: { name: string; table: Table; cells: Cell
           <ColumnPicker table={grid} hidden={hidden} set={setHidden} />
         </span>
       </div>
-      {table.rows.length > manyRows ? (
+      {Math.max(table.rows.length, table.rows_total) > manyRows ? (
         <VirtualTable {...look} rowHeight={49} class="leaderboard leaderboard-long" />
       ) : (
         <DataTable {...look} class="leaderboard" />
@@ -145,12 +145,13 @@ function Notes({ table }: { table: Table }) {
 
 export function Leaderboard({ name, live, setLabels, cells, active }: LeaderboardProps) {
   const { data: table, error, readAt, refresh } = live;
+  const whole = table !== undefined && table.rows_total <= table.rows.length;
   const measured = table?.rows.some((row) => row.n > 0) ?? false;
   return (
     <Card
       title="Leaderboard"
       id="leaderboard"
-      tools={table && <Tools name={name} table={table} setLabels={setLabels} />}
+      tools={table && whole && <Tools name={name} table={table} setLabels={setLabels} />}
     >
       {!table && error && <ReadFailure what="The leaderboard" error={error} retry={refresh} />}
       {!table && !error && <Skeleton rows={6} height={30} />}
@@ -158,6 +159,12 @@ export function Leaderboard({ name, live, setLabels, cells, active }: Leaderboar
         <>
           <Stale error={error} readAt={readAt} />
           <Board name={name} table={table} cells={cells} />
+          {!whole && (
+            <p class="quiet card-note" role="status">
+              The first {count(table.rows.length)} of {count(table.rows_total)} rows; the others are on their
+              way.
+            </p>
+          )}
           {!measured && (
             <p class="quiet card-note">
               {active ? 'No trial has finished yet. Rows fill as results arrive.' : 'No trial has a result.'}

@@ -1,8 +1,8 @@
 // Reads of the paper table.
-import { post } from '@/shared/api/client';
-import { concerning, useLive } from '@/shared/api/live';
+import { post, postAhead } from '@/shared/api/client';
+import { concerning, useLiveParts } from '@/shared/api/live';
 import { paperTable, type PaperTable } from '@/shared/api/paper';
-import { bodyOf, type Format, type PaperRequest } from './request';
+import { bodyOf, type Format, type PaperRequest, requestFrom } from './request';
 
 const path = '/paper-table';
 const outcomes = [
@@ -13,12 +13,28 @@ const outcomes = [
   'attempt-ended',
 ];
 
+const firstRows = 30; // more than a window shows
+
+const beginning = (experiments: readonly string[], request: PaperRequest) => ({
+  ...bodyOf(experiments, request),
+  first_rows: firstRows,
+});
+
+// Asks for the beginning of the table of this address.
+export const paperTableAhead = (experiments: readonly string[], query: URLSearchParams): void =>
+  postAhead(path, beginning(experiments, requestFrom(query)));
+
 export function usePaperTable(experiments: readonly string[], request: PaperRequest) {
   const body = bodyOf(experiments, request);
   const concerns = experiments.map((name) => concerning(name, ...outcomes));
-  return useLive<PaperTable>(
+  return useLiveParts<PaperTable>(
     `paper table ${JSON.stringify(body)}`,
-    (signal) => post(path, paperTable, { body, signal }),
+    async (signal, begun) => {
+      const first = await post(path, paperTable, { body: beginning(experiments, request), signal });
+      if (first.rows_total <= first.rows.length) return first;
+      begun(first);
+      return post(path, paperTable, { body, signal });
+    },
     (change) => concerns.some((concern) => concern(change)),
     `paper table ${experiments.join()}`,
   );

@@ -84,8 +84,9 @@ export function PivotCard({ experiments, known }: { experiments: readonly string
             <PivotPairs table={table} chosen={pairs} choose={setPairs} />
           </WhenNear>
           <p class="table-note">
-            {plural(table.rows.length, 'row')}, {plural(table.columns.length, 'column')}. Every number
-            explains itself on hover and focus; † asks to read the warnings.{' '}
+            {plural(Math.max(table.rows_total, table.rows.length), 'row')},{' '}
+            {plural(table.columns.length, 'column')}. Every number explains itself on hover and focus; † asks
+            to read the warnings.{' '}
             {experiments.length === 1 && (
               <a href={hrefs.paperTable(experiments)}>Put other experiments beside it</a>
             )}

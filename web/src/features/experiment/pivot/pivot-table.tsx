@@ -217,6 +217,11 @@ export function PivotTable({
           ))}
         </tbody>
       </table>
+      {table.rows.length < table.rows_total && (
+        <p class="quiet" role="status">
+          The first {count(table.rows.length)} of {count(table.rows_total)} rows; the others are on their way.
+        </p>
+      )}
       {rows.length < table.rows.length && (
         <button type="button" class="button button-small" onClick={() => setAll(true)}>
           Show all {count(table.rows.length)} rows

@@ -118,49 +118,34 @@ export interface PaperState {
   set: { [K in keyof PaperRequest]: (value: PaperRequest[K]) => void };
 }
 
+// Where each part stands in the address.
+const places: { [K in keyof PaperRequest]: readonly [string, QueryCodec<PaperRequest[K]>] } = {
+  rows: ['rows', axesQuery],
+  columns: ['cols', axesQuery],
+  metrics: ['metrics', metricsQuery],
+  where: ['where', whereQuery],
+  test: ['test', testQuery],
+  correction: ['correct', correctionQuery],
+  spread: ['spread', spreadQuery],
+  level: ['level', levelQuery],
+  alpha: ['alpha', alphaQuery],
+  digits: ['digits', digitsQuery],
+  differences: ['delta', differencesQuery],
+  detect: ['detect', detectQuery],
+};
+const parts = Object.entries(places) as [keyof PaperRequest, readonly [string, QueryCodec<unknown>]][];
+
+export const requestFrom = (query: URLSearchParams): PaperRequest =>
+  Object.fromEntries(
+    parts.map(([part, [key, codec]]) => [part, codec.read(query.get(key))]),
+  ) as unknown as PaperRequest;
+
 export function usePaperRequest(): PaperState {
-  const [rows, setRows] = useQuery('rows', axesQuery);
-  const [columns, setColumns] = useQuery('cols', axesQuery);
-  const [metrics, setMetrics] = useQuery('metrics', metricsQuery);
-  const [where, setWhere] = useQuery('where', whereQuery);
-  const [test, setTest] = useQuery('test', testQuery);
-  const [correction, setCorrection] = useQuery('correct', correctionQuery);
-  const [spread, setSpread] = useQuery('spread', spreadQuery);
-  const [level, setLevel] = useQuery('level', levelQuery);
-  const [alpha, setAlpha] = useQuery('alpha', alphaQuery);
-  const [digits, setDigits] = useQuery('digits', digitsQuery);
-  const [differences, setDifferences] = useQuery('delta', differencesQuery);
-  const [detect, setDetect] = useQuery('detect', detectQuery);
+  const states = parts.map(([part, [key, codec]]) => [part, useQuery(key, codec)] as const); // always as many
   return {
-    request: {
-      rows,
-      columns,
-      metrics,
-      where,
-      test,
-      correction,
-      spread,
-      level,
-      alpha,
-      digits,
-      differences,
-      detect,
-    },
-    set: {
-      rows: setRows,
-      columns: setColumns,
-      metrics: setMetrics,
-      where: setWhere,
-      test: setTest,
-      correction: setCorrection,
-      spread: setSpread,
-      level: setLevel,
-      alpha: setAlpha,
-      digits: setDigits,
-      differences: setDifferences,
-      detect: setDetect,
-    },
-  };
+    request: Object.fromEntries(states.map(([part, [value]]) => [part, value])),
+    set: Object.fromEntries(states.map(([part, [, set]]) => [part, set])),
+  } as unknown as PaperState;
 }
 
 // GetPaperTableRequest as JSON. An export is the same call with a format.
