@@ -31,8 +31,11 @@ TEST_F(WorkerRecovery, TrainsOnThroughAServerRestart) {
 TEST_F(WorkerRecovery, DropsAStaleAttempt) {
   const std::string held = gate("gate");
   Daemon daemon(server_.address(), work());
-  const auto id =
-      store_.add_stage({{"steps", 300}, {"at", {{"10", {{"do", "gate"}, {"attempt", 1}, {"path", held}}}}}});
+  // It must not be through before it hears that it is stale.
+  const auto id = store_.add_stage({{"steps", 300},
+                                    {"at",
+                                     {{"10", {{"do", "gate"}, {"attempt", 1}, {"path", held}}},
+                                      {"20", {{"do", "await-wish"}, {"attempt", 1}}}}}});
   ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 9; }))
       << daemon.log();
   {
