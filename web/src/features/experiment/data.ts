@@ -22,11 +22,11 @@ async function tableInParts(
   name: string,
   labels: string,
   signal: AbortSignal,
-  begun: (first: Table) => void,
+  begun?: (first: Table) => void,
 ): Promise<Table> {
   const ask = (part: Query) => read(`${path(name)}/table`, table, { labels, ...part }, signal);
   const query = new URLSearchParams(location.search);
-  if (query.has('rank') || query.has('by')) return ask({});
+  if (!begun || query.has('rank') || query.has('by')) return ask({});
   const first = await ask({ first_rows: firstRows });
   if (first.rows_total <= first.rows.length) return first;
   begun(first);

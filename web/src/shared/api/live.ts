@@ -75,16 +75,19 @@ export function useLive<T>(
   return { ...resource.state, refresh: () => void resource.read() };
 }
 
-// What comes in parts: the first, which `load` tells, is shown until everything is there.
+// What comes in parts: the first, which `load` tells, is shown until everything is there. With something to show
+// already, as when it is read again, `load` is given nobody to tell.
 export function useLiveParts<T>(
   key: string,
-  load: (signal: AbortSignal, begun: (first: T) => void) => Promise<T>,
+  load: (signal: AbortSignal, begun?: (first: T) => void) => Promise<T>,
   concerns: (change: Change) => boolean,
   family: string = key,
 ): Live<T> {
   const [begun, setBegun] = useState<{ key: string; first: T } | null>(null);
   const tell = (first: T) => setBegun((before) => (before?.key === key ? before : { key, first }));
-  const live = useLive(key, (signal) => load(signal, tell), concerns, family);
+  const shown = useRef(false);
+  const live = useLive(key, (signal) => load(signal, shown.current ? undefined : tell), concerns, family);
+  shown.current = live.data !== undefined;
   return live.data || begun?.key !== key ? live : { ...live, data: begun.first };
 }
 

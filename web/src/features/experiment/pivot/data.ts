@@ -30,9 +30,11 @@ export function usePaperTable(experiments: readonly string[], request: PaperRequ
   return useLiveParts<PaperTable>(
     `paper table ${JSON.stringify(body)}`,
     async (signal, begun) => {
-      const first = await post(path, paperTable, { body: beginning(experiments, request), signal });
-      if (first.rows_total <= first.rows.length) return first;
-      begun(first);
+      if (begun) {
+        const first = await post(path, paperTable, { body: beginning(experiments, request), signal });
+        if (first.rows_total <= first.rows.length) return first;
+        begun(first);
+      }
       return post(path, paperTable, { body, signal });
     },
     (change) => concerns.some((concern) => concern(change)),
