@@ -34,7 +34,13 @@ const specification = {
     reduce: 'last',
   },
 };
-const trials = 4;
+// The same with more steps than anybody waits for: what is looked at while it runs cannot end meanwhile.
+const endless = {
+  ...specification,
+  name: 'browser-watches',
+  train: { ...specification.train, epochs: 10_000 },
+};
+const trials = 4; // of either
 const minutes = 60_000;
 
 let service;
@@ -72,6 +78,12 @@ const check = (t, what, body) =>
 const shows = (selector, text, timeout = 30_000) =>
   view.page.locator(selector, { hasText: text }).first().waitFor({ timeout });
 const number = (value) => (typeof value === 'number' ? value : Number(value)); // NaN travels as a word
+
+async function submit(experiment) {
+  const file = join(service.folder, 'specification.json');
+  writeFileSync(file, JSON.stringify(experiment));
+  await service.client('submit', file);
+}
 
 // The leaderboard as drawn: text per column of every row.
 function drawnRows() {
@@ -139,12 +151,10 @@ test(
     });
 
     await check(t, 'lists a submitted experiment by itself', async () => {
-      const file = join(service.folder, 'specification.json');
-      writeFileSync(file, JSON.stringify(specification));
-      await service.client('submit', file);
-      await shows('table.experiments a', name);
-      await page.click(`table.experiments a:has-text("${name}")`);
-      await shows('h1', name);
+      await submit(endless);
+      await shows('table.experiments a', endless.name);
+      await page.click(`table.experiments a:has-text("${endless.name}")`);
+      await shows('h1', endless.name);
       await shows('.tab-count', String(trials));
       await shows('.running-now', 'wait for a free worker');
     });
@@ -155,15 +165,24 @@ test(
       const step = () =>
         page.evaluate(() => {
           const text = document.querySelector('.running-now .running-where .number')?.textContent ?? '';
-          return /^\d+ \/ \d+$/.test(text) ? text : null;
+          return /^[\d\s]+ \/ [\d\s]+$/.test(text) ? text : null;
         });
       const first = await until('a step', step, minutes);
-      await until('another step', async () => (await step()) !== first, minutes);
+      await until('another step', async () => ![null, first].includes(await step()), minutes);
       await page.locator('.curve-chart canvas').waitFor({ timeout: minutes });
       await picture(page, 'experiment-running-1280-light');
+      await service.client('cancel', endless.name);
+      await shows('.experiment-head .pill', 'cancelled', minutes);
+      assert.equal(await service.worker.stop(), 0, service.worker.output);
     });
 
     await check(t, 'reaches the end without a reload', async () => {
+      await submit(specification);
+      await page.click('nav a:has-text("Experiments")');
+      await page.click(`table.experiments a:has-text("${name}")`);
+      await shows('h1', name);
+      await shows('.running-now', 'wait for a free worker');
+      service.startWorker(2);
       await shows('.experiment-head .pill', 'completed', 5 * minutes);
       await shows('.figure dd', `${trials} / ${trials}`);
       assert.equal(await page.evaluate(() => window.sinceTheStart), true, 'the page was loaded again');
