@@ -54,10 +54,13 @@ struct DistanceDecay {
 class CurveRanks {
  public:
   // rank: [C, N] int32, each row a permutation of 0..N-1; `prefix` tokens come in front of the patches.
-  CurveRanks(Tensor rank, std::int64_t prefix) : rank_(std::move(rank)), prefix_(prefix) {}
+  // `names` of the curves, C or none, are for people.
+  CurveRanks(Tensor rank, std::int64_t prefix, std::vector<std::string> names = {})
+      : rank_(std::move(rank)), prefix_(prefix), names_(std::move(names)) {}
 
   const Tensor& rank() const { return rank_; }
   std::int64_t prefix() const { return prefix_; }
+  const std::vector<std::string>& names() const { return names_; }
   std::int64_t tokens() const { return prefix_ + rank_.size(1); }
   // |rank_i - rank_j|, and 0 where a prefix token is involved: [C, 1, T, T]. Made when first asked for, then
   // kept.
@@ -66,6 +69,7 @@ class CurveRanks {
  private:
   Tensor rank_;
   std::int64_t prefix_;
+  std::vector<std::string> names_;
   mutable Tensor distance_;
 };
 

@@ -58,7 +58,7 @@ struct RankTables {
   const std::shared_ptr<const CurveRanks>& get(const Layout& layout, at::Device device, at::ScalarType type) {
     forget_old_order();
     return ranks.get(layout, device, type, [&] {
-      return std::make_shared<const CurveRanks>(rows(layout).to(device), layout.prefix);
+      return std::make_shared<const CurveRanks>(rows(layout).to(device), layout.prefix, settings.curves);
     });
   }
 

@@ -89,19 +89,18 @@ Tensor likeness(Prior& prior, const Host& host, const Moment& moment) {
 }
 
 // The order in which each curve of a term visits the patches.
-Json curves_of(const Term& term, const Json& options) {
+Json curves_of(const Term& term) {
   const auto* decay = std::get_if<CurveDecay>(&term.form());
   Json out = Json::array();
   if (decay == nullptr) return out;
   const Tensor order = decay->ranks->rank().to(at::kCPU, at::kLong).argsort(/*stable=*/true, 1, false);
-  const Json names = options.value("curves", Json::array());
+  const std::vector<std::string>& names = decay->ranks->names();
   for (std::int64_t c = 0; c < order.size(0); ++c) {
     const auto index = static_cast<std::size_t>(c);
     const Tensor row = order[c].contiguous();
     const std::vector<std::int64_t> path(row.const_data_ptr<std::int64_t>(),
                                          row.const_data_ptr<std::int64_t>() + row.numel());
-    const bool named = names.size() == static_cast<std::size_t>(order.size(0));
-    out.push_back({{"name", named ? names[index] : Json("curve " + std::to_string(c))}, {"path", path}});
+    out.push_back({{"name", names.empty() ? "curve " + std::to_string(c) : names.at(index)}, {"path", path}});
   }
   return out;
 }
@@ -114,7 +113,7 @@ Tensor table(const Term& term, std::int64_t heads) {
 
 // The views of the bias and the scale, where attention is over the whole grid.
 void add_terms(Json& document, const Host& host, const Backbone::NamedPrior& named, std::int64_t layer,
-               const Moment& moment, const Json& options) {
+               const Moment& moment) {
   const auto& part = named.prior->layers()[static_cast<std::size_t>(layer)];
   const bool whole_grid =
       !named.has(Hook::kPattern) || named.prior->pattern(host.layer_info(layer)) == Pattern::kGlobal;
@@ -130,7 +129,7 @@ void add_terms(Json& document, const Host& host, const Backbone::NamedPrior& nam
     if (!named.has(hook) || !named.prior->uses(hook)) return;
     const Term term = ((*part).*call)(sides, moment);
     document["views"].push_back(view_of(id, title, help, table(term, heads), /*from_zero=*/false));
-    for (const Json& curve : curves_of(term, options)) document["curves"].push_back(curve);
+    for (const Json& curve : curves_of(term)) document["curves"].push_back(curve);
   };
   add(Hook::kScale, &PriorLayer::scale, "scale", "Factor on the logits",
       "what multiplies the content logit of a query and a key, for tokens without content");
@@ -162,8 +161,7 @@ Json picture_of(const Host& host, std::int64_t layer, std::uint64_t seed) {
       {"parameters_added", added},
       {"views", Json::array()},
       {"curves", Json::array()}};
-  const Json options = Options(named.item->item.json(), host.prior_options()).json();
-  add_terms(document, host, named, layer, moment, options);
+  add_terms(document, host, named, layer, moment);
   if (named.has(Hook::kEmbed) && named.prior->uses(Hook::kEmbed)) {
     document["views"].push_back(view_of("likeness", "Likeness of positions",
                                         "cosine of what is added to the query patch and to the key patch",

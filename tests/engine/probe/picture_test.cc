@@ -146,6 +146,17 @@ TEST(Picture, CurvesAreVisitsOfEveryPatch) {
   }
 }
 
+TEST(Picture, CurvesHaveTheNamesThatThePriorGivesThem) {
+  const auto names = [](const Json& options) {
+    std::vector<std::string> out;
+    const Json document = picture("violin", options);
+    for (const Json& curve : document.at("curves")) out.push_back(curve.at("name"));
+    return out;
+  };
+  EXPECT_EQ(names({{"curves", {"hilbert", "snake"}}}), (std::vector<std::string>{"hilbert", "snake"}));
+  EXPECT_EQ(names({{"distance", "random"}}), std::vector<std::string>{"random"});
+}
+
 TEST(Picture, LikenessOfAStemEmbeddingIsOneWithItself) {
   const Json document = picture("sincos-2d");
   const Json& values = view(document, "likeness").at("values")[0];
