@@ -58,6 +58,8 @@ std::string title_of(const v1::Table& table) {
   if (!table.unit().empty()) out += " (" + table.unit() + ")";
   if (!table.split().empty()) out += " on " + table.split();
   if (const std::string labels = label_text(table.labels()); !labels.empty()) out += " at " + labels;
+  if (!table.reduce().empty() && table.reduce() != "last") out += ", " + table.reduce();
+  if (!table.selects_on().empty()) out += " on " + table.selects_on();
   out += table.direction() == "min" ? ", lower is better" : ", higher is better";
   return out + ", " + std::to_string(table.seeds()) + (table.seeds() == 1 ? " seed" : " seeds");
 }

@@ -151,8 +151,8 @@ struct Snapshot {
     StageId stage = 0;
     std::int64_t trial = 0, cell = 0;
   };
-  std::vector<Want> wants;                  // which live experiments want those stages (unretired trials)
-  std::map<StageId, CheckpointRow> resume;  // newest checkpoint of each stage above, not superseded
+  std::vector<Want> wants;                     // which live experiments want those stages (unretired trials)
+  std::map<StageId, CheckpointRow> resume;     // newest checkpoint of each stage above, not superseded
   std::map<ExperimentId, std::int64_t> cells;  // how many each experiment above has
   std::set<ExperimentId> proven;               // those with a stage that succeeded
   std::vector<WorkerRow> workers;
@@ -194,7 +194,7 @@ struct StageBrief {
   int environment = -1;  // index into StageBriefs::environments; -1: has not succeeded
 };
 struct StageBriefs {
-  std::vector<StageBrief> stages;         // of unretired trials, by trial, then in the order of the specification
+  std::vector<StageBrief> stages;  // of unretired trials, by trial, then in the order of the specification
   std::vector<std::string> environments;  // JSON, each text once
 };
 struct SeriesRow {
@@ -269,15 +269,17 @@ class Store {
       ExperimentId id) = 0;  // of every stage of unretired trials
   virtual absl::StatusOr<std::vector<ResultView>> results(ExperimentId id, const std::string& metric) = 0;
   virtual absl::StatusOr<StageBriefs> briefs(ExperimentId id) = 0;
+  // As in Snapshot, of one stage in any state; by experiment and trial.
+  virtual absl::StatusOr<std::vector<Snapshot::Want>> wants(StageId id) = 0;
   virtual absl::StatusOr<std::vector<Result>> stage_results(StageId id) = 0;
   virtual absl::StatusOr<std::vector<SeriesRow>> series(StageId id) = 0;
   // Of every stage of unretired trials, by stage and key; `points` are not counted.
   virtual absl::StatusOr<std::vector<SeriesRow>> series_of(ExperimentId id) = 0;
-  // Points of one series within `range` in step order, superseded ones left out (an attempt's points past the resume step of
-  // a later attempt; all of them when a later one began afresh, without a checkpoint and at step 0). At most
-  // max_points (0: all; below 16 counts as 16) keeping each bucket's first, last, minimum, maximum and every
-  // non-finite mark; runs of one non-finite value shrink to their ends where they alone would fill half of
-  // max_points, and to each bucket's if that is not enough.
+  // Points of one series within `range` in step order, superseded ones left out (an attempt's points past the
+  // resume step of a later attempt; all of them when a later one began afresh, without a checkpoint and at
+  // step 0). At most max_points (0: all; below 16 counts as 16) keeping each bucket's first, last, minimum,
+  // maximum and every non-finite mark; runs of one non-finite value shrink to their ends where they alone
+  // would fill half of max_points, and to each bucket's if that is not enough.
   virtual absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points,
                                               StepRange range = {}) = 0;
   // The same points within `range`, summed up in blocks of 2^shift steps, by index. INVALID_ARGUMENT unless
@@ -291,9 +293,11 @@ class Store {
   virtual absl::StatusOr<std::int64_t> attempts_started() = 0;  // over the store's whole life
 
   virtual absl::StatusOr<Deletion> deletion(ExperimentId id) = 0;  // what DeleteExperiment would take with it
-  virtual absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) = 0;  // newest first
+  virtual absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id,
+                                                                     int limit) = 0;  // newest first
   // Stored text from `offset` on, at most `most` bytes; from the oldest kept when that is gone.
-  virtual absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) = 0;
+  virtual absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset,
+                                      std::int64_t most) = 0;
   // By digest, after this one; "" from the first.
   virtual absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) = 0;
   // Stages after this one with checkpoints that ReleaseCheckpoints would drop.

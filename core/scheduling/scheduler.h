@@ -118,7 +118,10 @@ struct ExperimentSubmitted {
       std::string slot, identity;
     };
     std::vector<Input> inputs;
-    std::optional<CheckpointRow> resume;  // newest checkpoint of a stored stage that is to be revived
+    // Of a stored stage that is to be revived: its newest checkpoint, and which live experiments have it
+    // among theirs.
+    std::optional<CheckpointRow> resume;
+    std::vector<Snapshot::Want> wants;
   };
   std::map<std::string, StageDraft> stages;  // by identity, in any order
   struct Link {
@@ -134,17 +137,18 @@ struct ExperimentStateRequested {
   ExperimentState to{};
 };
 // Failed, held and cancelled stages of an experiment are queued again, faults forgiven, as in a submission; a
-// cancelled experiment becomes active. What is named was looked up in the store: ABORTED (WRONG_STATE) when it
-// changed since. Stages among them that are not terminal or have succeeded are left as they are.
+// cancelled experiment becomes active. What is named was looked up in the store: ABORTED (WRONG_STATE) when
+// it changed since. Stages among them that are not terminal or have succeeded are left as they are.
 struct StagesRerun {
   ReplyToken reply = 0;
-  ExperimentRow row;          // as stored
-  std::int64_t cells = 0;     // how many it has
-  std::vector<TrialRow> trials;  // those of the links
+  ExperimentRow row;                                              // as stored
+  std::int64_t cells = 0;                                         // how many it has
+  std::vector<TrialRow> trials;                                   // those of the links
   std::map<std::string, ExperimentSubmitted::StageDraft> stages;  // with everything they take inputs from
   std::vector<ExperimentSubmitted::Link> links;
 };
-// WRONG_STATE while stages that only this experiment wants are unfinished, unless `force`, which cancels them.
+// WRONG_STATE while stages that only this experiment wants are unfinished, unless `force`, which cancels
+// them.
 struct ExperimentDeleted {
   ReplyToken reply = 0;
   ExperimentRow row;  // as stored
@@ -166,8 +170,8 @@ struct Tick {};
 
 using Event =
     std::variant<WorkerRegistered, WorkRequested, WorkRequestDropped, LeasesSynced, CheckpointCommitted,
-                 AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, StagesRerun, ExperimentDeleted,
-                 WorkerDrainRequested, IntakeChanged, Tick>;
+                 AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, StagesRerun,
+                 ExperimentDeleted, WorkerDrainRequested, IntakeChanged, Tick>;
 
 // ---- commands ----
 // Cancel: no longer wanted, the outcome is of no interest. Drop: a stale or unknown token.
@@ -180,7 +184,7 @@ struct Grant {
   std::map<std::string, std::string> inputs;
   std::string resume_sha256;
   std::int64_t resume_step = 0;
-  std::string title;  // for people: "NAME/17 train, seed 3"
+  std::string title;               // for people: "NAME/17 train, seed 3"
   std::int64_t limit_seconds = 0;  // of this attempt; 0: none
 };
 struct ReplyError {

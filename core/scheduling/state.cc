@@ -18,7 +18,8 @@ Scheduler::State::State(const Snapshot& snapshot, Now now, SchedulerPolicy polic
   restore(snapshot);
 }
 
-// Not inline: gcc 12 follows a variant's moves into its callers and then warns of alternatives it never holds.
+// Not inline: gcc 12 follows a variant's moves into its callers and then warns of alternatives it never
+// holds.
 void Scheduler::State::reply(Command command) { decision_->commands.push_back(std::move(command)); }
 
 void Scheduler::State::restore(const Snapshot& snapshot) {
@@ -42,14 +43,7 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
   for (const auto& [id, checkpoint] : snapshot.resume) {
     if (Stage* stage = find_stage(id)) stage->resume = checkpoint;
   }
-  for (const Snapshot::Want& want : snapshot.wants) {
-    Stage* stage = find_stage(want.stage);
-    auto experiment = experiments_.find(want.experiment);
-    if (stage == nullptr || experiment == experiments_.end()) continue;
-    stage->wants.insert({want.experiment, want.trial});
-    experiment->second.wants.insert({want.stage, want.trial});
-    experiment->second.cell_of[want.trial] = want.cell;
-  }
+  for (const Snapshot::Want& want : snapshot.wants) note_want(want);
   for (const AttemptRow& row : snapshot.running) {
     Stage* stage = find_stage(row.stage_id);
     if (stage == nullptr) continue;
@@ -126,6 +120,15 @@ void Scheduler::State::link_to_sources(const Stage& stage) {
   for (const StageInput& input : stage.row.inputs) {
     if (Stage* source = find_stage(input.from_stage)) source->dependants.insert(stage.row.id);
   }
+}
+
+void Scheduler::State::note_want(const Snapshot::Want& want) {
+  Stage* stage = find_stage(want.stage);
+  const auto experiment = experiments_.find(want.experiment);
+  if (stage == nullptr || experiment == experiments_.end()) return;
+  stage->wants.insert({want.experiment, want.trial});
+  experiment->second.wants.insert({want.stage, want.trial});
+  experiment->second.cell_of[want.trial] = want.cell;
 }
 
 Scheduler::State::Stage& Scheduler::State::add_stage(StageRow row) {

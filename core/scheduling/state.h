@@ -213,6 +213,7 @@ class Scheduler::State {
   const Stage* find_stage(StageId id) const;
   Stage& add_stage(StageRow row);
   void link_to_sources(const Stage& stage);
+  void note_want(const Snapshot::Want& want);                    // if both are live
   std::vector<std::string> wanted_by(const Stage& stage) const;  // names of experiments
   std::optional<ReadyKey> ready_key(const Stage& stage) const;   // nothing: no active experiment wants it
   void mutate(Mutation mutation) { decision_->mutations.push_back(std::move(mutation)); }

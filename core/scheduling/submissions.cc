@@ -66,8 +66,11 @@ absl::Status Scheduler::State::place(Placement& placement, const std::string& id
 // accordingly.
 absl::Status Scheduler::State::adopt(Placement& placement, const std::string& identity,
                                      const ExperimentSubmitted::StageDraft& draft) const {
-  Placement::Adopted adopted{
-      .row = draft.row, .from = draft.row.state, .revived = draft.row.id != 0, .resume = draft.resume};
+  Placement::Adopted adopted{.row = draft.row,
+                             .from = draft.row.state,
+                             .revived = draft.row.id != 0,
+                             .resume = draft.resume,
+                             .wants = draft.wants};
   StageRow& row = adopted.row;
   if (!adopted.revived) row.id = placement.next_stage++;
   row.identity = identity;
@@ -138,7 +141,8 @@ Scheduler::State::Experiment& Scheduler::State::save(Placement& placement) {
   return experiment;
 }
 
-// Takes the stages in, and writes the revival of those that were terminal.
+// Takes the stages in, and writes the revival of those that were terminal. Whoever wanted one before it ended
+// wants it again.
 void Scheduler::State::take_in(Placement& placement) {
   for (Placement::Adopted& adopted : placement.adopted) {
     if (adopted.revived) {
@@ -157,6 +161,7 @@ void Scheduler::State::take_in(Placement& placement) {
     Stage& stage = add_stage(std::move(adopted.row));
     stage.resume = adopted.resume;
     link_to_sources(stage);
+    for (const Snapshot::Want& want : adopted.wants) note_want(want);
   }
 }
 

@@ -159,7 +159,8 @@ bool Coordinator::process(std::vector<Event> events, bool last_chance) {
   }
   const Now now = observe_now();
   for (const Event& event : events) {
-    if (const auto* intake = std::get_if<IntakeChanged>(&event)) intake_closed_because_ = intake->closed_because;
+    if (const auto* intake = std::get_if<IntakeChanged>(&event))
+      intake_closed_because_ = intake->closed_because;
   }
   Decision all;
   for (const Event& event : events) append(all, scheduler_->step(event, now));
@@ -179,7 +180,9 @@ bool Coordinator::process(std::vector<Event> events, bool last_chance) {
     if (const auto* deleted = std::get_if<DeleteExperiment>(&mutation)) index_.forget(deleted->id);
   }
   for (const Event& event : events) {
-    if (const auto* rerun = std::get_if<StagesRerun>(&event)) index_.apply(*rerun);
+    if (const auto* submitted = std::get_if<ExperimentSubmitted>(&event)) index_.apply(submitted->stages);
+    if (const auto* rerun = std::get_if<StagesRerun>(&event))
+      index_.apply(*rerun), index_.apply(rerun->stages);
   }
   for (const Event& event : events) note_progress(event);
   commit_answers(all);

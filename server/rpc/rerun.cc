@@ -5,17 +5,13 @@
 #include <future>
 
 #include "core/base/error.h"
-#include "core/experiment/retention.h"
 #include "server/rpc/queries.h"
+#include "server/rpc/stored_stage.h"
 
 namespace locus::server {
 namespace {
 
 constexpr int kTries = 3, kTrialsListed = 1000;
-
-bool revivable(const StageRow& stage) {
-  return terminal(stage.state) && stage.state != StageState::kSucceeded;
-}
 
 // Gathers trials and, of each stage, everything it takes inputs from.
 class Draft {
@@ -24,7 +20,7 @@ class Draft {
 
   absl::Status add(const TrialView& view) {
     const bool any = std::any_of(view.stages.begin(), view.stages.end(),
-                                 [](const TrialStageView& stage) { return revivable(stage.stage); });
+                                 [](const TrialStageView& stage) { return revivable(stage.stage.state); });
     if (view.trial.retired || !any) return absl::OkStatus();
     event.trials.push_back(view.trial);
     for (const TrialStageView& stage : view.stages) {
@@ -40,12 +36,7 @@ class Draft {
   absl::Status add_stage(const StageRow& row) {
     const auto [slot, fresh] = event.stages.try_emplace(row.identity);
     if (!fresh) return absl::OkStatus();
-    slot->second.row = row;
-    if (revivable(row)) {
-      LOCUS_ASSIGN_OR_RETURN(const auto checkpoints, store_.checkpoints(row.id));
-      LOCUS_ASSIGN_OR_RETURN(const auto attempts, store_.attempts(row.id));
-      slot->second.resume = newest_checkpoint(checkpoints, attempts);
-    }
+    LOCUS_ASSIGN_OR_RETURN(slot->second, draft_of(store_, row));
     for (const StageInput& input : row.inputs) {
       if (input.from_stage == 0) continue;
       LOCUS_ASSIGN_OR_RETURN(const StageRow source, store_.stage(input.from_stage));

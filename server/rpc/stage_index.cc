@@ -41,6 +41,12 @@ void StageIndex::apply(const StagesRerun& rerun) {
   }
 }
 
+void StageIndex::apply(const std::map<std::string, ExperimentSubmitted::StageDraft>& drafts) {
+  for (const auto& [identity, draft] : drafts) {
+    for (const Snapshot::Want& want : draft.wants) add(want.stage, {want.experiment, want.trial});
+  }
+}
+
 void StageIndex::forget(ExperimentId id) {
   names_.erase(id);
   for (auto at = wanted_.begin(); at != wanted_.end();) {

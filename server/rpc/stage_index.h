@@ -23,11 +23,14 @@ class StageIndex {
   void load(const Snapshot& snapshot);
   void apply(const SaveExperiment& saved);
   void apply(const StagesRerun& rerun);  // whose experiment may have been cancelled, and so unknown
+  // Stages that ended before this server started may be revived: their drafts say whose they are.
+  void apply(const std::map<std::string, ExperimentSubmitted::StageDraft>& drafts);
   void forget(ExperimentId id);
   const std::vector<Wanted>& wanted_by(StageId stage) const;
   std::vector<std::string> experiments_of(StageId stage) const;
   const std::string& name_of(ExperimentId id) const;
-  std::string title_of(StageId stage) const;  // "NAME/ORDINAL" of the first that wants it; empty: nobody known
+  std::string title_of(
+      StageId stage) const;  // "NAME/ORDINAL" of the first that wants it; empty: nobody known
 
  private:
   void add(StageId stage, Wanted wanted);

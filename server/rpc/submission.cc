@@ -7,6 +7,7 @@
 #include "core/limits.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/queries.h"
+#include "server/rpc/stored_stage.h"
 
 namespace locus::server {
 namespace {
@@ -30,25 +31,6 @@ void count(const std::map<std::string, StageRow>& stored, const std::string& ide
   } else {
     ++tally->to_run;
   }
-}
-
-// A revived stage goes on from its newest checkpoint that no later attempt has superseded.
-absl::StatusOr<std::optional<CheckpointRow>> resume_of(Store& store, const StageRow& stage) {
-  LOCUS_ASSIGN_OR_RETURN(const auto checkpoints, store.checkpoints(stage.id));
-  if (checkpoints.empty()) return std::optional<CheckpointRow>();
-  LOCUS_ASSIGN_OR_RETURN(const auto attempts, store.attempts(stage.id));
-  std::optional<CheckpointRow> best;
-  for (const CheckpointRow& checkpoint : checkpoints) {
-    const bool live = std::all_of(attempts.begin(), attempts.end(), [&](const AttemptRow& attempt) {
-      return attempt.number <= checkpoint.number || checkpoint.step <= attempt.resume_step;
-    });
-    if (live && (!best || checkpoint.step >= best->step)) best = checkpoint;
-  }
-  return best;
-}
-
-bool revivable(StageState state) {
-  return state == StageState::kFailed || state == StageState::kHeld || state == StageState::kCancelled;
 }
 
 absl::Status exists_error(const std::string& name, const Merge& merged) {
@@ -224,14 +206,12 @@ absl::StatusOr<Event> Submissions::draft(const ExperimentPlan& plan, const Merge
       const auto [slot, fresh] = event.stages.try_emplace(stage.identity);
       if (!fresh) continue;
       ExperimentSubmitted::StageDraft& draft = slot->second;
-      for (const auto& [name, identity] : stage.inputs) draft.inputs.push_back({name, identity});
-      if (const auto found = stored.find(stage.identity); found != stored.end()) {
-        draft.row = found->second;
-        if (revivable(draft.row.state)) {
-          LOCUS_ASSIGN_OR_RETURN(draft.resume, resume_of(store_, draft.row));
-        }
-        continue;
+      const auto found = stored.find(stage.identity);
+      if (found != stored.end()) {
+        LOCUS_ASSIGN_OR_RETURN(draft, draft_of(store_, found->second));
       }
+      for (const auto& [name, identity] : stage.inputs) draft.inputs.push_back({name, identity});
+      if (found != stored.end()) continue;
       draft.row.identity = stage.identity;
       draft.row.kind = stage.kind;
       draft.row.config_json = stage.config_json;

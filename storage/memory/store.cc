@@ -157,6 +157,11 @@ class MemoryStore final : public Store {
     if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
     return tables_.briefs_of(id);
   }
+  absl::StatusOr<std::vector<Snapshot::Want>> wants(StageId id) override {
+    const std::lock_guard lock(mutex_);
+    if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
+    return tables_.wants_of([&](StageId stage) { return stage == id; });
+  }
   absl::StatusOr<std::vector<Result>> stage_results(StageId id) override {
     const std::lock_guard lock(mutex_);
     if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
@@ -242,16 +247,7 @@ absl::StatusOr<Snapshot> MemoryStore::load() {
   for (const auto& [key, row] : tables_.attempts_by_key.rows()) {
     if (row.state == AttemptState::kRunning) out.running.push_back(row);
   }
-  for (const auto& [key, link] : tables_.links.rows()) {
-    const auto& [experiment, trial, role] = key;
-    if (tables_.experiments.find(experiment)->state == ExperimentState::kCancelled) continue;
-    if (tables_.trials.find({experiment, trial})->retired || !unfinished(*tables_.stages.find(link.stage_id)))
-      continue;
-    out.wants.push_back({experiment, link.stage_id, trial, tables_.trials.find({experiment, trial})->cell});
-  }
-  std::sort(out.wants.begin(), out.wants.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.experiment, a.trial, a.stage) < std::tie(b.experiment, b.trial, b.stage);
-  });
+  out.wants = tables_.wants_of([&](StageId id) { return unfinished(*tables_.stages.find(id)); });
   out.workers = values(tables_.workers);
   for (const ExperimentRow& row : out.experiments) {
     const auto& cells = tables_.cells.rows();

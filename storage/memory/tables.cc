@@ -148,7 +148,9 @@ void MemoryTables::clear_best(StageId id) {
 }
 
 bool MemoryTables::has_artifact(const std::string& sha256) { return artifacts.contains(sha256); }
-std::optional<ArtifactRow> MemoryTables::artifact(const std::string& sha256) { return copy(artifacts, sha256); }
+std::optional<ArtifactRow> MemoryTables::artifact(const std::string& sha256) {
+  return copy(artifacts, sha256);
+}
 void MemoryTables::put_artifact(const ArtifactRow& row) {
   ArtifactRow kept = copy(artifacts, row.sha256).value_or(row);
   kept.created_us = row.created_us;
@@ -249,6 +251,22 @@ std::set<StageId> MemoryTables::stages_of(ExperimentId experiment) const {
   return out;
 }
 
+std::vector<Snapshot::Want> MemoryTables::wants_of(const std::function<bool(StageId)>& among) const {
+  std::vector<Snapshot::Want> out;
+  for (const auto& [key, link] : links.rows()) {
+    const auto& [experiment, trial, role] = key;
+    const TrialRow& row = *trials.find({experiment, trial});
+    if (experiments.find(experiment)->state == ExperimentState::kCancelled || row.retired ||
+        !among(link.stage_id))
+      continue;
+    out.push_back({experiment, link.stage_id, trial, row.cell});
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.experiment, a.trial, a.stage) < std::tie(b.experiment, b.trial, b.stage);
+  });
+  return out;
+}
+
 StageBriefs MemoryTables::briefs_of(ExperimentId experiment) const {
   StageBriefs out;
   for (auto at = trials.rows().lower_bound({experiment, kFirst}); at != trials.rows().end(); ++at) {
@@ -261,7 +279,8 @@ StageBriefs MemoryTables::briefs_of(ExperimentId experiment) const {
       if (brief.state == StageState::kSucceeded) {
         const std::string environment = attempts_of(stage.id).back().environment_json;
         auto& known = out.environments;
-        brief.environment = static_cast<int>(std::find(known.begin(), known.end(), environment) - known.begin());
+        brief.environment =
+            static_cast<int>(std::find(known.begin(), known.end(), environment) - known.begin());
         if (brief.environment == static_cast<int>(known.size())) known.push_back(environment);
       }
       out.stages.push_back(std::move(brief));

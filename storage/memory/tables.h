@@ -55,7 +55,9 @@ class Table {
     journal_.add([this, key, before = std::move(at->second)] { rows_[key] = before; });
     rows_.erase(at);
   }
-  std::int64_t next_id() const requires std::is_same_v<Key, std::int64_t> {
+  std::int64_t next_id() const
+    requires std::is_same_v<Key, std::int64_t>
+  {
     return rows_.empty() ? 1 : rows_.rbegin()->first + 1;
   }
 
@@ -174,6 +176,7 @@ class MemoryTables final : public Rows {
   std::vector<TrialStageRow> links_of(ExperimentId experiment, std::int64_t trial) const;  // by position
   std::set<StageId> stages_of(ExperimentId experiment) const;
   StageBriefs briefs_of(ExperimentId experiment) const;  // of unretired trials
+  std::vector<Snapshot::Want> wants_of(const std::function<bool(StageId)>& among) const;
 };
 
 }  // namespace locus

@@ -24,6 +24,7 @@ std::map<std::string, StageRow> find_stages(Connection& db, std::span<const std:
 absl::StatusOr<StageRow> find_stage(Connection& db, StageId id);
 absl::StatusOr<std::vector<AttemptRow>> list_attempts(Connection& db, StageId id);
 absl::StatusOr<std::vector<CheckpointRow>> list_checkpoints(Connection& db, StageId id);
+absl::StatusOr<std::vector<Snapshot::Want>> list_wants(Connection& db, StageId id);
 absl::StatusOr<std::vector<Result>> list_stage_results(Connection& db, StageId id);
 absl::StatusOr<std::vector<SeriesRow>> list_series(Connection& db, StageId id);
 absl::StatusOr<std::vector<SeriesRow>> list_series_of(Connection& db, ExperimentId id);

@@ -35,6 +35,16 @@ std::vector<CheckpointRow> checkpoints_of(Connection& db, StageId id) {
   return all_rows(s, read_checkpoint);
 }
 
+#define LOCUS_WANTS                                                                                      \
+  "SELECT l.experiment_id, l.stage_id, l.trial, t.cell FROM stage s JOIN trial_stage l ON l.stage_id = " \
+  "s.id "                                                                                                \
+  "JOIN trial t ON t.experiment_id = l.experiment_id AND t.ordinal = l.trial "                           \
+  "JOIN experiment e ON e.id = l.experiment_id WHERE t.retired = 0 AND e.state IN ('active', 'paused')"
+
+Snapshot::Want read_want(const Statement& s) {
+  return {s.integer(0), s.integer(1), s.integer(2), s.integer(3)};
+}
+
 void load_unfinished(Connection& db, Snapshot& out) {
   auto stages = db.prepare("SELECT " LOCUS_STAGE_COLUMNS LOCUS_STAGE_TABLES
                            "WHERE s.state IN ('blocked', 'queued', 'running') ORDER BY s.id");
@@ -48,17 +58,10 @@ void load_unfinished(Connection& db, Snapshot& out) {
   auto running = db.prepare("SELECT " LOCUS_ATTEMPT_COLUMNS
                             " FROM attempt WHERE state = 'running' ORDER BY stage_id, number");
   out.running = all_rows(running, read_attempt);
-  auto wants = db.prepare(
-      "SELECT l.experiment_id, l.stage_id, l.trial, t.cell FROM stage s JOIN trial_stage l ON l.stage_id = "
-      "s.id "
-      "JOIN trial t ON t.experiment_id = l.experiment_id AND t.ordinal = l.trial "
-      "JOIN experiment e ON e.id = l.experiment_id "
-      "WHERE s.state IN ('blocked', 'queued', 'running') AND t.retired = 0 AND e.state IN ('active', "
-      "'paused') "
-      "ORDER BY l.experiment_id, l.trial, l.stage_id");
-  out.wants = all_rows(wants, [](const Statement& s) {
-    return Snapshot::Want{s.integer(0), s.integer(1), s.integer(2), s.integer(3)};
-  });
+  auto wants = db.prepare(LOCUS_WANTS
+                          " AND s.state IN ('blocked', 'queued', 'running') "
+                          "ORDER BY l.experiment_id, l.trial, l.stage_id");
+  out.wants = all_rows(wants, read_want);
 }
 
 }  // namespace
@@ -131,6 +134,13 @@ absl::StatusOr<std::vector<AttemptRow>> list_attempts(Connection& db, StageId id
 absl::StatusOr<std::vector<CheckpointRow>> list_checkpoints(Connection& db, StageId id) {
   if (!has_stage(db, id)) return refusal::stage_not_found(id);
   return checkpoints_of(db, id);
+}
+
+absl::StatusOr<std::vector<Snapshot::Want>> list_wants(Connection& db, StageId id) {
+  if (!has_stage(db, id)) return refusal::stage_not_found(id);
+  auto s = db.prepare(LOCUS_WANTS " AND s.id = ? ORDER BY l.experiment_id, l.trial");
+  s.bind(id);
+  return all_rows(s, read_want);
 }
 
 absl::StatusOr<std::vector<Result>> list_stage_results(Connection& db, StageId id) {

@@ -101,6 +101,18 @@ TEST(Leaderboard, AsText) {
   EXPECT_EQ(render_leaderboard(demo(), TableFormat::kTable), golden("leaderboard.txt"));
 }
 
+TEST(Leaderboard, SaysWhatOfASeriesCounts) {
+  v1::Table table = demo();
+  table.set_reduce("best");
+  table.set_selects_on("validation");
+  EXPECT_THAT(render_leaderboard(table, TableFormat::kTable),
+              HasSubstr("on test at resolution 28, best on validation, "));
+  table.set_reduce("last");
+  table.clear_selects_on();
+  EXPECT_EQ(render_leaderboard(table, TableFormat::kTable), golden("leaderboard.txt"))
+      << "the last value is the usual one";
+}
+
 TEST(Leaderboard, AsMarkdown) {
   EXPECT_EQ(render_leaderboard(demo(), TableFormat::kMarkdown), golden("leaderboard.md"));
 }

@@ -108,6 +108,32 @@ TEST(Submission, LetsTheNewestExperimentReviveForAnother) {
   EXPECT_EQ(h.evaluate("a").state, StageState::kSucceeded);
 }
 
+TEST(Submission, RevivesForEverybodyWhoHadWantedIt) {
+  Harness h;
+  h.submit({.name = "first", .cells = {"a"}});
+  h.join("w", "s");
+  h.fail("s", *h.ask("s"), FailureClass::kDiverged);
+  h.submit({.name = "second", .cells = {"a"}});
+  h.set_state("second", ExperimentState::kCancelled);
+  EXPECT_EQ(h.train("a").state, StageState::kQueued) << "the first experiment still wants it";
+  h.set_state("first", ExperimentState::kPaused);
+  EXPECT_FALSE(h.ask("s"));
+  h.restart();
+  EXPECT_FALSE(h.ask("s")) << "nothing else holds after a restart";
+  h.set_state("first", ExperimentState::kActive);
+  h.join("w", "t");
+  EXPECT_TRUE(h.ask("t"));
+}
+
+TEST(Submission, RevivesNothingForACancelledExperiment) {
+  Harness h;
+  h.submit({.name = "first", .cells = {"a"}});
+  h.set_state("first", ExperimentState::kCancelled);
+  h.submit({.name = "second", .cells = {"a"}});
+  h.set_state("second", ExperimentState::kCancelled);
+  EXPECT_EQ(h.train("a").state, StageState::kCancelled);
+}
+
 TEST(Submission, KeepsAPausedExperimentPaused) {
   Harness h;
   h.submit({.cells = {"a"}});

@@ -229,6 +229,8 @@ TEST_F(Leaderboard, ShowsTheBestModelsTestWhereTheContractReportsIt) {
   ASSERT_EQ(worker.run_all(score), 18);
   const v1::Table out = table("small");
   EXPECT_EQ(out.split(), "test");
+  EXPECT_EQ(out.reduce(), "best");
+  EXPECT_EQ(out.selects_on(), "validation");
   EXPECT_EQ(out.rows(0).label(), "violin");
   EXPECT_DOUBLE_EQ(out.rows(0).mean(), 89.0) << "85 of the last, 4 more of the best";
   EXPECT_DOUBLE_EQ(out.rows(0).selection(), 90.0) << "the validation that chose it: 86 of the last";

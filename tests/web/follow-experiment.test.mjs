@@ -243,7 +243,7 @@ test(
         await page.$$eval('.sweep-table thead th.number', (cells) => cells.map((cell) => cell.textContent)),
         ['28', '42'],
       );
-      assert.equal(await page.locator('.sweep-table tbody tr').count(), 2);
+      await until('both cells', async () => (await page.locator('.sweep-table tbody tr').count()) === 2);
       await picture(page, 'experiment-1280-light');
     });
 
@@ -254,11 +254,13 @@ test(
         async () => (await page.locator('table.trials .pill', { hasText: 'succeeded' }).count()) === trials,
       );
       await page.getByLabel('Sort by seed').click();
-      assert.equal(new URL(page.url()).searchParams.get('sort'), 'seed.asc');
-      const seeds = await page.$$eval('table.trials td.column-seed', (cells) =>
-        cells.map((cell) => Number(cell.textContent)),
-      );
-      assert.deepEqual(seeds, [0, 0, 1, 1]);
+      await until('the order', () => new URL(page.url()).searchParams.get('sort') === 'seed.asc');
+      await until('trials by seed', async () => {
+        const seeds = await page.$$eval('table.trials td.column-seed', (cells) =>
+          cells.map((cell) => cell.textContent),
+        );
+        return seeds.join() === '0,0,1,1';
+      });
       await picture(page, 'trials-1280-light');
       await page.click('table.trials td.column-trial a');
       await shows('h2', 'evaluate');

@@ -84,7 +84,7 @@ check('a mistake is marked at its line while one types, and the draft survives a
   await shows('.problem', 'line 7');
   await shows('.problem', 'learnt-absolute');
   assert.equal(await page.locator('.editor-marked').innerText(), '7');
-  assert.equal(await button('Submit').isEnabled(), false);
+  await until('no way to submit', async () => !(await button('Submit').isEnabled()));
   await picture(page, 'create-problem-1280-light');
   await page.locator('.problem').click();
   const refused = view.misdeeds.splice(0); // the browser reports each refused plan
@@ -113,7 +113,7 @@ check('the plan says what would run, and submitting asks first', async (page) =>
   await button('Submit').click();
   await inDialog('Submit').click();
   await shows('h1', name);
-  assert.equal(new URL(page.url()).pathname, `/experiments/${name}`);
+  await until('its address', () => new URL(page.url()).pathname === `/experiments/${name}`);
 });
 
 check('it is paused and resumed, each after a question', async (page) => {
@@ -163,10 +163,11 @@ check('what is looked for, grouped and hidden lives in the address', async (page
   await button('Columns').click();
   await page.locator('.picker').getByLabel('dataset').uncheck();
   await page.keyboard.press('Escape');
-  const query = new URL(page.url()).searchParams;
-  assert.equal(query.get('q'), 'written');
-  assert.equal(query.get('group'), 'state');
-  assert.ok(query.get('hide').split(',').includes('dataset'));
+  await until('the address', () => {
+    const query = new URL(page.url()).searchParams;
+    const hidden = (query.get('hide') ?? '').split(',');
+    return query.get('q') === 'written' && query.get('group') === 'state' && hidden.includes('dataset');
+  });
   await page.reload();
   await shows('.group-row', 'completed');
   assert.equal(await page.locator('th', { hasText: 'Dataset' }).count(), 0);
@@ -201,7 +202,7 @@ check('two cells are compared seed by seed', async (page) => {
   await shows('.settings', 'prior');
   assert.equal(await page.locator('.row-equal').count(), 0);
   await page.getByLabel(/equal settings?$/).check();
-  assert.ok((await page.locator('.row-equal').count()) > 5);
+  await until('equal settings', async () => (await page.locator('.row-equal').count()) > 5);
   await page.locator('.curve-chart canvas').waitFor();
 });
 
@@ -213,7 +214,7 @@ check('the paper table is pivoted, explained and taken away', async (page) => {
   await page.keyboard.press('Escape');
   await page.getByLabel('Differences').check();
   await page.locator('.paper-difference').first().waitFor();
-  assert.ok(page.url().includes('delta=1'));
+  await until('the address', () => page.url().includes('delta=1'));
   await page.getByRole('button', { name: 'Export' }).click();
   const saved = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download as LaTeX' }).click();
@@ -244,9 +245,9 @@ check('a zoom is read as a part and kept in the address', async (page) => {
   const part = page.waitForRequest((request) => /curves.*from_step=\d+/.test(request.url()));
   await button('Last half').click();
   await part;
-  assert.match(page.url(), /zoom=\d+-/);
+  await until('the zoom in the address', () => /zoom=\d+-/.test(page.url()));
   await button('Whole curve').click();
-  assert.doesNotMatch(page.url(), /zoom=/);
+  await until('the address without it', () => !page.url().includes('zoom='));
 });
 
 check('every item of the catalog opens', async (page) => {

@@ -37,6 +37,7 @@ void look_up(ExperimentSubmitted& event, Store& store) {
     found.row = row;
     const auto checkpoints = store.checkpoints(row.id).value();
     if (!checkpoints.empty()) found.resume = checkpoints.back();
+    if (terminal(row.state)) found.wants = store.wants(row.id).value();
   }
 }
 

@@ -202,6 +202,8 @@ export const table = message({
   correction: text,
   matched: text,
   rows_total: integer,
+  reduce: text,
+  selects_on: text,
 });
 
 export const curves = message({

@@ -129,8 +129,12 @@ function Tools({
   );
 }
 
+// "best on validation"; nothing for the last value, which is what one expects.
+const reducerText = ({ reduce, selects_on: selectsOn }: Table) =>
+  reduce === 'last' ? '' : selectsOn === '' ? reduce : `${reduce} on ${selectsOn}`;
+
 function Notes({ table }: { table: Table }) {
-  const setting = [`${table.metric} on ${table.split}`, labelText(table.labels)].filter(
+  const setting = [`${table.metric} on ${table.split}`, labelText(table.labels), reducerText(table)].filter(
     (part) => part !== '',
   );
   const parts = [
