@@ -175,14 +175,14 @@ bool Coordinator::process(std::vector<Event> events, bool last_chance) {
       return true;
     }
   }
-  for (const Mutation& mutation : all.mutations) {
-    if (const auto* saved = std::get_if<SaveExperiment>(&mutation)) index_.apply(*saved);
-    if (const auto* deleted = std::get_if<DeleteExperiment>(&mutation)) index_.forget(deleted->id);
-  }
-  for (const Event& event : events) {
+  for (const Event& event : events) {  // before what is saved, which may retire trials
     if (const auto* submitted = std::get_if<ExperimentSubmitted>(&event)) index_.apply(submitted->stages);
     if (const auto* rerun = std::get_if<StagesRerun>(&event))
       index_.apply(*rerun), index_.apply(rerun->stages);
+  }
+  for (const Mutation& mutation : all.mutations) {
+    if (const auto* saved = std::get_if<SaveExperiment>(&mutation)) index_.apply(*saved);
+    if (const auto* deleted = std::get_if<DeleteExperiment>(&mutation)) index_.forget(deleted->id);
   }
   for (const Event& event : events) note_progress(event);
   commit_answers(all);

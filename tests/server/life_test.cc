@@ -64,6 +64,26 @@ TEST_F(ServerLife, LosesNothingByARestart) {
   EXPECT_GE(server.attempts_started(), 16);
 }
 
+TEST_F(ServerLife, ShowsAStageRevivedAfterARestartToEverybodyWhoWantedIt) {
+  const Json one = {{"matrix", {{"prior", {"learned-absolute"}}}}, {"replicates", {{"seed", {0}}}}};
+  start(on_folder());
+  submit(small_specification(one));
+  FakeWorker worker(channel_, "one");
+  ASSERT_TRUE(worker.register_with().ok());
+  EXPECT_TRUE(worker.fail(*worker.acquire(), "diverged", "the loss is not a number").ok());
+  stop();
+
+  start(on_folder());
+  Json other = one;
+  other["name"] = "other";
+  submit(small_specification(other));
+  FakeWorker back(channel_, "one");
+  ASSERT_TRUE(back.register_with().ok());
+  ASSERT_TRUE(back.acquire().has_value());
+  EXPECT_EQ(experiment("small").running_size(), 1);
+  EXPECT_EQ(experiment("other").running_size(), 1);
+}
+
 TEST_F(ServerLife, RefusesASecondServerOnTheSameData) {
   start(on_folder());
   const auto second = make_parts(on_folder());
