@@ -14,6 +14,8 @@ namespace locus {
 struct Reduction {
   enum class Kind { kLast, kBest, kTop, kMean, kAtStep } kind = Kind::kLast;
   std::int64_t number = 0;  // of kTop and kAtStep, at least 1
+  // Whether values on `selects_on` choose the steps.
+  bool selects() const { return kind == Kind::kBest || kind == Kind::kTop; }
 };
 
 // INVALID_ARGUMENT (OPTION_OUT_OF_RANGE) for another word, and for anything but "last" and "best" on the test

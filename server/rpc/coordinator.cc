@@ -176,9 +176,8 @@ bool Coordinator::process(std::vector<Event> events, bool last_chance) {
     }
   }
   for (const Event& event : events) {  // before what is saved, which may retire trials
-    if (const auto* submitted = std::get_if<ExperimentSubmitted>(&event)) index_.apply(submitted->stages);
-    if (const auto* rerun = std::get_if<StagesRerun>(&event))
-      index_.apply(*rerun), index_.apply(rerun->stages);
+    if (const auto* submitted = std::get_if<ExperimentSubmitted>(&event)) index_.apply(*submitted);
+    if (const auto* rerun = std::get_if<StagesRerun>(&event)) index_.apply(*rerun);
   }
   for (const Mutation& mutation : all.mutations) {
     if (const auto* saved = std::get_if<SaveExperiment>(&mutation)) index_.apply(*saved);

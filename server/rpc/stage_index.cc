@@ -11,6 +11,12 @@ void StageIndex::add(StageId stage, Wanted wanted) {
   if (std::find(list.begin(), list.end(), wanted) == list.end()) list.push_back(wanted);
 }
 
+void StageIndex::add(const std::map<std::string, ExperimentSubmitted::StageDraft>& drafts) {
+  for (const auto& [identity, draft] : drafts) {
+    for (const Snapshot::Want& want : draft.wants) add(want.stage, {want.experiment, want.trial});
+  }
+}
+
 void StageIndex::load(const Snapshot& snapshot) {
   for (const auto& row : snapshot.experiments) names_[row.id] = row.name;
   for (const auto& want : snapshot.wants) add(want.stage, {want.experiment, want.trial});
@@ -33,17 +39,14 @@ void StageIndex::apply(const SaveExperiment& saved) {
   }
 }
 
+void StageIndex::apply(const ExperimentSubmitted& submitted) { add(submitted.stages); }
+
 void StageIndex::apply(const StagesRerun& rerun) {
   names_[rerun.row.id] = rerun.row.name;
+  add(rerun.stages);
   for (const auto& link : rerun.links) {
     const auto stage = rerun.stages.find(link.identity);
     if (stage != rerun.stages.end()) add(stage->second.row.id, {rerun.row.id, link.trial});
-  }
-}
-
-void StageIndex::apply(const std::map<std::string, ExperimentSubmitted::StageDraft>& drafts) {
-  for (const auto& [identity, draft] : drafts) {
-    for (const Snapshot::Want& want : draft.wants) add(want.stage, {want.experiment, want.trial});
   }
 }
 

@@ -22,9 +22,9 @@ class StageIndex {
  public:
   void load(const Snapshot& snapshot);
   void apply(const SaveExperiment& saved);
-  void apply(const StagesRerun& rerun);  // whose experiment may have been cancelled, and so unknown
   // Stages that ended before this server started may be revived: their drafts say whose they are.
-  void apply(const std::map<std::string, ExperimentSubmitted::StageDraft>& drafts);
+  void apply(const ExperimentSubmitted& submitted);
+  void apply(const StagesRerun& rerun);  // whose experiment may have been cancelled, and so unknown
   void forget(ExperimentId id);
   const std::vector<Wanted>& wanted_by(StageId stage) const;
   std::vector<std::string> experiments_of(StageId stage) const;
@@ -34,6 +34,7 @@ class StageIndex {
 
  private:
   void add(StageId stage, Wanted wanted);
+  void add(const std::map<std::string, ExperimentSubmitted::StageDraft>& drafts);
   std::unordered_map<StageId, std::vector<Wanted>> wanted_;
   std::unordered_map<ExperimentId, std::string> names_;
 };

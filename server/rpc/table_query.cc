@@ -223,8 +223,8 @@ absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::Get
   out.set_unit(question.unit);
   out.set_direction(question.direction);
   out.set_reduce(question.reducer);
-  if (question.reducer == "best" || question.reducer.starts_with("top-"))
-    out.set_selects_on(source.outline.metric.selects_on);
+  const auto reduction = parse_reduction(question.reducer, question.split, "metric.reduce");
+  if (reduction.ok() && reduction->selects()) out.set_selects_on(source.outline.metric.selects_on);
   out.set_baseline(baseline);
   out.set_seeds(static_cast<int>(source.outline.seeds.size()));
   out.set_correction(table.correction);

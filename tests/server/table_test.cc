@@ -294,6 +294,8 @@ class ReducedCurve : public Leaderboard {
     }
     const v1::Table out = table(name);
     EXPECT_EQ(out.rows(0).n(), 3) << reduce;
+    const bool selects = reduce == "best" || reduce.contains("top");
+    EXPECT_EQ(out.selects_on(), selects ? "validation" : "") << reduce;
     return out.rows(0).mean();
   }
   int submitted_ = 0;

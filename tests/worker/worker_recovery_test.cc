@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "tests/worker/worker_fixture.h"
+#include "worker/link/outbox.h"
 
 namespace locus {
 namespace {
@@ -140,9 +141,14 @@ TEST_F(WorkerRecovery, DeliversWhatAKilledDaemonLeft) {
     store_.acknowledge = false;  // what comes now stays in the outbox
   }
   open_gate(held);
-  const auto outbox = work() / "attempts" / "1-1" / "outbox";
-  const auto size = [&] { return std::filesystem::file_size(outbox); };
-  for (auto before = size(); size() < before + 20 * 60;) ::poll(nullptr, 0, 10);
+  // How far the outbox is: of a copy, for opening it cuts off what is not whole yet.
+  const auto last_written = [&] {
+    const auto copy = work() / "outbox-seen";
+    std::filesystem::copy_file(work() / "attempts" / "1-1" / "outbox", copy,
+                               std::filesystem::copy_options::overwrite_existing);
+    return Outbox::open(copy).value()->last_seq();
+  };
+  while (last_written() < 39) ::poll(nullptr, 0, 10);
   daemon->signal(SIGKILL);
   EXPECT_EQ(daemon->wait(), 128 + SIGKILL);
   {
