@@ -6,10 +6,10 @@ SET ?=
 CYCLES ?= 200
 SEED ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help demo priors test chaos drill build python docs web setup clean
+.PHONY: help demo priors test processors chaos drill build python docs web setup clean
 
 help: ## say what there is
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 demo: ## compare six priors on Fashion-MNIST here and now (KEEP=1 leaves the server running, SET='path=value' changes the specification)
 	@tools/setup build
@@ -24,6 +24,11 @@ priors: ## every prior and the papers' combinations on Fashion-MNIST, three seed
 test: ## run every test: C++, dashboard, browser
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/test
+
+processors: ## the C++ tests as processors without AVX-512 and without AVX2 run them; minutes
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build all
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/processors
 
 chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers; nothing may be lost (CYCLES=n, SEED=n)
 	@tools/setup test
