@@ -65,7 +65,7 @@ TEST(Claims, AreEveryNumberWithAllThatIsSaidOfIt) {
 }
 
 struct Refusal {
-  std::string from, to, says;
+  std::string name, from, to, says;
   int line;
 };
 
@@ -84,23 +84,26 @@ TEST_P(RefusedClaims, SayTheLineAndTheReason) {
 INSTANTIATE_TEST_SUITE_P(
     Forms, RefusedClaims,
     testing::Values(
-        Refusal{"caption:", "captoin:", "the key 'caption' is missing", 4},
-        Refusal{"    n: 3\n", "    n: 3\n    seeds: 3\n", "unknown key 'seeds'", 9},
-        Refusal{"dataset:", "datset:", "did you mean 'dataset'", 6},
-        Refusal{"{row: None, prior", "{row: None, pior", "did you mean 'prior'", 12},
-        Refusal{"[70.0, 71.0]", "[70.0]", "1 numbers for 2 columns", 12},
-        Refusal{"[70.0, 71.0]", "[70.0, \"71\"]", "expected a number or null", 12},
-        Refusal{"{row: Both,", "{row: None,", "'None' is given twice", 14},
-        Refusal{"against: Curves", "against: Curvs", "no row 'Curvs'", 14},
-        Refusal{"baseline: {row: None}", "baseline: {row: None, column: Small}", "one row or one column", 9},
-        Refusal{"direction: max", "direction: up", "max or min", 7},
-        Refusal{"prior: [none], ", "", "on one of them", 12},
-        Refusal{"{column: Large,", "{column: Large, prior: [none],", "on one of them", 12},
-        Refusal{"prior: [none]", "prior: none", "a list of priors, or null", 12},
-        Refusal{"    metric: {name: top1, unit: \"%\", direction: max}\n", "", "names a metric", 11},
-        Refusal{"std: [0.5, null]", "std: [0.5, null], cells: {Huge: {note: x}}", "no column 'Huge'", 12},
-        Refusal{"version: 1", "version: 2", "version is 1", 1},
-        Refusal{"    caption", "    table: Table 1\n    caption", "given twice", 5}));
+        Refusal{"MissingKey", "caption:", "captoin:", "the key 'caption' is missing", 4},
+        Refusal{"UnknownKey", "    n: 3\n", "    n: 3\n    seeds: 3\n", "unknown key 'seeds'", 9},
+        Refusal{"UnknownSetting", "dataset:", "datset:", "did you mean 'dataset'", 6},
+        Refusal{"UnknownKeyOfARow", "{row: None, prior", "{row: None, pior", "did you mean 'prior'", 12},
+        Refusal{"TooFewNumbers", "[70.0, 71.0]", "[70.0]", "1 numbers for 2 columns", 12},
+        Refusal{"TextForANumber", "[70.0, 71.0]", "[70.0, \"71\"]", "expected a number or null", 12},
+        Refusal{"RowTwice", "{row: Both,", "{row: None,", "'None' is given twice", 14},
+        Refusal{"AgainstNoRow", "against: Curves", "against: Curvs", "no row 'Curvs'", 14},
+        Refusal{"BaselineOfRowAndColumn", "baseline: {row: None}", "baseline: {row: None, column: Small}",
+                "one row or one column", 9},
+        Refusal{"UnknownDirection", "direction: max", "direction: up", "max or min", 7},
+        Refusal{"NoPrior", "prior: [none], ", "", "on one of them", 12},
+        Refusal{"PriorOnRowAndColumn", "{column: Large,", "{column: Large, prior: [none],", "on one of them", 12},
+        Refusal{"PriorAsText", "prior: [none]", "prior: none", "a list of priors, or null", 12},
+        Refusal{"NoMetric", "    metric: {name: top1, unit: \"%\", direction: max}\n", "", "names a metric", 11},
+        Refusal{"CellOfNoColumn", "std: [0.5, null]", "std: [0.5, null], cells: {Huge: {note: x}}",
+                "no column 'Huge'", 12},
+        Refusal{"OtherVersion", "version: 1", "version: 2", "version is 1", 1},
+        Refusal{"TableTwice", "    caption", "    table: Table 1\n    caption", "given twice", 5}),
+    [](const auto& test) { return test.param.name; });
 
 TEST(Claims, OfTheSameTableTwiceAreRefused) {
   std::string text = kPaper;
