@@ -2,14 +2,18 @@
 #include "cli/claims_files.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "cli/spec_file.h"
+#include "cli/text_file.h"
 #include "core/base/error.h"
 
 namespace locus {
+namespace {
+
+constexpr std::size_t kMostBytes = 16 << 20;
+
+}  // namespace
 
 absl::StatusOr<Json> parse_claims_text(std::string_view text, const std::string& name) {
   LOCUS_ASSIGN_OR_RETURN(const SpecFile file, SpecFile::parse(text, name));
@@ -37,8 +41,7 @@ absl::StatusOr<Json> read_claims_folder(const std::filesystem::path& folder) {
   std::sort(files.begin(), files.end());
   Json papers = Json::array();
   for (const auto& path : files) {
-    std::ifstream in(path, std::ios::binary);
-    const std::string text(std::istreambuf_iterator<char>(in), {});
+    LOCUS_ASSIGN_OR_RETURN(const std::string text, read_text(path.string(), "a file of claims", kMostBytes));
     LOCUS_ASSIGN_OR_RETURN(Json paper, parse_claims_text(text, path.filename().string()));
     papers.push_back(std::move(paper));
   }

@@ -5,14 +5,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 
 #include "cli/render/text_table.h"
 #include "cli/settings.h"
 #include "core/base/error.h"
+#include "core/base/mistakes.h"
 
 namespace locus {
 namespace {
@@ -25,16 +28,66 @@ bool colored(int descriptor) {
   return isatty(descriptor) == 1 && !(kind && std::string(kind) == "dumb") && !(without && *without);
 }
 
-Json error_json(const absl::Status& status, const std::string& field, const std::string& where) {
-  Json error = {{"code", absl::StatusCodeToString(status.code())},
-                {"message", std::string(status.message())}};
-  if (const auto detail = error_detail(status)) {
-    error["reason"] = std::string(to_string(detail->reason));
-    if (!detail->metadata.empty()) error["metadata"] = detail->metadata;
+// One mistake, as it is shown.
+struct Shown {
+  std::string message, reason, field, where;
+  std::map<std::string, std::string> metadata;
+  int line = 0;  // of a file; 0: elsewhere
+};
+
+Shown shown_of(const absl::Status& status, const SpecFile* spec) {
+  Shown out;
+  out.message = std::string(status.message());
+  const auto detail = error_detail(status);
+  if (!detail) return out;
+  out.reason = std::string(to_string(detail->reason));
+  out.field = detail->field;
+  out.metadata = detail->metadata;
+  if (spec) out.where = spec->where(out.field);
+  if (detail->metadata.contains("where")) out.where = detail->metadata.at("where");
+  const std::size_t colon = out.where.rfind(':');
+  if (colon != std::string::npos && !out.where.starts_with("--"))
+    out.line = std::atoi(out.where.c_str() + colon + 1);
+  return out;
+}
+
+// The mistakes a status lists, as they stand in the file, what stands nowhere in it last.
+std::vector<Shown> mistakes_of(const absl::Status& status, const SpecFile* spec) {
+  std::vector<Shown> out;
+  for (const absl::Status& one : violations_of(status).list) out.push_back(shown_of(one, spec));
+  std::stable_sort(out.begin(), out.end(), [](const Shown& a, const Shown& b) {
+    return std::pair(a.line == 0, a.line) < std::pair(b.line == 0, b.line);
+  });
+  return out;
+}
+
+void put(Json& json, const char* key, const std::string& text) {
+  if (!text.empty()) json[key] = text;
+}
+
+Json error_json(const absl::Status& status, const SpecFile* spec) {
+  const Shown whole = shown_of(status, spec);
+  Json error = {{"code", absl::StatusCodeToString(status.code())}, {"message", whole.message}};
+  put(error, "reason", whole.reason);
+  if (!whole.metadata.empty()) error["metadata"] = whole.metadata;
+  put(error, "field", whole.field);
+  put(error, "where", whole.where);
+  const std::vector<Shown> all = mistakes_of(status, spec);
+  for (const Shown& one : all) {
+    if (all.size() < 2) break;
+    Json violation = {{"message", one.message}};
+    put(violation, "reason", one.reason);
+    put(violation, "field", one.field);
+    put(violation, "where", one.where);
+    error["violations"].push_back(std::move(violation));
   }
-  if (!field.empty()) error["field"] = field;
-  if (!where.empty()) error["where"] = where;
+  if (const std::int64_t more = violations_of(status).more; more > 0) error["more_violations"] = more;
   return {{"error", error}};
+}
+
+std::string place_of(const Shown& shown) {
+  const bool both = !shown.where.empty() && !shown.field.empty();
+  return printable(shown.where + (both ? ": " : "") + shown.field);
 }
 
 }  // namespace
@@ -104,24 +157,27 @@ int ask_server(const ServerChoice& choice, const std::function<absl::StatusOr<in
 }
 
 int report_error(const absl::Status& status, bool json, const SpecFile* spec, int exit_status) {
-  const auto detail = error_detail(status);
-  const std::string message(status.message());
-  const std::string field = detail ? detail->field : "";
-  std::string where;
-  if (spec) where = spec->where(field);
-  if (detail && detail->metadata.contains("where")) where = detail->metadata.at("where");
   if (json) {
-    const std::string text =
-        error_json(status, field, where).dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string text = error_json(status, spec).dump(-1, ' ', false, Json::error_handler_t::replace);
     std::fprintf(stderr, "%s\n", text.c_str());
     return exit_status;
   }
-  std::string place = where;
-  if (!field.empty()) place += (place.empty() ? "" : ": ") + field;
   const bool color = colored(STDERR_FILENO);
-  std::fprintf(stderr, "%serror:%s %s\n", color ? "\033[31m" : "", color ? "\033[0m" : "",
-               printable(message).c_str());
-  if (!place.empty()) std::fprintf(stderr, "  at %s\n", printable(place).c_str());
+  const char *red = color ? "\033[31m" : "", *plain = color ? "\033[0m" : "";
+  const std::vector<Shown> all = mistakes_of(status, spec);
+  const std::int64_t more = violations_of(status).more;
+  if (all.size() + static_cast<std::size_t>(more) == 1) {
+    std::fprintf(stderr, "%serror:%s %s\n", red, plain, printable(all[0].message).c_str());
+    if (const std::string place = place_of(all[0]); !place.empty()) std::fprintf(stderr, "  at %s\n", place.c_str());
+    return exit_status;
+  }
+  std::fprintf(stderr, "%serror:%s %lld mistakes\n", red, plain,
+               static_cast<long long>(all.size()) + static_cast<long long>(more));
+  for (const Shown& one : all) {
+    const std::string place = place_of(one);
+    std::fprintf(stderr, "  %s%s%s\n", place.c_str(), place.empty() ? "" : ": ", printable(one.message).c_str());
+  }
+  if (more > 0) std::fprintf(stderr, "  and %lld more\n", static_cast<long long>(more));
   return exit_status;
 }
 

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/tree.h"
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 #include "core/catalog/catalog.h"
 
 namespace locus {
@@ -56,11 +57,7 @@ std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error
 // Names travel as UTF-8; anything else would come to nothing on the way.
 const char* not_text(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
-    try {
-      static_cast<void>(Json(argv[i]).dump());
-    } catch (const Json::exception&) {
-      return argv[i];
-    }
+    if (first_not_utf8(argv[i])) return argv[i];
   }
   return nullptr;
 }

@@ -2,11 +2,10 @@
 #include "cli/settings.h"
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <vector>
 
+#include "cli/text_file.h"
 #include "cli/yaml.h"
 #include "core/base/error.h"
 #include "core/catalog/catalog.h"
@@ -15,6 +14,8 @@ namespace locus {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kMostBytes = 1 << 16;
 
 absl::Status invalid(const std::string& message, const fs::path& path, int line) {
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
@@ -41,10 +42,10 @@ absl::StatusOr<Settings> read_settings(const fs::path& path) {
   Settings out;
   std::error_code error;
   if (path.empty() || !fs::exists(path, error)) return out;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return invalid("nothing can be read; check its permissions", path, 0);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  const auto document = parse_yaml(text);
+  if (fs::is_directory(path, error)) return invalid("there is a folder where a file belongs", path, 0);
+  const auto text = read_text(path.string(), "a configuration file", kMostBytes);
+  if (!text.ok()) return invalid("nothing can be read; check its permissions and size", path, 0);
+  const auto document = parse_yaml(*text);
   if (!document.ok()) {
     const auto detail = error_detail(document.status());
     return invalid(std::string(document.status().message()), path,

@@ -1,12 +1,9 @@
 // Specification files and changes to them from the command line.
 #include "cli/spec_file.h"
 
-#include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
-#include <sstream>
+#include <algorithm>
 
+#include "cli/text_file.h"
 #include "cli/yaml.h"
 #include "core/base/error.h"
 #include "core/limits.h"
@@ -64,26 +61,8 @@ absl::StatusOr<std::vector<Step>> parse_path(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<SpecFile> SpecFile::read(const std::string& path) {
-  const bool standard_input = path == "-";
-  std::ifstream file;
-  if (!standard_input) {
-    file.open(path, std::ios::binary);
-    if (!file)
-      return invalid("cannot read the specification " + path +
-                     "; check the path, or give - for standard input");
-  }
-  std::istream& in = standard_input ? std::cin : file;
-  std::string text;
-  char block[1 << 14];
-  while (in.read(block, sizeof block), in.gcount() > 0) {
-    text.append(block, static_cast<std::size_t>(in.gcount()));
-    if (text.size() > static_cast<std::size_t>(kSpecBytes)) {
-      return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kLimitExceeded,
-                        path + " is larger than a specification may be (" + std::to_string(kSpecBytes) +
-                            " bytes); split it");
-    }
-  }
-  return parse(text, standard_input ? "<stdin>" : path);
+  LOCUS_ASSIGN_OR_RETURN(const std::string text, read_text(path, "a specification", kSpecBytes));
+  return parse(text, path == "-" ? "<stdin>" : path);
 }
 
 absl::StatusOr<SpecFile> SpecFile::parse(std::string_view text, const std::string& name) {

@@ -9,13 +9,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <sstream>
 
 #include "cli/command.h"
+#include "cli/text_file.h"
 #include "cli/yaml.h"
 #include "core/base/error.h"
+#include "core/limits.h"
 
 namespace locus {
 
@@ -39,16 +39,20 @@ std::string readable_after_exec(const std::string& text) {
 
 namespace {
 
-// Replaces a YAML file by the same document as JSON. Says what is wrong, or nothing.
-std::string convert(std::string& path) {
-  std::ifstream in(path);
-  if (!in) return "cannot read " + path;
-  std::ostringstream text;
-  text << in.rdbuf();
-  const auto document = parse_yaml(text.str());
-  if (!document.ok()) return path + ": " + std::string(document.status().message());
+// Replaces a YAML file by the same document as JSON.
+absl::Status convert(std::string& path) {
+  LOCUS_ASSIGN_OR_RETURN(const std::string text, read_text(path, "a specification", kSpecBytes));
+  const auto document = parse_yaml(text);
+  if (!document.ok()) {
+    auto detail = *error_detail(document.status());
+    detail.metadata["where"] = path + ":" + detail.metadata["line"];
+    return make_error(document.status().code(), detail.reason, std::string(document.status().message()), "",
+                      detail.metadata);
+  }
   path = readable_after_exec(document->json.dump());
-  return path.empty() ? "cannot hand the specification over: " + std::string(std::strerror(errno)) : "";
+  if (!path.empty()) return absl::OkStatus();
+  return make_error(absl::StatusCode::kInternal, ErrorReason::kInvalidArgument,
+                    "cannot hand the specification over: " + std::string(std::strerror(errno)));
 }
 
 }  // namespace
@@ -75,8 +79,7 @@ int run_trainer_tool(const std::string& tool, std::vector<std::string> arguments
   };
   for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
     if (arguments[i] != "--spec") continue;
-    if (const std::string wrong = convert(arguments[i + 1]); !wrong.empty())
-      return refuse(wrong, kExitFailed);
+    if (const absl::Status wrong = convert(arguments[i + 1]); !wrong.ok()) return report_error(wrong, json);
   }
   const std::string program = trainer_program();
   arguments.insert(arguments.begin(), {program, tool});
@@ -85,6 +88,7 @@ int run_trainer_tool(const std::string& tool, std::vector<std::string> arguments
   const pid_t child = ::fork();
   if (child == 0) {
     if (json) ::dup2(said[1], STDERR_FILENO);
+    ::setenv("LOCUS_CALLER", ("locus " + tool).c_str(), 1);  // whose --help to name
     std::vector<char*> raw;
     for (std::string& argument : arguments) raw.push_back(argument.data());
     raw.push_back(nullptr);
@@ -105,7 +109,9 @@ int run_trainer_tool(const std::string& tool, std::vector<std::string> arguments
   if (child < 0 || ::waitpid(child, &status, 0) < 0) return refuse(std::strerror(errno), kExitFailed);
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : kExitFailed;
   if (!json || code == kExitDone) return code;
-  return refuse(error.substr(0, error.find('\n')), code);
+  std::string_view sentence = std::string_view(error).substr(0, error.find('\n'));
+  if (sentence.starts_with("error: ")) sentence.remove_prefix(7);
+  return refuse(std::string(sentence), code);
 }
 
 }  // namespace locus

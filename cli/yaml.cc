@@ -5,9 +5,11 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 
 namespace locus {
 namespace {
@@ -177,9 +180,13 @@ class Builder : public YAML::EventHandler {
     Node& parent = *open.node;
     if (parent.kind == Node::kMap && !open.key) {
       if (node->kind != Node::kScalar) throw Refused("a key must be a word, not a list or mapping", line);
-      for (const auto& [key, value] : parent.members) {
-        if (key == node->text) throw Refused("the key '" + key + "' is given twice; keep one", line);
+      if (node->text == "<<") {
+        throw Refused("merge keys (<<) are not supported; write the keys out, or repeat a whole value with "
+                      "&name and *name",
+                      line);
       }
+      if (key_lines_.contains({&parent, node->text}))
+        throw Refused("the key '" + node->text + "' is given twice; keep one", line);
       open.key = node->text;
       open.key_line = line;
       return;
@@ -227,6 +234,37 @@ Json convert(const Node& node, const std::string& path, int line, const Builder&
   return out;
 }
 
+int line_at(std::string_view text, std::size_t offset) {
+  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
+}
+
+// Bytes that are no text, before anything is made of them.
+std::optional<Refused> not_text(std::string_view text) {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    return Refused("the text is UTF-16; save it as UTF-8", 1);
+  const std::size_t nul = text.find('\0'), wrong = first_not_utf8(text).value_or(std::string_view::npos);
+  const std::size_t at = std::min(nul, wrong);
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto byte = static_cast<unsigned char>(text[at]);
+  char shown[8];
+  std::snprintf(shown, sizeof shown, "0x%02X", byte);
+  return Refused("the byte " + std::string(shown) + " at offset " + std::to_string(at) +
+                     (byte == 0 ? " is no text; is this the right file?" : " is not UTF-8; save the text as UTF-8"),
+                 line_at(text, at));
+}
+
+// The first line up to `last` that is indented with a tab, or 0: what a parser says of it is hard to read.
+int line_with_tab(std::string_view text, int last) {
+  for (int line = 1; line <= last && !text.empty(); ++line) {
+    const std::size_t first = text.find_first_not_of(" ");
+    if (first != std::string_view::npos && text[first] == '\t') return line;
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return 0;
+}
+
 // JSON writes characters beyond the basic plane as two escapes; YAML knows one of eight digits.
 std::string join_surrogates(std::string_view text) {
   static const std::regex kPair("\\\\u([dD][89abAB][0-9a-fA-F]{2})\\\\u([dD][c-fC-F][0-9a-fA-F]{2})");
@@ -261,6 +299,7 @@ absl::Status malformed(const std::string& message, int line) {
 }  // namespace
 
 absl::StatusOr<YamlDocument> parse_yaml(std::string_view text) {
+  if (const auto refused = not_text(text)) return malformed(refused->what(), refused->line);
   std::istringstream in(text.find("\\u") == std::string_view::npos ? std::string(text)
                                                                    : join_surrogates(text));
   Builder builder;
@@ -271,8 +310,10 @@ absl::StatusOr<YamlDocument> parse_yaml(std::string_view text) {
   } catch (const Refused& refused) {
     return malformed(refused.what(), refused.line);
   } catch (const YAML::Exception& error) {
-    return malformed("not readable as YAML or JSON: " + error.msg,
-                     error.mark.is_null() ? 1 : error.mark.line + 1);
+    const int line = error.mark.is_null() ? 1 : error.mark.line + 1;
+    if (const int tab = line_with_tab(text, line); tab > 0)
+      return malformed("the line is indented with a tab; YAML takes spaces only", tab);
+    return malformed("not readable as YAML or JSON: " + error.msg, line);
   }
   YamlDocument out;
   if (builder.root()) out.json = convert(*builder.root(), "", builder.root()->line, builder, out.lines);

@@ -3,9 +3,11 @@
 
 #include <grpcpp/support/status.h>
 
+#include <cstdlib>
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/mistakes.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -21,6 +23,23 @@ absl::Status unreachable(absl::StatusCode code, const std::string& address, cons
                     "", {{"address", address}, {"found", found}});
 }
 
+// What was refused, with every field the answer lists.
+absl::Status several(absl::StatusCode code, ErrorReason reason, const std::string& message,
+                     const google::rpc::BadRequest& bad, std::map<std::string, std::string> metadata) {
+  const std::string first = bad.field_violations_size() > 0 ? bad.field_violations(0).field() : "";
+  const auto more = metadata.find(kMoreMistakes);
+  Violations out;
+  if (more != metadata.end()) out.more = std::atoll(more->second.c_str());
+  if (bad.field_violations_size() < 2 && out.more == 0)
+    return make_error(code, reason, message, first, std::move(metadata));
+  for (const auto& one : bad.field_violations()) {
+    const bool leads = out.list.empty();
+    out.list.push_back(make_error(code, parse_error_reason(one.reason()).value_or(reason), one.description(),
+                                  one.field(), leads ? metadata : std::map<std::string, std::string>()));
+  }
+  return join(out);
+}
+
 }  // namespace
 
 absl::Status from_wire(const grpc::Status& status, const std::string& address) {
@@ -29,20 +48,19 @@ absl::Status from_wire(const grpc::Status& status, const std::string& address) {
   google::rpc::Status wire;
   std::optional<ErrorReason> reason;
   std::map<std::string, std::string> metadata;
-  std::string field;
+  google::rpc::BadRequest bad;
   if (!status.error_details().empty() && wire.ParseFromString(status.error_details())) {
     for (const auto& any : wire.details()) {
       google::rpc::ErrorInfo info;
-      google::rpc::BadRequest bad;
       if (any.Is<google::rpc::ErrorInfo>() && any.UnpackTo(&info) && info.domain() == kDomain) {
         reason = parse_error_reason(info.reason());
         metadata.insert(info.metadata().begin(), info.metadata().end());
-      } else if (any.Is<google::rpc::BadRequest>() && any.UnpackTo(&bad) && bad.field_violations_size() > 0) {
-        field = bad.field_violations(0).field();
+      } else if (any.Is<google::rpc::BadRequest>()) {
+        any.UnpackTo(&bad);
       }
     }
   }
-  if (reason) return make_error(code, *reason, status.error_message(), field, std::move(metadata));
+  if (reason) return several(code, *reason, status.error_message(), bad, std::move(metadata));
   if (code == absl::StatusCode::kUnavailable) return unreachable(code, address, status.error_message());
   if (code == absl::StatusCode::kDeadlineExceeded)
     return unreachable(code, address, "no answer within the deadline");

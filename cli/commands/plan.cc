@@ -27,7 +27,7 @@ void add_plan(CLI::App& app) {
             "Say what a specification would run: cells, trials, stages done and to run",
             "Checks the specification against the server's catalog and expands it. Nothing is stored and no "
             "worker is "
-            "needed. A mistake is answered with the field and, for a file, the line.",
+            "needed. Every mistake is answered at once, with the field and, for a file, the line.",
             {{"locus plan examples/fashion-mnist-priors.yaml", "What the demonstration would run"},
              {"locus plan examples/fashion-mnist-priors.yaml --set 'replicates.seed=[0,1,2,3,4,5]'",
               "What one more seed would add"}}});

@@ -5,6 +5,7 @@
 #include "cli/render/listings.h"
 #include "cli/settings.h"
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 
 namespace locus {
 namespace {
@@ -21,7 +22,10 @@ absl::StatusOr<std::string> owner_of(const SubmitOptions& options) {
   LOCUS_ASSIGN_OR_RETURN(const Settings settings, read_settings(settings_path()));
   if (!settings.owner.empty()) return settings.owner;
   const char* user = std::getenv("USER");
-  return std::string(user ? user : "");
+  const std::string name = user ? user : "";
+  if (!first_not_utf8(name)) return name;
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                    "the environment variable USER is not UTF-8 text; name the owner with --owner");
 }
 
 int run(const SubmitOptions& options) {

@@ -15,8 +15,8 @@ constexpr char kIntroduction[] =
 Written by `tools/docs` from `core/experiment/schema.def` and `engine/catalog.json`: edit those, not this page.
 
 YAML or JSON, at most 1 MiB. `examples/` holds some that run; `locus plan FILE` checks one and says what it would run.
-A mistake is answered with the
-field (`matrix.prior[2].violin.curves`) and, from the command line, with file and line.
+Every mistake is answered at once,
+with the field (`matrix.prior[2].violin.curves`) and, from the command line, with file and line.
 
 ```yaml
 version: 1
@@ -109,6 +109,9 @@ std::string item_section(const Json& item) {
     for (const Json& rule : item.value(key, Json::array()))
       if (const std::string help = rule.value("help", ""); !help.empty()) facts.push_back(help);
   }
+  const Json of_item = item.value("facts", Json::object()), defaults = of_item.value("defaults", Json::object());
+  for (const auto& [path, value] : defaults.items())
+    facts.push_back("`" + path + "` is " + value.dump() + " unless given");
   if (!facts.empty()) out += "\n";
   for (const std::string& fact : facts) out += "- " + fact + "\n";
   return out + option_table(item);

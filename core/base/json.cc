@@ -9,36 +9,24 @@
 #include <stdexcept>
 #include <vector>
 
+#include "core/base/utf8.h"
+
 namespace locus {
 namespace {
 
 // UTF-8 to UTF-16 code units, the order RFC 8785 sorts keys in. Refuses what is not well-formed UTF-8.
 std::u16string utf16(std::string_view text) {
   std::u16string out;
-  const auto malformed = [] { return std::invalid_argument("canonical JSON: a string is not valid UTF-8"); };
   for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const int more = lead < 0x80                   ? 0
-                     : lead >= 0xc2 && lead < 0xe0 ? 1
-                     : lead >= 0xe0 && lead < 0xf0 ? 2
-                     : lead >= 0xf0 && lead < 0xf5 ? 3
-                                                   : -1;
-    if (more < 0 || i + more >= text.size()) throw malformed();
-    char32_t code = more == 0 ? lead : lead & (0x3f >> more);
-    for (int k = 1; k <= more; ++k) {
-      const auto byte = static_cast<unsigned char>(text[i + k]);
-      if ((byte & 0xc0) != 0x80) throw malformed();
-      code = code << 6 | (byte & 0x3f);
-    }
-    const bool overlong = (more == 2 && code < 0x800) || (more == 3 && code < 0x10000);
-    if (overlong || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) throw malformed();
+    const auto [code, bytes] = utf8_at(text, i);
+    if (bytes == 0) throw std::invalid_argument("canonical JSON: a string is not valid UTF-8");
     if (code >= 0x10000) {
       out += static_cast<char16_t>(0xd7c0 + (code >> 10));
       out += static_cast<char16_t>(0xdc00 + (code & 0x3ff));
     } else {
       out += static_cast<char16_t>(code);
     }
-    i += more + 1;
+    i += bytes;
   }
   return out;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 
 namespace locus {
 namespace {
@@ -10,6 +12,28 @@ namespace {
 std::string show(double value) { return canonical_json(value); }
 
 bool multiple(double value, double factor) { return factor != 0 && std::fmod(value, factor) == 0; }
+
+// What would do instead: the divisors of every number of `right`, those nearest to `left` where they are many.
+std::string divisors(double left, const std::vector<double>& right) {
+  constexpr std::int64_t kLargest = 1'000'000;
+  constexpr std::size_t kMost = 12;
+  std::int64_t common = 0;
+  for (const double one : right) {
+    if (one < 1 || one > kLargest || one != std::floor(one)) return "";
+    common = std::gcd(common, static_cast<std::int64_t>(one));
+  }
+  std::vector<std::int64_t> found;
+  for (std::int64_t d = 1; d <= common; ++d) {
+    if (common % d == 0) found.push_back(d);
+  }
+  while (found.size() > kMost) {
+    const bool low = left - static_cast<double>(found.front()) > static_cast<double>(found.back()) - left;
+    found.erase(low ? found.begin() : found.end() - 1);
+  }
+  std::string out;
+  for (const std::int64_t one : found) out += (out.empty() ? "" : ", ") + std::to_string(one);
+  return out;
+}
 
 }  // namespace
 
@@ -35,8 +59,9 @@ std::optional<std::string> violation(const Constraint& constraint, const NamedNu
   for (const double a : left->second) {
     for (const double b : right->second) {
       if (constraint.rule == "divides" && !multiple(b, a)) {
+        const std::string instead = divisors(a, right->second);
         return constraint.left + " = " + show(a) + " does not divide " + constraint.right + " = " + show(b) +
-               why;
+               why + (instead.empty() ? "" : "; " + constraint.left + " can be " + instead);
       }
       if (constraint.rule == "at-most" && a > b) {
         return constraint.left + " = " + show(a) + " is greater than " + constraint.right + " = " + show(b) +

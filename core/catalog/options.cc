@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/mistakes.h"
 #include "core/catalog/catalog.h"
 #include "core/catalog/constraint.h"
 #include "core/catalog/options.h"
@@ -28,9 +29,25 @@ std::string last_part(const std::string& field) {
   return dot == std::string::npos ? field : field.substr(dot + 1);
 }
 
+bool all_digits(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// "0,001": a number as some languages write it.
+std::string point_for_comma(const Json& value) {
+  if (!value.is_string()) return "";
+  const auto& text = value.get_ref<const std::string&>();
+  const std::size_t comma = text.find(',');
+  const bool digits = comma != std::string::npos && comma > 0 && comma + 1 < text.size() &&
+                      text.find_first_not_of("0123456789,-+eE") == std::string::npos &&
+                      text.find(',', comma + 1) == std::string::npos;
+  return digits ? "; write it with a point, " + text.substr(0, comma) + "." + text.substr(comma + 1) : "";
+}
+
 absl::Status wrong_type(const std::string& wanted, const Json& value, const std::string& field) {
+  const std::string hint = wanted.ends_with("number") ? point_for_comma(value) : "";
   return refuse(ErrorReason::kWrongType,
-                last_part(field) + " must be " + wanted + ", not " + describe_json(value), field,
+                last_part(field) + " must be " + wanted + ", not " + describe_json(value) + hint, field,
                 {{"expected", wanted}, {"value", show_json(value)}});
 }
 
@@ -136,51 +153,71 @@ absl::StatusOr<Json> check_option(const OptionSpec& option, const Json& value, c
   }
   Json out = Json::array();
   std::set<std::string> seen;
+  Mistakes mistakes;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string at = field + "[" + std::to_string(i) + "]";
-    LOCUS_ASSIGN_OR_RETURN(Json element, check_scalar(option, option.element, value[i], at));
-    if (option.unique && !seen.insert(canonical_json(element)).second) {
-      return out_of_range("a list without repetition", value, at);
-    }
-    out.push_back(std::move(element));
+    auto element = mistakes.value(check_scalar(option, option.element, value[i], at));
+    if (!element) continue;
+    if (option.unique && !seen.insert(canonical_json(*element)).second)
+      mistakes.note(out_of_range("a list without repetition", value, at));
+    out.push_back(*std::move(element));
   }
+  if (!mistakes.none()) return mistakes.status();
   return out;
 }
 
-absl::StatusOr<Json> Catalog::resolve(const CatalogItem& item, const Json& given,
-                                      const std::string& field) const {
-  const std::string prefix = field.empty() ? "" : field + ".";
-  if (!given.is_null() && !given.is_object()) return wrong_type("a mapping of options", given, field);
+namespace {
+
+// The options that are given, checked one by one.
+absl::StatusOr<Json> check_given(const CatalogItem& item, const Json& given, const std::string& prefix) {
   Json out = Json::object();
+  if (!given.is_object()) return out;
   std::vector<std::string> names;
   for (const OptionSpec& option : item.options) names.push_back(option.name);
-  if (given.is_object()) {
-    for (const auto& [key, value] : given.items()) {
-      const auto option = std::find_if(item.options.begin(), item.options.end(),
-                                       [&key = key](const OptionSpec& o) { return o.name == key; });
-      if (option == item.options.end())
-        return unknown_key(key, names, item.kind + " '" + item.id + "'", prefix + key);
-      LOCUS_ASSIGN_OR_RETURN(out[key], check_option(*option, value, prefix + key));
+  Mistakes mistakes;
+  for (const auto& [key, value] : given.items()) {
+    const auto option = std::find_if(item.options.begin(), item.options.end(),
+                                     [&key = key](const OptionSpec& o) { return o.name == key; });
+    if (option == item.options.end()) {
+      const absl::Status unknown = unknown_key(key, names, item.kind + " '" + item.id + "'", prefix + key);
+      if (all_digits(key)) return unknown;  // half a number: so is what stands before it
+      mistakes.note(unknown);
+    } else if (auto checked = mistakes.value(check_option(*option, value, prefix + key))) {
+      out[key] = *std::move(checked);
     }
   }
+  if (!mistakes.none()) return mistakes.status();
+  return out;
+}
+
+// Fills in what is not given.
+absl::Status complete(const CatalogItem& item, const std::string& prefix, Json& out) {
+  Mistakes mistakes;
   for (const OptionSpec& option : item.options) {
     if (out.contains(option.name)) continue;
     if (option.required) {
-      return refuse(ErrorReason::kMissingKey,
-                    item.kind + " '" + item.id + "' needs " + option.name +
-                        (option.help.empty() ? "" : " (" + option.help + ")") + "; give it a value",
-                    prefix + option.name, {{"key", option.name}, {"item", item.id}});
+      mistakes.note(refuse(ErrorReason::kMissingKey,
+                           item.kind + " '" + item.id + "' needs " + option.name +
+                               (option.help.empty() ? "" : " (" + option.help + ")") + "; give it a value",
+                           prefix + option.name, {{"key", option.name}, {"item", item.id}}));
     }
     out[option.name] = option.default_value;
   }
+  return mistakes.status();
+}
+
+// What the options say together.
+absl::Status check_rules(const CatalogItem& item, const Json& given, const std::string& prefix,
+                         const Json& out) {
+  Mistakes mistakes;
   for (const OptionSpec& option : item.options) {
     if (holds(option.when, item, out) || out[option.name] == option.default_value) continue;
-    return refuse(ErrorReason::kConstraintViolated,
-                  option.name + " means nothing while " + option.when.option + " is " +
-                      show_json(out[option.when.option]) + "; leave it out, or set " + option.when.option +
-                      " to one of: " + join(option.when.values),
-                  prefix + option.name,
-                  {{"rule", "when"}, {"left", option.name}, {"right", option.when.option}});
+    mistakes.note(refuse(ErrorReason::kConstraintViolated,
+                         option.name + " means nothing while " + option.when.option + " is " +
+                             show_json(out[option.when.option]) + "; leave it out, or set " +
+                             option.when.option + " to one of: " + join(option.when.values),
+                         prefix + option.name,
+                         {{"rule", "when"}, {"left", option.name}, {"right", option.when.option}}));
   }
   const NamedNumbers numbers = numbers_of(out);
   for (const Constraint& constraint : item.constraints) {
@@ -189,9 +226,21 @@ absl::StatusOr<Json> Catalog::resolve(const CatalogItem& item, const Json& given
     if (!why) continue;
     const bool left_given = given.is_object() && given.contains(constraint.left);
     const std::string& at = left_given || constraint.right.empty() ? constraint.left : constraint.right;
-    return refuse(ErrorReason::kConstraintViolated, *why, prefix + at,
-                  {{"rule", constraint.rule}, {"left", constraint.left}, {"right", constraint.right}});
+    mistakes.note(refuse(ErrorReason::kConstraintViolated, *why, prefix + at,
+                         {{"rule", constraint.rule}, {"left", constraint.left}, {"right", constraint.right}}));
   }
+  return mistakes.status();
+}
+
+}  // namespace
+
+absl::StatusOr<Json> Catalog::resolve(const CatalogItem& item, const Json& given,
+                                      const std::string& field) const {
+  const std::string prefix = field.empty() ? "" : field + ".";
+  if (!given.is_null() && !given.is_object()) return wrong_type("a mapping of options", given, field);
+  LOCUS_ASSIGN_OR_RETURN(Json out, check_given(item, given, prefix));
+  LOCUS_RETURN_IF_ERROR(complete(item, prefix, out));
+  LOCUS_RETURN_IF_ERROR(check_rules(item, given, prefix, out));
   return out;
 }
 
@@ -213,7 +262,10 @@ absl::Status unknown_key(const std::string& key, const std::vector<std::string>&
     message += "; did you mean '" + *nearest + "'?";
     metadata["nearest"] = *nearest;
   }
-  if (known.empty()) {
+  if (all_digits(key)) {
+    // {lr: 0,001} is two keys, lr and 001.
+    message += "; a comma begins a key here, so write a decimal number with a point, as in 0.001";
+  } else if (known.empty()) {
     message += "; it takes none";
   } else {
     message += message.ends_with('?') ? " (known: " + join(known) + ")" : "; known: " + join(known);

@@ -4,61 +4,19 @@
 #include <algorithm>
 #include <set>
 
+#include "core/experiment/plan/configure.h"
 #include "core/experiment/plan/contract.h"
 #include "core/experiment/plan/expansion.h"
+#include "core/experiment/plan/hints.h"
 #include "core/experiment/plan/identity.h"
 #include "core/experiment/plan/labels.h"
 #include "core/experiment/plan/matched.h"
+#include "core/experiment/plan/remarks.h"
 #include "core/experiment/plan/resolver.h"
 #include "core/experiment/plan/specification.h"
 
 namespace locus {
 namespace {
-
-const Settings& defaults() {
-  static const Settings settings = {{"task", {"classification", "", "task"}},
-                                    {"train.recipe", {"supervised", "", "train.recipe"}}};
-  return settings;
-}
-
-Effective effective_settings(const Specification& spec, const CellDraft& cell) {
-  Effective out;
-  for (const Settings* layer : {&defaults(), &spec.fixed}) {
-    for (const auto& [path, setting] : *layer) out[path] = &setting;
-  }
-  for (const auto& [path, setting] : cell.assignment) out[path] = setting;
-  for (const Override* one : cell.overrides) {
-    for (const auto& [path, setting] : one->set) out[path] = &setting;
-  }
-  return out;
-}
-
-absl::StatusOr<Configuration> configure(const Effective& settings, const std::vector<ResolvedStage>* stages,
-                                        Resolver& resolver) {
-  Configuration out;
-  LOCUS_ASSIGN_OR_RETURN(out.dataset, resolver.section(kDataset, settings));
-  LOCUS_ASSIGN_OR_RETURN(out.task, resolver.section(kTask, settings));
-  LOCUS_ASSIGN_OR_RETURN(out.model, resolver.section(kModel, settings));
-  LOCUS_ASSIGN_OR_RETURN(out.recipe, resolver.section(kTrain, settings));
-  const auto prior = settings.find("prior");
-  if (prior == settings.end()) {
-    return refuse(ErrorReason::kMissingKey,
-                  "the specification names no prior; add it as a factor, matrix: {prior: [none, "
-                  "learned-absolute]}, or fixed, prior: none",
-                  "prior", {{"key", "prior"}});
-  }
-  LOCUS_ASSIGN_OR_RETURN(out.priors, resolver.priors(*prior->second));
-  LOCUS_RETURN_IF_ERROR(
-      check_requirements(*out.model->item, out.model->resolved, *out.model, *out.dataset, "model"));
-  LOCUS_RETURN_IF_ERROR(check_together(*out.priors, *out.model, *out.dataset));
-  if (!stages) return out;
-  LOCUS_RETURN_IF_ERROR(check_best(*stages, *out.recipe, *out.dataset));
-  for (const ResolvedStage& stage : *stages) {
-    LOCUS_RETURN_IF_ERROR(
-        check_requirements(*stage.item, stage.resolved, *out.model, *out.dataset, stage.field));
-  }
-  return out;
-}
 
 // What stands in the assignment beside the paths in `without`: cells equal in it are compared with each
 // other.
@@ -143,6 +101,16 @@ void warn_of_overridden(const Specification& spec, ExperimentPlan& plan) {
   }
 }
 
+void warn_of_unfilled(const std::vector<Configuration>& configurations, std::vector<std::string>& warnings) {
+  std::set<std::pair<const ResolvedSection*, const ResolvedSection*>> seen;
+  for (const Configuration& cell : configurations) {
+    if (!seen.emplace(cell.dataset, cell.recipe).second) continue;
+    for (std::string& one : unfilled(cell)) {
+      if (std::find(warnings.begin(), warnings.end(), one) == warnings.end()) warnings.push_back(std::move(one));
+    }
+  }
+}
+
 void warn_of_equal_cells(const ExperimentPlan& plan, std::vector<std::string>& warnings) {
   std::map<std::string, std::int64_t> seen;
   for (const PlannedTrial& trial : plan.trials) {
@@ -154,45 +122,61 @@ void warn_of_equal_cells(const ExperimentPlan& plan, std::vector<std::string>& w
   }
 }
 
-// Every cell's configuration, the contract and the stages that follow from them.
-absl::StatusOr<std::vector<Configuration>> configure_all(const Specification& spec,
-                                                         const std::vector<CellDraft>& drafts,
-                                                         Resolver& resolver,
-                                                         std::vector<ResolvedStage>& stages,
-                                                         ExperimentPlan& plan) {
-  LOCUS_ASSIGN_OR_RETURN(const Configuration first,
-                         configure(effective_settings(spec, drafts.front()), nullptr, resolver));
-  LOCUS_ASSIGN_OR_RETURN(plan.metric, resolve_metric(spec.metric, *first.task));
-  LOCUS_ASSIGN_OR_RETURN(stages, resolve_stages(spec, plan.metric, resolver.catalog(), plan.warnings));
-  std::vector<Configuration> out;
-  std::vector<std::string> datasets, tasks;
-  const auto note = [](std::vector<std::string>& ids, const std::string& id) {
-    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+// The datasets and tasks of the cells, each once.
+void name_items(const std::vector<Configuration>& cells, ExperimentPlan& plan) {
+  const auto names = [&cells](const ResolvedSection* Configuration::*section) {
+    std::vector<std::string> ids;
+    std::string out;
+    for (const Configuration& cell : cells) {
+      const std::string& id = (cell.*section)->item->id;
+      if (std::find(ids.begin(), ids.end(), id) != ids.end()) continue;
+      ids.push_back(id);
+      out += (out.empty() ? "" : ", ") + id;
+    }
+    return out;
   };
-  for (const CellDraft& draft : drafts) {
-    LOCUS_ASSIGN_OR_RETURN(Configuration one, configure(effective_settings(spec, draft), &stages, resolver));
-    if (one.task != first.task) LOCUS_RETURN_IF_ERROR(resolve_metric(spec.metric, *one.task).status());
-    note(datasets, one.dataset->item->id);
-    note(tasks, one.task->item->id);
-    out.push_back(one);
+  plan.dataset = names(&Configuration::dataset);
+  plan.task = names(&Configuration::task);
+}
+
+struct Expanded {
+  std::vector<CellDraft> drafts;
+  Configured configured;
+};
+
+// Every mistake there is, or the cells with their configurations.
+std::optional<Expanded> expand_and_configure(Specification& spec, Resolver& resolver, Values& values,
+                                             Mistakes& mistakes) {
+  values = Values::make(spec, resolver, mistakes);
+  check_assignments(spec, values, resolver, mistakes);
+  if (mistakes.none()) mistakes.note(check_trial_count(spec));
+  Expanded out;
+  if (mistakes.none()) {
+    if (auto drafts = mistakes.value(expand(spec, values, resolver))) out.drafts = *std::move(drafts);
   }
-  for (const std::string& id : datasets) plan.dataset += (plan.dataset.empty() ? "" : ", ") + id;
-  for (const std::string& id : tasks) plan.task += (plan.task.empty() ? "" : ", ") + id;
-  if (std::string warning = partial_validation(plan.metric, stages, *first.recipe, *first.dataset);
-      !warning.empty())
-    plan.warnings.push_back(std::move(warning));
-  plan.evaluation_labels = evaluation_labels(stages, plan.metric, *first.dataset);
+  const bool surveyed = out.drafts.empty();
+  if (surveyed) out.drafts = survey(spec, values);
+  auto configured = configure(spec, out.drafts, surveyed, resolver, mistakes);
+  if (!configured) return std::nullopt;
+  out.configured = *std::move(configured);
   return out;
 }
 
 }  // namespace
 
 absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const Catalog& catalog) {
-  LOCUS_ASSIGN_OR_RETURN(const Specification spec, parse_specification(specification));
-  LOCUS_RETURN_IF_ERROR(check_trial_count(spec));
+  Mistakes mistakes;
   Resolver resolver(catalog);
-  LOCUS_ASSIGN_OR_RETURN(const Values values, Values::make(spec, resolver));
-  LOCUS_ASSIGN_OR_RETURN(const std::vector<CellDraft> drafts, expand(spec, values, resolver));
+  Values values;
+  std::optional<Specification> parsed = parse_specification(specification, mistakes);
+  if (!parsed) return mistakes.status();
+  const auto expanded = expand_and_configure(*parsed, resolver, values, mistakes);
+  if (!expanded)
+    return each_of(mistakes.status(), [&](const absl::Status& one) { return with_place(one, catalog); });
+  const Specification& spec = *parsed;
+  const std::vector<CellDraft>& drafts = expanded->drafts;
+  const std::vector<Configuration>& configurations = expanded->configured.cells;
+  const std::vector<ResolvedStage>& stages = expanded->configured.stages;
 
   ExperimentPlan plan;
   plan.name = spec.name;
@@ -201,14 +185,19 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   plan.priority = spec.priority;
   plan.seeds = spec.seeds;
   plan.factors = values.factors();
+  plan.metric = expanded->configured.metric;
+  plan.warnings = expanded->configured.warnings;
   try {
     plan.spec_json = canonical_json(specification);
   } catch (const std::invalid_argument& error) {
     return refuse(ErrorReason::kInvalidSpecification,
                   std::string("the specification has no canonical form: ") + error.what(), "");
   }
-  std::vector<ResolvedStage> stages;
-  LOCUS_ASSIGN_OR_RETURN(const auto configurations, configure_all(spec, drafts, resolver, stages, plan));
+  name_items(configurations, plan);
+  const ResolvedSection &dataset = *configurations.front().dataset, &recipe = *configurations.front().recipe;
+  if (std::string warning = partial_validation(plan.metric, stages, recipe, dataset); !warning.empty())
+    plan.warnings.push_back(std::move(warning));
+  plan.evaluation_labels = evaluation_labels(stages, plan.metric, dataset);
   add_cells(spec, drafts, values, resolver, plan);
   std::vector<std::string> labels;
   for (const PlannedCell& cell : plan.cells) labels.push_back(cell.label);
@@ -223,6 +212,7 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
     }
   }
   warn_of_overridden(spec, plan);
+  warn_of_unfilled(configurations, plan.warnings);
   warn_of_equal_cells(plan, plan.warnings);
   return plan;
 }

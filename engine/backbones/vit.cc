@@ -230,17 +230,33 @@ class Vit final : public Backbone {
   std::shared_ptr<Norm> norm_;
 };
 
+// Formulas over the options and the dataset's facts. Activations: what a block keeps for the backward pass where
+// attention is computed explicitly, the most there can be.
+Json costs() {
+  return {{"hidden", "round(mlp_ratio * dim)"},
+          {"prefix", "registers + pool.cls"},
+          {"tokens", "prefix + height / patch * width / patch"},
+          {"block", "4 * dim + 4 * dim ^ 2 + dim + qkv_bias * 3 * dim + 2 * dim * hidden + hidden + dim"},
+          {"parameters",
+           "(channels * patch ^ 2 + 1) * dim + prefix * dim + depth * block + 2 * dim + (dim + 1) * classes"},
+          {"activations", "depth * tokens * (8 * dim + 2 * hidden + 2 * heads * tokens)"}};
+}
+
 }  // namespace
 
 BackboneItem vit() {
   Item item("backbone", "vit", 1, "Vision Transformer, pre-norm");
   item.set("paper", "Dosovitskiy et al. 2021, arXiv:2010.11929");
   item.facts(
-      {{"prefix_tokens", Json::array({{{"option", "registers"}}, {{"option", "pool"}, {"value", "cls"}}})}});
+      {{"prefix_tokens", Json::array({{{"option", "registers"}}, {{"option", "pool"}, {"value", "cls"}}})},
+       {"costs", costs()}});
   item.option(Option::integer("dim", 192, "width of a token").minimum(1).maximum(16384));
   item.option(Option::integer("depth", 12, "number of blocks").minimum(1).maximum(512));
   item.option(Option::integer("heads", 3, "attention heads").minimum(1).maximum(1024));
-  item.option(Option::integer("patch", 16, "side of a patch").minimum(1).maximum(1024).unit("pixels"));
+  item.option(Option::integer("patch", 16, "side of a patch; a dataset may bring another default")
+                  .minimum(1)
+                  .maximum(1024)
+                  .unit("pixels"));
   item.option(
       Option::text("pool", "mean", "what a head reads: the mean of the patch tokens, or a class token")
           .choices({"mean", "cls"}));

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/base/nearest.h"
+
 namespace locus {
 namespace priors {
 
@@ -67,13 +69,20 @@ const std::vector<PriorItem>& prior_items() {
 }
 
 const PriorItem& prior_item(std::string_view id) {
+  std::vector<std::string> known;
   for (const PriorItem& item : prior_items()) {
     if (item.id() == id) return item;
+    known.push_back(item.id());
     for (const Json& alias : item.item.json().at("aliases")) {
       if (alias == id) return item;
+      known.push_back(alias.get<std::string>());
     }
   }
-  throw std::invalid_argument("no prior is called '" + std::string(id) + "'");
+  const auto nearest = nearest_name(id, known);
+  std::string list;
+  for (const std::string& name : known) list += (list.empty() ? "; choose one of: " : ", ") + name;
+  throw std::invalid_argument("there is no prior '" + std::string(id) + "'" +
+                              (nearest ? "; did you mean '" + *nearest + "'?" : list));
 }
 
 }  // namespace locus

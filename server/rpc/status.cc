@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/ids.h"
 #include "core/base/json.h"
+#include "core/base/mistakes.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -33,6 +34,21 @@ ErrorReason reason_of_code(absl::StatusCode code) {
   }
 }
 
+// What of several mistakes fits into an answer: an error travels in headers of 8 KiB.
+Violations listed(const absl::Status& status) {
+  constexpr std::size_t kMostListed = 20, kMostBytes = 2400;
+  Violations out = violations_of(status);
+  std::size_t bytes = 0, kept = 0;
+  for (; kept < out.list.size() && kept < kMostListed; ++kept) {
+    const auto detail = error_detail(out.list[kept]);
+    bytes += out.list[kept].message().size() + (detail ? detail->field.size() : 0);
+    if (kept > 0 && bytes > kMostBytes) break;
+  }
+  out.more += static_cast<std::int64_t>(out.list.size() - kept);
+  out.list.resize(kept);
+  return out;
+}
+
 // The detail a status carries, or the best one its code allows; a defect of ours gets an id that ties answer
 // and log together.
 ErrorDetail complete_detail(const absl::Status& status) {
@@ -42,11 +58,28 @@ ErrorDetail complete_detail(const absl::Status& status) {
   } else {
     detail.reason = reason_of_code(status.code());
   }
+  if (const std::int64_t more = listed(status).more; more > 0)
+    detail.metadata[kMoreMistakes] = std::to_string(more);
   if (status.code() == absl::StatusCode::kInternal || status.code() == absl::StatusCode::kUnknown) {
     detail.metadata["log_id"] = random_uuid();
     spdlog::error("internal error {}: {}", detail.metadata["log_id"], std::string(status.message()));
   }
   return detail;
+}
+
+// The fields that are wrong, each with its sentence: more than one where a status lists several.
+google::rpc::BadRequest bad_request(const absl::Status& status) {
+  google::rpc::BadRequest out;
+  const Violations found = listed(status);
+  for (const absl::Status& one : found.list) {
+    const auto detail = error_detail(one);
+    if (!detail || (detail->field.empty() && found.list.size() == 1)) continue;
+    auto* violation = out.add_field_violations();
+    violation->set_field(valid_utf8(detail->field));
+    violation->set_description(valid_utf8(std::string(one.message())));
+    violation->set_reason(std::string(to_string(detail->reason)));
+  }
+  return out;
 }
 
 int http_code(absl::StatusCode code) {
@@ -100,13 +133,8 @@ grpc::Status to_grpc_status(const absl::Status& status) {
   wire.set_code(static_cast<int>(status.code()));
   wire.set_message(message);
   wire.add_details()->PackFrom(info);
-  if (!detail.field.empty()) {
-    google::rpc::BadRequest bad;
-    auto* violation = bad.add_field_violations();
-    violation->set_field(valid_utf8(detail.field));
-    violation->set_description(message);
+  if (const google::rpc::BadRequest bad = bad_request(status); bad.field_violations_size() > 0)
     wire.add_details()->PackFrom(bad);
-  }
   if (const auto retry = detail.metadata.find("retry_seconds"); retry != detail.metadata.end()) {
     google::rpc::RetryInfo info_of_retry;
     info_of_retry.mutable_retry_delay()->set_seconds(std::atoll(retry->second.c_str()));
@@ -122,10 +150,13 @@ HttpError to_http_error(const absl::Status& status) {
                      {"reason", to_string(detail.reason)},
                      {"domain", kDomain},
                      {"metadata", detail.metadata.empty() ? Json::object() : Json(detail.metadata)}});
-  if (!detail.field.empty()) {
-    Json violation = {{"field", detail.field}, {"description", status.message()}};
-    details.push_back(
-        {{"@type", "type.googleapis.com/google.rpc.BadRequest"}, {"field_violations", {violation}}});
+  Json violations = Json::array();
+  const google::rpc::BadRequest bad = bad_request(status);
+  for (const auto& one : bad.field_violations())
+    violations.push_back({{"field", one.field()}, {"description", one.description()}, {"reason", one.reason()}});
+  if (!violations.empty()) {
+    details.push_back({{"@type", "type.googleapis.com/google.rpc.BadRequest"},
+                       {"field_violations", std::move(violations)}});
   }
   const int code = http_code(status.code());
   Json error = {{"code", code},

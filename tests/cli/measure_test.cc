@@ -108,6 +108,43 @@ TEST_F(Measure, NamesWhatIsWrong) {
   EXPECT_THAT(run_locus({"measure", "--spec", "/no/such.yaml"}).err, HasSubstr("/no/such.yaml"));
 }
 
+// What planning estimates by the catalog's formula is what the engine builds.
+TEST_F(Measure, CountsTheParametersThatPlanningEstimates) {
+  for (const std::vector<std::string>& model :
+       {std::vector<std::string>{}, {"--set", "model.pool=cls", "--set", "model.registers=3"},
+        {"--set", "model.qkv_bias=false", "--set", "model.mlp_ratio=2.3", "--set", "model.patch=7"},
+        {"--set", "model.depth=3", "--set", "model.dim=12"}}) {
+    std::vector<std::string> measured = {"--prior", "none", "--batch", "1", "--no-training", "--json"};
+    measured.insert(measured.end(), model.begin(), model.end());
+    const Outcome done = measure(measured);
+    ASSERT_EQ(done.status, 0) << done.err;
+    measured.insert(measured.end(), {"--set", "limits.memory_gib=1.0e-9"});
+    const Outcome refused = measure(measured);
+    EXPECT_EQ(refused.status, 1);
+    const Json error = Json::parse(refused.err)["error"];
+    EXPECT_EQ(error["reason"], "LIMIT_EXCEEDED");
+    EXPECT_EQ(error["metadata"]["parameters"], 
+              std::to_string(Json::parse(done.out)["rows"][0]["values"]["parameters"].get<std::int64_t>()));
+  }
+}
+
+TEST_F(Measure, AndThePictureOfAnUnknownPriorNamesTheNearestAndThisProgram) {
+  const Outcome refused = run_locus({"picture", "violn"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.err,
+            "error: locus picture: there is no prior 'violn'; did you mean 'violin'?\n  see locus picture --help\n");
+  EXPECT_EQ(Json::parse(run_locus({"picture", "violn", "--json"}).err)["error"]["message"],
+            "locus picture: there is no prior 'violn'; did you mean 'violin'?");
+}
+
+TEST_F(Measure, AndAProbeReadTextOnly) {
+  const std::string file = folder.write("latin-1.yaml", "model:\n  backbone: caf\xe9\n");
+  const Outcome refused = run_locus({"probe", "--list", "--spec", file});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr("the byte 0xE9 at offset 22 is not UTF-8"));
+  EXPECT_THAT(refused.err, HasSubstr("latin-1.yaml:2"));
+}
+
 // ---- the stage ----
 
 class MeasureStage : public Measure {

@@ -94,6 +94,25 @@ TEST_F(Program, ReadsStandardInput) {
   EXPECT_THAT(bad.err, AllOf(HasSubstr("finite number"), HasSubstr("--set train.lr=.nan: train.lr")));
 }
 
+TEST_F(Program, TellsEveryMistakeInTheOrderOfTheFile) {
+  const std::string wrong = folder.write("wrong.yaml",
+                                         "version: 1\nname: small\ntrain: {lr: fast}\ndataset: fashion-mnits\n"
+                                         "model: {dims: 64}\nmatrix: {prior: [none, violn]}\n");
+  const Outcome refused = run({"submit", wrong});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(refused.err.substr(0, refused.err.find('\n')), "error: 4 mistakes");
+  std::size_t at = 0;
+  for (const char* place : {":3: train.lr: ", ":4: dataset: ", ":5: model.dims: ", ":6: matrix.prior[1]: "}) {
+    const std::size_t next = refused.err.find("\n  " + wrong + place);
+    EXPECT_GT(next, at) << refused.err;
+    at = next;
+  }
+  const Json error = Json::parse(run({"plan", wrong, "--json"}).err)["error"];
+  ASSERT_EQ(error["violations"].size(), 4u);
+  EXPECT_EQ(error["violations"][1]["where"], wrong + ":4");
+  EXPECT_EQ(error["violations"][1]["reason"], "UNKNOWN_ITEM");
+}
+
 TEST_F(Program, TellsFileLineAndFieldOfABadValueAndStoresNothing) {
   struct Bad {
     const char *from, *to, *where, *says;

@@ -63,13 +63,24 @@ TEST(Settings, RefuseWhatCannotBeMeantWithFileAndLine) {
   for (const Bad& bad : {Bad{"# x\nsevrer: a:1\n", "did you mean 'server'", ":2"},
                          Bad{"colour: red\n", "its keys are: owner, server", ":1"},
                          Bad{"owner: me\nserver: 7\n", "server must be text, not 7", ":2"},
-                         Bad{"- 1\n", "no mapping", ":1"}, Bad{"server: [\n", "not readable", ":"}}) {
+                         Bad{"- 1\n", "no mapping", ":1"}, Bad{"server: [\n", "not readable", ":"},
+                         Bad{"# caf\xe9\nowner: me\n", "0xE9 at offset 5 is not UTF-8", ":1"}}) {
     const Home home(bad.text);
     const Outcome outcome = run_locus({"list"}, "", home.environment());
     EXPECT_EQ(outcome.status, 1) << bad.text;
     EXPECT_THAT(outcome.err, AllOf(HasSubstr("configuration file"), HasSubstr(bad.says),
                                    HasSubstr(home.file() + bad.line)));
   }
+}
+
+TEST(Settings, RefuseAnOwnerThatIsNoText) {
+  const TemporaryFolder folder;
+  const LiveServer server(folder.path() / "data");
+  const Outcome outcome = run_locus({"submit", "-", "--server", server.address()},
+                                    "version: 1\nname: x\ndataset: fashion-mnist\nprior: none\n",
+                                    Home("").environment({{"USER", "caf\xe9"}}));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("USER is not UTF-8 text; name the owner with --owner"));
 }
 
 TEST(Settings, MayBeEmpty) {

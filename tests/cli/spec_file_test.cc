@@ -86,7 +86,12 @@ TEST(SpecFile, NamesAFileItCannotRead) {
   const auto spec = SpecFile::read("/nonexistent/spec.yaml");
   ASSERT_FALSE(spec.ok());
   EXPECT_THAT(std::string(spec.status().message()), HasSubstr("/nonexistent/spec.yaml"));
-  EXPECT_FALSE(SpecFile::read("/").ok());
+  EXPECT_EQ(std::string(SpecFile::read("/dev").status().message()),
+            "/dev is a folder, not a specification; name the file");
+  const std::string examples = std::string(LOCUS_SOURCE_ROOT) + "/examples";
+  EXPECT_EQ(std::string(SpecFile::read(examples).status().message()),
+            examples + " is a folder, not a specification; name the file, as in " + examples +
+                "/best-on-validation.yaml");
 }
 
 TEST(SpecFile, RefusesOneThatIsTooLarge) {
@@ -110,6 +115,18 @@ TEST(SpecFile, ReadsTheExamplesAndTheEngineCanRunThem) {
     ASSERT_TRUE(spec.ok()) << entry.path() << ": " << spec.status();
     const auto plan = plan_experiment(spec->json(), *catalog);
     EXPECT_TRUE(plan.ok()) << entry.path() << ": " << plan.status();
+  }
+}
+
+TEST(SpecFile, OfNothingButADatasetAndAPriorPlansTheDefaultModel) {
+  std::ifstream in(std::string(LOCUS_SOURCE_ROOT) + "/engine/catalog.json");
+  const auto catalog = Catalog::parse(Json::parse(in));
+  ASSERT_TRUE(catalog.ok()) << catalog.status();
+  for (const CatalogItem& item : catalog->items()) {
+    if (item.kind != "dataset") continue;
+    const SpecFile spec = parsed("version: 1\nname: least\nprior: none\ndataset: " + item.id + "\n");
+    const auto plan = plan_experiment(spec.json(), *catalog);
+    EXPECT_TRUE(plan.ok()) << item.id << ": " << plan.status();
   }
 }
 

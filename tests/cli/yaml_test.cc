@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <random>
+
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 
 namespace locus {
 namespace {
@@ -93,6 +96,38 @@ struct Refusal {
   const char *name, *text, *line, *says;
 };
 
+TEST(Yaml, RefusesABytewiseZero) {
+  const auto document = parse_yaml(std::string_view("a: 1\nb: \0\n", 10));
+  EXPECT_EQ(std::string(document.status().message()),
+            "the byte 0x00 at offset 8 is no text; is this the right file?");
+  EXPECT_EQ(error_detail(document.status())->metadata.at("line"), "2");
+}
+
+// Whatever the bytes: a document that can be sent, or a refusal with a line.
+TEST(Yaml, MakesOfAnyBytesADocumentThatCanBeSentOrARefusal) {
+  const std::string seeds[] = {"version: 1\nname: a\ntrain: {lr: 1.0e-3, epochs: [1, 2]}\n# caf\xc3\xa9\n",
+                               "a: &x \"\\u00e9\\ud83d\\ude00\"\n? b\n: |\n  text\n\t\n- *x\n---\n", "{\"a\": [1, {}]}"};
+  std::mt19937_64 random(7);
+  int sent = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = seeds[round % 3];
+    for (std::uint64_t changes = 1 + random() % 4; changes > 0; --changes) {
+      const std::size_t at = random() % text.size();
+      const char byte = static_cast<char>(random() % 256);
+      random() % 2 == 0 ? text.insert(at, 1, byte) : text.replace(at, 1, 1, byte);
+    }
+    const auto document = parse_yaml(text);
+    if (document.ok()) {
+      EXPECT_NO_THROW(static_cast<void>(document->json.dump())) << testing::PrintToString(text);
+      ++sent;
+    } else {
+      EXPECT_TRUE(error_detail(document.status())->metadata.contains("line"));
+      EXPECT_FALSE(first_not_utf8(std::string(document.status().message()))) << document.status();
+    }
+  }
+  EXPECT_GT(sent, 100);
+}
+
 TEST(Yaml, RefusesWithALine) {
   std::string bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
   for (int i = 1; i < 9; ++i) {
@@ -113,6 +148,12 @@ TEST(Yaml, RefusesWithALine) {
       {"bomb", bomb.c_str(), "6", "more than 500000 values"},
       {"self alias", "a: &x [*x]\n", "1", "inside the value it names"},
       {"deep", deep.c_str(), "1", "deeper than"},
+      {"Latin-1", "name: a\ndescription: caf\xe9\n", "2", "the byte 0xE9 at offset 24 is not UTF-8"},
+      {"half a character", "a: \xe2\x82", "1", "offset 3"},
+      {"UTF-16", "\xff\xfen", "1", "UTF-16; save it as UTF-8"},
+      {"tab", "a: 1\nb:\n\tc: 1\n", "3", "indented with a tab"},
+      {"tab after spaces", "b:\n  c:\n  \td: 1\n", "3", "indented with a tab"},
+      {"merge key", "a: &x {b: 1}\nc:\n  <<: *x\n", "3", "merge keys (<<) are not supported"},
   };
   for (const Refusal& row : rows) {
     SCOPED_TRACE(row.name);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/catalog/expression.h"
 #include "tests/core/testdata.h"
 
 namespace locus {
@@ -153,6 +154,25 @@ TEST(CatalogFormat, DigestDoesNotDependOnKeyOrder) {
   const auto b = catalog_of(Json::parse(R"({"items": [], "version": 1})"));
   EXPECT_EQ(a.digest(), b.digest());
   EXPECT_NE(a.digest(), test_catalog().digest());
+}
+
+TEST(Expression, IsArithmeticOverNames) {
+  const NameValue names = [](std::string_view name) -> std::optional<double> {
+    if (name == "dim") return 64;
+    if (name == "pool.cls") return 1;
+    return std::nullopt;
+  };
+  const std::pair<const char*, double> rows[] = {
+      {"1 + 2 * 3", 7},       {"(1 + 2) * 3", 9},           {"2 ^ 3 ^ 2", 512}, {"10 - 4 - 3", 3},
+      {"8 / 4 / 2", 1},       {"dim * (dim + 1) / 2", 2080}, {"-dim + 1", -63},  {"round(2.3 * 16)", 37},
+      {"3 + pool.cls * dim", 67}, {" 1.5e3 ", 1500}};
+  for (const auto& [text, value] : rows) {
+    const auto found = evaluate_expression(text, names);
+    ASSERT_TRUE(found.ok()) << text << ": " << found.status();
+    EXPECT_DOUBLE_EQ(*found, value) << text;
+  }
+  for (const char* bad : {"", "1 +", "(1", "1)", "depth", "1 2", "dim..x", "2 $ 3"})
+    EXPECT_TRUE(has_reason(evaluate_expression(bad, names).status(), ErrorReason::kInvalidSpecification)) << bad;
 }
 
 }  // namespace

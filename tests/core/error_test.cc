@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/ids.h"
+#include "core/base/mistakes.h"
 
 namespace locus {
 namespace {
@@ -23,6 +24,49 @@ TEST(Error, CarriesReasonFieldAndMetadata) {
   EXPECT_EQ(detail->metadata.at("nearest"), "violin");
   EXPECT_TRUE(has_reason(status, ErrorReason::kUnknownPrior));
   EXPECT_FALSE(has_reason(status, ErrorReason::kUnknownKey));
+}
+
+absl::Status mistake(const std::string& field, const std::string& message) {
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kUnknownKey, message, field, {{"key", field}});
+}
+
+TEST(Mistakes, OfOneAreThatOneAndOfNoneAreNothing) {
+  Mistakes mistakes;
+  EXPECT_TRUE(mistakes.note(absl::OkStatus()));
+  EXPECT_TRUE(mistakes.none());
+  EXPECT_TRUE(mistakes.status().ok());
+  EXPECT_FALSE(mistakes.note(mistake("a", "no key 'a'")));
+  EXPECT_EQ(mistakes.status(), mistake("a", "no key 'a'"));
+  EXPECT_EQ(violations_of(mistakes.status()).list.size(), 1u);
+}
+
+TEST(Mistakes, AreListedInTheOrderTheyWereNotedEachFieldOnce) {
+  Mistakes inner, outer;
+  inner.note(mistake("b", "first"));
+  inner.note(mistake("a", "second"));
+  outer.note(mistake("b", "said before"));
+  outer.note(inner.status());
+  outer.note(mistake("c", "third"));
+  const absl::Status all = outer.status();
+  EXPECT_EQ(all.message(), "said before (and 2 more mistakes)");
+  EXPECT_EQ(error_detail(all)->field, "b");
+  const Violations found = violations_of(all);
+  ASSERT_EQ(found.list.size(), 3u);
+  EXPECT_EQ(found.list[0], mistake("b", "said before"));
+  EXPECT_EQ(found.list[1], mistake("a", "second"));
+  EXPECT_EQ(error_detail(found.list[2])->metadata.at("key"), "c");
+  const absl::Status renamed = each_of(all, [](const absl::Status& one) {
+    return mistake(error_detail(one)->field + "!", std::string(one.message()));
+  });
+  EXPECT_EQ(error_detail(violations_of(renamed).list[1])->field, "a!");
+}
+
+TEST(Mistakes, BeyondAThousandAreCounted) {
+  Mistakes mistakes;
+  for (int i = 0; i < 1500; ++i) mistakes.note(mistake("key" + std::to_string(i), "no such key"));
+  const Violations found = violations_of(mistakes.status());
+  EXPECT_EQ(found.list.size() + static_cast<std::size_t>(found.more), 1500u);
+  EXPECT_EQ(found.list.size(), 1000u);
 }
 
 TEST(Error, SurvivesTextThatIsNotUtf8) {

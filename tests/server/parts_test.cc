@@ -5,7 +5,9 @@
 #include <cmath>
 #include <fstream>
 
+#include "client/errors.h"
 #include "core/base/error.h"
+#include "core/base/mistakes.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "server/app/address.h"
@@ -88,6 +90,30 @@ TEST(WireError, CarriesReasonFieldAndMetadata) {
   const HttpError http = to_http_error(status);
   EXPECT_EQ(http.code, 404);
   EXPECT_EQ(Json::parse(http.body)["error"]["details"][1]["field_violations"][0]["field"], "name");
+}
+
+// Of more than fit into a header the number is told.
+TEST(WireError, ListsSeveralMistakesAndCountsTheRest) {
+  Mistakes mistakes;
+  for (int i = 0; i < 100; ++i) {
+    mistakes.note(make_error(absl::StatusCode::kInvalidArgument,
+                             i == 0 ? ErrorReason::kUnknownPrior : ErrorReason::kWrongType,
+                             "sentence " + std::to_string(i), "field[" + std::to_string(i) + "]"));
+  }
+  const grpc::Status wire = to_grpc_status(mistakes.status());
+  EXPECT_LT(wire.error_details().size(), 4096u);
+  const absl::Status back = from_wire(wire, "here");
+  EXPECT_TRUE(has_reason(back, ErrorReason::kUnknownPrior));
+  EXPECT_EQ(back.message(), "sentence 0 (and 99 more mistakes)");
+  const Violations found = violations_of(back);
+  ASSERT_EQ(found.list.size(), 20u);
+  EXPECT_EQ(found.more, 80);
+  EXPECT_EQ(found.list[1].message(), "sentence 1");
+  EXPECT_EQ(error_detail(found.list[1])->field, "field[1]");
+  EXPECT_TRUE(has_reason(found.list[1], ErrorReason::kWrongType));
+  const Json error = Json::parse(to_http_error(mistakes.status()).body)["error"];
+  EXPECT_EQ(error["details"][0]["metadata"]["more_mistakes"], "80");
+  EXPECT_EQ(error["details"][1]["field_violations"].size(), 20u);
 }
 
 TEST(WireError, SurvivesTextThatIsNotUtf8) {

@@ -2,7 +2,9 @@
 #include "worker/trainer/arguments.h"
 
 #include <charconv>
+#include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <stdexcept>
 
 namespace locus {
@@ -53,6 +55,15 @@ const std::vector<std::string>& NamedArguments::all(const std::string& name) con
   static const std::vector<std::string> kNone;
   const auto found = given_.find(name);
   return found == given_.end() ? kNone : found->second;
+}
+
+int refuse_arguments(const std::string& tool, const std::string& why, const char* usage) {
+  if (const char* caller = std::getenv("LOCUS_CALLER")) {
+    std::cerr << "error: " << caller << ": " << why << "\n  see " << caller << " --help\n";
+  } else {
+    std::cerr << "locus-trainer " << tool << ": " << why << "\n" << usage;
+  }
+  return 2;
 }
 
 std::pair<std::int64_t, std::int64_t> parse_pair(const std::string& text, char separator,

@@ -33,6 +33,10 @@ class NamedArguments {
   std::map<std::string, std::vector<std::string>> given_;
 };
 
+// Says on standard error what is wrong with the arguments of a tool and how to call it: by the program that
+// handed them over (LOCUS_CALLER, "locus picture"), otherwise by hand (`usage`). Returns the exit status, 2.
+int refuse_arguments(const std::string& tool, const std::string& why, const char* usage);
+
 // "14x14" with separator 'x'; throws std::invalid_argument naming `what`.
 std::pair<std::int64_t, std::int64_t> parse_pair(const std::string& text, char separator,
                                                  const std::string& what);

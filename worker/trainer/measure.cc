@@ -217,8 +217,7 @@ int run_measure(std::span<const std::string> arguments) {
     std::cerr << "locus-trainer measure: " << error.what_without_backtrace() << "\n";
     return 1;
   } catch (const std::invalid_argument& error) {
-    std::cerr << "locus-trainer measure: " << error.what() << "\n";
-    return 2;
+    return refuse_arguments("measure", error.what(), "");
   } catch (const std::exception& error) {
     std::cerr << "locus-trainer measure: " << error.what() << "\n";
     return 1;

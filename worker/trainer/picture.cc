@@ -111,8 +111,7 @@ int run_picture(std::span<const std::string> arguments) {
                                      {}, {"--query"}));
     return 0;
   } catch (const std::exception& error) {
-    std::cerr << "locus-trainer picture: " << error.what() << "\n" << kPictureUsage;
-    return 2;
+    return refuse_arguments("picture", error.what(), kPictureUsage);
   }
 }
 

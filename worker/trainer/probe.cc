@@ -62,8 +62,7 @@ int run_probe(std::span<const std::string> arguments) {
                        {"--init", "--list"}));
     return 0;
   } catch (const std::exception& error) {
-    std::cerr << "locus-trainer probe: " << error.what() << "\n" << kProbeUsage;
-    return 2;
+    return refuse_arguments("probe", error.what(), kProbeUsage);
   }
 }
 

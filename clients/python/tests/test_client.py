@@ -122,6 +122,12 @@ def test_raises_what_the_server_says_with_reason_and_field(quiet: Service) -> No
         assert bad.value.code == "INVALID_ARGUMENT"
         assert "(at matrix.prior[1])" in str(bad.value)
 
+        with pytest.raises(locus.InvalidArgument) as several:
+            client.plan(SMALL, changes={"name": "x", "model.dims": 64, "matrix.prior": ["none", "guidence"]})
+        assert [one.field for one in several.value.violations] == ["matrix.prior[1]", "model.dims"]
+        assert {one.reason for one in several.value.violations} == {"UNKNOWN_PRIOR", "UNKNOWN_KEY"}
+        assert str(several.value).startswith("2 mistakes\n  matrix.prior[1]: there is no prior 'guidence'")
+
         with pytest.raises(locus.NotFound, match="nothing") as missing:
             client.experiment("nothing")
         assert missing.value.reason == "EXPERIMENT_NOT_FOUND"

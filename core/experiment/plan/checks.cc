@@ -113,8 +113,11 @@ absl::Status check_requirements(const CatalogItem& item, const Json& own, const 
     if (!holds(constraint.when, item, own)) continue;
     const auto why = violation(constraint, numbers);
     if (!why) continue;
+    const std::string option =
+        own.contains(constraint.left) ? constraint.left : own.contains(constraint.right) ? constraint.right : "";
     return refuse(ErrorReason::kConstraintViolated,
-                  "the " + item.kind + " '" + item.id + "' cannot be used: " + *why, field,
+                  "the " + item.kind + " '" + item.id + "' cannot be used: " + *why,
+                  option.empty() ? field : field + "." + option,
                   {{"item", item.id}, {"rule", constraint.rule}, {"left", constraint.left}});
   }
   return absl::OkStatus();
@@ -123,18 +126,20 @@ absl::Status check_requirements(const CatalogItem& item, const Json& own, const 
 absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection& model,
                             const ResolvedSection& dataset) {
   const Json rank = dataset.item->facts.value("rank", Json());
+  Mistakes mistakes;
   for (const ResolvedPrior& prior : priors.list) {
     const auto& ranks = prior.item->layout_ranks;
     if (rank.is_number_integer() && !ranks.empty() &&
         std::find(ranks.begin(), ranks.end(), rank.get<int>()) == ranks.end()) {
-      return conflict("the prior '" + prior.item->id + "' does not support the layout of '" +
-                          dataset.item->id + "' (rank " + std::to_string(rank.get<int>()) +
-                          "); choose another prior or dataset",
-                      prior.field, prior.item->id, dataset.item->id);
+      mistakes.note(conflict("the prior '" + prior.item->id + "' does not support the layout of '" +
+                                 dataset.item->id + "' (rank " + std::to_string(rank.get<int>()) +
+                                 "); choose another prior or dataset",
+                             prior.field, prior.item->id, dataset.item->id));
+      continue;
     }
-    LOCUS_RETURN_IF_ERROR(check_requirements(*prior.item, prior.scientific, model, dataset, prior.field));
+    mistakes.note(check_requirements(*prior.item, prior.scientific, model, dataset, prior.field));
   }
-  return absl::OkStatus();
+  return mistakes.status();
 }
 
 }  // namespace locus

@@ -150,15 +150,17 @@ absl::StatusOr<std::vector<ResolvedStage>> resolve_stages(const Specification& s
   std::vector<ResolvedStage> stages;
   LOCUS_RETURN_IF_ERROR(add_stage("train", "train", Json::object(), "stages", catalog, stages));
   int evaluations = 0;
+  Mistakes mistakes;
   for (const StageRequest& request : spec.stages) {
     Json options = request.options;
     const CatalogItem* item = catalog.find("stage", request.kind);
     if (reports_best_model(metric) && item != nullptr && has_option(*item, kCheckpoint) &&
         !options.contains(kCheckpoint))
       options[kCheckpoint] = kBest;  // what is listed scores the model that the contract reports
-    LOCUS_RETURN_IF_ERROR(add_stage(request.role, request.kind, options, request.field, catalog, stages));
+    mistakes.note(add_stage(request.role, request.kind, options, request.field, catalog, stages));
     evaluations += request.kind == "evaluate";
   }
+  if (!mistakes.none()) return mistakes.status();
   const bool covered = std::any_of(stages.begin(), stages.end(),
                                    [&](const ResolvedStage& stage) { return measures(stage, metric); });
   if (!measured_by_training(metric.reports) && !covered)
@@ -169,24 +171,28 @@ absl::StatusOr<std::vector<ResolvedStage>> resolve_stages(const Specification& s
 
 absl::StatusOr<MetricContract> resolve_metric(const MetricRequest& request, const ResolvedSection& task) {
   MetricContract out;
+  Mistakes mistakes;
   out.name = request.name.value_or(task.item->facts.value("default_metric", ""));
   const Json* metric = metric_of_task(*task.item, out.name);
-  if (!metric) return unknown_metric(*task.item, out.name);
-  const std::string direction = metric->value("direction", "max");
+  if (!metric) mistakes.note(unknown_metric(*task.item, out.name));
+  const std::string direction = metric ? metric->value("direction", "max") : request.direction.value_or("max");
+  const auto take = [&](std::string& to, const std::optional<std::string>& given, const std::string& otherwise,
+                        std::vector<std::string> choices, const char* field) {
+    to = mistakes.value(one_of(given, otherwise, std::move(choices), field)).value_or(otherwise);
+  };
   if (request.selects_on == kTest) {
-    return refuse(
+    mistakes.note(refuse(
         ErrorReason::kOptionOutOfRange,
         "selects_on must not be test: choosing by the test split makes its numbers worthless; use validation",
-        "metric.selects_on", {{"value", kTest}});
+        "metric.selects_on", {{"value", kTest}}));
+  } else {
+    take(out.selects_on, request.selects_on, kValidation, {"train", kValidation}, "metric.selects_on");
   }
-  LOCUS_ASSIGN_OR_RETURN(out.reports,
-                         one_of(request.reports, kTest, {"train", "validation", kTest}, "metric.reports"));
-  LOCUS_ASSIGN_OR_RETURN(
-      out.selects_on, one_of(request.selects_on, "validation", {"train", "validation"}, "metric.selects_on"));
-  LOCUS_ASSIGN_OR_RETURN(out.direction,
-                         one_of(request.direction, direction, {"max", "min"}, "metric.direction"));
+  take(out.reports, request.reports, kTest, {"train", kValidation, kTest}, "metric.reports");
+  take(out.direction, request.direction, direction, {"max", "min"}, "metric.direction");
   out.reduce = request.reduce.value_or("last");
-  LOCUS_RETURN_IF_ERROR(parse_reduction(out.reduce, out.reports, "metric.reduce").status());
+  mistakes.note(parse_reduction(out.reduce, out.reports, "metric.reduce").status());
+  if (!mistakes.none()) return mistakes.status();
   if (reports_best_model(out) && out.selects_on != kValidation) {
     return refuse(ErrorReason::kOptionOutOfRange,
                   "metric.reduce best on test is chosen on validation, and selects_on is " + out.selects_on +

@@ -101,17 +101,6 @@ std::string identity_of(const Assignment& assignment, const Values& values) {
 absl::Status mark_baseline(const Specification& spec, const Values& values, Resolver& resolver,
                            std::vector<CellDraft>& cells) {
   if (!spec.baseline) return absl::OkStatus();
-  for (const auto& [path, setting] : *spec.baseline) {
-    LOCUS_ASSIGN_OR_RETURN(const auto found, values.match(path, setting, resolver));
-    std::set<std::string> distinct;
-    for (const Setting* value : found) distinct.insert(values.of(value).key);
-    if (distinct.size() > 1) {
-      return refuse(ErrorReason::kInvalidSpecification,
-                    "the baseline's " + path + " stands for " + std::to_string(distinct.size()) +
-                        " values of the matrix; give the options that name one",
-                    setting.field);
-    }
-  }
   LOCUS_ASSIGN_OR_RETURN(const Matches matches, matches_of(*spec.baseline, values, resolver));
   bool any = false;
   for (CellDraft& cell : cells) any |= cell.baseline = holds(matches, cell.assignment);
@@ -123,15 +112,6 @@ absl::Status mark_baseline(const Specification& spec, const Values& values, Reso
 absl::Status attach_overrides(const Specification& spec, const Values& values, Resolver& resolver,
                               std::vector<CellDraft>& cells) {
   for (const Override& one : spec.overrides) {
-    for (const auto& [path, setting] : one.set) {
-      const auto& factors = values.factors();
-      if (std::find(factors.begin(), factors.end(), path) == factors.end()) continue;
-      return refuse(ErrorReason::kInvalidSpecification,
-                    path +
-                        " is a factor of the matrix and cannot be overridden; use include and exclude to "
-                        "shape the matrix",
-                    setting.field);
-    }
     LOCUS_ASSIGN_OR_RETURN(const Matches where, matches_of(one.where, values, resolver));
     for (CellDraft& cell : cells) {
       if (holds(where, cell.assignment)) cell.overrides.push_back(&one);
@@ -140,7 +120,72 @@ absl::Status attach_overrides(const Specification& spec, const Values& values, R
   return absl::OkStatus();
 }
 
+absl::Status check_override(const Settings& set, const Values& values) {
+  Mistakes mistakes;
+  for (const auto& [path, setting] : set) {
+    const auto& factors = values.factors();
+    if (std::find(factors.begin(), factors.end(), path) == factors.end()) continue;
+    mistakes.note(refuse(ErrorReason::kInvalidSpecification,
+                         path +
+                             " is a factor of the matrix and cannot be overridden; use include and exclude to "
+                             "shape the matrix",
+                         setting.field));
+  }
+  return mistakes.status();
+}
+
+// Of the baseline every path stands for one value.
+absl::Status check_one(const std::string& path, const Setting& setting, const std::vector<const Setting*>& found,
+                       const Values& values) {
+  std::set<std::string> distinct;
+  for (const Setting* value : found) distinct.insert(values.of(value).key);
+  if (distinct.size() < 2) return absl::OkStatus();
+  return refuse(ErrorReason::kInvalidSpecification,
+                "the baseline's " + path + " stands for " + std::to_string(distinct.size()) +
+                    " values of the matrix; give the options that name one",
+                setting.field);
+}
+
 }  // namespace
+
+void check_assignments(const Specification& spec, const Values& values, Resolver& resolver,
+                       Mistakes& mistakes) {
+  const auto check = [&](const Settings& partial, bool single) {
+    for (const auto& [path, setting] : partial) {
+      if (!spec.knows_all_of(path)) continue;
+      const auto found = mistakes.value(values.match(path, setting, resolver));
+      if (found && single) mistakes.note(check_one(path, setting, *found, values));
+    }
+  };
+  for (std::size_t i = 0; i < spec.include.size(); ++i) {
+    check(spec.include[i], false);
+    if (spec.unread.empty()) mistakes.note(check_zip_whole(spec, spec.include[i], indexed("include", i)));
+  }
+  for (const Settings& one : spec.exclude) check(one, false);
+  for (const Override& one : spec.overrides) {
+    check(one.where, false);
+    mistakes.note(check_override(one.set, values));
+  }
+  if (spec.baseline) check(*spec.baseline, true);
+}
+
+std::vector<CellDraft> survey(const Specification& spec, const Values& values) {
+  CellDraft base;
+  for (const std::string& path : values.factors()) base.assignment[path] = values.values(path).front();
+  std::vector<CellDraft> out = {base};
+  for (const std::string& path : values.factors()) {
+    for (const Setting* value : values.values(path)) {
+      if (value == base.assignment[path]) continue;
+      out.push_back(base);
+      out.back().assignment[path] = value;
+    }
+  }
+  for (const Override& one : spec.overrides) {
+    out.push_back(base);
+    out.back().overrides.push_back(&one);
+  }
+  return out;
+}
 
 absl::Status check_trial_count(const Specification& spec) {
   std::int64_t cells = product(free_axes(spec, {}));
@@ -171,7 +216,6 @@ absl::StatusOr<std::vector<CellDraft>> expand(const Specification& spec, const V
     cells.clear(), seen.clear();  // the includes are the whole matrix
   for (std::size_t i = 0; i < spec.include.size(); ++i) {
     const Settings& one = spec.include[i];
-    LOCUS_RETURN_IF_ERROR(check_zip_whole(spec, one, indexed("include", i)));
     Assignment base;
     for (const auto& [path, setting] : one) {
       LOCUS_ASSIGN_OR_RETURN(const auto same, values.match(path, setting, resolver));

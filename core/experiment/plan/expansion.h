@@ -21,8 +21,9 @@ struct CellDraft {
 // Values in normal form, and which of a factor's values a value in include, exclude, where or baseline means.
 class Values {
  public:
-  // Normalises every value of every factor and include; refuses one that stands twice in a factor.
-  static absl::StatusOr<Values> make(const Specification& spec, Resolver& resolver);
+  // Normalises every value of every factor and include. Notes what has no meaning, its path being unread from
+  // then on, and what stands twice in a factor.
+  static Values make(Specification& spec, Resolver& resolver, Mistakes& mistakes);
 
   const NormalValue& of(const Setting* setting) const { return normal_.at(setting); }
   // Paths that vary: those of the axes, then those only includes name.
@@ -44,9 +45,18 @@ class Values {
 // TOO_MANY_TRIALS (RESOURCE_EXHAUSTED) decided by arithmetic alone, exclusions not counted.
 absl::Status check_trial_count(const Specification& spec);
 
+// Notes assignments that mean nothing in the matrix: values no factor has, half a zip group, an override of a
+// factor, a baseline that is more than one value. Nothing of a path that is unread.
+void check_assignments(const Specification& spec, const Values& values, Resolver& resolver,
+                       Mistakes& mistakes);
+
 // The cells in order: the matrix, the first factor slowest, then the includes. EMPTY_MATRIX when exclusions
-// leave none.
+// leave none. The assignments have been checked.
 absl::StatusOr<std::vector<CellDraft>> expand(const Specification& spec, const Values& values,
                                               Resolver& resolver);
+
+// Cells that between them hold every value that could be read once, where the matrix cannot be expanded: the
+// first of each factor, then each other one and each override in turn.
+std::vector<CellDraft> survey(const Specification& spec, const Values& values);
 
 }  // namespace locus

@@ -25,38 +25,48 @@ absl::StatusOr<Setting> parse_value(const Json& json, const std::string& field) 
   return setting;
 }
 
-absl::StatusOr<Factor> parse_factor(const std::string& path, const Json& values, const std::string& field) {
-  LOCUS_RETURN_IF_ERROR(check_config_path(path, field));
-  LOCUS_RETURN_IF_ERROR(check_list(values, field));
-  if (values.empty()) {
-    return refuse(ErrorReason::kEmptyMatrix,
-                  "the factor " + path + " has no value; list at least one or take it out", field);
+// Adds the factor with the values that can be read.
+absl::Status parse_factor(const std::string& path, const Json& values, const std::string& field,
+                          Specification& spec, Axis& out) {
+  if (const absl::Status known = check_config_path(path, field); !known.ok()) {
+    spec.unread.insert("");  // it may stand for any of them
+    return known;
+  }
+  Mistakes mistakes;
+  mistakes.note(check_list(values, field));
+  if (values.is_array() && values.empty()) {
+    mistakes.note(refuse(ErrorReason::kEmptyMatrix,
+                         "the factor " + path + " has no value; list at least one or take it out", field));
   }
   Factor factor{path, field, {}};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    LOCUS_ASSIGN_OR_RETURN(Setting value, parse_value(values[i], indexed(field, i)));
-    factor.values.push_back(std::move(value));
+  for (std::size_t i = 0; values.is_array() && i < values.size(); ++i) {
+    if (auto value = mistakes.value(parse_value(values[i], indexed(field, i))))
+      factor.values.push_back(*std::move(value));
   }
-  return factor;
+  if (!mistakes.none()) spec.unread.insert(path);
+  if (!factor.values.empty()) out.push_back(std::move(factor));
+  return mistakes.status();
 }
 
-absl::StatusOr<Axis> parse_factors(const Json& json, const std::string& field) {
-  LOCUS_RETURN_IF_ERROR(check_mapping(json, field));
-  if (json.empty()) {
-    return refuse(ErrorReason::kEmptyMatrix,
-                  field + " names no factor; give it at least one, as in prior: [none, rope-axial]", field);
+absl::Status parse_factors(const Json& json, const std::string& field, Specification& spec, Axis& out) {
+  absl::Status whole = check_mapping(json, field);
+  if (whole.ok() && json.empty()) {
+    whole = refuse(ErrorReason::kEmptyMatrix,
+                   field + " names no factor; give it at least one, as in prior: [none, rope-axial]", field);
   }
-  Axis factors;
-  for (const auto& [path, values] : json.items()) {
-    LOCUS_ASSIGN_OR_RETURN(Factor factor, parse_factor(path, values, field + "." + path));
-    factors.push_back(std::move(factor));
+  if (!whole.ok()) {
+    spec.unread.insert("");
+    return whole;
   }
+  Mistakes mistakes;
+  for (const auto& [path, values] : json.items())
+    mistakes.note(parse_factor(path, values, field + "." + path, spec, out));
   // The prior varies slowest, so that its rows stand together; the rest by name, whatever order the document
   // had.
-  std::stable_sort(factors.begin(), factors.end(), [](const Factor& a, const Factor& b) {
+  std::stable_sort(out.begin(), out.end(), [](const Factor& a, const Factor& b) {
     return (a.path == "prior") > (b.path == "prior");
   });
-  return factors;
+  return mistakes.status();
 }
 
 }  // namespace
@@ -77,56 +87,60 @@ absl::StatusOr<Settings> parse_assignment(const Json& json, const std::string& f
                   field);
   }
   Settings out;
-  for (const auto& [path, value] : json.items()) {
-    LOCUS_RETURN_IF_ERROR(add_setting(out, path, value, field + "." + path));
-  }
+  Mistakes mistakes;
+  for (const auto& [path, value] : json.items())
+    mistakes.note(add_setting(out, path, value, field + "." + path));
+  if (!mistakes.none()) return mistakes.status();
   return out;
 }
 
-absl::StatusOr<std::vector<Settings>> parse_assignments(const Json& json, const std::string& field) {
+absl::Status parse_assignments(const Json& json, const std::string& field, std::vector<Settings>& out) {
   LOCUS_RETURN_IF_ERROR(check_list(json, field));
-  std::vector<Settings> out;
+  Mistakes mistakes;
   for (std::size_t i = 0; i < json.size(); ++i) {
-    LOCUS_ASSIGN_OR_RETURN(Settings one, parse_assignment(json[i], indexed(field, i)));
-    out.push_back(std::move(one));
+    if (auto one = mistakes.value(parse_assignment(json[i], indexed(field, i)))) out.push_back(*std::move(one));
   }
-  return out;
+  return mistakes.status();
 }
 
 absl::Status parse_matrix(const Json& json, Specification& spec) {
-  LOCUS_ASSIGN_OR_RETURN(Axis factors, parse_factors(json, "matrix"));
+  Axis factors;
+  const absl::Status read = parse_factors(json, "matrix", spec, factors);
   for (Factor& factor : factors) spec.axes.push_back({std::move(factor)});
-  return absl::OkStatus();
+  return read;
 }
 
 absl::Status parse_zip(const Json& json, Specification& spec) {
   LOCUS_RETURN_IF_ERROR(check_list(json, "zip"));
+  Mistakes mistakes;
   for (std::size_t i = 0; i < json.size(); ++i) {
-    LOCUS_ASSIGN_OR_RETURN(Axis group, parse_factors(json[i], indexed("zip", i)));
+    Axis group;
+    const bool whole = mistakes.note(parse_factors(json[i], indexed("zip", i), spec, group));
     for (const Factor& factor : group) {
-      if (factor.values.size() == group.front().values.size()) continue;
-      return refuse(ErrorReason::kInvalidSpecification,
-                    factor.path + " has " + std::to_string(factor.values.size()) + " values but " +
-                        group.front().path + " has " + std::to_string(group.front().values.size()) +
-                        "; zipped factors need equally many",
-                    factor.field);
+      if (!whole || factor.values.size() == group.front().values.size()) continue;
+      mistakes.note(refuse(ErrorReason::kInvalidSpecification,
+                           factor.path + " has " + std::to_string(factor.values.size()) + " values but " +
+                               group.front().path + " has " + std::to_string(group.front().values.size()) +
+                               "; zipped factors need equally many",
+                           factor.field));
     }
-    spec.axes.push_back(std::move(group));
+    if (!group.empty()) spec.axes.push_back(std::move(group));
   }
-  return absl::OkStatus();
+  return mistakes.status();
 }
 
 absl::Status check_factors_once(const Specification& spec) {
   std::set<std::string> seen;
+  Mistakes mistakes;
   for (const Axis& axis : spec.axes) {
     for (const Factor& factor : axis) {
       if (seen.insert(factor.path).second) continue;
-      return refuse(ErrorReason::kInvalidSpecification,
-                    "the factor " + factor.path + " is given in the matrix and in zip; keep one",
-                    factor.field);
+      mistakes.note(refuse(ErrorReason::kInvalidSpecification,
+                           "the factor " + factor.path + " is given in the matrix and in zip; keep one",
+                           factor.field));
     }
   }
-  return absl::OkStatus();
+  return mistakes.status();
 }
 
 }  // namespace locus

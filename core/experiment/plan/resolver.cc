@@ -1,14 +1,32 @@
 // Resolves priors and sections against the catalog, each distinct value once.
 #include "core/experiment/plan/resolver.h"
 
+#include <algorithm>
+
 #include "core/catalog/options.h"
 #include "core/experiment/plan/fields.h"
 
 namespace locus {
 namespace {
 
-// Moves an error about "train.lr" to where train.lr was written, "matrix.train.lr[1]".
-absl::Status relocate(const absl::Status& status, const Effective& effective) {
+std::string canonical_choice(const CatalogItem& item, const Json& scientific) {
+  Json out = {{"id", item.id}, {"options", scientific}};
+  if (item.kind == "dataset") out["digest"] = item.facts.value("digest", "");
+  return canonical_json(out);
+}
+
+const char* plural(const std::string& kind) {
+  return kind == "prior" ? "violin: {sigma: 0.02}" : "id: {option: value}";
+}
+
+bool has_option(const CatalogItem& item, std::string_view name) {
+  return std::any_of(item.options.begin(), item.options.end(),
+                     [name](const OptionSpec& option) { return option.name == name; });
+}
+
+}  // namespace
+
+static absl::Status relocate_one(const absl::Status& status, const Effective& effective) {
   auto detail = error_detail(status);
   if (!detail) return status;
   for (std::string path = detail->field; !path.empty();) {
@@ -23,17 +41,9 @@ absl::Status relocate(const absl::Status& status, const Effective& effective) {
                     detail->metadata);
 }
 
-std::string canonical_choice(const CatalogItem& item, const Json& scientific) {
-  Json out = {{"id", item.id}, {"options", scientific}};
-  if (item.kind == "dataset") out["digest"] = item.facts.value("digest", "");
-  return canonical_json(out);
+absl::Status relocate(const absl::Status& status, const Effective& effective) {
+  return each_of(status, [&](const absl::Status& one) { return relocate_one(one, effective); });
 }
-
-const char* plural(const std::string& kind) {
-  return kind == "prior" ? "violin: {sigma: 0.02}" : "id: {option: value}";
-}
-
-}  // namespace
 
 absl::StatusOr<Selection> Resolver::select(const std::string& kind, const Json& value,
                                            const std::string& field) const {
@@ -63,6 +73,17 @@ absl::StatusOr<Selection> Resolver::select(const std::string& kind, const Json& 
   return out;
 }
 
+absl::StatusOr<ResolvedPrior> Resolver::resolve_prior(const Json& value, const std::string& field) const {
+  LOCUS_ASSIGN_OR_RETURN(Selection selection, select("prior", value, field));
+  ResolvedPrior prior;
+  prior.item = selection.item;
+  prior.given = selection.given;
+  prior.field = selection.field;
+  LOCUS_ASSIGN_OR_RETURN(const Json resolved, catalog_.resolve(*prior.item, prior.given, prior.field));
+  prior.scientific = catalog_.scientific(*prior.item, resolved);
+  return prior;
+}
+
 absl::StatusOr<ResolvedPriors> Resolver::resolve_priors(const Setting& setting) const {
   const bool combination = setting.value.is_array();
   const Json list = combination ? setting.value : Json::array({setting.value});
@@ -72,19 +93,14 @@ absl::StatusOr<ResolvedPriors> Resolver::resolve_priors(const Setting& setting) 
                   setting.field);
   }
   ResolvedPriors out;
-  out.canonical = "[";
+  Mistakes mistakes;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::string field = combination ? indexed(setting.field, i) : setting.field;
-    LOCUS_ASSIGN_OR_RETURN(Selection selection, select("prior", list[i], field));
-    ResolvedPrior prior;
-    prior.item = selection.item;
-    prior.given = selection.given;
-    prior.field = selection.field;
-    LOCUS_ASSIGN_OR_RETURN(const Json resolved, catalog_.resolve(*prior.item, prior.given, prior.field));
-    prior.scientific = catalog_.scientific(*prior.item, resolved);
-    out.canonical += (i > 0 ? "," : "") + canonical_choice(*prior.item, prior.scientific);
-    out.list.push_back(std::move(prior));
+    auto prior = mistakes.value(resolve_prior(list[i], combination ? indexed(setting.field, i) : setting.field));
+    if (prior) out.list.push_back(*std::move(prior));
   }
+  if (!mistakes.none()) return mistakes.status();
+  for (const ResolvedPrior& prior : out.list)
+    out.canonical += (out.canonical.empty() ? "[" : ",") + canonical_choice(*prior.item, prior.scientific);
   out.canonical += "]";
   LOCUS_RETURN_IF_ERROR(check_combination(out, setting.field));
   return out;
@@ -110,8 +126,9 @@ absl::StatusOr<ResolvedSection> Resolver::resolve_section(const Section& section
   Json given = selection.given;
   const std::string prefix = std::string(section.name) + ".";
   for (const auto& [path, setting] : effective) {
-    if (path.starts_with(prefix) && path != section.id_path)
-      given[std::string(path.substr(prefix.size()))] = setting->value;
+    if (!path.starts_with(prefix) || path == section.id_path) continue;
+    const std::string_view option = path.substr(prefix.size());
+    if (!setting->fallback || has_option(*selection.item, option)) given[std::string(option)] = setting->value;
   }
   ResolvedSection out;
   out.item = selection.item;
@@ -133,6 +150,15 @@ absl::StatusOr<const ResolvedSection*> Resolver::section(const Section& section,
   if (found != sections_.end()) return &found->second;
   LOCUS_ASSIGN_OR_RETURN(ResolvedSection resolved, resolve_section(section, effective));
   return &(sections_[std::move(key)] = std::move(resolved));
+}
+
+const Settings& Resolver::defaults_of(const CatalogItem& dataset) {
+  const auto [found, fresh] = defaults_.try_emplace(&dataset);
+  if (!fresh) return found->second;
+  const Json defaults = dataset.facts.value("defaults", Json::object());
+  for (const auto& [path, value] : defaults.items())
+    found->second[path] = {value, "", path, true};
+  return found->second;
 }
 
 absl::StatusOr<NormalValue> Resolver::normal(const std::string& path, const Setting& setting) {

@@ -58,19 +58,27 @@ class Resolver {
   absl::StatusOr<const ResolvedPriors*> priors(const Setting& setting);
   absl::StatusOr<const ResolvedSection*> section(const Section& section, const Effective& effective);
   absl::StatusOr<NormalValue> normal(const std::string& path, const Setting& setting);
+  // What a dataset sets where the specification does not (facts.defaults): config paths to values. An option
+  // that the chosen item lacks is passed over.
+  const Settings& defaults_of(const CatalogItem& dataset);
 
   const Catalog& catalog() const { return catalog_; }
 
  private:
   absl::StatusOr<Selection> select(const std::string& kind, const Json& value,
                                    const std::string& field) const;
+  absl::StatusOr<ResolvedPrior> resolve_prior(const Json& value, const std::string& field) const;
   absl::StatusOr<ResolvedPriors> resolve_priors(const Setting& setting) const;
   absl::StatusOr<ResolvedSection> resolve_section(const Section& section, const Effective& effective) const;
 
   const Catalog& catalog_;
   std::map<const Setting*, ResolvedPriors> priors_;
+  std::map<const CatalogItem*, Settings> defaults_;
   std::map<std::vector<const void*>, ResolvedSection> sections_;
 };
+
+// Moves an error about "train.lr" to where train.lr was written, "matrix.train.lr[1]".
+absl::Status relocate(const absl::Status& status, const Effective& effective);
 
 // Numbers that constraints between items speak of: the model's options, head_width, the dataset's extent.
 std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection& model,

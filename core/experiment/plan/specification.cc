@@ -22,19 +22,30 @@ constexpr int kStageSecondsMost = 31'536'000;  // a year
 absl::Status parse_section(const Section& section, const Json& json, Specification& spec) {
   const std::string name = section.name;
   if (name == section.id_path) return add_setting(spec.fixed, name, json, name);
+  if (!json.is_object()) spec.unread.insert(name);
   LOCUS_RETURN_IF_ERROR(check_mapping(json, name));
+  Mistakes mistakes;
   for (const auto& [key, value] : json.items()) {
-    LOCUS_RETURN_IF_ERROR(check_finite(value, name + "." + key));
-    spec.fixed[name + "." + key] = {value, "", name + "." + key};
+    if (mistakes.note(check_finite(value, name + "." + key)))
+      spec.fixed[name + "." + key] = {value, "", name + "." + key};
   }
-  return absl::OkStatus();
+  return mistakes.status();
+}
+
+// One sentence for every key of a mapping that is not among `known`.
+absl::Status check_keys(const Json& json, const std::vector<std::string>& known, const std::string& owner,
+                        const std::string& field) {
+  Mistakes mistakes;
+  for (const auto& [key, value] : json.items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      mistakes.note(unknown_key(key, known, owner, field + "." + key));
+  }
+  return mistakes.status();
 }
 
 absl::Status parse_replicates(const Json& json, Specification& spec) {
   LOCUS_RETURN_IF_ERROR(check_mapping(json, "replicates"));
-  for (const auto& [key, value] : json.items()) {
-    if (key != "seed") return unknown_key(key, {"seed"}, "replicates", "replicates." + key);
-  }
+  LOCUS_RETURN_IF_ERROR(check_keys(json, {"seed"}, "replicates", "replicates"));
   if (!json.contains("seed")) {
     return refuse(ErrorReason::kMissingKey, "replicates needs seed, a list of integers", "replicates.seed");
   }
@@ -46,74 +57,82 @@ absl::Status parse_replicates(const Json& json, Specification& spec) {
   OptionSpec rule;
   rule.name = "seed", rule.type = "integer", rule.minimum = 0;
   std::set<std::int64_t> seen;
+  Mistakes mistakes;
   spec.seeds.clear();
   for (std::size_t i = 0; i < seeds.size(); ++i) {
-    LOCUS_ASSIGN_OR_RETURN(const Json seed, check_option(rule, seeds[i], indexed(field, i)));
-    spec.seeds.push_back(seed.get<std::int64_t>());
-    if (!seen.insert(spec.seeds.back()).second) {
-      return refuse(ErrorReason::kInvalidSpecification,
-                    "the seed " + show_json(seed) + " is listed twice; a replicate needs a seed of its own",
-                    indexed(field, i));
-    }
+    const auto seed = mistakes.value(check_option(rule, seeds[i], indexed(field, i)));
+    if (!seed) continue;
+    spec.seeds.push_back(seed->get<std::int64_t>());
+    if (seen.insert(spec.seeds.back()).second) continue;
+    mistakes.note(
+        refuse(ErrorReason::kInvalidSpecification,
+               "the seed " + show_json(*seed) + " is listed twice; a replicate needs a seed of its own",
+               indexed(field, i)));
   }
-  return absl::OkStatus();
+  return mistakes.status();
+}
+
+absl::StatusOr<Override> parse_override(const Json& json, const std::string& field) {
+  LOCUS_RETURN_IF_ERROR(check_mapping(json, field));
+  LOCUS_RETURN_IF_ERROR(check_keys(json, {"where", "set"}, "an override", field));
+  for (const char* key : {"where", "set"}) {
+    if (json.contains(key)) continue;
+    return refuse(ErrorReason::kMissingKey,
+                  "an override needs " + std::string(key) + ": {where: {...}, set: {...}}", field + "." + key);
+  }
+  Mistakes mistakes;
+  Override one;
+  one.field = field;
+  if (auto where = mistakes.value(parse_assignment(json["where"], field + ".where"))) one.where = *where;
+  if (auto set = mistakes.value(parse_assignment(json["set"], field + ".set"))) one.set = *set;
+  if (!mistakes.none()) return mistakes.status();
+  return one;
 }
 
 absl::Status parse_overrides(const Json& json, Specification& spec) {
   LOCUS_RETURN_IF_ERROR(check_list(json, "overrides"));
+  Mistakes mistakes;
   for (std::size_t i = 0; i < json.size(); ++i) {
-    const std::string field = indexed("overrides", i);
-    LOCUS_RETURN_IF_ERROR(check_mapping(json[i], field));
-    for (const auto& [key, value] : json[i].items()) {
-      if (key != "where" && key != "set")
-        return unknown_key(key, {"where", "set"}, "an override", field + "." + key);
-    }
-    for (const char* key : {"where", "set"}) {
-      if (json[i].contains(key)) continue;
-      return refuse(ErrorReason::kMissingKey,
-                    "an override needs " + std::string(key) + ": {where: {...}, set: {...}}",
-                    field + "." + key);
-    }
-    Override one;
-    LOCUS_ASSIGN_OR_RETURN(one.where, parse_assignment(json[i]["where"], field + ".where"));
-    LOCUS_ASSIGN_OR_RETURN(one.set, parse_assignment(json[i]["set"], field + ".set"));
-    spec.overrides.push_back(std::move(one));
+    if (auto one = mistakes.value(parse_override(json[i], indexed("overrides", i))))
+      spec.overrides.push_back(*std::move(one));
   }
-  return absl::OkStatus();
+  return mistakes.status();
+}
+
+absl::StatusOr<StageRequest> parse_stage(const Json& json, const std::string& field) {
+  StageRequest stage;
+  if (json.is_string()) {
+    stage.kind = json.get<std::string>();
+    stage.field = field;
+  } else {
+    LOCUS_RETURN_IF_ERROR(check_mapping(json, field));
+    if (json.size() != 1) {
+      return refuse(ErrorReason::kInvalidSpecification,
+                    field + " must name exactly one stage, as in {evaluate: {resolution: [28, 42]}}", field);
+    }
+    stage.kind = json.begin().key();
+    stage.field = field + "." + stage.kind;
+    if (!json.begin()->is_null()) stage.options = *json.begin();
+    LOCUS_RETURN_IF_ERROR(check_mapping(stage.options, stage.field));
+  }
+  if (stage.kind != "train") return stage;
+  return refuse(ErrorReason::kInvalidSpecification,
+                "train is always the first stage and takes its options from `train`; list only what follows it",
+                stage.field);
 }
 
 absl::Status parse_stages(const Json& json, Specification& spec) {
   LOCUS_RETURN_IF_ERROR(check_list(json, "stages"));
+  Mistakes mistakes;
   std::map<std::string, int> mentions;
   for (std::size_t i = 0; i < json.size(); ++i) {
-    const std::string field = indexed("stages", i);
-    StageRequest stage;
-    if (json[i].is_string()) {
-      stage.kind = json[i].get<std::string>();
-      stage.field = field;
-    } else {
-      LOCUS_RETURN_IF_ERROR(check_mapping(json[i], field));
-      if (json[i].size() != 1) {
-        return refuse(ErrorReason::kInvalidSpecification,
-                      field + " must name exactly one stage, as in {evaluate: {resolution: [28, 42]}}",
-                      field);
-      }
-      stage.kind = json[i].begin().key();
-      stage.field = field + "." + stage.kind;
-      if (!json[i].begin()->is_null()) stage.options = *json[i].begin();
-      LOCUS_RETURN_IF_ERROR(check_mapping(stage.options, stage.field));
-    }
-    if (stage.kind == "train") {
-      return refuse(
-          ErrorReason::kInvalidSpecification,
-          "train is always the first stage and takes its options from `train`; list only what follows it",
-          stage.field);
-    }
-    const int mention = ++mentions[stage.kind];
-    stage.role = mention == 1 ? stage.kind : stage.kind + "-" + std::to_string(mention);
-    spec.stages.push_back(std::move(stage));
+    auto stage = mistakes.value(parse_stage(json[i], indexed("stages", i)));
+    if (!stage) continue;
+    const int mention = ++mentions[stage->kind];
+    stage->role = mention == 1 ? stage->kind : stage->kind + "-" + std::to_string(mention);
+    spec.stages.push_back(*std::move(stage));
   }
-  return absl::OkStatus();
+  return mistakes.status();
 }
 
 // {top: 3} or {at_step: 300}, as one word.
@@ -134,17 +153,16 @@ absl::Status parse_metric(const Json& json, Specification& spec) {
       {"direction", &metric.direction}, {"reduce", &metric.reduce},   {"unit", &metric.unit}};
   std::vector<std::string> known;
   for (const auto& [key, target] : keys) known.push_back(key);
+  Mistakes mistakes;
+  mistakes.note(check_keys(json, known, "metric", "metric"));
   for (const auto& [key, value] : json.items()) {
     const std::string field = "metric." + key;
     const auto found = keys.find(key);
-    if (found == keys.end()) return unknown_key(key, known, "metric", field);
-    if (key == "reduce" && value.is_object()) {
-      LOCUS_ASSIGN_OR_RETURN(metric.reduce, reducer_of(value, field));
-      continue;
-    }
-    LOCUS_ASSIGN_OR_RETURN(*found->second, text_of(value, field));
+    if (found == keys.end()) continue;
+    const bool mapping = key == "reduce" && value.is_object();
+    *found->second = mistakes.value(mapping ? reducer_of(value, field) : text_of(value, field));
   }
-  return absl::OkStatus();
+  return mistakes.status();
 }
 
 absl::Status parse_factors_left_free(const Json& json, const std::string& field, Specification& spec) {
@@ -153,20 +171,18 @@ absl::Status parse_factors_left_free(const Json& json, const std::string& field,
     spec.matched = {std::move(one)};
     return check_config_path(spec.matched.front(), field);
   }
+  Mistakes mistakes;
   for (std::size_t i = 0; i < json.size(); ++i) {
-    LOCUS_ASSIGN_OR_RETURN(std::string one, text_of(json[i], indexed(field, i)));
-    LOCUS_RETURN_IF_ERROR(check_config_path(one, indexed(field, i)));
-    spec.matched.push_back(std::move(one));
+    auto one = mistakes.value(text_of(json[i], indexed(field, i)));
+    if (one && mistakes.note(check_config_path(*one, indexed(field, i)))) spec.matched.push_back(*std::move(one));
   }
-  return absl::OkStatus();
+  return mistakes.status();
 }
 
 // {except: [prior]}, or for short the list or the one path alone.
 absl::Status parse_matched(const Json& json, Specification& spec) {
   if (!json.is_object()) return parse_factors_left_free(json, "matched", spec);
-  for (const auto& [key, value] : json.items()) {
-    if (key != "except") return unknown_key(key, {"except"}, "matched", "matched." + key);
-  }
+  LOCUS_RETURN_IF_ERROR(check_keys(json, {"except"}, "matched", "matched"));
   if (json.contains("except") && !json["except"].empty())
     return parse_factors_left_free(json["except"], "matched.except", spec);
   return refuse(
@@ -194,18 +210,25 @@ absl::Status parse_priority(const Json& json, Specification& spec) {
 
 absl::Status parse_limits(const Json& json, Specification& spec) {
   LOCUS_RETURN_IF_ERROR(check_mapping(json, "limits"));
-  for (const auto& [key, value] : json.items()) {
-    if (key != "stage_seconds") return unknown_key(key, {"stage_seconds"}, "limits", "limits." + key);
+  Mistakes mistakes;
+  mistakes.note(check_keys(json, {"stage_seconds", "memory_gib"}, "limits", "limits"));
+  if (json.empty()) {
+    return refuse(ErrorReason::kMissingKey, "limits names no limit; write one, as in limits: {stage_seconds: 3600}",
+                  "limits");
   }
-  if (!json.contains("stage_seconds")) {
-    return refuse(ErrorReason::kMissingKey, "limits needs stage_seconds, as in limits: {stage_seconds: 3600}",
-                  "limits.stage_seconds");
+  OptionSpec seconds, memory;
+  seconds.name = "stage_seconds", seconds.type = "integer", seconds.minimum = 1;
+  seconds.maximum = kStageSecondsMost;
+  memory.name = "memory_gib", memory.type = "number", memory.exclusive_minimum = 0;
+  if (json.contains(seconds.name)) {
+    if (auto value = mistakes.value(check_option(seconds, json[seconds.name], "limits.stage_seconds")))
+      spec.stage_seconds = value->get<std::int64_t>();
   }
-  OptionSpec rule;
-  rule.name = "stage_seconds", rule.type = "integer", rule.minimum = 1, rule.maximum = kStageSecondsMost;
-  LOCUS_ASSIGN_OR_RETURN(const Json value, check_option(rule, json["stage_seconds"], "limits.stage_seconds"));
-  spec.stage_seconds = value.get<std::int64_t>();
-  return absl::OkStatus();
+  if (json.contains(memory.name)) {
+    if (auto value = mistakes.value(check_option(memory, json[memory.name], "limits.memory_gib")))
+      spec.memory_gib = value->get<double>();
+  }
+  return mistakes.status();
 }
 
 using Parse = std::function<absl::Status(const Json&, Specification&)>;
@@ -222,9 +245,8 @@ const std::map<std::string, Parse>& keys() {
     };
   };
   const auto list = [](const char* key, std::vector<Settings> Specification::*member) -> Parse {
-    return [key, member](const Json& json, Specification& spec) -> absl::Status {
-      LOCUS_ASSIGN_OR_RETURN(spec.*member, parse_assignments(json, key));
-      return absl::OkStatus();
+    return [key, member](const Json& json, Specification& spec) {
+      return parse_assignments(json, key, spec.*member);
     };
   };
   static const std::map<std::string, Parse> table = {
@@ -274,21 +296,25 @@ absl::Status check_version(const Json& document) {
 
 }  // namespace
 
-absl::StatusOr<Specification> parse_specification(const Json& document) {
-  LOCUS_RETURN_IF_ERROR(check_mapping(document, ""));
-  LOCUS_RETURN_IF_ERROR(check_version(document));
+std::optional<Specification> parse_specification(const Json& document, Mistakes& mistakes) {
+  if (!mistakes.note(check_mapping(document, "")) || !mistakes.note(check_version(document)))
+    return std::nullopt;
   const std::vector<std::string>& known = top_level_keys();
   Specification spec;
   // Unknown keys first: a misspelt key is the cause of whatever else is missing.
   for (const auto& [key, value] : document.items()) {
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      return unknown_key(key, known, "the specification", key);
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    mistakes.note(unknown_key(key, known, "the specification", key));
+    spec.unread.insert("");
   }
-  for (const auto& [key, value] : document.items()) LOCUS_RETURN_IF_ERROR(keys().at(key)(value, spec));
-  LOCUS_RETURN_IF_ERROR(check_factors_once(spec));
-  if (!document.contains("name")) {
-    return refuse(ErrorReason::kMissingKey, "a specification needs a name, as in name: my-first-comparison",
-                  "name");
+  for (const auto& [key, value] : document.items()) {
+    const auto parse = keys().find(key);
+    if (parse != keys().end()) mistakes.note(parse->second(value, spec));
+  }
+  mistakes.note(check_factors_once(spec));
+  if (!document.contains("name") && spec.knows_all_of("name")) {
+    mistakes.note(refuse(ErrorReason::kMissingKey,
+                         "a specification needs a name, as in name: my-first-comparison", "name"));
   }
   return spec;
 }

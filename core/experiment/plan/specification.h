@@ -3,12 +3,14 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/mistakes.h"
 
 namespace locus {
 
@@ -17,6 +19,7 @@ struct Setting {
   Json value;
   std::string label;  // given by the user, may be empty
   std::string field;
+  bool fallback = false;  // nobody wrote it: a default that another choice brings
 };
 
 // Config paths to values: "prior", "dataset", "task", "model.backbone", "model.dim", "train.lr", ...
@@ -31,6 +34,7 @@ using Axis = std::vector<Factor>;  // one factor of the matrix, or a zip group o
 
 struct Override {
   Settings where, set;
+  std::string field;
 };
 
 struct StageRequest {
@@ -48,6 +52,7 @@ struct Specification {
   std::string name, owner, description;
   int priority = 0;
   std::int64_t stage_seconds = 0;  // 0: no limit
+  double memory_gib = 1024;        // the most a training may be estimated to need
   Settings fixed;                  // everything outside the matrix
   std::vector<Axis> axes;
   std::vector<Settings> include, exclude;
@@ -57,6 +62,11 @@ struct Specification {
   std::optional<Settings> baseline;
   MetricRequest metric;
   std::vector<std::string> matched;  // factors that alone may differ
+  // Config paths of which something could not be read, so that nothing follows from what is missing there; ""
+  // stands for all of them.
+  std::set<std::string> unread;
+
+  bool knows_all_of(const std::string& path) const { return !unread.contains("") && !unread.contains(path); }
 };
 
 // Sections whose values lie at "<section>.<option>", and the key that names the catalog item.
@@ -72,8 +82,9 @@ inline constexpr Section kModel = {"model", "backbone", "model.backbone"};
 inline constexpr Section kTrain = {"train", "recipe", "train.recipe"};
 inline constexpr const Section* kSections[] = {&kDataset, &kTask, &kModel, &kTrain};
 
-// INVALID_ARGUMENT with reason and field path.
-absl::StatusOr<Specification> parse_specification(const Json& document);
+// What could be read, every mistake noted: INVALID_ARGUMENT with reason and field path. Nothing when the
+// document is no mapping or of another version.
+std::optional<Specification> parse_specification(const Json& document, Mistakes& mistakes);
 
 // INVALID_ARGUMENT with `reason`; what every refusal of a specification is.
 absl::Status refuse(ErrorReason reason, std::string message, std::string field,

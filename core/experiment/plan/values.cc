@@ -17,15 +17,16 @@ std::string position_key(const Axis& axis, std::size_t position, const Values& v
 
 absl::Status check_positions_differ(const Axis& axis, const Values& values) {
   std::set<std::string> seen;
+  Mistakes mistakes;
   for (std::size_t i = 0; i < axis.front().values.size(); ++i) {
     if (seen.insert(position_key(axis, i, values)).second) continue;
     const Setting& setting = axis.front().values[i];
-    return refuse(
+    mistakes.note(refuse(
         ErrorReason::kInvalidSpecification,
         axis.front().path + " lists " + values.of(&setting).text + " twice with the same options; keep one",
-        setting.field);
+        setting.field));
   }
-  return absl::OkStatus();
+  return mistakes.status();
 }
 
 }  // namespace
@@ -37,17 +38,23 @@ absl::Status Values::add(const std::string& path, const Setting& setting, Resolv
   return absl::OkStatus();
 }
 
-absl::StatusOr<Values> Values::make(const Specification& spec, Resolver& resolver) {
+Values Values::make(Specification& spec, Resolver& resolver, Mistakes& mistakes) {
   Values out;
+  const auto read = [&](const std::string& path, const Setting& setting) {
+    if (mistakes.note(out.add(path, setting, resolver))) return true;
+    spec.unread.insert(path);
+    return false;
+  };
+  const bool whole = mistakes.none();
   for (const Axis& axis : spec.axes) {
+    bool all = whole;
     for (const Factor& factor : axis) {
-      for (const Setting& setting : factor.values)
-        LOCUS_RETURN_IF_ERROR(out.add(factor.path, setting, resolver));
+      for (const Setting& setting : factor.values) all = read(factor.path, setting) && all;
     }
-    LOCUS_RETURN_IF_ERROR(check_positions_differ(axis, out));
+    if (all) mistakes.note(check_positions_differ(axis, out));
   }
   for (const Settings& one : spec.include) {
-    for (const auto& [path, setting] : one) LOCUS_RETURN_IF_ERROR(out.add(path, setting, resolver));
+    for (const auto& [path, setting] : one) read(path, setting);
   }
   return out;
 }

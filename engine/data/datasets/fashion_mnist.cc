@@ -49,6 +49,7 @@ DatasetItem fashion_mnist() {
                {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
                 "Ankle boot"}},
               {"splits", {{"train", files.train}, {"validation", files.validation}, {"test", files.test}}},
+              {"defaults", {{"model.patch", 7}}},  // four by four patches; 16 would not tile the image
               {"package", files.manifest.package}});
   return {std::move(item),
           [](const DataPlace& place, const Options&) { return open_idx_dataset(layout(), place); }};

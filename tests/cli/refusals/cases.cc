@@ -247,6 +247,16 @@ std::vector<Mistake> wrong_meanings() {
       {"metric.direction", "up"},
       {"metric.reduce", "median"},
       {"metric.nmae", "top1"},
+      {"matrix.seed", "[0, 1]"},
+      {"matrix.backbone", "[vit]"},
+      {"matrix.sigma", "[0.1]"},
+      {"matrix.resolution", "[28]"},
+      {"lr", "1.0e-3"},
+      {"seeds", "[0]"},
+      {"train", "{lr: 0,001}"},
+      {"train.lr", "0,001"},
+      {"model.patch", "16"},
+      {"matrix.model.patch", "[7, 5]"},
   };
   for (const auto& [path, value] : changes) out.push_back(change(path, value));
   out.push_back({{"plan", "-", "--set", "matrix.train.epochs=[1,2]", "--set", "matched=prior", "--set",
@@ -355,11 +365,15 @@ std::vector<Mistake> wrong_files(const std::string& folder) {
         file("tag.yaml", "a: !!python/object x\n"), file("binary.yaml", std::string("\0\1\2\xff\xfe", 5)),
         file("bomb.yaml", bomb), file("deep.yaml", std::string(500, '[')),
         file("large.yaml", "name: " + std::string(2 << 20, 'x')), file("self.yaml", "a: &x [*x]\n"),
+        file("latin-1.yaml", "version: 1\nname: bad\ndescription: caf\xe9\n"),
+        file("utf-16.yaml", std::string("\xff\xfen\0", 4)), file("zero.yaml", std::string("name: a\0b\n", 10)),
+        file("tab.yaml", "train:\n\tlr: 1\n"), file("merge.yaml", "a: &x {b: 1}\nc: {<<: *x}\n"),
         Words{"plan", folder + "/not-there.yaml"}, Words{"plan", folder},
         Words{"submit", folder + "/not-there.yaml"}}) {
     out.push_back({one, ""});
   }
   out.push_back({{"plan", "-"}, ""});
+  out.push_back({{"submit", "-"}, "name: caf\xe9\n"});
   return out;
 }
 

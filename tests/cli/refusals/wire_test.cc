@@ -140,6 +140,8 @@ TEST_F(Wire, RefusesSpecificationsThatAreNone) {
       {"a key twice", "{\"version\": 1, \"version\": 1, \"name\": \"x\", \"dataset\": \"fashion-mnist\"}"},
       {"deep", std::string(20'000, '[')},
       {"over the limit", "{\"description\": \"" + std::string(kSpecBytes, 'x') + "\"}"},
+      {"no UTF-8", "{\"description\": \"caf\xe9\"}"},
+      {"half a surrogate", "{\"description\": \"\\ud800\"}"},
       {"over a message", std::string(kMessageBytes + 1024, ' ')}};
   for (const auto& [what, text] : texts) {
     PlanExperimentRequest plan;
@@ -282,10 +284,14 @@ TEST_F(Wire, RefusesForeignAndBrokenHttp) {
         "/api/v1/experiments/present/trials/x", "/api/v1/experiments/..%2f..%2fetc",
         "/api/v1/experiments/%00", "/api/v1/experiments?page_size=x", "/api/v1/experiments?page_token=x",
         "/api/v1/stages/x/series", "/api/v1/stages/99999999999999999999/series",
+        "/api/v1/experiments/%ff", "/api/v1/experiments?page_token=%ff",
         "/api/v1/experiments/present/table?labels=x", "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd"}) {
     get_row(bad);
   }
   post_row("POST that is no JSON", "/api/v1/experiments:plan", "version: 1");
+  post_row("POST that is no UTF-8", "/api/v1/experiments:plan", "{\"spec_json\": \"caf\xe9\"}");
+  post_row("POST of a specification that is no UTF-8", "/api/v1/experiments:plan",
+           "{\"spec_json\": \"{\\\"name\\\": \\\"\\ud800\\\"}\"}");
   post_row("POST of another type", "/api/v1/experiments:plan", "{}", "Content-Type: text/plain\r\n");
   post_row("POST of a form", "/api/v1/experiments", "a=b",
            "Content-Type: application/x-www-form-urlencoded\r\n");

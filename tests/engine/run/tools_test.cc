@@ -135,7 +135,7 @@ TEST_F(TrainerTools, PictureShowsWhatACheckpointHolds) {
 TEST_F(TrainerTools, PictureRefusesUnknownPriors) {
   const Ended unknown = run({"picture", "astrology"});
   EXPECT_EQ(unknown.status, 2);
-  EXPECT_NE(unknown.err.find("no prior is called 'astrology'"), std::string::npos) << unknown.err;
+  EXPECT_NE(unknown.err.find("there is no prior 'astrology'"), std::string::npos) << unknown.err;
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ from locus.errors import (
     NotFound,
     ResourceExhausted,
     Unavailable,
+    Violation,
 )
 from locus.experiment import Experiment
 from locus.paper import PaperTable
@@ -44,5 +45,6 @@ __all__ = [
     "PaperTable",
     "ResourceExhausted",
     "Unavailable",
+    "Violation",
     "connect",
 ]

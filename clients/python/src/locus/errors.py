@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Mapping, Sequence
 
 import grpc
 from google.rpc import error_details_pb2, status_pb2
@@ -11,6 +12,16 @@ if TYPE_CHECKING:
     from locus.experiment import Experiment
 
 DOMAIN = "locus.v1"
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One mistake of several."""
+
+    field: str
+    """Where: `train.lr`."""
+    message: str
+    reason: str = ""
 
 
 class LocusError(Exception):
@@ -24,6 +35,7 @@ class LocusError(Exception):
         reason: str = "",
         field: str = "",
         metadata: Mapping[str, str] | None = None,
+        violations: Sequence[Violation] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -35,8 +47,15 @@ class LocusError(Exception):
         """The offending field: `matrix.prior[2].violin.curves`."""
         self.metadata = dict(metadata or {})
         """Every value the message names."""
+        self.violations = tuple(violations)
+        """Every mistake the server lists, of a specification with several; otherwise the one, or none without a field."""
 
     def __str__(self) -> str:
+        if len(self.violations) > 1:
+            more = int(self.metadata.get("more_mistakes", "0"))
+            lines = [f"{len(self.violations) + more} mistakes"]
+            lines += [f"  {one.field}: {one.message}" for one in self.violations]
+            return "\n".join(lines + [f"  and {more} more"] * (more > 0))
         return f"{self.message} (at {self.field})" if self.field else self.message
 
 
@@ -91,16 +110,24 @@ _BY_CODE: dict[str, type[LocusError]] = {
 
 
 def make_error(
-    code: str, message: str, reason: str = "", field: str = "", metadata: Mapping[str, str] | None = None
+    code: str,
+    message: str,
+    reason: str = "",
+    field: str = "",
+    metadata: Mapping[str, str] | None = None,
+    violations: Sequence[Violation] = (),
 ) -> LocusError:
     """The exception of the class that belongs to `code`."""
-    return _BY_CODE.get(code, LocusError)(message, code=code, reason=reason, field=field, metadata=metadata)
+    return _BY_CODE.get(code, LocusError)(
+        message, code=code, reason=reason, field=field, metadata=metadata, violations=violations
+    )
 
 
 def from_grpc(error: grpc.RpcError, address: str) -> LocusError:
     """Restores reason, field and metadata from the details the server sent."""
     code = error.code().name
-    reason, field, metadata = "", "", {}
+    reason, metadata = "", {}
+    violations: list[Violation] = []
     for key, value in error.trailing_metadata() or ():
         if key != "grpc-status-details-bin":
             continue
@@ -109,8 +136,8 @@ def from_grpc(error: grpc.RpcError, address: str) -> LocusError:
             info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
             if detail.Unpack(info) and info.domain == DOMAIN:
                 reason, metadata = info.reason, dict(info.metadata)
-            elif detail.Unpack(bad) and bad.field_violations:
-                field = bad.field_violations[0].field
+            elif detail.Unpack(bad):
+                violations = [Violation(one.field, one.description, one.reason) for one in bad.field_violations]
     message = error.details() or code
     # We cancel no call ourselves: a server that stops does.
     if not reason and code in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"):
@@ -122,4 +149,5 @@ def from_grpc(error: grpc.RpcError, address: str) -> LocusError:
             "SERVER_UNAVAILABLE",
             metadata={"address": address, "found": found},
         )
-    return make_error(code, message, reason, field, metadata)
+    field = violations[0].field if violations else ""
+    return make_error(code, message, reason, field, metadata, violations)

@@ -4,6 +4,7 @@ import { ApiError, post, read, segment } from '@/shared/api/client';
 import { stream } from '@/shared/api/live';
 import { createResponse, type Plan, plan } from '@/shared/api/operations';
 import { experiment } from '@/shared/api/types';
+import { plural } from '@/shared/format';
 import { type Problem, readText } from './specification-text';
 
 const quietMs = 350; // of the keyboard, before the server is asked
@@ -18,14 +19,23 @@ export interface Check {
 
 const unchecked: Check = { text: '', plan: null, problems: [], unreachable: false, json: null };
 
-// The server's violations at the lines of the text.
-function problemsOf(error: ApiError, lineOf: (field: string) => number): Problem[] {
+// The server's violations at the lines of the text, from the top.
+export function problemsOf(error: ApiError, lineOf: (field: string) => number): Problem[] {
   if (error.violations.length === 0) return [{ line: 1, field: '', message: error.message }];
-  return error.violations.map(({ field, description }) => ({
+  const problems = error.violations.map(({ field, description }) => ({
     line: lineOf(field),
     field,
     message: description,
   }));
+  problems.sort((a, b) => a.line - b.line);
+  const more = Number(error.metadata['more_mistakes'] ?? 0);
+  if (more > 0)
+    problems.push({
+      line: 1,
+      field: '',
+      message: `and ${plural(more, 'more mistake')}, shown once these are mended`,
+    });
+  return problems;
 }
 
 export async function checkText(text: string, signal: AbortSignal): Promise<Check> {

@@ -10,6 +10,7 @@ export class ApiError extends Error {
     readonly status: number,
     readonly reason: string,
     readonly violations: readonly { field: string; description: string }[] = [],
+    readonly metadata: Readonly<Record<string, string>> = {},
   ) {
     super(message);
     this.name = 'ApiError';
@@ -41,6 +42,7 @@ async function errorOf(response: Response): Promise<ApiError> {
       response.status,
       reason,
       body.details.flatMap((d) => d.field_violations),
+      Object.assign({}, ...body.details.map((d) => d.metadata)) as Record<string, string>,
     );
   } catch {
     return new ApiError(fallback, response.status, '');

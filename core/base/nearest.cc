@@ -1,8 +1,7 @@
 // "Did you mean": the nearest known name by edit distance.
-#include <algorithm>
-#include <vector>
+#include "core/base/nearest.h"
 
-#include "core/catalog/catalog.h"
+#include <algorithm>
 
 namespace locus {
 namespace {

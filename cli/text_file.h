@@ -1,0 +1,14 @@
+// Text from a file or standard input, as every command that takes one reads it.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace locus {
+
+// What `path` holds, "-" being standard input. INVALID_SPECIFICATION for a folder and for what cannot be
+// opened, LIMIT_EXCEEDED for more than `most` bytes; `what` is what the sentences call it: "a specification".
+absl::StatusOr<std::string> read_text(const std::string& path, const std::string& what, std::size_t most);
+
+}  // namespace locus

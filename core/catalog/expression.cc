@@ -1,0 +1,118 @@
+// A recursive-descent parser that computes as it reads.
+#include "core/catalog/expression.h"
+
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "core/base/error.h"
+
+namespace locus {
+namespace {
+
+constexpr int kMostDepth = 50;  // parentheses
+
+bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool digit(char c) { return c >= '0' && c <= '9'; }
+
+class Reader {
+ public:
+  Reader(std::string_view text, const NameValue& names) : text_(text), names_(names) {}
+
+  absl::StatusOr<double> run() {
+    const double value = sum();
+    if (wrong_.empty() && at_ < text_.size()) fail("something follows its end");
+    if (wrong_.empty()) return value;
+    return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidSpecification,
+                      "the formula '" + std::string(text_) + "' cannot be computed: " + wrong_);
+  }
+
+ private:
+  void fail(const std::string& why) {
+    if (wrong_.empty()) wrong_ = why + " at offset " + std::to_string(at_);
+    at_ = text_.size();
+  }
+  char next() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool take(char c) {
+    if (next() != c) return false;
+    ++at_;
+    return true;
+  }
+
+  double sum() {
+    double value = product();
+    while (true) {
+      if (take('+')) {
+        value += product();
+      } else if (take('-')) {
+        value -= product();
+      } else {
+        return value;
+      }
+    }
+  }
+  double product() {
+    double value = power();
+    while (true) {
+      if (take('*')) {
+        value *= power();
+      } else if (take('/')) {
+        value /= power();
+      } else {
+        return value;
+      }
+    }
+  }
+  double power() {
+    const double base = factor();
+    return take('^') ? std::pow(base, power()) : base;
+  }
+  double parenthesis() {
+    if (++depth_ > kMostDepth) fail("parentheses are nested too deeply");
+    const double value = sum();
+    if (!take(')')) fail("a ) is missing");
+    --depth_;
+    return value;
+  }
+  double factor() {
+    const char c = next();
+    if (take('(')) return parenthesis();
+    if (take('-')) return -factor();
+    if (digit(c)) return number();
+    if (starts_name(c)) return name();
+    fail("a number or a name is missing");
+    return 0;
+  }
+  double number() {
+    double value = 0;
+    const auto read = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    at_ = static_cast<std::size_t>(read.ptr - text_.data());
+    return value;
+  }
+  double name() {
+    const std::size_t from = at_;
+    while (at_ < text_.size() && (starts_name(text_[at_]) || digit(text_[at_]) || text_[at_] == '.')) ++at_;
+    const std::string_view word = text_.substr(from, at_ - from);
+    if (word == "round" && take('(')) return std::round(parenthesis());
+    const auto value = names_(word);
+    if (!value) fail("'" + std::string(word) + "' is not known");
+    return value.value_or(0);
+  }
+
+  std::string_view text_;
+  const NameValue& names_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+  std::string wrong_;
+};
+
+}  // namespace
+
+absl::StatusOr<double> evaluate_expression(std::string_view text, const NameValue& names) {
+  return Reader(text, names).run();
+}
+
+}  // namespace locus

@@ -1,0 +1,19 @@
+// Arithmetic written in the catalog: what an item costs, as a formula over its options.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace locus {
+
+// The value of a name, or nothing for one that is not known.
+using NameValue = std::function<std::optional<double>(std::string_view name)>;
+
+// Evaluates numbers, names ("dim", "pool.cls"), + - * / ^, parentheses and round(x). INVALID_SPECIFICATION for text
+// that is no such formula or names what is not known.
+absl::StatusOr<double> evaluate_expression(std::string_view text, const NameValue& names);
+
+}  // namespace locus

@@ -1,0 +1,161 @@
+// Resolves every cell's sections and checks them against each other.
+#include "core/experiment/plan/configure.h"
+
+#include <initializer_list>
+#include <set>
+#include <string>
+
+#include "core/experiment/plan/remarks.h"
+
+namespace locus {
+namespace {
+
+constexpr int kMostFailures = 1000;  // cells: by then every value of a large matrix has been seen
+
+const Settings& defaults() {
+  static const Settings settings = {{"task", {"classification", "", "task"}},
+                                    {"model.backbone", {"vit", "", "model.backbone"}},
+                                    {"train.recipe", {"supervised", "", "train.recipe"}}};
+  return settings;
+}
+
+std::string section_of(const std::string& path) { return path.substr(0, path.find('.')); }
+
+// The sections whose values a survey brings together as no cell may.
+std::set<std::string> loose_sections(const Specification& spec) {
+  std::set<std::string> out;
+  const auto add = [&out](const Settings& settings) {
+    for (const auto& [path, setting] : settings) out.insert(section_of(path));
+  };
+  for (const std::string& path : spec.unread) out.insert(section_of(path));
+  for (const Axis& axis : spec.axes) {
+    for (const Factor& factor : axis) {
+      if (factor.path != "prior" || !spec.exclude.empty()) out.insert(section_of(factor.path));
+    }
+  }
+  for (const Settings& one : spec.include) add(one);
+  for (const Override& one : spec.overrides) add(one.set);
+  return out;
+}
+
+class Configurer {
+ public:
+  Configurer(const Specification& spec, bool surveyed, Resolver& resolver, Mistakes& mistakes)
+      : spec_(spec), resolver_(resolver), mistakes_(mistakes) {
+    if (surveyed) loose_ = loose_sections(spec);
+  }
+
+  // The sections and priors of a cell, null where they have no meaning, checked against each other.
+  Configuration configure(Effective settings) {
+    Configuration out;
+    out.dataset = section(kDataset, settings);
+    if (out.dataset) {
+      for (const auto& [path, setting] : resolver_.defaults_of(*out.dataset->item))
+        settings.emplace(path, &setting);
+    }
+    out.task = section(kTask, settings);
+    out.model = section(kModel, settings);
+    out.recipe = section(kTrain, settings);
+    out.priors = priors(settings);
+    if (!out.model || !out.dataset) return out;
+    note(relocate(check_requirements(*out.model->item, out.model->resolved, *out.model, *out.dataset, "model"),
+                  settings),
+         {"model", "dataset"});
+    if (out.recipe) note(check_size(out, spec_.memory_gib), {"model", "dataset", "train"});
+    if (out.priors)
+      note(check_together(*out.priors, *out.model, *out.dataset), {"prior", "model", "dataset"});
+    return out;
+  }
+
+  void check_stages(const std::vector<ResolvedStage>& stages, const Configuration& cell) {
+    if (!cell.dataset || !cell.model) return;
+    if (cell.recipe) note(check_best(stages, *cell.recipe, *cell.dataset), {"train", "dataset"});
+    for (const ResolvedStage& stage : stages) {
+      note(check_requirements(*stage.item, stage.resolved, *cell.model, *cell.dataset, stage.field),
+           {"model", "dataset"});
+    }
+  }
+
+  bool note(const absl::Status& status, std::initializer_list<const char*> sections = {}) {
+    bool firm = true;
+    for (const char* section : sections) firm &= !loose_.contains("") && !loose_.contains(section);
+    if (firm) return mistakes_.note(status);
+    for (const absl::Status& one : violations_of(status).list) {
+      const auto detail = error_detail(one);
+      const bool together = detail && (detail->reason == ErrorReason::kConstraintViolated ||
+                                       detail->reason == ErrorReason::kConflictingPriors ||
+                                       detail->reason == ErrorReason::kLimitExceeded);
+      if (!together) mistakes_.note(one);
+    }
+    return status.ok();
+  }
+
+ private:
+  const ResolvedSection* section(const Section& section, const Effective& settings) {
+    if (!settings.contains(section.id_path) && !spec_.knows_all_of(section.id_path)) return nullptr;
+    const auto found = resolver_.section(section, settings);
+    return note(found.status(), {section.name}) ? *found : nullptr;
+  }
+
+  const ResolvedPriors* priors(const Effective& settings) {
+    const auto prior = settings.find("prior");
+    if (prior != settings.end()) {
+      const auto found = resolver_.priors(*prior->second);
+      return mistakes_.note(found.status()) ? *found : nullptr;
+    }
+    if (spec_.knows_all_of("prior")) {
+      mistakes_.note(refuse(ErrorReason::kMissingKey,
+                            "the specification names no prior; add it as a factor, matrix: {prior: [none, "
+                            "learned-absolute]}, or fixed, prior: none",
+                            "prior", {{"key", "prior"}}));
+    }
+    return nullptr;
+  }
+
+  const Specification& spec_;
+  Resolver& resolver_;
+  Mistakes& mistakes_;
+  std::set<std::string> loose_;
+};
+
+}  // namespace
+
+Effective effective_settings(const Specification& spec, const CellDraft& cell) {
+  Effective out;
+  for (const Settings* layer : {&defaults(), &spec.fixed}) {
+    for (const auto& [path, setting] : *layer) out[path] = &setting;
+  }
+  for (const auto& [path, setting] : cell.assignment) out[path] = setting;
+  for (const Override* one : cell.overrides) {
+    for (const auto& [path, setting] : one->set) out[path] = &setting;
+  }
+  return out;
+}
+
+std::optional<Configured> configure(const Specification& spec, const std::vector<CellDraft>& drafts,
+                                    bool surveyed, Resolver& resolver, Mistakes& mistakes) {
+  Configured out;
+  Configurer configurer(spec, surveyed, resolver, mistakes);
+  const Configuration first = configurer.configure(effective_settings(spec, drafts.front()));
+  bool staged = false;
+  if (first.task) {
+    // Stages are looked at under the contract, or the usual one where that is wrong.
+    out.metric = mistakes.value(resolve_metric(spec.metric, *first.task)).value_or(MetricContract{});
+    auto stages = mistakes.value(resolve_stages(spec, out.metric, resolver.catalog(), out.warnings));
+    staged = stages.has_value();
+    if (staged) out.stages = *std::move(stages);
+  }
+  int failures = 0;
+  for (const CellDraft& draft : drafts) {
+    const Configuration one = configurer.configure(effective_settings(spec, draft));
+    if (one.task && one.task != first.task)
+      mistakes.note(resolve_metric(spec.metric, *one.task).status());
+    if (staged) configurer.check_stages(out.stages, one);
+    out.cells.push_back(one);
+    if (!mistakes.none() && ++failures > kMostFailures) break;
+  }
+  if (!mistakes.none()) return std::nullopt;
+  return out;
+}
+
+}  // namespace locus
