@@ -9,6 +9,8 @@
 namespace locus {
 namespace {
 
+constexpr int kWidest = 100;  // columns: longer lines are hard to read
+
 struct CatalogOptions {
   ServerChoice server;
   std::string kind, id;
@@ -55,7 +57,8 @@ absl::StatusOr<int> run(Client& client, const CatalogOptions& options) {
   }
   LOCUS_ASSIGN_OR_RETURN(const CatalogItem* item, catalog.get(options.kind, options.id, ""));
   for (const Json& one : items) {
-    if (one.value("id", "") == item->id) print(json ? one.dump(1) + "\n" : render_catalog_item(one));
+    if (one.value("id", "") != item->id) continue;
+    print(json ? one.dump(1) + "\n" : render_catalog_item(one, std::min(terminal().width, kWidest)));
   }
   return kExitDone;
 }

@@ -25,6 +25,18 @@ std::string range_of(const Json& option) {
   return out;
 }
 
+// The name, then what it takes and means, indented.
+std::string render_option(const Json& option, int width) {
+  std::string type = option.value("type", "");
+  if (type == "list") type += " of " + option.value("element", "");
+  type += option.contains("default") ? ", default " + option["default"].dump() : ", required";
+  std::string out = printable(option.value("name", "")) + "\n" + wrap_text(printable(type), 4, width);
+  const std::string range = range_of(option), unit = option.value("unit", "");
+  if (!range.empty()) out += wrap_text("allowed: " + printable(range), 4, width);
+  const std::string help = option.value("help", "") + (unit.empty() ? "" : " (" + unit + ")");
+  return out + wrap_text(printable(help), 4, width);
+}
+
 }  // namespace
 
 std::string render_catalog(const Json& catalog) {
@@ -48,29 +60,22 @@ std::string render_catalog_kind(const Json& catalog, const std::string& kind) {
   return render_text_table({{kind}, {"also"}, {"hooks"}, {"what it is"}}, rows);
 }
 
-std::string render_catalog_item(const Json& item) {
+std::string render_catalog_item(const Json& item, int width) {
   std::string out = item.value("kind", "") + " " + item.value("id", "") + " (revision " +
                     std::to_string(item.value("revision", 0)) + ")\n";
   for (const char* key : {"summary", "formula"}) {
-    if (const std::string text = item.value(key, ""); !text.empty()) out += printable(text) + "\n";
+    if (const std::string text = item.value(key, ""); !text.empty()) out += wrap_text(printable(text), 0, width);
   }
   if (const std::string paper = item.value("paper", ""); !paper.empty())
-    out += "paper: " + printable(paper) + "\n";
+    out += wrap_text("paper: " + printable(paper), 0, width);
   for (const char* key : {"aliases", "hooks", "provides", "excludes"}) {
     if (const std::string text = join(item.value(key, Json::array()), ", "); !text.empty())
-      out += std::string(key) + ": " + printable(text) + "\n";
+      out += wrap_text(std::string(key) + ": " + printable(text), 0, width);
   }
-  std::vector<std::vector<std::string>> rows;
-  for (const Json& option : item.value("options", Json::array())) {
-    std::string type = option.value("type", "");
-    if (type == "list") type += " of " + option.value("element", "");
-    rows.push_back({option.value("name", ""), type,
-                    option.contains("default") ? option["default"].dump() : "required", range_of(option),
-                    option.value("unit", ""), option.value("help", "")});
-  }
-  if (!rows.empty())
-    out +=
-        "\n" + render_text_table({{"option"}, {"type"}, {"default"}, {"allowed"}, {"unit"}, {"help"}}, rows);
+  const Json facts = item.value("facts", Json::object()), defaults = facts.value("defaults", Json::object());
+  for (const auto& [path, value] : defaults.items())
+    out += wrap_text(printable(path) + " is " + value.dump() + " unless given", 0, width);
+  for (const Json& option : item.value("options", Json::array())) out += "\n" + render_option(option, width);
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/render/numbers.h"
 #include "cli/render/text_table.h"
+#include "cli/render/yaml_text.h"
 
 namespace locus {
 namespace {
@@ -40,6 +41,12 @@ std::string show_best(const v1::Experiment& one) {
   if (best.n() > 1) out += " \u00b1 " + show_fixed(best.std(), decimals);
   if (!best.unit().empty()) out += " " + best.unit();
   return out + " " + best.label();
+}
+
+// What a stage was given, as one would write it; what is no JSON stays as it is.
+std::string configuration_text(const std::string& config_json) {
+  const Json json = Json::parse(config_json, nullptr, /*allow_exceptions=*/false);
+  return json.is_object() ? yaml_text(json, 2) : printable(config_json) + "\n";
 }
 
 }  // namespace
@@ -158,7 +165,7 @@ std::string render_trial(const v1::TrialDetail& detail, TextStyle style) {
                      [&stage](const v1::TrialStage& one) { return one.role() == stage.role(); });
     out += "\n" + stage.role();
     if (summary != trial.stages().end()) out += "  " + summary->state() + "  " + summary->identity();
-    out += "\n" + printable(stage.config_json()) + "\n";
+    out += "\n" + configuration_text(stage.config_json());
     std::vector<std::vector<std::string>> rows;
     for (const v1::Attempt& attempt : stage.attempts()) {
       rows.push_back({std::to_string(attempt.number()), attempt.worker(), attempt.state(),

@@ -19,9 +19,10 @@ std::string render_trials(const v1::ListTrialsResponse& trials, TextStyle style 
 std::string render_trial(const v1::TrialDetail& detail, TextStyle style = {});
 std::string render_workers(const v1::ListWorkersResponse& response, TextStyle style = {});
 
-// The whole catalog, the items of one kind, or one item with its options.
+// The whole catalog, the items of one kind, or one item with its options, no wider than `width` where its words
+// allow it.
 std::string render_catalog(const Json& catalog);
 std::string render_catalog_kind(const Json& catalog, const std::string& kind);
-std::string render_catalog_item(const Json& item);
+std::string render_catalog_item(const Json& item, int width);
 
 }  // namespace locus

@@ -17,32 +17,6 @@ std::string upper(std::string text) {
   return text;
 }
 
-// Words wrapped to `width` columns behind `indent` spaces; paragraphs are kept.
-std::string wrap(const std::string& text, int indent, int width) {
-  const std::string margin(static_cast<std::size_t>(indent), ' ');
-  const std::size_t room = static_cast<std::size_t>(std::max(20, width - indent));
-  std::string out, line;
-  const auto end_line = [&] {
-    if (!line.empty()) out += margin + line + "\n";
-    line.clear();
-  };
-  for (std::size_t at = 0; at < text.size();) {
-    if (text[at] == '\n') {
-      end_line();
-      out += "\n";
-      ++at;
-      continue;
-    }
-    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
-    const std::string word = text.substr(at, end - at);
-    if (!line.empty() && display_width(line) + 1 + display_width(word) > room) end_line();
-    line += (line.empty() ? "" : " ") + word;
-    at = end < text.size() && text[end] == ' ' ? end + 1 : end;
-  }
-  end_line();
-  return out;
-}
-
 std::string with_value(const OptionPage& option) {
   return option.name + (option.value.empty() ? "" : " " + option.value);
 }
@@ -103,27 +77,27 @@ std::string usage_line(const std::string& program, const CommandPage& command) {
 }
 
 std::string render_help(const std::string& program, const CommandPage& command, int width) {
-  std::string out = "NAME\n" + wrap(program + " " + command.name + " - " + command.summary, 4, width) +
-                    "\nSYNOPSIS\n" + wrap(usage_line(program, command), 4, width);
-  if (!command.details.empty()) out += "\nDESCRIPTION\n" + wrap(command.details, 4, width);
+  std::string out = "NAME\n" + wrap_text(program + " " + command.name + " - " + command.summary, 4, width) +
+                    "\nSYNOPSIS\n" + wrap_text(usage_line(program, command), 4, width);
+  if (!command.details.empty()) out += "\nDESCRIPTION\n" + wrap_text(command.details, 4, width);
   if (!command.positionals.empty()) {
     out += "\nARGUMENTS\n";
     for (const OptionPage& one : command.positionals)
-      out += "    " + upper(one.name) + "\n" + wrap(full_help(one), 8, width);
+      out += "    " + upper(one.name) + "\n" + wrap_text(full_help(one), 8, width);
   }
   out += "\nOPTIONS\n";
   for (const OptionPage& one : command.options)
-    out += "    " + with_value(one) + "\n" + wrap(full_help(one), 8, width);
+    out += "    " + with_value(one) + "\n" + wrap_text(full_help(one), 8, width);
   out += "    --help\n        Print this page\n";
   if (!command.examples.empty()) {
     out += "\nEXAMPLES\n";
-    for (const auto& [line, what] : command.examples) out += "    " + line + "\n" + wrap(what, 8, width);
+    for (const auto& [line, what] : command.examples) out += "    " + line + "\n" + wrap_text(what, 8, width);
   }
-  return out + "\nEXIT STATUS\n" + wrap(kExitStatuses, 4, width);
+  return out + "\nEXIT STATUS\n" + wrap_text(kExitStatuses, 4, width);
 }
 
 std::string render_program_help(const ProgramPage& program, int width) {
-  std::string out = wrap(program.summary, 0, width) + "\nUsage: " + program.name + " COMMAND [OPTIONS]\n";
+  std::string out = wrap_text(program.summary, 0, width) + "\nUsage: " + program.name + " COMMAND [OPTIONS]\n";
   std::size_t longest = 0;
   for (const CommandPage& command : program.commands) longest = std::max(longest, command.name.size());
   for (const std::string& group : groups_of(program)) {
@@ -131,7 +105,7 @@ std::string render_program_help(const ProgramPage& program, int width) {
     for (const CommandPage& command : program.commands) {
       if (command.group != group) continue;
       out += "  " + command.name + std::string(longest - command.name.size() + 2, ' ') +
-             wrap(command.summary, static_cast<int>(longest) + 4, width).substr(longest + 4);
+             wrap_text(command.summary, static_cast<int>(longest) + 4, width).substr(longest + 4);
     }
   }
   return out + "\n`" + program.name +

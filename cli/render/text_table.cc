@@ -74,4 +74,29 @@ std::string render_text_table(const std::vector<Column>& columns,
   return out;
 }
 
+std::string wrap_text(const std::string& text, int indent, int width) {
+  const std::string margin(static_cast<std::size_t>(indent), ' ');
+  const std::size_t room = static_cast<std::size_t>(std::max(20, width - indent));
+  std::string out, line;
+  const auto end_line = [&] {
+    if (!line.empty()) out += margin + line + "\n";
+    line.clear();
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '\n') {
+      end_line();
+      out += "\n";
+      ++at;
+      continue;
+    }
+    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > room) end_line();
+    line += (line.empty() ? "" : " ") + word;
+    at = end < text.size() && text[end] == ' ' ? end + 1 : end;
+  }
+  end_line();
+  return out;
+}
+
 }  // namespace locus

@@ -31,6 +31,9 @@ std::string paint_state(const std::string& text, const std::string& state, TextS
 // Columns a string takes on a terminal: code points, good enough for the names and signs we print.
 std::size_t display_width(const std::string& text);
 
+// Words wrapped to `width` columns behind `indent` spaces; paragraphs are kept. Ends with "\n".
+std::string wrap_text(const std::string& text, int indent, int width);
+
 // Without control characters, so that no name can drive a terminal.
 std::string printable(const std::string& text);
 

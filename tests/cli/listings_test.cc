@@ -3,7 +3,13 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "cli/render/curves.h"
 #include "cli/render/text_table.h"
+#include "cli/render/yaml_text.h"
 
 namespace locus {
 namespace {
@@ -144,14 +150,87 @@ TEST(Listing, OfTheCatalogShowsOptions) {
       "summary": "Decay masks", "options": [{"name": "sigma", "type": "number", "default": 0.02, "minimum": 0, "maximum": 10, "help": "spread"},
       {"name": "curves", "type": "list", "element": "string", "choices": ["snake", "hilbert"], "required": true}]}]})");
   EXPECT_EQ(render_catalog(catalog), "prior   hooks  what it is\nviolin  scale  Decay masks\n");
-  EXPECT_EQ(render_catalog_item(catalog["items"][0]),
+  EXPECT_EQ(render_catalog_item(catalog["items"][0], 80),
             "prior violin (revision 2)\n"
             "Decay masks\n"
             "hooks: scale\n"
             "\n"
-            "option  type            default   allowed          help\n"
-            "sigma   number          0.02      >= 0, <= 10      spread\n"
-            "curves  list of string  required  snake | hilbert\n");
+            "sigma\n"
+            "    number, default 0.02\n"
+            "    allowed: >= 0, <= 10\n"
+            "    spread\n"
+            "\n"
+            "curves\n"
+            "    list of string, required\n"
+            "    allowed: snake | hilbert\n");
+}
+
+TEST(Listing, OfEveryItemOfTheCatalogFitsATerminal) {
+  std::ifstream in(LOCUS_CATALOG);
+  const Json catalog = Json::parse(in);
+  for (const Json& item : catalog["items"]) {
+    std::stringstream text(render_catalog_item(item, 80));
+    for (std::string line; std::getline(text, line);) {
+      const bool word = line.find(' ', line.find_first_not_of(' ')) == std::string::npos;
+      EXPECT_TRUE(display_width(line) <= 80 || word) << item["id"] << ": " << line;
+    }
+  }
+}
+
+TEST(YamlText, IsWhatOneWouldWrite) {
+  const Json document = Json::parse(R"({"model": {"id": "vit", "options": {"dim": 64, "init_std": 0.1, "pool": "mean",
+    "qkv_bias": true, "a_long_name_that_leaves_no_room": 1.5}}, "priors": [{"id": "violin", "options":
+    {"curves": ["snake", "hilbert"]}}], "seed": 0, "notes": ["no", "", "a: b", "line\nbreak", null], "inputs": {}})");
+  EXPECT_EQ(yaml_text(document, 2),
+            "  inputs: {}\n"
+            "  model:\n"
+            "    id: vit\n"
+            "    options:\n"
+            "      a_long_name_that_leaves_no_room: 1.5\n"
+            "      dim: 64\n"
+            "      init_std: 0.1\n"
+            "      pool: mean\n"
+            "      qkv_bias: true\n"
+            "  notes: [\"no\", \"\", \"a: b\", \"line\\nbreak\", null]\n"
+            "  priors: [{id: violin, options: {curves: [snake, hilbert]}}]\n"
+            "  seed: 0\n");
+  const Json wide = Json::parse(R"([{"id": "violin", "options": {"curves": ["snake", "hilbert", "peano", "zigzag",
+    "spiral", "diagonal"], "sigma": 0.25}}, 7])");
+  EXPECT_EQ(yaml_text(wide),
+            "-\n"
+            "  id: violin\n"
+            "  options:\n"
+            "    curves: [snake, hilbert, peano, zigzag, spiral, diagonal]\n"
+            "    sigma: 0.25\n"
+            "- 7\n");
+}
+
+TEST(CurvesCsv, HasARowForEveryPointWithItsEpoch) {
+  v1::Curves curves;
+  curves.set_metric("top1");
+  v1::CellCurve* cell = curves.add_cells();
+  cell->set_cell(1);
+  cell->set_label("violin, lr=0.1");
+  cell->add_step(10), cell->add_mean(0.5), cell->add_std(std::nan("")), cell->add_n(1), cell->add_epoch(0.25);
+  for (int ordinal : {4, 5}) {
+    v1::TrialCurve* curve = curves.add_trials();
+    curve->set_trial(ordinal);
+    curve->set_cell(1);
+    curve->set_seed(3);
+    curve->add_step(10), curve->add_value(81.25), curve->add_epoch(0.25);
+    curve->add_images(320), curve->add_seconds(1.5);
+    curve->set_reduced(ordinal == 5);
+  }
+  EXPECT_EQ(render_mean_curves_csv(curves),
+            "cell,label,step,epoch,images,seconds,mean,std,n\n1,\"violin, lr=0.1\",10,0.25,,,0.5,nan,1\n");
+  EXPECT_TRUE(thinned(curves));
+  EXPECT_EQ(render_curves_csv(curves),
+            "trial,cell,label,seed,step,epoch,images,seconds,top1\n"
+            "4,1,\"violin, lr=0.1\",3,10,0.25,320,1.5,81.25\n"
+            "5,1,\"violin, lr=0.1\",3,10,0.25,320,1.5,81.25\n");
+  keep_trial(4, curves);
+  EXPECT_EQ(curves.trials_size(), 1);
+  EXPECT_FALSE(thinned(curves));
 }
 
 }  // namespace
