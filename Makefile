@@ -3,10 +3,11 @@ BUILD ?= build/release
 JOBS ?= $(shell nproc)
 KEEP ?=
 SET ?=
+TORCH ?=
 CYCLES ?= 200
 SEED ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help demo priors test processors chaos drill build python docs web setup clean
+.PHONY: help demo gpu priors test processors chaos drill build python docs web setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -15,6 +16,11 @@ demo: ## compare six priors on Fashion-MNIST here and now (KEEP=1 leaves the ser
 	@tools/setup build
 	@$(MAKE) --no-print-directory build
 	@BUILD=$(BUILD) KEEP=$(KEEP) tools/demo $(if $(SET),'$(SET)')
+
+gpu: ## set up a machine for a GPU worker: CUDA libraries, programs, kernels, and a check that they load (TORCH=folder of an installed torch)
+	@tools/setup gpu $(if $(TORCH),--torch '$(TORCH)')
+	@BUILD=$(BUILD) JOBS=$(JOBS) TORCH='$(TORCH)' DASHBOARD=no tools/build locus locus-trainer locus_kernels_cuda
+	@$(BUILD)/bin/locus-trainer devices --load
 
 priors: ## every prior and the papers' combinations on Fashion-MNIST, three seeds; hours; writes docs/results/priors.md
 	@tools/setup build

@@ -24,13 +24,6 @@ Function symbol(void* library, const char* name) {
   return reinterpret_cast<Function>(::dlsym(library, name));
 }
 
-std::filesystem::path torch_folder() {
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&at::get_cpu_capability), &info) == 0 || !info.dli_fname)
-    return {};
-  return std::filesystem::path(info.dli_fname).parent_path();
-}
-
 std::string processor_name() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);) {
@@ -61,22 +54,57 @@ std::vector<CudaDevice> cuda_devices() {
   return out;
 }
 
+std::filesystem::path cuda_library() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&at::get_cpu_capability), &info) == 0 || !info.dli_fname)
+    return {};
+  return std::filesystem::path(info.dli_fname).parent_path() / "libtorch_cuda.so";
+}
+
+std::string explain_load_failure(const std::filesystem::path& library, const std::string& linker) {
+  const std::string asked = "CUDA torch (" + library.string() + ") ";
+  const std::size_t absent = linker.find(": cannot open shared object file");
+  if (absent == std::string::npos) {
+    return asked + "cannot be loaded: " + linker +
+           ": run `make gpu`, which fetches the libraries this torch is pinned to and builds against them";
+  }
+  const std::string missing = linker.substr(0, absent);
+  if (missing == library.string()) {
+    return asked + "is not there: this PyTorch is built for the CPU alone; build against one with CUDA by "
+                   "`make gpu` or `make gpu TORCH=FOLDER`";
+  }
+  return asked + "needs " + missing +
+         ", which is not on this machine: `tools/setup gpu` fetches the libraries it is pinned to, or build "
+         "against an installed PyTorch with `make gpu TORCH=FOLDER`";
+}
+
+void load_cuda_library() {
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8",
+           /*overwrite=*/0);  // without it cuBLAS may sum in any order
+  const auto library = cuda_library();
+  if (open_library(library.string())) return;
+  const char* reason = ::dlerror();
+  throw std::runtime_error(explain_load_failure(library, reason ? reason : "no reason is known"));
+}
+
 void load_cuda() {
   static std::once_flag once;
   static std::string failure;
   std::call_once(once, [] {
-    if (cuda_devices().empty()) {
-      failure = "no CUDA device: the driver (libcuda.so.1) is missing or lists none";
+    if (!open_library("libcuda.so.1")) {
+      failure = "no NVIDIA driver: libcuda.so.1 is not on this machine; install the driver of its GPU";
       return;
     }
-    ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8",
-             /*overwrite=*/0);  // without it cuBLAS may sum in any order
-    const auto library = torch_folder() / "libtorch_cuda.so";
-    if (!open_library(library.string())) {
-      const char* reason = ::dlerror();
-      failure = "CUDA torch cannot be loaded: " + std::string(reason ? reason : library.string());
-    } else if (!at::globalContext().hasCUDA()) {
-      failure = "CUDA torch was loaded too late or finds no device; start a new trainer for the GPU";
+    if (cuda_devices().empty()) {
+      failure = "the NVIDIA driver lists no GPU: see what nvidia-smi and CUDA_VISIBLE_DEVICES say";
+      return;
+    }
+    try {
+      load_cuda_library();
+      if (!at::globalContext().hasCUDA())
+        failure = "CUDA torch was loaded too late or finds no device; start a new trainer for the GPU";
+    } catch (const std::exception& error) {
+      failure = error.what();
     }
   });
   if (!failure.empty()) throw std::runtime_error(failure);

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,16 @@ struct CudaDevice {
 // What the driver offers, whether or not torch can use it; empty without a driver. Loads no torch library.
 std::vector<CudaDevice> cuda_devices();
 
-// Loads CUDA torch into this process, once. Throws std::runtime_error with the reason when it cannot be had.
+// The library of CUDA torch, beside that of CPU torch, whether or not it is there.
+std::filesystem::path cuda_library();
+
+// Loads it into this process, GPU or none. Throws std::runtime_error that says what is missing and what brings it.
+void load_cuda_library();
+
+// Why `library` cannot be loaded, from what the dynamic linker said: what was asked for, what was found, what to do.
+std::string explain_load_failure(const std::filesystem::path& library, const std::string& linker);
+
+// Loads CUDA torch for use on a GPU, once. Throws std::runtime_error with the reason when it cannot be had.
 // torch looks for it once, so this must come before the first backward pass of the process.
 void load_cuda();
 

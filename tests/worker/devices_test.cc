@@ -40,6 +40,9 @@ TEST(OfferedSlots, RefuseWhatTheMachineLacks) {
   WorkerOptions options;
   options.device = "cuda";
   EXPECT_THAT(offered_slots(Json::object(), options, 8).status().message(), HasSubstr("sees no GPU"));
+  const Json unusable = Json::parse(R"({"cuda": [], "cuda_unusable": "torch needs libx.so: run `tools/setup gpu`"})");
+  EXPECT_EQ(offered_slots(unusable, options, 8).status().message(),
+            "--device cuda, but torch needs libx.so: run `tools/setup gpu`; or offer the CPU with --device cpu");
   options.slots = 3;
   EXPECT_THAT(offered_slots(kTwoGpus, options, 8).status().message(), HasSubstr("there are 2 GPUs"));
   options.device = "tpu";

@@ -46,10 +46,10 @@ absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const
                      gpu.value("memory_bytes", std::int64_t{0})});
   }
   if (slots.empty()) {
-    const std::string why = devices.value("cuda_error", "");
-    return refuse("--device cuda, but the trainer sees no GPU" + (why.empty() ? "" : " (" + why + ")") +
-                      ": check nvidia-smi and the driver, or offer the CPU with --device cpu",
-                  "device", {{"device", "cuda"}});
+    const std::string why =
+        devices.value("cuda_unusable", "the trainer sees no GPU: check nvidia-smi and the driver");
+    return refuse("--device cuda, but " + why + "; or offer the CPU with --device cpu", "device",
+                  {{"device", "cuda"}, {"found", why}});
   }
   if (options.slots > static_cast<int>(slots.size())) {
     return refuse("--slots " + std::to_string(options.slots) + ", but there are " +

@@ -7,6 +7,7 @@
 
 #include "engine/base/device.h"
 #include "engine/catalog.h"
+#include "engine/kernels/plugin.h"
 #include "worker/trainer/measure.h"
 #include "worker/trainer/once.h"
 #include "worker/trainer/picture.h"
@@ -17,7 +18,8 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: locus-trainer catalog        prints what this build can do\n"
-    "       locus-trainer devices        prints the devices it can use\n"
+    "       locus-trainer devices [--load]  prints the devices it can use; --load: what a GPU training loads is\n"
+    "                                    loaded, on a machine without a GPU, too, and 1 says that it was not\n"
     "       locus-trainer run --fd N     serves the worker daemon on descriptor N\n"
     "       ";
 
@@ -27,20 +29,42 @@ int usage() {
   return 2;
 }
 
-int print_devices() {
+locus::Json devices() {
   locus::Json out = {{"cpu", true}, {"cuda", locus::Json::array()}};
-  const auto devices = locus::cuda_devices();
-  if (!devices.empty()) {
-    try {
-      locus::load_cuda();
-      for (const auto& device : devices)
-        out["cuda"].push_back({{"index", device.index}, {"name", device.name}});
-    } catch (const std::exception& error) {
-      out["cuda_unusable"] = error.what();
+  try {
+    locus::load_cuda();
+    for (const auto& device : locus::cuda_devices())
+      out["cuda"].push_back({{"index", device.index}, {"name", device.name}});
+  } catch (const std::exception& error) {
+    out["cuda_unusable"] = error.what();
+  }
+  return out;
+}
+
+int print_devices() {
+  std::cout << devices().dump() << "\n";
+  return 0;
+}
+
+// Tells set-up apart from hardware: what a training on a GPU loads is loaded whether or not there is one.
+int load_and_print_devices() {
+  locus::Json out = devices();
+  std::string failure;
+  try {
+    locus::load_cuda_library();
+    out["torch"] = locus::cuda_library().string();
+    if (const auto* kernels = locus::engine::cuda_kernels()) {
+      out["kernels"] = kernels->path;
+    } else {
+      failure = "our CUDA kernels cannot be loaded: " + locus::engine::cuda_kernels_missing() +
+                "; `make gpu` fetches a CUDA compiler and builds them";
     }
+  } catch (const std::exception& error) {
+    failure = error.what();
   }
   std::cout << out.dump() << "\n";
-  return 0;
+  if (!failure.empty()) std::cerr << "locus-trainer: " << failure << "\n";
+  return failure.empty() ? 0 : 1;
 }
 
 }  // namespace
@@ -58,6 +82,7 @@ int main(int count, char** values) {
       return 0;
     }
     if (arguments[0] == "devices" && arguments.size() == 1) return print_devices();
+    if (arguments == std::vector<std::string>{"devices", "--load"}) return load_and_print_devices();
     if (arguments[0] == "run" && arguments.size() == 3 && arguments[1] == "--fd") {
       return locus::serve_session(std::stoi(arguments[2]));
     }

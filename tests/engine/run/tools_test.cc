@@ -132,6 +132,26 @@ TEST_F(TrainerTools, PictureShowsWhatACheckpointHolds) {
   EXPECT_NE(misfit.err.find("has the shape [63,4], not [49,4]"), std::string::npos) << misfit.err;
 }
 
+// Both answers are right: a machine set up for a GPU loads, another says what it lacks and how to get it.
+TEST_F(TrainerTools, DevicesLoadsWhatAGpuTrainingLoadsOrNamesTheCommandThatBringsIt) {
+  const Ended plain = run({"devices"});
+  ASSERT_EQ(plain.status, 0) << plain.err;
+  const Json devices = Json::parse(plain.out);
+  EXPECT_EQ(devices.at("cuda").empty(), devices.contains("cuda_unusable")) << plain.out;
+  const Ended loaded = run({"devices", "--load"});
+  const Json found = Json::parse(loaded.out);
+  EXPECT_EQ(found.at("cuda"), devices.at("cuda"));
+  if (loaded.status == 0) {
+    EXPECT_TRUE(fs::exists(found.at("torch").get<std::string>())) << loaded.out;
+    EXPECT_TRUE(fs::exists(found.at("kernels").get<std::string>())) << loaded.out;
+  } else {
+    EXPECT_EQ(loaded.status, 1);
+    EXPECT_TRUE(loaded.err.find("tools/setup gpu") != std::string::npos ||
+                loaded.err.find("make gpu") != std::string::npos)
+        << loaded.err;
+  }
+}
+
 TEST_F(TrainerTools, PictureRefusesUnknownPriors) {
   const Ended unknown = run({"picture", "astrology"});
   EXPECT_EQ(unknown.status, 2);

@@ -1,0 +1,2 @@
+// The other half.
+extern "C" int locus_absent() { return 1; }
