@@ -6,8 +6,10 @@
     experiment.leaderboard().to_pandas()
 """
 
+from locus.catalog import Catalog, CatalogItem, Option
 from locus.claims import Claim, ClaimMatch, Claims
 from locus.client import Client, connect
+from locus.comparison import ComparedItem, ComparedResult, ComparedSetting, Comparison, PairedDifference, SeedValue
 from locus.errors import (
     Aborted,
     AlreadyExists,
@@ -15,25 +17,53 @@ from locus.errors import (
     FailedPrecondition,
     InvalidArgument,
     LocusError,
+    MissingPackage,
     NotFound,
     ResourceExhausted,
+    TimedOut,
     Unavailable,
     Violation,
 )
 from locus.experiment import Experiment
-from locus.paper import PaperTable
+from locus.frames import Rows
+from locus.paper import PaperCell, PaperTable
+from locus.plans import Deletion, Plan, PlanCell, PlanKind
 from locus.results import Curve, Curves, Leaderboard, LeaderboardRow
+from locus.trials import (
+    Artifact,
+    Attempt,
+    Checkpoint,
+    Output,
+    Result,
+    SeriesKey,
+    StageDetail,
+    StageInput,
+    Trial,
+    TrialDetail,
+    TrialStage,
+)
+from locus.workers import RunningAttempt, Server, Slot, Worker
 
 __version__ = "0.1.0"
 __all__ = [
     "Aborted",
     "AlreadyExists",
+    "Artifact",
+    "Attempt",
+    "Catalog",
+    "CatalogItem",
+    "Checkpoint",
     "Claim",
     "ClaimMatch",
     "Claims",
     "Client",
+    "ComparedItem",
+    "ComparedResult",
+    "ComparedSetting",
+    "Comparison",
     "Curve",
     "Curves",
+    "Deletion",
     "Experiment",
     "ExperimentFailed",
     "FailedPrecondition",
@@ -41,10 +71,32 @@ __all__ = [
     "Leaderboard",
     "LeaderboardRow",
     "LocusError",
+    "MissingPackage",
     "NotFound",
+    "Option",
+    "Output",
+    "PairedDifference",
+    "PaperCell",
     "PaperTable",
+    "Plan",
+    "PlanCell",
+    "PlanKind",
     "ResourceExhausted",
+    "Result",
+    "Rows",
+    "RunningAttempt",
+    "SeedValue",
+    "SeriesKey",
+    "Server",
+    "Slot",
+    "StageDetail",
+    "StageInput",
+    "TimedOut",
+    "Trial",
+    "TrialDetail",
+    "TrialStage",
     "Unavailable",
     "Violation",
+    "Worker",
     "connect",
 ]

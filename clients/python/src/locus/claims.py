@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Iterator
 
-from locus.results import _pandas
+from locus.frames import frame
 
 if TYPE_CHECKING:
     import pandas
@@ -88,8 +88,7 @@ class Claims:
                 lines.append({**printed, **{f"here_{key}": value for key, value in asdict(match).items()}})
             if not claim.measured:
                 lines.append(printed)
-        out: pandas.DataFrame = _pandas().DataFrame(lines)
-        return out
+        return frame(lines)
 
     def __str__(self) -> str:
         lines = []

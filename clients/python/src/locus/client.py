@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
+import tempfile
 import time
 import uuid
 from pathlib import Path
-from typing import Any, Callable, Iterator, Mapping, Sequence, TypeVar
+from typing import Any, Callable, Iterable, Iterator, Mapping, NoReturn, TypeVar
 
 import grpc
 
 from locus import errors, paper
+from locus._wire import labels_json, read, refuse, request
+from locus.catalog import Catalog
 from locus.claims import Claims
+from locus.comparison import Comparison
 from locus.experiment import Experiment
-from locus.paper import PaperTable
+from locus.frames import Rows
+from locus.paper import Names, PaperTable
+from locus.plans import Plan
 from locus.specification import Specification, as_json
 from locus.v1 import (
     analysis_pb2,
     analysis_service_pb2,
     analysis_service_pb2_grpc,
+    artifact_service_pb2,
+    artifact_service_pb2_grpc,
     catalog_service_pb2,
     catalog_service_pb2_grpc,
     experiment_service_pb2,
@@ -28,6 +37,7 @@ from locus.v1 import (
     worker_service_pb2,
     worker_service_pb2_grpc,
 )
+from locus.workers import Server, Worker
 
 DEFAULT_ADDRESS = "127.0.0.1:7171"
 DEADLINE = 10.0
@@ -54,6 +64,8 @@ def _configured() -> str:
         lines = Path(home, "locus", "config.yaml").read_text(encoding="utf-8").splitlines()
     except OSError:
         return ""
+    except UnicodeDecodeError:
+        refuse(f"{home}/locus/config.yaml is not UTF-8; save it so, or name the server with LOCUS_SERVER", "server")
     for line in lines:
         key, colon, value = line.split("#")[0].partition(":")
         if colon and key == "server":
@@ -70,13 +82,13 @@ class Client:
     """Thread-safe. Use it as a context manager, or close() it."""
 
     def __init__(self, address: str, *, patience: float = 2.0) -> None:
-        if not _well_formed(address):
+        if not isinstance(address, str) or not _well_formed(address):
             raise errors.make_error(
                 "INVALID_ARGUMENT",
                 f'"{address}" is not an address: write HOST:PORT, such as {DEFAULT_ADDRESS}',
                 "INVALID_ARGUMENT",
                 "server",
-                {"address": address},
+                {"address": str(address)},
             )
         self.address = address
         self.patience = patience
@@ -93,6 +105,7 @@ class Client:
         self._experiments = experiment_service_pb2_grpc.ExperimentServiceStub(self._channel)
         self._analysis = analysis_service_pb2_grpc.AnalysisServiceStub(self._channel)
         self._catalogs = catalog_service_pb2_grpc.CatalogServiceStub(self._channel)
+        self._artifacts = artifact_service_pb2_grpc.ArtifactServiceStub(self._channel)
         self._workers = worker_service_pb2_grpc.WorkerServiceStub(self._channel)
 
     def __enter__(self) -> Client:
@@ -109,12 +122,10 @@ class Client:
 
     # ---- experiments ----
 
-    def plan(
-        self, specification: Specification, *, changes: Mapping[str, Any] | None = None
-    ) -> experiment_service_pb2.Plan:
+    def plan(self, specification: Specification, *, changes: Mapping[str, Any] | None = None) -> Plan:
         """What a specification would run; nothing is stored. InvalidArgument names the offending field."""
-        request = experiment_service_pb2.PlanExperimentRequest(spec_json=as_json(specification, changes))
-        return self.call(self._experiments.PlanExperiment, request, deadline=PLAN_DEADLINE)
+        question = experiment_service_pb2.PlanExperimentRequest(spec_json=as_json(specification, changes))
+        return read(Plan, self.call(self._experiments.PlanExperiment, question, deadline=PLAN_DEADLINE))
 
     def submit(
         self,
@@ -129,86 +140,158 @@ class Client:
         `changes` are applied first: {"train.epochs": 5}. The same specification again changes nothing; one that would drop trials
         of the experiment raises AlreadyExists unless `replace`.
         """
-        request = experiment_service_pb2.CreateExperimentRequest(
+        question = request(
+            experiment_service_pb2.CreateExperimentRequest,
             spec_json=as_json(specification, changes),
             request_id=str(uuid.uuid4()),
             owner=owner or os.environ.get("USER", ""),
             replace=replace,
         )
-        answer = self.call(self._experiments.CreateExperiment, request, deadline=PLAN_DEADLINE)
+        answer = self.call(self._experiments.CreateExperiment, question, deadline=PLAN_DEADLINE)
         return Experiment(self, answer.experiment)
 
     def experiment(self, name: str) -> Experiment:
         """The experiment of that name; NotFound without one."""
-        request = experiment_service_pb2.GetExperimentRequest(name=name)
-        return Experiment(self, self.call(self._experiments.GetExperiment, request))
+        question = request(experiment_service_pb2.GetExperimentRequest, name=name)
+        return Experiment(self, self.call(self._experiments.GetExperiment, question))
 
     def experiments(self) -> list[Experiment]:
         """All experiments, newest first."""
-        out: list[Experiment] = []
-        request = experiment_service_pb2.ListExperimentsRequest(page_size=PAGE)
-        while True:
-            page = self.call(self._experiments.ListExperiments, request)
-            out.extend(Experiment(self, one) for one in page.experiments)
-            request.page_token = page.next_page_token
-            if not request.page_token:
-                return out
+        question = experiment_service_pb2.ListExperimentsRequest(page_size=PAGE)
+        pages = self.pages(self._experiments.ListExperiments, question)
+        return [Experiment(self, one) for page in pages for one in page.experiments]
 
     def compare(
-        self, items: Sequence[str], *, metric: str = "", split: str = "", labels: str = ""
-    ) -> analysis_pb2.Comparison:
+        self, items: Names, *, metric: str = "", split: str = "", labels: Mapping[str, Any] | str | None = None
+    ) -> Comparison:
         """Two or more trials ("NAME/3") or cells ("NAME/cells/0") side by side, with paired differences from the first."""
-        request = analysis_pb2.CompareRequest(items=items, metric=metric, split=split, labels=labels)
-        return self.call(self._experiments.Compare, request)
+        question = request(
+            analysis_pb2.CompareRequest, items=items, metric=metric, split=split, labels=labels_json(labels)
+        )
+        return read(Comparison, self.call(self._experiments.Compare, question))
 
     def claims(self, paper: str = "", *, experiment: str = "", table: str = "", matched: bool | None = None) -> Claims:
         """Numbers printed in papers; with an experiment, beside what it measured.
 
         `matched` leaves only claims that the experiment has a cell for: the default with an experiment.
         """
-        request = analysis_service_pb2.ListClaimsRequest(
-            paper=paper, experiment=experiment, table=table, matched=bool(experiment) if matched is None else matched
+        question = request(
+            analysis_service_pb2.ListClaimsRequest,
+            paper=paper,
+            experiment=experiment,
+            table=table,
+            matched=bool(experiment) if matched is None else matched,
         )
-        return Claims(self.call(self._analysis.ListClaims, request))
+        return Claims(self.call(self._analysis.ListClaims, question))
 
     def paper_table(
         self,
-        experiments: Sequence[str],
+        experiments: Names,
         *,
-        rows: Sequence[str] = (),
-        columns: Sequence[str] = (),
-        metrics: Sequence[str] = (),
+        rows: Names = (),
+        columns: Names = (),
+        metrics: Names = (),
         where: Mapping[str, Any] | None = None,
-        **options: Any,
+        test: str = "",
+        correction: str = "",
+        level: float = 0.0,
+        alpha: float = 0.0,
+        spread: str = "",
+        digits: int = 0,
+        differences: bool = False,
+        detect: float = 0.0,
+        **unknown: NoReturn,
     ) -> PaperTable:
         """The table for the paper over one experiment or several; the numbers of `locus table`.
 
         `rows` and `columns` are axes: factors, labels such as "resolution", "experiment", "metric". `metrics` are
-        "top1" or "loss:validation"; `where` maps an axis to a value or several. `options` are fields of
-        GetPaperTableRequest: test, correction, level, alpha, spread, digits, differences, detect.
+        "top1" or "loss:validation"; `where` maps an axis to a value or several. `test` is "sign-flip" (the default),
+        "paired-t" or "welch", `correction` "holm" (the default) or "none", `level` that of intervals (0.95), `alpha`
+        the p at which a difference is marked (0.05), `spread` "std" (the default), "interval" or "none", `digits` those
+        after the point (2). `differences` shows the difference from the baseline in every cell, `detect` says how many
+        seeds would show a difference of that size.
         """
-        return paper.ask(self, experiments, rows=rows, columns=columns, metrics=metrics, where=where, **options)
+        options = {
+            "rows": rows,
+            "columns": columns,
+            "test": test,
+            "correction": correction,
+            "level": level,
+            "alpha": alpha,
+            "spread": spread,
+            "digits": digits,
+            "differences": differences,
+            "detect": detect,
+        }
+        return paper.ask(self, experiments, metrics, where, options, unknown)
 
     # ---- the rest ----
 
-    def catalog(self) -> dict[str, Any]:
-        """What the engine can do: docs/formats/catalog.md."""
+    def catalog(self) -> Catalog:
+        """What the engine can do: priors, datasets, backbones and their options."""
         answer = self.call(self._catalogs.GetCatalog, catalog_service_pb2.GetCatalogRequest())
-        document: dict[str, Any] = json.loads(answer.json)
-        return document
+        return Catalog(json.loads(answer.json), answer.digest)
 
-    def server(self) -> catalog_service_pb2.Server:
-        return self.call(self._catalogs.GetServer, catalog_service_pb2.GetServerRequest())
+    def server(self) -> Server:
+        return read(Server, self.call(self._catalogs.GetServer, catalog_service_pb2.GetServerRequest()))
 
-    def workers(self) -> list[worker_service_pb2.Worker]:
-        return list(self.call(self._workers.ListWorkers, worker_service_pb2.ListWorkersRequest()).workers)
+    def workers(self) -> Rows[Worker]:
+        """Every worker with what it runs."""
+        answer = self.call(self._workers.ListWorkers, worker_service_pb2.ListWorkersRequest())
+        return Rows(Worker, [read(Worker, one) for one in answer.workers])
+
+    def download(self, sha256: str, path: str | os.PathLike[str]) -> Path:
+        """Fetches a blob, such as a checkpoint of Experiment.artifacts(), and holds it against its SHA-256.
+
+        The file appears whole or not at all.
+        """
+        question = request(artifact_service_pb2.DownloadArtifactRequest, sha256=sha256)
+        digest = hashlib.sha256()
+
+        def chunks() -> Iterator[bytes]:
+            for part in self.stream(self._artifacts.DownloadArtifact, question, None):
+                digest.update(part.chunk)
+                yield part.chunk
+            if digest.hexdigest() != sha256:
+                raise errors.make_error(
+                    "DATA_LOSS", f"what arrived of {sha256} hashes to {digest.hexdigest()}; ask again", "DIGEST_MISMATCH"
+                )
+
+        return self.save(path, chunks())
+
+    def save(self, path: str | os.PathLike[str], chunks: Iterable[bytes]) -> Path:
+        """Writes chunks to a file that appears when it is whole."""
+        target = Path(path)
+        try:
+            handle, part = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        except OSError as error:
+            refuse(f"cannot write {target}: {error.strerror}; name a file in a folder that can be written", "path")
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.writelines(chunks)
+            os.chmod(part, 0o644)
+            os.replace(part, target)
+        except OSError as error:
+            refuse(f"cannot write {target}: {error.strerror}; name a file in a folder that can be written", "path")
+        finally:
+            Path(part).unlink(missing_ok=True)
+        return target
 
     # ---- how calls are made ----
+
+    def pages(self, method: Callable[..., Response], question: Any) -> Iterator[Response]:
+        """Every page of a list."""
+        while True:
+            page: Any = self.call(method, question)
+            yield page
+            question.page_token = page.next_page_token
+            if not question.page_token:
+                return
 
     def call(
         self,
         method: Callable[..., Response],
-        request: object,
+        question: object,
         *,
         deadline: float = DEADLINE,
         patience: float | None = None,
@@ -218,7 +301,9 @@ class Client:
         wait = 0.05
         while True:
             try:
-                return method(request, timeout=deadline)
+                return method(question, timeout=deadline)
+            except ValueError:
+                raise self._closed() from None
             except grpc.RpcError as error:
                 left = give_up - time.monotonic()
                 away = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
@@ -228,10 +313,13 @@ class Client:
             wait = min(wait * 2, 2.0)
 
     def stream(
-        self, method: Callable[..., Iterator[Response]], request: object, deadline: float | None
+        self, method: Callable[..., Iterator[Response]], question: object, deadline: float | None
     ) -> Iterator[Response]:
         """Opens a stream at once; its messages until it ends or `deadline` seconds are over. A broken one raises."""
-        messages: Any = method(request, timeout=deadline)
+        try:
+            messages: Any = method(question, timeout=deadline)
+        except ValueError:
+            raise self._closed() from None
 
         def read() -> Iterator[Response]:
             try:
@@ -243,3 +331,8 @@ class Client:
                 messages.cancel()
 
         return read()
+
+    def _closed(self) -> errors.LocusError:
+        return errors.make_error(
+            "FAILED_PRECONDITION", f"this client of {self.address} was closed; connect again with locus.connect()"
+        )

@@ -25,7 +25,7 @@ class Violation:
 
 
 class LocusError(Exception):
-    """The server, or the way to it, refused. `str()` is a sentence: what was asked, what was found, what to do."""
+    """The server, or the way to it, refused, or what was asked makes no sense. `str()` is a sentence: what was asked, what was found, what to do."""
 
     def __init__(
         self,
@@ -93,6 +93,14 @@ class ExperimentFailed(LocusError):
     def __init__(self, message: str, experiment: Experiment) -> None:
         super().__init__(message, code="FAILED_PRECONDITION", reason="WRONG_STATE")
         self.experiment = experiment
+
+
+class TimedOut(LocusError, TimeoutError):
+    """What was waited for is not over yet; a TimeoutError, too."""
+
+
+class MissingPackage(LocusError, ImportError):
+    """A package that only some calls want is not installed; an ImportError, too."""
 
 
 _BY_CODE: dict[str, type[LocusError]] = {

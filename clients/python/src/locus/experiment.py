@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import time
-from typing import TYPE_CHECKING, Any, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, NoReturn
 
 from locus import errors
-from locus.paper import PaperTable
+from locus._wire import labels_json, read, request
+from locus.frames import Rows
+from locus.paper import Names, PaperTable
+from locus.plans import Deletion
 from locus.progress import Progress
 from locus.results import Curves, Leaderboard
-from locus.v1 import analysis_pb2, experiment_service_pb2, trial_pb2
+from locus.trials import Artifact, Trial, TrialDetail
+from locus.v1 import analysis_pb2, artifact_service_pb2, experiment_service_pb2, trial_pb2
 
 if TYPE_CHECKING:
     from locus.client import Client
@@ -49,12 +55,12 @@ class Experiment:
         return out
 
     def refresh(self) -> Experiment:
-        request = experiment_service_pb2.GetExperimentRequest(name=self.name)
-        self.message = self.client.call(self._stub.GetExperiment, request)
+        question = experiment_service_pb2.GetExperimentRequest(name=self.name)
+        self.message = self.client.call(self._stub.GetExperiment, question)
         return self
 
     def wait(self, *, timeout: float | None = None, progress: bool | None = None, check: bool = True) -> Experiment:
-        """Waits until it is over; TimeoutError after `timeout` seconds.
+        """Waits until it is over; TimedOut, which is a TimeoutError, after `timeout` seconds.
 
         Shows a progress bar on a terminal or in a notebook; `progress` says so for certain. Outlives restarts of the
         server. With `check`, an experiment that did not complete raises ExperimentFailed with the reasons.
@@ -70,58 +76,120 @@ class Experiment:
         return self
 
     def leaderboard(
-        self, *, metric: str = "", split: str = "", labels: Mapping[str, Any] | None = None
+        self, *, metric: str = "", split: str = "", labels: Mapping[str, Any] | str | None = None
     ) -> Leaderboard:
         """The table: means, paired differences from the baseline, exact tests. The numbers of `locus leaderboard`."""
-        request = analysis_pb2.GetTableRequest(
-            experiment=self.name, metric=metric, split=split, labels=_canonical(labels) if labels else ""
+        question = request(
+            analysis_pb2.GetTableRequest, experiment=self.name, metric=metric, split=split, labels=labels_json(labels)
         )
-        return Leaderboard(self.client.call(self._stub.GetTable, request))
+        return Leaderboard(self.client.call(self._stub.GetTable, question))
 
-    def paper_table(self, **options: Any) -> PaperTable:
-        """The table for the paper; `options` as those of Client.paper_table()."""
-        return self.client.paper_table([self.name], **options)
+    def paper_table(
+        self,
+        *,
+        rows: Names = (),
+        columns: Names = (),
+        metrics: Names = (),
+        where: Mapping[str, Any] | None = None,
+        test: str = "",
+        correction: str = "",
+        level: float = 0.0,
+        alpha: float = 0.0,
+        spread: str = "",
+        digits: int = 0,
+        differences: bool = False,
+        detect: float = 0.0,
+        **unknown: NoReturn,
+    ) -> PaperTable:
+        """The table for the paper; the arguments are those of Client.paper_table()."""
+        return self.client.paper_table(
+            [self.name],
+            rows=rows,
+            columns=columns,
+            metrics=metrics,
+            where=where,
+            test=test,
+            correction=correction,
+            level=level,
+            alpha=alpha,
+            spread=spread,
+            digits=digits,
+            differences=differences,
+            detect=detect,
+            **unknown,
+        )
 
     def curves(
         self,
         metric: str = "",
         *,
         split: str = "",
-        labels: Mapping[str, Any] | None = None,
+        labels: Mapping[str, Any] | str | None = None,
         max_points: int = 400,
+        band: str = "",
     ) -> Curves:
         """Curves of one metric over the steps, a trial each; `metric` defaults to the experiment's own.
 
-        Curves with more than `max_points` points are reduced so that every spike survives.
+        Curves with more than `max_points` points are reduced so that every spike survives. `band`, around a cell's
+        mean: "std" (the default) or "interval".
         """
-        request = analysis_pb2.GetCurvesRequest(
+        question = request(
+            analysis_pb2.GetCurvesRequest,
             experiment=self.name,
             metric=metric or self.message.primary_metric,
             split=split,
-            labels=_canonical(labels) if labels else "",
+            labels=labels_json(labels),
             max_points=max_points,
+            band=band,
         )
-        return Curves(self.client.call(self._stub.GetCurves, request))
+        return Curves(self.client.call(self._stub.GetCurves, question))
 
-    def trials(self) -> list[trial_pb2.Trial]:
+    def trials(self) -> Rows[Trial]:
         """Every trial with its state, by number."""
-        out: list[trial_pb2.Trial] = []
-        request = trial_pb2.ListTrialsRequest(experiment=self.name, page_size=1000)
-        while True:
-            page = self.client.call(self._stub.ListTrials, request)
-            out.extend(page.trials)
-            request.page_token = page.next_page_token
-            if not request.page_token:
-                return out
+        question = trial_pb2.ListTrialsRequest(experiment=self.name, page_size=1000)
+        pages = self.client.pages(self._stub.ListTrials, question)
+        return Rows(Trial, [read(Trial, one) for page in pages for one in page.trials])
 
-    def trial(self, number: int) -> trial_pb2.TrialDetail:
+    def trial(self, number: int) -> TrialDetail:
         """One trial in full: configuration, attempts with their reasons, results, checkpoints."""
-        return self.client.call(self._stub.GetTrial, trial_pb2.GetTrialRequest(name=f"{self.name}/{number}"))
+        question = trial_pb2.GetTrialRequest(name=self._of(number))
+        return read(TrialDetail, self.client.call(self._stub.GetTrial, question))
 
     def why(self, number: int) -> str:
         """Why a trial is in its state, in a sentence."""
-        request = trial_pb2.ExplainRequest(trial=f"{self.name}/{number}")
-        return self.client.call(self._stub.Explain, request).sentence
+        question = trial_pb2.ExplainRequest(trial=self._of(number))
+        return self.client.call(self._stub.Explain, question).sentence
+
+    def logs(self, number: int, *, stage: str = "", attempt: int = 0) -> str:
+        """What a trial's trainer printed, the last MiB: the newest attempt of the stage that ran last, or of "train"."""
+        return "".join(self._log(number, stage, attempt, follow=False))
+
+    def follow_logs(self, number: int, *, stage: str = "", attempt: int = 0) -> Iterator[str]:
+        """The same in pieces as they are printed, until the attempt has ended."""
+        return self._log(number, stage, attempt, follow=True)
+
+    def artifacts(self, number: int | None = None) -> Rows[Artifact]:
+        """The checkpoints and outputs of all trials, or of one. Client.download() fetches one."""
+        name = self.name if number is None else self._of(number)
+        question = artifact_service_pb2.ListArtifactsRequest(name=name, page_size=1000)
+        pages = self.client.pages(self.client._artifacts.ListArtifacts, question)
+        return Rows(Artifact, [read(Artifact, one) for page in pages for one in page.artifacts])
+
+    def export(self, path: str | os.PathLike[str], *, points: bool = True) -> Path:
+        """Writes everything of it as JSON lines (docs/formats/export.md); `points` False leaves out the series.
+
+        The file appears whole or not at all.
+        """
+        return self.client.save(path, self._exported(points))
+
+    def records(self, *, points: bool = True) -> Iterator[dict[str, Any]]:
+        """The lines of export(), one by one, as dictionaries."""
+        rest = b""
+        for chunk in self._exported(points):
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from (json.loads(line) for line in lines if line)
+        if rest:
+            yield json.loads(rest)
 
     def pause(self) -> Experiment:
         return self._verb(self._stub.PauseExperiment, experiment_service_pb2.PauseExperimentRequest(name=self.name))
@@ -134,23 +202,50 @@ class Experiment:
 
     def rerun(self) -> int:
         """Queues failed, held and cancelled stages again; how many."""
-        request = experiment_service_pb2.RerunExperimentRequest(name=self.name)
-        answer = self.client.call(self._stub.RerunExperiment, request)
+        question = experiment_service_pb2.RerunExperimentRequest(name=self.name)
+        answer = self.client.call(self._stub.RerunExperiment, question)
         self.message = answer.experiment
         return int(answer.stages)
 
-    def delete(self, *, dry_run: bool = False, force: bool = False) -> experiment_service_pb2.DeleteExperimentResponse:
+    def delete(self, *, dry_run: bool = False, force: bool = False) -> Deletion:
         """Removes it with everything that no other experiment uses; `dry_run` only says what would go."""
-        request = experiment_service_pb2.DeleteExperimentRequest(name=self.name, dry_run=dry_run, force=force)
-        return self.client.call(self._stub.DeleteExperiment, request)
+        question = request(
+            experiment_service_pb2.DeleteExperimentRequest, name=self.name, dry_run=dry_run, force=force
+        )
+        return read(Deletion, self.client.call(self._stub.DeleteExperiment, question))
 
     @property
     def _stub(self) -> Any:
         return self.client._experiments
 
-    def _verb(self, method: Any, request: object) -> Experiment:
-        self.message = self.client.call(method, request)
+    def _of(self, number: int) -> str:
+        """The name of a trial; the server says which are wrong."""
+        return f"{self.name}/{number}"
+
+    def _verb(self, method: Any, question: object) -> Experiment:
+        self.message = self.client.call(method, question)
         return self
+
+    def _log(self, number: int, stage: str, attempt: int, follow: bool) -> Iterator[str]:
+        question = request(trial_pb2.ReadLogRequest, trial=self._of(number), role=stage, attempt=attempt)
+        pause = 0.1
+        while True:
+            part = self.client.call(self._stub.ReadLog, question)
+            question.stage, question.attempt, question.trial, question.role = part.stage, part.attempt, "", ""
+            question.offset = part.next_offset
+            if part.text:
+                pause = 0.1
+                yield part.text
+            if part.ended or not follow and part.next_offset >= part.total:
+                return
+            if not part.text:
+                time.sleep(pause)
+                pause = min(pause * 2, 2.0)
+
+    def _exported(self, points: bool) -> Iterator[bytes]:
+        kind = analysis_pb2.ExportExperimentRequest
+        question = request(kind, name=self.name, without_points=not points)
+        return (part.chunk for part in self.client.stream(self._stub.ExportExperiment, question, None))
 
     def _follow(self, bar: Progress, until: float | None) -> None:
         answered = time.monotonic()
@@ -167,16 +262,18 @@ class Experiment:
                     raise
                 bar.note(f"the server does not answer; waiting for it ({error.metadata.get('found', error.code)})")
             if until is not None and time.monotonic() >= until:
-                raise TimeoutError(f"{self.name} is {self.state} after the time-out; ask again with wait()")
+                raise errors.TimedOut(
+                    f"{self.name} is {self.state} after the time-out; ask again with wait()", code="DEADLINE_EXCEEDED"
+                )
             time.sleep(min(pause, max(0.0, until - time.monotonic())) if until is not None else pause)
             pause = min(pause * 2, 5.0)
 
     def _changes(self, until: float | None) -> Any:
         """Yields at once and then whenever something changed, and every 15 s as a sign of life."""
-        request = experiment_service_pb2.WatchEventsRequest(cursor=-1, experiment=self.name)
+        question = experiment_service_pb2.WatchEventsRequest(cursor=-1, experiment=self.name)
         deadline = None if until is None else max(0.01, until - time.monotonic())
         # Open before the state is read for the first time, so that no change falls between the two.
-        stream = self.client.stream(self._stub.WatchEvents, request, deadline)
+        stream = self.client.stream(self._stub.WatchEvents, question, deadline)
         yield None
         yield from stream
 
@@ -185,7 +282,3 @@ class Experiment:
         shown = "; ".join(reasons[:3]) + (f" and {len(reasons) - 3} more reasons" if len(reasons) > 3 else "")
         done = f"{self.message.trials_done} of {self.message.trials} trials"
         return f"{self.name} {self.state} with {done}" + (f": {shown}" if shown else "")
-
-
-def _canonical(labels: Mapping[str, Any]) -> str:
-    return json.dumps(labels, sort_keys=True, separators=(",", ":"))

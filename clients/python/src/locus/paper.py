@@ -2,15 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+import difflib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Mapping, Sequence, Union
 
-from locus.results import _pandas
+from locus._wire import plain, read, refuse, request, texts
+from locus.comparison import SeedValue
+from locus.frames import frame
 from locus.v1 import analysis_service_pb2
 
 if TYPE_CHECKING:
     import pandas
 
     from locus.client import Client
+
+
+Names = Union[str, Sequence[str]]
+"""One name, or several."""
+
+OPTIONS = (
+    *("rows", "columns", "metrics", "where", "test", "correction"),
+    *("level", "alpha", "spread", "digits", "differences", "detect"),
+)
+
+
+@dataclass(frozen=True)
+class PaperCell:
+    """One cell. Numbers are as computed, NaN where undefined; differences are from the baseline's cell of the column."""
+
+    n: int
+    mean: float
+    std: float
+    low: float
+    high: float
+    values: list[SeedValue] = field(hash=False)
+    missing_seeds: list[int] = field(hash=False)
+    failed_seeds: list[int] = field(hash=False)
+    pairs: int
+    difference: float
+    difference_std: float
+    difference_low: float
+    difference_high: float
+    p: float
+    p_floor: float
+    p_adjusted: float
+    best: bool
+    second: bool
+    significant: bool
+    seeds_needed: int | None = field(metadata={"none": 0})
+    """To see `detect` with 80 % power; None: not asked or unknown."""
+    flags: list[str] = field(hash=False)
+    trials: list[str] = field(hash=False)
 
 
 class PaperTable:
@@ -31,22 +73,25 @@ class PaperTable:
         """What a reader must know before trusting a number."""
         return list(self.message.warnings)
 
-    def cell(self, row: int, column: int) -> analysis_service_pb2.PaperCell:
-        return self.message.cells[row * len(self.message.columns) + column]
+    def cell(self, row: int, column: int) -> PaperCell:
+        """The cell of that row and column, counted from 0."""
+        rows, columns = len(self.message.rows), len(self.message.columns)
+        if not (0 <= row < rows and 0 <= column < columns):
+            refuse(f"no cell at row {row}, column {column}: the table has {rows} rows and {columns} columns", "cell")
+        return read(PaperCell, self.message.cells[row * columns + column])
 
     def to_pandas(self) -> pandas.DataFrame:
         """A frame with a row a cell: the axes by name, then the numbers of the command line, every digit."""
         columns = len(self.message.columns)
         lines = [self._line(i // columns, i % columns) for i in range(len(self.message.cells))]
-        out: pandas.DataFrame = _pandas().DataFrame(lines)
-        return out
+        return frame(lines)
 
     def render(self, format: str) -> str:
         """"text", "latex", "markdown", "csv", "json" or "html", as `locus table --format` prints it."""
-        request = analysis_service_pb2.GetPaperTableRequest()
-        request.CopyFrom(self._request)
-        request.format = format
-        answer = self._client.call(self._client._analysis.GetPaperTable, request)
+        again = analysis_service_pb2.GetPaperTableRequest()
+        again.CopyFrom(self._request)
+        again.format = format
+        answer = self._client.call(self._client._analysis.GetPaperTable, again)
         return str(answer.rendered)
 
     @property
@@ -80,19 +125,24 @@ class PaperTable:
 
 def ask(
     client: Client,
-    experiments: Sequence[str],
-    *,
-    rows: Sequence[str] = (),
-    columns: Sequence[str] = (),
-    metrics: Sequence[str] = (),
-    where: Mapping[str, Any] | None = None,
-    **options: Any,
+    experiments: Names,
+    metrics: Names,
+    where: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+    unknown: Mapping[str, Any],
 ) -> PaperTable:
-    request = analysis_service_pb2.GetPaperTableRequest(experiments=experiments, rows=rows, columns=columns, **options)
-    for text in metrics:
+    for name in unknown:
+        near = difflib.get_close_matches(name, OPTIONS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(OPTIONS)}"
+        refuse(f"paper_table() has no argument {name!r}; {hint}", name)
+    message = request(analysis_service_pb2.GetPaperTableRequest, experiments=experiments, **options)
+    for text in texts(metrics, "metrics"):
         metric, split, reduce = (text.split(":") + ["", ""])[:3]
-        request.metrics.add(metric=metric, split=split, reduce=reduce)
+        message.metrics.add(metric=metric, split=split, reduce=reduce)
+    if where is not None and not isinstance(where, Mapping):
+        kind = type(where).__name__
+        refuse(f"where maps an axis to a value or several, as in {{'resolution': 28}}; it is a {kind}", "where")
     for axis, values in (where or {}).items():
-        many = values if isinstance(values, (list, tuple)) else [values]
-        request.where.add(axis=axis, values=[str(value) for value in many])
-    return PaperTable(client, request, client.call(client._analysis.GetPaperTable, request))
+        many = plain(values, f"where.{axis}")
+        message.where.add(axis=str(axis), values=texts(many if isinstance(many, list) else [many], f"where.{axis}"))
+    return PaperTable(client, message, client.call(client._analysis.GetPaperTable, message))

@@ -1,4 +1,4 @@
-"""A progress bar on standard error: in place on a terminal or in a notebook, a line a change elsewhere."""
+"""A progress bar on standard output: in place on a terminal or in a notebook, a line a change elsewhere."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Progress:
     """`wanted` None: only where somebody looks."""
 
     def __init__(self, wanted: bool | None = None, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
+        self._stream = stream or sys.stdout
         self._in_place = self._stream.isatty() or _in_notebook()
         self._wanted = self._in_place if wanted is None else wanted
         self._last = ""

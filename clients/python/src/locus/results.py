@@ -8,18 +8,14 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Iterator
 
+from locus import plots
+from locus._wire import refuse
+from locus.frames import frame
+
 if TYPE_CHECKING:
     import pandas
 
     from locus.v1 import analysis_pb2
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError("to_pandas() needs pandas: pip install 'locus[pandas]', or read .rows") from error
-    return pandas
 
 
 @dataclass(frozen=True)
@@ -84,9 +80,23 @@ class Leaderboard:
     def to_pandas(self) -> pandas.DataFrame:
         """A frame with a row a cell, indexed by label."""
         columns = list(LeaderboardRow.__dataclass_fields__)
-        frame = _pandas().DataFrame([asdict(row) for row in self.rows], columns=columns)
-        out: pandas.DataFrame = frame.set_index("label")
+        out: pandas.DataFrame = frame([asdict(row) for row in self.rows], columns).set_index("label")
         return out
+
+    def plot(self, ax: Any = None) -> Any:
+        """Means with their 95 % intervals and every seed's value, best above; needs matplotlib. The axes drawn on."""
+        axes = plots.axes(ax)
+        rows = [row for row in self.rows if row.rank is not None]
+        for height, row in enumerate(reversed(rows)):
+            color = "0.55" if row.baseline else f"C{height % 10}"
+            if not math.isnan(row.ci_low):
+                axes.plot([row.ci_low, row.ci_high], [height, height], color=color, linewidth=2, alpha=0.6)
+            axes.plot(list(row.values.values()), [height] * len(row.values), "|", color=color)
+            axes.plot([row.mean], [height], "o", color=color)
+        axes.set_yticks(range(len(rows)), [row.label for row in reversed(rows)])
+        unit = f" ({self.message.unit})" if self.message.unit else ""
+        axes.set_xlabel(f"{self.metric}{unit}, {self.message.split}")
+        return axes
 
     def __str__(self) -> str:
         lines = [f"{self.message.experiment}: {self.metric} on {self.message.split}, {self.message.seeds} seeds"]
@@ -150,6 +160,10 @@ class Curve:
     value: list[float]
     reduced: bool
     """More points are stored than were asked for; every spike is among these."""
+    epoch: list[float]
+    images: list[int]
+    seconds: list[float]
+    """Of training so far."""
 
 
 class Curves:
@@ -158,10 +172,7 @@ class Curves:
     def __init__(self, message: analysis_pb2.Curves) -> None:
         self.message = message
         labels = {cell.cell: cell.label for cell in message.cells}
-        self.rows = [
-            Curve(one.trial, one.cell, labels.get(one.cell, ""), one.seed, list(one.step), list(one.value), one.reduced)
-            for one in message.trials
-        ]
+        self.rows = [_curve(one, labels.get(one.cell, "")) for one in message.trials]
 
     @property
     def available(self) -> list[tuple[str, str, str]]:
@@ -174,12 +185,45 @@ class Curves:
     def __iter__(self) -> Iterator[Curve]:
         return iter(self.rows)
 
+    def __getitem__(self, index: int) -> Curve:
+        return self.rows[index]
+
     def to_pandas(self) -> pandas.DataFrame:
-        """A long frame: trial, cell, label, seed, step, value."""
+        """A long frame: trial, cell, label, seed, step, epoch, images, seconds, value."""
         points = [
-            (one.trial, one.cell, one.label, one.seed, step, value)
+            (one.trial, one.cell, one.label, one.seed, *point)
             for one in self.rows
-            for step, value in zip(one.step, one.value)
+            for point in zip(one.step, one.epoch, one.images, one.seconds, one.value)
         ]
-        out: pandas.DataFrame = _pandas().DataFrame(points, columns=["trial", "cell", "label", "seed", "step", "value"])
-        return out
+        return frame(points, ["trial", "cell", "label", "seed", "step", "epoch", "images", "seconds", "value"])
+
+    def plot(self, x: str = "step", ax: Any = None) -> Any:
+        """Each cell's mean and band over "step", "epoch", "images" or "seconds"; needs matplotlib. The axes drawn on."""
+        if x not in plots.ABSCISSAS:
+            refuse(f"no curve runs over {x!r}; there are {', '.join(plots.ABSCISSAS)}", "x")
+        axes = plots.axes(ax)
+        for cell in self.message.cells:
+            across = list(getattr(cell, x))
+            axes.plot(across, list(cell.mean), label=cell.label)
+            color = axes.lines[-1].get_color()
+            axes.fill_between(across, list(cell.low), list(cell.high), color=color, alpha=0.2, lw=0)
+        axes.set_xlabel(plots.ABSCISSAS[x])
+        axes.set_ylabel(" ".join(filter(None, (self.message.split, self.message.metric))))
+        if self.message.cells:
+            axes.legend()
+        return axes
+
+
+def _curve(one: analysis_pb2.TrialCurve, label: str) -> Curve:
+    return Curve(
+        trial=one.trial,
+        cell=one.cell,
+        label=label,
+        seed=one.seed,
+        step=list(one.step),
+        value=list(one.value),
+        reduced=one.reduced,
+        epoch=list(one.epoch),
+        images=list(one.images),
+        seconds=list(one.seconds),
+    )

@@ -3,43 +3,59 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from pathlib import Path
 from typing import Any, Mapping, Union
 
+from locus._wire import plain
 from locus.errors import InvalidArgument
+from locus.frames import wanted
 
+REASON = "INVALID_SPECIFICATION"
 Specification = Union[Mapping[str, Any], str, "os.PathLike[str]"]
 
 
 def as_json(specification: Specification, changes: Mapping[str, Any] | None = None) -> str:
     """The specification as the server reads it, `changes` applied: {"train.lr": 1e-4}."""
     document = _read(specification)
+    if changes is not None and not isinstance(changes, Mapping):
+        raise _invalid(f"changes are a mapping such as {{'train.lr': 1e-4}}, not a {type(changes).__name__}", "changes")
     for path, value in (changes or {}).items():
-        _set(document, path, value)
-    return json.dumps(_finite(document), allow_nan=False)
+        _set(document, str(path), plain(value, str(path), REASON))
+    return json.dumps(document, allow_nan=False)
 
 
 def _invalid(message: str, field: str = "") -> InvalidArgument:
-    return InvalidArgument(message, code="INVALID_ARGUMENT", reason="INVALID_SPECIFICATION", field=field)
+    return InvalidArgument(message, code="INVALID_ARGUMENT", reason=REASON, field=field)
 
 
 def _read(specification: Specification) -> dict[str, Any]:
     if isinstance(specification, Mapping):
-        return dict(json.loads(json.dumps(_finite(specification))))
-    text, name = os.fspath(specification), "the text"
+        return dict(plain(specification, "", REASON))
+    if not isinstance(specification, (str, os.PathLike)):
+        kind = type(specification).__name__
+        raise _invalid(f"a specification is a mapping, a path, or JSON or YAML text; this is a {kind}")
+    text, name = str(os.fspath(specification)), "the text"
     if "\n" not in text and not text.lstrip().startswith("{"):
         name = text
-        try:
-            text = Path(text).read_text(encoding="utf-8")
-        except OSError as error:
-            raise _invalid(f"cannot read the specification {name}: {error.strerror}; check the path") from error
+        text = _file(name)
     document = _parse(text, name)
     if not isinstance(document, dict):
         raise _invalid(f"a specification is a mapping of keys, as in name: my-comparison; {name} holds none")
-    return document
+    return dict(plain(document, "", REASON))
+
+
+def _file(name: str) -> str:
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise _invalid(f"cannot read the specification {name}: {error.strerror}; check the path") from error
+    except UnicodeDecodeError as error:
+        found = f"byte 0x{error.object[error.start]:02x} at offset {error.start}"
+        raise _invalid(f"the specification {name} is not UTF-8: {found}; save it as UTF-8") from None
+    except ValueError as error:
+        raise _invalid(f"{name!r} is no path of a specification: {error}") from None
 
 
 def _parse(text: str, name: str) -> Any:
@@ -48,10 +64,7 @@ def _parse(text: str, name: str) -> Any:
             return json.loads(text)
         except ValueError:
             pass  # flow YAML begins alike
-    try:
-        import yaml
-    except ImportError as error:
-        raise _invalid(f"{name} is YAML, which needs PyYAML: pip install 'locus[yaml]', or give a mapping") from error
+    yaml = wanted("yaml", f"{name}, which is YAML,", "give a mapping or JSON")
     try:
         return yaml.load(text, Loader=_core_loader(yaml))
     except yaml.YAMLError as error:
@@ -95,17 +108,6 @@ def _integer(text: str) -> int:
     if text.startswith("0o"):
         return int(text[2:], 8)
     return int(text, 16) if text.startswith("0x") else int(text, 10)
-
-
-def _finite(value: Any) -> Any:
-    """NaN and infinities as the strings that carry them in JSON."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, Mapping):
-        return {str(key): _finite(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(one) for one in value]
-    return value
 
 
 _HOLDS_PATHS = ("matrix", "baseline")

@@ -1,0 +1,62 @@
+"""The server and its workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class Slot:
+    device: str
+    index: int
+    threads: int
+    name: str
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class RunningAttempt:
+    stage: int
+    attempt: int
+    title: str
+    step: int
+    steps: int
+    phase: str
+    slots: list[int] = field(hash=False)
+    start_time: datetime | None
+
+
+@dataclass(frozen=True)
+class Worker:
+    """`state` is "active", "silent", "draining" or "offline"; `reason` says why it drains."""
+
+    name: str
+    host: str
+    version: str
+    state: str
+    reason: str
+    seen_time: datetime | None
+    slots: list[Slot] = field(hash=False)
+    slots_busy: int
+    running: list[RunningAttempt] = field(hash=False)
+    failed: int
+    """Of its last attempts that ended, at most 20."""
+    succeeded: int
+
+
+@dataclass(frozen=True)
+class Server:
+    """Who answers. `state` is "ok", "disk-low" or "disk-full", with the `reason` in a sentence."""
+
+    version: str
+    protocol_version: int
+    attempts_started: int
+    http_address: str
+    grpc_address: str
+    state: str
+    reason: str
+    disk_free_bytes: int
+    database_bytes: int
+    uptime_seconds: float
+    catalog_digest: str
