@@ -52,6 +52,14 @@ class Install(unittest.TestCase):
                 for path in named:
                     self.assertTrue((self.folder / "to" / path.lstrip("/")).exists(), f"{unit.name} names {path}")
 
+    def test_the_kernels_go_beside_the_trainer_where_they_were_built(self):
+        self.install()
+        kernels = self.folder / "to/usr/local/bin/liblocus_kernels_cuda.so"
+        self.assertFalse(kernels.exists())
+        (self.tree / "build/release/bin/liblocus_kernels_cuda.so").write_text("kernels")
+        self.assertEqual(self.install().returncode, 0)
+        self.assertEqual(kernels.read_text(), "kernels")
+
     def test_installs_again_over_itself(self):
         self.install()
         self.assertEqual(self.install().returncode, 0)
