@@ -45,7 +45,8 @@ class Cancellation {
   std::set<grpc::ClientContext*> running_;
 };
 
-// For calls that expand a specification: 100,000 trials take more than ten seconds to store.
+// For calls that expand a specification or count what goes with an experiment: 100,000 trials take more than ten
+// seconds to store.
 inline constexpr std::chrono::seconds kPlanDeadline{120};
 
 struct CallOptions {

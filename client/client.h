@@ -86,7 +86,8 @@ class Client {
   absl::StatusOr<v1::RerunExperimentResponse> rerun_experiment(const v1::RerunExperimentRequest& request,
                                                                const CallOptions& call = {});
   absl::StatusOr<v1::DeleteExperimentResponse> delete_experiment(const v1::DeleteExperimentRequest& request,
-                                                                 const CallOptions& call = {});
+                                                                 const CallOptions& call = {
+                                                                     .deadline = kPlanDeadline});
   absl::StatusOr<v1::Explanation> explain(const v1::ExplainRequest& request, const CallOptions& call = {});
   absl::StatusOr<v1::ReadLogResponse> read_log(const v1::ReadLogRequest& request,
                                                const CallOptions& call = {});

@@ -201,6 +201,7 @@ std::string render_deletion(const v1::DeleteExperimentResponse& response) {
     out += count(response.stages_kept(), "stage") +
            (response.deleted() ? " stayed, needed by " : " would stay, needed by ") + names + "\n";
   }
+  if (response.purging()) out += "its rows and blobs are being taken away; other work goes on meanwhile\n";
   if (response.stages_unfinished() > 0 && !response.deleted())
     out += count(response.stages_unfinished(), "stage") + " waiting or running: --force cancels them first\n";
   return out;

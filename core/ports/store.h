@@ -42,11 +42,18 @@ struct SetExperimentState {
   ExperimentState from{}, to{};
   std::string reason = {};  // replaces the former one
 };  // WRONG_STATE unless in `from`
-// Removes the experiment and, of its stages, those that no other experiment links or takes inputs from, with
-// attempts, points, logs, results and checkpoints. Artifacts stay until they are collected. WRONG_STATE while
-// a stage that goes is running. Ids of what is gone are never given again.
+// From here on no read shows the experiment, and its name is free; how large it is does not matter. What it leaves
+// is taken away by PurgeDeleted. WRONG_STATE while a stage that would go with it is running.
 struct DeleteExperiment {
   ExperimentId id = 0;
+};
+// Takes away up to so many trials of deleted experiments, the oldest experiment first, and fewer where they hold
+// much; then its cells, then its row. With the trials go the stages that no trial links any more and nothing that
+// stays takes inputs from, with attempts, points, logs, results and checkpoints: a stage that another experiment
+// linked before its turn came stays. Artifacts stay until they are collected. Ids of what is gone are never given
+// again. Nothing left to take away is no error.
+struct PurgeDeleted {
+  int trials = 0;
 };
 // STALE_ATTEMPT unless attempt and `from` match; WRONG_STATE for an edge from or to running (a grant and an
 // attempt's end make those) or from succeeded, which is final.
@@ -128,8 +135,8 @@ struct AppendEvent {
   std::string subject, kind, json = "{}";
 };
 
-using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, SetStageState,
-                              GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact,
+using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, PurgeDeleted,
+                              SetStageState, GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact,
                               CollectArtifact, ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent>;
 
 struct PointAppend {
@@ -217,6 +224,12 @@ struct Deletion {
   std::vector<std::string> artifacts;  // nothing else names them, and they are not pinned
   std::int64_t bytes = 0;              // of these
 };
+// What the next PurgeDeleted takes away.
+struct Purge {
+  bool left = false;                   // whether anything of a deleted experiment is left
+  std::vector<StageId> stages;         // that go
+  std::vector<std::string> artifacts;  // nothing else names them, and they are not pinned
+};
 struct ArtifactView {
   ArtifactRow row;
   bool named = false;  // by a checkpoint, an output, an input or a running attempt
@@ -292,7 +305,8 @@ class Store {
   virtual absl::StatusOr<std::int64_t> last_event() = 0;
   virtual absl::StatusOr<std::int64_t> attempts_started() = 0;  // over the store's whole life
 
-  virtual absl::StatusOr<Deletion> deletion(ExperimentId id) = 0;  // what DeleteExperiment would take with it
+  virtual absl::StatusOr<Deletion> deletion(ExperimentId id) = 0;  // what its end takes with it, all pieces together
+  virtual absl::StatusOr<Purge> next_purge(int trials) = 0;        // what PurgeDeleted of as many would take
   virtual absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id,
                                                                      int limit) = 0;  // newest first
   // Stored text from `offset` on, at most `most` bytes; from the oldest kept when that is gone.

@@ -79,4 +79,9 @@ void Scheduler::State::handle(const ExperimentDeleted& event) {
   reply(ReplyDone{event.reply});
 }
 
+void Scheduler::State::handle(const PurgeDue& event) {
+  mutate(PurgeDeleted{event.trials});
+  reply(ReplyDone{event.reply});
+}
+
 }  // namespace locus

@@ -154,6 +154,12 @@ struct ExperimentDeleted {
   ExperimentRow row;  // as stored
   bool force = false;
 };
+// A piece of what deleted experiments leave is to go (PurgeDeleted). It takes its turn among the other events: a
+// submission that found one of these stages in the store must find it there still when it is applied.
+struct PurgeDue {
+  ReplyToken reply = 0;
+  int trials = 0;
+};
 // A worker is given no more work, or is again. WORKER_NOT_FOUND.
 struct WorkerDrainRequested {
   ReplyToken reply = 0;
@@ -171,7 +177,7 @@ struct Tick {};
 using Event =
     std::variant<WorkerRegistered, WorkRequested, WorkRequestDropped, LeasesSynced, CheckpointCommitted,
                  AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, StagesRerun,
-                 ExperimentDeleted, WorkerDrainRequested, IntakeChanged, Tick>;
+                 ExperimentDeleted, PurgeDue, WorkerDrainRequested, IntakeChanged, Tick>;
 
 // ---- commands ----
 // Cancel: no longer wanted, the outcome is of no interest. Drop: a stale or unknown token.

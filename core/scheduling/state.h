@@ -168,6 +168,7 @@ class Scheduler::State {
   // rerun.cc
   void handle(const StagesRerun& event);
   void handle(const ExperimentDeleted& event);
+  void handle(const PurgeDue& event);
 
   // outcomes.cc
   void handle(const CheckpointCommitted& event);

@@ -21,6 +21,7 @@
 #include "server/rpc/analysis_service.h"
 #include "server/rpc/artifact_service.h"
 #include "server/rpc/data_care.h"
+#include "server/rpc/purger.h"
 #include "server/rpc/read_services.h"
 #include "server/rpc/worker_service.h"
 #include "storage/artifacts/folder.h"
@@ -133,6 +134,7 @@ class Server::Running {
     work_.reset();
     if (io_ended_.valid() && io_ended_.wait_for(kPagesEnd) != std::future_status::ready) io_.stop();
     if (io_ended_.valid()) io_ended_.wait();
+    if (purger_) purger_->stop();
     pool_.join();
     if (coordinator_) coordinator_->stop();
     parts_.store.reset();  // writes what is queued, folds the log into the database, lets go of the folder
@@ -235,8 +237,9 @@ class Server::Running {
     if (!scratch.empty()) std::filesystem::remove_all(scratch, ignored);  // copies that a crash left
     care_ = std::make_unique<DataCare>(*parts_.store, *parts_.artifacts, gate_, *parts_.clock, scratch,
                                        LOCUS_VERSION);
+    purger_ = std::make_unique<Purger>(*parts_.store, *coordinator_, *care_);
     api_ = std::make_unique<Api>(Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, parts_.pictures,
-                                            *coordinator_, *care_, disk_, *parts_.clock, parts_.claims},
+                                            *coordinator_, *care_, *purger_, disk_, *parts_.clock, parts_.claims},
                                  LOCUS_VERSION);
     routes_ = std::make_unique<Routes>(api_.get());
     return absl::OkStatus();
@@ -283,6 +286,7 @@ class Server::Running {
   DiskGuard disk_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<DataCare> care_;
+  std::unique_ptr<Purger> purger_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<Routes> routes_;

@@ -15,6 +15,11 @@
 #include "server/rpc/status.h"
 
 namespace locus::server {
+namespace {
+
+constexpr std::chrono::seconds kPurgeWait{3};  // after which a deletion is answered while its rows still go
+
+}  // namespace
 
 Api::Api(Parts parts, std::string version)
     : store_(parts.store),
@@ -23,6 +28,7 @@ Api::Api(Parts parts, std::string version)
       pictures_(parts.pictures),
       coordinator_(parts.coordinator),
       care_(parts.care),
+      purger_(parts.purger),
       disk_(parts.disk),
       clock_(parts.clock),
       claims_(parts.claims),
@@ -115,8 +121,8 @@ absl::StatusOr<v1::DeleteExperimentResponse> Api::delete_experiment(
   if (request.dry_run()) return out;
   const Command command = call(coordinator_, ExperimentDeleted{.row = row, .force = request.force()});
   if (const auto* error = std::get_if<ReplyError>(&command)) return error->status;
-  care_.collect_now(going.artifacts);
   out.set_deleted(true);
+  out.set_purging(!purger_.purge(kPurgeWait));
   return out;
 }
 
@@ -273,6 +279,7 @@ absl::StatusOr<v1::Server> Api::get_server(const v1::GetServerRequest&) {
   out.set_database_bytes(disk_.database_bytes());
   out.set_uptime_seconds(static_cast<double>(clock_.steady() - started_) / 1e6);
   out.set_catalog_digest(catalog_.digest());
+  out.set_purging(purger_.busy());
   return out;
 }
 

@@ -24,6 +24,7 @@
 #include "server/rpc/outline.h"
 #include "server/rpc/paper_query.h"
 #include "server/rpc/pull_stream.h"
+#include "server/rpc/purger.h"
 #include "server/rpc/submission.h"
 #include "server/rpc/table_query.h"
 #include "server/rpc/worker_view.h"
@@ -41,6 +42,7 @@ class Api {
     const Pictures& pictures;
     Coordinator& coordinator;
     DataCare& care;
+    Purger& purger;
     const DiskGuard& disk;
     Clock& clock;
     const std::vector<PaperClaims>& claims;
@@ -100,6 +102,7 @@ class Api {
   const Pictures& pictures_;
   Coordinator& coordinator_;
   DataCare& care_;
+  Purger& purger_;
   const DiskGuard& disk_;
   Clock& clock_;
   const std::vector<PaperClaims>& claims_;

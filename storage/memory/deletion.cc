@@ -10,13 +10,12 @@ namespace {
 
 constexpr auto kFirst = std::numeric_limits<std::int64_t>::min();
 
-// Erases every row of the table whose key has this first part.
-template <class Key, class Row, class First, class FirstOf>
-void erase_where(Table<Key, Row>& table, const Key& from, const First& first, FirstOf first_of) {
+// Erases rows of the table from this key on while `goes` says so of theirs.
+template <class Key, class Row, class Goes>
+void erase_while(Table<Key, Row>& table, const Key& from, Goes goes) {
   std::vector<Key> keys;
   const auto& rows = table.rows();
-  for (auto at = rows.lower_bound(from); at != rows.end() && first_of(at->first) == first; ++at)
-    keys.push_back(at->first);
+  for (auto at = rows.lower_bound(from); at != rows.end() && goes(at->first); ++at) keys.push_back(at->first);
   for (const Key& key : keys) table.erase(key);
 }
 
@@ -86,7 +85,8 @@ std::set<StageId> MemoryTables::linked_stages(ExperimentId id) {
 std::set<std::string> MemoryTables::others_linking(StageId id, ExperimentId except) {
   std::set<std::string> out;
   for (const auto& [key, link] : links.rows()) {
-    if (link.stage_id == id && std::get<0>(key) != except) out.insert(experiments.find(std::get<0>(key))->name);
+    const ExperimentRow* row = experiments.find(std::get<0>(key));
+    if (link.stage_id == id && std::get<0>(key) != except && row != nullptr) out.insert(row->name);
   }
   return out;
 }
@@ -101,6 +101,43 @@ std::set<StageId> MemoryTables::dependants(StageId id) {
   return out;
 }
 
+std::set<StageId> MemoryTables::sources(StageId id) {
+  std::set<StageId> out;
+  for (const StageInput& input : stages.find(id)->inputs) {
+    if (input.from_stage != 0) out.insert(input.from_stage);
+  }
+  return out;
+}
+
+std::set<StageId> MemoryTables::running_stages(ExperimentId id) {
+  std::set<StageId> out = linked_stages(id);
+  std::erase_if(out, [&](StageId stage) { return stages.find(stage)->state != StageState::kRunning; });
+  return out;
+}
+
+bool MemoryTables::linked_beyond(StageId id, ExperimentId experiment, std::int64_t trial) {
+  return std::any_of(links.rows().begin(), links.rows().end(), [&](const auto& entry) {
+    const bool before = std::get<0>(entry.first) == experiment && std::get<1>(entry.first) <= trial;
+    return entry.second.stage_id == id && !before;
+  });
+}
+
+std::vector<std::int64_t> MemoryTables::first_trials(ExperimentId id, int limit) {
+  std::vector<std::int64_t> out;
+  const auto& rows = trials.rows();
+  for (auto at = rows.lower_bound({id, kFirst}); at != rows.end() && at->first.first == id; ++at) {
+    if (static_cast<int>(out.size()) >= limit) break;
+    out.push_back(at->first.second);
+  }
+  return out;
+}
+
+std::set<StageId> MemoryTables::stages_of_trial(ExperimentId id, std::int64_t ordinal) {
+  std::set<StageId> out;
+  for (const TrialStageRow& link : links_of(id, ordinal)) out.insert(link.stage_id);
+  return out;
+}
+
 std::int64_t MemoryTables::next_id_of(const std::string& name, std::int64_t next) const {
   const std::int64_t* known = remembered.find(name);
   return std::max(next, known ? *known : 0);
@@ -112,11 +149,7 @@ void MemoryTables::remember_deletion(std::int64_t attempts) {
   remembered.put("attempts", attempts + next_id_of("attempts", 0));
 }
 
-void MemoryTables::erase_experiment(ExperimentId id) {
-  const auto first = [](const auto& key) { return std::get<0>(key); };
-  erase_where(links, {id, kFirst, ""}, id, first);
-  erase_where(trials, {id, kFirst}, id, first);
-  erase_where(cells, {id, kFirst}, id, first);
+void MemoryTables::hide_experiment(ExperimentId id) {
   const std::string name = experiments.find(id)->name;
   std::vector<std::string> made;
   for (const auto& [request, experiment] : requests.rows()) {
@@ -124,8 +157,28 @@ void MemoryTables::erase_experiment(ExperimentId id) {
   }
   for (const std::string& request : made) requests.erase(request);
   experiment_names.erase(name);
+  hidden.put(id, *experiments.find(id));
   experiments.erase(id);
 }
+
+std::optional<ExperimentId> MemoryTables::hidden_experiment() {
+  if (hidden.rows().empty()) return std::nullopt;
+  return hidden.rows().begin()->first;
+}
+
+void MemoryTables::erase_trials(ExperimentId id, std::int64_t last) {
+  const auto up_to = [&](const auto& key) { return std::get<0>(key) == id && std::get<1>(key) <= last; };
+  erase_while(links, {id, kFirst, ""}, up_to);
+  erase_while(trials, {id, kFirst}, up_to);
+}
+
+int MemoryTables::erase_cells(ExperimentId id, int limit) {
+  int gone = 0;
+  erase_while(cells, {id, kFirst}, [&](const auto& key) { return key.first == id && gone < limit && ++gone > 0; });
+  return gone;
+}
+
+void MemoryTables::erase_experiment(ExperimentId id) { hidden.erase(id); }
 
 void MemoryTables::erase_stages(const std::vector<StageId>& ids) {
   for (const StageId id : ids) {

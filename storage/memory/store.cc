@@ -211,6 +211,11 @@ class MemoryStore final : public Store {
     if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
     return plan_deletion(tables_, id);
   }
+  absl::StatusOr<Purge> next_purge(int trials) override {
+    const std::lock_guard lock(mutex_);
+    const PurgePlan plan = plan_purge(tables_, trials);
+    return Purge{plan.experiment != 0, plan.stages, plan.artifacts};
+  }
   absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override;
   absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset,
                               std::int64_t most) override;

@@ -256,9 +256,8 @@ std::vector<Snapshot::Want> MemoryTables::wants_of(const std::function<bool(Stag
   for (const auto& [key, link] : links.rows()) {
     const auto& [experiment, trial, role] = key;
     const TrialRow& row = *trials.find({experiment, trial});
-    if (experiments.find(experiment)->state == ExperimentState::kCancelled || row.retired ||
-        !among(link.stage_id))
-      continue;
+    const ExperimentRow* in = experiments.find(experiment);  // none: it is deleted
+    if (in == nullptr || in->state == ExperimentState::kCancelled || row.retired || !among(link.stage_id)) continue;
     out.push_back({experiment, link.stage_id, trial, row.cell});
   }
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {

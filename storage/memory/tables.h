@@ -83,6 +83,7 @@ class MemoryTables final : public Rows {
   Journal journal;
   Table<std::string, std::string> catalogs{journal};
   Table<ExperimentId, ExperimentRow> experiments{journal};
+  Table<ExperimentId, ExperimentRow> hidden{journal};  // deleted experiments of which something is left
   Table<std::string, ExperimentId> experiment_names{journal};
   Table<Ordinal, CellRow> cells{journal};
   Table<Ordinal, TrialRow> trials{journal};
@@ -167,7 +168,16 @@ class MemoryTables final : public Rows {
   std::set<StageId> linked_stages(ExperimentId id) override;
   std::set<std::string> others_linking(StageId id, ExperimentId except) override;
   std::set<StageId> dependants(StageId id) override;
+  std::set<StageId> sources(StageId id) override;
+  std::set<StageId> running_stages(ExperimentId id) override;
+  bool linked_beyond(StageId id, ExperimentId experiment, std::int64_t trial) override;
+  std::vector<std::int64_t> first_trials(ExperimentId id, int limit) override;
+  std::set<StageId> stages_of_trial(ExperimentId id, std::int64_t ordinal) override;
   void remember_deletion(std::int64_t attempts) override;
+  void hide_experiment(ExperimentId id) override;
+  std::optional<ExperimentId> hidden_experiment() override;
+  void erase_trials(ExperimentId id, std::int64_t last) override;
+  int erase_cells(ExperimentId id, int limit) override;
   void erase_experiment(ExperimentId id) override;
   void erase_stages(const std::vector<StageId>& ids) override;
 

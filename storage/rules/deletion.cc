@@ -3,8 +3,13 @@
 
 #include <algorithm>
 
+#include "core/limits.h"
+
 namespace locus {
 namespace {
+
+constexpr std::int64_t kPurgeBytes = 4 << 20;  // a piece that holds more is large enough
+constexpr std::int64_t kPointBytes = 16;       // of a stored point, about
 
 // Takes out what a stage that stays still needs, until nothing changes.
 void keep_sources(Rows& rows, std::set<StageId>& going) {
@@ -18,6 +23,30 @@ void keep_sources(Rows& rows, std::set<StageId>& going) {
       changed = changed || needed;
     }
   }
+}
+
+// Of `artifacts`, those that nothing but these stages names and nobody pinned; adds up their bytes.
+std::vector<std::string> free_artifacts(Rows& rows, const std::set<StageId>& going, std::int64_t* bytes) {
+  std::set<std::string> artifacts;
+  for (const StageId stage : going) artifacts.merge(rows.artifacts_named_by(stage));
+  std::vector<std::string> out;
+  for (const std::string& sha256 : artifacts) {
+    const auto row = rows.artifact(sha256);
+    const std::set<StageId> naming = rows.stages_naming(sha256);
+    const bool free = std::all_of(naming.begin(), naming.end(), [&](StageId s) { return going.contains(s); });
+    if (!row || row->pinned || !free) continue;
+    out.push_back(sha256);
+    *bytes += row->bytes;
+  }
+  return out;
+}
+
+// About what the points and logs of a stage take: taking them away reads their pages.
+std::int64_t bytes_of(Rows& rows, StageId id) {
+  std::int64_t out = 0;
+  for (const AttemptRow& attempt : rows.attempts_of(id))
+    out += attempt.acked_seq * kPointBytes + std::min(attempt.log_bytes, kLogBytes);
+  return out;
 }
 
 void count_stage(Rows& rows, StageId id, Deletion& out) {
@@ -44,19 +73,46 @@ Deletion plan_deletion(Rows& rows, ExperimentId id) {
   keep_sources(rows, going);
   out.stages.assign(going.begin(), going.end());
   out.stages_kept = static_cast<std::int64_t>(linked.size() - going.size());
-  std::set<std::string> artifacts;
-  for (const StageId stage : going) {
-    count_stage(rows, stage, out);
-    artifacts.merge(rows.artifacts_named_by(stage));
+  for (const StageId stage : going) count_stage(rows, stage, out);
+  out.artifacts = free_artifacts(rows, going, &out.bytes);
+  return out;
+}
+
+bool goes_with(Rows& rows, StageId stage, ExperimentId id) {
+  if (!rows.others_linking(stage, id).empty()) return false;
+  const std::set<StageId> dependants = rows.dependants(stage);
+  return std::all_of(dependants.begin(), dependants.end(), [&](StageId one) { return goes_with(rows, one, id); });
+}
+
+PurgePlan plan_purge(Rows& rows, int trials) {
+  PurgePlan out;
+  const auto experiment = rows.hidden_experiment();
+  if (!experiment) return out;
+  out.experiment = *experiment;
+  std::set<StageId> going;
+  std::int64_t bytes = 0;
+  for (const std::int64_t trial : rows.first_trials(*experiment, trials)) {
+    if (out.last_trial >= 0 && bytes >= kPurgeBytes) break;
+    out.last_trial = trial;
+    for (const StageId stage : rows.stages_of_trial(*experiment, trial)) {
+      if (going.insert(stage).second) bytes += bytes_of(rows, stage);
+    }
   }
-  for (const std::string& sha256 : artifacts) {
-    const auto row = rows.artifact(sha256);
-    const std::set<StageId> naming = rows.stages_naming(sha256);
-    const bool free = std::all_of(naming.begin(), naming.end(), [&](StageId s) { return going.contains(s); });
-    if (!row || row->pinned || !free) continue;
-    out.artifacts.push_back(sha256);
-    out.bytes += row->bytes;
+  // What these alone took their inputs from may have lost its own link before.
+  for (std::set<StageId> fresh = going; !fresh.empty();) {
+    std::set<StageId> found;
+    for (const StageId stage : fresh) found.merge(rows.sources(stage));
+    std::erase_if(found, [&](StageId stage) { return !going.insert(stage).second; });
+    fresh = std::move(found);
   }
+  std::erase_if(going, [&](StageId stage) {
+    return rows.linked_beyond(stage, *experiment, out.last_trial) || rows.stage(stage)->state == StageState::kRunning;
+  });
+  keep_sources(rows, going);
+  out.stages.assign(going.begin(), going.end());
+  for (const StageId stage : going) out.attempts += static_cast<std::int64_t>(rows.attempts_of(stage).size());
+  std::int64_t ignored = 0;
+  out.artifacts = free_artifacts(rows, going, &ignored);
   return out;
 }
 

@@ -21,7 +21,7 @@ class Rows {
   virtual void put_catalog(const std::string& digest,
                            const std::string& json) = 0;  // nothing if the digest is known
 
-  virtual std::optional<ExperimentRow> experiment(ExperimentId id) = 0;
+  virtual std::optional<ExperimentRow> experiment(ExperimentId id) = 0;  // hidden ones are not there
   virtual std::optional<ExperimentRow> experiment(const std::string& name) = 0;
   virtual void put_experiment(const ExperimentRow& row) = 0;
   virtual bool has_cell(ExperimentId experiment, std::int64_t ordinal) = 0;
@@ -76,9 +76,20 @@ class Rows {
   virtual std::set<StageId> linked_stages(ExperimentId id) = 0;  // of all its trials, retired ones too
   virtual std::set<std::string> others_linking(StageId id, ExperimentId except) = 0;  // their names
   virtual std::set<StageId> dependants(StageId id) = 0;  // stages that take an input from it
+  virtual std::set<StageId> sources(StageId id) = 0;     // stages that it takes an input from
+  virtual std::set<StageId> running_stages(ExperimentId id) = 0;  // of those it links
+  // Whether a trial links it other than those of this experiment up to `trial`. Hidden experiments' count.
+  virtual bool linked_beyond(StageId id, ExperimentId experiment, std::int64_t trial) = 0;
+  virtual std::vector<std::int64_t> first_trials(ExperimentId id, int limit) = 0;  // by ordinal
+  virtual std::set<StageId> stages_of_trial(ExperimentId id, std::int64_t ordinal) = 0;
   // Ids up to now are never given again, and `attempts` stay counted.
   virtual void remember_deletion(std::int64_t attempts) = 0;
-  virtual void erase_experiment(ExperimentId id) = 0;  // with cells, trials, links and remembered requests
+  // From here on it is not there; its name is free, the requests that made it are forgotten.
+  virtual void hide_experiment(ExperimentId id) = 0;
+  virtual std::optional<ExperimentId> hidden_experiment() = 0;  // the oldest one that is left
+  virtual void erase_trials(ExperimentId id, std::int64_t last) = 0;  // up to this ordinal, with their links
+  virtual int erase_cells(ExperimentId id, int limit) = 0;            // returns how many went
+  virtual void erase_experiment(ExperimentId id) = 0;                 // a hidden one without cells and trials
   virtual void erase_stages(const std::vector<StageId>& ids) = 0;  // with everything of theirs
 
   virtual std::optional<std::int64_t> series(StageId id, const SeriesKey& key) = 0;

@@ -61,17 +61,28 @@ class Rules {
   absl::Status operator()(const DeleteExperiment& m) {
     const auto row = rows_.experiment(m.id);
     if (!row) return refusal::experiment_not_found(m.id);
-    const Deletion going = plan_deletion(rows_, m.id);
-    for (const StageId id : going.stages) {
-      const auto stage = rows_.stage(id);
-      if (stage->state != StageState::kRunning) continue;
+    for (const StageId id : rows_.running_stages(m.id)) {
+      if (!goes_with(rows_, id, m.id)) continue;
       return wrong_state("experiment '" + row->name + "' cannot be deleted while its stage " + text(id) +
                              " runs: cancel it first",
                          {{"experiment", row->name}, {"stage", text(id)}});
     }
-    rows_.remember_deletion(going.attempts);
-    rows_.erase_experiment(m.id);
-    rows_.erase_stages(going.stages);
+    rows_.remember_deletion(0);
+    rows_.hide_experiment(m.id);
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const PurgeDeleted& m) {
+    if (m.trials < 1) return invalid("a piece of " + text(m.trials) + " trials takes nothing away", "trials");
+    const PurgePlan plan = plan_purge(rows_, m.trials);
+    if (plan.experiment == 0) return absl::OkStatus();
+    if (plan.last_trial < 0) {
+      if (rows_.erase_cells(plan.experiment, m.trials) < m.trials) rows_.erase_experiment(plan.experiment);
+      return absl::OkStatus();
+    }
+    rows_.remember_deletion(plan.attempts);
+    rows_.erase_trials(plan.experiment, plan.last_trial);
+    rows_.erase_stages(plan.stages);
     return absl::OkStatus();
   }
 

@@ -113,7 +113,7 @@ std::set<StageId> SqliteRows::linked_stages(ExperimentId id) {
 std::set<std::string> SqliteRows::others_linking(StageId id, ExperimentId except) {
   auto s = db_.prepare(
       "SELECT DISTINCT e.name FROM trial_stage l JOIN experiment e ON e.id = l.experiment_id "
-      "WHERE l.stage_id = ? AND l.experiment_id <> ?");
+      "WHERE l.stage_id = ? AND l.experiment_id <> ? AND e.deleted = 0");
   s.bind(id, except);
   return collect<std::string>(s, first_text);
 }
@@ -121,6 +121,44 @@ std::set<std::string> SqliteRows::others_linking(StageId id, ExperimentId except
 std::set<StageId> SqliteRows::dependants(StageId id) {
   auto s = db_.prepare("SELECT stage_id FROM stage_input WHERE from_stage_id = ?");
   s.bind(id);
+  return collect<StageId>(s, first_integer);
+}
+
+std::set<StageId> SqliteRows::sources(StageId id) {
+  auto s = db_.prepare("SELECT from_stage_id FROM stage_input WHERE stage_id = ? AND from_stage_id IS NOT NULL");
+  s.bind(id);
+  return collect<StageId>(s, first_integer);
+}
+
+std::set<StageId> SqliteRows::running_stages(ExperimentId id) {
+  auto s = db_.prepare(
+      "SELECT DISTINCT a.stage_id FROM attempt a JOIN trial_stage l ON l.stage_id = a.stage_id "
+      "WHERE a.state = 'running' AND l.experiment_id = ?");
+  s.bind(id);
+  return collect<StageId>(s, first_integer);
+}
+
+bool SqliteRows::linked_beyond(StageId id, ExperimentId experiment, std::int64_t trial) {
+  return db_
+      .prepare(
+          "SELECT 1 WHERE EXISTS (SELECT 1 FROM trial_stage WHERE stage_id = ?1 AND experiment_id = ?2 AND trial > ?3) "
+          "OR EXISTS (SELECT 1 FROM trial_stage WHERE stage_id = ?1 AND experiment_id < ?2) "
+          "OR EXISTS (SELECT 1 FROM trial_stage WHERE stage_id = ?1 AND experiment_id > ?2)")
+      .bind(id, experiment, trial)
+      .step();
+}
+
+std::vector<std::int64_t> SqliteRows::first_trials(ExperimentId id, int limit) {
+  auto s = db_.prepare("SELECT ordinal FROM trial WHERE experiment_id = ? ORDER BY ordinal LIMIT ?");
+  s.bind(id, limit);
+  std::vector<std::int64_t> out;
+  while (s.step()) out.push_back(s.integer(0));
+  return out;
+}
+
+std::set<StageId> SqliteRows::stages_of_trial(ExperimentId id, std::int64_t ordinal) {
+  auto s = db_.prepare("SELECT stage_id FROM trial_stage WHERE experiment_id = ? AND trial = ?");
+  s.bind(id, ordinal);
   return collect<StageId>(s, first_integer);
 }
 
@@ -140,11 +178,34 @@ void SqliteRows::remember_deletion(std::int64_t attempts) {
       .run();
 }
 
-void SqliteRows::erase_experiment(ExperimentId id) {
-  db_.prepare("DELETE FROM trial_stage WHERE experiment_id = ?").bind(id).run();
-  db_.prepare("DELETE FROM trial WHERE experiment_id = ?").bind(id).run();
-  db_.prepare("DELETE FROM cell WHERE experiment_id = ?").bind(id).run();
+// No experiment a person names holds a slash; as cancelled no query of what is live finds it.
+void SqliteRows::hide_experiment(ExperimentId id) {
   db_.prepare("DELETE FROM idempotency WHERE experiment = (SELECT name FROM experiment WHERE id = ?)").bind(id).run();
+  db_.prepare("UPDATE experiment SET deleted = 1, name = '/' || id, state = 'cancelled' WHERE id = ?").bind(id).run();
+}
+
+std::optional<ExperimentId> SqliteRows::hidden_experiment() {
+  auto s = db_.prepare("SELECT id FROM experiment WHERE deleted = 1 ORDER BY id LIMIT 1");
+  if (!s.step()) return std::nullopt;
+  return s.integer(0);
+}
+
+void SqliteRows::erase_trials(ExperimentId id, std::int64_t last) {
+  db_.prepare("DELETE FROM trial_stage WHERE experiment_id = ? AND trial <= ?").bind(id, last).run();
+  db_.prepare("DELETE FROM trial WHERE experiment_id = ? AND ordinal <= ?").bind(id, last).run();
+}
+
+int SqliteRows::erase_cells(ExperimentId id, int limit) {
+  auto s = db_.prepare(
+      "DELETE FROM cell WHERE experiment_id = ?1 AND ordinal IN "
+      "(SELECT ordinal FROM cell WHERE experiment_id = ?1 ORDER BY ordinal LIMIT ?2) RETURNING ordinal");
+  s.bind(id, limit);
+  int gone = 0;
+  while (s.step()) ++gone;
+  return gone;
+}
+
+void SqliteRows::erase_experiment(ExperimentId id) {
   db_.prepare("DELETE FROM experiment WHERE id = ?").bind(id).run();
 }
 

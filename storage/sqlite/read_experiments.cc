@@ -18,26 +18,26 @@ namespace {
   "l.trial = t.ordinal WHERE t.experiment_id = ? AND t.retired = 0)"
 
 bool has_experiment(Connection& db, ExperimentId id) {
-  return db.prepare("SELECT 1 FROM experiment WHERE id = ?").bind(id).step();
+  return db.prepare("SELECT 1 FROM experiment WHERE id = ? AND deleted = 0").bind(id).step();
 }
 
 }  // namespace
 
 absl::StatusOr<ExperimentRow> find_experiment(Connection& db, ExperimentId id) {
-  auto s = db.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS " FROM experiment WHERE id = ?");
+  auto s = db.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS " FROM experiment WHERE id = ? AND deleted = 0");
   if (!s.bind(id).step()) return refusal::experiment_not_found(id);
   return read_experiment(s);
 }
 
 absl::StatusOr<ExperimentRow> find_experiment(Connection& db, const std::string& name) {
-  auto s = db.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS " FROM experiment WHERE name = ?");
+  auto s = db.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS " FROM experiment WHERE name = ? AND deleted = 0");
   if (!s.bind(name).step()) return refusal::experiment_not_found(name);
   return read_experiment(s);
 }
 
 std::vector<ExperimentRow> list_experiments(Connection& db, ExperimentId before, int limit) {
-  auto s =
-      db.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS " FROM experiment WHERE id < ? ORDER BY id DESC LIMIT ?");
+  auto s = db.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS
+                      " FROM experiment WHERE id < ? AND deleted = 0 ORDER BY id DESC LIMIT ?");
   s.bind(before == 0 ? std::numeric_limits<ExperimentId>::max() : before, std::max(limit, 0));
   std::vector<ExperimentRow> out;
   while (s.step()) out.push_back(read_experiment(s));

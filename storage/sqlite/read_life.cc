@@ -17,6 +17,12 @@ absl::StatusOr<Deletion> find_deletion(Connection& db, ExperimentId id) {
   return plan_deletion(rows, id);
 }
 
+Purge find_purge(Connection& db, int trials) {
+  SqliteRows rows(db);
+  const PurgePlan plan = plan_purge(rows, trials);
+  return {plan.experiment != 0, plan.stages, plan.artifacts};
+}
+
 std::vector<AttemptRow> list_attempts_of_worker(Connection& db, WorkerId id, int limit) {
   auto s = db.prepare("SELECT " LOCUS_ATTEMPT_COLUMNS
                       " FROM attempt WHERE worker_id = ? "

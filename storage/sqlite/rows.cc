@@ -14,13 +14,13 @@ void SqliteRows::put_catalog(const std::string& digest, const std::string& json)
 }
 
 std::optional<ExperimentRow> SqliteRows::experiment(ExperimentId id) {
-  auto s = db_.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS " FROM experiment WHERE id = ?");
+  auto s = db_.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS " FROM experiment WHERE id = ? AND deleted = 0");
   if (!s.bind(id).step()) return std::nullopt;
   return read_experiment(s);
 }
 
 std::optional<ExperimentRow> SqliteRows::experiment(const std::string& name) {
-  auto s = db_.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS " FROM experiment WHERE name = ?");
+  auto s = db_.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS " FROM experiment WHERE name = ? AND deleted = 0");
   if (!s.bind(name).step()) return std::nullopt;
   return read_experiment(s);
 }

@@ -175,6 +175,9 @@ class SqliteStore final : public Store {
   absl::StatusOr<Deletion> deletion(ExperimentId id) override {
     return read<Deletion>([&](Connection& db) { return sqlite::find_deletion(db, id); });
   }
+  absl::StatusOr<Purge> next_purge(int trials) override {
+    return read<Purge>([&](Connection& db) { return sqlite::find_purge(db, trials); });
+  }
   absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override {
     return read<std::vector<AttemptRow>>(
         [&](Connection& db) { return sqlite::list_attempts_of_worker(db, id, limit); });

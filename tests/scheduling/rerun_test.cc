@@ -77,8 +77,9 @@ TEST(Deletion, ByForceEndsWhatRunsAndTellsItsWorker) {
   const auto running = h.ask("s");
   ASSERT_TRUE(h.erase("matrix", /*force=*/true));
   EXPECT_FALSE(h.store().experiment("matrix").ok());
-  EXPECT_FALSE(h.store().stage(running->stage_id).ok());
   EXPECT_EQ(h.sync("s", {held(*running)}), std::vector<LeaseWish>{LeaseWish::kCancel});
+  h.purge();
+  EXPECT_FALSE(h.store().stage(running->stage_id).ok());
   EXPECT_EQ(h.events("experiment-deleted").size(), 1u);
   EXPECT_FALSE(h.ask("s"));
 }
@@ -88,6 +89,7 @@ TEST(Deletion, LeavesWhatAnotherExperimentWants) {
   h.submit({.name = "one", .cells = {"a", "b"}});
   h.submit({.name = "two", .cells = {"b"}});
   ASSERT_TRUE(h.erase("one", /*force=*/true));
+  h.purge();
   EXPECT_EQ(h.train("a").id, 0);
   EXPECT_EQ(h.train("b").state, StageState::kQueued);
   EXPECT_EQ(h.evaluate("b").state, StageState::kBlocked);
@@ -103,10 +105,26 @@ TEST(Deletion, NeverGivesAnIdAgain) {
   const ExperimentId experiment = h.store().experiment("matrix")->id;
   h.set_state("matrix", ExperimentState::kCancelled);
   ASSERT_TRUE(h.erase("matrix"));
+  h.purge();
   h.restart();
   h.submit({.cells = {"a"}});
   EXPECT_GT(h.train("a").id, before);
   EXPECT_GT(h.store().experiment("matrix")->id, experiment);
+}
+
+TEST(Deletion, LeavesToANewSubmissionTheStagesThatItFindsStillThere) {
+  Harness h;
+  h.submit({.cells = {"a", "b"}});
+  const StageId kept = h.train("b").id, gone = h.train("a").id;
+  ASSERT_TRUE(h.erase("matrix", /*force=*/true));
+  h.restart();
+  ASSERT_TRUE(h.submit({.cells = {"b"}}));
+  h.purge();
+  EXPECT_FALSE(h.store().stage(gone).ok());
+  EXPECT_EQ(h.train("b").id, kept);
+  EXPECT_EQ(h.train("b").state, StageState::kQueued);
+  h.join("w", "s");
+  EXPECT_EQ(h.ask("s")->stage_id, kept);
 }
 
 }  // namespace

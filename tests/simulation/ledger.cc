@@ -42,8 +42,8 @@ std::int64_t point_tag(std::int64_t number, std::int64_t seq) { return number * 
 absl::Status Ledger::apply(std::span<const Mutation> mutations, Microseconds now_wall_us) {
   std::vector<StageId> going;
   for (const Mutation& mutation : mutations) {
-    if (const auto* deletion = std::get_if<DeleteExperiment>(&mutation)) {
-      if (const auto planned = store_->deletion(deletion->id); planned.ok()) going = planned->stages;
+    if (const auto* purge = std::get_if<PurgeDeleted>(&mutation)) {
+      if (const auto planned = store_->next_purge(purge->trials); planned.ok()) going = planned->stages;
     }
   }
   if (absl::Status status = store_->apply(mutations, now_wall_us); !status.ok()) return status;

@@ -116,6 +116,7 @@ class Ledger final : public Store {
   absl::StatusOr<std::int64_t> last_event() override { return store_->last_event(); }
   absl::StatusOr<std::int64_t> attempts_started() override { return store_->attempts_started(); }
   absl::StatusOr<Deletion> deletion(ExperimentId id) override { return store_->deletion(id); }
+  absl::StatusOr<Purge> next_purge(int trials) override { return store_->next_purge(trials); }
   absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override {
     return store_->attempts_of_worker(id, limit);
   }

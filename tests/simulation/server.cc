@@ -242,7 +242,14 @@ absl::Status ServerProcess::erase(const std::string& experiment) {
   if (!responsive()) return absl::UnavailableError("no server");
   const auto row = ledger_.experiment(experiment);
   if (!row.ok()) return row.status();
-  return ask_and_tell(ExperimentDeleted{0, *row, true});
+  const absl::Status erased = ask_and_tell(ExperimentDeleted{0, *row, true});
+  purge();
+  return erased;
+}
+
+void ServerProcess::purge() {
+  if (!scheduler_ || !ledger_.next_purge(1)->left) return;
+  ask(PurgeDue{0, 1}, [this](const Answer&) { after(kMillisecond * 200, [this] { purge(); }); });
 }
 
 absl::Status ServerProcess::collect_garbage() {

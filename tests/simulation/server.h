@@ -67,7 +67,10 @@ class ServerProcess final : public Process {
   const Scheduler* scheduler() const { return scheduler_.get(); }
 
  private:
-  void on_boot() override { rebuild(); }
+  void on_boot() override {
+    rebuild();
+    purge();
+  }
   void on_crash() override;
   void rebuild();
   void step(const Event& event);
@@ -77,6 +80,7 @@ class ServerProcess final : public Process {
   absl::Status ask_and_tell(Event event);
   void refuse_all(const Decision& decision, const absl::Status& status);
   void schedule_wake();
+  void purge();  // trial after trial, what deleted experiments left
   void forget_lost(const std::vector<Mutation>& mutations);
   void unfence(std::string& session, StageId stage, std::int64_t& number);
   Snapshot load();

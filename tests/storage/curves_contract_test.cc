@@ -206,7 +206,7 @@ TEST_P(CurveContract, RefusesABlockWidthThatIsNone) {
 
 TEST_P(CurveContract, ForgetsTheBlocksOfADeletedExperiment) {
   append(1, 0, 1, noise(30'000, 7));
-  must({end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded), DeleteExperiment{1}});
+  must({end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded), DeleteExperiment{1}, PurgeDeleted{10}});
   EXPECT_EQ(reason_of(store().blocks(1, kLoss, 6).status()), "STAGE_NOT_FOUND");
   EXPECT_TRUE(store().check().value().problems.empty());
 }

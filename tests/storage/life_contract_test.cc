@@ -16,6 +16,16 @@ class LifeContract : public StoreContract {
     for (const CheckpointRow& row : rows) out.push_back(row.step);
     return out;
   }
+  // Takes away what deleted experiments leave, so many trials at once; what went altogether.
+  Purge purge(int trials) {
+    Purge all;
+    for (Purge next = store().next_purge(trials).value(); next.left; next = store().next_purge(trials).value()) {
+      all.stages.insert(all.stages.end(), next.stages.begin(), next.stages.end());
+      all.artifacts.insert(all.artifacts.end(), next.artifacts.begin(), next.artifacts.end());
+      must({PurgeDeleted{trials}});
+    }
+    return all;
+  }
   std::string put(int n) {
     std::string sha = std::to_string(n);
     sha = std::string(64 - sha.size(), '0') + sha;
@@ -128,7 +138,7 @@ TEST_P(LifeContract, KeepsOfASucceededStageItsOutputAndItsBest) {
   EXPECT_THAT(checkpoint_steps(1), ElementsAre(10, 30));
 }
 
-SaveExperiment other_experiment() {
+SaveExperiment other_experiment() {  // its one trial takes the first stage of the world
   SaveExperiment m;
   m.row.id = 2;
   m.row.name = "other";
@@ -156,6 +166,7 @@ TEST_P(LifeContract, DeletesAnExperimentWithEverythingOfItsOwn) {
   EXPECT_THAT(planned.artifacts, ElementsAre(kShaB));
   EXPECT_EQ(planned.bytes, 20);
   must({DeleteExperiment{1}});
+  EXPECT_EQ(purge(2).stages, planned.stages);
   EXPECT_EQ(reason_of(store().experiment(1).status()), "EXPERIMENT_NOT_FOUND");
   EXPECT_EQ(reason_of(store().experiment_of_request("request-1").status()), "EXPERIMENT_NOT_FOUND");
   EXPECT_TRUE(store().stage(1).ok());
@@ -168,10 +179,60 @@ TEST_P(LifeContract, DeletesAnExperimentWithEverythingOfItsOwn) {
 
 TEST_P(LifeContract, NeverGivesADeletedIdAgain) {
   make_world();
+  for (const bool purged : {false, true}) {
+    if (purged) {
+      purge(1);
+    } else {
+      must({DeleteExperiment{1}});
+    }
+    const Snapshot snapshot = store().load().value();
+    EXPECT_EQ(snapshot.next_experiment, 2);
+    EXPECT_EQ(snapshot.next_stage, 5);
+  }
+}
+
+TEST_P(LifeContract, ShowsNothingOfADeletedExperimentWhileItsRowsGo) {
+  make_world();
+  must({grant(1, 1), end(1, 1, AttemptState::kCancelled, StageState::kCancelled)});
   must({DeleteExperiment{1}});
-  const Snapshot snapshot = store().load().value();
-  EXPECT_EQ(snapshot.next_experiment, 2);
-  EXPECT_EQ(snapshot.next_stage, 5);
+  for (int piece = 0; store().next_purge(1)->left; ++piece) {
+    ASSERT_LT(piece, 10);
+    const std::string name = store().next_purge(1)->stages.empty() ? "its cells" : "its trials";
+    EXPECT_EQ(reason_of(store().experiment(1).status()), "EXPERIMENT_NOT_FOUND") << name;
+    EXPECT_EQ(reason_of(store().counts(1).status()), "EXPERIMENT_NOT_FOUND") << name;
+    EXPECT_EQ(reason_of(store().trials(1, -1, 10).status()), "EXPERIMENT_NOT_FOUND") << name;
+    EXPECT_EQ(reason_of(store().deletion(1).status()), "EXPERIMENT_NOT_FOUND") << name;
+    EXPECT_TRUE(store().experiments(0, 10)->empty()) << name;
+    EXPECT_TRUE(store().load()->experiments.empty()) << name;
+    EXPECT_TRUE(store().load()->wants.empty()) << name;
+    expect_refused({DeleteExperiment{1}}, StatusCode::kNotFound, "EXPERIMENT_NOT_FOUND");
+    must({PurgeDeleted{1}});
+  }
+  EXPECT_TRUE(store().stages_by_identity(std::vector<std::string>{"identity-1", "identity-2"})->empty());
+  must({PurgeDeleted{1}});  // nothing left is no error
+  expect_refused({PurgeDeleted{0}}, StatusCode::kInvalidArgument, "INVALID_ARGUMENT");
+}
+
+TEST_P(LifeContract, FreesTheNameOfADeletedExperimentAtOnce) {
+  make_world();
+  must({DeleteExperiment{1}});
+  SaveExperiment again = other_experiment();
+  again.row.name = "priors";
+  must({again});
+  purge(1);
+  EXPECT_EQ(store().experiment("priors")->id, 2);
+  EXPECT_EQ(store().trials(2, -1, 10)->size(), 1u);
+}
+
+TEST_P(LifeContract, LeavesAStageThatAnotherExperimentLinkedBeforeItsTurnCame) {
+  make_world();
+  must({DeleteExperiment{1}, other_experiment()});
+  purge(1);
+  EXPECT_TRUE(store().stage(1).ok());
+  for (const StageId id : {2, 3, 4}) EXPECT_EQ(reason_of(store().stage(id).status()), "STAGE_NOT_FOUND");
+  must({DeleteExperiment{2}});
+  purge(1);
+  EXPECT_EQ(reason_of(store().stage(1).status()), "STAGE_NOT_FOUND");
 }
 
 TEST_P(LifeContract, RefusesToDeleteWhatRuns) {

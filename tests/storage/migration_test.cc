@@ -34,12 +34,12 @@ class Database {
     EXPECT_EQ(sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, &error), SQLITE_OK) << error << " in " << sql;
     sqlite3_free(error);
   }
-  std::vector<std::string> column(const std::string& sql) {
+  std::vector<std::string> column(const std::string& sql, int number = 0) {
     std::vector<std::string> out;
     sqlite3_stmt* statement = nullptr;
     EXPECT_EQ(sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr), SQLITE_OK) << sql;
     while (sqlite3_step(statement) == SQLITE_ROW)
-      out.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(statement, 0)));
+      out.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(statement, number)));
     sqlite3_finalize(statement);
     return out;
   }
@@ -105,7 +105,30 @@ TEST_F(FirstRelease, IsBroughtForwardWithEveryRow) {
     EXPECT_EQ((*store)->log(3, 1, 0, 100)->text, "hello\n");
     EXPECT_TRUE((*store)->check()->problems.empty());
   }
-  EXPECT_EQ(version(), "3");
+  EXPECT_EQ(version(), "4");
+}
+
+std::size_t comparisons(const std::string& text) {
+  std::size_t count = 0;
+  for (auto at = text.find("=?"); at != std::string::npos; at = text.find("=?", at + 1)) ++count;
+  return count;
+}
+
+// As `.lint fkey-indexes` of SQLite's shell: a row that goes must not have a whole table read for rows that refer to it.
+TEST(NewestSchema, FindsTheRowsBehindEveryForeignKeyByAnIndex) {
+  TempFolder folder;
+  FixedClock clock;
+  ASSERT_TRUE(open_sqlite_store(folder.path(), clock).ok());
+  Database database(folder.path() / "locus.db");
+  const auto keys = database.column(
+      "SELECT t.name || ' WHERE ' || group_concat(k.\"from\" || '=?', ' AND ') FROM sqlite_schema t, "
+      "pragma_foreign_key_list(t.name) k WHERE t.type = 'table' GROUP BY t.name, k.id");
+  EXPECT_GT(keys.size(), 15u);
+  for (const std::string& key : keys) {
+    const std::string plan = database.column("EXPLAIN QUERY PLAN SELECT 1 FROM " + key, 3).at(0);
+    EXPECT_TRUE(plan.starts_with("SEARCH ") && comparisons(plan) == comparisons(key))
+        << key << " is answered by: " << plan << "; write a migration that adds an index";
+  }
 }
 
 TEST_F(FirstRelease, DrawsCurvesThatWereSealedWithoutAPyramid) {

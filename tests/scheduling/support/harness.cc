@@ -209,6 +209,10 @@ bool Harness::erase(const std::string& experiment, bool force) {
   return done(token);
 }
 
+void Harness::purge() {
+  while (store_->next_purge(1)->left) step(PurgeDue{next_token_++, 1});
+}
+
 WorkerRow Harness::worker(const std::string& name) {
   const std::vector<WorkerRow> rows = store_->workers().value();
   for (const WorkerRow& row : rows) {

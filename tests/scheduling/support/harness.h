@@ -51,6 +51,7 @@ class Harness {
   // Failed, held and cancelled stages of the matrix's trials, or of one trial.
   std::optional<ReplySubmitted> rerun(const std::string& experiment, std::int64_t trial = -1);
   bool erase(const std::string& experiment, bool force = false);
+  void purge();  // trial after trial, what deleted experiments left
 
   // What was answered to a waiting call: absent while it waits.
   const Command* answer(ReplyToken token) const;

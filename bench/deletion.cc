@@ -1,0 +1,186 @@
+// How long others wait while a large experiment is deleted: a server on a folder of its own, with an experiment that has
+// run, is asked one thing after the other until the last row is gone.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client/client.h"
+#include "server/app/serve.h"
+#include "storage/sqlite/store.h"
+
+namespace locus {
+namespace {
+
+using Timer = std::chrono::steady_clock;
+
+double milliseconds_since(Timer::time_point start) {
+  return std::chrono::duration<double, std::milli>(Timer::now() - start).count();
+}
+
+template <class T>
+T must(absl::StatusOr<T> value) {
+  if (value.ok()) return *std::move(value);
+  std::fprintf(stderr, "%s\n", value.status().ToString().c_str());
+  std::exit(1);
+}
+void must(const absl::Status& status) {
+  if (!status.ok()) must(absl::StatusOr<int>(status));
+}
+
+constexpr int kPointsPerTrial = 20;
+
+SaveExperiment experiment_of(ExperimentId id, const std::string& name, int trials, StageId first) {
+  SaveExperiment out;
+  out.row.id = id;
+  out.row.name = name;
+  out.row.spec_json = "{}";
+  out.row.revision = 1;
+  out.row.state = ExperimentState::kActive;
+  for (int i = 0; i < trials; ++i) {
+    StageRow train, evaluate;
+    train.id = first + 2 * i;
+    evaluate.id = train.id + 1;
+    train.identity = "train-" + std::to_string(train.id);
+    evaluate.identity = "evaluate-" + std::to_string(train.id);
+    train.kind = "train";
+    evaluate.kind = "evaluate";
+    train.config_json = "{\"lr\":" + std::to_string(train.id) + "}";
+    evaluate.config_json = "{\"resolution\":28,\"of\":" + std::to_string(train.id) + "}";
+    train.state = StageState::kQueued;
+    evaluate.state = StageState::kCancelled;
+    evaluate.inputs = {{"checkpoint", train.id, ""}};
+    out.cells.push_back({i, std::to_string(i), "lr=" + std::to_string(i), "{}"});
+    out.trials.push_back({i, i, 0, false});
+    out.trial_stages.push_back({i, "train", train.id});
+    out.trial_stages.push_back({i, "evaluate", evaluate.id});
+    out.stages.push_back(std::move(train));
+    out.stages.push_back(std::move(evaluate));
+  }
+  return out;
+}
+
+PointAppend points_of(StageId stage) {
+  PointAppend out{stage, 1, 1, {}};
+  out.points.series = {{"loss", "train", "{}"}};
+  for (int i = 0; i < kPointsPerTrial; ++i) {
+    out.points.series_index.push_back(0);
+    out.points.step.push_back(i);
+    out.points.epoch.push_back(0);
+    out.points.images.push_back(i);
+    out.points.time_us.push_back(i);
+    out.points.value.push_back(1.0 / (i + 1));
+  }
+  return out;
+}
+
+// One experiment to delete, whose trainings have all run, and a small one to ask about meanwhile.
+void fill(const std::filesystem::path& folder, int trials) {
+  auto store = must(open_sqlite_store(folder, system_clock()));
+  WorkerRow worker;
+  worker.id = 1;
+  worker.name = "bench";
+  must(store->apply(std::vector<Mutation>{PutWorker{worker}, experiment_of(1, "large", trials, 1),
+                                          experiment_of(2, "small", 20, 2 * trials + 1)},
+                    0));
+  std::vector<Mutation> grants, ends;
+  for (StageId stage = 1; stage <= 2 * trials; stage += 2) {
+    grants.push_back(GrantAttempt{stage, 1, 1, "session", {0}, "", 0, 0});
+    EndAttempt end{.stage_id = stage, .number = 1, .outcome = AttemptState::kSucceeded};
+    end.ended_us = 1;
+    end.stage_state = StageState::kSucceeded;
+    end.results = {{{"top1", "test", "{}"}, "last", 0.5, kPointsPerTrial}};
+    ends.push_back(end);
+  }
+  must(store->apply(grants, 0));
+  std::vector<std::future<void>> writers;  // they share transactions
+  constexpr int kWriters = 16;
+  for (int w = 0; w < kWriters; ++w) {
+    writers.push_back(std::async(std::launch::async, [&, w] {
+      for (StageId stage = 1 + 2 * w; stage <= 2 * trials; stage += 2 * kWriters) {
+        must(store->append(points_of(stage), 0).status());
+      }
+    }));
+  }
+  for (auto& writer : writers) writer.get();
+  must(store->apply(ends, 0));
+}
+
+struct Slowest {
+  double milliseconds = 0;
+  int calls = 0;
+};
+
+int run(const std::filesystem::path& folder, int trials) {
+  std::filesystem::remove_all(folder);
+  fill(folder, trials);
+  ServerOptions options;
+  options.data = folder;
+  options.grpc_address = options.http_address = "127.0.0.1:0";
+  auto server = must(Server::start(options, must(make_parts(options))));
+  auto client = must(Client::connect(server->addresses().grpc));
+  auto other = must(Client::connect(server->addresses().grpc));
+
+  auto deletion = std::async(std::launch::async, [&] {
+    v1::DeleteExperimentRequest request;
+    request.set_name("large");
+    request.set_force(true);
+    const auto start = Timer::now();
+    const auto done = must(client->delete_experiment(request));
+    std::printf("deleted %d trials and %d stages: answered after %.0f ms\n", done.trials(), done.stages(),
+                milliseconds_since(start));
+    return done.purging();
+  });
+  std::map<std::string, Slowest> slowest;
+  const auto ask = [&](const std::string& what, const std::function<absl::Status()>& call) {
+    const auto start = Timer::now();
+    must(call());
+    Slowest& entry = slowest[what];
+    entry.milliseconds = std::max(entry.milliseconds, milliseconds_since(start));
+    ++entry.calls;
+  };
+  v1::GetExperimentRequest get;
+  get.set_name("small");
+  v1::PauseExperimentRequest pause;
+  pause.set_name("small");
+  v1::ResumeExperimentRequest resume;
+  resume.set_name("small");
+  const auto begun = Timer::now();
+  bool purging = true;
+  while (purging) {
+    ask("health", [&] { return server->answers() ? absl::OkStatus() : absl::UnavailableError("no answer"); });
+    ask("list experiments", [&] { return other->list_experiments({}).status(); });
+    ask("one experiment", [&] { return other->get_experiment(get).status(); });
+    ask("list workers", [&] { return other->list_workers({}).status(); });
+    ask("pause", [&] { return other->pause_experiment(pause).status(); });
+    ask("resume", [&] { return other->resume_experiment(resume).status(); });
+    if (!deletion.valid()) {
+      purging = must(other->get_server()).purging();
+    } else if (deletion.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+      purging = deletion.get();
+    }
+  }
+  std::printf("the last row was gone after %.1f s\n", milliseconds_since(begun) / 1000);
+  for (const auto& [what, entry] : slowest)
+    std::printf("  %-16s slowest of %5d: %6.1f ms\n", what.c_str(), entry.calls, entry.milliseconds);
+  server->stop();
+  std::filesystem::remove_all(folder);
+  return 0;
+}
+
+}  // namespace
+}  // namespace locus
+
+int main(int argc, char** argv) {
+  if (argc < 2 || argc > 3) {
+    std::fprintf(stderr, "usage: deletion_bench FOLDER [TRIALS]   (made, filled and removed; 100,000 trials)\n");
+    return 2;
+  }
+  return locus::run(argv[1], argc == 3 ? std::atoi(argv[2]) : 100'000);
+}
