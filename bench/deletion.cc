@@ -92,7 +92,10 @@ void fill(const std::filesystem::path& folder, int trials) {
   std::vector<Mutation> grants, ends;
   for (StageId stage = 1; stage <= 2 * trials; stage += 2) {
     grants.push_back(GrantAttempt{stage, 1, 1, "session", {0}, "", 0, 0});
-    EndAttempt end{.stage_id = stage, .number = 1, .outcome = AttemptState::kSucceeded};
+    EndAttempt end;
+    end.stage_id = stage;
+    end.number = 1;
+    end.outcome = AttemptState::kSucceeded;
     end.ended_us = 1;
     end.stage_state = StageState::kSucceeded;
     end.results = {{{"top1", "test", "{}"}, "last", 0.5, kPointsPerTrial}};
@@ -157,7 +160,7 @@ int run(const std::filesystem::path& folder, int trials) {
     ask("health", [&] { return server->answers() ? absl::OkStatus() : absl::UnavailableError("no answer"); });
     ask("list experiments", [&] { return other->list_experiments({}).status(); });
     ask("one experiment", [&] { return other->get_experiment(get).status(); });
-    ask("list workers", [&] { return other->list_workers({}).status(); });
+    ask("list workers", [&] { return other->list_workers().status(); });
     ask("pause", [&] { return other->pause_experiment(pause).status(); });
     ask("resume", [&] { return other->resume_experiment(resume).status(); });
     if (!deletion.valid()) {

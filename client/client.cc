@@ -171,6 +171,7 @@ LOCUS_CALL(pin_artifact, artifacts, ArtifactService, PinArtifact, PinArtifactReq
 LOCUS_CALL(report_log, workers, WorkerService, ReportLog, ReportLogRequest, ReportLogResponse)
 LOCUS_CALL(get_worker, workers, WorkerService, GetWorker, GetWorkerRequest, WorkerDetail)
 LOCUS_CALL(drain_worker, workers, WorkerService, DrainWorker, DrainWorkerRequest, Worker)
+LOCUS_CALL(forget_worker, workers, WorkerService, ForgetWorker, ForgetWorkerRequest, Worker)
 LOCUS_CALL(undrain_worker, workers, WorkerService, UndrainWorker, UndrainWorkerRequest, Worker)
 LOCUS_CALL(get_paper_table, analysis, AnalysisService, GetPaperTable, GetPaperTableRequest, PaperTable)
 LOCUS_CALL(check, admin, AdminService, Check, CheckRequest, CheckReport)
@@ -201,8 +202,9 @@ absl::StatusOr<v1::Server> Client::get_server(const CallOptions& call) {
   return impl_->unary(impl_->catalogs, &v1::CatalogService::Stub::GetServer, v1::GetServerRequest(), call);
 }
 
-absl::StatusOr<v1::ListWorkersResponse> Client::list_workers(const CallOptions& call) {
-  return impl_->unary(impl_->workers, &v1::WorkerService::Stub::ListWorkers, v1::ListWorkersRequest(), call);
+absl::StatusOr<v1::ListWorkersResponse> Client::list_workers(const v1::ListWorkersRequest& request,
+                                                             const CallOptions& call) {
+  return impl_->unary(impl_->workers, &v1::WorkerService::Stub::ListWorkers, request, call);
 }
 
 absl::Status Client::export_experiment(const v1::ExportExperimentRequest& request,

@@ -152,7 +152,9 @@ class Client {
                                                                const CallOptions& call = {});
   absl::StatusOr<v1::ReportLogResponse> report_log(const v1::ReportLogRequest& request,
                                                    const CallOptions& call = {});
-  absl::StatusOr<v1::ListWorkersResponse> list_workers(const CallOptions& call = {});
+  absl::StatusOr<v1::ListWorkersResponse> list_workers(const v1::ListWorkersRequest& request = {},
+                                                       const CallOptions& call = {});
+  absl::StatusOr<v1::Worker> forget_worker(const v1::ForgetWorkerRequest& request, const CallOptions& call = {});
   absl::StatusOr<v1::WorkerDetail> get_worker(const v1::GetWorkerRequest& request,
                                               const CallOptions& call = {});
   absl::StatusOr<v1::Worker> drain_worker(const v1::DrainWorkerRequest& request,

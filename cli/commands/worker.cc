@@ -36,6 +36,8 @@ void add_options(Command& command, WorkerOptions& options) {
       ->type_name("SECONDS")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
+  command.add_flag("--take-over", options.take_over,
+                   "Take the name even from a daemon that lives under it; what that one runs is lost");
   command.add_flag("--once", options.once, "Do not wait for a server that is not there at the start");
 }
 

@@ -197,6 +197,13 @@ std::string render_trial(const v1::TrialDetail& detail, TextStyle style) {
   return out;
 }
 
+std::string show_data(const v1::Worker& worker) {
+  if (!worker.has_data()) return "";
+  std::string out;
+  for (const std::string& dataset : worker.data().datasets()) out += (out.empty() ? "" : ", ") + dataset;
+  return out.empty() ? "none" : out;
+}
+
 std::string render_workers(const v1::ListWorkersResponse& response, TextStyle style) {
   std::vector<std::vector<std::string>> rows;
   for (const v1::Worker& worker : response.workers()) {
@@ -206,12 +213,17 @@ std::string render_workers(const v1::ListWorkersResponse& response, TextStyle st
     }
     for (const v1::RunningAttempt& attempt : worker.running())
       running += (running.empty() ? "" : "; ") + attempt.title();
-    rows.push_back({worker.name(), worker.state(), worker.host(), slots, worker.version(),
+    rows.push_back({worker.name(), worker.state(), worker.host(), slots, show_data(worker), worker.version(),
                     show_time(worker.seen_time()), running});
   }
-  if (rows.empty()) return "no worker has ever registered; start one with: locus worker --server HOST:PORT\n";
-  return render_text_table({{"worker"}, kState, {"host"}, {"slots"}, {"version"}, {"seen"}, {"running"}},
-                           rows, style);
+  const std::string forgotten = response.forgotten() == 0 ? ""
+                                                          : std::to_string(response.forgotten()) +
+                                                                " not shown, offline for long or forgotten: --all\n";
+  if (rows.empty() && forgotten.empty())
+    return "no worker has ever registered; start one with: locus worker --server HOST:PORT\n";
+  return render_text_table(
+             {{"worker"}, kState, {"host"}, {"slots"}, {"datasets"}, {"version"}, {"seen"}, {"running"}}, rows, style) +
+         forgotten;
 }
 
 }  // namespace locus

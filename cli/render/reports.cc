@@ -6,6 +6,7 @@
 #include <ctime>
 #include <vector>
 
+#include "cli/render/listings.h"
 #include "cli/render/numbers.h"
 
 namespace locus {
@@ -161,6 +162,9 @@ std::string render_worker(const v1::WorkerDetail& detail, TextStyle style) {
                     "  " + printable(worker.host()) + ", " + std::to_string(worker.slots_busy()) + " of " +
                     count(worker.slots_size(), "slot") + " busy\n";
   if (!worker.reason().empty()) out += printable(worker.reason()) + "\n";
+  if (worker.has_data()) out += "datasets: " + printable(show_data(worker)) + "\n";
+  for (const auto& [dataset, why] : worker.data().missing())
+    out += "lacks " + printable(dataset) + ": " + printable(why) + "\n";
   Rows rows;
   for (const v1::RunningAttempt& one : worker.running()) {
     rows.push_back({one.title(), std::to_string(one.attempt()), one.phase(),

@@ -173,7 +173,7 @@ std::optional<WorkerState> parse_worker_state(std::string_view);
 
 struct WorkerRow {
   WorkerId id = 0;
-  std::string name;             // unique; two daemons under one name: the newer session wins
+  std::string name;             // unique; of two daemons under one name the one that lives keeps it
   std::string session;          // random, new at each daemon start
   std::string host, version;
   std::string slots_json;       // [{"device":"cpu","index":0,"threads":1}, ...]
@@ -182,6 +182,10 @@ struct WorkerRow {
   Microseconds seen_us = 0;     // wall clock, for people
   Drain drain = Drain::kNone;   // outlives restarts of worker and server
   std::string reason = {};      // why it drains
+  std::string instance = {};    // of its work folder and boot, which two living daemons never share; empty: unknown
+  Microseconds since_us = 0;    // wall clock; when its present session registered
+  std::string data_json = {};   // {"held":["ID"],"missing":{"ID":"why"}}; empty: says nothing, holds everything
+  bool forgotten = false;       // left out of lists until it comes back
 };
 
 struct EventRow {

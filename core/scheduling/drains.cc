@@ -1,4 +1,4 @@
-// Drains: workers that are given no more work, and a server that gives none.
+// Workers that are given no more work or are forgotten, and a server that gives none.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -21,17 +21,35 @@ void Scheduler::State::set_drain(Worker& worker, Drain to, const std::string& re
 void Scheduler::State::handle(const WorkerDrainRequested& event) {
   const auto found = std::find_if(workers_.begin(), workers_.end(),
                                   [&](const auto& entry) { return entry.second.row.name == event.name; });
-  if (found == workers_.end()) return refuse_unknown_worker(event);
+  if (found == workers_.end()) return refuse_unknown_worker(event.reply, event.name);
   set_drain(found->second, event.to, event.reason);
   reply(ReplyDone{event.reply});
 }
 
-void Scheduler::State::refuse_unknown_worker(const WorkerDrainRequested& event) {
+void Scheduler::State::handle(const WorkerForgetRequested& event) {
+  const auto found = std::find_if(workers_.begin(), workers_.end(),
+                                  [&](const auto& entry) { return entry.second.row.name == event.name; });
+  if (found == workers_.end()) return refuse_unknown_worker(event.reply, event.name);
+  Worker& worker = found->second;
+  if (worker.row.state != WorkerState::kOffline) {
+    return reply(ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
+                                                    "worker " + event.name + " is " + to_string(worker.row.state) +
+                                                        ", and only one that is offline can be forgotten; stop it first",
+                                                    "name", {{"name", event.name}})});
+  }
+  if (!worker.row.forgotten) {
+    worker.row.forgotten = true;
+    mutate(PutWorker{worker.row});
+    announce_worker(worker, "worker-state");
+  }
+  reply(ReplyDone{event.reply});
+}
+
+void Scheduler::State::refuse_unknown_worker(ReplyToken token, const std::string& name) {
   absl::Status status =
       make_error(absl::StatusCode::kNotFound, ErrorReason::kWorkerNotFound,
-                 "no worker named \"" + event.name + "\" has ever registered; list the workers", "name",
-                 {{"name", event.name}});
-  reply(ReplyError{event.reply, std::move(status)});
+                 "no worker named \"" + name + "\" has ever registered; list the workers", "name", {{"name", name}});
+  reply(ReplyError{token, std::move(status)});
 }
 
 void Scheduler::State::handle(const IntakeChanged& event) { intake_closed_ = event.closed_because; }

@@ -8,20 +8,20 @@ namespace {
 
 constexpr int kCountedAhead = 1000;
 
-// "4 s", "3 min", "2 h": rounded up, for sentences.
-std::string duration_text(Microseconds us) {
-  const std::int64_t seconds = std::max<std::int64_t>(0, (us + 999'999) / 1'000'000);
-  if (seconds < 120) return std::to_string(seconds) + " s";
-  if (seconds < 7200) return std::to_string((seconds + 59) / 60) + " min";
-  return std::to_string((seconds + 3599) / 3600) + " h";
-}
-
 std::string progress_text(const HeldLease& progress) {
   if (progress.steps <= 0) return "";
   return ", step " + std::to_string(progress.step) + " of " + std::to_string(progress.steps);
 }
 
 }  // namespace
+
+// "4 s", "3 min", "2 h": rounded up, for sentences.
+std::string Scheduler::State::duration_text(Microseconds us) {
+  const std::int64_t seconds = std::max<std::int64_t>(0, (us + 999'999) / 1'000'000);
+  if (seconds < 120) return std::to_string(seconds) + " s";
+  if (seconds < 7200) return std::to_string((seconds + 59) / 60) + " min";
+  return std::to_string((seconds + 3599) / 3600) + " h";
+}
 
 // "14:05 UTC": the core knows no time zones.
 std::string Scheduler::State::clock_text(Microseconds wall) {
@@ -100,7 +100,7 @@ std::string Scheduler::State::explain_queued(const Stage& stage, Now now) const 
   if (stage.not_before > now.steady) {
     const int budget = rule_of(stage.row.failure_class).infrastructure
                            ? policy_.failures
-                           : budget_of(stage.row.failure_class, policy_);
+                           : budget_of(stage.row.failure_class, policy_, untried(stage.requirement));
     std::string text = "tries again in " + duration_text(stage.not_before - now.steady) + " (" +
                        std::to_string(stage.row.failures) + " of " + std::to_string(budget) +
                        " failures, " + std::to_string(stage.row.faults) + " of " +
@@ -109,8 +109,8 @@ std::string Scheduler::State::explain_queued(const Stage& stage, Now now) const 
     return text;
   }
   if (!intake_closed_.empty()) return "waits for the server, which starts nothing new: " + intake_closed_;
-  std::string why;
-  int present = 0, drained = 0;
+  std::string why, dataset;
+  int present = 0, drained = 0, lacking = 0;
   for (const auto& [id, worker] : workers_) {
     if (!worker.connected) continue;
     if (worker.row.state == WorkerState::kDraining) ++drained;
@@ -119,7 +119,10 @@ std::string Scheduler::State::explain_queued(const Stage& stage, Now now) const 
     const auto missing = first_missing(requirements_[stage.requirement], worker.revisions);
     if (!missing) return explain_slots(stage, now);
     if (why.empty()) why = worker.row.name + " lacks " + *missing;
+    const auto data = missing_dataset(requirements_[stage.requirement], worker.revisions);
+    if (data && ++lacking == 1) dataset = *data;
   }
+  if (present > 0 && lacking == present) return explain_data(dataset);
   if (present == 0 && drained > 0) {
     return "waits for a worker: " + std::to_string(drained) + (drained == 1 ? " is" : " are") +
            " connected and draining; undrain one, or start another";
@@ -127,6 +130,20 @@ std::string Scheduler::State::explain_queued(const Stage& stage, Now now) const 
   if (present == 0)
     return "waits for a worker: none is connected; start one with `locus worker --server ADDRESS`";
   return "waits for a worker that can run it: " + why;
+}
+
+// No connected worker holds the dataset.
+std::string Scheduler::State::explain_data(const std::string& dataset) const {
+  std::string text = "no worker holds the dataset " + dataset;
+  const char* before = ": ";
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.connected || worker.row.state != WorkerState::kActive) continue;
+    const Json data = Json::parse(worker.row.data_json, nullptr, false);
+    if (!data.is_object() || !data.contains("missing")) continue;
+    text += before + std::string("on ") + worker.row.name + " " + data["missing"].value(dataset, "it is missing");
+    before = "; ";
+  }
+  return text + "; install it there, or start the worker with the --data-root that holds " + dataset + "/";
 }
 
 // At least one connected worker can run it.

@@ -87,9 +87,22 @@ void Scheduler::State::refresh_ready(Stage& stage) {
   if (stage.ready) ready_.insert(stage.requirement, *stage.ready);
 }
 
+bool Scheduler::State::could_run(const Worker& worker, int requirement) const {
+  return worker.row.state == WorkerState::kActive && !first_missing(requirements_[requirement], worker.revisions);
+}
+
+// One that is to be avoided takes it only while nobody else could.
 bool Scheduler::State::accepts(const Worker& worker, int requirement) const {
-  return worker.row.state == WorkerState::kActive &&
-         !first_missing(requirements_[requirement], worker.revisions);
+  if (!could_run(worker, requirement)) return false;
+  return !requirements_.avoided(requirement).contains(worker.row.id) || !untried(requirement);
+}
+
+// Whether a connected worker could run it that is not to be avoided.
+bool Scheduler::State::untried(int requirement) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    return entry.second.connected && !requirements_.avoided(requirement).contains(entry.first) &&
+           could_run(entry.second, requirement);
+  });
 }
 
 void Scheduler::State::match() {

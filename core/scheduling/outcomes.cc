@@ -93,7 +93,12 @@ void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttemp
     stage.strikes.count += 1;
     stage.strikes.workers.insert(worker.row.id);
   }
-  const Verdict verdict = judge(stage.row, ending, stage.strikes, live_workers(), policy_);
+  bool others = false;
+  if (rule_of(ending.failure_class).budget_elsewhere > 0) {
+    stage.requirement = requirements_.elsewhere(stage.requirement, worker.row.id);
+    others = untried(stage.requirement);
+  }
+  const Verdict verdict = judge(stage.row, ending, stage.strikes, live_workers(), policy_, others);
   const std::vector<StageOutput> outputs = mutation.outputs;
   mutation.stage_id = stage.row.id;
   mutation.number = stage.row.attempt;

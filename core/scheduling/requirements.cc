@@ -55,8 +55,8 @@ std::optional<std::string_view> top_level_member(std::string_view object, std::s
 int RequirementTable::intern(std::string_view config_json) {
   const std::string text(top_level_member(config_json, "revisions").value_or("{}"));
   const bool exclusive = top_level_member(config_json, "exclusive") == "true";
-  auto [place, added] =
-      by_text_.try_emplace((exclusive ? "exclusive " : "") + text, static_cast<int>(sets_.size()));
+  const std::string interned = (exclusive ? "exclusive " : "") + text;
+  auto [place, added] = by_text_.try_emplace(interned, static_cast<int>(sets_.size()));
   if (!added) return place->second;
   Revisions revisions;
   const Json parsed = Json::parse(text, nullptr, false);
@@ -65,8 +65,27 @@ int RequirementTable::intern(std::string_view config_json) {
       if (revision.is_number_integer()) revisions[item] = revision.get<int>();
     }
   }
-  sets_.push_back({std::move(revisions), exclusive});
+  sets_.push_back({std::move(revisions), exclusive, {}, interned});
   return place->second;
+}
+
+int RequirementTable::elsewhere(int requirement, WorkerId than) {
+  Requirement further = at(requirement);
+  if (!further.avoided.insert(than).second) return requirement;
+  std::string text = further.text.substr(0, further.text.find('\n'));
+  for (const WorkerId worker : further.avoided) text += "\nnot on " + std::to_string(worker);
+  const auto [place, added] = by_text_.try_emplace(text, static_cast<int>(sets_.size()));
+  if (!added) return place->second;
+  further.text = std::move(text);
+  sets_.push_back(std::move(further));
+  return place->second;
+}
+
+std::optional<std::string> missing_dataset(const Revisions& required, const Revisions& offered) {
+  for (const auto& [item, revision] : required) {
+    if (item.starts_with(kDatasetItem) && !offered.contains(item)) return item.substr(kDatasetItem.size());
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> first_missing(const Revisions& required, const Revisions& offered) {

@@ -20,9 +20,10 @@ constexpr std::array kRules = {
     // The same numbers diverge again: repeating only burns time.
     ClassRule{FailureClass::kDiverged, false, 1, 1, false, "diverged",
               "change what makes it diverge, the learning rate first, and submit that"},
-    // A dataset may be missing on one worker alone: one more try, elsewhere.
+    // A dataset may be missing or damaged on one worker alone: elsewhere, and one more try where there is nowhere else.
+    // On three workers the data as such are to blame.
     ClassRule{FailureClass::kData, false, 2, 5, true, "met missing or damaged data",
-              "mend the dataset on the worker that ran it, then rerun it"},
+              "mend the dataset on the worker that ran it, then rerun it", 3},
     ClassRule{FailureClass::kCode, false, 3, 1, false, "broke off with an error", "read its log, then rerun it"},
     ClassRule{FailureClass::kTimeout, false, 2, 1, false, "ran out of time",
               "give it more time or less to do, then submit or rerun it"},
@@ -77,11 +78,11 @@ Verdict judge_fault(const StageRow& stage, const Ending& ending, const Strikes& 
   return verdict;
 }
 
-Verdict judge_failure(const StageRow& stage, const Ending& ending, const SchedulerPolicy& policy) {
+Verdict judge_failure(const StageRow& stage, const Ending& ending, const SchedulerPolicy& policy, bool untried) {
   Verdict verdict{.counts_as_failure = true, .reason = ending.reason};
   const int failures = stage.failures + 1;
   const ClassRule& rule = rule_of(ending.failure_class);
-  if (failures < budget_of(ending.failure_class, policy)) {
+  if (failures < budget_of(ending.failure_class, policy, untried)) {
     verdict.delay = back_off(stage.id, stage.attempt, failures + stage.faults, policy, rule.patience);
     return verdict;
   }
@@ -100,20 +101,21 @@ const ClassRule& rule_of(FailureClass failure_class) {
   return kRules[index < kRules.size() ? index : 0];
 }
 
-int budget_of(FailureClass failure_class, const SchedulerPolicy& policy) {
+int budget_of(FailureClass failure_class, const SchedulerPolicy& policy, bool untried) {
   const ClassRule& rule = rule_of(failure_class);
-  return rule.infrastructure ? policy.faults : std::min(rule.budget, policy.failures);
+  if (rule.infrastructure) return policy.faults;
+  return std::min(untried ? std::max(rule.budget, rule.budget_elsewhere) : rule.budget, policy.failures);
 }
 
 Verdict judge(const StageRow& stage, const Ending& ending, const Strikes& strikes, int live_workers,
-              const SchedulerPolicy& policy) {
+              const SchedulerPolicy& policy, bool untried) {
   if (ending.outcome == AttemptState::kSucceeded) return {.to = StageState::kSucceeded, .reason = {}};
   if (ending.nobodys_fault || ending.outcome == AttemptState::kStopped ||
       ending.outcome == AttemptState::kCancelled) {
     return {.reason = ending.reason};  // it stopped by wish, at a checkpoint: goes on elsewhere at once
   }
   return infrastructure(ending) ? judge_fault(stage, ending, strikes, live_workers, policy)
-                                : judge_failure(stage, ending, policy);
+                                : judge_failure(stage, ending, policy, untried);
 }
 
 Microseconds back_off(StageId stage, std::int64_t attempt, int faults_so_far, const SchedulerPolicy& policy,

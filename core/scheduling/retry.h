@@ -20,10 +20,14 @@ struct ClassRule {
   bool elsewhere = false;  // the next attempt had better run on another worker
   const char* words = "";  // "ran out of memory"
   const char* remedy = "";  // what a person can do
+  // Not 0: as long as another worker is there on which the stage did not fail so, the next attempt runs on none of
+  // those where it did, and the budget is this.
+  int budget_elsewhere = 0;
 };
 const ClassRule& rule_of(FailureClass failure_class);
 // At how many failures in all a stage is given up when the last was of this class.
-int budget_of(FailureClass failure_class, const SchedulerPolicy& policy);
+// `untried`: another worker could run it on which it did not fail so.
+int budget_of(FailureClass failure_class, const SchedulerPolicy& policy, bool untried = false);
 
 // Workers lost in a row while they ran one stage, without a checkpoint between: progress shows that the stage
 // is no poison.
@@ -48,9 +52,9 @@ struct Verdict {
 };
 
 // `strikes` includes this ending when it is a lost worker; `live_workers` are those that could run stages
-// now.
+// now, `untried` is as for budget_of().
 Verdict judge(const StageRow& stage, const Ending& ending, const Strikes& strikes, int live_workers,
-              const SchedulerPolicy& policy);
+              const SchedulerPolicy& policy, bool untried = false);
 
 // Exponential in the number of faults so far, halved at most by a jitter that is a function of stage and
 // attempt, so that a restart or a replayed history computes the same.

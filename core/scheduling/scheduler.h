@@ -61,12 +61,19 @@ struct HeldLease {
 };
 
 // ---- events ----
+//
+// A daemon of another session than the holder of its name is refused while that one lives (WORKER_NAME_TAKEN), unless
+// both name the same instance, since then the holder has died, or the holder names none.
 struct WorkerRegistered {
   ReplyToken reply = 0;
   std::string name, session, host, version, catalog_digest, slots_json;
   std::vector<SlotOffer> slots;
   std::map<std::string, int> revisions;
   std::vector<HeldLease> held;
+  std::string instance;    // WorkerRow::instance
+  bool take_over = false;  // the name and its work, whoever holds it
+  std::optional<std::set<std::string>> datasets;  // ids it holds; absent: all of its revisions
+  std::string data_json;                          // WorkerRow::data_json
 };
 struct WorkRequested {
   ReplyToken reply = 0;
@@ -131,6 +138,7 @@ struct ExperimentSubmitted {
   std::vector<Link> links;  // of every unretired trial
   std::string request_id;
 };
+// Cancelled and paused are refused (WRONG_STATE) when every stage has ended: the experiment is left as it is.
 struct ExperimentStateRequested {
   ReplyToken reply = 0;
   ExperimentId id = 0;
@@ -167,6 +175,11 @@ struct WorkerDrainRequested {
   Drain to = Drain::kNone;
   std::string reason;
 };
+// An offline worker is left out of lists until it registers again. WRONG_STATE for another, WORKER_NOT_FOUND.
+struct WorkerForgetRequested {
+  ReplyToken reply = 0;
+  std::string name;
+};
 // Whether stages are granted at all; a reason while they are not.
 struct IntakeChanged {
   std::string closed_because;
@@ -177,7 +190,8 @@ struct Tick {};
 using Event =
     std::variant<WorkerRegistered, WorkRequested, WorkRequestDropped, LeasesSynced, CheckpointCommitted,
                  AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, StagesRerun,
-                 ExperimentDeleted, PurgeDue, WorkerDrainRequested, IntakeChanged, Tick>;
+                 ExperimentDeleted, PurgeDue, WorkerDrainRequested,
+                 WorkerForgetRequested, IntakeChanged, Tick>;
 
 // ---- commands ----
 // Cancel: no longer wanted, the outcome is of no interest. Drop: a stale or unknown token.

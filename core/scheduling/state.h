@@ -115,6 +115,8 @@ class Scheduler::State {
   void handle(const LeasesSynced& event);
   Worker& worker_named(const std::string& name);
   bool refuse_superseded(const Worker& worker, const WorkerRegistered& event);
+  void take_offer(Worker& worker, const WorkerRegistered& event);
+  bool refuse_taken(const Worker& worker, const WorkerRegistered& event);
   void replace_session(Worker& worker, const WorkerRegistered& event);
   void announce(Worker& worker, const WorkerRegistered& event);
   void renew(Worker& worker, const std::vector<HeldLease>& held);
@@ -140,6 +142,8 @@ class Scheduler::State {
   Grant grant_of(const Stage& stage) const;
   std::int64_t limit_of(const Stage& stage) const;
   bool accepts(const Worker& worker, int requirement) const;
+  bool could_run(const Worker& worker, int requirement) const;
+  bool untried(int requirement) const;
 
   // exclusive.cc
   Reservations reservations() const;
@@ -154,7 +158,8 @@ class Scheduler::State {
   // drains.cc
   void handle(const WorkerDrainRequested& event);
   void handle(const IntakeChanged& event);
-  void refuse_unknown_worker(const WorkerDrainRequested& event);
+  void handle(const WorkerForgetRequested& event);
+  void refuse_unknown_worker(ReplyToken token, const std::string& name);
   void set_drain(Worker& worker, Drain to, const std::string& reason);
 
   // trouble.cc
@@ -203,8 +208,10 @@ class Scheduler::State {
   std::string explain_blocked(const Stage& stage) const;
   std::string explain_queued(const Stage& stage, Now now) const;
   std::string explain_running(const Stage& stage, Now now) const;
+  std::string explain_data(const std::string& dataset) const;
   std::string explain_slots(const Stage& stage, Now now) const;
   static std::string clock_text(Microseconds wall);
+  static std::string duration_text(Microseconds us);
   std::optional<Microseconds> time_left(const Stage& stage, Now now) const;
   std::optional<Microseconds> until_free_slot(const Stage& stage, Now now) const;
 

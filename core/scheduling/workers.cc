@@ -17,8 +17,11 @@ absl::Status unknown_session() {
 
 bool same_announcement(const WorkerRow& a, const WorkerRow& b) {
   return a.name == b.name && a.session == b.session && a.host == b.host && a.version == b.version &&
-         a.slots_json == b.slots_json && a.catalog_digest == b.catalog_digest && a.state == b.state;
+         a.slots_json == b.slots_json && a.catalog_digest == b.catalog_digest && a.state == b.state &&
+         a.instance == b.instance && a.data_json == b.data_json && a.forgotten == b.forgotten;
 }
+
+std::string_view folder_of(std::string_view instance) { return instance.substr(0, instance.find('@')); }
 
 }  // namespace
 
@@ -58,6 +61,31 @@ bool Scheduler::State::refuse_superseded(const Worker& worker, const WorkerRegis
   return true;
 }
 
+bool Scheduler::State::refuse_taken(const Worker& worker, const WorkerRegistered& event) {
+  const WorkerRow& holder = worker.row;
+  const Microseconds silent = now_.steady - worker.heard;
+  const bool lives = holder.state != WorkerState::kOffline && silent <= policy_.lease;
+  const bool may_live_beside = !holder.session.empty() && holder.session != event.session &&
+                               !holder.instance.empty() && holder.instance != event.instance;
+  if (!lives || !may_live_beside || event.take_over) return false;
+  std::string since;
+  if (holder.since_us > 0) since = ", registered " + duration_text(now_.wall - holder.since_us) + " ago";
+  std::map<std::string, std::string> metadata{{"name", event.name},
+                                              {"host", holder.host},
+                                              {"since_us", std::to_string(holder.since_us)},
+                                              {"silent_us", std::to_string(silent)}};
+  // A machine that starts anew keeps its folder, and so does a copy of it: only the holder's silence tells.
+  if (folder_of(holder.instance) == folder_of(event.instance)) metadata["same_folder"] = "true";
+  reply(ReplyError{event.reply,
+                   make_error(absl::StatusCode::kAlreadyExists, ErrorReason::kWorkerNameTaken,
+                              "another daemon lives under the name " + event.name + ": on host " + holder.host + since +
+                                  ", last heard " + duration_text(silent) +
+                                  " ago; give this one another --name, stop that one, or take over its name, which "
+                                  "ends what it runs, with --take-over",
+                              "name", std::move(metadata))});
+  return true;
+}
+
 void Scheduler::State::handle(const WorkerRegistered& event) {
   if (event.name.empty() || event.session.empty()) {
     reply(ReplyError{event.reply,
@@ -67,20 +95,29 @@ void Scheduler::State::handle(const WorkerRegistered& event) {
     return;
   }
   Worker& worker = worker_named(event.name);
-  if (refuse_superseded(worker, event)) return;
+  if (refuse_superseded(worker, event) || refuse_taken(worker, event)) return;
   if (worker.row.session != event.session) replace_session(worker, event);
   worker.connected = true;
   worker.heard = now_.steady;
-  worker.revisions = event.revisions;
-  worker.slots = event.slots.size();
-  worker.device_of.clear();
-  for (const SlotOffer& slot : event.slots)
-    worker.device_of.push_back(slot.device == "cpu" ? 0 : 1 + slot.index);
+  take_offer(worker, event);
   sessions_[event.session] = worker.row.id;
   announce(worker, event);
   renew(worker, event.held);
   lose_unlisted(worker);
   reply(ReplyDone{event.reply});
+}
+
+// A dataset the worker knows but does not hold is none it offers.
+void Scheduler::State::take_offer(Worker& worker, const WorkerRegistered& event) {
+  worker.revisions = event.revisions;
+  if (event.datasets) {
+    std::erase_if(worker.revisions, [&](const auto& item) {
+      return item.first.starts_with(kDatasetItem) && !event.datasets->contains(item.first.substr(kDatasetItem.size()));
+    });
+  }
+  worker.slots = event.slots.size();
+  worker.device_of.clear();
+  for (const SlotOffer& slot : event.slots) worker.device_of.push_back(slot.device == "cpu" ? 0 : 1 + slot.index);
 }
 
 // A daemon started anew: whatever its predecessor ran and it does not hold died with the predecessor.
@@ -110,6 +147,10 @@ void Scheduler::State::announce(Worker& worker, const WorkerRegistered& event) {
   row.version = event.version;
   row.slots_json = event.slots_json;
   row.catalog_digest = event.catalog_digest;
+  row.instance = event.instance;
+  row.data_json = event.data_json;
+  row.forgotten = false;
+  if (worker.row.session != event.session) row.since_us = now_.wall;
   row.state = row.drain == Drain::kNone ? WorkerState::kActive : WorkerState::kDraining;
   row.seen_us = now_.wall;
   const bool changed = !same_announcement(row, worker.row);

@@ -219,6 +219,7 @@ void Routes::add_others(Api* api) {
   add("GET", "/api/v1/workers", "WorkerService/ListWorkers", &Api::list_workers);
   add("GET", worker, "WorkerService/GetWorker", &Api::get_worker, name);
   add("POST", worker + ":drain", "WorkerService/DrainWorker", &Api::drain_worker, name);
+  add("POST", worker + ":forget", "WorkerService/ForgetWorker", &Api::forget_worker, name);
   add("POST", worker + ":undrain", "WorkerService/UndrainWorker", &Api::undrain_worker, name);
   routes_.push_back(stream(api, artifact, "ArtifactService/DownloadArtifact", &Api::download_artifact, sha256,
                            "application/octet-stream"));

@@ -151,6 +151,10 @@ absl::StatusOr<v1::Worker> Api::drain_worker(const v1::DrainWorkerRequest& reque
   return workers_.drain(request);
 }
 
+absl::StatusOr<v1::Worker> Api::forget_worker(const v1::ForgetWorkerRequest& request) {
+  return workers_.forget(request);
+}
+
 absl::StatusOr<v1::Worker> Api::undrain_worker(const v1::UndrainWorkerRequest& request) {
   return workers_.undrain(request);
 }
@@ -283,8 +287,8 @@ absl::StatusOr<v1::Server> Api::get_server(const v1::GetServerRequest&) {
   return out;
 }
 
-absl::StatusOr<v1::ListWorkersResponse> Api::list_workers(const v1::ListWorkersRequest&) {
-  return workers_.list();
+absl::StatusOr<v1::ListWorkersResponse> Api::list_workers(const v1::ListWorkersRequest& request) {
+  return workers_.list(request.all());
 }
 
 absl::Status Api::check_watch(std::int64_t cursor, const std::string& experiment) {

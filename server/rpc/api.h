@@ -78,6 +78,7 @@ class Api {
   absl::StatusOr<v1::ListWorkersResponse> list_workers(const v1::ListWorkersRequest& request);
   absl::StatusOr<v1::WorkerDetail> get_worker(const v1::GetWorkerRequest& request);
   absl::StatusOr<v1::Worker> drain_worker(const v1::DrainWorkerRequest& request);
+  absl::StatusOr<v1::Worker> forget_worker(const v1::ForgetWorkerRequest& request);
   absl::StatusOr<v1::Worker> undrain_worker(const v1::UndrainWorkerRequest& request);
   absl::StatusOr<v1::ListArtifactsResponse> list_artifacts(const v1::ListArtifactsRequest& request);
   absl::StatusOr<v1::Artifact> pin_artifact(const v1::PinArtifactRequest& request);

@@ -228,6 +228,23 @@ std::string slots_to_json(const google::protobuf::RepeatedPtrField<v1::Slot>& sl
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string data_to_json(const v1::HeldData& data) {
+  Json out = {{"held", Json::array()}, {"missing", Json::object()}};
+  const std::set<std::string> held(data.datasets().begin(), data.datasets().end());
+  for (const std::string& dataset : held) out["held"].push_back(dataset);
+  for (const auto& [dataset, why] : data.missing()) out["missing"][dataset] = why;
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void data_from_json(const std::string& json, v1::HeldData* out) {
+  const Json data = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!data.is_object()) return;
+  for (const Json& dataset : data.value("held", Json::array())) out->add_datasets(dataset.get<std::string>());
+  const Json missing = data.value("missing", Json::object());
+  for (const auto& [dataset, why] : missing.items())
+    (*out->mutable_missing())[dataset] = why.get<std::string>();
+}
+
 void slots_from_json(const std::string& json, google::protobuf::RepeatedPtrField<v1::Slot>* out) {
   const Json slots = Json::parse(json, nullptr, /*allow_exceptions=*/false);
   if (!slots.is_array()) return;

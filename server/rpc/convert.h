@@ -40,5 +40,8 @@ v1::Wish to_proto(LeaseWish wish);
 // Slots as the store keeps them, and back.
 std::string slots_to_json(const google::protobuf::RepeatedPtrField<v1::Slot>& slots);
 void slots_from_json(const std::string& json, google::protobuf::RepeatedPtrField<v1::Slot>* out);
+// The same for the datasets a worker holds and lacks.
+std::string data_to_json(const v1::HeldData& data);
+void data_from_json(const std::string& json, v1::HeldData* out);
 
 }  // namespace locus::server

@@ -3,6 +3,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include "core/base/error.h"
+
 namespace locus::server {
 namespace {
 

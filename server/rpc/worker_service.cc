@@ -14,7 +14,7 @@
 namespace locus::server {
 namespace {
 
-constexpr int kSlotsMost = 1024, kRevisionsMost = 10'000, kHeldMost = 4096;
+constexpr int kSlotsMost = 1024, kRevisionsMost = 10'000, kHeldMost = 4096, kDatasetsMost = 1000;
 constexpr std::size_t kTextMost = 256;
 
 absl::Status bad(const std::string& field, const std::string& message) {
@@ -40,8 +40,15 @@ absl::Status check(const v1::RegisterWorkerRequest& request) {
                "a worker's name begins with a letter or digit and goes on with those, '-', '_' or '.'");
   if (request.session().empty() || request.session().size() > kTextMost)
     return bad("session", "a session has 1 to 256 bytes");
+  if (request.instance().size() > kTextMost) return bad("instance", "an instance has at most 256 bytes");
   if (request.slots_size() == 0)
     return bad("slots", "a worker without slots can run nothing; announce at least one");
+  for (const auto& [dataset, why] : request.data().missing()) {
+    if (dataset.size() > kTextMost || why.size() > static_cast<std::size_t>(kReasonLength))
+      return bad("data.missing", "a dataset's id has at most 256 bytes, what is missing of it at most 4096");
+  }
+  if (request.data().datasets_size() + request.data().missing_size() > kDatasetsMost)
+    return bad("data", "a worker announces at most 1000 datasets");
   if (request.slots_size() > kSlotsMost || request.revisions_size() > kRevisionsMost ||
       request.held_size() > kHeldMost) {
     return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
@@ -62,6 +69,12 @@ WorkerRegistered to_event(const v1::RegisterWorkerRequest& request) {
     event.slots.push_back({slot.device(), slot.index(), slot.threads()});
   for (const auto& [item, revision] : request.revisions()) event.revisions[item] = revision;
   event.held = from_proto(request.held());
+  event.instance = request.instance();
+  event.take_over = request.take_over();
+  if (request.has_data()) {
+    event.datasets.emplace(request.data().datasets().begin(), request.data().datasets().end());
+    event.data_json = data_to_json(request.data());
+  }
   return event;
 }
 
@@ -303,6 +316,11 @@ grpc::ServerUnaryReactor* WorkerService::UndrainWorker(grpc::CallbackServerConte
                                                        v1::Worker* response) {
   return serve_unary(pool_, context, request, response,
                      [this](const auto& r) { return api_.undrain_worker(r); });
+}
+
+grpc::ServerUnaryReactor* WorkerService::ForgetWorker(grpc::CallbackServerContext* context,
+                                                      const v1::ForgetWorkerRequest* request, v1::Worker* response) {
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.forget_worker(r); });
 }
 
 grpc::ServerUnaryReactor* WorkerService::ListWorkers(grpc::CallbackServerContext* context,

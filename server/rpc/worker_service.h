@@ -52,6 +52,8 @@ class WorkerService final : public v1::WorkerService::CallbackService {
                                       v1::WorkerDetail* response) override;
   grpc::ServerUnaryReactor* DrainWorker(grpc::CallbackServerContext* context,
                                         const v1::DrainWorkerRequest* request, v1::Worker* response) override;
+  grpc::ServerUnaryReactor* ForgetWorker(grpc::CallbackServerContext* context,
+                                         const v1::ForgetWorkerRequest* request, v1::Worker* response) override;
   grpc::ServerUnaryReactor* UndrainWorker(grpc::CallbackServerContext* context,
                                           const v1::UndrainWorkerRequest* request, v1::Worker* response) override;
 

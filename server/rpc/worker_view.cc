@@ -11,10 +11,16 @@ namespace locus::server {
 namespace {
 
 constexpr int kAttemptsShown = 100, kAttemptsJudged = 20;
+constexpr std::chrono::microseconds kForgottenAfter = std::chrono::hours(7 * 24);  // offline
 constexpr std::size_t kTrialsLookedAt = 10'000;
 
 bool bad(const AttemptRow& row) {
   return row.state == AttemptState::kFailed || row.state == AttemptState::kLost;
+}
+
+bool forgotten(const WorkerRow& row, Microseconds now) {
+  const bool long_gone = row.state == WorkerState::kOffline && now - row.seen_us > kForgottenAfter.count();
+  return row.forgotten || long_gone;
 }
 
 // Fills in what is empty. The index knows the stages that were unfinished when the server started, and those
@@ -76,6 +82,9 @@ absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Li
   slots_from_json(row.slots_json, out->mutable_slots());
   *out->mutable_seen_time() = to_timestamp(row.seen_us);
   out->set_catalog_digest(row.catalog_digest);
+  if (row.since_us > 0) *out->mutable_since_time() = to_timestamp(row.since_us);
+  if (!row.data_json.empty()) data_from_json(row.data_json, out->mutable_data());
+  out->set_forgotten(forgotten(row, clock_.wall()));
   LOCUS_ASSIGN_OR_RETURN(const auto attempts, store_.attempts_of_worker(row.id, kAttemptsJudged));
   std::map<std::pair<StageId, std::int64_t>, const AttemptRow*> by_key;
   for (const AttemptRow& attempt : attempts) {
@@ -106,11 +115,22 @@ absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Li
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::ListWorkersResponse> WorkerViews::list() {
-  LOCUS_ASSIGN_OR_RETURN(const auto rows, store_.workers());
+absl::StatusOr<v1::ListWorkersResponse> WorkerViews::list(bool all) {
+  LOCUS_ASSIGN_OR_RETURN(auto rows, store_.workers());
+  std::stable_sort(rows.begin(), rows.end(), [](const WorkerRow& a, const WorkerRow& b) {
+    const auto key = [](const WorkerRow& row) { return std::pair(row.state == WorkerState::kOffline, row.name); };
+    return key(a) < key(b);
+  });
   const auto live = living();
+  const Microseconds now = clock_.wall();
   v1::ListWorkersResponse out;
-  for (const WorkerRow& row : rows) LOCUS_RETURN_IF_ERROR(fill(row, live, out.add_workers()));
+  for (const WorkerRow& row : rows) {
+    if (!all && forgotten(row, now)) {
+      out.set_forgotten(out.forgotten() + 1);
+    } else {
+      LOCUS_RETURN_IF_ERROR(fill(row, live, out.add_workers()));
+    }
+  }
   return out;
 }
 
@@ -164,6 +184,13 @@ absl::StatusOr<v1::Worker> WorkerViews::drain(const v1::DrainWorkerRequest& requ
   }
   return set_drain(request.name(), request.stop() ? Drain::kStopWork : Drain::kNoNewWork,
                    request.reason().empty() ? "drained by a person" : request.reason());
+}
+
+absl::StatusOr<v1::Worker> WorkerViews::forget(const v1::ForgetWorkerRequest& request) {
+  const Command command = call(coordinator_, WorkerForgetRequested{.name = request.name()});
+  if (const auto* error = std::get_if<ReplyError>(&command)) return error->status;
+  LOCUS_ASSIGN_OR_RETURN(auto detail, get(request.name()));
+  return std::move(*detail.mutable_worker());
 }
 
 absl::StatusOr<v1::Worker> WorkerViews::undrain(const v1::UndrainWorkerRequest& request) {

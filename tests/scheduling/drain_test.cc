@@ -105,5 +105,22 @@ TEST(Explanation, TellsUntilWhenTheOnlyMatchingWorkerIsBusy) {
   EXPECT_THAT(h.explain(h.train("a")), HasSubstr("step 20 of 100, done at about 22:13 UTC"));
 }
 
+TEST(Forget, IsForOfflineWorkersAndUntilTheyComeBack) {
+  Harness h;
+  h.join("w", "s");
+  EXPECT_FALSE(h.forget("w"));
+  EXPECT_EQ(h.last_reason(), ErrorReason::kWrongState);
+  EXPECT_FALSE(h.forget("nobody"));
+  EXPECT_EQ(h.last_reason(), ErrorReason::kWorkerNotFound);
+  h.advance(kLease + 1s);
+  EXPECT_TRUE(h.forget("w"));
+  EXPECT_TRUE(h.forget("w")) << "saying so again is fine";
+  EXPECT_TRUE(h.worker("w").forgotten);
+  h.restart();
+  EXPECT_TRUE(h.worker("w").forgotten);
+  h.join("w", "s2");
+  EXPECT_FALSE(h.worker("w").forgotten);
+}
+
 }  // namespace
 }  // namespace locus::testing

@@ -7,6 +7,7 @@
 namespace locus::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -118,6 +119,95 @@ TEST_F(Lease, LetsTheNewerOfTwoDaemonsOfOneNameWin) {
   EXPECT_EQ(h.last_error().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(h.last_error().message()), HasSubstr("--name"));
   EXPECT_TRUE(h.sync("s2"));
+}
+
+// Two daemons of one name that say where they live.
+struct Name : ::testing::Test {
+  Name() {
+    h.submit({.cells = {"a"}});
+    h.announce(daemon("s", "folder-1@boot-1"));
+    grant = *h.ask("s");
+  }
+  static WorkerRegistered daemon(const std::string& session, const std::string& instance) {
+    WorkerRegistered event;
+    event.name = "w";
+    event.session = session;
+    event.host = "host-" + session;
+    event.instance = instance;
+    event.slots_json = "[]";
+    event.slots = {{"cpu", 0, 1}};
+    event.revisions = Harness::default_revisions();
+    return event;
+  }
+  std::string metadata(const std::string& key) {
+    const auto detail = error_detail(h.last_error());
+    return detail && detail->metadata.contains(key) ? detail->metadata.at(key) : "";
+  }
+  Harness h;
+  Grant grant;
+};
+
+TEST_F(Name, IsRefusedToAnotherDaemonWhileItsHolderLives) {
+  h.advance(12s);
+  h.sync("s", {held(grant)});
+  h.advance(3s);
+  EXPECT_FALSE(h.announce(daemon("s2", "folder-2@boot-1")));
+  EXPECT_EQ(h.last_error().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(h.last_reason(), ErrorReason::kWorkerNameTaken);
+  EXPECT_THAT(std::string(h.last_error().message()),
+              AllOf(HasSubstr("host host-s"), HasSubstr("registered 15 s ago"), HasSubstr("last heard 3 s ago"),
+                    HasSubstr("--name"), HasSubstr("--take-over")));
+  EXPECT_EQ(metadata("same_folder"), "");
+  EXPECT_THAT(*h.sync("s", {held(grant)}), ElementsAre(LeaseWish::kContinue));
+  EXPECT_EQ(h.train("a").attempt, 1);
+}
+
+TEST_F(Name, IsRefusedToADaemonThatDoesNotSayWhereItLives) {
+  EXPECT_FALSE(h.announce(daemon("s2", "")));
+  EXPECT_EQ(h.last_reason(), ErrorReason::kWorkerNameTaken);
+}
+
+TEST_F(Name, GoesAtOnceToTheDaemonThatOutlivedItsHolder) {
+  EXPECT_TRUE(h.announce(daemon("s2", "folder-1@boot-1")));
+  EXPECT_EQ(h.train("a").state, StageState::kQueued) << "its predecessor's work died with it";
+  EXPECT_FALSE(h.sync("s", {held(grant)}));
+}
+
+TEST_F(Name, GoesToWhoeverAsksOnceItsHolderWasSilentForALease) {
+  h.sync("s", {held(grant)});
+  h.advance(kLease + 1s);
+  EXPECT_TRUE(h.announce(daemon("s2", "folder-2@boot-1")));
+}
+
+TEST_F(Name, IsRefusedAfterAnotherBootUntilTheHolderIsKnownToBeThePast) {
+  EXPECT_FALSE(h.announce(daemon("s2", "folder-1@boot-2")));
+  EXPECT_EQ(metadata("same_folder"), "true");
+  h.advance(kLease + 1s);
+  EXPECT_TRUE(h.announce(daemon("s2", "folder-1@boot-2")));
+}
+
+TEST_F(Name, GoesToADaemonThatTakesItOverAndStaysThere) {
+  WorkerRegistered thief = daemon("s2", "folder-2@boot-1");
+  thief.take_over = true;
+  EXPECT_TRUE(h.announce(thief));
+  EXPECT_EQ(h.train("a").state, StageState::kQueued);
+  EXPECT_FALSE(h.announce(daemon("s", "folder-1@boot-1")));
+  EXPECT_EQ(h.last_error().code(), absl::StatusCode::kFailedPrecondition) << "a newer daemon has it";
+}
+
+TEST_F(Name, StaysItsHoldersThroughARestartOfTheServer) {
+  h.restart();
+  EXPECT_FALSE(h.announce(daemon("s2", "folder-2@boot-1")));
+  EXPECT_EQ(h.last_reason(), ErrorReason::kWorkerNameTaken);
+  WorkerRegistered again = daemon("s", "folder-1@boot-1");
+  again.held = {held(grant)};
+  EXPECT_TRUE(h.announce(again));
+  EXPECT_EQ(h.train("a").state, StageState::kRunning);
+}
+
+TEST_F(Name, OfADaemonOfAFormerReleaseGoesToTheNewerOne) {
+  h.join("old", "o1");
+  EXPECT_TRUE(h.join("old", "o2"));
 }
 
 TEST_F(Lease, DoesNotLapseWhileTheServerItselfIsStopped) {

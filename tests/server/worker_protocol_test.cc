@@ -36,6 +36,53 @@ TEST_F(WorkerProtocol, TellsAnUnknownSessionToRegister) {
   EXPECT_EQ(wire_error(worker.sync({}, &wishes)).reason, "WORKER_NOT_FOUND");
 }
 
+TEST_F(WorkerProtocol, KeepsTheNameOfAWorkerThatLivesAndSaysWhoHasIt) {
+  const auto living_at = [](const std::string& instance) {
+    return [instance](v1::RegisterWorkerRequest& request) { request.set_instance(instance); };
+  };
+  FakeWorker holder(channel_, "gpu-1"), other(channel_, "gpu-1"), again(channel_, "gpu-1");
+  ASSERT_TRUE(holder.register_with(living_at("folder-1@boot")).ok());
+  const grpc::Status refused = other.register_with(living_at("folder-2@boot"));
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(wire_error(refused).reason, "WORKER_NAME_TAKEN");
+  EXPECT_EQ(wire_error(refused).field, "name");
+  EXPECT_NE(refused.error_message().find("on host host, registered"), std::string::npos) << refused.error_message();
+  v1::SyncLeasesResponse wishes;
+  EXPECT_TRUE(holder.sync({}, &wishes).ok());
+  EXPECT_TRUE(again.register_with(living_at("folder-1@boot")).ok()) << "it has outlived the holder";
+  EXPECT_TRUE(other
+                  .register_with([](v1::RegisterWorkerRequest& request) {
+                    request.set_instance("folder-2@boot");
+                    request.set_take_over(true);
+                  })
+                  .ok());
+}
+
+TEST_F(WorkerProtocol, GrantsOnlyWhatAWorkersDatasetsAllowAndShowsThem) {
+  submit(small_specification());
+  FakeWorker worker(channel_, "one");
+  const auto without = [](v1::RegisterWorkerRequest& request) {
+    (*request.mutable_data()->mutable_missing())["fashion-mnist"] = "/nowhere/fashion-mnist is missing";
+  };
+  ASSERT_TRUE(worker.register_with(without).ok());
+  EXPECT_FALSE(worker.acquire());
+  v1::ListWorkersResponse list;
+  ASSERT_TRUE(workers_->ListWorkers(deadline().get(), {}, &list).ok());
+  EXPECT_EQ(list.workers(0).data().missing().at("fashion-mnist"), "/nowhere/fashion-mnist is missing");
+  v1::ExplainRequest why;
+  why.set_trial("small/0");
+  v1::Explanation explanation;
+  ASSERT_TRUE(experiments_->Explain(deadline().get(), why, &explanation).ok());
+  EXPECT_NE(explanation.DebugString().find("no worker holds the dataset fashion-mnist"), std::string::npos)
+      << explanation.DebugString();
+  ASSERT_TRUE(worker
+                  .register_with([](v1::RegisterWorkerRequest& request) {
+                    request.mutable_data()->add_datasets("fashion-mnist");
+                  })
+                  .ok());
+  EXPECT_TRUE(worker.acquire());
+}
+
 TEST_F(WorkerProtocol, GrantsOnlyWhatAWorkersRevisionsMatch) {
   submit(small_specification());
   FakeWorker worker(channel_, "behind");

@@ -149,6 +149,7 @@ testing::Matrix Chaos::some_matrix(const std::string& name) {
   matrix.evaluate = world_.random.chance(0.8);
   matrix.measure = world_.random.chance(0.4);
   matrix.priority = static_cast<int>(world_.random.between(0, 1));
+  if (world_.random.chance(0.3)) matrix.dataset = "d";
   if (world_.random.chance(0.3)) matrix.stage_seconds = world_.random.between(5, 60);
   return matrix;
 }

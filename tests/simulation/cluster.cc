@@ -4,7 +4,10 @@
 //  7 sequences have no gaps         8 a checkpoint row has its file 9 everything is bounded
 // 10 it all comes to an end        11 what runs alone has its device to itself
 // 12 a grant has the time limit of an experiment that wants it
-// 1, 2, 3, 5, 7, 8, 11 and 12 are asked of the store (ledger.cc), 11 of the workers' trainers, too. Expressible in part
+// 13 a daemon that is heard keeps its name, unless another one takes it over
+// 14 a stage goes to who holds its dataset, or does not say what it holds
+// 1, 2, 3, 5, 7, 8, 11, 12 and 14 are asked of the store (ledger.cc), 11 of the workers' trainers, too, 13 of every step
+// of the server. Expressible in part
 // only: 4 counts those who may commit, not those who compute (a cut-off trainer goes on by design); 8 compares
 // names, since simulated files have no bytes; 9 covers queues and memories, not descriptors, threads or the
 // write-ahead log, which belong to the real processes.
@@ -45,6 +48,14 @@ Cluster::Cluster(World& w, Mutant mutant)
     traits.step_time = w.random.between(500, 4000) * kMillisecond;
     traits.supervised = !twin;
     traits.revisions = revisions({"a", "b", "diverges", "poison"});
+    traits.revisions["dataset/d"] = 1;
+    traits.instance = "folder-" + std::to_string(i) + "@boot";
+    traits.take_over = twin && w.random.chance(0.5);
+    if (i > 0 && !twin) {  // the first holds sound data, so everything comes to an end
+      traits.says_data = w.random.chance(0.8);
+      traits.holds_data = w.random.chance(0.6);
+      traits.bad_data = w.random.chance(0.3);
+    }
     if (i == 0 || twin || w.random.chance(0.7)) traits.revisions["prior/c"] = 1;
     workers.push_back(
         std::make_unique<WorkerProcess>(w, network, server, ledger, traits, kWorkerPolicy, mutant));

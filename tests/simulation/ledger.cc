@@ -110,16 +110,24 @@ void Ledger::check_alone(StageId id, WorkerId worker) const {
   }
 }
 
+// Invariant 14.
+void Ledger::check_data(StageId id, WorkerId worker) {
+  const std::string& says = workers_.at(worker).data_json;
+  const std::string needs = store_->stage(id)->config_json;
+  if (says.empty() || needs.find("\"dataset/d\"") == std::string::npos) return;
+  if (says.find("\"d\"") == std::string::npos)
+    throw Violation(14, stage_text(id) + " was granted to a worker that does not hold its dataset");
+}
+
 void Ledger::enter(const GrantAttempt& mutation) {
   StageRecord& record = stages_.at(mutation.stage_id);
   if (mutation.number != record.attempt + 1) {
     throw Violation(3,
                     stage_text(mutation.stage_id) + " jumped to attempt " + std::to_string(mutation.number));
   }
-  if (const auto drain = drains_.find(mutation.worker_id);
-      drain != drains_.end() && drain->second != Drain::kNone) {
+  if (workers_.at(mutation.worker_id).drain != Drain::kNone)
     throw Violation(5, stage_text(mutation.stage_id) + " was granted to a worker that drains");
-  }
+  check_data(mutation.stage_id, mutation.worker_id);
   check_alone(mutation.stage_id, mutation.worker_id);
   move(mutation.stage_id, StageState::kQueued, StageState::kRunning);
   record.attempt = mutation.number;

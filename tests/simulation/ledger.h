@@ -139,7 +139,8 @@ class Ledger final : public Store {
   void enter(const GrantAttempt& mutation);
   void enter(const EndAttempt& mutation);
   void enter(const CommitCheckpoint& mutation);
-  void enter(const PutWorker& mutation) { drains_[mutation.row.id] = mutation.row.drain; }
+  void enter(const PutWorker& mutation) { workers_[mutation.row.id] = mutation.row; }
+  void check_data(StageId id, WorkerId worker);
   void enter_deletion(const std::vector<StageId>& gone);
   template <class Other>
   void enter(const Other&) {}
@@ -155,7 +156,7 @@ class Ledger final : public Store {
   std::map<std::pair<StageId, std::int64_t>, std::int64_t> acknowledged_;
   std::set<std::string> blobs_;
   std::set<StageId> dirty_;
-  std::map<WorkerId, Drain> drains_;
+  std::map<WorkerId, WorkerRow> workers_;
   // Of deleted stages: what ran under them ended then.
   std::map<std::pair<StageId, std::int64_t>, AttemptRecord> gone_;
   bool submission_ = false;  // the batch under way holds one, or a rerun: only then may a stage be revived

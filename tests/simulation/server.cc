@@ -64,8 +64,36 @@ void ServerProcess::ask(Event event, Respond respond) {
   step(event);
 }
 
+// The session whose daemon lives under the name that another one asks for; empty when it may have it. Invariant 13.
+std::string ServerProcess::holder_to_stay(const Event& event) const {
+  const auto* asks = std::get_if<WorkerRegistered>(&event);
+  if (asks == nullptr || asks->take_over) return "";
+  const std::vector<WorkerView> views = scheduler_->workers(now_here());
+  const bool heard = std::any_of(views.begin(), views.end(), [&](const WorkerView& view) {
+    return view.name == asks->name && (view.state == "active" || view.state == "draining");
+  });
+  const std::vector<WorkerRow> rows = ledger_.workers().value();
+  for (const WorkerRow& row : rows) {
+    if (heard && row.name == asks->name && row.session != asks->session && row.instance != asks->instance)
+      return row.session;
+  }
+  return "";
+}
+
 void ServerProcess::step(const Event& event) {
-  const Decision decision = scheduler_->step(event, now_here());
+  const std::string holder = holder_to_stay(event);
+  Event given = event;
+  if (auto* asks = std::get_if<WorkerRegistered>(&given)) {
+    asks->take_over = asks->take_over || mutant_ == Mutant::kGivesNamesAway;
+    if (mutant_ == Mutant::kIgnoresData) asks->datasets.reset();
+  }
+  const Decision decision = scheduler_->step(given, now_here());
+  for (const Mutation& mutation : decision.mutations) {
+    const auto* put = std::get_if<PutWorker>(&mutation);
+    if (put != nullptr && !holder.empty() && put->row.name == std::get<WorkerRegistered>(event).name &&
+        put->row.session != holder)
+      throw Violation(13, put->row.name + " was taken from a daemon that lives");
+  }
   if (!decision.mutations.empty()) {
     if (crash_point_ == CrashPoint::kBeforeCommit) return crash();
     const absl::Status stored = commit(decision.mutations);

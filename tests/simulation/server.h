@@ -23,6 +23,8 @@ enum class Mutant {
   kForgetsRequeue,          // a lost attempt's stage is never granted again
   kWorkerIgnoresFence,      // a cut-off worker believes in its lease for ever
   kForgetsAlone,            // a stage that runs alone is taken for one that shares its device
+  kGivesNamesAway,          // a name goes to whoever registers under it
+  kIgnoresData,             // every worker is taken to hold every dataset
   kForgetsLimit,            // a server that starts again knows of no time limit
   kCheckpointOutrunsPoints  // a checkpoint is committed while points before it wait in the outbox
 };
@@ -80,6 +82,7 @@ class ServerProcess final : public Process {
   absl::Status ask_and_tell(Event event);
   void refuse_all(const Decision& decision, const absl::Status& status);
   void schedule_wake();
+  std::string holder_to_stay(const Event& event) const;
   void purge();  // trial after trial, what deleted experiments left
   void forget_lost(const std::vector<Mutation>& mutations);
   void unfence(std::string& session, StageId stage, std::int64_t& number);

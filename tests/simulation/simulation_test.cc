@@ -24,6 +24,8 @@ const std::map<std::string, Mutant, std::less<>> kMutants = {
     {"worker-ignores-fence", Mutant::kWorkerIgnoresFence},
     {"forgets-alone", Mutant::kForgetsAlone},
     {"forgets-limit", Mutant::kForgetsLimit},
+    {"gives-names-away", Mutant::kGivesNamesAway},
+    {"ignores-data", Mutant::kIgnoresData},
     {"checkpoint-outruns-points", Mutant::kCheckpointOutrunsPoints}};
 
 std::string replay_line(std::uint64_t seed, std::string_view mutant = "none") {
@@ -47,7 +49,7 @@ TEST_P(Histories, HoldEveryInvariantAfterEveryStep) {
        {"stages succeeded", "stages failed", "stages held", "stages cancelled", "attempts lost",
         "attempts failed", "attempts cancelled", "attempts resumed from a checkpoint",
         "attempts that ran alone", "attempts out of time", "attempts fenced and freed again",
-        "refused WORKER_NOT_FOUND", "refused STALE_ATTEMPT", "refused WRONG_STATE"}) {
+        "refused WORKER_NOT_FOUND", "refused WORKER_NAME_TAKEN", "refused STALE_ATTEMPT", "refused WRONG_STATE"}) {
     EXPECT_GT(seen[what], 0) << "never seen in a hundred histories: " << what;
   }
 }
@@ -64,14 +66,15 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
   const std::map<std::string, std::set<int>> meant = {
       {"no-fence", {2, 3, 7}},           {"ack-before-commit", {1, 7}}, {"forgets-requeue", {6, 10}},
       {"worker-ignores-fence", {4}},     {"forgets-alone", {11}},       {"forgets-limit", {12}},
-      {"checkpoint-outruns-points", {7}}};
+      {"checkpoint-outruns-points", {7}},
+      {"gives-names-away", {13}},        {"ignores-data", {14}}};
   EXPECT_TRUE(meant.at(GetParam()).contains(found.outcome.invariant)) << "found, but by accident";
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, PlantedDefect,
                          ::testing::Values("no-fence", "ack-before-commit", "forgets-requeue",
                                            "worker-ignores-fence", "forgets-alone", "forgets-limit",
-                                           "checkpoint-outruns-points"),
+                                           "checkpoint-outruns-points", "gives-names-away", "ignores-data"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

@@ -40,6 +40,7 @@ WorkerProcess::WorkerProcess(World& world, Network& network, ServerProcess& serv
 void WorkerProcess::on_boot() {
   session_ = traits_.name + "-" + std::to_string(world_.random.draw());
   book_ = LeaseBook(policy_);
+  found_bad_ = false;
   send_leftovers();
   keep_pumping();
 }
@@ -123,6 +124,13 @@ void WorkerProcess::register_here() {
   event.slots_json = "[]";
   for (int slot = 0; slot < traits_.slots; ++slot) event.slots.push_back({"cpu", slot, 1});
   event.revisions = traits_.revisions;
+  event.instance = traits_.instance;
+  event.take_over = traits_.take_over;
+  if (traits_.says_data) {
+    event.datasets.emplace();
+    if (traits_.holds_data && !found_bad_) event.datasets->insert("d");
+    event.data_json = event.datasets->empty() ? R"({"held":[]})" : R"({"held":["d"]})";
+  }
   for (const LeaseClaim& claim : book_.claims()) {
     event.held.push_back({claim.stage_id, claim.number, claim.step, claim.steps, claim.phase});
   }
@@ -131,6 +139,9 @@ void WorkerProcess::register_here() {
          registering_ = false;
          if (answer.status.ok()) {
            book_.registration_answered();
+         } else if (has_reason(answer.status, ErrorReason::kWorkerNameTaken)) {
+           world_.trace(name(), " finds its name taken");
+           after(0, [this] { crash(); });
          } else if (has_reason(answer.status, ErrorReason::kWrongState)) {
            world_.trace(name(), " gives way to a newer daemon of its name");
            after(0, [this] { crash(); });
@@ -243,6 +254,12 @@ void WorkerProcess::train(Key key, std::int64_t life) {
     }
     if (trainer.phase == Phase::kFinished) return;
     if (trainer.step >= steps_of(trainer.grant.kind)) return finish(trainer, AttemptState::kSucceeded);
+    const bool reads = trainer.grant.config_json.find("\"dataset/d\"") != std::string::npos;
+    if (reads && (traits_.bad_data || !traits_.holds_data)) {
+      found_bad_ = true;
+      book_.session_unknown();  // to say so
+      return finish(trainer, AttemptState::kFailed, FailureClass::kData);
+    }
     trainer.step += 1;
     outboxes_[key].steps.push_back(trainer.step);
     book_.set_progress(key, trainer.step, steps_of(trainer.grant.kind), "train");

@@ -18,6 +18,11 @@ struct WorkerTraits {
   std::map<std::string, int> revisions;
   Microseconds step_time = kSecond;
   bool supervised = true;  // a supervisor starts it again when it exits
+  std::string instance;    // of its folder
+  bool take_over = false;
+  bool says_data = true;   // what it holds; one of a former release does not
+  bool holds_data = true;  // the dataset "d", at the start
+  bool bad_data = false;   // which turns out to be damaged when it is read
 };
 
 // What happens to a stage of a cell whoever runs it: "diverges" stops with NaN, "poison" takes the daemon
@@ -99,6 +104,7 @@ class WorkerProcess final : public Process {
   Mutant mutant_;
 
   std::string session_;
+  bool found_bad_ = false;  // its data, since it booted
   LeaseBook book_;
   std::map<Key, Trainer> trainers_;
   std::map<Key, Outbox> outboxes_;  // on disk

@@ -326,6 +326,10 @@ TEST_P(AttemptContract, ReplacesAWorkerByIdAndRefusesATakenName) {
   row.catalog_digest = "digest";
   row.state = WorkerState::kDraining;
   row.seen_us = 9;
+  row.instance = "folder@boot";
+  row.since_us = 7;
+  row.data_json = R"({"held":["fashion-mnist"]})";
+  row.forgotten = true;
   must({PutWorker{row}});
   const auto workers = store().workers().value();
   ASSERT_EQ(workers.size(), 1u);
@@ -333,6 +337,10 @@ TEST_P(AttemptContract, ReplacesAWorkerByIdAndRefusesATakenName) {
   EXPECT_EQ(workers[0].state, WorkerState::kDraining);
   EXPECT_EQ(workers[0].slots_json, "");
   EXPECT_EQ(workers[0].seen_us, 9);
+  EXPECT_EQ(workers[0].instance, "folder@boot");
+  EXPECT_EQ(workers[0].since_us, 7);
+  EXPECT_EQ(workers[0].data_json, R"({"held":["fashion-mnist"]})");
+  EXPECT_TRUE(workers[0].forgotten);
   row.id = 2;
   expect_refused({PutWorker{row}}, StatusCode::kFailedPrecondition, "WRONG_STATE");
 }

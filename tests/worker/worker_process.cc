@@ -25,6 +25,9 @@ int main(int argc, char** argv) {
     if (name == "start_silence") options.start_silence = milliseconds;
     if (name == "kill_wait") options.kill_wait = milliseconds;
     if (name == "heartbeat") options.heartbeat = milliseconds;
+    if (name == "data_root") options.data_root = value;
+    if (name == "take_over") options.take_over = number != 0;
+    if (name == "look_at_data") options.look_at_data = milliseconds;
     if (name == "protocol") options.protocol_version = number;
   }
   return locus::worker_main(options);

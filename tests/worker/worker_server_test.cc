@@ -43,10 +43,10 @@ class WorkerAndServer : public testing::Test {
   }
 
   // On the data and, once it is known, the port of before.
-  void start() {
+  void start(const std::filesystem::path& catalog = LOCUS_TEST_CATALOG) {
     ServerOptions options;
     options.data = folder_ / "data";
-    options.catalog = LOCUS_TEST_CATALOG;
+    options.catalog = catalog;
     options.grpc_address = address_;
     options.http_address = "127.0.0.1:0";
     options.log_level = "warn";
@@ -187,6 +187,61 @@ TEST_F(WorkerAndServer, StopWithinAnAttemptAndGoOnFromItsCheckpoint) {
   daemon = std::make_unique<Daemon>(address_, folder_ / "work", std::vector<std::string>{"slots=2"});
   EXPECT_EQ(end_state(), "completed") << daemon->log();
   expect_each_point_once();
+}
+
+TEST_F(WorkerAndServer, KeepTheNameOfADaemonThatLives) {
+  submit();
+  Daemon first(address_, folder_ / "work", {"slots=1"});
+  ASSERT_TRUE(first.wait_log("/1 begins")) << first.log();
+  Daemon second(address_, folder_ / "other", {"slots=1"});
+  EXPECT_EQ(second.wait(), 1);
+  EXPECT_NE(second.log().find("another daemon lives under the name tester"), std::string::npos) << second.log();
+  EXPECT_NE(second.log().find("--take-over"), std::string::npos) << second.log();
+  open_gate();
+  remove_gate();
+  EXPECT_EQ(end_state(), "completed") << first.log();
+  EXPECT_EQ(attempts(), kStages);
+}
+
+TEST_F(WorkerAndServer, GiveTheNameOfADaemonThatLivesToOneThatTakesItOver) {
+  submit();
+  Daemon first(address_, folder_ / "work", {"slots=1"});
+  ASSERT_TRUE(first.wait_log("/1 begins")) << first.log();
+  Daemon second(address_, folder_ / "other", {"slots=2", "take_over=1"});
+  ASSERT_TRUE(second.wait_log("registered as tester")) << second.log();
+  open_gate();
+  remove_gate();
+  EXPECT_EQ(first.wait(), 1);
+  EXPECT_NE(first.log().find("a newer daemon registered under the name tester"), std::string::npos) << first.log();
+  EXPECT_EQ(end_state(), "completed") << second.log();
+}
+
+TEST_F(WorkerAndServer, WaitForADatasetThatTheWorkerDoesNotHoldYet) {
+  server_.reset();
+  Json catalog;
+  std::ifstream(LOCUS_TEST_CATALOG) >> catalog;
+  for (Json& item : catalog["items"]) {
+    if (item["id"] == "fashion-mnist")
+      item["facts"]["manifest"] = {{"images", {{"bytes", 5}, {"sha256", std::string(64, '0')}}}};
+  }
+  std::ofstream(folder_ / "catalog.json") << catalog;
+  ::setenv("FAKE_TRAINER_CATALOG", (folder_ / "catalog.json").c_str(), 1);
+  start(folder_ / "catalog.json");
+  submit();
+  remove_gate();
+  Daemon daemon(address_, folder_ / "work",
+                {"slots=2", "look_at_data=50", "data_root=" + (folder_ / "datasets").string()});
+  ASSERT_TRUE(daemon.wait_log("registered as tester")) << daemon.log();
+  v1::ExplainRequest request;
+  request.set_trial("small/0");
+  const auto why = client_->explain(request);
+  ASSERT_TRUE(why.ok()) << why.status();
+  EXPECT_NE(why->DebugString().find("no worker holds the dataset fashion-mnist: on tester"), std::string::npos)
+      << why->DebugString();
+  EXPECT_EQ(attempts(), 0);
+  std::filesystem::create_directories(folder_ / "datasets/fashion-mnist");
+  std::ofstream(folder_ / "datasets/fashion-mnist/images") << "hello";
+  EXPECT_EQ(end_state(), "completed") << daemon.log();
 }
 
 }  // namespace

@@ -270,6 +270,7 @@ void AttemptRun::note(const std::string& sentence) {
 
 void AttemptRun::finish(v1::CompleteAttemptRequest outcome, const std::vector<Link::ProducedFile>& outputs) {
   forward_output();  // first, so that the log ends with the end
+  data_fault_ = outcome.failure_class() == to_string(FailureClass::kData);
   const std::string why = outcome.reason().empty() ? "" : ": " + outcome.reason();
   note(outcome.outcome() + (outcome.failure_class().empty() ? "" : " (" + outcome.failure_class() + ")") +
        why);

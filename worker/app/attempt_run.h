@@ -54,6 +54,7 @@ class AttemptRun {
   // Sends the frame and carries the attempt to its end; the outcome goes to the link. True: the trainer waits
   // for the next start. False: it is gone or not to be trusted, and must be replaced.
   bool run(const Json& start);
+  bool met_data_fault() const { return data_fault_; }  // it failed for missing or damaged data
 
  private:
   enum class Ending { kNone, kStopping, kCancelling, kHung, kTimeUp };
@@ -86,7 +87,7 @@ class AttemptRun {
   Microseconds kill_at_ = 0;             // 0: no end is near
   std::deque<v1::PointColumns> points_;  // not yet taken by the outbox: while any waits, nothing more is read
   std::optional<Json> end_frame_;        // done or failed; its points go first
-  bool socket_open_ = true, ended_ = false, reusable_ = false;
+  bool socket_open_ = true, ended_ = false, reusable_ = false, data_fault_ = false;
   bool saved_ = false;        // a checkpoint since the time was up
   bool overdue_ = false;      // we ended the trainer because its time was up
   std::string medium_error_;  // the outbox failed

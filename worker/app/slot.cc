@@ -130,6 +130,10 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
   }
   AttemptRun run(link_, *attempt, *trainer_, wakeup_, setup_.limits, time, [this] { return wishes(); });
   if (!run.run(*start)) trainer_.reset();
+  if (run.met_data_fault()) {
+    retire_trainer();  // it holds what it has read of the dataset
+    setup_.check_data(start->at("stage").value("/dataset/id"_json_pointer, ""));
+  }
   if (alone) retire_trainer();
 }
 

@@ -21,6 +21,7 @@ struct SlotSetup {
   TrainerSetup trainer;
   std::string catalog_digest;  // what the trainer must announce
   RunLimits limits;
+  std::function<void(const std::string& dataset)> check_data;  // after a fault in a stage's data; may take minutes
 };
 
 // Thread-safe. `link` must outlive it.

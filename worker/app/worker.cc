@@ -13,9 +13,11 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 
 #include "core/base/error.h"
 #include "core/base/ids.h"
+#include "worker/app/datasets.h"
 #include "worker/app/devices.h"
 #include "worker/app/slot.h"
 
@@ -83,6 +85,26 @@ absl::StatusOr<Fd> lock_folder(const fs::path& work) {
   return lock;
 }
 
+// What no two living daemons share: the folder, whose lock is held, and the boot, since the folder of a machine that was
+// copied is in both. FOLDER is drawn once and kept in the folder.
+absl::StatusOr<std::string> instance_of(const fs::path& work) {
+  const fs::path path = work / "instance";
+  std::string folder, boot;
+  std::ifstream(path) >> folder;
+  if (folder.empty()) {
+    folder = random_uuid();
+    std::ofstream out(path);
+    out << folder << "\n";
+    if (!out.flush()) {
+      return make_error(absl::StatusCode::kUnavailable, ErrorReason::kDataFolderUnusable,
+                        "cannot write " + path.string() + ": look at its disk, or choose another folder with --work",
+                        "work", {{"path", path.string()}});
+    }
+  }
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return folder + "@" + boot;
+}
+
 class Worker : private LinkListener {
  public:
   Worker(WorkerOptions options, std::function<void(const WorkerReady&)> ready)
@@ -93,6 +115,7 @@ class Worker : private LinkListener {
 
  private:
   absl::Status open_link(const Catalog& catalog);
+  void watch_data();
   void drain();
   void registered() override;
   void granted(std::shared_ptr<Attempt> attempt) override;
@@ -108,9 +131,11 @@ class Worker : private LinkListener {
   const WorkerOptions options_;
   std::function<void(const WorkerReady&)> ready_;  // the heartbeat thread's; empty once called
   std::vector<DeviceSlot> devices_;
+  std::unique_ptr<Datasets> data_;
   std::unique_ptr<Link> link_;
   std::vector<std::unique_ptr<Slot>> slots_;  // before the link's end: they use it
   Wakeup wakeup_;
+  Cancellation over_;  // of watching the data
   std::mutex mutex_;
   absl::Status fatal_;
   bool drained_ = false;
@@ -134,6 +159,12 @@ absl::Status Worker::open_link(const Catalog& catalog) {
   announcement.set_name(options_.name);
   announcement.set_protocol_version(options_.protocol_version);
   announcement.set_host(host_name());
+  LOCUS_ASSIGN_OR_RETURN(*announcement.mutable_instance(), instance_of(options_.work));
+  announcement.set_take_over(options_.take_over);
+  data_ = std::make_unique<Datasets>(catalog, options_.data_root);
+  *announcement.mutable_data() = data_->look();
+  for (const auto& [dataset, why] : announcement.data().missing())
+    spdlog::warn("no stage that needs {} will be run here: {}", dataset, why);
   announcement.set_version(kVersion);
   announcement.set_catalog_digest(catalog.digest());
   for (const auto& [item, revision] : catalog.revisions())
@@ -173,10 +204,22 @@ absl::Status Worker::open_link(const Catalog& catalog) {
                      slot_environment(current_environment(), devices_[i], visible ? visible : "")};
     setup.catalog_digest = catalog.digest();
     setup.limits = limits;
+    setup.check_data = [this](const std::string& dataset) {
+      data_->check(dataset);
+      link_->announce(data_->look());
+    };
     slots_.push_back(
         std::make_unique<Slot>(std::move(setup), *link_, [this](const absl::Status& s) { give_up(s); }));
   }
   return absl::OkStatus();
+}
+
+// Datasets come and go while the daemon lives.
+void Worker::watch_data() {
+  while (!over_.cancelled()) {
+    over_.wait_for(std::chrono::milliseconds(options_.look_at_data));
+    if (!over_.cancelled()) link_->announce(data_->look());
+  }
 }
 
 void Worker::registered() {
@@ -221,7 +264,7 @@ absl::Status Worker::run(int signals) {
   std::vector<int> all;
   for (std::size_t i = 0; i < slots_.size(); ++i) all.push_back(static_cast<int>(i));
   link_->offer(all);
-  std::thread drainer;
+  std::thread watcher([this] { watch_data(); }), drainer;
   absl::Status fatal;
   while (true) {
     pollfd fds[] = {{signals, POLLIN, 0}, {wakeup_.fd(), POLLIN, 0}};
@@ -241,6 +284,8 @@ absl::Status Worker::run(int signals) {
     if (!drainer.joinable() && (fds[0].revents || !fatal.ok())) drainer = std::thread([this] { drain(); });
   }
   drainer.join();
+  over_.cancel();
+  watcher.join();
   return fatal;
 }
 

@@ -21,6 +21,7 @@ struct WorkerOptions {
   std::filesystem::path work;     // empty: ~/.local/share/locus-worker
   std::filesystem::path trainer;  // empty: locus-trainer next to this executable
   std::filesystem::path data_root = "/usr/share/datasets";
+  bool take_over = false;  // the name, even from a daemon that lives; what that one runs is lost
   bool once = false;  // do not wait for a server that is not there at the start
   int checkpoint_seconds = 60;
   std::int64_t outbox_bytes =
@@ -36,6 +37,7 @@ struct WorkerOptions {
   std::chrono::milliseconds delivery_wait =
       std::chrono::seconds(8);  // of a drain, after the trainers have ended
   std::chrono::milliseconds heartbeat = std::chrono::duration_cast<std::chrono::milliseconds>(kHeartbeat);
+  std::chrono::milliseconds look_at_data = std::chrono::seconds(20);  // which datasets are there
   int protocol_version = kProtocolVersion;
 };
 

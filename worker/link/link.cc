@@ -79,6 +79,8 @@ void Link::take_no_more() {
   session_->take_no_more();
 }
 
+void Link::announce(const v1::HeldData& data) { session_->announce(data); }
+
 void Link::stop() {
   if (!session_) return;
   stopping_.cancel();

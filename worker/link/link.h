@@ -49,6 +49,7 @@ class Link : private SessionListener {
   void start();                               // returns at once; registers as soon as the server answers
   void offer(const std::vector<int>& slots);  // these slots are free
   void take_no_more();                        // a drain has begun
+  void announce(const v1::HeldData& data);    // which datasets are held from now on
   void stop();                                // what is not delivered stays on disk
 
   // ---- for the slot that runs an attempt ----

@@ -1,6 +1,7 @@
 // Registration, heartbeats, and the long poll for work.
 #include "worker/link/session.h"
 
+#include <google/protobuf/util/message_differencer.h>
 #include <spdlog/spdlog.h>
 
 #include "client/backoff.h"
@@ -37,6 +38,7 @@ void state(const LeaseClaim& claim, Held* held) {
 // Errors that another try cannot mend.
 bool final_refusal(const absl::Status& status) {
   switch (status.code()) {
+    case absl::StatusCode::kAlreadyExists:
     case absl::StatusCode::kFailedPrecondition:
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kPermissionDenied:
@@ -90,6 +92,15 @@ void Session::take_no_more() {
   changed_.notify_all();
 }
 
+void Session::announce(const v1::HeldData& data) {
+  {
+    std::lock_guard lock(mutex_);
+    if (google::protobuf::util::MessageDifferencer::Equals(announcement_.data(), data)) return;
+    *announcement_.mutable_data() = data;
+  }
+  leases_.with([](LeaseBook& book) { book.session_unknown(); });
+}
+
 void Session::unknown() {
   {
     std::lock_guard lock(mutex_);
@@ -127,12 +138,16 @@ void Session::keep_leases() {
 }
 
 absl::Status Session::register_worker() {
-  v1::RegisterWorkerRequest request = announcement_;
+  v1::RegisterWorkerRequest request;
+  {
+    std::lock_guard lock(mutex_);
+    request = announcement_;
+  }
   for (const LeaseClaim& claim : leases_.with([](LeaseBook& book) { return book.claims(); }))
     state(claim, request.add_held());
   const auto answer = client_.register_worker(request, {.patience = 0us, .cancellation = &stopping_});
   if (!answer.ok()) {
-    if (final_refusal(answer.status())) {
+    if (!may_be_our_past(answer.status()) && final_refusal(answer.status())) {
       listener_.refused(answer.status());
       stopping_.wait_for(kReattachGrace);  // until the daemon, which was told, ends us
     }
@@ -143,10 +158,21 @@ absl::Status Session::register_worker() {
   {
     std::lock_guard lock(mutex_);
     registered_ = true;
+    announcement_.set_take_over(false);  // meant for the start: whoever takes the name after us has it
     changed_.notify_all();
   }
   listener_.registered();
   return send_heartbeat();
+}
+
+// The holder of our name used our work folder, before the machine started anew, or in the machine this one is a copy of.
+// If it is our past it stays silent, and within a lease the server takes it for gone.
+bool Session::may_be_our_past(const absl::Status& refusal) {
+  const auto detail = error_detail(refusal);
+  if (!detail || detail->reason != ErrorReason::kWorkerNameTaken || !detail->metadata.contains("same_folder"))
+    return false;
+  if (name_wanted_since_ == 0) name_wanted_since_ = leases_.now();
+  return leases_.now() - name_wanted_since_ <= (kLease + kHeartbeat).count();
 }
 
 absl::Status Session::send_heartbeat() {

@@ -41,6 +41,8 @@ class Session {
   // takes its slots away.
   void offer(const std::vector<int>& slots, Microseconds pause = 0);
   void take_no_more();  // ask for no more work, for good
+  // Which datasets this machine holds from now on; if that is news, the server is told at the next heartbeat.
+  void announce(const v1::HeldData& data);
   // The server answered WORKER_NOT_FOUND to some call: register again.
   void unknown();
 
@@ -50,6 +52,7 @@ class Session {
   absl::Status register_worker();
   absl::Status send_heartbeat();
   void report_trouble(const absl::Status& status);
+  bool may_be_our_past(const absl::Status& refusal);
   bool wait_until_wanting(std::vector<int>& slots);
 
   Client& client_;
@@ -63,6 +66,7 @@ class Session {
   std::set<int> free_;
   Microseconds not_before_ = 0;
   bool registered_ = false, draining_ = false, stopped_ = false;
+  Microseconds name_wanted_since_ = 0;  // heartbeat thread only: while the name's holder may be our past
   bool troubled_ = false;  // heartbeat thread only: the trouble was told
   std::thread heartbeats_, search_;
 };

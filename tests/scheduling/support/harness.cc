@@ -76,7 +76,6 @@ ErrorReason Harness::last_reason() const {
 bool Harness::join(const std::string& name, const std::string& session, std::vector<HeldLease> held,
                    std::map<std::string, int> revisions, std::vector<SlotOffer> slots) {
   WorkerRegistered event;
-  event.reply = next_token_++;
   event.name = name;
   event.session = session;
   event.host = "host-of-" + name;
@@ -84,6 +83,11 @@ bool Harness::join(const std::string& name, const std::string& session, std::vec
   event.slots = std::move(slots);
   event.revisions = std::move(revisions);
   event.held = std::move(held);
+  return announce(std::move(event));
+}
+
+bool Harness::announce(WorkerRegistered event) {
+  event.reply = next_token_++;
   const ReplyToken token = event.reply;
   step(std::move(event));
   return done(token);
@@ -206,6 +210,12 @@ std::optional<ReplySubmitted> Harness::rerun(const std::string& experiment, std:
 bool Harness::erase(const std::string& experiment, bool force) {
   const ReplyToken token = next_token_++;
   step(ExperimentDeleted{token, store_->experiment(experiment).value(), force});
+  return done(token);
+}
+
+bool Harness::forget(const std::string& worker) {
+  const ReplyToken token = next_token_++;
+  step(WorkerForgetRequested{token, worker});
   return done(token);
 }
 

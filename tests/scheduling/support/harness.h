@@ -35,6 +35,7 @@ class Harness {
   bool join(const std::string& name, const std::string& session, std::vector<HeldLease> held = {},
             std::map<std::string, int> revisions = default_revisions(),
             std::vector<SlotOffer> slots = {{"cpu", 0, 1}});
+  bool announce(WorkerRegistered event);  // as it is; join() fills in an ordinary one
   std::optional<Grant> ask(const std::string& session, std::vector<int> free_slots = {0});  // does not wait
   ReplyToken ask_and_wait(const std::string& session, const std::string& request_id,
                           std::chrono::microseconds wait = 20s, std::vector<int> free_slots = {0});
@@ -48,6 +49,7 @@ class Harness {
   std::optional<ReplySubmitted> submit(const Matrix& matrix);
   bool set_state(const std::string& experiment, ExperimentState to);
   bool drain(const std::string& worker, Drain to, const std::string& reason = "for a test");
+  bool forget(const std::string& worker);
   // Failed, held and cancelled stages of the matrix's trials, or of one trial.
   std::optional<ReplySubmitted> rerun(const std::string& experiment, std::int64_t trial = -1);
   bool erase(const std::string& experiment, bool force = false);

@@ -11,18 +11,19 @@ namespace {
 
 using Draft = ExperimentSubmitted::StageDraft;
 
-std::string config(const std::string& kind, const std::string& cell, std::int64_t seed) {
+std::string config(const std::string& kind, const std::string& cell, std::int64_t seed, const std::string& dataset) {
   Json out = {{"kind", kind}, {"revisions", {{"prior/" + cell, 1}, {"stage/" + kind, 1}}}, {"seed", seed}};
+  if (!dataset.empty()) out["revisions"]["dataset/" + dataset] = 1;
   if (kind == "measure") out["exclusive"] = true;
   return canonical_json(out);
 }
 
 Draft draft(const std::string& kind, const std::string& cell, std::int64_t seed,
-            const std::string& identity) {
+            const std::string& identity, const std::string& dataset) {
   Draft result;
   result.row.identity = identity;
   result.row.kind = kind;
-  result.row.config_json = config(kind, cell, seed);
+  result.row.config_json = config(kind, cell, seed, dataset);
   result.row.seed = seed;
   if (kind == "evaluate") result.inputs.push_back({"checkpoint", train_identity(cell, seed)});
   return result;
@@ -92,7 +93,7 @@ ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
         if (row.ordinal == trial->second) row.retired = false;
       }
       const auto add = [&](const std::string& kind, const std::string& identity) {
-        event.stages[identity] = draft(kind, cell, seed, identity);
+        event.stages[identity] = draft(kind, cell, seed, identity, matrix.dataset);
         event.links.push_back({trial->second, kind, identity});
       };
       if (matrix.train) add("train", train_identity(cell, seed));

@@ -19,6 +19,7 @@ struct Matrix {
   std::int64_t stage_seconds = 0;  // limits.stage_seconds; 0: none
   bool measure = false;            // every trial also has a stage that runs alone and takes no inputs
   bool train = true;               // without it a trial is its other stages that take no inputs
+  std::string dataset = {};        // that every stage reads; empty: none that a worker must hold
 };
 
 std::string train_identity(const std::string& cell, std::int64_t seed);

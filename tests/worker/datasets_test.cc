@@ -1,0 +1,86 @@
+// Which datasets a folder holds, and how that changes.
+#include "worker/app/datasets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/base/sha256.h"
+#include "tests/client/temporary_folder.h"
+
+namespace locus {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class DatasetsTest : public testing::Test {
+ protected:
+  DatasetsTest() { std::filesystem::create_directories(folder_ / "clothes"); }
+
+  static Catalog catalog() {
+    Json with_files = item("clothes");
+    with_files["facts"]["manifest"] = {{"images", {{"bytes", 5}, {"sha256", sha256_hex("hello")}}},
+                                       {"labels", {{"bytes", 2}, {"sha256", sha256_hex("hi")}}}};
+    return *Catalog::parse({{"version", 1}, {"items", {with_files, item("noise")}}});
+  }
+  static Json item(const std::string& id) {
+    return {{"kind", "dataset"}, {"id", id}, {"revision", 1}, {"summary", "of a test"}, {"facts", Json::object()}};
+  }
+  void write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / "clothes" / name) << text;
+  }
+  std::vector<std::string> held() {
+    const v1::HeldData data = datasets_.look();
+    return {data.datasets().begin(), data.datasets().end()};
+  }
+  std::string missing() {
+    const v1::HeldData data = datasets_.look();
+    return data.missing().contains("clothes") ? data.missing().at("clothes") : "";
+  }
+
+  TemporaryFolder folder_;
+  Datasets datasets_{catalog(), folder_ / ""};
+};
+
+TEST_F(DatasetsTest, HoldsWhatHasEveryFileOfTheManifest) {
+  EXPECT_THAT(held(), ElementsAre("noise")) << "one without a manifest needs no files";
+  EXPECT_THAT(missing(), HasSubstr("clothes/images is missing"));
+  write("images", "hello");
+  EXPECT_THAT(missing(), HasSubstr("clothes/labels is missing"));
+  write("labels", "hi");
+  EXPECT_THAT(held(), ElementsAre("clothes", "noise"));
+}
+
+TEST_F(DatasetsTest, DoesNotHoldWhatHasAnotherSize) {
+  write("images", "hell");
+  write("labels", "hi");
+  EXPECT_THAT(missing(), HasSubstr("images has 4 bytes, not 5"));
+}
+
+TEST_F(DatasetsTest, LosesADatasetThatACheckFindsDamagedUntilItsFileChanges) {
+  write("images", "jelly");
+  write("labels", "hi");
+  EXPECT_THAT(held(), ElementsAre("clothes", "noise")) << "a look does not read";
+  datasets_.check("clothes");
+  EXPECT_THAT(missing(), HasSubstr("images hashes to " + sha256_hex("jelly")));
+  std::filesystem::remove(folder_ / "clothes" / "images");
+  std::filesystem::create_directories(folder_ / "new");
+  std::ofstream(folder_ / "new" / "images") << "hello";
+  std::filesystem::rename(folder_ / "new" / "images", folder_ / "clothes" / "images");
+  std::filesystem::last_write_time(folder_ / "clothes" / "images",
+                                   std::filesystem::file_time_type(std::chrono::hours(1)));
+  EXPECT_THAT(held(), ElementsAre("clothes", "noise"));
+}
+
+TEST_F(DatasetsTest, KeepsADatasetThatACheckFindsSound) {
+  write("images", "hello");
+  write("labels", "hi");
+  datasets_.check("clothes");
+  datasets_.check("nothing of this name");
+  EXPECT_THAT(held(), ElementsAre("clothes", "noise"));
+}
+
+}  // namespace
+}  // namespace locus

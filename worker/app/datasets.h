@@ -1,0 +1,46 @@
+// Which of the catalog's datasets this machine holds.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/catalog/catalog.h"
+#include "locus/v1/worker_service.pb.h"
+
+namespace locus {
+
+// Thread-safe. Knows the files of a dataset by the manifest among its facts; one without a manifest counts as held.
+class Datasets {
+ public:
+  Datasets(const Catalog& catalog, std::filesystem::path root);
+
+  // What is there now, by the names, sizes and permissions of the files: cheap, whatever their size. What check() found
+  // wrong counts as missing until it changes.
+  v1::HeldData look();
+  // Reads the dataset's files through and compares them with the manifest: after a stage met a fault in its data, whose
+  // cause may be another input.
+  void check(const std::string& id);
+
+ private:
+  struct File {
+    std::string name, sha256;
+    std::int64_t bytes = 0;
+  };
+  struct Known {
+    std::string id;
+    std::vector<File> files;
+  };
+  std::string problem(const Known& dataset, const File& file) const;  // empty: none that can be seen
+  std::string stamp(const Known& dataset, const File& file) const;    // changes with the file
+
+  const std::filesystem::path root_;
+  std::vector<Known> datasets_;
+  std::mutex mutex_;
+  std::map<std::filesystem::path, std::pair<std::string, std::string>> wrong_;  // path -> stamp, what is wrong
+};
+
+}  // namespace locus
