@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/command.h"
+#include "core/base/error.h"
 
 namespace locus {
 
@@ -16,14 +17,18 @@ void add_steering(CLI::App& app, Command::Text text,
   add_experiment(command, *experiment);
   command.body = [choice, experiment, call] {
     return ask_server(*choice, [&](Client& client) -> absl::StatusOr<int> {
+      v1::GetExperimentRequest get;
+      get.set_name(*experiment);
+      LOCUS_ASSIGN_OR_RETURN(const v1::Experiment before, client.get_experiment(get));
       Request request;
       request.set_name(*experiment);
-      return show_steered((client.*call)(request, {}), *choice);
+      return show_steered(before, (client.*call)(request, {}), *choice);
     });
   };
 }
 
-// Prints the experiment, or passes on what the server said.
-absl::StatusOr<int> show_steered(const absl::StatusOr<v1::Experiment>& answer, const ServerChoice& choice);
+// Prints the experiment, and whether it was in that state before, or passes on what the server said.
+absl::StatusOr<int> show_steered(const v1::Experiment& before, const absl::StatusOr<v1::Experiment>& answer,
+                                 const ServerChoice& choice);
 
 }  // namespace locus

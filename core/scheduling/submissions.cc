@@ -243,6 +243,15 @@ void Scheduler::State::handle(const ExperimentStateRequested& event) {
     return;
   }
   Experiment& experiment = found->second;
+  if (experiment.row.state != event.to && event.to != ExperimentState::kActive && experiment.wants.empty()) {
+    const std::string verb = event.to == ExperimentState::kCancelled ? "cancel" : "pause";
+    reply(ReplyError{event.reply,
+                     make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
+                                "every stage of experiment " + experiment.row.name + " has ended: there is nothing to " +
+                                    verb + ", and it is left as it is",
+                                "name", {{"name", experiment.row.name}, {"state", to_string(event.to)}})});
+    return;
+  }
   if (experiment.row.state != event.to) {
     mutate(SetExperimentState{event.id, experiment.row.state, event.to, ""});
     experiment.row.state = event.to;

@@ -24,9 +24,9 @@ std::int64_t total_of(const StageCounts& counts) {
 
 // "completed" and "failed" follow from the stages; the store keeps only what was asked for.
 std::string state_of(const ExperimentRow& row, const StageCounts& counts) {
-  if (row.state == ExperimentState::kCancelled) return to_string(row.state);
   const std::int64_t total = total_of(counts);
   if (total > 0 && count_of(counts, StageState::kSucceeded) == total) return "completed";
+  if (row.state == ExperimentState::kCancelled) return to_string(row.state);
   const bool moving = count_of(counts, StageState::kQueued) + count_of(counts, StageState::kRunning) > 0;
   const bool broken = count_of(counts, StageState::kFailed) + count_of(counts, StageState::kHeld) > 0;
   if (!moving && broken) return "failed";

@@ -86,6 +86,11 @@ TEST_F(Life, OfAnExperimentThatCompletes) {
   EXPECT_THAT(run({"workers", "node-1"}).out, HasSubstr("day/0"));
   EXPECT_EQ(json({"workers", "node-1"})["worker"]["name"], "node-1");
   EXPECT_EQ(json({"rerun", "day"})["stages"], 0);
+  const Outcome late = run({"cancel", "day"});
+  EXPECT_EQ(late.status, 1);
+  EXPECT_THAT(late.err, HasSubstr("every stage of experiment day has ended: there is nothing to cancel"));
+  EXPECT_THAT(run({"resume", "day"}).out, HasSubstr("nothing changed: it was completed already"));
+  EXPECT_EQ(json({"show", "day"})["state"], "completed");
 }
 
 TEST_F(Life, OfArtifacts) {
@@ -137,6 +142,7 @@ TEST_F(Life, OfAnExperimentThatIsCancelledTakenUpAgainAndDeleted) {
   const Outcome early = run({"delete", "day", "--yes"});
   EXPECT_EQ(early.status, 1);
   EXPECT_EQ(run({"cancel", "day"}).status, 0);
+  EXPECT_THAT(run({"cancel", "day"}).out, HasSubstr("nothing changed: it was cancelled already"));
   EXPECT_EQ(json({"rerun", "day/1"})["experiment"]["state"], "active");
   const auto worker = start_worker(kTrains);
   EXPECT_THAT(run({"logs", "day/1", "--follow"}).out, HasSubstr("hello from step 5\n"));

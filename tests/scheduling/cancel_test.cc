@@ -57,6 +57,30 @@ TEST(Cancel, LeavesWhatAnotherLiveExperimentWants) {
   EXPECT_EQ(h.train("b").state, StageState::kCancelled);
 }
 
+TEST(Cancel, LeavesAnExperimentAloneOfWhichEverythingHasEnded) {
+  Harness h;
+  h.submit({.cells = {"a"}, .evaluate = false});
+  h.join("w", "s");
+  h.succeed("s", *h.ask("s"));
+  for (const ExperimentState to : {ExperimentState::kCancelled, ExperimentState::kPaused}) {
+    EXPECT_FALSE(h.set_state("matrix", to));
+    EXPECT_EQ(h.last_reason(), ErrorReason::kWrongState);
+    EXPECT_THAT(std::string(h.last_error().message()), HasSubstr("every stage of experiment matrix has ended"));
+    EXPECT_EQ(h.store().experiment("matrix")->state, ExperimentState::kActive);
+  }
+}
+
+TEST(Pause, OfWhatHasEndedSinceIsTakenBack) {
+  Harness h;
+  h.submit({.cells = {"a"}, .evaluate = false});
+  h.join("w", "s");
+  const auto grant = h.ask("s");
+  ASSERT_TRUE(h.set_state("matrix", ExperimentState::kPaused));
+  h.succeed("s", *grant);
+  EXPECT_FALSE(h.set_state("matrix", ExperimentState::kCancelled));
+  EXPECT_TRUE(h.set_state("matrix", ExperimentState::kActive));
+}
+
 TEST(Cancel, IsIdempotent) {
   Harness h;
   h.submit({});

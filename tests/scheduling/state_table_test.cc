@@ -34,12 +34,12 @@ const std::map<std::string, std::string> kTable = {
     {"succeeded",
      "succeeded- succeeded- succeeded+ succeeded- succeeded- succeeded- succeeded- succeeded- succeeded+ "
      "succeeded+ "
-     "succeeded+ succeeded+ succeeded+ succeeded+ succeeded+"},
+     "succeeded- succeeded- succeeded+ succeeded+ succeeded+"},
     {"failed",
-     "failed- failed- failed- failed+ failed+ failed- failed- failed- failed+ failed+ failed+ failed+ "
+     "failed- failed- failed- failed+ failed+ failed- failed- failed- failed+ failed+ failed- failed- "
      "failed+ queued+ failed+"},
     {"held",
-     "held- held- held- held- held- held- held- held- held+ held+ held+ held+ "
+     "held- held- held- held- held- held- held- held- held+ held+ held- held- "
      "held+ queued+ held+"},
     {"cancelled",  // while it ran: whatever its worker still says is ignored
      "cancelled- cancelled- cancelled+ cancelled+ cancelled+ cancelled+ cancelled- cancelled- cancelled+ "

@@ -354,6 +354,23 @@ TEST_F(Surface, DrainsAWorkerAndShowsItsTrouble) {
   EXPECT_EQ(wire_error(workers_->GetWorker(deadline().get(), get, &detail)).reason, "WORKER_NOT_FOUND");
 }
 
+TEST_F(Surface, LeavesACompletedExperimentAlone) {
+  worker_->run_all(score);
+  ASSERT_EQ(experiment("small").state(), "completed");
+  v1::CancelExperimentRequest cancel;
+  cancel.set_name("small");
+  v1::PauseExperimentRequest pause;
+  pause.set_name("small");
+  v1::Experiment after;
+  for (const grpc::Status& refused : {experiments_->CancelExperiment(deadline().get(), cancel, &after),
+                                      experiments_->PauseExperiment(deadline().get(), pause, &after)}) {
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_EQ(wire_error(refused).reason, "WRONG_STATE");
+    EXPECT_THAT(refused.error_message(), HasSubstr("every stage of experiment small has ended"));
+  }
+  EXPECT_EQ(experiment("small").state(), "completed");
+}
+
 TEST_F(Surface, PausesAnExperimentWhoseFirstCellsAllFailAlikeAndSaysSo) {
   submit(small_specification({{"name", "broken"}, {"priority", 9}, {"replicates", {{"seed", {7}}}}}));
   for (int i = 0; i < 3; ++i) {
