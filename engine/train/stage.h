@@ -58,6 +58,8 @@ class StageObserver {
   // The file is complete and belongs to the observer from here on.
   virtual void checkpoint(std::int64_t step, const std::filesystem::path& path, bool best) = 0;
   virtual Wish wish() = 0;  // polled between steps: must be cheap
+  // A line for people, without its end; of no consequence.
+  virtual void say(const std::string& line) = 0;
 };
 
 struct StageContext {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 
 #include "engine/base/failure.h"
 #include "engine/train/evaluation.h"
@@ -113,10 +114,18 @@ void Training::resume() {
   }
 }
 
-void Training::run() {
+void Training::begin() {
   context_.environment["path"] = task_->path().empty() ? context_.execution.path : task_->path();
   context_.observer.started(context_.environment, steps_, step_);
+  context_.observer.say("training for " + std::to_string(recipe_.epochs) + " epochs of " +
+                        std::to_string(loader_.batches_per_epoch()) + " steps, " +
+                        std::to_string(loader_.batch_size()) + " images a step");
   if (step_ > 0) warm_up();
+  narration_ = std::make_unique<Narration>(context_.observer, steps_, loader_.batches_per_epoch());
+}
+
+void Training::run() {
+  begin();
   auto last_checkpoint = SteadyClock::now();
   while (step_ < steps_) {
     const Wish wish = context_.observer.wish();
@@ -133,6 +142,7 @@ void Training::run() {
     const bool last = step_ == steps_;
     if (last || step_ % recipe_.log_every == 0) close_window();
     const bool best = (last || validation_due()) && validate(last);
+    narration_->reached(step_);
     if (!last && (best || seconds_since(last_checkpoint) >= context_.execution.checkpoint_seconds)) {
       save(best);
       last_checkpoint = SteadyClock::now();
@@ -198,6 +208,7 @@ void Training::close_window() {
   window_.clear();
   seconds_ += window_seconds_;
   window_milliseconds_.push_back(1000 * window_seconds_ / static_cast<double>(window_timed_));
+  narration_->window(mean[0].item<double>(), schedule_.rate(step_ - 1), window_milliseconds_.back());
   window_seconds_ = 0;
   window_timed_ = 0;
 }
@@ -232,6 +243,7 @@ bool Training::validate(bool last) {
       result(score.metric, "validation", "last", score.value);
     }
   }
+  narration_->validated(last ? accumulator->scores() : scores);
   task_->train();
   return best;
 }
@@ -274,6 +286,10 @@ void Training::finish() {
   result("images_per_second", "train", "mean",
          static_cast<double>(step_ * loader_.batch_size()) / std::max(seconds_, 1e-9));
   result("train_seconds", "train", "sum", seconds_);
+  char line[96];
+  std::snprintf(line, sizeof line, "trained %lld steps in %.1f s, %.1f ms/step (median)",
+                static_cast<long long>(step_), seconds_, median(window_milliseconds_));
+  context_.observer.say(line);
   context_.environment["path"] = task_->path();
 }
 

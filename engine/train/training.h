@@ -6,6 +6,7 @@
 #include "engine/tasks/task.h"
 #include "engine/train/best_model.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/narration.h"
 #include "engine/train/stage.h"
 
 namespace locus {
@@ -35,6 +36,7 @@ class Training {
   void warm_up();
   bool validate(bool last);  // whether the model is the best so far
   void save(bool best = false);
+  void begin();
   void finish();
 
   void write_model(const std::string& slot, const TensorFile& file, std::int64_t step);
@@ -54,6 +56,7 @@ class Training {
   CosineSchedule schedule_;
   std::unique_ptr<AdamW> optimizer_;
   BestModel best_;
+  std::unique_ptr<Narration> narration_;
   std::int64_t step_ = 0, steps_ = 0;
   std::int64_t saved_ = -1;  // step of the last checkpoint this process wrote
 

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <iostream>
 
 #include "core/base/frame.h"
 
@@ -100,6 +101,8 @@ Wish FrameObserver::wish() {
   }
   return wish_;
 }
+
+void FrameObserver::say(const std::string& line) { std::cout << line << std::endl; }
 
 void FrameObserver::report(const StageReport& report) {
   flush();

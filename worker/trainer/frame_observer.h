@@ -29,6 +29,7 @@ class FrameObserver : public StageObserver {
   void checkpoint(std::int64_t step, const std::filesystem::path& path, bool best) override;
   // Throws SessionEnded on a shutdown frame or end of file.
   Wish wish() override;
+  void say(const std::string& line) override;  // to standard output, which the daemon keeps as the log
 
   void flush();  // sends the points still held
   void report(const StageReport& report);

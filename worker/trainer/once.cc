@@ -63,17 +63,15 @@ class ConsoleObserver : public StageObserver {
  public:
   explicit ConsoleObserver(bool quiet) : quiet_(quiet) {}
   void started(const Json&, std::int64_t, std::int64_t) override {}
-  void point(const SeriesKey& series, const Place& place, double value) override {
-    if (!quiet_ && series.split != "train") {
-      std::cerr << "step " << place.step << "  " << series.metric << "/" << series.split << " " << value
-                << "\n";
-    }
-  }
+  void point(const SeriesKey&, const Place&, double) override {}
   void progress(std::int64_t, std::int64_t, std::string_view) override {}
   void checkpoint(std::int64_t, const std::filesystem::path& path, bool) override {
     std::filesystem::remove(path);
   }
   Wish wish() override { return Wish::kContinue; }
+  void say(const std::string& line) override {
+    if (!quiet_) std::cerr << line << "\n";
+  }
 
  private:
   bool quiet_;

@@ -20,6 +20,7 @@ class Observer final : public StageObserver {
   void point(const SeriesKey&, const Place&, double) override {}
   void progress(std::int64_t step, std::int64_t, std::string_view) override { last = step; }
   void checkpoint(std::int64_t, const std::filesystem::path&, bool) override {}
+  void say(const std::string&) override {}
   Wish wish() override { return ++asked > patience ? wanted : Wish::kContinue; }
 
   Json environment;

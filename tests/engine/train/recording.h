@@ -80,10 +80,11 @@ class RecordingObserver : public StageObserver {
     if (is_best) best.push_back(step);
   }
   Wish wish() override { return on_wish ? on_wish() : Wish::kContinue; }
+  void say(const std::string& line) override { lines.push_back(line); }
 
   std::vector<RecordedPoint> points;
   std::vector<Place> places;
-  std::vector<std::string> phases;
+  std::vector<std::string> phases, lines;
   std::map<std::int64_t, std::filesystem::path> checkpoints;
   std::vector<std::int64_t> best;  // steps of the checkpoints marked so
   std::function<Wish()> on_wish;

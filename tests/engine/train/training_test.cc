@@ -62,6 +62,17 @@ TEST_F(TrainStage, TellsCurvesAndResults) {
   EXPECT_EQ(report.outputs[0].step, 24);
 }
 
+TEST_F(TrainStage, SaysWhereItStandsAndWhatCameOut) {
+  RecordingObserver observer;
+  run(observer, "a");
+  ASSERT_GE(observer.lines.size(), 3u);
+  EXPECT_EQ(observer.lines.front(), "training for 3 epochs of 8 steps, 8 images a step");
+  EXPECT_THAT(observer.lines[observer.lines.size() - 2],
+              ::testing::MatchesRegex("epoch 3/3  step 24/24  loss [0-9.]+  lr [0-9.e-]+  [0-9.]+ ms/step  "
+                                      "val top1 [0-9.]+  loss [0-9.]+"));
+  EXPECT_THAT(observer.lines.back(), ::testing::MatchesRegex("trained 24 steps in .* ms/step .median."));
+}
+
 TEST_F(TrainStage, ExportsTheModelWithoutWhatOnlyTrainingNeeds) {
   RecordingObserver observer;
   const StageReport report = run(observer, "a");
