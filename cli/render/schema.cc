@@ -52,6 +52,9 @@ constexpr char kRules[] =
 - If `metric.reports` names a split that no listed stage measures, an `evaluate` stage with default options is added.
   The primary result is labelled with the
   dataset's own resolution where it is evaluated, otherwise with the first listed.
+- An `evaluate` stage with `images` scores a part of its split: the first of one fixed permutation, which depends on the
+  ids of dataset and split alone. Its results carry the label `images`, and are reported only where no listed stage
+  scores the whole split; the plan says so, and names limits that exceed what they limit.
 - YAML scalars follow the core schema of YAML 1.2; a key given twice, several documents and tags are refused; aliases
   count by what they stand for.
 )";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/experiment/plan/bounds.h"
 #include "core/experiment/plan/configure.h"
 #include "core/experiment/plan/contract.h"
 #include "core/experiment/plan/expansion.h"
@@ -198,6 +199,8 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   if (std::string warning = partial_validation(plan.metric, stages, recipe, dataset); !warning.empty())
     plan.warnings.push_back(std::move(warning));
   plan.evaluation_labels = evaluation_labels(stages, plan.metric, dataset);
+  if (std::string warning = partial_report(plan.metric, plan.evaluation_labels, dataset); !warning.empty())
+    plan.warnings.push_back(std::move(warning));
   add_cells(spec, drafts, values, resolver, plan);
   std::vector<std::string> labels;
   for (const PlannedCell& cell : plan.cells) labels.push_back(cell.label);
@@ -213,6 +216,7 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   }
   warn_of_overridden(spec, plan);
   warn_of_unfilled(configurations, plan.warnings);
+  for (std::string& warning : unreached(configurations, stages)) plan.warnings.push_back(std::move(warning));
   warn_of_equal_cells(plan, plan.warnings);
   return plan;
 }

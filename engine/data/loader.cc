@@ -55,6 +55,14 @@ Batch TrainingLoader::next() {
           {"label", split_.labels.index_select(0, rows)}};
 }
 
+ImageSplit scored_part(const ImageSplit& split, std::string_view dataset, std::string_view name,
+                       std::int64_t images) {
+  if (images <= 0 || images >= split.size()) return split;
+  const std::string who = std::string(dataset) + "/" + std::string(name);
+  const Tensor rows = RandomStreams(0).permutation(kSubset, who, 0, split.size()).slice(0, 0, images);
+  return {split.images.index_select(0, rows), split.labels.index_select(0, rows)};
+}
+
 Batch evaluation_batch(const ImageSplit& split, const Normalization& normalization, std::int64_t first,
                        std::int64_t end, std::int64_t resolution, std::string_view interpolation,
                        at::Device device) {

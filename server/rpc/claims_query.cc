@@ -196,7 +196,8 @@ class TableWriter {
     HereByName here;
     if (beside_ != nullptr && beside_->knows(value.metric.name)) {
       const std::vector<ClaimedCell>& baselines = matches_of_baseline(value);
-      for (const ClaimedCell& cell : nearest_matches(value)) {
+      for (ClaimedCell& cell : nearest_matches(value)) {
+        note_part(value, &cell);
         if (!add_match(value, cell, baselines, &out)) continue;
         for (const SettingDifference& one : cell.differences) {
           here[one.name].insert(one.here);
@@ -220,6 +221,14 @@ class TableWriter {
     std::vector<ClaimedCell> out;
     for (const ClaimedCell* one : order) out.push_back(*one);
     return out;
+  }
+
+  // Scores of a part of the split say so beside a paper's, which are of all of it.
+  void note_part(const ClaimValue& value, ClaimedCell* cell) const {
+    const auto labels = beside_->result_labels(value.metric.name, cell->scale);
+    const Json parsed = labels ? Json::parse(*labels, nullptr, false) : Json();
+    if (parsed.is_object() && parsed.contains("images"))
+      cell->differences.push_back({"images scored", "all", parsed["images"].dump()});
   }
 
   const std::vector<ClaimedCell>& matches_of_baseline(const ClaimValue& value) const {

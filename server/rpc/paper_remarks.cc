@@ -134,6 +134,25 @@ void warn_of_labels(const Remarked& from, std::vector<std::string>& out) {
                 (names.empty() ? "a label" : join(names)) + " rows or columns to see them");
 }
 
+// Scores of a part of a split are told from those of all of it, whatever the table's axes.
+void warn_of_parts(const Remarked& from, std::vector<std::string>& out) {
+  const int axis = from.axes.find("images");
+  const auto shown = [axis](const std::vector<int>& axes) {
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  };
+  if (axis < 0 || shown(from.grid.row_axes) || shown(from.grid.column_axes)) return;
+  std::vector<std::string> parts;
+  bool any = false;
+  for (const PaperSource& source : from.sources.experiments) {
+    const Json labels = Json::parse(source.outline->evaluation_labels, nullptr, false);
+    const bool part = labels.is_object() && labels.contains("images");
+    any |= part;
+    parts.push_back(source.name + (part ? " those of " + labels.at("images").dump() + " images" : " those of all"));
+  }
+  if (any) out.push_back("of the " + from.sources.experiments.front().outline->metric.reports +
+                         " split, scores are, in " + join(parts) + "; a part and the whole do not compare");
+}
+
 void note_marks(const Remarked& from, const v1::PaperTable& table, std::vector<std::string>& out) {
   const auto any = [&](auto has) { return std::any_of(table.cells().begin(), table.cells().end(), has); };
   if (any([](const v1::PaperCell& c) { return c.best(); }))
@@ -195,6 +214,7 @@ void add_remarks(const Remarked& from, v1::PaperTable* out) {
   warn_of_unlike(from, *out, warnings);
   warn_of_averages(from, warnings);
   warn_of_labels(from, warnings);
+  warn_of_parts(from, warnings);
   for (const std::string& sentence : from.environments.sentences) {
     warnings.push_back(
         sentence +

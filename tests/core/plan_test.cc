@@ -225,6 +225,34 @@ TEST(Plan, ReportsTheFirstListedResolutionWhenTheNativeOneIsNotEvaluated) {
             Json({{"resolution", 56}}));
 }
 
+TEST(Plan, LabelsTheReportOfAPartOfTheSplitAndPrefersThatOfTheWhole) {
+  const ExperimentPlan part = plan_of(small(R"({"stages": [{"evaluate": {"images": 500}}]})"));
+  EXPECT_EQ(part.trials[0].stages.size(), 2u) << "the part is what the contract asks for";
+  EXPECT_EQ(part.evaluation_labels, Json({{"resolution", 28}, {"images", 500}}));
+  EXPECT_THAT(part.warnings, ElementsAre(HasSubstr("is that of 500 of the 10000 test images")));
+  const ExperimentPlan both =
+      plan_of(small(R"({"stages": [{"evaluate": {"images": 500}}, {"evaluate": {"resolution": [42]}}]})"));
+  EXPECT_EQ(both.evaluation_labels, Json({{"resolution", 42}}));
+  EXPECT_THAT(both.warnings, IsEmpty());
+  const auto identity = [](const char* stages) {
+    return plan_of(small(stages)).trials[0].stages[1].identity;
+  };
+  EXPECT_EQ(identity(R"({"stages": [{"evaluate": {"images": 0}}]})"), identity(R"({"stages": [{"evaluate": {}}]})"));
+  EXPECT_NE(identity(R"({"stages": [{"evaluate": {"images": 500}}]})"), identity(R"({"stages": [{"evaluate": {}}]})"));
+}
+
+TEST(Plan, NamesNumbersOfImagesThatASplitDoesNotHave) {
+  const auto warnings = [](const char* changes) { return plan_of(small(changes)).warnings; };
+  EXPECT_THAT(warnings(R"({"stages": [{"evaluate": {"images": 10001}}]})"),
+              ElementsAre(HasSubstr("evaluate.images is 10001, but 'fashion-mnist' has only 10000 test images")));
+  EXPECT_THAT(warnings(R"({"train": {"validation_images": 5001}})"),
+              ElementsAre(HasSubstr("train.validation_images is 5001, but 'fashion-mnist' has only 5000")));
+  EXPECT_THAT(warnings(R"({"train": {"validation_images": 5000}, "stages": [{"evaluate": {"images": 10000}}]})"),
+              IsEmpty());
+  EXPECT_EQ(plan_of(small(R"({"stages": [{"evaluate": {"images": 10001}}]})")).evaluation_labels,
+            Json({{"resolution", 28}}));
+}
+
 TEST(Plan, CompletesTheContractFromTheTask) {
   const ExperimentPlan plan = plan_of(small(R"({"metric": {"name": "loss"}})"));
   EXPECT_EQ(plan.metric.direction, "min");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/catalog/options.h"
+#include "core/experiment/plan/bounds.h"
 #include "core/experiment/reduction.h"
 
 namespace locus {
@@ -245,15 +246,24 @@ Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricCon
   if (measured_by_training(metric.reports)) return Json::object();
   const Json extent = dataset.item->facts.value("extent", Json::array());
   const Json native = extent.empty() ? Json() : extent[0];
-  Json first;
-  for (const ResolvedStage& stage : stages) {
-    if (!measures(stage, metric)) continue;
-    const Json listed = stage.resolved.value("resolution", Json::array());
-    const bool has_native = listed.empty() || std::find(listed.begin(), listed.end(), native) != listed.end();
-    if (has_native) return native.is_null() ? Json::object() : Json({{"resolution", native}});
-    if (first.is_null()) first = listed[0];
+  const auto labels = [&](const ResolvedStage& stage, const Json& resolution) {
+    Json out = Json::object();
+    if (!resolution.is_null()) out["resolution"] = resolution;
+    if (const auto images = scored_images(stage, dataset); images > 0) out["images"] = images;
+    return out;
+  };
+  for (const bool part : {false, true}) {  // a whole split is preferred to a part of one
+    Json first;
+    for (const ResolvedStage& stage : stages) {
+      if (!measures(stage, metric) || (scored_images(stage, dataset) > 0) != part) continue;
+      const Json listed = stage.resolved.value("resolution", Json::array());
+      if (listed.empty() || std::find(listed.begin(), listed.end(), native) != listed.end())
+        return labels(stage, native);
+      if (first.is_null()) first = labels(stage, listed[0]);
+    }
+    if (!first.is_null()) return first;
   }
-  return first.is_null() ? Json::object() : Json({{"resolution", first}});
+  return Json::object();
 }
 
 }  // namespace locus

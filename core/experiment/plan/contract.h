@@ -40,7 +40,7 @@ std::string partial_validation(const MetricContract& metric, const std::vector<R
                                const ResolvedSection& recipe, const ResolvedSection& dataset);
 
 // Labels of the primary result: the dataset's own resolution where it is evaluated, otherwise the first
-// listed.
+// listed; of a stage that scores the whole split where there is one, otherwise with the number of images.
 Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricContract& metric,
                        const ResolvedSection& dataset);
 

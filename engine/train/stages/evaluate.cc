@@ -6,11 +6,13 @@
 // for the whole model, whatever it was trained with. Priors without the option (learned tables, which are
 // resized, and coordinates that are normalized anyway) stay as they are.
 #include <algorithm>
+#include <cstdio>
 
 #include "engine/base/failure.h"
 #include "engine/data/dataset.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/evaluation.h"
+#include "engine/train/narration.h"
 #include "engine/train/stage.h"
 
 namespace locus::stages {
@@ -72,15 +74,22 @@ std::shared_ptr<Task> load_task(const StageContext& context, const Json& facts, 
   return task;
 }
 
-// One way of scoring, the same for every image of a split.
+// One way of scoring, the same for every image that is scored.
 struct View {
   std::string positions;
   std::int64_t resolution;
+  std::int64_t images;  // of the split; 0: all
 
   Json labels() const {
     Json out = {{"resolution", resolution}};
     if (positions != kNative) out["positions"] = positions;
+    if (images > 0) out["images"] = images;
     return out;
+  }
+  // "test  resolution 28"
+  std::string text(const std::string& split) const {
+    return split + "  resolution " + std::to_string(resolution) +
+           (positions == kNative ? "" : "  positions " + positions);
   }
 };
 
@@ -93,7 +102,9 @@ class Evaluation {
                               dataset().value("options", Json::object()),
                               {context.execution.data_root, context.execution.work})),
         random_(context.configuration.at("seed").get<std::uint64_t>()),
-        split_(dataset_->split(context.options.text("split"))) {}
+        whole_(dataset_->split(context.options.text("split"))),
+        split_(scored_part(whole_, dataset().at("id").get<std::string>(), context.options.text("split"),
+                           context.options.integer("images"))) {}
 
   void run() {
     const auto positions = context_.options.texts("positions");
@@ -103,7 +114,7 @@ class Evaluation {
     for (const std::string& how : positions) {
       load(how);
       for (const std::int64_t resolution : resolutions) {
-        if (!score({how, resolution})) return;
+        if (!score({how, resolution, split_.size() < whole_.size() ? split_.size() : 0})) return;
       }
     }
     context_.observer.progress(steps_, steps_, "evaluate");
@@ -129,12 +140,17 @@ class Evaluation {
   // False when it is to end.
   bool score(const View& view) {
     const auto accumulator = task_->accumulator();
+    const std::string text = view.text(context_.options.text("split"));
+    const double start = pace_.elapsed();
     const auto go_on = [&](std::int64_t images) {
       const Wish wish = context_.observer.wish();
       if (wish == Wish::kCancel) context_.outcome = Outcome::kCancelled;
       if (wish == Wish::kCheckpointAndStop)
         context_.outcome = Outcome::kStopped;  // nothing worth keeping: it starts anew
       context_.observer.progress(done_ + images, steps_, "evaluate");
+      if (pace_.due(/*milestone=*/false))
+        context_.observer.say(text + "  " + std::to_string(images) + "/" + std::to_string(split_.size()) +
+                              " images");
       return wish == Wish::kContinue;
     };
     const Moment moment{state_.step, state_.steps, false, random_};
@@ -150,6 +166,10 @@ class Evaluation {
                                   score.value,
                                   state_.step});
     }
+    char took[64];
+    std::snprintf(took, sizeof took, "  %lld images in %.1f s", static_cast<long long>(split_.size()),
+                  pace_.elapsed() - start);
+    context_.observer.say(text + "  " + scores_text(accumulator->scores()) + took);
     return true;
   }
 
@@ -157,7 +177,9 @@ class Evaluation {
   const Json& facts_;
   std::shared_ptr<Dataset> dataset_;
   RandomStreams random_;
-  const ImageSplit& split_;
+  const ImageSplit& whole_;
+  const ImageSplit split_;  // what of it is scored
+  Pace pace_{steady_seconds()};
   TrainingState state_;
   std::shared_ptr<Task> task_;
   std::int64_t steps_ = 0, done_ = 0;
@@ -178,6 +200,13 @@ StageItem evaluate() {
                   .unit("pixels"));
   item.option(
       Option::text("split", "test", "which part of the data").choices({"train", "validation", "test"}));
+  item.option(Option::integer("images", 0,
+                              "images of the split that are scored, the first of one fixed permutation of it, "
+                              "the same for every model and seed; 0 for all. Results of a part are labelled with "
+                              "their number")
+                  .minimum(0)
+                  .neutral(0)
+                  .unit("images"));
   item.option(
       Option::text("interpolation", "bilinear", "how images are resized: half-pixel centers, no antialiasing")
           .choices({"bilinear", "bicubic"}));

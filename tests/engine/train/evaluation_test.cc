@@ -1,6 +1,8 @@
 // Stage "evaluate": the model comes back from its checkpoint and is scored at every resolution asked for.
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "engine/data/dataset.h"
 #include "engine/tasks/task.h"
 #include "engine/train/checkpoint.h"
@@ -67,6 +69,36 @@ TEST_F(EvaluateStage, AgreesWithTheValidationThatTrainingMade) {
     EXPECT_EQ(result.value, validation_.at(result.key.metric)) << result.key.metric;
   }
   EXPECT_EQ(report.results[0].key.labels, (Json{{"resolution", 28}}));  // the dataset's own
+}
+
+TEST_F(EvaluateStage, ScoresTheSamePartForEveryModelAndSaysSo) {
+  RecordingObserver observer;
+  const StageReport report = run_stage(request({{"images", 300}, {"resolution", {28, 42}}}), observer);
+  ASSERT_EQ(report.results.size(), 4u) << report.reason;
+  EXPECT_EQ(observer.steps_, 600);
+  EXPECT_EQ(report.results[0].key.labels, (Json{{"resolution", 28}, {"images", 300}}));
+  EXPECT_DOUBLE_EQ(report.results[0].value * 3, std::round(report.results[0].value * 3)) << "300ths of 100 %";
+  EXPECT_THAT(observer.lines.at(0), ::testing::MatchesRegex(
+                                        "test  resolution 28  top1 [0-9.]+  loss [0-9.]+  300 images in [0-9.]+ s"));
+  EXPECT_THAT(observer.lines.back(), HasSubstr("resolution 42"));
+
+  const auto dataset = open_dataset("fashion-mnist", Json::object(), {kDataRoot, folder_.path()});
+  const ImageSplit& test = dataset->split("test");
+  const ImageSplit small = scored_part(test, "fashion-mnist", "test", 100),
+                   large = scored_part(test, "fashion-mnist", "test", 300);
+  EXPECT_TRUE(same_bits(small.images, large.images.slice(0, 0, 100))) << "the smaller lies within the larger";
+  EXPECT_FALSE(same_bits(large.labels, test.labels.slice(0, 0, 300))) << "drawn, not the front of the file";
+  EXPECT_EQ(scored_part(test, "fashion-mnist", "test", 10000).images.const_data_ptr(), test.images.const_data_ptr());
+}
+
+TEST_F(EvaluateStage, TakesALimitThatTheSplitDoesNotReachForNone) {
+  RecordingObserver limited, whole;
+  const StageReport a = run_stage(request({{"images", 20000}}), limited), b = run_stage(request(Json::object()), whole);
+  ASSERT_EQ(a.results.size(), 2u) << a.reason;
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(a.results[i].key.labels, (Json{{"resolution", 28}}));
+    EXPECT_EQ(a.results[i].value, b.results[i].value);
+  }
 }
 
 class InterpolatedPositions : public EvaluateStage {
