@@ -60,7 +60,8 @@ std::string title_of(const v1::Table& table) {
   if (const std::string labels = label_text(table.labels()); !labels.empty()) out += " at " + labels;
   if (!table.reduce().empty() && table.reduce() != "last") out += ", " + table.reduce();
   if (!table.selects_on().empty()) out += " on " + table.selects_on();
-  out += table.direction() == "min" ? ", lower is better" : ", higher is better";
+  if (!table.direction().empty())
+    out += table.direction() == "min" ? ", lower is better" : ", higher is better";
   return out + ", " + std::to_string(table.seeds()) + (table.seeds() == 1 ? " seed" : " seeds");
 }
 
@@ -88,7 +89,9 @@ Grid leaderboard_grid(const v1::Table& table) {
          interval(row.ci_low(), row.ci_high(), decimals), difference, pairs ? show_p(row.p_sign_flip()) : "",
          pairs ? show_p(row.p_floor()) : "", pairs ? show_p(row.p_holm()) : "",
          row.parameters_added() < 0 ? "" : show_count(row.parameters_added()),
-         std::isnan(row.ms_per_step()) ? "" : show_fixed(row.ms_per_step(), 1)});
+         std::isnan(row.ms_per_step())
+             ? ""
+             : show_fixed(row.ms_per_step(), 1) + (row.times_vary() ? "\xE2\x80\xA0" : "")});
   }
   return grid;
 }
@@ -132,6 +135,9 @@ std::vector<std::string> notes_of(const v1::Table& table) {
         "that many pairs can reach.");
   }
   if (!table.correction().empty()) out.push_back("p (Holm) is corrected: " + table.correction() + ".");
+  const bool varying = std::any_of(table.rows().begin(), table.rows().end(),
+                                   [](const v1::TableRow& row) { return row.times_vary(); });
+  if (varying) out.push_back("\xE2\x80\xA0: times that vary between the seeds: read the warnings.");
   if (!table.matched().empty()) out.push_back("Between the rows, " + table.matched() + ".");
   return out;
 }
@@ -171,7 +177,8 @@ using Marks = std::vector<Mark>;
 Marks marks_of(const v1::Table& table) {
   std::vector<double> means;
   for (const v1::TableRow& row : table.rows()) means.push_back(row.mean());
-  return locus::marks_of(means, table.direction() != "min");
+  if (table.direction().empty()) return Marks(means.size(), Mark::kNone);
+  return locus::marks_of(means, table.direction() != "min", decimals_of(table));
 }
 
 template <class Escape, class Emphasize>
@@ -200,11 +207,21 @@ std::string render_markdown(const v1::Table& table) {
   return out + "\n" + markdown_notes(notes_of(table), warnings_of(table));
 }
 
+// "83.12 ± 0.25" is one formula; anything else is text.
+std::string latex_cell(const std::string& cell) {
+  static const std::string kBetween = " \xC2\xB1 ";
+  const std::size_t at = cell.find(kBetween);
+  if (at == std::string::npos) return escape_latex(cell);
+  const std::string mean = cell.substr(0, at), deviation = cell.substr(at + kBetween.size());
+  if ((mean + deviation).find_first_not_of("+-.0123456789") != std::string::npos) return escape_latex(cell);
+  return "$" + mean + " \\pm " + deviation + "$";
+}
+
 std::string latex_grid(const Grid& grid, const Marks& marks) {
   std::vector<std::string> titles;
   for (const Column& column : grid.columns) titles.push_back(escape_latex(column.title));
   return latex_table(alignment_of(grid), latex_line(titles),
-                     document_rows(grid, marks, escape_latex, latex_marked));
+                     document_rows(grid, marks, latex_cell, latex_marked));
 }
 
 std::string render_latex(const v1::Table& table) {
@@ -221,7 +238,7 @@ std::string render_csv(const v1::Table& table) {
       "rank,label,baseline,n,missing_seeds,mean,std,ci_low,ci_high,pairs,difference,difference_std,"
       "difference_low,difference_high,"
       "p_sign_flip,p_floor,p_t,p_holm,parameters,parameters_added,ms_per_step,ms_per_step_std,selection,"
-      "assignment\n";
+      "assignment,compared_with,baseline_mean,times_vary\n";
   int rank = 0;
   for (const v1::TableRow& row : table.rows()) {
     std::string missing;
@@ -243,6 +260,9 @@ std::string render_csv(const v1::Table& table) {
     for (const double value : {row.ms_per_step(), row.ms_per_step_std(), row.selection()})
       cells.push_back(every_digit(value));
     cells.push_back(escape_csv(row.assignment_json()));
+    cells.push_back(escape_csv(row.baseline_label()));
+    cells.push_back(every_digit(row.baseline_mean()));
+    cells.push_back(row.times_vary() ? "true" : "false");
     for (std::size_t i = 0; i < cells.size(); ++i) out += (i > 0 ? "," : "") + cells[i];
     out += "\n";
   }

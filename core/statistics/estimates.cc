@@ -54,8 +54,7 @@ Welch welch(const std::vector<double>& x, const std::vector<double>& y, double l
   const auto nx = static_cast<double>(x.size()), ny = static_cast<double>(y.size());
   const double a = sx * sx / nx, b = sy * sy / ny, error = std::sqrt(a + b);
   if (error == 0) {
-    out.low = out.high = out.difference;
-    if (out.difference != 0) out.p = 0;  // no spread: t is 0/0 or infinite
+    out.low = out.high = out.difference;  // and p stays undefined: t is 0/0 or infinite
     return out;
   }
   out.degrees = (a + b) * (a + b) / (a * a / (nx - 1) + b * b / (ny - 1));

@@ -6,7 +6,8 @@
 
 namespace locus {
 
-// Welch's test of equal means, for samples whose variances may differ; all NaN below two values a side.
+// Welch's test of equal means, for samples whose variances may differ; all NaN below two values a side. p is
+// NaN where neither side has any spread.
 // B. L. Welch, Biometrika 34 (1947); degrees of freedom after Satterthwaite.
 struct Welch {
   double difference, low, high;  // mean of x minus mean of y, and its interval

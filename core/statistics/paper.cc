@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "core/statistics/estimates.h"
+#include "core/statistics/reach.h"
 #include "core/statistics/render/document.h"
 
 namespace locus {
@@ -52,12 +55,11 @@ void collapse(const PaperGroup& group, PaperCellNumbers& out) {
 }
 
 void describe(double level, PaperCellNumbers& cell) {
-  const std::vector<double> x = values_of(cell);
-  cell.mean = sample_mean(x);
-  cell.std = sample_std(x);
-  const double half = student_t_half_width(x, level);
-  cell.low = cell.mean - half;
-  cell.high = cell.mean + half;
+  const SampleSummary whole = summarize_sample(values_of(cell), level);
+  cell.mean = whole.mean;
+  cell.std = whole.std;
+  cell.low = whole.low;
+  cell.high = whole.high;
 }
 
 std::set<int> units_of(const PaperGroup& group) {
@@ -73,16 +75,18 @@ void compare_means(const PaperInput& input, const PaperCellNumbers& baseline, Pa
   cell.difference_low = found.low;
   cell.difference_high = found.high;
   cell.p = found.p;
+  cell.no_spread = std::isfinite(found.low) && std::isnan(found.p);
 }
 
 void compare_pairs(const PaperInput& input, const std::vector<double>& differences, PaperCellNumbers& cell) {
-  cell.difference = sample_mean(differences);
-  cell.difference_std = sample_std(differences);
-  const double half = student_t_half_width(differences, input.level);
-  cell.difference_low = cell.difference - half;
-  cell.difference_high = cell.difference + half;
+  const SampleSummary paired = summarize_sample(differences, input.level);
+  cell.difference = paired.mean;
+  cell.difference_std = paired.std;
+  cell.difference_low = paired.low;
+  cell.difference_high = paired.high;
   const bool exact = input.test == PaperTest::kSignFlip;
   cell.p = exact ? sign_flip_p(differences) : paired_t_p(differences);
+  cell.no_spread = !exact && paired.std == 0;
   if (exact) cell.floor = sign_flip_floor(cell.pairs);
 }
 
@@ -97,8 +101,7 @@ void compare(const PaperInput& input, const PaperGroup& group, const PaperCellNu
       differences.push_back(one.value - partner->second);
   }
   cell.pairs = static_cast<int>(differences.size());
-  if (cell.pairs > 0 && input.detect > 0)
-    cell.pairs_needed = pairs_needed(input.detect, sample_std(differences), input.alpha, kPower);
+  cell.pairs_std = sample_std(differences);
   if (input.test == PaperTest::kWelch ||
       (cell.pairs == 0 && !cell.values.empty() && !baseline.values.empty()))
     return compare_means(input, baseline, cell);
@@ -111,7 +114,8 @@ void correct(const PaperInput& input, PaperNumbers& out) {
     families[input.columns[i % input.columns.size()].family].push_back(i);
   for (const auto& [family, members] : families) {
     std::vector<double> p;
-    for (const std::size_t i : members) p.push_back(out.cells[i].p);
+    for (const std::size_t i : members)
+      p.push_back(in_family(input, out.cells[i]) ? out.cells[i].p : kUndefined);
     const std::vector<double> adjusted = input.correct ? holm(p) : p;
     for (std::size_t k = 0; k < members.size(); ++k) {
       PaperCellNumbers& cell = out.cells[members[k]];
@@ -125,68 +129,131 @@ void correct(const PaperInput& input, PaperNumbers& out) {
   }
 }
 
+// As many pairs as power asks for, and no fewer than the sign-flip test needs to mark anything.
+void count_pairs(const PaperInput& input, PaperNumbers& out) {
+  if (input.detect <= 0) return;
+  for (std::size_t i = 0; i < out.cells.size(); ++i) {
+    PaperCellNumbers& cell = out.cells[i];
+    if (cell.pairs == 0) continue;
+    const int family = input.columns[i % input.columns.size()].family;
+    const double alpha = strictest_alpha(input, out.comparisons[static_cast<std::size_t>(family)]);
+    const int powerful = pairs_needed(input.detect, cell.pairs_std, alpha, kPower);
+    const bool exact = input.test == PaperTest::kSignFlip;
+    cell.pairs_needed = powerful > 0 && exact ? std::max(powerful, pairs_to_reach(alpha)) : powerful;
+  }
+}
+
 void mark_best(const PaperInput& input, std::size_t column, PaperNumbers& out) {
   const std::size_t width = input.columns.size();
   std::vector<double> means;
   for (std::size_t i = column; i < out.cells.size(); i += width) means.push_back(out.cells[i].mean);
-  const std::vector<Mark> marks = marks_of(means, input.columns[column].maximize);
+  const std::vector<Mark> marks = marks_of(means, input.columns[column].maximize, input.digits);
   for (std::size_t row = 0; row < marks.size(); ++row) {
     out.cells[column + row * width].best = marks[row] == Mark::kBest;
     out.cells[column + row * width].second = marks[row] == Mark::kSecond;
   }
 }
 
-// Columns of the family in which every row that has any value has one.
-std::vector<std::size_t> shared_columns(const PaperNumbers& numbers, const std::vector<std::size_t>& columns,
-                                        std::size_t width, const std::vector<std::size_t>& rows) {
-  std::vector<std::size_t> out;
-  for (const std::size_t column : columns) {
-    if (std::all_of(rows.begin(), rows.end(),
-                    [&](std::size_t row) { return !std::isnan(numbers.cells[row * width + column].mean); }))
-      out.push_back(column);
+bool measured(const PaperCellNumbers& cell) { return std::isfinite(cell.mean); }
+
+// Nothing is there, and it has not all failed: results are to come, or nothing was planned.
+bool waiting(const PaperCellNumbers& cell) {
+  return cell.values.empty() && (cell.missing.empty() || cell.failed.size() < cell.missing.size());
+}
+
+// The rows and columns of a family, and what stands where they meet.
+struct Block {
+  const PaperInput& input;
+  const PaperNumbers& numbers;
+  std::vector<std::size_t> columns, rows;
+  const PaperCellNumbers& at(std::size_t row, std::size_t column) const {
+    return numbers.cells[row * input.columns.size() + column];
+  }
+  // How many of the row's cells are so.
+  template <class Is>
+  std::size_t count(std::size_t row, Is is) const {
+    return static_cast<std::size_t>(std::count_if(columns.begin(), columns.end(),
+                                                  [&](std::size_t column) { return is(at(row, column)); }));
+  }
+};
+
+// The mean rank of every row that does not wait for results, by row.
+std::map<std::size_t, double> mean_ranks(const Block& block) {
+  std::vector<std::size_t> ranked;
+  for (const std::size_t row : block.rows) {
+    if (block.count(row, waiting) == 0) ranked.push_back(row);
+  }
+  std::map<std::size_t, double> out;
+  for (const std::size_t column : block.columns) {
+    const bool maximize = block.input.columns[column].maximize;
+    const double last = (maximize ? -1 : 1) * std::numeric_limits<double>::infinity();
+    std::vector<double> means;
+    for (const std::size_t row : ranked) {
+      const PaperCellNumbers& cell = block.at(row, column);
+      means.push_back(measured(cell) ? cell.mean : last);
+    }
+    const std::vector<double> of_column = ranks(means, maximize);
+    for (std::size_t i = 0; i < ranked.size(); ++i)
+      out[ranked[i]] += of_column[i] / static_cast<double>(block.columns.size());
   }
   return out;
 }
 
+void add_means(const Block& block, std::size_t row, PaperSummaryNumbers& out) {
+  std::vector<double> means, all;
+  std::vector<std::vector<double>> strata;
+  std::size_t fewest = kIqmSeedsLeast;
+  for (const std::size_t column : block.columns) {
+    const PaperCellNumbers& cell = block.at(row, column);
+    means.push_back(cell.mean);
+    strata.push_back(values_of(cell));
+    fewest = std::min(fewest, strata.back().size());
+    all.insert(all.end(), strata.back().begin(), strata.back().end());
+  }
+  out.mean = sample_mean(means);
+  out.iqm = interquartile_mean(all);
+  if (fewest < kIqmSeedsLeast) return;
+  const Interval interval = bootstrap_iqm(strata, block.input.level);
+  out.low = interval.low;
+  out.high = interval.high;
+}
+
 void summarize(const PaperInput& input, int family, const std::vector<std::size_t>& columns,
                PaperNumbers& out) {
-  const std::size_t width = input.columns.size(), height = out.cells.size() / width;
-  std::vector<std::size_t> rows;
-  for (std::size_t row = 0; row < height; ++row) {
-    if (std::any_of(columns.begin(), columns.end(),
-                    [&](std::size_t c) { return !std::isnan(out.cells[row * width + c].mean); }))
-      rows.push_back(row);
+  const std::size_t height = out.cells.size() / input.columns.size();
+  std::vector<std::size_t> all(height);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  Block block{input, out, {}, {}};
+  for (const std::size_t column : columns) {
+    const bool any = std::any_of(all.begin(), all.end(),
+                                 [&](std::size_t row) { return measured(block.at(row, column)); });
+    if (any) block.columns.push_back(column);
+    if (!any) out.empty_columns.push_back(static_cast<int>(column));
   }
-  const std::vector<std::size_t> shared = shared_columns(out, columns, width, rows);
-  std::map<std::size_t, double> rank_sums;
-  for (const std::size_t column : shared) {
-    std::vector<double> means;
-    for (const std::size_t row : rows) means.push_back(out.cells[row * width + column].mean);
-    const std::vector<double> ranked = ranks(means, input.columns[column].maximize);
-    for (std::size_t i = 0; i < rows.size(); ++i) rank_sums[rows[i]] += ranked[i];
+  for (const std::size_t row : all) {
+    if (block.count(row, waiting) < block.columns.size()) block.rows.push_back(row);
   }
-  for (const std::size_t row : rows) {
-    PaperSummaryNumbers summary{
-        .row = static_cast<int>(row), .family = family, .columns = static_cast<int>(shared.size())};
-    std::vector<double> means, all;
-    std::vector<std::vector<double>> strata;
-    for (const std::size_t column : shared) {
-      const PaperCellNumbers& cell = out.cells[row * width + column];
-      means.push_back(cell.mean);
-      strata.push_back(values_of(cell));
-      all.insert(all.end(), strata.back().begin(), strata.back().end());
-    }
-    summary.mean = sample_mean(means);
-    summary.iqm = interquartile_mean(all);
-    const Interval interval = bootstrap_iqm(strata, input.level);
-    summary.low = interval.low;
-    summary.high = interval.high;
-    if (!shared.empty()) summary.rank = rank_sums[row] / static_cast<double>(shared.size());
+  const std::map<std::size_t, double> by_row = mean_ranks(block);
+  for (const std::size_t row : block.rows) {
+    PaperSummaryNumbers summary{.row = static_cast<int>(row),
+                                .family = family,
+                                .columns = static_cast<int>(block.count(row, measured)),
+                                .of = static_cast<int>(block.columns.size())};
+    if (summary.columns == summary.of) add_means(block, row, summary);
+    if (const auto rank = by_row.find(row); rank != by_row.end()) summary.rank = rank->second;
     out.summaries.push_back(summary);
   }
 }
 
 }  // namespace
+
+bool in_family(const PaperInput& input, const PaperCellNumbers& cell) {
+  return !std::isnan(cell.p) && test_of(input, cell) == input.test;
+}
+
+double strictest_alpha(const PaperInput& input, int comparisons) {
+  return input.correct ? input.alpha / std::max(1, comparisons) : input.alpha;
+}
 
 PaperNumbers compute_paper(const PaperInput& input) {
   PaperNumbers out;
@@ -202,6 +269,7 @@ PaperNumbers compute_paper(const PaperInput& input) {
     compare(input, input.cells[i], out.cells[static_cast<std::size_t>(reference)], out.cells[i]);
   }
   correct(input, out);
+  count_pairs(input, out);
   std::map<int, std::vector<std::size_t>> families;
   for (std::size_t column = 0; column < input.columns.size(); ++column) {
     mark_best(input, column, out);

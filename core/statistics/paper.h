@@ -36,6 +36,7 @@ struct PaperInput {
   bool correct = true;  // Holm within a family; otherwise p stays as it is
   double level = 0.95, alpha = 0.05;
   double detect = 0;  // above 0: the difference whose pairs are counted
+  int digits = 2;     // after the point, as printed: means that print alike share a mark
 };
 
 struct SeedMean {
@@ -48,25 +49,43 @@ struct PaperCellNumbers {
   std::vector<std::int64_t> missing, failed;
   double mean = kUndefined, std = kUndefined, low = kUndefined, high = kUndefined;
   int pairs = 0;
-  bool unpaired = false;  // no seed in common, or Welch was asked for: the difference is of the means
+  // No seed in common, or Welch was asked for: the difference is of the means, and p Welch's. Without being
+  // asked for, such a p belongs to no family and is never significant.
+  bool unpaired = false;
+  bool no_spread = false;  // a t test was due where nothing varies: p is undefined
   double difference = kUndefined, difference_std = kUndefined;
+  double pairs_std = kUndefined;  // of the paired differences, whichever test
   double difference_low = kUndefined, difference_high = kUndefined;
   double p = kUndefined, floor = kUndefined, adjusted = kUndefined;
   bool best = false, second = false, significant = false, finite = true;
   int pairs_needed = 0;
 };
+// Over the columns of a family in which any row has a finite mean. A row that lacks one there has no mean and
+// no interquartile mean. Where it failed or is not finite it ranks last; while it waits for results it is not
+// ranked, nor counted in the ranks of the others.
 struct PaperSummaryNumbers {
-  int row = 0, family = 0, columns = 0;
+  int row = 0, family = 0;
+  int columns = 0, of = 0;  // those where the row has a finite mean, and all
   double mean = kUndefined, iqm = kUndefined, low = kUndefined, high = kUndefined, rank = kUndefined;
 };
 struct PaperNumbers {
   std::vector<PaperCellNumbers> cells;
   std::vector<PaperSummaryNumbers> summaries;  // by row, a family with two or more columns each
-  std::vector<int> comparisons;                // by family
+  std::vector<int> comparisons;                // by family: those that are corrected together
+  std::vector<int> empty_columns;              // where no row has a finite mean: no summary counts them
 };
+// The test behind a cell's p.
+inline PaperTest test_of(const PaperInput& input, const PaperCellNumbers& cell) {
+  return cell.unpaired ? PaperTest::kWelch : input.test;
+}
+// Whether p is one of a family: those alone are corrected and may be marked.
+bool in_family(const PaperInput& input, const PaperCellNumbers& cell);
+// The p that the first step of the family's correction asks for.
+double strictest_alpha(const PaperInput& input, int comparisons);
+inline constexpr int kIqmSeedsLeast = 5;  // with fewer in a column the bootstrap interval covers far too little
 
-// The best and second of a column are marked where two cells or more have a finite mean; equal means share a
-// mark. Columns count in summaries where every row that has any value of the family has one.
+
+// The best and second of a column are marked where two cells or more have a finite mean (marks_of).
 PaperNumbers compute_paper(const PaperInput& input);
 
 }  // namespace locus

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 
 #include "core/statistics/table.h"
@@ -37,10 +38,33 @@ double student_t_half_width(const std::vector<double>& x, double level) {
 double paired_t_p(const std::vector<double>& differences) {
   const double mean = sample_mean(differences), deviation = sample_std(differences);
   if (!std::isfinite(mean) || !std::isfinite(deviation)) return kUndefined;
-  if (deviation == 0) return mean == 0 ? kUndefined : 0.0;  // no spread: t is 0/0 or infinite
+  if (deviation == 0) return kUndefined;  // t is 0/0 or infinite: chance had no part to judge by
   const auto n = static_cast<double>(differences.size());
   const double t = std::abs(mean) / (deviation / std::sqrt(n));
   return 2 * boost::math::cdf(boost::math::complement(boost::math::students_t(n - 1), t));
+}
+
+SampleSummary summarize_sample(const std::vector<double>& x, double level) {
+  SampleSummary out{static_cast<int>(x.size()), sample_mean(x), sample_std(x), kUndefined, kUndefined};
+  const double half = student_t_half_width(x, level);
+  out.low = out.mean - half;
+  out.high = out.mean + half;
+  return out;
+}
+
+bool times_vary(const std::vector<double>& times) {
+  constexpr double kSteady = 1.5;  // repeats on an idle machine agree within some per cent
+  const auto [least, most] = std::minmax_element(times.begin(), times.end());
+  return times.size() > 1 && *least > 0 && std::isfinite(*most) && *most >= kSteady * *least;
+}
+
+std::string vary_sentence(const std::string& what, const std::string& name, double least, double most,
+                          std::int64_t count) {
+  char range[64];
+  std::snprintf(range, sizeof range, "%.4g to %.4g", least, most);
+  return what + " varies between the seeds of " + name + " (" + range + ")" +
+         (count > 1 ? " and of " + std::to_string(count - 1) + " more" : "") +
+         ": something else used the machine, so do not compare these times";
 }
 
 std::vector<double> holm(const std::vector<double>& p) {

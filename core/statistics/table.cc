@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
+
+#include "core/statistics/reach.h"
 
 namespace locus {
 namespace {
@@ -21,14 +22,6 @@ BySeed by_seed(const TableCell& cell) {
   return out;
 }
 
-double median(std::vector<double> x) {
-  std::erase_if(x, [](double value) { return !std::isfinite(value); });
-  if (x.empty()) return kUndefined;
-  std::sort(x.begin(), x.end());
-  const std::size_t half = x.size() / 2;
-  return x.size() % 2 == 1 ? x[half] : (x[half - 1] + x[half]) / 2;
-}
-
 void summarize(const TableInput& input, TableLine& line) {
   const BySeed values = by_seed(line.cell);
   std::vector<double> x;
@@ -36,14 +29,16 @@ void summarize(const TableInput& input, TableLine& line) {
   for (const std::int64_t seed : input.seeds) {
     if (!values.contains(seed)) line.missing_seeds.push_back(seed);
   }
-  line.n = static_cast<int>(x.size());
-  line.mean = sample_mean(x);
-  line.std = sample_std(x);
-  const double half = student_t_half_width(x, kLevel);
-  line.ci_low = line.mean - half;
-  line.ci_high = line.mean + half;
-  line.ms_per_step = median(line.cell.ms_per_step);
-  line.ms_per_step_std = sample_std(line.cell.ms_per_step);
+  const SampleSummary whole = summarize_sample(x, kLevel);
+  line.n = whole.n;
+  line.mean = whole.mean;
+  line.std = whole.std;
+  line.ci_low = whole.low;
+  line.ci_high = whole.high;
+  const SampleSummary pace = summarize_sample(line.cell.ms_per_step, kLevel);
+  line.ms_per_step = pace.mean;
+  line.ms_per_step_std = pace.std;
+  line.times_vary = times_vary(line.cell.ms_per_step);
 }
 
 void compare(const TableCell& baseline, TableLine& line) {
@@ -54,12 +49,12 @@ void compare(const TableCell& baseline, TableLine& line) {
     if (const auto other = reference.find(seed); other != reference.end())
       differences.push_back(value - other->second);
   }
-  line.pairs = static_cast<int>(differences.size());
-  line.difference = sample_mean(differences);
-  line.difference_std = sample_std(differences);
-  const double half = student_t_half_width(differences, kLevel);
-  line.difference_low = line.difference - half;
-  line.difference_high = line.difference + half;
+  const SampleSummary paired = summarize_sample(differences, kLevel);
+  line.pairs = paired.n;
+  line.difference = paired.mean;
+  line.difference_std = paired.std;
+  line.difference_low = paired.low;
+  line.difference_high = paired.high;
   line.p_sign_flip = sign_flip_p(differences);
   line.p_floor = sign_flip_floor(line.pairs);
   line.p_t = paired_t_p(differences);
@@ -97,25 +92,29 @@ std::string list_of(const std::vector<std::int64_t>& numbers) {
   return out;
 }
 
-std::string show(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
+// Which comparisons could not pass Holm's correction however clear they were: the paper table's rule.
+void warn_of_floor(const std::vector<TableLine>& lines, std::vector<std::string>& warnings) {
+  std::vector<int> pairs;
+  for (const TableLine& line : lines) pairs.push_back(std::isnan(line.p_sign_flip) ? 0 : line.pairs);
+  const auto made = pairs.size() - static_cast<std::size_t>(std::count(pairs.begin(), pairs.end(), 0));
+  for (const OutOfReach& group : out_of_reach(pairs, kSignificance, /*corrected=*/true)) {
+    std::string which;
+    if (group.members.size() < made) {
+      which = "'" + lines[group.members.front()].cell.label + "'";
+      if (group.members.size() > 1) which += " and " + std::to_string(group.members.size() - 1) + " more";
+    }
+    warnings.push_back(sentence_of(group, which));
+  }
 }
 
-// The fewest pairs whose lowest reachable p is below the usual level, in words, when none of the present ones
-// is.
-void warn_of_floor(const std::vector<TableLine>& lines, std::vector<std::string>& warnings) {
-  int most = 0;
-  for (const TableLine& line : lines) most = std::max(most, line.pairs);
-  if (most == 0 || sign_flip_floor(most) <= kSignificance) return;
-  int enough = most;
-  while (sign_flip_floor(enough) > kSignificance) ++enough;
-  const int more = enough - most;
-  warnings.push_back("with " + std::to_string(most) + (most == 1 ? " pair" : " pairs") +
-                     " the sign-flip test cannot go below p = " + show(sign_flip_floor(most)) + ": " +
-                     std::to_string(more) + (more == 1 ? " more seed reaches " : " more seeds reach ") +
-                     show(sign_flip_floor(enough)));
+void warn_of_times(const std::vector<TableLine>& lines, std::vector<std::string>& warnings) {
+  const auto varies = [](const TableLine& line) { return line.times_vary; };
+  const auto first = std::find_if(lines.begin(), lines.end(), varies);
+  if (first == lines.end()) return;
+  const auto [least, most] =
+      std::minmax_element(first->cell.ms_per_step.begin(), first->cell.ms_per_step.end());
+  const auto count = std::count_if(lines.begin(), lines.end(), varies);
+  warnings.push_back(vary_sentence("ms/step", "'" + first->cell.label + "'", *least, *most, count));
 }
 
 void warn(const std::vector<TableLine>& lines, std::vector<std::string>& warnings) {
@@ -135,6 +134,7 @@ void warn(const std::vector<TableLine>& lines, std::vector<std::string>& warning
     warnings.push_back("and " + std::to_string(more) + " more");
   }
   warn_of_floor(lines, warnings);
+  warn_of_times(lines, warnings);
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ TableOutput make_table(const TableInput& input) {
   correct(out.lines, out);
   warn(out.lines, out.warnings);
   std::stable_sort(out.lines.begin(), out.lines.end(), [&input](const TableLine& a, const TableLine& b) {
-    if (std::isnan(a.mean) || std::isnan(b.mean)) return !std::isnan(a.mean) && std::isnan(b.mean);
+    if (!std::isfinite(a.mean) || !std::isfinite(b.mean)) return std::isfinite(a.mean) && !std::isfinite(b.mean);
     return input.maximize ? a.mean > b.mean : a.mean < b.mean;
   });
   return out;

@@ -31,22 +31,31 @@ struct TableLine {
   double difference_low = kUndefined, difference_high = kUndefined;
   double p_sign_flip = kUndefined, p_floor = kUndefined, p_t = kUndefined, p_holm = kUndefined;
   std::int64_t parameters_added = -1;           // against the least of its pair group
-  double ms_per_step = kUndefined, ms_per_step_std = kUndefined;  // median over trials
+  double ms_per_step = kUndefined, ms_per_step_std = kUndefined;  // over the seeds, like every other number
+  bool times_vary = false;
 };
 struct TableInput { std::vector<TableCell> cells; std::vector<std::int64_t> seeds; bool maximize = true; };
 struct TableOutput { std::vector<TableLine> lines; std::vector<std::string> warnings; std::string correction; };
 
-// Best mean first (by direction); cells without a value last, in order. Missing seeds are flagged, never averaged away.
+// Best mean first (by direction); cells without a finite mean last, in order. Missing seeds are flagged, never averaged away.
 TableOutput make_table(const TableInput& input);
 
 // Building blocks, public because they are tested against published tables.
 double sample_mean(const std::vector<double>& x);
 double sample_std(const std::vector<double>& x);                         // n - 1; NaN below two
 double student_t_half_width(const std::vector<double>& x, double level);  // half of the two-sided interval's width
-double paired_t_p(const std::vector<double>& differences);               // two-sided
+double paired_t_p(const std::vector<double>& differences);               // two-sided; NaN without spread
+// What every table, comparison and export says of a cell: n, mean, sample deviation, and Student's interval of the mean.
+struct SampleSummary { int n = 0; double mean = kUndefined, std = kUndefined, low = kUndefined, high = kUndefined; };
+SampleSummary summarize_sample(const std::vector<double>& x, double level);
 // Two-sided exact sign-flip (randomisation) test of mean difference zero: share of the 2^n sign assignments at least as extreme.
 // Ties and zeros count exactly. Meet in the middle, so 40 pairs take well under a second; beyond, NaN: never by sampling.
 double sign_flip_p(const std::vector<double>& differences);
+// Whether times of equal work vary so much between seeds, by half or more, that something else used the machine.
+bool times_vary(const std::vector<double>& times);
+// The warning about it: of `count` rows or cells, the first of which, `name`, has these extremes.
+std::string vary_sentence(const std::string& what, const std::string& name, double least, double most,
+                          std::int64_t count);
 double sign_flip_floor(int pairs);                                       // 2 / 2^n
 std::vector<double> holm(const std::vector<double>& p);                  // NaN stays NaN and is not counted
 

@@ -42,6 +42,7 @@ absl::StatusOr<PaperInput> read_options(const v1::GetPaperTableRequest& request)
   if (!std::isfinite(request.detect()) || request.detect() < 0)
     return bad("detect", "detect is the size of a difference, so it is a positive number");
   out.detect = request.detect();
+  if (request.digits() > 0) out.digits = request.digits();
   if (request.digits() < 0 || request.digits() > 15)
     return bad("digits", "digits are 0 to 15 after the point");
   if (!request.spread().empty() && request.spread() != "std" && request.spread() != "interval" &&
@@ -65,7 +66,8 @@ void fill_heading(const PaperHeading& from, const std::vector<int>& side, const 
   out->set_baseline(from.baseline);
 }
 
-void fill_cell(const PaperCellNumbers& from, const CellOrigin& origin, v1::PaperCell* out) {
+void fill_cell(const PaperInput& input, const PaperCellNumbers& from, const CellOrigin& origin,
+               v1::PaperCell* out) {
   out->set_n(static_cast<int>(from.values.size()));
   out->set_mean(from.mean);
   out->set_std(from.std);
@@ -88,6 +90,7 @@ void fill_cell(const PaperCellNumbers& from, const CellOrigin& origin, v1::Paper
   out->set_difference_std(from.difference_std);
   out->set_difference_low(from.difference_low);
   out->set_difference_high(from.difference_high);
+  if (!std::isnan(from.p) || from.no_spread) out->set_test(word(test_of(input, from)));
   out->set_p(from.p);
   out->set_p_floor(from.floor);
   out->set_p_adjusted(from.adjusted);
@@ -122,7 +125,9 @@ void fill_summaries(const PaperSources& sources, const PaperNumbers& numbers, v1
     summary->set_iqm(one.iqm);
     summary->set_iqm_low(one.low);
     summary->set_iqm_high(one.high);
-    summary->set_mean_rank(one.rank);
+    const bool directed = !sources.metrics[static_cast<std::size_t>(one.family)].direction.empty();
+    summary->set_mean_rank(directed ? one.rank : kUndefined);
+    summary->set_columns_total(one.of);
   }
 }
 
@@ -182,12 +187,13 @@ absl::StatusOr<v1::PaperTable> compute_paper_table(const PaperSources& sources,
   fill_headings(sources, axes, grid, &out);
   for (std::size_t i = 0; i < numbers.cells.size(); ++i) {
     v1::PaperCell* cell = out.add_cells();
-    fill_cell(numbers.cells[i], grid.origins[i], cell);
-    if (out.columns(static_cast<int>(i % grid.columns.size())).direction().empty()) {
+    fill_cell(input, numbers.cells[i], grid.origins[i], cell);
+    const v1::TableHeading& column = out.columns(static_cast<int>(i % grid.columns.size()));
+    if (column.direction().empty()) {
       cell->set_best(false);
       cell->set_second(false);
     }
-    for (const std::string& flag : cell_flags(numbers.cells[i])) cell->add_flags(flag);
+    for (const std::string& flag : cell_flags(numbers.cells[i], column.unit())) cell->add_flags(flag);
     for (const std::string& flag : environments.flags[i]) cell->add_flags(flag);
   }
   fill_summaries(sources, numbers, &out);

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 #include "core/statistics/estimates.h"
+#include "core/statistics/reach.h"
 
 namespace locus::server {
 namespace {
@@ -48,6 +50,10 @@ std::string name_of(const v1::PaperTable& table, int cell) {
   return "'" + row + "'" + (column.empty() || width < 2 ? "" : " at " + column);
 }
 
+bool flagged(const v1::PaperCell& cell, const char* flag) {
+  return std::find(cell.flags().begin(), cell.flags().end(), flag) != cell.flags().end();
+}
+
 void warn_of_cells(const v1::PaperTable& table, std::vector<std::string>& out) {
   for (int i = 0; i < table.cells_size(); ++i) {
     const v1::PaperCell& cell = table.cells(i);
@@ -57,7 +63,7 @@ void warn_of_cells(const v1::PaperTable& table, std::vector<std::string>& out) {
       if (cell.failed_seeds_size() > 0) sentence += ", failed: " + list_of(cell.failed_seeds());
       out.push_back(std::move(sentence));
     }
-    if (std::find(cell.flags().begin(), cell.flags().end(), "not-finite") != cell.flags().end())
+    if (flagged(cell, "not-finite"))
       out.push_back(name_of(table, i) + " has results that are not finite; its mean is shown as such");
   }
   if (out.size() <= kWarningsMost) return;
@@ -66,25 +72,55 @@ void warn_of_cells(const v1::PaperTable& table, std::vector<std::string>& out) {
   out.push_back("and " + std::to_string(more) + " more cells without all their seeds");
 }
 
-// When no comparison can reach alpha: how many seeds would do.
-void warn_of_floor(const Remarked& from, std::vector<std::string>& out) {
-  if (from.input.test != PaperTest::kSignFlip) return;
-  int most = 0, comparisons = 0;
-  for (const PaperCellNumbers& cell : from.numbers.cells) {
-    if (!cell.unpaired) most = std::max(most, cell.pairs);
+void warn_of_times(const v1::PaperTable& table, std::vector<std::string>& out) {
+  std::map<std::string, std::vector<int>> varying;  // by metric
+  for (int i = 0; i < table.cells_size(); ++i) {
+    if (flagged(table.cells(i), kVaryingTimes))
+      varying[table.columns(i % table.columns_size()).metric()].push_back(i);
   }
-  for (const int count : from.numbers.comparisons) comparisons = std::max(comparisons, count);
-  // Holm multiplies the smallest p by the number of comparisons of its metric.
-  const double target = from.input.correct ? from.input.alpha / std::max(1, comparisons) : from.input.alpha;
-  if (most == 0 || sign_flip_floor(most) <= target) return;
-  int enough = most;
-  while (sign_flip_floor(enough) > target) ++enough;
-  out.push_back("with " + std::to_string(most) + (most == 1 ? " pair" : " pairs") +
-                " the sign-flip test cannot go below p = " + show(sign_flip_floor(most)) +
-                (from.input.correct && comparisons > 1
-                     ? ", times " + std::to_string(comparisons) + " comparisons"
-                     : "") +
-                ": no difference can be marked before " + std::to_string(enough) + " pairs");
+  for (const auto& [metric, cells] : varying) {
+    std::vector<double> values;
+    for (const v1::SeedValue& one : table.cells(cells.front()).values()) values.push_back(one.value());
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    out.push_back(vary_sentence(metric, name_of(table, cells.front()), *least, *most,
+                                static_cast<std::int64_t>(cells.size())));
+  }
+}
+
+// "'violin' at 42 and 3 more".
+std::string names_of(const v1::PaperTable& table, const std::vector<int>& cells) {
+  const std::string more = cells.size() > 1 ? " and " + std::to_string(cells.size() - 1) + " more" : "";
+  return name_of(table, cells.front()) + more;
+}
+
+// Which comparisons cannot be marked however clear they were, and how many pairs would do. Each metric is a
+// family of its own.
+void warn_of_floor(const Remarked& from, const v1::PaperTable& table, std::vector<std::string>& out) {
+  if (from.input.test != PaperTest::kSignFlip) return;
+  std::map<int, std::vector<int>> families;  // the cells that are compared
+  std::size_t made = 0;
+  for (std::size_t i = 0; i < from.numbers.cells.size(); ++i) {
+    if (!in_family(from.input, from.numbers.cells[i])) continue;
+    families[from.grid.columns[i % from.grid.columns.size()].metric].push_back(static_cast<int>(i));
+    ++made;
+  }
+  for (const auto& [family, cells] : families) {
+    std::vector<int> pairs;
+    for (const int cell : cells) pairs.push_back(from.numbers.cells[static_cast<std::size_t>(cell)].pairs);
+    for (const OutOfReach& group : out_of_reach(pairs, from.input.alpha, from.input.correct)) {
+      std::vector<int> here;
+      for (const std::size_t member : group.members) here.push_back(cells[member]);
+      std::string which;
+      if (here.size() == made) {
+        which.clear();
+      } else if (here.size() == cells.size()) {
+        which = from.sources.metrics[static_cast<std::size_t>(family)].title;
+      } else {
+        which = names_of(table, here);
+      }
+      out.push_back(sentence_of(group, which));
+    }
+  }
 }
 
 std::string axis_name(const PaperAxes& axes, int axis) {
@@ -153,41 +189,73 @@ void warn_of_parts(const Remarked& from, std::vector<std::string>& out) {
                          " split, scores are, in " + join(parts) + "; a part and the whole do not compare");
 }
 
+const char* describe(PaperTest test) {
+  return test == PaperTest::kSignFlip  ? "the exact two-sided sign-flip test on differences paired by seed"
+         : test == PaperTest::kPairedT ? "the two-sided paired t test on differences paired by seed"
+                                       : "Welch's two-sided test, unpaired";
+}
+
+void note_summaries(const Remarked& from, const v1::PaperTable& table, std::vector<std::string>& out) {
+  if (table.summaries().empty()) return;
+  const auto any = [&](auto has) {
+    return std::any_of(table.summaries().begin(), table.summaries().end(), has);
+  };
+  out.push_back(
+      "IQM: the interquartile mean over columns and seeds" +
+      (any([](const v1::PaperSummary& s) { return std::isfinite(s.iqm_low()); })
+           ? ", with a " + percent(from.input.level) + " interval from " + std::to_string(kReplicates) +
+                 " bootstrap replicates drawn within each column, which covers less with few seeds"
+           : "; its interval needs " + std::to_string(kIqmSeedsLeast) + " seeds in every column") +
+      "; rank: the mean over columns, 1 is best.");
+  if (any([](const v1::PaperSummary& s) { return s.columns() < s.columns_total(); })) {
+    out.push_back(
+        "A row without a finite mean in every column shows in how many it has one instead of a mean over "
+        "these; where it failed or is not finite it ranks last, and while it waits for results it is not "
+        "ranked.");
+  }
+  if (from.numbers.empty_columns.empty()) return;
+  std::vector<std::string> names;
+  for (const int column : from.numbers.empty_columns) names.push_back(label_of(table.columns(column)));
+  out.push_back("No row has a finite mean at " + join(names) + ": the summaries leave that out.");
+}
+
 void note_marks(const Remarked& from, const v1::PaperTable& table, std::vector<std::string>& out) {
   const auto any = [&](auto has) { return std::any_of(table.cells().begin(), table.cells().end(), has); };
+  const auto any_flagged = [&](const char* flag) {
+    return any([&](const v1::PaperCell& c) { return flagged(c, flag); });
+  };
   if (any([](const v1::PaperCell& c) { return c.best(); }))
     out.push_back("Bold: the best mean of the column; underlined: the second.");
-  if (any([](const v1::PaperCell& c) { return !std::isnan(c.p()); })) {
-    const char* test = from.input.test == PaperTest::kSignFlip
-                           ? "the exact two-sided sign-flip test on differences paired by seed"
-                       : from.input.test == PaperTest::kPairedT
-                           ? "the two-sided paired t test on differences paired by seed"
-                           : "Welch's two-sided test, unpaired";
+  if (any([](const v1::PaperCell& c) { return !std::isnan(c.p_adjusted()); })) {
     out.push_back("*: differs from " + table.baseline() + ", p at most " + show(from.input.alpha) + " by " +
-                  test + (table.correction().empty() ? "" : ", correction: " + table.correction()) + ".");
+                  describe(from.input.test) +
+                  (table.correction().empty() ? "" : ", correction: " + table.correction()) + ".");
   }
-  if (any([](const v1::PaperCell& c) {
-        return std::find(c.flags().begin(), c.flags().end(), "unpaired") != c.flags().end();
-      }) &&
-      from.input.test != PaperTest::kWelch)
-    out.push_back("Cells without a seed in common with the baseline are compared by Welch's test.");
+  if (any_flagged("unpaired") && from.input.test != PaperTest::kWelch) {
+    out.push_back(
+        "Cells without a seed in common with the baseline are compared by Welch's test, outside the "
+        "correction, and never marked.");
+  }
+  if (any_flagged("no-spread"))
+    out.push_back("Where no difference varies, a t test has no p, so nothing is marked there.");
   if (any([](const v1::PaperCell& c) { return c.missing_seeds_size() > 0 || c.flags_size() > 0; }))
     out.push_back("\xE2\x80\xA0: read the warnings on this cell.");
-  if (!table.summaries().empty()) {
-    out.push_back("IQM: the interquartile mean over columns and seeds, with a " + percent(from.input.level) +
-                  " interval from " + std::to_string(kReplicates) +
-                  " bootstrap replicates drawn within each column; rank: the mean over columns, 1 is best.");
-  }
+  note_summaries(from, table, out);
 }
 
 }  // namespace
 
-std::vector<std::string> cell_flags(const PaperCellNumbers& cell) {
+std::vector<std::string> cell_flags(const PaperCellNumbers& cell, const std::string& unit) {
   std::vector<std::string> out;
   if (!cell.missing.empty()) out.emplace_back("missing-seeds");
   if (!cell.failed.empty()) out.emplace_back("failed-seeds");
   if (!cell.finite) out.emplace_back("not-finite");
   if (cell.unpaired) out.emplace_back("unpaired");
+  if (cell.no_spread) out.emplace_back("no-spread");
+  std::vector<double> values;
+  for (const SeedMean& one : cell.values) values.push_back(one.value);
+  const bool timed = unit == "ms" || unit == "s" || unit == "1/s";
+  if (timed && times_vary(values)) out.emplace_back(kVaryingTimes);
   return out;
 }
 
@@ -210,7 +278,8 @@ std::string what_differs(const PaperSources& sources, const PaperAxes& axes) {
 void add_remarks(const Remarked& from, v1::PaperTable* out) {
   std::vector<std::string> warnings, notes;
   warn_of_cells(*out, warnings);
-  warn_of_floor(from, warnings);
+  warn_of_floor(from, *out, warnings);
+  warn_of_times(*out, warnings);
   warn_of_unlike(from, *out, warnings);
   warn_of_averages(from, warnings);
   warn_of_labels(from, warnings);

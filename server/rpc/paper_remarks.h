@@ -12,8 +12,9 @@
 
 namespace locus::server {
 
-// "missing-seeds", "failed-seeds", "not-finite", "unpaired".
-std::vector<std::string> cell_flags(const PaperCellNumbers& cell);
+inline constexpr char kVaryingTimes[] = "varying-times";
+// "missing-seeds", "failed-seeds", "not-finite", "unpaired", "no-spread", "varying-times". `unit`: of the metric.
+std::vector<std::string> cell_flags(const PaperCellNumbers& cell, const std::string& unit);
 
 // "only the prior differs", or what else does between the cells, across experiments too.
 std::string what_differs(const PaperSources& sources, const PaperAxes& axes);

@@ -25,17 +25,21 @@ std::string join(const Words& words, const std::string& between) {
   return out;
 }
 
-// The headings of one column, outermost first: "42 · top1".
+// The headings of one column, outermost first: "resolution 42 · top1".
 std::vector<std::string> flat_heads(const Sheet& sheet) {
   std::vector<std::string> out;
+  bool named = false;  // the line above says what axis this one is of
   for (const auto& line : sheet.heads) {
     std::size_t column = 0;
     for (const SheetHeading& head : line) {
       for (int i = 0; i < head.span; ++i, ++column) {
         if (out.size() <= column) out.emplace_back();
-        if (!head.text.empty()) out[column] += (out[column].empty() ? "" : " \xC2\xB7 ") + head.text;
+        if (head.text.empty()) continue;
+        const char* between = out[column].empty() ? "" : named ? " " : " \xC2\xB7 ";
+        out[column] += between + head.text;
       }
     }
+    named = !line.empty() && line.front().axis;
   }
   return out;
 }
@@ -138,18 +142,18 @@ std::string render_markdown(const Sheet& sheet) {
 
 // ---- LaTeX ----
 
+// Inside math.
+std::string latex_number(const std::string& text) {
+  if (text == "NaN") return "\\mathrm{NaN}";
+  return text == "inf" ? "\\infty" : text == "-inf" ? "-\\infty" : text;
+}
+
 std::string latex_cell(const SheetCell& cell) {
   if (cell.mean == "-") return cell.flagged ? "{-}$^{\\dagger}$" : "{-}";
-  const auto number = [](const std::string& text) {
-    return "$" + (text == "NaN" ? "\\mathrm{NaN}" : text) + "$";
-  };
-  std::string out = number(cell.mean);
-  if (!cell.spread.empty())
-    out += cell.interval ? " $" + cell.spread + "$" : " $\\pm$ " + number(cell.spread);
-  if (cell.mean == "inf") out = "$\\infty$";
-  if (cell.mean == "-inf") out = "$-\\infty$";
-  out = latex_marked(out, mark_of(cell));
-  if (!cell.difference.empty()) out += " (" + number(cell.difference) + ")";
+  std::string math = latex_number(cell.mean);
+  if (!cell.spread.empty()) math += cell.interval ? "\\ " + cell.spread : " \\pm " + latex_number(cell.spread);
+  std::string out = latex_marked("$" + math + "$", mark_of(cell));
+  if (!cell.difference.empty()) out += " ($" + latex_number(cell.difference) + "$)";
   if (cell.significant) out += "$^{*}$";
   if (cell.flagged) out += "$^{\\dagger}$";
   if (!cell.count.empty()) out += " " + escape_latex(cell.count);
@@ -270,7 +274,8 @@ std::string render_csv(const v1::PaperTable& table, const Sheet& sheet) {
                            "significant",
                            "seeds_needed",
                            "flags",
-                           "trials"})
+                           "trials",
+                           "test"})
     titles.emplace_back(name);
   std::string out = join(titles, ",") + "\n";
   for (int i = 0; i < table.cells_size(); ++i) {
@@ -302,6 +307,7 @@ std::string render_csv(const v1::PaperTable& table, const Sheet& sheet) {
     fields.push_back(std::to_string(cell.seeds_needed()));
     fields.push_back(join(cell.flags(), " "));
     fields.push_back(escape_csv(join(cell.trials(), " ")));
+    fields.push_back(cell.test());
     out += join(fields, ",") + "\n";
   }
   return out;

@@ -63,43 +63,81 @@ SheetCell make_cell(const v1::PaperCell& from, const v1::GetPaperTableRequest& r
   return out;
 }
 
-// One line of headings for each column axis; neighbours that say the same share one, unless an outer line
-// parts them.
-void make_heads(const v1::PaperTable& table, const std::vector<std::string>& metrics, Sheet& out) {
-  const int axes = table.column_axes_size(), lines = std::max(1, axes);
-  std::vector<bool> parted(static_cast<std::size_t>(table.columns_size()), false);
-  for (int line = 0; line < lines; ++line) {
-    auto& heads = out.heads.emplace_back();
-    for (int c = 0; c < table.columns_size(); ++c) {
-      const v1::TableHeading& column = table.columns(c);
-      std::string text = line < axes ? column.labels(line) : column.metric();
-      if (line + 1 == lines && column.baseline()) text += " (baseline)";
-      const bool last = line + 1 == lines, apart = c == 0 || last || parted[static_cast<std::size_t>(c)] ||
-                                                   column.labels(line) != table.columns(c - 1).labels(line);
-      parted[static_cast<std::size_t>(c)] = apart;
-      if (apart) heads.push_back({text, 1});
+// Neighbours that say the same share a heading, unless an outer line parts them.
+class Heads {
+ public:
+  Heads(const v1::PaperTable& table, const std::vector<std::string>& metrics, Sheet& out)
+      : table_(table),
+        metrics_(metrics),
+        out_(out),
+        parted_(static_cast<std::size_t>(table.columns_size()), false) {
+    if (!parted_.empty()) parted_.front() = true;
+  }
+
+  // A line for each column axis, above it one with its name; metrics name themselves.
+  void make() {
+    const int axes = table_.column_axes_size();
+    for (int axis = 0; axis < axes; ++axis) {
+      if (table_.column_axes(axis) != "metric") name_axis(table_.column_axes(axis));
+      add_values(axis, axis + 1 == axes);
+    }
+    if (axes == 0) add_values(axes, true);
+  }
+
+ private:
+  void name_axis(const std::string& name) {
+    auto& heads = out_.heads.emplace_back();
+    for (const bool apart : parted_) {
+      if (apart) heads.push_back({name, 1, true});
       if (!apart) ++heads.back().span;
     }
-    for (const std::string& metric : metrics) {
-      const std::string prefix = metrics.size() > 1 ? metric + " " : "";
+    add_summaries(false);
+  }
+
+  void add_values(int axis, bool last) {
+    auto& heads = out_.heads.emplace_back();
+    for (int c = 0; c < table_.columns_size(); ++c) {
+      const v1::TableHeading& column = table_.columns(c);
+      std::string text = axis < table_.column_axes_size() ? column.labels(axis) : column.metric();
+      if (last && column.baseline()) text += " (baseline)";
+      const auto at = static_cast<std::size_t>(c);
+      parted_[at] = parted_[at] || last || column.labels(axis) != table_.columns(c - 1).labels(axis);
+      if (parted_[at]) heads.push_back({std::move(text), 1});
+      if (!parted_[at]) ++heads.back().span;
+    }
+    add_summaries(last);
+  }
+
+  void add_summaries(bool last) {
+    for (const std::string& metric : metrics_) {
+      const std::string prefix = metrics_.size() > 1 ? metric + " " : "";
       for (const char* name : {"mean", "IQM", "rank"})
-        heads.push_back({line + 1 == lines ? prefix + name : "", 1});
+        out_.heads.back().push_back({last ? prefix + name : "", 1});
     }
   }
-}
+
+  const v1::PaperTable& table_;
+  const std::vector<std::string>& metrics_;
+  Sheet& out_;
+  std::vector<bool> parted_;  // by column: something outer, or this, differs from the column before
+};
 
 void add_summaries(const v1::PaperTable& table, const std::vector<std::string>& metrics, int digits,
                    Sheet& out) {
   out.summaries.assign(static_cast<std::size_t>(table.rows_size()),
                        std::vector<std::string>(3 * metrics.size(), "-"));
   for (const v1::PaperSummary& one : table.summaries()) {
-    if (one.columns() == 0) continue;
     const auto metric = std::find(metrics.begin(), metrics.end(), one.metric()) - metrics.begin();
     const auto at = out.summaries[static_cast<std::size_t>(one.row())].begin() + 3 * metric;
+    if (one.columns_total() == 0) continue;
+    if (!std::isnan(one.mean_rank())) at[2] = fixed(one.mean_rank(), 2);
+    if (one.columns() < one.columns_total()) {
+      at[0] = std::to_string(one.columns()) + " of " + std::to_string(one.columns_total()) + " columns";
+      continue;
+    }
     at[0] = fixed(one.mean(), digits);
     at[1] = fixed(one.iqm(), digits);
     if (std::isfinite(one.iqm_low())) at[1] += " " + interval(one.iqm_low(), one.iqm_high(), digits);
-    at[2] = fixed(one.mean_rank(), 2);
   }
 }
 
@@ -123,7 +161,7 @@ Sheet make_sheet(const v1::PaperTable& table, const v1::GetPaperTableRequest& re
   }
   for (const std::string& axis : table.row_axes()) out.row_titles.push_back(axis);
   if (out.row_titles.empty()) out.row_titles.emplace_back();
-  make_heads(table, metrics, out);
+  Heads(table, metrics, out).make();
   for (int r = 0; r < table.rows_size(); ++r) {
     auto& labels = out.rows.emplace_back(table.rows(r).labels().begin(), table.rows(r).labels().end());
     if (labels.empty()) labels.emplace_back();
@@ -147,7 +185,8 @@ Sheet make_sheet(const v1::PaperTable& table, const v1::GetPaperTableRequest& re
     char size[32];
     std::snprintf(size, sizeof size, "%.4g", request.detect());
     out.notes.push_back("Seeds: how many pairs would show a difference of " + std::string(size) +
-                        " with 80 % power (paired t).");
+                        " with 80 % power (paired t, at the p that the correction asks for first)" +
+                        (table.test() == "sign-flip" ? ", and no fewer than the sign-flip test needs." : "."));
   }
   out.notes.insert(out.notes.end(), table.notes().begin(), table.notes().end());
   if (!table.matched().empty()) out.notes.push_back("Between the cells, " + table.matched() + ".");

@@ -21,6 +21,7 @@ struct SheetCell {
 struct SheetHeading {
   std::string text;
   int span = 1;
+  bool axis = false;  // the name of the axis whose values stand in the line below
 };
 struct Sheet {
   std::string title;

@@ -153,8 +153,8 @@ TEST(Leaderboard, MarksMeansAsThePaperTableDoes) {
   table.mutable_rows(1)->set_mean(table.rows(0).mean());
   table.mutable_rows(2)->set_mean(80);
   const std::string latex = render_leaderboard(table, TableFormat::kLatex);
-  EXPECT_THAT(latex, HasSubstr("\\textbf{\\boldmath 83.12 $\\pm$ 0.25}"));
-  EXPECT_THAT(latex, HasSubstr("\\textbf{\\boldmath 83.12 $\\pm$ 0.31}")) << "equal means share the mark";
+  EXPECT_THAT(latex, HasSubstr("\\textbf{\\boldmath $83.12 \\pm 0.25$}"));
+  EXPECT_THAT(latex, HasSubstr("\\textbf{\\boldmath $83.12 \\pm 0.31$}")) << "equal means share the mark";
   EXPECT_THAT(latex, Not(HasSubstr("\\underline"))) << "two best leave no second";
   table.clear_rows();
   *table.add_rows() = row("alone", 80, 1);

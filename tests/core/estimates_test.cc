@@ -62,7 +62,7 @@ TEST(Reference, WelchsTestAndInterval) {
     expect_near(found.high, one["high"], size);
   }
   EXPECT_TRUE(std::isnan(welch({1}, {1, 2}, 0.95).p));
-  EXPECT_EQ(welch({1, 1}, {2, 2}, 0.95).p, 0);
+  EXPECT_TRUE(std::isnan(welch({1, 1}, {2, 2}, 0.95).p)) << "an infinite t of two constants is no evidence";
 }
 
 TEST(Reference, PowerOfThePairedTTestAndThePairsItNeeds) {

@@ -43,12 +43,48 @@ TEST(Paper, ComparesOnlyWhatCoversTheSameUnits) {
   EXPECT_TRUE(std::isnan(out.cells[1].p));
 }
 
-TEST(Paper, TakesWelchWhereNoSeedIsShared) {
-  const PaperNumbers out = compute_paper(input({group({80, 81, 79}, 0), group({84, 85, 83}, 0, 10)}));
+TEST(Paper, TakesWelchWhereNoSeedIsSharedOutsideTheFamily) {
+  PaperInput one = input({group({80, 81, 79}, 0), group({84, 85, 83}, 0, 10)});
+  const PaperNumbers out = compute_paper(one);
   EXPECT_TRUE(out.cells[1].unpaired);
+  EXPECT_EQ(test_of(one, out.cells[1]), PaperTest::kWelch);
   EXPECT_EQ(out.cells[1].pairs, 0);
   EXPECT_EQ(out.cells[1].difference, 4);
   EXPECT_NEAR(out.cells[1].p, 0.00804989310083772, 1e-9);  // scipy.stats.ttest_ind(equal_var=False)
+  EXPECT_THAT(out.comparisons, testing::ElementsAre(0));
+  EXPECT_TRUE(std::isnan(out.cells[1].adjusted));
+  EXPECT_FALSE(out.cells[1].significant) << "no star without pairs";
+  one.test = PaperTest::kWelch;
+  EXPECT_TRUE(compute_paper(one).cells[1].significant) << "unless it was asked for";
+}
+
+TEST(Paper, MarksNothingAtTwoSeedsOfAHalfFinishedTable) {
+  const PaperNumbers out = compute_paper(
+      input({group({80.00, 80.10}, 0), group({80.60, 80.70}, 0, 2), group({81.00, 81.11}, 0)}));
+  EXPECT_FALSE(out.cells[1].significant);
+  EXPECT_FALSE(out.cells[2].significant);
+  EXPECT_THAT(out.comparisons, testing::ElementsAre(1));
+}
+
+TEST(Paper, HasNoPWhereATTestMeetsNoSpread) {
+  PaperInput one = input({group({80.00, 80.25}, 0), group({80.50, 80.75}, 0)});
+  one.test = PaperTest::kPairedT;
+  for (const PaperTest test : {PaperTest::kPairedT, PaperTest::kWelch}) {
+    one.test = test;
+    if (test == PaperTest::kWelch) one.cells = {group({80, 80}, 0), group({81, 81}, 0)};
+    const PaperCellNumbers cell = compute_paper(one).cells[1];
+    EXPECT_TRUE(cell.no_spread);
+    EXPECT_TRUE(std::isnan(cell.p));
+    EXPECT_FALSE(cell.significant);
+  }
+}
+
+TEST(Paper, CountsNoFewerPairsThanTheSignFlipTestNeeds) {
+  PaperInput one = input({group({1, 2, 3}, 0), group({11, 12, 13.01}, 0), group({21, 22, 23.01}, 0)});
+  one.detect = 5;
+  EXPECT_EQ(compute_paper(one).cells[1].pairs_needed, 7) << "power alone asks for two; Holm over 2 for p = 0.025";
+  one.test = PaperTest::kPairedT;
+  EXPECT_EQ(compute_paper(one).cells[1].pairs_needed, 2);
 }
 
 TEST(Paper, CorrectsEveryMetricByItself) {
@@ -85,14 +121,79 @@ TEST(Paper, EqualBestShareTheMarkAndInfinitiesAreNeverBest) {
   EXPECT_EQ(out.cells[4].values.size(), 1u) << "a result that is NaN is a result";
 }
 
-TEST(Paper, SummarisesColumnsThatEveryRowHas) {
+TEST(Paper, EqualMeansShareAMarkHoweverTheyWereSummed) {
+  const PaperNumbers out = compute_paper(input({group({80.93, 80.27, 80.52, 80.35, 80.23}),
+                                                group({80.93, 80.34, 80.52, 80.28, 80.23}), group({70})}));
+  EXPECT_TRUE(out.cells[0].best && out.cells[1].best);
+  EXPECT_FALSE(out.cells[2].second);
+  PaperInput close = input({group({80.461}), group({80.459}), group({80.451})});
+  EXPECT_TRUE(compute_paper(close).cells[1].best) << "both print 80.46";
+  EXPECT_FALSE(compute_paper(close).cells[2].best) << "this prints 80.45";
+  close.digits = 3;
+  EXPECT_FALSE(compute_paper(close).cells[1].best);
+}
+
+// A column in which every seed of a row failed.
+PaperGroup failed(int seeds, int reference = -1) {
+  PaperGroup out{{}, reference};
+  for (int seed = 0; seed < seeds; ++seed) out.samples.push_back({.seed = seed, .failed = true});
+  return out;
+}
+
+TEST(Paper, ARowThatFailedInAColumnIsLastThereAndHasNoMeanOverTheOthers) {
   const PaperNumbers out = compute_paper(
-      input({group({1, 2}), group({3, 4}), group({}), group({5, 6}), group({7, 8}), group({9, 9})}, 3));
+      input({group({80, 81}), group({80, 81}), group({79, 80}),  // three columns of the steady row
+             group({85, 86}), group({85, 86}), failed(2)},        // better in two of them, diverged in the third
+            3));
   ASSERT_EQ(out.summaries.size(), 2u);
-  EXPECT_EQ(out.summaries[0].columns, 2) << "the first row lacks the third column";
-  EXPECT_EQ(out.summaries[0].mean, 2.5);
+  const PaperSummaryNumbers &steady = out.summaries[0], &diverged = out.summaries[1];
+  EXPECT_EQ(steady.columns, 3);
+  EXPECT_DOUBLE_EQ(steady.mean, (80.5 + 80.5 + 79.5) / 3) << "over all its columns";
+  EXPECT_DOUBLE_EQ(steady.rank, (2 + 2 + 1) / 3.0);
+  EXPECT_EQ(diverged.columns, 2);
+  EXPECT_EQ(diverged.of, 3);
+  EXPECT_TRUE(std::isnan(diverged.mean));
+  EXPECT_TRUE(std::isnan(diverged.iqm));
+  EXPECT_DOUBLE_EQ(diverged.rank, (1 + 1 + 2) / 3.0);
+}
+
+TEST(Paper, InfiniteMeansRankLastWhicheverWayIsBetter) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const bool maximize : {true, false}) {
+    PaperInput two = input({group({maximize ? infinity : -infinity}), group({2}), group({1}), group({2})}, 2);
+    for (PaperColumn& column : two.columns) column.maximize = maximize;
+    const PaperNumbers out = compute_paper(two);
+    EXPECT_DOUBLE_EQ(out.summaries[0].rank, 1.75);
+    EXPECT_TRUE(std::isnan(out.summaries[0].mean));
+    EXPECT_DOUBLE_EQ(out.summaries[1].rank, 1.25);
+  }
+}
+
+TEST(Paper, ARowThatWaitsIsNotRankedAndChangesNobodysRank) {
+  PaperGroup waiting;
+  for (int seed = 0; seed < 2; ++seed) waiting.samples.push_back({.seed = seed});
+  const PaperNumbers out = compute_paper(input(
+      {group({1, 2}), group({3, 4}), group({5, 6}), group({7, 8}), group({9, 9}), waiting}, 2));
+  ASSERT_EQ(out.summaries.size(), 3u);
+  EXPECT_EQ(out.summaries[2].columns, 1);
+  EXPECT_TRUE(std::isnan(out.summaries[2].rank));
+  EXPECT_TRUE(std::isnan(out.summaries[2].mean));
   EXPECT_EQ(out.summaries[0].rank, 2);
   EXPECT_EQ(out.summaries[1].rank, 1);
+}
+
+TEST(Paper, AColumnWithoutAFiniteMeanCountsForNobody) {
+  const PaperNumbers out = compute_paper(
+      input({group({1, 2}), group({3, 4}), failed(2), group({5, 6}), group({7, 8}), group({kUndefined, 1})}, 3));
+  EXPECT_THAT(out.empty_columns, testing::ElementsAre(2));
+  EXPECT_EQ(out.summaries[0].of, 2);
+  EXPECT_EQ(out.summaries[0].mean, 2.5);
+}
+
+TEST(Paper, WithholdsTheBootstrapIntervalBelowFiveSeeds) {
+  const std::vector<double> four = {1, 2, 3, 5}, five = {1, 2, 3, 5, 6};
+  EXPECT_TRUE(std::isnan(compute_paper(input({group(four), group(five)}, 2)).summaries[0].low));
+  EXPECT_TRUE(std::isfinite(compute_paper(input({group(five), group(five)}, 2)).summaries[0].low));
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // Statistics against values computed with SciPy 1.x (t distribution, permutation_test) and against published
 // ones.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "core/statistics/reach.h"
 #include "core/statistics/table.h"
 
 namespace locus {
@@ -52,7 +53,7 @@ TEST(PairedT, AgreesWithScipy) {
 
 TEST(PairedT, SaysWhatNoSpreadMeans) {
   EXPECT_TRUE(std::isnan(paired_t_p({0, 0, 0})));
-  EXPECT_EQ(paired_t_p({2, 2, 2}), 0);
+  EXPECT_TRUE(std::isnan(paired_t_p({2, 2, 2}))) << "t is infinite, which two seeds on a grid of 0.01 can bring about";
   EXPECT_TRUE(std::isnan(paired_t_p({1, std::nan(""), 2})));
 }
 
@@ -106,6 +107,41 @@ TEST(SignFlip, HasAFloorItReaches) {
   }
   EXPECT_DOUBLE_EQ(sign_flip_floor(5), 0.0625);
   EXPECT_TRUE(std::isnan(sign_flip_floor(0)));
+}
+
+TEST(Times, VaryWhereOneSeedTakesHalfAsLongAgainAsAnother) {
+  EXPECT_TRUE(times_vary({20.6, 31.0, 46.8}));
+  EXPECT_TRUE(times_vary({10, 15}));
+  EXPECT_FALSE(times_vary({10, 14.9}));
+  EXPECT_FALSE(times_vary({10}));
+  EXPECT_FALSE(times_vary({}));
+}
+
+TEST(Reach, NamesComparisonsThatTheirOwnPairsKeepFromTheLevel) {
+  EXPECT_EQ(pairs_to_reach(0.05), 6);
+  EXPECT_EQ(pairs_to_reach(0.05 / 14), 10);
+  EXPECT_TRUE(out_of_reach({6, 8}, 0.05, false).empty());
+  const auto few = out_of_reach({8, 5, 0, 5}, 0.05, false);
+  ASSERT_EQ(few.size(), 1u);
+  EXPECT_THAT(few[0].members, testing::ElementsAre(1, 3));
+  EXPECT_EQ(few[0].needed, 6);
+  EXPECT_EQ(sentence_of(few[0], "'violin' and 1 more"),
+            "with 5 pairs ('violin' and 1 more) the sign-flip test cannot go below p = 0.0625: no difference can be "
+            "marked before 6 pairs");
+}
+
+TEST(Reach, TakesHolmsCorrectionAsStrictAsItIsAtBest) {
+  const auto all = out_of_reach(std::vector<int>(14, 8), 0.05, true);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].members.size(), 14u);
+  EXPECT_EQ(all[0].needed, 10);
+  EXPECT_EQ(sentence_of(all[0], ""),
+            "with 8 pairs the sign-flip test cannot go below p = 0.007812, corrected over 14 comparisons: no "
+            "difference can be marked before 10 pairs");
+  const auto stepped = out_of_reach({10, 5}, 0.05, true);  // the first step passes; the second asks for 0.05 itself
+  ASSERT_EQ(stepped.size(), 1u);
+  EXPECT_THAT(stepped[0].members, testing::ElementsAre(1));
+  EXPECT_EQ(stepped[0].needed, 6);
 }
 
 TEST(Holm, StepsDownAndNeverDecreases) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 
 namespace locus {
 namespace {
@@ -59,7 +60,8 @@ TEST(Table, RanksByMeanAndComparesPairsWithTheBaseline) {
   EXPECT_TRUE(std::isnan(baseline.p_holm));
   EXPECT_THAT(
       out.warnings,
-      ElementsAre("with 5 pairs the sign-flip test cannot go below p = 0.0625: 1 more seed reaches 0.03125"));
+      ElementsAre("with 5 pairs the sign-flip test cannot go below p = 0.0625, corrected over 2 comparisons: no "
+                  "difference can be marked before 7 pairs"));
 }
 
 TEST(Table, RanksTheLeastFirstWhenLessIsBetter) {
@@ -125,11 +127,36 @@ TEST(Table, HasNoComparisonsWithoutABaseline) {
   EXPECT_THAT(out.warnings, IsEmpty());
 }
 
-TEST(Table, TakesTheMedianTimeOverTrials) {
+TEST(Table, WarnsThatHolmPutsEveryComparisonOutOfReach) {
+  TableInput input;
+  for (std::int64_t seed = 0; seed < 8; ++seed) input.seeds.push_back(seed);
+  for (std::int64_t id = 0; id < 15; ++id) {
+    std::vector<double> values;
+    for (int seed = 0; seed < 8; ++seed) values.push_back(80 + static_cast<double>(id) + 0.1 * seed * seed);
+    input.cells.push_back(cell(id, "c" + std::to_string(id), values));
+  }
+  input.cells[0].baseline = true;
+  const TableOutput out = make_table(input);
+  EXPECT_GT(out.lines[0].p_holm, 0.05);
+  EXPECT_THAT(out.warnings,
+              ElementsAre(HasSubstr("corrected over 14 comparisons: no difference can be marked before 10")));
+}
+
+TEST(Table, PutsInfiniteMeansAfterFiniteOnes) {
+  TableInput input = demo();
+  input.cells.push_back(cell(9, "diverged", {1, 2, std::numeric_limits<double>::infinity(), 4, 5}));
+  EXPECT_EQ(make_table(input).lines[3].cell.label, "diverged");
+}
+
+TEST(Table, ShowsTimesLikeEveryOtherNumberAndSaysWhenTheyVary) {
   TableInput input = demo();
   input.cells[1].ms_per_step = {10, 30, 12, 11};
-  const TableLine line = make_table(input).lines[0];
-  EXPECT_DOUBLE_EQ(line.ms_per_step, 11.5);
+  const TableOutput out = make_table(input);
+  const TableLine line = out.lines[0];
+  EXPECT_DOUBLE_EQ(line.ms_per_step, 15.75);
+  EXPECT_TRUE(line.times_vary);
+  EXPECT_FALSE(out.lines[1].times_vary);
+  EXPECT_THAT(out.warnings, Contains(HasSubstr("ms/step varies between the seeds of 'learned' (10 to 30)")));
   EXPECT_NEAR(line.ms_per_step_std, std::sqrt((5.75 * 5.75 + 14.25 * 14.25 + 3.75 * 3.75 + 4.75 * 4.75) / 3),
               1e-12);
 }

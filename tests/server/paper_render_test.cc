@@ -87,7 +87,8 @@ v1::PaperTable table(const std::string& name) {
     auto* summary = out.add_summaries();
     summary->set_row(row);
     summary->set_metric("top1");
-    summary->set_columns(2);
+    summary->set_columns(2 - row);
+    summary->set_columns_total(2);
     summary->set_mean(70 + row);
     summary->set_iqm(69.5 + row);
     summary->set_iqm_low(69 + row);
@@ -141,11 +142,15 @@ TEST(Render, ShowsTheSameNumbersInEveryFormat) {
       EXPECT_THAT(out, HasSubstr(number)) << format;
     EXPECT_THAT(out, HasSubstr("NaN")) << format;
     EXPECT_THAT(out, testing::AnyOf(HasSubstr("inf"), HasSubstr("\\infty"))) << format;
+    if (format != std::string_view("csv")) {
+      EXPECT_THAT(out, HasSubstr("1 of 2 columns")) << format;
+    }
     if (format != std::string_view("text")) {
       EXPECT_THAT(out, HasSubstr("exp/12 exp/13 exp/14")) << format;
     }
   }
   EXPECT_EQ(Json::parse(render("violin", "json"))["cells"][4]["mean"], 82.125);
+  EXPECT_EQ(Json::parse(render("violin", "json"))["summaries"][1]["columns_total"], 2);
 }
 
 const char kHostile[] = "=x\\input{a}&%$#_{}~^|<script>\"'--> \n\\end{tabular} \xE6\x97\xA5 \xff";

@@ -4,28 +4,49 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <set>
+#include <cstdio>
 
 #include "core/statistics/render/escape.h"
 
 namespace locus {
 
-std::vector<Mark> marks_of(const std::vector<double>& means, bool maximize) {
+namespace {
+
+// Summing in another order, or from another first guess, moves the last bits of a mean.
+bool equal_but_for_rounding(double a, double b) {
+  return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b));
+}
+
+std::string printed(double value, int digits) {
+  char text[400];  // a double has at most 309 digits before the point
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+}  // namespace
+
+std::vector<Mark> marks_of(const std::vector<double>& means, bool maximize, int digits) {
   std::vector<Mark> out(means.size(), Mark::kNone);
-  std::set<double> distinct;  // the best first
-  for (const double mean : means) {
-    if (std::isfinite(mean)) distinct.insert(maximize ? -mean : mean);
+  std::vector<std::size_t> order;  // of the finite ones, the best first
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    if (std::isfinite(means[i])) order.push_back(i);
   }
-  if (std::count_if(means.begin(), means.end(), [](double mean) { return std::isfinite(mean); }) < 2)
-    return out;
-  const auto mark = [&](double wanted, Mark as) {
-    for (std::size_t i = 0; i < means.size(); ++i) {
-      if ((maximize ? -means[i] : means[i]) == wanted) out[i] = as;
+  if (order.size() < 2) return out;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return maximize ? means[a] > means[b] : means[a] < means[b];
+  });
+  std::size_t at = 0;
+  const auto mark = [&](Mark as) {
+    const double first = means[order[at]];
+    std::size_t marked = 0;
+    for (; at < order.size(); ++at, ++marked) {
+      const double here = means[order[at]];
+      if (!equal_but_for_rounding(first, here) && printed(first, digits) != printed(here, digits)) break;
+      out[order[at]] = as;
     }
+    return marked;
   };
-  mark(*distinct.begin(), Mark::kBest);
-  const bool shared = std::count(out.begin(), out.end(), Mark::kBest) > 1;
-  if (!shared && distinct.size() > 1) mark(*std::next(distinct.begin()), Mark::kSecond);
+  if (mark(Mark::kBest) == 1 && at < order.size()) mark(Mark::kSecond);
   return out;
 }
 

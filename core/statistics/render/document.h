@@ -9,9 +9,9 @@ namespace locus {
 
 enum class Mark { kNone, kBest, kSecond };
 
-// By mean, in the order given: the best and the second where two or more are finite. Equal means share a
-// mark, and two best leave no second.
-std::vector<Mark> marks_of(const std::vector<double>& means, bool maximize);
+// By mean, in the order given: the best and the second where two or more are finite. Means that are equal but
+// for rounding, or as printed with `digits` after the point, share a mark, and two best leave no second.
+std::vector<Mark> marks_of(const std::vector<double>& means, bool maximize, int digits);
 
 // A cell, escaped for its format, with its mark.
 std::string latex_marked(const std::string& cell, Mark mark);     // bold, underlined
