@@ -60,7 +60,12 @@ bool measure_curves(Store& store, const char* what, std::int64_t from, std::int6
   request.set_from_step(from);
   request.set_to_step(to);
   request.set_means_only(means_only);
-  return measure<v1::Curves>(what, [&] { return get_curves(store, request); });
+  OutlineCache outlines(store);
+  return measure<v1::Curves>(what, [&]() -> absl::StatusOr<v1::Curves> {
+    LOCUS_ASSIGN_OR_RETURN(const auto row, store.experiment(request.experiment()));
+    LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines.get(row));
+    return get_curves(store, *outline, request);
+  });
 }
 
 bool measure_tables(Store& store) {

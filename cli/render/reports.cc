@@ -37,12 +37,20 @@ std::string key_text(const v1::SeriesKey& key) {
   return out;
 }
 
-Rows settings_rows(const google::protobuf::RepeatedPtrField<v1::ComparedSetting>& settings) {
+template <class Values>
+std::vector<std::string> settings_row(const std::string& path, const Values& values) {
+  std::vector<std::string> row = {path};
+  for (const std::string& value : values) row.push_back(value.empty() ? "-" : value);
+  return row;
+}
+
+// A line a setting, and with `parts` another for each thing that differs within it.
+Rows settings_rows(const google::protobuf::RepeatedPtrField<v1::ComparedSetting>& settings, bool parts) {
   Rows rows;
   for (const v1::ComparedSetting& one : settings) {
-    std::vector<std::string> row = {one.path()};
-    for (const std::string& value : one.values_json()) row.push_back(value.empty() ? "-" : value);
-    rows.push_back(std::move(row));
+    rows.push_back(settings_row(one.path(), one.values()));
+    for (int i = 0; parts && i < one.parts_size(); ++i)
+      rows.push_back(settings_row("  " + one.parts(i).path(), one.parts(i).values_json()));
   }
   return rows;
 }
@@ -52,30 +60,56 @@ std::string spread(double mean, double std, int decimals) {
   return show_fixed(mean, decimals) + (std::isnan(std) ? "" : " ± " + show_fixed(std, decimals));
 }
 
+// A count that every trial of an item agrees on.
+bool counted(double mean, double std) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  return std::isnan(mean) || (mean == std::floor(mean) && std::abs(mean) < kExact && !(std > 0));
+}
+
 Rows result_rows(const v1::Comparison& comparison) {
   Rows rows;
   for (const v1::ComparedResult& one : comparison.results()) {
     std::vector<std::string> row = {key_text(one.key())};
-    for (int i = 0; i < one.mean_size(); ++i)
-      row.push_back(spread(one.mean(i), i < one.std_size() ? one.std(i) : NAN, 4));
+    const auto std_of = [&](int i) { return i < one.std_size() ? one.std(i) : NAN; };
+    bool counts = true;
+    double size = 0;
+    for (int i = 0; i < one.mean_size(); ++i) {
+      counts = counts && counted(one.mean(i), std_of(i));
+      if (std::isfinite(one.mean(i))) size = std::max(size, std::abs(one.mean(i)));
+    }
+    for (int i = 0; i < one.mean_size(); ++i) {
+      const bool exact = counts && !std::isnan(one.mean(i));
+      row.push_back(exact ? show_count(static_cast<std::int64_t>(one.mean(i)))
+                          : spread(one.mean(i), std_of(i), decimals_for("", size)));
+    }
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
+// The title where there is one: shorter, and it says what is compared.
+std::string name_of(const v1::ComparedItem& item) { return item.title().empty() ? item.name() : item.title(); }
+
 std::string paired_text(const v1::Comparison& comparison) {
+  int decimals = 4;
+  for (const v1::ComparedItem& item : comparison.items()) {
+    for (const v1::SeedValue& one : item.values())
+      decimals = std::min(decimals, decimals_for(comparison.unit(), one.value()));
+  }
   Rows rows;
   for (const v1::PairedDifference& one : comparison.paired()) {
     if (one.item() < 0 || one.item() >= comparison.items_size()) continue;
     rows.push_back(
-        {comparison.items(one.item()).name(), std::to_string(one.n()), spread(one.mean(), one.std(), 4),
-         one.n() < 2 ? "-" : "[" + show_fixed(one.low(), 4) + ", " + show_fixed(one.high(), 4) + "]",
+        {name_of(comparison.items(one.item())), std::to_string(one.n()),
+         spread(one.mean(), one.std(), decimals),
+         one.n() < 2 ? "-"
+                     : "[" + show_fixed(one.low(), decimals) + ", " + show_fixed(one.high(), decimals) + "]",
          show_p(one.p_sign_flip()), show_p(one.p_floor())});
   }
   if (rows.empty()) return "";
   return "\n" + printable(comparison.metric()) +
          (comparison.split().empty() ? "" : " on " + comparison.split()) + ", difference from " +
-         printable(comparison.items(0).name()) + " by seed\n" +
+         printable(name_of(comparison.items(0))) + " by seed\n" +
          render_text_table({{"item"},
                             {"pairs", Align::kRight},
                             {"difference", Align::kRight},
@@ -113,18 +147,21 @@ std::string render_explanation(const v1::Explanation& explanation, TextStyle sty
 
 std::string render_comparison(const v1::Comparison& comparison, bool all) {
   std::vector<Column> columns = {{"setting"}};
+  std::string out;
   for (const v1::ComparedItem& item : comparison.items()) {
     const bool same = item.label().empty() || item.label() == item.name();
-    columns.push_back({printable(item.name() + (same ? "" : " (" + item.label() + ")"))});
+    out += printable(name_of(item)) + ": " + printable(item.name() + (same ? "" : " (" + item.label() + ")")) +
+           "\n";
+    columns.push_back({printable(name_of(item))});
   }
-  std::string out;
-  const Rows differing = settings_rows(comparison.differing());
+  out += "\n";
+  const Rows differing = settings_rows(comparison.differing(), all);
   out += differing.empty() ? "every setting is equal\n" : render_text_table(columns, differing);
   if (all && comparison.common_size() > 0) {
     out += "\nequal everywhere\n";
     for (const v1::ComparedSetting& one : comparison.common())
       out += "  " + printable(one.path()) + ": " +
-             printable(one.values_json_size() > 0 ? one.values_json(0) : "") + "\n";
+             printable(one.values_size() > 0 ? one.values(0) : "") + "\n";
   } else if (comparison.common_size() > 0) {
     out += count(comparison.common_size(), "equal setting") + " left out; --all shows them\n";
   }

@@ -201,6 +201,9 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   plan.evaluation_labels = evaluation_labels(stages, plan.metric, dataset);
   if (std::string warning = partial_report(plan.metric, plan.evaluation_labels, dataset); !warning.empty())
     plan.warnings.push_back(std::move(warning));
+  std::set<const ResolvedSection*> datasets;
+  for (const Configuration& one : configurations) datasets.insert(one.dataset);
+  plan.labels = planned_labels(stages, datasets);
   add_cells(spec, drafts, values, resolver, plan);
   std::vector<std::string> labels;
   for (const PlannedCell& cell : plan.cells) labels.push_back(cell.label);

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct ExperimentPlan {
   bool has_baseline = false;
   MetricContract metric;
   Json evaluation_labels = Json::object();  // labels of the primary result: {"resolution": 28}
+  std::map<std::string, std::set<std::string>> labels;  // of results that are planned: name -> values, canonical
   std::vector<std::string> matched_except;  // the factors that alone may differ; empty: nothing was declared
   std::string matched;                // "only the prior differs", or what else differs between the cells
   std::vector<std::string> warnings;

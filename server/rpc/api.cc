@@ -213,7 +213,9 @@ absl::StatusOr<v1::PaperTable> Api::get_paper_table(const v1::GetPaperTableReque
 }
 
 absl::StatusOr<v1::Curves> Api::get_curves(const v1::GetCurvesRequest& request) {
-  return server::get_curves(store_, request);
+  LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(request.experiment()));
+  LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines_.get(row));
+  return server::get_curves(store_, *outline, request);
 }
 
 absl::StatusOr<v1::ListClaimsResponse> Api::list_claims(const v1::ListClaimsRequest& request) {

@@ -33,7 +33,7 @@ std::optional<v1::BestRow> BestRows::compute(const ExperimentRow& row, const Sta
   if (!found.ok() || (*found)->rows_size() == 0) return std::nullopt;
   const v1::Table& table = **found;
   const v1::TableRow& first = table.rows(0);
-  if (first.n() == 0 || std::isnan(first.mean())) return std::nullopt;
+  if (first.n() == 0 || !std::isfinite(first.mean())) return std::nullopt;
   v1::BestRow out;
   out.set_cell(first.cell());
   out.set_label(first.label());

@@ -101,7 +101,7 @@ class Beside {
     Json config = Json::parse(stage.stage.config_json, nullptr, false);
     ClaimSetting setting = setting_of(config, catalog);
     cells_.push_back({row.ordinal, rest.dump(), std::move(config), std::move(setting)});
-    labels_.push_back(row.label);
+    labels_.push_back(label_of(*outline_, row));
     return absl::OkStatus();
   }
 

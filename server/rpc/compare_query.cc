@@ -9,15 +9,18 @@
 
 #include "core/base/error.h"
 #include "core/statistics/table.h"
+#include "server/rpc/compare_settings.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/measurements.h"
 #include "server/rpc/queries.h"
+#include "server/rpc/question.h"
 #include "server/rpc/reduce.h"
 
 namespace locus::server {
 namespace {
 
 constexpr int kItemsMost = 16;
+constexpr double kLevel = 0.95;
 
 absl::Status bad(const std::string& field, const std::string& message) {
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
@@ -25,7 +28,7 @@ absl::Status bad(const std::string& field, const std::string& message) {
 
 // One side: trials of one experiment with what they made.
 struct Side {
-  std::string name, label;
+  std::string name, label, assignment;
   bool cell = false;
   ExperimentRow experiment;
   std::int64_t cell_ordinal = 0;
@@ -34,17 +37,8 @@ struct Side {
   std::map<std::string, std::string> settings;
   std::map<std::int64_t, double> values;  // by seed
   StageBriefs stages;
+  std::shared_ptr<const Outline> outline;
 };
-
-void walk(const Json& value, const std::string& path, std::map<std::string, std::string>* out) {
-  if (value.is_object() && !value.empty()) {
-    for (const auto& [key, member] : value.items()) walk(member, path.empty() ? key : path + "." + key, out);
-  } else if (value.is_array() && !value.empty()) {
-    for (std::size_t i = 0; i < value.size(); ++i) walk(value[i], path + "[" + std::to_string(i) + "]", out);
-  } else {
-    (*out)[path] = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  }
-}
 
 // "NAME/cells/3" -> 3; nothing for another form.
 std::optional<std::int64_t> cell_of(const std::string& item, std::string* experiment) {
@@ -112,7 +106,7 @@ std::set<std::string> devices_of(const StageBriefs& briefs) {
   return out;
 }
 
-absl::StatusOr<Side> load_side(Store& store, Briefs& briefs, const std::string& item) {
+absl::StatusOr<Side> load_side(Store& store, OutlineCache& outlines, Briefs& briefs, const std::string& item) {
   Side side;
   side.name = item;
   std::string experiment;
@@ -124,10 +118,6 @@ absl::StatusOr<Side> load_side(Store& store, Briefs& briefs, const std::string& 
     side.cell_ordinal = found.view.trial.cell;
     side.trials.push_back(std::move(found.view));
   }
-  LOCUS_ASSIGN_OR_RETURN(const auto cells, store.cells(side.experiment.id));
-  for (const CellRow& cell : cells) {
-    if (cell.ordinal == side.cell_ordinal) side.label = cell.label;
-  }
   for (const TrialView& trial : side.trials) {
     for (const TrialStageView& stage : trial.stages) {
       LOCUS_ASSIGN_OR_RETURN(side.results[stage.stage.id], store.stage_results(stage.stage.id));
@@ -135,101 +125,41 @@ absl::StatusOr<Side> load_side(Store& store, Briefs& briefs, const std::string& 
   }
   LOCUS_ASSIGN_OR_RETURN(const StageBriefs* all, briefs.of(side.experiment.id));
   side.stages = of_side(*all, side);
-  // The seeds of a cell differ by nature: they are listed, not compared.
-  for (const TrialStageView& stage : side.trials.front().stages) {
-    Json config = Json::parse(stage.stage.config_json, nullptr, false);
-    if (config.is_object()) config.erase("inputs");  // hashes of other stages' settings
-    if (config.is_object() && side.cell) config.erase("seed");
-    for (const auto& [path, value] : flatten(config)) side.settings[stage.link.role + "." + path] = value;
+  std::vector<std::pair<std::string, std::string>> configs;
+  for (const TrialStageView& stage : side.trials.front().stages)
+    configs.emplace_back(stage.link.role, stage.stage.config_json);
+  side.settings = settings_of(configs);
+  if (side.cell) side.settings.erase("seed");  // the seeds of a cell differ by nature: they are listed
+  LOCUS_ASSIGN_OR_RETURN(side.outline, outlines.get(side.experiment));
+  LOCUS_ASSIGN_OR_RETURN(const auto cells, store.cells(side.experiment.id));
+  for (const CellRow& cell : cells) {
+    if (cell.ordinal == side.cell_ordinal) side.assignment = cell.assignment_json;
+    if (cell.ordinal == side.cell_ordinal) side.label = label_of(*side.outline, cell);
   }
   return side;
 }
 
-struct Question {
-  MetricContract contract;
-  std::string metric, split, labels, direction = "max", unit, reducer;
-};
-
-absl::StatusOr<Question> complete(OutlineCache& outlines, const Side& first,
-                                  const v1::CompareRequest& request) {
-  LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines.get(first.experiment));
-  const MetricContract& contract = outline->metric;
-  Question out{contract,
-               request.metric().empty() ? contract.name : request.metric(),
-               request.split().empty() ? contract.reports : request.split(),
-               "{}",
-               contract.direction,
-               contract.unit,
-               ""};
-  out.reducer = default_reduce(contract, out.metric, out.split);
-  if (out.metric != contract.name) {
-    out.direction = "max";
-    out.unit.clear();
-    for (const Json& known : outline->metrics) {
-      if (known.value("name", "") != out.metric) continue;
-      out.unit = known.value("unit", "");
-      out.direction = known.value("direction", "max");
-    }
-  }
-  if (!request.labels().empty()) {
-    LOCUS_ASSIGN_OR_RETURN(out.labels, canonical_labels(request.labels(), "labels"));
-    return out;
-  }
-  const auto sets = label_sets(first.trials, first.results, out.metric, out.split);
-  const auto has = [&](const std::string& l) { return std::find(sets.begin(), sets.end(), l) != sets.end(); };
-  out.labels = outline->evaluation_labels;
-  if (!has(out.labels) && !sets.empty()) out.labels = has("{}") ? "{}" : sets.front();
-  return out;
-}
-
-// The revision of a catalog item is no setting: a side that lacks it lacks the item, which shows by itself.
-// Listed only where sides have the item at different ones.
-bool only_says_what_is_used(const std::string& path, const std::vector<std::string>& values) {
-  if (path.find(".revisions.") == std::string::npos) return false;
-  std::set<std::string> revisions(values.begin(), values.end());
-  revisions.erase("");
-  return revisions.size() <= 1;
-}
-
-void fill_settings(const std::vector<Side>& sides, v1::Comparison* out) {
-  std::set<std::string> paths;
-  for (const Side& side : sides) {
-    for (const auto& [path, value] : side.settings) paths.insert(path);
-  }
-  for (const std::string& path : paths) {
-    std::vector<std::string> values;
-    for (const Side& side : sides) {
-      const auto found = side.settings.find(path);
-      values.push_back(found == side.settings.end() ? "" : found->second);
-    }
-    if (only_says_what_is_used(path, values)) continue;
-    const bool equal =
-        std::all_of(values.begin(), values.end(), [&](const auto& v) { return v == values.front(); });
-    auto* setting = equal ? out->add_common() : out->add_differing();
-    setting->set_path(path);
-    for (std::string& value : values) setting->add_values_json(std::move(value));
-  }
-}
-
+// Of every key and reducer that any side has, the number a table would show of each trial.
 void fill_results(const std::vector<Side>& sides, v1::Comparison* out) {
-  std::map<std::pair<SeriesKey, std::string>, std::vector<std::vector<double>>> found;
-  for (std::size_t i = 0; i < sides.size(); ++i) {
-    for (const auto& [stage, results] : sides[i].results) {
-      for (const Result& result : results) {
-        auto& columns = found[{result.key, result.reducer}];
-        columns.resize(sides.size());
-        columns[i].push_back(result.value);
-      }
+  std::set<std::pair<SeriesKey, std::string>> known;
+  for (const Side& side : sides) {
+    for (const auto& [stage, results] : side.results) {
+      for (const Result& result : results) known.emplace(result.key, result.reducer);
     }
   }
-  for (const auto& [key, columns] : found) {
+  for (const auto& [key, reducer] : known) {
     auto* item = out->add_results();
-    to_proto(key.first, item->mutable_key());
-    item->set_reducer(key.second);
-    for (const auto& values : columns) {
-      item->add_n(static_cast<int>(values.size()));
-      item->add_mean(values.empty() ? kUndefined : sample_mean(values));
-      item->add_std(sample_std(values));
+    to_proto(key, item->mutable_key());
+    item->set_reducer(reducer);
+    for (const Side& side : sides) {
+      std::vector<double> values;
+      for (const TrialView& trial : side.trials) {
+        if (const auto value = measured(trial, side.results, key, reducer)) values.push_back(*value);
+      }
+      const SampleSummary summary = summarize_sample(values, kLevel);
+      item->add_n(summary.n);
+      item->add_mean(summary.mean);
+      item->add_std(summary.std);
     }
   }
 }
@@ -250,18 +180,24 @@ void fill_paired(const std::vector<Side>& sides, v1::Comparison* out) {
       paired->add_seeds(seed);
       paired->add_differences(differences.back());
     }
-    const bool any = !differences.empty();
-    const double mean = any ? sample_mean(differences) : kUndefined;
-    const double half = any ? student_t_half_width(differences, 0.95) : kUndefined;
-    paired->set_n(static_cast<int>(differences.size()));
-    paired->set_mean(mean);
-    paired->set_std(sample_std(differences));
-    paired->set_low(mean - half);
-    paired->set_high(mean + half);
-    paired->set_p_sign_flip(any ? sign_flip_p(differences) : kUndefined);
-    paired->set_p_floor(sign_flip_floor(static_cast<int>(differences.size())));
-    paired->set_p_t(any ? paired_t_p(differences) : kUndefined);
+    const SampleSummary summary = summarize_sample(differences, kLevel);
+    paired->set_n(summary.n);
+    paired->set_mean(summary.mean);
+    paired->set_std(summary.std);
+    paired->set_low(summary.low);
+    paired->set_high(summary.high);
+    paired->set_p_sign_flip(sign_flip_p(differences));
+    paired->set_p_floor(sign_flip_floor(summary.n));
+    paired->set_p_t(paired_t_p(differences));
   }
+}
+
+// The first side's metric; results of all sides tell what is known.
+absl::StatusOr<Question> complete(const std::vector<Side>& sides, const v1::CompareRequest& request) {
+  ResultsByStage results;
+  for (const Side& side : sides) results.insert(side.results.begin(), side.results.end());
+  return complete_question(*sides.front().outline, sides.front().trials, results,
+                           {request.metric(), request.split(), request.labels()});
 }
 
 void fill_item(const Side& side, v1::ComparedItem* item) {
@@ -284,12 +220,6 @@ void fill_item(const Side& side, v1::ComparedItem* item) {
 
 }  // namespace
 
-std::map<std::string, std::string> flatten(const Json& document) {
-  std::map<std::string, std::string> out;
-  walk(document, "", &out);
-  return out;
-}
-
 absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines,
                                        const v1::CompareRequest& request) {
   if (request.items_size() < 2 || request.items_size() > kItemsMost) {
@@ -299,29 +229,33 @@ absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines,
   std::vector<Side> sides;
   Briefs briefs(store);
   for (const std::string& item : request.items()) {
-    LOCUS_ASSIGN_OR_RETURN(Side side, load_side(store, briefs, item));
+    LOCUS_ASSIGN_OR_RETURN(Side side, load_side(store, outlines, briefs, item));
     sides.push_back(std::move(side));
   }
-  LOCUS_ASSIGN_OR_RETURN(const Question question, complete(outlines, sides.front(), request));
+  const MetricContract& contract = sides.front().outline->metric;
+  for (Side& side : sides)
+    LOCUS_RETURN_IF_ERROR(add_contract_results(store, side.stages, contract, side.results));
+  LOCUS_ASSIGN_OR_RETURN(const Question question, complete(sides, request));
   v1::Comparison out;
   std::set<std::string> devices;
   for (Side& side : sides) {
-    LOCUS_RETURN_IF_ERROR(add_contract_results(store, side.stages, question.contract, side.results));
     for (const TrialView& trial : side.trials) {
-      const auto value =
-          measured(trial, side.results, {question.metric, question.split, question.labels}, question.reducer);
+      const auto value = measured(trial, side.results, question.key, question.reducer);
       if (value) side.values[trial.trial.seed] = *value;
     }
     devices.merge(devices_of(side.stages));
     fill_item(side, out.add_items());
   }
-  fill_settings(sides, &out);
+  std::vector<ComparedSide> compared;
+  for (const Side& side : sides)
+    compared.push_back({side.name, side.experiment.name, side.settings, prior_label(*side.outline, side.assignment)});
+  fill_settings(compared, &out);
   fill_results(sides, &out);
   fill_paired(sides, &out);
   if (devices.size() > 1) out.add_warnings("these ran on different devices, so differences may be theirs");
-  out.set_metric(question.metric);
-  out.set_split(question.split);
-  out.set_labels(question.labels);
+  out.set_metric(question.key.metric);
+  out.set_split(question.key.split);
+  out.set_labels(question.key.labels);
   out.set_direction(question.direction);
   out.set_unit(question.unit);
   return out;

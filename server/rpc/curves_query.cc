@@ -11,6 +11,7 @@
 #include "core/statistics/table.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/parallel.h"
+#include "server/rpc/question.h"
 #include "server/rpc/training_clock.h"
 
 namespace locus::server {
@@ -40,6 +41,7 @@ struct Wanted {
 // A trial's curve as it is drawn, and where the rest of it is.
 struct Seed {
   StageId stage = 0;
+  StepRange range;  // the part asked for, with a point beyond each of its edges
   SeriesPoints drawn;
   TrainingClock clock;
 };
@@ -93,6 +95,26 @@ absl::StatusOr<std::vector<Source>> sources_of(Store& store, ExperimentId experi
   return out;
 }
 
+// The part asked for and, where there are any, the nearest point on either side of it: a line drawn over the
+// part then reaches its edges.
+absl::StatusOr<StepRange> widened(Store& store, StageId stage, const Wanted& wanted) {
+  constexpr int kEnds = 1;  // the first and the last are among as few points as a store gives
+  StepRange out = wanted.range;
+  if (wanted.range.first > StepRange().first) {
+    LOCUS_ASSIGN_OR_RETURN(
+        const SeriesPoints before,
+        store.points(stage, wanted.key, kEnds, {StepRange().first, wanted.range.first - 1}));
+    if (!before.points.empty()) out.first = before.points.back().step;
+  }
+  if (wanted.range.last < StepRange().last) {
+    LOCUS_ASSIGN_OR_RETURN(
+        const SeriesPoints after,
+        store.points(stage, wanted.key, kEnds, {wanted.range.last + 1, StepRange().last}));
+    if (!after.points.empty()) out.last = after.points.front().step;
+  }
+  return out;
+}
+
 // Every curve by itself, a few at a time on threads of their own: most of it is decoding.
 absl::StatusOr<std::vector<Seed>> read_seeds(Store& store, const Wanted& wanted, int points,
                                              const std::vector<Source>& sources) {
@@ -100,7 +122,8 @@ absl::StatusOr<std::vector<Seed>> read_seeds(Store& store, const Wanted& wanted,
   const auto read = [&](std::size_t i) -> absl::Status {
     out[i].stage = sources[i].stage;
     LOCUS_ASSIGN_OR_RETURN(out[i].clock, TrainingClock::of(store, sources[i].stage, wanted.key));
-    LOCUS_ASSIGN_OR_RETURN(out[i].drawn, store.points(sources[i].stage, wanted.key, points, wanted.range));
+    LOCUS_ASSIGN_OR_RETURN(out[i].range, widened(store, sources[i].stage, wanted));
+    LOCUS_ASSIGN_OR_RETURN(out[i].drawn, store.points(sources[i].stage, wanted.key, points, out[i].range));
     return absl::OkStatus();
   };
   LOCUS_RETURN_IF_ERROR(for_each_in_parallel(sources.size(), read));
@@ -134,6 +157,19 @@ absl::StatusOr<Wanted> wanted_of(const v1::GetCurvesRequest& request) {
   if (request.from_step() > 0) out.range.first = request.from_step();
   if (request.to_step() > 0) out.range.last = request.to_step();
   return out;
+}
+
+// No curve has this name: a slip, unless one of that name may come.
+absl::Status check_known(Store& store, ExperimentId experiment, const Outline& outline,
+                         const std::set<SeriesKey>& available, const SeriesKey& key) {
+  KnownNames known;
+  known.add(outline);
+  for (const SeriesKey& one : available) known.add(one);
+  LOCUS_ASSIGN_OR_RETURN(const ResultsByStage results, all_results(store, experiment));
+  known.add(results);
+  LOCUS_RETURN_IF_ERROR(known.check_metric(key.metric));
+  LOCUS_RETURN_IF_ERROR(known.check_split(key.metric, key.split));
+  return known.check_labels(key);
 }
 
 // The quantile behind Student-t intervals over n values, from the one place that has it.
@@ -179,7 +215,7 @@ absl::StatusOr<std::vector<BandPoint>> cell_band(Store& store, const Wanted& wan
   if (shift && seeds.size() > 1) {
     std::vector<std::vector<TimedBlock>> curves;
     for (const Seed& seed : seeds) {
-      LOCUS_ASSIGN_OR_RETURN(auto blocks, store.blocks(seed.stage, wanted.key, *shift, wanted.range));
+      LOCUS_ASSIGN_OR_RETURN(auto blocks, store.blocks(seed.stage, wanted.key, *shift, seed.range));
       auto& curve = curves.emplace_back();
       for (SeriesBlock& block : blocks) {
         const double seconds = seed.clock.at(block.last);
@@ -194,16 +230,17 @@ absl::StatusOr<std::vector<BandPoint>> cell_band(Store& store, const Wanted& wan
       curves.push_back(timed(seed, seed.drawn.points));
       continue;
     }
-    LOCUS_ASSIGN_OR_RETURN(const SeriesPoints all, store.points(seed.stage, wanted.key, 0, wanted.range));
+    LOCUS_ASSIGN_OR_RETURN(const SeriesPoints all, store.points(seed.stage, wanted.key, 0, seed.range));
     curves.push_back(timed(seed, all.points));
   }
   return band_of(curves);
 }
 
-void add_cell(const CellRow& cell, const std::vector<BandPoint>& band, bool interval, v1::Curves* out) {
+void add_cell(const CellRow& cell, const std::string& label, const std::vector<BandPoint>& band, bool interval,
+              v1::Curves* out) {
   auto* curve = out->add_cells();
   curve->set_cell(static_cast<int>(cell.ordinal));
-  curve->set_label(cell.label);
+  curve->set_label(label);
   std::map<int, double> factors;  // by n
   for (const BandPoint& point : band) {
     double half = point.std;
@@ -226,13 +263,15 @@ void add_cell(const CellRow& cell, const std::vector<BandPoint>& band, bool inte
 
 }  // namespace
 
-absl::StatusOr<v1::Curves> get_curves(Store& store, const v1::GetCurvesRequest& request) {
+absl::StatusOr<v1::Curves> get_curves(Store& store, const Outline& outline,
+                                      const v1::GetCurvesRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const Wanted wanted, wanted_of(request));
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(request.experiment()));
   LOCUS_ASSIGN_OR_RETURN(const auto cells, store.cells(row.id));
   std::set<SeriesKey> available;
   std::size_t trials = 0;
   LOCUS_ASSIGN_OR_RETURN(const auto sources, sources_of(store, row.id, wanted.key, &trials, &available));
+  if (sources.empty()) LOCUS_RETURN_IF_ERROR(check_known(store, row.id, outline, available, wanted.key));
   const int per_trial = points_per_trial(wanted.points, trials);
   LOCUS_ASSIGN_OR_RETURN(auto seeds,
                          read_seeds(store, wanted, per_trial > 0 ? per_trial : wanted.points, sources));
@@ -262,7 +301,8 @@ absl::StatusOr<v1::Curves> get_curves(Store& store, const v1::GetCurvesRequest& 
   };
   LOCUS_RETURN_IF_ERROR(for_each_in_parallel(cells.size(), read));
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (by_cell.contains(cells[i].ordinal)) add_cell(cells[i], bands[i], wanted.interval, &out);
+    if (by_cell.contains(cells[i].ordinal))
+      add_cell(cells[i], label_of(outline, cells[i]), bands[i], wanted.interval, &out);
   }
   for (const SeriesKey& known : available) to_proto(known, out.add_available());
   return out;

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "core/ports/store.h"
 #include "locus/v1/experiment_service.pb.h"
+#include "server/rpc/outline.h"
 
 namespace locus::server {
 
@@ -42,8 +43,11 @@ std::vector<BandPoint> thin(const std::vector<BandPoint>& band, int most);
 
 // Means are over the points of every seed while these are few enough to be read (kPointsRead together), else
 // over the averages of each seed in stretches of equal length; a cell of one seed keeps its very points, as
-// the single curves always do. Blocks. Thread-safe.
+// the single curves always do. A part zoomed into has the nearest point beyond each of its edges, so that lines
+// reach them. INVALID_ARGUMENT for a metric, split or label that nobody plans or measured. `outline`: of the
+// experiment asked for. Blocks. Thread-safe.
 inline constexpr std::int64_t kPointsRead = 1'000'000;
-absl::StatusOr<v1::Curves> get_curves(Store& store, const v1::GetCurvesRequest& request);
+absl::StatusOr<v1::Curves> get_curves(Store& store, const Outline& outline,
+                                      const v1::GetCurvesRequest& request);
 
 }  // namespace locus::server

@@ -110,10 +110,11 @@ std::vector<ExperimentViews::Running> ExperimentViews::running() {
   });
 }
 
-absl::StatusOr<std::map<std::int64_t, std::string>> ExperimentViews::cell_labels(ExperimentId id) {
-  LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(id));
+absl::StatusOr<std::map<std::int64_t, std::string>> ExperimentViews::cell_labels(const ExperimentRow& row) {
+  LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(row.id));
+  LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines_.get(row));
   std::map<std::int64_t, std::string> out;
-  for (const CellRow& cell : cells) out[cell.ordinal] = cell.label;
+  for (const CellRow& cell : cells) out[cell.ordinal] = label_of(*outline, cell);
   return out;
 }
 
@@ -125,7 +126,7 @@ absl::Status ExperimentViews::fill_running(const ExperimentRow& row, const std::
                                    [&](const Wanted& w) { return w.experiment == row.id; });
     if (want == item.wanted.end()) continue;
     if (labels.empty()) {
-      LOCUS_ASSIGN_OR_RETURN(labels, cell_labels(row.id));
+      LOCUS_ASSIGN_OR_RETURN(labels, cell_labels(row));
     }
     LOCUS_ASSIGN_OR_RETURN(const auto views, store_.trials(row.id, want->trial - 1, 1));
     if (views.empty() || views.front().trial.ordinal != want->trial) continue;
@@ -246,7 +247,7 @@ absl::StatusOr<v1::ListTrialsResponse> ExperimentViews::trials(const v1::ListTri
   LOCUS_ASSIGN_OR_RETURN(const std::int64_t after, parse_page_token("trial", request.page_token(), -1));
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(request.experiment()));
   LOCUS_ASSIGN_OR_RETURN(auto views, store_.trials(row.id, after, size + 1));
-  LOCUS_ASSIGN_OR_RETURN(const auto labels, cell_labels(row.id));
+  LOCUS_ASSIGN_OR_RETURN(const auto labels, cell_labels(row));
   v1::ListTrialsResponse out;
   if (views.size() > static_cast<std::size_t>(size)) {
     views.resize(static_cast<std::size_t>(size));

@@ -40,7 +40,7 @@ class ExperimentViews {
                                       bool in_list);
   absl::Status fill_running(const ExperimentRow& row, const std::vector<Running>& running,
                             v1::Experiment* out);
-  absl::StatusOr<std::map<std::int64_t, std::string>> cell_labels(ExperimentId id);
+  absl::StatusOr<std::map<std::int64_t, std::string>> cell_labels(const ExperimentRow& row);
   std::vector<v1::Trial> to_trials(const ExperimentRow& row, const std::vector<TrialView>& views,
                                    const std::map<std::int64_t, std::string>& labels);
   absl::Status fill_checkpoints(const StageRow& stage, const std::vector<AttemptRow>& attempts,

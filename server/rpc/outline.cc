@@ -43,11 +43,31 @@ absl::StatusOr<Outline> make_outline(const ExperimentPlan& plan, const Catalog& 
   out.metric = plan.metric;
   out.has_baseline = plan.has_baseline;
   out.evaluation_labels = canonical_json(plan.evaluation_labels);
+  out.labels = plan.labels;
   out.metrics = declared_metrics(plan, catalog);
   for (const PlannedCell& cell : plan.cells) {
+    out.places.emplace(cell.row_key, out.cells.size());
     out.cells.push_back({cell.row_key, cell.label, cell.assignment_json, cell.baseline, cell.pair_group});
   }
   return out;
+}
+
+std::string label_of(const Outline& outline, const CellRow& cell) {
+  const auto place = outline.places.find(cell.row_key);
+  return place == outline.places.end() ? cell.label : outline.cells[place->second].label;
+}
+
+std::string prior_label(const Outline& outline, const std::string& assignment_json) {
+  if (const auto fixed = outline.settings.find("prior"); fixed != outline.settings.end())
+    return fixed->second.label;
+  const Json assignment = Json::parse(assignment_json, nullptr, /*allow_exceptions=*/false);
+  const auto known = outline.values.find("prior");
+  if (!assignment.is_object() || !assignment.contains("prior") || known == outline.values.end()) return "";
+  const std::string key = canonical_json(assignment["prior"]);
+  for (const PlannedValue& value : known->second) {
+    if (value.value == key) return value.label;
+  }
+  return "";
 }
 
 absl::StatusOr<std::shared_ptr<const Outline>> OutlineCache::get(const ExperimentRow& row) {

@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,12 +30,19 @@ struct Outline {
   std::map<std::string, std::vector<PlannedValue>> values;
   std::map<std::string, PlannedValue> settings;
   std::vector<OutlineCell> cells;
+  std::map<std::string, std::size_t> places;  // of the cells, by row key
   std::vector<std::int64_t> seeds;
   MetricContract metric;
   std::string evaluation_labels = "{}";  // canonical
+  std::map<std::string, std::set<std::string>> labels;  // that are planned: name -> values, canonical
   Json metrics = Json::array();          // what the catalog says of the task's metrics: name, unit, direction
   bool has_baseline = false;
 };
+
+// What a cell and its prior are called: by the plan, as labels may be made better after a cell was stored.
+// The stored label where the plan no longer has the cell.
+std::string label_of(const Outline& outline, const CellRow& cell);
+std::string prior_label(const Outline& outline, const std::string& assignment_json);
 
 absl::StatusOr<Outline> make_outline(const ExperimentPlan& plan, const Catalog& catalog);
 

@@ -218,6 +218,26 @@ class Builder {
     return there;
   }
 
+  // "none, same train.lr": what rows or columns beside the baseline's axes have in common with their reference.
+  void name_what_is_same(const std::map<int, int>& baseline) {
+    std::string same;
+    const auto touches = [&](const std::vector<int>& side) {
+      return std::any_of(side.begin(), side.end(), [&](int axis) { return baseline.contains(axis); });
+    };
+    const auto add = [&](const std::vector<int>& side, const std::vector<PaperHeading>& headings) {
+      for (std::size_t i = 0; touches(side) && i < side.size(); ++i) {
+        std::set<int> seen;
+        for (const PaperHeading& heading : headings) seen.insert(heading.at[i]);
+        const PaperAxis& axis = axes_.axes[static_cast<std::size_t>(side[i])];
+        if (baseline.contains(side[i]) || seen.size() < 2 || axis.kind() == "metric") continue;
+        same += (same.empty() ? "" : ", ") + axis.name();
+      }
+    };
+    add(grid_.row_axes, grid_.rows);
+    add(grid_.column_axes, grid_.columns);
+    if (!same.empty() && !grid_.baseline.empty()) grid_.baseline += ", same " + same;
+  }
+
   void compare() {
     const std::map<int, int> baseline = find_baseline();
     bool any = false;
@@ -235,6 +255,7 @@ class Builder {
             (grid_.baseline.empty() ? "" : ", ") +
             axes_.axes[static_cast<std::size_t>(axis)].values()[static_cast<std::size_t>(value)].label;
     }
+    name_what_is_same(baseline);
     std::vector<int> rows, columns;  // of the reference, kAbsent if the table lacks it
     for (PaperHeading& row : grid_.rows) {
       Point at = row.at;

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "server/rpc/convert.h"
+#include "server/rpc/question.h"
 #include "server/rpc/reduce.h"
 
 namespace locus::server {
@@ -17,14 +18,6 @@ constexpr char kBest[] = "best";
 
 absl::Status bad(const std::string& field, const std::string& message) {
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
-
-std::string join(const std::set<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) {
-    if (!word.empty()) out += (out.empty() ? "" : ", ") + word;
-  }
-  return out;
 }
 
 absl::StatusOr<PaperSource> read_outline(Store& store, OutlineCache& outlines, const std::string& name) {
@@ -53,8 +46,8 @@ absl::StatusOr<PaperMetric> complete(const Outline& outline, const v1::TableMetr
   out.split = asked.split().empty() ? contract.reports : asked.split();
   out.reduce = asked.reduce().empty() ? default_reduce(contract, out.metric, out.split) : asked.reduce();
   const MetricFacts facts = metric_facts(outline, out.metric);
-  out.unit = out.metric == contract.name ? contract.unit : facts.unit;
-  out.direction = out.metric == contract.name ? contract.direction : facts.direction;
+  out.unit = facts.unit;
+  out.direction = facts.direction;
   if (!asked.labels().empty()) {
     LOCUS_ASSIGN_OR_RETURN(out.labels, canonical_labels(asked.labels(), "metrics.labels"));
   }
@@ -78,26 +71,18 @@ absl::Status check_known(Store& store, const std::vector<PaperSource>& sources, 
   for (const PaperSource& source : sources) {
     if (!source.metrics[index].label_sets.empty()) return absl::OkStatus();
   }
-  std::set<std::string> metrics, splits = {"train", "validation", "test"};
+  KnownNames known;
   for (const PaperSource& source : sources) {
-    metrics.insert(source.outline->metric.name);
-    for (const Json& one : source.outline->metrics) metrics.insert(one.value("name", ""));
+    known.add(*source.outline);
     LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(source.name));
     LOCUS_ASSIGN_OR_RETURN(const auto results, store.results(row.id));
-    for (const ResultView& one : results) {
-      metrics.insert(one.result.key.metric);
-      splits.insert(one.result.key.split);
-    }
+    for (const ResultView& one : results) known.add(one.result.key);
   }
-  if (!metrics.contains(metric.metric)) {
-    return bad("metrics",
-               "the experiments have no metric '" + metric.metric + "'; choose one of: " + join(metrics));
-  }
-  if (!splits.contains(metric.split)) {
-    return bad("metrics",
-               "the experiments have no split '" + metric.split + "'; choose one of: " + join(splits));
-  }
-  return absl::OkStatus();
+  LOCUS_RETURN_IF_ERROR(known.check_metric(metric.metric, "metrics"));
+  LOCUS_RETURN_IF_ERROR(known.check_split(metric.metric, metric.split, "metrics"));
+  return metric.labels.empty()
+             ? absl::OkStatus()
+             : known.check_labels({metric.metric, metric.split, metric.labels}, "metrics.labels");
 }
 
 // The best model's test asked for where no stage makes it: a slip likewise.
@@ -146,13 +131,6 @@ MetricValues arrange(const std::vector<ResultView>& results, const PaperMetric& 
 }
 
 }  // namespace
-
-MetricFacts metric_facts(const Outline& outline, const std::string& metric) {
-  for (const Json& one : outline.metrics) {
-    if (one.value("name", "") == metric) return {one.value("unit", ""), one.value("direction", "")};
-  }
-  return {};
-}
 
 absl::Status check_size(const v1::GetPaperTableRequest& request) {
   if (request.experiments_size() < 1 || request.experiments_size() > kExperimentsMost) {

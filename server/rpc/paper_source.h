@@ -56,10 +56,4 @@ absl::Status check_size(const v1::GetPaperTableRequest& request);
 absl::StatusOr<PaperSources> read_paper_sources(Store& store, OutlineCache& outlines,
                                                 const v1::GetPaperTableRequest& request);
 
-// Unit and direction of a metric as the experiment's catalog declares them; empty where it does not.
-struct MetricFacts {
-  std::string unit, direction;
-};
-MetricFacts metric_facts(const Outline& outline, const std::string& metric);
-
 }  // namespace locus::server

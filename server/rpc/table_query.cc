@@ -3,81 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "core/base/error.h"
 #include "core/statistics/table.h"
 #include "server/rpc/comparability.h"
-#include "server/rpc/convert.h"
 #include "server/rpc/measurements.h"
+#include "server/rpc/question.h"
 #include "server/rpc/reduce.h"
 
 namespace locus::server {
 namespace {
-
-// What the caller asked for, completed from the contract and the catalog.
-struct Question {
-  std::string metric, split, labels, unit, direction, reducer;
-};
-
-absl::Status not_measured(const std::string& field, const std::string& asked,
-                          const std::set<std::string>& known) {
-  std::string list;
-  for (const std::string& one : known) {
-    if (!one.empty()) list += (list.empty() ? "" : ", ") + one;
-  }
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                    "the experiment has no " + field + " '" + asked + "'; choose one of: " + list, field,
-                    {{field, asked}, {"known", list}});
-}
-
-// A metric or split that is neither declared nor measured: a slip, not a table without numbers.
-absl::Status check_known(const TableSource& source, const Question& question) {
-  std::set<std::string> metrics = {source.outline.metric.name};
-  std::set<std::string> splits = {"train", "validation", "test", source.outline.metric.reports};
-  for (const Json& one : source.outline.metrics) metrics.insert(one.value("name", ""));
-  for (const auto& [stage, results] : source.results) {
-    for (const Result& result : results) {
-      metrics.insert(result.key.metric);
-      splits.insert(result.key.split);
-    }
-  }
-  if (!metrics.contains(question.metric)) return not_measured("metric", question.metric, metrics);
-  if (!splits.contains(question.split)) return not_measured("split", question.split, splits);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Question> complete(const TableSource& source, const v1::GetTableRequest& request) {
-  const MetricContract& contract = source.outline.metric;
-  Question out;
-  out.metric = request.metric().empty() ? contract.name : request.metric();
-  out.split = request.split().empty() ? contract.reports : request.split();
-  LOCUS_RETURN_IF_ERROR(check_known(source, out));
-  out.reducer = default_reduce(contract, out.metric, out.split);
-  out.direction = contract.direction;
-  out.unit = contract.unit;
-  if (out.metric != contract.name) {
-    out.unit.clear();
-    out.direction = "max";
-    for (const Json& known : source.outline.metrics) {
-      if (known.value("name", "") != out.metric) continue;
-      out.unit = known.value("unit", "");
-      out.direction = known.value("direction", "max");
-    }
-  }
-  if (!request.labels().empty()) {
-    LOCUS_ASSIGN_OR_RETURN(out.labels, canonical_labels(request.labels(), "labels"));
-    return out;
-  }
-  // Without labels asked for: those of the training resolution, or what this metric and split has.
-  const auto sets = label_sets(source.trials, source.results, out.metric, out.split);
-  const auto has = [&](const std::string& labels) {
-    return std::find(sets.begin(), sets.end(), labels) != sets.end();
-  };
-  out.labels = source.outline.evaluation_labels;
-  if (!has(out.labels) && !sets.empty()) out.labels = has("{}") ? "{}" : sets.front();
-  return out;
-}
 
 using TrialsByCell = std::map<std::string, std::vector<const TrialView*>>;  // by row key, unretired
 
@@ -113,8 +48,7 @@ TableCell make_cell(const OutlineCell& outline, std::int64_t ordinal,
   const MetricContract& contract = source.outline.metric;
   std::vector<double> selection;
   for (const TrialView* trial : trials) {
-    const SeriesKey key{question.metric, question.split, question.labels};
-    if (const auto value = measured(*trial, source.results, key, question.reducer)) {
+    if (const auto value = measured(*trial, source.results, question.key, question.reducer)) {
       cell.values.push_back({trial->trial.seed, *value, trial->trial.ordinal});
     }
     if (const auto value = cost(*trial, source.results, "parameters")) {
@@ -124,8 +58,8 @@ TableCell make_cell(const OutlineCell& outline, std::int64_t ordinal,
       cell.ms_per_step.push_back(*value);
     }
     if (const auto value =
-            measured_any_labels(*trial, source.results, question.metric, contract.selects_on,
-                                default_reduce(contract, question.metric, contract.selects_on))) {
+            measured_any_labels(*trial, source.results, question.key.metric, contract.selects_on,
+                                default_reduce(contract, question.key.metric, contract.selects_on))) {
       selection.push_back(*value);
     }
   }
@@ -157,6 +91,7 @@ void fill_row(const TableLine& line, const std::string& experiment, v1::TableRow
   row->set_parameters_added(line.parameters_added);
   row->set_ms_per_step(line.ms_per_step);
   row->set_ms_per_step_std(line.ms_per_step_std);
+  row->set_times_vary(line.times_vary);
   row->set_selection(line.cell.selection);
   for (const SeedMeasurement& value : line.cell.values) {
     auto* seed = row->add_values();
@@ -164,6 +99,13 @@ void fill_row(const TableLine& line, const std::string& experiment, v1::TableRow
     seed->set_value(value.value);
     seed->set_trial(experiment + "/" + std::to_string(value.trial));
   }
+}
+
+void fill_baseline(const TableLine& line, const TableLine* baseline, v1::TableRow* row) {
+  row->set_baseline_mean(baseline == nullptr ? kUndefined : baseline->mean);
+  if (baseline == nullptr || baseline == &line) return;
+  row->set_baseline_label(baseline->cell.label);
+  row->set_baseline_cell(static_cast<int>(baseline->cell.cell));
 }
 
 void fill_sweep(const TableSource& source, const Question& question, const TrialsByCell& trials,
@@ -179,7 +121,7 @@ void fill_sweep(const TableSource& source, const Question& question, const Trial
       std::vector<double> values;
       if (of_cell != trials.end()) {
         for (const TrialView* trial : of_cell->second) {
-          const SeriesKey key{question.metric, question.split, labels};
+          const SeriesKey key{question.key.metric, question.key.split, labels};
           if (const auto value = measured(*trial, source.results, key, question.reducer))
             values.push_back(*value);
         }
@@ -197,13 +139,14 @@ void fill_sweep(const TableSource& source, const Question& question, const Trial
 }  // namespace
 
 absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::GetTableRequest& request) {
-  LOCUS_ASSIGN_OR_RETURN(const Question question, complete(source, request));
+  LOCUS_ASSIGN_OR_RETURN(const Question question,
+                         complete_question(source.outline, source.trials, source.results,
+                                           {request.metric(), request.split(), request.labels()}));
   const TrialsByCell trials = group_trials(source);
   std::map<std::string, std::int64_t> ordinals;
   for (const CellRow& cell : source.cells) ordinals[cell.row_key] = cell.ordinal;
   TableInput input{.cells = {}, .seeds = source.outline.seeds, .maximize = question.direction != "min"};
   std::map<std::int64_t, std::string> keys;
-  std::string baseline;
   for (const OutlineCell& cell : source.outline.cells) {
     const auto ordinal = ordinals.find(cell.row_key);
     if (ordinal == ordinals.end()) continue;
@@ -212,26 +155,34 @@ absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::Get
     keys[ordinal->second] = cell.row_key;
     input.cells.push_back(make_cell(cell, ordinal->second, of_cell == trials.end() ? kNone : of_cell->second,
                                     source, question));
-    if (cell.baseline && baseline.empty()) baseline = cell.label;
   }
   const TableOutput table = make_table(input);
   v1::Table out;
   out.set_experiment(source.experiment);
-  out.set_metric(question.metric);
-  out.set_split(question.split);
-  out.set_labels(question.labels);
+  out.set_metric(question.key.metric);
+  out.set_split(question.key.split);
+  out.set_labels(question.key.labels);
   out.set_unit(question.unit);
   out.set_direction(question.direction);
   out.set_reduce(question.reducer);
-  const auto reduction = parse_reduction(question.reducer, question.split, "metric.reduce");
+  const auto reduction = parse_reduction(question.reducer, question.key.split, "metric.reduce");
   if (reduction.ok() && reduction->selects()) out.set_selects_on(source.outline.metric.selects_on);
-  out.set_baseline(baseline);
+  out.set_baseline(baseline_text(source.outline));
   out.set_seeds(static_cast<int>(source.outline.seeds.size()));
   out.set_correction(table.correction);
   out.set_matched(source.outline.matched);
-  for (const TableLine& line : table.lines) fill_row(line, source.experiment, out.add_rows());
+  std::map<std::int64_t, const TableLine*> baselines;  // by pair group
+  for (const TableLine& line : table.lines) {
+    if (line.cell.baseline) baselines.emplace(line.cell.pair_group, &line);
+  }
+  for (const TableLine& line : table.lines) {
+    v1::TableRow* row = out.add_rows();
+    fill_row(line, source.experiment, row);
+    const auto baseline = baselines.find(line.cell.pair_group);
+    fill_baseline(line, baseline == baselines.end() ? nullptr : baseline->second, row);
+  }
   out.set_rows_total(out.rows_size());
-  for (auto& labels : label_sets(source.trials, source.results, question.metric, question.split)) {
+  for (auto& labels : label_sets(source.trials, source.results, question.key.metric, question.key.split)) {
     out.add_label_sets(std::move(labels));
   }
   fill_sweep(source, question, trials, table.lines, keys, &out);

@@ -22,7 +22,7 @@ struct TableSource {
 };
 
 // Pure. `request` may name another metric, split or label set than the contract's. INVALID_ARGUMENT for
-// labels of another form.
+// one that nobody knows, and for labels of another form.
 absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::GetTableRequest& request);
 
 // Everything stored that a table is computed from. Blocks. Thread-safe.

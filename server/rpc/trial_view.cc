@@ -102,7 +102,7 @@ absl::Status ExperimentViews::fill_stage(const TrialStageView& view, const std::
 
 absl::StatusOr<v1::TrialDetail> ExperimentViews::trial(const v1::GetTrialRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const TrialOf found, find_trial(store_, request.name()));
-  LOCUS_ASSIGN_OR_RETURN(const auto labels, cell_labels(found.experiment.id));
+  LOCUS_ASSIGN_OR_RETURN(const auto labels, cell_labels(found.experiment));
   LOCUS_ASSIGN_OR_RETURN(const auto names, worker_names(store_));
   v1::TrialDetail out;
   out.set_experiment(found.experiment.name);

@@ -36,16 +36,21 @@ v1::Comparison two_trials() {
   for (const char* name : {"demo/0", "demo/5"}) {
     v1::ComparedItem* item = out.add_items();
     item->set_name(name);
-    item->set_label(std::string(name) == "demo/0" ? "none" : "violin");
+    item->set_label(std::string(name) == "demo/0" ? "none" : "violin (sigma=0.1)");
+    item->set_title(std::string(name) == "demo/0" ? "none" : "violin");
   }
   v1::ComparedSetting* lr = out.add_differing();
   lr->set_path("train.lr");
   lr->add_values_json("0.001");
   lr->add_values_json("");
+  lr->add_values("0.001");
+  lr->add_values("");
   v1::ComparedSetting* dim = out.add_common();
   dim->set_path("model.dim");
   dim->add_values_json("64");
   dim->add_values_json("64");
+  dim->add_values("64");
+  dim->add_values("64");
   v1::ComparedResult* result = out.add_results();
   result->mutable_key()->set_metric("top1");
   result->mutable_key()->set_split("test");
@@ -58,19 +63,45 @@ v1::Comparison two_trials() {
 
 TEST(Report, OfAComparisonHidesWhatIsEqual) {
   EXPECT_EQ(render_comparison(two_trials(), false),
-            "setting   demo/0 (none)  demo/5 (violin)\n"
-            "train.lr  0.001          -\n"
+            "none: demo/0 (none)\n"
+            "violin: demo/5 (violin (sigma=0.1))\n"
+            "\n"
+            "setting   none   violin\n"
+            "train.lr  0.001  -\n"
             "1 equal setting left out; --all shows them\n"
             "\n"
-            "result        demo/0 (none)  demo/5 (violin)\n"
-            "top1 test  82.5000 ± 0.2500                -\n");
+            "result             none  violin\n"
+            "top1 test  82.50 ± 0.25       -\n");
   EXPECT_THAT(render_comparison(two_trials(), true), HasSubstr("equal everywhere\n  model.dim: 64\n"));
+}
+
+TEST(Report, OfAComparisonFoldsAPriorToOneLine) {
+  v1::Comparison comparison = two_trials();
+  v1::ComparedSetting* prior = comparison.add_differing();
+  prior->set_path("prior");
+  for (const char* text : {"none", "violin (sigma=0.1)"}) prior->add_values(text);
+  v1::ComparedPart* sigma = prior->add_parts();
+  sigma->set_path("prior.violin.sigma");
+  for (const char* json : {"", "0.1"}) sigma->add_values_json(json);
+  EXPECT_THAT(render_comparison(comparison, false), HasSubstr("prior     none   violin (sigma=0.1)\n1 equal"));
+  EXPECT_THAT(render_comparison(comparison, true), HasSubstr("  prior.violin.sigma  -      0.1\n"));
+}
+
+TEST(Report, OfAComparisonPrintsCountsAsCounts) {
+  v1::Comparison comparison = two_trials();
+  v1::ComparedResult* parameters = comparison.add_results();
+  parameters->mutable_key()->set_metric("parameters");
+  for (const double mean : {154954.0, 155210.0}) parameters->add_mean(mean);
+  for (const double std : {0.0, 0.0}) parameters->add_std(std);
+  EXPECT_THAT(render_comparison(comparison, false), HasSubstr("parameters       154,954  155,210\n"));
 }
 
 TEST(Report, OfAComparisonPairsBySeedWithTheLowestPossibleP) {
   v1::Comparison comparison = two_trials();
   comparison.set_metric("top1");
   comparison.set_split("test");
+  comparison.set_unit("%");
+  comparison.mutable_items(0)->add_values()->set_value(82.5);
   v1::PairedDifference* pair = comparison.add_paired();
   pair->set_item(1);
   pair->set_n(5);
@@ -81,9 +112,9 @@ TEST(Report, OfAComparisonPairsBySeedWithTheLowestPossibleP) {
   pair->set_p_sign_flip(0.0625);
   pair->set_p_floor(0.0625);
   EXPECT_THAT(render_comparison(comparison, false),
-              HasSubstr("top1 on test, difference from demo/0 by seed\n"
-                        "item    pairs       difference            95% CI       p  lowest p\n"
-                        "demo/5      5  0.5000 ± 0.1000  [0.4000, 0.6000]  0.0625    0.0625\n"));
+              HasSubstr("top1 on test, difference from none by seed\n"
+                        "item    pairs   difference        95% CI       p  lowest p\n"
+                        "violin      5  0.50 ± 0.10  [0.40, 0.60]  0.0625    0.0625\n"));
 }
 
 TEST(Report, OfArtifactsSaysWhatIsKept) {

@@ -140,6 +140,17 @@ TEST(Plan, TellsPriorsOfOneIdApartByTheirOptions) {
                                            "violin (curves=snake, sigma=0.5)", "none", "violin, wide"));
 }
 
+TEST(Plan, LabelsPrintEveryOptionThatIsNotAtItsDefault) {
+  const ExperimentPlan plan = plan_of(small(R"({"matrix": {"prior": [
+      {"violin": {"curves": ["hilbert"], "sigma": 0.02}}, [{"learned-absolute": {"std": 0.5}}, "violin"], "none"]}})"));
+  EXPECT_THAT(labels_of(plan), ElementsAre("violin (curves=hilbert)", "learned-absolute (std=0.5) + violin", "none"));
+  const ExperimentPlan fixed = plan_of(small(R"({"prior": {"violin": {"sigma": 0.5}},
+      "dataset": {"mnist": {"binarize": true}}, "matrix": {"prior": null, "train.lr": [0.001, 0.003]}})"));
+  EXPECT_THAT(labels_of(fixed), ElementsAre("violin (sigma=0.5), lr=0.001", "violin (sigma=0.5), lr=0.003"));
+  EXPECT_EQ(fixed.settings.at("prior").label, "violin (sigma=0.5)");
+  EXPECT_EQ(fixed.settings.at("dataset").label, "mnist (binarize=true)");
+}
+
 TEST(Plan, UsesLabelsOfOtherFactorsAndFullPathsWhereShortOnesClash) {
   const ExperimentPlan plan = plan_of(
       small(R"({"prior": "none", "matrix": {"prior": null, "model.dim": [{"value": 64, "label": "tiny"}, 128],

@@ -16,6 +16,7 @@ namespace {
 
 using namespace locus::testing;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr std::int64_t kSecond = 1'000'000;
 const SeriesKey kLoss{"loss", "train", "{}"};
@@ -42,9 +43,17 @@ class CurvesTest : public ::testing::Test {
   v1::Curves curves(const std::function<void(v1::GetCurvesRequest&)>& change = [](auto&) {}) {
     v1::GetCurvesRequest request = asked();
     change(request);
-    auto out = get_curves(*store_, request);
+    auto out = get_curves(*store_, outline(), request);
     EXPECT_TRUE(out.ok()) << out.status();
     return out.ok() ? *std::move(out) : v1::Curves();
+  }
+
+  // What a plan says: a metric, its splits and the resolutions it is evaluated at.
+  static Outline outline() {
+    Outline out;
+    out.metric.name = "loss";
+    out.labels["resolution"] = {"28", "42"};
+    return out;
   }
 
   static v1::GetCurvesRequest asked() {
@@ -87,12 +96,27 @@ TEST_F(CurvesTest, GivesThePartZoomedInto) {
     request.set_from_step(100);
     request.set_to_step(104);
   });
-  EXPECT_THAT(part.trials(0).step(), ElementsAre(100, 101, 102, 103, 104));
-  EXPECT_THAT(part.cells(0).step(), ElementsAre(100, 101, 102, 103, 104));
+  EXPECT_THAT(part.trials(0).step(), ElementsAre(99, 100, 101, 102, 103, 104, 105));
+  EXPECT_THAT(part.cells(0).step(), ElementsAre(99, 100, 101, 102, 103, 104, 105));
   EXPECT_FALSE(part.trials(0).reduced());
   EXPECT_TRUE(curves().trials(0).reduced());
   const auto tail = curves([](auto& request) { request.set_from_step(4998); });
-  EXPECT_THAT(tail.trials(0).step(), ElementsAre(4998, 4999));
+  EXPECT_THAT(tail.trials(0).step(), ElementsAre(4997, 4998, 4999));
+}
+
+TEST_F(CurvesTest, ReachesTheEdgesOfAPartBetweenItsPoints) {
+  for (std::int64_t i = 0; i < 40; ++i)
+    append(1, 1, 1 + 47 * i, {1.0 * static_cast<double>(i)}, 0, 1 + i);  // 1, 48, 95, ..., 1834
+  const auto part = curves([](auto& request) {
+    request.set_from_step(362);
+    request.set_to_step(632);
+  });
+  EXPECT_THAT(part.cells(0).step(), ElementsAre(330, 377, 424, 471, 518, 565, 612, 659));
+  const auto between = curves([](auto& request) {
+    request.set_from_step(2);
+    request.set_to_step(40);
+  });
+  EXPECT_THAT(between.trials(0).step(), ElementsAre(1, 48)) << "no point inside, a line all the same";
 }
 
 TEST_F(CurvesTest, SaysEpochImagesAndSecondsOfEveryPoint) {
@@ -169,11 +193,29 @@ TEST_F(CurvesTest, LeavesOutSingleRunsWhereOnlyMeansAreAsked) {
   EXPECT_EQ(means.available_size(), whole.available_size());
 }
 
+TEST_F(CurvesTest, RefusesWhatNobodyPlansOrMeasured) {
+  append(1, 1, 0, {1, 2, 3});
+  const auto refused = [&](const std::function<void(v1::GetCurvesRequest&)>& change) {
+    v1::GetCurvesRequest request = asked();
+    change(request);
+    return std::string(get_curves(*store_, outline(), request).status().message());
+  };
+  EXPECT_THAT(refused([](auto& r) { r.set_metric("accuracy"); }),
+              HasSubstr("no metric 'accuracy'; choose one of: loss"));
+  EXPECT_THAT(refused([](auto& r) { r.set_split("tset"); }), HasSubstr("no split 'tset'; did you mean 'test'?"));
+  EXPECT_THAT(refused([](auto& r) { r.set_split(""); }), HasSubstr("name one of: train"));
+  EXPECT_THAT(refused([](auto& r) { r.set_labels(R"({"resolutoin":42})"); }),
+              HasSubstr("no label 'resolutoin'; did you mean 'resolution'?"));
+  EXPECT_THAT(refused([](auto& r) { r.set_labels(R"({"resolution":43})"); }), HasSubstr("no resolution '43'"));
+  EXPECT_EQ(curves([](auto& r) { r.set_split("validation"); }).cells_size(), 0) << "it may come";
+  EXPECT_EQ(curves([](auto& r) { r.set_labels(R"({"resolution":42})"); }).cells_size(), 0);
+}
+
 TEST_F(CurvesTest, RefusesWhatItCannotDraw) {
   const auto field_of = [&](const std::function<void(v1::GetCurvesRequest&)>& change) {
     v1::GetCurvesRequest request = asked();
     change(request);
-    return error_detail(get_curves(*store_, request).status())->field;
+    return error_detail(get_curves(*store_, outline(), request).status())->field;
   };
   EXPECT_EQ(field_of([](auto& request) { request.set_band("iqr"); }), "band");
   EXPECT_EQ(field_of([](auto& request) { request.set_from_step(-1); }), "from_step");

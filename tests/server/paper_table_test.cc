@@ -111,8 +111,9 @@ TEST_F(PaperTable, ShowsPriorsByResolutionAsComputedByHand) {
   EXPECT_DOUBLE_EQ(out.summaries(2).mean_rank(), 1);
   EXPECT_DOUBLE_EQ(out.summaries(2).iqm(),
                    (74 + 78 + 83 + 84) / 4.0);  // of 73 74 78 83 84 88, one cut from each end
-  EXPECT_LE(out.summaries(2).iqm_low(), out.summaries(2).iqm());
-  EXPECT_GE(out.summaries(2).iqm_high(), out.summaries(2).iqm());
+  EXPECT_EQ(out.summaries(2).columns_total(), 2);
+  EXPECT_TRUE(std::isnan(out.summaries(2).iqm_low())) << "three seeds are too few for it";
+  EXPECT_EQ(violin.test(), "sign-flip");
   EXPECT_THAT(out.warnings(0), HasSubstr("cannot go below p = 0.25"));
 }
 
@@ -365,7 +366,7 @@ TEST_F(PaperTable, RefusesWhatItCannotShow) {
   EXPECT_THAT(refusal(ask({"metric"}), "rows"), HasSubstr("stand in the columns"));
   auto request = ask();
   request.add_metrics()->set_metric("top9");
-  EXPECT_THAT(refusal(request, "metrics"), HasSubstr("no metric 'top9'; choose one of"));
+  EXPECT_THAT(refusal(request, "metrics"), HasSubstr("no metric 'top9'; did you mean 'top1'?"));
   request.mutable_metrics(0)->set_metric("top1");
   request.mutable_metrics(0)->set_reduce("top-3");
   EXPECT_THAT(refusal(request, "metrics.reduce"), HasSubstr("the test split is scored once"));

@@ -234,9 +234,12 @@ TEST_F(Surface, ComparesCellsBySettingResultAndSeed) {
   EXPECT_DOUBLE_EQ(out.paired(0).mean(), expected);
   EXPECT_DOUBLE_EQ(out.paired(0).std(), 0);
   EXPECT_DOUBLE_EQ(out.paired(0).p_floor(), 0.25);
-  for (const auto& setting : out.differing())
-    EXPECT_THAT(setting.path(), HasSubstr("prior")) << setting.path();
-  EXPECT_GT(out.differing_size(), 0);
+  ASSERT_EQ(out.differing_size(), 1) << "a prior is one setting, however many options and stages it has";
+  EXPECT_EQ(out.differing(0).path(), "prior");
+  EXPECT_EQ(out.differing(0).values(0), "none");
+  EXPECT_EQ(out.differing(0).values(1), "learned-absolute");
+  EXPECT_EQ(out.items(0).title(), "none");
+  EXPECT_EQ(out.items(1).title(), "learned-absolute");
   EXPECT_GT(out.common_size(), 5);
   for (const auto& setting : out.common()) EXPECT_EQ(setting.values_json(0), setting.values_json(1));
   EXPECT_GT(out.results_size(), 2);
@@ -251,7 +254,7 @@ TEST_F(Surface, ComparesNoRevisionsThatOnlySayWhatIsUsed) {
   ASSERT_TRUE(experiments_->Compare(deadline().get(), request, &out).ok());
   for (const auto* settings : {&out.common(), &out.differing()}) {
     for (const auto& setting : *settings)
-      EXPECT_EQ(setting.path().find(".revisions."), std::string::npos) << setting.path();
+      EXPECT_EQ(setting.path().find("revisions."), std::string::npos) << setting.path();
   }
 }
 

@@ -53,7 +53,9 @@ TEST_F(Leaderboard, EqualsTheHandComputation) {
   EXPECT_DOUBLE_EQ(best.p_holm(), 0.5);                       // twice 0.25
   EXPECT_EQ(best.parameters(), 1200);
   EXPECT_EQ(best.parameters_added(), 200);
-  EXPECT_DOUBLE_EQ(best.ms_per_step(), 11.0);  // median of 10, 11, 12
+  EXPECT_DOUBLE_EQ(best.ms_per_step(), 11.0);  // mean of 10, 11, 12
+  EXPECT_EQ(best.baseline_label(), "learned-absolute");
+  EXPECT_DOUBLE_EQ(best.baseline_mean(), 82.0);
   EXPECT_DOUBLE_EQ(best.selection(), 86.0);
   ASSERT_EQ(best.values_size(), 3);
   EXPECT_EQ(best.values(0).trial().rfind("small/", 0), 0u);
@@ -125,9 +127,39 @@ TEST_F(Leaderboard, AnswersForAnotherLabelSetAndSplit) {
   ASSERT_TRUE(experiments_->GetTable(deadline().get(), request, &validation).ok());
   EXPECT_EQ(validation.labels(), "{}");
   EXPECT_DOUBLE_EQ(validation.rows(0).mean(), 86.0);
+  request.clear_split();
+  request.set_labels(R"({"resolution":43})");
+  v1::Table nothing;
+  const grpc::Status slip = experiments_->GetTable(deadline().get(), request, &nothing);
+  EXPECT_EQ(wire_error(slip).field, "labels");
+  EXPECT_NE(slip.error_message().find("no resolution '43'; did you mean '42'? (known: 28, 42)"), std::string::npos)
+      << slip.error_message();
   request.set_labels("[1]");
   v1::Table refused;
   EXPECT_EQ(wire_error(experiments_->GetTable(deadline().get(), request, &refused)).field, "labels");
+}
+
+TEST_F(Leaderboard, NamesTheBaselineOfEveryRow) {
+  submit(small_specification({{"matrix", {{"prior", {"none", "learned-absolute"}}, {"train.lr", {0.001, 0.003}}}}}));
+  FakeWorker worker(channel_, "one");
+  ASSERT_TRUE(worker.register_with().ok());
+  v1::GetTableRequest early;
+  early.set_experiment("small");
+  early.set_labels(R"({"resolution":42})");
+  v1::Table planned;
+  EXPECT_TRUE(experiments_->GetTable(deadline().get(), early, &planned).ok()) << "planned, if not measured yet";
+  worker.run_all(score);
+  const v1::Table out = table("small");
+  EXPECT_EQ(out.baseline(), "learned-absolute, same train.lr");
+  std::map<std::string, const v1::TableRow*> rows;
+  for (const v1::TableRow& row : out.rows()) rows[row.label()] = &row;
+  for (const std::string lr : {"lr=0.001", "lr=0.003"}) {
+    const v1::TableRow &none = *rows.at("none, " + lr), &baseline = *rows.at("learned-absolute, " + lr);
+    EXPECT_EQ(none.baseline_label(), "learned-absolute, " + lr);
+    EXPECT_EQ(none.baseline_cell(), baseline.cell());
+    EXPECT_EQ(none.baseline_mean(), baseline.mean());
+    EXPECT_EQ(baseline.baseline_label(), "");
+  }
 }
 
 TEST_F(Leaderboard, AnswersWithItsFirstRowsAsTheyStandInTheWhole) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr char kTest[] = "test", kValidation[] = "validation";
 constexpr char kCheckpoint[] = "checkpoint", kBest[] = "best";  // an evaluation's choice of model
+constexpr char kResolution[] = "resolution";
 constexpr char kKeepBest[] = "keep_best";                       // the training's counterpart
 
 // A training stage measures on what it may see; everything else is a later stage's to measure.
@@ -248,7 +249,7 @@ Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricCon
   const Json native = extent.empty() ? Json() : extent[0];
   const auto labels = [&](const ResolvedStage& stage, const Json& resolution) {
     Json out = Json::object();
-    if (!resolution.is_null()) out["resolution"] = resolution;
+    if (!resolution.is_null()) out[kResolution] = resolution;
     if (const auto images = scored_images(stage, dataset); images > 0) out["images"] = images;
     return out;
   };
@@ -256,7 +257,7 @@ Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricCon
     Json first;
     for (const ResolvedStage& stage : stages) {
       if (!measures(stage, metric) || (scored_images(stage, dataset) > 0) != part) continue;
-      const Json listed = stage.resolved.value("resolution", Json::array());
+      const Json listed = stage.resolved.value(kResolution, Json::array());
       if (listed.empty() || std::find(listed.begin(), listed.end(), native) != listed.end())
         return labels(stage, native);
       if (first.is_null()) first = labels(stage, listed[0]);
@@ -264,6 +265,29 @@ Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricCon
     if (!first.is_null()) return first;
   }
   return Json::object();
+}
+
+std::map<std::string, std::set<std::string>> planned_labels(const std::vector<ResolvedStage>& stages,
+                                                            const std::set<const ResolvedSection*>& datasets) {
+  std::set<std::string> native;
+  for (const ResolvedSection* dataset : datasets) {
+    const auto extent = dataset->item->facts.find("extent");
+    if (extent != dataset->item->facts.end() && !extent->empty())
+      native.insert(canonical_json(extent->front()));
+  }
+  std::map<std::string, std::set<std::string>> out;
+  for (const ResolvedStage& stage : stages) {
+    for (const auto& [name, value] : stage.resolved.items()) {
+      if (!value.is_array()) continue;
+      for (const Json& one : value) out[name].insert(canonical_json(one));
+      if (value.empty() && name == kResolution) out[name].insert(native.begin(), native.end());
+    }
+    for (const ResolvedSection* dataset : datasets) {
+      if (const auto images = scored_images(stage, *dataset); images > 0)
+        out["images"].insert(std::to_string(images));
+    }
+  }
+  return out;
 }
 
 }  // namespace locus

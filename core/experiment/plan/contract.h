@@ -44,4 +44,9 @@ std::string partial_validation(const MetricContract& metric, const std::vector<R
 Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricContract& metric,
                        const ResolvedSection& dataset);
 
+// The labels that the stages' results will have, as far as their options say: every list among them, by name,
+// its values canonical. An empty resolution is the datasets' own.
+std::map<std::string, std::set<std::string>> planned_labels(const std::vector<ResolvedStage>& stages,
+                                                            const std::set<const ResolvedSection*>& datasets);
+
 }  // namespace locus

@@ -13,17 +13,6 @@ std::string ids_of(const ResolvedPriors& priors) {
   return out;
 }
 
-std::string show_option(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return canonical_json(value);
-  std::string out;
-  for (const Json& element : value) {
-    if (!out.empty()) out += ',';
-    out += show_option(element);
-  }
-  return out;
-}
-
 // The complete options of a prior, so that a default and a given value compare.
 Json complete(const Resolver& resolver, const ResolvedPrior& prior) {
   const auto resolved = resolver.catalog().resolve(*prior.item, prior.given, prior.field);
@@ -66,13 +55,19 @@ CellLabels::CellLabels(const std::vector<CellDraft>& cells, const Specification&
     telling.resize(seen.size());
     for (std::size_t i = 0; i < seen.size(); ++i) {
       for (const auto& [name, options] : seen[i]) {
-        if (options.size() > 1) telling[i].push_back(name);
+        if (options.size() > 1) telling[i].insert(name);
       }
     }
+    for (const Setting* setting : settings) texts_[setting] = make_text(*setting);
   }
 }
 
 std::string CellLabels::prior_text(const Setting& setting) const {
+  const auto known = texts_.find(&setting);
+  return known == texts_.end() ? make_text(setting) : known->second;
+}
+
+std::string CellLabels::make_text(const Setting& setting) const {
   if (!setting.label.empty()) return setting.label;
   const auto priors = resolver_.priors(setting);
   if (!priors.ok()) return "";
@@ -80,14 +75,9 @@ std::string CellLabels::prior_text(const Setting& setting) const {
   std::string out;
   for (std::size_t i = 0; i < (*priors)->list.size(); ++i) {
     const ResolvedPrior& prior = (*priors)->list[i];
-    out += (out.empty() ? "" : " + ") + prior.item->id;
-    if (telling == telling_.end() || telling->second[i].empty()) continue;
-    const Json options = complete(resolver_, prior);
-    std::string inside;
-    for (const std::string& name : telling->second[i]) {
-      inside += (inside.empty() ? "" : ", ") + name + "=" + show_option(options.value(name, Json()));
-    }
-    out += " (" + inside + ")";
+    const bool told = telling != telling_.end() && i < telling->second.size();
+    out += (out.empty() ? "" : " + ") +
+           resolver_.text(*prior.item, prior.given, told ? telling->second[i] : std::set<std::string>{});
   }
   return out;
 }

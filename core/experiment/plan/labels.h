@@ -1,6 +1,7 @@
 // What people call a cell.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,9 @@
 
 namespace locus {
 
-// Calls a prior by its ids, "learned-absolute + violin", with the options that tell it from others of the
-// same ids, "violin (curves=hilbert,snake)"; then the other varied factors, "lr=0.001". Labels the user gave
-// replace a value's text.
+// Calls a prior by its ids, "learned-absolute + violin", with the options that are not at their defaults or
+// tell it from others of the same ids, "violin (curves=hilbert,snake)"; then the other varied factors,
+// "lr=0.001". Labels the user gave replace a value's text.
 class CellLabels {
  public:
   CellLabels(const std::vector<CellDraft>& cells, const Specification& spec, const Values& values,
@@ -21,12 +22,14 @@ class CellLabels {
 
  private:
   std::string prior_text(const Setting& setting) const;
+  std::string make_text(const Setting& setting) const;
 
   const Specification& spec_;
   const Values& values_;
   Resolver& resolver_;
+  std::map<const Setting*, std::string> texts_;     // of priors; cells share them
   std::map<std::string, std::string> short_names_;  // varied path -> shortest unambiguous name
-  std::map<std::string, std::vector<std::vector<std::string>>>
+  std::map<std::string, std::vector<std::set<std::string>>>
       telling_;  // ids -> per prior, the options that differ
 };
 

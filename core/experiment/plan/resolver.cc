@@ -15,6 +15,17 @@ std::string canonical_choice(const CatalogItem& item, const Json& scientific) {
   return canonical_json(out);
 }
 
+std::string show_option(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return canonical_json(value);
+  std::string out;
+  for (const Json& element : value) {
+    if (!out.empty()) out += ',';
+    out += show_option(element);
+  }
+  return out;
+}
+
 const char* plural(const std::string& kind) {
   return kind == "prior" ? "violin: {sigma: 0.02}" : "id: {option: value}";
 }
@@ -161,6 +172,21 @@ const Settings& Resolver::defaults_of(const CatalogItem& dataset) {
   return found->second;
 }
 
+std::string Resolver::text(const CatalogItem& item, const Json& given,
+                           const std::set<std::string>& telling) const {
+  const auto resolved = catalog_.resolve(item, given, "");
+  const Json& options = resolved.ok() ? *resolved : given;
+  const auto defaults = catalog_.resolve(item, Json::object(), "");
+  std::string inside;
+  for (const auto& [name, value] : options.items()) {
+    const bool usual = defaults.ok() ? defaults->contains(name) && (*defaults)[name] == value
+                                     : !given.contains(name);  // an item that needs options has no usual ones
+    if (usual && !telling.contains(name)) continue;
+    inside += (inside.empty() ? "" : ", ") + name + "=" + show_option(value);
+  }
+  return inside.empty() ? item.id : item.id + " (" + inside + ")";
+}
+
 absl::StatusOr<NormalValue> Resolver::normal(const std::string& path, const Setting& setting) {
   NormalValue out;
   if (path == "prior") {
@@ -170,8 +196,8 @@ absl::StatusOr<NormalValue> Resolver::normal(const std::string& path, const Sett
     for (const ResolvedPrior& prior : priors->list) {
       out.assignment.push_back({{prior.item->id, prior.given}});
       out.ids += (out.ids.empty() ? "" : " + ") + prior.item->id;
+      out.text += (out.text.empty() ? "" : " + ") + text(*prior.item, prior.given);
     }
-    out.text = out.ids;
     return out;
   }
   for (const Section* section : kSections) {
@@ -179,7 +205,8 @@ absl::StatusOr<NormalValue> Resolver::normal(const std::string& path, const Sett
     LOCUS_ASSIGN_OR_RETURN(const Selection selection, select(section->kind, setting.value, setting.field));
     out.assignment =
         selection.given.empty() ? Json(selection.item->id) : Json({{selection.item->id, selection.given}});
-    out.text = out.ids = selection.item->id;
+    out.ids = selection.item->id;
+    out.text = text(*selection.item, selection.given);
     out.key = canonical_json({{selection.item->id, selection.given}});
     return out;
   }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,10 @@ class Resolver {
   // What a dataset sets where the specification does not (facts.defaults): config paths to values. An option
   // that the chosen item lacks is passed over.
   const Settings& defaults_of(const CatalogItem& dataset);
+
+  // What people call an item with these options: "violin (curves=hilbert,snake)" with every option that is not
+  // at its default, and those in `telling`.
+  std::string text(const CatalogItem& item, const Json& given, const std::set<std::string>& telling = {}) const;
 
   const Catalog& catalog() const { return catalog_; }
 
