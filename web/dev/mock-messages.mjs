@@ -117,6 +117,7 @@ function tableRows(def, resolution) {
   const differences = values.map((list, cell) =>
     cell === def.baseline ? [] : list.filter((v) => base.has(v.seed)).map((v) => v.value - base.get(v.seed)),
   );
+  const baseMean = base.size ? mean([...base.values()]) : NaN;
   const p = differences.map(signFlip);
   const corrected = holm(p);
   const rows = def.cells.map((cell, i) => {
@@ -151,6 +152,9 @@ function tableRows(def, resolution) {
       ms_per_step_std: 0.2,
       values: values[i],
       selection: real(m + 0.5),
+      baseline_label: i === def.baseline ? '' : def.cells[def.baseline].label,
+      baseline_cell: def.baseline,
+      baseline_mean: real(baseMean),
     };
   });
   return rows.sort((a, b) => (a.n === 0 ? 1 : 0) - (b.n === 0 ? 1 : 0) || b.mean - a.mean);

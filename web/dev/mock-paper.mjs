@@ -136,6 +136,7 @@ const summarize = (body, rows, columns, cells) =>
           row,
           metric: columns[0].metric,
           columns: means.length,
+          columns_total: means.length,
           mean: real(mean(means)),
           iqm: real(mean(means)),
           iqm_low: real(mean(means) - 0.4),

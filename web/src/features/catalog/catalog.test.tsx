@@ -26,6 +26,10 @@ describe('a formula', () => {
   });
   test('keeps words upright and primes as primes', async () =>
     expect(await html("q' = mean x")).toBe('<i>q</i>′ = mean <i>x</i>'));
+  test('tells membership from prose', async () => {
+    expect(await html('i in S')).toBe('<i>i</i> ∈ <i>S</i>');
+    expect(await html('|r| in the field of view')).toContain(' in the field');
+  });
   test('markup in it stays text', async () =>
     expect(await html('<b>x_{<i>}')).toBe('&lt;<i>b</i>&gt;<i>x</i><sub>&lt;<i>i</i>&gt;</sub>'));
   test.each(['x_', '^2', 'a_{b', '((', '|', 'x^'])('%j, though unfinished, is drawn', async (text) =>

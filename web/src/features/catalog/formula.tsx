@@ -70,7 +70,8 @@ export function typeset(text: string): ComponentChildren[] {
     }
     const name = /^[A-Za-z]+/.exec(text.slice(i))?.[0];
     if (name) {
-      out.push(word(name));
+      const prose = name === 'in' && /^ +[a-z]{2,}/.test(text.slice(i + name.length)); // "in the field of view"
+      out.push(prose ? name : word(name));
       i += name.length;
       continue;
     }

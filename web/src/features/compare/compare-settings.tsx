@@ -35,18 +35,19 @@ export interface SharedSetting {
   path: string; // without the stage's role
   roles: string[]; // of the stages that have it with these values
   values: readonly string[];
+  texts?: readonly string[]; // as people read them
 }
 
 // Stages repeat the settings they build on: what several roles have alike is one line.
 export function mergeRoles(settings: readonly ComparedSetting[]): SharedSetting[] {
   const merged = new Map<string, SharedSetting>();
-  for (const { path, values_json: values } of settings) {
+  for (const { path, values_json: values, values: texts } of settings) {
     const dot = path.indexOf('.');
     const [role, rest] = dot < 0 ? ['', path] : [path.slice(0, dot), path.slice(dot + 1)];
     const key = JSON.stringify([rest, values]);
     const known = merged.get(key);
     if (known) known.roles.push(role);
-    else merged.set(key, { path: rest, roles: [role], values });
+    else merged.set(key, { path: rest, roles: [role], values, ...(texts.length > 0 && { texts }) });
   }
   return [...merged.values()];
 }
@@ -61,7 +62,7 @@ function Rows({ settings, equal }: { settings: readonly SharedSetting[]; equal: 
           </th>
           {setting.values.map((value, i) => (
             <td key={i} class="setting-value">
-              {settingText(value)}
+              {setting.texts?.[i] || settingText(value)}
             </td>
           ))}
         </tr>

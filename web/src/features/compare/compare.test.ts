@@ -80,7 +80,7 @@ test('equal settings are apart from those that differ', () => {
 });
 
 test('what several stages have alike is one line', () => {
-  const setting = (path: string, ...values_json: string[]) => ({ path, values_json });
+  const setting = (path: string, ...values_json: string[]) => ({ path, values_json, values: [], parts: [] });
   expect(
     mergeRoles([
       setting('train.recipe.lr', '1', '2'),

@@ -83,7 +83,12 @@ export const logPart = message({
   state: text,
 });
 
-const setting = message({ path: text, values_json: list(text) });
+const setting = message({
+  path: text,
+  values_json: list(text),
+  values: list(text),
+  parts: list(message({ path: text, values_json: list(text) })),
+});
 
 export const comparison = message({
   items: list(
@@ -96,6 +101,7 @@ export const comparison = message({
       trials: list(integer),
       seeds: list(integer),
       values: list(message({ seed: integer, value: real, trial: text })),
+      title: text,
     }),
   ),
   differing: list(setting),

@@ -35,6 +35,7 @@ const cell = message({
   seeds_needed: integer,
   flags: list(text),
   trials: list(text),
+  test: text,
 });
 
 export const paperTable = message({
@@ -53,6 +54,7 @@ export const paperTable = message({
       iqm_low: real,
       iqm_high: real,
       mean_rank: real,
+      columns_total: integer,
     }),
   ),
   baseline: text,

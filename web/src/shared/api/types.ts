@@ -178,6 +178,10 @@ const tableRow = message({
   ms_per_step_std: real,
   values: list(message({ seed: integer, value: real, trial: text })),
   selection: real,
+  baseline_label: text,
+  baseline_cell: integer,
+  baseline_mean: real,
+  times_vary: flag,
 });
 
 const sweepSeries = message({

@@ -30,6 +30,7 @@ import {
   parametersText,
   pText,
   speedText,
+  varyText,
 } from './explanations';
 
 export type Ranked = TableRow & { rank: number };
@@ -49,7 +50,6 @@ export function intervalDomain(rows: readonly TableRow[]): [number, number] {
 interface Look {
   decimals: number;
   domain: [number, number];
-  reference: number; // the baseline's mean
   asked: number; // seeds
 }
 
@@ -57,7 +57,6 @@ function lookOf(table: Table): Look {
   return {
     decimals: decimalsFor(table.rows.map((row) => row.std)),
     domain: intervalDomain(table.rows),
-    reference: table.rows.find((row) => row.baseline)?.mean ?? NaN,
     asked: table.seeds,
   };
 }
@@ -103,7 +102,7 @@ function IntervalCell({ row, look }: { row: TableRow; look: Look }) {
       high={row.ci_high}
       values={row.values.map((each) => each.value)}
       domain={look.domain}
-      reference={look.reference}
+      reference={row.baseline_mean}
       label={text}
     />
   );
@@ -113,7 +112,7 @@ function DifferenceCell({ row, look }: { row: TableRow; look: Look }) {
   if (row.baseline) return <span class="quiet">baseline</span>;
   if (Number.isNaN(row.difference)) return <>{undefinedMark}</>;
   return (
-    <span class="difference">
+    <span class="difference" title={`from ${row.baseline_label}`}>
       <b>{signed(row.difference, look.decimals)}</b>
       <small>{interval(row.difference_low, row.difference_high, look.decimals)}</small>
     </span>
@@ -203,7 +202,7 @@ function meanColumns(table: Table, look: Look): Columns {
       sortDescFirst: table.direction === 'max',
       meta: numeric('difference'),
       header: explained(
-        'vs baseline',
+        table.baseline === '' ? 'vs baseline' : `vs ${table.baseline}`,
         'the paired difference',
         differenceText(table.baseline || 'the baseline', table.unit),
       ),
@@ -255,7 +254,14 @@ function costColumns(): Columns {
       sortDescFirst: false,
       meta: numeric('milliseconds per step'),
       header: explained('ms/step', 'milliseconds per step', speedText),
-      cell: ({ row }) => milliseconds(row.original.ms_per_step),
+      cell: ({ row: { original: row } }) =>
+        row.times_vary ? (
+          <Explain term="times that vary" text={varyText}>
+            <span>{milliseconds(row.ms_per_step)}†</span>
+          </Explain>
+        ) : (
+          milliseconds(row.ms_per_step)
+        ),
     },
   ];
 }

@@ -30,6 +30,8 @@ const columns: readonly [string, (row: TableRow, rank: number, table: Table) => 
   ['parameters', (row) => known(row.parameters)],
   ['parameters_added', (row) => known(row.parameters_added)],
   ['ms_per_step', (row) => number(row.ms_per_step)],
+  ['compared_with', (row) => csvField(row.baseline_label)],
+  ['baseline_mean', (row) => number(row.baseline_mean)],
 ];
 
 export function leaderboardCsv(table: Table): string {

@@ -6,7 +6,7 @@ export const meanStdText = 'Mean over the seeds ± sample standard deviation (n 
 
 export const intervalText =
   'Dot: mean. Whiskers: 95 % Student-t interval of the mean. Small ticks: the single runs. ' +
-  'Dotted line: the baseline’s mean. All rows share the axis.';
+  'Dotted line: the mean of the baseline it is compared with. All rows share the axis.';
 
 export function differenceText(baseline: string, unit: string): string {
   const points = unit === '%' ? ' In percentage points.' : '';
@@ -27,7 +27,11 @@ export const holmText =
 export const parametersText = 'Trainable parameters beyond the smallest cell of the same model.';
 
 export const speedText =
-  'Median time of one training step over the cell’s trials. Compare only runs on the same kind of device.';
+  'Mean over the seeds of each training’s median time of one step. ' +
+  'Compare only runs on the same kind of device.';
+
+export const varyText =
+  'One seed’s steps took half as long again as another’s, or more: something else used the machine.';
 
 // Why p cannot be small with few seeds, and how many seeds it would take.
 export function floorText(row: TableRow): string {

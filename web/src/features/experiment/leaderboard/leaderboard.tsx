@@ -138,7 +138,8 @@ function Notes({ table }: { table: Table }) {
     (part) => part !== '',
   );
   const parts = [
-    `${setting.join(', ')}; ${table.direction === 'max' ? 'higher' : 'lower'} is better`,
+    setting.join(', ') +
+      (table.direction === '' ? '' : `; ${table.direction === 'max' ? 'higher' : 'lower'} is better`),
     plural(table.seeds, 'seed'),
     table.baseline === '' ? 'no baseline declared' : `paired against ${table.baseline}`,
     table.correction,

@@ -44,7 +44,11 @@ export function PivotSummaries({ table, digits }: { table: PaperTable; digits: n
                 .map((summary) => (
                   <tr key={summary.row}>
                     <th scope="row">{headingText(table.rows[summary.row]!) || 'all'}</th>
-                    <td class="number">{summary.columns}</td>
+                    <td class="number">
+                      {summary.columns === summary.columns_total
+                        ? summary.columns
+                        : `${summary.columns} of ${summary.columns_total}`}
+                    </td>
                     <td class="number">{fixed(summary.mean, digits)}</td>
                     <td class="number">{fixed(summary.iqm, digits)}</td>
                     <td class="number">{interval(summary.iqm_low, summary.iqm_high, digits)}</td>

@@ -16,6 +16,8 @@ const flagTexts: Record<string, string> = {
   'not-finite': 'A value is not a finite number.',
   'stopped-early': 'Runs were stopped early, which biases the sample.',
   unpaired: 'No seed is in common with the baseline: the difference is of the means.',
+  'no-spread': 'No difference varies, so a t test has no p.',
+  'varying-times': 'Times vary between the seeds: something else used the machine.',
 };
 
 const listed = (seeds: readonly number[]) =>
@@ -40,8 +42,13 @@ function differenceSentences(cell: PaperCell, table: PaperTable, digits: number)
   ];
   if (Number.isNaN(cell.p)) return out;
   const floor = Number.isNaN(cell.p_floor) ? '' : ` (lowest reachable ${pValue(cell.p_floor)})`;
+  const test = testNames[cell.test || table.test] ?? cell.test;
+  if (Number.isNaN(cell.p_adjusted)) {
+    out.push(`${test}, outside the correction and never marked: p = ${pValue(cell.p)}.`);
+    return out;
+  }
   out.push(
-    `${testNames[table.test] ?? table.test}: p = ${pValue(cell.p)}${floor}, corrected ${pValue(cell.p_adjusted)}: ` +
+    `${test}: p = ${pValue(cell.p)}${floor}, corrected ${pValue(cell.p_adjusted)}: ` +
       `${cell.significant ? 'significant' : 'not significant'} at ${table.alpha}.`,
   );
   return out;

@@ -88,6 +88,15 @@ function SweepNumbers({
 
 const most = 60; // cells drawn
 
+// "3 seeds", or "1 to 3 seeds" where points differ in how many have a result.
+export function seedsText(series: readonly SweepSeries[]): string {
+  const counts = series.flatMap((each) => each.points.map((point) => point.n)).filter((n) => n > 0);
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  return counts.length === 0 || least === most
+    ? plural(counts[0] ?? 0, 'seed')
+    : `${least} to ${plural(most, 'seed')}`;
+}
+
 // Every number of the sweep, as computed.
 export function sweepCsv(series: readonly SweepSeries[], name: string): string {
   return csvOf(
@@ -133,7 +142,7 @@ export function SweepCard({ live, cells }: { live: Live<Table>; cells: CellSelec
           <p class="axis-caption">
             <span>
               {table.metric} · {table.split}
-              {table.unit === '' ? '' : ` (${table.unit})`}, mean ± std over {plural(table.seeds, 'seed')}
+              {table.unit === '' ? '' : ` (${table.unit})`}, mean ± std over {seedsText(shown)}
             </span>
           </p>
           <div ref={box}>
