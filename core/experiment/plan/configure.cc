@@ -2,8 +2,10 @@
 #include "core/experiment/plan/configure.h"
 
 #include <initializer_list>
+#include <map>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "core/experiment/plan/remarks.h"
 
@@ -61,7 +63,7 @@ class Configurer {
     note(relocate(check_requirements(*out.model->item, out.model->resolved, *out.model, *out.dataset, "model"),
                   settings),
          {"model", "dataset"});
-    if (out.recipe) note(check_size(out, spec_.memory_gib), {"model", "dataset", "train"});
+    if (out.recipe) note(check_size(out, cost(out), spec_.memory_gib), {"model", "dataset", "train"});
     if (out.priors)
       note(check_together(*out.priors, *out.model, *out.dataset), {"prior", "model", "dataset"});
     return out;
@@ -97,6 +99,13 @@ class Configurer {
     return note(found.status(), {section.name}) ? *found : nullptr;
   }
 
+  // Of a cell with dataset, model and recipe: cells that differ in anything else cost the same.
+  const CellCost& cost(const Configuration& cell) {
+    const auto [found, fresh] = costs_.try_emplace({cell.dataset, cell.model, cell.recipe});
+    if (fresh) found->second = cost_of(cell);
+    return found->second;
+  }
+
   const ResolvedPriors* priors(const Effective& settings) {
     const auto prior = settings.find("prior");
     if (prior != settings.end()) {
@@ -116,6 +125,7 @@ class Configurer {
   Resolver& resolver_;
   Mistakes& mistakes_;
   std::set<std::string> loose_;
+  std::map<std::tuple<const ResolvedSection*, const ResolvedSection*, const ResolvedSection*>, CellCost> costs_;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace locus {
 
-// Of one training; -1 where the catalog has no formula. Formulas: docs/planning.md.
+// Of one training; -1 where the catalog has no formula (docs/formats/catalog.md).
 struct CellCost {
   double parameters = -1;    // of backbone and head, what priors add left out
   double memory_bytes = -1;  // weights, gradients, optimizer and activations of a batch, in float32

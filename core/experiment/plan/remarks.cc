@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/catalog/options.h"
-#include "core/experiment/plan/cost.h"
 
 namespace locus {
 namespace {
@@ -46,9 +45,8 @@ std::vector<std::string> unfilled(const Configuration& cell) {
   return out;
 }
 
-absl::Status check_size(const Configuration& cell, double memory_gib) {
+absl::Status check_size(const Configuration& cell, const CellCost& cost, double memory_gib) {
   constexpr double kGib = 1024.0 * 1024 * 1024;
-  const CellCost cost = cost_of(cell);
   const double gib = cost.memory_bytes / kGib;
   if (gib <= memory_gib) return absl::OkStatus();
   const std::string needs = rounded(gib);

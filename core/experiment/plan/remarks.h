@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/experiment/plan/identity.h"
+#include "core/experiment/plan/cost.h"
 
 namespace locus {
 
@@ -12,6 +12,6 @@ namespace locus {
 std::vector<std::string> unfilled(const Configuration& cell);
 
 // LIMIT_EXCEEDED, with the estimate, for a training that would need more than `memory_gib`.
-absl::Status check_size(const Configuration& cell, double memory_gib);
+absl::Status check_size(const Configuration& cell, const CellCost& cost, double memory_gib);
 
 }  // namespace locus
