@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/claims/measure.h"
+
 namespace locus {
 namespace {
 
@@ -16,6 +18,11 @@ struct Size {
 constexpr Size kSizes[] = {
     {"-T", 192, 12, 3}, {"-S", 384, 12, 6}, {"-B", 768, 12, 12}, {"-L", 1024, 24, 16}, {"-H", 1280, 32, 16}};
 constexpr const char* kPlainFamilies[] = {"ViT", "DeiT"};
+
+// The option by which priors that compute from coordinates say what they do on another grid, and the choice
+// that multiplies positions into the trained range.
+constexpr const char* kOtherGrids = "other_grids";
+constexpr const char* kInterpolate = "interpolate";
 
 std::string shown(const Json& value) {
   return value.is_string() ? value.get<std::string>() : canonical_json(value);
@@ -79,14 +86,18 @@ std::optional<std::vector<SettingDifference>> compare_priors(const ClaimPriors& 
     if (here == priors.end()) return std::nullopt;
     const Json options = here->value("options", Json::object());
     for (const OptionSpec& spec : item->options) {
+      if (spec.name == kOtherGrids) continue;  // the setting `interpolation`
       const Json value = option_of(options, spec);
       if (prior.stated.contains(spec.name)) {
         if (!agree(spec, prior.stated[spec.name], value)) return std::nullopt;
         continue;
       }
-      const Json expected = prior.loosely.value(spec.name, spec.default_value);
+      const bool printed = prior.loosely.contains(spec.name);
+      const bool coded = !printed && prior.code.contains(spec.name);
+      const Json& said = printed ? prior.loosely : prior.code;
+      const Json expected = printed || coded ? said[spec.name] : spec.default_value;
       if (!expected.is_null() && !agree(spec, expected, value))
-        out.push_back({item->id + "." + spec.name, shown(expected), shown(value)});
+        out.push_back({item->id + "." + spec.name, shown(expected), shown(value), coded});
     }
   }
   return out;
@@ -137,7 +148,65 @@ ClaimSetting setting_of(const Json& config, const Catalog& catalog) {
   put("batch", option_of(recipe, recipe_options, "batch"));
   put("lr", option_of(recipe, recipe_options, "lr"));
   put("weight-decay", option_of(recipe, recipe_options, "weight_decay"));
+  put("warmup", option_of(recipe, recipe_options, "warmup_epochs"));
+  put("drop-path", option_of(model, model_options, "drop_path"));
+  const auto [task, task_id, task_options] = section("task", "task");
+  put("label-smoothing", option_of(task, task_options, "label_smoothing"));
+  if (const Json clip = option_of(recipe, recipe_options, "grad_clip"); clip.is_number())
+    put("clip", clip == 0 ? Json("none") : clip);
   put("initialization", config.contains("init") ? Json("weights that were given") : Json("scratch"));
+  const Json stage = config.value("stage", Json::object()).value("options", Json::object());
+  put("selection", stage.value("keep_best", "").empty() ? "the last epoch" : "the epoch best on validation");
+  for (const CatalogItem* item : {dataset, task, model, recipe}) {
+    if (item == nullptr) continue;
+    const Json said = item->facts.value("setting", Json::object());
+    for (const auto& [name, value] : said.items()) put(name.c_str(), value);
+  }
+  return out;
+}
+
+Json spelled_out(const Json& priors, const Catalog& catalog) {
+  if (!priors.is_array()) return priors;
+  Json out = priors;
+  for (std::size_t i = 0; i < priors.size(); ++i) {
+    const CatalogItem* item = catalog.find("prior", priors[i].value("id", ""));
+    if (item == nullptr) continue;
+    const Json options = priors[i].value("options", Json::object());
+    const Json parts = item->facts.value("stands_for", Json::array());
+    for (const Json& part : parts) {
+      const std::string name = part.value("option", "");
+      const auto found = options.find(name);
+      if (found == options.end() || *found != part.value("value", Json())) continue;
+      out[i]["options"].erase(name);
+      out.push_back({{"id", part.value("id", "")}, {"options", part.value("options", Json::object())}});
+    }
+  }
+  return out;
+}
+
+bool interpolates(const Json& config, const Catalog& catalog, bool evaluated) {
+  const Json priors = spelled_out(config.value("priors", Json::array()), catalog);
+  return std::any_of(priors.begin(), priors.end(), [&](const Json& prior) {
+    const CatalogItem* item = catalog.find("prior", prior.value("id", ""));
+    const Json choice = option_of(item, prior.value("options", Json::object()), kOtherGrids);
+    return choice == kInterpolate || (evaluated && !choice.is_null());
+  });
+}
+
+std::vector<SettingDifference> compare_settings(const ClaimSetting& paper, const ClaimSetting& here,
+                                                bool cost) {
+  std::vector<SettingDifference> out;
+  for (const SettingName& name : setting_names()) {
+    const std::string key(name.name);
+    const auto stated = paper.find(key);
+    if (stated == paper.end() || (cost && !name.cost)) continue;
+    if (key == "evaluated-at" || key == "interpolation" || (cost && key == "batch")) continue;
+    const auto ours = here.find(key);
+    if (ours == here.end())
+      out.push_back({key, stated->second, ""});
+    else if (!same(key, stated->second, ours->second))
+      out.push_back({key, stated->second, ours->second});
+  }
   return out;
 }
 
@@ -152,7 +221,7 @@ const std::vector<ClaimMatcher::WithPriors>& ClaimMatcher::cells_with(const Clai
   const auto [known, fresh] = with_.try_emplace(key);
   if (!fresh) return known->second;
   for (const auto& [text, cells] : combinations_) {
-    auto options = compare_priors(priors, priors_of(cells_[cells.front()]), catalog_);
+    auto options = compare_priors(priors, spelled_out(priors_of(cells_[cells.front()]), catalog_), catalog_);
     if (!options) continue;
     const auto shared = std::make_shared<const std::vector<SettingDifference>>(*std::move(options));
     for (const std::size_t cell : cells) known->second.push_back({cell, shared});
@@ -162,10 +231,10 @@ const std::vector<ClaimMatcher::WithPriors>& ClaimMatcher::cells_with(const Clai
   return known->second;
 }
 
-std::vector<ClaimedCell> ClaimMatcher::find(const ClaimValue& claim, const std::string& priors) {
+std::vector<ClaimedCell> ClaimMatcher::find(const ClaimValue& claim, const std::string& priors, bool cost) {
   std::vector<ClaimedCell> out;
   const auto task = claim.setting.find("task");
-  if (claim.priors.empty() || task == claim.setting.end()) return out;
+  if (claim.priors.empty() || (task == claim.setting.end() && !cost)) return out;
   const auto trained = number(claim.setting, "resolution"), evaluated = number(claim.setting, "evaluated-at");
   const bool elsewhere = claim.setting.contains("evaluated-at");
   if (elsewhere && (!trained || !evaluated)) return out;  // at which multiple is not said
@@ -173,19 +242,16 @@ std::vector<ClaimedCell> ClaimMatcher::find(const ClaimValue& claim, const std::
   std::vector<std::size_t> away;
   for (const WithPriors& with : cells_with(claim.priors, priors)) {
     const ClaimSetting& here = cells_[with.cell].setting;
-    if (const auto found = here.find("task"); found == here.end() || found->second != task->second) continue;
+    const auto ours = here.find("task");
+    if (task != claim.setting.end() && (ours == here.end() || ours->second != task->second)) continue;
     ClaimedCell one{.cell = with.cell, .differences = {}, .scale = {}};
     if (elsewhere && *trained != *evaluated) one.scale = *evaluated / *trained;
-    if (const auto size = number(here, "resolution"); one.scale && size)
-      one.differences.push_back(
-          {"evaluated-at", shown(*evaluated), shown(std::round(*size * *one.scale * 1e6) / 1e6)});
-    for (const SettingName& name : setting_names()) {
-      const std::string key(name.name);
-      const auto paper = claim.setting.find(key), ours = here.find(key);
-      if (!name.compared || paper == claim.setting.end() || ours == here.end()) continue;
-      if (!same(key, paper->second, ours->second))
-        one.differences.push_back({key, paper->second, ours->second});
+    if (const auto size = number(here, "resolution"); one.scale && size) {
+      const std::string paper = shown(*evaluated), ours = shown(std::round(*size * *one.scale * 1e6) / 1e6);
+      if (paper != ours) one.differences.push_back({"evaluated-at", paper, ours});
     }
+    const std::vector<SettingDifference> settings = compare_settings(claim.setting, here, cost);
+    one.differences.insert(one.differences.end(), settings.begin(), settings.end());
     one.differences.insert(one.differences.end(), with.options->begin(), with.options->end());
     const auto [best, first] = fewest.emplace(cells_[with.cell].group, with.options->size());
     if (!first) best->second = std::min(best->second, with.options->size());
@@ -202,9 +268,11 @@ std::vector<ClaimedCell> ClaimMatcher::find(const ClaimValue& claim, const std::
 const std::vector<ClaimedCell>& ClaimMatcher::match(const ClaimValue& claim) {
   std::string priors;
   for (const ClaimPrior& prior : claim.priors)
-    priors += prior.id + prior.stated.dump() + prior.loosely.dump() + "\n";
-  const auto [known, fresh] = matched_.try_emplace({priors, claim.setting});
-  if (fresh) known->second = find(claim, priors);
+    priors += prior.id + prior.stated.dump() + prior.loosely.dump() + prior.code.dump() + "\n";
+  const Measure* measure = measure_of(claim.metric);
+  const bool cost = measure != nullptr && measure->cost;
+  const auto [known, fresh] = matched_.try_emplace({priors, claim.setting, cost});
+  if (fresh) known->second = find(claim, priors, cost);
   return known->second;
 }
 

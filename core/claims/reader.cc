@@ -136,6 +136,20 @@ ClaimPriors read_priors(Reader& reader, const Json& value, const std::string& fi
   return out;
 }
 
+std::map<std::string, Json> read_options(Reader& reader, const char* key) {
+  std::map<std::string, Json> out;
+  const Json* given = reader.get(key);
+  if (given == nullptr) return out;
+  if (!given->is_object())
+    reader.fail(ErrorReason::kWrongType, "expected {id: {option: value}}", reader.at(key));
+  for (const auto& [id, options] : given->items()) {
+    if (!options.is_object())
+      reader.fail(ErrorReason::kWrongType, "expected options of " + id, reader.at(key) + "." + id);
+    out[id] = options;
+  }
+  return out;
+}
+
 Said read_said(Reader& reader, const std::string& field, bool table) {
   const std::string prefix = field + ".";
   Said out;
@@ -144,15 +158,8 @@ Said read_said(Reader& reader, const std::string& field, bool table) {
   out.n = reader.count("n");
   if (table) return out;
   if (const Json* prior = reader.get("prior")) out.priors = read_priors(reader, *prior, prefix + "prior");
-  if (const Json* loosely = reader.get("loosely")) {
-    if (!loosely->is_object())
-      reader.fail(ErrorReason::kWrongType, "expected {id: {option: value}}", prefix + "loosely");
-    for (const auto& [id, options] : loosely->items()) {
-      if (!options.is_object())
-        reader.fail(ErrorReason::kWrongType, "expected options of " + id, prefix + "loosely." + id);
-      out.loosely[id] = options;
-    }
-  }
+  out.loosely = read_options(reader, "loosely");
+  out.code = read_options(reader, "code");
   out.against = reader.text("against");
   return out;
 }

@@ -42,14 +42,18 @@ class Reader {
 struct Said {
   std::optional<ClaimMetric> metric;
   std::optional<ClaimPriors> priors;  // empty inside: null, no such method
-  std::map<std::string, Json> loosely;
+  std::map<std::string, Json> loosely, code;  // options by prior: in print, in published code
   ClaimSetting setting;
   std::string against;
   int n = 0;
 };
 Said read_said(Reader& reader, const std::string& field, bool table);
 ClaimPriors read_priors(Reader& reader, const Json& value, const std::string& field);
+// {prior: {option: value}} under `key`; empty when absent.
+std::map<std::string, Json> read_options(Reader& reader, const char* key);
 
-ClaimTable read_table(const Json& json, const std::string& field, absl::Status* status);
+// `code`: what the paper's published code says of options, wherever its priors stand.
+ClaimTable read_table(const Json& json, const std::string& field, const std::map<std::string, Json>& code,
+                      absl::Status* status);
 
 }  // namespace locus::claims

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/claims/measure.h"
 #include "core/claims/reader.h"
 
 namespace locus::claims {
@@ -39,8 +40,9 @@ struct Row {
 
 class TableReader {
  public:
-  TableReader(const Json& json, std::string field, absl::Status* status)
-      : field_(std::move(field)), status_(status), reader_(json, field_, status) {}
+  TableReader(const Json& json, std::string field, const std::map<std::string, Json>& code,
+              absl::Status* status)
+      : field_(std::move(field)), code_(code), status_(status), reader_(json, field_, status) {}
 
   ClaimTable read() {
     out_.table = reader_.text("table", true);
@@ -66,9 +68,10 @@ class TableReader {
     Reader baseline(*value, reader_.at("baseline"), status_);
     base_row_ = baseline.text("row");
     base_column_ = baseline.text("column");
+    out_.against = baseline.text("table");
     baseline.finish();
-    if (base_row_.empty() == base_column_.empty())
-      reader_.fail(ErrorReason::kInvalidSpecification, "a baseline is one row or one column",
+    if ((base_row_.empty() ? 0 : 1) + (base_column_.empty() ? 0 : 1) + (out_.against.empty() ? 0 : 1) != 1)
+      reader_.fail(ErrorReason::kInvalidSpecification, "a baseline is one row, one column or one table",
                    reader_.at("baseline"));
   }
 
@@ -149,6 +152,7 @@ class TableReader {
                    .value = row.values[c],
                    .std = row.stds[c],
                    .difference = row.differences[c],
+                   .printed_difference = !std::isnan(row.differences[c]),
                    .n = row.said.n > 0 ? row.said.n
                         : column.n > 0 ? column.n
                                        : said_.n,
@@ -173,16 +177,27 @@ class TableReader {
     } else {
       out.priors = row.said.priors ? *row.said.priors : *column.priors;
     }
+    give(out.priors, code_, &ClaimPrior::code);
     for (const Said* said : {&column, &row.said}) {
-      for (const auto& [id, options] : said->loosely) {
-        for (ClaimPrior& prior : out.priors) {
-          if (prior.id == id) prior.loosely.update(options);
-        }
-      }
+      give(out.priors, said->loosely, &ClaimPrior::loosely);
+      give(out.priors, said->code, &ClaimPrior::code);
       for (const auto& [key, value] : said->setting) out.own[key] = out.setting[key] = value;
     }
     read_cell(row, c, reader_.at("rows", r), out);
+    if (metric && measure_of(out.metric) == nullptr && why_unmeasured(out.metric).empty())
+      reader_.fail(ErrorReason::kUnknownKey,
+                   "metric '" + out.metric.name + "' in '" + out.metric.unit +
+                       "' is not in core/claims/measures.def",
+                   field);
     return out;
+  }
+
+  static void give(ClaimPriors& priors, const std::map<std::string, Json>& said, Json ClaimPrior::* where) {
+    for (const auto& [id, options] : said) {
+      for (ClaimPrior& prior : priors) {
+        if (prior.id == id) (prior.*where).update(options);
+      }
+    }
   }
 
   void read_cell(const Row& row, std::size_t c, const std::string& field, ClaimValue& out) {
@@ -222,6 +237,7 @@ class TableReader {
   }
 
   const std::string field_;
+  const std::map<std::string, Json>& code_;
   absl::Status* status_;
   Reader reader_;
   ClaimTable out_;
@@ -233,8 +249,9 @@ class TableReader {
 
 }  // namespace
 
-ClaimTable read_table(const Json& json, const std::string& field, absl::Status* status) {
-  return TableReader(json, field, status).read();
+ClaimTable read_table(const Json& json, const std::string& field, const std::map<std::string, Json>& code,
+                      absl::Status* status) {
+  return TableReader(json, field, code, status).read();
 }
 
 }  // namespace locus::claims

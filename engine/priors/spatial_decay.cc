@@ -191,6 +191,15 @@ void add_parts(Item& item) {
                            "none: list lepe beside it")
                   .choices({"none", "3x3", "5x5", "7x7"})
                   .neutral("none"));
+  Json facts = item.json().at("facts"), stands_for = Json::array();
+  const auto stands = [&](const char* option, const char* value, const char* id, Json options) {
+    stands_for.push_back({{"option", option}, {"value", value}, {"id", id}, {"options", std::move(options)}});
+  };
+  stands("rope", "raster", "rope-axial", {{"flavor", "rmt"}});
+  stands("rope", "axial", "rope-axial", {{"flavor", "rope-vit"}});
+  for (const char* side : {"3x3", "5x5", "7x7"}) stands("lepe", side, "lepe", {{"kernel", side[0] - '0'}});
+  facts["stands_for"] = std::move(stands_for);
+  item.facts(std::move(facts));
   const auto when = [](const char* option, std::vector<std::string> values) {
     return Json{{"option", option}, {"values", std::move(values)}};
   };

@@ -42,8 +42,9 @@ TEST(CommittedClaims, NoteEveryPrintedDifferenceThatTheNumbersContradict) {
   for (const PaperClaims& paper : committed_papers()) {
     for (const ClaimTable& table : paper.tables) {
       for (const ClaimValue& value : table.values) {
-        if (value.against_value < 0) continue;
-        const double from = table.values[static_cast<std::size_t>(value.against_value)].value;
+        const ClaimValue* baseline = baseline_of(paper, table, value);
+        if (baseline == nullptr) continue;
+        const double from = baseline->value;
         if (std::abs(value.value - from - value.difference) < 0.0051) continue;
         ++contradictions;
         EXPECT_NE(value.note, "") << paper.id << ", " << table.table << ", " << table.rows[value.row].label
@@ -83,8 +84,65 @@ TEST(CommittedClaims, AreReadAsPrinted) {
     EXPECT_EQ(priors_json(last.priors), R"(["guidance"])");
     EXPECT_EQ(last.priors[0].loosely, Json({{"lambda", 300}}));
     EXPECT_EQ(last.setting.at("dataset"), "imagenet-100");
-    EXPECT_EQ(last.own, (ClaimSetting{{"model", "ViT-B"}}));
+    EXPECT_EQ(last.own, (ClaimSetting{{"model", "DINOv3 ViT-B"}}));
   }
+}
+
+const ClaimValue& printed(const std::vector<PaperClaims>& papers, const std::string& id, const std::string& table,
+                          const std::string& row, const std::string& column) {
+  for (const PaperClaims& paper : papers) {
+    for (const ClaimTable& one : paper.tables) {
+      for (const ClaimValue& value : one.values) {
+        if (paper.id == id && one.table == table && one.rows[value.row].label == row &&
+            one.columns[value.column].label == column)
+          return value;
+      }
+    }
+  }
+  ADD_FAILURE() << "nothing printed at " << id << ", " << table << ", " << row << ", " << column;
+  static const ClaimValue kNone;
+  return kNone;
+}
+
+// A sample of what was read wrongly before: what print says there.
+TEST(CommittedClaims, HaveTheSettingsOfThePrint) {
+  const auto papers = committed_papers();
+  const auto setting = [&](const char* id, const char* table, const char* row, const char* column) {
+    return printed(papers, id, table, row, column).setting;
+  };
+  ClaimSetting nuscenes = setting("pape", "Table 1", "RoPE", "nuScenes mAP");
+  EXPECT_EQ(nuscenes["optimizer"], "Adam");
+  EXPECT_EQ(nuscenes["batch"] + "/" + nuscenes["lr"] + "/" + nuscenes["weight-decay"] + "/" + nuscenes["patch"],
+            "3/0.003/0.03/8");
+  ClaimSetting coco = setting("pape", "Table 1", "RoPE", "COCO mAP");
+  EXPECT_EQ(coco["batch"] + "/" + coco["lr"] + "/" + coco["warmup"] + "/" + coco["drop-path"], "64/0.0006/15/0.1");
+  ClaimSetting largest = setting("spatial-decay", "Table 2", "SDT-P-XL (2nd)", "FID");
+  EXPECT_EQ(largest["iterations"] + ", " + largest["batch"], "800,000, 512");
+  EXPECT_EQ(setting("spatial-decay", "Table 2", "DiT-XL-G", "FID")["iterations"], "7,000,000");
+  EXPECT_FALSE(setting("spatial-decay", "Table 2", "ADM", "FID").contains("iterations"));
+  EXPECT_FALSE(setting("spatial-decay", "Table 1", "Swin-T", "Acc (%)").contains("lr"));
+  EXPECT_EQ(setting("spatial-decay", "Table 1", "SDT-H-B (Ours)", "Acc (%)")["drop-path"], "0.4");
+  EXPECT_EQ(setting("violin", "Table 17", "DINO-B (300) KNN", "DINO panel: Violin")["augmentation"],
+            "the recipe of DINO");
+  EXPECT_FALSE(setting("violin", "Table 10", "Swin-T", "Violin").contains("patch"));
+  EXPECT_EQ(setting("active-spatial-guidance", "Table 5", "MULTI-RES RoPE", "160")["model"], "DINOv3 ViT-B");
+}
+
+TEST(CommittedClaims, SayWhichOptionsAreKnownFromCodeAlone) {
+  const auto papers = committed_papers();
+  const auto prior = [&](const char* id, const char* table, const char* row, const char* column) {
+    return printed(papers, id, table, row, column).priors.back();
+  };
+  const char* const kAsg = "active-spatial-guidance";
+  EXPECT_EQ(prior(kAsg, "Table 2", "Log-CPB", "Top-1 Acc. (%)").code, Json({{"mode", "timm-cr"}}));
+  EXPECT_EQ(prior(kAsg, "Table 2", "AbsPE", "Top-1 Acc. (%)").code["decay"], true);
+  EXPECT_EQ(prior(kAsg, "Table 2", "RoPE", "Top-1 Acc. (%)").code, Json({{"flavor", "dinov3"}}));
+  EXPECT_EQ(prior("pape", "Table 1", "LookHere", "COCO mAP").code, Json({{"layer_slopes", "constant-first"}}));
+  EXPECT_EQ(prior("pape", "Table 1", "nD-ALiBi", "COCO mAP").code, Json({{"prefix", "origin"}}));
+  EXPECT_EQ(prior(kAsg, "Table 6", "ViT-B Guidance", "Train").loosely, Json({{"lambda", 300}}));
+  EXPECT_EQ(prior("violin", "Table 3", "DeiT-T", "Violin Avg.").loosely["alpha_mean"], 1);
+  EXPECT_EQ(prior("violin", "Table 15", "no Initialization", "Top-1 Acc").stated, Json({{"a_init", "normal"}}));
+  EXPECT_TRUE(prior("spatial-decay", "Table 3", "Ours", "FID").code.empty());
 }
 
 }  // namespace

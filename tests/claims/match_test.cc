@@ -123,7 +123,54 @@ TEST(TheSettings, DifferInWhatBothStateAndDiffersOnly) {
   EXPECT_THAT(differences(value, cell(0, {prior("none")})),
               ElementsAre("dataset: imagenet-1k in the paper, fashion-mnist here",
                           "model: ViT-S in the paper, vit 64 wide, 3 deep, 4 heads here",
-                          "epochs: 300 in the paper, 2 here", "resolution: 224 in the paper, 28 here"));
+                          "epochs: 300 in the paper, 2 here", "resolution: 224 in the paper, 28 here",
+                          "optimizer: SGD in the paper, AdamW here"));
+}
+
+TEST(TheSettings, ThatAreNotKnownHereAreNamedAndNeverTakenForTheSame) {
+  const ClaimValue value = claim({{"none"}}, {{"task", "classification"},
+                                              {"tuning", "LoRA"},
+                                              {"augmentation", "none"},
+                                              {"warmup-steps", "3000"},
+                                              {"hardware", "RTX 4090"}});
+  EXPECT_THAT(differences(value, cell(0, {prior("none")})),
+              ElementsAre("warmup-steps: 3000 in the paper, not known here",
+                          "tuning: LoRA in the paper, all weights here",
+                          "hardware: RTX 4090 in the paper, not known here"));
+}
+
+TEST(TheSettings, OfACostAreThoseThatMatterToIt) {
+  ClaimValue value = claim({{"none"}}, {{"model", "ViT-S"}, {"epochs", "300"}, {"lr", "0.1"}});
+  value.metric = {"parameters", "M", "min"};
+  EXPECT_THAT(differences(value, cell(0, {prior("none")})),
+              ElementsAre("model: ViT-S in the paper, vit 64 wide, 3 deep, 4 heads here"));
+}
+
+// The claim lists the parts; the experiment has them as options of one prior.
+TEST(ACombination, IsTheSameInEitherSpelling) {
+  const ClaimPriors claimed = {{"rope-axial", Json::object(), {{"flavor", nullptr}}}, {"lepe"}, {"spatial-decay"}};
+  const ExperimentCell apart =
+      cell(0, {prior("rope-axial", {{"flavor", "rmt"}}), prior("lepe"), prior("spatial-decay")});
+  const ExperimentCell within = cell(1, {prior("spatial-decay", {{"rope", "raster"}, {"lepe", "5x5"}})});
+  const ExperimentCell without = cell(2, {prior("spatial-decay")});
+  EXPECT_THAT(matched(claim(claimed), {apart, within, without}), ElementsAre(0, 1));
+  EXPECT_THAT(differences(claim(claimed), within), IsEmpty());
+  const ClaimPriors rmt = {
+      {"rope-axial", Json::object(), Json::object(), {{"flavor", "rmt"}}}, {"lepe"}, {"spatial-decay"}};
+  EXPECT_THAT(differences(claim(rmt), within), IsEmpty());
+  EXPECT_THAT(differences(claim(rmt), cell(3, {prior("spatial-decay", {{"rope", "axial"}, {"lepe", "5x5"}})})),
+              ElementsAre("rope-axial.flavor: rmt in the paper's code, rope-vit here"));
+}
+
+TEST(PositionsOnAnotherGrid, AreInterpolatedByTheEvaluationOrByThePriorWhereItCan) {
+  const Catalog catalog = engine_catalog();
+  const auto told = [&](const char* id, Json options, bool evaluated) {
+    return interpolates(config({prior(id, std::move(options))}), catalog, evaluated);
+  };
+  EXPECT_FALSE(told("rope-axial", Json::object(), false));
+  EXPECT_TRUE(told("rope-axial", Json::object(), true));
+  EXPECT_TRUE(told("rope-axial", {{"other_grids", "interpolate"}}, false));
+  EXPECT_FALSE(told("lookhere", Json::object(), true));  // it has no such option: nothing was done
 }
 
 TEST(TheSettings, KnowABackboneByItsLetter) {
@@ -233,20 +280,19 @@ TEST(ASentence, SetsThePairedDifferenceBesideThePrintedOne) {
                         .difference_half_width = 0.2,
                         .pairs = 5};
   EXPECT_EQ(claim_sentence(value, paired, others),
-            "paper +4.17 over RoPE; here +0.60 ± 0.20, n = 5, other dataset");
+            "paper +4.17 over RoPE; here +0.60 (95 % +0.40 to +0.80), n = 5, other dataset");
   Measured alone = paired;
   alone.has_baseline = false;
   alone.pairs = 0;
   EXPECT_EQ(claim_sentence(value, alone,
                            {{"dataset", "a", "b"}, {"model", "a", "b"}, {"guidance.lambda", "a", "b"}}),
-            "paper +4.17 over RoPE, which this experiment lacks; here 80.10 ± 0.40, n = 6, other dataset, "
-            "model and "
-            "options");
+            "paper +4.17 over RoPE, which this experiment lacks; here 80.10 (95 % 79.70 to 80.50), n = 6, "
+            "other dataset, model and options");
   Measured unpaired = paired;
   unpaired.pairs = 0;
   EXPECT_EQ(claim_sentence(value, unpaired, {}),
-            "paper +4.17 over RoPE, without a shared seed here; here 80.10 ± 0.40, n = 6, same setting as "
-            "far as stated");
+            "paper +4.17 over RoPE, without a shared seed here; here 80.10 (95 % 79.70 to 80.50), n = 6, "
+            "same setting as far as stated");
   Measured one = paired;
   one.pairs = 1;
   one.difference_half_width = kNaN;
@@ -254,7 +300,11 @@ TEST(ASentence, SetsThePairedDifferenceBesideThePrintedOne) {
   EXPECT_EQ(claim_sentence(value, {.mean = kNaN, .half_width = kNaN}, others),
             "paper +4.17 over RoPE; nothing measured here yet, other dataset");
   value.against.clear();
-  EXPECT_EQ(claim_sentence(value, paired, others), "paper 72.26; here 80.10 ± 0.40, n = 6, other dataset");
+  EXPECT_EQ(claim_sentence(value, paired, others),
+            "paper 72.26; here 80.10 (95 % 79.70 to 80.50), n = 6, other dataset");
+  value.std = 0.7;  // ± is a deviation wherever it stands
+  EXPECT_EQ(claim_sentence(value, paired, {{"dataset", "a", "b"}, {"hardware", "a", ""}}),
+            "paper 72.26 ± 0.7; here 80.10 (95 % 79.70 to 80.50), n = 6, other dataset, hardware not known here");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/claims/match.h"
 #include "tests/claims/support.h"
 
 namespace locus::test {
@@ -93,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"RowTwice", "{row: Both,", "{row: None,", "'None' is given twice", 14},
         Refusal{"AgainstNoRow", "against: Curves", "against: Curvs", "no row 'Curvs'", 14},
         Refusal{"BaselineOfRowAndColumn", "baseline: {row: None}", "baseline: {row: None, column: Small}",
-                "one row or one column", 9},
+                "one row, one column or one table", 9},
         Refusal{"UnknownDirection", "direction: max", "direction: up", "max or min", 7},
         Refusal{"NoPrior", "prior: [none], ", "", "on one of them", 12},
         Refusal{"PriorOnRowAndColumn", "{column: Large,", "{column: Large, prior: [none],", "on one of them", 12},
@@ -101,9 +102,43 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"NoMetric", "    metric: {name: top1, unit: \"%\", direction: max}\n", "", "names a metric", 11},
         Refusal{"CellOfNoColumn", "std: [0.5, null]", "std: [0.5, null], cells: {Huge: {note: x}}",
                 "no column 'Huge'", 12},
+        Refusal{"UnknownMetric", "name: top1", "name: top2", "metric 'top2' in '%' is not in", 12},
+        Refusal{"UnknownUnit", "unit: \"%\"", "unit: share", "metric 'top1' in 'share' is not in", 12},
+        Refusal{"CodeWithoutOptions", "title: A test}", "title: A test, code: {violin: 1}}", "options of violin", 2},
+        Refusal{"DifferencesFromNoTable", "baseline: {row: None}", "baseline: {table: Table 2}",
+                "there is no other table 'Table 2'", 9},
         Refusal{"OtherVersion", "version: 1", "version: 2", "version is 1", 1},
         Refusal{"TableTwice", "    caption", "    table: Table 1\n    caption", "given twice", 5}),
     [](const auto& test) { return test.param.name; });
+
+TEST(Claims, MayDifferFromAnotherTableWhereDifferencesArePrinted) {
+  std::string text = kPaper;
+  std::string second = text.substr(text.find("  - table:"));
+  second.replace(second.find("Table 1"), 7, "Table 2");
+  second.replace(second.find("{row: None}"), 11, "{table: Table 1}");
+  second.replace(second.find(", against: Curves"), 17, "");
+  const PaperClaims paper = parsed(text + second);
+  const ClaimTable& table = paper.tables[1];
+  const ClaimValue& both = table.values[3];
+  EXPECT_EQ(both.against, "Table 1");
+  EXPECT_TRUE(both.printed_difference);
+  EXPECT_EQ(baseline_of(paper, table, both), &paper.tables[0].values[3]);
+  EXPECT_EQ(table.values[0].against, "");  // nothing printed: nothing subtracted from another table
+  EXPECT_TRUE(std::isnan(table.values[0].difference));
+}
+
+TEST(Claims, TellWhatIsKnownFromCodeFromWhatIsPrinted) {
+  const PaperClaims paper =
+      parsed(changed("title: A test}", "title: A test, code: {violin: {alpha: true, a_min: 4}}}"));
+  const ClaimPrior& violin = paper.tables[0].values[2].priors[0];
+  EXPECT_EQ(violin.loosely, Json({{"alpha", false}}));
+  EXPECT_EQ(violin.code, Json({{"alpha", true}, {"a_min", 4}}));
+  std::vector<std::string> options;
+  for (const SettingDifference& one : claimed_options(paper.tables[0].values[2]))
+    options.push_back(to_string(one));
+  EXPECT_THAT(options, testing::ElementsAre("violin.alpha: false in the paper, not known here",
+                                            "violin.a_min: 4 in the paper's code, not known here"));
+}
 
 TEST(Claims, OfTheSameTableTwiceAreRefused) {
   std::string text = kPaper;

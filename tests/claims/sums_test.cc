@@ -11,19 +11,27 @@ namespace {
 
 constexpr double kNear = 1e-6;  // sums of decimals
 
+// Numbers, deviations and printed differences of a row or column, by the keys of claims/sums.
 struct Sum {
   std::string label;
-  double sum = 0;
-  int count = 0;
+  std::map<std::string, double> sums;
+  std::map<std::string, int> counts;
+
+  void add(const char* sum, const char* count, double value) {
+    sums[sum] += value;
+    ++counts[count];
+  }
 };
 
 std::vector<Sum> sums_of(const ClaimTable& table, bool rows) {
   std::vector<Sum> out;
-  for (const ClaimLine& line : rows ? table.rows : table.columns) out.push_back({line.label, 0, 0});
+  for (const ClaimLine& line : rows ? table.rows : table.columns)
+    out.push_back({line.label, {{"sum", 0}}, {{"count", 0}}});
   for (const ClaimValue& value : table.values) {
     Sum& one = out[rows ? value.row : value.column];
-    one.sum += value.value;
-    ++one.count;
+    one.add("sum", "count", value.value);
+    if (!std::isnan(value.std)) one.add("deviations", "deviation_count", value.std);
+    if (value.printed_difference) one.add("differences", "difference_count", value.difference);
   }
   return out;
 }
@@ -32,10 +40,14 @@ void compare(const std::string& where, const std::vector<Sum>& ours, const Json&
   ASSERT_EQ(ours.size(), keyed.size()) << where << ": another number of " << kind << "s was keyed apart";
   for (std::size_t i = 0; i < ours.size(); ++i) {
     EXPECT_EQ(ours[i].label, keyed[i][kind].get<std::string>()) << where << ", " << kind << " " << i + 1;
-    EXPECT_EQ(ours[i].count, keyed[i]["count"].get<int>())
-        << where << ", " << kind << " '" << ours[i].label << "': numbers in it";
-    EXPECT_NEAR(ours[i].sum, keyed[i]["sum"].get<double>(), kNear)
-        << where << ", " << kind << " '" << ours[i].label << "': sum; look at the print";
+    Json rest = keyed[i];
+    rest.erase(kind);
+    const std::string line = where + ", " + kind + " '" + ours[i].label + "', ";
+    for (const auto& [key, count] : ours[i].counts)
+      EXPECT_EQ(count, rest.value(key, 0)) << line << key << ": numbers in it";
+    for (const auto& [key, sum] : ours[i].sums)
+      EXPECT_NEAR(sum, rest.value(key, 0.0), kNear) << line << key << ": look at the print";
+    EXPECT_EQ(rest.size(), ours[i].sums.size() + ours[i].counts.size()) << line << "more was keyed: " << rest;
   }
 }
 
@@ -69,13 +81,35 @@ TEST(KeyedApart, RowsAndColumnsOfEveryTableHaveTheSameSums) {
   EXPECT_EQ(tables, 45);
 }
 
-// The comparison itself: a number off by its last digit moves a row and a column.
+// The comparison itself: a number, a deviation or a difference off by its last digit moves a row and a column.
 TEST(KeyedApart, AWrongDigitIsNoticed) {
-  ClaimTable table = committed_papers().front().tables.front();
-  const std::vector<Sum> before = sums_of(table, true);
-  table.values.front().value += 0.01;
-  const std::vector<Sum> after = sums_of(table, true);
-  EXPECT_GT(std::abs(after.front().sum - before.front().sum), kNear);
+  const ClaimTable table = committed_papers().front().tables.front();  // with all three in its last column
+  const auto moved = [&](const char* key, double ClaimValue::* number) {
+    ClaimTable wrong = table;
+    wrong.values.back().*number += 0.01;
+    for (const bool rows : {true, false}) {
+      const double off =
+          sums_of(wrong, rows).back().sums.at(key) - sums_of(table, rows).back().sums.at(key);
+      EXPECT_GT(std::abs(off), kNear) << key;
+    }
+  };
+  moved("sum", &ClaimValue::value);
+  moved("deviations", &ClaimValue::std);
+  moved("differences", &ClaimValue::difference);
+}
+
+TEST(KeyedApart, AreEveryDeviationAndEveryPrintedDifference) {
+  int deviations = 0, differences = 0;
+  for (const PaperClaims& paper : committed_papers()) {
+    for (const ClaimTable& table : paper.tables) {
+      for (const ClaimValue& value : table.values) {
+        deviations += std::isnan(value.std) ? 0 : 1;
+        differences += value.printed_difference ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_EQ(deviations, 30);
+  EXPECT_EQ(differences, 113 + 56);
 }
 
 }  // namespace

@@ -44,6 +44,15 @@ RecipeItem supervised() {
                    {"left", "min_lr"},
                    {"right", "lr"},
                    {"help", "the learning rate at the end must not exceed the highest"}});
+  item.facts({{"setting",
+               {{"optimizer", "AdamW"},
+                {"beta1", 0.9},
+                {"beta2", 0.999},
+                {"schedule", "cosine decay"},
+                {"layer-decay", 1},
+                {"augmentation", "none"},
+                {"tuning", "all weights"},
+                {"precision", "float32"}}}});
   return {std::move(item)};
 }
 
