@@ -62,6 +62,7 @@ TEST(ATable, IsPrintedAsInThePaper) {
             "Curves        79.17 *\n"
             "\n"
             "Captions are lost.\n"
+            "± is the standard deviation, as printed.\n"
             "* Curves, Top-1: Printed twice.\n");
 }
 
@@ -71,15 +72,97 @@ TEST(ATable, BesideAnExperimentHasItsSentencesAndSaysOnceHowSettingsDiffer) {
   table.mutable_setting(0)->set_here("fashion-mnist");
   v1::ClaimMatch& match = *table.mutable_claims(2)->add_measured();
   match.set_label("violin");
-  match.set_sentence("paper +4.17 over Learned; here +0.60 ± 0.20, n = 5, other dataset and options");
+  match.set_sentence("paper +4.17 over Learned; here +0.60 (95 % +0.40 to +0.80), n = 5, other dataset and options");
   match.add_differences("dataset: imagenet-1k in the paper, fashion-mnist here");
   match.add_differences("violin.alpha: false in the paper, true here");
   const std::string text = render_claims(beside);
   EXPECT_THAT(text, testing::HasSubstr("  dataset: imagenet-1k (here fashion-mnist)\n"));
   EXPECT_THAT(text, testing::EndsWith(
                         "Curves, Top-1 = violin\n"
-                        "    paper +4.17 over Learned; here +0.60 ± 0.20, n = 5, other dataset and options\n"
+                        "    paper +4.17 over Learned; here +0.60 (95 % +0.40 to +0.80), n = 5, other dataset and "
+                        "options\n"
                         "    violin.alpha: false in the paper, true here\n"));
+}
+
+TEST(ATable, TellsOptionsOfTheCodeFromThoseOfThePrint) {
+  v1::ListClaimsResponse coded = response();
+  for (const auto& [name, from] : {std::pair("guidance.lambda", "print"), std::pair("log-cpb.mode", "code")}) {
+    for (int claim : {0, 2}) {  // said of two numbers, shown once
+      v1::ClaimSetting& option = *coded.mutable_tables(0)->mutable_claims(claim)->add_options();
+      option.set_name(name);
+      option.set_value("x");
+      option.set_from(from);
+    }
+  }
+  EXPECT_THAT(render_claims(coded), testing::HasSubstr("  dataset: imagenet-1k\n"
+                                                       "  guidance.lambda: x\n"
+                                                       "  log-cpb.mode: x (known from the published code)\n"
+                                                       "\n"));
+}
+
+TEST(ATable, SaysWhyANumberHasNoCounterpart) {
+  v1::ListClaimsResponse grouped = response();
+  for (v1::Claim& claim : *grouped.mutable_tables(0)->mutable_claims()) {
+    claim.set_metric("mean-accuracy");
+    claim.set_unmeasured("the mean over tasks Locus does not have");
+  }
+  EXPECT_THAT(render_claims(grouped),
+              testing::HasSubstr("No counterpart here for mean-accuracy: the mean over tasks Locus does not have.\n"));
+}
+
+v1::ClaimSummary* count(v1::ListClaimsResponse& out, const std::string& paper, const std::string& table,
+                        int numbers, int agrees, int setting) {
+  v1::ClaimSummary* one = out.add_summaries();
+  one->set_paper(paper);
+  one->set_table(table);
+  one->set_numbers(numbers);
+  one->set_agrees(agrees);
+  one->set_not_comparable(numbers - agrees);
+  one->set_same_direction(setting);
+  const auto why = [&](const char* name, const char* text, int n) {
+    if (n == 0) return;
+    v1::ClaimCount* reason = one->add_why();
+    reason->set_name(name);
+    reason->set_text(text);
+    reason->set_count(n);
+  };
+  why("no-method", "no such method in Locus", numbers - agrees - setting);
+  why("setting", "another setting", setting);
+  if (setting > 0) {
+    v1::ClaimCount* dataset = one->add_settings();
+    dataset->set_name("dataset");
+    dataset->set_count(setting);
+  }
+  return one;
+}
+
+TEST(Counts, AreALineAPaper) {
+  v1::ListClaimsResponse out;
+  count(out, "curves", "", 1200, 3, 40);
+  count(out, "curves", "Table 1", 1200, 3, 40);
+  count(out, "decays", "", 10, 0, 0);
+  EXPECT_EQ(render_claims_summary(out, "mine"),
+            "PAPER   NUMBERS  AGREES  CONTRADICTS  UNDECIDED  SAME WAY  OTHER WAY  OPEN  NOT COMPARABLE\n"
+            "curves    1,200       3            0          0        40          0     0  1,197: 1,157 no-method, 40 setting\n"
+            "decays       10       0            0          0         0          0     0  10: 10 no-method\n"
+            "\n"
+            "Not comparable, because of:\n"
+            "  no-method: no such method in Locus\n"
+            "  setting: another setting (dataset 40)\n"
+            "Same way, other way, open: of another setting, where the 95 % interval of the measured difference lies.\n"
+            "By table: locus claims PAPER --experiment mine; every number: --table 'Table 1', or --all\n");
+}
+
+TEST(Counts, AreALineATableOfOnePaper) {
+  v1::ListClaimsResponse out;
+  count(out, "curves", "", 30, 3, 4);
+  count(out, "curves", "Table 1", 20, 3, 4);
+  count(out, "curves", "Table 2", 10, 0, 0);
+  const std::string text = render_claims_summary(out, "mine");
+  EXPECT_THAT(text, testing::HasSubstr("\nTable 1       20       3 "));
+  EXPECT_THAT(text, testing::HasSubstr("\nall           30       3 "));
+  EXPECT_THAT(text, testing::HasSubstr("\nNothing measured of Table 2.\n"));
+  EXPECT_THAT(text, testing::HasSubstr("locus claims curves --experiment mine --table 'Table 1', or --all\n"));
 }
 
 TEST(ATable, LetsNoNameDriveTheTerminal) {

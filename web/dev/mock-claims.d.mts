@@ -1,2 +1,6 @@
 // Types of the mock's claims.
-export function claimsMessage(query: URLSearchParams): { tables: unknown[]; papers: unknown[] };
+export function claimsMessage(query: URLSearchParams): {
+  tables: unknown[];
+  papers: unknown[];
+  summaries: unknown[];
+};

@@ -1,7 +1,25 @@
 // The mock's claims: a little of two papers, and what the first experiment measured of it.
-const setting = (name, value, here = '', compared = true) => ({ name, value, here, compared });
+const setting = (name, value, here = '', compared = true, from = 'print') => ({
+  name,
+  value,
+  here,
+  compared,
+  from,
+});
 const top1 = { metric: 'top1', unit: '%', direction: 'max' };
-const blank = { std: 'NaN', n: 0, baseline: '', difference: 'NaN', measured: [], note: '', setting: [] };
+const blank = {
+  std: 'NaN',
+  n: 0,
+  baseline: '',
+  difference: 'NaN',
+  measured: [],
+  note: '',
+  setting: [],
+  options: [],
+  verdict: '',
+  why: '',
+  unmeasured: '',
+};
 const claim = (row, column, value, rest) => ({ ...blank, ...top1, row, column, value, ...rest });
 
 const guidance = {
@@ -30,6 +48,7 @@ const guidance = {
       prior_json,
       difference,
       baseline: row === 'RoPE' ? '' : 'RoPE',
+      options: row === 'RoPE' ? [setting('rope-axial.flavor', 'dinov3', '', true, 'code')] : [],
     }),
   ),
 };
@@ -80,13 +99,17 @@ function beside(table, experiment) {
     difference_low: -2.4,
     difference_high: -1.6,
     pairs: 5,
-    sentence: 'paper +4.17 over RoPE; here -2.00 ± 0.40, n = 5, other dataset, model and epochs',
+    sentence:
+      'paper +4.17 over RoPE; here -2.00 (95 % -2.40 to -1.60), n = 5, other dataset, model and epochs',
     differences: [
       'dataset: imagenet-100 in the paper, fashion-mnist here',
       'guidance.lambda: 300 in the paper, 100 here',
     ],
     labels: '{"resolution":28}',
     baseline_label: 'rope-axial',
+    verdict: 'not-comparable',
+    why: 'setting',
+    measured_direction: 'opposite',
   };
   const claims = table.claims.map((each) =>
     each.row === 'Guidance' ? { ...each, measured: [measured] } : each,
@@ -94,15 +117,45 @@ function beside(table, experiment) {
   return { ...table, claims };
 }
 
+// One number of the first paper goes the other way; nothing else is beside anything.
+function summaryOf(table, experiment, ofTable) {
+  const matched = table === guidance && experiment === 'fashion-mnist-priors' ? 1 : 0;
+  const numbers = table.claims.length;
+  const why = [
+    { name: 'no-cell', text: 'no cell of these priors and task', count: numbers - matched },
+    { name: 'setting', text: 'another setting', count: matched },
+  ];
+  return {
+    paper: table.paper,
+    table: ofTable ? table.table : '',
+    numbers,
+    agrees: 0,
+    contradicts: 0,
+    undecided: 0,
+    not_comparable: numbers,
+    same_direction: 0,
+    opposite_direction: matched,
+    open_direction: 0,
+    why: why.filter((each) => each.count > 0),
+    settings: ['dataset', 'model', 'epochs']
+      .filter(() => matched > 0)
+      .map((name) => ({ name, text: name, count: matched })),
+  };
+}
+
 export function claimsMessage(query) {
   const experiment = query.get('experiment') ?? '';
   const paper = query.get('paper') ?? '';
-  const tables = [guidance, violin]
-    .filter((table) => paper === '' || table.paper === paper)
-    .map((table) => beside(table, experiment));
-  if (query.get('matched') !== 'true') return { tables, papers };
+  const asked = [guidance, violin].filter((table) => paper === '' || table.paper === paper);
+  const summaries =
+    experiment === ''
+      ? []
+      : asked.flatMap((table) => [false, true].map((ofTable) => summaryOf(table, experiment, ofTable)));
+  if (query.get('summary') === 'true') return { tables: [], papers, summaries };
+  const tables = asked.map((table) => beside(table, experiment));
+  if (query.get('matched') !== 'true') return { tables, papers, summaries };
   const matched = tables
     .map((table) => ({ ...table, claims: table.claims.filter((each) => each.measured.length > 0) }))
     .filter((table) => table.claims.length > 0);
-  return { tables: matched, papers };
+  return { tables: matched, papers, summaries };
 }

@@ -63,7 +63,9 @@ def test_reads_the_claims_of_papers_beside_what_was_measured(client: locus.Clien
     assert [one.row for one in printed][:2] == ["Guidance", "RoPE"]
     assert (printed[0].value, printed[0].std, printed[0].n, printed[0].prior) == (72.26, 0.7, 4, ["guidance"])
     assert printed[0].setting["dataset"] == "imagenet-100" and not printed[0].measured
-    assert "violin" in printed.papers
+    assert printed[0].options == {"guidance.lambda": "300"}
+    assert printed[1].code_options == {"rope-axial.flavor": "dinov3"}
+    assert "violin" in printed.papers and not printed.summaries
     with pytest.raises(locus.InvalidArgument) as refused:
         client.claims("violn")
     assert refused.value.field == "paper"
@@ -75,6 +77,8 @@ def test_reads_the_claims_of_papers_beside_what_was_measured(client: locus.Clien
     assert (match.label, match.n) == ("none", 2)
     assert "dataset: imagenet-100 in the paper, fashion-mnist here" in match.differences
     assert match.sentence.startswith("paper -4.45 over RoPE, which this experiment lacks; here ")
+    assert (beside[1].verdict, beside[1].why) == ("not-comparable", "no-baseline")
+    assert [(one.table, one.numbers) for one in beside.summaries] == [("", 6), ("Table 2", 6)]
     assert list(beside.to_pandas()["here_label"]) == ["learned-absolute", "none"]
     assert match.sentence in str(beside)
 

@@ -7,7 +7,7 @@
 """
 
 from locus.catalog import Catalog, CatalogItem, Option
-from locus.claims import Claim, ClaimMatch, Claims
+from locus.claims import Claim, ClaimMatch, Claims, ClaimSummary
 from locus.client import Client, connect
 from locus.comparison import ComparedItem, ComparedResult, ComparedSetting, Comparison, PairedDifference, SeedValue
 from locus.errors import (
@@ -56,6 +56,7 @@ __all__ = [
     "Claim",
     "ClaimMatch",
     "Claims",
+    "ClaimSummary",
     "Client",
     "ComparedItem",
     "ComparedResult",

@@ -30,6 +30,8 @@ class ClaimMatch:
     difference_high: float
     pairs: int
     sentence: str
+    verdict: str
+    """"agrees", "contradicts", "undecided" or "not-comparable" (docs/claims.md)."""
     differences: list[str] = field(hash=False)
     """Of the setting: "dataset: imagenet-1k in the paper, fashion-mnist here"."""
 
@@ -54,7 +56,37 @@ class Claim:
     difference: float
     note: str
     setting: dict[str, str] = field(hash=False)
+    options: dict[str, str] = field(hash=False)
+    """Of its priors beyond `prior`, as printed: "guidance.lambda"."""
+    code_options: dict[str, str] = field(hash=False)
+    """The same, known from the paper's published code alone."""
+    verdict: str
+    """Beside an experiment, as of its nearest match; empty otherwise."""
+    why: str
+    """Not comparable: "setting", "no-cell" and so on."""
     measured: list[ClaimMatch] = field(hash=False)
+
+
+@dataclass(frozen=True)
+class ClaimSummary:
+    """What an experiment says of the numbers of a paper, or of one of its tables (docs/claims.md)."""
+
+    paper: str
+    table: str
+    """Empty: all of the paper's that were asked for."""
+    numbers: int
+    agrees: int
+    contradicts: int
+    undecided: int
+    not_comparable: int
+    same_direction: int
+    """Of those in another setting, as are the next two: the measured difference goes the printed way."""
+    opposite_direction: int
+    open_direction: int
+    why: dict[str, int] = field(hash=False)
+    """Not comparable, by reason; they add up."""
+    settings: dict[str, int] = field(hash=False)
+    """Another setting, by what differs; they overlap."""
 
 
 class Claims:
@@ -68,6 +100,11 @@ class Claims:
     def papers(self) -> dict[str, str]:
         """Titles by id, of every paper there is."""
         return {paper.id: paper.title for paper in self.message.papers}
+
+    @property
+    def summaries(self) -> list[ClaimSummary]:
+        """Beside an experiment: verdicts counted, of each paper (empty `table`) and of each of its tables."""
+        return [_summary(one) for one in self.message.summaries]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -100,6 +137,23 @@ class Claims:
         return "\n".join(lines)
 
 
+def _summary(one: analysis_service_pb2.ClaimSummary) -> ClaimSummary:
+    return ClaimSummary(
+        paper=one.paper,
+        table=one.table,
+        numbers=one.numbers,
+        agrees=one.agrees,
+        contradicts=one.contradicts,
+        undecided=one.undecided,
+        not_comparable=one.not_comparable,
+        same_direction=one.same_direction,
+        opposite_direction=one.opposite_direction,
+        open_direction=one.open_direction,
+        why={each.name: each.count for each in one.why},
+        settings={each.name: each.count for each in one.settings},
+    )
+
+
 def _claim(table: analysis_service_pb2.ClaimTable, one: analysis_service_pb2.Claim) -> Claim:
     return Claim(
         paper=table.paper,
@@ -117,6 +171,10 @@ def _claim(table: analysis_service_pb2.ClaimTable, one: analysis_service_pb2.Cla
         difference=one.difference,
         note=one.note,
         setting={each.name: each.value for part in (table.setting, one.setting) for each in part},
+        options={each.name: each.value for each in one.options if getattr(each, "from") != "code"},
+        code_options={each.name: each.value for each in one.options if getattr(each, "from") == "code"},
+        verdict=one.verdict,
+        why=one.why,
         measured=[
             ClaimMatch(
                 cell=match.cell,
@@ -129,6 +187,7 @@ def _claim(table: analysis_service_pb2.ClaimTable, one: analysis_service_pb2.Cla
                 difference_high=match.difference_high,
                 pairs=match.pairs,
                 sentence=match.sentence,
+                verdict=match.verdict,
                 differences=list(match.differences),
             )
             for match in one.measured

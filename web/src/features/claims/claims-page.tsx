@@ -6,8 +6,9 @@ import { SelectField } from '@/shared/ui/fields';
 import { Switch } from '@/shared/ui/parts';
 import { Empty, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import './claims.css';
+import { ClaimsSummary } from './claims-summary';
 import { ClaimsTable } from './claims-table';
-import { type ClaimPaper, type Claims, matchesOf, useClaims, usePapers } from './data';
+import { type ClaimPaper, type Claims, matchesOf, useClaimCounts, useClaims, usePapers } from './data';
 
 const firstPaper = textQuery('');
 const noExperiment = textQuery('');
@@ -67,9 +68,19 @@ function Chosen({ paper, experiment, only }: { paper: ClaimPaper; experiment: st
       {!data && error && <ReadFailure what="The claims" error={error} retry={refresh} />}
       {!data && !error && <Skeleton rows={8} height={30} />}
       {data && <Stale error={error} readAt={readAt} page />}
+      {data && experiment !== '' && (
+        <ClaimsSummary summaries={data.summaries} experiment={experiment} paper={paper.id} />
+      )}
       {data && <Tables claims={data} paper={paper.id} experiment={experiment} only={only} />}
     </>
   );
+}
+
+function Counts({ experiment }: { experiment: string }) {
+  const { data, error, refresh } = useClaimCounts(experiment);
+  if (!data && error) return <ReadFailure what="The counts" error={error} retry={refresh} />;
+  if (!data) return <Skeleton rows={4} height={30} />;
+  return <ClaimsSummary summaries={data.summaries} experiment={experiment} paper="" />;
 }
 
 function Page({ papers }: { papers: readonly ClaimPaper[] }) {
@@ -99,6 +110,7 @@ function Page({ papers }: { papers: readonly ClaimPaper[] }) {
         />
         {experiment !== '' && <Switch label="Tables without a match too" on={all} set={setAll} />}
       </div>
+      {experiment !== '' && <Counts experiment={experiment} />}
       <Chosen paper={paper} experiment={experiment} only={!all} />
     </>
   );

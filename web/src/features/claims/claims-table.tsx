@@ -10,6 +10,7 @@ import {
   type Grid,
   gridOf,
   matchesOf,
+  optionsOf,
   priorNames,
   priorOf,
 } from './data';
@@ -37,10 +38,11 @@ function Settings({ settings }: { settings: readonly ClaimSetting[] }) {
   return (
     <dl class="claim-setting">
       {settings.map((each) => (
-        <div key={each.name} class={each.here === '' ? '' : 'claim-differs'}>
+        <div key={`${each.name} ${each.value}`} class={each.here === '' ? '' : 'claim-differs'}>
           <dt>{each.name}</dt>
           <dd>
             {each.value}
+            {each.from === 'code' && <span class="claim-code"> from code</span>}
             {each.here !== '' && <span class="claim-here"> here {each.here}</span>}
           </dd>
         </div>
@@ -126,7 +128,10 @@ function Sentences({ table }: { table: ClaimTable }) {
             <span class="claim-pair">
               {claim.row} · {claim.column} <span aria-hidden="true">↔</span> {match.label}
             </span>
-            <span>{match.sentence}</span>
+            <span>
+              {match.verdict !== 'not-comparable' && <b class="claim-verdict">{match.verdict}: </b>}
+              {match.sentence}
+            </span>
             {own.length > 0 && <small>{own.join(' · ')}</small>}
           </li>
         );
@@ -146,10 +151,19 @@ function Notes({ table }: { table: ClaimTable }) {
   const seen = new Map<string, string>(); // note -> where it first stands
   for (const claim of table.claims)
     if (claim.note !== '' && !seen.has(claim.note)) seen.set(claim.note, `${claim.row}, ${claim.column}`);
-  if (table.note === '' && seen.size === 0) return null;
+  const deviations = table.claims.some((each) => !globalThis.Number.isNaN(each.std));
+  const without = new Map(table.claims.map((each) => [each.metric, each.unmeasured]));
+  for (const [metric, why] of without) if (why === '') without.delete(metric);
+  if (table.note === '' && seen.size === 0 && !deviations && without.size === 0) return null;
   return (
     <div class="table-note">
       {table.note !== '' && <p>{table.note}</p>}
+      {deviations && <p>± is the standard deviation, as printed.</p>}
+      {[...without].map(([metric, why]) => (
+        <p key={metric}>
+          No counterpart here for {metric}: {why}.
+        </p>
+      ))}
       {[...seen].map(([note, where]) => (
         <p key={note}>
           * {where}: {note}
@@ -164,7 +178,7 @@ export function ClaimsTable({ table, experiment }: { table: ClaimTable; experime
   return (
     <Card title={table.table} id={id} class="claim-card">
       <p class="card-note">{table.caption}</p>
-      <Settings settings={table.setting} />
+      <Settings settings={[...table.setting, ...optionsOf(table)]} />
       <Numbers table={table} grid={gridOf(table)} />
       {experiment !== '' && matchesOf(table).length === 0 && (
         <Callout tone="note">

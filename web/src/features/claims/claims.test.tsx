@@ -69,7 +69,10 @@ describe('the page', () => {
   });
   test('beside an experiment says what was measured and what else differs', async () => {
     serve();
-    await open('/claims?experiment=fashion-mnist-priors', 'paper +4.17 over RoPE; here -2.00 ± 0.40, n = 5');
+    await open(
+      '/claims?experiment=fashion-mnist-priors',
+      'paper +4.17 over RoPE; here -2.00 (95 % -2.40 to -1.60), n = 5',
+    );
     const item = document.querySelector('.claim-sentences li')!;
     expect(item.textContent).toContain('Guidance · Top-1 Acc. (%)');
     // the table's setting says it of the dataset already
@@ -79,6 +82,55 @@ describe('the page', () => {
       'model',
       'epochs',
     ]);
+  });
+  test('opens with what the experiment says of each paper, and of each table of the one that is shown', async () => {
+    serve();
+    await open('/claims?experiment=fashion-mnist-priors', 'What it says of the papers');
+    const cells = (id: string) =>
+      [...document.querySelectorAll(`[aria-labelledby="${id}"] tbody tr`)].map((row) =>
+        [...row.children].map((each) => each.textContent),
+      );
+    expect(cells('claim-counts')).toEqual([
+      [
+        'active-spatial-guidance',
+        '3',
+        '0',
+        '0',
+        '0',
+        '0',
+        '1',
+        '0',
+        '3: 2 no cell of these priors and task, 1 another setting',
+      ],
+      ['violin', '2', '0', '0', '0', '0', '0', '0', '2: 2 no cell of these priors and task'],
+    ]);
+    expect(cells('claim-counts-active-spatial-guidance')).toEqual([
+      [
+        'Table 2',
+        '3',
+        '0',
+        '0',
+        '0',
+        '0',
+        '1',
+        '0',
+        '3: 2 no cell of these priors and task, 1 another setting',
+      ],
+    ]);
+    expect(document.querySelector('[aria-labelledby="claim-counts"] .table-note')!.textContent).toContain(
+      'Another setting: dataset 1, model 1, epochs 1.',
+    );
+    const link = document.querySelector<HTMLAnchorElement>('.claim-counts a')!;
+    expect(link.getAttribute('href')).toBe(hrefs.claims('fashion-mnist-priors', 'active-spatial-guidance'));
+  });
+  test('tells options of the code from those of the print, and what ± is', async () => {
+    serve();
+    const text = await open(
+      '/claims?paper=active-spatial-guidance',
+      '± is the standard deviation, as printed.',
+    );
+    expect(text).toContain('rope-axial.flavordinov3 from code');
+    expect(document.querySelector('#claim-counts')).toBeNull();
   });
   test('leaves out tables without a match until they are asked for', async () => {
     serve();
@@ -92,15 +144,23 @@ describe('the page', () => {
   test('folds more sentences away than one reads', async () => {
     serve((path, body) => {
       if (path !== '/claims') return body;
-      const { tables: found, papers } = body as { tables: ClaimTable[]; papers: unknown[] };
+      const {
+        tables: found,
+        papers,
+        summaries,
+      } = body as Record<string, unknown[]> & { tables: ClaimTable[] };
       const many = Array.from({ length: 13 }, (_, i) => ({ ...found[0]!.claims[0]!, row: `Row ${i}` }));
-      return { tables: [{ ...found[0]!, rows: many.map((each) => each.row), claims: many }], papers };
+      return {
+        tables: [{ ...found[0]!, rows: many.map((each) => each.row), claims: many }],
+        papers,
+        summaries,
+      };
     });
     await open('/claims?experiment=fashion-mnist-priors', '13 sentences');
     expect(document.querySelector<HTMLDetailsElement>('details.claim-all')!.open).toBe(false);
   });
   test('without any paper says so', async () => {
-    serve((path, body) => (path === '/claims' ? { tables: [], papers: [] } : body));
+    serve((path, body) => (path === '/claims' ? { tables: [], papers: [], summaries: [] } : body));
     await open('/claims', 'No claims here');
   });
   test('an experiment that is gone shows the server’s sentence', async () => {

@@ -3,7 +3,7 @@ import { type Decoded, flag, integer, list, message, real, text } from '@/shared
 import { read } from '@/shared/api/client';
 import { concerning, useLive } from '@/shared/api/live';
 
-const setting = message({ name: text, value: text, here: text, compared: flag });
+const setting = message({ name: text, value: text, here: text, compared: flag, from: text });
 
 const match = message({
   experiment: text,
@@ -20,6 +20,9 @@ const match = message({
   differences: list(text),
   labels: text,
   baseline_label: text,
+  verdict: text,
+  why: text,
+  measured_direction: text,
 });
 
 const claim = message({
@@ -37,6 +40,10 @@ const claim = message({
   measured: list(match),
   note: text,
   setting: list(setting),
+  options: list(setting),
+  verdict: text,
+  why: text,
+  unmeasured: text,
 });
 
 const table = message({
@@ -62,13 +69,31 @@ const paper = message({
   claims: integer,
 });
 
-const response = message({ tables: list(table), papers: list(paper) });
+const count = message({ name: text, text, count: integer });
+
+const summary = message({
+  paper: text,
+  table: text,
+  numbers: integer,
+  agrees: integer,
+  contradicts: integer,
+  undecided: integer,
+  not_comparable: integer,
+  same_direction: integer,
+  opposite_direction: integer,
+  open_direction: integer,
+  why: list(count),
+  settings: list(count),
+});
+
+const response = message({ tables: list(table), papers: list(paper), summaries: list(summary) });
 
 export type Claim = Decoded<typeof claim>;
 export type ClaimMatch = Decoded<typeof match>;
 export type ClaimSetting = Decoded<typeof setting>;
 export type ClaimTable = Decoded<typeof table>;
 export type ClaimPaper = Decoded<typeof paper>;
+export type ClaimSummary = Decoded<typeof summary>;
 export type Claims = Decoded<typeof response>;
 
 // Results change with the experiment's stages; print never.
@@ -83,6 +108,14 @@ export const usePapers = () =>
     'papers',
     (signal) => read('/claims', response, { table: 'Table 1' }, signal),
     (change) => change.all,
+  );
+
+// What the experiment says of every paper, in counts.
+export const useClaimCounts = (experiment: string) =>
+  useLive<Claims>(
+    `claim counts ${experiment}`,
+    (signal) => read('/claims', response, { experiment, summary: true }, signal),
+    moves(experiment),
   );
 
 export const useClaims = (paperId: string, experiment: string) =>
@@ -154,6 +187,19 @@ export function priorNames(json: string): PriorName[] {
     return { id, options: shown.join('; ') };
   });
 }
+
+// Options that print or code tell beyond the priors' ids, each once.
+export function optionsOf(of: ClaimTable): ClaimSetting[] {
+  const seen = new Map<string, ClaimSetting>();
+  for (const claim of of.claims)
+    for (const each of claim.options) seen.set(`${each.name}\n${each.value}\n${each.from}`, each);
+  return [...seen.values()];
+}
+
+// Whether anything measured stands beside a number of it.
+export const saysSomething = (of: ClaimSummary) =>
+  of.numbers > of.not_comparable ||
+  of.why.some((each) => ['setting', 'no-baseline', 'no-pairs'].includes(each.name));
 
 // Every sentence of a table with the number it is about.
 export const matchesOf = (of: ClaimTable) =>
