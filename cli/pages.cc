@@ -1,6 +1,8 @@
 // Reads every page of a list.
 #include "cli/pages.h"
 
+#include <set>
+
 #include "core/base/error.h"
 #include "core/limits.h"
 
@@ -24,9 +26,15 @@ absl::StatusOr<v1::ListTrialsResponse> all_trials(Client& client, const std::str
   page.set_experiment(experiment);
   page.set_page_size(kPageSizeMost);
   v1::ListTrialsResponse all;
+  std::set<std::int32_t> cells;
   do {
     LOCUS_ASSIGN_OR_RETURN(const v1::ListTrialsResponse some, client.list_trials(page));
     all.mutable_trials()->MergeFrom(some.trials());
+    for (const v1::TrialCell& cell : some.cells()) {
+      if (cells.insert(cell.cell()).second) *all.add_cells() = cell;
+    }
+    *all.mutable_columns() = some.columns();  // the same on every page, as is what is available
+    *all.mutable_available() = some.available();
     page.set_page_token(some.next_page_token());
   } while (!page.page_token().empty());
   return all;

@@ -2,6 +2,7 @@
 #include "cli/render/listings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 
 #include "cli/render/numbers.h"
@@ -145,12 +146,18 @@ std::string render_trials(const v1::ListTrialsResponse& trials, TextStyle style)
       if (stage.state() == "running" && stage.steps() > 0)
         stages += " " + std::to_string(100 * stage.step() / stage.steps()) + "%";
     }
-    rows.push_back({std::to_string(trial.ordinal()), trial.cell_label(), std::to_string(trial.seed()),
-                    trial.retired() ? "retired" : trial.state(), stages, trial.reason()});
+    auto& row = rows.emplace_back();
+    row = {std::to_string(trial.ordinal()), trial.cell_label(), std::to_string(trial.seed()),
+           trial.retired() ? "retired" : trial.state()};
+    for (const double value : trial.values()) row.push_back(show_fixed(value, std::abs(value) < 10 ? 4 : 2));
+    row.insert(row.end(), {stages, trial.reason()});
   }
-  return render_text_table(
-      {{"trial", Align::kRight}, {"cell"}, {"seed", Align::kRight}, kState, {"stages"}, {"reason"}}, rows,
-      style);
+  std::vector<Column> columns = {{"trial", Align::kRight}, {"cell"}, {"seed", Align::kRight}, kState};
+  for (const v1::TrialColumn& column : trials.columns())
+    columns.push_back({column.key().metric() + (column.unit().empty() ? "" : " (" + column.unit() + ")"),
+                       Align::kRight});
+  columns.insert(columns.end(), {{"stages"}, {"reason"}});
+  return render_text_table(columns, rows, style);
 }
 
 std::string render_trial(const v1::TrialDetail& detail, TextStyle style) {

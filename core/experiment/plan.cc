@@ -163,6 +163,16 @@ std::optional<Expanded> expand_and_configure(Specification& spec, Resolver& reso
   return out;
 }
 
+int place_of_prior(const Configuration& cell, const Catalog& catalog) {
+  int place = 0;
+  for (const CatalogItem& item : catalog.items()) {
+    if (item.kind != "prior") continue;
+    if (!cell.priors->list.empty() && cell.priors->list.back().item == &item) return place;
+    ++place;
+  }
+  return 0;
+}
+
 }  // namespace
 
 absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const Catalog& catalog) {
@@ -212,6 +222,7 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   LOCUS_RETURN_IF_ERROR(prove_matched(spec, drafts, configurations, labels));
   plan.matched = describe_difference(drafts, values, configurations);
   for (std::size_t cell = 0; cell < configurations.size(); ++cell) {
+    plan.cells[cell].prior = place_of_prior(configurations[cell], catalog);
     for (const std::int64_t seed : spec.seeds) {
       plan.trials.push_back(
           {static_cast<std::int64_t>(cell), seed, identify(configurations[cell], stages, seed)});

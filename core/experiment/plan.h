@@ -25,7 +25,12 @@ struct PlannedStage {
 // A value of a config path: as assignments hold it, equal for values that mean the same, and as shown.
 struct PlannedValue { std::string value, key, label; };
 struct PlannedTrial { std::int64_t cell = 0, seed = 0; std::vector<PlannedStage> stages; };  // in dependency order
-struct PlannedCell { std::string row_key, label, assignment_json; bool baseline = false; std::int64_t pair_group = 0; };
+struct PlannedCell {
+  std::string row_key, label, assignment_json;
+  bool baseline = false;
+  std::int64_t pair_group = 0;
+  int prior = 0;  // the place of its last prior, the one added to the others, among the catalog's; 0 without one
+};
 
 struct ExperimentPlan {
   std::string name, owner, description, dataset, task;

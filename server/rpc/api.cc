@@ -11,6 +11,7 @@
 #include "server/rpc/explanation.h"
 #include "server/rpc/export_query.h"
 #include "server/rpc/log_query.h"
+#include "server/rpc/looks.h"
 #include "server/rpc/rerun.h"
 #include "server/rpc/status.h"
 
@@ -215,7 +216,9 @@ absl::StatusOr<v1::PaperTable> Api::get_paper_table(const v1::GetPaperTableReque
 absl::StatusOr<v1::Curves> Api::get_curves(const v1::GetCurvesRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(request.experiment()));
   LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines_.get(row));
-  return server::get_curves(store_, *outline, request);
+  LOCUS_ASSIGN_OR_RETURN(v1::Curves out, server::get_curves(store_, *outline, request));
+  give_looks(read_looks(store_, outlines_, row), out.mutable_cells());
+  return out;
 }
 
 absl::StatusOr<v1::ListClaimsResponse> Api::list_claims(const v1::ListClaimsRequest& request) {

@@ -42,6 +42,7 @@ std::optional<v1::BestRow> BestRows::compute(const ExperimentRow& row, const Sta
   out.set_n(first.n());
   out.set_metric(table.metric());
   out.set_unit(table.unit());
+  if (first.has_look()) *out.mutable_look() = first.look();
   return out;
 }
 

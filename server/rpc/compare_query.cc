@@ -11,6 +11,7 @@
 #include "core/statistics/table.h"
 #include "server/rpc/compare_settings.h"
 #include "server/rpc/convert.h"
+#include "server/rpc/looks.h"
 #include "server/rpc/measurements.h"
 #include "server/rpc/queries.h"
 #include "server/rpc/question.h"
@@ -245,6 +246,9 @@ absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines,
     }
     devices.merge(devices_of(side.stages));
     fill_item(side, out.add_items());
+    const Looks looks = read_looks(store, outlines, side.experiment);
+    const auto look = looks.find(side.cell_ordinal);
+    if (look != looks.end()) to_proto(look->second, out.mutable_items(out.items_size() - 1)->mutable_look());
   }
   std::vector<ComparedSide> compared;
   for (const Side& side : sides)

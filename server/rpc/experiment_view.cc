@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/base/error.h"
 #include "server/rpc/convert.h"
+#include "server/rpc/looks.h"
 #include "server/rpc/queries.h"
+#include "server/rpc/trial_values.h"
 
 namespace locus::server {
 namespace {
@@ -93,6 +96,20 @@ void fill_trial_stage(const TrialStageView& view, const std::optional<HeldLease>
   if (lease) {
     out->set_step(lease->step);
     out->set_steps(lease->steps);
+  }
+}
+
+// Those of the trials listed.
+void add_cells(const std::vector<CellRow>& cells, const std::map<std::int64_t, std::string>& labels,
+               v1::ListTrialsResponse* out) {
+  std::set<std::int64_t> wanted;
+  for (const v1::Trial& trial : out->trials()) wanted.insert(trial.cell());
+  for (const CellRow& cell : cells) {
+    if (!wanted.contains(cell.ordinal)) continue;
+    auto* item = out->add_cells();
+    item->set_cell(static_cast<int>(cell.ordinal));
+    item->set_label(labels.at(cell.ordinal));
+    item->set_assignment_json(cell.assignment_json);
   }
 }
 
@@ -248,12 +265,19 @@ absl::StatusOr<v1::ListTrialsResponse> ExperimentViews::trials(const v1::ListTri
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(request.experiment()));
   LOCUS_ASSIGN_OR_RETURN(auto views, store_.trials(row.id, after, size + 1));
   LOCUS_ASSIGN_OR_RETURN(const auto labels, cell_labels(row));
+  LOCUS_ASSIGN_OR_RETURN(const StageCounts counts, store_.counts(row.id));
+  LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(row.id));
   v1::ListTrialsResponse out;
   if (views.size() > static_cast<std::size_t>(size)) {
     views.resize(static_cast<std::size_t>(size));
     out.set_next_page_token(make_page_token("trial", views.back().trial.ordinal));
   }
   for (auto& trial : to_trials(row, views, labels)) *out.add_trials() = std::move(trial);
+  add_cells(cells, labels, &out);
+  const Looks looks = read_looks(store_, outlines_, row);
+  give_looks(looks, out.mutable_cells());
+  give_looks(looks, out.mutable_trials());
+  LOCUS_RETURN_IF_ERROR(fill_values(leaderboards_, row, counts, request, &out));
   return out;
 }
 

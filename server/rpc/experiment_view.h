@@ -21,6 +21,7 @@ class ExperimentViews {
         artifacts_(artifacts),
         coordinator_(coordinator),
         outlines_(outlines),
+        leaderboards_(leaderboards),
         best_(leaderboards),
         clock_(clock) {}
 
@@ -52,6 +53,7 @@ class ExperimentViews {
   ArtifactStore& artifacts_;
   Coordinator& coordinator_;
   OutlineCache& outlines_;
+  Leaderboards& leaderboards_;
   BestRows best_;
   Clock& clock_;
 };

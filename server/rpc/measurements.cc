@@ -62,6 +62,14 @@ std::optional<double> measured_any_labels(const TrialView& trial, const ResultsB
               [&](const SeriesKey& k) { return k.metric == metric && k.split == split; });
 }
 
+std::set<SeriesKey> measured_keys(const ResultsByStage& results) {
+  std::set<SeriesKey> out;
+  for (const auto& [stage, of_stage] : results) {
+    for (const Result& result : of_stage) out.insert(result.key);
+  }
+  return out;
+}
+
 std::vector<std::string> label_sets(const std::vector<TrialView>& trials, const ResultsByStage& results,
                                     const std::string& metric, const std::string& split) {
   std::set<std::string> found;

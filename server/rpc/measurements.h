@@ -22,6 +22,9 @@ std::optional<double> measured_any_labels(const TrialView& trial, const ResultsB
                                           const std::string& metric, const std::string& split,
                                           const std::string& reducer);
 
+// Every key some stage has a result of, ordered.
+std::set<SeriesKey> measured_keys(const ResultsByStage& results);
+
 // Every label set this metric and split has results for, numbers in numeric order.
 std::vector<std::string> label_sets(const std::vector<TrialView>& trials, const ResultsByStage& results,
                                     const std::string& metric, const std::string& split);

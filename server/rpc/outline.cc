@@ -27,6 +27,17 @@ Json declared_metrics(const ExperimentPlan& plan, const Catalog& catalog) {
   return out;
 }
 
+// By prior; where all cells have the same, by cell.
+void give_looks(const std::vector<PlannedCell>& planned, std::vector<OutlineCell>* cells) {
+  std::map<int, int> counts;  // cells so far, by hue
+  const bool alike = std::all_of(planned.begin(), planned.end(),
+                                 [&](const PlannedCell& cell) { return cell.prior == planned.front().prior; });
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    const int prior = planned[i].prior;
+    (*cells)[i].look = alike ? Look{prior + static_cast<int>(i), 0} : Look{prior, counts[prior]++};
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Outline> make_outline(const ExperimentPlan& plan, const Catalog& catalog) {
@@ -49,6 +60,7 @@ absl::StatusOr<Outline> make_outline(const ExperimentPlan& plan, const Catalog& 
     out.places.emplace(cell.row_key, out.cells.size());
     out.cells.push_back({cell.row_key, cell.label, cell.assignment_json, cell.baseline, cell.pair_group});
   }
+  give_looks(plan.cells, &out.cells);
   return out;
 }
 

@@ -17,10 +17,17 @@
 
 namespace locus::server {
 
+// How charts and tables mark a cell (CellLook in proto/locus/v1/common.proto).
+struct Look {
+  int hue = 0, variant = 0;
+  bool operator==(const Look&) const = default;
+};
+
 struct OutlineCell {
   std::string row_key, label, assignment_json;
   bool baseline = false;
   std::int64_t pair_group = 0;
+  Look look = {};
 };
 
 // An ExperimentPlan without its trials.

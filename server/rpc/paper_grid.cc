@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "server/rpc/looks.h"
 #include "server/rpc/paper_slots.h"
 
 namespace locus::server {
@@ -58,12 +59,12 @@ class Builder {
   }
 
   absl::Status make_headings() {
-    std::set<Point> rows;
+    std::map<Point, Look> rows;
     std::map<Point, int> columns;  // with the metric
     std::set<Point> column_points;
     // A slot without any measurement keeps its row and its column, unless the column exists with labels.
     for (const PaperSlot& slot : slots_) {
-      rows.insert(project(slot.at, grid_.row_axes));
+      rows.try_emplace(project(slot.at, grid_.row_axes), look_of(slot));
       if (slot.label_set == kAbsent) continue;
       columns.emplace(project(slot.at, grid_.column_axes), static_cast<int>(slot.metric));
     }
@@ -79,9 +80,11 @@ class Builder {
                             std::to_string(kCellsMost) + " cells; filter with `where` or leave an axis out",
                         "rows");
     }
-    for (Point& point : sorted(rows, grid_.row_axes)) {
+    std::set<Point> row_points;
+    for (const auto& [point, look] : rows) row_points.insert(point);
+    for (Point& point : sorted(row_points, grid_.row_axes)) {
       row_of_[point] = static_cast<int>(grid_.rows.size());
-      grid_.rows.push_back({std::move(point)});
+      grid_.rows.push_back({.at = point, .look = rows.at(point)});
     }
     for (Point& point : sorted(column_points, grid_.column_axes)) {
       column_of_[point] = static_cast<int>(grid_.columns.size());
@@ -89,6 +92,14 @@ class Builder {
       grid_.columns.push_back({std::move(point), false, metric});
     }
     return absl::OkStatus();
+  }
+
+  Look look_of(const PaperSlot& slot) {
+    const PaperSource& source = sources_.experiments[slot.source];
+    const auto [looks, fresh] = looks_.try_emplace(slot.source);
+    if (fresh) looks->second = looks_of(*source.outline, source.cells);
+    const auto found = looks->second.find(source.cells[slot.cell].ordinal);
+    return found == looks->second.end() ? Look{} : found->second;
   }
 
   // Whether some column agrees with an unmeasured slot in everything but the labels.
@@ -283,6 +294,7 @@ class Builder {
   PaperGrid grid_;
   std::map<Point, int> row_of_, column_of_, units_;
   std::map<std::string, int> kinds_, environments_;
+  std::map<std::size_t, Looks> looks_;  // by source
 };
 
 }  // namespace

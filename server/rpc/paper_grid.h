@@ -17,6 +17,7 @@ struct PaperHeading {
   std::vector<int> at;  // on the axes of its side
   bool baseline = false;
   int metric = 0;  // of columns
+  Look look = {};  // of rows: of the first cell in it
 };
 
 // What a cell's numbers come from, beside PaperGroup.

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/statistics/paper.h"
+#include "server/rpc/looks.h"
 #include "server/rpc/paper_axes.h"
 #include "server/rpc/paper_environment.h"
 #include "server/rpc/paper_grid.h"
@@ -149,7 +150,11 @@ void fill_headings(const PaperSources& sources, const PaperAxes& axes, const Pap
   for (const int axis : grid.row_axes) out->add_row_axes(axes.axes[static_cast<std::size_t>(axis)].name());
   for (const int axis : grid.column_axes)
     out->add_column_axes(axes.axes[static_cast<std::size_t>(axis)].name());
-  for (const PaperHeading& row : grid.rows) fill_heading(row, grid.row_axes, axes, out->add_rows());
+  for (const PaperHeading& row : grid.rows) {
+    auto* heading = out->add_rows();
+    fill_heading(row, grid.row_axes, axes, heading);
+    to_proto(row.look, heading->mutable_look());
+  }
   for (const PaperHeading& column : grid.columns) {
     auto* heading = out->add_columns();
     fill_heading(column, grid.column_axes, axes, heading);

@@ -7,6 +7,8 @@
 #include "core/base/error.h"
 #include "core/statistics/table.h"
 #include "server/rpc/comparability.h"
+#include "server/rpc/convert.h"
+#include "server/rpc/looks.h"
 #include "server/rpc/measurements.h"
 #include "server/rpc/question.h"
 #include "server/rpc/reduce.h"
@@ -186,6 +188,10 @@ absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::Get
     out.add_label_sets(std::move(labels));
   }
   fill_sweep(source, question, trials, table.lines, keys, &out);
+  const Looks looks = looks_of(source.outline, source.cells);
+  give_looks(looks, out.mutable_rows());
+  give_looks(looks, out.mutable_sweep());
+  for (const SeriesKey& key : measured_keys(source.results)) to_proto(key, out.add_available());
   for (const auto& warning : table.warnings) out.add_warnings(warning);
   for (auto& warning : environment_warnings(source)) out.add_warnings(std::move(warning));
   return out;

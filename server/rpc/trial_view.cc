@@ -6,6 +6,7 @@
 #include "server/rpc/convert.h"
 #include "server/rpc/experiment_view.h"
 #include "server/rpc/explanation.h"
+#include "server/rpc/looks.h"
 #include "server/rpc/queries.h"
 
 namespace locus::server {
@@ -111,6 +112,9 @@ absl::StatusOr<v1::TrialDetail> ExperimentViews::trial(const v1::GetTrialRequest
     if (cell.ordinal == found.view.trial.cell) out.set_assignment_json(cell.assignment_json);
   }
   *out.mutable_trial() = to_trials(found.experiment, {found.view}, labels).front();
+  const Looks looks = read_looks(store_, outlines_, found.experiment);
+  const auto look = looks.find(found.view.trial.cell);
+  if (look != looks.end()) to_proto(look->second, out.mutable_trial()->mutable_look());
   for (const TrialStageView& view : found.view.stages)
     LOCUS_RETURN_IF_ERROR(fill_stage(view, names, out.add_stages()));
   return out;

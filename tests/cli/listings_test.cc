@@ -116,7 +116,13 @@ TEST(Listing, OfAnExperimentShowsTrialsWithStateAndReason) {
   stage->set_state("running");
   stage->set_step(50);
   stage->set_steps(200);
+  trials.add_columns()->mutable_key()->set_metric("top1");
+  trials.mutable_columns(0)->set_unit("%");
+  trial->add_values(81.234);
+  trials.add_trials()->add_values(std::nan(""));
   const std::string text = render_experiment(experiment, trials);
+  EXPECT_THAT(text, HasSubstr("top1 (%)"));
+  EXPECT_THAT(text, HasSubstr("81.23"));
   EXPECT_THAT(text, HasSubstr("train running 25%"));
   EXPECT_THAT(text, HasSubstr("out of memory"));
   EXPECT_THAT(text, Not(HasSubstr("\033")));

@@ -1,5 +1,23 @@
 // The made-up experiments of the mock API: their cells, and how far their trials are at a moment.
 
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+// Joined as a path: under jsdom, URL is not Node's own.
+const catalogFile = join(dirname(fileURLToPath(import.meta.url)), '../../engine/catalog.json');
+const priors = JSON.parse(readFileSync(catalogFile, 'utf8'))
+  .items.filter((item) => item.kind === 'prior')
+  .map((item) => item.id);
+
+// As the server gives it: hue by the last prior, variant by the cells before of the same.
+export function lookOf(def, cell) {
+  const hueOf = ({ label }) => Math.max(0, priors.indexOf(label.split(' + ').at(-1).split(' ')[0]));
+  const hues = def.cells.map(hueOf);
+  if (new Set(hues).size === 1) return { hue: hues[0] + cell, variant: 0 };
+  return { hue: hues[cell], variant: hues.slice(0, cell).filter((hue) => hue === hues[cell]).length };
+}
+
 const stagesOf = ['train', 'evaluate'];
 
 const demoCells = [

@@ -1,6 +1,6 @@
 // The messages of the mock: experiments, tables, curves, trials and workers, in the shapes of proto/locus/v1 in
 // protobuf's JSON mapping.
-import { definitions, labelSets, stageStates, trialsOf } from './mock-experiments.mjs';
+import { definitions, labelSets, lookOf, stageStates, trialsOf } from './mock-experiments.mjs';
 import { halfWidth, holm, mean, noise, signFlip, std } from './mock-statistics.mjs';
 
 export const real = (x) =>
@@ -35,6 +35,8 @@ export const trialMessage = (def, trial) => ({
   reason: trial.reason,
   retired: false,
   stages: stageStates(def, trial),
+  values: [],
+  look: lookOf(def, trial.cell),
 });
 
 export function experimentMessage(def, now) {
@@ -99,7 +101,18 @@ function bestOf(def) {
   const [row] = tableRows(def, 28);
   if (!row || row.n === 0) return {};
   const { cell, label, n } = row;
-  return { best: { cell, label, mean: row.mean, std: row.std, n, metric: 'top1', unit: '%' } };
+  return {
+    best: {
+      cell,
+      label,
+      mean: row.mean,
+      std: row.std,
+      n,
+      metric: 'top1',
+      unit: '%',
+      look: lookOf(def, cell),
+    },
+  };
 }
 
 function tableRows(def, resolution) {
@@ -155,10 +168,18 @@ function tableRows(def, resolution) {
       baseline_label: i === def.baseline ? '' : def.cells[def.baseline].label,
       baseline_cell: def.baseline,
       baseline_mean: real(baseMean),
+      look: lookOf(def, i),
     };
   });
   return rows.sort((a, b) => (a.n === 0 ? 1 : 0) - (b.n === 0 ? 1 : 0) || b.mean - a.mean);
 }
+
+// What trials have results of.
+export const measured = [
+  { metric: 'ms_per_step', split: 'train', labels: '{}' },
+  ...labelSets.map((labels) => ({ metric: 'top1', split: 'test', labels })),
+  { metric: 'top1', split: 'validation', labels: '{}' },
+];
 
 export function tableMessage(def, labels) {
   const resolution = labels ? JSON.parse(labels).resolution : 28;
@@ -178,8 +199,10 @@ export function tableMessage(def, labels) {
     seeds: def.seeds.length,
     correction: `holm over ${def.cells.length - 1} comparisons`,
     matched: 'only the prior differs',
+    available: measured,
     sweep: def.cells.map((cell, i) => ({
       cell: i,
+      look: lookOf(def, i),
       label: cell.label,
       points: [28, 42, 56].flatMap((x, k) => {
         const row = byResolution[k].find((each) => each.cell === i);
@@ -251,6 +274,7 @@ export function curvesMessage(def, metric, split, { band = 'std', from = 0, to =
     return {
       cell: i,
       label: cell.label,
+      look: lookOf(def, i),
       step: step.map(String),
       mean: at.map((v) => real(mean(v))),
       std: at.map((v) => real(std(v))),

@@ -1,5 +1,5 @@
 // The mock's paper table: any of prior, resolution, experiment and metric as rows or columns.
-import { labelSets, trialsOf } from './mock-experiments.mjs';
+import { labelSets, lookOf, trialsOf } from './mock-experiments.mjs';
 import { real, score } from './mock-messages.mjs';
 import { halfWidth, holm, mean, noise, signFlip, std } from './mock-statistics.mjs';
 
@@ -12,7 +12,7 @@ const facts = {
   images_per_second: { unit: '', direction: '' },
 };
 
-function valueOf(def, cell, seed, metric, resolution) {
+export function valueOf(def, cell, seed, metric, resolution) {
   const { top, speed, parameters } = def.cells[cell];
   if (metric === 'parameters') return parameters;
   if (metric === 'ms_per_step') return speed + 0.3 * noise(def.name, cell, seed, metric);
@@ -195,7 +195,12 @@ export function paperMessage(defs, body) {
   );
   const cells = grid.flat();
   const missing = cells.filter((cell) => cell.missing_seeds.length > 0).length;
-  const rows = places.map((place) => heading(rowAxes, place));
+  const lookAt = (place) => {
+    const def = chosen.find((each) => place.experiment === undefined || each.name === place.experiment);
+    const cell = def.cells.findIndex((each) => place.prior === undefined || each.label === place.prior);
+    return cell < 0 ? null : lookOf(def, cell);
+  };
+  const rows = places.map((place) => ({ ...heading(rowAxes, place), look: lookAt(place) }));
   return {
     row_axes: rowAxes,
     column_axes: columnAxes,

@@ -1,7 +1,7 @@
 // A made-up Locus server's state at any moment: experiments that are finished, failing, paused and running.
 // For development and for the dashboard's own tests.
 import { claimsMessage } from './mock-claims.mjs';
-import { definitions, trialsOf } from './mock-experiments.mjs';
+import { definitions, lookOf, trialsOf } from './mock-experiments.mjs';
 import {
   curvesMessage,
   experimentMessage,
@@ -25,6 +25,7 @@ import {
   planMessage,
 } from './mock-operations.mjs';
 import { paperMessage } from './mock-paper.mjs';
+import { trialsMessage } from './mock-trials.mjs';
 
 // What is compared: a trial "x/3" or a cell "x/cells/0"; null when there is no such thing.
 function comparedItem(defs, name) {
@@ -39,6 +40,7 @@ function comparedItem(defs, name) {
     experiment,
     cell,
     label: def.cells[cell].label,
+    look: lookOf(def, cell),
     trials: trials.map((t) => t.ordinal),
     seeds: trials.map((t) => String(t.seed)),
     values: trials
@@ -169,7 +171,7 @@ export function answer(path, query, phase, now = Date.now()) {
     });
   if (rest === 'trials')
     return ordinal === undefined
-      ? { trials: trialsOf(def).map((trial) => trialMessage(def, trial)), next_page_token: '' }
+      ? trialsMessage(def, query.getAll('metrics'))
       : why
         ? explanationMessage(trialMessage(def, trialsOf(def)[ordinal]))
         : trialDetail(def, Number(ordinal), now);

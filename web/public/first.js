@@ -34,5 +34,11 @@
     if (!query.has('rank') && !query.has('by')) table.first_rows = 50;
     ask(experiment + '/table', table);
   }
-  if (tab === 'trials') ask(experiment + '/trials', list);
+  if (tab === 'trials') {
+    var metrics = (query.get('values') || '').split('|').filter(Boolean);
+    var pairs = metrics.map(function (metric) {
+      return ['metrics', metric];
+    });
+    ask(experiment + '/trials', [['page_size', 50]].concat(pairs));
+  }
 })();

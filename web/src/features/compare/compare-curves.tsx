@@ -4,20 +4,19 @@ import { flagQuery, numberSetQuery, useQuery } from '@/app/router';
 import { CurveLegend } from '@/features/experiment/curves/curve-legend';
 import { SeriesPicker, seriesQuery } from '@/features/experiment/curves/series-picker';
 import { chooseSeries } from '@/features/experiment/data';
-import type { Comparison } from '@/shared/api/operations';
 import type { Curves } from '@/shared/api/types';
 import { CurveChart } from '@/shared/charts/curve-chart';
 import { assembleCurves } from '@/shared/charts/curve-data';
 import { count, seriesText } from '@/shared/format';
 import { Card, Switch } from '@/shared/ui/parts';
 import { ReadFailure, Skeleton } from '@/shared/ui/states';
-import { itemCurves, useCurvesOf } from './data';
+import { type Compared, itemCurves, useCurvesOf } from './data';
 
 const band = flagQuery(true);
 const runs = flagQuery(false);
 const height = 300;
 
-export function CompareCurves({ comparison, names }: { comparison: Comparison; names: readonly string[] }) {
+export function CompareCurves({ comparison, names, looks }: Compared) {
   const [asked, choose] = useQuery('series', seriesQuery);
   const [withBand, setBand] = useQuery('band', band);
   const [withRuns, setRuns] = useQuery('runs', runs);
@@ -31,7 +30,7 @@ export function CompareCurves({ comparison, names }: { comparison: Comparison; n
     comparison.items.map((item) => item.name),
     key,
   );
-  const items = comparison.items.map((item, i) => ({ ...item, label: names[i]! }));
+  const items = comparison.items.map((item, i) => ({ ...item, label: names[i]!, look: looks[i]! }));
   const found = useMemo(() => data && itemCurves(items, data), [data, names.join()]);
   if (found && found.available.length > 0 && found.available.length !== available.length)
     setAvailable(found.available);

@@ -3,6 +3,7 @@ import { useQuery } from '@/app/router';
 import { hrefs } from '@/app/routes';
 import { SeriesPicker, seriesQuery } from '@/features/experiment/curves/series-picker';
 import type { Comparison } from '@/shared/api/operations';
+import type { Look } from '@/shared/charts/palette';
 import { Icon } from '@/shared/ui/icon';
 import { Swatch } from '@/shared/ui/parts';
 import { Empty, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
@@ -10,15 +11,17 @@ import './compare.css';
 import { CompareCurves } from './compare-curves';
 import { AllResults, ComparePaired } from './compare-results';
 import { CompareSettings } from './compare-settings';
-import { itemNames, itemsQuery, useComparison } from './data';
+import { itemLooks, itemNames, itemsQuery, useComparison } from './data';
 
 function Items({
   items,
   names,
+  looks,
   set,
 }: {
   items: readonly string[];
   names: readonly string[];
+  looks: readonly (Look | null)[];
   set: (items: readonly string[]) => void;
 }) {
   const first = (item: string) => [item, ...items.filter((each) => each !== item)];
@@ -26,7 +29,7 @@ function Items({
     <ol class="compared-items" aria-label="Items compared">
       {items.map((item, i) => (
         <li key={item}>
-          <Swatch cell={i} />
+          <Swatch look={looks[i] ?? null} />
           <span class="quiet">{i + 1}</span>
           <span class="cell-label" title={item}>
             {names[i] ?? item}
@@ -58,13 +61,13 @@ function Items({
 }
 
 function Body({ comparison }: { comparison: Comparison }) {
-  const names = itemNames(comparison.items);
+  const compared = { comparison, names: itemNames(comparison.items), looks: itemLooks(comparison.items) };
   return (
     <>
-      <ComparePaired comparison={comparison} names={names} />
-      <CompareCurves comparison={comparison} names={names} />
-      <CompareSettings differing={comparison.differing} common={comparison.common} names={names} />
-      <AllResults comparison={comparison} names={names} />
+      <ComparePaired {...compared} />
+      <CompareCurves {...compared} />
+      <CompareSettings {...compared} />
+      <AllResults {...compared} />
     </>
   );
 }
@@ -73,11 +76,11 @@ function Compared({ items, set }: { items: readonly string[]; set: (items: reado
   const [by, setBy] = useQuery('by', seriesQuery);
   const { data, error, readAt, refresh } = useComparison(items, by);
   const current = data && { metric: data.metric, split: data.split, labels: data.labels };
-  const names = data && data.items.length === items.length ? itemNames(data.items) : [];
+  const known = data && data.items.length === items.length ? data.items : [];
   return (
     <>
       <div class="toolbar">
-        <Items items={items} names={names} set={set} />
+        <Items items={items} names={itemNames(known)} looks={itemLooks(known)} set={set} />
         {current && (
           <span class="toolbar-end">
             <SeriesPicker

@@ -3,6 +3,7 @@ import { useRef } from 'preact/hooks';
 import { hrefs } from '@/app/routes';
 import type { ComparedItem, Comparison, PairedDifference } from '@/shared/api/operations';
 import { svgOf } from '@/shared/charts/figure';
+import type { Look } from '@/shared/charts/palette';
 import { pairedCsv, type PairedItem, PairedPlot } from '@/shared/charts/paired-plot';
 import {
   decimalsFor,
@@ -19,6 +20,7 @@ import { Explain } from '@/shared/ui/explain';
 import { FigureMenu } from '@/shared/ui/figure-menu';
 import { Card, Swatch } from '@/shared/ui/parts';
 import { Callout } from '@/shared/ui/states';
+import type { Compared } from './data';
 
 const mean = (values: readonly number[]) => values.reduce((sum, each) => sum + each, 0) / values.length;
 
@@ -64,18 +66,19 @@ function P({ paired }: { paired: PairedDifference | undefined }) {
 function ItemRow(props: {
   item: ComparedItem;
   place: number;
+  look: Look | null;
   name: string;
   shown: string;
   paired: PairedDifference | undefined;
   decimals: number;
 }) {
-  const { item, place, name, shown, paired, decimals } = props;
+  const { item, place, look, name, shown, paired, decimals } = props;
   return (
     <tr>
       <td class="number quiet">{place + 1}</td>
       <th scope="row">
         <a class="cell-name" href={hrefOf(item)}>
-          <Swatch cell={place} />
+          <Swatch look={look} />
           <span class="cell-label" title={name}>
             {name}
           </span>
@@ -97,11 +100,15 @@ function ItemRow(props: {
   );
 }
 
-export function ComparePaired({ comparison, names }: { comparison: Comparison; names: readonly string[] }) {
+export function ComparePaired({ comparison, names, looks }: Compared) {
   const { items, unit, metric, split, labels, paired } = comparison;
   const primary = primaryOf(comparison);
   const decimals = decimalsFor(paired.map((each) => each.std));
-  const plotted: PairedItem[] = items.map((item, i) => ({ label: names[i]!, look: i, values: item.values }));
+  const plotted: PairedItem[] = items.map((item, i) => ({
+    label: names[i]!,
+    look: looks[i]!,
+    values: item.values,
+  }));
   const shown = (item: ComparedItem, i: number) => {
     if (item.values.length === 0) return undefinedMark;
     const values = item.values.map((each) => each.value);
@@ -116,7 +123,7 @@ export function ComparePaired({ comparison, names }: { comparison: Comparison; n
         svgOf(
           box.current!.querySelector('svg.figure')!,
           `${title}, seed by seed`,
-          plotted.map((item, i) => ({ cell: item.look, label: `${i + 1}: ${item.label}` })),
+          plotted.map((item, i) => ({ look: item.look, label: `${i + 1}: ${item.label}` })),
           scheme,
         )
       }
@@ -159,6 +166,7 @@ export function ComparePaired({ comparison, names }: { comparison: Comparison; n
                   key={item.name}
                   item={item}
                   place={i}
+                  look={looks[i]!}
                   name={names[i]!}
                   shown={shown(item, i)}
                   paired={paired.find((each) => each.item === i)}
@@ -185,7 +193,7 @@ export function ComparePaired({ comparison, names }: { comparison: Comparison; n
   );
 }
 
-export function AllResults({ comparison, names }: { comparison: Comparison; names: readonly string[] }) {
+export function AllResults({ comparison, names, looks }: Compared) {
   if (comparison.results.length === 0) return null;
   return (
     <Card title="All results" id="all-results">
@@ -197,7 +205,7 @@ export function AllResults({ comparison, names }: { comparison: Comparison; name
               {names.map((name, i) => (
                 <th key={i} scope="col" class="number" title={name}>
                   <span class="item-mark">
-                    <Swatch cell={i} />
+                    <Swatch look={looks[i]!} />
                     {i + 1}
                   </span>
                 </th>

@@ -1,6 +1,7 @@
 // The settings of the items side by side: what differs, and on demand what is equal.
 import { flagQuery, useQuery } from '@/app/router';
 import type { ComparedSetting } from '@/shared/api/operations';
+import type { Compared } from './data';
 import { plural, undefinedMark } from '@/shared/format';
 import { Card, Swatch, Switch } from '@/shared/ui/parts';
 
@@ -71,15 +72,7 @@ function Rows({ settings, equal }: { settings: readonly SharedSetting[]; equal: 
   );
 }
 
-export function CompareSettings({
-  differing,
-  common,
-  names,
-}: {
-  differing: readonly ComparedSetting[];
-  common: readonly ComparedSetting[];
-  names: readonly string[];
-}) {
+export function CompareSettings({ comparison: { differing, common }, names, looks }: Compared) {
   const [equal, setEqual] = useQuery('equal', equalQuery);
   const [apart, alike] = [mergeRoles(differing), mergeRoles(common)];
   return (
@@ -98,7 +91,7 @@ export function CompareSettings({
                 {names.map((name, i) => (
                   <th key={i} scope="col" title={name}>
                     <span class="item-mark">
-                      <Swatch cell={i} />
+                      <Swatch look={looks[i]!} />
                       {i + 1}
                       <span class="off-screen">: {name}</span>
                     </span>

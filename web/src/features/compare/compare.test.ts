@@ -41,9 +41,9 @@ test.each([
 
 describe('pairs', () => {
   const items = [
-    { label: 'a', look: 0, values: [{ seed: 1, value: 5 }, { seed: 0, value: 4 }] },
-    { label: 'b', look: 1, values: [{ seed: 1, value: 6 }] },
-    { label: 'c', look: 2, values: [{ seed: 0, value: 7 }, { seed: 1, value: 8 }] },
+    { label: 'a', look: null, values: [{ seed: 1, value: 5 }, { seed: 0, value: 4 }] },
+    { label: 'b', look: null, values: [{ seed: 1, value: 6 }] },
+    { label: 'c', look: null, values: [{ seed: 0, value: 7 }, { seed: 1, value: 8 }] },
   ]; // prettier-ignore
   test('are formed by seed; a missing value is a gap', () =>
     expect(bySeed(items)).toEqual([

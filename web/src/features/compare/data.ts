@@ -5,6 +5,7 @@ import { useLive } from '@/shared/api/live';
 import { type ComparedItem, comparison, type Comparison } from '@/shared/api/operations';
 import { curves, type Curves, type SeriesKey } from '@/shared/api/types';
 import type { CellPart } from '@/shared/charts/curve-data';
+import { apart, type Look } from '@/shared/charts/palette';
 
 export const itemsMost = 16;
 
@@ -48,17 +49,29 @@ export const useCurvesOf = (items: readonly string[], key: SeriesKey) =>
     `curves of ${experimentsOf(items).join()}`,
   );
 
-// The items as curves of one chart, each in the colour of its place.
+// A comparison, and how its items are called and look.
+export interface Compared {
+  comparison: Comparison;
+  names: readonly string[];
+  looks: readonly (Look | null)[];
+}
+
+// The items' looks, those of equal cells set apart.
+export const itemLooks = (items: readonly Pick<ComparedItem, 'look'>[]): (Look | null)[] =>
+  apart(items.map((item) => item.look));
+
+// The items as curves of one chart, each in its look.
 export function itemCurves(
-  items: readonly Pick<ComparedItem, 'kind' | 'experiment' | 'cell' | 'label' | 'trials'>[],
+  items: readonly Pick<ComparedItem, 'kind' | 'experiment' | 'cell' | 'label' | 'trials' | 'look'>[],
   found: ReadonlyMap<string, Curves>,
 ): Pick<Curves, 'trials' | 'available'> & { cells: CellPart[] } {
   const cells: CellPart[] = items.map((item, place) => {
     const source = found.get(item.experiment);
-    const empty = { cell: place, label: item.label, step: [], mean: [], std: [], n: [] };
+    const { label, look } = item;
+    const empty = { cell: place, label, look, step: [], mean: [], std: [], n: [] };
     if (item.kind === 'cell') {
       const curve = source?.cells.find((each) => each.cell === item.cell);
-      return curve ? { ...curve, cell: place, label: item.label } : empty;
+      return curve ? { ...curve, cell: place, label, look } : empty;
     }
     const curve = source?.trials.find((each) => each.trial === item.trials[0]);
     if (!curve) return empty;

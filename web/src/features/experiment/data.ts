@@ -1,7 +1,15 @@
 // Reads of one experiment, and which changes call for reading again.
 import { concerning, type Live, useLive, useLiveParts } from '@/shared/api/live';
 import { type Query, read, readPages, segment } from '@/shared/api/client';
-import { curves, experiment, table, type Table, trial, trialList, type SeriesKey } from '@/shared/api/types';
+import {
+  curves,
+  experiment,
+  type SeriesKey,
+  table,
+  type Table,
+  type TrialList,
+  trialList,
+} from '@/shared/api/types';
 
 const path = (name: string) => `/experiments/${segment(name)}`;
 const outcomes = [
@@ -60,14 +68,34 @@ export const useCurves = (
   );
 };
 
-export const useTrials = (name: string): Live<TrialRow[]> =>
-  useLiveParts(
-    `trials ${name}`,
-    (signal, begun) => readPages(`${path(name)}/trials`, trialList, (page) => page.trials, signal, begun),
-    concerning(name),
-  );
+export type TrialTable = Omit<TrialList, 'next_page_token'>;
 
-export type TrialRow = ReturnType<typeof trial>;
+// Pages as one list: what holds for all of them once.
+export function joinPages(pages: readonly TrialTable[]): TrialTable {
+  const last = pages[pages.length - 1]!;
+  const cells = new Map(pages.flatMap((page) => page.cells.map((cell) => [cell.cell, cell] as const)));
+  return {
+    trials: pages.flatMap((page) => page.trials),
+    columns: last.columns,
+    cells: [...cells.values()].sort((a, b) => a.cell - b.cell),
+    available: last.available,
+  };
+}
+
+// Every trial with its values of the metrics named ("top1/test"); of none: what the experiment reports.
+export const useTrials = (name: string, metrics: readonly string[]): Live<TrialTable> =>
+  useLiveParts(
+    `trials ${name} ${metrics.join('|')}`,
+    async (signal, begun) => {
+      const part = begun && ((pages: TrialTable[]) => begun(joinPages(pages)));
+      const asked = metrics.length > 0 ? { metrics: [...metrics] } : {};
+      return joinPages(
+        await readPages(`${path(name)}/trials`, trialList, (page) => [page], signal, part, asked),
+      );
+    },
+    concerning(name),
+    `trials ${name}`,
+  );
 
 export interface MetricContract {
   metric: string;

@@ -4,20 +4,29 @@ import { describe, expect, test } from 'vitest';
 import { answer } from '../../../dev/mock-world.mjs';
 import { table as decodeTable, trialList } from '@/shared/api/types';
 import { seriesQuery } from './curves/series-picker';
-import { chooseSeries, contractOf } from './data';
+import { chooseSeries, contractOf, joinPages } from './data';
 import { stageParts } from './experiment-header';
 import { intervalDomain } from './leaderboard/columns';
 import { csvField } from '@/shared/csv';
 import { leaderboardCsv } from './leaderboard/csv';
 import { floorText } from './leaderboard/explanations';
 import { varyingLabel } from './sweep/sweep-card';
-import { trialProgress, trialReason } from './trials/columns';
+import { columnName, trialProgress, trialReason, trialRetries } from './trials/columns';
 import { tally } from '@/shared/ui/tally';
-import { filterTrials } from './trials/trials-panel';
+import { factorValue, valueText } from './factors';
+import {
+  factorsQuery,
+  filterTrials,
+  noFilter,
+  rangesQuery,
+  type TrialFilter,
+  valuesQuery,
+} from './trials/trial-filter';
 
 const read = (path: string, phase = 24) => answer(path, new URLSearchParams(), phase);
 const table = decodeTable(read('/experiments/fashion-mnist-priors/table', 60), '');
-const trials = trialList(read('/experiments/high-learning-rates/trials'), '').trials;
+const list = trialList(read('/experiments/high-learning-rates/trials'), '');
+const { trials, cells } = list;
 
 describe('the leaderboard as CSV', () => {
   const lines = leaderboardCsv(table)
@@ -111,14 +120,58 @@ describe('the series shown first', () => {
 });
 
 describe('trials', () => {
+  const shown = (filter: Partial<TrialFilter>) =>
+    filterTrials(trials, cells, { ...noFilter, ...filter }).map((trial) => trial.ordinal);
   test('filter by state and cell together', () => {
-    const failed = filterTrials(trials, { text: '', state: 'failed', cell: null });
-    expect(failed.map((trial) => trial.ordinal)).toEqual([5, 7, 8]);
-    expect(
-      filterTrials(trials, { text: '', state: 'failed', cell: 2 }).map((trial) => trial.ordinal),
-    ).toEqual([5, 8]);
-    expect(filterTrials(trials, { text: '', state: '', cell: null })).toHaveLength(9);
-    expect(filterTrials(trials, { text: 'NaN rope', state: '', cell: null })).toHaveLength(2);
+    expect(shown({ state: 'failed' })).toEqual([5, 7, 8]);
+    expect(shown({ state: 'failed', cell: 2 })).toEqual([5, 8]);
+    expect(shown({})).toHaveLength(9);
+    expect(shown({ text: 'NaN rope' })).toHaveLength(2);
+  });
+  test('filter by a factor value and by results, which a trial without one never meets', () => {
+    expect(shown({ factors: new Map([['prior', 'rope-axial']]) })).toEqual([2, 5, 8]);
+    const values = trials.filter((trial) => !Number.isNaN(trial.values[0])).map((trial) => trial.values[0]!);
+    expect(values).toHaveLength(6);
+    const middle = [...values].sort((a, b) => a - b)[3]!;
+    expect(shown({ ranges: new Map([[0, { least: middle, most: Infinity }]]) })).toHaveLength(3);
+    expect(shown({ ranges: new Map([[0, { least: -Infinity, most: 1e9 }]]) })).toHaveLength(6);
+  });
+  test('say in the address what of them is shown', () => {
+    const factors = new Map([['prior', 'violin {curves: [a, b], k: x|y}'], ['train.lr', '0.003']]); // prettier-ignore
+    expect(factorsQuery.read(factorsQuery.write(factors))).toEqual(factors);
+    const ranges = new Map([[0, { least: 80, most: Infinity }], [1, { least: -1e-7, most: 12.5 }]]); // prettier-ignore
+    expect(rangesQuery.write(ranges)).toBe('0:80..,1:-1e-7..12.5');
+    expect(rangesQuery.read(rangesQuery.write(ranges))).toEqual(ranges);
+    expect(rangesQuery.read('0:..,x,1:a..b')).toEqual(new Map());
+    expect(factorsQuery.write(new Map())).toBeNull();
+    expect(valuesQuery.read('top1/test/{}|top1/test/{}|loss/test/{}')).toEqual(['top1/test/{}', 'loss/test/{}']);
+  });
+  test('count what was tried again, not every stage', () => {
+    expect(trialRetries(trials[0]!)).toBe(0);
+    expect(trials[0]!.stages.reduce((sum, stage) => sum + stage.attempts, 0)).toBe(2);
+    expect(trialRetries(trials[5]!)).toBe(2);
+  });
+  test('of several pages are one list, their cells once', () => {
+    const page = (from: number, to: number) => ({ ...list, trials: trials.slice(from, to) });
+    const joined = joinPages([page(0, 4), page(4, 9)]);
+    expect(joined.trials).toEqual(trials);
+    expect(joined.cells).toEqual(cells);
+    expect(joined.columns).toEqual(list.columns);
+  });
+  test('have a column per result, told apart by what differs', () => {
+    const column = (metric: string, split: string, labels = '{}') => ({
+      key: { metric, split, labels },
+      unit: '',
+      direction: 'max',
+      reduce: 'last',
+      selects_on: '',
+    });
+    const columns = [column('top1', 'test', '{"resolution":28}'), column('top1', 'validation'), column('loss', 'test')];
+    expect(columns.map((each) => columnName(each, columns))).toEqual([
+      'top1 · test · resolution 28',
+      'top1 · validation',
+      'loss',
+    ]);
   });
   test('are counted by state', () =>
     expect([...tally(trials.map((trial) => trial.state))]).toEqual([
@@ -146,4 +199,19 @@ test('the sweep is named after the label that varies', () => {
   expect(varyingLabel(['{"k":1,"resolution":28}', '{"k":1,"resolution":42}'])).toBe('resolution');
   expect(varyingLabel(['{"resolution":28}'])).toBe('resolution');
   expect(varyingLabel([])).toBe('setting');
+});
+
+test.each([
+  ['none', 'none'],
+  [0.003, '0.003'],
+  [[], 'none'],
+  [[{ violin: { curves: ['a', 'b'], sigma: 0.1 } }], 'violin {curves: [a, b], sigma: 0.1}'],
+  [[{ 'learned-absolute': {} }, { violin: {} }], 'learned-absolute + violin'],
+  [{ 'rope-axial': {} }, 'rope-axial'],
+  [[28, 42], '28 + 42'],
+])('a factor of value %j reads %s', (value, text) => expect(valueText(value)).toBe(text));
+
+test('a factor that a cell does not name has no value', () => {
+  expect(factorValue('{"prior":"none"}', 'train.lr')).toBe('');
+  expect(factorValue('broken', 'prior')).toBe('');
 });

@@ -13,7 +13,7 @@ function Best({ experiment }: { experiment: Experiment }) {
   return (
     <span class="best">
       <span class="best-label">
-        <Swatch cell={best.cell} />
+        <Swatch look={best.look} />
         <span class="cell-label" title={best.label}>
           {best.label}
         </span>

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { answer } from '../../../dev/mock-world.mjs';
 import { actionsOf, rerunnable } from '@/features/experiment/actions/experiment-actions';
-import { groupingFactors } from '@/features/experiment/leaderboard/leaderboard';
+import { groupingFactors } from '@/features/experiment/factors';
 import { experimentList } from '@/shared/api/types';
 import { groupRows, hiddenColumnsQuery } from '@/shared/tables/use-table';
 import { matches } from '@/shared/ui/fields';

@@ -6,6 +6,7 @@ import { chooseSeries } from '@/features/experiment/data';
 import type { Points } from '@/shared/api/operations';
 import { CurveChart } from '@/shared/charts/curve-chart';
 import { assembleCurves } from '@/shared/charts/curve-data';
+import type { Look } from '@/shared/charts/palette';
 import { curveSvg } from '@/shared/charts/curve-svg';
 import { csvOf } from '@/shared/csv';
 import { count, plural, seriesText, significant } from '@/shared/format';
@@ -19,9 +20,9 @@ const usual = { metric: 'loss', reports: 'test', selectsOn: 'train' };
 const whole = { hidden: new Set<number>(), band: false, runs: false };
 
 // One run as a curve of its own.
-export function plotOf(points: Points, cell: number, label: string) {
+export function plotOf(points: Points, cell: number, label: string, look: Look | null = null) {
   const { step, value } = points;
-  const curve = { cell, label, step, mean: value, std: step.map(() => NaN), n: step.map(() => 1) };
+  const curve = { cell, look, label, step, mean: value, std: step.map(() => NaN), n: step.map(() => 1) };
   return assembleCurves({ cells: [curve], trials: [] }, whole);
 }
 
@@ -48,6 +49,7 @@ interface Place {
   experiment: string;
   stage: number;
   cell: number;
+  look: Look | null;
 }
 
 function Chart({
@@ -57,10 +59,13 @@ function Chart({
   place: Place & { series: Parameters<typeof usePoints>[2] };
   title: string;
 }) {
-  const { experiment, stage, cell, series } = place;
+  const { experiment, stage, cell, look, series } = place;
   const { data, error, refresh } = usePoints(experiment, stage, series);
   const [step, setStep] = useState<number | null>(null);
-  const plot = useMemo(() => data && plotOf(data, cell, title), [data, cell, title]);
+  const plot = useMemo(
+    () => data && plotOf(data, cell, title, look),
+    [data, cell, title, look?.hue, look?.variant],
+  );
   if (!data || !plot)
     return error ? (
       <ReadFailure what="The points" error={error} retry={refresh} />
@@ -102,7 +107,7 @@ function Chart({
   );
 }
 
-export function PointsCard({ experiment, stage, cell }: Place) {
+export function PointsCard({ experiment, stage, cell, look }: Place) {
   const [asked, choose] = useQuery('series', seriesQuery);
   const { data } = useSeries(experiment, stage);
   if (!data || data.series.length === 0) return null;
@@ -110,7 +115,7 @@ export function PointsCard({ experiment, stage, cell }: Place) {
   const tools = <SeriesPicker value={key} available={data.series} choose={choose} />;
   return (
     <Card title="Points" id="points" tools={tools}>
-      <Chart place={{ experiment, stage, cell, series: key }} title={seriesText(key)} />
+      <Chart place={{ experiment, stage, cell, look, series: key }} title={seriesText(key)} />
     </Card>
   );
 }

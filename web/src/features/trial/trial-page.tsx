@@ -160,7 +160,7 @@ function Head({ detail, experiment, after }: { detail: TrialDetail; experiment: 
       </div>
       <dl class="figures">
         <Figure label="Cell">
-          <CellName cell={trial.cell} label={trial.cell_label} />
+          <CellName look={trial.look} label={trial.cell_label} />
         </Figure>
         <Figure label="Seed">{trial.seed}</Figure>
         <Figure label="Stages">
@@ -180,7 +180,9 @@ function Body({ detail, experiment, after }: { detail: TrialDetail; experiment: 
     <>
       <Head detail={detail} experiment={experiment} after={after} />
       {trial.state !== 'succeeded' && <Why experiment={experiment} ordinal={String(trial.ordinal)} />}
-      {first && <PointsCard experiment={experiment} stage={first.stage} cell={trial.cell} />}
+      {first && (
+        <PointsCard experiment={experiment} stage={first.stage} cell={trial.cell} look={trial.look} />
+      )}
       <div class="stages">
         {trial.stages.map((stage) => (
           <Stage key={stage.role} stage={stage} detail={stages.find((each) => each.role === stage.role)} />

@@ -173,12 +173,13 @@ export async function readPages<T, P extends { next_page_token: string }>(
   items: (page: P) => T[],
   signal?: AbortSignal,
   begun?: (first: T[]) => void,
+  query: Query = {},
 ): Promise<T[]> {
   const all: T[] = [];
   let token = '';
   do {
     const size = begun && token === '' ? firstPage : 1000;
-    const page = await read(path, decode, { page_size: size, page_token: token }, signal);
+    const page = await read(path, decode, { page_size: size, page_token: token, ...query }, signal);
     all.push(...items(page));
     token = page.next_page_token;
     if (size === firstPage && token !== '') begun?.([...all]);

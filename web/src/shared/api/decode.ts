@@ -111,6 +111,14 @@ export function optional<T>(inner: Decoder<T>): Decoder<T | null> {
   return (value, path) => (isAbsent(value) ? null : inner(value, path));
 }
 
+// What the server always says: left out, it is a fault, not a default.
+export function required<T>(inner: Decoder<T>): Decoder<T> {
+  return (value, path) => {
+    if (isAbsent(value)) throw new DecodeError(path, 'a value', value);
+    return inner(value, path);
+  };
+}
+
 type Shape = Record<string, Decoder<unknown>>;
 type Message<S extends Shape> = { [K in keyof S]: Decoded<S[K]> };
 

@@ -1,7 +1,7 @@
 // The messages of what a person asks for: plans, actions, explanations, logs, comparisons. Decoders, as in
 // types.ts.
 import { type Decoded, flag, integer, list, message, real, text, timestamp } from './decode';
-import { experiment, seriesKey } from './types';
+import { cellLook, experiment, seriesKey } from './types';
 
 export const plan = message({
   name: text,
@@ -102,6 +102,7 @@ export const comparison = message({
       seeds: list(integer),
       values: list(message({ seed: integer, value: real, trial: text })),
       title: text,
+      look: cellLook,
     }),
   ),
   differing: list(setting),

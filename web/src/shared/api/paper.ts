@@ -1,5 +1,6 @@
 // The paper table (proto/locus/v1/analysis_service.proto): decoders, as in types.ts.
 import { type Decoded, flag, integer, integers, list, message, real, text } from './decode';
+import { cellLook } from './types';
 
 const heading = message({
   keys: list(text),
@@ -10,6 +11,7 @@ const heading = message({
   unit: text,
   direction: text,
   reduce: text,
+  look: cellLook,
 });
 
 const cell = message({

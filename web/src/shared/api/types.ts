@@ -11,11 +11,15 @@ import {
   optional,
   real,
   reals,
+  required,
   text,
   timestamp,
 } from './decode';
 
 export const seriesKey = message({ metric: text, split: text, labels: text });
+
+// How a cell is marked wherever it is shown; null where the server says none.
+export const cellLook = optional(message({ hue: required(integer), variant: required(integer) }));
 
 const runningStage = message({
   trial: text,
@@ -58,6 +62,7 @@ export const experiment = message({
       n: integer,
       metric: text,
       unit: text,
+      look: cellLook,
     }),
   ),
 });
@@ -92,9 +97,32 @@ export const trial = message({
   reason: text,
   retired: flag,
   stages: list(trialStage),
+  values: required(reals),
+  look: cellLook,
 });
 
-export const trialList = message({ trials: list(trial), next_page_token: text });
+const trialColumn = message({
+  key: required(seriesKey),
+  unit: required(text),
+  direction: required(text),
+  reduce: required(text),
+  selects_on: required(text),
+});
+
+const trialCell = message({
+  cell: required(integer),
+  label: required(text),
+  assignment_json: required(text),
+  look: cellLook,
+});
+
+export const trialList = message({
+  trials: list(trial),
+  next_page_token: text,
+  columns: required(list(trialColumn)),
+  cells: required(list(trialCell)),
+  available: required(list(seriesKey)),
+});
 
 const attempt = message({
   number: integer,
@@ -182,12 +210,14 @@ const tableRow = message({
   baseline_cell: integer,
   baseline_mean: real,
   times_vary: flag,
+  look: cellLook,
 });
 
 const sweepSeries = message({
   cell: integer,
   label: text,
   points: list(message({ labels: text, x: real, mean: real, std: real, n: integer })),
+  look: cellLook,
 });
 
 export const table = message({
@@ -208,6 +238,7 @@ export const table = message({
   rows_total: integer,
   reduce: text,
   selects_on: text,
+  available: list(seriesKey),
 });
 
 export const curves = message({
@@ -227,6 +258,7 @@ export const curves = message({
       epoch: reals,
       images: integers,
       seconds: reals,
+      look: cellLook,
     }),
   ),
   trials: list(
@@ -331,9 +363,13 @@ const errorBody = message({
 export const decodeErrorBody = (value: unknown) => errorBody(value, 'error').error;
 
 export type SeriesKey = Decoded<typeof seriesKey>;
+export type CellLook = Decoded<typeof cellLook>;
 export type Experiment = Decoded<typeof experiment>;
 export type RunningStage = Experiment['running'][number];
 export type Trial = Decoded<typeof trial>;
+export type TrialColumn = Decoded<typeof trialColumn>;
+export type TrialCell = Decoded<typeof trialCell>;
+export type TrialList = Decoded<typeof trialList>;
 export type TrialStage = Trial['stages'][number];
 export type TrialDetail = Decoded<typeof trialDetail>;
 export type StageDetail = TrialDetail['stages'][number];

@@ -30,7 +30,9 @@ interface State extends Frame {
   y: Stretch;
 }
 
-const cellsOf = (plot: CurvePlot) => [...new Set(plot.strokes.map((stroke) => stroke.cell))];
+// The colours of the cells drawn, as expressions.
+export const colorsOf = (plot: CurvePlot): Map<number, string> =>
+  new Map(plot.strokes.map((stroke) => [stroke.cell, cellStyle(stroke.look).color]));
 
 // What the axes span. On a logarithmic one nothing at or below zero has a place.
 export function framing(
@@ -163,7 +165,7 @@ export function CurveChart(props: CurveChartProps) {
   const state = useRef<State>({ plot, focus, colors: new Map(), x, y });
   const latest = useRef({ onPlace: props.onPlace, zoomTo });
   latest.current = { onPlace: props.onPlace, zoomTo };
-  const cells = cellsOf(plot);
+  const expressions = colorsOf(plot);
 
   // Another theme, axis or a first width: a new chart.
   useLayoutEffect(() => {
@@ -176,10 +178,10 @@ export function CurveChart(props: CurveChartProps) {
     };
   }, [shown, logX, logY, width === 0, props.wholeNumbers]);
 
-  const colors = cells.join();
+  const colors = [...expressions].join();
   useLayoutEffect(() => {
-    const resolved = resolveColors(cells.map((cell) => cellStyle(cell).color));
-    state.current.colors = new Map(cells.map((cell, i) => [cell, resolved[i]!]));
+    const resolved = resolveColors([...expressions.values()]);
+    state.current.colors = new Map([...expressions.keys()].map((cell, i) => [cell, resolved[i]!]));
   }, [shown, colors]);
 
   useLayoutEffect(() => {

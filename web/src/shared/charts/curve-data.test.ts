@@ -12,7 +12,7 @@ const cell = (
   mean: number[],
   std: number[],
   n: number[] = step.map(() => 2),
-) => ({ cell: number, label: `cell ${number}`, step, mean, std, n });
+) => ({ cell: number, label: `cell ${number}`, look: { hue: number, variant: 0 }, step, mean, std, n });
 const run = (cellNumber: number, seed: number, step: number[], value: number[]) => ({
   trial: seed,
   cell: cellNumber,
@@ -170,7 +170,7 @@ describe('paths', () => {
     const to = pen();
     traceLine(
       to,
-      { kind: 'mean', cell: 0, label: '', x: [0, 1, 2, 3, 4], y: [1, 2, NaN, 4, NaN] },
+      { kind: 'mean', cell: 0, look: null, label: '', x: [0, 1, 2, 3, 4], y: [1, 2, NaN, 4, NaN] },
       same,
       same,
     );
@@ -180,7 +180,15 @@ describe('paths', () => {
     const to = pen();
     traceBand(
       to,
-      { kind: 'band', cell: 0, label: '', x: [0, 1, 2, 3], y: [1, 1, NaN, 1], upper: [2, 2, 2, 2] },
+      {
+        kind: 'band',
+        cell: 0,
+        look: null,
+        label: '',
+        x: [0, 1, 2, 3],
+        y: [1, 1, NaN, 1],
+        upper: [2, 2, 2, 2],
+      },
       same,
       same,
       0,

@@ -1,6 +1,7 @@
 // From the server's curves to strokes of a plot: bands, single runs, means raw and smoothed, marks where a value is
 // not finite. Every stroke has places of its own, so curves of different steps need no common axis.
 import type { CellCurve, TrialCurve } from '@/shared/api/types';
+import type { Look } from './palette';
 
 export const xAxes = ['step', 'epoch', 'images', 'seconds'] as const;
 export type XAxis = (typeof xAxes)[number];
@@ -8,6 +9,7 @@ export type XAxis = (typeof xAxes)[number];
 export interface Stroke {
   kind: 'band' | 'run' | 'faint' | 'partial' | 'mean';
   cell: number;
+  look: Look | null;
   label: string;
   x: readonly number[];
   y: readonly number[]; // NaN breaks the line; of a band, the lower edge
@@ -91,23 +93,23 @@ function marksOf(cell: number, x: readonly number[], values: readonly number[]):
 }
 
 function bandOf(curve: CellPart, x: readonly number[]): Stroke {
-  const { cell, label, mean, std, low, high } = curve;
+  const { cell, look, label, mean, std, low, high } = curve;
   const edge = (given: readonly number[] | undefined, sign: number) =>
     given && given.length === mean.length
       ? given.map(finite)
       : mean.map((value, i) => finite(value + sign * (std[i] ?? NaN)));
-  return { kind: 'band', cell, label, x, y: edge(low, -1), upper: edge(high, 1) };
+  return { kind: 'band', cell, look, label, x, y: edge(low, -1), upper: edge(high, 1) };
 }
 
 function meanStrokes(curve: CellPart, x: readonly number[], smoothing: number): Stroke[] {
-  const { cell, label } = curve;
+  const { cell, look, label } = curve;
   const raw = curve.mean.map(finite);
   const drawn = smoothing > 0 ? smoothed(x, raw, smoothing) : raw;
   const { full, partial } = splitMean(curve, drawn);
   return [
-    ...(smoothing > 0 ? [{ kind: 'faint', cell, label, x, y: raw } as const] : []),
-    ...(partial ? [{ kind: 'partial', cell, label, x, y: partial } as const] : []),
-    { kind: 'mean', cell, label, x, y: full },
+    ...(smoothing > 0 ? [{ kind: 'faint', cell, look, label, x, y: raw } as const] : []),
+    ...(partial ? [{ kind: 'partial', cell, look, label, x, y: partial } as const] : []),
+    { kind: 'mean', cell, look, label, x, y: full },
   ];
 }
 
@@ -122,11 +124,13 @@ export function assembleCurves(
     curve,
     x: placesOf(curve, axis),
   }));
+  const looks = new Map(curves.cells.map((curve) => [curve.cell, curve.look]));
   const strokes: Stroke[] = view.band ? cells.map(({ curve, x }) => bandOf(curve, x)) : [];
   for (const { curve, x } of trials)
     strokes.push({
       kind: 'run',
       cell: curve.cell,
+      look: looks.get(curve.cell) ?? null,
       label: `seed ${curve.seed}`,
       x,
       y: curve.value.map(finite),

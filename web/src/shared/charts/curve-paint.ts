@@ -23,7 +23,7 @@ export function lookOf(stroke: Stroke, colors: ReadonlyMap<number, string>, focu
   const dimmed = focus !== null && focus !== stroke.cell;
   const lifted = stroke.kind === 'band' && focus === stroke.cell ? 1.8 : 1;
   const alpha = alphas[stroke.kind] * (dimmed ? 0.22 : lifted);
-  const { dash } = cellStyle(stroke.cell);
+  const { dash } = cellStyle(stroke.look);
   return {
     color: alpha < 1 ? withAlpha(base, alpha) : base,
     width: widths[stroke.kind],

@@ -1,10 +1,10 @@
 // The curves as a vector file: the strokes of the canvas as paths, with axes and a legend.
 import { count } from '@/shared/format';
-import { framing, type Stretch } from './curve-chart';
+import { colorsOf, framing, type Stretch } from './curve-chart';
 import type { CurvePlot } from './curve-data';
 import { lookOf, markHeight, type Pen, traceBand, traceLine } from './curve-paint';
 import { escapeXml, legendHeight, legendSvg, svgFile } from './figure';
-import { cellStyle, resolveColors, type Scheme } from './palette';
+import { resolveColors, type Scheme } from './palette';
 import { scaleOf, ticksOf } from './scales';
 
 export interface CurveFigure {
@@ -37,11 +37,9 @@ export function curveSvg(figure: CurveFigure): string {
   const bottom = box.top + box.height;
   const sx = scaleOf(logX)(x[0], x[1], box.left, box.left + box.width);
   const sy = scaleOf(logY)(y[0], y[1], bottom, box.top);
-  const cells = [...new Map(plot.strokes.map((stroke) => [stroke.cell, stroke])).keys()];
-  const resolved = resolveColors(
-    [...cells.map((cell) => cellStyle(cell).color), 'var(--text-soft)', 'var(--grid)'],
-    scheme,
-  );
+  const expressions = colorsOf(plot);
+  const cells = [...expressions.keys()];
+  const resolved = resolveColors([...expressions.values(), 'var(--text-soft)', 'var(--grid)'], scheme);
   const colors = new Map(cells.map((cell, i) => [cell, resolved[i]!]));
   const [text, grid] = resolved.slice(cells.length) as [string, string];
   const axes = [
@@ -78,12 +76,7 @@ export function curveSvg(figure: CurveFigure): string {
     });
   const legend = cells
     .sort((a, b) => a - b)
-    .map((cell) => ({
-      cell,
-      label:
-        plot.strokes.find((stroke) => stroke.cell === cell && stroke.kind === 'mean')?.label ??
-        `cell ${cell}`,
-    }));
+    .flatMap((cell) => plot.strokes.find((stroke) => stroke.cell === cell && stroke.kind === 'mean') ?? []);
   const area = `x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}"`;
   const clip = `<clipPath id="box"><rect ${area}/></clipPath>`;
   return svgFile(

@@ -1,19 +1,29 @@
 // Dots with whiskers, as SVG: one interval in a table row, or a whole sweep over settings.
-import { cellStyle, type Marker } from './palette';
+import { cellStyle, type Look, type Marker } from './palette';
 import { linearScale } from './scales';
+
+// A plus sign as an outline.
+function crossAt(x: number, y: number, size: number): string {
+  const [far, near] = [size, size / 3];
+  const corner = [[-near, -far], [near, -far], [near, -near], [far, -near], [far, near], [near, near], [near, far],
+    [-near, far], [-near, near], [-far, near], [-far, -near], [-near, -near]]; // prettier-ignore
+  return corner.map(([dx, dy]) => `${x + dx!},${y + dy!}`).join(' ');
+}
 
 export function MarkerShape({ x, y, size, shape }: { x: number; y: number; size: number; shape: Marker }) {
   if (shape === 'circle') return <circle cx={x} cy={y} r={size} />;
   const points = {
     square: `${x - size},${y - size} ${x + size},${y - size} ${x + size},${y + size} ${x - size},${y + size}`,
     diamond: `${x},${y - size * 1.3} ${x + size * 1.3},${y} ${x},${y + size * 1.3} ${x - size * 1.3},${y}`,
+    wedge: `${x},${y + size * 1.2} ${x + size * 1.2},${y - size} ${x - size * 1.2},${y - size}`,
+    cross: crossAt(x, y, size * 1.25),
     triangle: `${x},${y - size * 1.2} ${x + size * 1.2},${y + size} ${x - size * 1.2},${y + size}`,
   };
   return <polygon points={points[shape]} />;
 }
 
 export interface IntervalProps {
-  cell: number;
+  look: Look | null;
   mean: number;
   low: number;
   high: number;
@@ -28,9 +38,9 @@ const height = 26;
 const inset = 7;
 
 // Mean, 95 % interval and single runs on the axis that all rows share.
-export function Interval({ cell, mean, low, high, values, domain, reference, label }: IntervalProps) {
+export function Interval({ look, mean, low, high, values, domain, reference, label }: IntervalProps) {
   const x = linearScale(domain[0], domain[1], inset, width - inset);
-  const style = cellStyle(cell);
+  const style = cellStyle(look);
   const middle = height / 2;
   return (
     <svg

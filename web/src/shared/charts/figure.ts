@@ -1,6 +1,6 @@
 // Figures as files: an SVG of the page with its looks written into it, so that it reads the same anywhere; light
 // unless asked otherwise.
-import { cellStyle, resolveColors, type Scheme } from './palette';
+import { cellStyle, type Look, resolveColors, type Scheme } from './palette';
 
 const namespace = 'http://www.w3.org/2000/svg';
 const written = [
@@ -20,7 +20,7 @@ const written = [
 export const figureFont = 'Helvetica, Arial, "Liberation Sans", sans-serif';
 
 export interface LegendEntry {
-  cell: number;
+  look: Look | null;
   label: string;
 }
 
@@ -36,18 +36,20 @@ const shapes: Record<string, string> = {
   square: '<path d="M14 -8h8v8h-8Z"/>',
   diamond: '<path d="M18 -9.200 23.200 -4 18 1.200 12.800 -4Z"/>',
   triangle: '<path d="M18 -9 22.500 0h-9Z"/>',
+  wedge: '<path d="M18 1 22.500 -8h-9Z"/>',
+  cross: '<path d="M16.500 -9h3v3.500h3.500v3h-3.500v3.500h-3v-3.500h-3.500v-3h3.500Z"/>',
 };
 
 // Which mark is whose, a line each; under the figure, where a file has no page around it.
 export function legendSvg(entries: readonly LegendEntry[], top: number, scheme: Scheme): string {
   const colors = resolveColors(
-    [...entries.map((entry) => cellStyle(entry.cell).color), 'var(--text)'],
+    [...entries.map((entry) => cellStyle(entry.look).color), 'var(--text)'],
     scheme,
   );
   const text = colors[entries.length]!;
   return entries
     .map((entry, i) => {
-      const { dash, marker } = cellStyle(entry.cell);
+      const { dash, marker } = cellStyle(entry.look);
       const y = top + 10 + rowHeight * i + 8;
       return (
         `<g transform="translate(0 ${y})" fill="${colors[i]}" stroke="${colors[i]}">` +

@@ -4,12 +4,12 @@ import { csvOf } from '@/shared/csv';
 import { significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
 import { MarkerShape } from './dot-plot';
-import { cellStyle } from './palette';
+import { cellStyle, type Look } from './palette';
 import { extent, linearScale, ticks } from './scales';
 
 export interface PairedItem {
   label: string;
-  look: number; // its colour, as a cell's ordinal
+  look: Look | null;
   values: readonly { seed: number; value: number }[];
 }
 

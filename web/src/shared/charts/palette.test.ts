@@ -1,7 +1,7 @@
 // Cell colours: stable, apart for colour-blind readers, visible in both themes.
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { cellStyle, paletteSize, withAlpha } from './palette';
+import { apart, cellStyle, type Look, paletteSize, withAlpha } from './palette';
 
 const css = readFileSync('src/app/styles/tokens.css', 'utf8');
 const token = (name: string, theme: 0 | 1) =>
@@ -74,10 +74,32 @@ test.each(['good', 'running', 'bad', 'warn', 'idle'])('the pill of tone %s reads
     expect(contrast(token(tone, theme), token(`${tone}-soft`, theme))).toBeGreaterThanOrEqual(4.5);
 });
 
-test('32 cells look different, and each always the same', () => {
-  const looks = Array.from({ length: 32 }, (_, cell) => JSON.stringify(cellStyle(cell)));
-  expect(new Set(looks).size).toBe(32);
-  expect(cellStyle(3)).toEqual(cellStyle(3));
+const styleKey = (look: Look) => JSON.stringify(cellStyle(look));
+
+test('the priors of the catalog look different, and so do ten cells of each', () => {
+  const looks = Array.from({ length: 21 }, (_, hue) =>
+    Array.from({ length: 10 }, (_unused, variant) => ({ hue, variant })),
+  ).flat();
+  expect(new Set(looks.map(styleKey)).size).toBe(looks.length);
+});
+
+test('the cells of one prior share its colour, in any experiment', () => {
+  const colors = [0, 1, 2, 9].map((variant) => cellStyle({ hue: 16, variant }).color);
+  expect(new Set(colors).size).toBe(1);
+  expect(cellStyle({ hue: 0, variant: 0 }).color).not.toBe(cellStyle({ hue: 11, variant: 0 }).color);
+});
+
+test('cells that count on from one prior stay apart', () => {
+  const looks = Array.from({ length: 60 }, (_, i) => ({ hue: 16 + i, variant: 0 }));
+  expect(new Set(looks.map(styleKey)).size).toBe(60);
+});
+
+test('what would look the same in one figure is set apart, in its colour', () => {
+  const violin = { hue: 16, variant: 0 };
+  const looks = apart([violin, violin, null, { hue: 16, variant: 1 }, { hue: 6, variant: 0 }]);
+  expect(looks[0]).toEqual(violin);
+  expect(new Set(looks.filter((look) => look !== null).map(styleKey)).size).toBe(4);
+  expect(cellStyle(looks[1]!).color).toBe(cellStyle(violin).color);
 });
 
 test('transparency keeps the colour', () => {

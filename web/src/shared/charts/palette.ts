@@ -1,13 +1,18 @@
-// One look per cell, from its ordinal: colour, dash and marker. Equal in every chart and table, whatever else
-// is shown.
+// How cells look: colour by prior, dash and marker by the rest. The server says which (CellLook), so that a prior is the
+// same in every chart, table and page.
 // The colours are custom properties (app/styles/tokens.css) in a light and a dark set; a test checks them for
 // colour-blind readers.
 
-export const paletteSize = 8;
-const dashes: readonly (readonly number[])[] = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
-const markers = ['circle', 'square', 'diamond', 'triangle'] as const;
+export const paletteSize = 11;
+const dashes: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [9, 3, 2, 3], [14, 3, 2, 3, 2, 3]];
+const markers = ['circle', 'square', 'diamond', 'triangle', 'wedge', 'cross'] as const;
 
 export type Marker = (typeof markers)[number];
+
+export interface Look {
+  hue: number;
+  variant: number;
+}
 
 export interface CellStyle {
   color: string; // a CSS expression
@@ -15,17 +20,45 @@ export interface CellStyle {
   marker: Marker;
 }
 
-// Past the colours, the next dash and marker: 32 cells stay apart.
-export function cellStyle(cell: number): CellStyle {
-  const round = Math.floor(cell / paletteSize);
+// The first hue has a neutral colour of its own, the others take turns.
+const turns = paletteSize - 1;
+const colorOf = (hue: number) => (hue === 0 ? 0 : 1 + ((hue - 1) % turns));
+const roundOf = (hue: number) => (hue === 0 ? 0 : Math.floor((hue - 1) / turns));
+const roundsApart = 2; // hues of the catalog that share a colour
+
+// Five dashes and six markers make 30 pairs, and neighbours differ in both.
+const mark = ({ hue, variant }: Look) => variant * roundsApart + roundOf(hue);
+
+export function cellStyle(look: Look | null): CellStyle {
+  if (!look) return { color: 'var(--text-faint)', dash: [], marker: 'circle' };
+  const place = mark(look);
   return {
-    color: `var(--cell-${cell % paletteSize})`,
-    dash: dashes[round % dashes.length]!,
-    marker: markers[round % markers.length]!,
+    color: `var(--cell-${colorOf(look.hue)})`,
+    dash: dashes[place % dashes.length]!,
+    marker: markers[place % markers.length]!,
   };
 }
 
-export const cellClass = (cell: number) => `cell-${cell % paletteSize} marker-${cellStyle(cell).marker}`;
+export const cellClass = (look: Look | null) =>
+  look ? `cell-${colorOf(look.hue)} marker-${cellStyle(look).marker}` : 'cell-none';
+
+// What one figure shows, so that no two look the same: where looks repeat (one cell twice, rows over several
+// experiments), the later ones get the next dash and marker of their colour.
+export function apart<T extends Look | null>(looks: readonly T[]): T[] {
+  const taken = new Set<string>();
+  return looks.map((look) => {
+    if (!look) return look;
+    const pairs = dashes.length * markers.length;
+    for (let more = 0; more < pairs; more += 1) {
+      const next = { ...look, variant: look.variant + more };
+      const key = `${colorOf(next.hue)} ${mark(next) % pairs}`;
+      if (taken.has(key)) continue;
+      taken.add(key);
+      return next;
+    }
+    return look;
+  });
+}
 
 export type Scheme = 'light' | 'dark';
 

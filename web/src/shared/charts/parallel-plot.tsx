@@ -3,7 +3,7 @@
 import { useRef } from 'preact/hooks';
 import { parameters, shortened, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
-import { cellStyle } from './palette';
+import { cellStyle, type Look } from './palette';
 import { extent, linearScale, padded, ticks } from './scales';
 
 export interface ParallelAxis {
@@ -12,7 +12,7 @@ export interface ParallelAxis {
 }
 
 export interface ParallelLine {
-  look: number;
+  look: Look | null;
   label: string;
   values: readonly number[]; // by axis; NaN without
 }

@@ -17,7 +17,7 @@ test('the extent leaves out what is not finite', () => {
 test('paired results are a line per seed, empty where an item lacks it', () => {
   const item = (label: string, ...values: [number, number][]) => ({
     label,
-    look: 0,
+    look: null,
     values: values.map(([seed, value]) => ({ seed, value })),
   });
   expect(pairedCsv([item('a', [1, 80], [0, NaN]), item('b, c', [1, 81.5])])).toBe(
@@ -50,7 +50,7 @@ describe('ticks', () => {
 
 describe('sweepAxis', () => {
   const point = (labels: string, x: number) => ({ labels, x, mean: 1, std: 0, n: 5 });
-  const series = (...points: ReturnType<typeof point>[]) => [{ cell: 0, label: 'a', points }];
+  const series = (...points: ReturnType<typeof point>[]) => [{ cell: 0, label: 'a', points, look: null }];
   test('numbers stand at their value, in order', () => {
     const axis = sweepAxis(series(point('{"resolution":112}', 112), point('{"resolution":28}', 28)));
     expect(axis.texts).toEqual(['28', '112']);

@@ -3,12 +3,12 @@ import { useRef } from 'preact/hooks';
 import { parameters, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
 import { MarkerShape } from './dot-plot';
-import { cellStyle } from './palette';
+import { cellStyle, type Look } from './palette';
 import { type Directions, frontCorners, paretoFront } from './pareto';
 import { extent, padded, scaleOf, ticks, ticksOf } from './scales';
 
 export interface ScatterPoint {
-  look: number; // its colour, as a cell's ordinal
+  look: Look | null;
   label: string;
   x: number;
   y: number;

@@ -87,7 +87,7 @@ function Line({
   at: Geometry;
   dimmed: boolean;
 }) {
-  const style = cellStyle(series.cell);
+  const style = cellStyle(series.look);
   const points = series.points.filter((point) => Number.isFinite(point.mean));
   const path = points
     .map((p, i) => `${i === 0 ? 'M' : 'L'}${at.x(p.labels, rank).toFixed(1)} ${at.y(p.mean).toFixed(1)}`)

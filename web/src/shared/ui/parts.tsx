@@ -1,7 +1,7 @@
 // Small parts used across pages: states as pills, progress, swatches, figures.
 import type { ComponentChildren } from 'preact';
 import { count } from '@/shared/format';
-import { cellClass } from '@/shared/charts/palette';
+import { cellClass, type Look } from '@/shared/charts/palette';
 
 // States of experiments, stages, attempts and workers, by tone. Colour is never the only sign: the word is
 // always there.
@@ -76,24 +76,24 @@ export function ProgressBar({
 }
 
 // The cell's colour and marker shape, the same in every chart and table.
-export function Swatch({ cell }: { cell: number }) {
-  return <span class={`swatch ${cellClass(cell)}`} aria-hidden="true" />;
+export function Swatch({ look }: { look: Look | null }) {
+  return <span class={`swatch ${cellClass(look)}`} aria-hidden="true" />;
 }
 
 export function CellName({
-  cell,
+  look,
   label,
   title = label,
   baseline = false,
 }: {
-  cell: number;
+  look: Look | null;
   label: string;
   title?: string;
   baseline?: boolean;
 }) {
   return (
     <span class="cell-name">
-      <Swatch cell={cell} />
+      <Swatch look={look} />
       <span class="cell-label" title={title}>
         {label}
       </span>

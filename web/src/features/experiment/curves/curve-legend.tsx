@@ -42,7 +42,7 @@ function Entry({
         onFocus={() => shown && cells.setFocus(curve.cell)}
         onBlur={() => cells.setFocus(null)}
       >
-        <Swatch cell={curve.cell} />
+        <Swatch look={curve.look} />
         <span class="cell-label">{shortened(curve.label, 26)}</span>
         <span class="number legend-value">
           {mean}

@@ -1,6 +1,7 @@
 // What the figures are drawn from: the paper table with a row per combination of factors and a column per metric.
 import type { PaperHeading, PaperTable } from '@/shared/api/paper';
 import { axisOf, type ParallelAxis, type ParallelLine } from '@/shared/charts/parallel-plot';
+import { apart } from '@/shared/charts/palette';
 import type { Directions } from '@/shared/charts/pareto';
 import type { ScatterPoint } from '@/shared/charts/scatter-plot';
 import { type CsvValue, csvOf } from '@/shared/csv';
@@ -34,6 +35,9 @@ export function numberOf(table: PaperTable, row: number, name: string): number {
   return cellAt(table, row, columnOf(table, name))?.mean ?? NaN;
 }
 
+// How each row looks, rows of equal looks (another factor's values, other experiments) set apart.
+export const rowLooks = (table: Pick<PaperTable, 'rows'>) => apart(table.rows.map((row) => row.look));
+
 // Factors whose every value is a number.
 export const numericFactors = (table: PaperTable) =>
   table.row_axes.filter((axis) => table.rows.every((_, row) => Number.isFinite(numberOf(table, row, axis))));
@@ -45,10 +49,11 @@ export interface Scatter {
 
 export function scatterOf(table: PaperTable, x: string, y: string): Scatter {
   const [cx, cy] = [columnOf(table, x), columnOf(table, y)];
+  const looks = rowLooks(table);
   const points = table.rows.map((heading, row) => {
     const cell = cellAt(table, row, cy);
     return {
-      look: row,
+      look: looks[row]!,
       label: headingText(heading) || 'all',
       x: numberOf(table, row, x),
       y: cell?.mean ?? NaN,
@@ -84,10 +89,11 @@ export function parallelOf(table: PaperTable): Parallel {
     values: table.rows.map((_, row) => cellAt(table, row, column)?.mean ?? NaN),
   }));
   const all = [...factors, ...metrics];
+  const looks = rowLooks(table);
   return {
     axes: all.map((each) => each.axis),
     lines: table.rows.map((heading, row) => ({
-      look: row,
+      look: looks[row]!,
       label: headingText(heading) || 'all',
       values: all.map((each) => each.values[row]!),
     })),

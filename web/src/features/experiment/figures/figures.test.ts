@@ -94,7 +94,7 @@ describe('parallel coordinates', () => {
     expect(parallelCsv({ axes, lines }).split('\r\n')[1]).toContain('none,28,');
   });
   test('a line without the value required does not meet it', () => {
-    const line = { look: 0, label: '', values: [1, NaN] };
+    const line = { look: null, label: '', values: [1, NaN] };
     expect(meets(line, new Map([[0, [0, 2]]]))).toBe(true);
     expect(meets(line, new Map([[1, [0, 2]]]))).toBe(false);
   });
@@ -104,7 +104,9 @@ test('a figure of the page becomes a file of its own, with its legend and withou
   document.body.innerHTML =
     '<div><svg class="figure" width="100" height="50"><g class="x" tabindex="0"><path d="M0 0L9 9"/></g>' +
     '<text class="tick">a &amp; b</text></svg></div>';
-  const svg = svgOf(document.querySelector('svg')!, 'x < y', [{ cell: 0, label: 'none & more' }]);
+  const svg = svgOf(document.querySelector('svg')!, 'x < y', [
+    { look: { hue: 0, variant: 0 }, label: 'none & more' },
+  ]);
   const parsed = new DOMParser().parseFromString(svg, 'image/svg+xml');
   expect(parsed.querySelector('parsererror')).toBeNull();
   expect(parsed.querySelector('title')!.textContent).toBe('x < y');

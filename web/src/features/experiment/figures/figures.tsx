@@ -5,6 +5,7 @@ import type { PaperTable } from '@/shared/api/paper';
 import type { Experiment } from '@/shared/api/types';
 import { svgOf } from '@/shared/charts/figure';
 import { type Limits, meets, ParallelPlot } from '@/shared/charts/parallel-plot';
+import type { Look } from '@/shared/charts/palette';
 import { paretoFront } from '@/shared/charts/pareto';
 import { ScatterPlot } from '@/shared/charts/scatter-plot';
 import { plural, shortened, significant } from '@/shared/format';
@@ -35,7 +36,7 @@ function LegendRows({
   front,
   setFocus,
 }: {
-  points: readonly { look: number; label: string; x: number; y: number }[];
+  points: readonly { look: Look | null; label: string; x: number; y: number }[];
   front: ReadonlySet<number>;
   setFocus: (index: number | null) => void;
 }) {
@@ -43,7 +44,7 @@ function LegendRows({
     <ul class="figure-legend" aria-label="Rows drawn">
       {points.map((point, i) => (
         <li key={point.label} onMouseEnter={() => setFocus(i)} onMouseLeave={() => setFocus(null)}>
-          <Swatch cell={point.look} />
+          <Swatch look={point.look} />
           <span class="cell-label" title={point.label}>
             {shortened(point.label, 30)}
           </span>
@@ -74,7 +75,7 @@ function CostFigure({ name, table, x, y }: { name: string; table: PaperTable; x:
             svgOf(
               box.current!.querySelector('svg.figure')!,
               `${name}: ${y} against ${x}`,
-              scatter.points.map((point) => ({ cell: point.look, label: point.label })),
+              scatter.points.map((point) => ({ look: point.look, label: point.label })),
               scheme,
             )
           }
@@ -174,7 +175,7 @@ function FactorFigure({ name, table }: { name: string; table: PaperTable }) {
             svgOf(
               box.current!.querySelector('svg.figure')!,
               `${name}: factors and results`,
-              parallel.lines.map((line) => ({ cell: line.look, label: line.label })),
+              parallel.lines.map((line) => ({ look: line.look, label: line.label })),
               scheme,
             )
           }

@@ -96,7 +96,7 @@ function IntervalCell({ row, look }: { row: TableRow; look: Look }) {
   const text = `${row.label}: mean ${fixed(row.mean, look.decimals)}, 95 % interval ${range}`;
   return (
     <Interval
-      cell={row.cell}
+      look={row.look}
       mean={row.mean}
       low={row.ci_low}
       high={row.ci_high}
@@ -160,7 +160,7 @@ function cellColumns(look: Look): Columns {
       sortDescFirst: false,
       meta: { class: 'column-name', title: 'cell', fixed: true },
       cell: ({ row: { original: row } }) => (
-        <CellName cell={row.cell} label={row.label} baseline={row.baseline} />
+        <CellName look={row.look} label={row.label} baseline={row.baseline} />
       ),
     },
     {

@@ -13,6 +13,7 @@ import { SelectField } from '@/shared/ui/fields';
 import { Card, Choice } from '@/shared/ui/parts';
 import { Callout, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import type { CellSelection } from '../overview';
+import { factorValue, groupingFactors } from '../factors';
 import { leaderboardColumns, type Ranked, rankRows } from './columns';
 import { leaderboardCsv } from './csv';
 
@@ -28,37 +29,6 @@ export interface LeaderboardProps {
 const columnsQuery = hiddenColumnsQuery([]);
 const noFactor = textQuery('');
 const manyRows = 150; // more are drawn only where in sight
-
-const textOf = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
-
-// The value of a factor in a row's assignment, as text.
-export const factorValue = (assignmentJson: string, factor: string) =>
-  textOf(assignmentOf(assignmentJson)[factor]);
-
-function assignmentOf(json: string): Record<string, unknown> {
-  try {
-    return JSON.parse(json || '{}') as Record<string, unknown>;
-  } catch {
-    return {};
-  }
-}
-
-// Factors by which rows can be grouped: those with fewer values than there are rows.
-export function groupingFactors(rows: readonly { assignment_json: string }[]): string[] {
-  const values = new Map<string, Set<string>>(); // of each factor
-  const lacking = new Map<string, number>(); // how many rows do not name it
-  const assignments = rows.map((row) => assignmentOf(row.assignment_json));
-  for (const assignment of assignments) {
-    for (const [factor, value] of Object.entries(assignment)) {
-      const known = values.get(factor);
-      if (known) known.add(textOf(value));
-      else values.set(factor, new Set([textOf(value)]));
-      lacking.set(factor, (lacking.get(factor) ?? rows.length) - 1);
-    }
-  }
-  const different = (factor: string) => values.get(factor)!.size + (lacking.get(factor)! > 0 ? 1 : 0);
-  return [...values.keys()].filter((factor) => different(factor) < rows.length);
-}
 
 function Board({ name, table, cells }: { name: string; table: Table; cells: CellSelection }) {
   const [sorting, setSorting] = useQuery('rank', sortingQuery);

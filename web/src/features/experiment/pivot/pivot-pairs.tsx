@@ -7,16 +7,18 @@ import { csvOf } from '@/shared/csv';
 import { SelectField } from '@/shared/ui/fields';
 import { FigureMenu } from '@/shared/ui/figure-menu';
 import { Swatch } from '@/shared/ui/parts';
+import { rowLooks } from '../figures/figure-data';
 import { headingKey, headingText } from './words';
 
 const most = 16; // rows drawn side by side
 
 // The rows that have values in a column, as items of the plot.
 export function pairedItems(table: PaperTable, column: number): PairedItem[] {
+  const looks = rowLooks(table);
   return table.rows
     .map((heading, row) => ({
       label: headingText(heading) || 'all',
-      look: row,
+      look: looks[row]!,
       values: table.cells[row * table.columns.length + column]?.values ?? [],
     }))
     .filter((item) => item.values.length > 0);
@@ -66,7 +68,7 @@ export function PivotPairs({
               svgOf(
                 box.current!.querySelector('svg.figure')!,
                 `${heading.metric} seed by seed`,
-                items.map((item) => ({ cell: item.look, label: item.label })),
+                items.map((item) => ({ look: item.look, label: item.label })),
                 scheme,
               )
             }
@@ -80,7 +82,7 @@ export function PivotPairs({
           <ol class="paired-legend">
             {items.map((item) => (
               <li key={item.label}>
-                <Swatch cell={item.look} /> {item.label}
+                <Swatch look={item.look} /> {item.label}
               </li>
             ))}
           </ol>

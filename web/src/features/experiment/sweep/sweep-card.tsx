@@ -64,7 +64,7 @@ function SweepNumbers({
               onMouseLeave={() => cells.setFocus(null)}
             >
               <th scope="row">
-                <CellName cell={each.cell} label={shortened(each.label, 20)} title={each.label} />
+                <CellName look={each.look} label={shortened(each.label, 20)} title={each.label} />
               </th>
               {axis.keys.map((key) => {
                 const point = each.points.find((candidate) => candidate.labels === key);

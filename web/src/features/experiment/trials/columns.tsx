@@ -1,10 +1,22 @@
 // The columns of the trials table.
 import type { ColumnDef } from '@tanstack/table-core';
 import { hrefs } from '@/app/routes';
-import type { Trial, TrialStage } from '@/shared/api/types';
-import { count, failureText, percent, shortened } from '@/shared/format';
+import type { Trial, TrialCell, TrialColumn, TrialStage } from '@/shared/api/types';
+import {
+  count,
+  failureText,
+  labelText,
+  percent,
+  plural,
+  seriesText,
+  shortened,
+  significant,
+} from '@/shared/format';
 import { pickColumn } from '@/shared/tables/pick-column';
+import { defined } from '@/shared/tables/use-table';
 import { CellName, ProgressBar, State, stateTone } from '@/shared/ui/parts';
+import type { TrialTable } from '../data';
+import { assignmentOf, valueText } from '../factors';
 
 // How far along a trial is, 0 to 1: its stages weigh alike, running ones by their steps.
 export function trialProgress(trial: Trial): number {
@@ -14,7 +26,9 @@ export function trialProgress(trial: Trial): number {
   return trial.stages.reduce((sum, stage) => sum + share(stage), 0) / trial.stages.length;
 }
 
-export const trialAttempts = (trial: Trial) => trial.stages.reduce((sum, stage) => sum + stage.attempts, 0);
+// Attempts beyond each stage's first: what went wrong on the way, or was taken from a worker.
+export const trialRetries = (trial: Trial) =>
+  trial.stages.reduce((sum, stage) => sum + Math.max(0, stage.attempts - 1), 0);
 
 // Why a trial is as it is: its own words, else those of the first stage that has any.
 export function trialReason(trial: Trial): string {
@@ -78,7 +92,7 @@ function identityColumns(experiment: string): ColumnDef<Trial, any>[] {
       sortDescFirst: false,
       meta: { class: 'column-cell', title: 'cell' },
       cell: ({ row: { original: trial } }) => (
-        <CellName cell={trial.cell} label={shortened(trial.cell_label, 28)} title={trial.cell_label} />
+        <CellName look={trial.look} label={shortened(trial.cell_label, 28)} title={trial.cell_label} />
       ),
     },
     {
@@ -90,6 +104,68 @@ function identityColumns(experiment: string): ColumnDef<Trial, any>[] {
       cell: ({ row }) => row.original.seed,
     },
   ];
+}
+
+// "top1", and what else tells it from the other columns.
+export function columnName(column: TrialColumn, columns: readonly TrialColumn[]): string {
+  const same = columns.filter((each) => each.key.metric === column.key.metric);
+  const several = (part: 'split' | 'labels') => new Set(same.map((each) => each.key[part])).size > 1;
+  return [
+    column.key.metric,
+    ...(several('split') ? [column.key.split] : []),
+    ...(several('labels') ? [labelText(column.key.labels)] : []),
+  ]
+    .filter((part) => part !== '')
+    .join(' · ');
+}
+
+export const valueId = (column: number) => `value-${column}`;
+
+function valueColumns(columns: readonly TrialColumn[]): ColumnDef<Trial, any>[] {
+  return columns.map((column, i) => {
+    const name = columnName(column, columns);
+    const reduce = column.reduce === 'last' ? '' : `, ${column.reduce}`;
+    const chosen = column.selects_on === '' ? '' : ` on ${column.selects_on}`;
+    return {
+      id: valueId(i),
+      accessorFn: (trial) => defined(trial.values[i] ?? NaN),
+      sortUndefined: 'last',
+      sortDescFirst: column.direction === 'max',
+      header: () => (
+        <span title={`${seriesText(column.key)}${reduce}${chosen}`}>
+          {column.unit === '' ? name : `${name} (${column.unit})`}
+        </span>
+      ),
+      meta: { class: 'column-value number', title: name },
+      cell: ({ row }) => significant(row.original.values[i] ?? NaN, 4),
+    };
+  });
+}
+
+export const factorId = (factor: string) => `factor-${factor.replace(/[^\w]/g, '-')}`;
+
+function factorColumns(factors: readonly string[], cells: readonly TrialCell[]): ColumnDef<Trial, any>[] {
+  const assignments = new Map(cells.map((cell) => [cell.cell, assignmentOf(cell.assignment_json)]));
+  return factors.map((factor) => {
+    const textOf = (trial: Trial) => valueText(assignments.get(trial.cell)?.[factor]);
+    return {
+      id: factorId(factor),
+      // Numbers in their order, names in theirs.
+      accessorFn: (trial) => {
+        const text = textOf(trial);
+        return text === '' ? undefined : Number.isNaN(Number(text)) ? text : Number(text);
+      },
+      sortUndefined: 'last',
+      sortDescFirst: false,
+      header: factor,
+      meta: { class: 'column-factor', title: factor },
+      cell: ({ row }) => (
+        <span class="clip" title={textOf(row.original)}>
+          {textOf(row.original)}
+        </span>
+      ),
+    };
+  });
 }
 
 function progressColumns(): ColumnDef<Trial, any>[] {
@@ -119,11 +195,19 @@ function progressColumns(): ColumnDef<Trial, any>[] {
       cell: ({ row }) => <Progress trial={row.original} />,
     },
     {
-      id: 'attempts',
-      accessorFn: trialAttempts,
-      header: 'Attempts',
-      meta: { class: 'column-attempts number', title: 'attempts' },
-      cell: ({ row }) => count(trialAttempts(row.original)),
+      id: 'retries',
+      accessorFn: trialRetries,
+      header: 'Retries',
+      meta: { class: 'column-retries number', title: 'retries' },
+      cell: ({ row: { original: trial } }) => (
+        <span
+          title={trial.stages
+            .map((stage) => `${stage.role}: ${plural(stage.attempts, 'attempt')}`)
+            .join(', ')}
+        >
+          {count(trialRetries(trial))}
+        </span>
+      ),
     },
     {
       id: 'reason',
@@ -141,10 +225,16 @@ function progressColumns(): ColumnDef<Trial, any>[] {
   ];
 }
 
+export interface Picking {
+  picked: ReadonlySet<number>;
+  setPicked: (picked: ReadonlySet<number>) => void;
+}
+
 export const trialColumns = (
   experiment: string,
-  picked: ReadonlySet<number>,
-  setPicked: (picked: ReadonlySet<number>) => void,
+  { columns, cells }: Pick<TrialTable, 'columns' | 'cells'>,
+  factors: readonly string[],
+  { picked, setPicked }: Picking,
 ) => [
   pickColumn<Trial>(
     (trial) => trial.ordinal,
@@ -153,5 +243,7 @@ export const trialColumns = (
     setPicked,
   ),
   ...identityColumns(experiment),
+  ...factorColumns(factors, cells),
+  ...valueColumns(columns),
   ...progressColumns(),
 ];

@@ -1,40 +1,31 @@
-// All trials of an experiment: state, reason, progress; filtered by state and cell, sorted, drawn only where
-// in sight.
+// All trials of an experiment: results, state, reason, progress; filtered, sorted, drawn only where in sight.
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { choiceQuery, numberSetQuery, type QueryCodec, textQuery, useQuery } from '@/app/router';
+import { choiceQuery, numberSetQuery, textQuery, useQuery } from '@/app/router';
 import type { Trial } from '@/shared/api/types';
 import { count, plural } from '@/shared/format';
 import { ColumnPicker } from '@/shared/tables/column-picker';
 import { VirtualTable } from '@/shared/tables/data-table';
 import { CompareLink } from '@/shared/ui/compare-link';
 import { hiddenColumnsQuery, sortingQuery, useTable } from '@/shared/tables/use-table';
-import { matches, SearchField, SelectField } from '@/shared/ui/fields';
+import { SearchField, SelectField } from '@/shared/ui/fields';
 import { Card } from '@/shared/ui/parts';
 import { Tally } from '@/shared/ui/tally';
 import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
-import { useTrials } from '../data';
-import { trialColumns, trialReason } from './columns';
+import { type TrialTable, useTrials } from '../data';
+import { varyingFactors } from '../factors';
+import { factorId, trialColumns } from './columns';
+import { FilterMenu, ResultsMenu } from './filter-menu';
+import {
+  cellQuery,
+  factorsQuery,
+  filterTrials,
+  rangesQuery,
+  type TrialFilter,
+  valuesQuery,
+} from './trial-filter';
 
 const everyState = textQuery('');
-const cellQuery: QueryCodec<number | null> = {
-  read: (text) => (text !== null && /^\d+$/.test(text) ? Number(text) : null),
-  write: (cell) => (cell === null ? null : String(cell)),
-};
-
-export interface TrialFilter {
-  text: string;
-  state: string; // empty: any
-  cell: number | null;
-}
-
-export function filterTrials(trials: readonly Trial[], { text, state, cell }: TrialFilter): Trial[] {
-  return trials.filter(
-    (trial) =>
-      (state === '' || trial.state === state) &&
-      (cell === null || trial.cell === cell) &&
-      matches(text, trial.cell_label, `seed ${trial.seed}`, trial.state, trialReason(trial)),
-  );
-}
 
 function CellFilter({
   trials,
@@ -78,42 +69,110 @@ const groupOf: Record<Group, ((trial: Trial) => string) | undefined> = {
   state: (trial) => trial.state,
 };
 const anyText = textQuery('');
-const columnsQuery = hiddenColumnsQuery([]);
 
-interface Filters {
-  all: readonly Trial[];
+// What of the trials is asked for and shown; all of it in the address.
+function useTrialFilter(): {
   filter: TrialFilter;
   setText: (text: string) => void;
   setState: (state: string) => void;
   setCell: (cell: number | null) => void;
+  setFactors: (factors: TrialFilter['factors']) => void;
+  setRanges: (ranges: TrialFilter['ranges']) => void;
+} {
+  const [text, setText] = useQuery('q', anyText);
+  const [state, setState] = useQuery('state', everyState);
+  const [cell, setCell] = useQuery('cell', cellQuery);
+  const [factors, setFactors] = useQuery('where', factorsQuery);
+  const [ranges, setRanges] = useQuery('range', rangesQuery);
+  const filter = useMemo(
+    () => ({ text, state, cell, factors, ranges }),
+    [text, state, cell, factors, ranges],
+  );
+  return { filter, setText, setState, setCell, setFactors, setRanges };
 }
 
-function TrialsTable({ name, trials, filters }: { name: string; trials: Trial[]; filters: Filters }) {
+function Toolbar({
+  all,
+  chosen,
+  end,
+}: {
+  all: TrialTable;
+  chosen: ReturnType<typeof useTrialFilter>;
+  end: ComponentChildren;
+}) {
+  const { filter, setText, setState, setCell, setFactors, setRanges } = chosen;
+  const [, setMetrics] = useQuery('values', valuesQuery);
+  const factors = useMemo(() => varyingFactors(all.cells), [all.cells]);
+  return (
+    <div class="toolbar">
+      <SearchField label="Find trials" value={filter.text} set={setText} />
+      <Tally
+        label="Filter by state"
+        values={all.trials.map((trial) => trial.state)}
+        value={filter.state}
+        choose={setState}
+      />
+      <CellFilter trials={all.trials} cell={filter.cell} choose={setCell} />
+      <FilterMenu
+        factors={factors}
+        chosen={filter.factors}
+        setChosen={setFactors}
+        columns={all.columns}
+        ranges={filter.ranges}
+        setRanges={setRanges}
+      />
+      <span class="toolbar-end">
+        {end}
+        <ResultsMenu
+          columns={all.columns}
+          available={all.available}
+          choose={(metrics) => {
+            setRanges(new Map()); // they name columns by place
+            setMetrics(metrics);
+          }}
+        />
+      </span>
+    </div>
+  );
+}
+
+function TrialsTable({
+  name,
+  all,
+  chosen,
+}: {
+  name: string;
+  all: TrialTable;
+  chosen: ReturnType<typeof useTrialFilter>;
+}) {
+  const factors = useMemo(() => [...varyingFactors(all.cells).keys()], [all.cells]);
+  const factorIds = factors.map(factorId).join();
   const [sorting, setSorting] = useQuery('sort', sortingQuery);
   const [group, setGroup] = useQuery('group', groupQuery);
+  // The cell's name says its factors; as columns they come when asked for.
+  const columnsQuery = useMemo(() => hiddenColumnsQuery(factors.map(factorId)), [factorIds]);
   const [hidden, setHidden] = useQuery('columns', columnsQuery);
   const [picked, setPicked] = useQuery('pick', numberSetQuery);
-  const columns = useMemo(() => trialColumns(name, picked, setPicked), [name, picked]);
+  const trials = useMemo(() => filterTrials(all.trials, all.cells, chosen.filter), [all, chosen.filter]);
+  const columns = useMemo(
+    () => trialColumns(name, all, factors, { picked, setPicked }),
+    [name, picked, all.columns, all.cells],
+  );
   const rowId = (trial: Trial) => String(trial.ordinal);
   const table = useTable({ data: trials, columns, sorting, setSorting, rowId, hidden });
-  const { all, filter, setText, setState, setCell } = filters;
   return (
     <>
-      <div class="toolbar">
-        <SearchField label="Find trials" value={filter.text} set={setText} />
-        <Tally
-          label="Filter by state"
-          values={all.map((trial) => trial.state)}
-          value={filter.state}
-          choose={setState}
-        />
-        <CellFilter trials={all} cell={filter.cell} choose={setCell} />
-        <span class="toolbar-end">
-          <CompareLink items={[...picked].map((ordinal) => `${name}/${ordinal}`)} what="trials" />
-          <SelectField label="Group" value={group} options={groupOptions} choose={setGroup} />
-          <ColumnPicker table={table} hidden={hidden} set={setHidden} />
-        </span>
-      </div>
+      <Toolbar
+        all={all}
+        chosen={chosen}
+        end={
+          <>
+            <CompareLink items={[...picked].map((ordinal) => `${name}/${ordinal}`)} what="trials" />
+            <SelectField label="Group" value={group} options={groupOptions} choose={setGroup} />
+            <ColumnPicker table={table} hidden={hidden} set={setHidden} />
+          </>
+        }
+      />
       <VirtualTable
         table={table}
         caption={`Trials of ${name}`}
@@ -122,17 +181,19 @@ function TrialsTable({ name, trials, filters }: { name: string; trials: Trial[];
         rowClass={(trial) => (trial.retired ? 'row-retired' : '')}
         groupOf={groupOf[group]}
       />
+      <p class="table-note">
+        {trials.length === all.trials.length
+          ? plural(trials.length, 'trial')
+          : `${count(trials.length)} of ${plural(all.trials.length, 'trial')}`}
+      </p>
     </>
   );
 }
 
 export function TrialsPanel({ name }: { name: string }) {
-  const { data, error, readAt, refresh } = useTrials(name);
-  const [text, setText] = useQuery('q', anyText);
-  const [state, setState] = useQuery('state', everyState);
-  const [cell, setCell] = useQuery('cell', cellQuery);
-  const filter = { text, state, cell };
-  const shown = useMemo(() => filterTrials(data ?? [], filter), [data, text, state, cell]);
+  const [metrics] = useQuery('values', valuesQuery);
+  const { data, error, readAt, refresh } = useTrials(name, metrics);
+  const chosen = useTrialFilter();
   return (
     <Card title="Trials" id="trials">
       {!data && error && <ReadFailure what="The trials" error={error} retry={refresh} />}
@@ -140,16 +201,7 @@ export function TrialsPanel({ name }: { name: string }) {
       {data && (
         <>
           <Stale error={error} readAt={readAt} />
-          <TrialsTable
-            name={name}
-            trials={shown}
-            filters={{ all: data, filter, setText, setState, setCell }}
-          />
-          <p class="table-note">
-            {shown.length === data.length
-              ? plural(data.length, 'trial')
-              : `${count(shown.length)} of ${plural(data.length, 'trial')}`}
-          </p>
+          <TrialsTable name={name} all={data} chosen={chosen} />
         </>
       )}
     </Card>
