@@ -251,8 +251,15 @@ export function pointsOf(def, trial, metric) {
   return { step, value };
 }
 
+// The stretch asked for and one point beyond each end, where the lines lead to.
 function within({ step, value }, from, to) {
-  const kept = step.map((_, i) => i).filter((i) => step[i] >= from && (to === 0 || step[i] <= to));
+  const inside = (i) => step[i] >= from && (to === 0 || step[i] <= to);
+  const kept = step
+    .map((_, i) => i)
+    .filter(
+      (i) =>
+        inside(i) || (step[i] < from && step[i + 1] >= from) || (to > 0 && step[i] > to && step[i - 1] <= to),
+    );
   return { step: kept.map((i) => step[i]), value: kept.map((i) => value[i]) };
 }
 

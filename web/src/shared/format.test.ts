@@ -17,6 +17,7 @@ import {
   pValue,
   seriesText,
   shortened,
+  shortenedApart,
   signed,
   significant,
 } from './format';
@@ -144,5 +145,24 @@ describe('names', () => {
     expect(failureText('code', 'signal 11')).toBe('code: signal 11');
     expect(failureText('none', 'waiting')).toBe('waiting');
     expect(failureText('timeout', '')).toBe('timeout');
+  });
+});
+
+describe('names side by side', () => {
+  test('lose what they share, not what tells them apart', () => {
+    const long = (lr: string) => `violin {curves: [hilbert, snake], sigma: 0.01}, lr=${lr}`;
+    const [a, b] = shortenedApart([long('0.001'), long('0.003')], 26);
+    expect(a).toBe('violin…lr=0.001');
+    expect(b).toBe('violin…lr=0.003');
+  });
+  test('stay as they are where they fit', () =>
+    expect(shortenedApart(['none', 'rope-axial'], 26)).toEqual(['none', 'rope-axial']));
+  test('are whole where shortening would make two of them one', () => {
+    const names = ['x'.repeat(40), `${'x'.repeat(20)}y${'x'.repeat(19)}`];
+    expect(shortenedApart(names, 10)).toEqual(names);
+  });
+  test('of one kind twice stay one', () => {
+    const name = 'learned-absolute + violin {sigma: 0.01}';
+    expect(new Set(shortenedApart([name, name], 20)).size).toBe(1);
   });
 });

@@ -159,6 +159,28 @@ export function shortened(name: string, most = 30): string {
   return `${name.slice(0, head).trimEnd()}…${name.slice(name.length - (most - 1 - head)).trimStart()}`;
 }
 
+// Names side by side, none longer than `most` where that can be: what they have in common goes first, so that what tells
+// them apart stays. Two different names never become one.
+export function shortenedApart(names: readonly string[], most: number): string[] {
+  const parts = names.map((name) => name.split(/(?<=[\s,])|(?=[{(])/));
+  const known = new Map<string, number>(); // in how many names
+  for (const each of parts)
+    for (const part of new Set(each.map(bare))) known.set(part, (known.get(part) ?? 0) + 1);
+  const telling = (part: string) => (known.get(bare(part)) ?? 0) < names.length;
+  const short = names.map((name, i) => {
+    if (name.length <= most) return name;
+    const kept = parts[i]!.map((part, place) => (place === 0 || telling(part) ? part : '…'))
+      .filter((part, place, all) => part !== '…' || all[place - 1] !== '…')
+      .join('');
+    return shortened(kept.replace(/\s*…\s*/g, '…'), most);
+  });
+  return short.map((each, i) =>
+    short.some((other, j) => other === each && names[j] !== names[i]) ? names[i]! : each,
+  );
+}
+
+const bare = (part: string) => part.replace(/[\s,]+$/, '');
+
 // A failure's class and words, without saying the class twice.
 export function failureText(failureClass: string, reason: string): string {
   const known = failureClass === 'none' ? '' : failureClass;

@@ -120,12 +120,12 @@ export function ComparePaired({ comparison, names, looks }: Compared) {
     <FigureMenu
       name={`paired-${metric}-${split}`}
       svg={(scheme) =>
-        svgOf(
-          box.current!.querySelector('svg.figure')!,
-          `${title}, seed by seed`,
-          plotted.map((item, i) => ({ look: item.look, label: `${i + 1}: ${item.label}` })),
+        svgOf(box.current!.querySelector('svg.figure')!, {
+          title: `${title}, seed by seed`,
+          legend: plotted,
           scheme,
-        )
+          yName: title,
+        })
       }
       csv={() => pairedCsv(plotted)}
     />

@@ -10,7 +10,7 @@ import { intervalDomain } from './leaderboard/columns';
 import { csvField } from '@/shared/csv';
 import { leaderboardCsv } from './leaderboard/csv';
 import { floorText } from './leaderboard/explanations';
-import { varyingLabel } from './sweep/sweep-card';
+import { seedsText, sweeps, varyingLabel } from './sweep/sweep-card';
 import { columnName, trialProgress, trialReason, trialRetries } from './trials/columns';
 import { tally } from '@/shared/ui/tally';
 import { factorValue, valueText } from './factors';
@@ -144,7 +144,10 @@ describe('trials', () => {
     expect(rangesQuery.read(rangesQuery.write(ranges))).toEqual(ranges);
     expect(rangesQuery.read('0:..,x,1:a..b')).toEqual(new Map());
     expect(factorsQuery.write(new Map())).toBeNull();
-    expect(valuesQuery.read('top1/test/{}|top1/test/{}|loss/test/{}')).toEqual(['top1/test/{}', 'loss/test/{}']);
+    expect(valuesQuery.read('top1/test/{}|top1/test/{}|loss/test/{}')).toEqual([
+      'top1/test/{}',
+      'loss/test/{}',
+    ]);
   });
   test('count what was tried again, not every stage', () => {
     expect(trialRetries(trials[0]!)).toBe(0);
@@ -166,7 +169,11 @@ describe('trials', () => {
       reduce: 'last',
       selects_on: '',
     });
-    const columns = [column('top1', 'test', '{"resolution":28}'), column('top1', 'validation'), column('loss', 'test')];
+    const columns = [
+      column('top1', 'test', '{"resolution":28}'),
+      column('top1', 'validation'),
+      column('loss', 'test'),
+    ];
     expect(columns.map((each) => columnName(each, columns))).toEqual([
       'top1 · test · resolution 28',
       'top1 · validation',
@@ -214,4 +221,20 @@ test.each([
 test('a factor that a cell does not name has no value', () => {
   expect(factorValue('{"prior":"none"}', 'train.lr')).toBe('');
   expect(factorValue('broken', 'prior')).toBe('');
+});
+
+describe('the sweep', () => {
+  const series = (...ns: number[]) => [
+    { cell: 0, label: 'a', look: null, points: ns.map((n) => ({ labels: '{}', x: 28, mean: 1, std: 0, n })) },
+  ];
+  test('counts the seeds that are in its means', () => {
+    expect(seedsText(series(3, 3), 3)).toBe('3 seeds');
+    expect(seedsText(series(1, 2, 0), 3)).toBe('1 to 2 of 3 seeds');
+    expect(seedsText(series(2, 2), 3)).toBe('2 of 3 seeds');
+    expect(seedsText(series(), 3)).toBe('3 seeds');
+  });
+  test('is one of several settings', () => {
+    expect(sweeps({ label_sets: ['{"resolution":28}'] })).toBe(false);
+    expect(sweeps({ label_sets: ['{"resolution":28}', '{"resolution":42}'] })).toBe(true);
+  });
 });

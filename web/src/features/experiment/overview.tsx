@@ -7,7 +7,7 @@ import { WhenNear } from '@/shared/ui/when-near';
 import { CurvesCard } from './curves/curves-card';
 import { contractOf, useTableOf } from './data';
 import { Leaderboard } from './leaderboard/leaderboard';
-import { SweepCard } from './sweep/sweep-card';
+import { SweepCard, sweeps } from './sweep/sweep-card';
 
 const noLabels = textQuery('');
 
@@ -55,7 +55,7 @@ export function Overview({ name, experiment }: { name: string; experiment: Exper
           unit={table.data?.unit ?? ''}
           leaderboardAnswered={answered}
         />
-        <SweepCard live={table} cells={cells} />
+        {(!table.data || sweeps(table.data)) && <SweepCard live={table} cells={cells} />}
       </div>
       {answered && (
         <WhenNear>

@@ -85,7 +85,16 @@ function Chart({
             <FigureMenu
               name={`stage-${stage}-${series.metric}-${series.split}`}
               svg={(scheme) =>
-                curveSvg({ plot, title, xName: 'step', zoom: null, logX: false, logY: false, scheme })
+                curveSvg({
+                  plot,
+                  title,
+                  xName: 'step',
+                  yName: title,
+                  zoom: null,
+                  logX: false,
+                  logY: false,
+                  scheme,
+                })
               }
               csv={() => pointsCsv(data)}
             />

@@ -5,7 +5,7 @@ import uPlot from 'uplot';
 import { useTheme } from '@/app/theme';
 import { count, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
-import { type CurvePlot, heightOf } from './curve-data';
+import { type CurvePlot, heightOf, nearest, stopsOf } from './curve-data';
 import { type Frame, paint } from './curve-paint';
 import { cellStyle, resolveColors } from './palette';
 import { padded, scaleOf } from './scales';
@@ -28,6 +28,8 @@ export interface CurveChartProps {
 interface State extends Frame {
   x: Stretch;
   y: Stretch;
+  stops: readonly number[]; // where the pointer reads
+  dragging: boolean;
 }
 
 // The colours of the cells drawn, as expressions.
@@ -85,6 +87,12 @@ function draw(u: uPlot, state: State, logX: boolean, logY: boolean): void {
   paint(u.ctx, state, sx, sy, u.bbox, devicePixelRatio);
 }
 
+// The pointer's line stands at the point that is read.
+function snapped(u: uPlot, { stops, dragging }: State, left: number): number {
+  const place = left < 0 || dragging ? null : nearest(stops, u.posToVal(left, 'x'));
+  return place === null ? left : u.valToPos(place, 'x');
+}
+
 function optionsOf(
   props: CurveChartProps,
   width: number,
@@ -98,7 +106,12 @@ function optionsOf(
     height: props.height,
     padding: [8, 22, 0, 0],
     legend: { show: false },
-    cursor: { y: false, drag: { x: true, y: false, uni: 12, setScale: false }, points: { show: false } },
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, uni: 12, setScale: false },
+      points: { show: false },
+      move: (u, left, top) => [snapped(u, state.current, left), top],
+    },
     scales: {
       x: { time: false, distr: distr(logX), range: () => [...state.current.x] as [number, number] },
       y: { distr: distr(logY), range: () => [...state.current.y] as [number, number] },
@@ -109,7 +122,7 @@ function optionsOf(
       draw: [(u) => draw(u, state.current, logX, logY)],
       setCursor: [
         ({ cursor: { left = -1 }, posToVal }) =>
-          latest.current.onPlace(left < 0 ? null : posToVal(left, 'x')),
+          latest.current.onPlace(left < 0 ? null : nearest(state.current.stops, posToVal(left, 'x'))),
       ],
       setSelect: [
         (u) => {
@@ -119,21 +132,26 @@ function optionsOf(
           u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
         },
       ],
-      ready: [(u) => u.over.addEventListener('dblclick', () => latest.current.zoomTo(null))],
+      ready: [
+        (u) => {
+          u.over.addEventListener('dblclick', () => latest.current.zoomTo(null));
+          // A stretch is dragged from where the pointer is, not from the nearest point.
+          u.over.addEventListener('pointerdown', () => (state.current.dragging = true));
+          for (const end of ['pointerup', 'pointercancel', 'pointerleave'])
+            u.over.addEventListener(end, () => (state.current.dragging = false));
+        },
+      ],
     },
   };
 }
 
 const dataOf = (state: State) => [[...state.x], [...state.y]] as uPlot.AlignedData;
 
-// The places of the longest mean: where arrow keys stop.
-function stopsOf(plot: CurvePlot): readonly number[] {
-  const means = plot.strokes.filter((stroke) => stroke.kind === 'mean');
-  return means.reduce<readonly number[]>((best, { x }) => (x.length > best.length ? x : best), []);
-}
+// Where the pointer and the arrow keys stop: the points in sight.
+const stopsWithin = (plot: CurvePlot, [from, to]: Stretch) =>
+  stopsOf(plot).filter((x) => x >= from && x <= to);
 
-function moveCursor(u: uPlot, plot: CurvePlot, direction: number, [from, to]: Stretch): void {
-  const stops = stopsOf(plot).filter((x) => x >= from && x <= to);
+function moveCursor(u: uPlot, stops: readonly number[], direction: number, [from, to]: Stretch): void {
   if (stops.length === 0) return;
   const { left = -1 } = u.cursor;
   const here = left < 0 ? (direction > 0 ? -Infinity : Infinity) : u.posToVal(left, 'x');
@@ -162,7 +180,8 @@ export function CurveChart(props: CurveChartProps) {
   const zoom = props.zoom === undefined ? own : props.zoom;
   const zoomTo = props.onZoom ?? setOwn;
   const [x, y] = useMemo(() => framing(plot, zoom, logX, logY), [plot, zoom?.[0], zoom?.[1], logX, logY]);
-  const state = useRef<State>({ plot, focus, colors: new Map(), x, y });
+  const stops = useMemo(() => stopsWithin(plot, x), [plot, x[0], x[1]]);
+  const state = useRef<State>({ plot, focus, colors: new Map(), x, y, stops, dragging: false });
   const latest = useRef({ onPlace: props.onPlace, zoomTo });
   latest.current = { onPlace: props.onPlace, zoomTo };
   const expressions = colorsOf(plot);
@@ -185,7 +204,7 @@ export function CurveChart(props: CurveChartProps) {
   }, [shown, colors]);
 
   useLayoutEffect(() => {
-    state.current = { ...state.current, plot, focus, x, y };
+    state.current = { ...state.current, plot, focus, x, y, stops };
     chart.current?.setData(dataOf(state.current), true);
   }, [plot, focus, x[0], x[1], y[0], y[1], shown, logX, logY, width === 0]);
 
@@ -200,7 +219,7 @@ export function CurveChart(props: CurveChartProps) {
     const factor = event.key === '+' || event.key === '=' ? 0.5 : event.key === '-' ? 2 : 0;
     if (!u || (direction === 0 && factor === 0 && event.key !== '0')) return;
     event.preventDefault();
-    if (direction !== 0) moveCursor(u, plot, direction, x);
+    if (direction !== 0) moveCursor(u, state.current.stops, direction, x);
     else if (event.key === '0') zoomTo(null);
     else {
       const { left = -1 } = u.cursor;

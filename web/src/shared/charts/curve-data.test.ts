@@ -1,7 +1,17 @@
 // Curves and bands as strokes of a plot.
 import { describe, expect, test } from 'vitest';
 import { framing, zoomed } from './curve-chart';
-import { assembleCurves, type CurveView, heightOf, readingAt, smoothed, stepAt } from './curve-data';
+import {
+  assembleCurves,
+  type CurveView,
+  heightOf,
+  nearest,
+  placeAt,
+  readingAt,
+  smoothed,
+  stepAt,
+  stopsOf,
+} from './curve-data';
 import { curveSvg } from './curve-svg';
 import { traceBand, traceLine } from './curve-paint';
 
@@ -135,7 +145,8 @@ describe('what the axes span', () => {
   );
   test('the height is that of the stretch shown and of the lines that lead out of it', () => {
     expect(heightOf(plot, [0, 30], false)).toEqual([1, 100]);
-    expect(heightOf(plot, [0, 8], false)).toEqual([1, 5]);
+    expect(heightOf(plot, [0, 8], false)).toEqual([1.8, 5]); // where the line leaves, not where it goes
+    expect(heightOf(plot, [12, 18], false)![0]).toBeCloseTo(20.8); // no point within: the line that crosses
     expect(heightOf(plot, [40, 50], false)).toEqual([2, 2]);
   });
   test('a logarithmic axis leaves out what has no place on it', () => {
@@ -200,15 +211,50 @@ describe('paths', () => {
       { cells: [cell(0, [1, 2, 3], [1, NaN, 3], [0.1, 0, 0.1])], trials: [] },
       view,
     );
-    const figure = { plot, title: 'a < b', xName: 'step', zoom: null, logX: false, logY: false };
+    const figure = {
+      plot,
+      title: 'a < b',
+      xName: 'step',
+      yName: 'loss (nats)',
+      zoom: null,
+      logX: false,
+      logY: false,
+    };
     const svg = curveSvg({ ...figure, scheme: 'light' });
     const parsed = new DOMParser().parseFromString(svg, 'image/svg+xml');
     expect(parsed.querySelector('parsererror')).toBeNull();
     expect(parsed.querySelector('title')!.textContent).toBe('a < b');
     expect(svg).toContain('cell 0');
+    expect(svg).toContain('loss (nats)');
     expect(svg).toContain('l8 8m0 -8l-8 8');
     expect(svg).not.toContain('NaN');
     expect(svg).not.toContain('<image');
+  });
+});
+
+describe('the pointer', () => {
+  test('reads at the nearest point of any line drawn', () => {
+    const plot = assembleCurves(
+      { cells: [cell(0, [10, 30], [1, 3], [0, 0]), cell(1, [10, 376], [5, 6], [0, 0])], trials: [] },
+      view,
+    );
+    expect(stopsOf(plot)).toEqual([10, 30, 376]);
+    expect([0, 21, 360, 999].map((x) => nearest(stopsOf(plot), x))).toEqual([10, 30, 376, 376]);
+    expect(nearest([], 3)).toBeNull();
+  });
+  test('and a line without a point there says where its own is', () => {
+    const curve = cell(0, [10, 30], [1, 3], [0, 0]);
+    expect(readingAt(curve, 30)).toMatchObject({ x: 30, step: 30 });
+    expect(readingAt(curve, 376)).toMatchObject({ x: 30, step: 30, mean: 3 });
+  });
+});
+
+describe('a stretch zoomed into', () => {
+  const timed = { ...cell(0, [10, 20, 30], [1, 2, 3], [0, 0, 0]), seconds: [1, 2, 5] };
+  test('has its place on every axis, between points in proportion', () => {
+    expect(placeAt([timed], 'seconds', 25)).toBe(3.5);
+    expect(placeAt([timed], 'step', 25)).toBe(25);
+    expect(stepAt([timed], 'seconds', 3.5)).toBe(25);
   });
 });
 

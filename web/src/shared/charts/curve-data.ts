@@ -161,7 +161,15 @@ function upTo(places: readonly number[], x: number): number {
   return low;
 }
 
-// Lowest and highest of what is drawn between two places; the points just outside count where a line leads to them.
+// The value of a line where it crosses `edge`, between points i and j; that of i where there is no line.
+function crossing(x: readonly number[], y: readonly number[], i: number, j: number, edge: number): number {
+  const value = y[i]!;
+  if (j < 0 || j >= x.length || !Number.isFinite(y[j]) || x[j] === x[i]) return value;
+  return value + ((y[j]! - value) * (edge - x[i]!)) / (x[j]! - x[i]!);
+}
+
+// Lowest and highest of what is drawn between two places: the points there, and the lines that lead out of it up to its
+// ends.
 export function heightOf(
   plot: CurvePlot,
   [from, to]: readonly [number, number],
@@ -169,9 +177,14 @@ export function heightOf(
 ): [number, number] | null {
   let low = Infinity;
   let high = -Infinity;
-  const include = (values: readonly number[], first: number, last: number) => {
+  const include = (x: readonly number[], values: readonly number[], first: number, last: number) => {
     for (let i = first; i < last; i += 1) {
-      const value = values[i]!; // comparisons leave NaN out
+      const value = // comparisons leave NaN out
+        x[i]! < from
+          ? crossing(x, values, i, i + 1, from)
+          : x[i]! > to
+            ? crossing(x, values, i, i - 1, to)
+            : values[i]!;
       if (log && value <= 0) continue;
       if (value < low) low = value;
       if (value > high) high = value;
@@ -180,13 +193,14 @@ export function heightOf(
   for (const { x, y, upper } of plot.strokes) {
     const first = Math.max(0, upTo(x, from) - 1);
     const last = Math.min(x.length, upTo(x, to) + 1);
-    include(y, first, last);
-    if (upper) include(upper, first, last);
+    include(x, y, first, last);
+    if (upper) include(x, upper, first, last);
   }
   return low <= high ? [low, high] : null;
 }
 
 export interface Reading {
+  x: number; // where it stands on the axis
   step: number;
   mean: number;
   std: number;
@@ -198,10 +212,12 @@ export interface Reading {
 // What a cell reads at a place: its last point at or before it. null before its first; without a place, its
 // last point.
 export function readingAt(curve: CellPart, x: number | null, axis: XAxis = 'step'): Reading | null {
-  const i = (x === null ? curve.step.length : upTo(placesOf(curve, axis), x)) - 1;
+  const places = placesOf(curve, axis);
+  const i = (x === null ? curve.step.length : upTo(places, x)) - 1;
   if (i < 0) return null;
   const at = (column: readonly number[] | undefined) => column?.[i] ?? NaN;
   return {
+    x: places[i]!,
     step: curve.step[i]!,
     mean: at(curve.mean),
     std: at(curve.std),
@@ -211,19 +227,46 @@ export function readingAt(curve: CellPart, x: number | null, axis: XAxis = 'step
   };
 }
 
-// The step that stands at a place of another axis, from the longest of the curves; between points, in proportion.
-export function stepAt(curves: readonly CellPart[], axis: XAxis, x: number): number {
-  if (axis === 'step') return Math.max(0, Math.round(x));
-  const longest = curves.reduce<CellPart | null>(
+// Where the drawn means have points, ascending: what can be read.
+export function stopsOf(plot: CurvePlot): number[] {
+  const stops = new Set<number>();
+  for (const { kind, x } of plot.strokes) if (kind === 'mean') for (const each of x) stops.add(each);
+  return [...stops].sort((a, b) => a - b);
+}
+
+// The nearest of ascending places; null without any.
+export function nearest(places: readonly number[], x: number): number | null {
+  const after = upTo(places, x);
+  const [before, next] = [places[after - 1], places[after]];
+  if (before === undefined || next === undefined) return before ?? next ?? null;
+  return x - before <= next - x ? before : next;
+}
+
+const longestOf = (curves: readonly CellPart[]) =>
+  curves.reduce<CellPart | null>(
     (best, curve) =>
       (curve.step[curve.step.length - 1] ?? -1) > (best?.step[best.step.length - 1] ?? -1) ? curve : best,
     null,
   );
-  if (!longest) return 0;
-  const places = placesOf(longest, axis);
-  const i = upTo(places, x) - 1;
-  if (i < 0) return longest.step[0]!;
-  if (i >= places.length - 1) return longest.step[places.length - 1]!;
-  const share = (x - places[i]!) / (places[i + 1]! - places[i]! || 1);
-  return Math.round(longest.step[i]! + share * (longest.step[i + 1]! - longest.step[i]!));
+
+// What stands in `to` where `from` has x; between points in proportion, beyond them the nearest.
+function carried(from: readonly number[], to: readonly number[], x: number): number {
+  const i = upTo(from, x) - 1;
+  if (i < 0) return to[0]!;
+  if (i >= from.length - 1) return to[from.length - 1]!;
+  const share = (x - from[i]!) / (from[i + 1]! - from[i]! || 1);
+  return to[i]! + share * (to[i + 1]! - to[i]!);
+}
+
+// The step that stands at a place of another axis, from the longest of the curves.
+export function stepAt(curves: readonly CellPart[], axis: XAxis, x: number): number {
+  if (axis === 'step') return Math.max(0, Math.round(x));
+  const longest = longestOf(curves);
+  return longest ? Math.round(carried(placesOf(longest, axis), longest.step, x)) : 0;
+}
+
+// The place of a step on another axis, from the longest of the curves.
+export function placeAt(curves: readonly CellPart[], axis: XAxis, step: number): number {
+  const longest = longestOf(curves);
+  return axis === 'step' || !longest ? step : carried(longest.step, placesOf(longest, axis), step);
 }

@@ -3,7 +3,7 @@ import { count } from '@/shared/format';
 import { colorsOf, framing, type Stretch } from './curve-chart';
 import type { CurvePlot } from './curve-data';
 import { lookOf, markHeight, type Pen, traceBand, traceLine } from './curve-paint';
-import { escapeXml, legendHeight, legendSvg, svgFile } from './figure';
+import { escapeXml, legendHeight, legendSvg, svgFile, verticalName } from './figure';
 import { resolveColors, type Scheme } from './palette';
 import { scaleOf, ticksOf } from './scales';
 
@@ -11,6 +11,7 @@ export interface CurveFigure {
   plot: CurvePlot;
   title: string;
   xName: string;
+  yName: string;
   zoom: Stretch | null;
   logX: boolean;
   logY: boolean;
@@ -18,7 +19,7 @@ export interface CurveFigure {
 }
 
 const size = { width: 640, height: 360 };
-const box = { left: 56, top: 12, width: 568, height: 296 };
+const box = { left: 70, top: 12, width: 554, height: 296 };
 
 class PathPen implements Pen {
   path = '';
@@ -53,6 +54,7 @@ export function curveSvg(figure: CurveFigure): string {
         `<text x="${sx(tick).toFixed(2)}" y="${bottom + 16}" text-anchor="middle" fill="${text}">${tickText(tick)}</text>`,
     ),
     `<text x="${box.left + box.width / 2}" y="${bottom + 34}" text-anchor="middle" fill="${text}">${escapeXml(figure.xName)}</text>`,
+    verticalName(figure.yName, 14, box.top + box.height / 2, text),
   ];
   const strokes = plot.strokes.map((stroke) => {
     const look = lookOf(stroke, colors, null);

@@ -90,13 +90,21 @@ function settle(node: Element): void {
   for (const name of ['class', 'style', 'tabindex', 'role', 'aria-label']) node.removeAttribute(name);
 }
 
+export interface FigureText {
+  title: string;
+  legend: readonly LegendEntry[];
+  scheme?: Scheme;
+  yName?: string; // of the vertical axis: on the page it stands above the figure
+}
+
+// A name along a vertical axis.
+export const verticalName = (name: string, x: number, y: number, color: string) =>
+  `<text transform="translate(${x} ${y}) rotate(-90)" text-anchor="middle" fill="${color}">${escapeXml(name)}</text>`;
+
+const nameRoom = 18; // pixels left of the figure
+
 // The figure as a file of its own, in the scheme asked for.
-export function svgOf(
-  figure: SVGSVGElement,
-  title: string,
-  legend: readonly LegendEntry[],
-  scheme: Scheme = 'light',
-): string {
+export function svgOf(figure: SVGSVGElement, { title, legend, scheme = 'light', yName }: FigureText): string {
   const width = Number(figure.getAttribute('width'));
   const height = Number(figure.getAttribute('height'));
   const host = document.createElement('div');
@@ -112,9 +120,14 @@ export function svgOf(
     .map((node) => serializer.serializeToString(node).replaceAll(` xmlns="${namespace}"`, ''))
     .join('');
   host.remove();
+  const [text] = resolveColors(['var(--text-soft)'], scheme);
+  const room = yName ? nameRoom : 0;
+  const drawn = yName
+    ? `${verticalName(yName, 12, height / 2, text!)}<g transform="translate(${room} 0)">${body}</g>`
+    : body;
   return svgFile(
-    `${body}${legendSvg(legend, height, scheme)}`,
-    { width, height: height + legendHeight(legend) + 8 },
+    `${drawn}${legendSvg(legend, height, scheme)}`,
+    { width: width + room, height: height + legendHeight(legend) + 8 },
     title,
     scheme,
   );

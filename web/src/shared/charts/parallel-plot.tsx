@@ -8,6 +8,7 @@ import { extent, linearScale, padded, ticks } from './scales';
 
 export interface ParallelAxis {
   name: string;
+  better: 'min' | 'max'; // which end is asked for
   names: readonly string[] | null; // in order, for values that are no numbers: a value is its place
 }
 
@@ -21,9 +22,9 @@ export interface ParallelLine {
 export function axisOf(name: string, texts: readonly string[]): { axis: ParallelAxis; values: number[] } {
   const numbers = texts.map((text) => (text.trim() === '' ? NaN : Number(text)));
   if (texts.length > 0 && numbers.every(Number.isFinite))
-    return { axis: { name, names: null }, values: numbers };
+    return { axis: { name, better: 'max', names: null }, values: numbers };
   const names = [...new Set(texts)];
-  return { axis: { name, names }, values: texts.map((text) => names.indexOf(text)) };
+  return { axis: { name, better: 'max', names }, values: texts.map((text) => names.indexOf(text)) };
 }
 
 export type Limits = ReadonlyMap<number, readonly [number, number]>; // by axis

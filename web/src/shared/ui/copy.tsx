@@ -42,8 +42,11 @@ export function CopyButton({ label, text }: { label: string; text: () => string 
 }
 
 // Hands a text to the reader as a file.
-export function saveText(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+export const saveText = (name: string, type: string, text: string) =>
+  saveBlob(name, new Blob([text], { type }));
+
+export function saveBlob(name: string, blob: Blob): void {
+  const url = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = url;
   link.download = name;

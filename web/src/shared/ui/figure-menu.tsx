@@ -1,7 +1,9 @@
-// What can be taken away of a figure: the picture as SVG, for light and for dark pages, and its data as CSV.
+// What can be taken away of a figure: the picture as SVG and PNG, for light and for dark pages, and its data as CSV.
+import { pngOf } from '@/shared/charts/raster';
 import type { Scheme } from '@/shared/charts/palette';
-import { saveText } from './copy';
+import { saveBlob, saveText } from './copy';
 import { Popover } from './popover';
+import { say } from './toast';
 
 export interface FigureMenuProps {
   name: string; // of the files, without an ending
@@ -9,10 +11,18 @@ export interface FigureMenuProps {
   csv: () => string;
 }
 
+const savePng = (name: string, svg: string) =>
+  void pngOf(svg).then(
+    (blob) => saveBlob(name, blob),
+    (error: Error) => say(`No picture: ${error.message}`),
+  );
+
 export function FigureMenu({ name, svg, csv }: FigureMenuProps) {
   const choices = [
     ['SVG, light', () => saveText(`${name}.svg`, 'image/svg+xml', svg('light'))],
+    ['PNG, light', () => savePng(`${name}.png`, svg('light'))],
     ['SVG, dark', () => saveText(`${name}-dark.svg`, 'image/svg+xml', svg('dark'))],
+    ['PNG, dark', () => savePng(`${name}-dark.png`, svg('dark'))],
     ['Data as CSV', () => saveText(`${name}.csv`, 'text/csv', csv())],
   ] as const;
   return (

@@ -1,6 +1,14 @@
 // The legend of the curves: which cells are shown, and what each reads under the pointer.
 import { type CellPart, readingAt, type XAxis } from '@/shared/charts/curve-data';
-import { decimalsFor, interval, meanStd, plural, shortened, undefinedMark } from '@/shared/format';
+import {
+  count,
+  decimalsFor,
+  interval,
+  meanStd,
+  plural,
+  shortenedApart,
+  undefinedMark,
+} from '@/shared/format';
 import { Swatch } from '@/shared/ui/parts';
 import type { CellSelection } from '../overview';
 import type { Band } from './curve-view';
@@ -13,11 +21,13 @@ interface At {
 
 function Entry({
   curve,
+  name,
   decimals,
   cells,
   ...at
 }: At & {
   curve: CellPart;
+  name: string;
   decimals: number;
   cells: CellSelection;
 }) {
@@ -26,6 +36,8 @@ function Entry({
   const { mean, std } = reading
     ? meanStd(reading.mean, reading.std, decimals)
     : { mean: undefinedMark, std: '' };
+  // Where it has no point at the step under the pointer, its nearest before, and which that is.
+  const elsewhere = reading !== null && at.place !== null && at.axis !== 'seconds' && reading.x !== at.place;
   const detail = reading
     ? `${curve.label}: mean over ${plural(reading.n, 'seed')} at step ${reading.step}`
     : `${curve.label}: hidden or without points`;
@@ -43,8 +55,9 @@ function Entry({
         onBlur={() => cells.setFocus(null)}
       >
         <Swatch look={curve.look} />
-        <span class="cell-label">{shortened(curve.label, 26)}</span>
+        <span class="cell-label">{name}</span>
         <span class="number legend-value">
+          {elsewhere && <small>at {count(reading.step)}: </small>}
           {mean}
           {reading && reading.n > 1 && (
             <small>
@@ -66,10 +79,14 @@ export function CurveLegend({
   cells: CellSelection;
 }) {
   const decimals = decimalsFor(curves.cells.map((curve) => readingAt(curve, null)?.std ?? NaN));
+  const names = shortenedApart(
+    curves.cells.map((curve) => curve.label),
+    26,
+  );
   return (
     <ul class="legend" aria-label="Cells: show or hide">
-      {curves.cells.map((curve) => (
-        <Entry key={curve.cell} curve={curve} {...at} decimals={decimals} cells={cells} />
+      {curves.cells.map((curve, i) => (
+        <Entry key={curve.cell} curve={curve} name={names[i]!} {...at} decimals={decimals} cells={cells} />
       ))}
     </ul>
   );

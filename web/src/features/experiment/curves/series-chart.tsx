@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Curves, SeriesKey } from '@/shared/api/types';
 import { CurveChart, type Stretch } from '@/shared/charts/curve-chart';
-import { assembleCurves, stepAt, type XAxis } from '@/shared/charts/curve-data';
+import { assembleCurves, placeAt, stepAt, type XAxis } from '@/shared/charts/curve-data';
 import { curveSvg } from '@/shared/charts/curve-svg';
 import { csvOf } from '@/shared/csv';
 import { count, seriesText, significant } from '@/shared/format';
@@ -102,15 +102,18 @@ const placeText = (x: number | null, axis: XAxis) =>
         ? `epoch ${significant(x, 4)}`
         : `${significant(x, 4)} s`;
 
-// What of the axis is shown: on the step axis the stretch asked for, on others what its points span.
-function stretchOf(
+// What of the axis is shown: the stretch asked for. The points just outside it, which the server gives too, are where the
+// lines lead to.
+export function stretchOf(
   zoom: Zoom | null,
   axis: XAxis,
+  curves: Pick<Curves, 'cells'>,
   plotted: readonly [number, number] | null,
 ): Stretch | null {
   if (!zoom || !plotted) return null;
-  if (axis !== 'step') return plotted;
-  return [zoom.from, zoom.to || Math.max(plotted[1], zoom.from + 1)];
+  const from = placeAt(curves.cells, axis, zoom.from);
+  const to = zoom.to === 0 ? plotted[1] : placeAt(curves.cells, axis, zoom.to);
+  return [from, Math.max(to, from + (axis === 'step' ? 1 : 1e-9))];
 }
 
 const lastStep = (curves: Pick<Curves, 'cells'>) =>
@@ -161,7 +164,7 @@ export function SeriesChart({
     [data, hiddenKey, band, runs, axis, smoothing],
   );
   const title = `${seriesText(series)}${unit === '' ? '' : ` (${unit})`}`;
-  const stretch = plot ? stretchOf(zoom, axis, plot.x) : null;
+  const stretch = plot && data ? stretchOf(zoom, axis, data, plot.x) : null;
   const reduced = data?.trials.some((trial) => trial.reduced) ?? false;
   return (
     <div class="series-chart">
@@ -178,6 +181,7 @@ export function SeriesChart({
                   plot,
                   title: `${name}: ${title}`,
                   xName: axisNames[axis],
+                  yName: title,
                   zoom: stretch,
                   logX,
                   logY,

@@ -85,7 +85,7 @@ export function parallelOf(table: PaperTable): Parallel {
     ),
   );
   const metrics = table.columns.map((heading, column) => ({
-    axis: { name: metricName(heading), names: null },
+    axis: { name: metricName(heading), names: null, better: directionOf(heading) },
     values: table.rows.map((_, row) => cellAt(table, row, column)?.mean ?? NaN),
   }));
   const all = [...factors, ...metrics];

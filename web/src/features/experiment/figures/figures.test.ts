@@ -7,6 +7,7 @@ import { axisOf, meets } from '@/shared/charts/parallel-plot';
 import { frontCorners, paretoFront } from '@/shared/charts/pareto';
 import { csvOf } from '@/shared/csv';
 import { directionOf, numericFactors, parallelCsv, parallelOf, scatterCsv, scatterOf } from './figure-data';
+import { required } from './figures';
 
 const table = paperTable(
   perform(
@@ -83,7 +84,7 @@ describe('parallel coordinates', () => {
   test('order names as they come and place numbers at their value', () => {
     expect(axisOf('lr', ['0.1', '3']).values).toEqual([0.1, 3]);
     expect(axisOf('prior', ['b', 'a', 'b'])).toEqual({
-      axis: { name: 'prior', names: ['b', 'a'] },
+      axis: { name: 'prior', better: 'max', names: ['b', 'a'] },
       values: [0, 1, 0],
     });
   });
@@ -100,17 +101,34 @@ describe('parallel coordinates', () => {
   });
 });
 
+describe('what is required', () => {
+  test('is at most where less is better, at least where more is', () => {
+    expect(
+      parallelOf(table)
+        .axes.slice(2)
+        .map((axis) => axis.better),
+    ).toEqual(['max', 'min']);
+    expect(required(8.2, 'min', [8, 9])).toEqual([-Infinity, 8.2]);
+    expect(required(8.2, 'max', [8, 9])).toEqual([8.2, Infinity]);
+  });
+  test('is nothing where every row meets it', () => {
+    expect(required(9, 'min', [8, 9])).toBeNull();
+    expect(required(8, 'max', [8, 9])).toBeNull();
+  });
+});
+
 test('a figure of the page becomes a file of its own, with its legend and without the screen’s classes', () => {
   document.body.innerHTML =
     '<div><svg class="figure" width="100" height="50"><g class="x" tabindex="0"><path d="M0 0L9 9"/></g>' +
     '<text class="tick">a &amp; b</text></svg></div>';
-  const svg = svgOf(document.querySelector('svg')!, 'x < y', [
-    { look: { hue: 0, variant: 0 }, label: 'none & more' },
-  ]);
+  const legend = [{ look: { hue: 0, variant: 0 }, label: 'none & more' }];
+  const svg = svgOf(document.querySelector('svg')!, { title: 'x < y', legend, yName: 'top1 (%)' });
   const parsed = new DOMParser().parseFromString(svg, 'image/svg+xml');
   expect(parsed.querySelector('parsererror')).toBeNull();
   expect(parsed.querySelector('title')!.textContent).toBe('x < y');
   expect(svg).toContain('none &amp; more');
+  expect(svg).toContain('top1 (%)');
+  expect(Number(parsed.documentElement.getAttribute('width'))).toBeGreaterThan(100); // room for the axis' name
   expect(svg).not.toMatch(/class=|tabindex=/);
   expect(Number(parsed.documentElement.getAttribute('height'))).toBeGreaterThan(50);
   expect(document.querySelectorAll('svg')).toHaveLength(1); // the copy is gone

@@ -8,7 +8,7 @@ import { type Limits, meets, ParallelPlot } from '@/shared/charts/parallel-plot'
 import type { Look } from '@/shared/charts/palette';
 import { paretoFront } from '@/shared/charts/pareto';
 import { ScatterPlot } from '@/shared/charts/scatter-plot';
-import { plural, shortened, significant } from '@/shared/format';
+import { plural, shortenedApart, significant } from '@/shared/format';
 import { SelectField } from '@/shared/ui/fields';
 import { FigureMenu } from '@/shared/ui/figure-menu';
 import { Card, Swatch, Switch } from '@/shared/ui/parts';
@@ -40,13 +40,17 @@ function LegendRows({
   front: ReadonlySet<number>;
   setFocus: (index: number | null) => void;
 }) {
+  const names = shortenedApart(
+    points.map((point) => point.label),
+    30,
+  );
   return (
     <ul class="figure-legend" aria-label="Rows drawn">
       {points.map((point, i) => (
         <li key={point.label} onMouseEnter={() => setFocus(i)} onMouseLeave={() => setFocus(null)}>
           <Swatch look={point.look} />
           <span class="cell-label" title={point.label}>
-            {shortened(point.label, 30)}
+            {names[i]}
           </span>
           <span class="number">{significant(point.y, 4)}</span>
           {front.has(i) && <span class="tag">front</span>}
@@ -72,12 +76,12 @@ function CostFigure({ name, table, x, y }: { name: string; table: PaperTable; x:
         <FigureMenu
           name={`${name}-${y}-against-${x}`}
           svg={(scheme) =>
-            svgOf(
-              box.current!.querySelector('svg.figure')!,
-              `${name}: ${y} against ${x}`,
-              scatter.points.map((point) => ({ look: point.look, label: point.label })),
+            svgOf(box.current!.querySelector('svg.figure')!, {
+              title: `${name}: ${y} against ${x}`,
+              legend: scatter.points,
               scheme,
-            )
+              yName: y,
+            })
           }
           csv={() => scatterCsv(scatter, x, y, front)}
         />
@@ -108,33 +112,44 @@ function CostFigure({ name, table, x, y }: { name: string; table: PaperTable; x:
   );
 }
 
+// The values that meet a requirement; at the end of the range where every value does, none is made.
+export const required = (
+  end: number,
+  better: 'min' | 'max',
+  [low, high]: readonly [number, number],
+): readonly [number, number] | null =>
+  better === 'min' ? (end >= high ? null : [-Infinity, end]) : end <= low ? null : [end, Infinity];
+
 function Requirement({
   name,
+  better,
   range,
   limit,
   set,
 }: {
   name: string;
+  better: 'min' | 'max'; // what is required: at most, or at least
   range: readonly [number, number];
   limit: readonly [number, number] | undefined;
   set: (limit: readonly [number, number] | null) => void;
 }) {
   const step = (range[1] - range[0]) / 100 || 1;
+  const said = `${name} ${better === 'min' ? 'at most' : 'at least'}`;
   return (
     <label class="select-field">
-      <span>{name} at least</span>
+      <span>
+        {said}
+        {limit && <b class="number"> {significant(limit[better === 'min' ? 1 : 0], 3)}</b>}
+      </span>
       <input
         type="range"
         class="range"
-        aria-label={`${name} at least`}
+        aria-label={said}
         min={range[0]}
         max={range[1]}
         step={step}
-        value={limit?.[0] ?? range[0]}
-        onInput={(event) => {
-          const low = event.currentTarget.valueAsNumber;
-          set(low <= range[0] ? null : [low, Infinity]);
-        }}
+        value={limit?.[better === 'min' ? 1 : 0] ?? range[better === 'min' ? 1 : 0]}
+        onInput={(event) => set(required(event.currentTarget.valueAsNumber, better, range))}
       />
     </label>
   );
@@ -163,6 +178,7 @@ function FactorFigure({ name, table }: { name: string; table: PaperTable }) {
             <Requirement
               key={axis.name}
               name={axis.name}
+              better={axis.better}
               range={[Math.min(...values), Math.max(...values)]}
               limit={limits.get(a)}
               set={(limit) => require(a, limit)}
@@ -172,12 +188,11 @@ function FactorFigure({ name, table }: { name: string; table: PaperTable }) {
         <FigureMenu
           name={`${name}-factors`}
           svg={(scheme) =>
-            svgOf(
-              box.current!.querySelector('svg.figure')!,
-              `${name}: factors and results`,
-              parallel.lines.map((line) => ({ look: line.look, label: line.label })),
+            svgOf(box.current!.querySelector('svg.figure')!, {
+              title: `${name}: factors and results`,
+              legend: parallel.lines,
               scheme,
-            )
+            })
           }
           csv={() => parallelCsv(parallel)}
         />

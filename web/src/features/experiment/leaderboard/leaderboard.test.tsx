@@ -3,7 +3,6 @@ import { render, type VNode } from 'preact';
 import { expect, test } from 'vitest';
 import { answer } from '../../../../dev/mock-world.mjs';
 import { table as decodeTable } from '@/shared/api/types';
-import { seedsText } from '../sweep/sweep-card';
 import { leaderboardColumns, rankRows } from './columns';
 
 const whole = decodeTable(answer('/experiments/fashion-mnist-priors/table', new URLSearchParams(), 60), '');
@@ -44,12 +43,4 @@ test('the heading says what is the same beside the baseline', () => {
 test('times that vary between the seeds carry a mark', () => {
   expect(drawn('speed', 0).textContent).not.toContain('†');
   expect(drawn('speed', 1).textContent).toContain('†');
-});
-
-test('a sweep says how many seeds its points have', () => {
-  const point = (n: number) => ({ labels: '{}', x: 28, mean: 1, std: 0, n });
-  const series = (...counts: number[]) => [{ cell: 0, label: 'a', points: counts.map(point) }];
-  expect(seedsText(series(3, 3))).toBe('3 seeds');
-  expect(seedsText(series(1, 2, 0))).toBe('1 to 2 seeds');
-  expect(seedsText(series(0))).toBe('0 seeds');
 });

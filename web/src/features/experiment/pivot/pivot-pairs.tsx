@@ -65,12 +65,12 @@ export function PivotPairs({
           <FigureMenu
             name={`paired-${heading.metric}`}
             svg={(scheme) =>
-              svgOf(
-                box.current!.querySelector('svg.figure')!,
-                `${heading.metric} seed by seed`,
-                items.map((item) => ({ look: item.look, label: item.label })),
+              svgOf(box.current!.querySelector('svg.figure')!, {
+                title: `${heading.metric} seed by seed`,
+                legend: items,
                 scheme,
-              )
+                yName: heading.metric,
+              })
             }
             csv={() => pairedCsv(all)}
           />

@@ -5,7 +5,7 @@ import type { SweepSeries, Table } from '@/shared/api/types';
 import { svgOf } from '@/shared/charts/figure';
 import { type SweepAxis, sweepAxis, SweepPlot } from '@/shared/charts/sweep-plot';
 import { csvOf } from '@/shared/csv';
-import { decimalsFor, meanStd, plural, shortened, undefinedMark } from '@/shared/format';
+import { decimalsFor, meanStd, plural, seriesText, shortenedApart, undefinedMark } from '@/shared/format';
 import { FigureMenu } from '@/shared/ui/figure-menu';
 import { Card, CellName } from '@/shared/ui/parts';
 import { ReadFailure, Skeleton } from '@/shared/ui/states';
@@ -41,6 +41,10 @@ function SweepNumbers({
   cells: CellSelection;
 }) {
   const decimals = decimalsFor(series.flatMap((each) => each.points.map((point) => point.std)));
+  const names = shortenedApart(
+    series.map((each) => each.label),
+    20,
+  );
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label="The sweep in numbers">
       <table class="table table-small sweep-table">
@@ -56,7 +60,7 @@ function SweepNumbers({
           </tr>
         </thead>
         <tbody>
-          {series.map((each) => (
+          {series.map((each, i) => (
             <tr
               key={each.cell}
               class={cells.focus === each.cell ? 'row-focus' : ''}
@@ -64,7 +68,7 @@ function SweepNumbers({
               onMouseLeave={() => cells.setFocus(null)}
             >
               <th scope="row">
-                <CellName look={each.look} label={shortened(each.label, 20)} title={each.label} />
+                <CellName look={each.look} label={names[i]!} title={each.label} />
               </th>
               {axis.keys.map((key) => {
                 const point = each.points.find((candidate) => candidate.labels === key);
@@ -88,14 +92,8 @@ function SweepNumbers({
 
 const most = 60; // cells drawn
 
-// "3 seeds", or "1 to 3 seeds" where points differ in how many have a result.
-export function seedsText(series: readonly SweepSeries[]): string {
-  const counts = series.flatMap((each) => each.points.map((point) => point.n)).filter((n) => n > 0);
-  const [least, most] = [Math.min(...counts), Math.max(...counts)];
-  return counts.length === 0 || least === most
-    ? plural(counts[0] ?? 0, 'seed')
-    : `${least} to ${plural(most, 'seed')}`;
-}
+const metricName = ({ metric, split, unit }: Table) =>
+  `${seriesText({ metric, split, labels: '' })}${unit === '' ? '' : ` (${unit})`}`;
 
 // Every number of the sweep, as computed.
 export function sweepCsv(series: readonly SweepSeries[], name: string): string {
@@ -106,6 +104,17 @@ export function sweepCsv(series: readonly SweepSeries[], name: string): string {
     ),
   );
 }
+
+// "3 seeds", "2 of 3 seeds", "1 to 2 of 3 seeds": how many are in the means shown.
+export function seedsText(series: readonly SweepSeries[], asked: number): string {
+  const counts = series.flatMap((each) => each.points.map((point) => point.n)).filter((n) => n > 0);
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  if (counts.length === 0 || least >= asked) return plural(asked, 'seed');
+  return `${least === most ? least : `${least} to ${most}`} of ${plural(asked, 'seed')}`;
+}
+
+// With one setting there is nothing to draw that the leaderboard does not say.
+export const sweeps = (table: Pick<Table, 'label_sets'>) => table.label_sets.length > 1;
 
 export function SweepCard({ live, cells }: { live: Live<Table>; cells: CellSelection }) {
   const { data: table, error, refresh } = live;
@@ -120,7 +129,12 @@ export function SweepCard({ live, cells }: { live: Live<Table>; cells: CellSelec
     <FigureMenu
       name={`${table.experiment}-by-${name}`}
       svg={(scheme) =>
-        svgOf(box.current!.querySelector('svg.figure')!, `${table.metric} by ${name}`, shown, scheme)
+        svgOf(box.current!.querySelector('svg.figure')!, {
+          title: `${table.metric} by ${name}`,
+          legend: shown,
+          scheme,
+          yName: metricName(table),
+        })
       }
       csv={() => sweepCsv(all, name)}
     />
@@ -141,8 +155,7 @@ export function SweepCard({ live, cells }: { live: Live<Table>; cells: CellSelec
         <WhenNear>
           <p class="axis-caption">
             <span>
-              {table.metric} · {table.split}
-              {table.unit === '' ? '' : ` (${table.unit})`}, mean ± std over {seedsText(shown)}
+              {metricName(table)}, mean ± std over {seedsText(all, table.seeds)}
             </span>
           </p>
           <div ref={box}>
