@@ -16,6 +16,7 @@ import {
   percent,
   pValue,
   seriesText,
+  resultText,
   shortened,
   shortenedApart,
   signed,
@@ -151,9 +152,26 @@ describe('names', () => {
 describe('names side by side', () => {
   test('lose what they share, not what tells them apart', () => {
     const long = (lr: string) => `violin {curves: [hilbert, snake], sigma: 0.01}, lr=${lr}`;
-    const [a, b] = shortenedApart([long('0.001'), long('0.003')], 26);
-    expect(a).toBe('violin…lr=0.001');
-    expect(b).toBe('violin…lr=0.003');
+    const names = ['none', long('0.001'), long('0.003')];
+    expect(shortenedApart(names, 26)).toEqual(['none', 'violin…lr=0.001', 'violin…lr=0.003']);
+  });
+  test('lose a head they share before what tells them apart', () =>
+    expect(
+      shortenedApart(
+        ['0.01', '0.02'].map(
+          (sigma) => `learned-absolute + violin {curves: [hilbert, snake], sigma: ${sigma}}`,
+        ),
+        20,
+      ),
+    ).toEqual(['…sigma: 0.01}', '…sigma: 0.02}']));
+  test('of two kinds are told apart within each', () => {
+    const names = ['0.01', '0.02'].map(
+      (sigma) => `violin {curves: [hilbert], sigma: ${sigma}} · violin-sigma`,
+    );
+    const other = 'rope-axial {theta: 100, shift: 0.1} · fashion-mnist-priors';
+    const short = shortenedApart([...names, other], 18);
+    expect(new Set(short).size).toBe(3);
+    expect(Math.max(...short.map((each) => each.length))).toBeLessThanOrEqual(18);
   });
   test('stay as they are where they fit', () =>
     expect(shortenedApart(['none', 'rope-axial'], 26)).toEqual(['none', 'rope-axial']));
@@ -166,3 +184,11 @@ describe('names side by side', () => {
     expect(new Set(shortenedApart([name, name], 20)).size).toBe(1);
   });
 });
+
+test.each([
+  [154954, 0, '154\u202f954'],
+  [154954, NaN, '154\u202f954'],
+  [81.2345678, 0.4049, '81.235 ± 0.40'],
+  [0.25, 0, '0.25000'],
+  [NaN, NaN, '—'],
+])('a result of %d ± %d reads %s', (mean, std, text) => expect(resultText(mean, std)).toBe(text));

@@ -53,6 +53,14 @@ export function meanStdText(mean: number, std: number, decimals?: number): strin
   return Number.isNaN(std) ? parts.mean : `${parts.mean} ± ${parts.std}`;
 }
 
+// A result over seeds by itself, to five digits. What is the same in every one (a count of parameters) has no deviation
+// to show, and a whole number no places.
+export function resultText(mean: number, std: number): string {
+  const spread = !Number.isNaN(std) && std !== 0;
+  const value = !spread && Number.isInteger(mean) ? count(mean) : significant(mean, 5);
+  return spread ? `${value} ± ${significant(std, 2)}` : value;
+}
+
 export function interval(low: number, high: number, decimals: number): string {
   if (Number.isNaN(low) || Number.isNaN(high)) return undefinedMark;
   return `[${fixed(low, decimals)}, ${fixed(high, decimals)}]`;
@@ -159,27 +167,49 @@ export function shortened(name: string, most = 30): string {
   return `${name.slice(0, head).trimEnd()}…${name.slice(name.length - (most - 1 - head)).trimStart()}`;
 }
 
-// Names side by side, none longer than `most` where that can be: what they have in common goes first, so that what tells
-// them apart stays. Two different names never become one.
-export function shortenedApart(names: readonly string[], most: number): string[] {
-  const parts = names.map((name) => name.split(/(?<=[\s,])|(?=[{(])/));
-  const known = new Map<string, number>(); // in how many names
-  for (const each of parts)
-    for (const part of new Set(each.map(bare))) known.set(part, (known.get(part) ?? 0) + 1);
-  const telling = (part: string) => (known.get(bare(part)) ?? 0) < names.length;
-  const short = names.map((name, i) => {
-    if (name.length <= most) return name;
-    const kept = parts[i]!.map((part, place) => (place === 0 || telling(part) ? part : '…'))
-      .filter((part, place, all) => part !== '…' || all[place - 1] !== '…')
-      .join('');
-    return shortened(kept.replace(/\s*…\s*/g, '…'), most);
-  });
-  return short.map((each, i) =>
-    short.some((other, j) => other === each && names[j] !== names[i]) ? names[i]! : each,
-  );
-}
-
+// "learned-absolute + violin {sigma: 0.1, k: 2}, lr=0.003" at its joints.
+const partsOf = (name: string) => name.split(/(?<=, )|(?<= )(?=[+{(·])|(?<=[^ ])(?=\()/);
 const bare = (part: string) => part.replace(/[\s,]+$/, '');
+
+// Names side by side, none longer than `most` where that can be: what the long ones have in common goes first, so that
+// what tells them apart stays. Two different names never become one.
+export function shortenedApart(names: readonly string[], most: number): string[] {
+  const long = [...new Set(names.filter((name) => name.length > most))].map(partsOf);
+  const known = new Map<string, number>(); // in how many of the long ones
+  for (const parts of long)
+    for (const part of new Set(parts.map(bare))) known.set(part, (known.get(part) ?? 0) + 1);
+  const telling = (part: string) => long.length === 1 || known.get(bare(part))! < long.length;
+  const joined = (parts: readonly string[]) =>
+    parts
+      .filter((part, place) => part !== '…' || parts[place - 1] !== '…')
+      .join('')
+      .replace(/\s*…\s*/g, '…');
+  const short = names.map((name) => {
+    if (name.length <= most) return name;
+    const parts = partsOf(name).map((part, place) => (place === 0 || telling(part) ? part : '…'));
+    // What is given up for room: the head, where something else is left, then what follows a dot, where a name lives.
+    const within = parts.filter((part, place) => place > 0 && part !== '…' && !part.startsWith('·'));
+    const headless = within.length > 0 && !telling(parts[0]!);
+    const placeless = parts.map((part) => (part.startsWith('·') ? '…' : part));
+    const tries = [parts, placeless].flatMap((each) => [
+      each,
+      ...(headless ? [['…', ...each.slice(1)]] : []),
+    ]);
+    const texts = tries.map(joined);
+    return texts.find((text) => text.length <= most) ?? shortened(texts[texts.length - 1]!, most);
+  });
+  const users = new Map<string, Set<string>>();
+  short.forEach((each, i) => users.set(each, (users.get(each) ?? new Set()).add(names[i]!)));
+  // What is still alike is told apart among itself, where it shares more than with all.
+  const again = new Map<string, string>();
+  for (const group of users.values()) {
+    const same = [...group];
+    const apart =
+      same.length < 2 ? [] : same.length < new Set(names).size ? shortenedApart(same, most) : same;
+    apart.forEach((each, i) => again.set(same[i]!, each));
+  }
+  return short.map((each, i) => again.get(names[i]!) ?? each);
+}
 
 // A failure's class and words, without saying the class twice.
 export function failureText(failureClass: string, reason: string): string {

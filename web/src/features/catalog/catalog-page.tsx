@@ -10,6 +10,7 @@ import './catalog.css';
 import { type Catalog, type CatalogItem, useCatalog } from './data';
 import { Formula } from './formula';
 import { ItemView } from './item-page';
+import { Thumbnail } from './picture/thumbnail';
 
 const noItem = textQuery('');
 const anyText = textQuery('');
@@ -23,7 +24,7 @@ const headings: Record<string, string> = {
   stage: 'Stages',
 };
 
-function Entry({ item }: { item: CatalogItem }) {
+function Entry({ item, pictured }: { item: CatalogItem; pictured: boolean }) {
   return (
     <li>
       <a class="entry" href={hrefs.catalog(item.kind, item.id)}>
@@ -33,6 +34,7 @@ function Entry({ item }: { item: CatalogItem }) {
         </span>
         <span class="entry-summary">{item.summary}</span>
         {item.formula !== '' && <Formula text={item.formula} />}
+        {pictured && <Thumbnail prior={item.id} />}
       </a>
     </li>
   );
@@ -71,7 +73,11 @@ function Overview({ catalog }: { catalog: Catalog }) {
               {found
                 .filter((item) => item.kind === each)
                 .map((item) => (
-                  <Entry key={item.id} item={item} />
+                  <Entry
+                    key={item.id}
+                    item={item}
+                    pictured={item.kind === 'prior' && catalog.pictures.has(item.id)}
+                  />
                 ))}
             </ul>
           </Card>

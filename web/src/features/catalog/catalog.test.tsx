@@ -9,8 +9,18 @@ import { navigate, startRouter } from '@/app/router';
 import { alibiPicture } from '../../../dev/mock-picture.mjs';
 import { Formula } from './formula';
 import { rangeText } from './item-page';
-import { decodePicture, hidden, moved, ownRange, share } from './picture/picture-data';
+import {
+  coloring,
+  decodePicture,
+  flat,
+  moved,
+  ownRange,
+  share,
+  tellingView,
+  usualRange,
+} from './picture/picture-data';
 import { headNote, PriorPictureView } from './picture/prior-picture';
+import { ThumbnailOf } from './picture/thumbnail';
 
 const html = async (text: string) => {
   await act(() => render(<Formula text={text} />, document.body));
@@ -87,13 +97,51 @@ describe('a picture', () => {
     expect(share({ scale: 'sequential', low: 1, high: 1 }, 1)).toBe(0);
     expect(share({ scale: 'sequential', low: 0, high: 1 }, null)).toBeNull();
   });
-  test('heads far apart are shown each over its own range', () => {
-    const near = [[[1, 1.01]], [[5, 5.02]]];
-    expect(ownRange(near[1]!)).toEqual([5, 5.02]);
+  test('a range is the one that shows most', () => {
+    const usual = (low: number, high: number, ...values: number[][]) =>
+      usualRange({ low, high, values: values.map((row) => [row]) });
+    expect(ownRange([[5, 5.02]])).toEqual([5, 5.02]);
     expect(ownRange([[null, null]])).toEqual([0, 0]);
-    expect(hidden({ low: 0, high: 5.02, values: near })).toBe(true);
-    expect(hidden({ low: 0, high: 1, values: [[[0, 1]], [[0.5, 0.51]]] })).toBe(false);
-    expect(hidden({ low: 0, high: 1, values: [[[0.5, 0.5]], [[0.5, 0.5001]]] })).toBe(false);
+    expect(usual(0, 5.02, [1, 1.01], [5, 5.02])).toBe('own'); // heads far apart
+    expect(usual(0, 0.0293, [0.0265, 0.0293], [0.027, 0.0291])).toBe('spread'); // far from the low end
+    expect(usual(0, 1, [0, 1], [0.5, 0.51])).toBe('shared');
+    expect(usual(0, 1, [0.5, 0.5], [0.5, 0.5001])).toBe('shared'); // rounding
+  });
+  test('what is below zero is never the colour of nothing, whatever the range', () => {
+    const view = { id: '', title: '', help: '', scale: 'diverging', low: -0.77, high: 0.77, heads: [] };
+    const values = [[[-0.54, -0.51]], [[0.75, 0.77]], [[-0.1, 0.2]]];
+    for (const range of ['own', 'spread', 'shared'] as const)
+      for (const [head, rows] of values.entries())
+        for (const value of rows[0]!) {
+          const at = share(coloring({ ...view, values }, head, range), value)!;
+          expect(Math.sign(at)).toBe(Math.sign(value));
+          expect(Math.abs(at)).toBeGreaterThan(0.1);
+        }
+    const alone = coloring({ ...view, values: [[[-0.54, -0.54]]] }, 0, 'own');
+    expect(share(alone, -0.54)).toBe(-1);
+  });
+  test('that shows nothing begins with a view that does, or says so', async () => {
+    const one = picture.views[1]!;
+    const even = {
+      ...one,
+      id: 'even',
+      values: one.values.map((head) => head.map((row) => row.map(() => 1 / 16))),
+    };
+    expect(flat(even)).toBe(true);
+    expect(tellingView({ ...picture, views: [even, one] })!.id).toBe(one.id);
+    await act(() => render(<PriorPictureView picture={{ ...picture, views: [even] }} />, document.body));
+    expect(document.querySelector('.map-same')!.textContent).toContain('1 / 16');
+    expect(document.querySelectorAll('.patch-map')).toHaveLength(1);
+  });
+  test('names its axes', async () => {
+    await act(() => render(<PriorPictureView picture={picture} />, document.body));
+    const names = [...document.querySelectorAll('.map-axis')[0]!.querySelectorAll('text')];
+    expect(names.map((each) => each.textContent)).toEqual(['1', 'column', '4', '1', 'row', '4']);
+  });
+  test('at a glance is a square for each head', async () => {
+    await act(() => render(<ThumbnailOf picture={picture} />, document.body));
+    expect(document.querySelectorAll('.thumbnail .patch-map')).toHaveLength(2);
+    expect(document.querySelectorAll('.thumbnail .patch-map:first-child g rect')).toHaveLength(16);
   });
   test('a head is numbered once', () => {
     expect(headNote('head 0')).toBe('');

@@ -3,6 +3,7 @@ import { useQuery } from '@/app/router';
 import { hrefs } from '@/app/routes';
 import { SeriesPicker, seriesQuery } from '@/features/experiment/curves/series-picker';
 import type { Comparison } from '@/shared/api/operations';
+import { shortenedApart } from '@/shared/format';
 import type { Look } from '@/shared/charts/palette';
 import { Icon } from '@/shared/ui/icon';
 import { Swatch } from '@/shared/ui/parts';
@@ -24,6 +25,7 @@ function Items({
   looks: readonly (Look | null)[];
   set: (items: readonly string[]) => void;
 }) {
+  const short = shortenedApart(names, 32);
   const first = (item: string) => [item, ...items.filter((each) => each !== item)];
   return (
     <ol class="compared-items" aria-label="Items compared">
@@ -31,8 +33,8 @@ function Items({
         <li key={item}>
           <Swatch look={looks[i] ?? null} />
           <span class="quiet">{i + 1}</span>
-          <span class="cell-label" title={item}>
-            {names[i] ?? item}
+          <span class="cell-label" title={`${names[i] ?? ''} ${item}`.trim()}>
+            {short[i] ?? item}
           </span>
           {i > 0 && (
             <button

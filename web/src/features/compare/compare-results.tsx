@@ -12,8 +12,9 @@ import {
   plural,
   pValue,
   seriesText,
+  resultText,
+  shortenedApart,
   signed,
-  significant,
   undefinedMark,
 } from '@/shared/format';
 import { Explain } from '@/shared/ui/explain';
@@ -68,11 +69,12 @@ function ItemRow(props: {
   place: number;
   look: Look | null;
   name: string;
+  title: string; // the name, or what of it tells the item from the others
   shown: string;
   paired: PairedDifference | undefined;
   decimals: number;
 }) {
-  const { item, place, look, name, shown, paired, decimals } = props;
+  const { item, place, look, name, title, shown, paired, decimals } = props;
   return (
     <tr>
       <td class="number quiet">{place + 1}</td>
@@ -80,7 +82,7 @@ function ItemRow(props: {
         <a class="cell-name" href={hrefOf(item)}>
           <Swatch look={look} />
           <span class="cell-label" title={name}>
-            {name}
+            {title}
           </span>
         </a>
       </th>
@@ -115,6 +117,7 @@ export function ComparePaired({ comparison, names, looks }: Compared) {
     return meanStdText(primary?.mean[i] ?? mean(values), primary?.std[i] ?? NaN, decimals);
   };
   const title = seriesText({ metric, split, labels });
+  const short = shortenedApart(names, 34);
   const box = useRef<HTMLDivElement>(null);
   const tools = plotted.some((item) => item.values.length > 0) && (
     <FigureMenu
@@ -168,6 +171,7 @@ export function ComparePaired({ comparison, names, looks }: Compared) {
                   place={i}
                   look={looks[i]!}
                   name={names[i]!}
+                  title={short[i]!}
                   shown={shown(item, i)}
                   paired={paired.find((each) => each.item === i)}
                   decimals={decimals}
@@ -187,7 +191,7 @@ export function ComparePaired({ comparison, names, looks }: Compared) {
       ))}
       <p class="table-note">
         One line per seed: equal seeds share data order, augmentation and common initial weights. Differences
-        are from item 1; in brackets the 95 % interval.
+        are from {names[0]}; in brackets the 95 % interval.
       </p>
     </Card>
   );
@@ -195,6 +199,7 @@ export function ComparePaired({ comparison, names, looks }: Compared) {
 
 export function AllResults({ comparison, names, looks }: Compared) {
   if (comparison.results.length === 0) return null;
+  const short = shortenedApart(names, 18);
   return (
     <Card title="All results" id="all-results">
       <div class="table-scroll" tabIndex={0} role="region" aria-label="All results by item">
@@ -206,7 +211,7 @@ export function AllResults({ comparison, names, looks }: Compared) {
                 <th key={i} scope="col" class="number" title={name}>
                   <span class="item-mark">
                     <Swatch look={looks[i]!} />
-                    {i + 1}
+                    {short[i]}
                   </span>
                 </th>
               ))}
@@ -220,10 +225,7 @@ export function AllResults({ comparison, names, looks }: Compared) {
                 </th>
                 {means.map((value, i) => (
                   <td key={i} class="number">
-                    {significant(value, 5)}
-                    {std[i] !== undefined && !Number.isNaN(std[i]!) && (
-                      <small> ± {significant(std[i]!, 2)}</small>
-                    )}
+                    {resultText(value, std[i] ?? NaN)}
                   </td>
                 ))}
               </tr>

@@ -2,7 +2,7 @@
 import { flagQuery, useQuery } from '@/app/router';
 import type { ComparedSetting } from '@/shared/api/operations';
 import type { Compared } from './data';
-import { plural, undefinedMark } from '@/shared/format';
+import { plural, shortenedApart, undefinedMark } from '@/shared/format';
 import { Card, Swatch, Switch } from '@/shared/ui/parts';
 
 const equalQuery = flagQuery(false);
@@ -74,6 +74,7 @@ function Rows({ settings, equal }: { settings: readonly SharedSetting[]; equal: 
 
 export function CompareSettings({ comparison: { differing, common }, names, looks }: Compared) {
   const [equal, setEqual] = useQuery('equal', equalQuery);
+  const short = shortenedApart(names, 18);
   const [apart, alike] = [mergeRoles(differing), mergeRoles(common)];
   return (
     <Card
@@ -92,8 +93,7 @@ export function CompareSettings({ comparison: { differing, common }, names, look
                   <th key={i} scope="col" title={name}>
                     <span class="item-mark">
                       <Swatch look={looks[i]!} />
-                      {i + 1}
-                      <span class="off-screen">: {name}</span>
+                      {short[i]}
                     </span>
                   </th>
                 ))}

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { answer } from '../../../dev/mock-world.mjs';
 import { comparison } from '@/shared/api/operations';
 import { curves } from '@/shared/api/types';
-import { bySeed, segments } from '@/shared/charts/paired-plot';
+import { axisNames, bySeed, segments } from '@/shared/charts/paired-plot';
 import { mergeRoles, settingText } from './compare-settings';
-import { itemCurves, itemNames, itemsQuery } from './data';
+import { itemCurves, itemLooks, itemNames, itemsQuery } from './data';
 
 const compare = (...items: string[]) =>
   comparison(answer('/compare', new URLSearchParams(items.map((item) => ['items', item])), 60), '');
@@ -71,6 +71,31 @@ test('cells and trials become curves in the colour of their place', () => {
   const run = found.get(name)!.trials.find((each) => each.trial === 7)!;
   expect(drawn.cells[1]).toMatchObject({ step: run.step, mean: run.value });
   expect(new Set(drawn.trials.map((each) => each.cell))).toEqual(new Set([0]));
+});
+
+describe('names under the plot', () => {
+  const labels = ['learned-absolute, lr=0.001', 'learned-absolute, lr=0.003', 'none'];
+  test('are level where there is room, by what tells them apart', () =>
+    expect(axisNames(labels, 170)).toMatchObject({
+      texts: ['…lr=0.001', '…lr=0.003', 'none'],
+      aslant: false,
+    }));
+  test('are aslant and whole enough to tell where there is none', () => {
+    const { texts, aslant, room } = axisNames(labels, 30);
+    expect(aslant).toBe(true);
+    expect(new Set(texts).size).toBe(3);
+    expect(room).toBeGreaterThan(axisNames(labels, 170).room);
+  });
+});
+
+test('equal looks are set apart, others kept', () => {
+  const { items } = compare(`${name}/1`, `${name}/7`, `${name}/2`);
+  expect(items[0]!.look).toEqual(items[1]!.look);
+  const looks = itemLooks(items);
+  expect(looks[0]).toEqual(items[0]!.look);
+  expect(looks[2]).toEqual(items[2]!.look);
+  expect(looks[1]).toMatchObject({ hue: items[0]!.look!.hue });
+  expect(looks[1]).not.toEqual(looks[0]);
 });
 
 test('equal settings are apart from those that differ', () => {

@@ -1,7 +1,7 @@
 // Paired results: one line per seed across the items compared, so that a difference is seen seed by seed.
 import { useRef } from 'preact/hooks';
 import { csvOf } from '@/shared/csv';
-import { significant } from '@/shared/format';
+import { shortenedApart, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
 import { MarkerShape } from './dot-plot';
 import { cellStyle, type Look } from './palette';
@@ -13,8 +13,28 @@ export interface PairedItem {
   values: readonly { seed: number; value: number }[];
 }
 
-const frame = { left: 48, right: 16, top: 12, bottom: 30 };
-const height = 260;
+const frame = { left: 48, right: 16, top: 12 };
+const height = 230; // without the names
+const letter = 6.2; // pixels of a letter of a name
+const least = 10; // letters: names with less room lie aslant
+const most = 24;
+
+export interface AxisNames {
+  texts: string[];
+  aslant: boolean;
+  room: number; // pixels under the plot
+}
+
+// The items' names under their columns, each in `wide` pixels: level where they can be read so, else aslant.
+export function axisNames(labels: readonly string[], wide: number): AxisNames {
+  const letters = Math.floor(wide / letter);
+  const longest = Math.max(0, ...labels.map((label) => label.length));
+  if (letters >= Math.min(least, longest))
+    return { texts: shortenedApart(labels, Math.min(most, letters)), aslant: false, room: 30 };
+  const texts = shortenedApart(labels, most);
+  const length = Math.max(...texts.map((text) => text.length)) * letter;
+  return { texts, aslant: true, room: 22 + Math.ceil(0.6 * Math.min(length, most * letter)) };
+}
 
 // The seeds any item has, each with its value per item (NaN where it has none).
 export function bySeed(items: readonly PairedItem[]): { seed: number; values: number[] }[] {
@@ -52,12 +72,25 @@ export function PairedPlot({ items, label }: { items: readonly PairedItem[]; lab
   if (!range) return null;
   const slack = 0.08 * (range[1] - range[0] || 1);
   const [low, high] = [range[0] - slack, range[1] + slack];
-  const inset = Math.min(90, (width - frame.left - frame.right) / (2 * items.length));
-  const x = linearScale(0, items.length - 1, frame.left + inset, width - frame.right - inset);
-  const y = linearScale(low, high, height - frame.bottom, frame.top);
+  const slot = (width - frame.left - frame.right) / items.length;
+  const inset = Math.min(90, slot / 2);
+  const names = axisNames(
+    items.map((item) => item.label),
+    slot - 8,
+  );
+  const first = names.aslant ? 0.8 * letter * names.texts[0]!.length : 0; // it leans to the left
+  const x = linearScale(
+    0,
+    items.length - 1,
+    Math.max(frame.left + inset, first),
+    width - frame.right - inset,
+  );
+  const bottom = height - 8;
+  const y = linearScale(low, high, bottom, frame.top);
+  const whole = bottom + names.room;
   return (
-    <div ref={box} class="paired-plot" style={{ height: `${height}px` }}>
-      <svg class="figure" width={width} height={height} role="img" aria-label={label}>
+    <div ref={box} class="paired-plot" style={{ height: `${whole}px` }}>
+      <svg class="figure" width={width} height={whole} role="img" aria-label={label}>
         {ticks(low, high, 5).map((tick) => (
           <g key={tick}>
             <line class="grid-line" x1={frame.left} x2={width - frame.right} y1={y(tick)} y2={y(tick)} />
@@ -84,8 +117,13 @@ export function PairedPlot({ items, label }: { items: readonly PairedItem[]; lab
                   <title>{`${item.label}, seed ${each.seed}: ${significant(each.value, 4)}`}</title>
                 </g>
               ))}
-            <text class="tick paired-name" x={x(i)} y={height - 10} text-anchor="middle">
-              {i + 1}
+            <text
+              class="tick paired-name"
+              transform={`translate(${x(i)} ${bottom + 20})${names.aslant ? ' rotate(-36)' : ''}`}
+              text-anchor={names.aslant ? 'end' : 'middle'}
+            >
+              {names.texts[i]}
+              <title>{item.label}</title>
             </text>
           </g>
         ))}

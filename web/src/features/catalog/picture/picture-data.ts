@@ -51,14 +51,30 @@ export const decodePicture: (value: unknown) => Picture = (value) => {
   return picture;
 };
 
-// Where a value stands between the ends: 0 to 1, or -1 to 1 for a diverging view. null stays null.
-export function share(view: Pick<PictureView, 'scale' | 'low' | 'high'>, value: Value): number | null {
+// How values become colours: up from the low end, to both sides of zero, or on one side of zero from its near end to its
+// far one.
+export interface Coloring {
+  scale: string; // "sequential", "diverging", "above", "below"
+  low: number;
+  high: number;
+}
+
+const nearZero = 0.2; // of the colour, for the end nearest to zero: the sign must show
+
+// Where a value stands between the ends: 0 to 1, or below zero down to -1 where the scale has a sign. null stays null.
+export function share(view: Coloring, value: Value): number | null {
   if (value === null || Number.isNaN(value)) return null;
   if (view.scale === 'diverging') {
     const most = Math.max(Math.abs(view.low), Math.abs(view.high)) || 1;
     return Math.max(-1, Math.min(1, value / most));
   }
   const span = view.high - view.low;
+  if (view.scale === 'above' || view.scale === 'below') {
+    const below = view.scale === 'below';
+    const far = span > 0 ? (below ? view.high - value : value - view.low) / span : 1;
+    const size = nearZero + (1 - nearZero) * Math.max(0, Math.min(1, far));
+    return below ? -size : size;
+  }
   return span > 0 ? Math.max(0, Math.min(1, (value - view.low) / span)) : 0;
 }
 
@@ -71,14 +87,49 @@ export function ownRange(head: readonly (readonly Value[])[]): readonly [number,
   return values.length > 0 ? [Math.min(...values), Math.max(...values)] : [0, 0];
 }
 
-// Whether the heads lie so far apart that the range of all of them hides what is within each: then every head is
-// better shown over its own. Differences that could be rounding do not count.
-export function hidden(view: Pick<PictureView, 'low' | 'high' | 'values'>): boolean {
-  const spreads = view.values.map(ownRange);
-  const most = Math.max(0, ...spreads.map(([low, high]) => high - low));
-  const size = Math.max(0, ...spreads.map(([low, high]) => Math.max(Math.abs(low), Math.abs(high))));
-  return most > 2e-3 * size && most < 0.1 * (view.high - view.low);
+export const ranges = ['shared', 'spread', 'own'] as const;
+export type Range = (typeof ranges)[number]; // the view's, that of its values, each head's own
+
+type Shown = Pick<PictureView, 'low' | 'high' | 'values'>;
+
+const wholeRange = ({ values }: Pick<Shown, 'values'>) => ownRange(values.flat());
+const widthOf = ([low, high]: readonly [number, number]) => high - low;
+
+// Differences that could be rounding do not count.
+const rounding = ([low, high]: readonly [number, number]) => 2e-3 * Math.max(Math.abs(low), Math.abs(high));
+
+// Whether every value is the same: there is nothing to see but that.
+export function flat(view: Pick<Shown, 'values'>): boolean {
+  const whole = wholeRange(view);
+  return widthOf(whole) <= rounding(whole);
 }
+
+// The range that shows most: each head's own where the heads lie so far apart that a common one hides what is within
+// each, that of the values where they fill little of the view's, else the view's.
+export function usualRange(view: Shown): Range {
+  const whole = wholeRange(view);
+  if (flat(view)) return 'shared';
+  const most = Math.max(...view.values.map((head) => widthOf(ownRange(head))));
+  if (most > rounding(whole) && most < 0.25 * widthOf(whole)) return 'own';
+  return widthOf(whole) < 0.35 * (view.high - view.low) ? 'spread' : 'shared';
+}
+
+// The colours of one head. A view with two signs keeps them: what lies on one side of zero takes that side's colour.
+export function coloring(view: PictureView, head: number, range: Range): Coloring {
+  if (range === 'shared') return view;
+  const [low, high] = range === 'own' ? ownRange(view.values[head]!) : wholeRange(view);
+  const scale =
+    view.scale !== 'diverging' ? 'sequential' : low >= 0 ? 'above' : high <= 0 ? 'below' : 'diverging';
+  return { scale, low, high };
+}
+
+// The view to begin with: the first in which something differs.
+export const tellingView = (picture: Picture): PictureView | undefined =>
+  picture.views.find((view) => !flat(view)) ?? picture.views[0];
+
+// Not the middle: what differs by direction shows better from a place with all of it around.
+export const usualPatch = ([rows, columns]: readonly number[]) =>
+  Math.floor(rows! / 2) * columns! + Math.floor(columns! / 3);
 
 export const patchName = (patch: number, columns: number) =>
   `row ${Math.floor(patch / columns) + 1}, column ${(patch % columns) + 1}`;

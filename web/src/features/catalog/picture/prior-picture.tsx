@@ -8,20 +8,25 @@ import { Skeleton } from '@/shared/ui/states';
 import { usePicture } from '../data';
 import { PatchMap } from './patch-map';
 import {
-  hidden,
+  coloring,
+  flat,
   moved,
   ownRange,
   patchName,
   type Picture,
   type PictureView,
+  type Range,
+  ranges,
+  tellingView,
+  usualPatch,
+  usualRange,
   type Value,
 } from './picture-data';
 
 const firstView = textQuery('');
 const noCurve = textQuery('');
 const pinnedQuery = flagQuery(false);
-const ranges = ['', 'shared', 'own'] as const; // '': as the values need it
-const rangeQuery = choiceQuery(ranges, '');
+const rangeQuery = choiceQuery(['', ...ranges] as const, ''); // '': as the values need it
 const patchQuery: QueryCodec<number | null> = {
   read: (text) => (text !== null && /^\d{1,6}$/.test(text) ? Number(text) : null),
   write: (patch) => (patch === null ? null : String(patch)),
@@ -34,37 +39,34 @@ export const headNote = (label: string | undefined) =>
 const written = (value: Value | undefined) =>
   value === undefined ? undefinedMark : value === null ? 'never' : significant(value, 3);
 
-// Not the middle: what differs by direction shows better from a place with all of it around.
-const usualPatch = ([rows, columns]: readonly number[]) =>
-  Math.floor(rows! / 2) * columns! + Math.floor(columns! / 3);
-
-// Whether each head is shown over its own range.
-function useOwnRange(view: PictureView): boolean {
+// The range the colours span: the one asked for, else the one that shows most.
+function useRange(view: PictureView): Range {
   const [range] = useQuery('range', rangeQuery);
-  return view.values.length > 1 && (range === 'own' || (range === '' && hidden(view)));
+  return range === '' ? usualRange(view) : range;
 }
 
-// The view as one head's map sees it.
-function viewOf(view: PictureView, head: number, own: boolean): PictureView {
-  if (!own) return view;
-  const [low, high] = ownRange(view.values[head]!);
-  return { ...view, scale: 'sequential', low, high };
-}
+const rangeTexts: Record<Range, string> = {
+  shared: 'the whole range',
+  spread: 'the range of the values',
+  own: 'each head by itself',
+};
 
-function Legend({ view, own }: { view: PictureView; own: boolean }) {
-  if (own)
+function Legend({ view, range }: { view: PictureView; range: Range }) {
+  const signed = view.scale === 'diverging';
+  if (range === 'own')
     return (
       <div class="map-legend">
         <span class="number">least</span>
-        <span class="map-ramp map-ramp-sequential" aria-hidden="true" />
-        <span class="number">largest of each head</span>
+        <span class={`map-ramp map-ramp-${signed ? 'diverging' : 'sequential'}`} aria-hidden="true" />
+        <span class="number">largest of each head{signed ? '; orange below zero, blue above' : ''}</span>
       </div>
     );
+  const { scale, low, high } = coloring(view, 0, range);
   return (
     <div class="map-legend">
-      <span class="number">{significant(view.low, 3)}</span>
-      <span class={`map-ramp map-ramp-${view.scale}`} aria-hidden="true" />
-      <span class="number">{significant(view.high, 3)}</span>
+      <span class="number">{significant(low, 3)}</span>
+      <span class={`map-ramp map-ramp-${scale}`} aria-hidden="true" />
+      <span class="number">{significant(high, 3)}</span>
     </div>
   );
 }
@@ -94,30 +96,41 @@ function Reading(props: {
   );
 }
 
+// Of a picture that shows nothing, what that means.
+function Same({ view, patches }: { view: PictureView; patches: number }) {
+  const value = view.values[0]?.[0]?.find((each) => each !== null) ?? null;
+  const even = value !== null && Math.abs(value * patches - 1) < 0.01;
+  return (
+    <p class="map-same">
+      Every value is {written(value)}
+      {even ? ` = 1 / ${patches}: every patch is attended to alike. ` : '. '}
+      Without content, or before training, this prior tells no place from another in this view.
+    </p>
+  );
+}
+
 function Tools({ picture, view }: { picture: Picture; view: PictureView }) {
   const [, setView] = useQuery('view', firstView);
   const [curve, setCurve] = useQuery('curve', noCurve);
   const [, setRange] = useQuery('range', rangeQuery);
-  const own = useOwnRange(view);
-  const usual = hidden(view) ? 'own' : 'shared';
+  const range = useRange(view);
+  const usual = usualRange(view);
+  const offered = ranges.filter((each) => each !== 'own' || view.values.length > 1);
   return (
     <>
-      {view.values.length > 1 && (
+      {!flat(view) && (
         <SelectField
           label="Colors"
-          value={own ? 'own' : 'shared'}
-          choose={(range) => setRange(range === usual ? '' : (range as 'own' | 'shared'))}
-          options={[
-            { value: 'shared', text: 'one range for all heads' },
-            { value: 'own', text: 'each head by itself' },
-          ]}
+          value={range}
+          choose={(chosen) => setRange(chosen === usual ? '' : chosen)}
+          options={offered.map((value) => ({ value, text: rangeTexts[value] }))}
         />
       )}
       {picture.views.length > 1 && (
         <Choice
           label="What is shown"
           value={view.id}
-          choose={(id) => setView(id === picture.views[0]!.id ? '' : id)}
+          choose={(id) => setView(id === tellingView(picture)!.id ? '' : id)}
           options={picture.views.map(({ id, title }) => ({ value: id, text: title }))}
         />
       )}
@@ -142,14 +155,15 @@ export function PriorPictureView({ picture }: { picture: Picture }) {
   const [patch, setPatch] = useQuery('patch', patchQuery);
   const [pinned, setPinned] = useQuery('pin', pinnedQuery);
   const [pointed, setPointed] = useState<number | null>(null);
-  const view = picture.views.find((each) => each.id === viewId) ?? picture.views[0];
+  const view = picture.views.find((each) => each.id === viewId) ?? tellingView(picture);
   if (!view || view.values.length === 0) return null;
-  const own = useOwnRange(view);
+  const range = useRange(view);
+  const same = flat(view);
   const [rows, columns] = picture.grid as [number, number];
   const rest = patch !== null && patch < rows * columns ? patch : usualPatch(picture.grid);
   const query = pinned ? rest : (pointed ?? rest);
   const from = patchName(query, columns);
-  const several = view.values.length > 1;
+  const several = view.values.length > 1 && !same;
   const curve = picture.curves.find((each) => each.name === curveName)?.path ?? null;
   const choose = (chosen: number) => {
     const letGo = pinned && chosen === rest;
@@ -169,6 +183,7 @@ export function PriorPictureView({ picture }: { picture: Picture }) {
       tools={<Tools picture={picture} view={view} />}
     >
       <p class="card-note quiet">{view.help}</p>
+      {same && <Same view={view} patches={rows * columns} />}
       <div
         class="maps"
         tabIndex={0}
@@ -176,10 +191,10 @@ export function PriorPictureView({ picture }: { picture: Picture }) {
         aria-label={`${view.title} by head; the arrow keys move the patch`}
         onKeyDown={keys}
       >
-        {view.values.map((head, i) => (
+        {(same ? view.values.slice(0, 1) : view.values).map((head, i) => (
           <figure key={i} class="map">
             <PatchMap
-              view={viewOf(view, i, own)}
+              view={coloring(view, i, range)}
               row={head[query]!}
               grid={picture.grid}
               query={query}
@@ -190,7 +205,7 @@ export function PriorPictureView({ picture }: { picture: Picture }) {
             />
             <figcaption>
               {several && <b>Head {i + 1}</b>} {headNote(view.heads[i])}
-              {own && (
+              {range === 'own' && (
                 <span class="number quiet">
                   {ownRange(head)
                     .map((end) => significant(end, 3))
@@ -203,7 +218,7 @@ export function PriorPictureView({ picture }: { picture: Picture }) {
       </div>
       <div class="map-foot">
         <Reading view={view} columns={columns} query={query} key_={pinned ? pointed : null} pinned={pinned} />
-        <Legend view={view} own={own} />
+        {!same && <Legend view={view} range={range} />}
       </div>
       <p class="table-note">
         {[`${rows} × ${columns} patches`, picture.setting].filter((part) => part !== '').join(' · ')}

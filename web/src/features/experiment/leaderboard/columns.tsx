@@ -14,6 +14,7 @@ import {
   parametersAdded,
   plural,
   pValue,
+  shortenedApart,
   signed,
   undefinedMark,
 } from '@/shared/format';
@@ -33,9 +34,18 @@ import {
   varyText,
 } from './explanations';
 
-export type Ranked = TableRow & { rank: number };
+export type Ranked = TableRow & { rank: number; name: string };
 
-export const rankRows = (table: Table): Ranked[] => table.rows.map((row, i) => ({ ...row, rank: i + 1 }));
+const nameMost = 52; // characters: some lines of the column
+
+// A row's name is its label, or what tells it from the others where that is long.
+export function rankRows({ rows }: Pick<Table, 'rows'>): Ranked[] {
+  const names = shortenedApart(
+    rows.map((row) => row.label),
+    nameMost,
+  );
+  return rows.map((row, i) => ({ ...row, rank: i + 1, name: names[i]! }));
+}
 
 // The common axis of the interval column, over every mean, whisker and run.
 export function intervalDomain(rows: readonly TableRow[]): [number, number] {
@@ -160,7 +170,7 @@ function cellColumns(look: Look): Columns {
       sortDescFirst: false,
       meta: { class: 'column-name', title: 'cell', fixed: true },
       cell: ({ row: { original: row } }) => (
-        <CellName look={row.look} label={row.label} baseline={row.baseline} />
+        <CellName look={row.look} label={row.name} title={row.label} baseline={row.baseline} />
       ),
     },
     {

@@ -9,7 +9,7 @@ import {
   percent,
   plural,
   seriesText,
-  shortened,
+  shortenedApart,
   significant,
 } from '@/shared/format';
 import { pickColumn } from '@/shared/tables/pick-column';
@@ -75,7 +75,12 @@ function Progress({ trial }: { trial: Trial }) {
   );
 }
 
-function identityColumns(experiment: string): ColumnDef<Trial, any>[] {
+function identityColumns(experiment: string, cells: readonly TrialCell[]): ColumnDef<Trial, any>[] {
+  const short = shortenedApart(
+    cells.map((cell) => cell.label),
+    28,
+  );
+  const names = new Map(cells.map((cell, i) => [cell.cell, short[i]!]));
   return [
     {
       id: 'ordinal',
@@ -92,7 +97,11 @@ function identityColumns(experiment: string): ColumnDef<Trial, any>[] {
       sortDescFirst: false,
       meta: { class: 'column-cell', title: 'cell' },
       cell: ({ row: { original: trial } }) => (
-        <CellName look={trial.look} label={shortened(trial.cell_label, 28)} title={trial.cell_label} />
+        <CellName
+          look={trial.look}
+          label={names.get(trial.cell) ?? trial.cell_label}
+          title={trial.cell_label}
+        />
       ),
     },
     {
@@ -242,7 +251,7 @@ export const trialColumns = (
     picked,
     setPicked,
   ),
-  ...identityColumns(experiment),
+  ...identityColumns(experiment, cells),
   ...factorColumns(factors, cells),
   ...valueColumns(columns),
   ...progressColumns(),
