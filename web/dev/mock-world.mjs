@@ -83,14 +83,14 @@ function workerDetailMessage(defs, name, now) {
   if (!worker) return null;
   return {
     worker,
-    attempts: [0, 1, 2].map((i) => ({
+    attempts: Array.from({ length: 45 }, (_, i) => i).map((i) => ({
       stage: String(1010 + 2 * i),
       attempt: String(i === 1 ? 3 : 1),
-      title: `high-learning-rates/${5 + i}`,
+      title: `high-learning-rates/${5 + (i % 3)}`,
       kind: 'train',
-      state: i === 1 ? 'succeeded' : 'failed',
-      failure_class: i === 1 ? 'none' : 'diverged',
-      reason: i === 1 ? '' : 'loss was NaN at step 240',
+      state: i % 3 === 1 ? 'succeeded' : 'failed',
+      failure_class: i % 3 === 1 ? 'none' : 'diverged',
+      reason: i % 3 === 1 ? '' : 'loss was NaN at step 240',
       start_time: time(now - 300_000 * (i + 1)),
       end_time: time(now - 300_000 * (i + 1) + 41_000),
     })),

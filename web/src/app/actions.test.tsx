@@ -100,7 +100,7 @@ describe('a worker', () => {
     await shows('It was drained: fails everything');
     await press('Take back');
     await shows('takes work again');
-    expect(posts()).toEqual(['POST /workers/workstation:undrain']);
+    expect(posts()).toEqual(['POST /workers/gpu-node:undrain']); // both are drained: the first by name
   });
 });
 

@@ -38,6 +38,15 @@ test.each([
     '9 trials',
     ['GET /experiments/high-learning-rates', 'GET /experiments/high-learning-rates/trials?page_size=50'],
   ],
+  [
+    '/experiments/high-learning-rates?tab=trials&values=top1%2Fvalidation%2F%7B%7D%7Cms_per_step%2Ftrain%2F%7B%7D',
+    '9 trials',
+    [
+      'GET /experiments/high-learning-rates',
+      'GET /experiments/high-learning-rates/trials?page_size=50' +
+        '&metrics=top1%2Fvalidation%2F%7B%7D&metrics=ms_per_step%2Ftrain%2F%7B%7D',
+    ],
+  ],
   ['/experiments/violin-sigma?tab=specification', 'Canonical form', ['GET /experiments/violin-sigma']],
   ['/workers', 'workstation', []],
 ])('%s', async (path, text, expected) => {

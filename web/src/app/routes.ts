@@ -11,6 +11,7 @@ export interface Route {
   path: string; // ":name" is a parameter
   title: (params: Parameters) => string;
   navigation?: string; // the entry in the top bar
+  key?: string; // after g, goes there
   under?: string; // the entry it belongs to, where its path does not say so
   // The page's code. `ahead` asks for what the page reads first, before it is drawn.
   load: () => Promise<{ default: ComponentType<PageProps>; ahead?: (params: Parameters) => void }>;
@@ -23,6 +24,7 @@ export const routes: readonly Route[] = [
     path: '/experiments',
     title: () => 'Experiments',
     navigation: 'Experiments',
+    key: 'e',
     load: () => import('@/features/experiments/experiments-page'),
   },
   {
@@ -57,6 +59,7 @@ export const routes: readonly Route[] = [
     path: '/workers',
     title: () => 'Workers',
     navigation: 'Workers',
+    key: 'w',
     load: () => import('@/features/workers/workers-page'),
   },
   {
@@ -68,12 +71,14 @@ export const routes: readonly Route[] = [
     path: '/catalog',
     title: () => 'Catalog',
     navigation: 'Catalog',
+    key: 'c',
     load: () => import('@/features/catalog/catalog-page'),
   },
   {
     path: '/claims',
     title: () => 'Claims',
     navigation: 'Claims',
+    key: 'p',
     load: () => import('@/features/claims/claims-page'),
   },
 ];

@@ -9,7 +9,8 @@ import { Empty, Failure } from '@/shared/ui/states';
 import { Toasts } from '@/shared/ui/toast';
 import { usePlace } from './router';
 import { find, home, hrefs, type PageProps, type Route, routes } from './routes';
-import { chooseTheme, type Theme, useTheme } from './theme';
+import { Shortcuts } from './shortcuts';
+import { nextTheme, type Theme, useTheme } from './theme';
 
 const connectionWords: Record<Connection, { label: string; help: string }> = {
   live: { label: 'Live', help: 'Changes arrive as they happen.' },
@@ -42,23 +43,17 @@ function ConnectionState() {
   );
 }
 
-const themeCycle: Record<Theme, { next: Theme; icon: 'auto' | 'sun' | 'moon'; label: string }> = {
-  system: { next: 'light', icon: 'auto', label: 'Theme: as the system' },
-  light: { next: 'dark', icon: 'sun', label: 'Theme: light' },
-  dark: { next: 'system', icon: 'moon', label: 'Theme: dark' },
+const themeLooks: Record<Theme, { icon: 'auto' | 'sun' | 'moon'; label: string }> = {
+  system: { icon: 'auto', label: 'Theme: as the system' },
+  light: { icon: 'sun', label: 'Theme: light' },
+  dark: { icon: 'moon', label: 'Theme: dark' },
 };
 
 function ThemeButton() {
   const { chosen } = useTheme();
-  const { next, icon, label } = themeCycle[chosen];
+  const { icon, label } = themeLooks[chosen];
   return (
-    <button
-      type="button"
-      class="icon-button"
-      aria-label={label}
-      title={label}
-      onClick={() => chooseTheme(next)}
-    >
+    <button type="button" class="icon-button" aria-label={label} title={label} onClick={nextTheme}>
       <Icon name={icon} />
     </button>
   );
@@ -87,6 +82,7 @@ function TopBar({ place }: { place: string }) {
         </nav>
         <div class="topbar-end">
           <ConnectionState />
+          <Shortcuts />
           <ThemeButton />
         </div>
       </div>
@@ -129,25 +125,8 @@ function Page({ route, params }: { route: Route; params: PageProps['params'] }) 
   return Component ? <Component params={params} /> : <div class="page-loading" aria-busy="true" />;
 }
 
-// "/" goes to the page's search field, as in most places of this kind.
-function useSearchKey(): void {
-  useEffect(() => {
-    const key = (event: KeyboardEvent) => {
-      const typing = (event.target as Element | null)?.closest?.('input, textarea, select, dialog');
-      if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
-      const field = document.querySelector<HTMLInputElement>('.search input');
-      if (!field) return;
-      event.preventDefault();
-      field.focus();
-    };
-    document.addEventListener('keydown', key);
-    return () => document.removeEventListener('keydown', key);
-  }, []);
-}
-
 export function Shell() {
   const { path } = usePlace();
-  useSearchKey();
   const found = find(path === '/' ? home : path);
   const title = found ? found.route.title(found.params) : 'Not found';
   useEffect(() => {

@@ -24,6 +24,9 @@ export function chooseTheme(theme: Theme): void {
   listeners.forEach((listener) => listener());
 }
 
+const after: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' };
+export const nextTheme = () => chooseTheme(after[chosenTheme()]);
+
 // What is shown now.
 export function shownTheme(): 'light' | 'dark' {
   const chosen = chosenTheme();

@@ -1,6 +1,6 @@
 // One worker: what it runs, what it ran, and what went wrong on it.
 import type { ColumnDef } from '@tanstack/table-core';
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { textQuery, useQuery } from '@/app/router';
 import { hrefs, type PageProps } from '@/app/routes';
 import { useWorker } from '@/features/workers/data';
@@ -8,7 +8,7 @@ import { WorkerActions } from '@/features/workers/worker-actions';
 import { TrialLink, WorkerCard } from '@/features/workers/worker-card';
 import '@/features/workers/workers.css';
 import type { WorkerAttempt } from '@/shared/api/types';
-import { ago, duration, failureText, moment, undefinedMark } from '@/shared/format';
+import { ago, count, duration, failureText, moment, undefinedMark } from '@/shared/format';
 import { DataTable } from '@/shared/tables/data-table';
 import { sortingQuery, useTable } from '@/shared/tables/use-table';
 import { useNow } from '@/shared/ui/hooks';
@@ -17,6 +17,7 @@ import { Tally } from '@/shared/ui/tally';
 import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 
 const anyState = textQuery('');
+const page = 20; // attempts shown at once: on a narrow screen each is a card
 
 function secondsOf({ start_time: start, end_time: end }: WorkerAttempt): number | undefined {
   return start === null || end === null ? undefined : (end - start) / 1000;
@@ -85,6 +86,7 @@ function History({ attempts, name }: { attempts: readonly WorkerAttempt[]; name:
   const now = useNow();
   const [state, setState] = useQuery('state', anyState);
   const [sorting, setSorting] = useQuery('sort', sortingQuery);
+  const [most, setMost] = useState(page);
   const data = useMemo(
     () => attempts.filter((each) => state === '' || each.state === state),
     [attempts, state],
@@ -112,11 +114,22 @@ function History({ attempts, name }: { attempts: readonly WorkerAttempt[]; name:
       {attempts.length === 0 ? (
         <p class="quiet">Nothing yet.</p>
       ) : (
-        <DataTable
-          table={table}
-          caption={`Attempts of ${name}`}
-          class="table-small attempts worker-attempts"
-        />
+        <>
+          <DataTable
+            table={table}
+            caption={`Attempts of ${name}`}
+            class="table-small attempts worker-attempts"
+            most={most}
+          />
+          {data.length > most && (
+            <p class="table-note">
+              The first {count(most)} of {count(data.length)}.{' '}
+              <button type="button" class="button button-small" onClick={() => setMost(most + page)}>
+                {count(Math.min(page, data.length - most))} more
+              </button>
+            </p>
+          )}
+        </>
       )}
     </Card>
   );

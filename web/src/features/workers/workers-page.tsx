@@ -23,6 +23,18 @@ function loadText(workers: readonly Worker[]): string {
   return `${plural(workers.length, 'worker')} · ${busy} of ${plural(slots, 'slot')} busy`;
 }
 
+const places = ['active', 'draining', 'silent', 'stopped', 'offline'];
+const placeOf = ({ state }: Worker) => (places.includes(state) ? places.indexOf(state) : places.length);
+
+// Those that can work first, those that are gone last, longest gone at the end; else by name.
+export const inOrder = (workers: readonly Worker[]): Worker[] =>
+  [...workers].sort(
+    (a, b) =>
+      placeOf(a) - placeOf(b) ||
+      (a.state === 'offline' ? (b.seen_time ?? 0) - (a.seen_time ?? 0) : 0) ||
+      a.name.localeCompare(b.name),
+  );
+
 // The server's own state, where it keeps work from being given.
 function ServerState() {
   const { data } = useServer();
@@ -52,7 +64,7 @@ function Workers({ workers, refresh }: { workers: readonly Worker[]; refresh: ()
   const now = useNow(5000);
   const [text, setText] = useQuery('q', anyText);
   const [state, setState] = useQuery('state', anyState);
-  const shown = workers.filter(
+  const shown = inOrder(workers).filter(
     (each) =>
       (state === '' || each.state === state) &&
       matches(text, each.name, each.host, ...each.slots.map((slot) => `${slot.device} ${slot.name}`)),

@@ -24,10 +24,14 @@ export interface CellStyle {
 const turns = paletteSize - 1;
 const colorOf = (hue: number) => (hue === 0 ? 0 : 1 + ((hue - 1) % turns));
 const roundOf = (hue: number) => (hue === 0 ? 0 : Math.floor((hue - 1) / turns));
-const roundsApart = 2; // hues of the catalog that share a colour
 
-// Five dashes and six markers make 30 pairs, and neighbours differ in both.
-const mark = ({ hue, variant }: Look) => variant * roundsApart + roundOf(hue);
+// Five dashes and six markers make 30 pairs, and neighbours differ in both. Two hues of the catalog share a colour: each
+// has half of the pairs to itself.
+const pairs = dashes.length * markers.length;
+function mark({ hue, variant }: Look): number {
+  const round = roundOf(hue);
+  return (variant + (pairs / 2) * (round % 2) + Math.floor(round / 2)) % pairs;
+}
 
 export function cellStyle(look: Look | null): CellStyle {
   if (!look) return { color: 'var(--text-faint)', dash: [], marker: 'circle' };
@@ -48,10 +52,9 @@ export function apart<T extends Look | null>(looks: readonly T[]): T[] {
   const taken = new Set<string>();
   return looks.map((look) => {
     if (!look) return look;
-    const pairs = dashes.length * markers.length;
     for (let more = 0; more < pairs; more += 1) {
       const next = { ...look, variant: look.variant + more };
-      const key = `${colorOf(next.hue)} ${mark(next) % pairs}`;
+      const key = `${colorOf(next.hue)} ${mark(next)}`;
       if (taken.has(key)) continue;
       taken.add(key);
       return next;

@@ -112,14 +112,19 @@ function Head<T>({ table }: { table: Table<T> }) {
   );
 }
 
+// `most`: the rows drawn, the first of them as sorted.
 export function DataTable<T>({
   table,
   caption,
   class: name,
   groupOf,
+  most = Infinity,
   ...rows
-}: RowProps<T> & { table: Table<T>; caption: string; class?: string }) {
-  const groups = groupRows(table.getRowModel().rows, groupOf && ((row) => groupOf(row.original)));
+}: RowProps<T> & { table: Table<T>; caption: string; class?: string; most?: number }) {
+  const groups = groupRows(
+    table.getRowModel().rows.slice(0, most),
+    groupOf && ((row) => groupOf(row.original)),
+  );
   const columns = table.getVisibleLeafColumns().length;
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>

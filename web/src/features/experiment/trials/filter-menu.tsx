@@ -81,8 +81,8 @@ export function FilterMenu({ factors, chosen, setChosen, columns, ranges, setRan
             const name = columnName(column, columns);
             const range = ranges.get(i) ?? wholeRange;
             return (
-              <fieldset key={i} class="range-field">
-                <legend>{column.unit === '' ? name : `${name} (${column.unit})`}</legend>
+              <div key={i} class="range-field" role="group" aria-label={name}>
+                <span class="range-name">{column.unit === '' ? name : `${name} (${column.unit})`}</span>
                 <End
                   name={name}
                   word="at least"
@@ -95,7 +95,7 @@ export function FilterMenu({ factors, chosen, setChosen, columns, ranges, setRan
                   value={range.most}
                   set={(most) => limit(i, { ...range, most: most ?? Infinity })}
                 />
-              </fieldset>
+              </div>
             );
           })}
           {active > 0 && (
