@@ -237,6 +237,15 @@ test(
       for (const pixels of drawn) assert.ok(pixels > 200, `lines of ${drawn} pixels`);
     });
 
+    await check(t, 'hands out the curves as a picture of pixels', async () => {
+      await page.locator('.curves-card .popover', { hasText: 'Export' }).getByRole('button').click();
+      const waiting = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'PNG, light' }).click();
+      const file = readFileSync(await (await waiting).path());
+      assert.equal(file.subarray(1, 4).toString(), 'PNG');
+      assert.equal(file.readUInt32BE(16), 3 * 640, 'its width in pixels');
+    });
+
     await check(t, 'draws the sweep over both resolutions', async () => {
       await page.locator('.sweep-plot svg').waitFor();
       assert.deepEqual(
@@ -247,7 +256,7 @@ test(
       await picture(page, 'experiment-1280-light');
     });
 
-    await check(t, 'lists the trials, sorted by the address', async () => {
+    await check(t, 'lists the trials with their results, sorted by the address', async () => {
       await page.click('#tab-trials');
       await until(
         'all trials',
@@ -261,6 +270,15 @@ test(
         );
         return seeds.join() === '0,0,1,1';
       });
+      await page.getByLabel('Sort by top1').click();
+      await until('the best first', () => new URL(page.url()).searchParams.get('sort') === 'value-0.desc');
+      const listed = await (await fetch(`${service.url}/api/v1/experiments/${name}/trials`)).json();
+      const expected = listed.trials.map((trial) => trial.values[0]).sort((a, b) => b - a);
+      const results = await page.$$eval('table.trials td.column-value', (cells) =>
+        cells.map((cell) => cell.textContent),
+      );
+      assert.equal(results.length, trials);
+      results.forEach((text, i) => assertRounds(text, expected[i], `result ${i}`));
       await picture(page, 'trials-1280-light');
       await page.click('table.trials td.column-trial a');
       await shows('h2', 'evaluate');

@@ -186,6 +186,19 @@ check('a trial shows its points, attempts, device and configuration', async (pag
   await shows('h1', 'Trial 2');
 });
 
+check('? shows the keys, and keys lead to pages', async (page) => {
+  await page.goto(experimentUrl());
+  await shows('h1', name);
+  await page.keyboard.press('?');
+  await shows('dialog .shortcuts', 'Go to Workers');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('4');
+  await page.locator('table.trials').waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('w');
+  await shows('h1', 'Workers');
+});
+
 check('the log of an attempt is there to read', async (page) => {
   await page.goto(`${experimentUrl()}/trials/0`);
   const card = page.locator('section[aria-labelledby=log]');
