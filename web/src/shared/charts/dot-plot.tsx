@@ -12,6 +12,7 @@ function crossAt(x: number, y: number, size: number): string {
 
 export function MarkerShape({ x, y, size, shape }: { x: number; y: number; size: number; shape: Marker }) {
   if (shape === 'circle') return <circle cx={x} cy={y} r={size} />;
+  if (shape === 'ring') return <circle class="marker-hollow" cx={x} cy={y} r={size} />;
   const points = {
     square: `${x - size},${y - size} ${x + size},${y - size} ${x + size},${y + size} ${x - size},${y + size}`,
     diamond: `${x},${y - size * 1.3} ${x + size * 1.3},${y} ${x},${y + size * 1.3} ${x - size * 1.3},${y}`,

@@ -36,6 +36,7 @@ const shapes: Record<string, string> = {
   square: '<path d="M14 -8h8v8h-8Z"/>',
   diamond: '<path d="M18 -9.200 23.200 -4 18 1.200 12.800 -4Z"/>',
   triangle: '<path d="M18 -9 22.500 0h-9Z"/>',
+  ring: '<circle cx="18" cy="-4" r="3.500" fill="none" stroke-width="1.800"/>',
   wedge: '<path d="M18 1 22.500 -8h-9Z"/>',
   cross: '<path d="M16.500 -9h3v3.500h3.500v3h-3.500v3.500h-3v-3.500h-3.500v-3h3.500Z"/>',
 };

@@ -83,6 +83,15 @@ test('the priors of the catalog look different, and so do ten cells of each', ()
   expect(new Set(looks.map(styleKey)).size).toBe(looks.length);
 });
 
+test('ten lines of one prior, and five of two that share a colour, have dashes of their own', () => {
+  const lineKey = (look: Look) => `${cellStyle(look).color} ${cellStyle(look).dash.join()}`;
+  const cells = (hue: number, count: number) =>
+    Array.from({ length: count }, (_, variant) => lineKey({ hue, variant }));
+  for (let hue = 0; hue < 21; hue += 1) expect(new Set(cells(hue, 10)).size).toBe(10);
+  for (let hue = 1; hue < 11; hue += 1)
+    expect(new Set([...cells(hue, 5), ...cells(hue + 10, 5)]).size).toBe(10);
+});
+
 test('the cells of one prior share its colour, in any experiment', () => {
   const colors = [0, 1, 2, 9].map((variant) => cellStyle({ hue: 16, variant }).color);
   expect(new Set(colors).size).toBe(1);

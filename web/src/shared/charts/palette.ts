@@ -4,8 +4,20 @@
 // colour-blind readers.
 
 export const paletteSize = 11;
-const dashes: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [9, 3, 2, 3], [14, 3, 2, 3, 2, 3]];
-const markers = ['circle', 'square', 'diamond', 'triangle', 'wedge', 'cross'] as const;
+// Told apart by eye in this order: whole, even, dotted, with one dot, with two; then the same, longer or shorter.
+const dashes: readonly (readonly number[])[] = [
+  [],
+  [8, 4],
+  [2, 3],
+  [9, 3, 2, 3],
+  [14, 3, 2, 3, 2, 3],
+  [18, 4],
+  [4, 2],
+  [1.5, 6],
+  [5, 3, 1.5, 3],
+  [20, 3, 5, 3],
+];
+const markers = ['circle', 'square', 'diamond', 'triangle', 'wedge', 'cross', 'ring'] as const;
 
 export type Marker = (typeof markers)[number];
 
@@ -25,8 +37,8 @@ const turns = paletteSize - 1;
 const colorOf = (hue: number) => (hue === 0 ? 0 : 1 + ((hue - 1) % turns));
 const roundOf = (hue: number) => (hue === 0 ? 0 : Math.floor((hue - 1) / turns));
 
-// Five dashes and six markers make 30 pairs, and neighbours differ in both. Two hues of the catalog share a colour: each
-// has half of the pairs to itself.
+// Ten dashes and seven markers make 70 pairs, and neighbours differ in both. Two hues of the catalog share a colour: each
+// has half of the pairs to itself, and begins with another dash.
 const pairs = dashes.length * markers.length;
 function mark({ hue, variant }: Look): number {
   const round = roundOf(hue);

@@ -1,7 +1,7 @@
 // Small parts used across pages: states as pills, progress, swatches, figures.
 import type { ComponentChildren } from 'preact';
 import { count } from '@/shared/format';
-import { cellClass, type Look } from '@/shared/charts/palette';
+import { cellClass, cellStyle, type Look } from '@/shared/charts/palette';
 
 // States of experiments, stages, attempts and workers, by tone. Colour is never the only sign: the word is
 // always there.
@@ -78,6 +78,16 @@ export function ProgressBar({
 // The cell's colour and marker shape, the same in every chart and table.
 export function Swatch({ look }: { look: Look | null }) {
   return <span class={`swatch ${cellClass(look)}`} aria-hidden="true" />;
+}
+
+// How the cell's line is drawn, for charts that have lines only.
+export function LineSample({ look }: { look: Look | null }) {
+  const { color, dash } = cellStyle(look);
+  return (
+    <svg class="line-sample" width={28} height={8} aria-hidden="true" style={{ color }}>
+      <line x1={0} x2={28} y1={4} y2={4} stroke-dasharray={dash.join(' ')} />
+    </svg>
+  );
 }
 
 export function CellName({

@@ -9,7 +9,7 @@ import {
   shortenedApart,
   undefinedMark,
 } from '@/shared/format';
-import { Swatch } from '@/shared/ui/parts';
+import { LineSample, Swatch } from '@/shared/ui/parts';
 import type { CellSelection } from '../overview';
 import type { Band } from './curve-view';
 
@@ -55,6 +55,7 @@ function Entry({
         onBlur={() => cells.setFocus(null)}
       >
         <Swatch look={curve.look} />
+        <LineSample look={curve.look} />
         <span class="cell-label">{name}</span>
         <span class="number legend-value">
           {elsewhere && <small>at {count(reading.step)}: </small>}
