@@ -14,6 +14,7 @@ import { seedsText, sweeps, varyingLabel } from './sweep/sweep-card';
 import { columnName, trialProgress, trialReason, trialRetries } from './trials/columns';
 import { tally } from '@/shared/ui/tally';
 import { factorValue, valueText } from './factors';
+import { trialsCsv } from './trials/csv';
 import {
   factorsQuery,
   filterTrials,
@@ -153,6 +154,13 @@ describe('trials', () => {
     expect(trialRetries(trials[0]!)).toBe(0);
     expect(trials[0]!.stages.reduce((sum, stage) => sum + stage.attempts, 0)).toBe(2);
     expect(trialRetries(trials[5]!)).toBe(2);
+  });
+  test('are a file with every number as computed', () => {
+    const lines = trialsCsv(trials, list).trimEnd().split('\r\n');
+    expect(lines[0]).toBe('trial,cell,seed,prior,"top1/test/{""resolution"":28}",state,retries,reason');
+    expect(lines).toHaveLength(10);
+    expect(lines[1]).toBe(`0,none,0,none,${trials[0]!.values[0]},succeeded,0,`);
+    expect(lines[6]).toContain(',NaN,failed,2,');
   });
   test('of several pages are one list, their cells once', () => {
     const page = (from: number, to: number) => ({ ...list, trials: trials.slice(from, to) });

@@ -8,6 +8,7 @@ import { ColumnPicker } from '@/shared/tables/column-picker';
 import { VirtualTable } from '@/shared/tables/data-table';
 import { CompareLink } from '@/shared/ui/compare-link';
 import { hiddenColumnsQuery, sortingQuery, useTable } from '@/shared/tables/use-table';
+import { DownloadButton } from '@/shared/ui/copy';
 import { SearchField, SelectField } from '@/shared/ui/fields';
 import { Card } from '@/shared/ui/parts';
 import { Tally } from '@/shared/ui/tally';
@@ -15,6 +16,7 @@ import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import { type TrialTable, useTrials } from '../data';
 import { varyingFactors } from '../factors';
 import { factorId, trialColumns } from './columns';
+import { trialsCsv } from './csv';
 import { FilterMenu, ResultsMenu } from './filter-menu';
 import {
   cellQuery,
@@ -170,6 +172,17 @@ function TrialsTable({
             <CompareLink items={[...picked].map((ordinal) => `${name}/${ordinal}`)} what="trials" />
             <SelectField label="Group" value={group} options={groupOptions} choose={setGroup} />
             <ColumnPicker table={table} hidden={hidden} set={setHidden} />
+            <DownloadButton
+              label="Download the trials shown as CSV"
+              name={`${name}-trials.csv`}
+              type="text/csv"
+              text={() =>
+                trialsCsv(
+                  table.getRowModel().rows.map((row) => row.original),
+                  all,
+                )
+              }
+            />
           </>
         }
       />
