@@ -109,7 +109,8 @@ class LookOfCells : public Trials {
  protected:
   std::map<std::string, std::pair<int, int>> looks(const std::string& name) {
     std::map<std::string, std::pair<int, int>> out;
-    for (const v1::TableRow& row : table(name).rows()) out[row.label()] = {row.look().hue(), row.look().variant()};
+    const v1::Table found = table(name);
+    for (const v1::TableRow& row : found.rows()) out[row.label()] = {row.look().hue(), row.look().variant()};
     return out;
   }
 };
@@ -149,9 +150,9 @@ TEST_F(LookOfCells, IsTheSameInEveryAnswerThatNamesTheCell) {
   submit(small_specification());
   run_all();
   std::map<int, std::string> expected;
-  for (const v1::TableRow& row : table("small").rows()) expected[row.cell()] = row.look().SerializeAsString();
-  EXPECT_EQ(std::set<std::string>({expected[0], expected[1], expected[2]}).size(), 3u);
   const v1::Table rows = table("small");
+  for (const v1::TableRow& row : rows.rows()) expected[row.cell()] = row.look().SerializeAsString();
+  EXPECT_EQ(std::set<std::string>({expected[0], expected[1], expected[2]}).size(), 3u);
   for (const v1::SweepSeries& series : rows.sweep())
     EXPECT_EQ(series.look().SerializeAsString(), expected[series.cell()]);
   v1::GetCurvesRequest curves;
@@ -163,7 +164,8 @@ TEST_F(LookOfCells, IsTheSameInEveryAnswerThatNamesTheCell) {
   ASSERT_EQ(drawn.cells_size(), 3);
   for (const v1::CellCurve& curve : drawn.cells())
     EXPECT_EQ(curve.look().SerializeAsString(), expected[curve.cell()]);
-  for (const v1::Trial& trial : list({}).trials())
+  const v1::ListTrialsResponse listed = list({});
+  for (const v1::Trial& trial : listed.trials())
     EXPECT_EQ(trial.look().SerializeAsString(), expected[trial.cell()]);
   v1::CompareRequest compare;
   compare.add_items("small/cells/2");
