@@ -125,6 +125,15 @@ TEST_F(LookOfCells, IsThePriorsInEveryExperiment) {
   EXPECT_NE(two.at("none").first, two.at("violin").first);
 }
 
+TEST_F(LookOfCells, OfACombinationIsThatOfThePriorAdded) {
+  const Json both = Json::array({"learned-absolute", "violin"});
+  submit(small_specification({{"matrix", {{"prior", Json::array({"learned-absolute", "violin", both})}}}}));
+  std::map<int, int> cells;  // by hue
+  for (const auto& [label, look] : looks("small")) ++cells[look.first];
+  ASSERT_EQ(cells.size(), 2u);
+  EXPECT_EQ(cells[looks("small").at("violin").first], 2);
+}
+
 TEST_F(LookOfCells, TellsCellsOfOnePriorApart) {
   submit(small_specification({{"matrix", {{"prior", {"none", "violin"}}, {"train.lr", {0.001, 0.003}}}},
                               {"baseline", nullptr}}));
