@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/experiment/beside.h"
 #include "core/experiment/model.h"
 #include "core/ports/curves.h"
 
@@ -131,13 +133,38 @@ struct AppendLog {
 struct PutWorker {
   WorkerRow row;
 };  // upsert by id; WRONG_STATE if another id has the name
+// Tags taken away, then added, each once; a note replaces the former one, absent it stays. EXPERIMENT_NOT_FOUND,
+// TRIAL_NOT_FOUND; LIMIT_EXCEEDED for more than kTagsMost.
+struct Annotate {
+  ExperimentId experiment = 0;
+  std::int64_t trial = kWholeExperiment;
+  std::vector<std::string> add, remove;
+  std::optional<std::string> note;
+};
+// What the machine of an attempt does now; at most kSamplesPerAttempt are kept, ever further apart. Refused as
+// AppendLog is.
+struct AddAttemptSample {
+  StageId stage_id = 0;
+  std::int64_t number = 0;
+  std::string session;
+  SystemSample sample;  // its time is that of the commit
+};
+struct AddWorkerSample {  // WORKER_NOT_FOUND; the last kWorkerSamplesKept are kept
+  std::string session;
+  SystemSample sample;
+};
+struct PutAlert {
+  AlertRow row;
+};  // replaces that experiment's; EXPERIMENT_NOT_FOUND, unless the experiment is 0
+struct ForgetAlerts {};
 struct AppendEvent {
   std::string subject, kind, json = "{}";
 };
 
 using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, PurgeDeleted,
                               SetStageState, GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact,
-                              CollectArtifact, ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent>;
+                              CollectArtifact, ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent, Annotate,
+                              AddAttemptSample, AddWorkerSample, PutAlert, ForgetAlerts>;
 
 struct PointAppend {
   StageId stage_id = 0;
@@ -316,6 +343,12 @@ class Store {
   virtual absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) = 0;
   // Stages after this one with checkpoints that ReleaseCheckpoints would drop.
   virtual absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) = 0;
+  // By trial, kWholeExperiment first; those without tags and note are left out.
+  virtual absl::StatusOr<std::map<std::int64_t, Annotation>> annotations(ExperimentId id) = 0;
+  // By attempt and time.
+  virtual absl::StatusOr<std::vector<AttemptSample>> samples(StageId id) = 0;
+  virtual absl::StatusOr<std::vector<SystemSample>> worker_samples(WorkerId id) = 0;  // oldest first
+  virtual absl::StatusOr<std::vector<AlertRow>> alerts() = 0;                         // by experiment
   // Writes a consistent copy of the database to `file`, which must not exist, while reads and writes go on.
   // Returns its schema version. UNIMPLEMENTED for a store without a file.
   virtual absl::StatusOr<int> copy_to(const std::filesystem::path& file) = 0;

@@ -156,6 +156,7 @@ void MemoryTables::hide_experiment(ExperimentId id) {
     if (experiment == name) made.push_back(request);
   }
   for (const std::string& request : made) requests.erase(request);
+  erase_beside_experiment(id);
   experiment_names.erase(name);
   hidden.put(id, *experiments.find(id));
   experiments.erase(id);
@@ -189,6 +190,7 @@ void MemoryTables::erase_stages(const std::vector<StageId>& ids) {
         points.erase(stored);
       }
       logs.erase(key);
+      erase_samples(id, attempt.number);
       attempts_by_key.erase(key);
     }
     for (const CheckpointRow& row : checkpoints_of(id)) erase_checkpoint(row);

@@ -216,7 +216,26 @@ class MemoryStore final : public Store {
     const PurgePlan plan = plan_purge(tables_, trials);
     return Purge{plan.experiment != 0, plan.stages, plan.artifacts};
   }
-  absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override;
+  absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override {
+    const std::lock_guard lock(mutex_);
+    return tables_.attempts_of_worker(id, limit);
+  }
+  absl::StatusOr<std::map<std::int64_t, Annotation>> annotations(ExperimentId id) override {
+    const std::lock_guard lock(mutex_);
+    return tables_.annotations_of(id);
+  }
+  absl::StatusOr<std::vector<AttemptSample>> samples(StageId id) override {
+    const std::lock_guard lock(mutex_);
+    return tables_.samples_of(id);
+  }
+  absl::StatusOr<std::vector<SystemSample>> worker_samples(WorkerId id) override {
+    const std::lock_guard lock(mutex_);
+    return tables_.samples_of_worker(id);
+  }
+  absl::StatusOr<std::vector<AlertRow>> alerts() override {
+    const std::lock_guard lock(mutex_);
+    return values(tables_.alerts);
+  }
   absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset,
                               std::int64_t most) override;
   absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override;
@@ -336,19 +355,6 @@ absl::StatusOr<std::vector<SeriesRow>> MemoryStore::series_of(ExperimentId id) {
          ++at)
       out.push_back({at->second, stage, at->first.second, 0});
   }
-  return out;
-}
-
-absl::StatusOr<std::vector<AttemptRow>> MemoryStore::attempts_of_worker(WorkerId id, int limit) {
-  const std::lock_guard lock(mutex_);
-  std::vector<AttemptRow> out;
-  for (const auto& [key, row] : tables_.attempts_by_key.rows()) {
-    if (row.worker_id == id) out.push_back(row);
-  }
-  std::stable_sort(out.begin(), out.end(), [](const AttemptRow& a, const AttemptRow& b) {
-    return std::tie(b.started_us, b.stage_id, b.number) < std::tie(a.started_us, a.stage_id, a.number);
-  });
-  out.resize(std::min(out.size(), static_cast<std::size_t>(std::max(limit, 0))));
   return out;
 }
 

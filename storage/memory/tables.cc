@@ -288,4 +288,16 @@ StageBriefs MemoryTables::briefs_of(ExperimentId experiment) const {
   return out;
 }
 
+std::vector<AttemptRow> MemoryTables::attempts_of_worker(WorkerId id, int limit) const {
+  std::vector<AttemptRow> out;
+  for (const auto& [key, row] : attempts_by_key.rows()) {
+    if (row.worker_id == id) out.push_back(row);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const AttemptRow& a, const AttemptRow& b) {
+    return std::tie(b.started_us, b.stage_id, b.number) < std::tie(a.started_us, a.stage_id, a.number);
+  });
+  out.resize(std::min(out.size(), static_cast<std::size_t>(std::max(limit, 0))));
+  return out;
+}
+
 }  // namespace locus

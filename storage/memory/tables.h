@@ -106,6 +106,10 @@ class MemoryTables final : public Rows {
     std::string text;
   };
   Table<AttemptKey, Log> logs{journal};
+  Table<Ordinal, Annotation> annotations{journal};
+  Table<std::tuple<StageId, std::int64_t, Microseconds>, SystemSample> samples{journal};
+  Table<std::pair<WorkerId, Microseconds>, SystemSample> worker_samples{journal};
+  Table<ExperimentId, AlertRow> alerts{journal};
   Table<std::string, std::int64_t> remembered{journal};  // as the database's table of that name
   // Grows only in store_points, the last thing an append does, so that needs no journal; erasing has one.
   std::map<AttemptKey, std::vector<StoredPoint>> points;
@@ -152,6 +156,17 @@ class MemoryTables final : public Rows {
   void append_event(const std::string& subject, const std::string& kind, const std::string& json,
                     Microseconds now) override;
 
+  Annotation annotation(ExperimentId experiment, std::int64_t trial) override;
+  void put_annotation(ExperimentId experiment, std::int64_t trial, const Annotation& row) override;
+  std::optional<WorkerId> worker_of_session(const std::string& session) override;
+  std::vector<Microseconds> sample_times(StageId id, std::int64_t number) override;
+  void put_sample(StageId id, std::int64_t number, const SystemSample& sample) override;
+  void erase_sample(StageId id, std::int64_t number, Microseconds time_us) override;
+  void put_worker_sample(WorkerId id, const SystemSample& sample) override;
+  void erase_worker_samples(WorkerId id, Microseconds before) override;
+  void put_alert(const AlertRow& row) override;
+  void erase_alerts() override;
+
   std::optional<std::int64_t> series(StageId id, const SeriesKey& key) override;
   std::int64_t series_count(StageId id) override;
   std::int64_t insert_series(StageId id, const SeriesKey& key) override;
@@ -186,7 +201,15 @@ class MemoryTables final : public Rows {
   std::vector<TrialStageRow> links_of(ExperimentId experiment, std::int64_t trial) const;  // by position
   std::set<StageId> stages_of(ExperimentId experiment) const;
   StageBriefs briefs_of(ExperimentId experiment) const;  // of unretired trials
+  std::vector<AttemptRow> attempts_of_worker(WorkerId id, int limit) const;  // newest first
+  std::map<std::int64_t, Annotation> annotations_of(ExperimentId id) const;
+  std::vector<AttemptSample> samples_of(StageId id) const;
+  std::vector<SystemSample> samples_of_worker(WorkerId id) const;
   std::vector<Snapshot::Want> wants_of(const std::function<bool(StageId)>& among) const;
+
+ private:
+  void erase_beside_experiment(ExperimentId id);
+  void erase_samples(StageId id, std::int64_t number);
 };
 
 }  // namespace locus

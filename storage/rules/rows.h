@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/experiment/beside.h"
 #include "core/experiment/model.h"
 
 namespace locus {
@@ -91,6 +92,17 @@ class Rows {
   virtual int erase_cells(ExperimentId id, int limit) = 0;            // returns how many went
   virtual void erase_experiment(ExperimentId id) = 0;                 // a hidden one without cells and trials
   virtual void erase_stages(const std::vector<StageId>& ids) = 0;  // with everything of theirs
+
+  virtual Annotation annotation(ExperimentId experiment, std::int64_t trial) = 0;  // empty without one
+  virtual void put_annotation(ExperimentId experiment, std::int64_t trial, const Annotation& row) = 0;
+  virtual std::optional<WorkerId> worker_of_session(const std::string& session) = 0;
+  virtual std::vector<Microseconds> sample_times(StageId id, std::int64_t number) = 0;  // in order
+  virtual void put_sample(StageId id, std::int64_t number, const SystemSample& sample) = 0;
+  virtual void erase_sample(StageId id, std::int64_t number, Microseconds time_us) = 0;
+  virtual void put_worker_sample(WorkerId id, const SystemSample& sample) = 0;
+  virtual void erase_worker_samples(WorkerId id, Microseconds before) = 0;
+  virtual void put_alert(const AlertRow& row) = 0;
+  virtual void erase_alerts() = 0;
 
   virtual std::optional<std::int64_t> series(StageId id, const SeriesKey& key) = 0;
   virtual std::int64_t series_count(StageId id) = 0;

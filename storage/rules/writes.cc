@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/limits.h"
+#include "storage/rules/beside.h"
 #include "storage/rules/deletion.h"
 #include "storage/rules/refusals.h"
 
@@ -242,6 +243,15 @@ class Rules {
                          {{"worker", m.row.name}});
     }
     rows_.put_worker(m.row);
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const Annotate& m) { return annotate(rows_, m); }
+  absl::Status operator()(const AddAttemptSample& m) { return add_sample(rows_, m, now_); }
+  absl::Status operator()(const AddWorkerSample& m) { return add_sample(rows_, m, now_); }
+  absl::Status operator()(const PutAlert& m) { return put_alert(rows_, m); }
+  absl::Status operator()(const ForgetAlerts&) {
+    rows_.erase_alerts();
     return absl::OkStatus();
   }
 

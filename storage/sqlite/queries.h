@@ -44,6 +44,10 @@ absl::StatusOr<LogView> find_log(Connection& db, StageId id, std::int64_t number
                                  std::int64_t most);
 std::vector<ArtifactView> list_artifacts(Connection& db, const std::string& after, int limit);
 std::vector<StageId> list_stages_to_release(Connection& db, StageId after, int limit);
+absl::StatusOr<std::map<std::int64_t, Annotation>> list_annotations(Connection& db, ExperimentId id);
+std::vector<AttemptSample> list_samples(Connection& db, StageId id);
+std::vector<SystemSample> list_worker_samples(Connection& db, WorkerId id);
+std::vector<AlertRow> list_alerts(Connection& db);
 std::vector<std::string> list_problems(Connection& db);  // of the file, in SQLite's words
 
 // Fills in the inputs and outputs of a stage.

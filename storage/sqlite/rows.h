@@ -76,6 +76,17 @@ class SqliteRows : public Rows {
   void erase_experiment(ExperimentId id) override;
   void erase_stages(const std::vector<StageId>& ids) override;
 
+  Annotation annotation(ExperimentId experiment, std::int64_t trial) override;
+  void put_annotation(ExperimentId experiment, std::int64_t trial, const Annotation& row) override;
+  std::optional<WorkerId> worker_of_session(const std::string& session) override;
+  std::vector<Microseconds> sample_times(StageId id, std::int64_t number) override;
+  void put_sample(StageId id, std::int64_t number, const SystemSample& sample) override;
+  void erase_sample(StageId id, std::int64_t number, Microseconds time_us) override;
+  void put_worker_sample(WorkerId id, const SystemSample& sample) override;
+  void erase_worker_samples(WorkerId id, Microseconds before) override;
+  void put_alert(const AlertRow& row) override;
+  void erase_alerts() override;
+
   std::optional<std::int64_t> series(StageId id, const SeriesKey& key) override;
   std::int64_t series_count(StageId id) override;
   std::int64_t insert_series(StageId id, const SeriesKey& key) override;

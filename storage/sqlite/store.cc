@@ -194,6 +194,19 @@ class SqliteStore final : public Store {
     return read<std::vector<StageId>>(
         [&](Connection& db) { return sqlite::list_stages_to_release(db, after, limit); });
   }
+  absl::StatusOr<std::map<std::int64_t, Annotation>> annotations(ExperimentId id) override {
+    return read<std::map<std::int64_t, Annotation>>(
+        [&](Connection& db) { return sqlite::list_annotations(db, id); });
+  }
+  absl::StatusOr<std::vector<AttemptSample>> samples(StageId id) override {
+    return read<std::vector<AttemptSample>>([&](Connection& db) { return sqlite::list_samples(db, id); });
+  }
+  absl::StatusOr<std::vector<SystemSample>> worker_samples(WorkerId id) override {
+    return read<std::vector<SystemSample>>([&](Connection& db) { return sqlite::list_worker_samples(db, id); });
+  }
+  absl::StatusOr<std::vector<AlertRow>> alerts() override {
+    return read<std::vector<AlertRow>>([](Connection& db) { return sqlite::list_alerts(db); });
+  }
   // On a connection of its own, whose snapshot holds while the writer goes on.
   absl::StatusOr<int> copy_to(const std::filesystem::path& copy) override {
     try {

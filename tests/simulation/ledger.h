@@ -130,6 +130,14 @@ class Ledger final : public Store {
   absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) override {
     return store_->stages_to_release(after, limit);
   }
+  absl::StatusOr<std::map<std::int64_t, Annotation>> annotations(ExperimentId id) override {
+    return store_->annotations(id);
+  }
+  absl::StatusOr<std::vector<AttemptSample>> samples(StageId id) override { return store_->samples(id); }
+  absl::StatusOr<std::vector<SystemSample>> worker_samples(WorkerId id) override {
+    return store_->worker_samples(id);
+  }
+  absl::StatusOr<std::vector<AlertRow>> alerts() override { return store_->alerts(); }
   absl::StatusOr<int> copy_to(const std::filesystem::path& file) override { return store_->copy_to(file); }
   absl::StatusOr<StoreReport> check() override { return store_->check(); }
 

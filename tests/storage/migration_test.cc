@@ -105,7 +105,7 @@ TEST_F(FirstRelease, IsBroughtForwardWithEveryRow) {
     EXPECT_EQ((*store)->log(3, 1, 0, 100)->text, "hello\n");
     EXPECT_TRUE((*store)->check()->problems.empty());
   }
-  EXPECT_EQ(version(), "5");
+  EXPECT_EQ(version(), "6");
 }
 
 std::size_t comparisons(const std::string& text) {

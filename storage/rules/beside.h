@@ -1,0 +1,21 @@
+// What every store checks and changes of annotations, samples and alerts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/ports/store.h"
+#include "storage/rules/rows.h"
+
+namespace locus {
+
+absl::Status annotate(Rows& rows, const Annotate& asked);
+absl::Status add_sample(Rows& rows, const AddAttemptSample& asked, Microseconds now);
+absl::Status add_sample(Rows& rows, const AddWorkerSample& asked, Microseconds now);
+absl::Status put_alert(Rows& rows, const PutAlert& asked);
+
+// The values of a sample as stored text, and back; what cannot be read is left out.
+std::string sample_to_text(const SystemSample& sample);
+void sample_from_text(const std::string& text, SystemSample* sample);
+
+}  // namespace locus
