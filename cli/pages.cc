@@ -8,8 +8,9 @@
 
 namespace locus {
 
-absl::StatusOr<v1::ListExperimentsResponse> all_experiments(Client& client) {
+absl::StatusOr<v1::ListExperimentsResponse> all_experiments(Client& client, const std::vector<std::string>& tags) {
   v1::ListExperimentsRequest page;
+  for (const std::string& tag : tags) page.add_tag(tag);
   page.set_page_size(kPageSizeMost);
   v1::ListExperimentsResponse all;
   do {
@@ -21,8 +22,10 @@ absl::StatusOr<v1::ListExperimentsResponse> all_experiments(Client& client) {
   return all;
 }
 
-absl::StatusOr<v1::ListTrialsResponse> all_trials(Client& client, const std::string& experiment) {
+absl::StatusOr<v1::ListTrialsResponse> all_trials(Client& client, const std::string& experiment,
+                                                  const std::vector<std::string>& tags) {
   v1::ListTrialsRequest page;
+  for (const std::string& tag : tags) page.add_tag(tag);
   page.set_experiment(experiment);
   page.set_page_size(kPageSizeMost);
   v1::ListTrialsResponse all;

@@ -162,6 +162,7 @@ LOCUS_CALL(rerun_experiment, experiments, ExperimentService, RerunExperiment, Re
            RerunExperimentResponse)
 LOCUS_CALL(delete_experiment, experiments, ExperimentService, DeleteExperiment, DeleteExperimentRequest,
            DeleteExperimentResponse)
+LOCUS_CALL(annotate, experiments, ExperimentService, Annotate, AnnotateRequest, Annotation)
 LOCUS_CALL(explain, experiments, ExperimentService, Explain, ExplainRequest, Explanation)
 LOCUS_CALL(read_log, experiments, ExperimentService, ReadLog, ReadLogRequest, ReadLogResponse)
 LOCUS_CALL(compare, experiments, ExperimentService, Compare, CompareRequest, Comparison)

@@ -88,6 +88,7 @@ class Client {
   absl::StatusOr<v1::DeleteExperimentResponse> delete_experiment(const v1::DeleteExperimentRequest& request,
                                                                  const CallOptions& call = {
                                                                      .deadline = kPlanDeadline});
+  absl::StatusOr<v1::Annotation> annotate(const v1::AnnotateRequest& request, const CallOptions& call = {});
   absl::StatusOr<v1::Explanation> explain(const v1::ExplainRequest& request, const CallOptions& call = {});
   absl::StatusOr<v1::ReadLogResponse> read_log(const v1::ReadLogRequest& request,
                                                const CallOptions& call = {});

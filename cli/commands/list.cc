@@ -12,6 +12,7 @@ namespace {
 struct ListOptions {
   ServerChoice server;
   std::string experiment, state;
+  std::vector<std::string> tags;
   int limit = 0;
   bool quiet = false;
 };
@@ -29,7 +30,7 @@ void keep(Items& items, const ListOptions& options, Name name) {
 }
 
 absl::StatusOr<int> list_trials(Client& client, const ListOptions& options) {
-  LOCUS_ASSIGN_OR_RETURN(v1::ListTrialsResponse all, all_trials(client, options.experiment));
+  LOCUS_ASSIGN_OR_RETURN(v1::ListTrialsResponse all, all_trials(client, options.experiment, options.tags));
   keep(*all.mutable_trials(), options, [](const v1::Trial& one) { return one.name(); });
   if (options.quiet) return kExitDone;
   options.server.json ? print_json(all) : print(render_trials(all, {terminal().color}));
@@ -37,7 +38,7 @@ absl::StatusOr<int> list_trials(Client& client, const ListOptions& options) {
 }
 
 absl::StatusOr<int> list_experiments(Client& client, const ListOptions& options) {
-  LOCUS_ASSIGN_OR_RETURN(v1::ListExperimentsResponse all, all_experiments(client));
+  LOCUS_ASSIGN_OR_RETURN(v1::ListExperimentsResponse all, all_experiments(client, options.tags));
   keep(*all.mutable_experiments(), options, [](const v1::Experiment& one) { return one.name(); });
   if (options.quiet) return kExitDone;
   options.server.json ? print_json(all) : print(render_experiments(all, {terminal().color}));
@@ -54,6 +55,7 @@ void add_list(CLI::App& app) {
             "",
             {{"locus list", "All experiments"},
              {"locus list fashion-mnist-priors --state failed", "The trials that failed, with the reasons"},
+             {"locus list --tag paper", "What was tagged for it: see `locus tag`"},
              {"locus list --state active --quiet", "Names alone, for scripts"}}});
   auto options = std::make_shared<ListOptions>();
   add_server_options(command, options->server);
@@ -63,6 +65,9 @@ void add_list(CLI::App& app) {
       .add_option("--state", options->state,
                   "Only what is in this state, such as active, completed, failed or queued")
       ->type_name("STATE");
+  command.add_option("--tag", options->tags, "Only what has this tag (repeatable: has them all)")
+      ->type_name("TAG")
+      ->allow_extra_args(false);
   command.add_option("--limit", options->limit, "At most so many")
       ->type_name("COUNT")
       ->check(CLI::Range(1, 100'000));

@@ -33,6 +33,22 @@ std::string seconds_between(const google::protobuf::Timestamp& a, const google::
   return show_duration(static_cast<double>(b.seconds() - a.seconds()) + (b.nanos() - a.nanos()) * 1e-9);
 }
 
+template <class Tags>
+std::string join_tags(const Tags& tags) {
+  std::string out;
+  for (const std::string& tag : tags) out += (out.empty() ? "" : " ") + tag;
+  return out;
+}
+
+// Tags and note below a heading.
+template <class Annotated>
+std::string annotation_text(const Annotated& one) {
+  std::string out;
+  if (one.tags_size() > 0) out += "tags: " + join_tags(one.tags()) + "\n";
+  if (!one.note().empty()) out += show_note(one.note()) + "\n";
+  return out;
+}
+
 // "82.31 ± 0.40 % alibi-2d": the leaderboard's first row.
 std::string show_best(const v1::Experiment& one) {
   if (!one.has_best()) return "-";
@@ -51,6 +67,16 @@ std::string configuration_text(const std::string& config_json) {
 }
 
 }  // namespace
+
+std::string show_note(const std::string& note) {
+  std::string out;
+  for (std::size_t begin = 0; begin <= note.size();) {
+    const std::size_t end = std::min(note.find('\n', begin), note.size());
+    out += (begin == 0 ? "" : "\n") + printable(note.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
 
 std::string render_plan(const v1::Plan& plan) {
   std::string out = printable(plan.name()) + ": " + count(plan.cells(), "cell") + ", " +
@@ -112,7 +138,8 @@ std::string render_experiments(const v1::ListExperimentsResponse& response, Text
   for (const v1::Experiment& one : response.experiments()) {
     rows.push_back({one.name(), one.state(),
                     std::to_string(one.trials_done()) + "/" + std::to_string(one.trials()), one.dataset(),
-                    one.primary_metric(), show_best(one), one.owner(), show_time(one.create_time())});
+                    one.primary_metric(), show_best(one), one.owner(), show_time(one.create_time()),
+                    join_tags(one.tags())});
   }
   if (rows.empty()) return "no experiment yet; submit one with: locus submit SPECIFICATION\n";
   return render_text_table({{"experiment"},
@@ -122,7 +149,8 @@ std::string render_experiments(const v1::ListExperimentsResponse& response, Text
                             {"metric"},
                             {"best"},
                             {"owner"},
-                            {"created"}},
+                            {"created"},
+                            {"tags"}},
                            rows, style);
 }
 
@@ -131,6 +159,7 @@ std::string render_experiment(const v1::Experiment& experiment, const v1::ListTr
   std::string out =
       printable(experiment.name()) + "  " + paint_state(experiment.state(), experiment.state(), style) + "\n";
   if (!experiment.description().empty()) out += printable(experiment.description()) + "\n";
+  out += annotation_text(experiment);
   out += count(experiment.cells(), "cell") + ", " + std::to_string(experiment.trials_done()) + " of " +
          count(experiment.trials(), "trial") + " done, revision " + std::to_string(experiment.revision()) +
          ", created " + show_time(experiment.create_time()) + "\n\n";
@@ -150,13 +179,13 @@ std::string render_trials(const v1::ListTrialsResponse& trials, TextStyle style)
     row = {std::to_string(trial.ordinal()), trial.cell_label(), std::to_string(trial.seed()),
            trial.retired() ? "retired" : trial.state()};
     for (const double value : trial.values()) row.push_back(show_fixed(value, std::abs(value) < 10 ? 4 : 2));
-    row.insert(row.end(), {stages, trial.reason()});
+    row.insert(row.end(), {stages, trial.reason(), join_tags(trial.tags())});
   }
   std::vector<Column> columns = {{"trial", Align::kRight}, {"cell"}, {"seed", Align::kRight}, kState};
   for (const v1::TrialColumn& column : trials.columns())
     columns.push_back({column.key().metric() + (column.unit().empty() ? "" : " (" + column.unit() + ")"),
                        Align::kRight});
-  columns.insert(columns.end(), {{"stages"}, {"reason"}});
+  columns.insert(columns.end(), {{"stages"}, {"reason"}, {"tags"}});
   return render_text_table(columns, rows, style);
 }
 
@@ -166,6 +195,7 @@ std::string render_trial(const v1::TrialDetail& detail, TextStyle style) {
                     std::to_string(trial.seed()) + "  " + paint_state(trial.state(), trial.state(), style) +
                     "\n";
   if (!trial.reason().empty()) out += printable(trial.reason()) + "\n";
+  out += annotation_text(trial);
   for (const v1::StageDetail& stage : detail.stages()) {
     const auto summary =
         std::find_if(trial.stages().begin(), trial.stages().end(),

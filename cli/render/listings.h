@@ -10,6 +10,9 @@
 
 namespace locus {
 
+// A note for the terminal: its lines, control characters made visible.
+std::string show_note(const std::string& note);
+
 std::string render_plan(const v1::Plan& plan);
 std::string render_submission(const v1::CreateExperimentResponse& response);
 std::string render_experiments(const v1::ListExperimentsResponse& response, TextStyle style = {});

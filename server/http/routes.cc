@@ -180,6 +180,7 @@ void Routes::add_experiments(Api* api) {
   add("POST", one + ":pause", "ExperimentService/PauseExperiment", &Api::pause_experiment, name);
   add("POST", one + ":resume", "ExperimentService/ResumeExperiment", &Api::resume_experiment, name);
   add("POST", one + ":rerun", "ExperimentService/RerunExperiment", &Api::rerun_experiment, name);
+  add("POST", one + ":annotate", "ExperimentService/Annotate", &Api::annotate, Binding{name.from_path, {}, true});
   add("POST", one + ":delete", "ExperimentService/DeleteExperiment", &Api::delete_experiment, name);
   add("GET", one + "/table", "ExperimentService/GetTable", &Api::get_table, of_experiment);
   add("GET", one + "/curves", "ExperimentService/GetCurves", &Api::get_curves, of_experiment);
@@ -196,6 +197,7 @@ void Routes::add_trials(Api* api) {
   add("GET", all, "ExperimentService/ListTrials", &Api::list_trials, Binding{{{"experiment", "{name}"}}});
   add("GET", one, "ExperimentService/GetTrial", &Api::get_trial, name);
   add("POST", one + ":rerun", "ExperimentService/RerunExperiment", &Api::rerun_experiment, name);
+  add("POST", one + ":annotate", "ExperimentService/Annotate", &Api::annotate, Binding{name.from_path, {}, true});
   add("GET", one + "/explanation", "ExperimentService/Explain", &Api::explain, of_trial);
   add("GET", one + "/log", "ExperimentService/ReadLog", &Api::read_log, of_trial);
   add("GET", one + "/artifacts", "ArtifactService/ListArtifacts", &Api::list_artifacts, name);

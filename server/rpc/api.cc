@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/limits.h"
+#include "server/rpc/annotations.h"
 #include "server/rpc/artifacts_view.h"
 #include "server/rpc/claims_query.h"
 #include "server/rpc/compare_query.h"
@@ -14,6 +15,7 @@
 #include "server/rpc/looks.h"
 #include "server/rpc/rerun.h"
 #include "server/rpc/status.h"
+#include "server/rpc/system_series.h"
 
 namespace locus::server {
 namespace {
@@ -127,6 +129,10 @@ absl::StatusOr<v1::DeleteExperimentResponse> Api::delete_experiment(
   return out;
 }
 
+absl::StatusOr<v1::Annotation> Api::annotate(const v1::AnnotateRequest& request) {
+  return server::annotate(store_, clock_, request);
+}
+
 absl::StatusOr<v1::Explanation> Api::explain(const v1::ExplainRequest& request) {
   return server::explain(store_, coordinator_, clock_, request);
 }
@@ -230,6 +236,8 @@ absl::StatusOr<v1::ListSeriesResponse> Api::list_series(const v1::ListSeriesRequ
   LOCUS_ASSIGN_OR_RETURN(const auto rows, store_.series(request.stage()));
   v1::ListSeriesResponse out;
   for (const SeriesRow& row : rows) to_proto(row.key, out.add_series());
+  LOCUS_ASSIGN_OR_RETURN(const auto system, system_series(store_, request.stage()));
+  for (const SeriesKey& key : system) to_proto(key, out.add_series());
   return out;
 }
 
@@ -239,7 +247,11 @@ absl::StatusOr<v1::QuerySeriesResponse> Api::query_series(const v1::QuerySeriesR
     return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
                       "max_points is negative; give a positive number, or 0 for all points", "max_points");
   }
-  LOCUS_ASSIGN_OR_RETURN(const SeriesPoints found, store_.points(request.stage(), key, request.max_points()));
+  LOCUS_RETURN_IF_ERROR(store_.stage(request.stage()).status());
+  LOCUS_ASSIGN_OR_RETURN(const SeriesPoints found,
+                         is_system_metric(key.metric)
+                             ? system_points(store_, request.stage(), key, request.max_points())
+                             : store_.points(request.stage(), key, request.max_points()));
   v1::QuerySeriesResponse out;
   out.set_reduced(found.reduced);
   for (const Point& point : found.points) {

@@ -58,6 +58,7 @@ class Api {
   absl::StatusOr<v1::Experiment> resume_experiment(const v1::ResumeExperimentRequest& request);
   absl::StatusOr<v1::RerunExperimentResponse> rerun_experiment(const v1::RerunExperimentRequest& request);
   absl::StatusOr<v1::DeleteExperimentResponse> delete_experiment(const v1::DeleteExperimentRequest& request);
+  absl::StatusOr<v1::Annotation> annotate(const v1::AnnotateRequest& request);
   absl::StatusOr<v1::ListTrialsResponse> list_trials(const v1::ListTrialsRequest& request);
   absl::StatusOr<v1::TrialDetail> get_trial(const v1::GetTrialRequest& request);
   absl::StatusOr<v1::Explanation> explain(const v1::ExplainRequest& request);

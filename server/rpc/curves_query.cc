@@ -12,6 +12,7 @@
 #include "server/rpc/convert.h"
 #include "server/rpc/parallel.h"
 #include "server/rpc/question.h"
+#include "server/rpc/system_series.h"
 #include "server/rpc/training_clock.h"
 
 namespace locus::server {
@@ -72,6 +73,19 @@ struct Source {
   StageId stage = 0;
 };
 
+// The same for what machines did, which is stored apart from points.
+absl::Status find_system(Store& store, const StageBriefs& briefs, const SeriesKey& key,
+                         std::unordered_set<StageId>* having, std::set<SeriesKey>* available) {
+  for (const StageBrief& brief : briefs.stages) {
+    LOCUS_ASSIGN_OR_RETURN(const auto keys, system_series(store, brief.stage));
+    for (const SeriesKey& one : keys) {
+      available->insert(one);
+      if (one == key) having->insert(brief.stage);
+    }
+  }
+  return absl::OkStatus();
+}
+
 // By trial. `available`: every key that any stage of the experiment has.
 absl::StatusOr<std::vector<Source>> sources_of(Store& store, ExperimentId experiment, const SeriesKey& key,
                                                std::size_t* trials, std::set<SeriesKey>* available) {
@@ -82,6 +96,7 @@ absl::StatusOr<std::vector<Source>> sources_of(Store& store, ExperimentId experi
     if (row.key == key) having.insert(row.stage_id);
   }
   LOCUS_ASSIGN_OR_RETURN(const StageBriefs briefs, store.briefs(experiment));
+  if (is_system_metric(key.metric)) LOCUS_RETURN_IF_ERROR(find_system(store, briefs, key, &having, available));
   std::vector<Source> out;
   std::int64_t before = -1;
   *trials = 0;
@@ -121,6 +136,11 @@ absl::StatusOr<std::vector<Seed>> read_seeds(Store& store, const Wanted& wanted,
   std::vector<Seed> out(sources.size());
   const auto read = [&](std::size_t i) -> absl::Status {
     out[i].stage = sources[i].stage;
+    if (is_system_metric(wanted.key.metric)) {
+      LOCUS_ASSIGN_OR_RETURN(out[i].drawn, system_points(store, sources[i].stage, wanted.key, points, wanted.range));
+      if (!out[i].drawn.points.empty()) out[i].clock = TrainingClock::since(out[i].drawn.points.front());
+      return absl::OkStatus();
+    }
     LOCUS_ASSIGN_OR_RETURN(out[i].clock, TrainingClock::of(store, sources[i].stage, wanted.key));
     LOCUS_ASSIGN_OR_RETURN(out[i].range, widened(store, sources[i].stage, wanted));
     LOCUS_ASSIGN_OR_RETURN(out[i].drawn, store.points(sources[i].stage, wanted.key, points, out[i].range));
@@ -226,7 +246,7 @@ absl::StatusOr<std::vector<BandPoint>> cell_band(Store& store, const Wanted& wan
   }
   std::vector<std::vector<TimedPoint>> curves;
   for (const Seed& seed : seeds) {
-    if (!seed.drawn.reduced || seeds.size() == 1) {
+    if (!seed.drawn.reduced || seeds.size() == 1 || is_system_metric(wanted.key.metric)) {
       curves.push_back(timed(seed, seed.drawn.points));
       continue;
     }

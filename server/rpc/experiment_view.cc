@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "server/rpc/annotations.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/looks.h"
 #include "server/rpc/queries.h"
@@ -113,6 +114,22 @@ void add_cells(const std::vector<CellRow>& cells, const std::map<std::int64_t, s
   }
 }
 
+// At most `most` trials after that ordinal that have the tags asked for.
+absl::StatusOr<std::vector<TrialView>> tagged_trials(Store& store, ExperimentId id,
+                                                     const v1::ListTrialsRequest& request, std::int64_t after,
+                                                     std::size_t most) {
+  if (request.tag().empty()) return store.trials(id, after, static_cast<int>(most));
+  LOCUS_ASSIGN_OR_RETURN(const auto annotations, store.annotations(id));
+  std::vector<TrialView> out;
+  for (const auto& [ordinal, annotation] : annotations) {  // few trials are annotated
+    if (ordinal <= after || ordinal == kWholeExperiment || !has_tags(annotation, request.tag())) continue;
+    LOCUS_ASSIGN_OR_RETURN(auto views, store.trials(id, ordinal - 1, 1));
+    if (!views.empty() && views.front().trial.ordinal == ordinal) out.push_back(std::move(views.front()));
+    if (out.size() == most) break;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<ExperimentViews::Running> ExperimentViews::running() {
@@ -175,6 +192,9 @@ absl::StatusOr<v1::Experiment> ExperimentViews::view(const ExperimentRow& row,
   out.set_revision(row.revision);
   *out.mutable_create_time() = to_timestamp(row.created_us);
   if (!in_list) out.set_spec_json(row.spec_json);
+  LOCUS_ASSIGN_OR_RETURN(const auto annotations, store_.annotations(row.id));
+  if (const auto own = annotations.find(kWholeExperiment); own != annotations.end())
+    fill_annotation(own->second, &out);
   if (const auto outline = outlines_.get(row); outline.ok()) {
     out.set_description((*outline)->description);
     out.set_dataset((*outline)->dataset);
@@ -208,10 +228,29 @@ absl::StatusOr<v1::Experiment> ExperimentViews::get(const v1::GetExperimentReque
   return view(row, running(), /*in_list=*/false);
 }
 
+// At most `most` rows older than `before` that have the tags asked for.
+absl::StatusOr<std::vector<ExperimentRow>> ExperimentViews::rows_with(const v1::ListExperimentsRequest& request,
+                                                                      ExperimentId before, std::size_t most) {
+  std::vector<ExperimentRow> out;
+  while (true) {
+    LOCUS_ASSIGN_OR_RETURN(const auto rows, store_.experiments(before, static_cast<int>(most)));
+    for (const ExperimentRow& row : rows) {
+      before = row.id;
+      if (!request.tag().empty()) {
+        LOCUS_ASSIGN_OR_RETURN(auto annotations, store_.annotations(row.id));
+        if (!has_tags(annotations[kWholeExperiment], request.tag())) continue;
+      }
+      out.push_back(row);
+      if (out.size() == most) return out;
+    }
+    if (rows.size() < most) return out;
+  }
+}
+
 absl::StatusOr<v1::ListExperimentsResponse> ExperimentViews::list(const v1::ListExperimentsRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const int size, page_size(request.page_size()));
   LOCUS_ASSIGN_OR_RETURN(const std::int64_t before, parse_page_token("experiment", request.page_token(), 0));
-  LOCUS_ASSIGN_OR_RETURN(auto rows, store_.experiments(before, size + 1));
+  LOCUS_ASSIGN_OR_RETURN(auto rows, rows_with(request, before, static_cast<std::size_t>(size) + 1));
   v1::ListExperimentsResponse out;
   if (rows.size() > static_cast<std::size_t>(size)) {
     rows.resize(static_cast<std::size_t>(size));
@@ -226,9 +265,10 @@ absl::StatusOr<v1::ListExperimentsResponse> ExperimentViews::list(const v1::List
   return out;
 }
 
-std::vector<v1::Trial> ExperimentViews::to_trials(const ExperimentRow& row,
-                                                  const std::vector<TrialView>& views,
-                                                  const std::map<std::int64_t, std::string>& labels) {
+absl::StatusOr<std::vector<v1::Trial>> ExperimentViews::to_trials(
+    const ExperimentRow& row, const std::vector<TrialView>& views,
+    const std::map<std::int64_t, std::string>& labels) {
+  LOCUS_ASSIGN_OR_RETURN(const auto annotations, store_.annotations(row.id));
   return coordinator_.inspect<std::vector<v1::Trial>>([&](const Coordinator::Living& living) {
     std::vector<v1::Trial> out;
     for (const TrialView& view : views) {
@@ -240,6 +280,8 @@ std::vector<v1::Trial> ExperimentViews::to_trials(const ExperimentRow& row,
       if (label != labels.end()) trial.set_cell_label(label->second);
       trial.set_seed(view.trial.seed);
       trial.set_retired(view.trial.retired);
+      if (const auto own = annotations.find(view.trial.ordinal); own != annotations.end())
+        fill_annotation(own->second, &trial);
       const TrialStageView* least = nullptr;
       for (const TrialStageView& stage : view.stages) {
         const auto& wanted = living.index.wanted_by(stage.stage.id);
@@ -263,7 +305,7 @@ absl::StatusOr<v1::ListTrialsResponse> ExperimentViews::trials(const v1::ListTri
   LOCUS_ASSIGN_OR_RETURN(const int size, page_size(request.page_size()));
   LOCUS_ASSIGN_OR_RETURN(const std::int64_t after, parse_page_token("trial", request.page_token(), -1));
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(request.experiment()));
-  LOCUS_ASSIGN_OR_RETURN(auto views, store_.trials(row.id, after, size + 1));
+  LOCUS_ASSIGN_OR_RETURN(auto views, tagged_trials(store_, row.id, request, after, static_cast<std::size_t>(size) + 1));
   LOCUS_ASSIGN_OR_RETURN(const auto labels, cell_labels(row));
   LOCUS_ASSIGN_OR_RETURN(const StageCounts counts, store_.counts(row.id));
   LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(row.id));
@@ -272,7 +314,8 @@ absl::StatusOr<v1::ListTrialsResponse> ExperimentViews::trials(const v1::ListTri
     views.resize(static_cast<std::size_t>(size));
     out.set_next_page_token(make_page_token("trial", views.back().trial.ordinal));
   }
-  for (auto& trial : to_trials(row, views, labels)) *out.add_trials() = std::move(trial);
+  LOCUS_ASSIGN_OR_RETURN(auto trials, to_trials(row, views, labels));
+  for (auto& trial : trials) *out.add_trials() = std::move(trial);
   add_cells(cells, labels, &out);
   const Looks looks = read_looks(store_, outlines_, row);
   give_looks(looks, out.mutable_cells());

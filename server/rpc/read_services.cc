@@ -105,6 +105,7 @@ LOCUS_UNARY(ExperimentService, RerunExperiment, RerunExperimentRequest, RerunExp
             rerun_experiment)
 LOCUS_UNARY(ExperimentService, DeleteExperiment, DeleteExperimentRequest, DeleteExperimentResponse,
             delete_experiment)
+LOCUS_UNARY(ExperimentService, Annotate, AnnotateRequest, Annotation, annotate)
 LOCUS_UNARY(ExperimentService, Explain, ExplainRequest, Explanation, explain)
 LOCUS_UNARY(ExperimentService, ReadLog, ReadLogRequest, ReadLogResponse, read_log)
 LOCUS_UNARY(ExperimentService, Compare, CompareRequest, Comparison, compare)

@@ -29,6 +29,7 @@ class ExperimentService final : public v1::ExperimentService::CallbackService {
   LOCUS_UNARY(ResumeExperiment, ResumeExperimentRequest, Experiment)
   LOCUS_UNARY(RerunExperiment, RerunExperimentRequest, RerunExperimentResponse)
   LOCUS_UNARY(DeleteExperiment, DeleteExperimentRequest, DeleteExperimentResponse)
+  LOCUS_UNARY(Annotate, AnnotateRequest, Annotation)
   LOCUS_UNARY(Explain, ExplainRequest, Explanation)
   LOCUS_UNARY(ReadLog, ReadLogRequest, ReadLogResponse)
   LOCUS_UNARY(Compare, CompareRequest, Comparison)

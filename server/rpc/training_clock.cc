@@ -50,6 +50,12 @@ absl::StatusOr<TrainingClock> TrainingClock::of(Store& store, StageId stage, con
   return out;
 }
 
+TrainingClock TrainingClock::since(const Point& first) {
+  TrainingClock out;
+  out.pieces_.push_back({first.step, first, 0, 0});
+  return out;
+}
+
 double TrainingClock::at(const Point& point) const {
   const Piece* held = nullptr;
   for (const Piece& piece : pieces_) {

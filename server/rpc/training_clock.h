@@ -15,6 +15,9 @@ class TrainingClock {
   // Of the stage that has this series. Blocks; fails as Store::points does.
   static absl::StatusOr<TrainingClock> of(Store& store, StageId stage, const SeriesKey& key);
 
+  // Of what has no training behind it: seconds since this point.
+  static TrainingClock since(const Point& first);
+
   // Seconds of training behind a point of the series that is not superseded.
   double at(const Point& point) const;
 

@@ -111,7 +111,8 @@ absl::StatusOr<v1::TrialDetail> ExperimentViews::trial(const v1::GetTrialRequest
   for (const CellRow& cell : cells) {
     if (cell.ordinal == found.view.trial.cell) out.set_assignment_json(cell.assignment_json);
   }
-  *out.mutable_trial() = to_trials(found.experiment, {found.view}, labels).front();
+  LOCUS_ASSIGN_OR_RETURN(auto trials, to_trials(found.experiment, {found.view}, labels));
+  *out.mutable_trial() = std::move(trials.front());
   const Looks looks = read_looks(store_, outlines_, found.experiment);
   const auto look = looks.find(found.view.trial.cell);
   if (look != looks.end()) to_proto(look->second, out.mutable_trial()->mutable_look());

@@ -9,6 +9,7 @@
 #include "server/rpc/convert.h"
 #include "server/rpc/point_stream.h"
 #include "server/rpc/status.h"
+#include "server/rpc/system_series.h"
 #include "server/rpc/unary.h"
 
 namespace locus::server {
@@ -161,6 +162,10 @@ grpc::ServerUnaryReactor* WorkerService::SyncLeases(grpc::CallbackServerContext*
     reactor->Finish(to_grpc_status(bad("held", "a worker holds at most 4096 attempts")));
     return reactor;
   }
+  const bool sampled = request->has_sample() || std::any_of(request->held().begin(), request->held().end(),
+                                                            [](const auto& one) { return one.has_sample(); });
+  if (sampled && disk_.admit_data().ok())  // off the strand: leases never wait for samples
+    pool_.try_post([this, copy = *request] { keep_samples(store_, copy, clock_.wall()); });
   LeasesSynced event{.session = request->session(), .held = from_proto(request->held())};
   coordinator_.post(std::move(event), [reactor, response](const Command& command) {
     if (const auto* error = std::get_if<ReplyError>(&command))

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/limits.h"
 #include "server/rpc/convert.h"
+#include "server/rpc/system_series.h"
 
 namespace locus::server {
 namespace {
@@ -144,6 +145,7 @@ absl::StatusOr<v1::WorkerDetail> WorkerViews::get(const std::string& name) {
   }
   v1::WorkerDetail out;
   LOCUS_RETURN_IF_ERROR(fill(*row, living(), out.mutable_worker()));
+  LOCUS_RETURN_IF_ERROR(fill_system(store_, row->id, &out));
   LOCUS_ASSIGN_OR_RETURN(const auto attempts, store_.attempts_of_worker(row->id, kAttemptsShown));
   auto titles =
       coordinator_.inspect<std::map<StageId, std::string>>([&](const Coordinator::Living& living_now) {

@@ -239,5 +239,24 @@ TEST(CurvesCsv, HasARowForEveryPointWithItsEpoch) {
   EXPECT_FALSE(thinned(curves));
 }
 
+TEST(Listing, ShowsTagsAndNotesWhereThereAreAny) {
+  v1::ListExperimentsResponse all;
+  v1::Experiment* one = all.add_experiments();
+  one->set_name("mine");
+  one->set_state("active");
+  EXPECT_THAT(render_experiments(all), Not(HasSubstr("tags")));
+  one->add_tags("baseline");
+  one->add_tags("paper");
+  EXPECT_THAT(render_experiments(all), HasSubstr("baseline paper"));
+  one->set_note("first line\nsecond \x1b[31mred");
+  const std::string shown = render_experiment(*one, {});
+  EXPECT_THAT(shown, HasSubstr("tags: baseline paper\nfirst line\nsecond "));
+  EXPECT_THAT(shown, Not(HasSubstr("\x1b")));
+  v1::TrialDetail detail;
+  detail.mutable_trial()->set_name("mine/3");
+  detail.mutable_trial()->add_tags("outlier");
+  EXPECT_THAT(render_trial(detail), HasSubstr("tags: outlier\n"));
+}
+
 }  // namespace
 }  // namespace locus

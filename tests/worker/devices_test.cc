@@ -36,6 +36,13 @@ TEST(OfferedSlots, AreOneForEachGpu) {
   EXPECT_EQ(offered_slots(kTwoGpus, options, 8)->size(), 1U);
 }
 
+TEST(GpuNumber, IsThePlaceAmongTheVisibleOnes) {
+  EXPECT_EQ(gpu_number({.device = "cuda", .index = 1}, ""), 1);
+  EXPECT_EQ(gpu_number({.device = "cuda", .index = 1}, "4,6"), 6);
+  EXPECT_EQ(gpu_number({.device = "cuda", .index = 0}, "GPU-8a4c"), -1) << "not by a number";
+  EXPECT_EQ(gpu_number({.device = "cpu", .index = 1}, ""), -1);
+}
+
 TEST(OfferedSlots, RefuseWhatTheMachineLacks) {
   WorkerOptions options;
   options.device = "cuda";

@@ -100,7 +100,9 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
                           v1::SyncLeasesResponse* response) override {
     std::lock_guard lock(store_.mutex);
     if (!store_.sessions.contains(request->session())) return unknown();
+    for (const auto& value : request->sample().values()) store_.samples[0][value.metric()] = value.value();
     for (const auto& held : request->held()) {
+      for (const auto& value : held.sample().values()) store_.samples[held.stage()][value.metric()] = value.value();
       auto* wish = response->add_wishes();
       wish->set_stage(held.stage());
       wish->set_attempt(held.attempt());
@@ -108,6 +110,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
       wish->set_wish(stage.attempt == held.attempt() && stage.state == "running" ? stage.wish
                                                                                  : v1::WISH_DROP);
     }
+    store_.changed.notify_all();
     return grpc::Status::OK;
   }
 

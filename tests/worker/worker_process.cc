@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
     if (name == "data_root") options.data_root = value;
     if (name == "take_over") options.take_over = number != 0;
     if (name == "look_at_data") options.look_at_data = milliseconds;
+    if (name == "sample") options.sample_interval = milliseconds;
     if (name == "protocol") options.protocol_version = number;
   }
   return locus::worker_main(options);

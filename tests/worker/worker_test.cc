@@ -27,6 +27,21 @@ TEST_F(WorkerTest, RunsAnAttemptToItsEnd) {
   EXPECT_EQ(Json::parse(outcome.environment_json()).at("threads"), "3");
 }
 
+TEST_F(WorkerTest, TellsWhatItsMachineAndTrainersDo) {
+  const std::string door = gate("door");
+  Daemon daemon(server_.address(), work(), {"sample=20"});
+  const auto id = store_.add_stage({{"steps", 3}, {"at", {{"1", {{"do", "gate"}, {"path", door}}}}}});
+  ASSERT_TRUE(store_.wait([&] { return store_.samples[id].contains("system/memory_bytes"); })) << daemon.log();
+  {
+    std::lock_guard lock(store_.mutex);
+    EXPECT_GT(store_.samples[id].at("system/memory_bytes"), 0);
+    EXPECT_GE(store_.samples[id].at("system/cpu_percent"), 0);
+    EXPECT_GT(store_.samples[0].at("system/memory_bytes"), store_.samples[id].at("system/memory_bytes"));
+  }
+  open_gate(door);
+  ASSERT_TRUE(store_.wait_state(id, "succeeded")) << daemon.log();
+}
+
 TEST_F(WorkerTest, SendsWhatItsTrainersPrintAndHowTheyEnd) {
   store_.attempts_at_most = 1;
   Daemon daemon(server_.address(), work());

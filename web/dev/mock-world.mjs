@@ -131,6 +131,8 @@ export function act(path, query, body, phase, now = Date.now()) {
   if (def) {
     const experiment = experimentMessage(def, now);
     if (verb === 'rerun') return { experiment, stages: trial ? 1 : 3, trials: [] };
+    if (verb === 'annotate')
+      return { name: `${name}${trial ?? ''}`, tags: body.add_tags ?? [], note: body.note ?? '' };
     if (verb === 'delete') return deletionMessage(experiment, query.get('dry_run') === 'true');
     return { ...experiment, state: { pause: 'paused', resume: 'active', cancel: 'cancelled' }[verb] };
   }

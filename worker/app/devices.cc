@@ -1,6 +1,7 @@
 // Slots, their environments, and questions to the trainer.
 #include "worker/app/devices.h"
 
+#include <charconv>
 #include <sstream>
 
 #include "core/base/error.h"
@@ -73,6 +74,17 @@ std::vector<std::string> slot_environment(std::vector<std::string> base, const D
   }
   set_variable(base, "CUDA_VISIBLE_DEVICES", gpu);
   return base;
+}
+
+int gpu_number(const DeviceSlot& slot, const std::string& visible) {
+  if (slot.device != "cuda") return -1;
+  const auto ours = split(visible);
+  const auto index = static_cast<std::size_t>(slot.index);
+  if (index >= ours.size()) return ours.empty() ? slot.index : -1;
+  int number = -1;
+  const std::string& text = ours[index];
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : -1;
 }
 
 std::string worker_name(const std::string& host) {

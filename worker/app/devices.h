@@ -28,6 +28,10 @@ absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const
 std::vector<std::string> slot_environment(std::vector<std::string> base, const DeviceSlot& slot,
                                           const std::string& visible);
 
+// The slot's GPU as nvidia-smi counts it: its place in `visible` where that holds numbers. -1: none, or unknown.
+// Where GPUs differ, CUDA counts otherwise than nvidia-smi unless CUDA_DEVICE_ORDER=PCI_BUS_ID is set.
+int gpu_number(const DeviceSlot& slot, const std::string& visible);
+
 // A name for a worker from a host's: lower case, dashes for what a name may not hold.
 std::string worker_name(const std::string& host);
 

@@ -67,9 +67,20 @@ void Slot::join() {
   if (thread_.joinable()) thread_.join();
 }
 
+std::optional<std::pair<LeaseBook::Key, pid_t>> Slot::at_work() {
+  std::lock_guard lock(mutex_);
+  if (!attempt_ || trainer_pid_ == 0) return std::nullopt;
+  return std::pair(attempt_->key(), trainer_pid_);
+}
+
 RunWishes Slot::wishes() {
   std::lock_guard lock(mutex_);
   return wishes_;
+}
+
+void Slot::note_trainer(pid_t pid) {
+  std::lock_guard lock(mutex_);
+  trainer_pid_ = pid;
 }
 
 void Slot::run() {
@@ -129,7 +140,10 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
     return;
   }
   AttemptRun run(link_, *attempt, *trainer_, wakeup_, setup_.limits, time, [this] { return wishes(); });
-  if (!run.run(*start)) trainer_.reset();
+  note_trainer(trainer_->pid());
+  const bool reusable = run.run(*start);
+  note_trainer(0);
+  if (!reusable) trainer_.reset();
   if (run.met_data_fault()) {
     retire_trainer();  // it holds what it has read of the dataset
     setup_.check_data(start->at("stage").value("/dataset/id"_json_pointer, ""));

@@ -40,6 +40,8 @@ class Slot {
   // for it.
   void drain(Microseconds kill_at);
   void join();
+  // The attempt at work and the process of its trainer; nothing between attempts.
+  std::optional<std::pair<LeaseBook::Key, pid_t>> at_work();
 
  private:
   void run();
@@ -51,6 +53,7 @@ class Slot {
   absl::StatusOr<Json> prepare(Attempt& attempt, std::vector<ArtifactCache::Pin>& pins);
   RunWishes wishes();
   void retire_trainer();
+  void note_trainer(pid_t pid);  // of the attempt that begins; 0: it has ended
 
   const SlotSetup setup_;
   Link& link_;
@@ -62,6 +65,7 @@ class Slot {
   std::shared_ptr<Attempt> attempt_;
   RunWishes wishes_;
   bool draining_ = false;
+  pid_t trainer_pid_ = 0;  // of the attempt at work; 0: none
   std::thread thread_;
 };
 

@@ -19,6 +19,7 @@
 #include "core/base/ids.h"
 #include "worker/app/datasets.h"
 #include "worker/app/devices.h"
+#include "worker/app/sampler.h"
 #include "worker/app/slot.h"
 
 namespace locus {
@@ -39,6 +40,11 @@ std::string host_name() {
   char name[256] = {};
   ::gethostname(name, sizeof(name) - 1);
   return name;
+}
+
+std::string visible_devices() {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return visible ? visible : "";
 }
 
 // Everything the options leave open, settled.
@@ -126,12 +132,15 @@ class Worker : private LinkListener {
     for (auto& slot : slots_) slot->discard_attempt(key);
   }
   void refused(const absl::Status& status) override { give_up(status); }
+  SystemSamples take_samples() override { return sampler_ ? sampler_->take() : SystemSamples(); }
+  std::vector<SampledAttempt> at_work();
   void give_up(const absl::Status& status);
 
   const WorkerOptions options_;
   std::function<void(const WorkerReady&)> ready_;  // the heartbeat thread's; empty once called
   std::vector<DeviceSlot> devices_;
   std::unique_ptr<Datasets> data_;
+  std::unique_ptr<Sampler> sampler_;  // before the link, which asks it
   std::unique_ptr<Link> link_;
   std::vector<std::unique_ptr<Slot>> slots_;  // before the link's end: they use it
   Wakeup wakeup_;
@@ -169,7 +178,6 @@ absl::Status Worker::open_link(const Catalog& catalog) {
   announcement.set_catalog_digest(catalog.digest());
   for (const auto& [item, revision] : catalog.revisions())
     (*announcement.mutable_revisions())[item] = revision;
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   const RunLimits limits{std::chrono::microseconds(options_.silence).count(),
                          std::chrono::microseconds(options_.start_silence).count(),
                          std::chrono::microseconds(options_.kill_wait).count()};
@@ -189,6 +197,11 @@ absl::Status Worker::open_link(const Catalog& catalog) {
                    .outbox = {.max_bytes = options_.outbox_bytes},
                    .leases = leases,
                    .cache_bytes = options_.cache_bytes};
+  std::vector<int> gpus;
+  for (const DeviceSlot& device : devices_) {
+    if (const int gpu = gpu_number(device, visible_devices()); gpu >= 0) gpus.push_back(gpu);
+  }
+  sampler_ = std::make_unique<Sampler>([this] { return at_work(); }, std::move(gpus), options_.sample_interval);
   LOCUS_ASSIGN_OR_RETURN(link_, Link::open(std::move(link), *this));
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     SlotSetup setup;
@@ -201,7 +214,7 @@ absl::Status Worker::open_link(const Catalog& catalog) {
                        {},
                        options_.checkpoint_seconds};
     setup.trainer = {options_.trainer.string(),
-                     slot_environment(current_environment(), devices_[i], visible ? visible : "")};
+                     slot_environment(current_environment(), devices_[i], visible_devices())};
     setup.catalog_digest = catalog.digest();
     setup.limits = limits;
     setup.check_data = [this](const std::string& dataset) {
@@ -220,6 +233,15 @@ void Worker::watch_data() {
     over_.wait_for(std::chrono::milliseconds(options_.look_at_data));
     if (!over_.cancelled()) link_->announce(data_->look());
   }
+}
+
+std::vector<SampledAttempt> Worker::at_work() {
+  std::vector<SampledAttempt> out;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (const auto work = slots_[i]->at_work())
+      out.push_back({work->first, work->second, gpu_number(devices_[i], visible_devices())});
+  }
+  return out;
 }
 
 void Worker::registered() {
@@ -260,6 +282,7 @@ absl::Status Worker::run(int signals) {
   spdlog::info("worker {} offers {} {} slot(s) to {}", options_.name, slots_.size(), options_.device,
                options_.server);
   for (auto& slot : slots_) slot->start();
+  sampler_->start();
   link_->start();
   std::vector<int> all;
   for (std::size_t i = 0; i < slots_.size(); ++i) all.push_back(static_cast<int>(i));
@@ -286,6 +309,7 @@ absl::Status Worker::run(int signals) {
   drainer.join();
   over_.cancel();
   watcher.join();
+  sampler_->stop();  // it asks the slots
   return fatal;
 }
 

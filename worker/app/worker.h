@@ -38,6 +38,8 @@ struct WorkerOptions {
       std::chrono::seconds(8);  // of a drain, after the trainers have ended
   std::chrono::milliseconds heartbeat = std::chrono::duration_cast<std::chrono::milliseconds>(kHeartbeat);
   std::chrono::milliseconds look_at_data = std::chrono::seconds(20);  // which datasets are there
+  // How often machine and trainers are looked at (system/... series); zero: never.
+  std::chrono::milliseconds sample_interval = std::chrono::seconds(5);
   int protocol_version = kProtocolVersion;
 };
 

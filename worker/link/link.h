@@ -37,6 +37,7 @@ class LinkListener {
   virtual void stop_wished(LeaseBook::Key key) = 0;  // checkpoint and end as stopped
   virtual void discarded(LeaseBook::Key key) = 0;    // end the trainer's work, report nothing
   virtual void refused(const absl::Status& status) = 0;
+  virtual SystemSamples take_samples() { return {}; }  // for the next heartbeat
 };
 
 // Thread-safe.
@@ -99,6 +100,7 @@ class Link : private SessionListener {
   void granted(const v1::StageGrant& grant, Microseconds request_sent) override;
   void ordered(LeaseBook::Key key, LeaseOrder order) override;
   void refused(const absl::Status& status) override { listener_.refused(status); }
+  SystemSamples take_samples() override { return listener_.take_samples(); }
 
   const LinkOptions options_;
   LinkListener& listener_;

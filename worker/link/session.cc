@@ -179,8 +179,13 @@ absl::Status Session::send_heartbeat() {
   const Microseconds sent = leases_.now();
   v1::SyncLeasesRequest request;
   request.set_session(id());
+  SystemSamples samples = listener_.take_samples();
+  if (samples.machine) *request.mutable_sample() = *std::move(samples.machine);
   for (const LeaseClaim& claim : leases_.with([&](LeaseBook& book) { return book.heartbeat_sent(sent); })) {
-    state(claim, request.add_held());
+    auto* held = request.add_held();
+    state(claim, held);
+    if (const auto found = samples.attempts.find({claim.stage_id, claim.number}); found != samples.attempts.end())
+      *held->mutable_sample() = std::move(found->second);
   }
   // A late answer is worth less than the next question.
   const auto answer =

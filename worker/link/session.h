@@ -12,6 +12,7 @@
 
 #include "client/client.h"
 #include "worker/link/leases.h"
+#include "worker/link/samples.h"
 
 namespace locus {
 
@@ -24,6 +25,7 @@ class SessionListener {
   virtual void ordered(LeaseBook::Key key, LeaseOrder order) = 0;
   virtual void refused(
       const absl::Status& status) = 0;  // the server will not have this worker; asking again is of no use
+  virtual SystemSamples take_samples() { return {}; }  // new since the last heartbeat
 };
 
 // Thread-safe. `client`, `leases` and `listener` must outlive it.

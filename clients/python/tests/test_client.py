@@ -55,6 +55,13 @@ def test_submits_waits_and_reads_the_numbers_of_the_command_line(client: locus.C
     assert frame["value"].notna().all()
     assert frame["epoch"].iloc[-1] == 1.0 and frame["images"].iloc[-1] == 128 and (frame["seconds"] >= 0).all()
 
+    assert experiment.annotate(add=["paper", "draft"], note="first").note == "first"
+    assert experiment.tags == ["draft", "paper"] and experiment.note == "first"
+    assert list(experiment.annotate(add=["outlier"], trial=1).tags) == ["outlier"]
+    assert experiment.annotate(remove=["draft"]).note == "first", "a note stays unless another is given"
+    assert [one.name for one in client.experiments(tags=["paper"])] == ["python"]
+    assert client.experiments(tags=["paper", "draft"]) == []
+
     assert experiment.specification["name"] == "python"
 
 

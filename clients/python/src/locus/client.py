@@ -155,9 +155,9 @@ class Client:
         question = request(experiment_service_pb2.GetExperimentRequest, name=name)
         return Experiment(self, self.call(self._experiments.GetExperiment, question))
 
-    def experiments(self) -> list[Experiment]:
-        """All experiments, newest first."""
-        question = experiment_service_pb2.ListExperimentsRequest(page_size=PAGE)
+    def experiments(self, *, tags: Names = ()) -> list[Experiment]:
+        """All experiments, newest first; with `tags`, those that have every one of them."""
+        question = request(experiment_service_pb2.ListExperimentsRequest, page_size=PAGE, tag=tags)
         pages = self.pages(self._experiments.ListExperiments, question)
         return [Experiment(self, one) for page in pages for one in page.experiments]
 

@@ -12,7 +12,7 @@ from locus import errors
 from locus._wire import labels_json, read, request
 from locus.frames import Rows
 from locus.paper import Names, PaperTable
-from locus.plans import Deletion
+from locus.plans import Annotation, Deletion
 from locus.progress import Progress
 from locus.results import Curves, Leaderboard
 from locus.trials import Artifact, Trial, TrialDetail
@@ -190,6 +190,30 @@ class Experiment:
             yield from (json.loads(line) for line in lines if line)
         if rest:
             yield json.loads(rest)
+
+    @property
+    def tags(self) -> list[str]:
+        return list(self.message.tags)
+
+    @property
+    def note(self) -> str:
+        return self.message.note
+
+    def annotate(
+        self, *, add: Names = (), remove: Names = (), note: str | None = None, trial: int | None = None
+    ) -> Annotation:
+        """Adds and takes away tags, and replaces the note, of the experiment or of one trial; what it then has.
+
+        Nothing measured depends on them. A note of "" takes it away, None leaves it.
+        """
+        name = self.name if trial is None else self._of(trial)
+        question = request(
+            experiment_service_pb2.AnnotateRequest, name=name, add_tags=add, remove_tags=remove, note=note
+        )
+        answer = read(Annotation, self.client.call(self._stub.Annotate, question))
+        if trial is None:
+            self.refresh()
+        return answer
 
     def pause(self) -> Experiment:
         return self._verb(self._stub.PauseExperiment, experiment_service_pb2.PauseExperimentRequest(name=self.name))

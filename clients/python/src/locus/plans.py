@@ -72,3 +72,12 @@ class Deletion:
     bytes: int
     kept_for: list[str] = field(hash=False)
     """The experiments that need what stays."""
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """Tags and note of an experiment or a trial."""
+
+    name: str
+    note: str
+    tags: list[str] = field(hash=False)

@@ -1,5 +1,6 @@
 // The head of an experiment: name, state, figures, progress by stage state, and what runs now.
 import { hrefs } from '@/app/routes';
+import { Annotations } from '@/shared/annotations/annotations';
 import type { Experiment, RunningStage } from '@/shared/api/types';
 import { ago, count, duration, moment, percent, plural } from '@/shared/format';
 import { useNow } from '@/shared/ui/hooks';
@@ -99,6 +100,7 @@ export function ExperimentHeader({
       </div>
       {experiment.reason !== '' && <Callout tone="warning">{experiment.reason}</Callout>}
       {experiment.description !== '' && <p class="lead">{experiment.description}</p>}
+      <Annotations whose={{ experiment: experiment.name }} written={experiment} after={after} />
       <dl class="figures">
         <Figure label="Trials" note={percent(done, trials)}>
           {count(done)} / {count(trials)}

@@ -1,6 +1,7 @@
 // The columns of the list of experiments.
 import type { ColumnDef } from '@tanstack/table-core';
 import { hrefs } from '@/app/routes';
+import { Tags } from '@/shared/annotations/annotations';
 import type { Experiment } from '@/shared/api/types';
 import { ago, count, duration, meanStdText, moment, plural, undefinedMark } from '@/shared/format';
 import { ProgressBar, State, Swatch } from '@/shared/ui/parts';
@@ -69,6 +70,7 @@ function mainColumns(): Columns {
           <small class="clip" title={each.description}>
             {each.description || each.owner}
           </small>
+          {each.tags.length > 0 && <Tags tags={each.tags} />}
         </>
       ),
     },

@@ -14,11 +14,12 @@ import { Icon } from '@/shared/ui/icon';
 import { Tally } from '@/shared/ui/tally';
 import { Empty, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import { experimentColumns, usuallyHidden } from './columns';
-import { filterExperiments, useExperiments } from './data';
+import { allTags, filterExperiments, useExperiments } from './data';
 import './experiments.css';
 
 const anyText = textQuery('');
 const anyState = textQuery('');
+const anyTag = textQuery('');
 const columnsQuery = hiddenColumnsQuery(usuallyHidden);
 const groups = ['none', 'state', 'dataset', 'owner'] as const;
 type Group = (typeof groups)[number];
@@ -36,11 +37,19 @@ function Experiments({ experiments }: { experiments: readonly Experiment[] }) {
   const now = useNow();
   const [text, setText] = useQuery('q', anyText);
   const [state, setState] = useQuery('state', anyState);
+  const [tag, setTag] = useQuery('tag', anyTag);
   const [group, setGroup] = useQuery('group', groupQuery);
   const [sorting, setSorting] = useQuery('sort', sortingQuery);
   const [hidden, setHidden] = useQuery('hide', columnsQuery);
   const columns = useMemo(() => experimentColumns(now), [now]);
-  const data = useMemo(() => filterExperiments(experiments, { text, state }), [experiments, text, state]);
+  const data = useMemo(
+    () => filterExperiments(experiments, { text, state, tag }),
+    [experiments, text, state, tag],
+  );
+  const tags = useMemo(
+    () => [{ value: '', text: 'any' }, ...allTags(experiments).map((value) => ({ value, text: value }))],
+    [experiments],
+  );
   const table = useTable({ data, columns, sorting, setSorting, rowId: (each) => each.name, hidden });
   return (
     <>
@@ -52,6 +61,7 @@ function Experiments({ experiments }: { experiments: readonly Experiment[] }) {
           value={state}
           choose={setState}
         />
+        {tags.length > 1 && <SelectField label="Tag" value={tag} options={tags} choose={setTag} />}
         <span class="toolbar-end">
           <SelectField label="Group" value={group} options={groupOptions} choose={setGroup} />
           <ColumnPicker table={table} hidden={hidden} set={setHidden} />

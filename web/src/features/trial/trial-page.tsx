@@ -2,6 +2,7 @@
 // that names it.
 import { useState } from 'preact/hooks';
 import { hrefs, type PageProps } from '@/app/routes';
+import { Annotations } from '@/shared/annotations/annotations';
 import { rerunTrial } from '@/features/experiment/actions/data';
 import { useExperiment } from '@/features/experiment/data';
 import type { StageDetail, TrialDetail, TrialStage } from '@/shared/api/types';
@@ -158,6 +159,7 @@ function Head({ detail, experiment, after }: { detail: TrialDetail; experiment: 
           <Neighbours experiment={experiment} ordinal={trial.ordinal} />
         </span>
       </div>
+      <Annotations whose={{ experiment, ordinal: trial.ordinal }} written={trial} after={after} />
       <dl class="figures">
         <Figure label="Cell">
           <CellName look={trial.look} label={trial.cell_label} />

@@ -15,6 +15,7 @@ import { useNow } from '@/shared/ui/hooks';
 import { Card, State } from '@/shared/ui/parts';
 import { Tally } from '@/shared/ui/tally';
 import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
+import { SystemCard } from './system-card';
 
 const anyState = textQuery('');
 const page = 20; // attempts shown at once: on a narrow screen each is a card
@@ -159,6 +160,7 @@ export default function WorkerPage({ params }: PageProps) {
             title="Now"
             actions={<WorkerActions worker={data.worker} after={refresh} />}
           />
+          <SystemCard system={data.system} />
           <History attempts={data.attempts} name={name} />
         </>
       )}

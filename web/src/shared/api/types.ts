@@ -53,6 +53,8 @@ export const experiment = message({
   stages_total: integer,
   elapsed_seconds: real,
   reason: text,
+  tags: list(text),
+  note: text,
   best: optional(
     message({
       cell: integer,
@@ -99,6 +101,8 @@ export const trial = message({
   stages: list(trialStage),
   values: required(reals),
   look: cellLook,
+  tags: list(text),
+  note: text,
 });
 
 const trialColumn = message({
@@ -320,6 +324,7 @@ export const workerDetail = message({
       end_time: timestamp,
     }),
   ),
+  system: list(message({ key: seriesKey, time_us: integers, value: reals })),
 });
 
 export const server = message({
@@ -382,6 +387,7 @@ export type CellCurve = Curves['cells'][number];
 export type TrialCurve = Curves['trials'][number];
 export type Worker = Decoded<typeof worker>;
 export type WorkerAttempt = Decoded<typeof workerDetail>['attempts'][number];
+export type SystemSeries = Decoded<typeof workerDetail>['system'][number];
 export type Server = Decoded<typeof server>;
 export type Changes = Decoded<typeof changes>;
 export type Event = Changes['events'][number];
