@@ -29,6 +29,20 @@ void add_options(Command& command, ServerOptions& options) {
                   "Further host name a browser may use, for tunnels and proxies (repeatable)")
       ->type_name("HOST")
       ->allow_extra_args(false);
+  command
+      .add_option("--alert-command", options.alerts.command,
+                  "Run by /bin/sh when an experiment ends or stands still, with JSON on standard input")
+      ->type_name("COMMAND");
+  command.add_option("--alert-url", options.alerts.url, "Likewise: the same JSON is posted there (http alone)")
+      ->type_name("URL");
+  command
+      .add_option_function<int>(
+          "--alert-stalled",
+          [&options](int minutes) { options.alerts.stalled_after = std::chrono::minutes(minutes); },
+          "Minutes without progress after which an experiment stands still; 0: never")
+      ->type_name("MINUTES")
+      ->check(CLI::Range(0, 100'000))
+      ->default_str("30");
   command.add_flag("!--no-reflection", options.reflection, "Do not describe the services to gRPC tools");
   command.add_option("--log-level", options.log_level, "How much to say on standard error")
       ->type_name("LEVEL")
@@ -55,6 +69,8 @@ void add_serve(CLI::App& app) {
             "in one folder. It "
             "listens on loopback alone; other machines come through a tunnel.",
             {{"locus serve", "Dashboard on http://127.0.0.1:7172, everything under ~/.local/share/locus"},
+             {"locus serve --alert-command 'mail -s \"$LOCUS_ALERT_SENTENCE\" me@example.org'",
+              "A message when an experiment ends or stands still"},
              {"locus serve --data /srv/locus --grpc-address 127.0.0.1:0 --http-address 127.0.0.1:0 --json",
               "On free ports, for a program that reads them"}}});
   auto options = std::make_shared<ServerOptions>();

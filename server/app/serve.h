@@ -1,6 +1,7 @@
 // The server as a whole: gRPC, HTTP, scheduler and store in one process.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -18,6 +19,13 @@
 
 namespace locus {
 
+// Whom to tell when an experiment ends or stands still; both empty: nobody.
+struct AlertOptions {
+  std::string command;  // for /bin/sh; the alert is JSON on its standard input
+  std::string url;      // "http://...": the same is posted there
+  std::chrono::minutes stalled_after = std::chrono::minutes(30);  // without any progress; 0: never
+};
+
 struct ServerOptions {
   std::filesystem::path data;                   // empty: $XDG_DATA_HOME/locus or ~/.local/share/locus
   std::string grpc_address = "127.0.0.1:7171";  // port 0: any free one
@@ -25,6 +33,7 @@ struct ServerOptions {
   std::filesystem::path web, catalog;  // empty: found by themselves (server/app/paths.h)
   std::vector<std::string>
       allowed_hosts;  // names besides loopback's that a browser may use, for tunnels and proxies
+  AlertOptions alerts;
   bool reflection = true;
   std::string log_level = "info";
 };

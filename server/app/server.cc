@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/limits.h"
 #include "server/app/address.h"
+#include "server/app/alert_thread.h"
 #include "server/app/disk_watch.h"
 #include "server/app/paths.h"
 #include "server/app/serve.h"
@@ -89,6 +90,7 @@ class Server::Running {
   absl::Status start(const ServerOptions& options) {
     LOCUS_ASSIGN_OR_RETURN(const Address grpc, checked(options.grpc_address, "--grpc-address"));
     LOCUS_ASSIGN_OR_RETURN(const Address http, checked(options.http_address, "--http-address"));
+    LOCUS_RETURN_IF_ERROR(check_alert_options(options.alerts));
     data_ = options.data;
     LOCUS_RETURN_IF_ERROR(load());
     look_at_disk();
@@ -111,6 +113,12 @@ class Server::Running {
     watch_disk();
     collect_garbage();
     io_ended_ = std::async(std::launch::async, [this] { io_.run(); });
+    alerts_ = std::make_unique<AlertThread>(
+        *parts_.store, *parts_.clock, options.alerts, [this](const std::string& name) {
+          v1::GetExperimentRequest request;
+          request.set_name(name);
+          return api_->get_experiment(request);
+        });
     ready_ = true;
     grpc_->GetHealthCheckService()->SetServingStatus(true);
     return absl::OkStatus();
@@ -121,6 +129,7 @@ class Server::Running {
     if (stopped_.exchange(true)) return;
     ready_ = false;
     if (grpc_) grpc_->GetHealthCheckService()->SetServingStatus(false);
+    if (alerts_) alerts_->stop();
     if (coordinator_) coordinator_->drain();
     if (workers_ != nullptr) workers_->close_streams();
     feed_.close();
@@ -289,6 +298,7 @@ class Server::Running {
   std::unique_ptr<Purger> purger_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<Metrics> metrics_;
+  std::unique_ptr<AlertThread> alerts_;
   std::unique_ptr<Routes> routes_;
   std::unique_ptr<Guard> guard_;
   std::unique_ptr<StaticFiles> files_;
