@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
+
+#include "server/http/bounds.h"
+#include "server/http/descriptions.h"
 
 namespace locus::server {
 namespace {
@@ -12,7 +16,7 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
-constexpr int kErrors[] = {400, 403, 404, 409, 413, 415, 429, 500, 501, 503, 504};
+constexpr int kErrors[] = {400, 403, 404, 405, 409, 413, 415, 429, 431, 500, 501, 503, 504};
 
 Json reference(const std::string& name) { return {{"$ref", "#/components/schemas/" + name}}; }
 
@@ -47,19 +51,57 @@ Json field_schema(const FieldDescriptor* field) {
   return value_schema(field);
 }
 
+Json described(Json schema, const std::string& words) {
+  if (!words.empty()) schema["description"] = words;
+  return schema;
+}
+
+// Keywords of bounds.h in the schema of a field: into each branch that is of their type.
+void bound(const FieldDescriptor* field, Json& schema) {
+  Json bounds = bounds_of(field);
+  if (bounds.contains("items")) {
+    schema["items"].update(bounds["items"]);
+    bounds.erase("items");
+  }
+  Json& target = schema.contains("oneOf") ? schema["oneOf"][0] : schema;
+  target.update(bounds);
+}
+
+// What a body may hold: the fields of a request with their bounds, and those of the messages it carries, written out. None
+// but the wanted ones must be there; a number is a number.
+Json body_schema(const Descriptor* message) {
+  Json properties = Json::object(), required = Json::array();
+  for (int i = 0; i < message->field_count(); ++i) {
+    const FieldDescriptor* field = message->field(i);
+    Json schema = field_schema(field);
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field->is_map()) {
+      Json inner = body_schema(field->message_type());
+      schema = field->is_repeated() ? Json{{"type", "array"}, {"items", std::move(inner)}} : std::move(inner);
+    }
+    bound(field, schema);
+    properties[field->name()] = described(std::move(schema), describe(field));
+    if (is_wanted(field)) required.push_back(field->name());
+  }
+  Json out = described({{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}},
+                       describe(message));
+  if (!required.empty()) out["required"] = std::move(required);
+  return out;
+}
+
 // Adds the message and everything it holds. Scalars and lists are always printed, messages when they are set.
 void add_message(const Descriptor* message, Json& schemas) {
   if (is_time(message) || schemas.contains(message->name())) return;
+  const std::string words = describe(message);
   schemas[message->name()] = Json::object();
   Json properties = Json::object(), required = Json::array();
   for (int i = 0; i < message->field_count(); ++i) {
     const FieldDescriptor* field = message->field(i);
-    properties[field->name()] = field_schema(field);
+    properties[field->name()] = described(field_schema(field), describe(field));
     const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     if (!is_message || field->is_repeated()) required.push_back(field->name());
     if (is_message && !field->is_map()) add_message(field->message_type(), schemas);
   }
-  schemas[message->name()] = {{"type", "object"}, {"properties", std::move(properties)}};
+  schemas[message->name()] = described({{"type", "object"}, {"properties", std::move(properties)}}, words);
   if (!required.empty()) schemas[message->name()]["required"] = std::move(required);
 }
 
@@ -72,7 +114,10 @@ Json error_schema() {
                         {"status", {{"type", "string"}}},
                         {"message", {{"type", "string"}}},
                         {"details", {{"type", "array"}, {"items", detail}}}}}};
-  return {{"type", "object"}, {"required", {"error"}}, {"properties", {{"error", error}}}};
+  return {{"type", "object"},
+          {"description", "What was asked, what was found and what to do; details carry reason, field and metadata."},
+          {"required", {"error"}},
+          {"properties", {{"error", error}}}};
 }
 
 // Names between braces, in order.
@@ -87,9 +132,14 @@ Json path_parameters(const Route& route) {
   Json out = Json::array();
   for (const std::string& name : variables_of(route.pattern)) {
     Json schema = {{"type", "string"}};
-    if (name == "ordinal" || name == "stage") schema = {{"type", "integer"}, {"minimum", 0}};
+    if (name == "ordinal" || name == "stage")
+      schema = {{"type", "integer"}, {"minimum", 0}, {"maximum", std::numeric_limits<std::int64_t>::max()}};
     if (name == "sha256") schema["pattern"] = "^[0-9a-f]{64}$";
-    out.push_back({{"name", name}, {"in", "path"}, {"required", true}, {"schema", std::move(schema)}});
+    out.push_back({{"name", name},
+                   {"in", "path"},
+                   {"required", true},
+                   {"description", describe_parameter(name)},
+                   {"schema", std::move(schema)}});
   }
   return out;
 }
@@ -98,8 +148,17 @@ void add_query(const std::string& name, const FieldDescriptor* field, Json& out)
   const bool strings = field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE || (field->is_repeated() && !strings)) return;
   Json schema = field_schema(field);
-  if (field->cpp_type() == FieldDescriptor::CPPTYPE_INT64) schema = {{"type", "integer"}};
-  out.push_back({{"name", name}, {"in", "query"}, {"required", false}, {"schema", std::move(schema)}});
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_INT64) {
+    schema = {{"type", "integer"},
+              {"minimum", std::numeric_limits<std::int64_t>::min()},
+              {"maximum", std::numeric_limits<std::int64_t>::max()}};
+  }
+  bound(field, schema);
+  out.push_back({{"name", name},
+                 {"in", "query"},
+                 {"required", is_wanted(field)},
+                 {"description", describe(field)},
+                 {"schema", std::move(schema)}});
 }
 
 Json parameters_of(const Route& route) {
@@ -107,7 +166,8 @@ Json parameters_of(const Route& route) {
   if (route.binding.body) return out;
   for (int i = 0; i < route.request->field_count(); ++i) {
     const FieldDescriptor* field = route.request->field(i);
-    if (route.binding.from_path.count(field->name()) == 0) add_query(field->name(), field, out);
+    const bool given = route.binding.from_path.count(field->name()) + route.binding.without.count(field->name()) > 0;
+    if (!given) add_query(field->name(), field, out);
   }
   for (const auto& [name, path] : route.binding.query_names) {
     const std::size_t dot = path.find('.');
@@ -126,9 +186,47 @@ Json error_responses() {
   return out;
 }
 
-std::string operation_id(const Route& route) {
-  std::string out = route.method;
-  for (const char c : route.pattern.substr(7)) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+// "trials" -> "Trial" with `one`, "paper-table" -> "PaperTable".
+std::string camel(const std::string& words, bool one) {
+  std::string out;
+  bool upper = true;
+  for (const char c : words) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) {
+      upper = true;
+      continue;
+    }
+    out += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    upper = false;
+  }
+  if (one && out.size() > 1 && out.back() == 's') out.pop_back();
+  return out;
+}
+
+// GET /api/v1/experiments/{name}/curves -> getExperimentCurves; POST .../trials/{ordinal}:rerun -> rerunExperimentTrial. The
+// verb of the address, else create or get; then its words, each in the singular where one of several is meant.
+std::string operation_id(const std::string& method, const std::string& pattern) {
+  const std::size_t colon = pattern.find(':');
+  const std::string path = pattern.substr(0, colon);
+  std::string out = colon != std::string::npos ? pattern.substr(colon + 1) : method == "POST" ? "create" : "get";
+  std::vector<std::string> words;
+  for (std::size_t begin = 1; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    words.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "api" || words[i] == "v1" || words[i].front() == '{') continue;
+    const bool last = i + 1 == words.size();
+    out += camel(words[i], last ? out == "create" : words[i + 1].front() == '{');
+  }
+  return out;
+}
+
+// The first sentence of a text.
+std::string first_sentence(const std::string& text) {
+  const std::size_t stop = std::min(text.find(". "), text.find(": "));
+  std::string out = text.substr(0, stop);
+  if (!out.empty() && out.back() == '.') out.pop_back();
   return out;
 }
 
@@ -140,27 +238,47 @@ Json operation(const Route& route, Json& schemas) {
     schema = reference(route.response->name());
   }
   responses["200"] = {{"description", "done"}, {"content", {{route.content_type, {{"schema", std::move(schema)}}}}}};
-  Json out = {{"operationId", operation_id(route)},
-              {"summary", route.rpc},
+  const std::string words = describe_call(route.rpc);
+  Json out = {{"operationId", operation_id(route.method, route.pattern)},
+              {"summary", first_sentence(words)},
+              {"description", words + " The call " + route.rpc + "."},
               {"parameters", parameters_of(route)},
               {"responses", std::move(responses)}};
   if (route.binding.body) {
-    add_message(route.request, schemas);
-    // Every field of a request may be left out.
-    Json body = schemas[route.request->name()];
-    body.erase("required");
-    out["requestBody"] = {{"required", true}, {"content", {{"application/json", {{"schema", std::move(body)}}}}}};
+    out["requestBody"] = {
+        {"required", true},
+        {"content", {{"application/json", {{"schema", body_schema(route.request)}}}}}};
   }
   return out;
 }
 
-Json plain(const std::string& summary, const std::string& type, Json parameters = Json::array()) {
+Json plain(const std::string& path, const std::string& words, const std::string& type,
+           Json parameters = Json::array()) {
   Json responses = error_responses();
   responses["200"] = {{"description", "done"}, {"content", {{type, {{"schema", {{"type", "string"}}}}}}}};
-  return {{"summary", summary},
-          {"operationId", summary},
+  return {{"operationId", operation_id("GET", path)},
+          {"summary", first_sentence(words)},
+          {"description", words},
           {"parameters", std::move(parameters)},
           {"responses", std::move(responses)}};
+}
+
+// The addresses that are no calls.
+void add_plain(Json& paths) {
+  Json events = Json::array();
+  const Descriptor* watch = v1::WatchEventsRequest::descriptor();
+  for (const char* name : {"cursor", "experiment"}) add_query(name, watch->FindFieldByName(name), events);
+  const auto add = [&](const char* path, const char* words, const char* type, Json parameters = Json::array()) {
+    paths[path]["get"] = plain(path, words, type, std::move(parameters));
+  };
+  add("/api/v1/events", "Streams events after the cursor, then those to come, as server-sent events.",
+      "text/event-stream", std::move(events));
+  add("/healthz", "Whether the server lives.", "text/plain");
+  add("/readyz", "Whether it takes requests: 503 while it starts or stops.", "text/plain");
+  paths["/readyz"]["get"]["responses"]["503"]["content"]["text/plain"] = {{"schema", {{"type", "string"}}}};
+  add("/metrics", "What Prometheus scrapes.", "text/plain");
+  add("/api/openapi.json", "This document.", "application/json");
+  paths["/api/openapi.json"]["get"]["responses"]["200"]["content"]["application/json"]["schema"] = {{"type", "object"}};
 }
 
 }  // namespace
@@ -172,16 +290,7 @@ Json openapi_document(const std::vector<Route>& routes, const std::string& versi
     for (char& c : method) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     paths[route.pattern][method] = operation(route, schemas);
   }
-  Json events = Json::array();
-  events.push_back(
-      {{"name", "cursor"}, {"in", "query"}, {"required", false}, {"schema", {{"type", "integer"}, {"minimum", -1}}}});
-  events.push_back({{"name", "experiment"}, {"in", "query"}, {"required", false}, {"schema", {{"type", "string"}}}});
-  paths["/api/v1/events"]["get"] = plain("WatchEvents", "text/event-stream", std::move(events));
-  paths["/healthz"]["get"] = plain("healthz", "text/plain");
-  paths["/readyz"]["get"] = plain("readyz", "text/plain");
-  paths["/metrics"]["get"] = plain("metrics", "text/plain");
-  paths["/api/openapi.json"]["get"] = plain("openapi", "application/json");
-  paths["/api/openapi.json"]["get"]["responses"]["200"]["content"]["application/json"]["schema"] = {{"type", "object"}};
+  add_plain(paths);
   return {{"openapi", "3.1.0"},
           {"info",
            {{"title", "Locus"},

@@ -1,6 +1,7 @@
 // The JSON side.
 #include "server/http/routes.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -72,6 +73,7 @@ absl::StatusOr<Request> fill(const Binding& binding, const HttpRequest& http, co
     const auto renamed = binding.query_names.find(key);
     const std::string& field = renamed == binding.query_names.end() ? key : renamed->second;
     if (binding.from_path.count(field) > 0) return bad(key, "\"" + key + "\" is given by the path");
+    if (binding.without.count(field) > 0) return bad(key, "\"" + key + "\" is not a parameter of this address");
     LOCUS_RETURN_IF_ERROR(set_field(&request, field, value));
   }
   for (const auto& [field, text] : binding.from_path)
@@ -192,7 +194,7 @@ void Routes::add_experiments(Api* api) {
 void Routes::add_trials(Api* api) {
   const std::string all = "/api/v1/experiments/{name}/trials", one = all + "/{ordinal}";
   const std::string trial = "{name}/{ordinal}";
-  const Binding name{{{"name", trial}}}, of_trial{{{"trial", trial}}};
+  const Binding name{{{"name", trial}}}, of_trial{{{"trial", trial}}, {}, false, {"stage"}};
   const auto add = [&](auto... arguments) { routes_.push_back(route(api, arguments...)); };
   add("GET", all, "ExperimentService/ListTrials", &Api::list_trials, Binding{{{"experiment", "{name}"}}});
   add("GET", one, "ExperimentService/GetTrial", &Api::get_trial, name);
@@ -211,11 +213,12 @@ void Routes::add_others(Api* api) {
   const std::string artifact = "/api/v1/artifacts/{sha256}";
   const Binding of_stage{{{"stage", "{stage}"}}}, name{{{"name", "{name}"}}},
       sha256{{{"sha256", "{sha256}"}}};
+  const Binding only_stage{{{"stage", "{stage}"}}, {}, false, {"trial", "role"}};
   const Binding series{{{"stage", "{stage}"}},
                        {{"metric", "key.metric"}, {"split", "key.split"}, {"labels", "key.labels"}}};
   const auto add = [&](auto... arguments) { routes_.push_back(route(api, arguments...)); };
-  add("GET", stage + "/explanation", "ExperimentService/Explain", &Api::explain, of_stage);
-  add("GET", stage + "/log", "ExperimentService/ReadLog", &Api::read_log, of_stage);
+  add("GET", stage + "/explanation", "ExperimentService/Explain", &Api::explain, only_stage);
+  add("GET", stage + "/log", "ExperimentService/ReadLog", &Api::read_log, only_stage);
   add("GET", stage + "/series", "MetricService/ListSeries", &Api::list_series, of_stage);
   add("GET", stage + "/points", "MetricService/QuerySeries", &Api::query_series, series);
   add("GET", "/api/v1/workers", "WorkerService/ListWorkers", &Api::list_workers);
@@ -233,6 +236,13 @@ void Routes::add_others(Api* api) {
       Binding{{{"prior", "{prior}"}}});
   add("GET", "/api/v1/check", "AdminService/Check", &Api::check);
   add("POST", "/api/v1/garbage:collect", "AdminService/CollectGarbage", &Api::collect_garbage);
+}
+
+bool Routes::takes(const HttpRequest& request) const {
+  return std::any_of(routes_.begin(), routes_.end(), [&](const Route& route) {
+    Variables variables;
+    return route.method == request.method && match(route.pattern, request.path, &variables);
+  });
 }
 
 HttpResponse Routes::answer(const HttpRequest& request) const {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,12 @@
 namespace locus::server {
 
 // How a request is filled: fields from path variables ("{name}/{ordinal}"), query keys that name another field
-// than their own, and whether a POST's body is the request.
+// than their own, whether a POST's body is the request, and fields that make no sense at the address.
 struct Binding {
   std::map<std::string, std::string> from_path = {};
   std::map<std::string, std::string> query_names = {};
   bool body = false;
+  std::set<std::string> without = {};
 };
 
 struct Route {
@@ -39,6 +41,7 @@ class Routes {
   explicit Routes(Api* api);  // null: only to be described
   const std::vector<Route>& all() const { return routes_; }
   HttpResponse answer(const HttpRequest& request) const;
+  bool takes(const HttpRequest& request) const;  // a route has its address and its method
 
  private:
   void add_experiments(Api* api);

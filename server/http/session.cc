@@ -42,6 +42,20 @@ absl::Status invalid(const std::string& message) {
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message);
 }
 
+// Addresses beside the routes that answer by themselves.
+bool only_read(const std::string& path) {
+  return path == "/healthz" || path == "/readyz" || path == "/metrics" || path == "/api/openapi.json" ||
+         path == "/api/v1/events";
+}
+
+HttpResponse not_with(const std::string& method) {
+  HttpResponse out = error_response(make_error(absl::StatusCode::kUnimplemented, ErrorReason::kRouteNotFound,
+                                               "this address is read with GET, not " + method),
+                                    405);
+  out.allow = "GET, HEAD";
+  return out;
+}
+
 bool has_json_body(const HttpRequest& request) {
   const std::string type = request.header("content-type");
   return type.compare(0, 16, "application/json") == 0;
@@ -127,6 +141,8 @@ void Session::refuse_broken(Error error) {
 }
 
 HttpResponse Session::dispatch(const HttpRequest& request) const {
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  if (!reads && only_read(request.path)) return not_with(request.method);
   if (request.path == "/healthz") return plain(200, "ok\n");
   if (request.path == "/metrics") {
     const auto text = context_->metrics.expose();
@@ -135,7 +151,7 @@ HttpResponse Session::dispatch(const HttpRequest& request) const {
     out.content_type = "text/plain; version=0.0.4; charset=utf-8";
     return out;
   }
-  if (request.path == "/api/openapi.json" && (request.method == "GET" || request.method == "HEAD")) {
+  if (request.path == "/api/openapi.json") {
     HttpResponse out;
     out.body = context_->openapi;
     return out;
@@ -144,19 +160,12 @@ HttpResponse Session::dispatch(const HttpRequest& request) const {
     return context_->ready() ? plain(200, "ok\n") : plain(503, "starting or stopping\n");
   if (request.path == "/api" || request.path.compare(0, 5, "/api/") == 0) {
     // A form of another page cannot send this type without asking first, which is never granted.
-    if (request.method == "POST" && !has_json_body(request)) {
+    if (request.method == "POST" && !has_json_body(request) && context_->routes.takes(request)) {
       return error_response(invalid("a POST carries JSON; set Content-Type: application/json"), 415);
     }
     return context_->routes.answer(request);
   }
-  if (request.method != "GET" && request.method != "HEAD") {
-    HttpResponse out =
-        error_response(make_error(absl::StatusCode::kUnimplemented, ErrorReason::kRouteNotFound,
-                                  "pages are read with GET, not " + request.method),
-                       405);
-    out.allow = "GET, HEAD";
-    return out;
-  }
+  if (!reads) return not_with(request.method);
   return context_->files.get(request.path);
 }
 

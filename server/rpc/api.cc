@@ -177,9 +177,10 @@ absl::StatusOr<v1::Artifact> Api::pin_artifact(const v1::PinArtifactRequest& req
 absl::StatusOr<PullSource<v1::DownloadArtifactResponse>> Api::download_artifact(
     const v1::DownloadArtifactRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const std::int64_t size, artifacts_.size(request.sha256()));
+  LOCUS_RETURN_IF_ERROR(check_offset(request.offset(), size));
   auto source =
       [this, sha256 = request.sha256(), size,
-       at = std::int64_t{0}]() mutable -> absl::StatusOr<std::optional<v1::DownloadArtifactResponse>> {
+       at = request.offset()]() mutable -> absl::StatusOr<std::optional<v1::DownloadArtifactResponse>> {
     if (at >= size) return std::optional<v1::DownloadArtifactResponse>();
     LOCUS_ASSIGN_OR_RETURN(std::string bytes, artifacts_.read(sha256, at, kChunkBytes));
     if (bytes.empty()) return absl::DataLossError("the artifact ended before its size");

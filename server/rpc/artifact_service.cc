@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/limits.h"
+#include "server/rpc/artifacts_view.h"
 #include "server/rpc/status.h"
 #include "server/rpc/unary.h"
 
@@ -168,11 +169,7 @@ class Download final : public grpc::ServerWriteReactor<v1::DownloadArtifactRespo
   absl::Status open() {
     LOCUS_RETURN_IF_ERROR(place_.status());
     LOCUS_ASSIGN_OR_RETURN(size_, artifacts_.size(sha256_));
-    if (offset_ >= 0 && offset_ <= size_) return absl::OkStatus();
-    return make_error(absl::StatusCode::kOutOfRange, ErrorReason::kInvalidArgument,
-                      "offset " + std::to_string(offset_) + " lies outside the artifact's " +
-                          std::to_string(size_) + " bytes",
-                      "offset", {{"offset", std::to_string(offset_)}, {"bytes", std::to_string(size_)}});
+    return check_offset(offset_, size_);
   }
 
   void next() {

@@ -46,14 +46,14 @@ absl::Status add_trial(Store& store, ArtifactStore& artifacts, const std::string
 
 absl::StatusOr<v1::ListArtifactsResponse> list_artifacts(Store& store, ArtifactStore& artifacts,
                                                          const v1::ListArtifactsRequest& request) {
+  LOCUS_ASSIGN_OR_RETURN(const int size, page_size(request.page_size()));
+  LOCUS_ASSIGN_OR_RETURN(const std::int64_t after, parse_page_token("artifact", request.page_token(), -1));
   v1::ListArtifactsResponse out;
-  if (request.name().find('/') != std::string::npos) {
+  if (request.name().find('/') != std::string::npos) {  // one page holds all of a trial's
     LOCUS_ASSIGN_OR_RETURN(const TrialOf found, find_trial(store, request.name()));
     LOCUS_RETURN_IF_ERROR(add_trial(store, artifacts, found.experiment.name, found.view, &out));
     return out;
   }
-  LOCUS_ASSIGN_OR_RETURN(const int size, page_size(request.page_size()));
-  LOCUS_ASSIGN_OR_RETURN(const std::int64_t after, parse_page_token("artifact", request.page_token(), -1));
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(request.name()));
   LOCUS_ASSIGN_OR_RETURN(auto views, store.trials(row.id, after, size + 1));
   if (views.size() > static_cast<std::size_t>(size)) {
@@ -62,6 +62,13 @@ absl::StatusOr<v1::ListArtifactsResponse> list_artifacts(Store& store, ArtifactS
   }
   for (const TrialView& view : views) LOCUS_RETURN_IF_ERROR(add_trial(store, artifacts, row.name, view, &out));
   return out;
+}
+
+absl::Status check_offset(std::int64_t offset, std::int64_t bytes) {
+  if (offset >= 0 && offset <= bytes) return absl::OkStatus();
+  return make_error(absl::StatusCode::kOutOfRange, ErrorReason::kInvalidArgument,
+                    "offset " + std::to_string(offset) + " lies outside the artifact's " + std::to_string(bytes) + " bytes",
+                    "offset", {{"offset", std::to_string(offset)}, {"bytes", std::to_string(bytes)}});
 }
 
 absl::StatusOr<v1::Artifact> pin_artifact(Store& store, ArtifactStore& artifacts, Clock& clock,

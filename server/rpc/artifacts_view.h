@@ -12,6 +12,8 @@ namespace locus::server {
 // Both block. Thread-safe.
 absl::StatusOr<v1::ListArtifactsResponse> list_artifacts(Store& store, ArtifactStore& artifacts,
                                                          const v1::ListArtifactsRequest& request);
+// OUT_OF_RANGE where a download cannot begin.
+absl::Status check_offset(std::int64_t offset, std::int64_t bytes);
 absl::StatusOr<v1::Artifact> pin_artifact(Store& store, ArtifactStore& artifacts, Clock& clock,
                                           const v1::PinArtifactRequest& request);
 

@@ -1,4 +1,6 @@
 // What a hostile page or client gets from the HTTP side.
+#include <gmock/gmock.h>
+
 #include <fstream>
 
 #include "tests/server/support/server_fixture.h"
@@ -92,6 +94,22 @@ TEST_F(HttpGuard, RefusesForeignPages) {
             200);  // a link was followed
   EXPECT_EQ(http().get("/api/v1/server", {{"Sec-Fetch-Site", "same-origin"}}).status, 200);
   EXPECT_EQ(http().post("/api/v1/experiments", "{}", {{"Content-Type", "text/plain"}}).status, 415);
+}
+
+TEST_F(HttpGuard, SaysThatAMethodIsWrongBeforeItMindsTheBody) {
+  for (const char* path :
+       {"/api/v1/server", "/api/v1/experiments/x", "/api/openapi.json", "/api/v1/events", "/metrics"}) {
+    const HttpAnswer answer = http().post(path, "a=b", {{"Content-Type", "text/plain"}});
+    EXPECT_EQ(answer.status, 405) << path;
+    EXPECT_THAT(answer.headers.at("allow"), testing::HasSubstr("GET")) << path;
+  }
+  EXPECT_EQ(http().post("/api/v1/nothing", "a=b", {{"Content-Type", "text/plain"}}).status, 404);
+  for (const char* path : {"/healthz", "/readyz", "/metrics", "/api/v1/server", "/"}) {
+    const HttpAnswer answer = http().send("TRACE", path, "", {});
+    EXPECT_EQ(answer.status, 405) << path;
+    EXPECT_THAT(answer.headers.at("allow"), testing::HasSubstr("GET")) << path;
+  }
+  for (const char* path : {"/healthz", "/readyz"}) EXPECT_EQ(http().send("HEAD", path, "", {}).status, 200) << path;
 }
 
 TEST_F(HttpGuard, BoundsWhatItReads) {

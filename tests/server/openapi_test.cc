@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 
+#include <limits>
 #include <random>
 #include <regex>
 #include <set>
@@ -108,6 +109,51 @@ class OpenApi : public ServerTest {
     return out;
   }
 
+  // Values at both sides of each bound of a schema, and whether they are taken.
+  static std::vector<std::pair<std::vector<std::string>, bool>> edges_of(const Json& schema) {
+    std::vector<std::pair<std::vector<std::string>, bool>> out;
+    const auto limit = std::numeric_limits<std::int32_t>::max();
+    if (schema.value("type", "") == "integer") {
+      const std::int64_t least = schema["minimum"], most = schema["maximum"];
+      out.push_back({{std::to_string(least)}, true});
+      if (least > std::numeric_limits<std::int64_t>::min()) out.push_back({{std::to_string(least - 1)}, false});
+      if (most <= limit) out.push_back({{std::to_string(most + 1)}, false});
+      if (most < limit) out.push_back({{std::to_string(most)}, true});
+    }
+    if (schema.value("type", "") == "number" && schema.contains("minimum")) out.push_back({{"-0.5"}, false});
+    if (schema.contains("exclusiveMaximum")) out.insert(out.end(), {{{"1"}, false}, {{"0.99"}, true}});
+    if (schema.contains("enum")) {
+      for (const Json& one : schema["enum"]) out.push_back({{one.get<std::string>()}, true});
+      out.push_back({{"nonsense"}, false});
+    }
+    if (schema.contains("minItems") && schema.value("type", "") == "array" && schema["items"]["type"] == "string") {
+      const std::string item = "small%2F0";
+      out.push_back({std::vector<std::string>(schema["minItems"].get<std::size_t>() - 1, item), false});
+      out.push_back({std::vector<std::string>(schema["maxItems"].get<std::size_t>() + 1, item), false});
+    }
+    if (schema.contains("pattern")) out.push_back({{"nonsense"}, false});
+    return out;
+  }
+
+  // A request that the server takes but for what one parameter holds.
+  std::string with_parameter(std::string path, const Json& operation, const std::string& name,
+                             const std::vector<std::string>& values) const {
+    const std::string named = path.find("/workers/") == std::string::npos ? "small" : "one";
+    const std::map<std::string, std::string> known = {
+        {"name", named}, {"ordinal", "0"}, {"stage", stage_}, {"sha256", digest_}, {"prior", "violin"}};
+    std::string query = "?";
+    for (const Json& parameter : operation["parameters"]) {
+      const std::string other = parameter["name"];
+      if (parameter["in"] == "path") {
+        path.replace(path.find("{" + other + "}"), other.size() + 2, known.at(other));
+      } else if (parameter["required"] == true && other != name) {
+        query += other == "items" ? "items=small%2F0&items=small%2F1&" : other + "=top1&";
+      }
+    }
+    for (const std::string& value : values) query += name + "=" + value + "&";
+    return path + query;
+  }
+
   std::string pick(const std::vector<std::string>& from) { return from[random_() % from.size()]; }
 
   // A request made from an operation of the document.
@@ -208,6 +254,83 @@ TEST_F(OpenApi, HasAnAddressForEveryCallThatIsForPeople) {
       }
     }
   }
+}
+
+TEST_F(OpenApi, OperationsAreNamedByTheirAddresses) {
+  const auto id = [&](const char* path, const char* method) {
+    return document_["paths"][path][method]["operationId"].get<std::string>();
+  };
+  EXPECT_EQ(id("/api/v1/experiments", "get"), "getExperiments");
+  EXPECT_EQ(id("/api/v1/experiments", "post"), "createExperiment");
+  EXPECT_EQ(id("/api/v1/experiments:plan", "post"), "planExperiments");
+  EXPECT_EQ(id("/api/v1/experiments/{name}/curves", "get"), "getExperimentCurves");
+  EXPECT_EQ(id("/api/v1/experiments/{name}/trials/{ordinal}", "get"), "getExperimentTrial");
+  EXPECT_EQ(id("/api/v1/experiments/{name}/trials/{ordinal}:rerun", "post"), "rerunExperimentTrial");
+  EXPECT_EQ(id("/api/v1/paper-table", "post"), "createPaperTable");
+  EXPECT_EQ(id("/healthz", "get"), "getHealthz");
+  const std::regex readable("^[a-z]+([A-Z][a-z0-9]*)+$");
+  for (const auto& [path, methods] : document_["paths"].items()) {
+    for (const auto& [method, operation] : methods.items())
+      EXPECT_TRUE(std::regex_match(operation["operationId"].get<std::string>(), readable)) << operation["operationId"];
+  }
+}
+
+TEST_F(OpenApi, SaysOfEverythingWhatItIs) {
+  const auto expect_words = [](const Json& of, const std::string& what) {
+    EXPECT_FALSE(of.value("description", "").empty())
+        << what << " has no description: write a comment in proto/locus/v1, or a line of server/http/descriptions.def";
+  };
+  for (const auto& [name, schema] : document_["components"]["schemas"].items()) expect_words(schema, name);
+  for (const auto& [path, methods] : document_["paths"].items()) {
+    for (const auto& [method, operation] : methods.items()) {
+      const std::string what = method + " " + path;
+      expect_words(operation, what);
+      EXPECT_FALSE(operation["summary"].get<std::string>().empty()) << what;
+      for (const Json& one : operation["parameters"]) expect_words(one, what + " " + one["name"].get<std::string>());
+      if (!operation.contains("requestBody")) continue;
+      const Json& body = operation["requestBody"]["content"]["application/json"]["schema"];
+      for (const auto& [name, field] : body["properties"].items()) expect_words(field, what + " " + name);
+    }
+  }
+}
+
+TEST_F(OpenApi, ItsBoundsAreThoseOfTheServer) {
+  int tried = 0;
+  for (const auto& [path, methods] : document_["paths"].items()) {
+    if (path == "/api/v1/events") continue;
+    for (const auto& [method, operation] : methods.items()) {
+      for (const Json& parameter : operation["parameters"]) {
+        if (parameter["in"] != "query") continue;
+        for (const auto& [values, taken] : edges_of(parameter["schema"])) {
+          const std::string target = with_parameter(path, operation, parameter["name"], values);
+          const int status = (method == "get" ? http().get(target) : http().post(target, "")).status;
+          EXPECT_EQ(status == 400, !taken) << target << " -> " << status;
+          ++tried;
+        }
+      }
+    }
+  }
+  EXPECT_GT(tried, 50);
+  const Json& table = document_["paths"]["/api/v1/paper-table"]["post"]["requestBody"]["content"]["application/json"];
+  for (const auto& [name, field] : table["schema"]["properties"].items()) {
+    if (name == "experiments") continue;  // several would have to exist
+    const Json scalar = field.contains("oneOf") ? field["oneOf"][0] : field;
+    for (const auto& [values, taken] : edges_of(scalar)) {
+      Json body = {{"experiments", {"small"}}};
+      const bool text = scalar.value("type", "") == "string";
+      body[name] = text ? Json(values.front()) : Json::parse(values.front());
+      const int status = http().post("/api/v1/paper-table", body.dump()).status;
+      EXPECT_EQ(status == 400, !taken) << body << " -> " << status;
+    }
+  }
+}
+
+TEST_F(OpenApi, ADownloadBeginsAtItsOffset) {
+  const std::string address = "/api/v1/artifacts/" + digest_;
+  EXPECT_NE(http().get(address).body.find("weights of nobody"), std::string::npos);
+  const std::string rest = http().get(address + "?offset=8").body;
+  EXPECT_NE(rest.find("of nobody"), std::string::npos);
+  EXPECT_EQ(rest.find("weights"), std::string::npos);
 }
 
 TEST_F(OpenApi, EveryReferenceInItResolves) {

@@ -1,0 +1,96 @@
+// What the server takes in a request's field. Each line stands for a check in server/rpc; a test sends what lies just outside.
+#include "server/http/bounds.h"
+
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/limits.h"
+
+namespace locus::server {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+
+Json page_token(const std::string& kind) { return {{"pattern", "^(" + kind + ":[0-9]{1,18})?$"}}; }
+
+// The checker of labels wants a JSON object; a pattern can say as much of that.
+Json labels() { return {{"pattern", "^(\\s*\\{[\\s\\S]*\\}\\s*)?$"}}; }
+
+Json one_of(std::vector<std::string> words) {
+  words.insert(words.begin(), "");  // the default
+  return {{"enum", words}};
+}
+
+Json at_least(std::int64_t least) { return {{"minimum", least}}; }
+Json between(std::int64_t least, std::int64_t most) { return {{"minimum", least}, {"maximum", most}}; }
+
+const std::map<std::string, Json>& table() {
+  static const std::map<std::string, Json> kTable = {
+      {"ListExperimentsRequest.page_size", at_least(0)},
+      {"ListExperimentsRequest.page_token", page_token("experiment")},
+      {"ListTrialsRequest.page_size", at_least(0)},
+      {"ListTrialsRequest.page_token", page_token("trial")},
+      {"ListArtifactsRequest.page_size", at_least(0)},
+      {"ListArtifactsRequest.page_token", page_token("artifact")},
+      {"GetTableRequest.first_rows", at_least(0)},
+      {"GetTableRequest.labels", labels()},
+      {"GetCurvesRequest.metric", {{"minLength", 1}}},
+      {"GetCurvesRequest.labels", labels()},
+      {"GetCurvesRequest.max_points", at_least(0)},
+      {"GetCurvesRequest.band", one_of({"std", "interval"})},
+      {"GetCurvesRequest.from_step", at_least(0)},
+      {"GetCurvesRequest.to_step", at_least(0)},
+      {"QuerySeriesRequest.max_points", at_least(0)},
+      {"SeriesKey.metric", {{"minLength", 1}, {"maxLength", 128}}},
+      {"SeriesKey.split", {{"maxLength", 128}}},
+      {"SeriesKey.labels", labels()},
+      {"ReadLogRequest.max_bytes", between(0, kLogBytes)},
+      {"DownloadArtifactRequest.offset", at_least(0)},
+      {"CompareRequest.labels", labels()},
+      {"CompareRequest.items",
+       {{"minItems", 2}, {"maxItems", 16}, {"items", {{"pattern", "^[^/]+(/cells)?/[0-9]{1,18}$"}}}}},
+      {"GetPaperTableRequest.experiments", {{"minItems", 1}, {"maxItems", 16}, {"uniqueItems", true}}},
+      {"GetPaperTableRequest.metrics", {{"maxItems", 16}}},
+      {"GetPaperTableRequest.test", one_of({"sign-flip", "paired-t", "welch"})},
+      {"GetPaperTableRequest.correction", one_of({"holm", "none"})},
+      {"GetPaperTableRequest.level", {{"minimum", 0}, {"exclusiveMaximum", 1}}},
+      {"GetPaperTableRequest.alpha", {{"minimum", 0}, {"exclusiveMaximum", 1}}},
+      {"GetPaperTableRequest.spread", one_of({"std", "interval", "none"})},
+      {"GetPaperTableRequest.digits", between(0, 15)},
+      {"GetPaperTableRequest.detect", at_least(0)},
+      {"GetPaperTableRequest.format", one_of({"text", "latex", "markdown", "csv", "json", "html"})},
+      {"GetPaperTableRequest.first_rows", at_least(0)},
+      {"TableFilter.values", {{"minItems", 1}}},
+      {"PlanExperimentRequest.spec_json", {{"minLength", 2}, {"maxLength", kSpecBytes}, {"pattern", "^\\s*\\{"}}},
+      {"CreateExperimentRequest.spec_json", {{"minLength", 2}, {"maxLength", kSpecBytes}, {"pattern", "^\\s*\\{"}}},
+      {"DrainWorkerRequest.reason", {{"maxLength", kReasonLength}}},
+      {"WatchEventsRequest.cursor", at_least(-1)},
+  };
+  return kTable;
+}
+
+std::string name_of(const FieldDescriptor* field) { return field->containing_type()->name() + "." + field->name(); }
+
+}  // namespace
+
+Json bounds_of(const FieldDescriptor* field) {
+  Json out = Json::object();
+  if (!field->is_repeated() && field->cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
+    out = between(std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
+  }
+  if (const auto found = table().find(name_of(field)); found != table().end()) out.update(found->second);
+  return out;
+}
+
+bool is_wanted(const FieldDescriptor* field) {
+  static const std::set<std::string> kWanted = {
+      "GetCurvesRequest.metric",           "SeriesKey.metric",
+      "CompareRequest.items",              "GetPaperTableRequest.experiments",
+      "PlanExperimentRequest.spec_json",   "CreateExperimentRequest.spec_json",
+  };
+  return kWanted.contains(name_of(field));
+}
+
+}  // namespace locus::server
