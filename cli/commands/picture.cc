@@ -1,46 +1,220 @@
-// locus picture: what a prior does, drawn.
+// locus picture: what a prior does, and what training made of one, drawn.
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
 
 #include "cli/command.h"
 #include "cli/trainer_tool.h"
+#include "core/base/error.h"
+#include "core/base/json.h"
 
 namespace locus {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Options of one form of the command alone.
+constexpr const char* kOfTrial[] = {"--attention", "--images", "--split", "--data-root"};
+constexpr const char* kOfPrior[] = {"--options", "--grid", "--heads", "--head-width", "--layers", "--seed"};
+
+absl::Status refuse(const std::string& message, const std::string& field = {}) {
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
+}
+
+std::string text(const CLI::App& command, const std::string& option) {
+  const CLI::Option* found = command.get_option(option);
+  return found->count() == 0 ? "" : found->results().front();
+}
+
+// "0,7" -> [0, 7]
+absl::StatusOr<std::vector<std::int64_t>> numbers(const CLI::App& command, const std::string& option) {
+  const std::string all = text(command, option);
+  std::vector<std::int64_t> out;
+  const char *at = all.data(), *end = at + all.size();
+  while (at < end) {
+    std::int64_t value = 0;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || value < 0 || (next != end && (*next != ',' || next + 1 == end)))
+      return refuse(option + " is \"" + all + "\"; give numbers from 0 with commas between, such as 0,7");
+    out.push_back(value);
+    at = next == end ? end : next + 1;
+  }
+  return out;
+}
+
+struct Weights {
+  const v1::StageDetail* stage = nullptr;
+  std::string sha256;
+  std::int64_t step = -1;
+};
+
+// The checkpoint of that step, or the newest; an output of the stage before a checkpoint of the same step.
+absl::StatusOr<Weights> choose(const v1::TrialDetail& trial, std::optional<std::int64_t> step) {
+  Weights best;
+  std::set<std::int64_t> steps;
+  const auto offer = [&](const v1::StageDetail& stage, const std::string& sha256, std::int64_t at) {
+    steps.insert(at);
+    if ((!step || at == *step) && at > best.step) best = {&stage, sha256, at};
+  };
+  for (const v1::StageDetail& stage : trial.stages()) {
+    for (const v1::Output& output : stage.outputs()) offer(stage, output.sha256(), output.step());
+    for (const v1::Checkpoint& checkpoint : stage.checkpoints()) {
+      if (checkpoint.present()) offer(stage, checkpoint.sha256(), checkpoint.step());
+    }
+  }
+  if (best.stage != nullptr) return best;
+  const std::string& name = trial.trial().name();
+  if (steps.empty()) {
+    return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
+                      "trial " + name + " has kept no checkpoint yet; `locus why " + name + "` says what it waits for");
+  }
+  std::string known;
+  for (const std::int64_t one : steps) known += (known.empty() ? "" : ", ") + std::to_string(one);
+  return make_error(absl::StatusCode::kNotFound, ErrorReason::kArtifactNotFound,
+                    "trial " + name + " has kept no checkpoint of step " + std::to_string(*step) +
+                        "; it has those of steps " + known);
+}
+
+// A folder for the weights while they are looked at.
+class Folder {
+ public:
+  Folder() {
+    std::error_code ignored;
+    std::string name = (fs::temp_directory_path(ignored) / "locus-picture-XXXXXX").string();
+    if (::mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+absl::StatusOr<Json> request_of(const CLI::App& command) {
+  Json request = {{"kind", command.count("--attention") > 0 ? "attention" : "trained-prior"}};
+  LOCUS_ASSIGN_OR_RETURN(request["images"], numbers(command, "--images"));
+  LOCUS_ASSIGN_OR_RETURN(request["layers"], numbers(command, "--layer"));
+  if (request["kind"] == "attention" && request["images"].empty()) request["images"] = {0};
+  if (command.count("--split") > 0) request["split"] = text(command, "--split");
+  if (command.count("--data-root") > 0) request["data_root"] = text(command, "--data-root");
+  return request;
+}
+
+absl::StatusOr<int> draw_trial(Client& client, const CLI::App& command, const std::string& name, bool json) {
+  LOCUS_ASSIGN_OR_RETURN(Json request, request_of(command));
+  std::optional<std::int64_t> step;
+  if (command.count("--checkpoint") > 0) {
+    LOCUS_ASSIGN_OR_RETURN(const auto given, numbers(command, "--checkpoint"));
+    if (given.size() != 1) return refuse("--checkpoint of a trial is the step of one checkpoint");
+    step = given[0];
+  }
+  v1::GetTrialRequest asked;
+  asked.set_name(name);
+  LOCUS_ASSIGN_OR_RETURN(const v1::TrialDetail trial, client.get_trial(asked));
+  LOCUS_ASSIGN_OR_RETURN(const Weights chosen, choose(trial, step));
+  const Folder folder;
+  const fs::path weights = folder.path() / "weights.safetensors";
+  LOCUS_RETURN_IF_ERROR(client.download_artifact(chosen.sha256, weights));
+  request["weights"] = weights.string();
+  request["configuration"] = Json::parse(chosen.stage->config_json(), nullptr, /*allow_exceptions=*/false);
+  const std::string file = readable_after_exec(request.dump());
+  if (file.empty()) return refuse("cannot hand the request over to the trainer");
+  std::vector<std::string> arguments = {"--trained", file};
+  for (const auto& [option, tool] : {std::pair("--output", "--json"), {"--png", "--png"}, {"--view", "--view"},
+                                     {"--query", "--query"}}) {
+    if (command.count(option) == 0) continue;
+    if (command.get_option(option)->results().size() > 1)
+      return refuse("a picture of a trial takes one " + std::string(option));
+    arguments.insert(arguments.end(), {tool, text(command, option)});
+  }
+  return run_trainer_tool("picture", arguments, json);
+}
+
+// An option that the other form of the command has; empty: none was given.
+template <std::size_t n>
+std::string misplaced(const CLI::App& command, const char* const (&options)[n]) {
+  for (const char* option : options) {
+    if (command.count(option) > 0) return option;
+  }
+  return "";
+}
+
+int draw(const CLI::App& command, const ServerChoice& choice) {
+  const std::string name = text(command, "prior");
+  const bool trial = name.find('/') != std::string::npos;
+  if (const std::string wrong = trial ? misplaced(command, kOfPrior) : misplaced(command, kOfTrial); !wrong.empty()) {
+    return report_error(
+        refuse(trial ? wrong + " is for the picture of a prior; a trial's comes from its configuration"
+                     : wrong + " is for the picture of a trial: locus picture EXPERIMENT/NUMBER " + wrong),
+        choice.json, nullptr, kExitUsage);
+  }
+  if (trial)
+    return ask_server(choice, [&](Client& client) { return draw_trial(client, command, name, choice.json); });
+  std::vector<std::string> arguments = given_arguments(command);
+  std::replace(arguments.begin(), arguments.end(), std::string("--output"), std::string("--json"));
+  if (const auto server = std::find(arguments.begin(), arguments.end(), "--server"); server != arguments.end())
+    arguments.erase(server, server + 2);  // the environment may have set it
+  return run_trainer_tool("picture", arguments, choice.json);
+}
+
+void add_options(Command& command) {
+  const auto value = [&](const char* name, const char* help, const char* type) {
+    command.add_option(name)->description(help)->type_name(type)->expected(1);
+  };
+  value("prior", "Id of a prior, or a trial: EXPERIMENT/NUMBER", "");
+  command.get_option("prior")->required();
+  value("--options", "The prior's options", "JSON");
+  value("--grid", "Rows and columns of patches", "ROWSxCOLUMNS");
+  value("--heads", "Attention heads", "N");
+  value("--head-width", "Width of a head", "N");
+  value("--layer", "Which layer, counted from 0; of a trial several, such as 0,3 (default: all)", "N");
+  value("--layers", "Of how many", "N");
+  value("--seed", "Of the initial parameters", "N");
+  value("--checkpoint",
+        "File to take the parameters from; of a trial the step of one of its checkpoints (default: the newest)",
+        "WHICH");
+  command.add_flag("--attention")->description("A trial's attention on images, with and without its priors");
+  value("--images", "Images to look at, by their place in the split", "N,N,...");
+  value("--split", "Which part of the data they are of (default: test)", "NAME");
+  command.get_option("--split")->check(CLI::IsMember({"train", "validation", "test"}));
+  value("--data-root", "Folder the datasets lie under (default: /usr/share/datasets)", "FOLDER");
+  value("--output", "Write the document here instead of printing it", "FILE");
+  value("--png", "Draw heat maps", "FILE");
+  value("--view", "Which view to draw", "NAME");
+  command.add_option("--query")
+      ->description("Patch whose row is drawn; of a prior it may be given again")
+      ->type_name("ROW,COLUMN")
+      ->delimiter('\0');
+}
+
+}  // namespace
 
 void add_picture(CLI::App& app) {
   Command& command = add_command(
       app, {"picture",
             kLocusGroup,
-            "Draw what a prior does, at initialization or from a checkpoint",
-            "Needs no server: the trainer does it. Prints the document of docs/formats/picture.md, which is "
-            "what the dashboard's catalog draws, and writes a PNG if asked.",
+            "Draw what a prior does, and what training made of it",
+            "Of a prior: at initialization or from a checkpoint; needs no server. Of a trial: its priors as "
+            "trained beside their initialization, by layer and head, or with --attention where it looks on "
+            "images; options, model and weights come from the server. The trainer draws. Prints the document "
+            "of docs/formats/picture.md, which is what the dashboard draws, and writes a PNG if asked.",
             {{"locus picture alibi-2d", "Its biases over an 8 x 8 grid, as JSON"},
-             {"locus picture violin --png violin.png", "Its decay as a heat map"}}});
-  auto json = std::make_shared<bool>(false);
-  const auto value = [&](const char* name, const char* help, const char* type) {
-    return command.add_option(name)->description(help)->type_name(type)->expected(1);
-  };
-  value("prior", "Id of the prior", "")->required();
-  value("--options", "Its options", "JSON");
-  value("--grid", "Rows and columns of patches", "ROWSxCOLUMNS");
-  value("--heads", "Attention heads", "N");
-  value("--head-width", "Width of a head", "N");
-  value("--layer", "Which layer, counted from 0", "N");
-  value("--layers", "Of how many", "N");
-  value("--seed", "Of the initial parameters", "N");
-  value("--checkpoint", "Take the parameters from this model", "FILE");
-  value("--output", "Write the document here instead of printing it", "FILE");
-  value("--png", "Draw a heat map", "FILE");
-  value("--view", "Which view to draw", "NAME");
-  command.add_option("--query")
-      ->description("Patch whose row is drawn; may be given again")
-      ->type_name("ROW,COLUMN")
-      ->delimiter('\0');
-  add_json_option(command, *json);
-  command.body = [&command, json] {
-    std::vector<std::string> arguments = given_arguments(command);
-    std::replace(arguments.begin(), arguments.end(), std::string("--output"), std::string("--json"));
-    return run_trainer_tool("picture", arguments, *json);
-  };
+             {"locus picture violin --png violin.png", "Its decay as a heat map"},
+             {"locus picture fashion-mnist-priors/17 --png trained.png",
+              "What training made of a trial's prior: for each layer before and after, a column for each head"},
+             {"locus picture fashion-mnist-priors/17 --attention --images 0,7 --png attention.png",
+              "Where it looks on two test images, with and without the prior"}}});
+  auto choice = std::make_shared<ServerChoice>();
+  add_options(command);
+  add_server_options(command, *choice);
+  command.body = [&command, choice] { return draw(command, *choice); };
 }
 
 }  // namespace locus

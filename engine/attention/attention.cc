@@ -162,7 +162,7 @@ Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const Sides& s
       return sum;
     };
   }
-  if (watcher_) watcher_(scores);
+  if (watcher_) watcher_(scores, sides);
   const ExecutionPath& path = choose_path(path_, scores);
   if (!paths_.contains(path.name)) paths_.emplace(path.name);
   return path.run(scores);

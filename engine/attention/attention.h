@@ -71,9 +71,9 @@ class Attention : public torch::nn::Module {
   // Lets its priors overwrite the initial weight of the map to values.
   void start_values();
 
-  // Called with what every execution path is about to run, once for each pass of an axial pattern; for tools
-  // that look inside. A null function ends it.
-  using Watcher = std::function<void(const Scores& scores)>;
+  // Called with what every execution path is about to run and the raw sides it was made from, once for each
+  // pass of an axial pattern; for tools that look inside. A null function ends it.
+  using Watcher = std::function<void(const Scores& scores, const Sides& sides)>;
   void watch(Watcher watcher) { watcher_ = std::move(watcher); }
 
  private:

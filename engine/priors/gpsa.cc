@@ -15,6 +15,7 @@
 #include <cmath>
 
 #include "engine/priors/items.h"
+#include "engine/priors/numbers.h"
 
 namespace locus::priors {
 namespace {
@@ -32,7 +33,7 @@ struct Offsets {
   }
 };
 
-class GpsaLayer final : public PriorLayer {
+class GpsaLayer final : public PriorLayer, public HasHeadNumbers {
  public:
   GpsaLayer(const LayerInfo& info, bool identity, std::shared_ptr<Offsets> offsets)
       : identity_(identity), offsets_(std::move(offsets)) {
@@ -52,6 +53,18 @@ class GpsaLayer final : public PriorLayer {
     // 0 on the rows of prefix tokens.
     const Tensor shares = at::constant_pad_nd(share.expand({-1, place.size(1), 1}), {0, 0, prefix, 0});
     return p * (1 - shares) + at::constant_pad_nd(share * place, {prefix, 0, prefix, 0});
+  }
+
+  // score = -s (|d|^2 - 2 d . center) with s = -w_3
+  std::vector<HeadNumbers> head_numbers(const Sides&) override {
+    const Tensor strength = -weight_.select(1, 2);
+    const Tensor center = weight_.narrow(1, 0, 2).t().flip(0) / (2 * strength);
+    return {{"gate", "Share of position", "sigmoid(gate): 1 attends by place alone, 0 by content alone", "",
+             {""}, at::sigmoid(gate_).unsqueeze(0)},
+            {"center", "Center of positional attention", "where a patch looks by place, from itself", "patches",
+             {"rows", "columns"}, center},
+            {"width", "Width of positional attention", "standard deviation; none where nothing pulls it together",
+             "patches", {""}, at::rsqrt(2 * strength).unsqueeze(0)}};
   }
 
   bool start_values(const Tensor& weight) const override {

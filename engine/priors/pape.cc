@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "engine/priors/items.h"
+#include "engine/priors/numbers.h"
 #include "engine/priors/points.h"
 
 namespace locus::priors {
@@ -26,7 +27,7 @@ struct Settings {
   double sign;
 };
 
-class PapeLayer final : public PriorLayer {
+class PapeLayer final : public PriorLayer, public HasHeadNumbers {
  public:
   PapeLayer(const Settings& settings, const LayerInfo& info, std::shared_ptr<PerLayout<Tensor>> points)
       : settings_(settings), points_(std::move(points)), reference_(info.reference), scale_(info.scale) {
@@ -67,6 +68,34 @@ class PapeLayer final : public PriorLayer {
     LowRank out{at::cat(query, -1) * scale_, at::cat(key, -1), row * scale_};
     if (settings_.zero_term && sides.layout.prefix > 0) out = without_prefix(out, sides.layout.prefix);
     return {settings_.content ? Depends::kContent : Depends::kParameters, std::move(out)};
+  }
+
+  // Of z = -d^T A d + beta . d, the mean of the queries' parabolas over the offset d of key from query: its
+  // peak A^-1 beta / 2, and the standard deviations of e^(c z) along the axes of A, 1 / sqrt(2 c eigenvalue).
+  std::vector<HeadNumbers> head_numbers(const Sides& sides) override {
+    const bool bowl = a_.defined() && settings_.softplus && sides.layout.extent.size() == 2;
+    if (!bowl) return {};
+    const Tensor w = position_.defined() ? position_.unflatten(0, {heads_, m_})
+                                         : at::eye(m_, a_.options()).expand({heads_, -1, -1});  // [H, m, 2]
+    const auto mean = [&](const Tensor& weight, bool positive) {
+      const Tensor each = numbers(weight, sides, at::kFloat);
+      return (positive ? at::softplus(each) : each * settings_.sign).mean(at::IntArrayRef{0, 2});  // [H, m]
+    };
+    const Tensor form = at::matmul((w * mean(a_, true).unsqueeze(-1)).transpose(1, 2), w);  // [H, 2, 2]
+    const Tensor p = form.select(1, 0).select(1, 0), q = form.select(1, 0).select(1, 1),
+                 r = form.select(1, 1).select(1, 1), half = (p + r) / 2, determinant = p * r - q * q,
+                 apart = (half.square() - determinant).clamp_min(0).sqrt();
+    const Tensor widths = at::rsqrt(2 * scale_ * at::stack({half + apart, half - apart}));
+    std::vector<HeadNumbers> out = {
+        {"width", "Widths of the parabola", "standard deviations of e^z, z the mean over the queries' parabolas",
+         unit_of(settings_.measure), {"narrow", "wide"}, widths}};
+    if (!b_.defined()) return out;
+    const Tensor beta = (w * mean(b_, false).unsqueeze(-1)).sum(1), x = beta.select(1, 0), y = beta.select(1, 1);
+    const Tensor peak = at::stack({p * y - q * x, r * x - q * y}) / (2 * determinant);  // coordinates: x before y
+    out.push_back({"peak", "Peak of the parabola",
+                   "where a patch looks by place, from itself, z the mean over the queries' parabolas",
+                   unit_of(settings_.measure), {"rows", "columns"}, peak});
+    return out;
   }
 
   void initialize(const Initializer& initializer) {

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "engine/priors/items.h"
+#include "engine/priors/numbers.h"
 #include "engine/priors/points.h"
 
 namespace locus::priors {
@@ -21,7 +22,7 @@ struct Settings {
   Measure measure;
 };
 
-class PapeRiLayer final : public PriorLayer {
+class PapeRiLayer final : public PriorLayer, public HasHeadNumbers {
  public:
   PapeRiLayer(const Settings& settings, const LayerInfo& info, std::shared_ptr<PerLayout<Tensor>> points)
       : settings_(settings), points_(std::move(points)), reference_(info.reference), scale_(info.scale) {
@@ -54,6 +55,12 @@ class PapeRiLayer final : public PriorLayer {
       key = at::cat({cleared(key), marks}, -1);
     }
     return {Depends::kContent, LowRank{query, key, row}};
+  }
+
+  std::vector<HeadNumbers> head_numbers(const Sides& sides) override {
+    const Tensor a = at::softplus(at::linear(sides.x, a_)).mean(at::IntArrayRef{0, 1});  // [H]
+    return {{"width", "Width of the parabola", "standard deviation of e^z, z the mean over the queries' parabolas",
+             unit_of(settings_.measure), {""}, at::rsqrt(2 * scale_ * a * w_.square()).unsqueeze(0)}};
   }
 
   void initialize(const Initializer& initializer) {

@@ -8,6 +8,8 @@ Measure measure_of(const Options& options) {
   return options.text("other_grids") == "interpolate" ? Measure::kInterpolated : Measure::kPatches;
 }
 
+std::string unit_of(Measure measure) { return measure == Measure::kGrids ? "grids" : "patches"; }
+
 Tensor centered_points(const Layout& layout, const Layout& reference, Measure measure,
                        at::TensorOptions options) {
   const auto rank = static_cast<std::int64_t>(layout.extent.size());

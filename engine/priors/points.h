@@ -10,6 +10,7 @@ namespace locus {
 // divided by the actual length.
 enum class Measure { kPatches, kInterpolated, kGrids };
 Measure measure_of(const Options& options);  // reads "coordinates" and "other_grids"
+std::string unit_of(Measure measure);        // what coordinates count: "patches" or "grids"
 
 // Coordinates of every token, [T, rank]: patches at integers from 1 on (x before y on a grid of rank 2, else
 // in the order of the axes), prefix tokens at the origin, all moved so that the grid's center is 0.

@@ -28,6 +28,7 @@
 
 #include "engine/priors/curves.h"
 #include "engine/priors/items.h"
+#include "engine/priors/numbers.h"
 
 namespace locus::priors {
 namespace {
@@ -111,7 +112,7 @@ struct RankTables {
   }
 };
 
-class ViolinLayer final : public PriorLayer {
+class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
  public:
   ViolinLayer(const LayerInfo& info, std::shared_ptr<RankTables> tables) : tables_(std::move(tables)) {
     const Settings& s = tables_->settings;
@@ -137,6 +138,13 @@ class ViolinLayer final : public PriorLayer {
   Tensor probabilities(const Tensor& p, const Sides& sides, const Moment&) override {
     const Tensor mask = term(sides, 0).dense();
     return tables_->settings.apply == "mul-probs" ? p * mask : p + mask;
+  }
+
+  std::vector<HeadNumbers> head_numbers(const Sides&) override {
+    const Tensor rate = a_.defined() ? at::softplus(a_.neg()) : rate_;
+    return {{"lambda", "Decay of each curve", "what a step along the curve leaves of the mask, lambda", "",
+             tables_->settings.curves, at::exp(-rate)},
+            {"alpha", "Strength of the mask", "alpha, which multiplies it", "", {""}, alpha_.unsqueeze(0)}};
   }
 
   // One stream for each curve, so that models with different sets of curves share what they have in common.

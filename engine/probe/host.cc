@@ -58,8 +58,27 @@ Host::Host(const HostRequest& request)
   const Json facts = {{"channels", channels_},
                       {"extent", image_extent_},
                       {"classes", request.specification.value("classes", 10)}};
-  const RandomStreams random(request.seed);
-  task_ = make_task({configuration, facts, random, request.path});
+  build(configuration, facts, request.seed, request.path);
+}
+
+Host::Host(const Json& configuration, const Json& facts)
+    : channels_(facts.at("channels").get<std::int64_t>()), layers_(0) {
+  const Json& model = configuration.at("model");
+  const Options options(backbone_item(model.at("id").get<std::string>()).item.json(),
+                        model.value("options", Json::object()));
+  layers_ = options.integer("depth"), heads_ = options.integer("heads");
+  image_extent_ = facts.at("extent").get<std::vector<std::int64_t>>();
+  const std::int64_t patch = options.integer("patch");
+  layout_.prefix = options.integer("registers") + (options.text("pool") == "cls" ? 1 : 0);
+  for (const std::int64_t pixels : image_extent_) layout_.extent.push_back(pixels / patch);
+  const Json& priors = configuration.at("priors");
+  if (!priors.empty()) prior_options_ = priors[0].value("options", Json::object());
+  build(configuration, facts, configuration.at("seed").get<std::uint64_t>(), "auto");
+}
+
+void Host::build(const Json& configuration, const Json& facts, std::uint64_t seed, const std::string& path) {
+  const RandomStreams random(seed);
+  task_ = make_task({configuration, facts, random, path});
   backbone_ = part<Backbone>(*task_, "backbone");
 }
 

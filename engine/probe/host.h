@@ -24,6 +24,8 @@ struct HostRequest {
 class Host {
  public:
   explicit Host(const HostRequest& request);
+  // The model of a stage configuration (docs/formats/catalog.md) as it is initialized; `facts` of its dataset.
+  Host(const Json& configuration, const Json& facts);
 
   Task& task() const { return *task_; }
   Backbone& backbone() const { return *backbone_; }
@@ -43,6 +45,8 @@ class Host {
   void begin_forward(const Moment& moment) const;
 
  private:
+  void build(const Json& configuration, const Json& facts, std::uint64_t seed, const std::string& path);
+
   std::int64_t channels_, layers_, heads_ = 0;
   Json prior_options_ = Json::object();
   std::vector<std::int64_t> image_extent_;

@@ -130,7 +130,7 @@ Tensor Probe::input(const NamedTensors& given) const {
 NamedTensors Probe::run_attention(const Tensor& x) {
   std::vector<AttentionWeights> passes;
   Attention& attention = host_.attention(request_.layer);
-  attention.watch([&](const Scores& scores) {
+  attention.watch([&](const Scores& scores, const Sides&) {
     const at::NoGradGuard no_grad;
     const AttentionWeights weights = explicit_weights(scores);
     const std::vector<std::int64_t> full = {scores.q.size(0), scores.q.size(1), scores.q.size(2),

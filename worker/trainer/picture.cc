@@ -1,11 +1,17 @@
 // Arguments and files of pictures.
 #include "engine/probe/picture.h"
 
+#include <sys/resource.h>
+
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 
+#include "engine/base/failure.h"
+#include "engine/probe/trained.h"
 #include "engine/train/safetensors.h"
+#include "engine/train/stage.h"
 #include "worker/trainer/arguments.h"
 #include "worker/trainer/picture.h"
 
@@ -79,7 +85,63 @@ void write_all(const std::filesystem::path& folder) {
                catalog_picture(std::string(item.id())).dump() + "\n");
 }
 
+constexpr int kNoData = 3;  // exit status, beside 2 for what is wrong with the arguments
+
+// So that whoever started this for a page needs to fear neither its memory nor its time.
+void bound(const NamedArguments& arguments) {
+  const auto limit = [&](const char* name, int resource, std::int64_t unit) {
+    if (!arguments.has(name)) return;
+    const auto most = static_cast<rlim_t>(arguments.integer(name, 0) * unit);
+    const rlimit wanted{most, most};
+    if (most == 0 || ::setrlimit(static_cast<__rlimit_resource_t>(resource), &wanted) != 0)
+      throw std::invalid_argument(std::string(name) + " cannot be set to " + arguments.text(name, ""));
+  };
+  limit("--memory", RLIMIT_AS, std::int64_t{1} << 20);
+  limit("--seconds", RLIMIT_CPU, 1);
+}
+
+// Prints or writes a document.
+void deliver(const Json& picture, const NamedArguments& arguments) {
+  if (arguments.has("--json")) {
+    write_file(arguments.required("--json"), picture.dump() + "\n");
+  } else if (!arguments.has("--png")) {
+    std::cout << picture.dump() << "\n";
+  }
+}
+
+// What a request asks for (docs/formats/picture.md).
+Json trained_document(const Json& request) {
+  const TrainedRequest what{request.at("configuration"), request.value("weights", ""),
+                            request.value("layers", std::vector<std::int64_t>()),
+                            request.value("queries", std::vector<std::int64_t>())};
+  const auto indexes = request.value("images", std::vector<std::int64_t>());
+  ChosenImages images;
+  if (!indexes.empty()) {
+    const DataPlace place{request.value("data_root", Execution().data_root.string()), {}};
+    images = choose_images(what.configuration, place, request.value("split", "test"), indexes);
+  }
+  const std::string kind = request.at("kind");
+  if (kind == "trained-prior") return trained_prior(what, images);
+  if (kind == "attention") return trained_attention(what, images);
+  throw std::invalid_argument("a picture is \"trained-prior\" or \"attention\", not \"" + kind + "\"");
+}
+
+void run_trained(const NamedArguments& arguments) {
+  bound(arguments);
+  const Json picture = trained_document(read_json_file(arguments.required("--trained")));
+  if (arguments.has("--png")) {
+    std::int64_t query = -1;
+    if (arguments.has("--query")) {
+      const auto [row, column] = arguments.pair("--query", ',', {0, 0});
+      query = row * picture.at("grid")[1].get<std::int64_t>() + column;
+    }
+    write_file(arguments.required("--png"), draw_trained(picture, arguments.text("--view", ""), query).png());
+  }
+  deliver(picture, arguments);
+}
+
 void run(const std::string& prior, const NamedArguments& arguments) {
+  bound(arguments);
   const Json picture = document(prior, arguments);
   if (arguments.has("--png")) {
     std::vector<std::pair<std::int64_t, std::int64_t>> queries;
@@ -89,11 +151,7 @@ void run(const std::string& prior, const NamedArguments& arguments) {
     if (queries.empty()) queries = {{0, 0}, {rows / 2, columns / 2}};
     write_file(arguments.required("--png"), draw(picture, arguments.text("--view", ""), queries).png());
   }
-  if (arguments.has("--json")) {
-    write_file(arguments.required("--json"), picture.dump() + "\n");
-  } else if (!arguments.has("--png")) {
-    std::cout << picture.dump() << "\n";
-  }
+  deliver(picture, arguments);
 }
 
 }  // namespace
@@ -104,12 +162,24 @@ int run_picture(std::span<const std::string> arguments) {
       write_all(arguments[1]);
       return 0;
     }
+    if (!arguments.empty() && arguments[0] == "--trained") {
+      run_trained(NamedArguments(arguments, {"--trained", "--json", "--png", "--view", "--query", "--memory",
+                                             "--seconds"},
+                                 {}));
+      return 0;
+    }
     if (arguments.empty() || arguments[0].starts_with("--")) throw std::invalid_argument("which prior?");
     run(arguments[0], NamedArguments(arguments.subspan(1),
                                      {"--options", "--grid", "--heads", "--head-width", "--layer", "--layers",
-                                      "--seed", "--checkpoint", "--json", "--png", "--view"},
+                                      "--seed", "--checkpoint", "--json", "--png", "--view", "--memory",
+                                      "--seconds"},
                                      {}, {"--query"}));
     return 0;
+  } catch (const DataError& error) {
+    const char* caller = std::getenv("LOCUS_CALLER");
+    std::cerr << (caller != nullptr ? "error: " + std::string(caller) : "locus-trainer picture") << ": "
+              << error.what() << "\n";
+    return kNoData;
   } catch (const std::exception& error) {
     return refuse_arguments("picture", error.what(), kPictureUsage);
   }

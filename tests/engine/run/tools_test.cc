@@ -158,5 +158,42 @@ TEST_F(TrainerTools, PictureRefusesUnknownPriors) {
   EXPECT_NE(unknown.err.find("there is no prior 'astrology'"), std::string::npos) << unknown.err;
 }
 
+// A request of a model as it is initialized.
+void write_request(const std::string& path, const std::string& kind, const std::string& rest) {
+  std::ofstream(path) << R"({"kind": ")" << kind << R"(", "configuration": {"kind": "train", "seed": 0,
+    "task": {"id": "classification"}, "dataset": {"id": "fashion-mnist"},
+    "model": {"id": "vit", "options": {"dim": 16, "heads": 4, "depth": 2, "patch": 7}},
+    "priors": [{"id": "violin"}]})" << rest << "}";
+}
+
+TEST_F(TrainerTools, PictureOfATrialNeedsNothingButItsRequest) {
+  write_request(file("request.json"), "trained-prior", R"(, "layers": [1])");
+  const Ended printed = run({"picture", "--trained", file("request.json"), "--memory", "8192", "--seconds", "60"});
+  ASSERT_EQ(printed.status, 0) << printed.err;
+  const Json document = Json::parse(printed.out);
+  EXPECT_EQ(document.at("kind"), "trained-prior");
+  EXPECT_EQ(document.at("grid"), (Json{4, 4}));
+  EXPECT_EQ(document.at("layers").size(), 1u);
+  const Ended drawn =
+      run({"picture", "--trained", file("request.json"), "--png", file("trained.png"), "--query", "0,3"});
+  ASSERT_EQ(drawn.status, 0) << drawn.err;
+  EXPECT_EQ(content(file("trained.png")).substr(1, 3), "PNG");
+  EXPECT_EQ(drawn.out, "");
+}
+
+TEST_F(TrainerTools, PictureTellsAWrongRequestFromMissingData) {
+  write_request(file("request.json"), "portrait", "");
+  EXPECT_EQ(run({"picture", "--trained", file("request.json")}).status, 2);
+  write_request(file("request.json"), "attention", R"(, "images": [0], "data_root": "/nowhere")");
+  const Ended missing = run({"picture", "--trained", file("request.json")});
+  EXPECT_EQ(missing.status, 3);
+  EXPECT_NE(missing.err.find("/nowhere"), std::string::npos) << missing.err;
+  std::ofstream(file("weights.safetensors")) << "no weights";
+  write_request(file("request.json"), "trained-prior", R"(, "weights": ")" + file("weights.safetensors") + "\"");
+  const Ended damaged = run({"picture", "--trained", file("request.json")});
+  EXPECT_EQ(damaged.status, 3);
+  EXPECT_NE(damaged.err.find("weights.safetensors"), std::string::npos) << damaged.err;
+}
+
 }  // namespace
 }  // namespace locus
