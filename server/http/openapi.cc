@@ -245,9 +245,9 @@ Json operation(const Route& route, Json& schemas) {
               {"parameters", parameters_of(route)},
               {"responses", std::move(responses)}};
   if (route.binding.body) {
-    out["requestBody"] = {
-        {"required", true},
-        {"content", {{"application/json", {{"schema", body_schema(route.request)}}}}}};
+    Json body = body_schema(route.request);
+    for (const auto& [field, text] : route.binding.from_path) body["properties"].erase(field);  // the address says it
+    out["requestBody"] = {{"required", true}, {"content", {{"application/json", {{"schema", std::move(body)}}}}}};
   }
   return out;
 }

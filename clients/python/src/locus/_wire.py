@@ -86,7 +86,8 @@ def _hints(kind: Any) -> dict[str, Any]:
 def read(kind: type[Record], message: Message) -> Record:
     """The dataclass of a message: a field takes the message's field of its name, or parses that of its name and `_json`.
 
-    An absent message is None; `metadata={"none": value}` of a field says which number stands for None.
+    `metadata={"json": True}` of a field wants the parsed one where there are both. An absent message is None;
+    `metadata={"none": value}` says which number stands for None.
     """
     shape: Any = kind
     hints = _hints(shape)
@@ -96,7 +97,7 @@ def read(kind: type[Record], message: Message) -> Record:
 
 def _value(field: dataclasses.Field[Any], hint: Any, message: Message) -> Any:
     descriptor = message.DESCRIPTOR.fields_by_name.get(field.name)
-    if descriptor is None:
+    if descriptor is None or "json" in field.metadata:
         text = getattr(message, f"{field.name}_json")
         return json.loads(text) if isinstance(text, str) and text else {} if isinstance(text, str) else _parsed(text)
     value = getattr(message, field.name)

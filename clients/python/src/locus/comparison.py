@@ -38,7 +38,7 @@ class ComparedSetting:
     """A setting's values by item; None: the item has no such setting."""
 
     path: str
-    values: list[Any] = field(hash=False)
+    values: list[Any] = field(hash=False, metadata={"json": True})
 
 
 @dataclass(frozen=True)
