@@ -8,6 +8,7 @@
 #include <functional>
 #include <future>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,13 @@ PointAppend points_of(StageId stage) {
   return out;
 }
 
+// A transaction of a hundred thousand seals takes minutes.
+void apply_in_parts(Store& store, std::span<const Mutation> mutations) {
+  constexpr std::size_t kPart = 1000;
+  for (; !mutations.empty(); mutations = mutations.subspan(std::min(kPart, mutations.size())))
+    must(store.apply(mutations.first(std::min(kPart, mutations.size())), 0));
+}
+
 // One experiment to delete, whose trainings have all run, and a small one to ask about meanwhile.
 void fill(const std::filesystem::path& folder, int trials) {
   auto store = must(open_sqlite_store(folder, system_clock()));
@@ -101,7 +109,7 @@ void fill(const std::filesystem::path& folder, int trials) {
     end.results = {{{"top1", "test", "{}"}, "last", 0.5, kPointsPerTrial}};
     ends.push_back(end);
   }
-  must(store->apply(grants, 0));
+  apply_in_parts(*store, grants);
   std::vector<std::future<void>> writers;  // they share transactions
   constexpr int kWriters = 16;
   for (int w = 0; w < kWriters; ++w) {
@@ -112,7 +120,7 @@ void fill(const std::filesystem::path& folder, int trials) {
     }));
   }
   for (auto& writer : writers) writer.get();
-  must(store->apply(ends, 0));
+  apply_in_parts(*store, ends);
 }
 
 struct Slowest {

@@ -8,7 +8,7 @@
 namespace locus::server {
 namespace {
 
-constexpr int kTrialsAtOnce = 32;  // some milliseconds of the writer
+constexpr int kTrialsAtOnce = 16;  // some milliseconds of the writer
 constexpr auto kRetryAfter = std::chrono::seconds(5);
 
 }  // namespace
