@@ -5,6 +5,12 @@
 # compiling most files of ours.
 include_guard(GLOBAL)
 option(LOCUS_PRECOMPILE "Precompile the heavy headers; off, every file must include what it uses" ON)
+# A target that makes a precompiled header.
+function(locus_makes_header target)
+  set_target_properties(${target} PROPERTIES
+    CXX_COMPILER_LAUNCHER "${LOCUS_ROOT}/cmake/compile-header;${CMAKE_CXX_COMPILER_LAUNCHER}")
+endfunction()
+
 # One line a header: locus_precompiled(name targets whose headers it includes ...)
 function(locus_precompiled name)
   set(target locus_precompiled_${name})
@@ -12,6 +18,7 @@ function(locus_precompiled name)
   target_include_directories(${target} PRIVATE ${LOCUS_ROOT})
   target_link_libraries(${target} PRIVATE locus_warnings ${ARGN})
   target_precompile_headers(${target} PRIVATE ${LOCUS_ROOT}/cmake/precompiled/${name}.h)
+  locus_makes_header(${target})
   target_compile_options(${target} PRIVATE ${LOCUS_PRECOMPILED_OPTIONS})
   if(name MATCHES "_test$")
     target_compile_options(${target} PRIVATE ${LOCUS_TEST_OPTIONS})
