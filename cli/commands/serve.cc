@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/trainer_tool.h"
 
 namespace locus {
 namespace {
@@ -43,6 +44,10 @@ void add_options(Command& command, ServerOptions& options) {
       ->type_name("MINUTES")
       ->check(CLI::Range(0, 100'000))
       ->default_str("30");
+  command
+      .add_option("--data-root", options.data_root, "Folder the datasets lie under, for pictures of images")
+      ->type_name("FOLDER")
+      ->capture_default_str();
   command.add_flag("!--no-reflection", options.reflection, "Do not describe the services to gRPC tools");
   command.add_option("--log-level", options.log_level, "How much to say on standard error")
       ->type_name("LEVEL")
@@ -74,6 +79,7 @@ void add_serve(CLI::App& app) {
              {"locus serve --data /srv/locus --grpc-address 127.0.0.1:0 --http-address 127.0.0.1:0 --json",
               "On free ports, for a program that reads them"}}});
   auto options = std::make_shared<ServerOptions>();
+  options->trainer = trainer_program();
   auto json = std::make_shared<bool>(false);
   add_options(command, *options);
   add_json_option(command, *json);

@@ -34,6 +34,8 @@ struct ServerOptions {
   std::vector<std::string>
       allowed_hosts;  // names besides loopback's that a browser may use, for tunnels and proxies
   AlertOptions alerts;
+  std::filesystem::path trainer;  // the trainer that draws pictures; empty: none, and pictures on demand are refused
+  std::filesystem::path data_root = "/usr/share/datasets";  // where it finds images
   bool reflection = true;
   std::string log_level = "info";
 };

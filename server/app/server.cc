@@ -16,12 +16,14 @@
 #include "server/app/alert_thread.h"
 #include "server/app/disk_watch.h"
 #include "server/app/paths.h"
+#include "server/app/picture_program.h"
 #include "server/app/serve.h"
 #include "server/http/http_server.h"
 #include "server/http/openapi.h"
 #include "server/rpc/analysis_service.h"
 #include "server/rpc/artifact_service.h"
 #include "server/rpc/data_care.h"
+#include "server/rpc/picture_service.h"
 #include "server/rpc/purger.h"
 #include "server/rpc/read_services.h"
 #include "server/rpc/worker_service.h"
@@ -92,7 +94,7 @@ class Server::Running {
     LOCUS_ASSIGN_OR_RETURN(const Address http, checked(options.http_address, "--http-address"));
     LOCUS_RETURN_IF_ERROR(check_alert_options(options.alerts));
     data_ = options.data;
-    LOCUS_RETURN_IF_ERROR(load());
+    LOCUS_RETURN_IF_ERROR(load(options));
     look_at_disk();
     guard_ = std::make_unique<Guard>(options.allowed_hosts);
     files_ = std::make_unique<StaticFiles>(find_dashboard(options.web), *parts_.clock);
@@ -232,7 +234,7 @@ class Server::Running {
     return address;
   }
 
-  absl::Status load() {
+  absl::Status load(const ServerOptions& options) {
     const Mutation put = PutCatalog{parts_.catalog.digest(), canonical_json(parts_.catalog.document())};
     LOCUS_RETURN_IF_ERROR(parts_.store->apply({&put, 1}, parts_.clock->wall()));
     parts_.store->on_commit([this](std::int64_t) { feed_.changed(); });
@@ -247,8 +249,12 @@ class Server::Running {
     care_ = std::make_unique<DataCare>(*parts_.store, *parts_.artifacts, gate_, *parts_.clock, scratch,
                                        LOCUS_VERSION);
     purger_ = std::make_unique<Purger>(*parts_.store, *coordinator_, *care_);
+    desk_ = std::make_unique<PictureDesk>(*parts_.artifacts, parts_.catalog, make_picture_program(options.trainer),
+                                          data_.empty() ? std::filesystem::path() : data_ / "pictures",
+                                          options.data_root);
     api_ = std::make_unique<Api>(Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, parts_.pictures,
-                                            *coordinator_, *care_, *purger_, disk_, *parts_.clock, parts_.claims},
+                                            *coordinator_, *care_, *purger_, disk_, *parts_.clock, parts_.claims,
+                                            *desk_},
                                  LOCUS_VERSION);
     routes_ = std::make_unique<Routes>(api_.get());
     return absl::OkStatus();
@@ -264,6 +270,7 @@ class Server::Running {
     services_.push_back(std::make_unique<ArtifactService>(*api_, *parts_.store, *parts_.artifacts, gate_,
                                                           disk_, pool_, *parts_.clock));
     services_.push_back(std::make_unique<AdminService>(*api_, pool_));
+    services_.push_back(std::make_unique<PictureService>(*api_, pool_));
     auto workers = std::make_unique<WorkerService>(*api_, *parts_.store, *coordinator_, disk_, pool_,
                                                    *parts_.clock, LOCUS_VERSION);
     workers_ = workers.get();
@@ -296,6 +303,7 @@ class Server::Running {
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<DataCare> care_;
   std::unique_ptr<Purger> purger_;
+  std::unique_ptr<PictureDesk> desk_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<AlertThread> alerts_;

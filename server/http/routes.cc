@@ -203,6 +203,7 @@ void Routes::add_trials(Api* api) {
   add("GET", one + "/explanation", "ExperimentService/Explain", &Api::explain, of_trial);
   add("GET", one + "/log", "ExperimentService/ReadLog", &Api::read_log, of_trial);
   add("GET", one + "/artifacts", "ArtifactService/ListArtifacts", &Api::list_artifacts, name);
+  add("GET", one + "/picture", "PictureService/DrawTrial", &Api::draw_trial, of_trial);
   add("POST", "/api/v1/paper-table", "AnalysisService/GetPaperTable", &Api::get_paper_table,
       Binding{{}, {}, true});
   add("GET", "/api/v1/compare", "ExperimentService/Compare", &Api::compare);
@@ -233,6 +234,8 @@ void Routes::add_others(Api* api) {
   add("GET", "/api/v1/server", "CatalogService/GetServer", &Api::get_server);
   add("GET", "/api/v1/catalog", "CatalogService/GetCatalog", &Api::get_catalog);
   add("GET", "/api/v1/catalog/pictures/{prior}", "CatalogService/GetPicture", &Api::get_picture,
+      Binding{{{"prior", "{prior}"}}});
+  add("GET", "/api/v1/catalog/pictures/{prior}/drawing", "PictureService/DrawPrior", &Api::draw_prior,
       Binding{{{"prior", "{prior}"}}});
   add("GET", "/api/v1/check", "AdminService/Check", &Api::check);
   add("POST", "/api/v1/garbage:collect", "AdminService/CollectGarbage", &Api::collect_garbage);

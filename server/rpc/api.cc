@@ -35,6 +35,7 @@ Api::Api(Parts parts, std::string version)
       disk_(parts.disk),
       clock_(parts.clock),
       claims_(parts.claims),
+      desk_(parts.desk),
       started_(parts.clock.steady()),
       outlines_(store_),
       leaderboards_(store_, outlines_),
@@ -288,6 +289,15 @@ absl::StatusOr<v1::Picture> Api::get_picture(const v1::GetPictureRequest& reques
                                     : "this server was installed without a picture of " + item->id +
                                           "; draw one with `locus picture " + item->id + "`",
                     "prior", {{"prior", shown}});
+}
+
+absl::StatusOr<v1::Drawing> Api::draw_prior(const v1::DrawPriorRequest& request) { return desk_.draw(request); }
+
+absl::StatusOr<v1::Drawing> Api::draw_trial(const v1::DrawTrialRequest& request) {
+  v1::GetTrialRequest trial;
+  trial.set_name(request.trial());
+  LOCUS_ASSIGN_OR_RETURN(const v1::TrialDetail detail, get_trial(trial));
+  return desk_.draw(request, detail);
 }
 
 absl::StatusOr<v1::Server> Api::get_server(const v1::GetServerRequest&) {

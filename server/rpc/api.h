@@ -16,6 +16,7 @@
 #include "locus/v1/catalog_service.pb.h"
 #include "locus/v1/experiment_service.pb.h"
 #include "locus/v1/metric_service.pb.h"
+#include "locus/v1/picture_service.pb.h"
 #include "locus/v1/worker_service.pb.h"
 #include "server/rpc/coordinator.h"
 #include "server/rpc/data_care.h"
@@ -23,6 +24,7 @@
 #include "server/rpc/experiment_view.h"
 #include "server/rpc/outline.h"
 #include "server/rpc/paper_query.h"
+#include "server/rpc/picture_desk.h"
 #include "server/rpc/pull_stream.h"
 #include "server/rpc/purger.h"
 #include "server/rpc/submission.h"
@@ -46,6 +48,7 @@ class Api {
     const DiskGuard& disk;
     Clock& clock;
     const std::vector<PaperClaims>& claims;
+    PictureDesk& desk;
   };
   Api(Parts parts, std::string version);
 
@@ -75,6 +78,9 @@ class Api {
   absl::StatusOr<v1::Catalog> get_catalog(const v1::GetCatalogRequest& request);
   // NOT_FOUND (UNKNOWN_PRIOR): no such prior, or no picture of it.
   absl::StatusOr<v1::Picture> get_picture(const v1::GetPictureRequest& request);
+  // Drawn by the trainer: these take seconds.
+  absl::StatusOr<v1::Drawing> draw_prior(const v1::DrawPriorRequest& request);
+  absl::StatusOr<v1::Drawing> draw_trial(const v1::DrawTrialRequest& request);
   absl::StatusOr<v1::Server> get_server(const v1::GetServerRequest& request);
   absl::StatusOr<v1::ListWorkersResponse> list_workers(const v1::ListWorkersRequest& request);
   absl::StatusOr<v1::WorkerDetail> get_worker(const v1::GetWorkerRequest& request);
@@ -108,6 +114,7 @@ class Api {
   const DiskGuard& disk_;
   Clock& clock_;
   const std::vector<PaperClaims>& claims_;
+  PictureDesk& desk_;
   const Microseconds started_;  // steady
   OutlineCache outlines_;
   Leaderboards leaderboards_;
