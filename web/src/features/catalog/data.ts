@@ -15,6 +15,7 @@ import {
 import { useLive } from '@/shared/api/live';
 import { catalogMessage, pictureMessage } from '@/shared/api/operations';
 import { decodePicture, type Picture } from './picture/picture-data';
+import { isUsual, type Settings, usualSettings } from './picture/settings';
 
 const anything: Decoder<unknown> = (value) => value;
 
@@ -77,12 +78,23 @@ export async function readCatalog(signal?: AbortSignal): Promise<Catalog> {
 // It changes with the server's engine only: read again when the connection comes back.
 export const useCatalog = () => useLive('catalog', readCatalog, (change) => change.all);
 
-export const usePicture = (prior: string) =>
+// With other settings than usual the server has it drawn, which takes seconds.
+export const usePicture = (prior: string, settings: Settings = usualSettings) =>
   useLive<Picture>(
-    `picture ${prior}`,
+    `picture ${prior} ${JSON.stringify(settings)}`,
     async (signal) => {
-      const found = await read(`/catalog/pictures/${segment(prior)}`, pictureMessage, {}, signal);
+      const path = `/catalog/pictures/${segment(prior)}`;
+      const { options, ...sizes } = settings;
+      const found = isUsual(settings)
+        ? await read(path, pictureMessage, {}, signal)
+        : await read(
+            `${path}/drawing`,
+            pictureMessage,
+            { ...sizes, options: JSON.stringify(options) },
+            signal,
+          );
       return decodePicture(JSON.parse(found.json || '{}'));
     },
     (change) => change.all,
+    `picture ${prior}`,
   );

@@ -186,7 +186,7 @@ export function ItemView({ catalog, item }: { catalog: Catalog; item: CatalogIte
         <span aria-hidden="true">/</span>
       </nav>
       <Head item={item} pictured={pictured} />
-      {pictured && <PriorPicture prior={item.id} />}
+      {pictured && <PriorPicture prior={item.id} options={item.options} />}
       <Card title="Options" id="options">
         <Options options={item.options} />
         <Rules item={item} />

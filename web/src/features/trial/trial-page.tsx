@@ -15,9 +15,14 @@ import { Callout, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import { say } from '@/shared/ui/toast';
 import { useTrial } from './data';
 import { LogCard } from './log-card';
+import { AttentionCard } from './pictures/attention-card';
+import { keptSteps } from './pictures/picture-data';
+import { TrainedCard } from './pictures/trained-card';
 import { PointsCard } from './points-card';
 import { Why } from './why';
 import { Attempts, Checkpoints, Configuration, Results } from './stage-parts';
+import '@/features/catalog/catalog.css';
+import './pictures/pictures.css';
 import './trial.css';
 
 function StageHead({ stage }: { stage: TrialStage }) {
@@ -178,12 +183,19 @@ function Body({ detail, experiment, after }: { detail: TrialDetail; experiment: 
   const { trial, stages } = detail;
   if (!trial.name) return null;
   const first = stages.find((stage) => stage.attempts.length > 0);
+  const kept = keptSteps(stages);
   return (
     <>
       <Head detail={detail} experiment={experiment} after={after} />
       {trial.state !== 'succeeded' && <Why experiment={experiment} ordinal={String(trial.ordinal)} />}
       {first && (
         <PointsCard experiment={experiment} stage={first.stage} cell={trial.cell} look={trial.look} />
+      )}
+      {kept.length > 0 && (
+        <>
+          <TrainedCard experiment={experiment} ordinal={trial.ordinal} kept={kept} />
+          <AttentionCard experiment={experiment} ordinal={trial.ordinal} kept={kept} />
+        </>
       )}
       <div class="stages">
         {trial.stages.map((stage) => (

@@ -5,7 +5,7 @@ import { significant, undefinedMark } from '@/shared/format';
 import { SelectField } from '@/shared/ui/fields';
 import { Card, Choice } from '@/shared/ui/parts';
 import { Skeleton } from '@/shared/ui/states';
-import { usePicture } from '../data';
+import { type CatalogOption, usePicture } from '../data';
 import { PatchMap } from './patch-map';
 import {
   coloring,
@@ -22,6 +22,8 @@ import {
   usualRange,
   type Value,
 } from './picture-data';
+import { isUsual, settingsQuery } from './settings';
+import { SettingsForm } from './settings-form';
 
 const firstView = textQuery('');
 const noCurve = textQuery('');
@@ -228,9 +230,18 @@ export function PriorPictureView({ picture }: { picture: Picture }) {
 }
 
 // A picture that cannot be had is left out: it illustrates, it does not inform.
-export function PriorPicture({ prior }: { prior: string }) {
-  const { data, error } = usePicture(prior);
-  if (data) return <PriorPictureView picture={data} />;
-  if (error) return <p class="table-note">The picture cannot be shown: {error.message}.</p>;
-  return <Skeleton rows={3} height={60} />;
+export function PriorPicture({ prior, options }: { prior: string; options: readonly CatalogOption[] }) {
+  const [settings, setSettings] = useQuery('draw', settingsQuery);
+  const { data, error } = usePicture(prior, settings);
+  return (
+    <>
+      {data && <PriorPictureView picture={data} />}
+      {error && <p class="table-note">The picture cannot be shown: {error.message}.</p>}
+      {!data && !error && <Skeleton rows={3} height={60} />}
+      <details class="picture-form" open={!isUsual(settings)}>
+        <summary>Draw it with other options, another grid</summary>
+        <SettingsForm options={options} settings={settings} draw={setSettings} />
+      </details>
+    </>
+  );
 }

@@ -1,0 +1,51 @@
+// Reads of a trial's pictures. The server draws them when first asked, which takes seconds, and keeps them.
+import { read, segment } from '@/shared/api/client';
+import { pictureMessage } from '@/shared/api/operations';
+import { useLive } from '@/shared/api/live';
+import { decodeAttention, decodeTrained } from './picture-data';
+
+const path = (experiment: string, ordinal: number) =>
+  `/experiments/${segment(experiment)}/trials/${ordinal}/picture`;
+
+const never = () => false; // weights of a step do not change
+
+export function useTrainedPrior(experiment: string, ordinal: number, step: number, layer: number) {
+  const family = `trained prior ${experiment} ${ordinal}`;
+  return useLive(
+    `${family} ${step} ${layer}`,
+    async (signal) => {
+      const query = { kind: 'trained-prior', step, layers: String(layer) };
+      const found = await read(path(experiment, ordinal), pictureMessage, query, signal);
+      return decodeTrained(JSON.parse(found.json || '{}'));
+    },
+    never,
+    family,
+  );
+}
+
+export interface AttentionWish {
+  step: number;
+  images: string; // "0,7"
+  split: string;
+  query: number | null; // a patch; null: the middle one
+}
+
+export function useAttention(experiment: string, ordinal: number, wish: AttentionWish) {
+  const family = `attention ${experiment} ${ordinal}`;
+  const query = {
+    kind: 'attention',
+    step: wish.step,
+    images: wish.images,
+    split: wish.split,
+    ...(wish.query === null ? {} : { queries: String(wish.query) }),
+  };
+  return useLive(
+    `${family} ${JSON.stringify(query)}`,
+    async (signal) => {
+      const found = await read(path(experiment, ordinal), pictureMessage, query, signal);
+      return decodeAttention(JSON.parse(found.json || '{}'));
+    },
+    never,
+    family,
+  );
+}
