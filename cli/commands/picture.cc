@@ -182,7 +182,7 @@ void add_options(Command& command) {
         "WHICH");
   command.add_flag("--attention")->description("A trial's attention on images, with and without its priors");
   value("--images", "Images to look at, by their place in the split", "N,N,...");
-  value("--split", "Which part of the data they are of (default: test)", "NAME");
+  value("--split", "Which part of the data they are of (default: test)", "SPLIT");
   command.get_option("--split")->check(CLI::IsMember({"train", "validation", "test"}));
   value("--data-root", "Folder the datasets lie under (default: /usr/share/datasets)", "FOLDER");
   value("--output", "Write the document here instead of printing it", "FILE");

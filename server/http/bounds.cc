@@ -67,6 +67,15 @@ const std::map<std::string, Json>& table() {
       {"CreateExperimentRequest.spec_json", {{"minLength", 2}, {"maxLength", kSpecBytes}, {"pattern", "^\\s*\\{"}}},
       {"DrainWorkerRequest.reason", {{"maxLength", kReasonLength}}},
       {"WatchEventsRequest.cursor", at_least(-1)},
+      {"DrawPriorRequest.rows", between(0, 64)},
+      {"DrawPriorRequest.columns", between(0, 64)},
+      {"DrawPriorRequest.heads", between(0, 32)},
+      {"DrawPriorRequest.head_width", between(0, 128)},
+      {"DrawPriorRequest.layer", between(0, 47)},
+      {"DrawPriorRequest.layers", between(0, 48)},
+      {"DrawPriorRequest.seed", at_least(0)},
+      {"DrawTrialRequest.step", at_least(0)},
+      {"DrawTrialRequest.split", one_of({"train", "validation", "test"})},
   };
   return kTable;
 }

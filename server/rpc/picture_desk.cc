@@ -138,7 +138,8 @@ absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawPriorRequest& reques
   LOCUS_ASSIGN_OR_RETURN(const Json options, catalog_.resolve(*item, given, "options"));
   std::vector<Setting> settings = {{"rows", request.rows(), 6, 64},      {"columns", request.columns(), 6, 64},
                                    {"heads", request.heads(), 4, 32},    {"head_width", request.head_width(), 16, 128},
-                                   {"layers", request.layers(), 1, 48},  {"layer", request.layer(), 0, 47},
+                                   {"layers", request.layers(), std::int64_t{request.layer()} + 1, 48},
+                                   {"layer", request.layer(), 0, 47},
                                    {"seed", request.seed(), 0, INT64_MAX}};
   for (Setting& one : settings) {
     if (one.given < 0 || one.given > one.most)
@@ -151,7 +152,7 @@ absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawPriorRequest& reques
   if (value(5) >= value(4))
     return bad("layer", "layer counts from 0 and lies below layers, " + std::to_string(value(4)));
   if (value(2) * patches * patches > kPairsMost) {
-    return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kLimitExceeded,
+    return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
                       std::to_string(value(2)) + " heads over " + std::to_string(patches) +
                           " patches are more than can be shown; heads times patches squared may be " +
                           std::to_string(kPairsMost),
@@ -169,7 +170,7 @@ absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawPriorRequest& reques
 
 absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawTrialRequest& request,
                                               const v1::TrialDetail& trial) {
-  const std::string& kind = request.kind();
+  const std::string kind = request.kind().empty() ? "trained-prior" : request.kind();
   if (kind != "trained-prior" && kind != "attention")
     return bad("kind", "kind is \"" + kind.substr(0, 100) + "\"; give \"trained-prior\" or \"attention\"");
   const std::string split = request.split().empty() ? "test" : request.split();

@@ -251,7 +251,7 @@ TEST_F(AlertsOfAServer, PostToAnAddressAndSayWhatItAnswered) {
   };
   const absl::Status taken = post("/api/v1/garbage:collect");
   EXPECT_TRUE(taken.ok()) << taken;
-  EXPECT_THAT(std::string(post("/nowhere").message()), HasSubstr("answered 404"));
+  EXPECT_THAT(std::string(post("/api/v1/nowhere").message()), HasSubstr("answered 404"));
   stop();
 }
 

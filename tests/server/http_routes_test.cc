@@ -117,7 +117,7 @@ TEST_F(HttpRoutes, AnswerAsTheirCalls) {
 }
 
 TEST_F(HttpRoutes, PlanAndCreateAsTheirCalls) {
-  const Json other = small_specification({{"name", "other"}});
+  const Json other = small_specification({{"name", "other"}, {"train", {{"epochs", 3}}}});  // nothing of it ran
   const HttpAnswer planned =
       http().post("/api/v1/experiments:plan", Json{{"spec_json", other.dump()}}.dump());
   ASSERT_EQ(planned.status, 200) << planned.body;
@@ -133,8 +133,11 @@ TEST_F(HttpRoutes, PlanAndCreateAsTheirCalls) {
 }
 
 TEST_F(HttpRoutes, CancelPauseAndResumeAsTheirCalls) {
-  EXPECT_EQ(http().post("/api/v1/experiments/small:pause", "{}").status, 200);
-  EXPECT_EQ(http().post("/api/v1/experiments/small:resume", "").status, 200);
+  const Json other = small_specification({{"name", "other"}, {"train", {{"epochs", 3}}}});
+  ASSERT_EQ(http().post("/api/v1/experiments", Json{{"spec_json", other.dump()}}.dump()).status, 200);
+  EXPECT_EQ(http().post("/api/v1/experiments/other:pause", "{}").status, 200);
+  EXPECT_EQ(http().post("/api/v1/experiments/other:resume", "").status, 200);
+  EXPECT_EQ(http().post("/api/v1/experiments/small:pause", "").json()["error"]["details"][0]["reason"], "WRONG_STATE");
   EXPECT_EQ(http().post("/api/v1/experiments/nobody:pause", "").json()["error"]["details"][0]["reason"],
             "EXPERIMENT_NOT_FOUND");
 }

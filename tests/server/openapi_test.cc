@@ -147,7 +147,7 @@ class OpenApi : public ServerTest {
       if (parameter["in"] == "path") {
         path.replace(path.find("{" + other + "}"), other.size() + 2, known.at(other));
       } else if (parameter["required"] == true && other != name) {
-        query += other == "items" ? "items=small%2F0&items=small%2F1&" : other + "=top1&";
+        query += other == "items" ? "items=small%2F0&items=small%2F1&" : other + "=loss&split=train&";
       }
     }
     for (const std::string& value : values) query += name + "=" + value + "&";
