@@ -303,8 +303,10 @@ TEST_F(OpenApi, ItsBoundsAreThoseOfTheServer) {
         if (parameter["in"] != "query") continue;
         for (const auto& [values, taken] : edges_of(parameter["schema"])) {
           const std::string target = with_parameter(path, operation, parameter["name"], values);
-          const int status = (method == "get" ? http().get(target) : http().post(target, "")).status;
-          EXPECT_EQ(status == 400, !taken) << target << " -> " << status;
+          const HttpAnswer answer = method == "get" ? http().get(target) : http().post(target, "");
+          // A good value may still meet a server that cannot do it now (FAILED_PRECONDITION is 400 as well).
+          const bool refused = answer.status == 400 && answer.json()["error"]["status"] != "FAILED_PRECONDITION";
+          EXPECT_EQ(refused, !taken) << target << " -> " << answer.status << " " << answer.body;
           ++tried;
         }
       }
