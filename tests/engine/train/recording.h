@@ -48,7 +48,7 @@ inline Json small_configuration() {
 inline Json diverging_configuration() {
   Json out = small_configuration();
   out["recipe"]["options"].update({{"warmup_epochs", 3.0},
-                                   {"lr", 3.0},
+                                   {"lr", 1.0},
                                    {"min_lr", 0.0},
                                    {"validation_images", 0},
                                    {"validate_every", 0.5}});
