@@ -4,9 +4,10 @@ import { choiceQuery, flagQuery, type QueryCodec, textQuery, useQuery } from '@/
 import { PatchMap } from '@/features/catalog/picture/patch-map';
 import { patchName } from '@/features/catalog/picture/picture-data';
 import { SelectField } from '@/shared/ui/fields';
-import { Card, Switch } from '@/shared/ui/parts';
+import { Switch } from '@/shared/ui/parts';
 import { Callout, Skeleton } from '@/shared/ui/states';
 import { useAttention } from './data';
+import { DrawnCard } from './drawn-card';
 import { HeadChart } from './head-chart';
 import { type Attention, imageRows, type KeptStep, type LookedAt } from './picture-data';
 
@@ -215,24 +216,11 @@ function Drawn({
 
 export function AttentionCard(props: { experiment: string; ordinal: number; kept: readonly KeptStep[] }) {
   const [open, setOpen] = useQuery('attention', openQuery);
+  const note =
+    'Attention of every layer and head on images you choose, with and without the prior, and how far it reaches.';
   return (
-    <Card
-      title="Where it looks"
-      id="attention"
-      tools={
-        <button type="button" class="button button-small" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? 'Hide' : 'Show'}
-        </button>
-      }
-    >
-      {open ? (
-        <Drawn {...props} />
-      ) : (
-        <p class="card-note quiet">
-          Attention of every layer and head on images you choose, with and without the prior, and how far it
-          reaches.
-        </p>
-      )}
-    </Card>
+    <DrawnCard title="Where it looks" id="attention" open={open} setOpen={setOpen} note={note}>
+      <Drawn {...props} />
+    </DrawnCard>
   );
 }

@@ -5,9 +5,10 @@ import { PatchMap } from '@/features/catalog/picture/patch-map';
 import { patchName } from '@/features/catalog/picture/picture-data';
 import { plural, significant, undefinedMark } from '@/shared/format';
 import { SelectField } from '@/shared/ui/fields';
-import { Card, Choice } from '@/shared/ui/parts';
+import { Choice } from '@/shared/ui/parts';
 import { Callout, Skeleton } from '@/shared/ui/states';
 import { useTrainedPrior } from './data';
+import { DrawnCard } from './drawn-card';
 import {
   type HeadNumbers,
   type KeptStep,
@@ -233,24 +234,11 @@ function Drawn({
 
 export function TrainedCard(props: { experiment: string; ordinal: number; kept: readonly KeptStep[] }) {
   const [open, setOpen] = useQuery('became-shown', openQuery);
+  const from = plural(props.kept.length, 'kept checkpoint');
+  const note = `Heat maps by layer and head, beside the initialization, from ${from}.`;
   return (
-    <Card
-      title="What the prior became"
-      id="became"
-      tools={
-        <button type="button" class="button button-small" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? 'Hide' : 'Show'}
-        </button>
-      }
-    >
-      {open ? (
-        <Drawn {...props} />
-      ) : (
-        <p class="card-note quiet">
-          Heat maps by layer and head, beside the initialization, from{' '}
-          {plural(props.kept.length, 'kept checkpoint')}.
-        </p>
-      )}
-    </Card>
+    <DrawnCard title="What the prior became" id="became" open={open} setOpen={setOpen} note={note}>
+      <Drawn {...props} />
+    </DrawnCard>
   );
 }
