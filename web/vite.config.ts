@@ -9,8 +9,8 @@ const api = process.env.LOCUS_HTTP ?? 'http://127.0.0.1:8180';
 // draws curves another, each page a third; the looks of all are one.
 function chunkOf(id: string): string | undefined {
   if (/node_modules\/uplot\/.*js$|\/src\/shared\/charts\/curve-/.test(id)) return 'curves';
-  if (/node_modules\/(preact|@tanstack)|\/src\/(shared|app)\/(?!main)/.test(id)) return 'shared';
-  if (/\/src\/features\/(experiment|claims\/(claims-card|data))/.test(id)) return 'experiment';
+  if (/node_modules\/(preact|@tanstack)|\/src\/(shared|app)\/(?!main)|parts\/experiments/.test(id)) return 'shared';
+  if (/\/src\/(features\/experiment|parts\/(curves|claims|pivot))/.test(id)) return 'experiment';
   return undefined;
 }
 

@@ -3,7 +3,7 @@ import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { expect, vi } from 'vitest';
 import { act as perform, answer } from '../dev/mock-world.mjs';
-import { navigate } from '@/app/router';
+import { navigate } from '@/shared/router';
 import { Shell } from '@/app/shell';
 
 export const asked: string[] = []; // requests since the last serve(), "POST /experiments/x:pause"

@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { asked, open, press, serve, shows, type } from '@/test-world';
-import { startRouter } from './router';
+import { startRouter } from '@/shared/router';
 
 let stopRouter: () => void;
 beforeEach(() => {

@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, expect, test, vi } from 'vitest';
 import { asked, open, serve, shows } from '@/test-world';
-import { navigate } from './router';
+import { navigate } from '@/shared/router';
 import { begin } from './routes';
 
 const script = readFileSync('public/first.js', 'utf8');

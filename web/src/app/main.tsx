@@ -11,8 +11,9 @@ import './styles/charts.css';
 import { render } from 'preact';
 import { answersAhead } from '@/shared/api/client';
 import { startStream } from '@/shared/api/live';
-import { begin, home } from './routes';
-import { navigate, startRouter } from './router';
+import { begin } from './routes';
+import { home } from '@/shared/hrefs';
+import { navigate, startRouter } from '@/shared/router';
 import { Shell } from './shell';
 
 if (location.pathname === '/') navigate(home, { replace: true });

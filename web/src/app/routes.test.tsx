@@ -3,9 +3,10 @@
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { routes } from './routes';
+import { hrefs } from '@/shared/hrefs';
+import { find, routes } from './routes';
 import { open, serve } from '@/test-world';
-import { startRouter } from './router';
+import { startRouter } from '@/shared/router';
 
 let complaints: ReturnType<typeof vi.spyOn>;
 let stopRouter: () => void;
@@ -137,5 +138,16 @@ describe('special cases', () => {
     await vi.waitFor(() => expect(document.body.textContent).toContain('"replicates"'));
     expect(location.search).toBe('?tab=specification');
     expect(document.title).toBe('violin-sigma · Locus');
+  });
+});
+
+describe('the table of routes', () => {
+  test('paths are unique', () => expect(new Set(routes.map((route) => route.path)).size).toBe(routes.length));
+  test('every link helper leads to a route', () => {
+    expect(find(hrefs.experiments())?.route.path).toBe('/experiments');
+    expect(find(hrefs.experiment('x'))?.params).toEqual({ name: 'x' });
+    expect(find(hrefs.trial('x', 7))?.params).toEqual({ name: 'x', ordinal: '7' });
+    expect(find(hrefs.workers())?.route.path).toBe('/workers');
+    expect(find('/nowhere')).toBeNull();
   });
 });

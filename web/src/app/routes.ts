@@ -1,11 +1,7 @@
 // Every page of the dashboard: one folder and one line here. Navigation, titles, loading and the smoke test
 // follow from it.
 import type { ComponentType } from 'preact';
-import { match, type Parameters } from './router';
-
-export interface PageProps {
-  params: Parameters;
-}
+import { match, type PageProps, type Parameters } from '@/shared/router';
 
 export interface Route {
   path: string; // ":name" is a parameter
@@ -65,7 +61,7 @@ export const routes: readonly Route[] = [
   {
     path: '/workers/:name',
     title: name,
-    load: () => import('@/features/worker/worker-page'),
+    load: () => import('@/features/workers/worker-page'),
   },
   {
     path: '/catalog',
@@ -82,8 +78,6 @@ export const routes: readonly Route[] = [
     load: () => import('@/features/claims/claims-page'),
   },
 ];
-
-export const home = '/experiments';
 
 // The route of a path and its parameters; null when there is no such page.
 export function find(
@@ -105,24 +99,3 @@ export async function begin(path: string): Promise<void> {
   const page = await found.route.load().catch(() => undefined);
   page?.ahead?.(found.params);
 }
-
-export const hrefs = {
-  experiments: () => home,
-  experiment: (name: string) => `/experiments/${encodeURIComponent(name)}`,
-  trial: (name: string, ordinal: number) => `/experiments/${encodeURIComponent(name)}/trials/${ordinal}`,
-  workers: () => '/workers',
-  worker: (name: string) => `/workers/${encodeURIComponent(name)}`,
-  catalog: (kind: string, id: string) =>
-    id === '' ? '/catalog' : `/catalog?item=${encodeURIComponent(`${kind}/${id}`)}`,
-  claims: (experiment: string, paper = '') => {
-    const query = new URLSearchParams({
-      ...(paper && { paper }),
-      ...(experiment && { experiment }),
-    }).toString();
-    return query === '' ? '/claims' : `/claims?${query}`;
-  },
-  create: () => '/new',
-  paperTable: (names: readonly string[]) => `/paper-table?of=${names.map(encodeURIComponent).join(',')}`,
-  // trials "NAME/3" and cells "NAME/cells/0"
-  compare: (items: readonly string[]) => `/compare?of=${items.map(encodeURIComponent).join(',')}`,
-};

@@ -7,10 +7,11 @@ import type { Connection } from '@/shared/api/event-stream';
 import { Icon } from '@/shared/ui/icon';
 import { Empty, Failure } from '@/shared/ui/states';
 import { Toasts } from '@/shared/ui/toast';
-import { usePlace } from './router';
-import { find, home, hrefs, type PageProps, type Route, routes } from './routes';
+import { type PageProps, usePlace } from '@/shared/router';
+import { find, type Route, routes } from './routes';
+import { home, hrefs } from '@/shared/hrefs';
 import { Shortcuts } from './shortcuts';
-import { nextTheme, type Theme, useTheme } from './theme';
+import { nextTheme, type Theme, useTheme } from '@/shared/theme';
 
 const connectionWords: Record<Connection, { label: string; help: string }> = {
   live: { label: 'Live', help: 'Changes arrive as they happen.' },

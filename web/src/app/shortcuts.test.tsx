@@ -2,7 +2,7 @@
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, expect, test } from 'vitest';
-import { navigate } from './router';
+import { navigate } from '@/shared/router';
 import { Reader, Shortcuts } from './shortcuts';
 
 const press = (key: string, target: EventTarget = document.body) =>

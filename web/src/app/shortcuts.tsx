@@ -1,9 +1,10 @@
 // Keys that work on every page, and the list of them.
 import { useEffect, useState } from 'preact/hooks';
 import { Dialog } from '@/shared/ui/dialog';
-import { navigate } from './router';
-import { hrefs, routes } from './routes';
-import { nextTheme } from './theme';
+import { navigate } from '@/shared/router';
+import { routes } from './routes';
+import { hrefs } from '@/shared/hrefs';
+import { nextTheme } from '@/shared/theme';
 
 export interface Shortcut {
   keys: readonly string[]; // pressed one after the other

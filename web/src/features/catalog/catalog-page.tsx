@@ -1,13 +1,13 @@
 // The catalog: what experiments can name, and each item in full.
-import { textQuery, useQuery } from '@/app/router';
-import { hrefs } from '@/app/routes';
+import { textQuery, useQuery } from '@/shared/router';
+import { hrefs } from '@/shared/hrefs';
 import { plural } from '@/shared/format';
 import { matches, SearchField } from '@/shared/ui/fields';
 import { Card } from '@/shared/ui/parts';
 import { Tally } from '@/shared/ui/tally';
 import { Empty, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import './catalog.css';
-import { type Catalog, type CatalogItem, useCatalog } from './data';
+import { type Catalog, type CatalogItem, useCatalog } from '@/parts/catalog';
 import { Formula } from './formula';
 import { ItemView } from './item-page';
 import { Thumbnail } from './picture/thumbnail';

@@ -5,20 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, describe, expect, test } from 'vitest';
-import { navigate, startRouter } from '@/app/router';
+import { navigate, startRouter } from '@/shared/router';
 import { alibiPicture } from '../../../dev/mock-picture.mjs';
 import { Formula } from './formula';
 import { rangeText } from './item-page';
-import {
-  coloring,
-  decodePicture,
-  flat,
-  moved,
-  ownRange,
-  share,
-  tellingView,
-  usualRange,
-} from './picture/picture-data';
+import { coloring, flat, moved, ownRange, share, tellingView, usualRange } from '@/parts/pictures/coloring';
+import { decodePicture } from '@/parts/pictures/documents';
 import { headNote, PriorPictureView } from './picture/prior-picture';
 import { ThumbnailOf } from './picture/thumbnail';
 

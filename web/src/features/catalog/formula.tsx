@@ -1,7 +1,6 @@
 // A formula typeset from plain text: "lambda_c^|pi_c(i) - pi_c(j)|" with Greek letters, raised and lowered
 // parts. What it does not know stays as written.
-import { Fragment } from 'preact';
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 
 const greek: Record<string, string> = {
   alpha: 'α', beta: 'β', gamma: 'γ', delta: 'δ', epsilon: 'ε', eps: 'ε', eta: 'η', theta: 'θ', kappa: 'κ',

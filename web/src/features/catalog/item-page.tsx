@@ -1,10 +1,11 @@
 // One item of the catalog in full.
 import type { ComponentChildren } from 'preact';
-import { hrefs } from '@/app/routes';
+import { hrefs } from '@/shared/hrefs';
 import { count, parametersAdded, undefinedMark } from '@/shared/format';
 import { CopyButton } from '@/shared/ui/copy';
 import { Card, Figure } from '@/shared/ui/parts';
-import { type Catalog, type CatalogItem, type CatalogOption, usePicture } from './data';
+import { usePicture } from './data';
+import type { Catalog, CatalogItem, CatalogOption } from '@/parts/catalog';
 import { Formula } from './formula';
 import { PriorPicture } from './picture/prior-picture';
 

@@ -1,14 +1,21 @@
 // What papers print, table by table, alone or beside an experiment.
-import { flagQuery, textQuery, useQuery } from '@/app/router';
-import { useExperiments } from '@/features/experiments/data';
+import { flagQuery, textQuery, useQuery } from '@/shared/router';
+import { useExperiments } from '@/parts/experiments';
 import { plural } from '@/shared/format';
 import { SelectField } from '@/shared/ui/fields';
 import { Switch } from '@/shared/ui/parts';
 import { Empty, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
-import './claims.css';
+import '@/parts/claims/claims.css';
 import { ClaimsSummary } from './claims-summary';
 import { ClaimsTable } from './claims-table';
-import { type ClaimPaper, type Claims, matchesOf, useClaimCounts, useClaims, usePapers } from './data';
+import {
+  type ClaimPaper,
+  type Claims,
+  matchesOf,
+  useClaimCounts,
+  useClaims,
+  usePapers,
+} from '@/parts/claims/data';
 
 const firstPaper = textQuery('');
 const noExperiment = textQuery('');

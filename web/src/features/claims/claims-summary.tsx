@@ -1,7 +1,7 @@
 // What an experiment says of printed numbers, in counts: a row a paper, or a row a table of one.
-import { hrefs } from '@/app/routes';
+import { hrefs } from '@/shared/hrefs';
 import { Card } from '@/shared/ui/parts';
-import { type ClaimSummary, saysSomething } from './data';
+import { type ClaimSummary, saysSomething } from '@/parts/claims/data';
 
 const headings = ['Numbers', 'Agrees', 'Contradicts', 'Undecided', 'Same way', 'Other way', 'Open'] as const;
 

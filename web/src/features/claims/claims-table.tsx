@@ -1,5 +1,5 @@
 // One printed table: its setting, its numbers, and what was measured beside them.
-import { hrefs } from '@/app/routes';
+import { hrefs } from '@/shared/hrefs';
 import { fixed, meanStdText, plural, signed } from '@/shared/format';
 import { Card } from '@/shared/ui/parts';
 import { Callout } from '@/shared/ui/states';
@@ -13,7 +13,7 @@ import {
   optionsOf,
   priorNames,
   priorOf,
-} from './data';
+} from '@/parts/claims/data';
 
 const sentencesMost = 12; // more are folded away
 const scaled = new Set(['K', 'M', 'G']); // units that are part of a printed number

@@ -2,11 +2,11 @@
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { startRouter } from '@/app/router';
-import { hrefs } from '@/app/routes';
+import { startRouter } from '@/shared/router';
+import { hrefs } from '@/shared/hrefs';
 import { asked, open, serve, shows } from '@/test-world';
 import { claimsMessage } from '../../../dev/mock-claims.mjs';
-import { type Claim, type ClaimTable, gridOf, priorNames, priorOf } from './data';
+import { type Claim, type ClaimTable, gridOf, priorNames, priorOf } from '@/parts/claims/data';
 
 const tables = (query: Record<string, string>) =>
   claimsMessage(new URLSearchParams(query)).tables as unknown as ClaimTable[];

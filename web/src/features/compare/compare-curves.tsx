@@ -1,9 +1,9 @@
 // The curves of the items, one over the other.
 import { useMemo, useState } from 'preact/hooks';
-import { flagQuery, numberSetQuery, useQuery } from '@/app/router';
-import { CurveLegend } from '@/features/experiment/curves/curve-legend';
-import { SeriesPicker, seriesQuery } from '@/features/experiment/curves/series-picker';
-import { chooseSeries } from '@/features/experiment/data';
+import { flagQuery, numberSetQuery, useQuery } from '@/shared/router';
+import { CurveLegend } from '@/parts/curves/curve-legend';
+import { SeriesPicker, seriesQuery } from '@/parts/curves/series-picker';
+import { chooseSeries } from '@/parts/curves/choose-series';
 import type { Curves } from '@/shared/api/types';
 import { CurveChart } from '@/shared/charts/curve-chart';
 import { assembleCurves } from '@/shared/charts/curve-data';

@@ -1,10 +1,10 @@
 // Two or more trials or cells side by side: what differs between them, what came out, how they learned.
-import { useQuery } from '@/app/router';
-import { hrefs } from '@/app/routes';
-import { SeriesPicker, seriesQuery } from '@/features/experiment/curves/series-picker';
+import { useQuery } from '@/shared/router';
+import { hrefs } from '@/shared/hrefs';
+import { SeriesPicker, seriesQuery } from '@/parts/curves/series-picker';
 import type { Comparison } from '@/shared/api/operations';
 import { shortenedApart } from '@/shared/format';
-import type { Look } from '@/shared/charts/palette';
+import type { Look } from '@/shared/palette';
 import { Icon } from '@/shared/ui/icon';
 import { Swatch } from '@/shared/ui/parts';
 import { Empty, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';

@@ -1,9 +1,9 @@
 // The results of the items: the metric compared with its paired differences, and every other result.
 import { useRef } from 'preact/hooks';
-import { hrefs } from '@/app/routes';
+import { hrefs } from '@/shared/hrefs';
 import type { ComparedItem, Comparison, PairedDifference } from '@/shared/api/operations';
 import { svgOf } from '@/shared/charts/figure';
-import type { Look } from '@/shared/charts/palette';
+import type { Look } from '@/shared/palette';
 import { pairedCsv, type PairedItem, PairedPlot } from '@/shared/charts/paired-plot';
 import {
   decimalsFor,
@@ -18,7 +18,7 @@ import {
   undefinedMark,
 } from '@/shared/format';
 import { Explain } from '@/shared/ui/explain';
-import { FigureMenu } from '@/shared/ui/figure-menu';
+import { FigureMenu } from '@/shared/charts/figure-menu';
 import { Card, Swatch } from '@/shared/ui/parts';
 import { Callout } from '@/shared/ui/states';
 import type { Compared } from './data';

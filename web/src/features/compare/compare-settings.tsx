@@ -1,5 +1,5 @@
 // The settings of the items side by side: what differs, and on demand what is equal.
-import { flagQuery, useQuery } from '@/app/router';
+import { flagQuery, useQuery } from '@/shared/router';
 import type { ComparedSetting } from '@/shared/api/operations';
 import type { Compared } from './data';
 import { plural, shortenedApart, undefinedMark } from '@/shared/format';

@@ -1,11 +1,11 @@
 // Reads of a comparison: settings and results of all items in one answer, curves per experiment.
-import type { QueryCodec } from '@/app/router';
+import type { QueryCodec } from '@/shared/router';
 import { read, segment } from '@/shared/api/client';
 import { useLive } from '@/shared/api/live';
 import { type ComparedItem, comparison, type Comparison } from '@/shared/api/operations';
 import { curves, type Curves, type SeriesKey } from '@/shared/api/types';
 import type { CellPart } from '@/shared/charts/curve-data';
-import { apart, type Look } from '@/shared/charts/palette';
+import { apart, type Look } from '@/shared/palette';
 
 export const itemsMost = 16;
 

@@ -1,7 +1,7 @@
 // A new experiment: its specification as text, checked as one types, with what it would run beside it.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { navigate, textQuery, useQuery } from '@/app/router';
-import { hrefs } from '@/app/routes';
+import { navigate, textQuery, useQuery } from '@/shared/router';
+import { hrefs } from '@/shared/hrefs';
 import { ApiError } from '@/shared/api/client';
 import { plural } from '@/shared/format';
 import { Confirm } from '@/shared/ui/dialog';

@@ -1,7 +1,7 @@
 // What a specification can name, from the catalog: put into the text by a click.
 import { useState } from 'preact/hooks';
-import { hrefs } from '@/app/routes';
-import { useCatalog } from '@/features/catalog/data';
+import { hrefs } from '@/shared/hrefs';
+import { useCatalog } from '@/parts/catalog';
 import { SearchField, matches } from '@/shared/ui/fields';
 import { Card } from '@/shared/ui/parts';
 import { ReadFailure, Skeleton } from '@/shared/ui/states';

@@ -1,5 +1,5 @@
 // The head of an experiment: name, state, figures, progress by stage state, and what runs now.
-import { hrefs } from '@/app/routes';
+import { hrefs } from '@/shared/hrefs';
 import { Annotations } from '@/shared/annotations/annotations';
 import type { Experiment, RunningStage } from '@/shared/api/types';
 import { ago, count, duration, moment, percent, plural } from '@/shared/format';

@@ -1,15 +1,14 @@
 // One experiment: what it is and how far, then its results, its trials or its specification.
-import type { PageProps } from '@/app/routes';
-import { hrefs } from '@/app/routes';
-import { type Parameters, type QueryCodec, useQuery } from '@/app/router';
+import { type PageProps, type Parameters, type QueryCodec, useQuery } from '@/shared/router';
+import { hrefs } from '@/shared/hrefs';
 import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import './experiment.css';
-import { useExperiment } from './data';
+import { useExperiment } from '@/parts/experiments';
 import { ExperimentHeader } from './experiment-header';
 import { Figures } from './figures/figures';
 import { Overview } from './overview';
-import { paperTableAhead } from './pivot/data';
-import { PivotCard } from './pivot/pivot-card';
+import { paperTableAhead } from '@/parts/pivot/data';
+import { PivotCard } from '@/parts/pivot/pivot-card';
 import { Specification } from './specification';
 import { TrialsPanel } from './trials/trials-panel';
 

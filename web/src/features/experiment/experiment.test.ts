@@ -3,8 +3,11 @@
 import { describe, expect, test } from 'vitest';
 import { answer } from '../../../dev/mock-world.mjs';
 import { table as decodeTable, trialList } from '@/shared/api/types';
-import { seriesQuery } from './curves/series-picker';
-import { chooseSeries, contractOf, joinPages } from './data';
+import { seriesQuery } from '@/parts/curves/series-picker';
+import { factorValue, groupingFactors, valueText } from './factors';
+import { actionsOf, rerunnable } from './actions/experiment-actions';
+import { joinPages } from './data';
+import { chooseSeries, contractOf } from '@/parts/curves/choose-series';
 import { stageParts } from './experiment-header';
 import { intervalDomain } from './leaderboard/columns';
 import { csvField } from '@/shared/csv';
@@ -13,7 +16,6 @@ import { floorText } from './leaderboard/explanations';
 import { seedsText, sweeps, varyingLabel } from './sweep/sweep-card';
 import { columnName, trialProgress, trialReason, trialRetries } from './trials/columns';
 import { tally } from '@/shared/ui/tally';
-import { factorValue, valueText } from './factors';
 import { trialsCsv } from './trials/csv';
 import {
   factorsQuery,
@@ -245,4 +247,27 @@ describe('the sweep', () => {
     expect(sweeps({ label_sets: ['{"resolution":28}'] })).toBe(false);
     expect(sweeps({ label_sets: ['{"resolution":28}', '{"resolution":42}'] })).toBe(true);
   });
+});
+
+describe('actions', () => {
+  test('fit the state', () => {
+    expect(actionsOf({ state: 'active', stages: { failed: 1 } })).toEqual([
+      'rerun',
+      'pause',
+      'cancel',
+      'delete',
+    ]);
+    expect(actionsOf({ state: 'paused', stages: {} })).toEqual(['resume', 'cancel', 'delete']);
+    expect(actionsOf({ state: 'completed', stages: { succeeded: 4 } })).toEqual(['delete']);
+  });
+  test('a rerun counts what failed, is held or was cancelled', () =>
+    expect(rerunnable({ failed: 1, held: 2, cancelled: 3, succeeded: 9 })).toBe(6));
+});
+
+test('a leaderboard is grouped by factors that several rows share', () => {
+  const row = (assignment: object) => ({ assignment_json: JSON.stringify(assignment) });
+  expect(groupingFactors([row({ prior: 'a', 'train.lr': 1 }), row({ prior: 'b', 'train.lr': 1 })])).toEqual([
+    'train.lr',
+  ]);
+  expect(groupingFactors([row({ prior: 'a' }), row({ prior: 'b' })])).toEqual([]);
 });

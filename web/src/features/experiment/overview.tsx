@@ -1,34 +1,16 @@
 // The results of an experiment: leaderboard, learning curves and sweep, which share the chosen cells.
-import { useState } from 'preact/hooks';
-import { numberSetQuery, textQuery, useQuery } from '@/app/router';
-import { ClaimsCard } from '@/features/claims/claims-card';
+import { useCellSelection } from '@/parts/curves/cell-selection';
+import { textQuery, useQuery } from '@/shared/router';
+import { ClaimsCard } from '@/parts/claims/claims-card';
 import type { Experiment } from '@/shared/api/types';
 import { WhenNear } from '@/shared/ui/when-near';
 import { CurvesCard } from './curves/curves-card';
-import { contractOf, useTableOf } from './data';
+import { useTableOf } from './data';
+import { contractOf } from '@/parts/curves/choose-series';
 import { Leaderboard } from './leaderboard/leaderboard';
 import { SweepCard, sweeps } from './sweep/sweep-card';
 
 const noLabels = textQuery('');
-
-// What the cells of one page share: which are hidden (in the address) and which one the pointer is on.
-export interface CellSelection {
-  hidden: ReadonlySet<number>;
-  toggle: (cell: number) => void;
-  focus: number | null;
-  setFocus: (cell: number | null) => void;
-}
-
-export function useCellSelection(): CellSelection {
-  const [hidden, setHidden] = useQuery('hide', numberSetQuery);
-  const [focus, setFocus] = useState<number | null>(null);
-  const toggle = (cell: number) => {
-    const next = new Set(hidden);
-    if (!next.delete(cell)) next.add(cell);
-    setHidden(next);
-  };
-  return { hidden, toggle, focus, setFocus };
-}
 
 // What is read does not wait for the experiment itself, but for what needs its contract.
 export function Overview({ name, experiment }: { name: string; experiment: Experiment | undefined }) {

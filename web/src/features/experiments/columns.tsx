@@ -1,6 +1,6 @@
 // The columns of the list of experiments.
 import type { ColumnDef } from '@tanstack/table-core';
-import { hrefs } from '@/app/routes';
+import { hrefs } from '@/shared/hrefs';
 import { Tags } from '@/shared/annotations/annotations';
 import type { Experiment } from '@/shared/api/types';
 import { ago, count, duration, meanStdText, moment, plural, undefinedMark } from '@/shared/format';

@@ -1,15 +1,6 @@
-// Reads of the list of experiments, best rows included.
-import { useLiveParts } from '@/shared/api/live';
-import { readPages } from '@/shared/api/client';
-import { type Experiment, experimentList } from '@/shared/api/types';
+// What of the list of experiments is found.
+import type { Experiment } from '@/shared/api/types';
 import { matches } from '@/shared/ui/fields';
-
-export const useExperiments = () =>
-  useLiveParts<Experiment[]>(
-    'experiments',
-    (signal, begun) => readPages('/experiments', experimentList, (page) => page.experiments, signal, begun),
-    (change) => change.all || change.experiments.length > 0,
-  );
 
 export interface ExperimentFilter {
   text: string;

@@ -1,7 +1,7 @@
 // The list of experiments, newest first, live: filtered, grouped, sorted, all from the address.
 import { useMemo } from 'preact/hooks';
-import { choiceQuery, textQuery, useQuery } from '@/app/router';
-import { hrefs } from '@/app/routes';
+import { choiceQuery, textQuery, useQuery } from '@/shared/router';
+import { hrefs } from '@/shared/hrefs';
 import type { Experiment } from '@/shared/api/types';
 import { count, plural } from '@/shared/format';
 import { ColumnPicker } from '@/shared/tables/column-picker';
@@ -14,7 +14,8 @@ import { Icon } from '@/shared/ui/icon';
 import { Tally } from '@/shared/ui/tally';
 import { Empty, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import { experimentColumns, usuallyHidden } from './columns';
-import { allTags, filterExperiments, useExperiments } from './data';
+import { allTags, filterExperiments } from './data';
+import { useExperiments } from '@/parts/experiments';
 import './experiments.css';
 
 const anyText = textQuery('');

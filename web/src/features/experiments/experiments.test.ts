@@ -1,8 +1,6 @@
 // The list: what is found, how it is grouped, which columns the address hides.
 import { describe, expect, test } from 'vitest';
 import { answer } from '../../../dev/mock-world.mjs';
-import { actionsOf, rerunnable } from '@/features/experiment/actions/experiment-actions';
-import { groupingFactors } from '@/features/experiment/factors';
 import { experimentList } from '@/shared/api/types';
 import { groupRows, hiddenColumnsQuery } from '@/shared/tables/use-table';
 import { matches } from '@/shared/ui/fields';
@@ -39,27 +37,4 @@ test('hidden columns leave no trace while they are the usual ones', () => {
   expect(query.write(new Set())).toBe('none');
   expect(query.read('none')).toEqual(new Set());
   expect(query.read(query.write(new Set(['best'])))).toEqual(new Set(['best']));
-});
-
-describe('actions', () => {
-  test('fit the state', () => {
-    expect(actionsOf({ state: 'active', stages: { failed: 1 } })).toEqual([
-      'rerun',
-      'pause',
-      'cancel',
-      'delete',
-    ]);
-    expect(actionsOf({ state: 'paused', stages: {} })).toEqual(['resume', 'cancel', 'delete']);
-    expect(actionsOf({ state: 'completed', stages: { succeeded: 4 } })).toEqual(['delete']);
-  });
-  test('a rerun counts what failed, is held or was cancelled', () =>
-    expect(rerunnable({ failed: 1, held: 2, cancelled: 3, succeeded: 9 })).toBe(6));
-});
-
-test('a leaderboard is grouped by factors that several rows share', () => {
-  const row = (assignment: object) => ({ assignment_json: JSON.stringify(assignment) });
-  expect(groupingFactors([row({ prior: 'a', 'train.lr': 1 }), row({ prior: 'b', 'train.lr': 1 })])).toEqual([
-    'train.lr',
-  ]);
-  expect(groupingFactors([row({ prior: 'a' }), row({ prior: 'b' })])).toEqual([]);
 });

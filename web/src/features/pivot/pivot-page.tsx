@@ -1,8 +1,8 @@
 // The paper table over several experiments.
-import { type QueryCodec, useQuery } from '@/app/router';
-import { hrefs } from '@/app/routes';
+import { type QueryCodec, useQuery } from '@/shared/router';
+import { hrefs } from '@/shared/hrefs';
 import { Icon } from '@/shared/ui/icon';
-import { PivotCard } from '@/features/experiment/pivot/pivot-card';
+import { PivotCard } from '@/parts/pivot/pivot-card';
 
 const most = 16;
 

@@ -1,7 +1,7 @@
 // Reads of one trial: itself, why it is as it is, its points and what its attempts printed.
 import { concerning, useLive } from '@/shared/api/live';
-import { read, segment } from '@/shared/api/client';
-import { explanation, logPart, points, seriesList } from '@/shared/api/operations';
+import { post, read, segment } from '@/shared/api/client';
+import { explanation, logPart, points, rerunResponse, seriesList } from '@/shared/api/operations';
 import { type SeriesKey, trialDetail } from '@/shared/api/types';
 
 const path = (experiment: string, ordinal: string) =>
@@ -13,6 +13,9 @@ export const useTrial = (experiment: string, ordinal: string) =>
     (signal) => read(path(experiment, ordinal), trialDetail, {}, signal),
     concerning(experiment),
   );
+
+export const rerunTrial = (experiment: string, ordinal: number) =>
+  post(`${path(experiment, String(ordinal))}:rerun`, rerunResponse);
 
 export const useExplanation = (experiment: string, ordinal: string) =>
   useLive(

@@ -1,6 +1,6 @@
 // What the attempts of a trial printed, followed as it grows.
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { type QueryCodec, useQuery } from '@/app/router';
+import { type QueryCodec, useQuery } from '@/shared/router';
 import { concerning, useLive } from '@/shared/api/live';
 import type { StageDetail } from '@/shared/api/types';
 import { bytes } from '@/shared/format';

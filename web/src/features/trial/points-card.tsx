@@ -1,30 +1,22 @@
 // The points of a stage: one series at a time, superseded points left out by the server.
 import { useMemo, useState } from 'preact/hooks';
-import { useQuery } from '@/app/router';
-import { SeriesPicker, seriesQuery } from '@/features/experiment/curves/series-picker';
-import { chooseSeries } from '@/features/experiment/data';
+import { useQuery } from '@/shared/router';
+import { SeriesPicker, seriesQuery } from '@/parts/curves/series-picker';
+import { chooseSeries } from '@/parts/curves/choose-series';
 import type { Points } from '@/shared/api/operations';
 import { CurveChart } from '@/shared/charts/curve-chart';
-import { assembleCurves } from '@/shared/charts/curve-data';
-import type { Look } from '@/shared/charts/palette';
+import { plotOf } from '@/shared/charts/curve-data';
+import type { Look } from '@/shared/palette';
 import { curveSvg } from '@/shared/charts/curve-svg';
 import { csvOf } from '@/shared/csv';
 import { count, plural, seriesText, significant } from '@/shared/format';
-import { FigureMenu } from '@/shared/ui/figure-menu';
+import { FigureMenu } from '@/shared/charts/figure-menu';
 import { Card } from '@/shared/ui/parts';
 import { ReadFailure, Skeleton } from '@/shared/ui/states';
 import { usePoints, useSeries } from './data';
 
 const height = 240;
 const usual = { metric: 'loss', reports: 'test', selectsOn: 'train' };
-const whole = { hidden: new Set<number>(), band: false, runs: false };
-
-// One run as a curve of its own.
-export function plotOf(points: Points, cell: number, label: string, look: Look | null = null) {
-  const { step, value } = points;
-  const curve = { cell, look, label, step, mean: value, std: step.map(() => NaN), n: step.map(() => 1) };
-  return assembleCurves({ cells: [curve], trials: [] }, whole);
-}
 
 // Every point drawn.
 export function pointsCsv(points: Points): string {

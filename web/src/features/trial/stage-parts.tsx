@@ -1,5 +1,5 @@
 // The tables of one stage: results, attempts, checkpoints, configuration.
-import { hrefs } from '@/app/routes';
+import { hrefs } from '@/shared/hrefs';
 import { apiPath } from '@/shared/api/client';
 import type { Attempt, StageDetail } from '@/shared/api/types';
 import {

@@ -1,10 +1,11 @@
 // One trial: its stages, each with attempts and their reasons, results, checkpoints and the configuration
 // that names it.
 import { useState } from 'preact/hooks';
-import { hrefs, type PageProps } from '@/app/routes';
+import { hrefs } from '@/shared/hrefs';
+import { type PageProps } from '@/shared/router';
 import { Annotations } from '@/shared/annotations/annotations';
-import { rerunTrial } from '@/features/experiment/actions/data';
-import { useExperiment } from '@/features/experiment/data';
+import { rerunTrial, useTrial } from './data';
+import { useExperiment } from '@/parts/experiments';
 import type { StageDetail, TrialDetail, TrialStage } from '@/shared/api/types';
 import { count, failureText, plural } from '@/shared/format';
 import { CopyButton } from '@/shared/ui/copy';
@@ -13,7 +14,6 @@ import { Icon } from '@/shared/ui/icon';
 import { Card, CellName, Figure, ProgressBar, State, stateTone } from '@/shared/ui/parts';
 import { Callout, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import { say } from '@/shared/ui/toast';
-import { useTrial } from './data';
 import { LogCard } from './log-card';
 import { AttentionCard } from './pictures/attention-card';
 import { keptSteps } from './pictures/picture-data';

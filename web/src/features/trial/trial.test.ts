@@ -1,7 +1,8 @@
 // A trial's log is read by its tail and then by what follows; its points are a curve.
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { logReader } from './data';
-import { plotOf, pointsCsv } from './points-card';
+import { pointsCsv } from './points-card';
+import { plotOf } from '@/shared/charts/curve-data';
 
 afterEach(() => void vi.unstubAllGlobals());
 

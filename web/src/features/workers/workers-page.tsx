@@ -1,6 +1,6 @@
 // The workers: how busy they are, what runs on them, when they were last heard.
-import { textQuery, useQuery } from '@/app/router';
-import { hrefs } from '@/app/routes';
+import { textQuery, useQuery } from '@/shared/router';
+import { hrefs } from '@/shared/hrefs';
 import type { Worker } from '@/shared/api/types';
 import { bytes, plural } from '@/shared/format';
 import { CopyButton } from '@/shared/ui/copy';

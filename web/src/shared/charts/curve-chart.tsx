@@ -2,12 +2,12 @@
 // zoom, double click or 0 for the whole, arrow keys to read.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { useTheme } from '@/app/theme';
+import { useTheme } from '@/shared/theme';
 import { count, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
 import { type CurvePlot, heightOf, nearest, stopsOf } from './curve-data';
 import { type Frame, paint } from './curve-paint';
-import { cellStyle, resolveColors } from './palette';
+import { cellStyle, resolveColors } from '@/shared/palette';
 import { padded, scaleOf } from './scales';
 
 export type Stretch = readonly [number, number];

@@ -1,7 +1,7 @@
 // From the server's curves to strokes of a plot: bands, single runs, means raw and smoothed, marks where a value is
 // not finite. Every stroke has places of its own, so curves of different steps need no common axis.
 import type { CellCurve, TrialCurve } from '@/shared/api/types';
-import type { Look } from './palette';
+import type { Look } from '@/shared/palette';
 
 export const xAxes = ['step', 'epoch', 'images', 'seconds'] as const;
 export type XAxis = (typeof xAxes)[number];
@@ -166,6 +166,20 @@ function crossing(x: readonly number[], y: readonly number[], i: number, j: numb
   const value = y[i]!;
   if (j < 0 || j >= x.length || !Number.isFinite(y[j]) || x[j] === x[i]) return value;
   return value + ((y[j]! - value) * (edge - x[i]!)) / (x[j]! - x[i]!);
+}
+
+const whole = { hidden: new Set<number>(), band: false, runs: false };
+
+// One run as a curve of its own.
+export function plotOf(
+  points: { step: readonly number[]; value: readonly number[] },
+  cell: number,
+  label: string,
+  look: Look | null = null,
+): CurvePlot {
+  const [step, value] = [[...points.step], [...points.value]];
+  const curve = { cell, look, label, step, mean: value, std: step.map(() => NaN), n: step.map(() => 1) };
+  return assembleCurves({ cells: [curve], trials: [] }, whole);
 }
 
 // Lowest and highest of what is drawn between two places: the points there, and the lines that lead out of it up to its

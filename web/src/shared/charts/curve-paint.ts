@@ -1,6 +1,6 @@
 // Strokes onto a canvas, or into the paths of a picture: one geometry for both.
 import type { CurvePlot, Stroke } from './curve-data';
-import { cellStyle, withAlpha } from './palette';
+import { cellStyle, withAlpha } from '@/shared/palette';
 import type { Scale } from './scales';
 
 export interface Pen {

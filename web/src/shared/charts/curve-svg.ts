@@ -4,7 +4,7 @@ import { colorsOf, framing, type Stretch } from './curve-chart';
 import type { CurvePlot } from './curve-data';
 import { lookOf, markHeight, type Pen, traceBand, traceLine } from './curve-paint';
 import { escapeXml, legendHeight, legendSvg, svgFile, verticalName } from './figure';
-import { resolveColors, type Scheme } from './palette';
+import { resolveColors, type Scheme } from '@/shared/palette';
 import { scaleOf, ticksOf } from './scales';
 
 export interface CurveFigure {

@@ -1,5 +1,5 @@
 // Dots with whiskers, as SVG: one interval in a table row, or a whole sweep over settings.
-import { cellStyle, type Look, type Marker } from './palette';
+import { cellStyle, type Look, type Marker } from '@/shared/palette';
 import { linearScale } from './scales';
 
 // A plus sign as an outline.

@@ -1,6 +1,6 @@
 // Figures as files: an SVG of the page with its looks written into it, so that it reads the same anywhere; light
 // unless asked otherwise.
-import { cellStyle, type Look, resolveColors, type Scheme } from './palette';
+import { cellStyle, type Look, resolveColors, type Scheme } from '@/shared/palette';
 
 const namespace = 'http://www.w3.org/2000/svg';
 const written = [

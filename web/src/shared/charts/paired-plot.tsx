@@ -4,7 +4,7 @@ import { csvOf } from '@/shared/csv';
 import { shortenedApart, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
 import { MarkerShape } from './dot-plot';
-import { cellStyle, type Look } from './palette';
+import { cellStyle, type Look } from '@/shared/palette';
 import { extent, linearScale, ticks } from './scales';
 
 export interface PairedItem {

@@ -3,7 +3,7 @@
 import { useRef } from 'preact/hooks';
 import { parameters, shortened, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
-import { cellStyle, type Look } from './palette';
+import { cellStyle, type Look } from '@/shared/palette';
 import { extent, linearScale, padded, ticks } from './scales';
 
 export interface ParallelAxis {

@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks';
 import { parameters, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
 import { MarkerShape } from './dot-plot';
-import { cellStyle, type Look } from './palette';
+import { cellStyle, type Look } from '@/shared/palette';
 import { type Directions, frontCorners, paretoFront } from './pareto';
 import { extent, padded, scaleOf, ticks, ticksOf } from './scales';
 

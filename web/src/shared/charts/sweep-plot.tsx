@@ -5,7 +5,7 @@ import type { SweepSeries } from '@/shared/api/types';
 import { labelText, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
 import { MarkerShape } from './dot-plot';
-import { cellStyle } from './palette';
+import { cellStyle } from '@/shared/palette';
 import { extent, linearScale, ticks } from './scales';
 
 export interface SweepPlotProps {

@@ -13,7 +13,7 @@ import {
 import { Virtualizer, type VirtualizerOptions } from '@tanstack/virtual-core';
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { QueryCodec } from '@/app/router';
+import type { QueryCodec } from '@/shared/router';
 
 declare module '@tanstack/table-core' {
   // eslint-disable-next-line @typescript-eslint/no-unused-vars

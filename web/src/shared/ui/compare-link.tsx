@@ -1,5 +1,5 @@
 // The way from picked rows to their comparison.
-import { hrefs } from '@/app/routes';
+import { hrefs } from '@/shared/hrefs';
 import { Icon } from './icon';
 
 export function CompareLink({ items, what }: { items: readonly string[]; what: string }) {

@@ -1,7 +1,7 @@
 // Small parts used across pages: states as pills, progress, swatches, figures.
 import type { ComponentChildren } from 'preact';
 import { count } from '@/shared/format';
-import { cellClass, cellStyle, type Look } from '@/shared/charts/palette';
+import { cellClass, cellStyle, type Look } from '@/shared/palette';
 
 // States of experiments, stages, attempts and workers, by tone. Colour is never the only sign: the word is
 // always there.

@@ -1,27 +1,27 @@
 // The interactive picture of a prior: point at a patch and see what it attends to, in every head.
 import { useState } from 'preact/hooks';
-import { choiceQuery, flagQuery, type QueryCodec, textQuery, useQuery } from '@/app/router';
+import { choiceQuery, flagQuery, type QueryCodec, textQuery, useQuery } from '@/shared/router';
 import { significant, undefinedMark } from '@/shared/format';
 import { SelectField } from '@/shared/ui/fields';
 import { Card, Choice } from '@/shared/ui/parts';
 import { Skeleton } from '@/shared/ui/states';
-import { type CatalogOption, usePicture } from '../data';
-import { PatchMap } from './patch-map';
+import { usePicture } from '../data';
+import type { CatalogOption } from '@/parts/catalog';
+import { PatchMap } from '@/parts/pictures/patch-map';
 import {
   coloring,
   flat,
   moved,
   ownRange,
   patchName,
-  type Picture,
-  type PictureView,
   type Range,
   ranges,
   tellingView,
   usualPatch,
   usualRange,
   type Value,
-} from './picture-data';
+} from '@/parts/pictures/coloring';
+import type { Picture, PictureView } from '@/parts/pictures/documents';
 import { isUsual, settingsQuery } from './settings';
 import { SettingsForm } from './settings-form';
 

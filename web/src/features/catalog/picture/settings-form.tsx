@@ -1,7 +1,7 @@
 // Options, grid, heads and seed of a prior's picture, to be changed and drawn again.
 import { useState } from 'preact/hooks';
 import { SelectField } from '@/shared/ui/fields';
-import type { CatalogOption } from '../data';
+import type { CatalogOption } from '@/parts/catalog';
 import { isUsual, optionText, optionValue, type Settings, usualSettings, withOption } from './settings';
 
 function OptionField(props: { option: CatalogOption; value: unknown; set: (value: unknown) => void }) {

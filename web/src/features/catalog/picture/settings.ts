@@ -1,6 +1,6 @@
 // A prior's picture with other settings: what was changed, as the page keeps it in its address and asks for it.
-import type { QueryCodec } from '@/app/router';
-import type { CatalogOption } from '../data';
+import type { QueryCodec } from '@/shared/router';
+import type { CatalogOption } from '@/parts/catalog';
 
 export interface Settings {
   options: Readonly<Record<string, unknown>>; // those that differ from their defaults

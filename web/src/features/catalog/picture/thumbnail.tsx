@@ -1,8 +1,9 @@
 // A prior's picture at a glance: what one patch attends to, a square for each head.
 import { WhenNear } from '@/shared/ui/when-near';
 import { usePicture } from '../data';
-import { squares } from './patch-map';
-import { coloring, flat, type Picture, tellingView, usualPatch, usualRange } from './picture-data';
+import { squares } from '@/parts/pictures/patch-map';
+import { coloring, flat, tellingView, usualPatch, usualRange } from '@/parts/pictures/coloring';
+import type { Picture } from '@/parts/pictures/documents';
 
 const most = 4; // heads shown
 

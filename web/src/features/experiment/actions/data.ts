@@ -10,9 +10,6 @@ export const pause = (name: string) => post(`${path(name)}:pause`, experiment);
 export const resume = (name: string) => post(`${path(name)}:resume`, experiment);
 export const cancel = (name: string) => post(`${path(name)}:cancel`, experiment);
 export const rerun = (name: string) => post(`${path(name)}:rerun`, rerunResponse);
-export const rerunTrial = (name: string, ordinal: number) =>
-  post(`${path(name)}/trials/${ordinal}:rerun`, rerunResponse);
-
 export const deleteExperiment = (name: string, force: boolean) =>
   post(`${path(name)}:delete`, deleteResponse, { query: { force } });
 

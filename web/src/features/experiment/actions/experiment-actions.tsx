@@ -1,8 +1,8 @@
 // The actions of an experiment: pause, resume, rerun, cancel, delete, each after a question.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { navigate } from '@/app/router';
-import { hrefs } from '@/app/routes';
+import { navigate } from '@/shared/router';
+import { hrefs } from '@/shared/hrefs';
 import { apiPath } from '@/shared/api/client';
 import type { Experiment } from '@/shared/api/types';
 import { plural } from '@/shared/format';

@@ -1,7 +1,7 @@
 // Learning curves: mean and band over seeds per cell, single runs on demand, any number of series, values under the
 // pointer. How they are looked at is in the address.
 import { useState } from 'preact/hooks';
-import { useQuery } from '@/app/router';
+import { useQuery } from '@/shared/router';
 import type { Curves, SeriesKey } from '@/shared/api/types';
 import { xAxes } from '@/shared/charts/curve-data';
 import { seriesText } from '@/shared/format';
@@ -9,8 +9,8 @@ import { SelectField } from '@/shared/ui/fields';
 import { Card, Switch } from '@/shared/ui/parts';
 import { Popover } from '@/shared/ui/popover';
 import { Skeleton } from '@/shared/ui/states';
-import { chooseSeries, type MetricContract } from '../data';
-import type { CellSelection } from '../overview';
+import { chooseSeries, type MetricContract } from '@/parts/curves/choose-series';
+import type { CellSelection } from '@/parts/curves/cell-selection';
 import {
   axisNames,
   axisQuery,
@@ -23,9 +23,9 @@ import {
   seriesListQuery,
   smoothingQuery,
   zoomQuery,
-} from './curve-view';
+} from '@/parts/curves/curve-view';
 import { lastHalf, type Look, SeriesChart } from './series-chart';
-import { SeriesPicker, seriesQuery } from './series-picker';
+import { SeriesPicker, seriesQuery } from '@/parts/curves/series-picker';
 
 const same = (a: SeriesKey, b: SeriesKey) => seriesQuery.write(a) === seriesQuery.write(b);
 

@@ -6,12 +6,12 @@ import { assembleCurves, placeAt, stepAt, type XAxis } from '@/shared/charts/cur
 import { curveSvg } from '@/shared/charts/curve-svg';
 import { csvOf } from '@/shared/csv';
 import { count, seriesText, significant } from '@/shared/format';
-import { FigureMenu } from '@/shared/ui/figure-menu';
+import { FigureMenu } from '@/shared/charts/figure-menu';
 import { ReadFailure, Stale } from '@/shared/ui/states';
 import { useCurves } from '../data';
-import type { CellSelection } from '../overview';
-import { CurveLegend } from './curve-legend';
-import { axisNames, type Band, bandMeanings, type Zoom } from './curve-view';
+import type { CellSelection } from '@/parts/curves/cell-selection';
+import { CurveLegend } from '@/parts/curves/curve-legend';
+import { axisNames, type Band, bandMeanings, type Zoom } from '@/parts/curves/curve-view';
 
 const chartHeight = 300;
 

@@ -1,11 +1,11 @@
 // What the figures are drawn from: the paper table with a row per combination of factors and a column per metric.
 import type { PaperHeading, PaperTable } from '@/shared/api/paper';
 import { axisOf, type ParallelAxis, type ParallelLine } from '@/shared/charts/parallel-plot';
-import { apart } from '@/shared/charts/palette';
 import type { Directions } from '@/shared/charts/pareto';
 import type { ScatterPoint } from '@/shared/charts/scatter-plot';
 import { type CsvValue, csvOf } from '@/shared/csv';
-import { headingText } from '../pivot/words';
+import { rowLooks } from '@/parts/pivot/looks';
+import { headingText } from '@/parts/pivot/words';
 
 // Costs fall to be better, whatever nobody declared; throughput is the exception.
 const growing = /per_second$|throughput/;
@@ -34,9 +34,6 @@ export function numberOf(table: PaperTable, row: number, name: string): number {
   }
   return cellAt(table, row, columnOf(table, name))?.mean ?? NaN;
 }
-
-// How each row looks, rows of equal looks (another factor's values, other experiments) set apart.
-export const rowLooks = (table: Pick<PaperTable, 'rows'>) => apart(table.rows.map((row) => row.look));
 
 // Factors whose every value is a number.
 export const numericFactors = (table: PaperTable) =>

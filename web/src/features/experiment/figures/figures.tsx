@@ -1,20 +1,20 @@
 // Figures over the rows of an experiment: accuracy against cost with its Pareto front, and parallel coordinates.
 import { useRef, useState } from 'preact/hooks';
-import { flagQuery, textQuery, useQuery } from '@/app/router';
+import { flagQuery, textQuery, useQuery } from '@/shared/router';
 import type { PaperTable } from '@/shared/api/paper';
 import type { Experiment } from '@/shared/api/types';
 import { svgOf } from '@/shared/charts/figure';
 import { type Limits, meets, ParallelPlot } from '@/shared/charts/parallel-plot';
-import type { Look } from '@/shared/charts/palette';
+import type { Look } from '@/shared/palette';
 import { paretoFront } from '@/shared/charts/pareto';
 import { ScatterPlot } from '@/shared/charts/scatter-plot';
 import { plural, shortenedApart, significant } from '@/shared/format';
 import { SelectField } from '@/shared/ui/fields';
-import { FigureMenu } from '@/shared/ui/figure-menu';
+import { FigureMenu } from '@/shared/charts/figure-menu';
 import { Card, Swatch, Switch } from '@/shared/ui/parts';
 import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
-import { usePaperTable } from '../pivot/data';
-import { usualRequest } from '../pivot/request';
+import { usePaperTable } from '@/parts/pivot/data';
+import { usualRequest } from '@/parts/pivot/request';
 import { numericFactors, parallelCsv, parallelOf, scatterCsv, scatterOf } from './figure-data';
 import './figures.css';
 

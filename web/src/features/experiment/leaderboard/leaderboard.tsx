@@ -1,6 +1,6 @@
 // The leaderboard: the server's table, drawn. Only rounding happens here.
 import { useMemo } from 'preact/hooks';
-import { numberSetQuery, textQuery, useQuery } from '@/app/router';
+import { numberSetQuery, textQuery, useQuery } from '@/shared/router';
 import type { Live } from '@/shared/api/live';
 import type { Table } from '@/shared/api/types';
 import { count, labelText, plural } from '@/shared/format';
@@ -12,7 +12,7 @@ import { CopyButton, DownloadButton } from '@/shared/ui/copy';
 import { SelectField } from '@/shared/ui/fields';
 import { Card, Choice } from '@/shared/ui/parts';
 import { Callout, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
-import type { CellSelection } from '../overview';
+import type { CellSelection } from '@/parts/curves/cell-selection';
 import { factorValue, groupingFactors } from '../factors';
 import { leaderboardColumns, type Ranked, rankRows } from './columns';
 import { leaderboardCsv } from './csv';

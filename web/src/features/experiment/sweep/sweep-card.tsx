@@ -6,11 +6,11 @@ import { svgOf } from '@/shared/charts/figure';
 import { type SweepAxis, sweepAxis, SweepPlot } from '@/shared/charts/sweep-plot';
 import { csvOf } from '@/shared/csv';
 import { decimalsFor, meanStd, plural, seriesText, shortenedApart, undefinedMark } from '@/shared/format';
-import { FigureMenu } from '@/shared/ui/figure-menu';
+import { FigureMenu } from '@/shared/charts/figure-menu';
 import { Card, CellName } from '@/shared/ui/parts';
 import { ReadFailure, Skeleton } from '@/shared/ui/states';
 import { WhenNear } from '@/shared/ui/when-near';
-import type { CellSelection } from '../overview';
+import type { CellSelection } from '@/parts/curves/cell-selection';
 
 // The one label that differs between the settings: "resolution".
 export function varyingLabel(labelSets: readonly string[]): string {

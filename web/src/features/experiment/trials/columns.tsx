@@ -1,6 +1,6 @@
 // The columns of the trials table.
 import type { ColumnDef } from '@tanstack/table-core';
-import { hrefs } from '@/app/routes';
+import { hrefs } from '@/shared/hrefs';
 import type { Trial, TrialCell, TrialColumn, TrialStage } from '@/shared/api/types';
 import {
   count,

@@ -1,5 +1,5 @@
 // Which trials are shown: by text, state, cell, factor values and results. All of it is in the address.
-import type { QueryCodec } from '@/app/router';
+import type { QueryCodec } from '@/shared/router';
 import type { Trial, TrialCell } from '@/shared/api/types';
 import { matches } from '@/shared/ui/fields';
 import { assignmentOf, valueText } from '../factors';

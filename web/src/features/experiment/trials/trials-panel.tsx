@@ -1,7 +1,7 @@
 // All trials of an experiment: results, state, reason, progress; filtered, sorted, drawn only where in sight.
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { choiceQuery, numberSetQuery, textQuery, useQuery } from '@/app/router';
+import { choiceQuery, numberSetQuery, textQuery, useQuery } from '@/shared/router';
 import type { Trial } from '@/shared/api/types';
 import { count, plural } from '@/shared/format';
 import { ColumnPicker } from '@/shared/tables/column-picker';

@@ -1,15 +1,16 @@
 // Where the trained model looks on images: maps over the image by layer and head, with and without the prior.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { choiceQuery, flagQuery, type QueryCodec, textQuery, useQuery } from '@/app/router';
-import { PatchMap } from '@/features/catalog/picture/patch-map';
-import { patchName } from '@/features/catalog/picture/picture-data';
+import { choiceQuery, flagQuery, type QueryCodec, textQuery, useQuery } from '@/shared/router';
+import { PatchMap } from '@/parts/pictures/patch-map';
+import { patchName } from '@/parts/pictures/coloring';
 import { SelectField } from '@/shared/ui/fields';
 import { Switch } from '@/shared/ui/parts';
 import { Callout, Skeleton } from '@/shared/ui/states';
 import { useAttention } from './data';
 import { DrawnCard } from './drawn-card';
 import { HeadChart } from './head-chart';
-import { type Attention, imageRows, type KeptStep, type LookedAt } from './picture-data';
+import { imageRows, type KeptStep } from './picture-data';
+import type { Attention, LookedAt } from '@/parts/pictures/documents';
 
 const openQuery = flagQuery(false);
 const offQuery = flagQuery(false);

@@ -2,7 +2,7 @@
 import { read, segment } from '@/shared/api/client';
 import { pictureMessage } from '@/shared/api/operations';
 import { useLive } from '@/shared/api/live';
-import { decodeAttention, decodeTrained } from './picture-data';
+import { decodeAttention, decodeTrained } from '@/parts/pictures/documents';
 
 const path = (experiment: string, ordinal: number) =>
   `/experiments/${segment(experiment)}/trials/${ordinal}/picture`;

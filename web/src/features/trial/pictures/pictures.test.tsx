@@ -2,10 +2,11 @@
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, describe, expect, test } from 'vitest';
-import { navigate, startRouter } from '@/app/router';
+import { navigate, startRouter } from '@/shared/router';
 import type { StageDetail } from '@/shared/api/types';
 import { AttentionView } from './attention-card';
-import { decodeAttention, decodeTrained, imageRows, keptSteps, nearestQuery } from './picture-data';
+import { imageRows, keptSteps, nearestQuery } from './picture-data';
+import { decodeAttention, decodeTrained } from '@/parts/pictures/documents';
 import { TrainedView } from './trained-card';
 
 const head = (value: number) => [

@@ -1,21 +1,16 @@
 // What the prior became: every head's maps at initialization and at a kept checkpoint, side by side.
 import { useState } from 'preact/hooks';
-import { choiceQuery, flagQuery, type QueryCodec, textQuery, useQuery } from '@/app/router';
-import { PatchMap } from '@/features/catalog/picture/patch-map';
-import { patchName } from '@/features/catalog/picture/picture-data';
+import { choiceQuery, flagQuery, type QueryCodec, textQuery, useQuery } from '@/shared/router';
+import { PatchMap } from '@/parts/pictures/patch-map';
+import { patchName } from '@/parts/pictures/coloring';
 import { plural, significant, undefinedMark } from '@/shared/format';
 import { SelectField } from '@/shared/ui/fields';
 import { Choice } from '@/shared/ui/parts';
 import { Callout, Skeleton } from '@/shared/ui/states';
 import { useTrainedPrior } from './data';
 import { DrawnCard } from './drawn-card';
-import {
-  type HeadNumbers,
-  type KeptStep,
-  nearestQuery,
-  type TrainedPrior,
-  type TrainedView,
-} from './picture-data';
+import { type KeptStep, nearestQuery } from './picture-data';
+import type { HeadNumbers, TrainedPrior, TrainedView } from '@/parts/pictures/documents';
 
 const openQuery = flagQuery(false);
 const viewQuery = textQuery('');

@@ -1,5 +1,5 @@
 // What is asked of the paper table: the state of the pivot, in the address, and as the body of the call.
-import { choiceQuery, flagQuery, type QueryCodec, useQuery } from '@/app/router';
+import { choiceQuery, flagQuery, type QueryCodec, useQuery } from '@/shared/router';
 
 export interface MetricWish {
   metric: string;

@@ -1,5 +1,5 @@
 // On an experiment's page: which papers its cells say something about. Nothing where they say nothing.
-import { hrefs } from '@/app/routes';
+import { hrefs } from '@/shared/hrefs';
 import { plural } from '@/shared/format';
 import { Card } from '@/shared/ui/parts';
 import './claims.css';

@@ -1,5 +1,5 @@
 // Which series is shown: metric, split and labels, in a menu and in the address.
-import type { QueryCodec } from '@/app/router';
+import type { QueryCodec } from '@/shared/router';
 import type { SeriesKey } from '@/shared/api/types';
 import { seriesText } from '@/shared/format';
 

@@ -5,9 +5,9 @@ import { svgOf } from '@/shared/charts/figure';
 import { bySeed, type PairedItem, PairedPlot } from '@/shared/charts/paired-plot';
 import { csvOf } from '@/shared/csv';
 import { SelectField } from '@/shared/ui/fields';
-import { FigureMenu } from '@/shared/ui/figure-menu';
+import { FigureMenu } from '@/shared/charts/figure-menu';
 import { Swatch } from '@/shared/ui/parts';
-import { rowLooks } from '../figures/figure-data';
+import { rowLooks } from './looks';
 import { headingKey, headingText } from './words';
 
 const most = 16; // rows drawn side by side

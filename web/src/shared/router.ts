@@ -120,6 +120,11 @@ export function useQuery<T>(key: string, codec: QueryCodec<T>): [T, (value: T) =
 
 export type Parameters = Readonly<Record<string, string>>;
 
+// What every page is given.
+export interface PageProps {
+  params: Parameters;
+}
+
 // The parameters of `path` when it has the shape of `pattern` ("/experiments/:name"), else null.
 export function match(pattern: string, path: string): Parameters | null {
   const wanted = pattern.split('/').filter(Boolean);

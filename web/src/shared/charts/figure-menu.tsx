@@ -1,9 +1,9 @@
 // What can be taken away of a figure: the picture as SVG and PNG, for light and for dark pages, and its data as CSV.
-import { pngOf } from '@/shared/charts/raster';
-import type { Scheme } from '@/shared/charts/palette';
-import { saveBlob, saveText } from './copy';
-import { Popover } from './popover';
-import { say } from './toast';
+import { pngOf } from './raster';
+import type { Scheme } from '@/shared/palette';
+import { saveBlob, saveText } from '@/shared/ui/copy';
+import { Popover } from '@/shared/ui/popover';
+import { say } from '@/shared/ui/toast';
 
 export interface FigureMenuProps {
   name: string; // of the files, without an ending

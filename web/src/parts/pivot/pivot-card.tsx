@@ -1,6 +1,6 @@
 // The table for a paper: any factors against any others, computed by the server, everything about it in the address.
-import { textQuery, useQuery } from '@/app/router';
-import { hrefs } from '@/app/routes';
+import { textQuery, useQuery } from '@/shared/router';
+import { hrefs } from '@/shared/hrefs';
 import type { PaperTable } from '@/shared/api/paper';
 import { plural } from '@/shared/format';
 import { Card } from '@/shared/ui/parts';

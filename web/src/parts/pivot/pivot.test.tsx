@@ -2,8 +2,8 @@
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { act as perform } from '../../../../dev/mock-world.mjs';
-import { startRouter } from '@/app/router';
+import { act as perform } from '../../../dev/mock-world.mjs';
+import { startRouter } from '@/shared/router';
 import { paperTable, type PaperTable } from '@/shared/api/paper';
 import { asked, open, press, serve, shows } from '@/test-world';
 import { pairedCsv, pairedItems } from './pivot-pairs';

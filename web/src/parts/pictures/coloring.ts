@@ -1,55 +1,7 @@
-// The picture of a prior: what a patch attends to before any content, as the engine computed it. Nothing is
-// computed here but colours and readings.
-import {
-  type Decoded,
-  type Decoder,
-  DecodeError,
-  integer,
-  list,
-  message,
-  optional,
-  real,
-  text,
-} from '@/shared/api/decode';
+// The colours of a patch map, and readings of its grid.
+import type { Picture, PictureView } from './documents';
 
-const view = message({
-  id: text,
-  title: text,
-  help: text,
-  scale: text, // "sequential" or "diverging"
-  low: real,
-  high: real,
-  heads: list(text), // a label per head
-  values: list(list(list(optional(real)))), // [head][query][key]; null: never attended
-});
-
-const shape = message({
-  version: integer,
-  prior: text,
-  revision: integer,
-  setting: text,
-  grid: list(integer), // rows, columns
-  parameters_added: optional(integer),
-  views: list(view),
-  curves: list(message({ name: text, path: list(integer) })),
-});
-
-export type Picture = Decoded<typeof shape>;
-export type PictureView = Picture['views'][number];
 export type Value = number | null;
-
-// Refuses a picture whose sizes do not fit: half a picture would mislead.
-export const decodePicture: (value: unknown) => Picture = (value) => {
-  const picture = (shape as Decoder<Picture>)(value, 'picture');
-  const patches = picture.grid.reduce((product, each) => product * each, 1);
-  if (picture.grid.length !== 2 || !(patches > 0))
-    throw new DecodeError('picture.grid', 'rows and columns', picture.grid);
-  for (const { id, values } of picture.views)
-    for (const head of values)
-      if (head.length !== patches || head.some((row) => row.length !== patches))
-        throw new DecodeError(`picture.views.${id}`, `${patches} rows of ${patches} values`, head.length);
-  return picture;
-};
 
 // How values become colours: up from the low end, to both sides of zero, or on one side of zero from its near end to its
 // far one.

@@ -10,7 +10,7 @@ import {
   undefinedMark,
 } from '@/shared/format';
 import { LineSample, Swatch } from '@/shared/ui/parts';
-import type { CellSelection } from '../overview';
+import type { CellSelection } from './cell-selection';
 import type { Band } from './curve-view';
 
 interface At {

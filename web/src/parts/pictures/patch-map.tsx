@@ -1,6 +1,6 @@
 // One head's map: the value of every key patch for one query patch.
 import { useMemo } from 'preact/hooks';
-import { type Coloring, curvePoints, share, type Value } from './picture-data';
+import { type Coloring, curvePoints, share, type Value } from './coloring';
 
 export interface PatchMapProps {
   view: Coloring;

@@ -1,7 +1,6 @@
 // Paths, parameters and query codecs.
 import { describe, expect, test } from 'vitest';
 import { flagQuery, match, numberSetQuery, textQuery } from './router';
-import { find, hrefs, routes } from './routes';
 
 describe('match', () => {
   test('binds parameters and decodes them', () =>
@@ -14,17 +13,6 @@ describe('match', () => {
     'refuses %s for one experiment',
     (path) => expect(match('/experiments/:name', path)).toBeNull(),
   );
-});
-
-describe('routes', () => {
-  test('paths are unique', () => expect(new Set(routes.map((route) => route.path)).size).toBe(routes.length));
-  test('every link helper leads to a route', () => {
-    expect(find(hrefs.experiments())?.route.path).toBe('/experiments');
-    expect(find(hrefs.experiment('x'))?.params).toEqual({ name: 'x' });
-    expect(find(hrefs.trial('x', 7))?.params).toEqual({ name: 'x', ordinal: '7' });
-    expect(find(hrefs.workers())?.route.path).toBe('/workers');
-    expect(find('/nowhere')).toBeNull();
-  });
 });
 
 describe('query values', () => {

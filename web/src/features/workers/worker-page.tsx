@@ -1,12 +1,12 @@
 // One worker: what it runs, what it ran, and what went wrong on it.
 import type { ColumnDef } from '@tanstack/table-core';
 import { useMemo, useState } from 'preact/hooks';
-import { textQuery, useQuery } from '@/app/router';
-import { hrefs, type PageProps } from '@/app/routes';
-import { useWorker } from '@/features/workers/data';
-import { WorkerActions } from '@/features/workers/worker-actions';
-import { TrialLink, WorkerCard } from '@/features/workers/worker-card';
-import '@/features/workers/workers.css';
+import { type PageProps, textQuery, useQuery } from '@/shared/router';
+import { hrefs } from '@/shared/hrefs';
+import { useWorker } from './data';
+import { WorkerActions } from './worker-actions';
+import { TrialLink, WorkerCard } from './worker-card';
+import './workers.css';
 import type { WorkerAttempt } from '@/shared/api/types';
 import { ago, count, duration, failureText, moment, undefinedMark } from '@/shared/format';
 import { DataTable } from '@/shared/tables/data-table';

@@ -1,8 +1,8 @@
 // What a worker's machine did in the last hour, one chart a series.
 import { useMemo, useState } from 'preact/hooks';
-import { plotOf } from '@/features/trial/points-card';
 import type { SystemSeries } from '@/shared/api/types';
 import { CurveChart } from '@/shared/charts/curve-chart';
+import { plotOf } from '@/shared/charts/curve-data';
 import { significant } from '@/shared/format';
 import { Card } from '@/shared/ui/parts';
 import './system-card.css';
