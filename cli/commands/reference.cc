@@ -5,6 +5,7 @@
 #include "cli/tree.h"
 #include "core/base/error.h"
 #include "server/app/paths.h"
+#include "server/app/serve.h"
 
 namespace locus {
 namespace {
@@ -15,6 +16,7 @@ absl::StatusOr<std::string> page(const CLI::App& program, const std::string& nam
     LOCUS_ASSIGN_OR_RETURN(const Json papers, read_claims_folder(claims));
     return claims_document(papers);
   }
+  if (name == "openapi") return openapi_text();
   if (name == "command-line") return render_command_reference(describe(program));
   LOCUS_ASSIGN_OR_RETURN(const Catalog items, server::load_catalog(catalog));
   return name == "priors" ? render_prior_reference(items.document())
@@ -28,13 +30,14 @@ void add_reference(CLI::App& app) {
       app,
       {"reference",
        kLocusGroup,
-       "Print a reference page: every command, every key and option of a specification, every prior, or the "
-       "papers' claims",
-       "Markdown, of the claims JSON; with --json the command tree as data. Written from the commands, the "
-       "schema, the catalog and the claims of this program; no server is asked.",
+       "Print a reference page: every command, every key and option of a specification, every prior, the HTTP "
+       "side, or the papers' claims",
+       "Markdown, of the HTTP side and the claims JSON; with --json the command tree as data. Written from the "
+       "commands, the schema, the catalog, the routes and the claims of this program; no server is asked.",
        {{"locus reference command-line", "What docs/command-line.md holds"},
         {"locus reference specification", "What docs/specification.md holds"},
         {"locus reference priors", "What docs/priors.md holds"},
+        {"locus reference openapi", "What docs/openapi.json holds, and a server answers at /api/openapi.json"},
         {"locus reference claims --claims claims", "What claims/claims.json holds"}}});
   struct Choice {
     std::string page, catalog, claims = "claims";
@@ -44,7 +47,7 @@ void add_reference(CLI::App& app) {
   command.add_option("page", choice->page, "Page")
       ->type_name("")
       ->required()
-      ->check(CLI::IsMember({"command-line", "specification", "priors", "claims"}));
+      ->check(CLI::IsMember({"command-line", "specification", "priors", "openapi", "claims"}));
   command
       .add_option("--catalog", choice->catalog,
                   "The engine's catalog (default: the one `locus serve` would use)")

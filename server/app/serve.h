@@ -85,6 +85,9 @@ class Server {
   std::unique_ptr<Running> running_;
 };
 
+// What GET /api/openapi.json answers; no server is needed. Pure.
+std::string openapi_text();
+
 // Runs a server until SIGTERM or SIGINT (returns 0) or until its listener dies (1). `ready` is told the
 // addresses once it answers. The status says why it cannot start.
 absl::StatusOr<int> serve(const ServerOptions& options,

@@ -106,7 +106,7 @@ class Server::Running {
                         *routes_,
                         *files_,
                         *metrics_,
-                        openapi_document(routes_->all(), LOCUS_VERSION).dump(2),
+                        openapi_text(),
                         [this] { return ready_.load(); }};
     LOCUS_ASSIGN_OR_RETURN(http_, HttpServer::start(io_, std::move(context), http.host, http.port));
     LOCUS_RETURN_IF_ERROR(serve_grpc(grpc, options.reflection));
@@ -331,5 +331,7 @@ ServerAddresses Server::addresses() const { return running_->addresses(); }
 void Server::stop() { running_->stop(); }
 bool Server::answers() const { return running_->answers(); }
 void Server::look_at_disk() { running_->look_at_disk(); }
+
+std::string openapi_text() { return openapi_document(Routes(nullptr).all(), LOCUS_VERSION).dump(1) + "\n"; }
 
 }  // namespace locus

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
+#include <set>
 
 #include "server/http/bounds.h"
 #include "server/http/descriptions.h"
@@ -88,6 +89,19 @@ Json body_schema(const Descriptor* message) {
   return out;
 }
 
+// Messages within messages that no answer leaves out.
+bool is_always_set(const FieldDescriptor* field) {
+  static const std::set<std::string> kSet = {
+      "Attempt.start_time",     "ComparedResult.key",
+      "Experiment.create_time", "CreateExperimentResponse.experiment",
+      "Result.key",             "RerunExperimentResponse.experiment",
+      "SystemSeries.key",       "TrialColumn.key",
+      "TrialDetail.trial",      "Worker.seen_time",
+      "WorkerDetail.worker",    "WorkerAttempt.start_time",
+  };
+  return kSet.contains(field->containing_type()->name() + "." + field->name());
+}
+
 // Adds the message and everything it holds. Scalars and lists are always printed, messages when they are set.
 void add_message(const Descriptor* message, Json& schemas) {
   if (is_time(message) || schemas.contains(message->name())) return;
@@ -98,7 +112,7 @@ void add_message(const Descriptor* message, Json& schemas) {
     const FieldDescriptor* field = message->field(i);
     properties[field->name()] = described(field_schema(field), describe(field));
     const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
-    if (!is_message || field->is_repeated()) required.push_back(field->name());
+    if (!is_message || field->is_repeated() || is_always_set(field)) required.push_back(field->name());
     if (is_message && !field->is_map()) add_message(field->message_type(), schemas);
   }
   schemas[message->name()] = described({{"type", "object"}, {"properties", std::move(properties)}}, words);
@@ -106,13 +120,24 @@ void add_message(const Descriptor* message, Json& schemas) {
 }
 
 Json error_schema() {
-  const Json detail = {{"type", "object"}, {"required", {"@type"}}, {"properties", {{"@type", {{"type", "string"}}}}}};
+  const Json text = {{"type", "string"}};
+  const Json violation = {{"type", "object"},
+                          {"required", {"field", "description", "reason"}},
+                          {"properties", {{"field", text}, {"description", text}, {"reason", text}}}};
+  const Json detail = {{"type", "object"},
+                       {"required", {"@type"}},
+                       {"properties",
+                        {{"@type", text},
+                         {"reason", text},
+                         {"domain", text},
+                         {"metadata", {{"type", "object"}, {"additionalProperties", text}}},
+                         {"field_violations", {{"type", "array"}, {"items", violation}}}}}};
   const Json error = {{"type", "object"},
                       {"required", {"code", "status", "message", "details"}},
                       {"properties",
                        {{"code", {{"type", "integer"}}},
-                        {"status", {{"type", "string"}}},
-                        {"message", {{"type", "string"}}},
+                        {"status", text},
+                        {"message", text},
                         {"details", {{"type", "array"}, {"items", detail}}}}}};
   return {{"type", "object"},
           {"description", "What was asked, what was found and what to do; details carry reason, field and metadata."},
@@ -177,12 +202,14 @@ Json parameters_of(const Route& route) {
   return out;
 }
 
+Json refusal() {
+  return {{"description", "refused; the message says why and what to do"},
+          {"content", {{"application/json", {{"schema", reference("Error")}}}}}};
+}
+
 Json error_responses() {
   Json out = Json::object();
-  for (const int code : kErrors) {
-    out[std::to_string(code)] = {{"description", "refused; the message says why and what to do"},
-                                 {"content", {{"application/json", {{"schema", reference("Error")}}}}}};
-  }
+  for (const int code : kErrors) out[std::to_string(code)] = {{"$ref", "#/components/responses/Refusal"}};
   return out;
 }
 
@@ -271,11 +298,13 @@ void add_plain(Json& paths) {
   const auto add = [&](const char* path, const char* words, const char* type, Json parameters = Json::array()) {
     paths[path]["get"] = plain(path, words, type, std::move(parameters));
   };
-  add("/api/v1/events", "Streams events after the cursor, then those to come, as server-sent events.",
+  add("/api/v1/events",
+      "Streams events after the cursor, then those to come, as server-sent events whose data are a WatchEventsResponse.",
       "text/event-stream", std::move(events));
   add("/healthz", "Whether the server lives.", "text/plain");
   add("/readyz", "Whether it takes requests: 503 while it starts or stops.", "text/plain");
-  paths["/readyz"]["get"]["responses"]["503"]["content"]["text/plain"] = {{"schema", {{"type", "string"}}}};
+  Json& not_ready = paths["/readyz"]["get"]["responses"]["503"] = refusal();
+  not_ready["content"]["text/plain"] = {{"schema", {{"type", "string"}}}};
   add("/metrics", "What Prometheus scrapes.", "text/plain");
   add("/api/openapi.json", "This document.", "application/json");
   paths["/api/openapi.json"]["get"]["responses"]["200"]["content"]["application/json"]["schema"] = {{"type", "object"}};
@@ -291,6 +320,7 @@ Json openapi_document(const std::vector<Route>& routes, const std::string& versi
     paths[route.pattern][method] = operation(route, schemas);
   }
   add_plain(paths);
+  add_message(v1::WatchEventsResponse::descriptor(), schemas);
   return {{"openapi", "3.1.0"},
           {"info",
            {{"title", "Locus"},
@@ -298,7 +328,7 @@ Json openapi_document(const std::vector<Route>& routes, const std::string& versi
             {"description", "Compares ways of telling a Vision Transformer where its patches are. "
                             "docs/formats/http.md says how messages become JSON."}}},
           {"paths", std::move(paths)},
-          {"components", {{"schemas", std::move(schemas)}}}};
+          {"components", {{"schemas", std::move(schemas)}, {"responses", {{"Refusal", refusal()}}}}}};
 }
 
 }  // namespace locus::server

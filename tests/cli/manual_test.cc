@@ -91,6 +91,8 @@ TEST(Manual, IsWhatTheReferencePagesSay) {
     EXPECT_EQ(outcome.out, file_text(root + "/docs/" + page + ".md"))
         << "docs/" << page << ".md is stale: make docs";
   }
+  EXPECT_TRUE(run_locus({"reference", "openapi"}).out == file_text(root + "/docs/openapi.json"))
+      << "docs/openapi.json is stale: make docs";
 }
 
 class Completion : public ::testing::Test {

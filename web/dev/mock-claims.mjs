@@ -8,10 +8,10 @@ const setting = (name, value, here = '', compared = true, from = 'print') => ({
 });
 const top1 = { metric: 'top1', unit: '%', direction: 'max' };
 const blank = {
-  std: 'NaN',
+  std: NaN,
   n: 0,
   baseline: '',
-  difference: 'NaN',
+  difference: NaN,
   measured: [],
   note: '',
   setting: [],
@@ -39,7 +39,7 @@ const guidance = {
   columns: ['Top-1 Acc. (%)'],
   claims: [
     ['Guidance', 72.26, 0.7, '["guidance"]', 4.17],
-    ['RoPE', 68.09, 0.37, '["rope-axial"]', 'NaN'],
+    ['RoPE', 68.09, 0.37, '["rope-axial"]', NaN],
     ['No-PE', 63.64, 0.1, '["none"]', -4.45],
   ].map(([row, value, std, prior_json, difference]) =>
     claim(row, 'Top-1 Acc. (%)', value, {

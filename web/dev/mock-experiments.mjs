@@ -128,24 +128,23 @@ export function stageStates(def, trial) {
   ];
   return stagesOf.map((role, i) => ({
     role,
-    stage: String(1000 + 2 * trial.ordinal + i),
+    stage: 1000 + 2 * trial.ordinal + i,
     kind: role,
     state: i === 0 ? train : trial.state === 'succeeded' ? 'succeeded' : 'blocked',
     failure_class: i === 0 && trial.state === 'failed' ? 'diverged' : 'none',
     reason: i === 0 ? trial.reason : '',
-    attempts: String(
+    attempts:
       trial.state === 'queued' || (i === 1 && trial.state !== 'succeeded')
         ? 0
         : trial.state === 'failed'
           ? 3
           : 1,
-    ),
     identity: Array.from(
       { length: 64 },
       (_, k) => '0123456789abcdef'[(trial.ordinal * 7 + i * 5 + k * 11) % 16],
     ).join(''),
-    step: String(i === 0 ? step : 0),
-    steps: String(i === 0 ? def.steps : 0),
+    step: i === 0 ? step : 0,
+    steps: i === 0 ? def.steps : 0,
     shared: trial.ordinal === 1,
   }));
 }

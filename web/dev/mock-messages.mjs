@@ -3,10 +3,6 @@
 import { definitions, labelSets, lookOf, stageStates, trialsOf } from './mock-experiments.mjs';
 import { halfWidth, holm, mean, noise, signFlip, std } from './mock-statistics.mjs';
 
-export const real = (x) =>
-  Number.isNaN(x) ? 'NaN' : x === Infinity ? 'Infinity' : x === -Infinity ? '-Infinity' : x;
-export const time = (ms) => new Date(ms).toISOString();
-
 const metricOf = {
   name: 'top1',
   reports: 'test',
@@ -30,7 +26,7 @@ export const trialMessage = (def, trial) => ({
   ordinal: trial.ordinal,
   cell: trial.cell,
   cell_label: def.cells[trial.cell].label,
-  seed: String(trial.seed),
+  seed: trial.seed,
   state: trial.state,
   reason: trial.reason,
   retired: false,
@@ -58,8 +54,8 @@ export function experimentMessage(def, now) {
     owner: 'ada',
     description: def.description,
     state,
-    revision: '1',
-    create_time: time(now - def.age),
+    revision: 1,
+    create_time: now - def.age,
     cells: def.cells.length,
     spec_json: JSON.stringify({
       version: 1,
@@ -77,16 +73,16 @@ export function experimentMessage(def, now) {
       .map((trial, i) => ({
         trial: `${def.name}/${trial.ordinal}`,
         cell_label: def.cells[trial.cell].label,
-        seed: String(trial.seed),
+        seed: trial.seed,
         role: 'train',
-        stage: String(1000 + 2 * trial.ordinal),
-        attempt: '1',
+        stage: 1000 + 2 * trial.ordinal,
+        attempt: 1,
         worker: 'workstation',
-        step: String(Math.round(trial.share * def.steps)),
-        steps: String(def.steps),
+        step: Math.round(trial.share * def.steps),
+        steps: def.steps,
         phase: `train ${i}`,
       })),
-    eta_seconds: String(finished ? 0 : def.paused ? -1 : (trials.length - done) * 9),
+    eta_seconds: finished ? 0 : def.paused ? -1 : (trials.length - done) * 9,
     dataset: 'fashion-mnist',
     primary_metric: 'top1',
     stages_total: trials.length * 2,
@@ -121,7 +117,7 @@ function tableRows(def, resolution) {
     trials
       .filter((t) => t.cell === cell && t.state === 'succeeded')
       .map((t) => ({
-        seed: String(t.seed),
+        seed: t.seed,
         value: score(def, cell, t.seed, resolution),
         trial: `${def.name}/${t.ordinal}`,
       })),
@@ -142,32 +138,30 @@ function tableRows(def, resolution) {
       label: cell.label,
       assignment_json: JSON.stringify({ prior: cell.label }),
       n: x.length,
-      missing_seeds: def.seeds
-        .filter((seed) => !values[i].some((each) => each.seed === String(seed)))
-        .map(String),
-      mean: real(m),
-      std: real(std(x)),
-      ci_low: real(m - halfWidth(x)),
-      ci_high: real(m + halfWidth(x)),
+      missing_seeds: def.seeds.filter((seed) => !values[i].some((each) => each.seed === seed)),
+      mean: m,
+      std: std(x),
+      ci_low: m - halfWidth(x),
+      ci_high: m + halfWidth(x),
       baseline: i === def.baseline,
       pairs: d.length,
-      difference: real(dm),
-      difference_std: real(std(d)),
-      difference_low: real(dm - halfWidth(d)),
-      difference_high: real(dm + halfWidth(d)),
-      p_sign_flip: real(p[i]),
-      p_floor: real(d.length ? 2 / 2 ** d.length : NaN),
-      p_t: 'NaN',
-      p_holm: real(corrected[i]),
-      parameters: String(cell.parameters),
-      parameters_added: String(cell.parameters - Math.min(...def.cells.map((c) => c.parameters))),
-      ms_per_step: real(x.length ? cell.speed / 10 : NaN),
+      difference: dm,
+      difference_std: std(d),
+      difference_low: dm - halfWidth(d),
+      difference_high: dm + halfWidth(d),
+      p_sign_flip: p[i],
+      p_floor: d.length ? 2 / 2 ** d.length : NaN,
+      p_t: NaN,
+      p_holm: corrected[i],
+      parameters: cell.parameters,
+      parameters_added: cell.parameters - Math.min(...def.cells.map((c) => c.parameters)),
+      ms_per_step: x.length ? cell.speed / 10 : NaN,
       ms_per_step_std: 0.2,
       values: values[i],
-      selection: real(m + 0.5),
+      selection: m + 0.5,
       baseline_label: i === def.baseline ? '' : def.cells[def.baseline].label,
       baseline_cell: def.baseline,
-      baseline_mean: real(baseMean),
+      baseline_mean: baseMean,
       look: lookOf(def, i),
     };
   });
@@ -266,7 +260,7 @@ function within({ step, value }, from, to) {
 export function curvesMessage(def, metric, split, { band = 'std', from = 0, to = 0 } = {}) {
   const axes = (step) => ({
     epoch: step.map((s) => (2 * s) / def.steps),
-    images: step.map((s) => String(32 * s)),
+    images: step.map((s) => 32 * s),
     seconds: step.map((s) => 0.009 * s),
   });
   const runs = trialsOf(def)
@@ -282,12 +276,12 @@ export function curvesMessage(def, metric, split, { band = 'std', from = 0, to =
       cell: i,
       label: cell.label,
       look: lookOf(def, i),
-      step: step.map(String),
-      mean: at.map((v) => real(mean(v))),
-      std: at.map((v) => real(std(v))),
+      step,
+      mean: at.map(mean),
+      std: at.map(std),
       n: at.map((v) => v.length),
-      low: at.map((v) => real(mean(v) - (band === 'interval' ? halfWidth(v) : std(v)))),
-      high: at.map((v) => real(mean(v) + (band === 'interval' ? halfWidth(v) : std(v)))),
+      low: at.map((v) => mean(v) - (band === 'interval' ? halfWidth(v) : std(v))),
+      high: at.map((v) => mean(v) + (band === 'interval' ? halfWidth(v) : std(v))),
       ...axes(step),
     };
   });
@@ -300,9 +294,9 @@ export function curvesMessage(def, metric, split, { band = 'std', from = 0, to =
     trials: runs.map((run) => ({
       trial: run.ordinal,
       cell: run.cell,
-      seed: String(run.seed),
-      step: run.step.map(String),
-      value: run.value.map(real),
+      seed: run.seed,
+      step: run.step,
+      value: run.value,
       reduced: false,
       ...axes(run.step),
     })),
@@ -326,20 +320,20 @@ export function trialDetail(def, ordinal, now) {
     role: stage.role,
     config_json: JSON.stringify({ ...config, kind: stage.role }),
     attempts: Array.from({ length: Number(stage.attempts) }, (_, k) => ({
-      number: String(k + 1),
+      number: k + 1,
       worker: 'workstation',
       state: trial.state === 'failed' ? 'failed' : stage.state,
       failure_class: stage.failure_class,
       reason: stage.reason,
-      resume_step: '0',
-      start_time: time(now - 60_000 + 20_000 * k),
-      ...(stage.state === 'running' ? {} : { end_time: time(now - 50_600 + 20_000 * k) }),
+      resume_step: 0,
+      start_time: now - 60_000 + 20_000 * k,
+      ...(stage.state === 'running' ? {} : { end_time: now - 50_600 + 20_000 * k }),
       environment_json: '{"device":"cpu","dtype":"float32","threads":1,"path":"eager"}',
       device: 'cpu',
       device_name: 'cpu',
       path: 'fused',
-      log_bytes: '1523',
-      points: String(120 + k),
+      log_bytes: 1523,
+      points: 120 + k,
     })),
     results:
       stage.state !== 'succeeded'
@@ -350,24 +344,24 @@ export function trialDetail(def, ordinal, now) {
                 key: { metric: 'parameters', split: '', labels: '{}' },
                 reducer: 'last',
                 value: def.cells[trial.cell].parameters,
-                step: '0',
+                step: 0,
               },
             ]
           : labelSets.map((labels) => ({
               key: { metric: 'top1', split: 'test', labels },
               reducer: 'last',
               value: score(def, trial.cell, trial.seed, JSON.parse(labels).resolution),
-              step: String(def.steps),
+              step: def.steps,
             })),
     checkpoints:
       i === 0 && stage.state === 'succeeded'
         ? [
             {
-              attempt: '1',
-              step: String(def.steps),
+              attempt: 1,
+              step: def.steps,
               sha256: stage.identity,
               best: true,
-              bytes: '345112',
+              bytes: 345112,
               present: true,
               role: 'last',
             },
@@ -383,11 +377,11 @@ export function workersMessage(defs, now) {
     trialsOf(def)
       .filter((t) => t.state === 'running')
       .map((t) => ({
-        stage: String(1000 + 2 * t.ordinal),
-        attempt: '1',
+        stage: 1000 + 2 * t.ordinal,
+        attempt: 1,
         title: `${def.name}/${t.ordinal} ${def.cells[t.cell].label} seed ${t.seed}`,
-        step: String(Math.round(t.share * def.steps)),
-        steps: String(def.steps),
+        step: Math.round(t.share * def.steps),
+        steps: def.steps,
         phase: 'train',
       })),
   );
@@ -396,7 +390,7 @@ export function workersMessage(defs, now) {
     index,
     threads: device === 'cpu' ? 1 : 0,
     name,
-    memory_bytes: String(memory),
+    memory_bytes: memory,
   });
   return {
     workers: [
@@ -406,7 +400,7 @@ export function workersMessage(defs, now) {
         version: '0.1.0',
         state: 'active',
         slots: [slot('cpu', 0, 'cpu', 0), slot('cpu', 1, 'cpu', 0)],
-        seen_time: time(now - 2000),
+        seen_time: now - 2000,
         running,
         catalog_digest: 'ab',
       },
@@ -416,7 +410,7 @@ export function workersMessage(defs, now) {
         version: '0.1.0',
         state: 'silent',
         slots: [slot('cuda', 0, 'NVIDIA H200', 150_000_000_000)],
-        seen_time: time(now - 95_000),
+        seen_time: now - 95_000,
         running: [],
         catalog_digest: 'ab',
       },

@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { halfWidth, mean, signFlip, std } from './mock-statistics.mjs';
 
-const real = (x) => (Number.isNaN(x) ? 'NaN' : x);
 // Joined as a path: under jsdom, URL is not Node's own.
 const engine = join(dirname(fileURLToPath(import.meta.url)), '../../engine');
 const catalogFile = join(engine, 'catalog.json');
@@ -54,15 +53,26 @@ export function logMessage(stage, query) {
   const asked = Number(query.get('offset') ?? 0);
   const offset = asked < 0 ? Math.max(0, text.length + asked) : Math.min(asked, text.length);
   return {
-    stage,
-    attempt: query.get('attempt') ?? '1',
-    offset: String(offset),
-    next_offset: String(text.length),
-    total: String(text.length),
+    stage: Number(stage),
+    attempt: Number(query.get('attempt') ?? 1),
+    offset,
+    next_offset: text.length,
+    total: text.length,
     text: text.slice(offset),
     ended: true,
     state: 'succeeded',
   };
+}
+
+// By prior, and seed of a trial; by name too where that is not enough.
+function titled(items) {
+  const titles = items.map(({ kind, label, seeds }) =>
+    kind === 'trial' ? `${label}, seed ${seeds[0]}` : label,
+  );
+  return items.map(({ config: _, ...item }, i) => {
+    const alone = titles.filter((each) => each === titles[i]).length === 1;
+    return { ...item, title: alone ? titles[i] : `${titles[i]} · ${item.name}` };
+  });
 }
 
 // `world`: what the items are made of; each has experiment, cell, label, trials, seeds, values, config.
@@ -77,7 +87,7 @@ export function comparisonMessage(items) {
   const values = items.map((item) => item.values.map((each) => each.value));
   const key = { metric: 'top1', split: 'test', labels: '{"resolution":28}' };
   return {
-    items: items.map(({ config: _, ...item }) => item),
+    items: titled(items),
     differing: settings.filter((each) => !equal(each)),
     common: settings.filter(equal),
     results: [
@@ -85,8 +95,8 @@ export function comparisonMessage(items) {
         key,
         reducer: 'last',
         n: values.map((x) => x.length),
-        mean: values.map((x) => real(x.length ? mean(x) : NaN)),
-        std: values.map((x) => real(std(x))),
+        mean: values.map((x) => (x.length ? mean(x) : NaN)),
+        std: values.map((x) => std(x)),
       },
     ],
     ...key,
@@ -99,13 +109,13 @@ export function comparisonMessage(items) {
       return {
         item: i + 1,
         n: d.length,
-        mean: real(m),
-        std: real(std(d)),
-        low: real(m - halfWidth(d)),
-        high: real(m + halfWidth(d)),
-        p_sign_flip: real(signFlip(d)),
-        p_floor: real(d.length ? 2 / 2 ** d.length : NaN),
-        p_t: 'NaN',
+        mean: m,
+        std: std(d),
+        low: m - halfWidth(d),
+        high: m + halfWidth(d),
+        p_sign_flip: signFlip(d),
+        p_floor: d.length ? 2 / 2 ** d.length : NaN,
+        p_t: NaN,
         seeds: pairs.map((each) => each.seed),
         differences: d,
       };
@@ -121,15 +131,15 @@ export const deletionMessage = (experiment, dry) => ({
   stages: experiment.stages_total,
   stages_kept: 2,
   stages_unfinished: experiment.stages.queued ?? 0,
-  attempts: String(experiment.stages_total),
-  points: '48210',
+  attempts: experiment.stages_total,
+  points: 48210,
   artifacts: experiment.trials_done,
-  bytes: String(experiment.trials_done * 350_000),
+  bytes: experiment.trials_done * 350_000,
   kept_for: ['violin-sigma'],
 });
 
 export const planMessage = (spec) => ({
-  name: String(spec.name),
+  name: spec.name,
   cells: 3,
   trials: 9,
   stages_total: 18,

@@ -1,6 +1,6 @@
 // The mock's paper table: any of prior, resolution, experiment and metric as rows or columns.
 import { labelSets, lookOf, trialsOf } from './mock-experiments.mjs';
-import { real, score } from './mock-messages.mjs';
+import { score } from './mock-messages.mjs';
 import { halfWidth, holm, mean, noise, signFlip, std } from './mock-statistics.mjs';
 
 const resolutions = labelSets.map((labels) => JSON.parse(labels).resolution);
@@ -88,23 +88,23 @@ function cellOf(samples, base) {
     .map((each) => each.value - others.get(each.seed));
   const self = base === samples;
   const d = self ? [] : differences;
-  const at = (value) => real(d.length === 0 ? NaN : value);
+  const at = (value) => (d.length === 0 ? NaN : value);
   return {
     n: x.length,
-    mean: real(x.length === 0 ? NaN : mean(x)),
-    std: real(std(x)),
-    low: real(mean(x) - halfWidth(x)),
-    high: real(mean(x) + halfWidth(x)),
-    values: samples.values.map((each) => ({ ...each, seed: String(each.seed), value: real(each.value) })),
-    missing_seeds: samples.missing.map(String),
-    failed_seeds: samples.failed.map(String),
+    mean: x.length === 0 ? NaN : mean(x),
+    std: std(x),
+    low: mean(x) - halfWidth(x),
+    high: mean(x) + halfWidth(x),
+    values: samples.values,
+    missing_seeds: samples.missing,
+    failed_seeds: samples.failed,
     pairs: d.length,
     difference: at(mean(d)),
     difference_std: at(std(d)),
     difference_low: at(mean(d) - halfWidth(d)),
     difference_high: at(mean(d) + halfWidth(d)),
-    p: d.length === 0 ? 'NaN' : signFlip(d),
-    p_floor: d.length === 0 ? 'NaN' : 2 / 2 ** d.length,
+    p: d.length === 0 ? NaN : signFlip(d),
+    p_floor: d.length === 0 ? NaN : 2 / 2 ** d.length,
     flags: [
       ...(samples.missing.length > 0 ? ['missing-seeds'] : []),
       ...(samples.failed.length > 0 ? ['failed-seeds'] : []),
@@ -120,9 +120,9 @@ function mark(cells, direction, alpha) {
     ranked[0].best = true;
     ranked[1].second = true;
   }
-  const adjusted = holm(cells.map((cell) => (cell.p === 'NaN' ? NaN : cell.p)));
+  const adjusted = holm(cells.map((cell) => cell.p));
   cells.forEach((cell, i) => {
-    cell.p_adjusted = real(adjusted[i]);
+    cell.p_adjusted = adjusted[i];
     cell.significant = adjusted[i] <= alpha;
   });
 }
@@ -137,10 +137,10 @@ const summarize = (body, rows, columns, cells) =>
           metric: columns[0].metric,
           columns: means.length,
           columns_total: means.length,
-          mean: real(mean(means)),
-          iqm: real(mean(means)),
-          iqm_low: real(mean(means) - 0.4),
-          iqm_high: real(mean(means) + 0.4),
+          mean: mean(means),
+          iqm: mean(means),
+          iqm_low: mean(means) - 0.4,
+          iqm_high: mean(means) + 0.4,
           mean_rank: row + 1,
         };
       });

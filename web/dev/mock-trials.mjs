@@ -1,6 +1,6 @@
 // The mock's list of trials with the values asked for beside each.
 import { lookOf, trialsOf } from './mock-experiments.mjs';
-import { measured, real, trialMessage } from './mock-messages.mjs';
+import { measured, trialMessage } from './mock-messages.mjs';
 import { valueOf } from './mock-paper.mjs';
 
 function columnOf(asked) {
@@ -25,7 +25,7 @@ export function trialsMessage(def, metrics) {
   return {
     trials: trialsOf(def).map((trial) => ({
       ...trialMessage(def, trial),
-      values: columns.map((column) => real(value(trial, column))),
+      values: columns.map((column) => value(trial, column)),
     })),
     next_page_token: '',
     columns,

@@ -1,16 +1,15 @@
 // A made-up Locus server's state at any moment: experiments that are finished, failing, paused and running.
 // For development and for the dashboard's own tests.
 import { claimsMessage } from './mock-claims.mjs';
+import { answerAs } from './described.mjs';
 import { definitions, lookOf, trialsOf } from './mock-experiments.mjs';
 import {
   curvesMessage,
   experimentMessage,
   pointsOf,
-  real,
   score,
   seriesAvailable,
   tableMessage,
-  time,
   trialDetail,
   trialMessage,
   workersMessage,
@@ -42,11 +41,11 @@ function comparedItem(defs, name) {
     label: def.cells[cell].label,
     look: lookOf(def, cell),
     trials: trials.map((t) => t.ordinal),
-    seeds: trials.map((t) => String(t.seed)),
+    seeds: trials.map((t) => t.seed),
     values: trials
       .filter((t) => t.state === 'succeeded')
       .map((t) => ({
-        seed: String(t.seed),
+        seed: t.seed,
         value: score(def, cell, t.seed),
         trial: `${def.name}/${t.ordinal}`,
       })),
@@ -69,11 +68,11 @@ function pointsMessage(defs, stage, metric) {
   if (!trial) return { step: [], epoch: [], images: [], time_us: [], value: [], reduced: false };
   const { step, value } = pointsOf(def, trial, metric);
   return {
-    step: step.map(String),
+    step: step,
     epoch: step.map((s) => (2 * s) / def.steps),
-    images: step.map((s) => String(32 * s)),
-    time_us: step.map((s) => String(9000 * s)),
-    value: value.map(real),
+    images: step.map((s) => 32 * s),
+    time_us: step.map((s) => 9000 * s),
+    value: value,
     reduced: false,
   };
 }
@@ -84,15 +83,15 @@ function workerDetailMessage(defs, name, now) {
   return {
     worker,
     attempts: Array.from({ length: 45 }, (_, i) => i).map((i) => ({
-      stage: String(1010 + 2 * i),
-      attempt: String(i === 1 ? 3 : 1),
+      stage: 1010 + 2 * i,
+      attempt: i === 1 ? 3 : 1,
       title: `high-learning-rates/${5 + (i % 3)}`,
       kind: 'train',
       state: i % 3 === 1 ? 'succeeded' : 'failed',
       failure_class: i % 3 === 1 ? 'none' : 'diverged',
       reason: i % 3 === 1 ? '' : 'loss was NaN at step 240',
-      start_time: time(now - 300_000 * (i + 1)),
-      end_time: time(now - 300_000 * (i + 1) + 41_000),
+      start_time: now - 300_000 * (i + 1),
+      end_time: now - 300_000 * (i + 1) + 41_000,
     })),
   };
 }
@@ -115,8 +114,7 @@ function answerAside(defs, path, query, now) {
   return undefined;
 }
 
-// Answers POST `path`: nothing changes in this world, but everything says it did.
-export function act(path, query, body, phase, now = Date.now()) {
+function done(path, query, body, phase, now) {
   const defs = definitions(phase);
   if (path === '/paper-table') return paperMessage(defs, body);
   if (path === '/experiments:plan') return planMessage(JSON.parse(body.spec_json));
@@ -140,14 +138,13 @@ export function act(path, query, body, phase, now = Date.now()) {
   return workersMessage(defs, now).workers.find((each) => each.name === worker) ?? null;
 }
 
-// Answers GET `path` ("/experiments/x/table") at `phase` half-trials done; null when there is no such thing.
-export function answer(path, query, phase, now = Date.now()) {
+function found(path, query, phase, now) {
   const defs = definitions(phase);
   if (path === '/experiments')
     return {
       experiments: defs.map((def) => ({ ...experimentMessage(def, now), spec_json: '' })),
       next_page_token: '',
-      attempts_started: '61',
+      attempts_started: 61,
     };
   const aside = answerAside(defs, path, query, now);
   if (aside !== undefined) return aside;
@@ -155,7 +152,7 @@ export function answer(path, query, phase, now = Date.now()) {
     return {
       version: '0.1.0',
       protocol_version: 1,
-      attempts_started: '61',
+      attempts_started: 61,
       http_address: '',
       grpc_address: '',
     };
@@ -179,3 +176,11 @@ export function answer(path, query, phase, now = Date.now()) {
         : trialDetail(def, Number(ordinal), now);
   return null;
 }
+
+// Answers GET `path` ("/experiments/x/table") at `phase` half-trials done; null when there is no such thing.
+export const answer = (path, query, phase, now = Date.now()) =>
+  answerAs('GET', path, found(path, query, phase, now));
+
+// Answers POST `path`: nothing changes in this world, but everything says it did.
+export const act = (path, query, body, phase, now = Date.now()) =>
+  answerAs('POST', path, done(path, query, body, phase, now));

@@ -118,12 +118,16 @@ describe('special cases', () => {
   });
   test('names are text, never markup', async () => {
     const hostile = '<img src=x onerror=alert(1)>';
-    serve((path, body) => (path === '/workers' ? { workers: [{ name: hostile, state: 'active' }] } : body));
+    serve((path, body) => {
+      if (path !== '/workers') return body;
+      const { workers, ...rest } = body as { workers: object[] };
+      return { ...rest, workers: [{ ...workers[0], name: hostile }] };
+    });
     await open('/workers', hostile);
     expect(document.querySelector('img[src="x"]')).toBeNull();
   });
   test('an answer of another shape is named, not swallowed', async () => {
-    serve((path, body) => (path === '/workers' ? { workers: 5 } : body));
+    serve((path, body) => (path === '/workers' ? { ...(body as object), workers: 5 } : body));
     expect(await open('/workers', 'cannot be read')).toContain('workers: expected a list');
   });
   test('trials are filtered from the address', async () => {

@@ -11,31 +11,36 @@ import {
   optional,
   real,
   text,
+  withDefault,
 } from '@/shared/api/decode';
 import { useLive } from '@/shared/api/live';
-import { catalogMessage } from '@/shared/api/operations';
+import { Catalog as CatalogMessage } from '@/shared/api/messages';
 
 const anything: Decoder<unknown> = (value) => value;
+
+const word = withDefault(text, '');
+const names = withDefault(list(text), []);
+const limit = optional(real);
 
 const option = message({
   name: text,
   type: text,
-  element: text,
-  choices: list(text),
+  element: word,
+  choices: names,
   default: anything,
-  minimum: optional(real),
-  maximum: optional(real),
-  exclusive_minimum: optional(real),
-  exclusive_maximum: optional(real),
-  min_items: integer,
-  unique: flag,
-  unit: text,
-  required: flag,
+  minimum: limit,
+  maximum: limit,
+  exclusive_minimum: limit,
+  exclusive_maximum: limit,
+  min_items: withDefault(integer, 0),
+  unique: withDefault(flag, false),
+  unit: word,
+  required: withDefault(flag, false),
   neutral: anything,
   help: text,
 });
 
-const rule = dictionary(anything);
+const rules = withDefault(list(dictionary(anything)), []);
 
 const item = message({
   kind: text,
@@ -43,16 +48,16 @@ const item = message({
   aliases: list(text),
   revision: integer,
   summary: text,
-  paper: text,
-  formula: text,
-  cost: text,
-  hooks: list(text),
-  provides: list(text),
-  excludes: list(text),
-  layouts: message({ ranks: list(integer) }),
+  paper: word,
+  formula: word,
+  cost: word,
+  hooks: names,
+  provides: names,
+  excludes: names,
+  layouts: optional(message({ ranks: list(integer) })),
   options: list(option),
-  constraints: list(rule),
-  requires: list(rule),
+  constraints: rules,
+  requires: rules,
   facts: dictionary(anything),
 });
 
@@ -68,8 +73,8 @@ export interface Catalog {
 }
 
 export async function readCatalog(signal?: AbortSignal): Promise<Catalog> {
-  const found = await read('/catalog', catalogMessage, {}, signal);
-  const { items } = document(JSON.parse(found.json || '{}'), 'catalog');
+  const found = await read('/catalog', CatalogMessage, {}, signal);
+  const { items } = document(JSON.parse(found.json), 'catalog');
   return { digest: found.digest, items, pictures: new Set(found.pictures) };
 }
 

@@ -1,18 +1,19 @@
 // Reads of experiments that several pages share: one, and the list, best rows included.
 import { read, readPages, segment } from '@/shared/api/client';
 import { concerning, useLive, useLiveParts } from '@/shared/api/live';
-import { type Experiment, experiment, experimentList } from '@/shared/api/types';
+import { Experiment, ListExperimentsResponse } from '@/shared/api/messages';
 
 export const useExperiment = (name: string) =>
   useLive(
     `experiment ${name}`,
-    (signal) => read(`/experiments/${segment(name)}`, experiment, {}, signal),
+    (signal) => read(`/experiments/${segment(name)}`, Experiment, {}, signal),
     concerning(name),
   );
 
 export const useExperiments = () =>
   useLiveParts<Experiment[]>(
     'experiments',
-    (signal, begun) => readPages('/experiments', experimentList, (page) => page.experiments, signal, begun),
+    (signal, begun) =>
+      readPages('/experiments', ListExperimentsResponse, (page) => page.experiments, signal, begun),
     (change) => change.all || change.experiments.length > 0,
   );

@@ -73,7 +73,7 @@ describe('a picture', () => {
   });
   test('of wrong size is refused', () => {
     expect(() => decodePicture({ ...alibiPicture(4, 2), grid: [4, 5] })).toThrow('20 rows of 20 values');
-    expect(() => decodePicture({ grid: [4] })).toThrow('rows and columns');
+    expect(() => decodePicture({ ...alibiPicture(4, 2), grid: [4] })).toThrow('rows and columns');
   });
   test('the fixture is the published formula', () => {
     // slopes 2^-4 and 2^-8 for two heads; patches 0 and 5 are a diagonal apart

@@ -2,7 +2,7 @@
 import { decodePicture, type Picture } from '@/parts/pictures/documents';
 import { read, segment } from '@/shared/api/client';
 import { useLive } from '@/shared/api/live';
-import { pictureMessage } from '@/shared/api/operations';
+import { Drawing, Picture as PictureMessage } from '@/shared/api/messages';
 import { isUsual, type Settings, usualSettings } from './picture/settings';
 
 // With other settings than usual the server has it drawn, which takes seconds.
@@ -13,14 +13,9 @@ export const usePicture = (prior: string, settings: Settings = usualSettings) =>
       const path = `/catalog/pictures/${segment(prior)}`;
       const { options, ...sizes } = settings;
       const found = isUsual(settings)
-        ? await read(path, pictureMessage, {}, signal)
-        : await read(
-            `${path}/drawing`,
-            pictureMessage,
-            { ...sizes, options: JSON.stringify(options) },
-            signal,
-          );
-      return decodePicture(JSON.parse(found.json || '{}'));
+        ? await read(path, PictureMessage, {}, signal)
+        : await read(`${path}/drawing`, Drawing, { ...sizes, options: JSON.stringify(options) }, signal);
+      return decodePicture(JSON.parse(found.json));
     },
     (change) => change.all,
     `picture ${prior}`,

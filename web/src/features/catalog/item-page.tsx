@@ -167,7 +167,7 @@ function Head({ item, pictured }: { item: CatalogItem; pictured: boolean }) {
         {item.hooks.length > 0 && <Figure label="Acts on">{item.hooks.join(', ')}</Figure>}
         {item.cost !== '' && <Figure label="Cost">{item.cost}</Figure>}
         {pictured && <Cost prior={item.id} />}
-        {item.layouts.ranks.length > 0 && (
+        {item.layouts && (
           <Figure label="Grids">{item.layouts.ranks.map((rank) => `${rank}-D`).join(', ')}</Figure>
         )}
         {item.excludes.length > 0 && <Figure label="Not with">{item.excludes.join(', ')}</Figure>}

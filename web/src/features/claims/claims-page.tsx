@@ -8,14 +8,8 @@ import { Empty, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import '@/parts/claims/claims.css';
 import { ClaimsSummary } from './claims-summary';
 import { ClaimsTable } from './claims-table';
-import {
-  type ClaimPaper,
-  type Claims,
-  matchesOf,
-  useClaimCounts,
-  useClaims,
-  usePapers,
-} from '@/parts/claims/data';
+import { matchesOf, useClaimCounts, useClaims, usePapers } from '@/parts/claims/data';
+import type { ClaimPaper, ListClaimsResponse } from '@/shared/api/messages';
 
 const firstPaper = textQuery('');
 const noExperiment = textQuery('');
@@ -43,7 +37,7 @@ function Tables({
   experiment,
   only,
 }: {
-  claims: Claims;
+  claims: ListClaimsResponse;
   paper: string;
   experiment: string;
   only: boolean;

@@ -1,7 +1,8 @@
 // What an experiment says of printed numbers, in counts: a row a paper, or a row a table of one.
 import { hrefs } from '@/shared/hrefs';
 import { Card } from '@/shared/ui/parts';
-import { type ClaimSummary, saysSomething } from '@/parts/claims/data';
+import { saysSomething } from '@/parts/claims/data';
+import type { ClaimSummary } from '@/shared/api/messages';
 
 const headings = ['Numbers', 'Agrees', 'Contradicts', 'Undecided', 'Same way', 'Other way', 'Open'] as const;
 

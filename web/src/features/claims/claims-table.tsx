@@ -3,17 +3,8 @@ import { hrefs } from '@/shared/hrefs';
 import { fixed, meanStdText, plural, signed } from '@/shared/format';
 import { Card } from '@/shared/ui/parts';
 import { Callout } from '@/shared/ui/states';
-import {
-  type Claim,
-  type ClaimSetting,
-  type ClaimTable,
-  type Grid,
-  gridOf,
-  matchesOf,
-  optionsOf,
-  priorNames,
-  priorOf,
-} from '@/parts/claims/data';
+import { type Grid, gridOf, matchesOf, optionsOf, priorNames, priorOf } from '@/parts/claims/data';
+import type { Claim, ClaimSetting, ClaimTable } from '@/shared/api/messages';
 
 const sentencesMost = 12; // more are folded away
 const scaled = new Set(['K', 'M', 'G']); // units that are part of a printed number

@@ -6,7 +6,8 @@ import { startRouter } from '@/shared/router';
 import { hrefs } from '@/shared/hrefs';
 import { asked, open, serve, shows } from '@/test-world';
 import { claimsMessage } from '../../../dev/mock-claims.mjs';
-import { type Claim, type ClaimTable, gridOf, priorNames, priorOf } from '@/parts/claims/data';
+import { gridOf, priorNames, priorOf } from '@/parts/claims/data';
+import type { Claim, ClaimTable } from '@/shared/api/messages';
 
 const tables = (query: Record<string, string>) =>
   claimsMessage(new URLSearchParams(query)).tables as unknown as ClaimTable[];

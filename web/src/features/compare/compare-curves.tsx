@@ -4,7 +4,7 @@ import { flagQuery, numberSetQuery, useQuery } from '@/shared/router';
 import { CurveLegend } from '@/parts/curves/curve-legend';
 import { SeriesPicker, seriesQuery } from '@/parts/curves/series-picker';
 import { chooseSeries } from '@/parts/curves/choose-series';
-import type { Curves } from '@/shared/api/types';
+import type { Curves } from '@/shared/api/messages';
 import { CurveChart } from '@/shared/charts/curve-chart';
 import { assembleCurves } from '@/shared/charts/curve-data';
 import { count, seriesText } from '@/shared/format';

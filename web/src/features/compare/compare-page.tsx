@@ -2,7 +2,7 @@
 import { useQuery } from '@/shared/router';
 import { hrefs } from '@/shared/hrefs';
 import { SeriesPicker, seriesQuery } from '@/parts/curves/series-picker';
-import type { Comparison } from '@/shared/api/operations';
+import type { Comparison } from '@/shared/api/messages';
 import { shortenedApart } from '@/shared/format';
 import type { Look } from '@/shared/palette';
 import { Icon } from '@/shared/ui/icon';

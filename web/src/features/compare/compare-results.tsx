@@ -1,7 +1,7 @@
 // The results of the items: the metric compared with its paired differences, and every other result.
 import { useRef } from 'preact/hooks';
 import { hrefs } from '@/shared/hrefs';
-import type { ComparedItem, Comparison, PairedDifference } from '@/shared/api/operations';
+import type { ComparedItem, Comparison, PairedDifference } from '@/shared/api/messages';
 import { svgOf } from '@/shared/charts/figure';
 import type { Look } from '@/shared/palette';
 import { pairedCsv, type PairedItem, PairedPlot } from '@/shared/charts/paired-plot';

@@ -1,6 +1,6 @@
 // The settings of the items side by side: what differs, and on demand what is equal.
 import { flagQuery, useQuery } from '@/shared/router';
-import type { ComparedSetting } from '@/shared/api/operations';
+import type { ComparedSetting } from '@/shared/api/messages';
 import type { Compared } from './data';
 import { plural, shortenedApart, undefinedMark } from '@/shared/format';
 import { Card, Swatch, Switch } from '@/shared/ui/parts';

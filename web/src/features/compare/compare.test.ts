@@ -1,14 +1,13 @@
 // What a comparison derives: items in the address, names, settings as text, pairs, curves.
 import { describe, expect, test } from 'vitest';
 import { answer } from '../../../dev/mock-world.mjs';
-import { comparison } from '@/shared/api/operations';
-import { curves } from '@/shared/api/types';
+import { Comparison, Curves } from '@/shared/api/messages';
 import { axisNames, bySeed, segments } from '@/shared/charts/paired-plot';
 import { mergeRoles, settingText } from './compare-settings';
 import { itemCurves, itemLooks, itemNames, itemsQuery } from './data';
 
 const compare = (...items: string[]) =>
-  comparison(answer('/compare', new URLSearchParams(items.map((item) => ['items', item])), 60), '');
+  Comparison(answer('/compare', new URLSearchParams(items.map((item) => ['items', item])), 60), '');
 const name = 'fashion-mnist-priors';
 
 describe('items in the address', () => {
@@ -18,14 +17,15 @@ describe('items in the address', () => {
     expect(itemsQuery.write([])).toBeNull();
     expect(itemsQuery.read(Array.from({ length: 40 }, (_, i) => `a/${i}`).join())).toHaveLength(16);
   });
-  test('are named by what tells them apart', () => {
-    expect(itemNames(compare(`${name}/cells/1`, `${name}/cells/2`).items)).toEqual([
-      'learned-absolute',
-      'rope-axial',
+  test('are called as the server calls them', () => {
+    const { items } = compare(`${name}/1`, 'violin-sigma/0');
+    expect(itemNames(items.map((item, i) => ({ ...item, title: `item ${i}` })))).toEqual([
+      'item 0',
+      'item 1',
     ]);
-    expect(itemNames(compare(`${name}/1`, 'violin-sigma/0').items)).toEqual([
-      `learned-absolute · seed 0 · ${name}`,
-      'learned-absolute · seed 0 · violin-sigma',
+    expect(itemNames(items)).toEqual([
+      `learned-absolute, seed 0 · ${name}/1`,
+      'learned-absolute, seed 0 · violin-sigma/0',
     ]);
   });
 });
@@ -62,7 +62,7 @@ describe('pairs', () => {
 
 test('cells and trials become curves in the colour of their place', () => {
   const found = new Map([
-    [name, curves(answer(`/experiments/${name}/curves`, new URLSearchParams(), 60), '')],
+    [name, Curves(answer(`/experiments/${name}/curves`, new URLSearchParams(), 60), '')],
   ]);
   const { items } = compare(`${name}/cells/2`, `${name}/7`);
   const drawn = itemCurves(items, found);

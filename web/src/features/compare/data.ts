@@ -2,8 +2,7 @@
 import type { QueryCodec } from '@/shared/router';
 import { read, segment } from '@/shared/api/client';
 import { useLive } from '@/shared/api/live';
-import { type ComparedItem, comparison, type Comparison } from '@/shared/api/operations';
-import { curves, type Curves, type SeriesKey } from '@/shared/api/types';
+import { type ComparedItem, Comparison, Curves, type SeriesKey } from '@/shared/api/messages';
 import type { CellPart } from '@/shared/charts/curve-data';
 import { apart, type Look } from '@/shared/palette';
 
@@ -27,7 +26,7 @@ const concerned = (items: readonly string[]) => {
 export const useComparison = (items: readonly string[], key: SeriesKey | null) =>
   useLive<Comparison>(
     `compare ${items.join()} ${key ? `${key.metric} ${key.split} ${key.labels}` : ''}`,
-    (signal) => read('/compare', comparison, { items, ...(key ?? {}) }, signal),
+    (signal) => read('/compare', Comparison, { items, ...(key ?? {}) }, signal),
     concerned(items),
     `compare ${items.join()}`,
   );
@@ -40,7 +39,7 @@ export const useCurvesOf = (items: readonly string[], key: SeriesKey) =>
       const names = experimentsOf(items);
       const found = await Promise.all(
         names.map((name) =>
-          read(`/experiments/${segment(name)}/curves`, curves, { ...key, max_points: 400 }, signal),
+          read(`/experiments/${segment(name)}/curves`, Curves, { ...key, max_points: 400 }, signal),
         ),
       );
       return new Map(names.map((name, i) => [name, found[i]!]));
@@ -55,6 +54,9 @@ export interface Compared {
   names: readonly string[];
   looks: readonly (Look | null)[];
 }
+
+// How the server calls the items: short, and unlike each other.
+export const itemNames = (items: readonly Pick<ComparedItem, 'title'>[]) => items.map((item) => item.title);
 
 // The items' looks, those of equal cells set apart.
 export const itemLooks = (items: readonly Pick<ComparedItem, 'look'>[]): (Look | null)[] =>
@@ -91,15 +93,4 @@ export function itemCurves(
     ),
   );
   return { cells, trials, available: [...keys.values()] };
-}
-
-// A short unambiguous name of each item: the label, and what else tells it apart.
-export function itemNames(items: readonly ComparedItem[]): string[] {
-  const several = new Set(items.map((item) => item.experiment)).size > 1;
-  return items.map((item) => {
-    const parts = [item.label || item.name];
-    if (item.kind === 'trial') parts.push(`seed ${item.seeds[0] ?? '?'}`);
-    if (several) parts.push(item.experiment);
-    return parts.join(' · ');
-  });
 }

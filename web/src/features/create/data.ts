@@ -2,8 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, post, read, segment } from '@/shared/api/client';
 import { stream } from '@/shared/api/live';
-import { createResponse, type Plan, plan } from '@/shared/api/operations';
-import { experiment } from '@/shared/api/types';
+import { CreateExperimentResponse, Experiment, Plan } from '@/shared/api/messages';
 import { plural } from '@/shared/format';
 import { type Problem, readText } from './specification-text';
 
@@ -45,7 +44,7 @@ export async function checkText(text: string, signal: AbortSignal): Promise<Chec
   try {
     return {
       ...checked,
-      plan: await post('/experiments:plan', plan, { body: { spec_json: json }, signal }),
+      plan: await post('/experiments:plan', Plan, { body: { spec_json: json }, signal }),
     };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -91,7 +90,7 @@ export function requestId(): string {
 }
 
 export const submit = (specJson: string, id: string, replace: boolean) =>
-  post('/experiments', createResponse, { body: { spec_json: specJson, request_id: id, replace } });
+  post('/experiments', CreateExperimentResponse, { body: { spec_json: specJson, request_id: id, replace } });
 
 export const readExperiment = (name: string, signal: AbortSignal) =>
-  read(`/experiments/${segment(name)}`, experiment, {}, signal);
+  read(`/experiments/${segment(name)}`, Experiment, {}, signal);

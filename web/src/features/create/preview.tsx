@@ -1,6 +1,6 @@
 // What the specification would run: counts, cells, and what it changes where the name is taken.
 import { useState } from 'preact/hooks';
-import type { Plan } from '@/shared/api/operations';
+import type { Plan } from '@/shared/api/messages';
 import { count, plural } from '@/shared/format';
 import { Figure, ProgressBar } from '@/shared/ui/parts';
 import { Callout } from '@/shared/ui/states';

@@ -1,7 +1,7 @@
 // Reads of one experiment, and which changes call for reading again.
 import { concerning, type Live, useLive, useLiveParts } from '@/shared/api/live';
 import { type Query, read, readPages, segment } from '@/shared/api/client';
-import { curves, type SeriesKey, table, type Table, type TrialList, trialList } from '@/shared/api/types';
+import { Curves, ListTrialsResponse, type SeriesKey, Table } from '@/shared/api/messages';
 
 const path = (name: string) => `/experiments/${segment(name)}`;
 const outcomes = [
@@ -21,7 +21,7 @@ async function tableInParts(
   signal: AbortSignal,
   begun?: (first: Table) => void,
 ): Promise<Table> {
-  const ask = (part: Query) => read(`${path(name)}/table`, table, { labels, ...part }, signal);
+  const ask = (part: Query) => read(`${path(name)}/table`, Table, { labels, ...part }, signal);
   const query = new URLSearchParams(location.search);
   if (!begun || query.has('rank') || query.has('by')) return ask({});
   const first = await ask({ first_rows: firstRows });
@@ -51,13 +51,13 @@ export const useCurves = (
   const query = { ...key, band, max_points: 400, ...part, ...(runs ? {} : { means_only: true }) };
   return useLive(
     `curves ${name} ${JSON.stringify(query)}`,
-    (signal) => read(`${path(name)}/curves`, curves, query, signal),
+    (signal) => read(`${path(name)}/curves`, Curves, query, signal),
     concerning(name, ...outcomes, 'points', 'attempt-started'),
     `curves ${name} ${key.metric} ${key.split}`,
   );
 };
 
-export type TrialTable = Omit<TrialList, 'next_page_token'>;
+export type TrialTable = Omit<ListTrialsResponse, 'next_page_token'>;
 
 // Pages as one list: what holds for all of them once.
 export function joinPages(pages: readonly TrialTable[]): TrialTable {
@@ -79,7 +79,7 @@ export const useTrials = (name: string, metrics: readonly string[]): Live<TrialT
       const part = begun && ((pages: TrialTable[]) => begun(joinPages(pages)));
       const asked = metrics.length > 0 ? { metrics: [...metrics] } : {};
       return joinPages(
-        await readPages(`${path(name)}/trials`, trialList, (page) => [page], signal, part, asked),
+        await readPages(`${path(name)}/trials`, ListTrialsResponse, (page) => [page], signal, part, asked),
       );
     },
     concerning(name),

@@ -1,7 +1,7 @@
 // The head of an experiment: name, state, figures, progress by stage state, and what runs now.
 import { hrefs } from '@/shared/hrefs';
 import { Annotations } from '@/shared/annotations/annotations';
-import type { Experiment, RunningStage } from '@/shared/api/types';
+import type { Experiment, RunningStage } from '@/shared/api/messages';
 import { ago, count, duration, moment, percent, plural } from '@/shared/format';
 import { useNow } from '@/shared/ui/hooks';
 import { Callout } from '@/shared/ui/states';

@@ -2,7 +2,7 @@
 // progress.
 import { describe, expect, test } from 'vitest';
 import { answer } from '../../../dev/mock-world.mjs';
-import { table as decodeTable, trialList } from '@/shared/api/types';
+import { ListTrialsResponse, Table } from '@/shared/api/messages';
 import { seriesQuery } from '@/parts/curves/series-picker';
 import { factorValue, groupingFactors, valueText } from './factors';
 import { actionsOf, rerunnable } from './actions/experiment-actions';
@@ -27,8 +27,8 @@ import {
 } from './trials/trial-filter';
 
 const read = (path: string, phase = 24) => answer(path, new URLSearchParams(), phase);
-const table = decodeTable(read('/experiments/fashion-mnist-priors/table', 60), '');
-const list = trialList(read('/experiments/high-learning-rates/trials'), '');
+const table = Table(read('/experiments/fashion-mnist-priors/table', 60), '');
+const list = ListTrialsResponse(read('/experiments/high-learning-rates/trials'), '');
 const { trials, cells } = list;
 
 describe('the leaderboard as CSV', () => {

@@ -2,7 +2,7 @@
 import { useCellSelection } from '@/parts/curves/cell-selection';
 import { textQuery, useQuery } from '@/shared/router';
 import { ClaimsCard } from '@/parts/claims/claims-card';
-import type { Experiment } from '@/shared/api/types';
+import type { Experiment } from '@/shared/api/messages';
 import { WhenNear } from '@/shared/ui/when-near';
 import { CurvesCard } from './curves/curves-card';
 import { useTableOf } from './data';

@@ -2,7 +2,7 @@
 import type { ColumnDef } from '@tanstack/table-core';
 import { hrefs } from '@/shared/hrefs';
 import { Tags } from '@/shared/annotations/annotations';
-import type { Experiment } from '@/shared/api/types';
+import type { Experiment } from '@/shared/api/messages';
 import { ago, count, duration, meanStdText, moment, plural, undefinedMark } from '@/shared/format';
 import { ProgressBar, State, Swatch } from '@/shared/ui/parts';
 

@@ -1,5 +1,5 @@
 // What of the list of experiments is found.
-import type { Experiment } from '@/shared/api/types';
+import type { Experiment } from '@/shared/api/messages';
 import { matches } from '@/shared/ui/fields';
 
 export interface ExperimentFilter {

@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { choiceQuery, textQuery, useQuery } from '@/shared/router';
 import { hrefs } from '@/shared/hrefs';
-import type { Experiment } from '@/shared/api/types';
+import type { Experiment } from '@/shared/api/messages';
 import { count, plural } from '@/shared/format';
 import { ColumnPicker } from '@/shared/tables/column-picker';
 import { DataTable } from '@/shared/tables/data-table';

@@ -1,12 +1,12 @@
 // The list: what is found, how it is grouped, which columns the address hides.
 import { describe, expect, test } from 'vitest';
 import { answer } from '../../../dev/mock-world.mjs';
-import { experimentList } from '@/shared/api/types';
+import { ListExperimentsResponse } from '@/shared/api/messages';
 import { groupRows, hiddenColumnsQuery } from '@/shared/tables/use-table';
 import { matches } from '@/shared/ui/fields';
 import { filterExperiments } from './data';
 
-const all = experimentList(answer('/experiments', new URLSearchParams(), 24), '').experiments;
+const all = ListExperimentsResponse(answer('/experiments', new URLSearchParams(), 24), '').experiments;
 
 describe('finding', () => {
   test('every word must occur somewhere, in any case', () => {

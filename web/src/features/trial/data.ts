@@ -1,8 +1,15 @@
 // Reads of one trial: itself, why it is as it is, its points and what its attempts printed.
 import { concerning, useLive } from '@/shared/api/live';
 import { post, read, segment } from '@/shared/api/client';
-import { explanation, logPart, points, rerunResponse, seriesList } from '@/shared/api/operations';
-import { type SeriesKey, trialDetail } from '@/shared/api/types';
+import {
+  Explanation,
+  ListSeriesResponse,
+  QuerySeriesResponse,
+  ReadLogResponse,
+  RerunExperimentResponse,
+  type SeriesKey,
+  TrialDetail,
+} from '@/shared/api/messages';
 
 const path = (experiment: string, ordinal: string) =>
   `/experiments/${segment(experiment)}/trials/${segment(ordinal)}`;
@@ -10,31 +17,31 @@ const path = (experiment: string, ordinal: string) =>
 export const useTrial = (experiment: string, ordinal: string) =>
   useLive(
     `trial ${experiment} ${ordinal}`,
-    (signal) => read(path(experiment, ordinal), trialDetail, {}, signal),
+    (signal) => read(path(experiment, ordinal), TrialDetail, {}, signal),
     concerning(experiment),
   );
 
 export const rerunTrial = (experiment: string, ordinal: number) =>
-  post(`${path(experiment, String(ordinal))}:rerun`, rerunResponse);
+  post(`${path(experiment, String(ordinal))}:rerun`, RerunExperimentResponse);
 
 export const useExplanation = (experiment: string, ordinal: string) =>
   useLive(
     `explanation ${experiment} ${ordinal}`,
-    (signal) => read(`${path(experiment, ordinal)}/explanation`, explanation, {}, signal),
+    (signal) => read(`${path(experiment, ordinal)}/explanation`, Explanation, {}, signal),
     concerning(experiment),
   );
 
 export const useSeries = (experiment: string, stage: number) =>
   useLive(
     `series ${stage}`,
-    (signal) => read(`/stages/${stage}/series`, seriesList, {}, signal),
+    (signal) => read(`/stages/${stage}/series`, ListSeriesResponse, {}, signal),
     concerning(experiment, 'points', 'attempt-started', 'attempt-ended', 'stage-state'),
   );
 
 export const usePoints = (experiment: string, stage: number, key: SeriesKey) =>
   useLive(
     `points ${stage} ${key.metric} ${key.split} ${key.labels}`,
-    (signal) => read(`/stages/${stage}/points`, points, { ...key, max_points: 600 }, signal),
+    (signal) => read(`/stages/${stage}/points`, QuerySeriesResponse, { ...key, max_points: 600 }, signal),
     concerning(experiment, 'points', 'attempt-started', 'attempt-ended', 'stage-state'),
     `points ${stage}`,
   );
@@ -57,7 +64,7 @@ export function logReader(stage: number, attempt: number): (signal: AbortSignal)
   return async (signal) => {
     for (let i = 0; i < partsMost; i += 1) {
       const offset: number = kept ? kept.next : -tailBytes;
-      const part = await read(`/stages/${stage}/log`, logPart, { attempt, offset }, signal);
+      const part = await read(`/stages/${stage}/log`, ReadLogResponse, { attempt, offset }, signal);
       const follows: boolean = kept !== null && part.offset === kept.next;
       const text: string = follows ? kept!.text + part.text : part.text;
       kept = {

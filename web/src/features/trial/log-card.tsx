@@ -2,7 +2,7 @@
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { type QueryCodec, useQuery } from '@/shared/router';
 import { concerning, useLive } from '@/shared/api/live';
-import type { StageDetail } from '@/shared/api/types';
+import type { StageDetail } from '@/shared/api/messages';
 import { bytes } from '@/shared/format';
 import { DownloadButton } from '@/shared/ui/copy';
 import { SelectField } from '@/shared/ui/fields';

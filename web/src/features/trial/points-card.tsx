@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { useQuery } from '@/shared/router';
 import { SeriesPicker, seriesQuery } from '@/parts/curves/series-picker';
 import { chooseSeries } from '@/parts/curves/choose-series';
-import type { Points } from '@/shared/api/operations';
+import type { QuerySeriesResponse } from '@/shared/api/messages';
 import { CurveChart } from '@/shared/charts/curve-chart';
 import { plotOf } from '@/shared/charts/curve-data';
 import type { Look } from '@/shared/palette';
@@ -19,7 +19,7 @@ const height = 240;
 const usual = { metric: 'loss', reports: 'test', selectsOn: 'train' };
 
 // Every point drawn.
-export function pointsCsv(points: Points): string {
+export function pointsCsv(points: QuerySeriesResponse): string {
   const { step, epoch, images, time_us: time, value } = points;
   return csvOf(
     ['step', 'epoch', 'images', 'time_us', 'value'],
@@ -27,7 +27,7 @@ export function pointsCsv(points: Points): string {
   );
 }
 
-function readingText(points: Points, step: number | null): string {
+function readingText(points: QuerySeriesResponse, step: number | null): string {
   const after = step === null ? -1 : points.step.findIndex((each) => each > step);
   const i = (after < 0 ? points.step.length : after) - 1;
   if (i < 0) return '';

@@ -1,7 +1,7 @@
 // The tables of one stage: results, attempts, checkpoints, configuration.
 import { hrefs } from '@/shared/hrefs';
 import { apiPath } from '@/shared/api/client';
-import type { Attempt, StageDetail } from '@/shared/api/types';
+import type { Attempt, StageDetail } from '@/shared/api/messages';
 import {
   bytes,
   count,

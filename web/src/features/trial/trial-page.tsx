@@ -6,7 +6,7 @@ import { type PageProps } from '@/shared/router';
 import { Annotations } from '@/shared/annotations/annotations';
 import { rerunTrial, useTrial } from './data';
 import { useExperiment } from '@/parts/experiments';
-import type { StageDetail, TrialDetail, TrialStage } from '@/shared/api/types';
+import type { StageDetail, TrialDetail, TrialStage } from '@/shared/api/messages';
 import { count, failureText, plural } from '@/shared/format';
 import { CopyButton } from '@/shared/ui/copy';
 import { Confirm } from '@/shared/ui/dialog';

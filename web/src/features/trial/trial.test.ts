@@ -1,5 +1,6 @@
 // A trial's log is read by its tail and then by what follows; its points are a curve.
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { print } from '../../../dev/described.mjs';
 import { logReader } from './data';
 import { pointsCsv } from './points-card';
 import { plotOf } from '@/shared/charts/curve-data';
@@ -16,9 +17,9 @@ function growingLog(most: number) {
     const text = log.text.slice(offset, offset + most);
     const next = offset + text.length;
     const ended = log.ended && next === log.text.length;
-    return new Response(
-      JSON.stringify({ offset, next_offset: next, total: log.text.length, text, ended, state: 'running' }),
-    );
+    const said = { stage: 7, attempt: 1, offset, next_offset: next, total: log.text.length };
+    const body = { ...said, text, ended, state: 'running' };
+    return Response.json(print({ $ref: '/ReadLogResponse' }, body, 'log'));
   });
   return log;
 }

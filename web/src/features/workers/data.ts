@@ -2,20 +2,20 @@
 import { useLive } from '@/shared/api/live';
 import { post, read, segment } from '@/shared/api/client';
 import type { Change } from '@/shared/api/event-stream';
-import { server, worker, workerDetail, workerList } from '@/shared/api/types';
+import { ListWorkersResponse, Server, Worker, WorkerDetail } from '@/shared/api/messages';
 
 const kinds = ['worker-registered', 'worker-state', 'attempt-started', 'attempt-ended', 'progress'];
 const concerned = (change: Change) => change.all || kinds.includes(change.event.kind);
 const path = (name: string) => `/workers/${segment(name)}`;
 
 export const useWorkers = () =>
-  useLive('workers', (signal) => read('/workers', workerList, {}, signal), concerned);
+  useLive('workers', (signal) => read('/workers', ListWorkersResponse, {}, signal), concerned);
 
 export const useWorker = (name: string) =>
-  useLive(`worker ${name}`, (signal) => read(path(name), workerDetail, {}, signal), concerned);
+  useLive(`worker ${name}`, (signal) => read(path(name), WorkerDetail, {}, signal), concerned);
 
-export const useServer = () => useLive('server', (signal) => read('/server', server, {}, signal), concerned);
+export const useServer = () => useLive('server', (signal) => read('/server', Server, {}, signal), concerned);
 
 export const drain = (name: string, reason: string, stop: boolean) =>
-  post(`${path(name)}:drain`, worker, { query: { reason, ...(stop ? { stop } : {}) } });
-export const undrain = (name: string) => post(`${path(name)}:undrain`, worker);
+  post(`${path(name)}:drain`, Worker, { query: { reason, ...(stop ? { stop } : {}) } });
+export const undrain = (name: string) => post(`${path(name)}:undrain`, Worker);

@@ -1,6 +1,6 @@
 // What a worker's machine did in the last hour, one chart a series.
 import { useMemo, useState } from 'preact/hooks';
-import type { SystemSeries } from '@/shared/api/types';
+import type { SystemSeries } from '@/shared/api/messages';
 import { CurveChart } from '@/shared/charts/curve-chart';
 import { plotOf } from '@/shared/charts/curve-data';
 import { significant } from '@/shared/format';

@@ -1,6 +1,6 @@
 // Draining a worker and taking it back, each after a question.
 import { useState } from 'preact/hooks';
-import type { Worker } from '@/shared/api/types';
+import type { Worker } from '@/shared/api/messages';
 import { plural } from '@/shared/format';
 import { Confirm } from '@/shared/ui/dialog';
 import { Switch } from '@/shared/ui/parts';

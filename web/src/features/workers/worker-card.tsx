@@ -1,7 +1,7 @@
 // One worker: its slots and how busy they are, what runs on it, how its last attempts ended.
 import type { ComponentChildren } from 'preact';
 import { hrefs } from '@/shared/hrefs';
-import type { Worker } from '@/shared/api/types';
+import type { Worker } from '@/shared/api/messages';
 import { ago, bytes, count, duration, moment, plural } from '@/shared/format';
 import { Card, ProgressBar, State } from '@/shared/ui/parts';
 import { Callout } from '@/shared/ui/states';

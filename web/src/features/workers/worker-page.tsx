@@ -7,7 +7,7 @@ import { useWorker } from './data';
 import { WorkerActions } from './worker-actions';
 import { TrialLink, WorkerCard } from './worker-card';
 import './workers.css';
-import type { WorkerAttempt } from '@/shared/api/types';
+import type { WorkerAttempt } from '@/shared/api/messages';
 import { ago, count, duration, failureText, moment, undefinedMark } from '@/shared/format';
 import { DataTable } from '@/shared/tables/data-table';
 import { sortingQuery, useTable } from '@/shared/tables/use-table';

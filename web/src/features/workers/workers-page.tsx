@@ -1,7 +1,7 @@
 // The workers: how busy they are, what runs on them, when they were last heard.
 import { textQuery, useQuery } from '@/shared/router';
 import { hrefs } from '@/shared/hrefs';
-import type { Worker } from '@/shared/api/types';
+import type { Worker } from '@/shared/api/messages';
 import { bytes, plural } from '@/shared/format';
 import { CopyButton } from '@/shared/ui/copy';
 import { matches, SearchField } from '@/shared/ui/fields';

@@ -2,7 +2,7 @@
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, expect, test } from 'vitest';
-import type { Worker } from '@/shared/api/types';
+import type { Worker } from '@/shared/api/messages';
 import { open, serve } from '@/test-world';
 import { inOrder } from './workers-page';
 

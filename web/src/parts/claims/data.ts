@@ -1,100 +1,13 @@
 // Reads of the papers' claims, and the grid that a table's numbers make.
-import { type Decoded, flag, integer, list, message, real, text } from '@/shared/api/decode';
 import { read } from '@/shared/api/client';
+import {
+  type Claim,
+  type ClaimSetting,
+  type ClaimSummary,
+  type ClaimTable,
+  ListClaimsResponse,
+} from '@/shared/api/messages';
 import { concerning, useLive } from '@/shared/api/live';
-
-const setting = message({ name: text, value: text, here: text, compared: flag, from: text });
-
-const match = message({
-  experiment: text,
-  cell: integer,
-  label: text,
-  n: integer,
-  mean: real,
-  std: real,
-  difference: real,
-  difference_low: real,
-  difference_high: real,
-  pairs: integer,
-  sentence: text,
-  differences: list(text),
-  labels: text,
-  baseline_label: text,
-  verdict: text,
-  why: text,
-  measured_direction: text,
-});
-
-const claim = message({
-  row: text,
-  column: text,
-  prior_json: text,
-  metric: text,
-  unit: text,
-  direction: text,
-  value: real,
-  std: real,
-  n: integer,
-  baseline: text,
-  difference: real,
-  measured: list(match),
-  note: text,
-  setting: list(setting),
-  options: list(setting),
-  verdict: text,
-  why: text,
-  unmeasured: text,
-});
-
-const table = message({
-  paper: text,
-  title: text,
-  table: text,
-  caption: text,
-  setting: list(setting),
-  claims: list(claim),
-  note: text,
-  rows: list(text),
-  columns: list(text),
-});
-
-const paper = message({
-  id: text,
-  title: text,
-  authors: list(text),
-  year: integer,
-  arxiv: text,
-  note: text,
-  tables: integer,
-  claims: integer,
-});
-
-const count = message({ name: text, text, count: integer });
-
-const summary = message({
-  paper: text,
-  table: text,
-  numbers: integer,
-  agrees: integer,
-  contradicts: integer,
-  undecided: integer,
-  not_comparable: integer,
-  same_direction: integer,
-  opposite_direction: integer,
-  open_direction: integer,
-  why: list(count),
-  settings: list(count),
-});
-
-const response = message({ tables: list(table), papers: list(paper), summaries: list(summary) });
-
-export type Claim = Decoded<typeof claim>;
-export type ClaimMatch = Decoded<typeof match>;
-export type ClaimSetting = Decoded<typeof setting>;
-export type ClaimTable = Decoded<typeof table>;
-export type ClaimPaper = Decoded<typeof paper>;
-export type ClaimSummary = Decoded<typeof summary>;
-export type Claims = Decoded<typeof response>;
 
 // Results change with the experiment's stages; print never.
 const moves = (experiment: string) =>
@@ -104,33 +17,33 @@ const moves = (experiment: string) =>
 
 // The papers come with every answer, whatever it is about; one table's is small.
 export const usePapers = () =>
-  useLive<Claims>(
+  useLive<ListClaimsResponse>(
     'papers',
-    (signal) => read('/claims', response, { table: 'Table 1' }, signal),
+    (signal) => read('/claims', ListClaimsResponse, { table: 'Table 1' }, signal),
     (change) => change.all,
   );
 
 // What the experiment says of every paper, in counts.
 export const useClaimCounts = (experiment: string) =>
-  useLive<Claims>(
+  useLive<ListClaimsResponse>(
     `claim counts ${experiment}`,
-    (signal) => read('/claims', response, { experiment, summary: true }, signal),
+    (signal) => read('/claims', ListClaimsResponse, { experiment, summary: true }, signal),
     moves(experiment),
   );
 
 export const useClaims = (paperId: string, experiment: string) =>
-  useLive<Claims>(
+  useLive<ListClaimsResponse>(
     `claims ${paperId} ${experiment}`,
-    (signal) => read('/claims', response, { paper: paperId, experiment }, signal),
+    (signal) => read('/claims', ListClaimsResponse, { paper: paperId, experiment }, signal),
     moves(experiment),
     `claims ${paperId}`,
   );
 
 // Only what the experiment has a cell for: that changes with its cells, not with their results.
 export const useMatchedClaims = (experiment: string) =>
-  useLive<Claims>(
+  useLive<ListClaimsResponse>(
     `matched claims ${experiment}`,
-    (signal) => read('/claims', response, { experiment, matched: true }, signal),
+    (signal) => read('/claims', ListClaimsResponse, { experiment, matched: true }, signal),
     concerning(experiment, 'experiment-extended'),
   );
 

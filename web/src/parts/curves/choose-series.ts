@@ -1,5 +1,5 @@
 // The series that a page shows unless another was asked for.
-import type { SeriesKey } from '@/shared/api/types';
+import type { SeriesKey } from '@/shared/api/messages';
 
 export interface MetricContract {
   metric: string;

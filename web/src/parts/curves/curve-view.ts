@@ -1,6 +1,6 @@
 // How the curves are looked at, and how the address says so.
 import { choiceQuery, flagQuery, type QueryCodec } from '@/shared/router';
-import type { SeriesKey } from '@/shared/api/types';
+import type { SeriesKey } from '@/shared/api/messages';
 import { xAxes } from '@/shared/charts/curve-data';
 import { seriesQuery } from './series-picker';
 

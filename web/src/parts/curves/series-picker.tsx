@@ -1,6 +1,6 @@
 // Which series is shown: metric, split and labels, in a menu and in the address.
 import type { QueryCodec } from '@/shared/router';
-import type { SeriesKey } from '@/shared/api/types';
+import type { SeriesKey } from '@/shared/api/messages';
 import { seriesText } from '@/shared/format';
 
 // "top1/validation" or "top1/test/{...}" in the address.

@@ -1,7 +1,7 @@
 // Reads of the paper table.
 import { post, postAhead } from '@/shared/api/client';
 import { concerning, useLiveParts } from '@/shared/api/live';
-import { paperTable, type PaperTable } from '@/shared/api/paper';
+import { PaperTable } from '@/shared/api/messages';
 import { bodyOf, type Format, type PaperRequest, requestFrom } from './request';
 
 const path = '/paper-table';
@@ -31,11 +31,11 @@ export function usePaperTable(experiments: readonly string[], request: PaperRequ
     `paper table ${JSON.stringify(body)}`,
     async (signal, begun) => {
       if (begun) {
-        const first = await post(path, paperTable, { body: beginning(experiments, request), signal });
+        const first = await post(path, PaperTable, { body: beginning(experiments, request), signal });
         if (first.rows_total <= first.rows.length) return first;
         begun(first);
       }
-      return post(path, paperTable, { body, signal });
+      return post(path, PaperTable, { body, signal });
     },
     (change) => concerns.some((concern) => concern(change)),
     `paper table ${experiments.join()}`,
@@ -48,5 +48,5 @@ export async function renderedTable(
   request: PaperRequest,
   format: Format,
 ): Promise<string> {
-  return (await post(path, paperTable, { body: bodyOf(experiments, request, format) })).rendered;
+  return (await post(path, PaperTable, { body: bodyOf(experiments, request, format) })).rendered;
 }

@@ -1,4 +1,4 @@
-import type { PaperTable } from '@/shared/api/paper';
+import type { PaperTable } from '@/shared/api/messages';
 import { apart } from '@/shared/palette';
 
 // How each row looks, rows of equal looks (another factor's values, other experiments) set apart.

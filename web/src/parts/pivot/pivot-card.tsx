@@ -1,7 +1,7 @@
 // The table for a paper: any factors against any others, computed by the server, everything about it in the address.
 import { textQuery, useQuery } from '@/shared/router';
 import { hrefs } from '@/shared/hrefs';
-import type { PaperTable } from '@/shared/api/paper';
+import type { PaperTable } from '@/shared/api/messages';
 import { plural } from '@/shared/format';
 import { Card } from '@/shared/ui/parts';
 import { Callout, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';

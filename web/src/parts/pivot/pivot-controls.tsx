@@ -1,7 +1,7 @@
 // The controls of the pivot: where each axis goes and which of its values count, the metrics, the test and what is
 // shown beside a mean.
 import { useId, useState } from 'preact/hooks';
-import type { PaperAxis, PaperTable } from '@/shared/api/paper';
+import type { PaperTable, TableAxis } from '@/shared/api/messages';
 import { SelectField } from '@/shared/ui/fields';
 import { Switch } from '@/shared/ui/parts';
 import { Popover } from '@/shared/ui/popover';
@@ -23,7 +23,7 @@ const costs = [
 const placeOf = (table: PaperTable, axis: string): Place =>
   table.row_axes.includes(axis) ? 'rows' : table.column_axes.includes(axis) ? 'columns' : 'out';
 
-function AxisControl({ axis, table, state }: { axis: PaperAxis; table: PaperTable; state: PaperState }) {
+function AxisControl({ axis, table, state }: { axis: TableAxis; table: PaperTable; state: PaperState }) {
   const { request, set } = state;
   const place = placeOf(table, axis.name);
   const filter = request.where.find((each) => each.axis === axis.name);

@@ -1,6 +1,6 @@
 // Seed by seed: the rows of one column as a paired plot.
 import { useRef } from 'preact/hooks';
-import type { PaperTable } from '@/shared/api/paper';
+import type { PaperTable } from '@/shared/api/messages';
 import { svgOf } from '@/shared/charts/figure';
 import { bySeed, type PairedItem, PairedPlot } from '@/shared/charts/paired-plot';
 import { csvOf } from '@/shared/csv';

@@ -1,5 +1,5 @@
 // Over the columns of one metric: mean, interquartile mean with its interval, mean rank, a line per row.
-import type { PaperTable } from '@/shared/api/paper';
+import type { PaperTable } from '@/shared/api/messages';
 import { fixed, interval } from '@/shared/format';
 import { headingText } from './words';
 

@@ -1,7 +1,7 @@
 // The paper table, drawn: best and second, significance, spread, differences, what is missing; each cell explains
 // itself on hover and focus.
 import { useState } from 'preact/hooks';
-import type { PaperCell, PaperHeading, PaperTable } from '@/shared/api/paper';
+import type { PaperCell, PaperTable, TableHeading } from '@/shared/api/messages';
 import { count, fixed, interval, signed, undefinedMark } from '@/shared/format';
 import { Explain } from '@/shared/ui/explain';
 import type { PaperRequest } from './request';
@@ -9,7 +9,7 @@ import { cellSentences, commonCount, headingKey, headingText } from './words';
 
 // Runs of equal leading labels, so that groups are named once: how many rows each label spans, 0 where it is
 // spanned by one above.
-export function spans(headings: readonly PaperHeading[], depth: number): number[][] {
+export function spans(headings: readonly TableHeading[], depth: number): number[][] {
   const out = headings.map(() => new Array<number>(depth).fill(1));
   for (let level = 0; level < depth - 1; level += 1) {
     let first = 0;
@@ -103,7 +103,7 @@ const firstRows = 120; // a table of more is no table for a paper; the exports h
 
 const arrow = (direction: string) => (direction === 'max' ? ' ↑' : direction === 'min' ? ' ↓' : '');
 
-function columnTitle(heading: PaperHeading): string {
+function columnTitle(heading: TableHeading): string {
   const unit = heading.unit === '' ? '' : ` (${heading.unit})`;
   return `${heading.metric}, ${heading.split}${unit}${arrow(heading.direction)}`;
 }

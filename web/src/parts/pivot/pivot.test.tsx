@@ -4,7 +4,7 @@ import { act } from 'preact/test-utils';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { act as perform } from '../../../dev/mock-world.mjs';
 import { startRouter } from '@/shared/router';
-import { paperTable, type PaperTable } from '@/shared/api/paper';
+import { PaperTable } from '@/shared/api/messages';
 import { asked, open, press, serve, shows } from '@/test-world';
 import { pairedCsv, pairedItems } from './pivot-pairs';
 import { spans } from './pivot-table';
@@ -21,7 +21,7 @@ import {
 import { cellSentences, commonCount } from './words';
 
 const tableOf = (body: object, phase = 60): PaperTable =>
-  paperTable(
+  PaperTable(
     perform('/paper-table', new URLSearchParams(), { experiments: ['fashion-mnist-priors'], ...body }, phase),
     '',
   );

@@ -1,5 +1,5 @@
 // What a cell of the paper table says, in sentences with its own numbers.
-import type { PaperCell, PaperHeading, PaperTable } from '@/shared/api/paper';
+import type { PaperCell, PaperTable, TableHeading } from '@/shared/api/messages';
 import { fixed, interval, plural, pValue, signed } from '@/shared/format';
 
 const testNames: Record<string, string> = {
@@ -23,7 +23,7 @@ const flagTexts: Record<string, string> = {
 const listed = (seeds: readonly number[]) =>
   seeds.length > 10 ? `${seeds.length} of them` : seeds.join(', ');
 
-function meanSentence(cell: PaperCell, heading: PaperHeading, table: PaperTable, digits: number): string {
+function meanSentence(cell: PaperCell, heading: TableHeading, table: PaperTable, digits: number): string {
   if (cell.n === 0) return 'No seed has a result.';
   const unit = heading.unit === '' ? '' : ` ${heading.unit}`;
   const mean = `Mean ${fixed(cell.mean, digits)}${unit} over ${plural(cell.n, 'seed')}`;
@@ -57,7 +57,7 @@ function differenceSentences(cell: PaperCell, table: PaperTable, digits: number)
 // Everything a reader may ask about a cell, shown on hover and focus.
 export function cellSentences(
   cell: PaperCell,
-  heading: PaperHeading,
+  heading: TableHeading,
   table: PaperTable,
   digits: number,
 ): string[] {
@@ -85,8 +85,8 @@ export function commonCount(table: PaperTable): number | null {
   return counts.size === 1 ? [...counts][0]! : null;
 }
 
-export const headingText = (heading: PaperHeading) => heading.labels.join(' · ');
+export const headingText = (heading: TableHeading) => heading.labels.join(' · ');
 
 // A column by what it is, for the address: its place may change when the table does.
-export const headingKey = (heading: PaperHeading) =>
+export const headingKey = (heading: TableHeading) =>
   [...heading.keys, heading.metric, heading.split, heading.reduce].join('|');

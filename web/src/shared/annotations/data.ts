@@ -1,9 +1,6 @@
 // Tags and notes of experiments and trials: what a person writes beside the work.
 import { post, segment } from '@/shared/api/client';
-import { type Decoded, list, message, text } from '@/shared/api/decode';
-
-export const annotation = message({ name: text, tags: list(text), note: text });
-export type Annotation = Decoded<typeof annotation>;
+import { Annotation } from '@/shared/api/messages';
 
 // Whose they are: an experiment, or one trial of it.
 export interface Annotated {
@@ -34,4 +31,4 @@ export function changesOf(before: Written, after: Written) {
 }
 
 export const annotate = (whose: Annotated, before: Written, after: Written) =>
-  post(`${path(whose)}:annotate`, annotation, { body: changesOf(before, after) });
+  post(`${path(whose)}:annotate`, Annotation, { body: changesOf(before, after) });

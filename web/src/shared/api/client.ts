@@ -1,7 +1,7 @@
 // Calls of the JSON API: typed, with readable errors. Reachability of the server is observed here, once for
 // the whole page.
 import type { Decoder } from './decode';
-import { decodeErrorBody } from './types';
+import { Error as Refusal } from './messages';
 
 // A failed call. status 0: no answer at all (server down, network gone).
 export class ApiError extends Error {
@@ -34,15 +34,14 @@ const report = (reachable: boolean) => listeners.forEach((listener) => listener(
 async function errorOf(response: Response): Promise<ApiError> {
   const fallback = `the server answered ${response.status} ${response.statusText}`.trim();
   try {
-    const body = decodeErrorBody(await response.json());
-    if (!body) return new ApiError(fallback, response.status, '');
-    const reason = body.details.find((detail) => detail.reason !== '')?.reason ?? body.status;
+    const { error: body } = Refusal(await response.json(), '');
+    const reason = body.details.find((detail) => detail.reason)?.reason ?? body.status;
     return new ApiError(
       body.message || fallback,
       response.status,
       reason,
-      body.details.flatMap((d) => d.field_violations),
-      Object.assign({}, ...body.details.map((d) => d.metadata)) as Record<string, string>,
+      body.details.flatMap((d) => d.field_violations ?? []),
+      Object.assign({}, ...body.details.map((d) => d.metadata ?? {})) as Record<string, string>,
     );
   } catch {
     return new ApiError(fallback, response.status, '');

@@ -1,6 +1,6 @@
-// Reads protobuf's JSON mapping into plain typed values: int64 arrives as a string, NaN and infinities as
-// words, absent fields
-// mean their default. What does not fit is a DecodeError that names the field.
+// Reads protobuf's JSON mapping as the server prints it (docs/formats/http.md) into plain typed values: defaults are
+// printed, int64 is text, NaN and infinities are words. What lacks a field or has one of another kind is a DecodeError
+// that names it: a default in its place would be a number that nobody measured.
 
 export type Decoder<T> = (value: unknown, path: string) => T;
 export type Decoded<D> = D extends Decoder<infer T> ? T : never;
@@ -23,15 +23,19 @@ export class DecodeError extends Error {
 const isAbsent = (value: unknown): value is null | undefined => value === null || value === undefined;
 
 export const text: Decoder<string> = (value, path) => {
-  if (isAbsent(value)) return '';
   if (typeof value !== 'string') throw new DecodeError(path, 'text', value);
   return value;
 };
 
 export const flag: Decoder<boolean> = (value, path) => {
-  if (isAbsent(value)) return false;
   if (typeof value !== 'boolean') throw new DecodeError(path, 'true or false', value);
   return value;
+};
+
+// int32.
+export const integer: Decoder<number> = (value, path) => {
+  if (!Number.isSafeInteger(value)) throw new DecodeError(path, 'an integer', value);
+  return value as number;
 };
 
 // A page reads a hundred thousand of them: a loop is several times faster than a regular expression.
@@ -45,12 +49,10 @@ function isDigits(value: string): boolean {
   return true;
 }
 
-// int32 and int64. Beyond 2^53 the value would change silently, so it is refused.
-export const integer: Decoder<number> = (value, path) => {
-  if (isAbsent(value)) return 0;
-  const number = typeof value === 'string' && isDigits(value) ? Number(value) : value;
-  if (typeof number !== 'number' || !Number.isSafeInteger(number))
-    throw new DecodeError(path, 'an integer', value);
+// int64, which comes as text. Beyond 2^53 the value would change silently, so it is refused.
+export const long: Decoder<number> = (value, path) => {
+  const number = typeof value === 'string' && isDigits(value) ? Number(value) : NaN;
+  if (!Number.isSafeInteger(number)) throw new DecodeError(path, 'an integer as text', value);
   return number;
 };
 
@@ -62,16 +64,13 @@ const words = new Map<unknown, number>([
 
 export const real: Decoder<number> = (value, path) => {
   if (typeof value === 'number') return value;
-  if (isAbsent(value)) return 0;
   const word = words.get(value);
-  if (word !== undefined) return word;
-  if (typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value))) return Number(value);
-  throw new DecodeError(path, 'a number', value);
+  if (word === undefined) throw new DecodeError(path, 'a number', value);
+  return word;
 };
 
-// RFC 3339 to milliseconds since the epoch; null when the message is absent.
-export const timestamp: Decoder<number | null> = (value, path) => {
-  if (isAbsent(value)) return null;
+// RFC 3339 to milliseconds since the epoch.
+export const timestamp: Decoder<number> = (value, path) => {
   const time = typeof value === 'string' ? Date.parse(value) : NaN;
   if (Number.isNaN(time)) throw new DecodeError(path, 'an RFC 3339 time', value);
   return time;
@@ -80,7 +79,6 @@ export const timestamp: Decoder<number | null> = (value, path) => {
 // The path of an item is only written out for one that fails: lists come long.
 export function list<T>(item: Decoder<T>): Decoder<T[]> {
   return (value, path) => {
-    if (isAbsent(value)) return [];
     if (!Array.isArray(value)) throw new DecodeError(path, 'a list', value);
     const out = new Array<T>(value.length);
     for (let i = 0; i < value.length; i += 1) {
@@ -94,29 +92,30 @@ export function list<T>(item: Decoder<T>): Decoder<T[]> {
   };
 }
 
-export const integers = list(integer);
-export const reals = list(real);
-
-export function dictionary<T>(item: Decoder<T>): Decoder<Record<string, T>> {
-  return (value, path) => {
-    if (isAbsent(value)) return {};
-    if (typeof value !== 'object' || Array.isArray(value)) throw new DecodeError(path, 'an object', value);
-    return Object.fromEntries(
-      Object.entries(value).map(([key, each]) => [key, item(each, `${path}.${key}`)]),
-    );
-  };
+function objectOf(value: unknown, path: string, wanted: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new DecodeError(path, wanted, value);
+  return value as Record<string, unknown>;
 }
 
+export function dictionary<T>(item: Decoder<T>): Decoder<Record<string, T>> {
+  return (value, path) =>
+    Object.fromEntries(
+      Object.entries(objectOf(value, path, 'an object')).map(([key, each]) => [
+        key,
+        item(each, `${path}.${key}`),
+      ]),
+    );
+}
+
+// What may be left out; null where it is.
 export function optional<T>(inner: Decoder<T>): Decoder<T | null> {
   return (value, path) => (isAbsent(value) ? null : inner(value, path));
 }
 
-// What the server always says: left out, it is a fault, not a default.
-export function required<T>(inner: Decoder<T>): Decoder<T> {
-  return (value, path) => {
-    if (isAbsent(value)) throw new DecodeError(path, 'a value', value);
-    return inner(value, path);
-  };
+// What a document leaves out where it has nothing to say, as the catalog does.
+export function withDefault<T>(inner: Decoder<T>, fallback: T): Decoder<T> {
+  return (value, path) => (isAbsent(value) ? fallback : inner(value, path));
 }
 
 type Shape = Record<string, Decoder<unknown>>;
@@ -127,9 +126,7 @@ type Message<S extends Shape> = { [K in keyof S]: Decoded<S[K]> };
 export function message<S extends Shape>(shape: S): Decoder<Message<S>> {
   const fields = Object.entries(shape);
   return (value, path) => {
-    if (isAbsent(value)) value = {};
-    if (typeof value !== 'object' || Array.isArray(value)) throw new DecodeError(path, 'a message', value);
-    const source = value as Record<string, unknown>;
+    const source = objectOf(value, path, 'a message');
     for (const [key, decode] of fields) {
       const found = source[key];
       const decoded = decode(found, path === '' ? key : `${path}.${key}`);

@@ -4,7 +4,7 @@
 // show life.
 import { onReachability } from './client';
 import { EventParser, type ServerSentEvent } from './sse';
-import { changes, type Event } from './types';
+import { type Event, WatchEventsResponse } from './messages';
 
 // live: pushed. connecting: first or renewed attempt. polling: no stream, but the server answers. offline:
 // nothing answers.
@@ -176,7 +176,7 @@ export class EventStream {
     if (event.event !== 'change') return;
     let message;
     try {
-      message = changes(JSON.parse(event.data), 'event');
+      message = WatchEventsResponse(JSON.parse(event.data), 'event');
     } catch {
       return this.emit({ all: true }); // unreadable: whatever it said, reading afresh covers it
     }

@@ -1,6 +1,6 @@
 // From the server's curves to strokes of a plot: bands, single runs, means raw and smoothed, marks where a value is
 // not finite. Every stroke has places of its own, so curves of different steps need no common axis.
-import type { CellCurve, TrialCurve } from '@/shared/api/types';
+import type { CellCurve, TrialCurve } from '@/shared/api/messages';
 import type { Look } from '@/shared/palette';
 
 export const xAxes = ['step', 'epoch', 'images', 'seconds'] as const;

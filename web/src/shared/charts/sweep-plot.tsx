@@ -1,7 +1,7 @@
 // A sweep as a plot: mean and deviation per cell against the one setting that varies, cells set apart
 // sideways so none hides another.
 import { useRef } from 'preact/hooks';
-import type { SweepSeries } from '@/shared/api/types';
+import type { SweepSeries } from '@/shared/api/messages';
 import { labelText, significant } from '@/shared/format';
 import { useWidth } from '@/shared/ui/hooks';
 import { MarkerShape } from './dot-plot';

@@ -1,13 +1,13 @@
 // Deleting, after its dry run: what goes, what stays because others need it.
 import { useState } from 'preact/hooks';
-import type { DeleteResponse } from '@/shared/api/operations';
+import type { DeleteExperimentResponse } from '@/shared/api/messages';
 import { bytes, count, plural } from '@/shared/format';
 import { Confirm } from '@/shared/ui/dialog';
 import { Figure, Switch } from '@/shared/ui/parts';
 import { Callout, Skeleton } from '@/shared/ui/states';
 import { deleteExperiment, useDeletion } from './data';
 
-function What({ deletion }: { deletion: DeleteResponse }) {
+function What({ deletion }: { deletion: DeleteExperimentResponse }) {
   return (
     <>
       <dl class="figures figures-small">

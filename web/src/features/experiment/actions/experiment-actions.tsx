@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { navigate } from '@/shared/router';
 import { hrefs } from '@/shared/hrefs';
 import { apiPath } from '@/shared/api/client';
-import type { Experiment } from '@/shared/api/types';
+import type { Experiment } from '@/shared/api/messages';
 import { plural } from '@/shared/format';
 import { Confirm } from '@/shared/ui/dialog';
 import { Icon, type IconName } from '@/shared/ui/icon';

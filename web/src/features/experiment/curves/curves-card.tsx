@@ -2,7 +2,7 @@
 // pointer. How they are looked at is in the address.
 import { useState } from 'preact/hooks';
 import { useQuery } from '@/shared/router';
-import type { Curves, SeriesKey } from '@/shared/api/types';
+import type { Curves, SeriesKey } from '@/shared/api/messages';
 import { xAxes } from '@/shared/charts/curve-data';
 import { seriesText } from '@/shared/format';
 import { SelectField } from '@/shared/ui/fields';

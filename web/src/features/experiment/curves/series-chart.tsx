@@ -1,6 +1,6 @@
 // One series of every cell as a chart: means with their band, single runs, the part zoomed into read anew.
 import { useMemo, useState } from 'preact/hooks';
-import type { Curves, SeriesKey } from '@/shared/api/types';
+import type { Curves, SeriesKey } from '@/shared/api/messages';
 import { CurveChart, type Stretch } from '@/shared/charts/curve-chart';
 import { assembleCurves, placeAt, stepAt, type XAxis } from '@/shared/charts/curve-data';
 import { curveSvg } from '@/shared/charts/curve-svg';

@@ -1,5 +1,5 @@
 // What the figures are drawn from: the paper table with a row per combination of factors and a column per metric.
-import type { PaperHeading, PaperTable } from '@/shared/api/paper';
+import type { PaperTable, TableHeading } from '@/shared/api/messages';
 import { axisOf, type ParallelAxis, type ParallelLine } from '@/shared/charts/parallel-plot';
 import type { Directions } from '@/shared/charts/pareto';
 import type { ScatterPoint } from '@/shared/charts/scatter-plot';
@@ -10,7 +10,7 @@ import { headingText } from '@/parts/pivot/words';
 // Costs fall to be better, whatever nobody declared; throughput is the exception.
 const growing = /per_second$|throughput/;
 
-export const directionOf = (heading: Pick<PaperHeading, 'direction' | 'metric'>): 'min' | 'max' =>
+export const directionOf = (heading: Pick<TableHeading, 'direction' | 'metric'>): 'min' | 'max' =>
   heading.direction === 'max' || heading.direction === 'min'
     ? heading.direction
     : growing.test(heading.metric)
@@ -22,7 +22,7 @@ const columnOf = (table: PaperTable, metric: string) =>
 const cellAt = (table: PaperTable, row: number, column: number) =>
   table.cells[row * table.columns.length + column];
 
-export const metricName = (heading: PaperHeading) =>
+export const metricName = (heading: TableHeading) =>
   heading.unit === '' ? heading.metric : `${heading.metric} (${heading.unit})`;
 
 // A number of a row: a metric's mean, or the value of a factor that is a number.

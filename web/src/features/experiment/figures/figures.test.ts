@@ -1,7 +1,7 @@
 // Figures: the front, scatter and parallel coordinates from a table, their files.
 import { describe, expect, test } from 'vitest';
 import { act as perform } from '../../../../dev/mock-world.mjs';
-import { paperTable } from '@/shared/api/paper';
+import { PaperTable } from '@/shared/api/messages';
 import { svgOf } from '@/shared/charts/figure';
 import { axisOf, meets } from '@/shared/charts/parallel-plot';
 import { frontCorners, paretoFront } from '@/shared/charts/pareto';
@@ -9,7 +9,7 @@ import { csvOf } from '@/shared/csv';
 import { directionOf, numericFactors, parallelCsv, parallelOf, scatterCsv, scatterOf } from './figure-data';
 import { required } from './figures';
 
-const table = paperTable(
+const table = PaperTable(
   perform(
     '/paper-table',
     new URLSearchParams(),

@@ -1,8 +1,7 @@
 // Figures over the rows of an experiment: accuracy against cost with its Pareto front, and parallel coordinates.
 import { useRef, useState } from 'preact/hooks';
 import { flagQuery, textQuery, useQuery } from '@/shared/router';
-import type { PaperTable } from '@/shared/api/paper';
-import type { Experiment } from '@/shared/api/types';
+import type { Experiment, PaperTable } from '@/shared/api/messages';
 import { svgOf } from '@/shared/charts/figure';
 import { type Limits, meets, ParallelPlot } from '@/shared/charts/parallel-plot';
 import type { Look } from '@/shared/palette';

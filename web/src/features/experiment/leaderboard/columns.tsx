@@ -1,7 +1,7 @@
 // The columns of the leaderboard.
 import type { ColumnDef } from '@tanstack/table-core';
 import type { ComponentChildren } from 'preact';
-import type { Table, TableRow } from '@/shared/api/types';
+import type { Table, TableRow } from '@/shared/api/messages';
 import { Interval } from '@/shared/charts/dot-plot';
 import { extent } from '@/shared/charts/scales';
 import {

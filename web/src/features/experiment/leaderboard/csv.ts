@@ -1,5 +1,5 @@
 // The leaderboard as CSV (RFC 4180): the numbers as computed, not as rounded on the screen.
-import type { Table, TableRow } from '@/shared/api/types';
+import type { Table, TableRow } from '@/shared/api/messages';
 import { csvField } from '@/shared/csv';
 
 const number = (value: number) => (Number.isNaN(value) ? 'NaN' : String(value));

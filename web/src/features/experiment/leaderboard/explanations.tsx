@@ -1,5 +1,5 @@
 // What the columns mean, in the reader's words. The sentences use the row's own numbers.
-import type { TableRow } from '@/shared/api/types';
+import type { TableRow } from '@/shared/api/messages';
 import { count, plural, pValue } from '@/shared/format';
 
 export const meanStdText = 'Mean over the seeds ± sample standard deviation (n − 1 in the denominator).';

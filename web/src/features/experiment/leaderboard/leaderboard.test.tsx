@@ -2,10 +2,10 @@
 import { render, type VNode } from 'preact';
 import { expect, test } from 'vitest';
 import { answer } from '../../../../dev/mock-world.mjs';
-import { table as decodeTable } from '@/shared/api/types';
+import { Table } from '@/shared/api/messages';
 import { leaderboardColumns, rankRows } from './columns';
 
-const whole = decodeTable(answer('/experiments/fashion-mnist-priors/table', new URLSearchParams(), 60), '');
+const whole = Table(answer('/experiments/fashion-mnist-priors/table', new URLSearchParams(), 60), '');
 const table = {
   ...whole,
   baseline: 'none, same train.lr',

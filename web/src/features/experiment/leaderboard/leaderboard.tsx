@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { numberSetQuery, textQuery, useQuery } from '@/shared/router';
 import type { Live } from '@/shared/api/live';
-import type { Table } from '@/shared/api/types';
+import type { Table } from '@/shared/api/messages';
 import { count, labelText, plural } from '@/shared/format';
 import { ColumnPicker } from '@/shared/tables/column-picker';
 import { DataTable, VirtualTable } from '@/shared/tables/data-table';

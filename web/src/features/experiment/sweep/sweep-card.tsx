@@ -1,7 +1,7 @@
 // The sweep: the metric at every setting it was evaluated at, as a plot and as numbers.
 import { useRef } from 'preact/hooks';
 import type { Live } from '@/shared/api/live';
-import type { SweepSeries, Table } from '@/shared/api/types';
+import type { SweepSeries, Table } from '@/shared/api/messages';
 import { svgOf } from '@/shared/charts/figure';
 import { type SweepAxis, sweepAxis, SweepPlot } from '@/shared/charts/sweep-plot';
 import { csvOf } from '@/shared/csv';

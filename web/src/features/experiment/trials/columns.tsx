@@ -1,7 +1,7 @@
 // The columns of the trials table.
 import type { ColumnDef } from '@tanstack/table-core';
 import { hrefs } from '@/shared/hrefs';
-import type { Trial, TrialCell, TrialColumn, TrialStage } from '@/shared/api/types';
+import type { Trial, TrialCell, TrialColumn, TrialStage } from '@/shared/api/messages';
 import {
   count,
   failureText,

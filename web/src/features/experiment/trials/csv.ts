@@ -1,5 +1,5 @@
 // The trials shown as CSV: results as computed, factors as the cells name them.
-import type { Trial } from '@/shared/api/types';
+import type { Trial } from '@/shared/api/messages';
 import { csvOf } from '@/shared/csv';
 import type { TrialTable } from '../data';
 import { assignmentOf, valueText, varyingFactors } from '../factors';

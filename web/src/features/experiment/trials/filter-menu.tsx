@@ -1,5 +1,5 @@
 // What of the trials is shown: factor values, results within a range, and which results are columns.
-import type { SeriesKey, TrialColumn } from '@/shared/api/types';
+import type { SeriesKey, TrialColumn } from '@/shared/api/messages';
 import { seriesText } from '@/shared/format';
 import { SelectField } from '@/shared/ui/fields';
 import { Switch } from '@/shared/ui/parts';

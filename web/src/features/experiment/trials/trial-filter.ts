@@ -1,6 +1,6 @@
 // Which trials are shown: by text, state, cell, factor values and results. All of it is in the address.
 import type { QueryCodec } from '@/shared/router';
-import type { Trial, TrialCell } from '@/shared/api/types';
+import type { Trial, TrialCell } from '@/shared/api/messages';
 import { matches } from '@/shared/ui/fields';
 import { assignmentOf, valueText } from '../factors';
 import { trialReason } from './columns';

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { choiceQuery, numberSetQuery, textQuery, useQuery } from '@/shared/router';
-import type { Trial } from '@/shared/api/types';
+import type { Trial } from '@/shared/api/messages';
 import { count, plural } from '@/shared/format';
 import { ColumnPicker } from '@/shared/tables/column-picker';
 import { VirtualTable } from '@/shared/tables/data-table';

@@ -1,6 +1,6 @@
 // Reads of a trial's pictures. The server draws them when first asked, which takes seconds, and keeps them.
 import { read, segment } from '@/shared/api/client';
-import { pictureMessage } from '@/shared/api/operations';
+import { Drawing } from '@/shared/api/messages';
 import { useLive } from '@/shared/api/live';
 import { decodeAttention, decodeTrained } from '@/parts/pictures/documents';
 
@@ -15,8 +15,8 @@ export function useTrainedPrior(experiment: string, ordinal: number, step: numbe
     `${family} ${step} ${layer}`,
     async (signal) => {
       const query = { kind: 'trained-prior', step, layers: String(layer) };
-      const found = await read(path(experiment, ordinal), pictureMessage, query, signal);
-      return decodeTrained(JSON.parse(found.json || '{}'));
+      const found = await read(path(experiment, ordinal), Drawing, query, signal);
+      return decodeTrained(JSON.parse(found.json));
     },
     never,
     family,
@@ -42,8 +42,8 @@ export function useAttention(experiment: string, ordinal: number, wish: Attentio
   return useLive(
     `${family} ${JSON.stringify(query)}`,
     async (signal) => {
-      const found = await read(path(experiment, ordinal), pictureMessage, query, signal);
-      return decodeAttention(JSON.parse(found.json || '{}'));
+      const found = await read(path(experiment, ordinal), Drawing, query, signal);
+      return decodeAttention(JSON.parse(found.json));
     },
     never,
     family,

@@ -1,5 +1,5 @@
 // What of a trained model there is to look at: steps, images, query patches.
-import type { StageDetail } from '@/shared/api/types';
+import type { StageDetail } from '@/shared/api/messages';
 
 export interface KeptStep {
   step: number;

@@ -3,7 +3,7 @@ import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, describe, expect, test } from 'vitest';
 import { navigate, startRouter } from '@/shared/router';
-import type { StageDetail } from '@/shared/api/types';
+import type { StageDetail } from '@/shared/api/messages';
 import { AttentionView } from './attention-card';
 import { imageRows, keptSteps, nearestQuery } from './picture-data';
 import { decodeAttention, decodeTrained } from '@/parts/pictures/documents';
