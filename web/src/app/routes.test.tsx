@@ -130,6 +130,22 @@ describe('special cases', () => {
     serve((path, body) => (path === '/workers' ? { ...(body as object), workers: 5 } : body));
     expect(await open('/workers', 'cannot be read')).toContain('workers: expected a list');
   });
+  test.each([
+    ['active', false],
+    ['failed', true],
+  ])('that an %s experiment has no result is a warning: %s', async (state, warned) => {
+    serve((path, body) => {
+      if (path === '/experiments/fashion-mnist-priors') return { ...(body as object), state };
+      if (!path.endsWith('/table')) return body;
+      const table = body as { rows: object[] };
+      return { ...table, rows: table.rows.map((row) => ({ ...row, n: 0 })), warnings: ['nothing is there'] };
+    });
+    const text = await open(
+      '/experiments/fashion-mnist-priors',
+      warned ? 'No trial has a result' : 'No trial has finished yet',
+    );
+    expect(text.includes('nothing is there')).toBe(warned);
+  });
   test('trials are filtered from the address', async () => {
     serve();
     await open('/experiments/high-learning-rates?tab=trials&state=failed', '3 of 9 trials');

@@ -21,7 +21,7 @@ import { Explain } from '@/shared/ui/explain';
 import { FigureMenu } from '@/shared/charts/figure-menu';
 import { Card, Swatch } from '@/shared/ui/parts';
 import { Callout } from '@/shared/ui/states';
-import type { Compared } from './data';
+import { type Compared, headingRoom } from './data';
 
 const mean = (values: readonly number[]) => values.reduce((sum, each) => sum + each, 0) / values.length;
 
@@ -199,7 +199,7 @@ export function ComparePaired({ comparison, names, looks }: Compared) {
 
 export function AllResults({ comparison, names, looks }: Compared) {
   if (comparison.results.length === 0) return null;
-  const short = shortenedApart(names, 18);
+  const short = shortenedApart(names, headingRoom(names));
   return (
     <Card title="All results" id="all-results">
       <div class="table-scroll" tabIndex={0} role="region" aria-label="All results by item">

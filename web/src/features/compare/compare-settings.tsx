@@ -1,7 +1,7 @@
 // The settings of the items side by side: what differs, and on demand what is equal.
 import { flagQuery, useQuery } from '@/shared/router';
 import type { ComparedSetting } from '@/shared/api/messages';
-import type { Compared } from './data';
+import { type Compared, headingRoom } from './data';
 import { plural, shortenedApart, undefinedMark } from '@/shared/format';
 import { Card, Swatch, Switch } from '@/shared/ui/parts';
 
@@ -74,7 +74,7 @@ function Rows({ settings, equal }: { settings: readonly SharedSetting[]; equal: 
 
 export function CompareSettings({ comparison: { differing, common }, names, looks }: Compared) {
   const [equal, setEqual] = useQuery('equal', equalQuery);
-  const short = shortenedApart(names, 18);
+  const short = shortenedApart(names, headingRoom(names));
   const [apart, alike] = [mergeRoles(differing), mergeRoles(common)];
   return (
     <Card

@@ -58,6 +58,9 @@ export interface Compared {
 // How the server calls the items: short, and unlike each other.
 export const itemNames = (items: readonly Pick<ComparedItem, 'title'>[]) => items.map((item) => item.title);
 
+// Letters of a name above a column: few columns have room for whole names.
+export const headingRoom = (names: readonly string[]) => (names.length <= 4 ? 34 : 18);
+
 // The items' looks, those of equal cells set apart.
 export const itemLooks = (items: readonly Pick<ComparedItem, 'look'>[]): (Look | null)[] =>
   apart(items.map((item) => item.look));

@@ -13,9 +13,9 @@ const minute = 60e6; // microseconds
 
 const names: Record<string, string> = {
   'system/cpu_percent': 'CPU, % of all cores',
-  'system/memory_bytes': 'Memory, GiB',
+  'system/memory_bytes': 'Memory in use, GiB',
   'system/gpu_percent': 'GPU, %',
-  'system/gpu_memory_bytes': 'GPU memory, GiB',
+  'system/gpu_memory_bytes': 'GPU memory in use, GiB',
 };
 
 // "GPU 1, %": names of machines' series, in units that people read.
@@ -40,10 +40,23 @@ export function systemPoints({ key, time_us: time, value }: SystemSeries) {
   };
 }
 
+// A share is of a hundred, and everything is of nothing at least: a steady load must not look like a wild one.
+export function spanOf(metric: string, value: readonly number[]): readonly [number, number] {
+  return metric.endsWith('_percent') ? [0, 105] : [0, 1.1 * Math.max(...value, 0.01)];
+}
+
+// A place on the axis, minutes before the newest sample: "12 min ago".
+export function agoText(minutes: number): string {
+  if (minutes === 0) return 'now';
+  const past = Math.abs(minutes);
+  return past < 1 ? `${Math.round(60 * past)} s ago` : `${Number(past.toPrecision(3))} min ago`;
+}
+
 function Chart({ series }: { series: SystemSeries }) {
   const title = titleOf(series.key);
   const points = useMemo(() => systemPoints(series), [series]);
   const plot = useMemo(() => plotOf(points, 0, title), [points, title]);
+  const span = useMemo(() => spanOf(series.key.metric, points.value), [series.key.metric, points]);
   const [place, setPlace] = useState<number | null>(null);
   const after = place === null ? -1 : points.step.findIndex((each) => each > place);
   const i = (after < 0 ? points.step.length : after) - 1;
@@ -51,14 +64,20 @@ function Chart({ series }: { series: SystemSeries }) {
     <figure class="system-chart">
       <figcaption class="axis-caption">
         <span>{title}</span>
-        {i >= 0 && <span class="number">{significant(points.value[i]!, 3)}</span>}
+        {i >= 0 && (
+          <span class="number">
+            {significant(points.value[i]!, 3)} {agoText(points.step[i]!)}
+          </span>
+        )}
       </figcaption>
       <CurveChart
         plot={plot}
         focus={null}
         height={height}
         onPlace={setPlace}
-        label={`${title} against minutes before now.`}
+        tickText={agoText}
+        span={span}
+        label={`${title} over the last minutes.`}
       />
     </figure>
   );
@@ -68,7 +87,7 @@ export function SystemCard({ system }: { system: readonly SystemSeries[] }) {
   const drawn = system.filter((each) => each.value.length > 1);
   if (drawn.length === 0) return null;
   return (
-    <Card title="Machine" id="machine" tools={<span class="quiet">minutes before now</span>}>
+    <Card title="Machine" id="machine" tools={<span class="quiet">the last hour at most</span>}>
       <div class="system-charts">
         {drawn.map((each) => (
           <Chart key={`${each.key.metric} ${each.key.labels}`} series={each} />

@@ -24,6 +24,9 @@ function secondsOf({ start_time: start, end_time: end }: WorkerAttempt): number 
   return start === null || end === null ? undefined : (end - start) / 1000;
 }
 
+// A mark that says nothing where each row is a card.
+const orNothing = (text: string) => (text === undefinedMark ? <span class="nothing">{text}</span> : text);
+
 const columns = (now: number): ColumnDef<WorkerAttempt, any>[] => [
   {
     id: 'title',
@@ -70,7 +73,7 @@ const columns = (now: number): ColumnDef<WorkerAttempt, any>[] => [
     sortUndefined: 'last',
     header: 'Took',
     meta: { class: 'number', title: 'time taken' },
-    cell: ({ row }) => duration(secondsOf(row.original) ?? -1),
+    cell: ({ row }) => orNothing(duration(secondsOf(row.original) ?? -1)),
   },
   {
     id: 'reason',
@@ -79,7 +82,8 @@ const columns = (now: number): ColumnDef<WorkerAttempt, any>[] => [
     header: 'Reason',
     sortDescFirst: false,
     meta: { class: 'reason', title: 'reason' },
-    cell: ({ row: { original: each } }) => failureText(each.failure_class, each.reason) || undefinedMark,
+    cell: ({ row: { original: each } }) =>
+      orNothing(failureText(each.failure_class, each.reason) || undefinedMark),
   },
 ];
 

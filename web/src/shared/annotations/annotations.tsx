@@ -4,15 +4,16 @@ import { Confirm } from '@/shared/ui/dialog';
 import { type Annotated, annotate, tagsOf, type Written } from './data';
 import './annotations.css';
 
-export const Tags = ({ tags }: { tags: readonly string[] }) => (
-  <span class="tag-list">
-    {tags.map((tag) => (
-      <span key={tag} class="tag">
-        {tag}
-      </span>
-    ))}
-  </span>
-);
+export const Tags = ({ tags }: { tags: readonly string[] }) =>
+  tags.length === 0 ? null : (
+    <span class="tag-list">
+      {tags.map((tag) => (
+        <span key={tag} class="tag">
+          {tag}
+        </span>
+      ))}
+    </span>
+  );
 
 function Editor({
   whose,

@@ -23,6 +23,8 @@ export interface CurveChartProps {
   zoom?: Stretch | null; // what is shown of the x axis; null: all
   onZoom?: (stretch: Stretch | null) => void; // without it the chart keeps its own
   wholeNumbers?: boolean; // ticks of x
+  tickText?: (x: number) => string; // how they are written otherwise
+  span?: Stretch; // of the y axis; without it that of the values
 }
 
 interface State extends Frame {
@@ -61,7 +63,13 @@ function axesOf(props: CurveChartProps): uPlot.Axis[] {
   const font = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
   const axis = { stroke: text, font, grid: { stroke: grid, width: 1 }, ticks: { show: false }, gap: 6 };
   const written = (tick: number | null) =>
-    tick === null ? '' : props.wholeNumbers ? count(tick) : String(Number(tick.toPrecision(6)));
+    tick === null
+      ? ''
+      : props.tickText
+        ? props.tickText(tick)
+        : props.wholeNumbers
+          ? count(tick)
+          : String(Number(tick.toPrecision(6)));
   return [
     { ...axis, size: 30, space: 70, values: (_, ticks) => ticks.map(written) },
     {
@@ -179,7 +187,8 @@ export function CurveChart(props: CurveChartProps) {
   const [own, setOwn] = useState<Stretch | null>(null);
   const zoom = props.zoom === undefined ? own : props.zoom;
   const zoomTo = props.onZoom ?? setOwn;
-  const [x, y] = useMemo(() => framing(plot, zoom, logX, logY), [plot, zoom?.[0], zoom?.[1], logX, logY]);
+  const [x, tight] = useMemo(() => framing(plot, zoom, logX, logY), [plot, zoom?.[0], zoom?.[1], logX, logY]);
+  const y = props.span ?? tight;
   const stops = useMemo(() => stopsWithin(plot, x), [plot, x[0], x[1]]);
   const state = useRef<State>({ plot, focus, colors: new Map(), x, y, stops, dragging: false });
   const latest = useRef({ onPlace: props.onPlace, zoomTo });

@@ -37,16 +37,27 @@ export const meets = (line: ParallelLine, limits: Limits): boolean =>
 
 const room = { least: 320, most: 1200, name: 14 }; // pixels of height; what a name needs
 const frame = { left: 60, right: 60, top: 34, bottom: 18 };
+const most = 24; // letters of a name
+const letter = 6.2; // pixels
+
+// Names of the first axis stand before it, where no line crosses them.
+export const leftOf = (first: ParallelAxis | undefined): number =>
+  Math.max(
+    frame.left,
+    12 + letter * Math.max(0, ...(first?.names ?? []).map((name) => Math.min(most, name.length))),
+  );
 
 function Axis({
   axis,
   at,
+  before,
   height,
   scale,
   range,
 }: {
   axis: ParallelAxis;
   at: number;
+  before: boolean; // where its ticks are written
   height: number;
   scale: (value: number) => number;
   range: readonly [number, number];
@@ -64,8 +75,14 @@ function Axis({
         {axis.name}
       </text>
       {marks.map((tick) => (
-        <text key={tick} class="tick" x={at + 5} y={scale(tick) + 3.5}>
-          {shortened(written(tick), 24)}
+        <text
+          key={tick}
+          class="tick"
+          x={at + (before ? -6 : 5)}
+          y={scale(tick) + 3.5}
+          text-anchor={before ? 'end' : 'start'}
+        >
+          {shortened(written(tick), most)}
         </text>
       ))}
     </g>
@@ -89,10 +106,11 @@ export function ParallelPlot({
 }) {
   const box = useRef<HTMLDivElement>(null);
   const seen = useWidth(box, 720);
-  const width = Math.max(seen, 110 * axes.length);
+  const left = leftOf(axes[0]);
+  const width = Math.max(seen, left + 110 * axes.length - frame.left);
   const names = Math.max(...axes.map((axis) => axis.names?.length ?? 0), 0);
   const height = Math.min(room.most, Math.max(room.least, 1.2 * room.name * names));
-  const x = linearScale(0, Math.max(1, axes.length - 1), frame.left, width - frame.right);
+  const x = linearScale(0, Math.max(1, axes.length - 1), left, width - frame.right);
   const scales = axes.map((axis, a) => {
     const range = padded(
       extent(axis.names ? axis.names.map((_, i) => i) : lines.map((line) => line.values[a]!)) ?? [0, 1],
@@ -141,7 +159,7 @@ export function ParallelPlot({
           );
         })}
         {axes.map((axis, a) => (
-          <Axis key={axis.name} axis={axis} at={x(a)} height={height} {...scales[a]!} />
+          <Axis key={axis.name} axis={axis} at={x(a)} before={a === 0} height={height} {...scales[a]!} />
         ))}
       </svg>
     </div>

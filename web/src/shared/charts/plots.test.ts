@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { extent, linearScale, logScale, logTicks, padded, ticks } from './scales';
 import { pairedCsv } from './paired-plot';
+import { leftOf } from './parallel-plot';
 import { sweepAxis } from './sweep-plot';
 
 test('a scale without spread puts its value in the middle', () => {
@@ -23,6 +24,13 @@ test('paired results are a line per seed, empty where an item lacks it', () => {
   expect(pairedCsv([item('a', [1, 80], [0, NaN]), item('b, c', [1, 81.5])])).toBe(
     'seed,a,"b, c"\r\n0,NaN,\r\n1,80,81.5\r\n',
   );
+});
+
+test('names of a first axis have room before it, numbers need none', () => {
+  const axis = (names: string[] | null) => ({ name: 'prior', better: 'max' as const, names });
+  expect(leftOf(axis(null))).toBe(leftOf(axis(['none'])));
+  expect(leftOf(axis(['none', 'learned-absolute']))).toBeGreaterThan(leftOf(axis(['none'])) + 40);
+  expect(leftOf(axis(['x'.repeat(80)]))).toBeLessThan(180);
 });
 
 describe('logarithmic axes', () => {

@@ -25,6 +25,12 @@ const cellAt = (table: PaperTable, row: number, column: number) =>
 export const metricName = (heading: TableHeading) =>
   heading.unit === '' ? heading.metric : `${heading.metric} (${heading.unit})`;
 
+// What an axis of numbers is called: a metric with its unit, or a factor.
+export function axisName(table: PaperTable, name: string): string {
+  const column = table.columns[columnOf(table, name)];
+  return column ? metricName(column) : name;
+}
+
 // A number of a row: a metric's mean, or the value of a factor that is a number.
 export function numberOf(table: PaperTable, row: number, name: string): number {
   const factor = table.row_axes.indexOf(name);

@@ -6,7 +6,15 @@ import { svgOf } from '@/shared/charts/figure';
 import { axisOf, meets } from '@/shared/charts/parallel-plot';
 import { frontCorners, paretoFront } from '@/shared/charts/pareto';
 import { csvOf } from '@/shared/csv';
-import { directionOf, numericFactors, parallelCsv, parallelOf, scatterCsv, scatterOf } from './figure-data';
+import {
+  axisName,
+  directionOf,
+  numericFactors,
+  parallelCsv,
+  parallelOf,
+  scatterCsv,
+  scatterOf,
+} from './figure-data';
 import { required } from './figures';
 
 const table = PaperTable(
@@ -67,6 +75,10 @@ describe('a scatter', () => {
   });
   test('may stand against a factor that is a number', () => {
     expect(numericFactors(table)).toEqual(['resolution']);
+    expect([axisName(table, 'ms_per_step'), axisName(table, 'resolution')]).toEqual([
+      'ms_per_step (ms)',
+      'resolution',
+    ]);
     expect(scatterOf(table, 'resolution', 'top1').points[1]!.x).toBe(42);
   });
   test('is a file with every number as computed', () => {

@@ -14,7 +14,7 @@ import { Card, Swatch, Switch } from '@/shared/ui/parts';
 import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import { usePaperTable } from '@/parts/pivot/data';
 import { usualRequest } from '@/parts/pivot/request';
-import { numericFactors, parallelCsv, parallelOf, scatterCsv, scatterOf } from './figure-data';
+import { axisName, numericFactors, parallelCsv, parallelOf, scatterCsv, scatterOf } from './figure-data';
 import './figures.css';
 
 const costs = [
@@ -67,6 +67,7 @@ function CostFigure({ name, table, x, y }: { name: string; table: PaperTable; x:
   const scatter = scatterOf(table, x, y);
   const front = new Set(withFront ? paretoFront(scatter.points, scatter.directions) : []);
   const { directions } = scatter;
+  const [xName, yName] = [axisName(table, x), axisName(table, y)];
   return (
     <>
       <div class="toolbar toolbar-quiet">
@@ -79,20 +80,20 @@ function CostFigure({ name, table, x, y }: { name: string; table: PaperTable; x:
               title: `${name}: ${y} against ${x}`,
               legend: scatter.points,
               scheme,
-              yName: y,
+              yName,
             })
           }
           csv={() => scatterCsv(scatter, x, y, front)}
         />
       </div>
       <p class="axis-caption">
-        <span>{y}, mean and interval over the seeds</span>
+        <span>{yName}, mean and interval over the seeds</span>
       </p>
       <div ref={box}>
         <ScatterPlot
           points={scatter.points}
-          xName={x}
-          yName={y}
+          xName={xName}
+          yName={yName}
           logX={logX}
           front={withFront ? directions : null}
           focus={focus}

@@ -145,7 +145,7 @@ export function Leaderboard({ name, live, setLabels, cells, active }: Leaderboar
               {active ? 'No trial has finished yet. Rows fill as results arrive.' : 'No trial has a result.'}
             </p>
           )}
-          {table.warnings.length > 0 && (
+          {table.warnings.length > 0 && (measured || !active) && (
             <Callout tone="warning">
               <ul class="plain-list">
                 {table.warnings.map((warning) => (
