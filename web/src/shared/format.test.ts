@@ -164,6 +164,15 @@ describe('names side by side', () => {
         20,
       ),
     ).toEqual(['…sigma: 0.01}', '…sigma: 0.02}']));
+  test('keep a head that others do not have', () => {
+    const names = ['learned-absolute', 'rope-axial'].flatMap((prior) => [
+      `${prior}, lr=0.002`,
+      `${prior}, lr=9.9`,
+    ]);
+    const short = shortenedApart(names, 20);
+    expect(short.every((each, i) => each.startsWith(names[i]!.slice(0, 5)))).toBe(true);
+    expect(new Set(short).size).toBe(4);
+  });
   test('of two kinds are told apart within each', () => {
     const names = ['0.01', '0.02'].map(
       (sigma) => `violin {curves: [hilbert], sigma: ${sigma}} · violin-sigma`,

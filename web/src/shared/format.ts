@@ -173,7 +173,13 @@ const bare = (part: string) => part.replace(/[\s,]+$/, '');
 
 // Names side by side, none longer than `most` where that can be: what the long ones have in common goes first, so that
 // what tells them apart stays. Two different names never become one.
-export function shortenedApart(names: readonly string[], most: number): string[] {
+// A head goes only where all of them share it, those beside them (`all`) too.
+export function shortenedApart(
+  names: readonly string[],
+  most: number,
+  all: readonly string[] = names,
+): string[] {
+  const oneHead = new Set(all.map((name) => bare(partsOf(name)[0] ?? ''))).size === 1;
   const long = [...new Set(names.filter((name) => name.length > most))].map(partsOf);
   const known = new Map<string, number>(); // in how many of the long ones
   for (const parts of long)
@@ -189,7 +195,7 @@ export function shortenedApart(names: readonly string[], most: number): string[]
     const parts = partsOf(name).map((part, place) => (place === 0 || telling(part) ? part : '…'));
     // What is given up for room: the head, where something else is left, then what follows a dot, where a name lives.
     const within = parts.filter((part, place) => place > 0 && part !== '…' && !part.startsWith('·'));
-    const headless = within.length > 0 && !telling(parts[0]!);
+    const headless = oneHead && within.length > 0 && !telling(parts[0]!);
     const placeless = parts.map((part) => (part.startsWith('·') ? '…' : part));
     const tries = [parts, placeless].flatMap((each) => [
       each,
@@ -205,7 +211,7 @@ export function shortenedApart(names: readonly string[], most: number): string[]
   for (const group of users.values()) {
     const same = [...group];
     const apart =
-      same.length < 2 ? [] : same.length < new Set(names).size ? shortenedApart(same, most) : same;
+      same.length < 2 ? [] : same.length < new Set(names).size ? shortenedApart(same, most, all) : same;
     apart.forEach((each, i) => again.set(same[i]!, each));
   }
   return short.map((each, i) => again.get(names[i]!) ?? each);

@@ -75,9 +75,9 @@ test('cells and trials become curves in the colour of their place', () => {
 
 describe('names under the plot', () => {
   const labels = ['learned-absolute, lr=0.001', 'learned-absolute, lr=0.003', 'none'];
-  test('are level where there is room, by what tells them apart', () =>
+  test('are level where there is room, by prior and by what tells them apart', () =>
     expect(axisNames(labels, 170)).toMatchObject({
-      texts: ['…lr=0.001', '…lr=0.003', 'none'],
+      texts: ['learned-a…lute, lr=0.001', 'learned-a…lute, lr=0.003', 'none'],
       aslant: false,
     }));
   test('are aslant and whole enough to tell where there is none', () => {

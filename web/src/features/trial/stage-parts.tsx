@@ -14,7 +14,7 @@ import {
   undefinedMark,
 } from '@/shared/format';
 import { CopyButton } from '@/shared/ui/copy';
-import { State } from '@/shared/ui/parts';
+import { orNothing, State } from '@/shared/ui/parts';
 
 // A nested configuration as paths and values: {"model":{"dim":64}} -> model.dim 64.
 export function flatten(value: unknown, path = ''): [string, string][] {
@@ -69,8 +69,8 @@ export function Results({ detail }: { detail: StageDetail }) {
             {detail.results.map((result) => (
               <tr key={`${result.key.metric}/${result.key.split}/${result.key.labels}/${result.reducer}`}>
                 <th scope="row">{result.key.metric}</th>
-                <td>{result.key.split || undefinedMark}</td>
-                <td class="trial-result-at">{labelText(result.key.labels) || undefinedMark}</td>
+                <td>{orNothing(result.key.split || undefinedMark)}</td>
+                <td class="trial-result-at">{orNothing(labelText(result.key.labels) || undefinedMark)}</td>
                 <td>{result.reducer}</td>
                 <td class="number trial-result-value">
                   {Number.isInteger(result.value) ? count(result.value) : significant(result.value, 6)}
@@ -97,7 +97,7 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
     <>
       <h3>Attempts</h3>
       <div class="table-scroll" tabIndex={0} role="region" aria-label="Attempts">
-        <table class="table table-small attempts">
+        <table class="table table-small attempts trial-attempts">
           <thead>
             <tr>
               <th scope="col" class="number">
@@ -132,13 +132,15 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
                 <td>
                   <a href={hrefs.worker(attempt.worker)}>{attempt.worker}</a>
                 </td>
-                <td>{attempt.device_name || attempt.device || undefinedMark}</td>
-                <td>{attempt.path || undefinedMark}</td>
+                <td>{orNothing(attempt.device_name || attempt.device || undefinedMark)}</td>
+                <td>{orNothing(attempt.path || undefinedMark)}</td>
                 <td>{moment(attempt.start_time)}</td>
-                <td class="number">{took(attempt)}</td>
+                <td class="number">{orNothing(took(attempt))}</td>
                 <td class="number">{count(attempt.resume_step)}</td>
                 <td class="number">{count(attempt.points)}</td>
-                <td class="reason">{failureText(attempt.failure_class, attempt.reason) || undefinedMark}</td>
+                <td class="reason">
+                  {orNothing(failureText(attempt.failure_class, attempt.reason) || undefinedMark)}
+                </td>
               </tr>
             ))}
           </tbody>

@@ -12,7 +12,7 @@ import { ago, count, duration, failureText, moment, undefinedMark } from '@/shar
 import { DataTable } from '@/shared/tables/data-table';
 import { sortingQuery, useTable } from '@/shared/tables/use-table';
 import { useNow } from '@/shared/ui/hooks';
-import { Card, State } from '@/shared/ui/parts';
+import { Card, orNothing, State } from '@/shared/ui/parts';
 import { Tally } from '@/shared/ui/tally';
 import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import { SystemCard } from './system-card';
@@ -23,9 +23,6 @@ const page = 20; // attempts shown at once: on a narrow screen each is a card
 function secondsOf({ start_time: start, end_time: end }: WorkerAttempt): number | undefined {
   return start === null || end === null ? undefined : (end - start) / 1000;
 }
-
-// A mark that says nothing where each row is a card.
-const orNothing = (text: string) => (text === undefinedMark ? <span class="nothing">{text}</span> : text);
 
 const columns = (now: number): ColumnDef<WorkerAttempt, any>[] => [
   {

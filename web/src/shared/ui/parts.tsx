@@ -1,6 +1,6 @@
 // Small parts used across pages: states as pills, progress, swatches, figures.
 import type { ComponentChildren } from 'preact';
-import { count } from '@/shared/format';
+import { count, undefinedMark } from '@/shared/format';
 import { cellClass, cellStyle, type Look } from '@/shared/palette';
 
 // States of experiments, stages, attempts and workers, by tone. Colour is never the only sign: the word is
@@ -185,3 +185,7 @@ export function Switch({ label, on, set }: { label: string; on: boolean; set: (o
     </label>
   );
 }
+
+// Text of a table's cell whose mark for nothing is left out where narrow screens make a card of the row.
+export const orNothing = (text: string) =>
+  text === undefinedMark ? <span class="nothing">{text}</span> : text;
