@@ -8,8 +8,8 @@
 
 #include "core/base/json.h"
 #include "core/experiment/plan.h"
-#include "server/rpc/paper_query.h"
-#include "server/rpc/table_query.h"
+#include "server/analysis/paper_query.h"
+#include "server/analysis/table_query.h"
 #include "storage/sqlite/store.h"
 
 namespace locus {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "server/analysis/curves_query.h"
+#include "server/analysis/paper_query.h"
+#include "server/analysis/table_query.h"
 #include "server/http/routes.h"
-#include "server/rpc/curves_query.h"
-#include "server/rpc/paper_query.h"
-#include "server/rpc/table_query.h"
 #include "storage/sqlite/store.h"
 
 namespace locus::server {

@@ -1,6 +1,8 @@
 // Decoding UTF-8 (RFC 3629).
 #include "core/base/utf8.h"
 
+#include "core/base/json.h"
+
 namespace locus {
 
 Utf8Character utf8_at(std::string_view text, std::size_t at) {
@@ -29,6 +31,10 @@ std::optional<std::size_t> first_not_utf8(std::string_view text) {
     at += bytes;
   }
   return std::nullopt;
+}
+
+std::string valid_utf8(const std::string& text) {
+  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }
 
 }  // namespace locus

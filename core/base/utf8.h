@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace locus {
@@ -17,5 +18,8 @@ Utf8Character utf8_at(std::string_view text, std::size_t at);
 
 // The offset of the first byte that belongs to no character; nothing when all of them do.
 std::optional<std::size_t> first_not_utf8(std::string_view text);
+
+// Text of any origin as valid UTF-8: what is not becomes U+FFFD.
+std::string valid_utf8(const std::string& text);
 
 }  // namespace locus

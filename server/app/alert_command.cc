@@ -17,7 +17,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "server/rpc/status.h"
+#include "core/base/utf8.h"
 
 extern char** environ;
 

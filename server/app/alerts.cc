@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "server/rpc/convert.h"
+#include "server/wire/convert.h"
 
 namespace locus::server {
 namespace {

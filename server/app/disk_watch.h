@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
-#include "server/rpc/disk_guard.h"
+#include "server/runtime/disk_guard.h"
 
 namespace locus::server {
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "server/rpc/picture_desk.h"
+#include "server/application/picture_desk.h"
 
 namespace locus::server {
 

@@ -1,4 +1,4 @@
-// What the server takes in a request's field. Each line stands for a check in server/rpc; a test sends what lies just outside.
+// What the server takes in a request's field. Each line stands for a check of the server; a test sends what lies just outside.
 #include "server/http/bounds.h"
 
 #include <limits>

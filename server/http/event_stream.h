@@ -5,7 +5,7 @@
 
 #include "locus/v1/experiment_service.pb.h"
 #include "server/http/session.h"
-#include "server/rpc/event_feed.h"
+#include "server/runtime/event_feed.h"
 
 namespace locus::server {
 

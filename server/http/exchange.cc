@@ -3,7 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "server/rpc/status.h"
+#include "server/wire/status.h"
 
 namespace locus::server {
 namespace {

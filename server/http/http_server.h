@@ -9,13 +9,13 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
+#include "server/application/api.h"
 #include "server/http/guard.h"
 #include "server/http/metrics.h"
 #include "server/http/routes.h"
 #include "server/http/static_files.h"
-#include "server/rpc/api.h"
-#include "server/rpc/event_feed.h"
-#include "server/rpc/work_pool.h"
+#include "server/runtime/event_feed.h"
+#include "server/runtime/work_pool.h"
 
 namespace locus::server {
 

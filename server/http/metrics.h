@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "server/rpc/api.h"
+#include "server/application/api.h"
 
 namespace locus::server {
 

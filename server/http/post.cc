@@ -14,7 +14,7 @@
 #include <cctype>
 
 #include "core/base/error.h"
-#include "server/rpc/status.h"
+#include "core/base/utf8.h"
 
 namespace locus::server {
 namespace {

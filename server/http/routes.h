@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "google/protobuf/message.h"
+#include "server/application/api.h"
 #include "server/http/exchange.h"
-#include "server/rpc/api.h"
 
 namespace locus::server {
 

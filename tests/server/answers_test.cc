@@ -16,9 +16,9 @@
 #include "locus/v1/experiment_service.pb.h"
 #include "locus/v1/metric_service.pb.h"
 #include "locus/v1/worker_service.pb.h"
+#include "server/analysis/kept_answers.h"
 #include "server/http/routes.h"
-#include "server/rpc/kept_answers.h"
-#include "server/rpc/parallel.h"
+#include "server/runtime/parallel.h"
 
 namespace locus::server {
 namespace {

@@ -1,5 +1,5 @@
 // Printed numbers beside results as the store has them: which evaluation and which cost is meant, and the verdicts.
-#include "server/rpc/claims_query.h"
+#include "server/analysis/claims_query.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,13 +1,13 @@
 // Curves as the store's points make them: bands, parts, axes, and what is averaged when there is too much to
 // read.
-#include "server/rpc/curves_query.h"
+#include "server/analysis/curves_query.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "server/rpc/training_clock.h"
+#include "core/analysis/training_clock.h"
 #include "storage/memory/store.h"
 #include "tests/storage/world.h"
 

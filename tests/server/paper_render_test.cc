@@ -1,6 +1,6 @@
 // The paper table as documents: golden files, hostile labels, the same numbers in every format, and a real
 // LaTeX where one is installed. LOCUS_UPDATE_GOLDEN=1 writes the files anew.
-#include "server/rpc/paper_render.h"
+#include "server/analysis/paper_render.h"
 
 #include <gmock/gmock.h>
 

@@ -6,21 +6,22 @@
 #include <fstream>
 
 #include "client/errors.h"
+#include "core/analysis/measurements.h"
 #include "core/base/error.h"
 #include "core/base/mistakes.h"
+#include "core/experiment/series_labels.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "server/analysis/comparability.h"
+#include "server/analysis/curves_query.h"
 #include "server/app/address.h"
 #include "server/app/log.h"
 #include "server/app/paths.h"
 #include "server/http/event_stream.h"
 #include "server/http/exchange.h"
 #include "server/http/routes.h"
-#include "server/rpc/comparability.h"
-#include "server/rpc/convert.h"
-#include "server/rpc/curves_query.h"
-#include "server/rpc/measurements.h"
-#include "server/rpc/status.h"
+#include "server/wire/convert.h"
+#include "server/wire/status.h"
 #include "tests/server/support/server_fixture.h"
 
 namespace locus::server {

@@ -1,5 +1,5 @@
 // How a trial's series becomes its number.
-#include "server/rpc/reduce.h"
+#include "core/analysis/reduce.h"
 
 #include <gtest/gtest.h>
 

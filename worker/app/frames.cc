@@ -1,6 +1,7 @@
 // Frame translation.
 #include "worker/app/frames.h"
 
+#include "core/base/utf8.h"
 #include "core/experiment/model.h"
 #include "core/limits.h"
 
@@ -18,12 +19,6 @@ v1::SeriesKey key_of(const Json& json) {
 std::string clipped(std::string text) {
   if (text.size() > static_cast<std::size_t>(kReasonLength)) text.resize(kReasonLength);
   return text;
-}
-
-// Text of a trainer reaches protobuf, which insists on UTF-8.
-std::string as_utf8(const std::string& text) {
-  const Json json = text;
-  return Json::parse(json.dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }
 
 }  // namespace
@@ -52,7 +47,7 @@ v1::CompleteAttemptRequest failed_outcome(const std::string& failure_class, cons
   v1::CompleteAttemptRequest outcome;
   outcome.set_outcome("failed");
   outcome.set_failure_class(failure_class);
-  outcome.set_reason(as_utf8(clipped(reason)));
+  outcome.set_reason(valid_utf8(clipped(reason)));
   return outcome;
 }
 

@@ -1,0 +1,44 @@
+// The labels of a series.
+#include "core/experiment/series_labels.h"
+
+#include <stdexcept>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "core/base/json_document.h"
+#include "core/base/utf8.h"
+
+namespace locus {
+namespace {
+
+constexpr std::size_t kLabelsShown = 200;  // of wrong ones
+
+absl::Status bad(const std::string& field, const std::string& message) {
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> canonical_labels(const std::string& labels, const std::string& field) {
+  if (labels.empty() || labels == "{}") return std::string("{}");
+  const auto no_object = [&] {
+    const std::string shown = labels.size() > kLabelsShown ? labels.substr(0, kLabelsShown) + "..." : labels;
+    return bad(field,
+               "labels are \"" + valid_utf8(shown) + "\"; give a JSON object such as {\"resolution\":28}");
+  };
+  if (!Json::accept(labels)) return no_object();
+  LOCUS_ASSIGN_OR_RETURN(const Json value, parse_json(labels, ErrorReason::kInvalidArgument, field));
+  if (!value.is_object()) return no_object();
+  for (const auto& [key, item] : value.items()) {
+    if (!item.is_string() && !item.is_number()) {
+      return bad(field, "label \"" + key + "\" is neither a string nor a number; give one of them");
+    }
+  }
+  try {
+    return canonical_json(value);
+  } catch (const std::invalid_argument& error) {
+    return bad(field, std::string("labels have no canonical form: ") + error.what());
+  }
+}
+
+}  // namespace locus

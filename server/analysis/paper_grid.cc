@@ -1,0 +1,308 @@
+// The pivot of the paper table.
+#include "server/analysis/paper_grid.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "server/analysis/looks.h"
+#include "server/analysis/paper_slots.h"
+
+namespace locus::server {
+namespace {
+
+constexpr std::size_t kCellsMost = 100'000;
+
+using Point = std::vector<int>;  // coordinates on all axes
+
+class Builder {
+ public:
+  Builder(const PaperSources& sources, const PaperAxes& axes, PaperSelection selection)
+      : sources_(sources), axes_(axes), selection_(std::move(selection)), slots_(selection_.slots) {
+    grid_.row_axes = selection_.row_axes;
+    grid_.column_axes = selection_.column_axes;
+    grid_.fixed_labels = selection_.fixed_labels;
+    grid_.labels_dropped = selection_.labels_dropped;
+  }
+
+  absl::StatusOr<PaperGrid> build() {
+    LOCUS_RETURN_IF_ERROR(make_headings());
+    find_left_out();
+    fill();
+    compare();
+    return std::move(grid_);
+  }
+
+ private:
+  bool used(int axis) const { return selection_.used(axis); }
+
+  Point project(const Point& at, const std::vector<int>& side) const {
+    Point out;
+    for (const int axis : side) out.push_back(at[static_cast<std::size_t>(axis)]);
+    return out;
+  }
+
+  // Headings in the order of their axes' values.
+  std::vector<Point> sorted(const std::set<Point>& points, const std::vector<int>& side) const {
+    std::vector<std::vector<int>> orders;
+    for (const int axis : side) orders.push_back(axes_.axes[static_cast<std::size_t>(axis)].order());
+    std::vector<std::pair<Point, Point>> ranked;
+    for (const Point& point : points) {
+      Point rank;
+      for (std::size_t i = 0; i < point.size(); ++i)
+        rank.push_back(point[i] == kAbsent ? -1 : orders[i][static_cast<std::size_t>(point[i])]);
+      ranked.emplace_back(std::move(rank), point);
+    }
+    std::sort(ranked.begin(), ranked.end());
+    std::vector<Point> out;
+    for (auto& [rank, point] : ranked) out.push_back(std::move(point));
+    return out;
+  }
+
+  absl::Status make_headings() {
+    std::map<Point, Look> rows;
+    std::map<Point, int> columns;  // with the metric
+    std::set<Point> column_points;
+    // A slot without any measurement keeps its row and its column, unless the column exists with labels.
+    for (const PaperSlot& slot : slots_) {
+      rows.try_emplace(project(slot.at, grid_.row_axes), look_of(slot));
+      if (slot.label_set == kAbsent) continue;
+      columns.emplace(project(slot.at, grid_.column_axes), static_cast<int>(slot.metric));
+    }
+    for (const PaperSlot& slot : slots_) {
+      if (slot.label_set == kAbsent && !has_column(slot, columns))
+        columns.emplace(project(slot.at, grid_.column_axes), static_cast<int>(slot.metric));
+    }
+    for (const auto& [point, metric] : columns) column_points.insert(point);
+    if (rows.size() * columns.size() > kCellsMost) {
+      return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
+                        "the table would have " + std::to_string(rows.size()) + " rows and " +
+                            std::to_string(columns.size()) + " columns, more than " +
+                            std::to_string(kCellsMost) + " cells; filter with `where` or leave an axis out",
+                        "rows");
+    }
+    std::set<Point> row_points;
+    for (const auto& [point, look] : rows) row_points.insert(point);
+    for (Point& point : sorted(row_points, grid_.row_axes)) {
+      row_of_[point] = static_cast<int>(grid_.rows.size());
+      grid_.rows.push_back({.at = point, .look = rows.at(point)});
+    }
+    for (Point& point : sorted(column_points, grid_.column_axes)) {
+      column_of_[point] = static_cast<int>(grid_.columns.size());
+      const int metric = columns.at(point);
+      grid_.columns.push_back({std::move(point), false, metric});
+    }
+    return absl::OkStatus();
+  }
+
+  Look look_of(const PaperSlot& slot) {
+    const PaperSource& source = sources_.experiments[slot.source];
+    const auto [looks, fresh] = looks_.try_emplace(slot.source);
+    if (fresh) looks->second = looks_of(*source.outline, source.cells);
+    const auto found = looks->second.find(source.cells[slot.cell].ordinal);
+    return found == looks->second.end() ? Look{} : found->second;
+  }
+
+  // Whether some column agrees with an unmeasured slot in everything but the labels.
+  bool has_column(const PaperSlot& slot, const std::map<Point, int>& columns) const {
+    return std::any_of(columns.begin(), columns.end(),
+                       [&](const auto& column) { return fits(slot, column.first); });
+  }
+  bool fits(const PaperSlot& slot, const Point& column) const {
+    for (std::size_t i = 0; i < column.size(); ++i) {
+      const int axis = grid_.column_axes[i];
+      if (axis <= static_cast<int>(axes_.metric) && column[i] != slot.at[static_cast<std::size_t>(axis)])
+        return false;
+    }
+    return true;
+  }
+
+  void find_left_out() {
+    const int experiment = static_cast<int>(axes_.experiment);
+    for (int axis = 0; axis <= experiment; ++axis) {
+      if (used(axis)) continue;
+      std::map<std::pair<Point, Point>, std::set<int>> seen;
+      bool varies = false;
+      for (const PaperSlot& slot : slots_) {
+        auto& values = seen[{project(slot.at, grid_.row_axes), project(slot.at, grid_.column_axes)}];
+        values.insert(slot.at[static_cast<std::size_t>(axis)]);
+        varies |= values.size() > 1;
+      }
+      if (varies && (axis != experiment || selection_.collide)) grid_.left_out.push_back(axis);
+    }
+  }
+
+  // Trials of one unit and seed are the same measurement, whichever experiment asked for it.
+  int unit_of(const PaperSlot& slot) {
+    Point rest;
+    for (std::size_t axis = 0; axis < axes_.experiment + (selection_.collide ? 1 : 0); ++axis) {
+      if (!used(static_cast<int>(axis))) rest.push_back(slot.at[axis]);
+    }
+    return units_.emplace(std::move(rest), static_cast<int>(units_.size())).first->second;
+  }
+
+  void fill() {
+    grid_.groups.resize(grid_.rows.size() * grid_.columns.size());
+    grid_.origins.resize(grid_.groups.size());
+    for (const PaperSlot& slot : slots_) {
+      const int row = row_of_.at(project(slot.at, grid_.row_axes)), unit = unit_of(slot);
+      if (slot.label_set != kAbsent) {
+        add(slot, row, column_of_.at(project(slot.at, grid_.column_axes)), unit);
+        continue;
+      }
+      for (std::size_t c = 0; c < grid_.columns.size(); ++c) {  // missing wherever it could have been
+        if (grid_.columns[c].metric == static_cast<int>(slot.metric) && fits(slot, grid_.columns[c].at))
+          add(slot, row, static_cast<int>(c), unit);
+      }
+    }
+  }
+
+  void add(const PaperSlot& slot, int row, int column, int unit) {
+    const std::size_t at =
+        static_cast<std::size_t>(row) * grid_.columns.size() + static_cast<std::size_t>(column);
+    const PaperSource& source = sources_.experiments[slot.source];
+    PaperGroup& group = grid_.groups[at];
+    CellOrigin& origin = grid_.origins[at];
+    for (const PaperTrial* trial : selection_.trials[slot.source].at(source.cells[slot.cell].ordinal)) {
+      PaperSample sample{.unit = unit,
+                         .seed = trial->seed,
+                         .failed = trial->failed,
+                         .trial = static_cast<std::int64_t>(origin.trials.size())};
+      for (std::size_t i = trial->last; i-- > trial->first;) {  // a later stage wins
+        const StageBrief& stage = source.briefs.stages[i];
+        if (stage.environment >= 0) origin.environments.insert(environment(source, stage));
+        const auto found = source.metrics[slot.metric].by_stage.find(stage.stage);
+        if (found == source.metrics[slot.metric].by_stage.end() || sample.measured) continue;
+        for (const auto& [set, value] : found->second) {
+          if (set != slot.label_set) continue;
+          sample.value = value;
+          sample.measured = true;
+        }
+      }
+      origin.trials.push_back(source.name + "/" + std::to_string(trial->ordinal));
+      group.samples.push_back(sample);
+    }
+  }
+
+  std::pair<int, int> environment(const PaperSource& source, const StageBrief& stage) {
+    const auto intern = [](std::map<std::string, int>& known, std::vector<std::string>& list,
+                           const std::string& text) {
+      const auto [at, fresh] = known.emplace(text, static_cast<int>(list.size()));
+      if (fresh) list.push_back(text);
+      return at->second;
+    };
+    return {intern(kinds_, grid_.kinds, stage.kind),
+            intern(environments_, grid_.environments,
+                   source.briefs.environments[static_cast<std::size_t>(stage.environment)])};
+  }
+
+  // Where the baseline lies on the axes whose values are compared; empty without one.
+  std::map<int, int> find_baseline() const {
+    for (std::size_t s = 0; s < sources_.experiments.size(); ++s) {
+      const PaperSource& source = sources_.experiments[s];
+      if (!source.outline->has_baseline) continue;
+      std::set<std::string> keys;
+      for (const OutlineCell& cell : source.outline->cells) {
+        if (cell.baseline) keys.insert(cell.row_key);
+      }
+      for (std::size_t c = 0; c < source.cells.size(); ++c) {
+        if (!keys.contains(source.cells[c].row_key)) continue;
+        std::map<int, int> out;
+        for (const std::string& path : source.outline->compared) {
+          const int axis = axes_.find(path);
+          if (axis != kAbsent) out[axis] = axes_.cells[s][c][static_cast<std::size_t>(axis)];
+        }
+        return out;
+      }
+    }
+    return {};
+  }
+
+  // Moves a heading's coordinates to the baseline; true if it lay there already.
+  static bool move(const std::map<int, int>& baseline, const std::vector<int>& side, Point& at) {
+    bool there = true;
+    for (std::size_t i = 0; i < side.size(); ++i) {
+      const auto value = baseline.find(side[i]);
+      if (value == baseline.end() || at[i] == value->second) continue;
+      at[i] = value->second;
+      there = false;
+    }
+    return there;
+  }
+
+  // "none, same train.lr": what rows or columns beside the baseline's axes have in common with their reference.
+  void name_what_is_same(const std::map<int, int>& baseline) {
+    std::string same;
+    const auto touches = [&](const std::vector<int>& side) {
+      return std::any_of(side.begin(), side.end(), [&](int axis) { return baseline.contains(axis); });
+    };
+    const auto add = [&](const std::vector<int>& side, const std::vector<PaperHeading>& headings) {
+      for (std::size_t i = 0; touches(side) && i < side.size(); ++i) {
+        std::set<int> seen;
+        for (const PaperHeading& heading : headings) seen.insert(heading.at[i]);
+        const PaperAxis& axis = axes_.axes[static_cast<std::size_t>(side[i])];
+        if (baseline.contains(side[i]) || seen.size() < 2 || axis.kind() == "metric") continue;
+        same += (same.empty() ? "" : ", ") + axis.name();
+      }
+    };
+    add(grid_.row_axes, grid_.rows);
+    add(grid_.column_axes, grid_.columns);
+    if (!same.empty() && !grid_.baseline.empty()) grid_.baseline += ", same " + same;
+  }
+
+  void compare() {
+    const std::map<int, int> baseline = find_baseline();
+    bool any = false;
+    for (const auto& [axis, value] : baseline) {
+      any |= used(axis);
+      if (!used(axis) && !selection_.pinned(axis, value)) return;  // the table averages over what is compared
+    }
+    if (!any) return;
+    const auto touches = [&](const std::vector<int>& side) {
+      return std::any_of(side.begin(), side.end(), [&](int axis) { return baseline.contains(axis); });
+    };
+    for (const auto& [axis, value] : baseline) {
+      if (used(axis) && value != kAbsent)
+        grid_.baseline +=
+            (grid_.baseline.empty() ? "" : ", ") +
+            axes_.axes[static_cast<std::size_t>(axis)].values()[static_cast<std::size_t>(value)].label;
+    }
+    name_what_is_same(baseline);
+    std::vector<int> rows, columns;  // of the reference, kAbsent if the table lacks it
+    for (PaperHeading& row : grid_.rows) {
+      Point at = row.at;
+      row.baseline = move(baseline, grid_.row_axes, at) && touches(grid_.row_axes);
+      const auto found = row_of_.find(at);
+      rows.push_back(found == row_of_.end() ? kAbsent : found->second);
+    }
+    for (PaperHeading& column : grid_.columns) {
+      Point at = column.at;
+      column.baseline = move(baseline, grid_.column_axes, at) && touches(grid_.column_axes);
+      const auto found = column_of_.find(at);
+      columns.push_back(found == column_of_.end() ? kAbsent : found->second);
+    }
+    const int width = static_cast<int>(grid_.columns.size());
+    for (std::size_t i = 0; i < grid_.groups.size(); ++i) {
+      const int row = rows[i / grid_.columns.size()], column = columns[i % grid_.columns.size()];
+      if (row != kAbsent && column != kAbsent) grid_.groups[i].reference = row * width + column;
+    }
+  }
+
+  const PaperSources& sources_;
+  const PaperAxes& axes_;
+  const PaperSelection selection_;
+  const std::vector<PaperSlot>& slots_;
+  PaperGrid grid_;
+  std::map<Point, int> row_of_, column_of_, units_;
+  std::map<std::string, int> kinds_, environments_;
+  std::map<std::size_t, Looks> looks_;  // by source
+};
+
+}  // namespace
+
+absl::StatusOr<PaperGrid> make_grid(const PaperSources& sources, const PaperAxes& axes,
+                                    const v1::GetPaperTableRequest& request) {
+  LOCUS_ASSIGN_OR_RETURN(PaperSelection selection, select_slots(sources, axes, request));
+  return Builder(sources, axes, std::move(selection)).build();
+}
+
+}  // namespace locus::server

@@ -1,0 +1,46 @@
+// The pivot: which trials' numbers lie in which cell of the table, and with which cell each is compared.
+// Pure.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/statistics/paper.h"
+#include "server/analysis/paper_axes.h"
+
+namespace locus::server {
+
+struct PaperHeading {
+  std::vector<int> at;  // on the axes of its side
+  bool baseline = false;
+  int metric = 0;  // of columns
+  Look look = {};  // of rows: of the first cell in it
+};
+
+// What a cell's numbers come from, beside PaperGroup.
+struct CellOrigin {
+  std::vector<std::string> trials;             // "NAME/ORDINAL"; PaperSample::trial is an index into it
+  std::set<std::pair<int, int>> environments;  // of succeeded stages: index into kinds, into environments
+};
+
+struct PaperGrid {
+  std::vector<int> row_axes, column_axes;  // indices into PaperAxes::axes
+  std::vector<PaperHeading> rows, columns;
+  std::vector<PaperGroup> groups;                // row by row
+  std::vector<CellOrigin> origins;               // likewise
+  std::vector<int> left_out;                     // axes that vary within cells
+  std::map<int, std::set<int>> fixed_labels;     // label axes that are no axis of the table: the values shown
+  bool labels_dropped = false;                   // other values of those exist
+  std::string baseline;                          // label, empty without one
+  std::vector<std::string> kinds, environments;  // stage kinds and JSON texts of CellOrigin::environments
+};
+
+// INVALID_ARGUMENT for an axis nobody knows, one used twice, "metric" among the rows, a filter without such a
+// value; RESOURCE_EXHAUSTED for a table of more than 100,000 cells.
+absl::StatusOr<PaperGrid> make_grid(const PaperSources& sources, const PaperAxes& axes,
+                                    const v1::GetPaperTableRequest& request);
+
+}  // namespace locus::server

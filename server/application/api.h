@@ -1,0 +1,129 @@
+// What people may ask of Locus, without a transport: gRPC and HTTP answer from these same methods, so there
+// is one number everywhere.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/catalog/catalog.h"
+#include "core/catalog/pictures.h"
+#include "core/claims/claims.h"
+#include "core/ports/store.h"
+#include "locus/v1/admin_service.pb.h"
+#include "locus/v1/analysis_service.pb.h"
+#include "locus/v1/artifact_service.pb.h"
+#include "locus/v1/catalog_service.pb.h"
+#include "locus/v1/experiment_service.pb.h"
+#include "locus/v1/metric_service.pb.h"
+#include "locus/v1/picture_service.pb.h"
+#include "locus/v1/worker_service.pb.h"
+#include "server/analysis/outline_cache.h"
+#include "server/analysis/paper_query.h"
+#include "server/analysis/table_query.h"
+#include "server/application/experiment_view.h"
+#include "server/application/picture_desk.h"
+#include "server/application/submission.h"
+#include "server/application/worker_view.h"
+#include "server/runtime/coordinator.h"
+#include "server/runtime/data_care.h"
+#include "server/runtime/disk_guard.h"
+#include "server/runtime/pull_source.h"
+#include "server/runtime/purger.h"
+
+namespace locus::server {
+
+// Thread-safe. Every method blocks (on the store, on the scheduler's strand): call it from the work pool.
+// Everything given must outlive it. Errors carry reason and field (core/base/error.h).
+class Api {
+ public:
+  struct Parts {
+    Store& store;
+    ArtifactStore& artifacts;
+    const Catalog& catalog;
+    const Pictures& pictures;
+    Coordinator& coordinator;
+    DataCare& care;
+    Purger& purger;
+    const DiskGuard& disk;
+    Clock& clock;
+    const std::vector<PaperClaims>& claims;
+    PictureDesk& desk;
+  };
+  Api(Parts parts, std::string version);
+
+  absl::StatusOr<v1::Plan> plan_experiment(const v1::PlanExperimentRequest& request);
+  absl::StatusOr<v1::CreateExperimentResponse> create_experiment(const v1::CreateExperimentRequest& request);
+  absl::StatusOr<v1::Experiment> get_experiment(const v1::GetExperimentRequest& request);
+  absl::StatusOr<v1::ListExperimentsResponse> list_experiments(const v1::ListExperimentsRequest& request);
+  absl::StatusOr<v1::Experiment> cancel_experiment(const v1::CancelExperimentRequest& request);
+  absl::StatusOr<v1::Experiment> pause_experiment(const v1::PauseExperimentRequest& request);
+  absl::StatusOr<v1::Experiment> resume_experiment(const v1::ResumeExperimentRequest& request);
+  absl::StatusOr<v1::RerunExperimentResponse> rerun_experiment(const v1::RerunExperimentRequest& request);
+  absl::StatusOr<v1::DeleteExperimentResponse> delete_experiment(const v1::DeleteExperimentRequest& request);
+  absl::StatusOr<v1::Annotation> annotate(const v1::AnnotateRequest& request);
+  absl::StatusOr<v1::ListTrialsResponse> list_trials(const v1::ListTrialsRequest& request);
+  absl::StatusOr<v1::TrialDetail> get_trial(const v1::GetTrialRequest& request);
+  absl::StatusOr<v1::Explanation> explain(const v1::ExplainRequest& request);
+  absl::StatusOr<v1::ReadLogResponse> read_log(const v1::ReadLogRequest& request);
+  absl::StatusOr<v1::Comparison> compare(const v1::CompareRequest& request);
+  absl::StatusOr<PullSource<v1::ExportExperimentResponse>> export_experiment(
+      const v1::ExportExperimentRequest& request);
+  absl::StatusOr<v1::Table> get_table(const v1::GetTableRequest& request);
+  absl::StatusOr<v1::PaperTable> get_paper_table(const v1::GetPaperTableRequest& request);
+  absl::StatusOr<v1::Curves> get_curves(const v1::GetCurvesRequest& request);
+  absl::StatusOr<v1::ListClaimsResponse> list_claims(const v1::ListClaimsRequest& request);
+  absl::StatusOr<v1::ListSeriesResponse> list_series(const v1::ListSeriesRequest& request);
+  absl::StatusOr<v1::QuerySeriesResponse> query_series(const v1::QuerySeriesRequest& request);
+  absl::StatusOr<v1::Catalog> get_catalog(const v1::GetCatalogRequest& request);
+  // NOT_FOUND (UNKNOWN_PRIOR): no such prior, or no picture of it.
+  absl::StatusOr<v1::Picture> get_picture(const v1::GetPictureRequest& request);
+  // Drawn by the trainer: these take seconds.
+  absl::StatusOr<v1::Drawing> draw_prior(const v1::DrawPriorRequest& request);
+  absl::StatusOr<v1::Drawing> draw_trial(const v1::DrawTrialRequest& request);
+  absl::StatusOr<v1::Server> get_server(const v1::GetServerRequest& request);
+  absl::StatusOr<v1::ListWorkersResponse> list_workers(const v1::ListWorkersRequest& request);
+  absl::StatusOr<v1::WorkerDetail> get_worker(const v1::GetWorkerRequest& request);
+  absl::StatusOr<v1::Worker> drain_worker(const v1::DrainWorkerRequest& request);
+  absl::StatusOr<v1::Worker> forget_worker(const v1::ForgetWorkerRequest& request);
+  absl::StatusOr<v1::Worker> undrain_worker(const v1::UndrainWorkerRequest& request);
+  absl::StatusOr<v1::ListArtifactsResponse> list_artifacts(const v1::ListArtifactsRequest& request);
+  absl::StatusOr<v1::Artifact> pin_artifact(const v1::PinArtifactRequest& request);
+  // A blob from its beginning, in pieces. ARTIFACT_NOT_FOUND.
+  absl::StatusOr<PullSource<v1::DownloadArtifactResponse>> download_artifact(
+      const v1::DownloadArtifactRequest& request);
+  absl::StatusOr<v1::CheckReport> check(const v1::CheckRequest& request);
+  absl::StatusOr<v1::CollectGarbageResponse> collect_garbage(const v1::CollectGarbageRequest& request);
+  absl::StatusOr<PullSource<v1::BackupResponse>> backup(const v1::BackupRequest& request);
+
+  // Known once both listeners are bound.
+  void set_addresses(std::string grpc, std::string http);
+  // INVALID_ARGUMENT for a cursor below -1, NOT_FOUND for an experiment that does not exist.
+  absl::Status check_watch(std::int64_t cursor, const std::string& experiment);
+
+ private:
+  absl::StatusOr<v1::Experiment> set_state(const std::string& name, ExperimentState to);
+
+  Store& store_;
+  ArtifactStore& artifacts_;
+  const Catalog& catalog_;
+  const Pictures& pictures_;
+  Coordinator& coordinator_;
+  DataCare& care_;
+  Purger& purger_;
+  const DiskGuard& disk_;
+  Clock& clock_;
+  const std::vector<PaperClaims>& claims_;
+  PictureDesk& desk_;
+  const Microseconds started_;  // steady
+  OutlineCache outlines_;
+  Leaderboards leaderboards_;
+  PaperTables paper_tables_;
+  Submissions submissions_;
+  ExperimentViews views_;
+  WorkerViews workers_;
+  absl::Mutex mutex_;
+  v1::Server server_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace locus::server

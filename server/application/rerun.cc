@@ -1,0 +1,106 @@
+// Running again what failed, is held or was cancelled.
+#include "server/application/rerun.h"
+
+#include <algorithm>
+#include <future>
+
+#include "core/analysis/queries.h"
+#include "core/base/error.h"
+#include "server/application/stored_stage.h"
+
+namespace locus::server {
+namespace {
+
+constexpr int kTries = 3, kTrialsListed = 1000;
+
+// Gathers trials and, of each stage, everything it takes inputs from.
+class Draft {
+ public:
+  explicit Draft(Store& store) : store_(store) {}
+
+  absl::Status add(const TrialView& view) {
+    const bool any = std::any_of(view.stages.begin(), view.stages.end(),
+                                 [](const TrialStageView& stage) { return revivable(stage.stage.state); });
+    if (view.trial.retired || !any) return absl::OkStatus();
+    event.trials.push_back(view.trial);
+    for (const TrialStageView& stage : view.stages) {
+      LOCUS_RETURN_IF_ERROR(add_stage(stage.stage));
+      event.links.push_back({view.trial.ordinal, stage.link.role, stage.stage.identity});
+    }
+    return absl::OkStatus();
+  }
+
+  StagesRerun event;
+
+ private:
+  absl::Status add_stage(const StageRow& row) {
+    const auto [slot, fresh] = event.stages.try_emplace(row.identity);
+    if (!fresh) return absl::OkStatus();
+    LOCUS_ASSIGN_OR_RETURN(slot->second, draft_of(store_, row));
+    for (const StageInput& input : row.inputs) {
+      if (input.from_stage == 0) continue;
+      LOCUS_ASSIGN_OR_RETURN(const StageRow source, store_.stage(input.from_stage));
+      event.stages.at(row.identity).inputs.push_back({input.slot, source.identity});
+      LOCUS_RETURN_IF_ERROR(add_stage(source));
+    }
+    return absl::OkStatus();
+  }
+
+  Store& store_;
+};
+
+absl::StatusOr<StagesRerun> look_up(Store& store, const std::string& name) {
+  Draft draft(store);
+  std::vector<TrialView> views;
+  if (name.find('/') == std::string::npos) {
+    LOCUS_ASSIGN_OR_RETURN(draft.event.row, store.experiment(name));
+    LOCUS_ASSIGN_OR_RETURN(views, all_trials(store, draft.event.row.id));
+  } else {
+    LOCUS_ASSIGN_OR_RETURN(TrialOf found, find_trial(store, name));
+    draft.event.row = std::move(found.experiment);
+    views.push_back(std::move(found.view));
+  }
+  LOCUS_ASSIGN_OR_RETURN(const auto cells, store.cells(draft.event.row.id));
+  draft.event.cells = static_cast<std::int64_t>(cells.size());
+  for (const TrialView& view : views) LOCUS_RETURN_IF_ERROR(draft.add(view));
+  return std::move(draft.event);
+}
+
+}  // namespace
+
+absl::StatusOr<v1::RerunExperimentResponse> rerun(Store& store, Coordinator& coordinator,
+                                                  const v1::RerunExperimentRequest& request) {
+  absl::Status last;
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    std::vector<TrialRow> trials;
+    std::string experiment;
+    std::promise<Command> promise;
+    auto future = promise.get_future();
+    // On the strand, where nothing changes between the look-up and the step.
+    coordinator.post_prepared(
+        [&](ReplyToken token) -> absl::StatusOr<Event> {
+          LOCUS_ASSIGN_OR_RETURN(StagesRerun event, look_up(store, request.name()));
+          event.reply = token;
+          trials = event.trials;
+          experiment = event.row.name;
+          return Event(std::move(event));
+        },
+        [&](Command command) { promise.set_value(std::move(command)); });
+    const Command command = future.get();
+    if (const auto* error = std::get_if<ReplyError>(&command)) {
+      last = error->status;
+      if (!has_reason(last, ErrorReason::kWrongState)) return last;
+      continue;  // another event of the same batch came first
+    }
+    v1::RerunExperimentResponse out;
+    out.set_stages(static_cast<int>(std::get<ReplySubmitted>(command).stages_to_run));
+    for (const TrialRow& trial : trials) {
+      if (out.trials_size() == kTrialsListed) break;
+      out.add_trials(experiment + "/" + std::to_string(trial.ordinal));
+    }
+    return out;
+  }
+  return last;
+}
+
+}  // namespace locus::server

@@ -1,0 +1,59 @@
+// From a specification to a stored experiment: what is there already, what is new, what would be dropped.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/clock.h"
+#include "core/catalog/catalog.h"
+#include "core/experiment/plan.h"
+#include "core/ports/store.h"
+#include "locus/v1/experiment_service.pb.h"
+#include "server/runtime/coordinator.h"
+
+namespace locus::server {
+
+// What a plan changes about the experiment stored under its name (or nothing).
+struct Merge {
+  bool exists = false;
+  ExperimentRow stored;
+  std::vector<CellRow> cells;           // every cell of the plan, under its stable ordinal
+  std::vector<TrialRow> trials;         // every trial of the plan and every newly retired one
+  std::vector<std::int64_t> ordinals;   // of plan.trials, in their order
+  std::int64_t added = 0, removed = 0, changed = 0;  // trials; changed: kept, with stages of other identities
+};
+
+// Plans and creates experiments. Thread-safe. Blocks on the store; one creation at a time, because a creation
+// is what makes stages.
+class Submissions {
+ public:
+  Submissions(Store& store, const Catalog& catalog, Coordinator& coordinator, Clock& clock)
+      : store_(store), catalog_(catalog), coordinator_(coordinator), clock_(clock) {}
+
+  absl::StatusOr<v1::Plan> plan(const v1::PlanExperimentRequest& request);
+  // Leaves `experiment` to the caller but for its name.
+  absl::StatusOr<v1::CreateExperimentResponse> create(const v1::CreateExperimentRequest& request);
+
+ private:
+  absl::StatusOr<ExperimentPlan> read(const std::string& spec_json);
+  absl::StatusOr<Merge> merge(const ExperimentPlan& plan);
+  absl::StatusOr<std::map<std::string, StageRow>> stored_stages(const ExperimentPlan& plan);
+  absl::StatusOr<Event> draft(const ExperimentPlan& plan, const Merge& merge,
+                              const v1::CreateExperimentRequest& request, ReplyToken reply);
+
+  absl::StatusOr<bool> unchanged(const ExperimentPlan& plan, const Merge& merged);
+  absl::StatusOr<v1::CreateExperimentResponse> answer_again(const std::string& name);
+
+  Store& store_;
+  const Catalog& catalog_;
+  Coordinator& coordinator_;
+  Clock& clock_;
+  absl::Mutex creating_;
+};
+
+}  // namespace locus::server

@@ -1,0 +1,340 @@
+// WorkerService on gRPC.
+#include "core/base/json_document.h"
+#include "server/grpc/worker_service.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/error.h"
+#include "core/base/utf8.h"
+#include "core/limits.h"
+#include "server/analysis/system_series.h"
+#include "server/grpc/point_stream.h"
+#include "server/grpc/unary.h"
+#include "server/wire/convert.h"
+#include "server/wire/status.h"
+
+namespace locus::server {
+namespace {
+
+constexpr int kSlotsMost = 1024, kRevisionsMost = 10'000, kHeldMost = 4096, kDatasetsMost = 1000;
+constexpr std::size_t kTextMost = 256;
+
+absl::Status bad(const std::string& field, const std::string& message) {
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
+}
+
+absl::Status check(const v1::RegisterWorkerRequest& request) {
+  if (request.protocol_version() != kProtocolVersion) {
+    return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kUnsupportedVersion,
+                      "the worker speaks protocol version " + std::to_string(request.protocol_version()) +
+                          " and this server version " + std::to_string(kProtocolVersion) +
+                          "; install the same release of Locus on both",
+                      "protocol_version",
+                      {{"worker", std::to_string(request.protocol_version())},
+                       {"server", std::to_string(kProtocolVersion)}});
+  }
+  if (request.name().empty() || request.name().size() > kTextMost)
+    return bad("name", "a worker's name has 1 to 256 bytes");
+  const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; };
+  if (!std::isalnum(static_cast<unsigned char>(request.name().front())) ||
+      !std::all_of(request.name().begin(), request.name().end(), plain))
+    return bad("name",
+               "a worker's name begins with a letter or digit and goes on with those, '-', '_' or '.'");
+  if (request.session().empty() || request.session().size() > kTextMost)
+    return bad("session", "a session has 1 to 256 bytes");
+  if (request.instance().size() > kTextMost) return bad("instance", "an instance has at most 256 bytes");
+  if (request.slots_size() == 0)
+    return bad("slots", "a worker without slots can run nothing; announce at least one");
+  for (const auto& [dataset, why] : request.data().missing()) {
+    if (dataset.size() > kTextMost || why.size() > static_cast<std::size_t>(kReasonLength))
+      return bad("data.missing", "a dataset's id has at most 256 bytes, what is missing of it at most 4096");
+  }
+  if (request.data().datasets_size() + request.data().missing_size() > kDatasetsMost)
+    return bad("data", "a worker announces at most 1000 datasets");
+  if (request.slots_size() > kSlotsMost || request.revisions_size() > kRevisionsMost ||
+      request.held_size() > kHeldMost) {
+    return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
+                      "a worker may announce at most 1024 slots, 10000 revisions and 4096 held attempts");
+  }
+  return absl::OkStatus();
+}
+
+WorkerRegistered to_event(const v1::RegisterWorkerRequest& request) {
+  WorkerRegistered event;
+  event.name = request.name();
+  event.session = request.session();
+  event.host = request.host();
+  event.version = request.version();
+  event.catalog_digest = request.catalog_digest();
+  event.slots_json = slots_to_json(request.slots());
+  for (const auto& slot : request.slots())
+    event.slots.push_back({slot.device(), slot.index(), slot.threads()});
+  for (const auto& [item, revision] : request.revisions()) event.revisions[item] = revision;
+  event.held = from_proto(request.held());
+  event.instance = request.instance();
+  event.take_over = request.take_over();
+  if (request.has_data()) {
+    event.datasets.emplace(request.data().datasets().begin(), request.data().datasets().end());
+    event.data_json = data_to_json(request.data());
+  }
+  return event;
+}
+
+void fill(const Grant& grant, v1::StageGrant* out) {
+  out->set_stage(grant.stage_id);
+  out->set_attempt(grant.number);
+  out->set_kind(grant.kind);
+  out->set_config_json(grant.config_json);
+  for (const int slot : grant.slots) out->add_slots(slot);
+  for (const auto& [slot, sha256] : grant.inputs) (*out->mutable_inputs())[slot] = sha256;
+  out->set_resume_sha256(grant.resume_sha256);
+  out->set_resume_step(grant.resume_step);
+  out->set_title(grant.title);
+  out->set_limit_seconds(grant.limit_seconds);
+}
+
+// One long poll. Answered once on the strand: by a grant, the end of the wait, or the caller's going.
+class AcquireCall final : public grpc::ServerUnaryReactor {
+ public:
+  AcquireCall(Coordinator& coordinator, v1::AcquireStageResponse* response)
+      : coordinator_(coordinator), response_(response) {}
+
+  void begin(const v1::AcquireStageRequest& request) {
+    WorkRequested event;
+    event.session = request.session();
+    event.request_id = request.request_id();
+    event.free_slots.assign(request.free_slots().begin(), request.free_slots().end());
+    event.wait = std::clamp<Microseconds>(from_duration(request.wait_duration()), 0,
+                                          std::chrono::microseconds(kLongPoll).count());
+    token_ = coordinator_.post(std::move(event), [this](const Command& command) { answer(command); });
+  }
+  void OnCancel() override { coordinator_.drop(token_); }
+  void OnDone() override { delete this; }
+
+ private:
+  void answer(const Command& command) {
+    if (const auto* error = std::get_if<ReplyError>(&command)) return Finish(to_grpc_status(error->status));
+    const auto* granted = std::get_if<ReplyGrant>(&command);
+    if (granted != nullptr && granted->grant) fill(*granted->grant, response_->mutable_grant());
+    Finish(grpc::Status::OK);
+  }
+
+  Coordinator& coordinator_;
+  v1::AcquireStageResponse* const response_;
+  std::atomic<ReplyToken> token_{0};
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* WorkerService::RegisterWorker(grpc::CallbackServerContext* context,
+                                                        const v1::RegisterWorkerRequest* request,
+                                                        v1::RegisterWorkerResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (const absl::Status status = check(*request); !status.ok()) {
+    reactor->Finish(to_grpc_status(status));
+    return reactor;
+  }
+  coordinator_.post(to_event(*request), [this, reactor, response](const Command& command) {
+    if (const auto* error = std::get_if<ReplyError>(&command))
+      return reactor->Finish(to_grpc_status(error->status));
+    *response->mutable_heartbeat() = to_duration(kHeartbeat);
+    *response->mutable_fence() = to_duration(kWorkerFence);
+    *response->mutable_lease() = to_duration(kLease);
+    *response->mutable_grace() = to_duration(kReattachGrace);
+    response->set_server_version(version_);
+    reactor->Finish(grpc::Status::OK);
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* WorkerService::AcquireStage(grpc::CallbackServerContext*,
+                                                      const v1::AcquireStageRequest* request,
+                                                      v1::AcquireStageResponse* response) {
+  auto* call = new AcquireCall(coordinator_, response);  // deletes itself in OnDone
+  call->begin(*request);
+  return call;
+}
+
+grpc::ServerUnaryReactor* WorkerService::SyncLeases(grpc::CallbackServerContext* context,
+                                                    const v1::SyncLeasesRequest* request,
+                                                    v1::SyncLeasesResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (request->held_size() > kHeldMost) {
+    reactor->Finish(to_grpc_status(bad("held", "a worker holds at most 4096 attempts")));
+    return reactor;
+  }
+  const bool sampled = request->has_sample() || std::any_of(request->held().begin(), request->held().end(),
+                                                            [](const auto& one) { return one.has_sample(); });
+  if (sampled && disk_.admit_data().ok())  // off the strand: leases never wait for samples
+    pool_.try_post([this, copy = *request] { keep_samples(store_, copy, clock_.wall()); });
+  LeasesSynced event{.session = request->session(), .held = from_proto(request->held())};
+  coordinator_.post(std::move(event), [reactor, response](const Command& command) {
+    if (const auto* error = std::get_if<ReplyError>(&command))
+      return reactor->Finish(to_grpc_status(error->status));
+    if (const auto* wishes = std::get_if<ReplyWishes>(&command)) {
+      for (const auto& [lease, wish] : wishes->wishes) {
+        auto* out = response->add_wishes();
+        out->set_stage(lease.stage_id);
+        out->set_attempt(lease.number);
+        out->set_wish(to_proto(wish));
+      }
+      response->set_drain(wishes->drain);
+    }
+    reactor->Finish(grpc::Status::OK);
+  });
+  return reactor;
+}
+
+grpc::ServerBidiReactor<v1::ReportPointsRequest, v1::ReportPointsResponse>* WorkerService::ReportPoints(
+    grpc::CallbackServerContext* context) {
+  return new PointStream(store_, coordinator_, disk_, pool_, clock_, streams_,
+                         context);  // deletes itself in OnDone
+}
+
+absl::StatusOr<v1::CommitCheckpointResponse> WorkerService::commit_checkpoint(
+    const v1::CommitCheckpointRequest& request) {
+  if (request.step() < 0)
+    return bad("step", "step " + std::to_string(request.step()) + " is negative; steps count from 0");
+  LOCUS_RETURN_IF_ERROR(store_.artifact(request.sha256()).status());
+  CheckpointCommitted event{.session = request.session(),
+                            .stage_id = request.stage(),
+                            .number = request.attempt(),
+                            .step = request.step(),
+                            .sha256 = request.sha256(),
+                            .best = request.best()};
+  const Command command = call(coordinator_, std::move(event));
+  if (const auto* error = std::get_if<ReplyError>(&command)) return error->status;
+  return v1::CommitCheckpointResponse();
+}
+
+grpc::ServerUnaryReactor* WorkerService::CommitCheckpoint(grpc::CallbackServerContext* context,
+                                                          const v1::CommitCheckpointRequest* request,
+                                                          v1::CommitCheckpointResponse* response) {
+  return serve_unary(pool_, context, request, response,
+                     [this](const auto& r) { return commit_checkpoint(r); });
+}
+
+// Whether the store holds this very outcome already: a completion sent again. Also refuses one whose points
+// are not all here.
+absl::StatusOr<bool> WorkerService::repeats(const v1::CompleteAttemptRequest& request, AttemptState outcome) {
+  LOCUS_ASSIGN_OR_RETURN(const auto attempts, store_.attempts(request.stage()));
+  const auto attempt = std::find_if(attempts.begin(), attempts.end(),
+                                    [&](const AttemptRow& row) { return row.number == request.attempt(); });
+  if (attempt == attempts.end()) return false;
+  if (attempt->state != AttemptState::kRunning)
+    return attempt->state == outcome && attempt->session == request.session();
+  if (attempt->acked_seq < request.last_seq()) {
+    return make_error(absl::StatusCode::kOutOfRange, ErrorReason::kSequenceGap,
+                      "points up to " + std::to_string(request.last_seq()) + " were sent and " +
+                          std::to_string(attempt->acked_seq) + " are stored; send the others first",
+                      "last_seq", {{"expected_sequence", std::to_string(attempt->acked_seq + 1)}});
+  }
+  return false;
+}
+
+absl::StatusOr<v1::CompleteAttemptResponse> WorkerService::complete_attempt(
+    const v1::CompleteAttemptRequest& request) {
+  const auto outcome = parse_attempt_state(request.outcome());
+  if (!outcome || *outcome == AttemptState::kRunning || *outcome == AttemptState::kLost) {
+    return bad("outcome",
+               "outcome is \"" + request.outcome() + "\"; give succeeded, failed, stopped or cancelled");
+  }
+  FailureClass failure = FailureClass::kNone;
+  if (!request.failure_class().empty()) {
+    const auto parsed = parse_failure_class(request.failure_class());
+    if (!parsed)
+      return bad("failure_class", "failure_class \"" + request.failure_class() + "\" is not known");
+    failure = *parsed;
+  }
+  if (*outcome == AttemptState::kFailed && failure == FailureClass::kNone) {
+    return bad("failure_class",
+               "a failed attempt says why; give a failure_class such as code or out-of-memory");
+  }
+  const std::string environment = request.environment_json().empty() ? "{}" : request.environment_json();
+  LOCUS_ASSIGN_OR_RETURN(const Json parsed,
+                         parse_json(environment, ErrorReason::kInvalidArgument, "environment_json"));
+  if (!parsed.is_object()) return bad("environment_json", "environment_json is not a JSON object");
+  LOCUS_ASSIGN_OR_RETURN(auto results, from_proto(request.results()));
+  LOCUS_ASSIGN_OR_RETURN(const bool again, repeats(request, *outcome));
+  if (again) return v1::CompleteAttemptResponse();
+  AttemptCompleted event;
+  event.session = request.session();
+  event.stage_id = request.stage();
+  event.number = request.attempt();
+  event.outcome = *outcome;
+  event.failure_class = failure;
+  event.reason = valid_utf8(request.reason().substr(0, kReasonLength));
+  event.environment_json = environment;
+  event.results = std::move(results);
+  for (const auto& output : request.outputs()) {
+    LOCUS_RETURN_IF_ERROR(store_.artifact(output.sha256()).status());
+    event.outputs.push_back({output.slot(), output.sha256(), output.step()});
+  }
+  const Command command = call(coordinator_, std::move(event));
+  const auto* error = std::get_if<ReplyError>(&command);
+  if (error == nullptr) return v1::CompleteAttemptResponse();
+  if (has_reason(error->status, ErrorReason::kStaleAttempt)) {  // the same call may have won in between
+    LOCUS_ASSIGN_OR_RETURN(const bool won, repeats(request, *outcome));
+    if (won) return v1::CompleteAttemptResponse();
+  }
+  return error->status;
+}
+
+grpc::ServerUnaryReactor* WorkerService::CompleteAttempt(grpc::CallbackServerContext* context,
+                                                         const v1::CompleteAttemptRequest* request,
+                                                         v1::CompleteAttemptResponse* response) {
+  return serve_unary(pool_, context, request, response,
+                     [this](const auto& r) { return complete_attempt(r); });
+}
+
+absl::StatusOr<v1::ReportLogResponse> WorkerService::report_log(const v1::ReportLogRequest& request) {
+  LOCUS_RETURN_IF_ERROR(disk_.admit_data());
+  const Mutation append =
+      AppendLog{request.stage(), request.attempt(), request.session(), request.offset(), request.text()};
+  LOCUS_RETURN_IF_ERROR(store_.apply({&append, 1}, clock_.wall()));
+  coordinator_.note_log(request.stage());
+  v1::ReportLogResponse out;
+  out.set_next_offset(request.offset() + static_cast<std::int64_t>(request.text().size()));
+  return out;
+}
+
+grpc::ServerUnaryReactor* WorkerService::ReportLog(grpc::CallbackServerContext* context,
+                                                   const v1::ReportLogRequest* request,
+                                                   v1::ReportLogResponse* response) {
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return report_log(r); });
+}
+
+grpc::ServerUnaryReactor* WorkerService::GetWorker(grpc::CallbackServerContext* context,
+                                                   const v1::GetWorkerRequest* request,
+                                                   v1::WorkerDetail* response) {
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.get_worker(r); });
+}
+
+grpc::ServerUnaryReactor* WorkerService::DrainWorker(grpc::CallbackServerContext* context,
+                                                     const v1::DrainWorkerRequest* request,
+                                                     v1::Worker* response) {
+  return serve_unary(pool_, context, request, response,
+                     [this](const auto& r) { return api_.drain_worker(r); });
+}
+
+grpc::ServerUnaryReactor* WorkerService::UndrainWorker(grpc::CallbackServerContext* context,
+                                                       const v1::UndrainWorkerRequest* request,
+                                                       v1::Worker* response) {
+  return serve_unary(pool_, context, request, response,
+                     [this](const auto& r) { return api_.undrain_worker(r); });
+}
+
+grpc::ServerUnaryReactor* WorkerService::ForgetWorker(grpc::CallbackServerContext* context,
+                                                      const v1::ForgetWorkerRequest* request, v1::Worker* response) {
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.forget_worker(r); });
+}
+
+grpc::ServerUnaryReactor* WorkerService::ListWorkers(grpc::CallbackServerContext* context,
+                                                     const v1::ListWorkersRequest* request,
+                                                     v1::ListWorkersResponse* response) {
+  return serve_unary(pool_, context, request, response,
+                     [this](const auto& r) { return api_.list_workers(r); });
+}
+
+}  // namespace locus::server

@@ -1,0 +1,80 @@
+// WorkerService on gRPC: what workers say becomes events of the scheduler or points of the store.
+#pragma once
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/ports/store.h"
+#include "locus/v1/worker_service.grpc.pb.h"
+#include "server/application/api.h"
+#include "server/grpc/point_stream.h"
+#include "server/runtime/coordinator.h"
+#include "server/runtime/work_pool.h"
+
+namespace locus::server {
+
+// Thread-safe; everything given must outlive it. A long poll and an idle stream hold no thread.
+class WorkerService final : public v1::WorkerService::CallbackService {
+ public:
+  WorkerService(Api& api, Store& store, Coordinator& coordinator, const DiskGuard& disk, WorkPool& pool,
+                Clock& clock, std::string version)
+      : api_(api),
+        store_(store),
+        coordinator_(coordinator),
+        disk_(disk),
+        pool_(pool),
+        clock_(clock),
+        version_(std::move(version)) {}
+
+  grpc::ServerUnaryReactor* RegisterWorker(grpc::CallbackServerContext* context,
+                                           const v1::RegisterWorkerRequest* request,
+                                           v1::RegisterWorkerResponse* response) override;
+  grpc::ServerUnaryReactor* AcquireStage(grpc::CallbackServerContext* context,
+                                         const v1::AcquireStageRequest* request,
+                                         v1::AcquireStageResponse* response) override;
+  grpc::ServerUnaryReactor* SyncLeases(grpc::CallbackServerContext* context,
+                                       const v1::SyncLeasesRequest* request,
+                                       v1::SyncLeasesResponse* response) override;
+  grpc::ServerBidiReactor<v1::ReportPointsRequest, v1::ReportPointsResponse>* ReportPoints(
+      grpc::CallbackServerContext* context) override;
+  grpc::ServerUnaryReactor* CommitCheckpoint(grpc::CallbackServerContext* context,
+                                             const v1::CommitCheckpointRequest* request,
+                                             v1::CommitCheckpointResponse* response) override;
+  grpc::ServerUnaryReactor* CompleteAttempt(grpc::CallbackServerContext* context,
+                                            const v1::CompleteAttemptRequest* request,
+                                            v1::CompleteAttemptResponse* response) override;
+  grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext* context,
+                                        const v1::ListWorkersRequest* request,
+                                        v1::ListWorkersResponse* response) override;
+
+  grpc::ServerUnaryReactor* ReportLog(grpc::CallbackServerContext* context, const v1::ReportLogRequest* request,
+                                      v1::ReportLogResponse* response) override;
+  grpc::ServerUnaryReactor* GetWorker(grpc::CallbackServerContext* context, const v1::GetWorkerRequest* request,
+                                      v1::WorkerDetail* response) override;
+  grpc::ServerUnaryReactor* DrainWorker(grpc::CallbackServerContext* context,
+                                        const v1::DrainWorkerRequest* request, v1::Worker* response) override;
+  grpc::ServerUnaryReactor* ForgetWorker(grpc::CallbackServerContext* context,
+                                         const v1::ForgetWorkerRequest* request, v1::Worker* response) override;
+  grpc::ServerUnaryReactor* UndrainWorker(grpc::CallbackServerContext* context,
+                                          const v1::UndrainWorkerRequest* request, v1::Worker* response) override;
+
+  // Ends the open point streams: a stopping server does not wait for them. What was not acknowledged is sent
+  // again.
+  void close_streams() { streams_.close(); }
+
+ private:
+  absl::StatusOr<v1::CommitCheckpointResponse> commit_checkpoint(const v1::CommitCheckpointRequest& request);
+  absl::StatusOr<v1::CompleteAttemptResponse> complete_attempt(const v1::CompleteAttemptRequest& request);
+  absl::StatusOr<v1::ReportLogResponse> report_log(const v1::ReportLogRequest& request);
+  absl::StatusOr<bool> repeats(const v1::CompleteAttemptRequest& request, AttemptState outcome);
+
+  Api& api_;
+  Store& store_;
+  Coordinator& coordinator_;
+  const DiskGuard& disk_;
+  WorkPool& pool_;
+  Clock& clock_;
+  const std::string version_;
+  PointStreams streams_;
+};
+
+}  // namespace locus::server

@@ -1,0 +1,261 @@
+// The scheduler's strand.
+#include "server/runtime/coordinator.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+
+#include "core/base/error.h"
+
+namespace locus::server {
+namespace {
+
+constexpr std::size_t kBatch = 64;  // events that share one transaction
+constexpr std::chrono::microseconds kReloadEvery =
+    std::chrono::seconds(1);  // while the store does not answer
+
+absl::Status draining_error() {
+  return make_error(absl::StatusCode::kUnavailable, ErrorReason::kServerDraining,
+                    "the server is stopping; ask again shortly");
+}
+
+ReplyToken token_of(const Event& event) {
+  return std::visit(
+      [](const auto& e) -> ReplyToken {
+        if constexpr (requires { e.reply; }) return e.reply;
+        return 0;
+      },
+      event);
+}
+
+ReplyToken token_of(const Command& command) {
+  return std::visit([](const auto& c) { return c.reply; }, command);
+}
+
+void append(Decision& all, Decision one) {
+  std::move(one.mutations.begin(), one.mutations.end(), std::back_inserter(all.mutations));
+  std::move(one.commands.begin(), one.commands.end(), std::back_inserter(all.commands));
+}
+
+}  // namespace
+
+Coordinator::Coordinator(Store& store, Clock& clock, Notice notice)
+    : store_(store), clock_(clock), notice_(std::move(notice)), work_(io_.get_executor()), timer_(io_) {}
+
+absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::start(Store& store, Clock& clock, Notice notice) {
+  std::unique_ptr<Coordinator> self(new Coordinator(store, clock, std::move(notice)));
+  LOCUS_RETURN_IF_ERROR(self->rebuild({}));
+  self->arm();
+  self->thread_ = std::thread([raw = self.get()] { raw->io_.run(); });
+  return self;
+}
+
+Coordinator::~Coordinator() { stop(); }
+
+void Coordinator::stop() {
+  if (stopped_.exchange(true)) return;
+  if (!thread_.joinable()) return;
+  boost::asio::post(io_, [this] {
+    pump();
+    while (!replies_.empty()) answer(replies_.begin()->first, ReplyError{0, draining_error()});
+    timer_.cancel();
+    work_.reset();
+  });
+  thread_.join();
+}
+
+void Coordinator::on_strand(std::function<void()> task) {
+  if (stopped_) return task();  // the thread has ended or is about to: nobody else touches the state any more
+  boost::asio::post(io_, std::move(task));
+}
+
+void Coordinator::enqueue(Pending pending) {
+  if (stopped_) return pending.reply(ReplyError{pending.token, draining_error()});
+  boost::asio::post(io_, [this, pending = std::move(pending)]() mutable {
+    queue_.push_back(std::move(pending));
+    if (std::exchange(pump_posted_, true)) return;
+    boost::asio::post(
+        io_, [this] { pump(); });  // after the handlers already queued, so that they share a transaction
+  });
+}
+
+ReplyToken Coordinator::post_prepared(std::function<absl::StatusOr<Event>(ReplyToken)> prepare, Reply reply) {
+  const ReplyToken token = ++last_token_;
+  enqueue({[prepare = std::move(prepare), token] { return prepare(token); }, token, std::move(reply)});
+  return token;
+}
+
+void Coordinator::drop(ReplyToken token) {
+  on_strand([this, token] {
+    if (pump_posted_) pump();  // the request itself may still wait there
+    if (replies_.count(token) == 0) return;
+    answer(token, ReplyError{token, absl::CancelledError("the caller has gone")});
+    process({WorkRequestDropped{token}}, true);
+  });
+}
+
+void Coordinator::note(StageId stage, const char* kind) {
+  on_strand([this, stage, kind] {
+    for (const auto& name : index_.experiments_of(stage)) notice_(name, kind);
+  });
+}
+
+void Coordinator::post_unanswered(Event event) {
+  on_strand([this, event = std::move(event)] {
+    process({event}, true);
+    arm();
+  });
+}
+
+void Coordinator::drain() {
+  on_strand([this] {
+    draining_ = true;
+    std::vector<ReplyToken> waiting;
+    for (const auto& [token, reply] : replies_) waiting.push_back(token);
+    for (ReplyToken token : waiting) {
+      answer(token, ReplyGrant{token, std::nullopt});
+      process({WorkRequestDropped{token}}, true);
+    }
+  });
+}
+
+Now Coordinator::observe_now() {
+  now_ = {clock_.steady(), clock_.wall()};
+  return now_;
+}
+
+void Coordinator::pump() {
+  pump_posted_ = false;
+  while (!queue_.empty()) {
+    std::vector<Event> events;
+    while (!queue_.empty() && events.size() < kBatch) {
+      Pending pending = std::move(queue_.front());
+      queue_.pop_front();
+      auto event = pending.make();
+      if (event.ok() && draining_ && std::holds_alternative<WorkRequested>(*event)) event = draining_error();
+      if (!event.ok()) {
+        pending.reply(ReplyError{pending.token, event.status()});
+        continue;
+      }
+      replies_[pending.token] = std::move(pending.reply);
+      events.push_back(*std::move(event));
+      if (std::holds_alternative<ExperimentSubmitted>(events.back()) ||
+          std::holds_alternative<StagesRerun>(events.back()))
+        break;  // its draft holds only for the state it was made from
+    }
+    // One that the store refuses must not take the others with it: they are tried again one by one.
+    if (!process(events, events.size() <= 1)) {
+      for (auto& event : events) process({std::move(event)}, true);
+    }
+  }
+  arm();
+}
+
+bool Coordinator::process(std::vector<Event> events, bool last_chance) {
+  if (events.empty()) return true;
+  if (stale_) {
+    if (const absl::Status status = rebuild(events); !status.ok()) return fail(events, {}, status), true;
+  }
+  const Now now = observe_now();
+  for (const Event& event : events) {
+    if (const auto* intake = std::get_if<IntakeChanged>(&event))
+      intake_closed_because_ = intake->closed_because;
+  }
+  Decision all;
+  for (const Event& event : events) append(all, scheduler_->step(event, now));
+  if (!all.mutations.empty()) {
+    const absl::Status status = store_.apply(all.mutations, now.wall);
+    if (!status.ok()) {
+      stale_ = true;
+      if (!last_chance) return rebuild(events).ok() ? false : (fail(events, all, status), true);
+      fail(events, all, status);
+      if (const absl::Status rebuilt = rebuild({}); !rebuilt.ok())
+        spdlog::error("rebuild: {}", rebuilt.ToString());
+      return true;
+    }
+  }
+  for (const Event& event : events) {  // before what is saved, which may retire trials
+    if (const auto* submitted = std::get_if<ExperimentSubmitted>(&event)) index_.apply(*submitted);
+    if (const auto* rerun = std::get_if<StagesRerun>(&event)) index_.apply(*rerun);
+  }
+  for (const Mutation& mutation : all.mutations) {
+    if (const auto* saved = std::get_if<SaveExperiment>(&mutation)) index_.apply(*saved);
+    if (const auto* deleted = std::get_if<DeleteExperiment>(&mutation)) index_.forget(deleted->id);
+  }
+  for (const Event& event : events) note_progress(event);
+  commit_answers(all);
+  return true;
+}
+
+void Coordinator::commit_answers(const Decision& decision) {
+  for (const Command& command : decision.commands) answer(token_of(command), command);
+}
+
+void Coordinator::fail(const std::vector<Event>& events, const Decision& decision,
+                       const absl::Status& status) {
+  spdlog::warn("a change was refused: {}", std::string(status.message()));
+  for (const Command& command : decision.commands) {
+    const ReplyToken token = token_of(command);
+    answer(token, std::holds_alternative<ReplyError>(command) ? command : Command(ReplyError{token, status}));
+  }
+  for (const Event& event : events) {
+    if (const ReplyToken token = token_of(event)) answer(token, ReplyError{token, status});
+  }
+}
+
+void Coordinator::answer(ReplyToken token, Command command) {
+  const auto found = replies_.find(token);
+  if (found == replies_.end()) return;
+  Reply reply = std::move(found->second);
+  replies_.erase(found);
+  reply(std::move(command));
+}
+
+// Callers that wait for work are told to ask again; those of `to_retry` keep waiting for their second try.
+absl::Status Coordinator::rebuild(const std::vector<Event>& to_retry) {
+  stale_ = true;
+  LOCUS_ASSIGN_OR_RETURN(Snapshot snapshot, store_.load());
+  scheduler_.emplace(snapshot, observe_now());
+  if (!intake_closed_because_.empty()) scheduler_->step(IntakeChanged{intake_closed_because_}, now_);
+  index_.load(snapshot);
+  stale_ = false;
+  std::vector<ReplyToken> forgotten;
+  for (const auto& [token, reply] : replies_) {
+    const bool kept = std::any_of(to_retry.begin(), to_retry.end(),
+                                  [t = token](const Event& e) { return token_of(e) == t; });
+    if (!kept) forgotten.push_back(token);
+  }
+  const absl::Status again = make_error(absl::StatusCode::kUnavailable, ErrorReason::kServerUnavailable,
+                                        "the server took stock anew; ask again");
+  for (ReplyToken token : forgotten) answer(token, ReplyError{token, again});
+  return absl::OkStatus();
+}
+
+void Coordinator::note_progress(const Event& event) {
+  const auto* synced = std::get_if<LeasesSynced>(&event);
+  if (synced == nullptr) return;
+  for (const HeldLease& held : synced->held) {
+    if (std::exchange(steps_seen_[held.stage_id], held.step) == held.step) continue;
+    for (const auto& name : index_.experiments_of(held.stage_id)) notice_(name, "progress");
+  }
+  if (steps_seen_.size() > 100'000) steps_seen_.clear();
+}
+
+void Coordinator::arm() {
+  if (stopped_) return;
+  std::chrono::microseconds delay = kReloadEvery;
+  if (!stale_) {
+    const auto wake = scheduler_->next_wake();
+    if (!wake) return void(timer_.cancel());
+    delay = std::chrono::microseconds(std::max<Microseconds>(0, *wake - clock_.steady()));
+  }
+  timer_.expires_after(delay);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    process({Tick{}}, true);
+    arm();
+  });
+}
+
+}  // namespace locus::server
