@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 
+#include "core/analysis/comparability.h"
 #include "core/analysis/measurements.h"
 #include "core/analysis/queries.h"
 #include "core/analysis/question.h"
@@ -98,13 +99,20 @@ StageBriefs of_side(const StageBriefs& all, const Side& side) {
   return out;
 }
 
-std::set<std::string> devices_of(const StageBriefs& briefs) {
-  std::set<std::string> out;
-  for (const auto& [stage, text] : environments_by_stage(briefs)) {
-    const Json environment = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (environment.is_object() && environment.contains("device")) out.insert(environment["device"].dump());
+// One sentence for each property that differs between the first side and another.
+std::vector<std::string> environment_warnings(const std::vector<Side>& sides) {
+  Environments environments;
+  std::vector<CellEnvironments> cells;
+  for (const Side& side : sides) {
+    CellEnvironments& cell = cells.emplace_back();
+    if (cells.size() > 1) cell.reference = 0;
+    for (const StageBrief& brief : side.stages.stages) {
+      if (brief.environment >= 0)
+        environments.add(brief.kind, side.stages.environments[static_cast<std::size_t>(brief.environment)],
+                         &cell.stages);
+    }
   }
-  return out;
+  return compare_environments(environments, cells, "item").sentences;
 }
 
 absl::StatusOr<Side> load_side(Store& store, OutlineCache& outlines, Briefs& briefs, const std::string& item) {
@@ -238,13 +246,11 @@ absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines,
     LOCUS_RETURN_IF_ERROR(add_contract_results(store, side.stages, contract, side.results));
   LOCUS_ASSIGN_OR_RETURN(const Question question, complete(sides, request));
   v1::Comparison out;
-  std::set<std::string> devices;
   for (Side& side : sides) {
     for (const TrialView& trial : side.trials) {
       const auto value = measured(trial, side.results, question.key, question.reducer);
       if (value) side.values[trial.trial.seed] = *value;
     }
-    devices.merge(devices_of(side.stages));
     fill_item(side, out.add_items());
     const Looks looks = read_looks(store, outlines, side.experiment);
     const auto look = looks.find(side.cell_ordinal);
@@ -256,7 +262,7 @@ absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines,
   fill_settings(compared, &out);
   fill_results(sides, &out);
   fill_paired(sides, &out);
-  if (devices.size() > 1) out.add_warnings("these ran on different devices, so differences may be theirs");
+  for (std::string& warning : environment_warnings(sides)) out.add_warnings(std::move(warning));
   out.set_metric(question.key.metric);
   out.set_split(question.key.split);
   out.set_labels(question.key.labels);

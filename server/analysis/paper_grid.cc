@@ -169,7 +169,9 @@ class Builder {
                          .trial = static_cast<std::int64_t>(origin.trials.size())};
       for (std::size_t i = trial->last; i-- > trial->first;) {  // a later stage wins
         const StageBrief& stage = source.briefs.stages[i];
-        if (stage.environment >= 0) origin.environments.insert(environment(source, stage));
+        if (stage.environment >= 0)
+          grid_.environments.add(stage.kind, source.briefs.environments[static_cast<std::size_t>(stage.environment)],
+                                 &origin.environments);
         const auto found = source.metrics[slot.metric].by_stage.find(stage.stage);
         if (found == source.metrics[slot.metric].by_stage.end() || sample.measured) continue;
         for (const auto& [set, value] : found->second) {
@@ -181,18 +183,6 @@ class Builder {
       origin.trials.push_back(source.name + "/" + std::to_string(trial->ordinal));
       group.samples.push_back(sample);
     }
-  }
-
-  std::pair<int, int> environment(const PaperSource& source, const StageBrief& stage) {
-    const auto intern = [](std::map<std::string, int>& known, std::vector<std::string>& list,
-                           const std::string& text) {
-      const auto [at, fresh] = known.emplace(text, static_cast<int>(list.size()));
-      if (fresh) list.push_back(text);
-      return at->second;
-    };
-    return {intern(kinds_, grid_.kinds, stage.kind),
-            intern(environments_, grid_.environments,
-                   source.briefs.environments[static_cast<std::size_t>(stage.environment)])};
   }
 
   // Where the baseline lies on the axes whose values are compared; empty without one.
@@ -293,7 +283,6 @@ class Builder {
   const std::vector<PaperSlot>& slots_;
   PaperGrid grid_;
   std::map<Point, int> row_of_, column_of_, units_;
-  std::map<std::string, int> kinds_, environments_;
   std::map<std::size_t, Looks> looks_;  // by source
 };
 
@@ -303,6 +292,14 @@ absl::StatusOr<PaperGrid> make_grid(const PaperSources& sources, const PaperAxes
                                     const v1::GetPaperTableRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(PaperSelection selection, select_slots(sources, axes, request));
   return Builder(sources, axes, std::move(selection)).build();
+}
+
+EnvironmentFindings compare_environments(const PaperGrid& grid) {
+  std::vector<CellEnvironments> cells;
+  for (std::size_t i = 0; i < grid.groups.size(); ++i)
+    cells.push_back(
+        {grid.origins[i].environments, grid.groups[i].reference, static_cast<int>(i % grid.columns.size())});
+  return compare_environments(grid.environments, cells, "cell");
 }
 
 }  // namespace locus::server

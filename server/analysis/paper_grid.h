@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/analysis/comparability.h"
 #include "core/statistics/paper.h"
 #include "server/analysis/paper_axes.h"
 
@@ -22,8 +23,8 @@ struct PaperHeading {
 
 // What a cell's numbers come from, beside PaperGroup.
 struct CellOrigin {
-  std::vector<std::string> trials;             // "NAME/ORDINAL"; PaperSample::trial is an index into it
-  std::set<std::pair<int, int>> environments;  // of succeeded stages: index into kinds, into environments
+  std::vector<std::string> trials;    // "NAME/ORDINAL"; PaperSample::trial is an index into it
+  Environments::OfCell environments;  // of succeeded stages
 };
 
 struct PaperGrid {
@@ -35,12 +36,15 @@ struct PaperGrid {
   std::map<int, std::set<int>> fixed_labels;     // label axes that are no axis of the table: the values shown
   bool labels_dropped = false;                   // other values of those exist
   std::string baseline;                          // label, empty without one
-  std::vector<std::string> kinds, environments;  // stage kinds and JSON texts of CellOrigin::environments
+  Environments environments;                     // of all cells
 };
 
 // INVALID_ARGUMENT for an axis nobody knows, one used twice, "metric" among the rows, a filter without such a
 // value; RESOURCE_EXHAUSTED for a table of more than 100,000 cells.
 absl::StatusOr<PaperGrid> make_grid(const PaperSources& sources, const PaperAxes& axes,
                                     const v1::GetPaperTableRequest& request);
+
+// What the cells ran on, each beside its reference.
+EnvironmentFindings compare_environments(const PaperGrid& grid);
 
 }  // namespace locus::server

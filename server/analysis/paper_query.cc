@@ -8,7 +8,6 @@
 #include "core/statistics/paper.h"
 #include "server/analysis/looks.h"
 #include "server/analysis/paper_axes.h"
-#include "server/analysis/paper_environment.h"
 #include "server/analysis/paper_grid.h"
 #include "server/analysis/paper_remarks.h"
 #include "server/analysis/paper_render.h"

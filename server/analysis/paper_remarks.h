@@ -7,7 +7,6 @@
 #include "core/statistics/paper.h"
 #include "locus/v1/analysis_service.pb.h"
 #include "server/analysis/paper_axes.h"
-#include "server/analysis/paper_environment.h"
 #include "server/analysis/paper_grid.h"
 
 namespace locus::server {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/analysis/comparability.h"
 #include "core/analysis/measurements.h"
 #include "core/analysis/question.h"
 #include "core/analysis/reduce.h"
 #include "core/base/error.h"
 #include "core/statistics/table.h"
-#include "server/analysis/comparability.h"
 #include "server/analysis/looks.h"
 #include "server/wire/convert.h"
 
@@ -138,6 +138,32 @@ void fill_sweep(const TableSource& source, const Question& question, const Trial
   }
 }
 
+// One sentence for each property that differs between a row and its baseline, or among rows without one.
+std::vector<std::string> environment_warnings(const TableSource& source, const std::vector<TableLine>& lines) {
+  std::map<std::int64_t, std::size_t> places;   // of lines, by cell
+  std::map<std::int64_t, std::size_t> baselines;  // by pair group
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    places[lines[i].cell.cell] = i;
+    if (lines[i].cell.baseline) baselines.emplace(lines[i].cell.pair_group, i);
+  }
+  Environments environments;
+  std::vector<CellEnvironments> cells(lines.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (const auto found = baselines.find(lines[i].cell.pair_group); found != baselines.end())
+      cells[i].reference = static_cast<int>(found->second);
+  }
+  for (const TrialView& trial : source.trials) {
+    const auto place = places.find(trial.trial.cell);
+    if (trial.trial.retired || place == places.end()) continue;
+    for (const TrialStageView& stage : trial.stages) {
+      const auto found = source.environments.find(stage.stage.id);
+      if (found != source.environments.end())
+        environments.add(stage.stage.kind, found->second, &cells[place->second].stages);
+    }
+  }
+  return compare_environments(environments, cells, "row").sentences;
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::GetTableRequest& request) {
@@ -193,7 +219,7 @@ absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::Get
   give_looks(looks, out.mutable_sweep());
   for (const SeriesKey& key : measured_keys(source.results)) to_proto(key, out.add_available());
   for (const auto& warning : table.warnings) out.add_warnings(warning);
-  for (auto& warning : environment_warnings(source)) out.add_warnings(std::move(warning));
+  for (auto& warning : environment_warnings(source, table.lines)) out.add_warnings(std::move(warning));
   return out;
 }
 

@@ -12,7 +12,6 @@
 #include "core/experiment/series_labels.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
-#include "server/analysis/comparability.h"
 #include "server/analysis/curves_query.h"
 #include "server/app/address.h"
 #include "server/app/log.h"

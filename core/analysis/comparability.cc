@@ -1,13 +1,12 @@
-// What the cells of a paper table ran on.
-#include "server/analysis/paper_environment.h"
+// Whether numbers were measured alike.
+#include "core/analysis/comparability.h"
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 
 #include "core/base/json.h"
 
-namespace locus::server {
+namespace locus {
 namespace {
 
 constexpr std::array<const char*, 5> kProperties = {"device", "dtype", "threads", "build", "path"};
@@ -30,9 +29,9 @@ Environment read(const std::string& text) {
   return out;
 }
 
-Seen of_cell(const CellOrigin& origin, const std::vector<Environment>& environments) {
+Seen seen_in(const Environments::OfCell& stages, const std::vector<Environment>& environments) {
   Seen out;
-  for (const auto& [kind, environment] : origin.environments) {
+  for (const auto& [kind, environment] : stages) {
     for (std::size_t p = 0; p < kProperties.size(); ++p) {
       const std::string& value = environments[static_cast<std::size_t>(environment)][p];
       if (!value.empty()) out[{kind, p}].insert(value);
@@ -47,17 +46,28 @@ std::string join(const std::set<std::string>& words) {
   return out;
 }
 
+int place_of(const std::string& text, std::map<std::string, int>& places, std::vector<std::string>& all) {
+  const auto [at, fresh] = places.try_emplace(text, static_cast<int>(all.size()));
+  if (fresh) all.push_back(text);
+  return at->second;
+}
+
 }  // namespace
 
-EnvironmentFindings compare_environments(const PaperGrid& grid) {
-  std::vector<Environment> environments;
-  for (const std::string& text : grid.environments) environments.push_back(read(text));
-  std::vector<Seen> cells;
-  for (const CellOrigin& origin : grid.origins) cells.push_back(of_cell(origin, environments));
-  std::vector<Seen> columns(grid.columns.size());
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    for (const auto& [key, values] : cells[i]) {
-      if (key.second != kPath) columns[i % columns.size()][key].insert(values.begin(), values.end());
+void Environments::add(const std::string& kind, const std::string& environment, OfCell* cell) {
+  cell->emplace(place_of(kind, kind_places_, kinds_), place_of(environment, text_places_, texts_));
+}
+
+EnvironmentFindings compare_environments(const Environments& environments, const std::vector<CellEnvironments>& cells,
+                                         const std::string& noun) {
+  std::vector<Environment> read_ones;
+  for (const std::string& text : environments.texts()) read_ones.push_back(read(text));
+  std::vector<Seen> seen;
+  std::map<int, Seen> columns;
+  for (const CellEnvironments& cell : cells) {
+    seen.push_back(seen_in(cell.stages, read_ones));
+    for (const auto& [key, values] : seen.back()) {
+      if (key.second != kPath) columns[cell.column][key].insert(values.begin(), values.end());
     }
   }
   EnvironmentFindings out;
@@ -65,10 +75,9 @@ EnvironmentFindings compare_environments(const PaperGrid& grid) {
   std::map<std::pair<int, std::size_t>, std::set<std::string>> mixed;
   std::map<std::pair<int, std::size_t>, int> counts;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const int reference = grid.groups[i].reference;
-    const Seen& others =
-        reference >= 0 ? cells[static_cast<std::size_t>(reference)] : columns[i % columns.size()];
-    for (const auto& [key, values] : cells[i]) {
+    const int reference = cells[i].reference;
+    const Seen& others = reference >= 0 ? seen[static_cast<std::size_t>(reference)] : columns[cells[i].column];
+    for (const auto& [key, values] : seen[i]) {
       std::set<std::string> all = values;
       if (key.second != kPath) {
         if (const auto found = others.find(key); found != others.end())
@@ -84,11 +93,11 @@ EnvironmentFindings compare_environments(const PaperGrid& grid) {
   }
   for (const auto& [key, values] : mixed) {
     out.sentences.push_back("mixed " + std::string(kProperties[key.second]) + " in " +
-                            grid.kinds[static_cast<std::size_t>(key.first)] + " stages (" + join(values) +
-                            ") of " + std::to_string(counts[key]) + (counts[key] == 1 ? " cell" : " cells") +
+                            environments.kinds()[static_cast<std::size_t>(key.first)] + " stages (" + join(values) +
+                            ") of " + std::to_string(counts[key]) + " " + noun + (counts[key] == 1 ? "" : "s") +
                             ": differences may come from it");
   }
   return out;
 }
 
-}  // namespace locus::server
+}  // namespace locus
