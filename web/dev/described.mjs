@@ -8,22 +8,29 @@ const { schemas } = description.components;
 
 export const nameOf = (schema) => schema.$ref?.slice(schema.$ref.lastIndexOf('/') + 1);
 
-const answers = Object.entries(description.paths).flatMap(([pattern, methods]) =>
-  Object.entries(methods).map(([method, { responses }]) => ({
-    method,
-    shape: new RegExp(`^${pattern.replace(/\{\w+\}/g, '[^/:]+')}$`),
-    message: nameOf(responses[200].content['application/json']?.schema ?? {}),
-  })),
+const messageOf = ({ responses }) => nameOf(responses[200].content['application/json']?.schema ?? {});
+
+const calls = Object.entries(description.paths).flatMap(([pattern, methods]) =>
+  Object.entries(methods)
+    .filter(([, operation]) => messageOf(operation))
+    .map(([method, operation]) => ({
+      method,
+      shape: new RegExp(`^${pattern.replace(/\{\w+\}/g, '[^/:]+')}$`),
+      operation,
+    })),
 );
 
-// The name of the message that `method` of a path below /api/v1 answers.
-export function messageAt(method, path) {
-  const found = answers.find(
-    (each) => each.method === method.toLowerCase() && each.message && each.shape.test(`/api/v1${path}`),
+// What the description says of `method` of a path below /api/v1.
+export function operationAt(method, path) {
+  const found = calls.find(
+    (each) => each.method === method.toLowerCase() && each.shape.test(`/api/v1${path}`),
   );
   if (!found) throw new Error(`the server has no ${method} ${path}`);
-  return found.message;
+  return found.operation;
 }
+
+// The name of the message that it answers.
+export const messageAt = (method, path) => messageOf(operationAt(method, path));
 
 const defaults = { string: '', integer: 0, boolean: false, array: [] };
 

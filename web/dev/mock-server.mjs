@@ -5,6 +5,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { answerAs } from './described.mjs';
 import { act, answer } from './mock-world.mjs';
 
 const flag = (name, fallback) => {
@@ -64,6 +65,11 @@ async function bodyOf(request) {
   return text === '' ? {} : JSON.parse(text);
 }
 
+function refuse(response, code, status, message) {
+  response.writeHead(code, { ...headers, 'Content-Type': 'application/json' });
+  response.end(JSON.stringify({ error: { code, status, message, details: [] } }));
+}
+
 async function api(request, response, url) {
   const path = url.pathname.slice('/api/v1'.length);
   if (path === '/events') {
@@ -73,20 +79,18 @@ async function api(request, response, url) {
     streams.add(response);
     return void request.on('close', () => streams.delete(response));
   }
-  let body =
-    request.method === 'POST'
-      ? act(decodeURIComponent(path), url.searchParams, await bodyOf(request), phase)
-      : answer(decodeURIComponent(path), url.searchParams, phase);
-  if (has('empty') && path === '/experiments')
-    body = { experiments: [], next_page_token: '', attempts_started: '0' };
-  if (has('empty') && path === '/workers') body = { workers: [] };
-  const status = body === null ? 404 : 200;
-  const text = JSON.stringify(
-    body ?? {
-      error: { code: 404, status: 'NOT_FOUND', message: `there is nothing at ${path}`, details: [] },
-    },
-  );
-  response.writeHead(status, { ...headers, 'Content-Type': 'application/json' }).end(text);
+  let body;
+  try {
+    body =
+      request.method === 'POST'
+        ? act(decodeURIComponent(path), url.searchParams, await bodyOf(request), phase)
+        : answer(decodeURIComponent(path), url.searchParams, phase);
+  } catch (error) {
+    return void refuse(response, 400, 'INVALID_ARGUMENT', error.message);
+  }
+  if (has('empty') && (path === '/experiments' || path === '/workers')) body = answerAs('GET', path, {});
+  if (body === null) return void refuse(response, 404, 'NOT_FOUND', `there is nothing at ${path}`);
+  response.writeHead(200, { ...headers, 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }
 
 function file(response, url) {

@@ -1,6 +1,7 @@
 // A made-up Locus server's state at any moment: experiments that are finished, failing, paused and running.
 // For development and for the dashboard's own tests.
 import { claimsMessage } from './mock-claims.mjs';
+import { mustBeTaken } from './asked.mjs';
 import { answerAs } from './described.mjs';
 import { definitions, lookOf, trialsOf } from './mock-experiments.mjs';
 import {
@@ -177,10 +178,15 @@ function found(path, query, phase, now) {
   return null;
 }
 
-// Answers GET `path` ("/experiments/x/table") at `phase` half-trials done; null when there is no such thing.
-export const answer = (path, query, phase, now = Date.now()) =>
-  answerAs('GET', path, found(path, query, phase, now));
+// Answers GET `path` ("/experiments/x/table") at `phase` half-trials done; null when there is no such thing. Throws where
+// the server would not take the request.
+export function answer(path, query, phase, now = Date.now()) {
+  mustBeTaken('GET', path, query);
+  return answerAs('GET', path, found(path, query, phase, now));
+}
 
-// Answers POST `path`: nothing changes in this world, but everything says it did.
-export const act = (path, query, body, phase, now = Date.now()) =>
-  answerAs('POST', path, done(path, query, body, phase, now));
+// Answers POST `path`, likewise: nothing changes in this world, but everything says it did.
+export function act(path, query, body, phase, now = Date.now()) {
+  mustBeTaken('POST', path, query, body);
+  return answerAs('POST', path, done(path, query, body, phase, now));
+}

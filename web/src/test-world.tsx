@@ -11,6 +11,10 @@ export const asked: string[] = []; // requests since the last serve(), "POST /ex
 const json = (body: unknown, status = 200) =>
   new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json' } });
 
+const refusal = (code: number, status: string, message: string) => ({
+  error: { code, status, message, details: [] },
+});
+
 export interface Refusal {
   refused: string; // the sentence
 }
@@ -24,18 +28,18 @@ export function serve(change: (path: string, body: unknown) => unknown = (_, bod
     const method = init?.method ?? 'GET';
     asked.push(`${method} ${path}${url.search}`);
     const sent = init?.body ? JSON.parse(String(init.body)) : {};
-    const found =
-      method === 'POST' ? perform(path, url.searchParams, sent, 24) : answer(path, url.searchParams, 24);
+    let found: unknown;
+    try {
+      found =
+        method === 'POST' ? perform(path, url.searchParams, sent, 24) : answer(path, url.searchParams, 24);
+    } catch (error) {
+      return json(refusal(400, 'INVALID_ARGUMENT', (error as Error).message), 400);
+    }
     const body = change(path, found);
     const refused = (body as Refusal | null)?.refused;
-    if (refused)
-      return json(
-        { error: { code: 409, status: 'FAILED_PRECONDITION', message: refused, details: [] } },
-        409,
-      );
+    if (refused) return json(refusal(409, 'FAILED_PRECONDITION', refused), 409);
     if (body !== null) return json(body);
-    const message = `there is no ${path}`;
-    return json({ error: { code: 404, status: 'NOT_FOUND', message, details: [] } }, 404);
+    return json(refusal(404, 'NOT_FOUND', `there is no ${path}`), 404);
   });
 }
 

@@ -62,7 +62,7 @@ describe('pairs', () => {
 
 test('cells and trials become curves in the colour of their place', () => {
   const found = new Map([
-    [name, Curves(answer(`/experiments/${name}/curves`, new URLSearchParams(), 60), '')],
+    [name, Curves(answer(`/experiments/${name}/curves`, new URLSearchParams({ metric: 'top1' }), 60), '')],
   ]);
   const { items } = compare(`${name}/cells/2`, `${name}/7`);
   const drawn = itemCurves(items, found);

@@ -19,7 +19,7 @@ const answers: [string, string, unknown?][] = [
   ['GET', '/experiments'],
   ['GET', '/experiments/fashion-mnist-priors'],
   ['GET', '/experiments/fashion-mnist-priors/table'],
-  ['GET', '/experiments/fashion-mnist-priors/curves'],
+  ['GET', '/experiments/fashion-mnist-priors/curves?metric=loss&split=train'],
   ['GET', '/experiments/fashion-mnist-priors/trials'],
   ['GET', '/experiments/high-learning-rates/trials/5'],
   ['GET', '/experiments/high-learning-rates/trials/1'],
@@ -93,4 +93,16 @@ describe('the made-up server', () => {
     [{ seed: 0.5 }, 'value.seed cannot be 0.5'],
     [{ trial: 3 }, 'value.trial cannot be 3'],
   ])('cannot say %j', (fields, message) => expect(() => print1(fields)).toThrow(message));
+  test.each([
+    ['GET', '/workers?al=true', {}, '"al" is not a parameter of this address'],
+    ['GET', '/workers?all=yes', {}, 'all is no boolean'],
+    ['GET', '/experiments?page_size=ten', {}, 'page_size is no integer'],
+    ['GET', '/experiments/violin-sigma/curves', {}, 'metric is missing'],
+    ['GET', '/nowhere', {}, 'the server has no GET /nowhere'],
+    ['POST', '/experiments:plan', {}, 'the body lacks spec_json'],
+    ['POST', '/paper-table', { experiments: ['violin-sigma'], cols: [] }, 'the body has no cols'],
+    ['POST', '/paper-table', { experiments: ['violin-sigma'], test: 'z' }, 'the body.test is z, none of'],
+  ])('does not take %s %s with %j', (method, address, body, message) =>
+    expect(() => answered(method, address, body)).toThrow(message),
+  );
 });
