@@ -10,7 +10,12 @@ type Columns = ColumnDef<Experiment, any>[];
 
 function Best({ experiment }: { experiment: Experiment }) {
   const { best } = experiment;
-  if (!best) return <span class="quiet">{experiment.trials_done > 0 ? undefinedMark : 'no result yet'}</span>;
+  if (!best)
+    return (
+      <span class="quiet">
+        {isLive(experiment) && experiment.trials_done === 0 ? 'no result yet' : undefinedMark}
+      </span>
+    );
   return (
     <span class="best">
       <span class="best-label">
