@@ -9,16 +9,8 @@ const setting = (name, value, here = '', compared = true, from = 'print') => ({
 const top1 = { metric: 'top1', unit: '%', direction: 'max' };
 const blank = {
   std: NaN,
-  n: 0,
-  baseline: '',
   difference: NaN,
   measured: [],
-  note: '',
-  setting: [],
-  options: [],
-  verdict: '',
-  why: '',
-  unmeasured: '',
 };
 const claim = (row, column, value, rest) => ({ ...blank, ...top1, row, column, value, ...rest });
 
@@ -34,7 +26,6 @@ const guidance = {
     setting('epochs', '130', '2'),
     setting('augmentation', 'random resized crop and horizontal flip', '', false),
   ],
-  note: '',
   rows: ['Guidance', 'RoPE', 'No-PE'],
   columns: ['Top-1 Acc. (%)'],
   claims: [
@@ -77,8 +68,6 @@ const papers = [guidance, violin].map((table) => ({
   id: table.paper,
   title: table.title,
   authors: table === guidance ? ['Cong Liu', 'Xiaofang Li', 'Simon X. Yang'] : [],
-  year: 0,
-  arxiv: '',
   note: 'Neither year nor arXiv number is printed in the text used.',
   tables: 1,
   claims: table.claims.length,
@@ -129,13 +118,8 @@ function summaryOf(table, experiment, ofTable) {
     paper: table.paper,
     table: ofTable ? table.table : '',
     numbers,
-    agrees: 0,
-    contradicts: 0,
-    undecided: 0,
     not_comparable: numbers,
-    same_direction: 0,
     opposite_direction: matched,
-    open_direction: 0,
     why: why.filter((each) => each.count > 0),
     settings: ['dataset', 'model', 'epochs']
       .filter(() => matched > 0)

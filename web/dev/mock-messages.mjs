@@ -29,9 +29,7 @@ export const trialMessage = (def, trial) => ({
   seed: trial.seed,
   state: trial.state,
   reason: trial.reason,
-  retired: false,
   stages: stageStates(def, trial),
-  values: [],
   look: lookOf(def, trial.cell),
 });
 
@@ -87,7 +85,6 @@ export function experimentMessage(def, now) {
     primary_metric: 'top1',
     stages_total: trials.length * 2,
     elapsed_seconds: Math.min(def.age / 1000, 275),
-    reason: '',
     ...bestOf(def),
   };
 }
@@ -297,7 +294,6 @@ export function curvesMessage(def, metric, split, { band = 'std', from = 0, to =
       seed: run.seed,
       step: run.step,
       value: run.value,
-      reduced: false,
       ...axes(run.step),
     })),
   };
@@ -325,7 +321,6 @@ export function trialDetail(def, ordinal, now) {
       state: trial.state === 'failed' ? 'failed' : stage.state,
       failure_class: stage.failure_class,
       reason: stage.reason,
-      resume_step: 0,
       start_time: now - 60_000 + 20_000 * k,
       ...(stage.state === 'running' ? {} : { end_time: now - 50_600 + 20_000 * k }),
       environment_json: '{"device":"cpu","dtype":"float32","threads":1,"path":"eager"}',
@@ -344,7 +339,6 @@ export function trialDetail(def, ordinal, now) {
                 key: { metric: 'parameters', split: '', labels: '{}' },
                 reducer: 'last',
                 value: def.cells[trial.cell].parameters,
-                step: 0,
               },
             ]
           : labelSets.map((labels) => ({
@@ -367,7 +361,6 @@ export function trialDetail(def, ordinal, now) {
             },
           ]
         : [],
-    outputs: [],
   }));
   return { trial: message, stages };
 }
@@ -411,7 +404,6 @@ export function workersMessage(defs, now) {
         state: 'silent',
         slots: [slot('cuda', 0, 'NVIDIA H200', 150_000_000_000)],
         seen_time: now - 95_000,
-        running: [],
         catalog_digest: 'ab',
       },
     ],

@@ -120,7 +120,6 @@ export function comparisonMessage(items) {
         differences: d,
       };
     }),
-    warnings: [],
   };
 }
 
@@ -144,7 +143,6 @@ export const planMessage = (spec) => ({
   trials: 9,
   stages_total: 18,
   stages_done: 6,
-  stages_running: 0,
   stages_to_run: 12,
   cell_list: ['none', 'learned-absolute', 'rope-axial'].map((label, i) => ({
     label,
@@ -153,11 +151,7 @@ export const planMessage = (spec) => ({
     stages_done: i === 1 ? 6 : 0,
     stages_to_run: i === 1 ? 0 : 6,
   })),
-  warnings: [],
-  exists: false,
   trials_added: 9,
-  trials_removed: 0,
-  trials_changed: 0,
   kinds: [
     { kind: 'train', total: 9, done: 3, to_run: 6 },
     { kind: 'evaluate', total: 9, done: 3, to_run: 6 },

@@ -11,7 +11,6 @@ function columnOf(asked) {
     unit: metric === 'top1' ? '%' : metric === 'ms_per_step' ? 'ms' : '',
     direction: metric === 'top1' ? 'max' : 'min',
     reduce: 'last',
-    selects_on: '',
   };
 }
 
@@ -27,7 +26,6 @@ export function trialsMessage(def, metrics) {
       ...trialMessage(def, trial),
       values: columns.map((column) => value(trial, column)),
     })),
-    next_page_token: '',
     columns,
     cells: def.cells.map((cell, i) => ({
       cell: i,

@@ -74,7 +74,6 @@ function pointsMessage(defs, stage, metric) {
     images: step.map((s) => 32 * s),
     time_us: step.map((s) => 9000 * s),
     value: value,
-    reduced: false,
   };
 }
 
@@ -144,7 +143,6 @@ function found(path, query, phase, now) {
   if (path === '/experiments')
     return {
       experiments: defs.map((def) => ({ ...experimentMessage(def, now), spec_json: '' })),
-      next_page_token: '',
       attempts_started: 61,
     };
   const aside = answerAside(defs, path, query, now);
@@ -154,8 +152,6 @@ function found(path, query, phase, now) {
       version: '0.1.0',
       protocol_version: 1,
       attempts_started: 61,
-      http_address: '',
-      grpc_address: '',
     };
   const [, name, rest = '', ordinal, why] =
     /^\/experiments\/([^/]+)(?:\/([a-z]+))?(?:\/(\d+))?(\/explanation)?$/.exec(path) ?? [];
