@@ -9,9 +9,8 @@
 namespace locus {
 namespace {
 
-constexpr const char* kKey = "best";        // of the checkpoint's metadata
-constexpr const char* kPrefix = "best.";    // of its tensors
-constexpr const char* kDocument = "locus";  // of a model's metadata (checkpoint.cc)
+constexpr const char* kKey = "best";      // of the checkpoint's metadata
+constexpr const char* kPrefix = "best.";  // of its tensors
 
 }  // namespace
 
@@ -33,42 +32,30 @@ bool BestModel::offer(const std::vector<Score>& scores, const Task& task, const 
   if (score == scores.end() || !std::isfinite(score->value)) return false;
   if (value_ && (maximize_ ? score->value <= *value_ : score->value >= *value_)) return false;
   value_ = score->value;
-  step_ = state.step;
-  place_ = checkpoint_metadata(state, /*exported=*/true).at(kDocument);
-  copy_weights(task);
+  model_ = copy_model(task, state);
   return true;
-}
-
-void BestModel::copy_weights(const Task& task) {
-  weights_.clear();
-  save_model(task, /*exported=*/true, weights_);
-  for (auto& [name, tensor] : weights_) tensor = tensor.detach().cpu().clone();
 }
 
 void BestModel::save(std::int64_t step, TensorFile& checkpoint) const {
   if (!found()) return;
   checkpoint.metadata[kKey] =
-      Json{{"metric", metric_}, {"value", *value_}, {"step", step_}, {"model", place_}}.dump();
-  if (step_ == step) return;
-  for (const auto& [name, tensor] : weights_) checkpoint.tensors[kPrefix + name] = tensor;
+      Json{{"metric", metric_}, {"value", *value_}, {"step", model_.step}, {"model", model_.place}}.dump();
+  if (model_.step != step) model_.put(kPrefix, checkpoint);
 }
 
-void BestModel::load(std::int64_t step, const Task& task, TensorFile& checkpoint) {
+void BestModel::load(const Task& task, const TrainingState& state, TensorFile& checkpoint) {
   const auto found = checkpoint.metadata.find(kKey);
   if (!wanted() || found == checkpoint.metadata.end()) return;  // not validated yet
+  model_ = copy_model(task, state);  // the names and shapes it must have
   try {
     const Json document = Json::parse(found->second);
     value_ = document.at("value").get<double>();
-    step_ = document.at("step").get<std::int64_t>();
-    place_ = document.at("model").get<std::string>();
+    model_.step = document.at("step").get<std::int64_t>();
+    model_.place = document.at("model").get<std::string>();
   } catch (const Json::exception& error) {
     throw DataError(std::string("the checkpoint's best model cannot be read: ") + error.what());
   }
-  copy_weights(task);  // the names and shapes it must have
-  if (step_ == step) return;
-  for (auto& [name, tensor] : weights_) take_tensor(checkpoint.tensors, kPrefix + name, tensor);
+  if (model_.step != state.step) model_.take(kPrefix, checkpoint);
 }
-
-TensorFile BestModel::exported() const { return {weights_, {{kDocument, place_}}}; }
 
 }  // namespace locus

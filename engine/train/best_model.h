@@ -3,13 +3,12 @@
 
 #include <optional>
 
-#include "engine/train/checkpoint.h"
-#include "engine/train/safetensors.h"
+#include "engine/train/model_copy.h"
 
 namespace locus {
 
-// Holds an exported copy of the weights on the CPU. Belongs to one training run, whose checkpoints carry it:
-// a run that goes on elsewhere ends with the same best model. Not thread-safe.
+// Belongs to one training run, whose checkpoints carry it: a run that goes on elsewhere ends with the same best
+// model. Not thread-safe.
 class BestModel {
  public:
   // By a metric of the task's catalog item, in its direction; an empty name keeps nothing. Throws
@@ -19,28 +18,25 @@ class BestModel {
   bool wanted() const { return !metric_.empty(); }
   bool found() const { return value_.has_value(); }
   const std::string& metric() const { return metric_; }
-  std::int64_t step() const { return step_; }
+  std::int64_t step() const { return model_.step; }
 
   // Keeps the task as it stands when the scores beat every one before; true then. Of equal ones the first
   // stays; what is no finite number never counts. `scores` must always be of the same images.
   bool offer(const std::vector<Score>& scores, const Task& task, const TrainingState& state);
 
-  // Into a checkpoint of `step`, and out of it. Weights that are the checkpoint's own are not written twice:
-  // load() takes them from `task`, which the checkpoint has filled. Throws DataError on what cannot be read.
+  // Into a checkpoint of `step`, and out of one that stands at `state`. Weights that are the checkpoint's own are
+  // not written twice: load() takes them from `task`, which the checkpoint has filled. Throws DataError on what
+  // cannot be read.
   void save(std::int64_t step, TensorFile& checkpoint) const;
-  void load(std::int64_t step, const Task& task, TensorFile& checkpoint);
+  void load(const Task& task, const TrainingState& state, TensorFile& checkpoint);
 
-  TensorFile exported() const;  // as a training's last model is; found() must hold
+  TensorFile exported() const { return model_.exported(); }  // found() must hold
 
  private:
-  void copy_weights(const Task& task);
-
   std::string metric_;
   bool maximize_ = true;
   std::optional<double> value_;
-  std::int64_t step_ = 0;
-  std::string place_;  // the exported model's metadata
-  std::map<std::string, Tensor> weights_;
+  ModelCopy model_;
 };
 
 }  // namespace locus

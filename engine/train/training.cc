@@ -46,6 +46,7 @@ Training::Recipe::Recipe(const Json& configuration) {
   limit = options.integer("limit");
   log_every = options.integer("log_every");
   validation_images = options.integer("validation_images");
+  snapshots = options.integer("snapshots");
   rate = options.number("lr");
   min_rate = options.number("min_lr");
   weight_decay = options.number("weight_decay");
@@ -70,6 +71,7 @@ Training::Training(StageContext& context)
   task_->train();
   const std::int64_t epoch = loader_.batches_per_epoch();
   steps_ = recipe_.epochs * epoch;
+  snapshots_ = Snapshots(recipe_.snapshots, steps_);
   schedule_ = {recipe_.rate, recipe_.min_rate,
                std::llround(recipe_.warmup_epochs * static_cast<double>(epoch)), steps_};
   std::vector<NamedParameter> parameters;
@@ -98,7 +100,8 @@ void Training::resume() {
     throw DataError("the checkpoint " + context_.resume.string() + " stands at a step outside the schedule");
   }
   load_model(*task_, /*exported=*/false, file.tensors);
-  best_.load(state.step, *task_, file);
+  best_.load(*task_, state, file);
+  snapshots_.load(*task_, state, file);
   optimizer_->load(file.tensors, state.optimizer_step);
   loader_.seek(state.sampler);
   step_ = state.step;
@@ -139,6 +142,7 @@ void Training::run() {
       return;
     }
     step();
+    if (snapshots_.due(step_)) snapshots_.keep(*task_, state_now());
     const bool last = step_ == steps_;
     if (last || step_ % recipe_.log_every == 0) close_window();
     const bool best = (last || validation_due()) && validate(last);
@@ -259,6 +263,7 @@ void Training::save(bool best) {
     file.tensors["time.milliseconds"] = at::tensor(window_milliseconds_, at::kDouble);
   file.metadata = checkpoint_metadata(state_now(), /*exported=*/false);
   best_.save(step_, file);
+  snapshots_.save(file);
   const auto path = context_.execution.work / ("checkpoint-" + std::to_string(step_) + ".safetensors");
   write_safetensors(path, file);
   context_.observer.checkpoint(step_, path, best);
@@ -277,6 +282,9 @@ void Training::finish() {
     }
     write_model("best-checkpoint", best_.exported(), best_.step());
   }
+  std::int64_t number = 0;
+  for (const ModelCopy& copy : snapshots_.kept())
+    write_model("snapshot-" + std::to_string(++number), copy.exported(), copy.step);
   std::int64_t parameters = 0;
   for (const auto& item : task_->named_parameters()) {
     if (item.value().requires_grad() && !task_->training_only(item.key())) parameters += item.value().numel();

@@ -7,6 +7,7 @@
 #include "engine/train/best_model.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/narration.h"
+#include "engine/train/snapshots.h"
 #include "engine/train/stage.h"
 
 namespace locus {
@@ -24,7 +25,7 @@ class Training {
 
  private:
   struct Recipe {
-    std::int64_t epochs, batch, limit, log_every, validation_images;
+    std::int64_t epochs, batch, limit, log_every, validation_images, snapshots;
     double rate, min_rate, weight_decay, warmup_epochs, grad_clip, validate_every;
     explicit Recipe(const Json& configuration);
   };
@@ -58,6 +59,7 @@ class Training {
   BestModel best_;
   std::unique_ptr<Narration> narration_;
   std::int64_t step_ = 0, steps_ = 0;
+  Snapshots snapshots_{0, 0};
   std::int64_t saved_ = -1;  // step of the last checkpoint this process wrote
 
   // The part of the curve not yet averaged into a point: one row of fields a step.

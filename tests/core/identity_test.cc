@@ -1,6 +1,7 @@
 // Identity: what the hash of a stage depends on, and what it must not depend on.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
 
 #include "core/base/sha256.h"
@@ -164,6 +165,24 @@ TEST(Identity, IsKeptByANewOptionAtItsNeutralValue) {
   item(catalog, "prior", "none")["options"].push_back(
       {{"name", "x"}, {"type", "boolean"}, {"default", false}, {"neutral", false}});
   EXPECT_EQ(identities(demo_specification(), catalog), identities(demo_specification()));
+}
+
+TEST(Identity, OfATrainingWithoutSnapshotsIsThatOfATimeThatKnewNone) {
+  const Json now = read_json(LOCUS_SOURCE_ROOT "/engine/catalog.json");
+  Json before = now;
+  Json& options = item(before, "recipe", "supervised")["options"];
+  const auto snapshots = std::find_if(options.begin(), options.end(),
+                                      [](const Json& option) { return option["name"] == "snapshots"; });
+  ASSERT_NE(snapshots, options.end());
+  options.erase(snapshots);
+  const Identities old = identities(demo_specification(), before);
+  EXPECT_EQ(identities(demo_specification(), now), old);
+  Json spec = demo_specification();
+  spec["train"]["snapshots"] = 0;
+  EXPECT_EQ(identities(spec, now), old);
+  spec["train"]["snapshots"] = 3;
+  const Identities kept = identities(spec, now);
+  for (std::size_t i = 0; i < old.size(); ++i) EXPECT_NE(kept[i], old[i]);
 }
 
 TEST(Identity, MovesWithARevisionOnlyForUsersOfTheItem) {

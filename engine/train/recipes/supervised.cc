@@ -36,6 +36,13 @@ RecipeItem supervised() {
   item.option(Option::integer("log_every", 10, "steps averaged into one point of a training curve")
                   .minimum(1)
                   .unit("steps"));
+  item.option(Option::integer("snapshots", 0,
+                              "models kept on the way, after steps that divide training into equal parts: 3 keeps "
+                              "those after a quarter, half and three quarters. Checkpoints carry them and grow by a "
+                              "copy of the weights each")
+                  .minimum(0)
+                  .maximum(64)
+                  .neutral(0));
   item.constraint({{"rule", "at-most"},
                    {"left", "warmup_epochs"},
                    {"right", "epochs"},
