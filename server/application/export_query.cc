@@ -2,6 +2,7 @@
 #include "server/application/export_query.h"
 
 #include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -19,6 +20,14 @@ constexpr int kTrialsAtOnce = 100;
 Json parsed(const std::string& text) {
   Json out = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   return out.is_discarded() ? Json(text) : out;
+}
+
+// Absent where nobody wrote any, so that what nobody annotated reads as it always did.
+void add_annotation(const std::map<std::int64_t, Annotation>& written, std::int64_t of, Json& fields) {
+  const auto found = written.find(of);
+  if (found == written.end()) return;
+  if (!found->second.tags.empty()) fields["tags"] = found->second.tags;
+  if (!found->second.note.empty()) fields["note"] = found->second.note;
 }
 
 Json key_of(const SeriesKey& key) {
@@ -58,14 +67,17 @@ class ExportSource {
   }
 
   absl::Status write_experiment() {
-    line("experiment", {{"format", kFormat},
-                        {"name", experiment_.name},
-                        {"owner", experiment_.owner},
-                        {"revision", experiment_.revision},
-                        {"state", to_string(experiment_.state)},
-                        {"created_us", experiment_.created_us},
-                        {"catalog_digest", experiment_.catalog_digest},
-                        {"specification", parsed(experiment_.spec_json)}});
+    LOCUS_ASSIGN_OR_RETURN(annotations_, store_.annotations(experiment_.id));
+    Json fields = {{"format", kFormat},
+                   {"name", experiment_.name},
+                   {"owner", experiment_.owner},
+                   {"revision", experiment_.revision},
+                   {"state", to_string(experiment_.state)},
+                   {"created_us", experiment_.created_us},
+                   {"catalog_digest", experiment_.catalog_digest},
+                   {"specification", parsed(experiment_.spec_json)}};
+    add_annotation(annotations_, kWholeExperiment, fields);
+    line("experiment", std::move(fields));
     LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(experiment_.id));
     for (const CellRow& cell : cells) {
       line("cell",
@@ -78,11 +90,13 @@ class ExportSource {
     ++trials_;
     Json roles = Json::object();
     for (const TrialStageView& stage : view.stages) roles[stage.link.role] = stage.stage.id;
-    line("trial", {{"trial", view.trial.ordinal},
+    Json fields = {{"trial", view.trial.ordinal},
                    {"cell", view.trial.cell},
                    {"seed", view.trial.seed},
                    {"retired", view.trial.retired},
-                   {"stages", std::move(roles)}});
+                   {"stages", std::move(roles)}};
+    add_annotation(annotations_, view.trial.ordinal, fields);
+    line("trial", std::move(fields));
     for (const TrialStageView& stage : view.stages) {
       if (stages_.insert(stage.stage.id).second) LOCUS_RETURN_IF_ERROR(write_stage(stage.stage));
     }
@@ -160,6 +174,7 @@ class ExportSource {
   std::size_t at_ = 0;
   std::int64_t after_ = -1, trials_ = 0, points_ = 0;
   std::set<StageId> stages_;
+  std::map<std::int64_t, Annotation> annotations_;  // as they are when the text begins
 };
 
 }  // namespace

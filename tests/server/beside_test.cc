@@ -90,6 +90,31 @@ TEST_F(Beside, AnnotatingChangesNothingButTellsWatchers) {
   EXPECT_THAT(experiment("small").tags(), ElementsAre("a")) << "submitting again keeps them";
 }
 
+TEST_F(Beside, TagsAndNotesAreExportedWithWhatTheyAreOf) {
+  ASSERT_TRUE(annotate(request("small", {"paper", "draft"})).ok());
+  v1::AnnotateRequest note = request("small/1", {});
+  note.set_note("the \"fan\"\nfailed");
+  ASSERT_TRUE(annotate(note).ok());
+  v1::ExportExperimentRequest exported;
+  exported.set_name("small");
+  const auto context = deadline();
+  const auto reader = experiments_->ExportExperiment(context.get(), exported);
+  std::string text;
+  for (v1::ExportExperimentResponse part; reader->Read(&part);) text += part.chunk();
+  ASSERT_TRUE(reader->Finish().ok());
+  std::map<std::string, Json> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const Json json = Json::parse(line);
+    for (const char* field : {"tags", "note"}) {
+      const std::string of = json["type"].get<std::string>() + json.value("trial", Json("")).dump();
+      if (json.contains(field)) found[of + " " + field] = json[field];
+    }
+  }
+  EXPECT_EQ(found, (std::map<std::string, Json>{{"experiment\"\" tags", {"draft", "paper"}},
+                                                {"trial1 note", "the \"fan\"\nfailed"}}));
+}
+
 TEST_F(Beside, RefusesTagsAndNotesOutsideTheirForm) {
   for (const char* tag : {"", "Upper", "two words", "-first", "a/b", "\xc3\xa9"}) {
     const grpc::Status status = annotate(request("small", {std::string(tag)}));
