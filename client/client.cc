@@ -110,6 +110,7 @@ Client::Impl::Impl(std::string address_in, ClientOptions options_in,
       metrics(v1::MetricService::NewStub(channel)),
       artifacts(v1::ArtifactService::NewStub(channel)),
       catalogs(v1::CatalogService::NewStub(channel)),
+      pictures(v1::PictureService::NewStub(channel)),
       workers(v1::WorkerService::NewStub(channel)),
       admin(v1::AdminService::NewStub(channel)) {}
 
@@ -175,6 +176,8 @@ LOCUS_CALL(drain_worker, workers, WorkerService, DrainWorker, DrainWorkerRequest
 LOCUS_CALL(forget_worker, workers, WorkerService, ForgetWorker, ForgetWorkerRequest, Worker)
 LOCUS_CALL(undrain_worker, workers, WorkerService, UndrainWorker, UndrainWorkerRequest, Worker)
 LOCUS_CALL(get_paper_table, analysis, AnalysisService, GetPaperTable, GetPaperTableRequest, PaperTable)
+LOCUS_CALL(draw_prior, pictures, PictureService, DrawPrior, DrawPriorRequest, Drawing)
+LOCUS_CALL(draw_trial, pictures, PictureService, DrawTrial, DrawTrialRequest, Drawing)
 LOCUS_CALL(check, admin, AdminService, Check, CheckRequest, CheckReport)
 LOCUS_CALL(collect_garbage, admin, AdminService, CollectGarbage, CollectGarbageRequest,
            CollectGarbageResponse)

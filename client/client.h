@@ -20,6 +20,7 @@
 #include "locus/v1/catalog_service.pb.h"
 #include "locus/v1/experiment_service.pb.h"
 #include "locus/v1/metric_service.pb.h"
+#include "locus/v1/picture_service.pb.h"
 #include "locus/v1/worker_service.pb.h"
 
 namespace grpc {
@@ -113,6 +114,15 @@ class Client {
                                                      const CallOptions& call = {});
   absl::StatusOr<v1::QuerySeriesResponse> query_series(const v1::QuerySeriesRequest& request,
                                                        const CallOptions& call = {});
+
+  // ---- pictures: documents of docs/formats/picture.md ----
+  // The server draws with a trainer of its own and keeps what it drew. Its refusals: FAILED_PRECONDITION
+  // (WRONG_STATE) without a trainer or without weights, RESOURCE_EXHAUSTED (LIMIT_EXCEEDED) while others draw or
+  // when a drawing takes more than it may.
+  absl::StatusOr<v1::Drawing> draw_prior(const v1::DrawPriorRequest& request,
+                                         const CallOptions& call = {.deadline = kPlanDeadline});
+  absl::StatusOr<v1::Drawing> draw_trial(const v1::DrawTrialRequest& request,
+                                         const CallOptions& call = {.deadline = kPlanDeadline});
 
   // ---- the data ----
   // Checking every byte takes as long as reading them: give a deadline that allows it.

@@ -19,6 +19,7 @@
 #include "locus/v1/catalog_service.grpc.pb.h"
 #include "locus/v1/experiment_service.grpc.pb.h"
 #include "locus/v1/metric_service.grpc.pb.h"
+#include "locus/v1/picture_service.grpc.pb.h"
 #include "locus/v1/worker_service.grpc.pb.h"
 
 namespace locus {
@@ -89,6 +90,7 @@ class Client::Impl {
   const std::unique_ptr<v1::MetricService::Stub> metrics;
   const std::unique_ptr<v1::ArtifactService::Stub> artifacts;
   const std::unique_ptr<v1::CatalogService::Stub> catalogs;
+  const std::unique_ptr<v1::PictureService::Stub> pictures;
   const std::unique_ptr<v1::WorkerService::Stub> workers;
   const std::unique_ptr<v1::AdminService::Stub> admin;
 };

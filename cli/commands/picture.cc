@@ -3,12 +3,12 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
-#include <set>
 
 #include "cli/command.h"
 #include "cli/trainer_tool.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "server/application/chosen_weights.h"
 
 namespace locus {
 namespace {
@@ -44,39 +44,6 @@ absl::StatusOr<std::vector<std::int64_t>> numbers(const CLI::App& command, const
   return out;
 }
 
-struct Weights {
-  const v1::StageDetail* stage = nullptr;
-  std::string sha256;
-  std::int64_t step = -1;
-};
-
-// The checkpoint of that step, or the newest; an output of the stage before a checkpoint of the same step.
-absl::StatusOr<Weights> choose(const v1::TrialDetail& trial, std::optional<std::int64_t> step) {
-  Weights best;
-  std::set<std::int64_t> steps;
-  const auto offer = [&](const v1::StageDetail& stage, const std::string& sha256, std::int64_t at) {
-    steps.insert(at);
-    if ((!step || at == *step) && at > best.step) best = {&stage, sha256, at};
-  };
-  for (const v1::StageDetail& stage : trial.stages()) {
-    for (const v1::Output& output : stage.outputs()) offer(stage, output.sha256(), output.step());
-    for (const v1::Checkpoint& checkpoint : stage.checkpoints()) {
-      if (checkpoint.present()) offer(stage, checkpoint.sha256(), checkpoint.step());
-    }
-  }
-  if (best.stage != nullptr) return best;
-  const std::string& name = trial.trial().name();
-  if (steps.empty()) {
-    return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
-                      "trial " + name + " has kept no checkpoint yet; `locus why " + name + "` says what it waits for");
-  }
-  std::string known;
-  for (const std::int64_t one : steps) known += (known.empty() ? "" : ", ") + std::to_string(one);
-  return make_error(absl::StatusCode::kNotFound, ErrorReason::kArtifactNotFound,
-                    "trial " + name + " has kept no checkpoint of step " + std::to_string(*step) +
-                        "; it has those of steps " + known);
-}
-
 // A folder for the weights while they are looked at.
 class Folder {
  public:
@@ -109,20 +76,17 @@ absl::StatusOr<Json> request_of(const CLI::App& command) {
 
 absl::StatusOr<int> draw_trial(Client& client, const CLI::App& command, const std::string& name, bool json) {
   LOCUS_ASSIGN_OR_RETURN(Json request, request_of(command));
-  std::optional<std::int64_t> step;
-  if (command.count("--checkpoint") > 0) {
-    LOCUS_ASSIGN_OR_RETURN(const auto given, numbers(command, "--checkpoint"));
-    if (given.size() != 1) return refuse("--checkpoint of a trial is the step of one checkpoint");
-    step = given[0];
-  }
   v1::GetTrialRequest asked;
   asked.set_name(name);
   LOCUS_ASSIGN_OR_RETURN(const v1::TrialDetail trial, client.get_trial(asked));
-  LOCUS_ASSIGN_OR_RETURN(const Weights chosen, choose(trial, step));
+  LOCUS_ASSIGN_OR_RETURN(const server::ChosenWeights chosen,
+                         server::choose_weights(trial, text(command, "--checkpoint")));
   const Folder folder;
   const fs::path weights = folder.path() / "weights.safetensors";
-  LOCUS_RETURN_IF_ERROR(client.download_artifact(chosen.sha256, weights));
-  request["weights"] = weights.string();
+  if (!chosen.sha256.empty()) {
+    LOCUS_RETURN_IF_ERROR(client.download_artifact(chosen.sha256, weights));
+    request["weights"] = weights.string();
+  }
   request["configuration"] = Json::parse(chosen.stage->config_json(), nullptr, /*allow_exceptions=*/false);
   const std::string file = readable_after_exec(request.dump());
   if (file.empty()) return refuse("cannot hand the request over to the trainer");
@@ -178,7 +142,8 @@ void add_options(Command& command) {
   value("--layers", "Of how many", "N");
   value("--seed", "Of the initial parameters", "N");
   value("--checkpoint",
-        "File to take the parameters from; of a trial the step of one of its checkpoints (default: the newest)",
+        "File to take the parameters from; of a trial a step it has kept, best, last or initial (default: last, the "
+        "newest there is)",
         "WHICH");
   command.add_flag("--attention")->description("A trial's attention on images, with and without its priors");
   value("--images", "Images to look at, by their place in the split", "N,N,...");

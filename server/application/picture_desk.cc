@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <set>
 
 #include "core/base/error.h"
 #include "core/base/sha256.h"
 #include "core/limits.h"
+#include "server/application/chosen_weights.h"
 
 namespace locus::server {
 namespace {
@@ -78,35 +78,6 @@ absl::Status no_folder(const fs::path& folder) {
 }
 
 }  // namespace
-
-absl::StatusOr<ChosenWeights> choose_weights(const v1::TrialDetail& trial, std::int64_t step) {
-  ChosenWeights best;
-  std::set<std::int64_t> steps;
-  const auto offer = [&](const v1::StageDetail& stage, const std::string& sha256, std::int64_t at) {
-    steps.insert(at);
-    if (step != 0 && at != step) return;
-    if (best.stage == nullptr || at > best.step) best = {&stage, sha256, at};
-  };
-  for (const v1::StageDetail& stage : trial.stages()) {
-    for (const v1::Output& output : stage.outputs()) offer(stage, output.sha256(), output.step());
-    for (const v1::Checkpoint& checkpoint : stage.checkpoints()) {
-      if (checkpoint.present()) offer(stage, checkpoint.sha256(), checkpoint.step());
-    }
-  }
-  if (best.stage != nullptr) return best;
-  const std::string name = trial.trial().name();
-  if (steps.empty()) {
-    return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
-                      "trial " + name + " has kept no checkpoint; look again when it has trained", "trial",
-                      {{"trial", name}});
-  }
-  std::string known;
-  for (const std::int64_t one : steps) known += (known.empty() ? "" : ", ") + std::to_string(one);
-  return make_error(absl::StatusCode::kNotFound, ErrorReason::kArtifactNotFound,
-                    "trial " + name + " has kept no checkpoint of step " + std::to_string(step) +
-                        "; it has those of " + known,
-                    "step", {{"trial", name}, {"steps", known}});
-}
 
 PictureDesk::PictureDesk(ArtifactStore& artifacts, const Catalog& catalog, PictureProgram program, fs::path folder,
                          fs::path data_root)
@@ -177,12 +148,15 @@ absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawTrialRequest& reques
   if (split != "train" && split != "validation" && split != "test")
     return bad("split", "split is \"" + split.substr(0, 100) + "\"; give train, validation or test");
   if (request.step() < 0) return bad("step", "step is negative; give that of a checkpoint, or 0 for the newest");
+  if (request.step() != 0 && !request.checkpoint().empty())
+    return bad("checkpoint", "both step and checkpoint are given; give one of them");
   LOCUS_ASSIGN_OR_RETURN(const auto layers, numbers_of("layers", request.layers(), kListMost));
   LOCUS_ASSIGN_OR_RETURN(const auto queries, numbers_of("queries", request.queries(), kListMost));
   LOCUS_ASSIGN_OR_RETURN(const auto images, numbers_of("images", request.images(), kImagesMost));
   if (kind == "attention" && images.empty())
     return bad("images", "attention is of images; give rows of the split, such as images=0,7");
-  LOCUS_ASSIGN_OR_RETURN(const ChosenWeights chosen, choose_weights(trial, request.step()));
+  const std::string wish = request.step() != 0 ? std::to_string(request.step()) : request.checkpoint();
+  LOCUS_ASSIGN_OR_RETURN(const ChosenWeights chosen, choose_weights(trial, wish));
   const Json configuration = Json::parse(chosen.stage->config_json(), nullptr, /*allow_exceptions=*/false);
   if (!configuration.is_object()) return absl::DataLossError("the stage's configuration is no JSON object");
   Json what = {{"kind", kind},     {"configuration", configuration}, {"weights", chosen.sha256},
@@ -237,9 +211,11 @@ absl::StatusOr<std::string> PictureDesk::run_trained(const Json& request, const 
   std::error_code error;
   fs::create_directories(work, error);
   const TemporaryFiles temporary({model, asked});
-  LOCUS_RETURN_IF_ERROR(copy_blob(weights, model));
   Json whole = request;
-  whole["weights"] = model.string();
+  if (!weights.empty()) {
+    LOCUS_RETURN_IF_ERROR(copy_blob(weights, model));
+    whole["weights"] = model.string();
+  }
   whole["data_root"] = data_root_.string();
   std::ofstream out(asked, std::ios::binary);
   out << whole.dump();

@@ -23,17 +23,6 @@ struct PictureProgram {
   std::string identity;  // changes with the program, so that what an older one drew is not handed out
 };
 
-// Which weights of a trial are to be looked at: the checkpoint of that step, or the newest there is; an output
-// of its stage before a checkpoint of the same step.
-struct ChosenWeights {
-  const v1::StageDetail* stage = nullptr;  // of the trial given
-  std::string sha256;
-  std::int64_t step = 0;
-};
-// FAILED_PRECONDITION (WRONG_STATE) when nothing is kept, NOT_FOUND (ARTIFACT_NOT_FOUND) naming the steps there
-// are.
-absl::StatusOr<ChosenWeights> choose_weights(const v1::TrialDetail& trial, std::int64_t step);
-
 // Keeps what was drawn in a folder, the least recently asked for going first, and lets two be drawn at a time;
 // two more wait, others are refused. Nothing of a request becomes a path or an argument that was not checked.
 // Thread-safe; blocks. Everything given must outlive it.

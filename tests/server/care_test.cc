@@ -76,6 +76,37 @@ TEST_F(Care, KeepsTheResumePointTheBestThePinnedAndTheLastButOne) {
   EXPECT_EQ(check(true).artifacts(), 6);
 }
 
+TEST_F(Care, KeepsSnapshotsOfATrainingWhenItsCheckpointsGo) {
+  start_on(folder_.path() / "data");
+  submit(small_specification());
+  const auto work = worker_->acquire();
+  ASSERT_TRUE(work);
+  for (const int step : {10, 20}) {
+    const std::string digest = worker_->upload("checkpoint at " + std::to_string(step));
+    ASSERT_TRUE(worker_->commit_checkpoint(*work, step, digest).ok());
+  }
+  const grpc::Status done = worker_->complete(*work, [&](v1::CompleteAttemptRequest& request) {
+    for (const auto& [slot, step] : {std::pair("checkpoint", 30), {"snapshot-1", 10}, {"snapshot-2", 20}}) {
+      v1::Output* output = request.add_outputs();
+      output->set_slot(slot);
+      output->set_sha256(worker_->upload("weights of " + std::string(slot)));
+      output->set_step(step);
+    }
+  });
+  ASSERT_TRUE(done.ok()) << done.error_message();
+  EXPECT_EQ(collect().checkpoints(), 2) << "a stage that succeeded resumes nowhere";
+  v1::ListArtifactsRequest list;
+  list.set_name("small");
+  v1::ListArtifactsResponse left;
+  ASSERT_TRUE(artifacts_->ListArtifacts(deadline().get(), list, &left).ok());
+  std::map<std::string, std::int64_t> kept;
+  for (const v1::Artifact& artifact : left.artifacts()) {
+    EXPECT_TRUE(artifact.present());
+    kept[artifact.slot()] = artifact.step();
+  }
+  EXPECT_EQ(kept, (std::map<std::string, std::int64_t>{{"checkpoint", 30}, {"snapshot-1", 10}, {"snapshot-2", 20}}));
+}
+
 TEST_F(Care, BacksUpARunningServerAndRestoresIt) {
   start_on(folder_.path() / "data");
   submit(small_specification());

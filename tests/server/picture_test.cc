@@ -6,10 +6,13 @@
 #include <fstream>
 #include <thread>
 
+#include "client/client.h"
 #include "core/base/error.h"
 #include "core/base/sha256.h"
 #include "server/app/picture_program.h"
 #include "storage/artifacts/memory.h"
+#include "tests/server/support/fake_worker.h"
+#include "tests/server/support/server_fixture.h"
 
 namespace locus::server {
 namespace {
@@ -134,6 +137,45 @@ TEST_F(Pictures, WhatIsKeptHasABound) {
   EXPECT_GT(bytes, std::uintmax_t{48} << 20);
 }
 
+TEST_F(Pictures, OfATrialAreOfTheModelThatIsNamed) {
+  v1::TrialDetail trial = this->trial();
+  const auto drawn = [&, desk = desk()](const std::string& checkpoint) {
+    v1::DrawTrialRequest request = wish("trained-prior");
+    request.set_checkpoint(checkpoint);
+    return desk->draw(request, trial);
+  };
+  const auto best = drawn("best");
+  EXPECT_TRUE(has_reason(best.status(), ErrorReason::kArtifactNotFound)) << best.status();
+  EXPECT_NE(best.status().message().find("validated best"), std::string::npos);
+  for (const auto& [slot, step] : {std::pair("best-checkpoint", 30), {"snapshot-1", 13}}) {
+    v1::Output* output = trial.mutable_stages(0)->add_outputs();
+    output->set_slot(slot);
+    output->set_sha256(store(slot));
+    output->set_step(step);
+  }
+  const auto weights = [](const auto& picture) {
+    return picture.ok() ? Json::parse(picture->json()).at("weights").template get<std::string>()
+                        : picture.status().ToString();
+  };
+  EXPECT_EQ(weights(drawn("")), "the end");
+  EXPECT_EQ(weights(drawn("last")), "the end");
+  EXPECT_EQ(weights(drawn("best")), "best-checkpoint");
+  EXPECT_EQ(weights(drawn("13")), "snapshot-1");
+  const auto initial = drawn("initial");
+  EXPECT_EQ(weights(initial), "") << "none are needed";
+  EXPECT_EQ(initial->step(), 0);
+  EXPECT_EQ(initial->sha256(), "");
+  EXPECT_EQ(weights(drawn("0")), "");
+  for (const char* nonsense : {"first", "-1", "1.5", "12x"}) {
+    const auto detail = error_detail(drawn(nonsense).status());
+    EXPECT_EQ(detail ? detail->field : "", "checkpoint") << nonsense;
+  }
+  trial.mutable_stages(0)->clear_outputs();
+  trial.mutable_stages(0)->clear_checkpoints();
+  EXPECT_TRUE(has_reason(drawn("last").status(), ErrorReason::kWrongState));
+  EXPECT_EQ(weights(drawn("initial")), "") << "it is there before training";
+}
+
 TEST_F(Pictures, RequestsThatBreakTheirFormAreRefusedByField) {
   const auto desk = this->desk();
   const v1::TrialDetail trial = this->trial();
@@ -148,6 +190,10 @@ TEST_F(Pictures, RequestsThatBreakTheirFormAreRefusedByField) {
   v1::DrawTrialRequest request = wish("attention", "0");
   request.set_split("../test");
   EXPECT_EQ(field(desk->draw(request, trial).status()), "split");
+  request = wish("trained-prior");
+  request.set_step(10);
+  request.set_checkpoint("best");
+  EXPECT_EQ(field(desk->draw(request, trial).status()), "checkpoint");
   v1::DrawPriorRequest prior;
   prior.set_prior("../violin");
   EXPECT_TRUE(has_reason(desk->draw(prior).status(), ErrorReason::kUnknownPrior));
@@ -186,6 +232,60 @@ fs::path script(const fs::path& folder, const std::string& text) {
   std::ofstream(path) << "#!/bin/sh\n" << text;
   ::chmod(path.c_str(), 0700);
   return path;
+}
+
+// A server whose trainer is a script that says what it was asked, and the typed client.
+class PicturesByClient : public test::ServerTest {
+ protected:
+  void SetUp() override {
+    ServerOptions options;
+    options.trainer = script(
+        folder_.path(), "if [ \"$2\" = --trained ]; then cat \"$3\"; else printf '{\"prior\": \"%s\"}' \"$2\"; fi");
+    start(options);
+    client_ = *Client::connect(grpc_address());
+  }
+  test::TemporaryFolder folder_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(PicturesByClient, AreOfPriorsAndOfTrials) {
+  v1::DrawPriorRequest prior;
+  prior.set_prior("violin");
+  const auto drawn = client_->draw_prior(prior);
+  ASSERT_TRUE(drawn.ok()) << drawn.status();
+  EXPECT_EQ(Json::parse(drawn->json()), (Json{{"prior", "violin"}}));
+
+  submit(test::small_specification());
+  test::FakeWorker worker(channel_, "one");
+  ASSERT_TRUE(worker.register_with().ok());
+  const auto work = worker.acquire();
+  ASSERT_TRUE(work);
+  const std::string weights = worker.upload("weights");
+  ASSERT_TRUE(worker.commit_checkpoint(*work, 10, weights).ok());
+  v1::DrawTrialRequest trial = wish("attention", "3");
+  for (int i = 0; i < 9; ++i) {
+    trial.set_trial("small/" + std::to_string(i));
+    const auto picture = client_->draw_trial(trial);
+    if (!picture.ok()) {
+      EXPECT_TRUE(has_reason(picture.status(), ErrorReason::kWrongState)) << picture.status();
+      continue;
+    }
+    EXPECT_EQ(picture->step(), 10);
+    EXPECT_EQ(picture->sha256(), weights);
+    EXPECT_EQ(Json::parse(picture->json()).at("images"), Json{3});
+    return;
+  }
+  FAIL() << "no trial has the checkpoint";
+}
+
+TEST_F(PicturesByClient, RefusalsKeepTheirReasonAndField) {
+  v1::DrawTrialRequest trial = wish("attention");
+  trial.set_trial("small/0");
+  EXPECT_TRUE(has_reason(client_->draw_trial(trial).status(), ErrorReason::kExperimentNotFound));
+  submit(test::small_specification());
+  const auto refused = client_->draw_trial(trial);
+  ASSERT_TRUE(error_detail(refused.status()));
+  EXPECT_EQ(error_detail(refused.status())->field, "images");
 }
 
 TEST_F(Pictures, WithoutATrainerTheAnswerSaysWhatToInstall) {

@@ -3,6 +3,7 @@ import { read, segment } from '@/shared/api/client';
 import { Drawing } from '@/shared/api/messages';
 import { useLive } from '@/shared/api/live';
 import { decodeAttention, decodeTrained } from '@/parts/pictures/documents';
+import { checkpointOf } from './picture-data';
 
 const path = (experiment: string, ordinal: number) =>
   `/experiments/${segment(experiment)}/trials/${ordinal}/picture`;
@@ -14,7 +15,7 @@ export function useTrainedPrior(experiment: string, ordinal: number, step: numbe
   return useLive(
     `${family} ${step} ${layer}`,
     async (signal) => {
-      const query = { kind: 'trained-prior', step, layers: String(layer) };
+      const query = { kind: 'trained-prior', ...checkpointOf(step), layers: String(layer) };
       const found = await read(path(experiment, ordinal), Drawing, query, signal);
       return decodeTrained(JSON.parse(found.json));
     },
@@ -34,7 +35,7 @@ export function useAttention(experiment: string, ordinal: number, wish: Attentio
   const family = `attention ${experiment} ${ordinal}`;
   const query = {
     kind: 'attention',
-    step: wish.step,
+    ...checkpointOf(wish.step),
     images: wish.images,
     split: wish.split,
     ...(wish.query === null ? {} : { queries: String(wish.query) }),

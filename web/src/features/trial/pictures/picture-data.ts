@@ -2,22 +2,31 @@
 import type { StageDetail } from '@/shared/api/messages';
 
 export interface KeptStep {
-  step: number;
-  what: string; // why it is there: "output", "best", "resume"
+  step: number; // 0: the initialization
+  what: string; // why it is there: "snapshot", "best", "end", "resume"
 }
 
-// The steps whose weights can still be looked at, in order.
+const slots: Readonly<Record<string, string>> = { checkpoint: 'end', 'best-checkpoint': 'best' };
+
+// The models that can be looked at, in order of their steps. None before training has kept one: the initialization
+// alone is the catalog's to show.
 export function keptSteps(stages: readonly StageDetail[]): KeptStep[] {
   const found = new Map<number, string>();
   for (const stage of stages) {
     for (const checkpoint of stage.checkpoints)
       if (checkpoint.present)
         found.set(checkpoint.step, checkpoint.best ? 'best' : checkpoint.role || 'kept');
-    for (const output of stage.outputs)
-      found.set(output.step, output.slot === 'best-checkpoint' ? 'best' : 'end');
+    // Of one step: the end before the best before a snapshot.
+    const told = stage.outputs.map(({ slot, step }) => ({ step, what: slots[slot] ?? 'snapshot' }));
+    for (const what of ['snapshot', 'best', 'end'])
+      for (const each of told) if (each.what === what) found.set(each.step, what);
   }
+  if (found.size > 0 && !found.has(0)) found.set(0, 'initialization');
   return [...found].map(([step, what]) => ({ step, what })).sort((a, b) => a.step - b.step);
 }
+
+// How a request names the model of a step.
+export const checkpointOf = (step: number) => (step === 0 ? { checkpoint: 'initial' } : { step });
 
 // The place among `queries` that lies nearest to the patch.
 export function nearestQuery(queries: readonly number[], patch: number, columns: number): number {

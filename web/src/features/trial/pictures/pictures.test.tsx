@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { navigate, startRouter } from '@/shared/router';
 import type { StageDetail } from '@/shared/api/messages';
 import { AttentionView } from './attention-card';
-import { imageRows, keptSteps, nearestQuery } from './picture-data';
+import { checkpointOf, imageRows, keptSteps, nearestQuery } from './picture-data';
 import { decodeAttention, decodeTrained } from '@/parts/pictures/documents';
 import { TrainedView } from './trained-card';
 
@@ -109,9 +109,45 @@ test('steps whose blobs are gone cannot be looked at, and each step counts once'
     outputs: [{ slot: 'checkpoint', step: 40 }],
   } as unknown as StageDetail;
   expect(keptSteps([stage])).toEqual([
+    { step: 0, what: 'initialization' },
     { step: 20, what: 'best' },
     { step: 40, what: 'end' },
   ]);
+});
+
+test('the slider runs from the initialization over snapshots and the best model to the end', () => {
+  const outputs = [
+    { slot: 'checkpoint', step: 40 },
+    { slot: 'best-checkpoint', step: 20 },
+    { slot: 'snapshot-1', step: 10 },
+    { slot: 'snapshot-2', step: 20 },
+    { slot: 'snapshot-3', step: 30 },
+  ];
+  expect(keptSteps([{ checkpoints: [], outputs } as unknown as StageDetail])).toEqual([
+    { step: 0, what: 'initialization' },
+    { step: 10, what: 'snapshot' },
+    { step: 20, what: 'best' },
+    { step: 30, what: 'snapshot' },
+    { step: 40, what: 'end' },
+  ]);
+  expect(keptSteps([{ checkpoints: [], outputs: [] } as unknown as StageDetail])).toEqual([]);
+  expect([0, 20].map(checkpointOf)).toEqual([{ checkpoint: 'initial' }, { step: 20 }]);
+});
+
+test('a model at its initialization has one state to show', async () => {
+  const alone = decodeTrained({
+    ...trained,
+    step: 0,
+    layers: trained.layers.map((layer) => ({
+      ...layer,
+      views: layer.views.map((view) => ({ ...view, trained: null })),
+      numbers: [],
+    })),
+  });
+  await show(<TrainedView document={alone} />);
+  const said = document.body.textContent;
+  expect(said).toContain('at initialization');
+  for (const absent of ['step 0', 'Trained']) expect(said).not.toContain(absent);
 });
 
 test('a patch without a row of its own is shown by the nearest that has one', () => {

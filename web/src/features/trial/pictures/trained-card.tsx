@@ -1,4 +1,4 @@
-// What the prior became: every head's maps at initialization and at a kept checkpoint, side by side.
+// What the prior became: every head's maps at initialization and at a checkpoint that was kept, side by side.
 import { useState } from 'preact/hooks';
 import { choiceQuery, flagQuery, type QueryCodec, textQuery, useQuery } from '@/shared/router';
 import { PatchMap } from '@/parts/pictures/patch-map';
@@ -165,19 +165,25 @@ export function TrainedView({ document }: { document: TrainedPrior }) {
             }))}
           />
         )}
-        <Choice
-          label="States"
-          value={states}
-          choose={setStates}
-          options={[
-            { value: 'both', text: 'Both' },
-            { value: 'initial', text: 'Initial' },
-            { value: 'trained', text: 'Trained' },
-          ]}
-        />
+        {view.trained && (
+          <Choice
+            label="States"
+            value={states}
+            choose={setStates}
+            options={[
+              { value: 'both', text: 'Both' },
+              { value: 'initial', text: 'Initial' },
+              { value: 'trained', text: 'Trained' },
+            ]}
+          />
+        )}
       </div>
       <p class="card-note quiet">{view.help}</p>
-      <Maps document={document} view={view} states={states === 'both' ? ['initial', 'trained'] : [states]} />
+      <Maps
+        document={document}
+        view={view}
+        states={!view.trained || states === 'both' ? ['initial', 'trained'] : [states]}
+      />
       {layer.numbers.map((numbers) => (
         <NumbersTable key={numbers.id} numbers={numbers} heads={document.model.heads} />
       ))}
@@ -229,7 +235,7 @@ function Drawn({
 
 export function TrainedCard(props: { experiment: string; ordinal: number; kept: readonly KeptStep[] }) {
   const [open, setOpen] = useQuery('became-shown', openQuery);
-  const from = plural(props.kept.length, 'kept checkpoint');
+  const from = plural(props.kept.filter(({ step }) => step > 0).length, 'kept checkpoint');
   const note = `Heat maps by layer and head, beside the initialization, from ${from}.`;
   return (
     <DrawnCard title="What the prior became" id="became" open={open} setOpen={setOpen} note={note}>
