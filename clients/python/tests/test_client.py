@@ -40,7 +40,7 @@ def test_submits_waits_and_reads_the_numbers_of_the_command_line(client: locus.C
                                 "--differences", "--detect", "1", "--json", "--server", client.address))
     assert [cell.mean for cell in paper.message.cells] == [cell["mean"] for cell in said["cells"]]
     frame = paper.to_pandas()
-    assert list(frame.columns[:3]) == ["prior", "metric", "n"] and list(frame["n"]) == [2] * 4
+    assert list(frame.columns[:2]) == ["prior", "metric"] and list(frame["n"]) == [2] * 4
     assert frame["mean"][0] == next(row.mean for row in board if row.label == "none")
     assert "\\toprule" in paper.latex and "python/0" in paper.latex and "<table" in paper._repr_html_()
     with pytest.raises(locus.InvalidArgument, match="no axis 'nothing'"):

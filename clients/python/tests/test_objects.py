@@ -128,6 +128,76 @@ def test_paper_tables_have_typed_cells_and_arguments(done: locus.Experiment) -> 
         done.paper_table(where=["prior"])  # type: ignore[arg-type]
 
 
+def test_tables_say_over_what_they_are_and_what_they_compare_with(done: locus.Experiment) -> None:
+    board = done.leaderboard()
+    assert (board.experiment, board.split, board.direction, board.reduce) == ("objects", "validation", "max", "last")
+    assert board.baseline == "none" and board.correction.startswith("holm over 1 comparison") and board.seeds == 2
+    assert {row.label: row.baseline_label for row in board} == {"none": "", "learned-absolute": "none"}
+    other = next(row for row in board if not row.baseline)
+    assert other.baseline_cell == 0 and other.mean - other.difference == pytest.approx(other.baseline_mean)
+    assert other.trials == {0: "objects/2", 1: "objects/3"}
+    assert {"baseline_label", "baseline_mean", "times_vary"} <= set(board.to_pandas().columns)
+
+    table = done.paper_table(rows=["prior"], metrics=["top1", "loss:validation"], test="paired-t")
+    frame = table.to_pandas()
+    assert {(row["prior"], row["split"], row["baseline"], row["test"]) for _, row in frame.iterrows()} == {
+        ("none", "validation", True, ""),
+        ("learned-absolute", "validation", False, "paired-t"),
+    }
+    assert [one.baseline for one in table.rows] == [True, False] and table.baseline == "none"
+    assert [(one.metric, one.direction) for one in table.columns] == [("top1", "max"), ("loss", "min")]
+
+
+def test_pictures_are_of_priors_and_of_what_training_made_of_them(done: locus.Experiment, tmp_path: Path) -> None:
+    drawn = done.client.picture("alibi-2d", grid=(3, np.int64(4)), heads=2)
+    assert drawn.document["prior"] == "alibi-2d" and drawn.document["grid"] == [3, 4] and drawn.step is None
+    assert json.loads(drawn.save(tmp_path / "alibi.json").read_bytes()) == drawn.document
+    with pytest.raises(locus.InvalidArgument) as unknown:
+        done.client.picture("violin", options={"curvse": ["snake"]})
+    assert unknown.value.reason == "UNKNOWN_KEY"
+
+    trained = done.picture(2)
+    weights = next(one for one in done.artifacts(2) if one.slot == "checkpoint")
+    assert (trained.step, trained.sha256) == (weights.step, weights.sha256)
+    assert trained.document["kind"] == "trained-prior" and trained.document["states"] == ["initial", "trained"]
+    assert [one["prior"] for one in trained.document["priors"]] == ["learned-absolute"]
+    seen = done.picture(2, attention=True, images=[3, np.int64(5)], layers=0, checkpoint=trained.step)
+    assert [one["image"] for one in seen.document["images"]] == [3, 5]
+    with pytest.raises(locus.NotFound, match="has kept no checkpoint of step 3"):
+        done.picture(2, checkpoint=3)
+    before = done.picture(2, checkpoint="initial")
+    assert (before.step, before.sha256, before.document["states"]) == (0, "", ["initial"])
+    with pytest.raises(locus.InvalidArgument) as nonsense:
+        done.picture(2, checkpoint="first")
+    assert nonsense.value.field == "checkpoint"
+
+
+def test_snapshots_of_a_training_are_kept_and_can_be_looked_at(done: locus.Experiment) -> None:
+    changes = {"name": "snapshots", "train.snapshots": 2, "matrix.prior": ["learned-absolute"], "replicates.seed": [0]}
+    experiment = done.client.submit(SMALL, changes={**changes, "baseline": None}).wait(timeout=240)
+    kept = {one.slot: (one.step, one.sha256) for one in experiment.artifacts(0) if one.slot}
+    assert {slot: step for slot, (step, _) in kept.items()} == {"checkpoint": 4, "snapshot-1": 1, "snapshot-2": 2}
+    shown = {at: experiment.picture(0, checkpoint=at) for at in ("initial", 1, 2, "last")}
+    assert [one.step for one in shown.values()] == [0, 1, 2, 4]
+    assert (shown[2].step, shown[2].sha256) == kept["snapshot-2"]
+    for at, one in shown.items():
+        said = run_locus("picture", "snapshots/0", "--checkpoint", str(at), "--server", done.client.address)
+        assert json.loads(said) == one.document, "the command line draws what the server draws"
+    became = [one.document["layers"][0]["views"][0].get("trained") for one in shown.values()]
+    assert became[0] is None and became[1] != became[2] != became[3]
+    assert experiment.trial(0).result("top1", "validation") == done.trial(2).result("top1", "validation")
+
+
+def test_tags_and_notes_are_in_trials_and_in_the_export(done: locus.Experiment) -> None:
+    done.annotate(add=["paper"], note="the first")
+    done.annotate(add=["outlier"], trial=1)
+    trial = done.trial(1).trial
+    assert (trial.tags, trial.note) == (["outlier"], "") and done.trials()[1].tags == ["outlier"]
+    said = {(one["type"], one.get("trial")): one for one in done.records(points=False)}
+    assert (said["experiment", None]["tags"], said["experiment", None]["note"]) == (["paper"], "the first")
+    assert said["trial", 1]["tags"] == ["outlier"] and "note" not in said["trial", 1] and "tags" not in said["trial", 0]
+
+
 @pytest.mark.parametrize(
     "seeds",
     [np.arange(2), (0, 1), range(2), [np.int64(0), np.int32(1)], pd.Series([0, 1])],

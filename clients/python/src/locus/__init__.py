@@ -9,7 +9,15 @@
 from locus.catalog import Catalog, CatalogItem, Option
 from locus.claims import Claim, ClaimMatch, Claims, ClaimSummary
 from locus.client import Client, connect
-from locus.comparison import ComparedItem, ComparedResult, ComparedSetting, Comparison, PairedDifference, SeedValue
+from locus.comparison import (
+    ComparedItem,
+    ComparedPart,
+    ComparedResult,
+    ComparedSetting,
+    Comparison,
+    PairedDifference,
+    SeedValue,
+)
 from locus.errors import (
     Aborted,
     AlreadyExists,
@@ -26,9 +34,10 @@ from locus.errors import (
 )
 from locus.experiment import Experiment
 from locus.frames import Rows
-from locus.paper import PaperCell, PaperTable
+from locus.paper import PaperAxis, PaperCell, PaperHeading, PaperSummary, PaperTable
+from locus.pictures import Picture
 from locus.plans import Deletion, Plan, PlanCell, PlanKind
-from locus.results import Curve, Curves, Leaderboard, LeaderboardRow
+from locus.results import Curve, Curves, Leaderboard, LeaderboardRow, SweepPoint, SweepSeries
 from locus.trials import (
     Artifact,
     Attempt,
@@ -42,7 +51,7 @@ from locus.trials import (
     TrialDetail,
     TrialStage,
 )
-from locus.workers import RunningAttempt, Server, Slot, Worker
+from locus.workers import HeldData, RunningAttempt, Server, Slot, Worker
 
 __version__ = "0.1.0"
 __all__ = [
@@ -59,6 +68,7 @@ __all__ = [
     "ClaimSummary",
     "Client",
     "ComparedItem",
+    "ComparedPart",
     "ComparedResult",
     "ComparedSetting",
     "Comparison",
@@ -68,6 +78,7 @@ __all__ = [
     "Experiment",
     "ExperimentFailed",
     "FailedPrecondition",
+    "HeldData",
     "InvalidArgument",
     "Leaderboard",
     "LeaderboardRow",
@@ -77,8 +88,12 @@ __all__ = [
     "Option",
     "Output",
     "PairedDifference",
+    "PaperAxis",
     "PaperCell",
+    "PaperHeading",
+    "PaperSummary",
     "PaperTable",
+    "Picture",
     "Plan",
     "PlanCell",
     "PlanKind",
@@ -92,6 +107,8 @@ __all__ = [
     "Slot",
     "StageDetail",
     "StageInput",
+    "SweepPoint",
+    "SweepSeries",
     "TimedOut",
     "Trial",
     "TrialDetail",

@@ -61,7 +61,7 @@ def labels_json(labels: Mapping[str, Any] | str | None) -> str:
     return json.dumps(plain(labels, "labels"), sort_keys=True, separators=(",", ":")) if labels else ""
 
 
-def request(kind: type[Request], **values: Any) -> Request:
+def request(kind: type[Request], /, **values: Any) -> Request:
     """A message of these fields. InvalidArgument names a field that cannot hold its value."""
     message = kind()
     for name, value in values.items():
@@ -83,24 +83,31 @@ def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def read(kind: type[Record], message: Message) -> Record:
+def read(kind: type[Record], message: Message, **given: Any) -> Record:
     """The dataclass of a message: a field takes the message's field of its name, or parses that of its name and `_json`.
 
-    `metadata={"json": True}` of a field wants the parsed one where there are both. An absent message is None;
-    `metadata={"none": value}` says which number stands for None.
+    `metadata={"json": True}` of a field wants the parsed one where there are both, `metadata={"from": name}` that of
+    another name. An absent message is None; `metadata={"none": value}` says which number stands for None. `given` are
+    fields that the caller computes.
     """
     shape: Any = kind
     hints = _hints(shape)
-    found = {one.name: _value(one, hints[one.name], message) for one in dataclasses.fields(shape)}
-    return kind(**found)
+    wanted = [one for one in dataclasses.fields(shape) if one.name not in given]
+    return kind(**{one.name: _value(one, hints[one.name], message) for one in wanted}, **given)
+
+
+def source(field: dataclasses.Field[Any], descriptor: Any) -> str:
+    """The message's field that a dataclass's field is read from."""
+    name = str(field.metadata.get("from", field.name))
+    return f"{name}_json" if "json" in field.metadata or name not in descriptor.fields_by_name else name
 
 
 def _value(field: dataclasses.Field[Any], hint: Any, message: Message) -> Any:
-    descriptor = message.DESCRIPTOR.fields_by_name.get(field.name)
-    if descriptor is None or "json" in field.metadata:
-        text = getattr(message, f"{field.name}_json")
-        return json.loads(text) if isinstance(text, str) and text else {} if isinstance(text, str) else _parsed(text)
-    value = getattr(message, field.name)
+    name = source(field, message.DESCRIPTOR)
+    value = getattr(message, name)
+    if name.endswith("_json"):
+        return _parsed(value) if not isinstance(value, str) else json.loads(value) if value else {}
+    descriptor = message.DESCRIPTOR.fields_by_name[name]
     inner = descriptor.message_type
     if inner is not None and inner.GetOptions().map_entry:
         return dict(value)
@@ -108,7 +115,7 @@ def _value(field: dataclasses.Field[Any], hint: Any, message: Message) -> Any:
         return list(value) if inner is None else [read(get_args(hint)[0], one) for one in value]
     if inner is None:
         return None if "none" in field.metadata and value == field.metadata["none"] else value
-    if not message.HasField(field.name):
+    if not message.HasField(name):
         return None
     if inner.full_name == "google.protobuf.Timestamp":
         return value.ToDatetime(tzinfo=timezone.utc)

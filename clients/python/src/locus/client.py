@@ -6,15 +6,14 @@ import hashlib
 import json
 import os
 import random
-import tempfile
 import time
 import uuid
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, Mapping, NoReturn, TypeVar
+from typing import Any, Callable, Iterable, Iterator, Mapping, NoReturn, Sequence, TypeVar
 
 import grpc
 
-from locus import errors, paper
+from locus import errors, files, paper, pictures
 from locus._wire import labels_json, read, refuse, request
 from locus.catalog import Catalog
 from locus.claims import Claims
@@ -22,6 +21,7 @@ from locus.comparison import Comparison
 from locus.experiment import Experiment
 from locus.frames import Rows
 from locus.paper import Names, PaperTable
+from locus.pictures import Picture
 from locus.plans import Plan
 from locus.specification import Specification, as_json
 from locus.v1 import (
@@ -34,6 +34,7 @@ from locus.v1 import (
     catalog_service_pb2_grpc,
     experiment_service_pb2,
     experiment_service_pb2_grpc,
+    picture_service_pb2_grpc,
     worker_service_pb2,
     worker_service_pb2_grpc,
 )
@@ -106,6 +107,7 @@ class Client:
         self._analysis = analysis_service_pb2_grpc.AnalysisServiceStub(self._channel)
         self._catalogs = catalog_service_pb2_grpc.CatalogServiceStub(self._channel)
         self._artifacts = artifact_service_pb2_grpc.ArtifactServiceStub(self._channel)
+        self._pictures = picture_service_pb2_grpc.PictureServiceStub(self._channel)
         self._workers = worker_service_pb2_grpc.WorkerServiceStub(self._channel)
 
     def __enter__(self) -> Client:
@@ -227,6 +229,26 @@ class Client:
 
     # ---- the rest ----
 
+    def picture(
+        self,
+        prior: str,
+        *,
+        options: Mapping[str, Any] | None = None,
+        grid: Sequence[int] | None = None,
+        heads: int = 0,
+        head_width: int = 0,
+        layer: int = 0,
+        layers: int = 0,
+        seed: int = 0,
+    ) -> Picture:
+        """What a prior of the catalog does at initialization, drawn by the server; Experiment.picture() is of a trial.
+
+        Without more: with its default options, over 6 x 6 patches, in the first layer of one, 4 heads of 16 channels.
+        `grid` is rows and columns.
+        """
+        settings = {"heads": heads, "head_width": head_width, "layer": layer, "layers": layers, "seed": seed}
+        return pictures.of_prior(self, prior, options, grid, settings)
+
     def catalog(self) -> Catalog:
         """What the engine can do: priors, datasets, backbones and their options."""
         answer = self.call(self._catalogs.GetCatalog, catalog_service_pb2.GetCatalogRequest())
@@ -261,21 +283,7 @@ class Client:
 
     def save(self, path: str | os.PathLike[str], chunks: Iterable[bytes]) -> Path:
         """Writes chunks to a file that appears when it is whole."""
-        target = Path(path)
-        try:
-            handle, part = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        except OSError as error:
-            refuse(f"cannot write {target}: {error.strerror}; name a file in a folder that can be written", "path")
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.writelines(chunks)
-            os.chmod(part, 0o644)
-            os.replace(part, target)
-        except OSError as error:
-            refuse(f"cannot write {target}: {error.strerror}; name a file in a folder that can be written", "path")
-        finally:
-            Path(part).unlink(missing_ok=True)
-        return target
+        return files.save(path, chunks)
 
     # ---- how calls are made ----
 

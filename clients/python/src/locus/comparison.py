@@ -28,9 +28,20 @@ class ComparedItem:
     experiment: str
     cell: int
     label: str
+    title: str
+    """Short, unique among the items."""
     trials: list[int] = field(hash=False)
     seeds: list[int] = field(hash=False)
     values: list[SeedValue] = field(hash=False)
+
+
+@dataclass(frozen=True)
+class ComparedPart:
+    """An option within a setting that differs, such as `prior.violin.sigma`: its values by item, None where an item has
+    no such option or its default."""
+
+    path: str
+    values: list[Any] = field(hash=False, metadata={"json": True})
 
 
 @dataclass(frozen=True)
@@ -39,6 +50,9 @@ class ComparedSetting:
 
     path: str
     values: list[Any] = field(hash=False, metadata={"json": True})
+    texts: list[str] = field(hash=False, metadata={"from": "values"})
+    """Likewise, as people read them: "violin (sigma=0.1)"."""
+    parts: list[ComparedPart] = field(hash=False)
 
 
 @dataclass(frozen=True)

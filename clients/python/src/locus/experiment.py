@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, NoReturn
 
-from locus import errors
+from locus import errors, pictures
 from locus._wire import labels_json, read, request
 from locus.frames import Rows
 from locus.paper import Names, PaperTable
+from locus.pictures import Numbers, Picture
 from locus.plans import Annotation, Deletion
 from locus.progress import Progress
 from locus.results import Curves, Leaderboard
@@ -174,6 +175,35 @@ class Experiment:
         question = artifact_service_pb2.ListArtifactsRequest(name=name, page_size=1000)
         pages = self.client.pages(self.client._artifacts.ListArtifacts, question)
         return Rows(Artifact, [read(Artifact, one) for page in pages for one in page.artifacts])
+
+    def picture(
+        self,
+        number: int,
+        *,
+        attention: bool = False,
+        checkpoint: int | str | None = None,
+        layers: Numbers = (),
+        queries: Numbers = (),
+        images: Numbers = (),
+        split: str = "",
+    ) -> Picture:
+        """What training made of a trial's prior, beside its initialization; with `attention`, where the model looks.
+
+        Drawn by the server from the newest weights there are. `checkpoint` names others: a step that was kept
+        (`train: {snapshots: 4}` keeps some on the way), "best" on validation, "initial". `images` are rows of `split`
+        ("test", unless you say "train" or "validation"); attention is of the first without any. `layers` and `queries`
+        (patches) narrow it down.
+        """
+        return pictures.of_trial(
+            self.client,
+            self._of(number),
+            attention=attention,
+            checkpoint=checkpoint,
+            layers=layers,
+            queries=queries,
+            images=images,
+            split=split,
+        )
 
     def export(self, path: str | os.PathLike[str], *, points: bool = True) -> Path:
         """Writes everything of it as JSON lines (docs/formats/export.md); `points` False leaves out the series.

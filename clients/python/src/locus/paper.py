@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Mapping, Sequence, Union
 
 from locus._wire import plain, read, refuse, request, texts
 from locus.comparison import SeedValue
-from locus.frames import frame
+from locus.frames import Rows, frame
 from locus.v1 import analysis_service_pb2
 
 if TYPE_CHECKING:
@@ -53,6 +53,49 @@ class PaperCell:
     """To see `detect` with 80 % power; None: not asked or unknown."""
     flags: list[str] = field(hash=False)
     trials: list[str] = field(hash=False)
+    test: str
+    """Behind `p`: "sign-flip", "paired-t" or "welch"; empty: not compared."""
+
+
+@dataclass(frozen=True)
+class PaperHeading:
+    """A row or a column: its place on each axis, as shown and as it is. Rows have no metric."""
+
+    labels: list[str] = field(hash=False)
+    keys: list[str] = field(hash=False)
+    """Canonical JSON, by axis."""
+    baseline: bool
+    metric: str
+    split: str
+    unit: str
+    direction: str
+    reduce: str
+
+
+@dataclass(frozen=True)
+class PaperSummary:
+    """A row across the columns of one metric. NaN where a column is missing: `columns` of `columns_total` have a mean."""
+
+    row: int
+    metric: str
+    columns: int
+    columns_total: int
+    mean: float
+    iqm: float
+    """Interquartile mean over columns and seeds."""
+    iqm_low: float
+    iqm_high: float
+    mean_rank: float
+
+
+@dataclass(frozen=True)
+class PaperAxis:
+    """Something to pivot by: "factor", "label", "experiment" or "metric", and the places on it."""
+
+    name: str
+    kind: str
+    keys: list[str] = field(hash=False)
+    labels: list[str] = field(hash=False)
 
 
 class PaperTable:
@@ -66,25 +109,41 @@ class PaperTable:
     ) -> None:
         self._client, self._request = client, request
         self.message = message
-        """The message itself: headings, summaries, axes to pivot by."""
-
-    @property
-    def warnings(self) -> list[str]:
+        self.row_axes: list[str] = list(message.row_axes)
+        self.column_axes: list[str] = list(message.column_axes)
+        self.rows: list[PaperHeading] = [read(PaperHeading, one) for one in message.rows]
+        self.columns: list[PaperHeading] = [read(PaperHeading, one) for one in message.columns]
+        self.cells: list[PaperCell] = [read(PaperCell, one) for one in message.cells]
+        """Row by row, a cell for every column."""
+        self.summaries: Rows[PaperSummary] = Rows(PaperSummary, [read(PaperSummary, one) for one in message.summaries])
+        """Of each row and metric; none with fewer than two columns."""
+        self.axes: list[PaperAxis] = [read(PaperAxis, one) for one in message.axes]
+        """Everything one can pivot by."""
+        self.baseline: str = message.baseline
+        """Label of the baseline rows; empty without one."""
+        self.test: str = message.test
+        """The one asked for; a cell says which was taken."""
+        self.correction: str = message.correction
+        self.level: float = message.level
+        self.alpha: float = message.alpha
+        self.matched: str = message.matched
+        """"only the prior differs", or what else does."""
+        self.warnings: list[str] = list(message.warnings)
         """What a reader must know before trusting a number."""
-        return list(self.message.warnings)
+        self.notes: list[str] = list(message.notes)
+        """What the marks mean."""
 
     def cell(self, row: int, column: int) -> PaperCell:
         """The cell of that row and column, counted from 0."""
-        rows, columns = len(self.message.rows), len(self.message.columns)
+        rows, columns = len(self.rows), len(self.columns)
         if not (0 <= row < rows and 0 <= column < columns):
             refuse(f"no cell at row {row}, column {column}: the table has {rows} rows and {columns} columns", "cell")
-        return read(PaperCell, self.message.cells[row * columns + column])
+        return self.cells[row * columns + column]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A frame with a row a cell: the axes by name, then the numbers of the command line, every digit."""
-        columns = len(self.message.columns)
-        lines = [self._line(i // columns, i % columns) for i in range(len(self.message.cells))]
-        return frame(lines)
+        """A frame with a row a cell: the axes by name, what is measured, then every number of the cell, every digit."""
+        columns = len(self.columns)
+        return frame([self._line(i // columns, i % columns) for i in range(len(self.cells))])
 
     def render(self, format: str) -> str:
         """"text", "latex", "markdown", "csv", "json" or "html", as `locus table --format` prints it."""
@@ -109,17 +168,14 @@ class PaperTable:
         return self.render("html")
 
     def _line(self, row: int, column: int) -> dict[str, Any]:
-        message, cell = self.message, self.cell(row, column)
-        out: dict[str, Any] = dict(zip(message.row_axes, message.rows[row].labels))
-        out.update(zip(message.column_axes, message.columns[column].labels))
-        out["metric"] = message.columns[column].metric
-        for name in ("n", "mean", "std", "low", "high", "pairs", "difference", "difference_low", "difference_high"):
-            out[name] = getattr(cell, name)
-        for name in ("p", "p_floor", "p_adjusted", "best", "second", "significant", "seeds_needed"):
-            out[name] = getattr(cell, name)
-        out["missing_seeds"] = list(cell.missing_seeds)
-        out["flags"] = list(cell.flags)
-        out["trials"] = list(cell.trials)
+        over, beside, cell = self.columns[column], self.rows[row], self.cell(row, column)
+        out: dict[str, Any] = dict(zip(self.row_axes, beside.labels))
+        out.update(zip(self.column_axes, over.labels))
+        for name in ("metric", "split", "reduce"):
+            out[name] = getattr(over, name)
+        out["baseline"] = beside.baseline or over.baseline
+        out.update({one.name: getattr(cell, one.name) for one in fields(cell) if one.name != "values"})
+        out["values"] = {one.seed: one.value for one in cell.values}
         return out
 
 

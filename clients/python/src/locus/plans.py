@@ -72,6 +72,8 @@ class Deletion:
     bytes: int
     kept_for: list[str] = field(hash=False)
     """The experiments that need what stays."""
+    purging: bool
+    """It is gone; its rows and blobs are still being taken away."""
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Iterator
 
 from locus import plots
-from locus._wire import refuse
+from locus._wire import read, refuse
 from locus.frames import frame
+from locus.trials import SeriesKey
 
 if TYPE_CHECKING:
     import pandas
@@ -40,13 +40,44 @@ class LeaderboardRow:
     p_floor: float
     p_t: float
     p_holm: float
-    parameters: int | None
-    parameters_added: int | None
+    parameters: int | None = field(metadata={"none": -1})
+    parameters_added: int | None = field(metadata={"none": -1})
     ms_per_step: float
     selection: float
     cell: int
     assignment: dict[str, Any] = field(hash=False)
     values: dict[int, float] = field(hash=False)
+    """By seed."""
+    trials: dict[int, str] = field(hash=False)
+    """Where they come from, by seed."""
+    baseline_label: str
+    """Of the cell it is compared with; empty: none, or this is one."""
+    baseline_cell: int | None
+    baseline_mean: float
+    """NaN without one; of a baseline its own."""
+    ms_per_step_std: float
+    times_vary: bool
+    """One seed's steps took half as long again as another's: something else ran there."""
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """A cell at one label set of a sweep; `x` is the one label that varies, NaN when it is no number."""
+
+    labels: str
+    x: float
+    mean: float
+    std: float
+    n: int
+
+
+@dataclass(frozen=True)
+class SweepSeries:
+    """A cell over the label sets of a sweep, such as its resolutions."""
+
+    cell: int
+    label: str
+    points: list[SweepPoint] = field(hash=False)
 
 
 class Leaderboard:
@@ -58,15 +89,32 @@ class Leaderboard:
         for one in message.rows:
             measured = sum(row.rank is not None for row in self.rows)
             self.rows.append(_row(one, None if math.isnan(one.mean) else measured + 1))
-
-    @property
-    def metric(self) -> str:
-        return self.message.metric
-
-    @property
-    def warnings(self) -> list[str]:
+        self.experiment: str = message.experiment
+        self.metric: str = message.metric
+        self.split: str = message.split
+        self.labels: str = message.labels
+        self.unit: str = message.unit
+        self.direction: str = message.direction
+        """"max" or "min"; empty: nobody declared it, so nothing is called best."""
+        self.reduce: str = message.reduce
+        """What of a trial's series counts: "last", "best", "top-3", "mean", "at-step-300"."""
+        self.selects_on: str = message.selects_on
+        """The split that chooses it; empty where nothing is chosen."""
+        self.baseline: str = message.baseline
+        """What the rows are compared with: a label, or "none, same train.lr"; a row's own is its `baseline_label`."""
+        self.correction: str = message.correction
+        """"holm over 5 comparisons"."""
+        self.matched: str = message.matched
+        """"only the prior differs", or what else does."""
+        self.seeds: int = message.seeds
+        """Replicates asked for."""
+        self.label_sets: list[str] = list(message.label_sets)
+        """Every label set this metric and split has results for."""
+        self.sweep: list[SweepSeries] = [read(SweepSeries, one) for one in message.sweep]
+        self.available: list[SeriesKey] = [read(SeriesKey, one) for one in message.available]
+        """Everything some trial has a result of."""
+        self.warnings: list[str] = list(message.warnings)
         """Missing seeds, mixed devices and the like: read them before believing the table."""
-        return list(self.message.warnings)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -94,12 +142,12 @@ class Leaderboard:
             axes.plot(list(row.values.values()), [height] * len(row.values), "|", color=color)
             axes.plot([row.mean], [height], "o", color=color)
         axes.set_yticks(range(len(rows)), [row.label for row in reversed(rows)])
-        unit = f" ({self.message.unit})" if self.message.unit else ""
-        axes.set_xlabel(f"{self.metric}{unit}, {self.message.split}")
+        unit = f" ({self.unit})" if self.unit else ""
+        axes.set_xlabel(f"{self.metric}{unit}, {self.split}")
         return axes
 
     def __str__(self) -> str:
-        lines = [f"{self.message.experiment}: {self.metric} on {self.message.split}, {self.message.seeds} seeds"]
+        lines = [f"{self.experiment}: {self.metric} on {self.split}, {self.seeds} seeds"]
         width = max([len(row.label) for row in self.rows], default=0)
         for row in self.rows:
             text = f"{row.rank or '-':>3}  {row.label:<{width}}  {row.mean:.4f} ± {row.std:.4f}  n={row.n}"
@@ -119,33 +167,10 @@ class Leaderboard:
 
 
 def _row(one: analysis_pb2.TableRow, rank: int | None) -> LeaderboardRow:
-    return LeaderboardRow(
-        rank=rank,
-        label=one.label,
-        baseline=one.baseline,
-        n=one.n,
-        missing_seeds=list(one.missing_seeds),
-        mean=one.mean,
-        std=one.std,
-        ci_low=one.ci_low,
-        ci_high=one.ci_high,
-        pairs=one.pairs,
-        difference=one.difference,
-        difference_std=one.difference_std,
-        difference_low=one.difference_low,
-        difference_high=one.difference_high,
-        p_sign_flip=one.p_sign_flip,
-        p_floor=one.p_floor,
-        p_t=one.p_t,
-        p_holm=one.p_holm,
-        parameters=None if one.parameters < 0 else one.parameters,
-        parameters_added=None if one.parameters_added < 0 else one.parameters_added,
-        ms_per_step=one.ms_per_step,
-        selection=one.selection,
-        cell=one.cell,
-        assignment=json.loads(one.assignment_json),
-        values={value.seed: value.value for value in one.values},
-    )
+    values = {value.seed: value.value for value in one.values}
+    trials = {value.seed: value.trial for value in one.values}
+    against = one.baseline_cell if one.baseline_label else None
+    return read(LeaderboardRow, one, rank=rank, values=values, trials=trials, baseline_cell=against)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,8 @@ class Trial:
     reason: str
     retired: bool
     stages: list[TrialStage] = field(hash=False)
+    tags: list[str] = field(hash=False)
+    note: str
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class Attempt:
     failure_class: str
     reason: str
     resume_step: int
+    resume_sha256: str
+    """Empty: it began afresh."""
     start_time: datetime | None
     end_time: datetime | None
     environment: dict[str, Any] = field(hash=False)

@@ -28,6 +28,14 @@ class RunningAttempt:
 
 
 @dataclass(frozen=True)
+class HeldData:
+    """The datasets on a worker's machine, and of others what is missing or wrong there."""
+
+    datasets: list[str] = field(hash=False)
+    missing: dict[str, str] = field(hash=False)
+
+
+@dataclass(frozen=True)
 class Worker:
     """`state` is "active", "silent", "draining" or "offline"; `reason` says why it drains."""
 
@@ -43,6 +51,12 @@ class Worker:
     failed: int
     """Of its last attempts that ended, at most 20."""
     succeeded: int
+    since_time: datetime | None
+    """When its present daemon registered."""
+    catalog_digest: str
+    data: HeldData | None
+    """None: it did not say."""
+    forgotten: bool
 
 
 @dataclass(frozen=True)
@@ -60,3 +74,5 @@ class Server:
     database_bytes: int
     uptime_seconds: float
     catalog_digest: str
+    purging: bool
+    """Rows and blobs of deleted experiments are being taken away."""
