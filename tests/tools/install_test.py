@@ -27,8 +27,8 @@ class Install(unittest.TestCase):
             (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
             (self.tree / name).write_text(name)
 
-    def install(self, **environment):
-        return subprocess.run([self.tree / "deploy/systemd/install"], capture_output=True, text=True,
+    def install(self, *roles, **environment):
+        return subprocess.run([self.tree / "deploy/systemd/install", *roles], capture_output=True, text=True,
                               env={"PATH": os.environ["PATH"], "DESTDIR": str(self.folder / "to"), **environment})
 
     def test_puts_what_the_server_reads_beside_the_program(self):
@@ -52,6 +52,29 @@ class Install(unittest.TestCase):
                 for path in named:
                     self.assertTrue((self.folder / "to" / path.lstrip("/")).exists(), f"{unit.name} names {path}")
 
+    def test_a_worker_needs_neither_dashboard_nor_catalog(self):
+        (self.tree / "web/dist/index.html").unlink()
+        shutil.rmtree(self.tree / "engine/pictures")
+        done = self.install("worker")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        to = self.folder / "to"
+        self.assertTrue(os.access(to / "usr/local/bin/locus-trainer", os.X_OK))
+        self.assertTrue(os.access(to / "usr/local/bin/locus", os.X_OK))
+        self.assertEqual([p.name for p in (to / "etc/systemd/system").iterdir()], ["locus-worker.service"])
+        self.assertFalse((to / "usr/local/share").exists())
+
+    def test_a_server_needs_no_trainer(self):
+        (self.tree / "build/release/bin/locus-trainer").unlink()
+        done = self.install("server")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual([p.name for p in (self.folder / "to/etc/systemd/system").iterdir()], ["locus-server.service"])
+
+    def test_refuses_a_word_it_does_not_know(self):
+        done = self.install("workers")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("'workers' is neither server nor worker", done.stderr)
+        self.assertFalse((self.folder / "to").exists())
+
     def test_the_kernels_go_beside_the_trainer_where_they_were_built(self):
         self.install()
         kernels = self.folder / "to/usr/local/bin/liblocus_kernels_cuda.so"
@@ -69,7 +92,7 @@ class Install(unittest.TestCase):
         (self.tree / "web/dist/index.html").unlink()
         done = self.install()
         self.assertEqual(done.returncode, 1)
-        self.assertIn("web/dist/index.html is missing; run make build", done.stderr)
+        self.assertIn("web/dist/index.html is missing, which a server needs; run make build", done.stderr)
         self.assertFalse((self.folder / "to").exists())
 
 
