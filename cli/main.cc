@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/tree.h"
 #include "core/base/error.h"
+#include "core/base/nearest.h"
 #include "core/base/utf8.h"
 #include "core/catalog/catalog.h"
 

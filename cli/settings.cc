@@ -8,6 +8,7 @@
 #include "cli/text_file.h"
 #include "cli/yaml.h"
 #include "core/base/error.h"
+#include "core/base/nearest.h"
 #include "core/catalog/catalog.h"
 
 namespace locus {

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/render/listings.h"
 #include "core/base/error.h"
+#include "core/base/nearest.h"
 #include "core/catalog/catalog.h"
 
 namespace locus {

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/trainer_tool.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/experiment/plan.h"
 #include "worker/app/spawn.h"
 
@@ -24,12 +25,6 @@ struct MeasureChoice {
   std::string device = "cpu", out;
 };
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : ",") + part;
-  return out;
-}
-
 // With --prior.
 std::string compared_prior(const MeasureChoice& choice) {
   return choice.against.empty() ? "none" : choice.against;
@@ -45,11 +40,11 @@ absl::StatusOr<SpecFile> wanted(const MeasureChoice& choice) {
   if (!choice.priors.empty()) {
     for (const char* key : {"prior", "baseline", "zip", "include", "exclude", "overrides", "matched"})
       LOCUS_RETURN_IF_ERROR(spec.set(std::string(key) + "=null"));
-    LOCUS_RETURN_IF_ERROR(spec.set("matrix={prior: [" + joined(priors) + "]}"));
+    LOCUS_RETURN_IF_ERROR(spec.set("matrix={prior: [" + joined(priors, ",") + "]}"));
   }
   LOCUS_RETURN_IF_ERROR(spec.set("replicates={seed: [0]}"));
-  LOCUS_RETURN_IF_ERROR(spec.set("stages=[{measure: {batch: [" + joined(choice.batches) + "], resolution: [" +
-                                 joined(choice.resolutions) +
+  LOCUS_RETURN_IF_ERROR(spec.set("stages=[{measure: {batch: [" + joined(choice.batches, ",") + "], resolution: [" +
+                                 joined(choice.resolutions, ",") +
                                  "], training: " + (choice.no_training ? "false" : "true") + "}}]"));
   return spec;
 }
@@ -94,7 +89,7 @@ int run(const MeasureChoice& choice) {
   std::string against = choice.priors.empty() ? choice.against : compared_prior(choice);
   if (against.empty()) against = models.base;
   std::vector<std::string> arguments = {"--models",   file,
-                                        "--batch",    joined(choice.batches),
+                                        "--batch",    joined(choice.batches, ","),
                                         "--rounds",   std::to_string(choice.rounds),
                                         "--warmup",   std::to_string(choice.warmup),
                                         "--round-ms", std::to_string(choice.round_ms),
@@ -105,7 +100,7 @@ int run(const MeasureChoice& choice) {
     if (!value.empty()) arguments.insert(arguments.end(), {name, value});
   };
   add("--against", against);
-  add("--resolution", joined(choice.resolutions));
+  add("--resolution", joined(choice.resolutions, ","));
   add("--out", choice.out);
   if (choice.no_training) arguments.push_back("--no-training");
   if (choice.json) arguments.push_back("--json");

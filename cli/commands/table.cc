@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "core/base/error.h"
+#include "core/base/invalid.h"
 
 namespace locus {
 namespace {
@@ -19,10 +20,6 @@ struct TableOptions {
   bool differences = false;
 };
 
-absl::Status bad(const std::string& field, const std::string& message) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
-
 // METRIC[:SPLIT[:REDUCE]]
 void add_metric(const std::string& text, v1::GetPaperTableRequest& request) {
   v1::TableMetric* metric = request.add_metrics();
@@ -37,7 +34,7 @@ void add_metric(const std::string& text, v1::GetPaperTableRequest& request) {
 absl::Status add_filter(const std::string& text, v1::GetPaperTableRequest& request) {
   const std::size_t equal = text.find('=');
   if (equal == 0 || equal == std::string::npos)
-    return bad("where", "\"" + text + "\" is no filter; write AXIS=VALUE, such as dataset=fashion-mnist");
+    return invalid("where", "\"" + text + "\" is no filter; write AXIS=VALUE, such as dataset=fashion-mnist");
   const std::string axis = text.substr(0, equal);
   for (v1::TableFilter& known : *request.mutable_where()) {
     if (known.axis() != axis) continue;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cli/render/manual.h"
+#include "core/base/text.h"
 
 namespace locus {
 namespace {
@@ -20,12 +21,6 @@ Stuff stuff_of(const OptionPage& option) {
   return Stuff::kNothing;
 }
 
-std::string joined(const std::vector<std::string>& words, const std::string& between = " ") {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : between) + word;
-  return out;
-}
-
 std::vector<std::string> names_of(const ProgramPage& program) {
   std::vector<std::string> out;
   for (const CommandPage& command : program.commands) out.push_back(command.name);
@@ -39,7 +34,7 @@ std::string bash_words(const std::string& words) { return "$(compgen -W \"" + wo
 std::string bash_stuff(const OptionPage& option) {
   switch (stuff_of(option)) {
     case Stuff::kChoices:
-      return bash_words(joined(option.choices));
+      return bash_words(joined(option.choices, " "));
     case Stuff::kFiles:
       return "$(compgen -f -- \"$current\")";
     case Stuff::kFolders:
@@ -75,7 +70,7 @@ std::string bash_script(const ProgramPage& program) {
       "  COMPREPLY=()\n"
       "  if ((COMP_CWORD == 1)); then\n"
       "    COMPREPLY=(" +
-      bash_words(joined(names_of(program)) + " --help --version") +
+      bash_words(joined(names_of(program), " ") + " --help --version") +
       ")\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
   for (const CommandPage& command : program.commands) out += bash_command(command);
   return out + "  esac\n}\ncomplete -o filenames -F _locus locus\n";
@@ -100,7 +95,7 @@ std::string zsh_text(const std::string& text) {
 std::string zsh_stuff(const OptionPage& option) {
   switch (stuff_of(option)) {
     case Stuff::kChoices:
-      return "(" + joined(option.choices) + ")";
+      return "(" + joined(option.choices, " ") + ")";
     case Stuff::kFiles:
       return "_files";
     case Stuff::kFolders:
@@ -162,7 +157,7 @@ std::string fish_text(const std::string& text) {
 std::string fish_stuff(const OptionPage& option) {
   switch (stuff_of(option)) {
     case Stuff::kChoices:
-      return " -x -a " + fish_text(joined(option.choices));
+      return " -x -a " + fish_text(joined(option.choices, " "));
     case Stuff::kFiles:
       return " -r -F";
     case Stuff::kFolders:

@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
-#include "core/base/error.h"
-#include "core/catalog/catalog.h"
-#include "core/experiment/series_labels.h"
 #include "core/analysis/measurements.h"
 #include "core/analysis/reduce.h"
+#include "core/base/error.h"
+#include "core/base/nearest.h"
+#include "core/catalog/catalog.h"
+#include "core/experiment/series_labels.h"
 
 namespace locus {
 namespace {

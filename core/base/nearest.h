@@ -8,7 +8,6 @@
 
 namespace locus {
 
-// As core/catalog/catalog.h declares it; here for those who know no catalog (the engine).
 // The known name nearest to `name` by edit distance, if near enough to be a likely slip.
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& known);
 

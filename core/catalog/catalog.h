@@ -75,7 +75,4 @@ class Catalog {
   std::vector<CatalogItem> items_;
 };
 
-// The known name nearest to `name` by edit distance, if near enough to be a likely slip.
-std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& known);
-
 }  // namespace locus

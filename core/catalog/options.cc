@@ -5,6 +5,8 @@
 
 #include "core/base/error.h"
 #include "core/base/mistakes.h"
+#include "core/base/nearest.h"
+#include "core/base/text.h"
 #include "core/catalog/catalog.h"
 #include "core/catalog/constraint.h"
 #include "core/catalog/options.h"
@@ -16,12 +18,6 @@ absl::Status refuse(ErrorReason reason, std::string message, const std::string& 
                     std::map<std::string, std::string> metadata) {
   return make_error(absl::StatusCode::kInvalidArgument, reason, std::move(message), field,
                     std::move(metadata));
-}
-
-std::string join(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
 }
 
 std::string last_part(const std::string& field) {
@@ -106,13 +102,13 @@ absl::StatusOr<Json> check_scalar(const OptionSpec& option, const std::string& t
   const auto& choices = option.choices;
   if (choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end()) return value;
   std::string message = last_part(field) + " does not know '" + text + "'";
-  std::map<std::string, std::string> metadata = {{"value", text}, {"choices", join(choices)}};
+  std::map<std::string, std::string> metadata = {{"value", text}, {"choices", joined(choices)}};
   if (const auto nearest = nearest_name(text, choices)) {
     message += "; did you mean '" + *nearest + "'?";
     metadata["nearest"] = *nearest;
   }
   message +=
-      message.ends_with('?') ? " (choices: " + join(choices) + ")" : "; choose one of: " + join(choices);
+      message.ends_with('?') ? " (choices: " + joined(choices) + ")" : "; choose one of: " + joined(choices);
   return refuse(ErrorReason::kOptionOutOfRange, std::move(message), field, std::move(metadata));
 }
 
@@ -215,7 +211,7 @@ absl::Status check_rules(const CatalogItem& item, const Json& given, const std::
     mistakes.note(refuse(ErrorReason::kConstraintViolated,
                          option.name + " means nothing while " + option.when.option + " is " +
                              show_json(out[option.when.option]) + "; leave it out, or set " +
-                             option.when.option + " to one of: " + join(option.when.values),
+                             option.when.option + " to one of: " + joined(option.when.values),
                          prefix + option.name,
                          {{"rule", "when"}, {"left", option.name}, {"right", option.when.option}}));
   }
@@ -268,7 +264,7 @@ absl::Status unknown_key(const std::string& key, const std::vector<std::string>&
   } else if (known.empty()) {
     message += "; it takes none";
   } else {
-    message += message.ends_with('?') ? " (known: " + join(known) + ")" : "; known: " + join(known);
+    message += message.ends_with('?') ? " (known: " + joined(known) + ")" : "; known: " + joined(known);
   }
   return refuse(ErrorReason::kUnknownKey, std::move(message), field, std::move(metadata));
 }

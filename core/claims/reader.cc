@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/base/nearest.h"
+
 namespace locus::claims {
 
 Reader::Reader(const Json& object, std::string field, absl::Status* status)

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/splitmix.h"
+
 namespace locus {
 namespace {
 
@@ -37,14 +39,6 @@ constexpr bool in_order() {
   return kRules.size() == static_cast<std::size_t>(FailureClass::kHung) + 1;
 }
 static_assert(in_order());
-
-// splitmix64: a well-mixed function of its argument.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 bool infrastructure(const Ending& ending) {
   return ending.outcome == AttemptState::kLost || rule_of(ending.failure_class).infrastructure;
@@ -123,7 +117,7 @@ Microseconds back_off(StageId stage, std::int64_t attempt, int faults_so_far, co
   const int doublings = std::clamp(faults_so_far - 1, 0, 30);
   const Microseconds whole = std::min(policy.retry_most, (policy.retry_first * patience) << doublings);
   const std::uint64_t draw =
-      mix(mix(static_cast<std::uint64_t>(stage)) ^ static_cast<std::uint64_t>(attempt));
+      splitmix64(splitmix64(static_cast<std::uint64_t>(stage)) ^ static_cast<std::uint64_t>(attempt));
   const double share = static_cast<double>(draw >> 11) * 0x1.0p-53;  // in [0, 1)
   return whole / 2 + static_cast<Microseconds>(share * static_cast<double>(whole - whole / 2));
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/splitmix.h"
 #include "core/statistics/table.h"
 
 namespace locus {
@@ -15,12 +16,6 @@ namespace {
 
 bool all_finite(const std::vector<double>& x) {
   return std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
-}
-
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
 }
 
 // The order statistic a percentile interval ends at, linear between neighbours (R's type 7, NumPy's default).
@@ -99,9 +94,8 @@ double interquartile_mean(std::vector<double> x) {
 
 std::uint32_t bootstrap_draw(std::uint32_t replicate, std::uint32_t stratum, std::uint32_t index,
                              std::uint32_t bound) {
-  constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15u;  // 2^64 over the golden ratio
   const std::uint64_t counter = (std::uint64_t{replicate} << 40) ^ (std::uint64_t{stratum} << 20) ^ index;
-  const std::uint64_t bits = mix((counter + 1) * kStep) >> 32;
+  const std::uint64_t bits = splitmix64(counter * kGolden) >> 32;
   return static_cast<std::uint32_t>(bits * bound >> 32);
 }
 

@@ -6,16 +6,13 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/invalid.h"
 
 namespace locus::server {
 namespace {
 
 using google::protobuf::FieldDescriptor;
 using Variables = std::map<std::string, std::string>;
-
-absl::Status bad(const std::string& field, const std::string& message) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
 
 template <class Integer>
 std::optional<Integer> parse_integer(const std::string& text) {
@@ -72,8 +69,8 @@ absl::StatusOr<Request> fill(const Binding& binding, const HttpRequest& http, co
   for (const auto& [key, value] : http.query) {
     const auto renamed = binding.query_names.find(key);
     const std::string& field = renamed == binding.query_names.end() ? key : renamed->second;
-    if (binding.from_path.count(field) > 0) return bad(key, "\"" + key + "\" is given by the path");
-    if (binding.without.count(field) > 0) return bad(key, "\"" + key + "\" is not a parameter of this address");
+    if (binding.from_path.count(field) > 0) return invalid(key, "\"" + key + "\" is given by the path");
+    if (binding.without.count(field) > 0) return invalid(key, "\"" + key + "\" is not a parameter of this address");
     LOCUS_RETURN_IF_ERROR(set_field(&request, field, value));
   }
   for (const auto& [field, text] : binding.from_path)
@@ -131,12 +128,12 @@ absl::Status set_field(google::protobuf::Message* message, const std::string& pa
     return absl::OkStatus();
   }
   if (field == nullptr || field->is_repeated()) {
-    return bad(path, "\"" + path + "\" is not a parameter of this address");
+    return invalid(path, "\"" + path + "\" is not a parameter of this address");
   }
   if (dot != std::string::npos && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
     return set_field(reflection->MutableMessage(message, field), path.substr(dot + 1), text);
   }
-  const absl::Status no_value = bad(path, "\"" + path + "\" is \"" + text + "\"; give an integer");
+  const absl::Status no_value = invalid(path, "\"" + path + "\" is \"" + text + "\"; give an integer");
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
       reflection->SetString(message, field, text);
@@ -155,11 +152,11 @@ absl::Status set_field(google::protobuf::Message* message, const std::string& pa
     }
     case FieldDescriptor::CPPTYPE_BOOL:
       if (text != "true" && text != "false")
-        return bad(path, "\"" + path + "\" is \"" + text + "\"; give true or false");
+        return invalid(path, "\"" + path + "\" is \"" + text + "\"; give true or false");
       reflection->SetBool(message, field, text == "true");
       return absl::OkStatus();
     default:
-      return bad(path, "\"" + path + "\" is not a parameter of this address");
+      return invalid(path, "\"" + path + "\" is not a parameter of this address");
   }
 }
 

@@ -33,14 +33,6 @@ TEST(Catalog, SuggestsTheNearestName) {
                          ErrorReason::kUnknownItem));
 }
 
-TEST(NearestName, FindsSlipsAndNothingFarFetched) {
-  EXPECT_EQ(nearest_name("epohcs", {"epochs", "batch", "lr"}), "epochs");
-  EXPECT_EQ(nearest_name("rl", {"lr", "batch"}), "lr");
-  EXPECT_EQ(nearest_name("alibi", {"violin", "alibi-2d"}), "alibi-2d");
-  EXPECT_EQ(nearest_name("convnext", {"none", "violin", "rope-axial"}), std::nullopt);
-  EXPECT_EQ(nearest_name(std::string(1 << 20, 'x'), {"x"}), std::nullopt);
-}
-
 TEST(Options, AreCompletedWithDefaults) {
   const CatalogItem& recipe = *test_catalog().find("recipe", "supervised");
   const auto resolved = test_catalog().resolve(recipe, {{"epochs", 3.0}, {"lr", 1}}, "train");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/nearest.h"
 #include "core/catalog/options.h"
 #include "core/experiment/plan/bounds.h"
 #include "core/experiment/reduction.h"

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/base/nearest.h"
 #include "core/catalog/options.h"
 #include "core/experiment/plan/specification.h"
 

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "core/base/text.h"
+
 namespace locus {
 namespace {
 
@@ -51,12 +53,6 @@ std::string differing_paths(const Flat& a, const Flat& b) {
   return out.empty() ? "an option only one of them has" : out;
 }
 
-std::string join(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 }  // namespace
 
 std::map<std::string, std::string> effective_values(const Configuration& cell) {
@@ -85,7 +81,7 @@ absl::Status prove_matched(const Specification& spec, const std::vector<CellDraf
         &group == &*fullest ? *(fullest == by_rest.begin() ? std::next(fullest) : by_rest.begin()) : *fullest;
     const std::size_t a = group.second.begin()->second, b = other.second.begin()->second;
     return refuse(ErrorReason::kConstraintViolated,
-                  "the specification says that only " + join(spec.matched) + " differs, but '" + labels[a] +
+                  "the specification says that only " + joined(spec.matched) + " differs, but '" + labels[a] +
                       "' and '" + labels[b] + "' also differ in " +
                       differing_paths(group.first, other.first) +
                       ", and not every value of the one comes with every value of the other; make them equal "
@@ -120,7 +116,7 @@ std::string describe_difference(const std::vector<CellDraft>& cells, const Value
   }
   paths.erase("prior");
   return (priors_differ ? "besides the prior: " : "the prior is the same; ") +
-         join({paths.begin(), paths.end()}) + (paths.size() == 1 ? " differs" : " differ");
+         joined(paths) + (paths.size() == 1 ? " differs" : " differ");
 }
 
 }  // namespace locus
