@@ -1,5 +1,6 @@
-// How long others wait while a large experiment is deleted: a server on a folder of its own, with an experiment that has
-// run, is asked one thing after the other until the last row is gone.
+// How long others wait while a large experiment is deleted or cancelled: a server on a folder of its own, with an
+// experiment that has run or one of which nothing has, is asked one thing after the other until the last row is gone or
+// the last stage cancelled.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -55,7 +56,7 @@ SaveExperiment experiment_of(ExperimentId id, const std::string& name, int trial
     train.config_json = "{\"lr\":" + std::to_string(train.id) + "}";
     evaluate.config_json = "{\"resolution\":28,\"of\":" + std::to_string(train.id) + "}";
     train.state = StageState::kQueued;
-    evaluate.state = StageState::kCancelled;
+    evaluate.state = StageState::kBlocked;
     evaluate.inputs = {{"checkpoint", train.id, ""}};
     out.cells.push_back({i, std::to_string(i), "lr=" + std::to_string(i), "{}"});
     out.trials.push_back({i, i, 0, false});
@@ -88,8 +89,8 @@ void apply_in_parts(Store& store, std::span<const Mutation> mutations) {
     must(store.apply(mutations.first(std::min(kPart, mutations.size())), 0));
 }
 
-// One experiment to delete, whose trainings have all run, and a small one to ask about meanwhile.
-void fill(const std::filesystem::path& folder, int trials) {
+// One experiment to end, and a small one to ask about meanwhile.
+void fill(const std::filesystem::path& folder, int trials, bool ran) {
   auto store = must(open_sqlite_store(folder, system_clock()));
   WorkerRow worker;
   worker.id = 1;
@@ -97,6 +98,7 @@ void fill(const std::filesystem::path& folder, int trials) {
   must(store->apply(std::vector<Mutation>{PutWorker{worker}, experiment_of(1, "large", trials, 1),
                                           experiment_of(2, "small", 20, 2 * trials + 1)},
                     0));
+  if (!ran) return;
   std::vector<Mutation> grants, ends;
   for (StageId stage = 1; stage <= 2 * trials; stage += 2) {
     grants.push_back(GrantAttempt{stage, 1, 1, "session", {0}, "", 0, 0});
@@ -108,6 +110,11 @@ void fill(const std::filesystem::path& folder, int trials) {
     end.stage_state = StageState::kSucceeded;
     end.results = {{{"top1", "test", "{}"}, "last", 0.5, kPointsPerTrial}};
     ends.push_back(end);
+    SetStageState cancelled;
+    cancelled.stage_id = stage + 1;
+    cancelled.from = StageState::kBlocked;
+    cancelled.to = StageState::kCancelled;
+    ends.push_back(cancelled);
   }
   apply_in_parts(*store, grants);
   std::vector<std::future<void>> writers;  // they share transactions
@@ -128,9 +135,35 @@ struct Slowest {
   int calls = 0;
 };
 
-int run(const std::filesystem::path& folder, int trials) {
+// Whether the end goes on in pieces after its answer, and whether it still does.
+bool delete_large(Client& client) {
+  v1::DeleteExperimentRequest request;
+  request.set_name("large");
+  request.set_force(true);
+  const auto start = Timer::now();
+  const auto done = must(client.delete_experiment(request));
+  std::printf("deleted %d trials and %d stages: answered after %.0f ms\n", done.trials(), done.stages(),
+              milliseconds_since(start));
+  return done.purging();
+}
+bool cancel_large(Client& client) {
+  v1::CancelExperimentRequest request;
+  request.set_name("large");
+  const auto start = Timer::now();
+  must(client.cancel_experiment(request));
+  std::printf("cancelled: answered after %.0f ms\n", milliseconds_since(start));
+  return true;
+}
+bool cancelling(Client& client) {
+  v1::GetExperimentRequest request;
+  request.set_name("large");
+  const auto stages = must(client.get_experiment(request)).stages();
+  return stages.contains("queued") || stages.contains("blocked");
+}
+
+int run(const std::filesystem::path& folder, int trials, bool cancel) {
   std::filesystem::remove_all(folder);
-  fill(folder, trials);
+  fill(folder, trials, !cancel);
   ServerOptions options;
   options.data = folder;
   options.grpc_address = options.http_address = "127.0.0.1:0";
@@ -138,16 +171,7 @@ int run(const std::filesystem::path& folder, int trials) {
   auto client = must(Client::connect(server->addresses().grpc));
   auto other = must(Client::connect(server->addresses().grpc));
 
-  auto deletion = std::async(std::launch::async, [&] {
-    v1::DeleteExperimentRequest request;
-    request.set_name("large");
-    request.set_force(true);
-    const auto start = Timer::now();
-    const auto done = must(client->delete_experiment(request));
-    std::printf("deleted %d trials and %d stages: answered after %.0f ms\n", done.trials(), done.stages(),
-                milliseconds_since(start));
-    return done.purging();
-  });
+  auto end = std::async(std::launch::async, [&] { return cancel ? cancel_large(*client) : delete_large(*client); });
   std::map<std::string, Slowest> slowest;
   const auto ask = [&](const std::string& what, const std::function<absl::Status()>& call) {
     const auto start = Timer::now();
@@ -163,21 +187,21 @@ int run(const std::filesystem::path& folder, int trials) {
   v1::ResumeExperimentRequest resume;
   resume.set_name("small");
   const auto begun = Timer::now();
-  bool purging = true;
-  while (purging) {
+  bool ending = true;
+  while (ending) {
     ask("health", [&] { return server->answers() ? absl::OkStatus() : absl::UnavailableError("no answer"); });
     ask("list experiments", [&] { return other->list_experiments({}).status(); });
     ask("one experiment", [&] { return other->get_experiment(get).status(); });
     ask("list workers", [&] { return other->list_workers().status(); });
     ask("pause", [&] { return other->pause_experiment(pause).status(); });
     ask("resume", [&] { return other->resume_experiment(resume).status(); });
-    if (!deletion.valid()) {
-      purging = must(other->get_server()).purging();
-    } else if (deletion.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
-      purging = deletion.get();
+    if (!end.valid()) {
+      ending = cancel ? cancelling(*other) : must(other->get_server()).purging();
+    } else if (end.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+      ending = end.get();
     }
   }
-  std::printf("the last row was gone after %.1f s\n", milliseconds_since(begun) / 1000);
+  std::printf("all was over after %.1f s\n", milliseconds_since(begun) / 1000);
   for (const auto& [what, entry] : slowest)
     std::printf("  %-16s slowest of %5d: %6.1f ms\n", what.c_str(), entry.calls, entry.milliseconds);
   server->stop();
@@ -189,9 +213,11 @@ int run(const std::filesystem::path& folder, int trials) {
 }  // namespace locus
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc > 3) {
-    std::fprintf(stderr, "usage: deletion_bench FOLDER [TRIALS]   (made, filled and removed; 100,000 trials)\n");
+  const bool cancel = argc == 4 && std::string(argv[3]) == "cancel";
+  if (argc < 2 || argc > (cancel ? 4 : 3)) {
+    std::fprintf(stderr,
+                 "usage: deletion_bench FOLDER [TRIALS [cancel]]   (made, filled and removed; 100,000 trials)\n");
     return 2;
   }
-  return locus::run(argv[1], argc == 3 ? std::atoi(argv[2]) : 100'000);
+  return locus::run(argv[1], argc >= 3 ? std::atoi(argv[2]) : 100'000, cancel);
 }

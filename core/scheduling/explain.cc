@@ -62,6 +62,8 @@ std::optional<StageState> Scheduler::State::stage_state(StageId id) const {
 std::string Scheduler::State::explain(StageId id, Now now) const {
   const Stage* stage = find_stage(id);
   if (stage == nullptr) return "";
+  if (const auto gone = unwanted_.find(id); gone != unwanted_.end())
+    return gone->second->reason + ", so it is about to be cancelled";
   switch (stage->row.state) {
     case StageState::kBlocked:
       return explain_blocked(*stage);

@@ -241,6 +241,7 @@ void Scheduler::State::retire(StageId id) {
     if (found != experiments_.end()) found->second.wants.erase({id, trial});
   }
   by_identity_.erase(stage.row.identity);
+  unwanted_.erase(id);
   stages_.erase(id);
 }
 

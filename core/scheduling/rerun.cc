@@ -8,6 +8,12 @@
 namespace locus {
 
 void Scheduler::State::handle(const StagesRerun& event) {
+  if (let_go_of_all(event.row.id)) {
+    reply(ReplyError{event.reply, make_error(absl::StatusCode::kAborted, ErrorReason::kWrongState,
+                                             "stages of experiment " + event.row.name +
+                                                 " were still to be cancelled; look them up again and repeat")});
+    return;
+  }
   ExperimentSubmitted as_submission;
   as_submission.row = event.row;
   as_submission.expected_revision = event.row.revision;
@@ -45,8 +51,7 @@ void Scheduler::State::handle(const StagesRerun& event) {
       experiment.proven = true;
       continue;
     }
-    stages_.at(placed.id).wants.insert({experiment.row.id, link.trial});
-    experiment.wants.insert({placed.id, link.trial});
+    take_want(experiment, {placed.id, link.trial});
   }
   for (const StageId id : revived) {
     refresh_ready(stages_.at(id));
@@ -80,8 +85,13 @@ void Scheduler::State::handle(const ExperimentDeleted& event) {
 }
 
 void Scheduler::State::handle(const PurgeDue& event) {
-  mutate(PurgeDeleted{event.trials});
-  reply(ReplyDone{event.reply});
+  const bool later = !unwanted_.empty();
+  if (later) {
+    let_go(policy_.let_go);
+  } else {
+    mutate(PurgeDeleted{event.trials});
+  }
+  reply(ReplyDone{event.reply, later});
 }
 
 }  // namespace locus

@@ -43,6 +43,7 @@ struct SchedulerPolicy {
   Microseconds grace = kReattachGrace.count();  // silence after which the attempts of a worker are lost
   Microseconds long_poll = std::chrono::microseconds(kLongPoll).count();  // the longest wait for work
   Microseconds retry_first = kRetryFirst.count(), retry_most = kRetryMost.count();
+  std::size_t let_go = 256;  // stages that nobody wants any more are cancelled so many a step: some milliseconds
   int failures = kFailuresPerStage;    // that many faults of the work: failed
   int faults = kInfrastructureFaults;  // that many of the infrastructure: held
   int strikes = 3;  // workers lost in a row without a checkpoint between: held as poison. Also how many
@@ -138,7 +139,9 @@ struct ExperimentSubmitted {
   std::vector<Link> links;  // of every unretired trial
   std::string request_id;
 };
-// Cancelled and paused are refused (WRONG_STATE) when every stage has ended: the experiment is left as it is.
+// Cancelled and paused are refused (WRONG_STATE) when every stage has ended: the experiment is left as it is. Cancelled
+// is the experiment at once, and what of its stages runs and nobody else wants; the others follow in pieces, the first
+// in this step, the next ones at Ticks.
 struct ExperimentStateRequested {
   ReplyToken reply = 0;
   ExperimentId id = 0;
@@ -146,7 +149,8 @@ struct ExperimentStateRequested {
 };
 // Failed, held and cancelled stages of an experiment are queued again, faults forgiven, as in a submission; a
 // cancelled experiment becomes active. What is named was looked up in the store: ABORTED (WRONG_STATE) when
-// it changed since. Stages among them that are not terminal or have succeeded are left as they are.
+// it changed since, or since stages were still to be cancelled, which they are then. Stages among them that are not
+// terminal or have succeeded are left as they are.
 struct StagesRerun {
   ReplyToken reply = 0;
   ExperimentRow row;                                              // as stored
@@ -156,14 +160,15 @@ struct StagesRerun {
   std::vector<ExperimentSubmitted::Link> links;
 };
 // WRONG_STATE while stages that only this experiment wants are unfinished, unless `force`, which cancels
-// them.
+// them, in pieces as above.
 struct ExperimentDeleted {
   ReplyToken reply = 0;
   ExperimentRow row;  // as stored
   bool force = false;
 };
 // A piece of what deleted experiments leave is to go (PurgeDeleted). It takes its turn among the other events: a
-// submission that found one of these stages in the store must find it there still when it is applied.
+// submission that found one of these stages in the store must find it there still when it is applied. While there are
+// stages left to cancel since nobody wants them, a piece of those is cancelled instead (ReplyDone::later).
 struct PurgeDue {
   ReplyToken reply = 0;
   int trials = 0;
@@ -213,6 +218,7 @@ struct ReplyError {
 };
 struct ReplyDone {
   ReplyToken reply = 0;
+  bool later = false;  // PurgeDue: nothing was purged yet, ask again
 };  // registered, committed, completed, state set
 struct ReplyGrant {
   ReplyToken reply = 0;

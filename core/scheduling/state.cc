@@ -68,6 +68,11 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
     }
     refresh_ready(stage);
   }
+  const auto orphan = std::make_shared<const Unwanted>(Unwanted{0, "", "no experiment wants it any more"});
+  for (const auto& [id, stage] : stages_) {
+    if (stage.wants.empty()) unwanted_.emplace_hint(unwanted_.end(), id, orphan);
+  }
+  let_go_at_ = now_.steady + policy_.heartbeat;  // not at once: it may be a refusing store that was turned to again
 }
 
 Decision Scheduler::State::step(const Event& event, Now now) {
@@ -91,6 +96,7 @@ std::optional<Microseconds> Scheduler::State::next_wake() const {
   auto consider = [&wake](Microseconds at) { wake = wake ? std::min(*wake, at) : at; };
   for (const Waiting& waiting : waiting_) consider(waiting.deadline);
   if (!backing_off_.empty()) consider(backing_off_.begin()->first);
+  if (!unwanted_.empty()) consider(let_go_at_);
   for (const auto& [id, worker] : workers_) {
     if (auto deadline = silence_deadline(worker)) {
       consider(*deadline);
@@ -140,8 +146,11 @@ Scheduler::State::Stage& Scheduler::State::add_stage(StageRow row) {
   return stage;
 }
 
+// Of a stage that nobody wants any more, the last that did.
 std::vector<std::string> Scheduler::State::wanted_by(const Stage& stage) const {
   std::vector<std::string> names;
+  if (const auto gone = unwanted_.find(stage.row.id); gone != unwanted_.end() && !gone->second->name.empty())
+    names.push_back(gone->second->name);
   ExperimentId last = 0;
   for (const auto& [experiment, trial] : stage.wants) {
     if (experiment == last) continue;

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -104,6 +105,11 @@ class Scheduler::State {
     std::vector<int> free_slots;
     Microseconds deadline = 0;
   };
+  // Why nobody wants a stage any more, and of which experiment its events speak; 0 and empty: nobody knows.
+  struct Unwanted {
+    ExperimentId experiment = 0;
+    std::string name, reason;
+  };
   using AttemptKey = std::pair<StageId, std::int64_t>;
   using Device = std::pair<WorkerId, int>;
   // Devices that are being emptied, each for a stage that runs alone: nothing that comes after it in grant
@@ -193,7 +199,6 @@ class Scheduler::State {
   // submissions.cc
   void handle(const ExperimentSubmitted& event);
   void handle(const ExperimentStateRequested& event);
-  void handle(const Tick&) {}
   struct Placement;  // a submission under way
   absl::Status check(const ExperimentSubmitted& event) const;
   absl::Status place_all(Placement& placement) const;
@@ -202,7 +207,14 @@ class Scheduler::State {
                      const ExperimentSubmitted::StageDraft& draft) const;
   Experiment& save(Placement& placement);
   void take_in(Placement& placement);
+
+  // unwanted.cc
+  void handle(const Tick&);
+  void take_want(Experiment& experiment, const Want& want);
   void set_wants(Experiment& experiment, const std::set<Want>& wants, const std::string& reason);
+  void let_go(std::size_t count);
+  bool let_go_of_all(ExperimentId experiment);
+  void cancel_unwanted(StageId id);  // nothing where somebody wants it
 
   // explain.cc
   std::string explain_blocked(const Stage& stage) const;
@@ -238,6 +250,9 @@ class Scheduler::State {
 
   std::map<ExperimentId, Experiment> experiments_;
   std::map<StageId, Stage> stages_;
+  // Those of stages_ that nobody wants, to be cancelled piece by piece, the next one then (steady).
+  std::map<StageId, std::shared_ptr<const Unwanted>> unwanted_;
+  Microseconds let_go_at_ = 0;
   std::unordered_map<std::string, StageId> by_identity_;
   std::map<WorkerId, Worker> workers_;
   std::map<std::string, WorkerId> sessions_;  // connected ones

@@ -201,33 +201,6 @@ void Scheduler::State::handle(const ExperimentSubmitted& event) {
                        static_cast<std::int64_t>(to_run.size())});
 }
 
-// What the experiment wants from now on. Stages that nobody wants any more are cancelled.
-void Scheduler::State::set_wants(Experiment& experiment, const std::set<Want>& wants,
-                                 const std::string& reason) {
-  const std::set<Want> former = experiment.wants;
-  for (const Want& want : wants) {
-    stages_.at(want.first).wants.insert({experiment.row.id, want.second});
-    experiment.wants.insert(want);
-  }
-  std::vector<StageId> unwanted;
-  for (const Want& want : former) {
-    if (wants.contains(want)) continue;
-    Stage& stage = stages_.at(want.first);
-    // The last want stays until the stage is cancelled, so that its events still name the experiment.
-    if (stage.wants.size() == 1) {
-      unwanted.push_back(want.first);
-    } else {
-      stage.wants.erase({experiment.row.id, want.second});
-      experiment.wants.erase(want);
-      refresh_ready(stage);
-    }
-  }
-  for (StageId id : unwanted) {
-    if (Stage* stage = find_stage(id)) cancel(*stage, reason);
-  }
-  for (const Want& want : experiment.wants) refresh_ready(stages_.at(want.first));
-}
-
 void Scheduler::State::handle(const ExperimentStateRequested& event) {
   auto found = experiments_.find(event.id);
   if (found == experiments_.end()) {  // only cancelled ones are not here

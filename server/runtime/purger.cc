@@ -65,6 +65,7 @@ absl::StatusOr<bool> Purger::one_piece() {
   if (!next.left) return false;
   const Command answer = call(coordinator_, PurgeDue{.trials = kTrialsAtOnce});
   if (const auto* error = std::get_if<ReplyError>(&answer)) return error->status;
+  if (std::get<ReplyDone>(answer).later) return true;
   care_.collect_now(next.artifacts);
   return true;
 }

@@ -10,6 +10,20 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+int in_state(Harness& h, const std::string& experiment, StageState state) {
+  const auto counts = h.store().counts(h.store().experiment(experiment)->id).value();
+  const auto found = counts.by_state.find(state);
+  return found == counts.by_state.end() ? 0 : static_cast<int>(found->second);
+}
+
+SchedulerPolicy two_at_a_time() {
+  SchedulerPolicy policy;
+  policy.let_go = 2;
+  return policy;
+}
+
+const Matrix kEight{.cells = {"a", "b", "c", "d", "e", "f", "g", "h"}, .evaluate = false};
+
 TEST(Cancel, EndsEveryStageOfTheExperiment) {
   Harness h;
   h.submit({.cells = {"a", "b"}});
@@ -99,6 +113,101 @@ TEST(Cancel, NamesTheExperimentInItsEvents) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_THAT(events[0].json, HasSubstr(R"("experiments":["matrix"])"));
   EXPECT_THAT(events[0].json, HasSubstr(R"("state":"cancelled")"));
+}
+
+TEST(Cancel, LetsGoOfManyStagesInPiecesAndGrantsNoneMeanwhile) {
+  Harness h(two_at_a_time());
+  h.submit(kEight);
+  h.join("w", "s");
+  const auto running = h.ask("s");
+  ASSERT_TRUE(h.set_state("matrix", ExperimentState::kCancelled));
+  EXPECT_EQ(h.store().experiment("matrix")->state, ExperimentState::kCancelled);
+  EXPECT_EQ(h.store().stage(running->stage_id)->state, StageState::kCancelled) << "what runs goes first";
+  EXPECT_EQ(in_state(h, "matrix", StageState::kQueued), 5);
+  EXPECT_EQ(h.explain(h.train("h")), "experiment matrix was cancelled, so it is about to be cancelled");
+  EXPECT_FALSE(h.ask("s"));
+  EXPECT_TRUE(h.set_state("matrix", ExperimentState::kCancelled));
+  EXPECT_FALSE(h.set_state("matrix", ExperimentState::kActive));
+  h.step(Tick{});
+  EXPECT_EQ(in_state(h, "matrix", StageState::kQueued), 3);
+  h.advance(1us);
+  EXPECT_EQ(in_state(h, "matrix", StageState::kCancelled), 8);
+  EXPECT_EQ(h.train("h").reason, "experiment matrix was cancelled");
+  for (const EventRow& event : h.events("stage-state")) {
+    EXPECT_THAT(event.json, HasSubstr(R"("experiments":["matrix"])"));
+  }
+}
+
+TEST(Cancel, GoesOnAfterARestart) {
+  Harness h(two_at_a_time());
+  h.submit(kEight);
+  h.set_state("matrix", ExperimentState::kCancelled);
+  h.restart();
+  EXPECT_EQ(in_state(h, "matrix", StageState::kQueued), 6);
+  h.join("w", "s");
+  EXPECT_FALSE(h.ask("s"));
+  EXPECT_EQ(h.explain(h.train("h")), "no experiment wants it any more, so it is about to be cancelled");
+  h.advance(10s);
+  EXPECT_EQ(in_state(h, "matrix", StageState::kCancelled), 8);
+}
+
+TEST(Cancel, AsksARefusingStoreAgainAfterAWhileOnly) {
+  Harness h(two_at_a_time());
+  h.submit(kEight);
+  h.set_state("matrix", ExperimentState::kCancelled);
+  EXPECT_EQ(h.scheduler().next_wake(), h.now().steady);
+  h.restart();  // as the owner of a scheduler does whose store refused
+  EXPECT_EQ(h.scheduler().next_wake(), h.now().steady + SchedulerPolicy{}.heartbeat);
+  h.step(Tick{});
+  EXPECT_EQ(in_state(h, "matrix", StageState::kQueued), 6);
+}
+
+TEST(Cancel, LeavesWhatAnotherExperimentTakesUpBeforeItsTurn) {
+  Harness h(two_at_a_time());
+  h.submit(kEight);
+  h.set_state("matrix", ExperimentState::kCancelled);
+  ASSERT_TRUE(h.submit({.name = "other", .cells = {"c"}, .evaluate = false}));
+  h.advance(1us);
+  EXPECT_EQ(h.train("d").state, StageState::kCancelled);
+  EXPECT_EQ(h.train("c").state, StageState::kQueued);
+  h.join("w", "s");
+  const auto granted = h.ask("s");
+  ASSERT_TRUE(granted);
+  EXPECT_EQ(granted->stage_id, h.train("c").id);
+}
+
+TEST(Cancel, IsTakenBackByTheSameSubmissionBeforeItsEnd) {
+  Harness h(two_at_a_time());
+  h.submit(kEight);
+  h.set_state("matrix", ExperimentState::kCancelled);
+  ASSERT_TRUE(h.submit(kEight));
+  h.advance(1us);
+  EXPECT_EQ(h.store().experiment("matrix")->state, ExperimentState::kActive);
+  EXPECT_EQ(in_state(h, "matrix", StageState::kQueued), 8);
+}
+
+TEST(Cancel, OfTheRestIsCompleteWhenOneTrialIsRunAgain) {
+  Harness h(two_at_a_time());
+  h.submit(kEight);
+  h.set_state("matrix", ExperimentState::kCancelled);
+  EXPECT_FALSE(h.rerun("matrix", 0));
+  EXPECT_EQ(h.last_error().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(in_state(h, "matrix", StageState::kCancelled), 8) << "so that the next look-up finds them so";
+  ASSERT_TRUE(h.rerun("matrix", 0));
+  h.restart();
+  h.advance(10s);
+  EXPECT_EQ(h.train("a").state, StageState::kQueued);
+  EXPECT_EQ(in_state(h, "matrix", StageState::kCancelled), 7);
+}
+
+TEST(Cancel, IsFollowedByADeletionBeforeItsEnd) {
+  Harness h(two_at_a_time());
+  h.submit(kEight);
+  h.set_state("matrix", ExperimentState::kCancelled);
+  ASSERT_TRUE(h.erase("matrix"));
+  h.purge();
+  EXPECT_EQ(h.train("h").id, 0);
+  EXPECT_FALSE(h.scheduler().next_wake());
 }
 
 TEST(Dependants, AreCancelledWithTheStageTheyNeed) {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/scheduling/support/harness.h"
 
 namespace locus::testing {
@@ -81,6 +83,24 @@ TEST(Deletion, ByForceEndsWhatRunsAndTellsItsWorker) {
   h.purge();
   EXPECT_FALSE(h.store().stage(running->stage_id).ok());
   EXPECT_EQ(h.events("experiment-deleted").size(), 1u);
+  EXPECT_FALSE(h.ask("s"));
+}
+
+TEST(Deletion, LetsGoOfManyStagesInPiecesAndPurgesThemAfterwards) {
+  SchedulerPolicy policy;
+  policy.let_go = 2;
+  Harness h(policy);
+  h.submit({.cells = {"a", "b", "c"}});
+  const StageId last = std::max({h.evaluate("a").id, h.evaluate("b").id, h.evaluate("c").id});
+  h.join("w", "s");
+  const auto running = h.ask("s");
+  ASSERT_TRUE(h.erase("matrix", /*force=*/true));
+  EXPECT_EQ(h.sync("s", {held(*running)}), std::vector<LeaseWish>{LeaseWish::kCancel});
+  EXPECT_EQ(h.store().stage(last)->state, StageState::kBlocked);
+  h.step(PurgeDue{0, 100});
+  EXPECT_TRUE(h.store().stage(last).ok()) << "nothing is purged that the scheduler still knows";
+  h.purge();
+  EXPECT_FALSE(h.store().stage(last).ok());
   EXPECT_FALSE(h.ask("s"));
 }
 

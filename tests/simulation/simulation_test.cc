@@ -24,6 +24,7 @@ const std::map<std::string, Mutant, std::less<>> kMutants = {
     {"worker-ignores-fence", Mutant::kWorkerIgnoresFence},
     {"forgets-alone", Mutant::kForgetsAlone},
     {"forgets-limit", Mutant::kForgetsLimit},
+    {"forgets-unwanted", Mutant::kForgetsUnwanted},
     {"gives-names-away", Mutant::kGivesNamesAway},
     {"ignores-data", Mutant::kIgnoresData},
     {"checkpoint-outruns-points", Mutant::kCheckpointOutrunsPoints}};
@@ -66,7 +67,7 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
   const std::map<std::string, std::set<int>> meant = {
       {"no-fence", {2, 3, 7}},           {"ack-before-commit", {1, 7}}, {"forgets-requeue", {6, 10}},
       {"worker-ignores-fence", {4}},     {"forgets-alone", {11}},       {"forgets-limit", {12}},
-      {"checkpoint-outruns-points", {7}},
+      {"checkpoint-outruns-points", {7}}, {"forgets-unwanted", {6, 10}},
       {"gives-names-away", {13}},        {"ignores-data", {14}}};
   EXPECT_TRUE(meant.at(GetParam()).contains(found.outcome.invariant)) << "found, but by accident";
 }
@@ -74,7 +75,7 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
 INSTANTIATE_TEST_SUITE_P(Each, PlantedDefect,
                          ::testing::Values("no-fence", "ack-before-commit", "forgets-requeue",
                                            "worker-ignores-fence", "forgets-alone", "forgets-limit",
-                                           "checkpoint-outruns-points", "gives-names-away", "ignores-data"),
+                                           "checkpoint-outruns-points", "forgets-unwanted", "gives-names-away", "ignores-data"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = c == '-' ? '_' : c;
