@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "client/file.h"
 #include "client/impl.h"
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/sha256.h"
 
 namespace locus {
@@ -50,8 +50,8 @@ std::chrono::microseconds transfer_time(std::int64_t bytes) {
 
 grpc::Status Client::Impl::upload_once(const fs::path& path, const v1::UploadArtifactRequest::Header& header,
                                        const CallOptions& call, absl::Status& local) const {
-  const File file(path, O_RDONLY);
-  if (file.fd() < 0) {
+  const Fd file = open_file(path, O_RDONLY);
+  if (!file) {
     local = file_error("open", path);
     return grpc::Status::CANCELLED;
   }
@@ -65,7 +65,7 @@ grpc::Status Client::Impl::upload_once(const fs::path& path, const v1::UploadArt
   *part.mutable_header() = header;
   bool going = writer->Write(part);
   while (going) {
-    auto chunk = read_some(file.fd(), path);
+    auto chunk = read_some(file.get(), path);
     if (!chunk.ok()) {
       local = chunk.status();
       context.TryCancel();
@@ -83,10 +83,10 @@ absl::StatusOr<std::string> Client::upload_artifact(const fs::path& path, const 
                                                     const CallOptions& call) {
   v1::UploadArtifactRequest::Header header;
   {
-    const File file(path, O_RDONLY);
-    if (file.fd() < 0) return file_error("open", path);
+    const Fd file = open_file(path, O_RDONLY);
+    if (!file) return file_error("open", path);
     Sha256 hash;
-    LOCUS_ASSIGN_OR_RETURN(const std::int64_t bytes, hash_file(file.fd(), path, hash));
+    LOCUS_ASSIGN_OR_RETURN(const std::int64_t bytes, hash_file(file.get(), path, hash));
     header.set_bytes(bytes);
     header.set_sha256(hash.hex_digest());
     header.set_kind(kind);
@@ -127,17 +127,17 @@ absl::Status Client::download_artifact(const std::string& sha256, const fs::path
                                        const CallOptions& call) {
   fs::path partial = path;
   partial += ".part";
-  const File file(partial, O_RDWR | O_CREAT);
-  if (file.fd() < 0) return file_error("create", partial);
+  const Fd file = open_file(partial, O_RDWR | O_CREAT);
+  if (!file) return file_error("create", partial);
   Sha256 hash;
   LOCUS_ASSIGN_OR_RETURN(std::int64_t offset,
-                         hash_file(file.fd(), partial, hash));  // leaves the position at the end
+                         hash_file(file.get(), partial, hash));  // leaves the position at the end
   Patience retry = impl_->patience(call);
   while (true) {
     impl_->settle();
     const std::int64_t before = offset;
     absl::Status local;
-    const grpc::Status status = impl_->download_once(sha256, file.fd(), offset, hash, call, local);
+    const grpc::Status status = impl_->download_once(sha256, file.get(), offset, hash, call, local);
     LOCUS_RETURN_IF_ERROR(local);
     if (status.ok()) break;
     if (offset > before) retry.restart();
@@ -152,7 +152,7 @@ absl::Status Client::download_artifact(const std::string& sha256, const fs::path
                           ": ask again, the server's copy is checked",
                       "", {{"expected", sha256}, {"found", found}, {"address", impl_->address}});
   }
-  if (::fsync(file.fd()) != 0) return file_error("flush", partial);
+  if (::fsync(file.get()) != 0) return file_error("flush", partial);
   if (::rename(partial.c_str(), path.c_str()) != 0) return file_error("rename", partial);
   return sync_folder(path.parent_path());
 }

@@ -2,9 +2,9 @@
 #include <set>
 #include <vector>
 
-#include "client/file.h"
 #include "client/impl.h"
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/sha256.h"
 
 namespace locus {
@@ -70,9 +70,9 @@ class Intake {
 absl::StatusOr<BackupSummary> Client::backup(const fs::path& folder, const CallOptions& call) {
   LOCUS_RETURN_IF_ERROR(prepare(folder));
   const fs::path part = folder / (std::string(kDatabase) + ".part");
-  const File file(part, O_WRONLY | O_CREAT | O_TRUNC);
-  if (file.fd() < 0) return file_error("create", part);
-  Intake intake(file.fd(), part);
+  const Fd file = open_file(part, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!file) return file_error("create", part);
+  Intake intake(file.get(), part);
   impl_->settle();
   grpc::ClientContext context;
   Cancellation::Guard guard(call.cancellation, &context);

@@ -17,6 +17,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/fd.h"
 #include "core/base/utf8.h"
 
 extern char** environ;
@@ -30,23 +31,6 @@ constexpr int kLookEvery = 100;  // milliseconds, for `stop`
 absl::Status problem(const std::string& what) {
   return make_error(absl::StatusCode::kUnavailable, ErrorReason::kServerUnavailable, "the alert command " + what);
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  void set(int fd) { fd_ = fd; }
-  void close() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
 
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& variables) {
   std::vector<std::string> out;
@@ -116,20 +100,20 @@ absl::Status run_alert_command(const std::string& command, const std::map<std::s
   int sockets[2], pipe[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
     return problem(std::string("cannot be started: ") + std::strerror(errno));
-  Descriptor ours(sockets[0]), theirs(sockets[1]), said_to_us, said_by_it;
+  Fd ours(sockets[0]), theirs(sockets[1]), said_to_us, said_by_it;
   if (::pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0)
     return problem(std::string("cannot be started: ") + std::strerror(errno));
-  said_to_us.set(pipe[0]);
-  said_by_it.set(pipe[1]);
+  said_to_us = Fd(pipe[0]);
+  said_by_it = Fd(pipe[1]);
   const pid_t pid = spawn_shell(command, variables, theirs.get(), said_by_it.get());
   if (pid < 0) return problem(std::string("cannot be started: ") + std::strerror(errno));
-  theirs.close();
-  said_by_it.close();
-  Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  theirs = Fd();
+  said_by_it = Fd();
+  const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   // A socket, not a pipe: a command that does not read must not end us by SIGPIPE, nor hold us up.
   [[maybe_unused]] const ssize_t sent =
       ::send(ours.get(), input.data(), input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  ours.close();
+  ours = Fd();
   const Microseconds end = system_clock().steady() + std::chrono::microseconds(limit).count();
   std::string said;
   bool ended = false;
@@ -137,7 +121,7 @@ absl::Status run_alert_command(const std::string& command, const std::map<std::s
     pollfd fds[] = {{process.get(), POLLIN, 0}, {said_to_us.get(), POLLIN, 0}};
     ::poll(fds, said_to_us.get() < 0 ? 1 : 2, kLookEvery);
     read_said(said_to_us.get(), &said);
-    if (fds[1].revents == POLLHUP) said_to_us.close();  // or it would wake us at once, again and again
+    if (fds[1].revents == POLLHUP) said_to_us = Fd();  // or it would wake us at once, again and again
     ended = (fds[0].revents & POLLIN) != 0;
   }
   ::kill(-pid, SIGKILL);  // what it left behind, or all of it

@@ -1,7 +1,6 @@
 // What is done with a backup folder, without a server.
 #include "server/app/backup.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <fstream>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/sha256.h"
 #include "storage/artifacts/folder.h"
 #include "storage/sqlite/data_folder.h"
@@ -34,11 +34,9 @@ absl::Status failed(const std::string& doing, const fs::path& path, const std::s
 }
 
 absl::Status sync(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool synced = fd >= 0 && ::fsync(fd) == 0;
-  const std::string why = std::strerror(errno);
-  if (fd >= 0) ::close(fd);
-  return synced ? absl::OkStatus() : failed("flush", path, why);
+  const Fd file = open_file(path, O_RDONLY);
+  if (file && ::fsync(file.get()) == 0) return absl::OkStatus();
+  return failed("flush", path, std::strerror(errno));
 }
 
 fs::path blob_path(const fs::path& folder, const std::string& sha256) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/sha256.h"
 #include "storage/artifacts/name.h"
 
@@ -22,22 +23,6 @@ namespace locus {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A file descriptor that closes itself.
-class File {
- public:
-  File(const fs::path& path, int flags) : fd_(open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-  bool open_failed() const { return fd_ < 0; }
-
- private:
-  int fd_;
-};
 
 absl::Status failed(const std::string& verb, const fs::path& path, int error) {
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
@@ -54,9 +39,9 @@ absl::Status unusable(const fs::path& folder, const std::string& why) {
                     {}, {{"folder", folder.string()}});
 }
 
-absl::Status sync_folder(const fs::path& folder) {
-  const File file(folder, O_RDONLY | O_DIRECTORY);
-  if (file.open_failed() || fsync(file.fd()) != 0) return failed("sync", folder, errno);
+absl::Status flush_folder(const fs::path& folder) {
+  const Fd file = open_file(folder, O_RDONLY | O_DIRECTORY);
+  if (!file || fsync(file.get()) != 0) return failed("sync", folder, errno);
   return absl::OkStatus();
 }
 
@@ -67,17 +52,17 @@ fs::path path_of(const fs::path& root, const std::string& sha256) {
 class FolderWriter final : public ArtifactWriter {
  public:
   FolderWriter(fs::path root, fs::path path)
-      : root_(std::move(root)), path_(std::move(path)), file_(path_, O_WRONLY | O_CREAT | O_EXCL) {}
+      : root_(std::move(root)), path_(std::move(path)), file_(open_file(path_, O_WRONLY | O_CREAT | O_EXCL, 0600)) {}
   ~FolderWriter() override {
-    if (!file_.open_failed() && !moved_) unlink(path_.c_str());
+    if (file_ && !moved_) unlink(path_.c_str());
   }
-  bool open_failed() const { return file_.open_failed(); }
+  bool open_failed() const { return !file_; }
 
   absl::Status write(std::string_view bytes) override {
     if (!status_.ok()) return status_;
     hash_.update(bytes);
     while (!bytes.empty()) {
-      const ssize_t wrote = ::write(file_.fd(), bytes.data(), bytes.size());
+      const ssize_t wrote = ::write(file_.get(), bytes.data(), bytes.size());
       if (wrote < 0 && errno == EINTR) continue;
       // What was written in part cannot be trusted, so the upload ends here.
       if (wrote < 0) return status_ = failed("write", path_, errno);
@@ -100,20 +85,20 @@ class FolderWriter final : public ArtifactWriter {
     const std::string found = hash_.hex_digest();
     if (found != sha256) return digest_mismatch(sha256, found);
     const fs::path target = path_of(root_, sha256);
-    if (fsync(file_.fd()) != 0) return failed("sync", path_, errno);
+    if (fsync(file_.get()) != 0) return failed("sync", path_, errno);
     if (mkdir(target.parent_path().c_str(), 0700) == 0) {
-      LOCUS_RETURN_IF_ERROR(sync_folder(root_));
+      LOCUS_RETURN_IF_ERROR(flush_folder(root_));
     } else if (errno != EEXIST) {
       return failed("make", target.parent_path(), errno);
     }
     if (rename(path_.c_str(), target.c_str()) != 0)
       return failed("rename", path_, errno);  // over an equal one: harmless
     moved_ = true;
-    return sync_folder(target.parent_path());
+    return flush_folder(target.parent_path());
   }
 
   fs::path root_, path_;
-  File file_;
+  Fd file_;
   Sha256 hash_;
   absl::Status status_;
   bool moved_ = false;
@@ -143,16 +128,16 @@ class FolderArtifacts final : public ArtifactStore {
     LOCUS_RETURN_IF_ERROR(check_artifact_name(sha256));
     LOCUS_RETURN_IF_ERROR(check_artifact_range(offset, most));
     const fs::path path = path_of(root_, sha256);
-    const File file(path, O_RDONLY);
-    if (file.open_failed()) return absent(sha256, path, errno);
+    const Fd file = open_file(path, O_RDONLY);
+    if (!file) return absent(sha256, path, errno);
     struct stat info {};
-    if (fstat(file.fd(), &info) != 0) return failed("read", path, errno);
+    if (fstat(file.get(), &info) != 0) return failed("read", path, errno);
     const std::int64_t left = std::max<std::int64_t>(0, info.st_size - offset);
     std::string out(static_cast<std::size_t>(std::min(most, left)), '\0');
     std::size_t done = 0;
     while (done < out.size()) {
       const ssize_t got =
-          pread(file.fd(), out.data() + done, out.size() - done, offset + static_cast<off_t>(done));
+          pread(file.get(), out.data() + done, out.size() - done, offset + static_cast<off_t>(done));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return failed("read", path, errno);
       if (got == 0) break;
@@ -216,7 +201,7 @@ absl::StatusOr<std::unique_ptr<ArtifactStore>> open_folder_artifacts(const fs::p
   }
   if (error) return unusable(folder, error.message());
   if (access(incoming.c_str(), W_OK | X_OK) != 0) return unusable(folder, std::strerror(errno));
-  LOCUS_RETURN_IF_ERROR(sync_folder(folder));
+  LOCUS_RETURN_IF_ERROR(flush_folder(folder));
   return std::make_unique<FolderArtifacts>(folder);
 }
 

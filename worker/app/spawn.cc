@@ -75,24 +75,6 @@ struct ChildSetup {
 
 }  // namespace
 
-Fd& Fd::operator=(Fd&& other) noexcept {
-  if (this != &other) {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-Fd::~Fd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-int Fd::release() {
-  const int fd = fd_;
-  fd_ = -1;
-  return fd;
-}
-
 absl::StatusOr<pid_t> spawn(const SpawnRequest& request) {
   const auto arguments = pointers(request.arguments);
   const auto environment = pointers(request.environment);

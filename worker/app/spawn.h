@@ -8,23 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/base/fd.h"
 
 namespace locus {
-
-// A descriptor that closes itself. Move-only.
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(other.release()) {}
-  Fd& operator=(Fd&& other) noexcept;
-  ~Fd();
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  int release();
-
- private:
-  int fd_;
-};
 
 inline constexpr int kInheritedFd = 3;  // where a child finds `inherit`
 

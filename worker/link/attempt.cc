@@ -1,40 +1,19 @@
 // The daemon's attempts on disk and in memory.
 #include "worker/link/attempt.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace locus {
 namespace fs = std::filesystem;
 namespace {
 
-absl::Status folder_error(const std::string& doing, const fs::path& path, int error) {
-  return make_error(absl::ErrnoToStatusCode(error), ErrorReason::kStorageFailed,
-                    "cannot " + doing + " " + path.string() + ": " + std::strerror(error), "",
-                    {{"path", path.string()}, {"found", std::strerror(error)}});
-}
-
-// Whole or not at all, and on the medium.
 absl::Status store_message(const google::protobuf::MessageLite& message, const fs::path& path) {
-  fs::path fresh = path;
-  fresh += ".new";
-  const std::string bytes = message.SerializeAsString();
-  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return folder_error("create", fresh, errno);
-  const bool written =
-      ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) && ::fsync(fd) == 0;
-  const int error = errno;
-  ::close(fd);
-  if (!written) return folder_error("write", fresh, error);
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return folder_error("write", path, errno);
-  return absl::OkStatus();
+  return write_file_durably(path, message.SerializeAsString(), 0600);
 }
 
 template <class Message>
@@ -60,7 +39,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Attempt::create(const fs::path& root, c
   std::error_code error;
   fs::remove_all(folder, error);
   fs::create_directories(folder / "files", error);
-  if (error) return folder_error("create", folder, error.value());
+  if (error) return file_error("create", folder, error.value());
   std::shared_ptr<Attempt> attempt(new Attempt(folder, grant));
   LOCUS_RETURN_IF_ERROR(store_message(grant, folder / "grant"));
   LOCUS_ASSIGN_OR_RETURN(attempt->outbox_, Outbox::open(folder / "outbox", options));
@@ -69,7 +48,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Attempt::create(const fs::path& root, c
 
 absl::StatusOr<std::shared_ptr<Attempt>> Attempt::recover(const fs::path& folder, OutboxOptions options) {
   const auto grant = load_message<v1::StageGrant>(folder / "grant");
-  if (!grant) return folder_error("read", folder / "grant", EIO);
+  if (!grant) return file_error("read", folder / "grant", EIO);
   std::shared_ptr<Attempt> attempt(new Attempt(folder, *grant));
   LOCUS_ASSIGN_OR_RETURN(attempt->outbox_, Outbox::open(folder / "outbox", options));
   attempt->outcome_ = load_message<v1::CompleteAttemptRequest>(folder / "outcome");

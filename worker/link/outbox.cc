@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/limits.h"
 
 namespace locus {
@@ -74,24 +75,20 @@ bool read_at(int fd, std::int64_t offset, char* to, std::size_t size) {
 absl::StatusOr<std::unique_ptr<Outbox>> Outbox::open(const std::filesystem::path& path,
                                                      OutboxOptions options) {
   std::unique_ptr<Outbox> outbox(new Outbox(path, options));
-  outbox->fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (outbox->fd_ < 0) return medium_error("open", path);
+  outbox->fd_ = open_file(path, O_RDWR | O_CREAT, 0600);
+  if (!outbox->fd_) return medium_error("open", path);
   LOCUS_RETURN_IF_ERROR(outbox->recover());
   return outbox;
-}
-
-Outbox::~Outbox() {
-  if (fd_ >= 0) ::close(fd_);
 }
 
 absl::Status Outbox::recover() {
   bool first = true;
   while (true) {
     Header header;
-    if (!read_at(fd_, end_, reinterpret_cast<char*>(&header), sizeof(header))) break;
+    if (!read_at(fd_.get(), end_, reinterpret_cast<char*>(&header), sizeof(header))) break;
     if (header.magic != kMagic || header.length > kRecordBytes || header.first_seq < 1) break;
     std::string payload(header.length, '\0');
-    if (!read_at(fd_, end_ + static_cast<std::int64_t>(sizeof(header)), payload.data(), payload.size()))
+    if (!read_at(fd_.get(), end_ + static_cast<std::int64_t>(sizeof(header)), payload.data(), payload.size()))
       break;
     if (checksum(header, payload) != header.crc) break;
     if (!first && header.first_seq != last_seq_ + 1) break;
@@ -102,7 +99,7 @@ absl::Status Outbox::recover() {
     last_seq_ = header.first_seq + header.count - 1;
     end_ += bytes;
   }
-  if (::ftruncate(fd_, end_) != 0) return medium_error("repair", path_);
+  if (::ftruncate(fd_.get(), end_) != 0) return medium_error("repair", path_);
   flushed_ = 0;  // what a killed daemon had written may still be only in memory
   return absl::OkStatus();
 }
@@ -142,8 +139,8 @@ absl::Status Outbox::append(const v1::PointColumns& points) {
         {{"bytes", std::to_string(waiting)}, {"limit", std::to_string(options_.max_bytes)}});
   }
   const std::string record = make_record(last_seq_ + 1, count, payload);
-  if (absl::Status written = write_record(fd_, end_, record); !written.ok()) {
-    if (::ftruncate(fd_, end_) != 0) return medium_error("repair", path_);
+  if (absl::Status written = write_record(fd_.get(), end_, record); !written.ok()) {
+    if (::ftruncate(fd_.get(), end_) != 0) return medium_error("repair", path_);
     return written;
   }
   const auto bytes = static_cast<std::int64_t>(record.size());
@@ -155,7 +152,7 @@ absl::Status Outbox::append(const v1::PointColumns& points) {
 
 absl::StatusOr<v1::PointColumns> Outbox::read_record(const Record& record) const {
   std::string bytes(static_cast<std::size_t>(record.bytes), '\0');
-  if (!read_at(fd_, record.offset, bytes.data(), bytes.size())) return medium_error("read", path_);
+  if (!read_at(fd_.get(), record.offset, bytes.data(), bytes.size())) return medium_error("read", path_);
   Header header;
   std::memcpy(&header, bytes.data(), sizeof(header));
   const auto payload = std::string_view(bytes).substr(sizeof(header));
@@ -194,7 +191,7 @@ absl::StatusOr<std::optional<Outbox::Batch>> Outbox::read_after(std::int64_t seq
 
 absl::Status Outbox::flush_locked() {
   if (flushed_ == end_) return absl::OkStatus();
-  if (::fdatasync(fd_) != 0) return medium_error("flush", path_);
+  if (::fdatasync(fd_.get()) != 0) return medium_error("flush", path_);
   flushed_ = end_;
   return absl::OkStatus();
 }
@@ -228,31 +225,26 @@ std::string Outbox::mark() const {
 absl::Status Outbox::compact() {
   std::filesystem::path fresh_path = path_;
   fresh_path += ".new";
-  const int fresh = ::open(fresh_path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fresh < 0) return medium_error("rewrite", path_);
+  Fd fresh = open_file(fresh_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+  if (!fresh) return medium_error("rewrite", path_);
   std::string content = mark();
   std::deque<Record> moved;
   for (const Record& record : records_) {
     std::string bytes(static_cast<std::size_t>(record.bytes), '\0');
-    if (!read_at(fd_, record.offset, bytes.data(), bytes.size())) {
-      ::close(fresh);
-      return medium_error("read", path_);
-    }
+    if (!read_at(fd_.get(), record.offset, bytes.data(), bytes.size())) return medium_error("read", path_);
     moved.push_back(
         {static_cast<std::int64_t>(content.size()), record.bytes, record.first_seq, record.count});
     content += bytes;
   }
-  absl::Status written = write_record(fresh, 0, content);
-  if (written.ok() && (::fdatasync(fresh) != 0 || ::rename(fresh_path.c_str(), path_.c_str()) != 0)) {
+  absl::Status written = write_record(fresh.get(), 0, content);
+  if (written.ok() && (::fdatasync(fresh.get()) != 0 || ::rename(fresh_path.c_str(), path_.c_str()) != 0)) {
     written = medium_error("rewrite", path_);
   }
   if (!written.ok()) {  // the old file is as good as before, only longer
-    ::close(fresh);
     ::unlink(fresh_path.c_str());
     return absl::IsResourceExhausted(written) ? absl::OkStatus() : written;
   }
-  ::close(fd_);
-  fd_ = fresh;
+  fd_ = std::move(fresh);
   end_ = flushed_ = static_cast<std::int64_t>(content.size());
   records_ = std::move(moved);
   return absl::OkStatus();

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/fd.h"
 #include "locus/v1/worker_service.pb.h"
 
 namespace locus {
@@ -31,7 +32,6 @@ class Outbox {
   // only flushed records are.
   static absl::StatusOr<std::unique_ptr<Outbox>> open(const std::filesystem::path& path,
                                                       OutboxOptions options = {});
-  ~Outbox();
 
   // Numbers the points and appends them, not yet flushed. RESOURCE_EXHAUSTED (LIMIT_EXCEEDED) when the outbox
   // or the disk is full: nothing was taken, try again when something is acknowledged. Other errors: the
@@ -70,7 +70,7 @@ class Outbox {
   const std::filesystem::path path_;
   const OutboxOptions options_;
   mutable std::mutex mutex_;
-  int fd_ = -1;
+  Fd fd_;
   std::int64_t end_ = 0;      // of the last whole record
   std::int64_t flushed_ = 0;  // up to here on the medium
   std::int64_t last_seq_ = 0, acked_seq_ = 0;
