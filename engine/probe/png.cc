@@ -1,10 +1,12 @@
 // Draws on a canvas and writes it as a PNG file.
 #include "engine/probe/png.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 #include <stdexcept>
-#include <string_view>
 
 namespace locus {
 namespace {
@@ -13,46 +15,23 @@ void put_big_endian(std::string& out, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift & 0xff));
 }
 
-// CRC-32 as in RFC 2083, section 15, and Adler-32 as in RFC 1950.
-std::uint32_t crc32(std::string_view bytes) {
-  std::uint32_t crc = 0xffffffff;
-  for (const char c : bytes) {
-    crc ^= static_cast<std::uint8_t>(c);
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-  }
-  return ~crc;
-}
-std::uint32_t adler32(std::string_view bytes) {
-  std::uint32_t low = 1, high = 0;
-  for (const char c : bytes) {
-    low = (low + static_cast<std::uint8_t>(c)) % 65521;
-    high = (high + low) % 65521;
-  }
-  return high << 16 | low;
-}
+const Bytef* as_bytes(const std::string& text) { return reinterpret_cast<const Bytef*>(text.data()); }
 
-// Length, type, data, check.
-void put_chunk(std::string& out, std::string_view type, std::string_view data) {
+// Length, type, data, check (RFC 2083, section 3.2).
+void put_chunk(std::string& out, const std::string& type, const std::string& data) {
   put_big_endian(out, static_cast<std::uint32_t>(data.size()));
-  const std::string body = std::string(type) + std::string(data);
+  const std::string body = type + data;
   out += body;
-  put_big_endian(out, crc32(body));
+  put_big_endian(out, static_cast<std::uint32_t>(crc32_z(0, as_bytes(body), body.size())));
 }
 
-// A zlib stream of stored blocks (RFC 1950 and 1951).
-std::string stored(std::string_view bytes) {
-  constexpr std::size_t kMost = 65535;
-  std::string out("\x78\x01", 2);
-  for (std::size_t begin = 0; begin == 0 || begin < bytes.size(); begin += kMost) {
-    const std::string_view block = bytes.substr(begin, kMost);
-    out.push_back(begin + kMost >= bytes.size() ? 1 : 0);
-    for (const std::size_t length : {block.size(), ~block.size()}) {
-      out.push_back(static_cast<char>(length & 0xff));
-      out.push_back(static_cast<char>(length >> 8 & 0xff));
-    }
-    out += block;
-  }
-  put_big_endian(out, adler32(bytes));
+// A zlib stream (RFC 1950).
+std::string compressed(const std::string& bytes) {
+  uLongf length = compressBound(bytes.size());
+  std::string out(length, '\0');
+  if (compress(reinterpret_cast<Bytef*>(out.data()), &length, as_bytes(bytes), bytes.size()) != Z_OK)
+    throw std::bad_alloc();  // the buffer is large enough
+  out.resize(length);
   return out;
 }
 
@@ -104,7 +83,7 @@ std::string Canvas::png() const {
     rows.push_back(0);  // no filter
     rows.append(reinterpret_cast<const char*>(rgb_.data() + y * stride), stride);
   }
-  put_chunk(out, "IDAT", stored(rows));
+  put_chunk(out, "IDAT", compressed(rows));
   put_chunk(out, "IEND", "");
   return out;
 }

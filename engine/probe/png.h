@@ -21,7 +21,7 @@ class Canvas {
   void fill(int left, int top, int width, int height, Color color);  // cut at the border
   void line(int x0, int y0, int x1, int y1, Color color);            // one pixel wide, ends included
 
-  // The bytes of a PNG file: 8 bits a channel, stored, not compressed. (RFC 2083)
+  // The bytes of a PNG file: 8 bits a channel. (RFC 2083)
   std::string png() const;
 
  private:
