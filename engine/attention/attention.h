@@ -7,7 +7,7 @@
 #include <set>
 
 #include "engine/attention/path.h"
-#include "engine/backbones/linear.h"
+#include "engine/layers/linear.h"
 #include "engine/priors/prior.h"
 
 namespace locus {

@@ -2,7 +2,7 @@
 // they are used.
 #pragma once
 
-#include "engine/attention/forms.h"
+#include "engine/layers/forms.h"
 
 namespace locus {
 

@@ -1,7 +1,7 @@
 // Lookups added to logits in place: no T x T tensor of what was found, no index the size of the logits.
 #pragma once
 
-#include "engine/attention/forms.h"
+#include "engine/layers/forms.h"
 
 namespace locus {
 

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "engine/attention/forms.h"
+#include "engine/layers/forms.h"
 
 namespace locus {
 

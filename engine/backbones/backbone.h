@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/backbones/linear.h"
+#include "engine/layers/linear.h"
 #include "engine/priors/prior.h"
 
 namespace locus {

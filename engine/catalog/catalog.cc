@@ -1,10 +1,14 @@
 // Puts every list of items into one document.
-#include "engine/catalog.h"
+#include "engine/catalog/catalog.h"
 
 #include <set>
 
 #include "engine/backbones/backbone.h"
+#include "engine/data/dataset.h"
 #include "engine/priors/prior.h"
+#include "engine/stages/stages.h"
+#include "engine/tasks/task.h"
+#include "engine/train/recipe.h"
 
 namespace locus {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
+#include "engine/base/item.h"
 #include "engine/base/torch.h"
-#include "engine/catalog.h"
 
 namespace locus {
 
@@ -36,8 +36,13 @@ class Dataset {
   virtual const Normalization& normalization() const = 0;
 };
 
-// Throws std::invalid_argument on an unknown id.
-const DatasetItem& dataset_item(std::string_view id);
+struct DatasetItem {
+  Item item;  // kind "dataset"; facts: digest, manifest, rank, channels, extent, classes, splits
+  std::shared_ptr<Dataset> (*open)(const DataPlace& place, const Options& options);
+  std::string id() const { return item.json().at("id"); }
+};
+const std::vector<DatasetItem>& dataset_items();       // every line of datasets.def
+const DatasetItem& dataset_item(std::string_view id);  // throws std::invalid_argument
 
 // The dataset at `place`, shared by all attempts of this process so that its files are read once. Not
 // thread-safe.

@@ -1,8 +1,8 @@
 // Manhattan distance on a grid as inner products, shared by the decays that fall with it.
 #pragma once
 
-#include "engine/attention/forms.h"
-#include "engine/priors/layout.h"
+#include "engine/layers/forms.h"
+#include "engine/layers/layout.h"
 
 namespace locus {
 

@@ -1,7 +1,7 @@
 // Relative positions on a grid of rank 2, for biases that are looked up by them.
 #pragma once
 
-#include "engine/priors/layout.h"
+#include "engine/layers/layout.h"
 
 namespace locus {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/base/item.h"
-#include "engine/priors/layout.h"
+#include "engine/layers/layout.h"
 
 namespace locus {
 

@@ -10,11 +10,11 @@
 // Shape letters: B batch, T tokens (P prefix first, then N patches), D width, H heads, d = D / H, C curves.
 #pragma once
 
-#include "engine/attention/forms.h"
 #include "engine/base/item.h"
 #include "engine/base/random.h"
 #include "engine/base/torch.h"
-#include "engine/priors/layout.h"
+#include "engine/layers/forms.h"
+#include "engine/layers/layout.h"
 
 namespace locus {
 

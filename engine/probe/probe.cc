@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
+
 namespace locus {
 namespace {
 
@@ -34,12 +36,6 @@ std::optional<std::string> name_at(const ProbeRequest& request, const Backbone& 
                                                                 {"attention.out.bias", "proj.bias"}};
   const auto found = kAttention.find(within);
   return found == kAttention.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 std::string shape_text(at::IntArrayRef shape) { return Json(shape.vec()).dump(); }

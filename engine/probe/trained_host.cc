@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "engine/base/failure.h"
+#include "engine/files/safetensors.h"
+#include "engine/stage/stage.h"
 #include "engine/train/checkpoint.h"
-#include "engine/train/safetensors.h"
-#include "engine/train/stage.h"
 
 namespace locus {
 namespace {

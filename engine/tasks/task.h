@@ -2,7 +2,6 @@
 #pragma once
 
 #include "engine/backbones/backbone.h"
-#include "engine/catalog.h"
 #include "engine/data/loader.h"
 
 namespace locus {
@@ -51,6 +50,12 @@ class Task : public torch::nn::Module {
   virtual std::string path() const = 0;                         // attention's execution path, as taken
 };
 
+struct TaskItem {
+  Item item;  // kind "task"; facts: metrics, default_metric
+  std::shared_ptr<Task> (*make)(const TaskContext& context, const Options& options);
+  std::string id() const { return item.json().at("id"); }
+};
+const std::vector<TaskItem>& task_items();       // every line of tasks.def
 const TaskItem& task_item(std::string_view id);  // throws std::invalid_argument
 
 // Reads the configuration's "task". Throws std::invalid_argument naming what is wrong.

@@ -1,8 +1,8 @@
 // A copy of a model's weights as they were at some step, which checkpoints can carry.
 #pragma once
 
+#include "engine/files/safetensors.h"
 #include "engine/train/checkpoint.h"
-#include "engine/train/safetensors.h"
 
 namespace locus {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/stage/stage.h"
 #include "engine/tasks/task.h"
-#include "engine/train/stage.h"
 
 namespace locus {
 

@@ -1,7 +1,7 @@
 // AdamW (Loshchilov and Hutter 2019) as one fused call per group, and the learning-rate schedule.
 #pragma once
 
-#include "engine/train/safetensors.h"
+#include "engine/files/safetensors.h"
 
 namespace locus {
 

@@ -8,6 +8,7 @@
 
 #include "engine/base/failure.h"
 #include "engine/train/evaluation.h"
+#include "engine/train/recipe.h"
 
 namespace locus {
 namespace {

@@ -3,12 +3,12 @@
 
 #include "engine/data/dataset.h"
 #include "engine/data/loader.h"
+#include "engine/stage/stage.h"
 #include "engine/tasks/task.h"
 #include "engine/train/best_model.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/narration.h"
 #include "engine/train/snapshots.h"
-#include "engine/train/stage.h"
 
 namespace locus {
 

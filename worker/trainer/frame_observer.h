@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "engine/run.h"
+#include "engine/run/run.h"
 
 namespace locus {
 

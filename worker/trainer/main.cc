@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/base/device.h"
-#include "engine/catalog.h"
+#include "engine/catalog/catalog.h"
 #include "engine/kernels/plugin.h"
 #include "worker/trainer/measure.h"
 #include "worker/trainer/once.h"

@@ -12,8 +12,8 @@
 #include "engine/base/device.h"
 #include "engine/measure/flops.h"
 #include "engine/measure/hardware.h"
+#include "engine/measure/measurement.h"
 #include "engine/measure/peak_memory.h"
-#include "engine/train/measurement.h"
 #include "worker/trainer/arguments.h"
 
 namespace locus {

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <optional>
 
-#include "engine/run.h"
+#include "engine/run/run.h"
 
 namespace locus {
 namespace {

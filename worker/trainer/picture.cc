@@ -9,9 +9,9 @@
 #include <iostream>
 
 #include "engine/base/failure.h"
+#include "engine/files/safetensors.h"
 #include "engine/probe/trained.h"
-#include "engine/train/safetensors.h"
-#include "engine/train/stage.h"
+#include "engine/stage/stage.h"
 #include "worker/trainer/arguments.h"
 #include "worker/trainer/picture.h"
 

@@ -3,7 +3,7 @@
 
 #include <iostream>
 
-#include "engine/train/safetensors.h"
+#include "engine/files/safetensors.h"
 #include "worker/trainer/arguments.h"
 #include "worker/trainer/probe.h"
 

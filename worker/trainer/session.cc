@@ -7,7 +7,7 @@
 
 #include "core/base/frame.h"
 #include "core/base/sha256.h"
-#include "engine/catalog.h"
+#include "engine/catalog/catalog.h"
 #include "worker/trainer/frame_observer.h"
 
 namespace locus {

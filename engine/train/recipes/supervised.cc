@@ -1,5 +1,5 @@
 // Supervised training: AdamW, linear warm-up, cosine decay over a fixed horizon.
-#include "engine/catalog.h"
+#include "engine/train/recipe.h"
 
 namespace locus::recipes {
 

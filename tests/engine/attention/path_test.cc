@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "engine/base/random.h"
+#include "engine/layers/layout.h"
 #include "engine/priors/curves.h"
-#include "engine/priors/layout.h"
 #include "tests/engine/support/reference.h"
 
 namespace locus {

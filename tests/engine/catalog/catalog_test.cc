@@ -1,5 +1,5 @@
 // The catalog's document: complete, unambiguous, and the same as the committed one.
-#include "engine/catalog.h"
+#include "engine/catalog/catalog.h"
 
 #include <gtest/gtest.h>
 

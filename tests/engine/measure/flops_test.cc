@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/train/measurement.h"
+#include "engine/measure/measurement.h"
 #include "tests/engine/support/models.h"
 
 namespace locus {

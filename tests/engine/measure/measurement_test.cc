@@ -1,5 +1,5 @@
 // The protocol: parameters, peaks and times of models, one or several side by side.
-#include "engine/train/measurement.h"
+#include "engine/measure/measurement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

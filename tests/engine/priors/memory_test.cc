@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "engine/attention/forms.h"
+#include "engine/layers/forms.h"
 #include "tests/engine/support/models.h"
 
 namespace locus {

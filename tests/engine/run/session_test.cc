@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/base/sha256.h"
-#include "engine/catalog.h"
+#include "engine/catalog/catalog.h"
 #include "tests/engine/run/trainer_process.h"
 #include "tests/engine/train/recording.h"
 

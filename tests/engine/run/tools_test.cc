@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/train/safetensors.h"
+#include "engine/files/safetensors.h"
 
 extern char** environ;
 

@@ -2,7 +2,7 @@
 // execution path is held to it.
 #pragma once
 
-#include "engine/attention/forms.h"
+#include "engine/layers/forms.h"
 
 namespace locus::test {
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "engine/run.h"
-#include "engine/train/safetensors.h"
+#include "engine/files/safetensors.h"
+#include "engine/run/run.h"
 #include "tests/engine/data/idx_fixture.h"
 
 namespace locus {

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "engine/base/item.h"
 #include "engine/base/torch.h"
-#include "engine/catalog.h"
 
 namespace locus {
 
@@ -77,9 +77,6 @@ struct StageContext {
   std::vector<StageResult> results;
   std::vector<StageOutput> outputs;
 };
-
-const StageItem& stage_item(std::string_view id);    // throws std::invalid_argument
-const RecipeItem& recipe_item(std::string_view id);  // throws std::invalid_argument
 
 // SHA-256 of the configuration's RFC 8785 form: the stage's identity.
 std::string configuration_identity(const Json& configuration);

@@ -1,5 +1,5 @@
 // Grid layouts and their coordinates.
-#include "engine/priors/layout.h"
+#include "engine/layers/layout.h"
 
 namespace locus {
 

@@ -1,5 +1,5 @@
 // The dense meaning of every form.
-#include "engine/attention/forms.h"
+#include "engine/layers/forms.h"
 
 #include <c10/core/InferenceMode.h>
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engine/train/stage.h"
+#include "engine/stage/stage.h"
 
 namespace locus {
 

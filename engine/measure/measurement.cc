@@ -1,5 +1,5 @@
 // Counts and peaks come first and apart, since watching them costs time; then the clock runs.
-#include "engine/train/measurement.h"
+#include "engine/measure/measurement.h"
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 

@@ -1,5 +1,6 @@
 // Stage "train": learns a model; its outputs are the final checkpoint and, where asked for, the one that
 // validated best.
+#include "engine/stages/stages.h"
 #include "engine/train/training.h"
 
 namespace locus::stages {

@@ -10,10 +10,10 @@
 
 #include "engine/base/failure.h"
 #include "engine/data/dataset.h"
+#include "engine/stages/stages.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/evaluation.h"
 #include "engine/train/narration.h"
-#include "engine/train/stage.h"
 
 namespace locus::stages {
 namespace {

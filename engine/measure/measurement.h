@@ -3,7 +3,7 @@
 // Several models are measured in turn within each round, so that what changes on the machine meets all alike.
 #pragma once
 
-#include "engine/train/stage.h"
+#include "engine/stage/stage.h"
 
 namespace locus {
 

@@ -1,11 +1,13 @@
 // One catch at the edge maps exceptions to failure classes.
-#include "engine/run.h"
+#include "engine/run/run.h"
 
 #include <ATen/Parallel.h>
 
 #include "engine/base/device.h"
 #include "engine/base/failure.h"
+#include "engine/catalog/catalog.h"
 #include "engine/data/dataset.h"
+#include "engine/stages/stages.h"
 
 namespace locus {
 namespace {

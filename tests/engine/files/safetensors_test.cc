@@ -1,5 +1,5 @@
 // Safetensors: what is written is read back, and no hostile file gets through.
-#include "engine/train/safetensors.h"
+#include "engine/files/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "engine/run.h"
+#include "engine/run/run.h"
 
 namespace locus {
 namespace {

@@ -1,5 +1,5 @@
 // A file is: 8 bytes of header length (little endian), the header as JSON, the tensors' bytes.
-#include "engine/train/safetensors.h"
+#include "engine/files/safetensors.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,8 +1,9 @@
 // Stage "measure": what the model costs at every batch size and resolution. Needs no training before it.
 #include "engine/measure/flops.h"
 #include "engine/measure/hardware.h"
+#include "engine/measure/measurement.h"
 #include "engine/measure/peak_memory.h"
-#include "engine/train/measurement.h"
+#include "engine/stages/stages.h"
 
 namespace locus::stages {
 namespace {

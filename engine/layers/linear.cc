@@ -1,5 +1,5 @@
 // The plain linear layer.
-#include "engine/backbones/linear.h"
+#include "engine/layers/linear.h"
 
 namespace locus {
 
