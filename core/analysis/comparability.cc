@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/base/json.h"
+#include "core/base/text.h"
 
 namespace locus {
 namespace {
@@ -37,12 +38,6 @@ Seen seen_in(const Environments::OfCell& stages, const std::vector<Environment>&
       if (!value.empty()) out[{kind, p}].insert(value);
     }
   }
-  return out;
-}
-
-std::string join(const std::set<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
   return out;
 }
 
@@ -93,7 +88,7 @@ EnvironmentFindings compare_environments(const Environments& environments, const
   }
   for (const auto& [key, values] : mixed) {
     out.sentences.push_back("mixed " + std::string(kProperties[key.second]) + " in " +
-                            environments.kinds()[static_cast<std::size_t>(key.first)] + " stages (" + join(values) +
+                            environments.kinds()[static_cast<std::size_t>(key.first)] + " stages (" + joined(values) +
                             ") of " + std::to_string(counts[key]) + " " + noun + (counts[key] == 1 ? "" : "s") +
                             ": differences may come from it");
   }

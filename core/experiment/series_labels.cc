@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/base/error.h"
+#include "core/base/invalid.h"
 #include "core/base/json.h"
 #include "core/base/json_document.h"
 #include "core/base/utf8.h"
@@ -13,17 +14,13 @@ namespace {
 
 constexpr std::size_t kLabelsShown = 200;  // of wrong ones
 
-absl::Status bad(const std::string& field, const std::string& message) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> canonical_labels(const std::string& labels, const std::string& field) {
   if (labels.empty() || labels == "{}") return std::string("{}");
   const auto no_object = [&] {
     const std::string shown = labels.size() > kLabelsShown ? labels.substr(0, kLabelsShown) + "..." : labels;
-    return bad(field,
+    return invalid(field,
                "labels are \"" + valid_utf8(shown) + "\"; give a JSON object such as {\"resolution\":28}");
   };
   if (!Json::accept(labels)) return no_object();
@@ -31,13 +28,13 @@ absl::StatusOr<std::string> canonical_labels(const std::string& labels, const st
   if (!value.is_object()) return no_object();
   for (const auto& [key, item] : value.items()) {
     if (!item.is_string() && !item.is_number()) {
-      return bad(field, "label \"" + key + "\" is neither a string nor a number; give one of them");
+      return invalid(field, "label \"" + key + "\" is neither a string nor a number; give one of them");
     }
   }
   try {
     return canonical_json(value);
   } catch (const std::invalid_argument& error) {
-    return bad(field, std::string("labels have no canonical form: ") + error.what());
+    return invalid(field, std::string("labels have no canonical form: ") + error.what());
   }
 }
 

@@ -13,6 +13,7 @@
 #include "core/analysis/question.h"
 #include "core/analysis/reduce.h"
 #include "core/base/error.h"
+#include "core/base/invalid.h"
 #include "core/statistics/table.h"
 #include "server/analysis/compare_settings.h"
 #include "server/analysis/looks.h"
@@ -23,10 +24,6 @@ namespace {
 
 constexpr int kItemsMost = 16;
 constexpr double kLevel = 0.95;
-
-absl::Status bad(const std::string& field, const std::string& message) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
 
 // One side: trials of one experiment with what they made.
 struct Side {
@@ -232,7 +229,7 @@ void fill_item(const Side& side, v1::ComparedItem* item) {
 absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines,
                                        const v1::CompareRequest& request) {
   if (request.items_size() < 2 || request.items_size() > kItemsMost) {
-    return bad("items", "give 2 to " + std::to_string(kItemsMost) + " items to compare, not " +
+    return invalid("items", "give 2 to " + std::to_string(kItemsMost) + " items to compare, not " +
                             std::to_string(request.items_size()));
   }
   std::vector<Side> sides;

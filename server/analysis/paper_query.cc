@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/base/invalid.h"
 #include "core/statistics/paper.h"
 #include "server/analysis/looks.h"
 #include "server/analysis/paper_axes.h"
@@ -15,14 +16,10 @@
 namespace locus::server {
 namespace {
 
-absl::Status bad(const std::string& field, const std::string& message) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
-
 absl::StatusOr<double> share(double given, double otherwise, const std::string& field) {
   if (given == 0) return otherwise;
   if (given > 0 && given < 1) return given;
-  return bad(field, field + " is a share between 0 and 1, such as " + (field == "level" ? "0.95" : "0.05"));
+  return invalid(field, field + " is a share between 0 and 1, such as " + (field == "level" ? "0.95" : "0.05"));
 }
 
 absl::StatusOr<PaperInput> read_options(const v1::GetPaperTableRequest& request) {
@@ -32,22 +29,22 @@ absl::StatusOr<PaperInput> read_options(const v1::GetPaperTableRequest& request)
   } else if (request.test() == "welch") {
     out.test = PaperTest::kWelch;
   } else if (!request.test().empty() && request.test() != "sign-flip") {
-    return bad("test", "'" + request.test() + "' is no test; choose sign-flip, paired-t or welch");
+    return invalid("test", "'" + request.test() + "' is no test; choose sign-flip, paired-t or welch");
   }
   if (!request.correction().empty() && request.correction() != "holm" && request.correction() != "none")
-    return bad("correction", "'" + request.correction() + "' is no correction; choose holm or none");
+    return invalid("correction", "'" + request.correction() + "' is no correction; choose holm or none");
   out.correct = request.correction() != "none";
   LOCUS_ASSIGN_OR_RETURN(out.level, share(request.level(), 0.95, "level"));
   LOCUS_ASSIGN_OR_RETURN(out.alpha, share(request.alpha(), 0.05, "alpha"));
   if (!std::isfinite(request.detect()) || request.detect() < 0)
-    return bad("detect", "detect is the size of a difference, so it is a positive number");
+    return invalid("detect", "detect is the size of a difference, so it is a positive number");
   out.detect = request.detect();
   if (request.digits() > 0) out.digits = request.digits();
   if (request.digits() < 0 || request.digits() > 15)
-    return bad("digits", "digits are 0 to 15 after the point");
+    return invalid("digits", "digits are 0 to 15 after the point");
   if (!request.spread().empty() && request.spread() != "std" && request.spread() != "interval" &&
       request.spread() != "none")
-    return bad("spread", "'" + request.spread() + "' is no spread; choose std, interval or none");
+    return invalid("spread", "'" + request.spread() + "' is no spread; choose std, interval or none");
   return out;
 }
 
@@ -243,7 +240,7 @@ absl::StatusOr<std::shared_ptr<const v1::PaperTable>> PaperTables::get(
   LOCUS_RETURN_IF_ERROR(check_size(request));
   LOCUS_RETURN_IF_ERROR(check_first_rows(request.first_rows()));
   if (request.first_rows() > 0 && !request.format().empty())
-    return bad("first_rows",
+    return invalid("first_rows",
                "first_rows shortens the numbers, not a rendered table; leave out one of the two");
   std::vector<TableVersion> versions;
   for (const std::string& name : request.experiments()) {

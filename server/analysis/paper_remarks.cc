@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 
+#include "core/base/text.h"
 #include "core/statistics/estimates.h"
 #include "core/statistics/reach.h"
 
@@ -26,13 +27,6 @@ template <class Numbers>
 std::string list_of(const Numbers& numbers) {
   std::string out;
   for (const auto number : numbers) out += (out.empty() ? "" : ", ") + std::to_string(number);
-  return out;
-}
-
-template <class Words>
-std::string join(const Words& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
   return out;
 }
 
@@ -142,7 +136,7 @@ void warn_of_unlike(const Remarked& from, const v1::PaperTable& table, std::vect
   if (names.empty()) return;
   const std::size_t count = names.size();
   names.resize(std::min<std::size_t>(count, 3));
-  out.push_back(join(names) + (count > 3 ? " and " + std::to_string(count - 3) + " more" : "") +
+  out.push_back(joined(names) + (count > 3 ? " and " + std::to_string(count - 3) + " more" : "") +
                 (count == 1 ? " is" : " are") +
                 " not compared with the baseline: " + what_differs(from.sources, from.axes));
 }
@@ -151,7 +145,7 @@ void warn_of_averages(const Remarked& from, std::vector<std::string>& out) {
   if (from.grid.left_out.empty()) return;
   std::vector<std::string> names;
   for (const int axis : from.grid.left_out) names.push_back(axis_name(from.axes, axis));
-  out.push_back("every seed's value is the mean over " + join(names) +
+  out.push_back("every seed's value is the mean over " + joined(names) +
                 ", which the table leaves out; make it rows or columns, or filter, to see it");
 }
 
@@ -164,10 +158,10 @@ void warn_of_labels(const Remarked& from, std::vector<std::string>& out) {
     for (const int value : values)
       labels.push_back(
           from.axes.axes[static_cast<std::size_t>(axis)].values()[static_cast<std::size_t>(value)].label);
-    shown.push_back(names.back() + " " + join(labels));
+    shown.push_back(names.back() + " " + joined(labels));
   }
-  out.push_back("results at " + (shown.empty() ? "no label" : join(shown)) + "; there are others: make " +
-                (names.empty() ? "a label" : join(names)) + " rows or columns to see them");
+  out.push_back("results at " + (shown.empty() ? "no label" : joined(shown)) + "; there are others: make " +
+                (names.empty() ? "a label" : joined(names)) + " rows or columns to see them");
 }
 
 // Scores of a part of a split are told from those of all of it, whatever the table's axes.
@@ -186,7 +180,7 @@ void warn_of_parts(const Remarked& from, std::vector<std::string>& out) {
     parts.push_back(source.name + (part ? " those of " + labels.at("images").dump() + " images" : " those of all"));
   }
   if (any) out.push_back("of the " + from.sources.experiments.front().outline->metric.reports +
-                         " split, scores are, in " + join(parts) + "; a part and the whole do not compare");
+                         " split, scores are, in " + joined(parts) + "; a part and the whole do not compare");
 }
 
 const char* describe(PaperTest test) {
@@ -216,7 +210,7 @@ void note_summaries(const Remarked& from, const v1::PaperTable& table, std::vect
   if (from.numbers.empty_columns.empty()) return;
   std::vector<std::string> names;
   for (const int column : from.numbers.empty_columns) names.push_back(label_of(table.columns(column)));
-  out.push_back("No row has a finite mean at " + join(names) + ": the summaries leave that out.");
+  out.push_back("No row has a finite mean at " + joined(names) + ": the summaries leave that out.");
 }
 
 void note_marks(const Remarked& from, const v1::PaperTable& table, std::vector<std::string>& out) {
@@ -271,7 +265,7 @@ std::string what_differs(const PaperSources& sources, const PaperAxes& axes) {
   }
   const bool priors = varied.erase("prior") > 0;
   if (varied.empty()) return priors ? "only the prior differs" : "nothing differs";
-  return (priors ? "besides the prior: " : "the prior is the same; ") + join(varied) +
+  return (priors ? "besides the prior: " : "the prior is the same; ") + joined(varied) +
          (varied.size() == 1 ? " differs" : " differ");
 }
 

@@ -7,23 +7,13 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/statistics/render/document.h"
 #include "core/statistics/render/escape.h"
 #include "server/analysis/paper_sheet.h"
 
 namespace locus::server {
 namespace {
-
-template <class Words>
-std::string join(const Words& words, const std::string& between) {
-  std::string out;
-  bool first = true;
-  for (const auto& word : words) {
-    out += (first ? "" : between) + word;
-    first = false;
-  }
-  return out;
-}
 
 // The headings of one column, outermost first: "resolution 42 · top1".
 std::vector<std::string> flat_heads(const Sheet& sheet) {
@@ -113,7 +103,7 @@ std::vector<std::string> trials_of(const Sheet& sheet, const std::vector<std::st
   for (std::size_t c = 0; c < sheet.cells[row].size(); ++c) {
     const SheetCell& cell = sheet.cells[row][c];
     if (!cell.trials.empty())
-      out.push_back(join(sheet.rows[row], ", ") + " | " + heads[c] + ": " + join(cell.trials, " "));
+      out.push_back(joined(sheet.rows[row], ", ") + " | " + heads[c] + ": " + joined(cell.trials, " "));
   }
   return out;
 }
@@ -220,7 +210,7 @@ std::string render_html(const Sheet& sheet) {
     out += "<tr>";
     for (const std::string& label : sheet.rows[r]) out += "<th scope=\"row\">" + escape_html(label) + "</th>";
     for (const SheetCell& cell : sheet.cells[r]) {
-      const std::string text = escape_html(plain(cell)), trials = escape_html(join(cell.trials, " "));
+      const std::string text = escape_html(plain(cell)), trials = escape_html(joined(cell.trials, " "));
       out += "<td data-trials=\"" + trials + "\" title=\"" + trials + "\">";
       out += (cell.best ? "<b>" + text + "</b>" : cell.second ? "<u>" + text + "</u>" : text) + "</td>";
     }
@@ -277,7 +267,7 @@ std::string render_csv(const v1::PaperTable& table, const Sheet& sheet) {
                            "trials",
                            "test"})
     titles.emplace_back(name);
-  std::string out = join(titles, ",") + "\n";
+  std::string out = joined(titles, ",") + "\n";
   for (int i = 0; i < table.cells_size(); ++i) {
     const int r = i / table.columns_size(), c = i % table.columns_size();
     const v1::TableHeading &row = table.rows(r), &column = table.columns(c);
@@ -305,10 +295,10 @@ std::string render_csv(const v1::PaperTable& table, const Sheet& sheet) {
     for (const bool mark : {cell.best(), cell.second(), cell.significant()})
       fields.emplace_back(mark ? "true" : "false");
     fields.push_back(std::to_string(cell.seeds_needed()));
-    fields.push_back(join(cell.flags(), " "));
-    fields.push_back(escape_csv(join(cell.trials(), " ")));
+    fields.push_back(joined(cell.flags(), " "));
+    fields.push_back(escape_csv(joined(cell.trials(), " ")));
     fields.push_back(cell.test());
-    out += join(fields, ",") + "\n";
+    out += joined(fields, ",") + "\n";
   }
   return out;
 }

@@ -5,13 +5,10 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/invalid.h"
 
 namespace locus::server {
 namespace {
-
-absl::Status bad(const std::string& field, const std::string& message) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
 
 using Point = std::vector<int>;  // coordinates on all axes
 
@@ -38,7 +35,7 @@ class Selector {
     if (const int axis = axes_.find(name); axis != kAbsent) return axis;
     std::string known;
     for (const PaperAxis& axis : axes_.axes) known += (known.empty() ? "" : ", ") + axis.name();
-    return bad(field, "the experiments have no axis '" + name + "'; choose among: " + known);
+    return invalid(field, "the experiments have no axis '" + name + "'; choose among: " + known);
   }
 
   absl::Status read_filters() {
@@ -50,9 +47,9 @@ class Selector {
         wanted.insert(found.begin(), found.end());
       }
       if (wanted.empty())
-        return bad("where", "the filter on " + filter.axis() + " names no value; give at least one");
+        return invalid("where", "the filter on " + filter.axis() + " names no value; give at least one");
       const auto [at, fresh] = out_.filters.emplace(axis, wanted);
-      if (!fresh) return bad("where", "two filters on " + filter.axis() + "; list all its values in one");
+      if (!fresh) return invalid("where", "two filters on " + filter.axis() + "; list all its values in one");
     }
     return absl::OkStatus();
   }
@@ -61,9 +58,9 @@ class Selector {
                          const std::string& field, std::vector<int>& side) {
     for (const std::string& name : names) {
       LOCUS_ASSIGN_OR_RETURN(const int axis, axis_named(name, field));
-      if (out_.used(axis)) return bad(field, name + " stands twice among rows and columns; once is enough");
+      if (out_.used(axis)) return invalid(field, name + " stands twice among rows and columns; once is enough");
       if (field == "rows" && axis == static_cast<int>(axes_.metric))
-        return bad(field, "metrics have units and directions of their own, so they stand in the columns");
+        return invalid(field, "metrics have units and directions of their own, so they stand in the columns");
       side.push_back(axis);
     }
     return absl::OkStatus();

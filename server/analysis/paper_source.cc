@@ -9,6 +9,7 @@
 #include "core/analysis/question.h"
 #include "core/analysis/reduce.h"
 #include "core/base/error.h"
+#include "core/base/invalid.h"
 #include "server/wire/convert.h"
 
 namespace locus::server {
@@ -16,10 +17,6 @@ namespace {
 
 constexpr int kExperimentsMost = 16, kMetricsMost = 16;
 constexpr char kBest[] = "best";
-
-absl::Status bad(const std::string& field, const std::string& message) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
 
 absl::StatusOr<PaperSource> read_outline(Store& store, OutlineCache& outlines, const std::string& name) {
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(name));
@@ -92,7 +89,7 @@ absl::Status check_best_tested(const std::vector<PaperSource>& sources, const Pa
     return !source.metrics.back().label_sets.empty() || source.outline->metric.reduce == kBest;
   });
   if (metric.split != "test" || possible) return absl::OkStatus();
-  return bad("metrics.reduce",
+  return invalid("metrics.reduce",
              "no stage of these experiments tested the model that validated best; submit them with metric: "
              "{reduce: best}, or with an evaluation more: stages: [{evaluate: {checkpoint: best}}]");
 }
@@ -135,11 +132,11 @@ MetricValues arrange(const std::vector<ResultView>& results, const PaperMetric& 
 
 absl::Status check_size(const v1::GetPaperTableRequest& request) {
   if (request.experiments_size() < 1 || request.experiments_size() > kExperimentsMost) {
-    return bad("experiments", "give 1 to " + std::to_string(kExperimentsMost) + " experiments, not " +
+    return invalid("experiments", "give 1 to " + std::to_string(kExperimentsMost) + " experiments, not " +
                                   std::to_string(request.experiments_size()));
   }
   if (request.metrics_size() > kMetricsMost)
-    return bad("metrics", "give at most " + std::to_string(kMetricsMost) + " metrics");
+    return invalid("metrics", "give at most " + std::to_string(kMetricsMost) + " metrics");
   return absl::OkStatus();
 }
 
@@ -149,7 +146,7 @@ absl::StatusOr<PaperSources> read_paper_sources(Store& store, OutlineCache& outl
   PaperSources out;
   for (const std::string& name : request.experiments()) {
     for (const PaperSource& known : out.experiments) {
-      if (known.name == name) return bad("experiments", "\"" + name + "\" is named twice");
+      if (known.name == name) return invalid("experiments", "\"" + name + "\" is named twice");
     }
     LOCUS_ASSIGN_OR_RETURN(PaperSource source, read_outline(store, outlines, name));
     out.experiments.push_back(std::move(source));

@@ -6,6 +6,7 @@
 
 #include "core/analysis/queries.h"
 #include "core/base/error.h"
+#include "core/base/invalid.h"
 #include "core/base/utf8.h"
 #include "core/limits.h"
 #include "server/wire/convert.h"
@@ -13,29 +14,25 @@
 namespace locus::server {
 namespace {
 
-absl::Status bad(const std::string& field, const std::string& message) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
-
 absl::Status check_tag(const std::string& tag, const std::string& field) {
   const auto letter = [](unsigned char c) { return std::islower(c) || std::isdigit(c); };
   const auto plain = [&](unsigned char c) { return letter(c) || c == '-' || c == '_' || c == '.' || c == ':'; };
   if (!tag.empty() && tag.size() <= static_cast<std::size_t>(kTagLength) && letter(tag.front()) &&
       std::all_of(tag.begin(), tag.end(), plain))
     return absl::OkStatus();
-  return bad(field, "\"" + valid_utf8(tag.substr(0, kTagLength)) + "\" is no tag: 1 to " +
+  return invalid(field, "\"" + valid_utf8(tag.substr(0, kTagLength)) + "\" is no tag: 1 to " +
                         std::to_string(kTagLength) +
                         " lower-case letters, digits, '-', '_', '.' or ':', a letter or digit first");
 }
 
 absl::Status check_note(const std::string& note) {
   if (note.size() > static_cast<std::size_t>(kNoteBytes)) {
-    return bad("note", "a note has at most " + std::to_string(kNoteBytes) + " bytes, this one has " +
+    return invalid("note", "a note has at most " + std::to_string(kNoteBytes) + " bytes, this one has " +
                            std::to_string(note.size()));
   }
   const auto control = [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; };
   if (valid_utf8(note) != note || std::any_of(note.begin(), note.end(), control))
-    return bad("note", "a note is UTF-8 text without control characters but line ends and tabs");
+    return invalid("note", "a note is UTF-8 text without control characters but line ends and tabs");
   return absl::OkStatus();
 }
 

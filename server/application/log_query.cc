@@ -5,20 +5,17 @@
 
 #include "core/analysis/queries.h"
 #include "core/base/error.h"
+#include "core/base/invalid.h"
 #include "core/base/utf8.h"
 #include "core/limits.h"
 
 namespace locus::server {
 namespace {
 
-absl::Status bad(const std::string& field, const std::string& message) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
-
 // The stage under the role, or the one that an attempt began of last.
 absl::StatusOr<StageId> find_stage(Store& store, const v1::ReadLogRequest& request) {
   if (request.stage() != 0 && !request.trial().empty())
-    return bad("stage", "a trial and a stage are given; ask for the log of one of them");
+    return invalid("stage", "a trial and a stage are given; ask for the log of one of them");
   if (request.stage() != 0) return request.stage();
   LOCUS_ASSIGN_OR_RETURN(const TrialOf found, find_trial(store, request.trial()));
   StageId newest = 0;
@@ -56,7 +53,7 @@ std::size_t unfinished_tail(const std::string& text) {
 
 absl::StatusOr<v1::ReadLogResponse> read_log(Store& store, const v1::ReadLogRequest& request) {
   if (request.max_bytes() < 0 || request.max_bytes() > kLogBytes)
-    return bad("max_bytes", "max_bytes is " + std::to_string(request.max_bytes()) + "; give 1 to " +
+    return invalid("max_bytes", "max_bytes is " + std::to_string(request.max_bytes()) + "; give 1 to " +
                                 std::to_string(kLogBytes) + ", or 0 for the most");
   LOCUS_ASSIGN_OR_RETURN(const StageId stage, find_stage(store, request));
   LOCUS_ASSIGN_OR_RETURN(const auto attempts, store.attempts(stage));

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "core/base/error.h"
+#include "core/base/invalid.h"
 #include "core/base/sha256.h"
 #include "core/limits.h"
 #include "server/application/chosen_weights.h"
@@ -24,10 +25,6 @@ constexpr std::int64_t kPairsMost = 200'000;                // heads x patches^2
 constexpr std::size_t kListMost = 64, kImagesMost = 16;
 constexpr const char *kMemoryMib = "8192", *kSeconds = "60";  // of one drawing
 
-absl::Status bad(const std::string& field, const std::string& message) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
-
 // "0,7" -> [0, 7]
 absl::StatusOr<std::vector<std::int64_t>> numbers_of(const std::string& field, const std::string& text,
                                                      std::size_t most) {
@@ -37,12 +34,12 @@ absl::StatusOr<std::vector<std::int64_t>> numbers_of(const std::string& field, c
     std::int64_t value = 0;
     const auto [next, error] = std::from_chars(at, end, value);
     if (error != std::errc() || value < 0 || (next != end && *next != ',') || (next != end && next + 1 == end))
-      return bad(field, field + " is \"" + text.substr(0, 100) + "\"; give numbers from 0 with commas between");
+      return invalid(field, field + " is \"" + text.substr(0, 100) + "\"; give numbers from 0 with commas between");
     out.push_back(value);
     at = next == end ? end : next + 1;
   }
   if (out.size() > most)
-    return bad(field, field + " names " + std::to_string(out.size()) + "; at most " + std::to_string(most));
+    return invalid(field, field + " names " + std::to_string(out.size()) + "; at most " + std::to_string(most));
   return out;
 }
 
@@ -102,10 +99,11 @@ PictureDesk::~PictureDesk() {
 
 absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawPriorRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const CatalogItem* item, catalog_.get("prior", request.prior(), "prior"));
-  if (request.options().size() > static_cast<std::size_t>(kChunkBytes)) return bad("options", "options are too long");
+  if (request.options().size() > static_cast<std::size_t>(kChunkBytes))
+    return invalid("options", "options are too long");
   const Json given = request.options().empty() ? Json::object() : Json::parse(request.options(), nullptr, false);
   if (!given.is_object())
-    return bad("options", "options is no JSON object; give {\"NAME\": VALUE, ...} as the catalog names them");
+    return invalid("options", "options is no JSON object; give {\"NAME\": VALUE, ...} as the catalog names them");
   LOCUS_ASSIGN_OR_RETURN(const Json options, catalog_.resolve(*item, given, "options"));
   std::vector<Setting> settings = {{"rows", request.rows(), 6, 64},      {"columns", request.columns(), 6, 64},
                                    {"heads", request.heads(), 4, 32},    {"head_width", request.head_width(), 16, 128},
@@ -114,14 +112,14 @@ absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawPriorRequest& reques
                                    {"seed", request.seed(), 0, INT64_MAX}};
   for (Setting& one : settings) {
     if (one.given < 0 || one.given > one.most)
-      return bad(one.name, std::string(one.name) + " is " + std::to_string(one.given) + "; at most " +
+      return invalid(one.name, std::string(one.name) + " is " + std::to_string(one.given) + "; at most " +
                                std::to_string(one.most));
     if (one.given == 0) one.given = one.usual;
   }
   const auto value = [&](std::size_t i) { return settings[i].given; };
   const std::int64_t patches = value(0) * value(1);
   if (value(5) >= value(4))
-    return bad("layer", "layer counts from 0 and lies below layers, " + std::to_string(value(4)));
+    return invalid("layer", "layer counts from 0 and lies below layers, " + std::to_string(value(4)));
   if (value(2) * patches * patches > kPairsMost) {
     return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
                       std::to_string(value(2)) + " heads over " + std::to_string(patches) +
@@ -143,18 +141,18 @@ absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawTrialRequest& reques
                                               const v1::TrialDetail& trial) {
   const std::string kind = request.kind().empty() ? "trained-prior" : request.kind();
   if (kind != "trained-prior" && kind != "attention")
-    return bad("kind", "kind is \"" + kind.substr(0, 100) + "\"; give \"trained-prior\" or \"attention\"");
+    return invalid("kind", "kind is \"" + kind.substr(0, 100) + "\"; give \"trained-prior\" or \"attention\"");
   const std::string split = request.split().empty() ? "test" : request.split();
   if (split != "train" && split != "validation" && split != "test")
-    return bad("split", "split is \"" + split.substr(0, 100) + "\"; give train, validation or test");
-  if (request.step() < 0) return bad("step", "step is negative; give that of a checkpoint, or 0 for the newest");
+    return invalid("split", "split is \"" + split.substr(0, 100) + "\"; give train, validation or test");
+  if (request.step() < 0) return invalid("step", "step is negative; give that of a checkpoint, or 0 for the newest");
   if (request.step() != 0 && !request.checkpoint().empty())
-    return bad("checkpoint", "both step and checkpoint are given; give one of them");
+    return invalid("checkpoint", "both step and checkpoint are given; give one of them");
   LOCUS_ASSIGN_OR_RETURN(const auto layers, numbers_of("layers", request.layers(), kListMost));
   LOCUS_ASSIGN_OR_RETURN(const auto queries, numbers_of("queries", request.queries(), kListMost));
   LOCUS_ASSIGN_OR_RETURN(const auto images, numbers_of("images", request.images(), kImagesMost));
   if (kind == "attention" && images.empty())
-    return bad("images", "attention is of images; give rows of the split, such as images=0,7");
+    return invalid("images", "attention is of images; give rows of the split, such as images=0,7");
   const std::string wish = request.step() != 0 ? std::to_string(request.step()) : request.checkpoint();
   LOCUS_ASSIGN_OR_RETURN(const ChosenWeights chosen, choose_weights(trial, wish));
   const Json configuration = Json::parse(chosen.stage->config_json(), nullptr, /*allow_exceptions=*/false);

@@ -2,6 +2,7 @@
 #include "server/grpc/artifact_service.h"
 
 #include "core/base/error.h"
+#include "core/base/invalid.h"
 #include "core/limits.h"
 #include "server/application/artifacts_view.h"
 #include "server/grpc/unary.h"
@@ -13,10 +14,6 @@ namespace {
 constexpr int kTransfersMost = 64;                              // at a time; each holds a file and a chunk
 constexpr std::int64_t kArtifactBytes = std::int64_t{1} << 36;  // 64 GiB
 constexpr std::size_t kKindLength = 64;
-
-absl::Status bad(const std::string& field, const std::string& message) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
 
 absl::Status limit(const std::string& message) {
   return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded, message);
@@ -76,13 +73,13 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
 
   absl::Status open(const v1::UploadArtifactRequest::Header& header) {
     LOCUS_RETURN_IF_ERROR(place_.status());
-    if (entered_) return bad("header", "a second header came; an upload has one, before its chunks");
+    if (entered_) return invalid("header", "a second header came; an upload has one, before its chunks");
     if (header.bytes() < 0 || header.bytes() > kArtifactBytes) {
-      return bad("header.bytes", "an artifact has 0 to " + std::to_string(kArtifactBytes) + " bytes, not " +
+      return invalid("header.bytes", "an artifact has 0 to " + std::to_string(kArtifactBytes) + " bytes, not " +
                                      std::to_string(header.bytes()));
     }
     if (header.kind().empty() || header.kind().size() > kKindLength)
-      return bad("header.kind", "a kind has 1 to 64 bytes");
+      return invalid("header.kind", "a kind has 1 to 64 bytes");
     header_ = header;
     gate_.enter(header_.sha256());
     entered_ = true;
@@ -98,19 +95,19 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
   }
 
   absl::Status write(const std::string& chunk) {
-    if (!writer_) return bad("part", "a chunk came before the header; send the header first");
+    if (!writer_) return invalid("part", "a chunk came before the header; send the header first");
     if (static_cast<std::int64_t>(chunk.size()) > kChunkBytes) {
       return limit("a chunk has " + std::to_string(chunk.size()) + " bytes; at most " +
                    std::to_string(kChunkBytes) + " are taken");
     }
     taken_ += static_cast<std::int64_t>(chunk.size());
     if (taken_ > header_.bytes())
-      return bad("chunk", "more bytes came than the header's " + std::to_string(header_.bytes()));
+      return invalid("chunk", "more bytes came than the header's " + std::to_string(header_.bytes()));
     return writer_->write(chunk);
   }
 
   absl::Status commit() {
-    if (!writer_) return bad("header", "the upload ended before its header");
+    if (!writer_) return invalid("header", "the upload ended before its header");
     if (taken_ != header_.bytes()) {
       return make_error(
           absl::StatusCode::kDataLoss, ErrorReason::kDigestMismatch,

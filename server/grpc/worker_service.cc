@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "core/base/error.h"
+#include "core/base/invalid.h"
 #include "core/base/utf8.h"
 #include "core/limits.h"
 #include "server/analysis/system_series.h"
@@ -20,10 +21,6 @@ namespace {
 constexpr int kSlotsMost = 1024, kRevisionsMost = 10'000, kHeldMost = 4096, kDatasetsMost = 1000;
 constexpr std::size_t kTextMost = 256;
 
-absl::Status bad(const std::string& field, const std::string& message) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
-
 absl::Status check(const v1::RegisterWorkerRequest& request) {
   if (request.protocol_version() != kProtocolVersion) {
     return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kUnsupportedVersion,
@@ -35,23 +32,23 @@ absl::Status check(const v1::RegisterWorkerRequest& request) {
                        {"server", std::to_string(kProtocolVersion)}});
   }
   if (request.name().empty() || request.name().size() > kTextMost)
-    return bad("name", "a worker's name has 1 to 256 bytes");
+    return invalid("name", "a worker's name has 1 to 256 bytes");
   const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; };
   if (!std::isalnum(static_cast<unsigned char>(request.name().front())) ||
       !std::all_of(request.name().begin(), request.name().end(), plain))
-    return bad("name",
+    return invalid("name",
                "a worker's name begins with a letter or digit and goes on with those, '-', '_' or '.'");
   if (request.session().empty() || request.session().size() > kTextMost)
-    return bad("session", "a session has 1 to 256 bytes");
-  if (request.instance().size() > kTextMost) return bad("instance", "an instance has at most 256 bytes");
+    return invalid("session", "a session has 1 to 256 bytes");
+  if (request.instance().size() > kTextMost) return invalid("instance", "an instance has at most 256 bytes");
   if (request.slots_size() == 0)
-    return bad("slots", "a worker without slots can run nothing; announce at least one");
+    return invalid("slots", "a worker without slots can run nothing; announce at least one");
   for (const auto& [dataset, why] : request.data().missing()) {
     if (dataset.size() > kTextMost || why.size() > static_cast<std::size_t>(kReasonLength))
-      return bad("data.missing", "a dataset's id has at most 256 bytes, what is missing of it at most 4096");
+      return invalid("data.missing", "a dataset's id has at most 256 bytes, what is missing of it at most 4096");
   }
   if (request.data().datasets_size() + request.data().missing_size() > kDatasetsMost)
-    return bad("data", "a worker announces at most 1000 datasets");
+    return invalid("data", "a worker announces at most 1000 datasets");
   if (request.slots_size() > kSlotsMost || request.revisions_size() > kRevisionsMost ||
       request.held_size() > kHeldMost) {
     return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
@@ -161,7 +158,7 @@ grpc::ServerUnaryReactor* WorkerService::SyncLeases(grpc::CallbackServerContext*
                                                     v1::SyncLeasesResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (request->held_size() > kHeldMost) {
-    reactor->Finish(to_grpc_status(bad("held", "a worker holds at most 4096 attempts")));
+    reactor->Finish(to_grpc_status(invalid("held", "a worker holds at most 4096 attempts")));
     return reactor;
   }
   const bool sampled = request->has_sample() || std::any_of(request->held().begin(), request->held().end(),
@@ -195,7 +192,7 @@ grpc::ServerBidiReactor<v1::ReportPointsRequest, v1::ReportPointsResponse>* Work
 absl::StatusOr<v1::CommitCheckpointResponse> WorkerService::commit_checkpoint(
     const v1::CommitCheckpointRequest& request) {
   if (request.step() < 0)
-    return bad("step", "step " + std::to_string(request.step()) + " is negative; steps count from 0");
+    return invalid("step", "step " + std::to_string(request.step()) + " is negative; steps count from 0");
   LOCUS_RETURN_IF_ERROR(store_.artifact(request.sha256()).status());
   CheckpointCommitted event{.session = request.session(),
                             .stage_id = request.stage(),
@@ -237,24 +234,24 @@ absl::StatusOr<v1::CompleteAttemptResponse> WorkerService::complete_attempt(
     const v1::CompleteAttemptRequest& request) {
   const auto outcome = parse_attempt_state(request.outcome());
   if (!outcome || *outcome == AttemptState::kRunning || *outcome == AttemptState::kLost) {
-    return bad("outcome",
+    return invalid("outcome",
                "outcome is \"" + request.outcome() + "\"; give succeeded, failed, stopped or cancelled");
   }
   FailureClass failure = FailureClass::kNone;
   if (!request.failure_class().empty()) {
     const auto parsed = parse_failure_class(request.failure_class());
     if (!parsed)
-      return bad("failure_class", "failure_class \"" + request.failure_class() + "\" is not known");
+      return invalid("failure_class", "failure_class \"" + request.failure_class() + "\" is not known");
     failure = *parsed;
   }
   if (*outcome == AttemptState::kFailed && failure == FailureClass::kNone) {
-    return bad("failure_class",
+    return invalid("failure_class",
                "a failed attempt says why; give a failure_class such as code or out-of-memory");
   }
   const std::string environment = request.environment_json().empty() ? "{}" : request.environment_json();
   LOCUS_ASSIGN_OR_RETURN(const Json parsed,
                          parse_json(environment, ErrorReason::kInvalidArgument, "environment_json"));
-  if (!parsed.is_object()) return bad("environment_json", "environment_json is not a JSON object");
+  if (!parsed.is_object()) return invalid("environment_json", "environment_json is not a JSON object");
   LOCUS_ASSIGN_OR_RETURN(auto results, from_proto(request.results()));
   LOCUS_ASSIGN_OR_RETURN(const bool again, repeats(request, *outcome));
   if (again) return v1::CompleteAttemptResponse();

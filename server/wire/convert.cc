@@ -2,6 +2,7 @@
 #include "server/wire/convert.h"
 
 #include "core/base/error.h"
+#include "core/base/invalid.h"
 #include "core/base/json.h"
 #include "core/base/json_document.h"
 #include "core/experiment/series_labels.h"
@@ -11,10 +12,6 @@ namespace locus::server {
 namespace {
 
 constexpr std::size_t kMetricNameLength = 128;
-
-absl::Status bad(const std::string& field, const std::string& message) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
-}
 
 }  // namespace
 
@@ -41,11 +38,11 @@ Microseconds from_duration(const google::protobuf::Duration& value) {
 
 absl::StatusOr<SeriesKey> from_proto(const v1::SeriesKey& key, const std::string& field) {
   if (key.metric().empty() || key.metric().size() > kMetricNameLength) {
-    return bad(field + ".metric", "a metric's name has 1 to 128 bytes; \"" + key.metric().substr(0, 40) +
+    return invalid(field + ".metric", "a metric's name has 1 to 128 bytes; \"" + key.metric().substr(0, 40) +
                                       "\" has " + std::to_string(key.metric().size()));
   }
   if (key.split().size() > kMetricNameLength)
-    return bad(field + ".split", "a split's name has at most 128 bytes");
+    return invalid(field + ".split", "a split's name has at most 128 bytes");
   LOCUS_ASSIGN_OR_RETURN(std::string labels, canonical_labels(key.labels(), field + ".labels"));
   return SeriesKey{key.metric(), key.split(), std::move(labels)};
 }
@@ -82,7 +79,7 @@ absl::StatusOr<PointBatch> from_proto(const v1::PointColumns& columns) {
   }
   if (columns.series_index_size() != size || columns.step_size() != size || columns.epoch_size() != size ||
       columns.images_size() != size || columns.time_us_size() != size) {
-    return bad("points",
+    return invalid("points",
                "the columns of the batch differ in length; each point needs one entry in every column");
   }
   PointBatch batch;
@@ -93,14 +90,14 @@ absl::StatusOr<PointBatch> from_proto(const v1::PointColumns& columns) {
   }
   for (std::uint32_t index : columns.series_index()) {
     if (index >= batch.series.size()) {
-      return bad("points.series_index", "series index " + std::to_string(index) +
+      return invalid("points.series_index", "series index " + std::to_string(index) +
                                             " names none of the batch's " +
                                             std::to_string(batch.series.size()) + " series");
     }
   }
   for (std::int64_t step : columns.step()) {
     if (step < 0)
-      return bad("points.step", "step " + std::to_string(step) + " is negative; steps count from 0");
+      return invalid("points.step", "step " + std::to_string(step) + " is negative; steps count from 0");
   }
   batch.series_index.assign(columns.series_index().begin(), columns.series_index().end());
   batch.step.assign(columns.step().begin(), columns.step().end());
