@@ -26,6 +26,13 @@ TEST(OfferedSlots, AreTheCoresOverTheThreads) {
   EXPECT_EQ(offered_slots(Json::object(), options, 8)->size(), 5U);
 }
 
+TEST(OfferedSlots, OfTheCpuShareItsMemory) {
+  WorkerOptions options;
+  for (const DeviceSlot& slot : *offered_slots(Json::object(), options, 4, 8'000'000'000))
+    EXPECT_EQ(slot.memory_bytes, 2'000'000'000);
+  EXPECT_EQ(offered_slots(Json::object(), options, 4)->at(0).memory_bytes, 0) << "unknown";
+}
+
 TEST(OfferedSlots, AreOneForEachGpu) {
   WorkerOptions options;
   options.device = "cuda";

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tests/client/temporary_folder.h"
+#include "worker/app/memory.h"
 #include "worker/app/nvml.h"
 #include "worker/app/proc.h"
 
@@ -33,6 +34,31 @@ class ProcTest : public testing::Test {
   const TemporaryFolder folder_;
   ProcReader reader_{folder_.path()};
 };
+
+TEST_F(ProcTest, MemoryIsTheMachinesOrTheLeastOfItsControlGroups) {
+  const auto usable = [&] { return usable_memory(folder_.path(), folder_.path() / "groups"); };
+  EXPECT_EQ(usable(), 0) << "nothing says";
+  write("meminfo", "MemTotal:  8000 kB\nMemFree: 100 kB\n");
+  EXPECT_EQ(usable(), 8000 * 1024);
+  write("self/cgroup", "0::/jobs/mine\n");
+  EXPECT_EQ(usable(), 8000 * 1024) << "no limit to be read";
+  write("groups/jobs/mine/memory.max", "max\n");
+  write("groups/jobs/memory.max", "4096000\n");
+  EXPECT_EQ(usable(), 4096000) << "of the group above";
+  write("groups/jobs/mine/memory.max", "2048000\n");
+  EXPECT_EQ(usable(), 2048000);
+  write("groups/memory.max", "1024000\n");
+  EXPECT_EQ(usable(), 1024000) << "a container sees its own group at the root";
+}
+
+TEST_F(ProcTest, MemoryHeedsControlGroupsOfTheFirstVersion) {
+  write("meminfo", "MemTotal:  8000 kB\n");
+  write("self/cgroup", "10:cpu,cpuacct:/x\n9:memory:/jobs\n");
+  write("groups/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(usable_memory(folder_.path(), folder_.path() / "groups"), 8000 * 1024);
+  write("groups/memory/jobs/memory.limit_in_bytes", "3072000\n");
+  EXPECT_EQ(usable_memory(folder_.path(), folder_.path() / "groups"), 3072000);
+}
 
 TEST_F(ProcTest, MachineIsTheShareOfAllCoresBetweenTwoReadings) {
   write("stat", "cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1 1 1 1\n");

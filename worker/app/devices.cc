@@ -28,14 +28,14 @@ std::vector<std::string> split(const std::string& list) {
 }  // namespace
 
 absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const WorkerOptions& options,
-                                                      int cores) {
+                                                      int cores, std::int64_t memory) {
   if (options.threads < 1 || options.slots < 0) {
     return refuse("--threads must be at least 1 and --slots not negative", "threads", {});
   }
   std::vector<DeviceSlot> slots;
   if (options.device == "cpu") {
     const int count = options.slots > 0 ? options.slots : std::max(1, cores / options.threads);
-    for (int i = 0; i < count; ++i) slots.push_back({"cpu", "CPU", i, options.threads, 0});
+    for (int i = 0; i < count; ++i) slots.push_back({"cpu", "CPU", i, options.threads, memory / count});
     return slots;
   }
   if (options.device != "cuda") {

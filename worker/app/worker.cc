@@ -19,6 +19,7 @@
 #include "core/base/ids.h"
 #include "worker/app/datasets.h"
 #include "worker/app/devices.h"
+#include "worker/app/memory.h"
 #include "worker/app/sampler.h"
 #include "worker/app/slot.h"
 
@@ -152,8 +153,9 @@ class Worker : private LinkListener {
 
 absl::Status Worker::prepare() {
   LOCUS_ASSIGN_OR_RETURN(const Json devices, ask_trainer(options_.trainer, "devices"));
-  LOCUS_ASSIGN_OR_RETURN(
-      devices_, offered_slots(devices, options_, static_cast<int>(std::thread::hardware_concurrency())));
+  LOCUS_ASSIGN_OR_RETURN(devices_, offered_slots(devices, options_,
+                                                 static_cast<int>(std::thread::hardware_concurrency()),
+                                                 usable_memory()));
   LOCUS_ASSIGN_OR_RETURN(const Json document, ask_trainer(options_.trainer, "catalog"));
   LOCUS_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::parse(document));
   if (options_.once) {
