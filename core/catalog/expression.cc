@@ -1,6 +1,7 @@
 // A recursive-descent parser that computes as it reads.
 #include "core/catalog/expression.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string>
@@ -92,11 +93,34 @@ class Reader {
     at_ = static_cast<std::size_t>(read.ptr - text_.data());
     return value;
   }
+  // `round(x)` and so on, from the parenthesis on.
+  double call(std::string_view function) {
+    take('(');
+    if (++depth_ > kMostDepth) fail("parentheses are nested too deeply");
+    const double first = sum();
+    const bool two = function == "min" || function == "max";
+    if (two && !take(',')) fail("a second number is missing");
+    const double second = two ? sum() : 0;
+    if (!take(')')) fail("a ) is missing");
+    --depth_;
+    if (function == "round") return std::round(first);
+    if (function == "floor") return std::floor(first);
+    if (function == "log2") return std::log2(first);
+    if (function == "zero") return first == 0 ? 1 : 0;
+    if (function == "min") return std::min(first, second);
+    if (function == "max") return std::max(first, second);
+    fail("'" + std::string(function) + "' is no function");
+    return 0;
+  }
   double name() {
     const std::size_t from = at_;
-    while (at_ < text_.size() && (starts_name(text_[at_]) || digit(text_[at_]) || text_[at_] == '.')) ++at_;
+    bool value_of = false;  // behind the dot stands a value of an option, which may have hyphens
+    while (at_ < text_.size() && (starts_name(text_[at_]) || digit(text_[at_]) || text_[at_] == '.' ||
+                                  (value_of && text_[at_] == '-'))) {
+      value_of |= text_[at_++] == '.';
+    }
     const std::string_view word = text_.substr(from, at_ - from);
-    if (word == "round" && take('(')) return std::round(parenthesis());
+    if (next() == '(') return call(word);
     const auto value = names_(word);
     if (!value) fail("'" + std::string(word) + "' is not known");
     return value.value_or(0);

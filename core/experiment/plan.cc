@@ -223,6 +223,7 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   plan.matched = describe_difference(drafts, values, configurations);
   for (std::size_t cell = 0; cell < configurations.size(); ++cell) {
     plan.cells[cell].prior = place_of_prior(configurations[cell], catalog);
+    plan.cells[cell].cost = expanded->configured.costs[cell];
     for (const std::int64_t seed : spec.seeds) {
       plan.trials.push_back(
           {static_cast<std::int64_t>(cell), seed, identify(configurations[cell], stages, seed)});

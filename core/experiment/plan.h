@@ -25,11 +25,21 @@ struct PlannedStage {
 // A value of a config path: as assignments hold it, equal for values that mean the same, and as shown.
 struct PlannedValue { std::string value, key, label; };
 struct PlannedTrial { std::int64_t cell = 0, seed = 0; std::vector<PlannedStage> stages; };  // in dependency order
+// What the model of a cell weighs, by the catalog's formulas (docs/formats/catalog.md). -1: there is no formula.
+struct CellCost {
+  double parameters = -1;         // that the trained model keeps, those of its priors included
+  double prior_parameters = -1;   // of these, the priors' own
+  double training_parameters = 0;  // more, while it trains
+  std::vector<std::string> uncounted;  // priors without a formula: all of the above leaves theirs out
+  double memory_bytes = -1;  // of a training in float32: weights, gradients, optimizer, activations of a batch, and
+  double data_bytes = 0;     // its training images, which stay in memory
+};
 struct PlannedCell {
   std::string row_key, label, assignment_json;
   bool baseline = false;
   std::int64_t pair_group = 0;
   int prior = 0;  // the place of its last prior, the one added to the others, among the catalog's; 0 without one
+  CellCost cost = {};
 };
 
 struct ExperimentPlan {

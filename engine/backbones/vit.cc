@@ -235,8 +235,12 @@ class Vit final : public Backbone {
 Json costs() {
   return {{"hidden", "round(mlp_ratio * dim)"},
           {"prefix", "registers + pool.cls"},
-          {"tokens", "prefix + height / patch * width / patch"},
-          {"block", "4 * dim + 4 * dim ^ 2 + dim + qkv_bias * 3 * dim + 2 * dim * hidden + hidden + dim"},
+          {"rows", "height / patch"},
+          {"columns", "width / patch"},
+          {"patches", "rows * columns"},
+          {"tokens", "prefix + patches"},
+          {"mlp", "2 * dim + 2 * dim * hidden + hidden + dim"},  // with its norm
+          {"block", "2 * dim + 4 * dim ^ 2 + dim + qkv_bias * 3 * dim + mlp"},
           {"parameters",
            "(channels * patch ^ 2 + 1) * dim + prefix * dim + depth * block + 2 * dim + (dim + 1) * classes"},
           {"activations", "depth * tokens * (8 * dim + 2 * hidden + 2 * heads * tokens)"}};

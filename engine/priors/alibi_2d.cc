@@ -104,6 +104,7 @@ PriorItem alibi_2d() {
       prior_entry("alibi-2d", 1, "Linear bias with the distance of patches",
                   "Press et al. 2022, arXiv:2108.12409", "L = c q k^T - m |r_i - r_j|", {"bias"}, {1, 2, 3});
   weigh(item, {.parameters = "none",
+               .counts = {{"parameters", "0"}},
                .base = 0,
                .paths = {"fused-bias", "explicit"},
                .cost = "a mask [H, T, T] a layer, kept per grid"});

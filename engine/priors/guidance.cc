@@ -93,6 +93,8 @@ PriorItem guidance() {
       "Active Spatial Guidance: Eliminating Injected Positional Mechanisms in Vision Transformers",
       "loss + lambda_t smooth_l1(MLP(f), coordinates)", {"loss"}, {1, 2, 3});
   weigh(item, {.parameters = "2 (256 D + 513) once a model, in training only",
+               .counts = {{"parameters", "0"},
+                           {"training_only", "rank * (hidden * (dim + 2) + 1)"}},
                .base = 394242,
                .paths = {"fused", "explicit"},
                .cost = "two MLPs over the patches in training, nothing after it"});

@@ -185,6 +185,16 @@ PriorItem irpe() {
   weigh(
       item,
       {.parameters = "d times the buckets (50) a layer, for each of keys, queries, values",
+       .counts = {{"reach",
+                   "floor(2 * (ratio + zero(ratio) * (method.product * 1.9 + 20 * method.euclid + 20 * method.cross + "
+                   "33 * method.quant)))"},
+                  {"side", "2 * reach + 1"},
+                  {"entries",
+                   "(1 + method.cross) * (depth * side ^ (1 + method.product) + prefixed)"},
+                  {"logits", "on.k + on.q + 2 * on.qk + 2 * on.qkv"},
+                  {"numbers", "content.bias + content.contextual * dim / heads"},
+                  {"parameters",
+                   "heads ^ (1 - shared) * entries * (logits * numbers + (on.v + on.qkv) * dim / heads)"}},
        .base = 38400,
        .paths = {"bucketed", "fused-bias", "explicit"},
        .cost = "q times the buckets and a lookup of B H T^2 numbers a layer; values: P summed into buckets"});

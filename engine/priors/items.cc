@@ -25,8 +25,10 @@ Item prior_entry(std::string_view id, int revision, std::string_view summary, st
 
 Item& weigh(Item& item, const Weight& weight) {
   return item.set("cost", weight.cost)
-      .facts(
-          {{"parameters", weight.parameters}, {"parameters_of_vit_b", weight.base}, {"paths", weight.paths}});
+      .facts({{"parameters", weight.parameters},
+              {"costs", weight.counts},
+              {"parameters_of_vit_b", weight.base},
+              {"paths", weight.paths}});
 }
 
 Item& needs_whole_grid(Item& item) {

@@ -103,6 +103,8 @@ PriorItem learned_absolute() {
   Item item = prior_entry("learned-absolute", 1, "Learned vector for each position, added to the patches",
                           "Dosovitskiy et al. 2021, arXiv:2010.11929", "z = z + E", {"embed"}, {2});
   weigh(item, {.parameters = "N D, and D for each prefix row, once a model",
+               .counts = {{"parameters",
+                          "(patches + rows.with-prefix * stem_prefix + rows.with-class * min(stem_prefix, 1)) * dim"}},
                .base = 150528,
                .paths = {"fused", "explicit"},
                .cost = "one addition at the stem"});

@@ -227,6 +227,16 @@ PriorItem local_ffn() {
                           "Li et al. 2021, arXiv:2104.05707", "y = fc2(h + g DWConv3x3(h)), h = GELU(fc1 x)",
                           {"feed-forward"}, {2});
   weigh(item, {.parameters = "9 hidden + 1 a layer; the original replaces the MLP",
+               .counts = {{"squeezed", "floor(hidden / reduction)"},
+                           {"length", "2 * floor(floor((log2(hidden) + 1) / 2) / 2) + 1"},
+                           {"gate",
+                            "act.hs-se * (2 * hidden * squeezed + squeezed + hidden) + "
+                            "(act.hs-eca + act.hs-ecah) * length"},
+                           {"original",
+                            "2 * hidden * dim + 2 * hidden + depthwise * 11 * hidden + gate + 2 * dim"},
+                           {"parameters",
+                            "depth * (mode.gated * (kernel ^ 2 * hidden + 1) + mode.original * original)"},
+                           {"replaced", "mode.original * depth * mlp"}},
                .base = 331788,
                .paths = {"fused", "explicit"},
                .cost = "9 N hidden multiplications a layer"});

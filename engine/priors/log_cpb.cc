@@ -208,6 +208,10 @@ PriorItem log_cpb() {
                           "Liu et al. 2022, arXiv:2111.09883", "L = c q k^T + MLP(log-spaced r_i - r_j)",
                           {"transform-qk", "bias"}, {2});
   weigh(item, {.parameters = "1,536 + 512 H a layer; timm-cr 384 + 129 H once a model",
+               .counts = {{"units", "hidden + zero(hidden) * (512 - 384 * mode.timm-cr)"},
+                           {"mlps", "mode.timm-cr + mode.swinv2 * depth"},
+                           {"parameters",
+                            "mlps * (3 + heads) * units + mode.timm-cr * heads + attention.cosine * depth * heads"}},
                .base = 92160,
                .paths = {"bucketed", "fused-bias", "explicit"},
                .cost = "an MLP over (2 rows - 1) (2 columns - 1) offsets a layer (timm-cr: a model) and a "

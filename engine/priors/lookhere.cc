@@ -253,6 +253,7 @@ PriorItem lookhere() {
                   "Fuller et al. 2024, arXiv:2405.13985",
                   "L = c q k^T - g s_l m_n |r_i - r_j| in the field of view, hidden outside", {"bias"}, {2});
   weigh(item, {.parameters = "none",
+               .counts = {{"parameters", "0"}},
                .base = 0,
                .paths = {"fused-bias", "explicit"},
                .cost = "a mask [H, T, T] a layer, kept per grid"});

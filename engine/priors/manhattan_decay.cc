@@ -68,6 +68,7 @@ PriorItem manhattan_decay() {
                           "Fan et al. 2024 (RMT), arXiv:2309.11523", "L = c q k^T + ln(gamma) (|dy| + |dx|)",
                           {"bias", "pattern"}, {1, 2, 3});
   weigh(item, {.parameters = "none",
+               .counts = {{"parameters", "0"}},
                .base = 0,
                .paths = {"low-rank", "fused-bias", "explicit"},
                .cost = "rows + columns - 1 channels beside those of q and k; no T x T tensor"});

@@ -5,7 +5,11 @@ namespace locus::priors {
 
 PriorItem none() {
   Item item = prior_entry("none", 1, "No position encoding", "", "L = c q k^T", {}, {1, 2, 3});
-  weigh(item, {.parameters = "none", .base = 0, .paths = {"fused", "explicit"}, .cost = "none"});
+  weigh(item, {.parameters = "none",
+               .counts = {{"parameters", "0"}},
+               .base = 0,
+               .paths = {"fused", "explicit"},
+               .cost = "none"});
   item.set("provides", Json::array()).set("excludes", Json::array({kSpatialPrior}));
   return {item, [](const PriorContext&, const Options&) { return std::make_shared<Prior>(); }};
 }

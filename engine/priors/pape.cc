@@ -177,6 +177,9 @@ PriorItem pape() {
                           "L = c (q k^T - sum_m a_i (s_j - s_i)^2 + sum_m b_i (s_j - s_i)), s = W_p r",
                           {"bias"}, {1, 2, 3});
   weigh(item, {.parameters = "2 D H m + 2 H m a layer",
+               .counts = {{"s", "projection * m + (1 - projection) * rank"},
+                           {"ab", "(1 + terms.both) * (content * dim + 1 - content)"},
+                           {"parameters", "depth * heads * s * (ab + projection * rank)"}},
                .base = 11073600,
                .paths = {"low-rank", "fused-bias", "explicit"},
                .cost = "a product of x with 2 D H m weights and 2 m channels beside those of q and k a "

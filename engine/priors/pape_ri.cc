@@ -105,6 +105,7 @@ PriorItem pape_ri() {
                   "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
                   "L = c (q k^T - a_i |w (r_j - r_i)|^2)", {"bias"}, {1, 2, 3});
   weigh(item, {.parameters = "D H a layer",
+               .counts = {{"parameters", "depth * heads * (dim + w.learned)"}},
                .base = 110592,
                .paths = {"low-rank", "fused-bias", "explicit"},
                .cost = "a product of x with D H weights and 3 channels beside those of q and k a layer; no T "

@@ -222,6 +222,8 @@ PriorItem relative_bias() {
   weigh(
       item,
       {.parameters = "(2 rows - 1) (2 columns - 1) H a layer",
+       .counts = {{"parameters",
+                   "heads * (depth * (2 * rows - 1) * (2 * columns - 1) + prefix.beit * 3 * prefixed)"}},
        .base = 104976,
        .paths = {"bucketed", "fused-bias", "explicit"},
        .cost =

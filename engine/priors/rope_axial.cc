@@ -273,6 +273,7 @@ PriorItem rope_axial() {
       prior_entry("rope-axial", 1, "Rotation of queries and keys by column and row",
                   "Heo et al. 2024, arXiv:2403.13298", "q' = R(p) q, k' = R(p) k", {"transform-qk"}, {2});
   weigh(item, {.parameters = "none",
+               .counts = {{"parameters", "0"}},
                .base = 0,
                .paths = {"fused", "explicit"},
                .cost = "a rotation of q and k in every layer; the angles are kept per grid"});

@@ -141,6 +141,7 @@ PriorItem rope_mixed() {
                           {"transform-qk"}, {2});
   weigh(item,
         {.parameters = "H d a layer",
+         .counts = {{"parameters", "depth * dim"}},
          .base = 9216,
          .paths = {"fused", "explicit"},
          .cost = "a rotation of q and k in every layer by angles [H, N, d / 2] that are made in every step"});

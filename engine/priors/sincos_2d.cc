@@ -86,6 +86,7 @@ PriorItem sincos_2d() {
   Item item = prior_entry("sincos-2d", 1, "Fixed sines and cosines of column and row, added to the patches",
                           "He et al. 2021, arXiv:2111.06377", "z = z + [sin(r w), cos(r w)]", {"embed"}, {2});
   weigh(item, {.parameters = "none",
+               .counts = {{"parameters", "0"}},
                .base = 0,
                .paths = {"fused", "explicit"},
                .cost = "one addition at the stem; the table is kept per grid"});

@@ -231,6 +231,10 @@ PriorItem spatial_decay() {
                           {"transform-qk", "bias", "add-output", "gate-output", "pattern"}, {1, 2, 3});
   weigh(item,
         {.parameters = "D H + 2 D r a layer, r the rank of the gate",
+         .counts = {{"decay", "(1 - mode.static - mode.none) * (1 + mode.decomposed * (rank - 1)) * heads * dim"},
+                          {"gates", "gate * 2 * dim * (gate_rank + zero(gate_rank) * dim / heads)"},
+                          {"convolutions", "(lepe.3x3 * 10 + lepe.5x5 * 26 + lepe.7x7 * 50) * dim"},
+                          {"parameters", "depth * (decay + gates + convolutions)"}},
          .base = 1290240,
          .paths = {"fused", "low-rank", "fused-bias", "explicit"},
          .cost = "2 (rows + columns) - 3 channels beside those of q and k, and the gate; no T x T tensor"});

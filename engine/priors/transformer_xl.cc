@@ -108,6 +108,7 @@ PriorItem transformer_xl() {
                   "Dai et al. 2019 (Transformer-XL), arXiv:1901.02860",
                   "L = c [(q_i + u) . k_j + (q_i + v) . W_R s(i - j)]", {"transform-qk", "bias"}, {2});
   weigh(item, {.parameters = "D^2 + D a layer and 2 D once a model",
+               .counts = {{"parameters", "2 * dim + depth * dim ^ 2 + prefixed * dim"}},
                .base = 7088640,
                .paths = {"bucketed", "fused-bias", "explicit"},
                .cost = "q times (2 rows - 1) (2 columns - 1) offsets of width d and a lookup of B H T^2 "

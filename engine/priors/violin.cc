@@ -360,6 +360,10 @@ PriorItem violin() {
                   "L = alpha M (c q k^T), M = mean_c lambda_c^|pi_c(i) - pi_c(j)|",
                   {"scale", "bias", "probabilities"}, {2});
   weigh(item, {.parameters = "(C + 1) H a layer, C the curves",
+               .counts = {{"lines", "distance.curves * curves + (1 - distance.curves) * (1 + separate_axes)"},
+                           {"tables", "lambda.learned * lines + alpha + curve_weights.learned * lines"},
+                           {"parameters",
+                            "heads * (depth * tables + prefix.learned * prefixed) + distance.learned-order * patches"}},
                .base = 1296,
                .paths = {"curve-decay", "fused-bias", "explicit"},
                .cost = "C H N^2 exponentials a layer, alpha M kept in evaluation; P as a tensor"});

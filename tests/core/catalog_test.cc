@@ -152,18 +152,21 @@ TEST(Expression, IsArithmeticOverNames) {
   const NameValue names = [](std::string_view name) -> std::optional<double> {
     if (name == "dim") return 64;
     if (name == "pool.cls") return 1;
+    if (name == "rows.with-class") return 1;
     return std::nullopt;
   };
   const std::pair<const char*, double> rows[] = {
       {"1 + 2 * 3", 7},       {"(1 + 2) * 3", 9},           {"2 ^ 3 ^ 2", 512}, {"10 - 4 - 3", 3},
       {"8 / 4 / 2", 1},       {"dim * (dim + 1) / 2", 2080}, {"-dim + 1", -63},  {"round(2.3 * 16)", 37},
-      {"3 + pool.cls * dim", 67}, {" 1.5e3 ", 1500}};
+      {"3 + pool.cls * dim", 67}, {" 1.5e3 ", 1500},
+      {"rows.with-class - 1", 0}, {"floor(7 / 2)", 3}, {"log2(dim / 2)", 5},    {"zero(dim) + zero(0)", 1},
+      {"min(dim, 2 * 3)", 6},   {"max(1, min(dim, 2))", 2}};
   for (const auto& [text, value] : rows) {
     const auto found = evaluate_expression(text, names);
     ASSERT_TRUE(found.ok()) << text << ": " << found.status();
     EXPECT_DOUBLE_EQ(*found, value) << text;
   }
-  for (const char* bad : {"", "1 +", "(1", "1)", "depth", "1 2", "dim..x", "2 $ 3"})
+  for (const char* bad : {"", "1 +", "(1", "1)", "depth", "1 2", "dim..x", "2 $ 3", "min(1)", "sin(1)", "floor(1, 2)"})
     EXPECT_TRUE(has_reason(evaluate_expression(bad, names).status(), ErrorReason::kInvalidSpecification)) << bad;
 }
 

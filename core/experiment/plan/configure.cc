@@ -92,18 +92,18 @@ class Configurer {
     return status.ok();
   }
 
+  // Of a cell with dataset, model and recipe: cells that differ in nothing but the task or seeds cost the same.
+  const CellCost& cost(const Configuration& cell) {
+    const auto [found, fresh] = costs_.try_emplace({cell.dataset, cell.model, cell.recipe, cell.priors});
+    if (fresh) found->second = cost_of(cell);
+    return found->second;
+  }
+
  private:
   const ResolvedSection* section(const Section& section, const Effective& settings) {
     if (!settings.contains(section.id_path) && !spec_.knows_all_of(section.id_path)) return nullptr;
     const auto found = resolver_.section(section, settings);
     return note(found.status(), {section.name}) ? *found : nullptr;
-  }
-
-  // Of a cell with dataset, model and recipe: cells that differ in anything else cost the same.
-  const CellCost& cost(const Configuration& cell) {
-    const auto [found, fresh] = costs_.try_emplace({cell.dataset, cell.model, cell.recipe});
-    if (fresh) found->second = cost_of(cell);
-    return found->second;
   }
 
   const ResolvedPriors* priors(const Effective& settings) {
@@ -125,7 +125,9 @@ class Configurer {
   Resolver& resolver_;
   Mistakes& mistakes_;
   std::set<std::string> loose_;
-  std::map<std::tuple<const ResolvedSection*, const ResolvedSection*, const ResolvedSection*>, CellCost> costs_;
+  std::map<std::tuple<const ResolvedSection*, const ResolvedSection*, const ResolvedSection*, const ResolvedPriors*>,
+           CellCost>
+      costs_;
 };
 
 }  // namespace
@@ -165,6 +167,7 @@ std::optional<Configured> configure(const Specification& spec, const std::vector
     if (!mistakes.none() && ++failures > kMostFailures) break;
   }
   if (!mistakes.none()) return std::nullopt;
+  for (const Configuration& one : out.cells) out.costs.push_back(configurer.cost(one));
   return out;
 }
 

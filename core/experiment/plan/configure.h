@@ -12,6 +12,7 @@ namespace locus {
 
 struct Configured {
   std::vector<Configuration> cells;   // of the drafts, in order
+  std::vector<CellCost> costs;        // of these
   std::vector<ResolvedStage> stages;  // of every cell
   MetricContract metric;
   std::vector<std::string> warnings;

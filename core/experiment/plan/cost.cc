@@ -1,4 +1,4 @@
-// Evaluates the formulas of a backbone (facts.costs) over its options and the dataset's facts.
+// Evaluates the formulas of a backbone and its priors (facts.costs) over their options and the dataset's facts.
 #include "core/experiment/plan/cost.h"
 
 #include <algorithm>
@@ -10,71 +10,145 @@
 namespace locus {
 namespace {
 
-constexpr double kNumberBytes = 4;          // float32
-constexpr double kCopiesOfParameters = 4;   // weights, gradients, two moments of AdamW
-constexpr int kMostSteps = 8;               // formulas may name formulas, never in a circle
+constexpr double kNumberBytes = 4;         // float32
+constexpr double kCopiesOfParameters = 4;  // weights, gradients, two moments of AdamW
+constexpr double kLabelBytes = 8;          // of an image in memory, beside a byte a pixel and channel
+constexpr int kMostSteps = 8;              // formulas may name formulas, never in a circle
 
-class Names {
- public:
-  explicit Names(const Configuration& cell)
-      : options_(cell.model->resolved), costs_(cell.model->item->facts.value("costs", Json::object())) {
-    const Json& dataset = cell.dataset->item->facts;
-    const Json extent = dataset.value("extent", Json::array());
-    if (extent.size() == 2) facts_["height"] = extent[0], facts_["width"] = extent[1];
-    for (const char* name : {"channels", "classes"}) {
-      if (dataset.contains(name)) facts_[name] = dataset[name];
-    }
+// A number or a boolean of that name among `options`, or whether one of them has a value: "pool.cls". A list is how
+// many it holds.
+std::optional<double> number_in(const Json& options, const std::string& name) {
+  if (const auto found = options.find(name); found != options.end()) {
+    if (found->is_number()) return found->get<double>();
+    if (found->is_boolean()) return found->get<bool>() ? 1 : 0;
+    if (found->is_array()) return static_cast<double>(found->size());
   }
+  const std::size_t dot = name.find('.');
+  if (dot == std::string::npos) return std::nullopt;
+  const auto found = options.find(name.substr(0, dot));
+  if (found == options.end()) return std::nullopt;
+  return *found == name.substr(dot + 1) ? 1 : 0;
+}
 
-  // Of a formula by its name; nothing where there is none, or it names what this dataset has not.
+using Lookup = std::function<std::optional<double>(const std::string& name)>;
+
+// The formulas of one item over its own options, and over what else is known.
+class Formulas {
+ public:
+  Formulas(const CatalogItem& item, const Json& options, Lookup beyond)
+      : options_(options), costs_(item.facts.value("costs", Json::object())), beyond_(std::move(beyond)) {}
+
+  // Nothing where there is no formula of that name, or it names what this model or dataset has not.
   std::optional<double> formula(const std::string& name, int depth = 0) const {
     if (!costs_.contains(name) || !costs_[name].is_string() || depth > kMostSteps) return std::nullopt;
     const auto value = evaluate_expression(costs_[name].get<std::string>(), [&](std::string_view word) {
-      const std::string text(word);
-      return costs_.contains(text) ? formula(text, depth + 1) : number(text);
+      return named(std::string(word), depth + 1);
     });
     if (!value.ok()) return std::nullopt;
     return *value;
   }
-
- private:
-  std::optional<double> number(const std::string& name) const {
-    for (const Json* place : {&options_, &facts_}) {
-      if (!place->contains(name)) continue;
-      const Json& value = (*place)[name];
-      if (value.is_number()) return value.get<double>();
-      if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
-    }
-    const std::size_t dot = name.find('.');  // "pool.cls": whether the option is at that value
-    if (dot == std::string::npos || !options_.contains(name.substr(0, dot))) return std::nullopt;
-    return options_[name.substr(0, dot)] == name.substr(dot + 1) ? 1 : 0;
+  std::optional<double> named(const std::string& name, int depth = 0) const {
+    if (costs_.contains(name)) return formula(name, depth);
+    if (const auto own = number_in(options_, name)) return own;
+    return beyond_(name);
   }
 
+ private:
   const Json& options_;
-  Json costs_, facts_ = Json::object();
+  Json costs_;
+  Lookup beyond_;
 };
 
-std::int64_t steps_of(const Configuration& cell) {
-  const Json& recipe = cell.recipe->resolved;
-  const Json splits = cell.dataset->item->facts.value("splits", Json::object());
-  std::int64_t images = splits.value("train", std::int64_t{0});
-  const auto limit = recipe.value("limit", std::int64_t{0});
-  if (limit > 0) images = std::min(images, limit);
-  const std::int64_t batch = std::min(images, recipe.value("batch", std::int64_t{0}));
-  return batch > 0 ? recipe.value("epochs", std::int64_t{0}) * (images / batch) : -1;
+Json facts_of(const CatalogItem& dataset) {
+  Json out = Json::object();
+  const Json extent = dataset.facts.value("extent", Json::array());
+  if (extent.size() == 2) out["height"] = extent[0], out["width"] = extent[1];
+  for (const char* name : {"channels", "classes", "rank"}) {
+    if (dataset.facts.contains(name)) out[name] = dataset.facts[name];
+  }
+  return out;
+}
+
+// Where the prefix tokens are, which one prior decides and others' tables go by.
+struct Prefix {
+  double at_stem = 0;  // how many the stem has
+  double blocks = 0;   // how many blocks have them
+};
+
+class Network {
+ public:
+  explicit Network(const Configuration& cell)
+      : facts_(facts_of(*cell.dataset->item)),
+        model_(*cell.model->item, cell.model->resolved,
+               [this](const std::string& name) { return number_in(facts_, name); }) {
+    if (cell.priors == nullptr) return;
+    for (const ResolvedPrior& prior : cell.priors->list) {
+      names_.push_back(prior.item->id);
+      priors_.emplace_back(*prior.item, prior.resolved, [this](const std::string& name) { return shared(name); });
+    }
+    place_prefix();
+  }
+  Network(const Network&) = delete;  // the formulas refer to it
+  Network& operator=(const Network&) = delete;
+
+  std::optional<double> activations() const { return model_.formula("activations"); }
+
+  void count(CellCost& out) const {
+    const auto bare = model_.formula("parameters");
+    double own = 0, replaced = 0;
+    for (std::size_t i = 0; i < priors_.size(); ++i) {
+      const auto count = priors_[i].formula("parameters");
+      if (!count) out.uncounted.push_back(names_[i]);
+      own += count.value_or(0);
+      replaced += priors_[i].formula("replaced").value_or(0);
+      out.training_parameters += priors_[i].formula("training_only").value_or(0);
+    }
+    if (out.uncounted.empty()) out.prior_parameters = own;
+    if (bare) out.parameters = *bare - replaced + own;
+  }
+
+ private:
+  std::optional<double> shared(const std::string& name) const {
+    if (name == "stem_prefix") return prefix_.at_stem;
+    if (name == "prefixed") return prefix_.blocks;
+    return model_.named(name);
+  }
+  void place_prefix() {
+    const double tokens = model_.named("prefix").value_or(0), depth = model_.named("depth").value_or(0);
+    double from = 0;
+    for (const Formulas& prior : priors_) from = std::max(from, prior.formula("prefix_from").value_or(0));
+    from = std::min(from, depth - 1);
+    prefix_ = {from > 0 ? 0 : tokens, tokens > 0 ? depth - from : 0};
+  }
+
+  Json facts_;
+  Formulas model_;
+  std::vector<std::string> names_;
+  std::vector<Formulas> priors_;
+  Prefix prefix_;
+};
+
+// Of the training images, which are kept as bytes where they are used.
+double resident_bytes(const CatalogItem& dataset) {
+  const Json facts = facts_of(dataset), splits = dataset.facts.value("splits", Json::object());
+  double pixels = 1;
+  for (const char* side : {"height", "width", "channels"}) pixels *= facts.value(side, 0.0);
+  return pixels > 0 ? splits.value("train", 0.0) * (pixels + kLabelBytes) : 0;
 }
 
 }  // namespace
 
 CellCost cost_of(const Configuration& cell) {
   CellCost out;
-  out.steps = steps_of(cell);
-  const Names names(cell);
-  out.parameters = names.formula("parameters").value_or(-1);
-  const auto activations = names.formula("activations");
+  const Network network(cell);
+  network.count(out);
+  out.data_bytes = resident_bytes(*cell.dataset->item);
+  const auto activations = network.activations();
   const double batch = cell.recipe->resolved.value("batch", 1.0);
-  if (out.parameters >= 0 && activations)
-    out.memory_bytes = kNumberBytes * (kCopiesOfParameters * out.parameters + batch * *activations);
+  if (out.parameters < 0 || !activations) return out;
+  const double trained = out.parameters + out.training_parameters;
+  out.memory_bytes =
+      kNumberBytes * (kCopiesOfParameters * trained + batch * *activations) + out.data_bytes;
   return out;
 }
 

@@ -90,8 +90,8 @@ absl::StatusOr<ResolvedPrior> Resolver::resolve_prior(const Json& value, const s
   prior.item = selection.item;
   prior.given = selection.given;
   prior.field = selection.field;
-  LOCUS_ASSIGN_OR_RETURN(const Json resolved, catalog_.resolve(*prior.item, prior.given, prior.field));
-  prior.scientific = catalog_.scientific(*prior.item, resolved);
+  LOCUS_ASSIGN_OR_RETURN(prior.resolved, catalog_.resolve(*prior.item, prior.given, prior.field));
+  prior.scientific = catalog_.scientific(*prior.item, prior.resolved);
   return prior;
 }
 

@@ -24,6 +24,7 @@ struct Selection {
 struct ResolvedPrior {
   const CatalogItem* item = nullptr;
   Json given, scientific;
+  Json resolved;  // complete
   std::string field;
 };
 

@@ -41,6 +41,7 @@ PriorItem drill_ramp() {
   Item item = prior_entry("drill-ramp", 1, "Later patches of the raster weigh more", "none: a drill",
                           "L = c q k^T + slope j", {"bias"}, {1, 2, 3});
   weigh(item, {.parameters = "none",
+               .counts = {{"parameters", "0"}},
                .base = 0,
                .paths = {"fused-bias", "explicit"},
                .cost = "a mask, kept per grid"});

@@ -1,0 +1,109 @@
+// What a plan says a cell's model weighs is what the engine builds.
+#include <gmock/gmock.h>
+
+#include "core/experiment/plan.h"
+#include "tests/core/testdata.h"
+
+namespace locus {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr std::int64_t kClasses = 10;
+
+const Json& engine_catalog() {
+  static const Json document = read_json(LOCUS_SOURCE_ROOT "/engine/catalog.json");
+  return document;
+}
+
+// The engine's catalog, its first dataset of this shape.
+Catalog with_images(const Json& extent, const Json& channels) {
+  Json document = engine_catalog();
+  for (Json& item : document["items"]) {
+    if (item["id"] != "fashion-mnist") continue;
+    item["facts"]["extent"] = extent;
+    item["facts"]["channels"] = channels;
+    item["facts"]["classes"] = kClasses;
+  }
+  return catalog_of(document);
+}
+
+Json specification(const Json& model, const Json& prior) {
+  return {{"version", 1}, {"name", "counted"}, {"dataset", "fashion-mnist"}, {"model", model}, {"prior", prior}};
+}
+
+ExperimentPlan plan_of(const Json& specification, const Catalog& catalog) {
+  auto plan = plan_experiment(specification, catalog);
+  if (!plan.ok()) throw std::runtime_error(plan.status().ToString());
+  return *std::move(plan);
+}
+
+TEST(Cost, CountsTheParametersOfEverySettingAsTheEngineBuildsThem) {
+  std::map<std::string, Catalog> catalogs;
+  std::set<std::string> seen;
+  for (const Json& row : read_json(LOCUS_SOURCE_ROOT "/tests/engine/golden/parameters.json")) {
+    const std::string shape = row["extent"].dump();
+    auto catalog = catalogs.find(shape);
+    if (catalog == catalogs.end())
+      catalog = catalogs.emplace(shape, with_images(row["extent"], row["channels"])).first;
+    Json priors = Json::array();
+    for (const Json& prior : row["priors"]) {
+      priors.push_back({{prior["id"].get<std::string>(), prior["options"]}});
+      seen.insert(prior["id"]);
+    }
+    const CellCost cost = plan_of(specification(row["model"], priors), catalog->second).cells.at(0).cost;
+    const double head = (row["model"]["dim"].get<double>() + 1) * kClasses;
+    ASSERT_EQ(cost.parameters, row["parameters"].get<double>() + head) << row;
+    ASSERT_EQ(cost.prior_parameters, row["prior_parameters"].get<double>()) << row;
+    ASSERT_EQ(cost.training_parameters, row["training_parameters"].get<double>()) << row;
+    ASSERT_THAT(cost.uncounted, ElementsAre()) << row;
+  }
+  for (const Json& item : engine_catalog()["items"]) {
+    if (item["kind"] == "prior") {
+      EXPECT_TRUE(seen.contains(item["id"])) << item["id"];
+    }
+  }
+}
+
+// 4 bytes x (4 x parameters + batch x activations) and the training images.
+TEST(Cost, EstimatesMemoryWithWhatPriorsAddAndTheDataThatStays) {
+  const Catalog catalog = with_images({28, 28}, 1);
+  const Json model = {{"dim", 64}, {"depth", 2}, {"heads", 4}, {"patch", 7}};
+  const CellCost bare = plan_of(specification(model, "none"), catalog).cells.at(0).cost;
+  const CellCost learned = plan_of(specification(model, "learned-absolute"), catalog).cells.at(0).cost;
+  const CellCost guided = plan_of(specification(model, "guidance"), catalog).cells.at(0).cost;
+  EXPECT_EQ(learned.prior_parameters, 16 * 64);
+  EXPECT_EQ(learned.parameters, bare.parameters + 16 * 64);
+  EXPECT_EQ(learned.memory_bytes, bare.memory_bytes + 16.0 * learned.prior_parameters);
+  EXPECT_EQ(guided.parameters, bare.parameters) << "it keeps nothing";
+  EXPECT_EQ(guided.training_parameters, 2 * (256 * 66 + 1));
+  EXPECT_EQ(guided.memory_bytes, bare.memory_bytes + 16.0 * guided.training_parameters);
+  EXPECT_EQ(bare.data_bytes, 55000.0 * (28 * 28 + 8));
+  const double tokens = 16, activations = 2 * tokens * (8 * 64 + 2 * 256 + 2 * 4 * tokens);
+  EXPECT_EQ(bare.memory_bytes, 4 * (4 * bare.parameters + 128 * activations) + bare.data_bytes);
+}
+
+TEST(Cost, NamesAPriorWhoseParametersTheCatalogDoesNotCount) {
+  Json document = engine_catalog();
+  for (Json& item : document["items"]) {
+    if (item["id"] == "violin") item["facts"].erase("costs");
+  }
+  const Catalog catalog = catalog_of(document);
+  const Json model = {{"dim", 64}, {"depth", 2}, {"heads", 4}};
+  const CellCost cost = plan_of(specification(model, Json::array({"learned-absolute", "violin"})), catalog)
+                            .cells.at(0)
+                            .cost;
+  EXPECT_THAT(cost.uncounted, ElementsAre("violin"));
+  EXPECT_EQ(cost.prior_parameters, -1);
+  EXPECT_EQ(cost.parameters,
+            plan_of(specification(model, "learned-absolute"), catalog).cells.at(0).cost.parameters);
+}
+
+TEST(Cost, IsUnknownWithoutAFormulaForTheBackbone) {
+  const CellCost cost = plan_of(demo_specification(), test_catalog()).cells.at(0).cost;
+  EXPECT_EQ(cost.parameters, -1);
+  EXPECT_EQ(cost.memory_bytes, -1);
+}
+
+}  // namespace
+}  // namespace locus

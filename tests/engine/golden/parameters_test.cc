@@ -1,0 +1,99 @@
+// How many parameters networks have with every setting of every prior. Planning, which has no torch, is held against
+// the same table (tests/core/cost_test.cc): what it counts by the catalog's formulas is what is built.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/engine/support/models.h"
+
+namespace locus {
+namespace {
+
+using test::ModelShape;
+using test::PriorSetting;
+
+constexpr int kMixtures = 6;
+constexpr const char* kAdvice = "If the change is meant: LOCUS_GOLDEN=update ctest --test-dir <build> -R golden";
+
+std::string table_file() { return std::filesystem::path(__FILE__).replace_filename("parameters.json"); }
+
+// One network of the table, without a head.
+Json row(const std::vector<PriorSetting>& priors, const ModelShape& shape) {
+  const Json configuration = test::stage_configuration(priors, shape);
+  const auto model = test::small_model(priors, shape);
+  std::int64_t whole = 0, own = 0, training = 0;
+  for (const auto& item : model->named_parameters()) {
+    const std::int64_t size = item.value().numel();
+    (model->training_only(item.key()) ? training : whole) += size;
+    if (item.key().starts_with("priors.") && !model->training_only(item.key())) own += size;
+  }
+  return {{"extent", shape.extent},
+          {"channels", test::kTestChannels},
+          {"model", configuration.at("model").at("options")},
+          {"priors", configuration.at("priors")},
+          {"parameters", whole},
+          {"prior_parameters", own},
+          {"training_parameters", training}};
+}
+
+// Those whose prefix tokens join behind some block, beside every prior that may stand there.
+void add_late(Json& table, const ModelShape& shape) {
+  for (const PriorItem& late : prior_items()) {
+    if (late.prefix_from == nullptr) continue;
+    for (const PriorSetting& setting : test::settings_of(late)) {
+      if (late.prefix_from(Options(late.item.json(), setting.options)) == 0) continue;
+      for (const PriorItem& other : prior_items()) {
+        for (const PriorSetting& beside : test::settings_of(other)) {
+          try {
+            table.push_back(row({setting, beside}, shape));
+          } catch (const std::invalid_argument&) {  // a pair that is refused has no parameters
+          }
+        }
+      }
+    }
+  }
+}
+
+Json table() {
+  const ModelShape wide{.extent = {8, 10}, .pool = "cls", .registers = 2, .dim = 32, .depth = 3, .heads = 4},
+      narrow{.extent = {6, 14}, .dim = 96, .depth = 2, .heads = 8, .mlp_ratio = 2.5};
+  Json out = Json::array();
+  for (const PriorItem& item : prior_items()) {
+    for (const PriorSetting& setting : test::settings_of(item)) {
+      for (const ModelShape& shape : {wide, narrow}) out.push_back(row({setting}, test::fitting(setting, shape)));
+    }
+    for (const PriorSetting& setting : test::mixed_settings(item, kMixtures)) {
+      try {
+        out.push_back(row({setting}, test::fitting(setting, wide)));
+      } catch (const std::invalid_argument&) {  // a mixture that the model refuses
+      }
+    }
+  }
+  add_late(out, wide);
+  return out;
+}
+
+TEST(GoldenParameters, OfEverySettingAreThoseThatPlanningIsHeldAgainst) {
+  const Json found = table();
+  const char* mode = std::getenv("LOCUS_GOLDEN");
+  if (mode && std::string_view(mode) == "update") {
+    std::ofstream out(table_file());
+    const char* before = "[\n";
+    for (const Json& one : found) {
+      out << before << one.dump();
+      before = ",\n";
+    }
+    out << "\n]\n";
+    return;
+  }
+  std::ifstream in(table_file());
+  ASSERT_TRUE(in) << table_file() << " is missing. " << kAdvice;
+  const Json known = Json::parse(in);
+  ASSERT_EQ(known.size(), found.size()) << kAdvice;
+  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(known[i], found[i]) << kAdvice;
+}
+
+}  // namespace
+}  // namespace locus
