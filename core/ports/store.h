@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/experiment/beside.h"
+#include "core/experiment/load.h"
 #include "core/experiment/model.h"
 #include "core/ports/curves.h"
 
@@ -302,6 +303,8 @@ class Store {
       int limit) = 0;  // by ordinal; after -1: from the first; retired included
   virtual absl::StatusOr<std::map<std::string, StageRow>> stages_by_identity(
       std::span<const std::string> identities) = 0;
+  // Stages of that load (core/experiment/load.h) that succeeded, newest first.
+  virtual absl::StatusOr<std::vector<PastRun>> past_runs(const std::string& load, int limit) = 0;
   virtual absl::StatusOr<StageRow> stage(StageId id) = 0;
   virtual absl::StatusOr<std::vector<AttemptRow>> attempts(StageId id) = 0;        // oldest first
   virtual absl::StatusOr<std::vector<CheckpointRow>> checkpoints(StageId id) = 0;  // oldest first

@@ -4,53 +4,6 @@
 #include "core/base/json.h"
 
 namespace locus {
-namespace {
-
-// The index just past the string that starts (with its quote) at `i`.
-std::size_t past_string(std::string_view text, std::size_t i) {
-  for (++i; i < text.size(); ++i) {
-    if (text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '"') {
-      return i + 1;
-    }
-  }
-  return text.size();
-}
-
-// The index just past the value that starts at `i`.
-std::size_t past_value(std::string_view text, std::size_t i) {
-  int depth = 0;
-  while (i < text.size()) {
-    const char c = text[i];
-    if (c == '"') {
-      i = past_string(text, i);
-      if (depth == 0) return i;
-      continue;
-    }
-    if (depth == 0 && (c == ',' || c == '}' || c == ']')) return i;
-    if (c == '{' || c == '[') ++depth;
-    if ((c == '}' || c == ']') && --depth == 0) return i + 1;
-    ++i;
-  }
-  return text.size();
-}
-
-}  // namespace
-
-std::optional<std::string_view> top_level_member(std::string_view object, std::string_view key) {
-  std::size_t i = 1;
-  while (i < object.size() && object[i] == '"') {
-    const std::size_t key_end = past_string(object, i);
-    const std::string_view name = object.substr(i + 1, key_end - i - 2);
-    const std::size_t value = key_end + 1;  // past the colon
-    const std::size_t value_end = past_value(object, value);
-    if (value > object.size()) return std::nullopt;
-    if (name == key) return object.substr(value, value_end - value);
-    i = value_end + 1;  // past the comma
-  }
-  return std::nullopt;
-}
 
 int RequirementTable::intern(std::string_view config_json) {
   const std::string text(top_level_member(config_json, "revisions").value_or("{}"));

@@ -10,17 +10,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/canonical_text.h"
 #include "core/experiment/model.h"
 
 namespace locus {
 
 using Revisions = std::map<std::string, int>;  // "prior/violin" -> 1
 inline constexpr std::string_view kDatasetItem = "dataset/";  // what an item's name that is one begins with
-
-// The text of a top-level member's value in a JSON object without insignificant spaces (canonical form);
-// nothing if it is absent. Much cheaper than a document: a submission may bring a hundred thousand stages in
-// one step.
-std::optional<std::string_view> top_level_member(std::string_view canonical_object, std::string_view key);
 
 // Thread-compatible.
 class RequirementTable {

@@ -121,6 +121,10 @@ class MemoryStore final : public Store {
     }
     return out;
   }
+  absl::StatusOr<std::vector<PastRun>> past_runs(const std::string& load, int limit) override {
+    const std::lock_guard lock(mutex_);
+    return tables_.past_runs(load, limit);
+  }
   absl::StatusOr<StageRow> stage(StageId id) override {
     const std::lock_guard lock(mutex_);
     return found_or(tables_.stages, id, refusal::stage_not_found(id));
@@ -348,14 +352,7 @@ absl::StatusOr<std::vector<SeriesRow>> MemoryStore::series(StageId id) {
 absl::StatusOr<std::vector<SeriesRow>> MemoryStore::series_of(ExperimentId id) {
   const std::lock_guard lock(mutex_);
   if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
-  std::vector<SeriesRow> out;
-  const auto& rows = tables_.series_ids.rows();
-  for (const StageId stage : tables_.stages_of(id)) {
-    for (auto at = rows.lower_bound({stage, {"", "", ""}}); at != rows.end() && at->first.first == stage;
-         ++at)
-      out.push_back({at->second, stage, at->first.second, 0});
-  }
-  return out;
+  return tables_.series_of(id);
 }
 
 absl::StatusOr<LogView> MemoryStore::log(StageId id, std::int64_t number, std::int64_t offset,

@@ -266,6 +266,30 @@ std::vector<Snapshot::Want> MemoryTables::wants_of(const std::function<bool(Stag
   return out;
 }
 
+std::vector<SeriesRow> MemoryTables::series_of(ExperimentId experiment) const {
+  std::vector<SeriesRow> out;
+  const auto& rows = series_ids.rows();
+  for (const StageId stage : stages_of(experiment)) {
+    for (auto at = rows.lower_bound({stage, {"", "", ""}}); at != rows.end() && at->first.first == stage; ++at)
+      out.push_back({at->second, stage, at->first.second, 0});
+  }
+  return out;
+}
+
+std::vector<PastRun> MemoryTables::past_runs(const std::string& load, int limit) const {
+  std::vector<PastRun> out;
+  const auto& rows = stages.rows();
+  for (auto at = rows.rbegin(); at != rows.rend() && static_cast<int>(out.size()) < limit; ++at) {
+    const StageRow& stage = at->second;
+    const AttemptRow* attempt = attempts_by_key.find({stage.id, stage.attempt});
+    if (stage.state != StageState::kSucceeded || attempt == nullptr) continue;
+    if (load_of(stage.kind, stage.config_json) != load) continue;
+    out.push_back({stage.id, stage.config_json, attempt->environment_json, attempt->ended_us - attempt->started_us,
+                   attempt->resume_step});
+  }
+  return out;
+}
+
 StageBriefs MemoryTables::briefs_of(ExperimentId experiment) const {
   StageBriefs out;
   for (auto at = trials.rows().lower_bound({experiment, kFirst}); at != trials.rows().end(); ++at) {

@@ -200,6 +200,8 @@ class MemoryTables final : public Rows {
   std::int64_t next_id_of(const std::string& name, std::int64_t next) const;               // not given before
   std::vector<TrialStageRow> links_of(ExperimentId experiment, std::int64_t trial) const;  // by position
   std::set<StageId> stages_of(ExperimentId experiment) const;
+  std::vector<SeriesRow> series_of(ExperimentId experiment) const;
+  std::vector<PastRun> past_runs(const std::string& load, int limit) const;
   StageBriefs briefs_of(ExperimentId experiment) const;  // of unretired trials
   std::vector<AttemptRow> attempts_of_worker(WorkerId id, int limit) const;  // newest first
   std::map<std::int64_t, Annotation> annotations_of(ExperimentId id) const;

@@ -21,6 +21,7 @@ absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentI
 absl::StatusOr<StageBriefs> list_briefs(Connection& db, ExperimentId id);
 
 std::map<std::string, StageRow> find_stages(Connection& db, std::span<const std::string> identities);
+std::vector<PastRun> list_past_runs(Connection& db, const std::string& load, int limit);
 absl::StatusOr<StageRow> find_stage(Connection& db, StageId id);
 absl::StatusOr<std::vector<AttemptRow>> list_attempts(Connection& db, StageId id);
 absl::StatusOr<std::vector<CheckpointRow>> list_checkpoints(Connection& db, StageId id);

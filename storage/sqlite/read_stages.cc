@@ -118,6 +118,17 @@ std::map<std::string, StageRow> find_stages(Connection& db, std::span<const std:
   return out;
 }
 
+std::vector<PastRun> list_past_runs(Connection& db, const std::string& load, int limit) {
+  auto s = db.prepare(
+      "SELECT s.id, c.json, a.environment_json, a.ended_us - a.started_us, a.resume_step FROM stage s "
+      "JOIN config c ON c.hash = s.config_hash JOIN attempt a ON a.stage_id = s.id AND a.number = s.attempt "
+      "WHERE s.load_id = (SELECT id FROM load WHERE text = ?) AND s.state = 'succeeded' ORDER BY s.id DESC LIMIT ?");
+  s.bind(load, std::max(limit, 0));
+  return all_rows(s, [](const Statement& row) {
+    return PastRun{row.integer(0), row.text(1), row.text(2), row.integer(3), row.integer(4)};
+  });
+}
+
 absl::StatusOr<StageRow> find_stage(Connection& db, StageId id) {
   auto s = db.prepare("SELECT " LOCUS_STAGE_COLUMNS LOCUS_STAGE_TABLES "WHERE s.id = ?");
   if (!s.bind(id).step()) return refusal::stage_not_found(id);

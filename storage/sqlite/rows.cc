@@ -2,6 +2,7 @@
 #include "storage/sqlite/rows.h"
 
 #include "core/base/sha256.h"
+#include "core/experiment/load.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/point_log.h"
 
@@ -105,13 +106,15 @@ void SqliteRows::insert_stage(const StageRow& row) {
   db_.prepare("INSERT INTO config (hash, json) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING")
       .bind(hash, row.config_json)
       .run();
+  const std::string load = load_of(row.kind, row.config_json);
+  db_.prepare("INSERT INTO load (text) VALUES (?) ON CONFLICT (text) DO NOTHING").bind(load).run();
   db_.prepare(
          "INSERT INTO stage (id, identity, kind, config_hash, seed, state, failure_class, reason, attempt, "
-         "failures, "
-         "faults, retry_delay_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+         "failures, faults, retry_delay_us, load_id) "
+         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM load WHERE text = ?))")
       .bind(row.id, row.identity, row.kind, hash, row.seed, to_string(row.state),
             to_string(row.failure_class), row.reason, row.attempt, row.failures, row.faults,
-            row.retry_delay_us)
+            row.retry_delay_us, load)
       .run();
 }
 

@@ -109,6 +109,9 @@ class SqliteStore final : public Store {
     return read<std::map<std::string, StageRow>>(
         [&](Connection& db) { return sqlite::find_stages(db, identities); });
   }
+  absl::StatusOr<std::vector<PastRun>> past_runs(const std::string& load, int limit) override {
+    return read<std::vector<PastRun>>([&](Connection& db) { return sqlite::list_past_runs(db, load, limit); });
+  }
   absl::StatusOr<StageRow> stage(StageId id) override {
     return read<StageRow>([&](Connection& db) { return sqlite::find_stage(db, id); });
   }

@@ -84,6 +84,9 @@ class Ledger final : public Store {
       std::span<const std::string> ids) override {
     return store_->stages_by_identity(ids);
   }
+  absl::StatusOr<std::vector<PastRun>> past_runs(const std::string& load, int limit) override {
+    return store_->past_runs(load, limit);
+  }
   absl::StatusOr<StageRow> stage(StageId id) override { return store_->stage(id); }
   absl::StatusOr<std::vector<AttemptRow>> attempts(StageId id) override { return store_->attempts(id); }
   absl::StatusOr<std::vector<CheckpointRow>> checkpoints(StageId id) override {

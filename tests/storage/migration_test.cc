@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/base/sha256.h"
+#include "core/experiment/load.h"
 #include "storage/sqlite/store.h"
 #include "tests/storage/faulty_vfs.h"
 #include "tests/storage/world.h"
@@ -105,7 +106,7 @@ TEST_F(FirstRelease, IsBroughtForwardWithEveryRow) {
     EXPECT_EQ((*store)->log(3, 1, 0, 100)->text, "hello\n");
     EXPECT_TRUE((*store)->check()->problems.empty());
   }
-  EXPECT_EQ(version(), "6");
+  EXPECT_EQ(version(), "7");
 }
 
 std::size_t comparisons(const std::string& text) {
@@ -144,6 +145,51 @@ TEST_F(FirstRelease, DrawsCurvesThatWereSealedWithoutAPyramid) {
   std::int64_t count = 0;
   for (const SeriesBlock& block : get((*store)->blocks(1, key, 9))) count += block.count;
   EXPECT_EQ(count, 5000);
+}
+
+// Configurations of every shape that the load is cut from.
+constexpr const char* kConfigurations[][2] = {
+    {"train",
+     R"j({"dataset":{"digest":"d","id":"clothes","options":{"a":[1,2.5,1e-7]}},"inputs":{},"kind":"train","model":{"id":"vit","options":{"dim":64,"init_std":0.075,"pool":"c\\\"ls é"}},"recipe":{"id":"supervised","options":{"batch":32,"lr":0.003}},"seed":3,"stage":{"options":{"keep_best":"top1"}}})j"},
+    {"evaluate",
+     R"j({"dataset":{"id":"clothes","options":{}},"kind":"evaluate","model":{"id":"vit","options":{}},"recipe":{"id":"supervised","options":{"batch":32}},"stage":{"options":{"images":100,"positions":["native","interpolated"],"resolution":[28,42]}}})j"},
+    {"evaluate", R"j({"dataset":{"id":"clothes"},"kind":"evaluate","model":{"id":"vit"},"stage":{"options":{"resolution":[]}}})j"},
+    {"measure", R"j({"dataset":{"id":"clothes"},"exclusive":true,"kind":"measure","model":{"id":"vit"},"stage":{"options":{"round_ms":50.0}}})j"},
+    {"train", R"j({"resolution":28})j"}};
+
+TEST_F(FirstRelease, FindsRunsOfThePastByTheirLoad) {
+  {
+    Database old(file());
+    for (int i = 0; i < static_cast<int>(std::size(kConfigurations)); ++i) {
+      const std::string id = std::to_string(100 + i), kind = kConfigurations[i][0];
+      old.run("INSERT INTO config VALUES ('c" + id + "', '" + kConfigurations[i][1] + "')");
+      old.run("INSERT INTO stage VALUES (" + id + ", 'i" + id + "', '" + kind + "', 'c" + id +
+              "', 0, 'succeeded', 'none', '', 1, 0, 0, 0)");
+      old.run("INSERT INTO attempt VALUES (" + id +
+              ", 1, 1, 's', '[0]', 'succeeded', 'none', '', 0, '', 0, 0, 1000, 4000, '{}')");
+    }
+  }
+  auto store = open_sqlite_store(folder_.path(), clock_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  for (int i = 0; i < static_cast<int>(std::size(kConfigurations)); ++i) {
+    const auto runs = get((*store)->past_runs(load_of(kConfigurations[i][0], kConfigurations[i][1]), 10));
+    ASSERT_FALSE(runs.empty()) << kConfigurations[i][1];
+    EXPECT_EQ(runs.front().stage_id, 100 + i);
+    EXPECT_EQ(runs.front().busy_us, 3000);
+  }
+}
+
+TEST(NewestSchema, FindsRunsOfThePastByAnIndex) {
+  TempFolder folder;
+  FixedClock clock;
+  ASSERT_TRUE(open_sqlite_store(folder.path(), clock).ok());
+  Database database(folder.path() / "locus.db");
+  const auto plan = database.column(
+      "EXPLAIN QUERY PLAN SELECT s.id FROM stage s WHERE s.load_id = (SELECT id FROM load WHERE text = 'x') "
+      "AND s.state = 'succeeded' ORDER BY s.id DESC LIMIT 5",
+      3);
+  EXPECT_EQ(plan.at(0), "SEARCH s USING INDEX stage_by_load (load_id=?)");
+  for (const std::string& step : plan) EXPECT_EQ(step.find("TEMP B-TREE"), std::string::npos) << step;
 }
 
 TEST_F(FirstRelease, IsLeftAsItWasWhenTheDiskIsFull) {

@@ -117,7 +117,7 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(reason_of(status), "DATA_FOLDER_UNUSABLE");
   EXPECT_NE(status.message().find("schema version 999"), std::string::npos) << status;
-  run_sql(file(), "PRAGMA user_version=6");
+  run_sql(file(), "PRAGMA user_version=7");
   EXPECT_TRUE(refusal().ok());
 }
 
@@ -171,7 +171,7 @@ TEST_F(SqliteStoreTest, RecordsWhenEachMigrationWasApplied) {
   sqlite3_stmt* statement = nullptr;
   ASSERT_EQ(sqlite3_prepare_v2(db, "SELECT number, applied_us FROM migration", -1, &statement, nullptr),
             SQLITE_OK);
-  for (int number = 1; number <= 6; ++number) {
+  for (int number = 1; number <= 7; ++number) {
     ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW);
     EXPECT_EQ(sqlite3_column_int64(statement, 0), number);
     EXPECT_EQ(sqlite3_column_int64(statement, 1), clock_.wall());
