@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/render/listings.h"
+#include "cli/render/plan.h"
 #include "cli/settings.h"
 #include "core/base/error.h"
 #include "core/base/utf8.h"
@@ -28,6 +29,15 @@ absl::StatusOr<std::string> owner_of(const SubmitOptions& options) {
                     "the environment variable USER is not UTF-8 text; name the owner with --owner");
 }
 
+// What is left to run, as a plan says it. The submission is made: where the plan fails there is nothing to add.
+std::string cost_of(Client& client, const SpecFile& spec, const v1::CreateExperimentResponse& response) {
+  if (response.stages_to_run() == 0) return "";
+  v1::PlanExperimentRequest request;
+  request.set_spec_json(spec.text());
+  const auto plan = client.plan_experiment(request);
+  return plan.ok() ? render_cost(*plan) : "";
+}
+
 int run(const SubmitOptions& options) {
   const bool json = options.server.json;
   const auto spec = read_spec(options.spec);
@@ -41,7 +51,8 @@ int run(const SubmitOptions& options) {
     const auto response = client.create_experiment(request);
     if (!response.ok()) return report_error(response.status(), json, &*spec);
     const std::string& name = response->experiment().name();
-    json ? print_json(*response, options.watch) : print(render_submission(*response));
+    json ? print_json(*response, options.watch)
+         : print(render_submission(*response) + cost_of(client, *spec, *response));
     if (options.watch) return follow(client, name, json);
     if (!json) print("follow it: locus watch " + name + "\nread it:   locus leaderboard " + name + "\n");
     return kExitDone;

@@ -1,4 +1,4 @@
-// Plans, experiments, trials and workers as text.
+// Experiments, trials and workers as text.
 #include "cli/render/listings.h"
 
 #include <algorithm>
@@ -75,43 +75,6 @@ std::string show_note(const std::string& note) {
     out += (begin == 0 ? "" : "\n") + printable(note.substr(begin, end - begin));
     begin = end + 1;
   }
-  return out;
-}
-
-std::string render_plan(const v1::Plan& plan) {
-  std::string out = printable(plan.name()) + ": " + count(plan.cells(), "cell") + ", " +
-                    count(plan.trials(), "trial") + ", " + count(plan.stages_total(), "stage") + "\n\n";
-  std::vector<std::vector<std::string>> rows;
-  for (const v1::PlanCell& cell : plan.cell_list()) {
-    rows.push_back({cell.label(), show_count(cell.trials()), show_count(cell.stages_done()),
-                    show_count(cell.stages_to_run())});
-  }
-  out += render_text_table(
-      {{"cell"}, {"trials", Align::kRight}, {"stages done", Align::kRight}, {"to run", Align::kRight}}, rows);
-  if (plan.cell_list_size() < plan.cells())
-    out += "and " + show_count(plan.cells() - plan.cell_list_size()) + " more\n";
-  rows.clear();
-  for (const v1::PlanKind& kind : plan.kinds()) {
-    rows.push_back(
-        {kind.kind(), show_count(kind.total()), show_count(kind.done()), show_count(kind.to_run())});
-  }
-  if (!rows.empty()) {
-    out +=
-        "\n" +
-        render_text_table(
-            {{"stage"}, {"total", Align::kRight}, {"done", Align::kRight}, {"to run", Align::kRight}}, rows);
-  }
-  out += "\n" + count(plan.stages_done(), "stage") + " done already, " +
-         (plan.stages_running() > 0 ? show_count(plan.stages_running()) + " running, " : "") +
-         show_count(plan.stages_to_run()) + " to run";
-  if (plan.exists()) {
-    out += "\nan experiment of this name exists: " + count(plan.trials_added(), "trial") +
-           " would be added, " + show_count(plan.trials_removed()) + " removed, " +
-           show_count(plan.trials_changed()) + " changed";
-    if (plan.trials_removed() + plan.trials_changed() > 0) out += " (submit --replace allows that)";
-  }
-  out += "\n";
-  for (const std::string& warning : plan.warnings()) out += "warning: " + printable(warning) + "\n";
   return out;
 }
 

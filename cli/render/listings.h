@@ -1,4 +1,4 @@
-// Everything else that commands print: plans, experiments, trials, workers, the catalog.
+// Everything else that commands print: experiments, trials, workers, the catalog.
 #pragma once
 
 #include <string>
@@ -13,7 +13,6 @@ namespace locus {
 // A note for the terminal: its lines, control characters made visible.
 std::string show_note(const std::string& note);
 
-std::string render_plan(const v1::Plan& plan);
 std::string render_submission(const v1::CreateExperimentResponse& response);
 std::string render_experiments(const v1::ListExperimentsResponse& response, TextStyle style = {});
 std::string render_experiment(const v1::Experiment& experiment, const v1::ListTrialsResponse& trials,

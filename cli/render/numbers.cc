@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 
 namespace locus {
 namespace {
@@ -36,6 +37,15 @@ std::string show_count(std::int64_t count) {
   for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
     digits.insert(static_cast<std::size_t>(at), ",");
   return (count < 0 ? "-" : "") + digits;
+}
+
+std::string show_short(std::int64_t count) {
+  constexpr const char* kUnits[] = {"", " k", " M", " G", " T"};
+  double size = static_cast<double>(count);
+  std::size_t unit = 0;
+  for (; std::abs(size) >= 999.5 && unit + 1 < std::size(kUnits); ++unit) size /= 1000;
+  if (unit == 0) return std::to_string(count);
+  return format("%.*f", std::abs(size) >= 99.95 ? 0 : std::abs(size) >= 9.995 ? 1 : 2, size) + kUnits[unit];
 }
 
 std::string show_duration(double seconds) {

@@ -47,6 +47,19 @@ std::vector<WorkerView> Scheduler::State::workers(Now now) const {
   return views;
 }
 
+Fleet Scheduler::State::fleet() const {
+  Fleet out;
+  out.queued = ready_.size();
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.connected) continue;
+    if (worker.row.state == WorkerState::kDraining) ++out.draining;
+    if (worker.row.state != WorkerState::kActive) continue;
+    out.workers.push_back({worker.row.name, worker.row.slots_json, worker.revisions, worker.slots,
+                           std::min(worker.slots, worker.running.size())});
+  }
+  return out;
+}
+
 std::optional<HeldLease> Scheduler::State::progress(StageId id) const {
   const Stage* stage = find_stage(id);
   if (stage == nullptr || !stage->running) return std::nullopt;

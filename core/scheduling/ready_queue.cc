@@ -32,6 +32,12 @@ void ReadyQueue::visit(const std::function<bool(int)>& wanted,
   }
 }
 
+std::size_t ReadyQueue::size() const {
+  std::size_t count = 0;
+  for (const auto& [requirement, keys] : groups_) count += keys.size();
+  return count;
+}
+
 int ReadyQueue::ahead_of(const ReadyKey& key, int most) const {
   int count = 0;
   for (const auto& [requirement, keys] : groups_) {

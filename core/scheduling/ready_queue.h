@@ -41,6 +41,7 @@ class ReadyQueue {
   // How many stages come before this one, counted up to `most`.
   int ahead_of(const ReadyKey& key, int most) const;
   bool empty() const { return groups_.empty(); }
+  std::size_t size() const;
 
  private:
   std::map<int, std::set<ReadyKey>> groups_;  // none empty

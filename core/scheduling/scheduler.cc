@@ -15,6 +15,7 @@ Decision Scheduler::step(const Event& event, Now now) { return state_->step(even
 std::optional<Microseconds> Scheduler::next_wake() const { return state_->next_wake(); }
 std::vector<ReplyToken> Scheduler::waiting() const { return state_->waiting(); }
 std::vector<WorkerView> Scheduler::workers(Now now) const { return state_->workers(now); }
+Fleet Scheduler::fleet() const { return state_->fleet(); }
 std::optional<HeldLease> Scheduler::progress(StageId stage) const { return state_->progress(stage); }
 std::optional<StageState> Scheduler::stage_state(StageId stage) const { return state_->stage_state(stage); }
 std::optional<Microseconds> Scheduler::expected_after(StageId stage, Now now) const {

@@ -249,6 +249,18 @@ struct WorkerView {
   std::vector<HeldLease> running;
 };
 
+// Who takes new work now.
+struct WorkerOffer {
+  std::string name, slots_json;
+  std::map<std::string, int> revisions;  // of what it can run, the datasets it holds among them
+  std::size_t slots = 0, busy = 0;
+};
+struct Fleet {
+  std::vector<WorkerOffer> workers;
+  int draining = 0;        // connected, but they take none
+  std::size_t queued = 0;  // stages that wait for a slot
+};
+
 // Thread-compatible: lives on one strand.
 class Scheduler {
  public:
@@ -266,6 +278,7 @@ class Scheduler {
   std::vector<ReplyToken> waiting() const;  // long polls not answered yet
 
   std::vector<WorkerView> workers(Now now) const;
+  Fleet fleet() const;
   std::optional<HeldLease> progress(StageId stage) const;  // of a running stage, as last reported
   std::optional<StageState> stage_state(
       StageId stage) const;                           // nothing: terminal or unknown, the store knows

@@ -28,6 +28,7 @@ class Scheduler::State {
   std::optional<Microseconds> next_wake() const;
   std::vector<ReplyToken> waiting() const;
   std::vector<WorkerView> workers(Now now) const;
+  Fleet fleet() const;
   std::optional<HeldLease> progress(StageId stage) const;
   std::optional<StageState> stage_state(StageId stage) const;
   std::string explain(StageId stage, Now now) const;

@@ -7,6 +7,7 @@
 #include "core/analysis/queries.h"
 #include "core/base/error.h"
 #include "core/limits.h"
+#include "server/application/forecast.h"
 #include "server/application/stored_stage.h"
 #include "server/wire/convert.h"
 
@@ -181,6 +182,9 @@ absl::StatusOr<v1::Plan> Submissions::plan(const v1::PlanExperimentRequest& requ
     item->set_done(static_cast<int>(tally.done));
     item->set_to_run(static_cast<int>(tally.to_run + tally.running));
   }
+  const Fleet fleet = coordinator_.inspect<Fleet>(
+      [](const Coordinator::Living& living) { return living.scheduler.fleet(); });
+  LOCUS_RETURN_IF_ERROR(add_forecast(store_, catalog_, fleet, plan, stored, &out));
   return out;
 }
 

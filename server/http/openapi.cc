@@ -102,7 +102,8 @@ bool is_always_set(const FieldDescriptor* field) {
   return kSet.contains(field->containing_type()->name() + "." + field->name());
 }
 
-// Adds the message and everything it holds. Scalars and lists are always printed, messages when they are set.
+// Adds the message and everything it holds. Scalars and lists are always printed, messages and what is optional when
+// they are set.
 void add_message(const Descriptor* message, Json& schemas) {
   if (is_time(message) || schemas.contains(message->name())) return;
   const std::string words = describe(message);
@@ -112,7 +113,7 @@ void add_message(const Descriptor* message, Json& schemas) {
     const FieldDescriptor* field = message->field(i);
     properties[field->name()] = described(field_schema(field), describe(field));
     const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
-    if (!is_message || field->is_repeated() || is_always_set(field)) required.push_back(field->name());
+    if (!field->has_presence() || is_always_set(field)) required.push_back(field->name());
     if (is_message && !field->is_map()) add_message(field->message_type(), schemas);
   }
   schemas[message->name()] = described({{"type", "object"}, {"properties", std::move(properties)}}, words);

@@ -1,6 +1,8 @@
 // Plans, submissions, experiments, trials, workers and catalog as text.
 #include "cli/render/listings.h"
 
+#include "cli/render/plan.h"
+
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -8,6 +10,7 @@
 #include <sstream>
 
 #include "cli/render/curves.h"
+#include "cli/render/numbers.h"
 #include "cli/render/text_table.h"
 #include "cli/render/yaml_text.h"
 
@@ -56,6 +59,7 @@ TEST(Listing, OfAPlanCountsCellsTrialsAndStages) {
             "stage  total  done  to run\n"
             "train     10     8       2\n"
             "\n"
+            "time: not known, no stage of this size has run here\n"
             "8 stages done already, 12 to run\n"
             "warning: train.lr is fixed and varied\n");
   plan.set_exists(true);
@@ -63,6 +67,80 @@ TEST(Listing, OfAPlanCountsCellsTrialsAndStages) {
   plan.set_trials_removed(2);
   EXPECT_THAT(render_plan(plan),
               HasSubstr("1 trial would be added, 2 removed, 0 changed (submit --replace allows that)\n"));
+}
+
+// Two cells of another size each; the second has no history.
+v1::Plan costly_plan() {
+  v1::Plan plan;
+  plan.set_name("demo");
+  plan.set_cells(2);
+  plan.set_trials(2);
+  plan.set_stages_total(3);
+  plan.set_stages_to_run(3);
+  for (const std::int64_t size : {218'250, 5'717'416}) {
+    v1::PlanCell* cell = plan.add_cell_list();
+    cell->set_label(size > 1'000'000 ? "large" : "small");
+    cell->set_trials(1);
+    cell->set_stages_to_run(size > 1'000'000 ? 1 : 2);
+    cell->set_parameters(size);
+    cell->set_prior_parameters(0);
+    cell->set_memory_bytes(std::int64_t{1} << 30);
+  }
+  plan.mutable_cell_list(0)->set_compute_seconds(90);
+  plan.mutable_cell_list(1)->set_stages_without_history(1);
+  plan.mutable_parameters()->set_least(218'250);
+  plan.mutable_parameters()->set_most(5'717'416);
+  plan.mutable_prior_parameters();
+  plan.mutable_memory_bytes()->set_least(std::int64_t{1} << 30);
+  plan.mutable_memory_bytes()->set_most(std::int64_t{1} << 30);
+  plan.set_compute_seconds(90);
+  plan.set_stages_without_history(1);
+  v1::PlanHistory* history = plan.add_history();
+  history->set_kind("train");
+  history->set_basis("same-setting");
+  history->set_device("cpu");
+  history->set_runs(12);
+  history->set_stages(2);
+  return plan;
+}
+
+TEST(Listing, OfAPlanSaysWhatItCostsAndFromWhatTheTimeIsKnown) {
+  v1::Plan plan = costly_plan();
+  EXPECT_EQ(render_plan(plan),
+            "demo: 2 cells, 2 trials, 3 stages\n"
+            "\n"
+            "cell   trials  stages done  to run  parameters        time\n"
+            "small       1            0       2     218,250  1 min 30 s\n"
+            "large       1            0       1   5,717,416\n"
+            "\n"
+            "parameters: 218 k–5.72 M, of these the priors' own 0\n"
+            "memory: about 1.0 GiB a training\n"
+            "time: about 1 min 30 s of computing\n"
+            "  train: 2 stages by up to 12 runs of the same setting on cpu\n"
+            "  1 stage without history is not counted\n"
+            "0 stages done already, 3 to run\n");
+  EXPECT_EQ(render_cost(plan),
+            "costs:     218 k–5.72 M parameters, about 1.0 GiB a training, about 1 min 30 s of computing and 1 stage "
+            "without history\n");
+  plan.set_wall_seconds(50);
+  plan.set_free_slots(2);
+  plan.mutable_history(0)->set_basis("same-size");
+  EXPECT_THAT(render_plan(plan), HasSubstr("of computing, 50 s on the 2 slots that are free now\n"));
+  EXPECT_THAT(render_plan(plan), HasSubstr("runs of other settings of this size on cpu\n"));
+  plan.mutable_cell_list(1)->add_uncounted_priors("violin");
+  plan.clear_prior_parameters();
+  EXPECT_THAT(render_plan(plan), HasSubstr("parameters: 218 k–5.72 M, without those of violin\n"));
+  EXPECT_EQ(render_cost(v1::Plan()), "");
+}
+
+TEST(Numbers, ShortenToThreeDigits) {
+  EXPECT_EQ(show_short(0), "0");
+  EXPECT_EQ(show_short(999), "999");
+  EXPECT_EQ(show_short(1000), "1.00 k");
+  EXPECT_EQ(show_short(81'437), "81.4 k");
+  EXPECT_EQ(show_short(999'499), "999 k");
+  EXPECT_EQ(show_short(999'500), "1.00 M");
+  EXPECT_EQ(show_short(86'567'656), "86.6 M");
 }
 
 TEST(Listing, OfASubmissionSaysWhatIsNew) {

@@ -50,6 +50,21 @@ def test_a_plan_is_counted_by_cell_and_kind(done: locus.Experiment) -> None:
     assert "objects: 6 trials of 2 cells" in str(plan)
 
 
+def test_a_plan_says_what_it_costs_and_from_what_that_is_known(done: locus.Experiment) -> None:
+    plan = done.client.plan(SMALL, changes={"name": "objects", "replicates.seed": range(3)})
+    assert plan.parameters is not None and plan.parameters.least > 1000
+    cells = {one.label: one for one in plan.cell_list}
+    assert {one.parameters for one in plan.cell_list} <= set(range(plan.parameters.least, plan.parameters.most + 1))
+    assert cells["none"].prior_parameters == 0 and cells["none"].uncounted_priors == []
+    assert plan.memory_bytes is not None and plan.memory_bytes.most > 16 * plan.parameters.most
+    assert plan.compute_seconds is not None and plan.compute_seconds > 0
+    assert [(one.kind, one.basis, one.runs, one.stages) for one in plan.history] == [("train", "same-setting", 2, 2)]
+    assert "train: 2 stages by up to 2 runs of the same setting on cpu" in str(plan)
+    large = done.client.plan(SMALL, changes={"name": "large", "model.depth": 7})
+    assert (large.compute_seconds, large.wall_seconds, large.history) == (None, None, [])
+    assert large.stages_without_history == large.stages_to_run
+
+
 def test_cells_are_compared_side_by_side(done: locus.Experiment) -> None:
     both = done.client.compare(["objects/cells/0", "objects/cells/1"])
     assert [item.label for item in both.items] == ["none", "learned-absolute"]

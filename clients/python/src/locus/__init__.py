@@ -36,7 +36,7 @@ from locus.experiment import Experiment
 from locus.frames import Rows
 from locus.paper import PaperAxis, PaperCell, PaperHeading, PaperSummary, PaperTable
 from locus.pictures import Picture
-from locus.plans import Deletion, Plan, PlanCell, PlanKind
+from locus.plans import Deletion, Plan, PlanCell, PlanHistory, PlanKind, PlanRange
 from locus.results import Curve, Curves, Leaderboard, LeaderboardRow, SweepPoint, SweepSeries
 from locus.trials import (
     Artifact,
@@ -96,7 +96,9 @@ __all__ = [
     "Picture",
     "Plan",
     "PlanCell",
+    "PlanHistory",
     "PlanKind",
+    "PlanRange",
     "ResourceExhausted",
     "Result",
     "Rows",

@@ -87,8 +87,8 @@ def read(kind: type[Record], message: Message, **given: Any) -> Record:
     """The dataclass of a message: a field takes the message's field of its name, or parses that of its name and `_json`.
 
     `metadata={"json": True}` of a field wants the parsed one where there are both, `metadata={"from": name}` that of
-    another name. An absent message is None; `metadata={"none": value}` says which number stands for None. `given` are
-    fields that the caller computes.
+    another name. An absent message or optional value is None; `metadata={"none": value}` says which number stands for
+    None. `given` are fields that the caller computes.
     """
     shape: Any = kind
     hints = _hints(shape)
@@ -113,10 +113,10 @@ def _value(field: dataclasses.Field[Any], hint: Any, message: Message) -> Any:
         return dict(value)
     if descriptor.label == descriptor.LABEL_REPEATED:
         return list(value) if inner is None else [read(get_args(hint)[0], one) for one in value]
+    if descriptor.has_presence and not message.HasField(name):
+        return None
     if inner is None:
         return None if "none" in field.metadata and value == field.metadata["none"] else value
-    if not message.HasField(name):
-        return None
     if inner.full_name == "google.protobuf.Timestamp":
         return value.ToDatetime(tzinfo=timezone.utc)
     wanted = next(one for one in get_args(hint) or (hint,) if isinstance(one, type) and one is not type(None))

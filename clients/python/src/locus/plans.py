@@ -7,27 +7,70 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class PlanRange:
+    """From the least to the most of the cells; equal where all agree."""
+
+    least: int
+    most: int
+
+
+@dataclass(frozen=True)
+class PlanHistory:
+    """The runs that the time of some stages is estimated from: the median over those that succeeded."""
+
+    kind: str
+    basis: str
+    """"same-setting": runs of their very configuration; "same-size": of other settings with the same model sizes, data and batch."""
+    device: str
+    runs: int
+    """That an estimate is the median of, at most."""
+    stages: int
+    """That are estimated so."""
+
+    def __str__(self) -> str:
+        what = "the same setting" if self.basis == "same-setting" else "other settings of this size"
+        return f"{self.kind}: {self.stages} stages by up to {self.runs} runs of {what} on {self.device}"
+
+
+@dataclass(frozen=True)
 class PlanCell:
     label: str
     assignment: dict[str, Any] = field(hash=False)
     trials: int
     stages_done: int
     stages_to_run: int
+    parameters: int | None
+    """Of the trained network, its priors and head included; None: not known."""
+    prior_parameters: int | None
+    """Of these, the priors' own."""
+    training_parameters: int
+    """More, while it trains."""
+    uncounted_priors: list[str] = field(hash=False)
+    """Whose parameters the catalog does not count: they are left out of the above."""
+    memory_bytes: int | None
+    """That a training is estimated to need, its data included."""
+    data_bytes: int
+    compute_seconds: float | None
+    """Expected of its stages to run, shared ones included; None: none has history."""
+    stages_without_history: int
+    history: list[PlanHistory] = field(hash=False)
 
 
 @dataclass(frozen=True)
 class PlanKind:
-    """The counts of one stage kind."""
+    """The counts of one stage kind, and what it costs."""
 
     kind: str
     total: int
     done: int
     to_run: int
+    compute_seconds: float | None
+    stages_without_history: int
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a specification would run; counts of cells, trials and stages."""
+    """What a specification would run and cost."""
 
     name: str
     cells: int
@@ -46,6 +89,18 @@ class Plan:
     """At most the first 1000."""
     kinds: list[PlanKind] = field(hash=False)
     warnings: list[str] = field(hash=False)
+    parameters: PlanRange | None
+    prior_parameters: PlanRange | None
+    memory_bytes: PlanRange | None
+    """That a training is estimated to need."""
+    compute_seconds: float | None
+    """Expected of the stages to run that have history; None: none has."""
+    stages_without_history: int
+    wall_seconds: float | None
+    """On the slots that are free now; None where that cannot be told."""
+    free_slots: int
+    history: list[PlanHistory] = field(hash=False)
+    """What compute_seconds goes by."""
 
     def __str__(self) -> str:
         lines = [
@@ -53,6 +108,15 @@ class Plan:
             f"stages done already, {self.stages_to_run} to run"
         ]
         lines += [f"  {one.label}: {one.trials} trials, {one.stages_to_run} stages to run" for one in self.cell_list]
+        if self.parameters:
+            lines.append(f"parameters: {self.parameters.least:,} to {self.parameters.most:,}")
+        if self.memory_bytes:
+            lines.append(f"memory: about {self.memory_bytes.most / 2**30:.2f} GiB a training at most")
+        if self.compute_seconds is not None:
+            lines.append(f"time: about {self.compute_seconds:.0f} s of computing")
+            lines += [f"  {one}" for one in self.history]
+        if self.stages_without_history:
+            lines.append(f"time of {self.stages_without_history} stages: not known, none of their size has run here")
         return "\n".join(lines + [f"warning: {one}" for one in self.warnings])
 
 

@@ -13,7 +13,7 @@ import './create.css';
 import { type Check, readExperiment, requestId, submit, useCheck } from './data';
 import { Editor, goToLine, insertText } from './editor';
 import { Ingredients } from './ingredients';
-import { changeText, Preview } from './preview';
+import { changeText, Preview, timeText } from './preview';
 import { type Problem, textOf } from './specification-text';
 import { template } from './template';
 
@@ -118,6 +118,7 @@ function SubmitDialog({ check, close, done }: { check: Check; close: () => void;
             {plural(plan.stages_to_run, 'stage')} to run
             {plan.stages_done > 0 && `, ${plan.stages_done} done already`}.
           </p>
+          {timeText(plan) !== '' && <p>About {timeText(plan)}.</p>}
           {plan.exists && <p>An experiment of this name is stored: {changeText(plan)}.</p>}
           {drops && (
             <Callout tone="warning">

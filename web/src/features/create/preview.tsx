@@ -1,7 +1,7 @@
 // What the specification would run: counts, cells, and what it changes where the name is taken.
 import { useState } from 'preact/hooks';
 import type { Plan } from '@/shared/api/messages';
-import { count, plural } from '@/shared/format';
+import { bytes, count, duration, parameters, plural } from '@/shared/format';
 import { Figure, ProgressBar } from '@/shared/ui/parts';
 import { Callout } from '@/shared/ui/states';
 
@@ -14,6 +14,96 @@ export function changeText(plan: Plan): string {
     plan.trials_changed > 0 ? `${plural(plan.trials_changed, 'trial')} with other settings` : '',
   ].filter((part) => part !== '');
   return parts.length === 0 ? 'nothing changes' : parts.join(', ');
+}
+
+type Range = NonNullable<Plan['parameters']>;
+
+// "218k–412k": one number where all cells agree.
+export function rangeText(range: Range, show: (value: number) => string): string {
+  const [least, most] = [show(range.least), show(range.most)];
+  return least === most ? most : `${least}–${most}`;
+}
+
+export function historyText({ kind, basis, device, runs, stages }: Plan['history'][number]): string {
+  const what = basis === 'same-setting' ? 'the same setting' : 'other settings of this size';
+  const most = stages > 1 && runs > 1 ? 'up to ' : '';
+  return `${kind}: ${plural(stages, 'stage')} by ${most}${plural(runs, 'run')} of ${what} on ${device}`;
+}
+
+// "3 h 05 min of computing, 50 min on the 4 slots that are free now"; empty where nothing of the time is known.
+export function timeText(plan: Plan): string {
+  if (plan.compute_seconds === null) return '';
+  const computing = `${duration(plan.compute_seconds)} of computing`;
+  if (plan.wall_seconds === null) return computing;
+  const slots = plan.free_slots === 1 ? 'slot that is' : `${count(plan.free_slots)} slots that are`;
+  return `${computing}, ${duration(plan.wall_seconds)} on the ${slots} free now`;
+}
+
+function uncounted(plan: Plan): string {
+  const priors = new Set(plan.cell_list.flatMap((cell) => cell.uncounted_priors));
+  return priors.size === 0 ? '' : `, without those of ${[...priors].join(', ')}`;
+}
+
+// Size, memory and expected time, and from what the time is known.
+function Costs({ plan }: { plan: Plan }) {
+  const toRun = plan.stages_to_run + plan.stages_running > 0;
+  const known = timeText(plan);
+  return (
+    <dl class="plan-costs">
+      {plan.parameters && (
+        <>
+          <dt>Parameters</dt>
+          <dd>
+            {rangeText(plan.parameters, parameters)}
+            {plan.prior_parameters && `, the priors’ own ${rangeText(plan.prior_parameters, parameters)}`}
+            {uncounted(plan)}
+          </dd>
+        </>
+      )}
+      {plan.memory_bytes && (
+        <>
+          <dt>Memory</dt>
+          <dd>about {rangeText(plan.memory_bytes, bytes)} a training</dd>
+        </>
+      )}
+      {toRun && (
+        <>
+          <dt>Time</dt>
+          <dd>
+            {known === '' ? 'not known: no stage of this size has run here' : `about ${known}`}
+            {plan.history.map((one) => (
+              <small key={`${one.kind} ${one.basis} ${one.device}`}>{historyText(one)}</small>
+            ))}
+            {known !== '' && plan.stages_without_history > 0 && (
+              <small>{plural(plan.stages_without_history, 'stage')} without history not counted</small>
+            )}
+          </dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+interface CostColumn {
+  title: string;
+  text: (cell: Plan['cell_list'][number]) => string;
+}
+
+const costColumns: readonly CostColumn[] = [
+  { title: 'Parameters', text: (cell) => (cell.parameters === null ? '' : count(cell.parameters)) },
+  { title: 'Memory', text: (cell) => (cell.memory_bytes === null ? '' : bytes(cell.memory_bytes)) },
+  {
+    title: 'Time',
+    text: (cell) =>
+      cell.compute_seconds === null
+        ? ''
+        : `${duration(cell.compute_seconds)}${cell.stages_without_history > 0 ? ' +' : ''}`,
+  },
+];
+
+// What the cells agree in stands above the table, once.
+export function differingCosts(plan: Plan): CostColumn[] {
+  return costColumns.filter(({ text }) => new Set(plan.cell_list.map(text)).size > 1);
 }
 
 function Kinds({ plan }: { plan: Plan }) {
@@ -40,6 +130,7 @@ function Cells({ plan }: { plan: Plan }) {
   const [all, setAll] = useState(false);
   const shown = all ? plan.cell_list : plan.cell_list.slice(0, cellsShown);
   const more = plan.cells - shown.length;
+  const costs = differingCosts(plan);
   return (
     <>
       <table class="table table-small plan-cells">
@@ -56,6 +147,11 @@ function Cells({ plan }: { plan: Plan }) {
             <th scope="col" class="number">
               To run
             </th>
+            {costs.map(({ title }) => (
+              <th key={title} scope="col" class="number">
+                {title}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -65,6 +161,11 @@ function Cells({ plan }: { plan: Plan }) {
               <td class="number">{count(cell.trials)}</td>
               <td class="number">{count(cell.stages_done)}</td>
               <td class="number">{count(cell.stages_to_run)}</td>
+              {costs.map(({ title, text }) => (
+                <td key={title} class="number">
+                  {text(cell)}
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>
@@ -97,6 +198,7 @@ export function Preview({ plan }: { plan: Plan }) {
           {warning}
         </Callout>
       ))}
+      <Costs plan={plan} />
       <Kinds plan={plan} />
       <Cells plan={plan} />
     </>
