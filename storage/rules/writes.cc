@@ -360,4 +360,13 @@ bool writes_events(std::span<const Mutation> mutations) {
                      [](const Mutation& m) { return std::holds_alternative<AppendEvent>(m); });
 }
 
+bool changes_counts(std::span<const Mutation> mutations) {
+  // Purging takes away what only deleted experiments had.
+  return std::any_of(mutations.begin(), mutations.end(), [](const Mutation& m) {
+    return std::holds_alternative<SaveExperiment>(m) || std::holds_alternative<DeleteExperiment>(m) ||
+           std::holds_alternative<SetStageState>(m) || std::holds_alternative<GrantAttempt>(m) ||
+           std::holds_alternative<EndAttempt>(m);
+  });
+}
+
 }  // namespace locus

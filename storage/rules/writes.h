@@ -21,5 +21,7 @@ absl::StatusOr<std::int64_t> append_points(Rows& rows, const PointAppend& append
 
 // Whether a mutation writes an event, so that watchers are told.
 bool writes_events(std::span<const Mutation> mutations);
+// Whether they may change what Store::counts says of an experiment that is there.
+bool changes_counts(std::span<const Mutation> mutations);
 
 }  // namespace locus

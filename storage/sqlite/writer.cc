@@ -59,7 +59,8 @@ void Writer::serve() {
       queue_.erase(queue_.begin(), end);
     }
     commit(batch);
-    ++commits_;
+    if (std::any_of(batch.begin(), batch.end(), [](const Call* call) { return call->outcome.stages; }))
+      ++stage_commits_;
     tell_watchers(batch);
     {
       const std::lock_guard lock(mutex_);
@@ -88,7 +89,7 @@ void Writer::commit(const std::vector<Call*>& batch) {
   }
   if (failure.ok()) return;
   for (Call* call : batch) {
-    call->outcome = {failure, false};  // refusals too: they may rest on what was rolled back
+    call->outcome = {failure};  // refusals too: they may rest on what was rolled back
   }
 }
 
@@ -99,12 +100,12 @@ Writer::Outcome Writer::attempt(const Work& work) {
     if (outcome.status.ok()) {
       savepoint.release();
     } else {
-      outcome.notify = false;
+      outcome.notify = outcome.stages = false;
     }
     return outcome;
   } catch (const SqliteError& error) {
     if (!error.constraint() || !connection_->in_transaction()) throw;
-    return {to_status(error), false};
+    return {to_status(error)};
   }
 }
 

@@ -23,8 +23,9 @@ class Writer {
  public:
   struct Outcome {
     absl::Status status;
-    bool notify = false;
-  };  // notify: it wrote events or points
+    bool notify = false;  // it wrote events or points
+    bool stages = false;  // it may have changed trials, stages or attempts
+  };
   using Work = std::function<Outcome(Rows&)>;
 
   explicit Writer(std::unique_ptr<Connection> connection);
@@ -34,9 +35,9 @@ class Writer {
   absl::Status run(Work work);
   // As Store::on_commit. After it returns the former callback is not running and never called again.
   void on_commit(std::function<void(std::int64_t)> callback);
-  // How often it has tried to commit. What is read after this was asked is at least as new, and whoever's
-  // run() has returned finds it raised.
-  std::int64_t commits() const { return commits_.load(); }
+  // How often it has committed what may have changed trials, stages or attempts. What is read after this was asked is
+  // at least as new; whoever's run() has returned, and whoever was told of a commit, finds it raised.
+  std::int64_t stage_commits() const { return stage_commits_.load(); }
 
  private:
   struct Call {
@@ -52,7 +53,7 @@ class Writer {
 
   std::unique_ptr<Connection> connection_;
   SqliteRows rows_;
-  std::atomic<std::int64_t> commits_ = 0;
+  std::atomic<std::int64_t> stage_commits_ = 0;
   bool broken_ = false;  // writer's thread only
 
   std::mutex mutex_;

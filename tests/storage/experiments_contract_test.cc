@@ -315,6 +315,16 @@ TEST_P(ExperimentContract, CountsAgainAfterEveryWrite) {
   EXPECT_EQ(store().counts(1).value().by_state.at(StageState::kRunning), 1);
   must({end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded)});
   EXPECT_EQ(store().counts(1).value().by_state.at(StageState::kSucceeded), 1);
+  SetStageState cancelled;
+  cancelled.stage_id = 4;
+  cancelled.from = StageState::kBlocked;
+  cancelled.to = StageState::kCancelled;
+  must({cancelled});
+  EXPECT_EQ(store().counts(1).value().by_state.at(StageState::kCancelled), 1);
+  must({extension()});
+  EXPECT_EQ(store().counts(1).value().by_state.count(StageState::kCancelled), 0u) << "its trial is retired";
+  must({DeleteExperiment{1}});
+  EXPECT_EQ(reason_of(store().counts(1).status()), "EXPERIMENT_NOT_FOUND");
 }
 
 TEST_P(ExperimentContract, ListsTheSeriesOfUnretiredTrialsByStageAndKey) {
