@@ -70,8 +70,8 @@ void fill(Store& store, const ExperimentPlan& plan, const std::string& digest) {
   save.row.spec_json = plan.spec_json;
   save.row.catalog_digest = digest;
   for (std::size_t i = 0; i < plan.cells.size(); ++i)
-    save.cells.push_back({static_cast<std::int64_t>(i), plan.cells[i].row_key, plan.cells[i].label,
-                          plan.cells[i].assignment_json});
+    save.cells.push_back(
+        {static_cast<std::int64_t>(i), plan.cells[i].row_key, plan.cells[i].label, plan.cells[i].assignment_json});
   for (std::size_t i = 0; i < plan.trials.size(); ++i) {
     const PlannedTrial& trial = plan.trials[i];
     save.trials.push_back({static_cast<std::int64_t>(i), trial.cell, trial.seed, false});
@@ -96,8 +96,7 @@ void fill(Store& store, const ExperimentPlan& plan, const std::string& digest) {
     end.number = 1;
     end.outcome = AttemptState::kSucceeded;
     end.stage_state = StageState::kSucceeded;
-    end.environment_json =
-        R"({"device":"cpu","dtype":"float32","threads":1,"path":"explicit","build":"bench"})";
+    end.environment_json = R"({"device":"cpu","dtype":"float32","threads":1,"path":"explicit","build":"bench"})";
     end.results = results_of(stage);
     mutations.push_back(std::move(end));
     if (mutations.size() >= 4000) {
@@ -118,8 +117,8 @@ void measure(const char* name, Ask ask) {
   }
   const double first = times.front();
   std::sort(times.begin() + 1, times.end());
-  std::printf("%-44s first %8.1f ms   median %8.1f ms   most %8.1f ms\n", name, first,
-              times[times.size() / 2], times.back());
+  std::printf("%-44s first %8.1f ms   median %8.1f ms   most %8.1f ms\n", name, first, times[times.size() / 2],
+              times.back());
 }
 
 int run(const std::string& catalog_file, const std::filesystem::path& folder) {
@@ -127,8 +126,7 @@ int run(const std::string& catalog_file, const std::filesystem::path& folder) {
   const Catalog catalog = must(Catalog::parse(Json::parse(in)));
   std::filesystem::remove_all(folder);
   auto store = must(open_sqlite_store(folder, system_clock()));
-  must(store->apply(std::vector<Mutation>{PutCatalog{catalog.digest(), canonical_json(catalog.document())}},
-                    0));
+  must(store->apply(std::vector<Mutation>{PutCatalog{catalog.digest(), canonical_json(catalog.document())}}, 0));
   const ExperimentPlan plan = must(plan_experiment(specification(), catalog));
   fill(*store, plan, catalog.digest());
   std::printf("%zu cells, %zu trials\n", plan.cells.size(), plan.trials.size());

@@ -52,8 +52,7 @@ class Case {
     const Json configuration = {
         {"model",
          {{"id", "vit"},
-          {"options",
-           {{"dim", a.dim}, {"depth", a.depth}, {"heads", a.heads}, {"patch", kPatch}, {"pool", "mean"}}}}},
+          {"options", {{"dim", a.dim}, {"depth", a.depth}, {"heads", a.heads}, {"patch", kPatch}, {"pool", "mean"}}}}},
         {"priors", std::move(priors)}};
     const std::int64_t pixels = kPatch * side;
     model_ = make_backbone(configuration, {1, {pixels, pixels}}, random_, path_);
@@ -108,8 +107,7 @@ double quantile(std::vector<double> values, double share) {
 }
 
 Json summary(const std::vector<double>& values) {
-  return {
-      {"median", quantile(values, 0.5)}, {"low", quantile(values, 0.25)}, {"high", quantile(values, 0.75)}};
+  return {{"median", quantile(values, 0.5)}, {"low", quantile(values, 0.25)}, {"high", quantile(values, 0.75)}};
 }
 
 // What is measured: label and priors. The reference comes first.
@@ -123,8 +121,7 @@ std::vector<std::pair<std::string, Json>> subjects(const Arguments& a) {
     return out;
   }
   for (const PriorItem& item : prior_items()) {
-    const bool wanted =
-        a.priors.empty() || std::find(a.priors.begin(), a.priors.end(), item.id()) != a.priors.end();
+    const bool wanted = a.priors.empty() || std::find(a.priors.begin(), a.priors.end(), item.id()) != a.priors.end();
     if (wanted && item.id() != kReference)
       out.emplace_back(item.id(), Json::array({{{"id", item.id()}, {"options", Json::object()}}}));
   }
@@ -162,8 +159,8 @@ Json measure(const Arguments& a, std::int64_t tokens) {
       each->ratios.push_back(seconds / reference);
     }
   }
-  std::printf("\n%ld tokens, ratio to `none` (median of %ld rounds, quartiles), ms a step\n",
-              static_cast<long>(tokens), static_cast<long>(a.rounds));
+  std::printf("\n%ld tokens, ratio to `none` (median of %ld rounds, quartiles), ms a step\n", static_cast<long>(tokens),
+              static_cast<long>(a.rounds));
   Json rows = Json::array();
   for (const auto& each : cases) {
     const Json ratio = summary(each->ratios);
@@ -196,8 +193,7 @@ Arguments parse(int count, char** values) {
   for (int i = 1; i < count; ++i) {
     const std::string word = values[i];
     const auto equals = std::min(word.find('='), word.size());
-    const std::string key = word.substr(0, equals),
-                      value = equals < word.size() ? word.substr(equals + 1) : "";
+    const std::string key = word.substr(0, equals), value = equals < word.size() ? word.substr(equals + 1) : "";
     if (value.empty()) throw std::invalid_argument("'" + word + "': expected --key=value");
     if (const auto number = numbers.find(key); number != numbers.end()) {
       *number->second = std::stoll(value);

@@ -14,9 +14,7 @@ namespace {
 
 using Timer = std::chrono::steady_clock;
 
-double seconds_since(Timer::time_point start) {
-  return std::chrono::duration<double>(Timer::now() - start).count();
-}
+double seconds_since(Timer::time_point start) { return std::chrono::duration<double>(Timer::now() - start).count(); }
 
 void must(const absl::Status& status) {
   if (status.ok()) return;
@@ -98,9 +96,8 @@ void measure_grants(const std::filesystem::path& folder, int threads, int each) 
     writers.emplace_back([&, t] {
       for (int i = 0; i < each; ++i) {
         const StageId stage = t * each + i + 1;
-        must(store->apply(std::vector<Mutation>{grant(stage), AppendEvent{"stages/" + std::to_string(stage),
-                                                                          "attempt-started"}},
-                          0));
+        must(store->apply(
+            std::vector<Mutation>{grant(stage), AppendEvent{"stages/" + std::to_string(stage), "attempt-started"}}, 0));
       }
     });
   }
@@ -118,8 +115,8 @@ void measure_reads(const std::filesystem::path& folder) {
   const auto curve = store->points(1, {"metric-3", "train", "{}"}, 1000);
   must(curve.status());
   std::printf("read: a curve of %lld points out of %lld, thinned to %zu: %.1f ms\n",
-              static_cast<long long>(curve->series.points), static_cast<long long>(seq - 1),
-              curve->points.size(), 1000 * seconds_since(start));
+              static_cast<long long>(curve->series.points), static_cast<long long>(seq - 1), curve->points.size(),
+              1000 * seconds_since(start));
 }
 
 int run(const std::filesystem::path& folder) {
@@ -127,8 +124,7 @@ int run(const std::filesystem::path& folder) {
     measure_points(folder, threads, 10, 4000 / threads);
     measure_points(folder, threads, 1000, 2000 / threads);
   }
-  for (const int threads : {1, 16, 64})
-    measure_grants(folder, threads, threads == 1 ? 1000 : 12'800 / threads);
+  for (const int threads : {1, 16, 64}) measure_grants(folder, threads, threads == 1 ? 1000 : 12'800 / threads);
   fresh_store(folder, 100'000);
   measure_reads(folder);
   std::filesystem::remove_all(folder);
@@ -140,8 +136,7 @@ int run(const std::filesystem::path& folder) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr,
-                 "usage: storage_ingest FOLDER   (made, filled and removed; on the disk to be measured)\n");
+    std::fprintf(stderr, "usage: storage_ingest FOLDER   (made, filled and removed; on the disk to be measured)\n");
     return 2;
   }
   return locus::run(argv[1]);

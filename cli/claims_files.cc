@@ -23,8 +23,8 @@ absl::StatusOr<Json> parse_claims_text(std::string_view text, const std::string&
   if (!detail) return paper.status();
   const std::string where = detail->field.empty() ? name + ":1" : file.where(detail->field);
   detail->metadata["where"] = where;
-  return make_error(paper.status().code(), detail->reason,
-                    where + ": " + std::string(paper.status().message()), detail->field, detail->metadata);
+  return make_error(paper.status().code(), detail->reason, where + ": " + std::string(paper.status().message()),
+                    detail->field, detail->metadata);
 }
 
 absl::StatusOr<Json> read_claims_folder(const std::filesystem::path& folder) {
@@ -35,8 +35,8 @@ absl::StatusOr<Json> read_claims_folder(const std::filesystem::path& folder) {
   }
   if (error || files.empty()) {
     return make_error(absl::StatusCode::kNotFound, ErrorReason::kInvalidArgument,
-                      "there are no claims in " + folder.string() + "; give the folder of their YAML files",
-                      "", {{"path", folder.string()}});
+                      "there are no claims in " + folder.string() + "; give the folder of their YAML files", "",
+                      {{"path", folder.string()}});
   }
   std::sort(files.begin(), files.end());
   Json papers = Json::array();

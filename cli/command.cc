@@ -46,8 +46,7 @@ Shown shown_of(const absl::Status& status, const SpecFile* spec) {
   if (spec) out.where = spec->where(out.field);
   if (detail->metadata.contains("where")) out.where = detail->metadata.at("where");
   const std::size_t colon = out.where.rfind(':');
-  if (colon != std::string::npos && !out.where.starts_with("--"))
-    out.line = std::atoi(out.where.c_str() + colon + 1);
+  if (colon != std::string::npos && !out.where.starts_with("--")) out.line = std::atoi(out.where.c_str() + colon + 1);
   return out;
 }
 
@@ -102,9 +101,8 @@ Command& add_command(CLI::App& program, Command::Text text) {
 
 void add_server_options(CLI::App& command, ServerChoice& choice) {
   command
-      .add_option(
-          "--server", choice.server,
-          "Address of the server's gRPC side (default: the configuration file's, else 127.0.0.1:7171)")
+      .add_option("--server", choice.server,
+                  "Address of the server's gRPC side (default: the configuration file's, else 127.0.0.1:7171)")
       ->type_name("HOST:PORT")
       ->envname("LOCUS_SERVER");
   add_json_option(command, choice.json);
@@ -226,8 +224,7 @@ Terminal terminal() {
   out.interactive = isatty(STDOUT_FILENO) == 1 && !(kind && std::string(kind) == "dumb");
   out.color = colored(STDOUT_FILENO);
   winsize size{};
-  if (out.interactive && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-    out.width = size.ws_col;
+  if (out.interactive && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) out.width = size.ws_col;
   return out;
 }
 

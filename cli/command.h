@@ -68,8 +68,7 @@ int ask_server(const ServerChoice& choice, const std::function<absl::StatusOr<in
 
 // Says on standard error what went wrong: the sentence, then file, line and field where `spec` knows them.
 // Returns `exit_status`.
-int report_error(const absl::Status& status, bool json, const SpecFile* spec = nullptr,
-                 int exit_status = kExitFailed);
+int report_error(const absl::Status& status, bool json, const SpecFile* spec = nullptr, int exit_status = kExitFailed);
 
 // A destructive step: true after --yes, or when the person at the terminal types y. FAILED_PRECONDITION
 // without a terminal to ask at.

@@ -56,8 +56,7 @@ std::string digest_of(const v1::Experiment& experiment) {
 // The transport failed or the server is stopping: it said nothing about the experiment itself.
 bool server_is_away(const absl::Status& status) {
   const auto detail = error_detail(status);
-  return !detail || detail->reason == ErrorReason::kServerUnavailable ||
-         detail->reason == ErrorReason::kServerDraining;
+  return !detail || detail->reason == ErrorReason::kServerUnavailable || detail->reason == ErrorReason::kServerDraining;
 }
 
 class Follower {
@@ -145,8 +144,7 @@ int follow(Client& client, const std::string& experiment, bool json) {
       wait = kRedraw;
     } else {
       const bool away = server_is_away(answer.status());
-      if (!answered || !away || Steady::now() - answered_at > kGiveUp)
-        return report_error(answer.status(), json);
+      if (!answered || !away || Steady::now() - answered_at > kGiveUp) return report_error(answer.status(), json);
       follower.server_away(answer.status());
       wait = std::min(wait * 2, kAwayMost);
     }

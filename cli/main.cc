@@ -36,8 +36,7 @@ std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error
   std::vector<std::string> known;
   if (command == nullptr) {
     for (const CommandPage& one : describe(program).commands) known.push_back(one.name);
-    const auto word =
-        std::find_if(left.begin(), left.end(), [](const auto& w) { return !w.starts_with("-"); });
+    const auto word = std::find_if(left.begin(), left.end(), [](const auto& w) { return !w.starts_with("-"); });
     if (word != left.end()) return "locus has no command '" + *word + "'" + suggestion(*word, known) + see;
     if (!left.empty()) return "locus has no option " + left.front() + see;
     return "locus needs a command, as in locus list" + see;
@@ -46,9 +45,8 @@ std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !left.empty()) {
     for (const OptionPage& one : page.options) known.push_back(one.name);
     const bool option = left.front().starts_with("-");
-    return "locus " + page.name + (option ? " has no option " : " takes no further argument ") +
-           left.front() + (option ? suggestion(left.front().substr(0, left.front().find('=')), known) : "") +
-           see;
+    return "locus " + page.name + (option ? " has no option " : " takes no further argument ") + left.front() +
+           (option ? suggestion(left.front().substr(0, left.front().find('=')), known) : "") + see;
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
     return "locus " + page.name + ": " + error.what() + ": " + usage_line("locus", page) + see;
@@ -64,29 +62,26 @@ const char* not_text(int argc, char** argv) {
 }
 
 int run(CLI::App& program, int argc, char** argv) {
-  const bool json =
-      std::any_of(argv, argv + argc, [](const char* word) { return std::strcmp(word, "--json") == 0; });
+  const bool json = std::any_of(argv, argv + argc, [](const char* word) { return std::strcmp(word, "--json") == 0; });
   if (const char* word = not_text(argc, argv)) {
-    return report_error(
-        make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                   "the argument '" + std::string(word) + "' is not UTF-8 text; see locus --help"),
-        json, nullptr, kExitUsage);
+    return report_error(make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                                   "the argument '" + std::string(word) + "' is not UTF-8 text; see locus --help"),
+                        json, nullptr, kExitUsage);
   }
   try {
     program.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const Command* command = chosen(program);
     const int width = std::min(terminal().width, 100);
-    print(command ? render_help("locus", describe(*command), width)
-                  : render_program_help(describe(program), width));
+    print(command ? render_help("locus", describe(*command), width) : render_program_help(describe(program), width));
     return kExitDone;
   } catch (const CLI::CallForVersion& version) {
     print(std::string(version.what()) + "\n");
     return kExitDone;
   } catch (const CLI::ParseError& error) {
-    return report_error(make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                                   usage_sentence(program, error)),
-                        json, nullptr, kExitUsage);
+    return report_error(
+        make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, usage_sentence(program, error)),
+        json, nullptr, kExitUsage);
   }
   const Command* command = chosen(program);
   return command && command->body ? command->body() : kExitUsage;

@@ -9,8 +9,7 @@
 
 namespace locus {
 
-absl::StatusOr<v1::ListExperimentsResponse> all_experiments(Client& client,
-                                                            const std::vector<std::string>& tags = {});
+absl::StatusOr<v1::ListExperimentsResponse> all_experiments(Client& client, const std::vector<std::string>& tags = {});
 absl::StatusOr<v1::ListTrialsResponse> all_trials(Client& client, const std::string& experiment,
                                                   const std::vector<std::string>& tags = {});
 // Of an experiment, or one trial of it.

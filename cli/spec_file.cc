@@ -12,9 +12,9 @@ namespace locus {
 namespace {
 
 absl::Status invalid(const std::string& message, const std::string& where = "") {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidSpecification, message, "",
-                    where.empty() ? std::map<std::string, std::string>()
-                                  : std::map<std::string, std::string>{{"where", where}});
+  return make_error(
+      absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidSpecification, message, "",
+      where.empty() ? std::map<std::string, std::string>() : std::map<std::string, std::string>{{"where", where}});
 }
 
 // A step down into a document: a key or an index.
@@ -75,9 +75,8 @@ absl::StatusOr<SpecFile> SpecFile::parse(std::string_view text, const std::strin
     return invalid(std::string(document.status().message()), name + ":" + line);
   }
   if (!document->json.is_object()) {
-    return invalid(document->json.is_null()
-                       ? "the specification is empty; see examples/ for some that run"
-                       : "a specification is a mapping of keys, as in name: my-comparison",
+    return invalid(document->json.is_null() ? "the specification is empty; see examples/ for some that run"
+                                            : "a specification is a mapping of keys, as in name: my-comparison",
                    name + ":1");
   }
   out.json_ = std::move(document->json);
@@ -118,8 +117,7 @@ absl::Status SpecFile::set(const std::string& assignment) {
   *at = std::move(value->json);
   std::erase_if(places_, [&path](const auto& place) {
     return place.first.starts_with(path) &&
-           (place.first.size() == path.size() || place.first[path.size()] == '.' ||
-            place.first[path.size()] == '[');
+           (place.first.size() == path.size() || place.first[path.size()] == '.' || place.first[path.size()] == '[');
   });
   places_[path] = "--set " + assignment;
   return absl::OkStatus();

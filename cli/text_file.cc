@@ -38,8 +38,7 @@ absl::StatusOr<std::string> read_text(const std::string& path, const std::string
     std::error_code error;
     if (fs::is_directory(path, error)) {
       const auto within = file_within(path);
-      return refused(path + " is a folder, not " + what + "; name the file" +
-                     (within ? ", as in " + *within : ""));
+      return refused(path + " is a folder, not " + what + "; name the file" + (within ? ", as in " + *within : ""));
     }
     file.open(path, std::ios::binary);
     if (!file)
@@ -52,8 +51,7 @@ absl::StatusOr<std::string> read_text(const std::string& path, const std::string
     text.append(block, static_cast<std::size_t>(in.gcount()));
     if (text.size() > most) {
       return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kLimitExceeded,
-                        path + " is larger than " + what + " may be (" + std::to_string(most) +
-                            " bytes); split it");
+                        path + " is larger than " + what + " may be (" + std::to_string(most) + " bytes); split it");
     }
   }
   return text;

@@ -74,8 +74,8 @@ std::vector<std::string> given_arguments(const CLI::App& command) {
 
 int run_trainer_tool(const std::string& tool, std::vector<std::string> arguments, bool json) {
   const auto refuse = [&](const std::string& why, int status) {
-    return report_error(make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, why),
-                        json, nullptr, status);
+    return report_error(make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, why), json,
+                        nullptr, status);
   };
   for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
     if (arguments[i] != "--spec") continue;
@@ -101,8 +101,7 @@ int run_trainer_tool(const std::string& tool, std::vector<std::string> arguments
   if (json) {
     ::close(said[1]);
     char bytes[4096];
-    for (ssize_t n; (n = ::read(said[0], bytes, sizeof(bytes))) > 0;)
-      error.append(bytes, static_cast<std::size_t>(n));
+    for (ssize_t n; (n = ::read(said[0], bytes, sizeof(bytes))) > 0;) error.append(bytes, static_cast<std::size_t>(n));
     ::close(said[0]);
   }
   int status = 0;

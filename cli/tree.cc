@@ -27,8 +27,7 @@ void read_type(const std::string& type, OptionPage& page) {
   if (check.starts_with(":POSITIVE")) page.range = "1 or more";
   if (const std::size_t open = check.find('['); open != std::string::npos) {
     page.range = check.substr(open + 1, check.find(']') - open - 1);
-    if (const std::size_t dash = page.range.find(" - "); dash != std::string::npos)
-      page.range.replace(dash, 3, " to ");
+    if (const std::size_t dash = page.range.find(" - "); dash != std::string::npos) page.range.replace(dash, 3, " to ");
   }
 }
 
@@ -57,9 +56,8 @@ OptionPage describe(const CLI::Option& option) {
 }  // namespace
 
 CommandPage describe(const Command& command) {
-  CommandPage page{
-      command.text.name,    command.text.group, command.text.summary, command.text.details, {}, {},
-      command.text.examples};
+  CommandPage page{command.text.name,    command.text.group, command.text.summary, command.text.details, {}, {},
+                   command.text.examples};
   for (const CLI::Option* option : command.get_options()) {
     if (option == command.get_help_ptr()) continue;
     (option->get_positional() ? page.positionals : page.options).push_back(describe(*option));

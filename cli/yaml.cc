@@ -41,8 +41,8 @@ std::optional<Json> as_integer(const std::string& text) {
   const bool octal = std::regex_match(text, kOctal), hex = std::regex_match(text, kHex);
   if (!octal && !hex && !std::regex_match(text, kDecimal)) return std::nullopt;
   errno = 0;
-  const long long value = octal || hex ? std::strtoll(text.c_str() + 2, nullptr, hex ? 16 : 8)
-                                       : std::strtoll(text.c_str(), nullptr, 10);
+  const long long value =
+      octal || hex ? std::strtoll(text.c_str() + 2, nullptr, hex ? 16 : 8) : std::strtoll(text.c_str(), nullptr, 10);
   if (errno == ERANGE) return Json(std::strtod(text.c_str(), nullptr));
   return Json(static_cast<std::int64_t>(value));
 }
@@ -80,8 +80,7 @@ Json tagged_scalar(const std::string& tag, const std::string& text, int line) {
   if (name == "!!float" && as_number(text)) return value;
   if (name == "!!bool" && value.is_boolean()) return value;
   if (name == "!!null" && value.is_null()) return value;
-  throw Refused(
-      "the tag " + name + " does not fit '" + text + "'; a specification needs no tags, take it out", line);
+  throw Refused("the tag " + name + " does not fit '" + text + "'; a specification needs no tags, take it out", line);
 }
 
 // ---- the tree ----
@@ -93,8 +92,7 @@ struct Node {
   int line = 0;
   int size = 1;                                 // nodes under and including this one, aliases spelt out
   std::vector<std::shared_ptr<Node>> children;  // of a list
-  std::vector<std::pair<std::string, std::shared_ptr<Node>>>
-      members;  // of a map; the value's line is the key's
+  std::vector<std::pair<std::string, std::shared_ptr<Node>>> members;  // of a map; the value's line is the key's
 };
 
 class Builder : public YAML::EventHandler {
@@ -149,8 +147,7 @@ class Builder : public YAML::EventHandler {
     attach(node, line);
   }
 
-  void open(decltype(Node::kList) kind, const YAML::Mark& mark, const std::string& tag,
-            YAML::anchor_t anchor) {
+  void open(decltype(Node::kList) kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     const int line = line_of(mark);
     const bool plain = tag == "?" || tag.empty() || tag == "!" ||
                        tag == std::string(kTagPrefix) + (kind == Node::kMap ? "map" : "seq");
@@ -181,9 +178,10 @@ class Builder : public YAML::EventHandler {
     if (parent.kind == Node::kMap && !open.key) {
       if (node->kind != Node::kScalar) throw Refused("a key must be a word, not a list or mapping", line);
       if (node->text == "<<") {
-        throw Refused("merge keys (<<) are not supported; write the keys out, or repeat a whole value with "
-                      "&name and *name",
-                      line);
+        throw Refused(
+            "merge keys (<<) are not supported; write the keys out, or repeat a whole value with "
+            "&name and *name",
+            line);
       }
       if (key_lines_.contains({&parent, node->text}))
         throw Refused("the key '" + node->text + "' is given twice; keep one", line);
@@ -228,8 +226,7 @@ Json convert(const Node& node, const std::string& path, int line, const Builder&
   }
   Json out = Json::object();
   for (const auto& [key, child] : node.members) {
-    out[key] =
-        convert(*child, path.empty() ? key : path + "." + key, builder.key_line(node, key), builder, lines);
+    out[key] = convert(*child, path.empty() ? key : path + "." + key, builder.key_line(node, key), builder, lines);
   }
   return out;
 }
@@ -277,8 +274,7 @@ std::string join_surrogates(std::string_view text) {
     std::cmatch match;
     const std::string_view rest = text.substr(i, 12);
     if (rest.size() == 12 && std::regex_match(rest.data(), rest.data() + rest.size(), match, kPair)) {
-      const unsigned long high = std::stoul(match[1].str(), nullptr, 16),
-                          low = std::stoul(match[2].str(), nullptr, 16);
+      const unsigned long high = std::stoul(match[1].str(), nullptr, 16), low = std::stoul(match[2].str(), nullptr, 16);
       char escape[16];
       std::snprintf(escape, sizeof escape, "\\U%08lX", 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00));
       out += escape;
@@ -300,8 +296,7 @@ absl::Status malformed(const std::string& message, int line) {
 
 absl::StatusOr<YamlDocument> parse_yaml(std::string_view text) {
   if (const auto refused = not_text(text)) return malformed(refused->what(), refused->line);
-  std::istringstream in(text.find("\\u") == std::string_view::npos ? std::string(text)
-                                                                   : join_surrogates(text));
+  std::istringstream in(text.find("\\u") == std::string_view::npos ? std::string(text) : join_surrogates(text));
   Builder builder;
   try {
     YAML::Parser parser(in);

@@ -42,9 +42,7 @@ absl::StatusOr<std::int64_t> hash_file(int fd, const fs::path& path, Sha256& has
   }
 }
 
-std::chrono::microseconds transfer_time(std::int64_t bytes) {
-  return kUnaryDeadline + 1s * (bytes / kSlowestTransfer);
-}
+std::chrono::microseconds transfer_time(std::int64_t bytes) { return kUnaryDeadline + 1s * (bytes / kSlowestTransfer); }
 
 }  // namespace
 
@@ -56,8 +54,7 @@ grpc::Status Client::Impl::upload_once(const fs::path& path, const v1::UploadArt
     return grpc::Status::CANCELLED;
   }
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() +
-                       std::max(call.deadline, transfer_time(header.bytes())));
+  context.set_deadline(std::chrono::system_clock::now() + std::max(call.deadline, transfer_time(header.bytes())));
   Cancellation::Guard guard(call.cancellation, &context);
   v1::UploadArtifactResponse response;
   const auto writer = artifacts->UploadArtifact(&context, &response);
@@ -102,8 +99,8 @@ absl::StatusOr<std::string> Client::upload_artifact(const fs::path& path, const 
   }
 }
 
-grpc::Status Client::Impl::download_once(const std::string& sha256, int fd, std::int64_t& offset,
-                                         Sha256& hash, const CallOptions& call, absl::Status& local) const {
+grpc::Status Client::Impl::download_once(const std::string& sha256, int fd, std::int64_t& offset, Sha256& hash,
+                                         const CallOptions& call, absl::Status& local) const {
   grpc::ClientContext context;
   Cancellation::Guard guard(call.cancellation, &context);
   v1::DownloadArtifactRequest request;
@@ -123,15 +120,13 @@ grpc::Status Client::Impl::download_once(const std::string& sha256, int fd, std:
   return reader->Finish();
 }
 
-absl::Status Client::download_artifact(const std::string& sha256, const fs::path& path,
-                                       const CallOptions& call) {
+absl::Status Client::download_artifact(const std::string& sha256, const fs::path& path, const CallOptions& call) {
   fs::path partial = path;
   partial += ".part";
   const Fd file = open_file(partial, O_RDWR | O_CREAT);
   if (!file) return file_error("create", partial);
   Sha256 hash;
-  LOCUS_ASSIGN_OR_RETURN(std::int64_t offset,
-                         hash_file(file.get(), partial, hash));  // leaves the position at the end
+  LOCUS_ASSIGN_OR_RETURN(std::int64_t offset, hash_file(file.get(), partial, hash));  // leaves the position at the end
   Patience retry = impl_->patience(call);
   while (true) {
     impl_->settle();
@@ -147,10 +142,10 @@ absl::Status Client::download_artifact(const std::string& sha256, const fs::path
   }
   if (const std::string found = hash.hex_digest(); found != sha256) {
     ::unlink(partial.c_str());
-    return make_error(absl::StatusCode::kDataLoss, ErrorReason::kDigestMismatch,
-                      "artifact " + sha256 + " arrived as bytes that hash to " + found +
-                          ": ask again, the server's copy is checked",
-                      "", {{"expected", sha256}, {"found", found}, {"address", impl_->address}});
+    return make_error(
+        absl::StatusCode::kDataLoss, ErrorReason::kDigestMismatch,
+        "artifact " + sha256 + " arrived as bytes that hash to " + found + ": ask again, the server's copy is checked",
+        "", {{"expected", sha256}, {"found", found}, {"address", impl_->address}});
   }
   if (::fsync(file.get()) != 0) return file_error("flush", partial);
   if (::rename(partial.c_str(), path.c_str()) != 0) return file_error("rename", partial);

@@ -18,10 +18,9 @@ absl::Status prepare(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder / "artifacts", error);
   if (error) {
-    return make_error(
-        absl::ErrnoToStatusCode(error.value()), ErrorReason::kStorageFailed,
-        "cannot make the folder " + folder.string() + ": " + error.message() + "; choose another one", "",
-        {{"path", folder.string()}});
+    return make_error(absl::ErrnoToStatusCode(error.value()), ErrorReason::kStorageFailed,
+                      "cannot make the folder " + folder.string() + ": " + error.message() + "; choose another one", "",
+                      {{"path", folder.string()}});
   }
   if (!fs::exists(folder / kDatabase)) return absl::OkStatus();
   return make_error(absl::StatusCode::kAlreadyExists, ErrorReason::kDataFolderUnusable,

@@ -100,8 +100,7 @@ bool Patience::wait_to_retry(const grpc::Status& status) {
   return !cancellation_->wait_for(std::min(wait, left));
 }
 
-Client::Impl::Impl(std::string address_in, ClientOptions options_in,
-                   std::shared_ptr<grpc::Channel> channel_in)
+Client::Impl::Impl(std::string address_in, ClientOptions options_in, std::shared_ptr<grpc::Channel> channel_in)
     : address(std::move(address_in)),
       options(options_in),
       channel(std::move(channel_in)),
@@ -123,8 +122,8 @@ bool Client::wait_connected(std::chrono::microseconds time) const { return impl_
 absl::StatusOr<std::unique_ptr<Client>> Client::connect(const std::string& address, ClientOptions options) {
   if (!well_formed(address)) {
     return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                      "\"" + address + "\" is not an address: write HOST:PORT, such as 127.0.0.1:7171",
-                      "server", {{"address", address}});
+                      "\"" + address + "\" is not an address: write HOST:PORT, such as 127.0.0.1:7171", "server",
+                      {{"address", address}});
   }
   auto channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), channel_arguments());
   return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(address, options, std::move(channel))));
@@ -139,12 +138,9 @@ LOCUS_CALL(plan_experiment, experiments, ExperimentService, PlanExperiment, Plan
 LOCUS_CALL(get_experiment, experiments, ExperimentService, GetExperiment, GetExperimentRequest, Experiment)
 LOCUS_CALL(list_experiments, experiments, ExperimentService, ListExperiments, ListExperimentsRequest,
            ListExperimentsResponse)
-LOCUS_CALL(cancel_experiment, experiments, ExperimentService, CancelExperiment, CancelExperimentRequest,
-           Experiment)
-LOCUS_CALL(pause_experiment, experiments, ExperimentService, PauseExperiment, PauseExperimentRequest,
-           Experiment)
-LOCUS_CALL(resume_experiment, experiments, ExperimentService, ResumeExperiment, ResumeExperimentRequest,
-           Experiment)
+LOCUS_CALL(cancel_experiment, experiments, ExperimentService, CancelExperiment, CancelExperimentRequest, Experiment)
+LOCUS_CALL(pause_experiment, experiments, ExperimentService, PauseExperiment, PauseExperimentRequest, Experiment)
+LOCUS_CALL(resume_experiment, experiments, ExperimentService, ResumeExperiment, ResumeExperimentRequest, Experiment)
 LOCUS_CALL(list_trials, experiments, ExperimentService, ListTrials, ListTrialsRequest, ListTrialsResponse)
 LOCUS_CALL(get_trial, experiments, ExperimentService, GetTrial, GetTrialRequest, TrialDetail)
 LOCUS_CALL(get_table, experiments, ExperimentService, GetTable, GetTableRequest, Table)
@@ -152,13 +148,11 @@ LOCUS_CALL(list_claims, analysis, AnalysisService, ListClaims, ListClaimsRequest
 LOCUS_CALL(get_curves, experiments, ExperimentService, GetCurves, GetCurvesRequest, Curves)
 LOCUS_CALL(list_series, metrics, MetricService, ListSeries, ListSeriesRequest, ListSeriesResponse)
 LOCUS_CALL(query_series, metrics, MetricService, QuerySeries, QuerySeriesRequest, QuerySeriesResponse)
-LOCUS_CALL(register_worker, workers, WorkerService, RegisterWorker, RegisterWorkerRequest,
-           RegisterWorkerResponse)
+LOCUS_CALL(register_worker, workers, WorkerService, RegisterWorker, RegisterWorkerRequest, RegisterWorkerResponse)
 LOCUS_CALL(sync_leases, workers, WorkerService, SyncLeases, SyncLeasesRequest, SyncLeasesResponse)
 LOCUS_CALL(commit_checkpoint, workers, WorkerService, CommitCheckpoint, CommitCheckpointRequest,
            CommitCheckpointResponse)
-LOCUS_CALL(complete_attempt, workers, WorkerService, CompleteAttempt, CompleteAttemptRequest,
-           CompleteAttemptResponse)
+LOCUS_CALL(complete_attempt, workers, WorkerService, CompleteAttempt, CompleteAttemptRequest, CompleteAttemptResponse)
 LOCUS_CALL(rerun_experiment, experiments, ExperimentService, RerunExperiment, RerunExperimentRequest,
            RerunExperimentResponse)
 LOCUS_CALL(delete_experiment, experiments, ExperimentService, DeleteExperiment, DeleteExperimentRequest,
@@ -167,8 +161,7 @@ LOCUS_CALL(annotate, experiments, ExperimentService, Annotate, AnnotateRequest, 
 LOCUS_CALL(explain, experiments, ExperimentService, Explain, ExplainRequest, Explanation)
 LOCUS_CALL(read_log, experiments, ExperimentService, ReadLog, ReadLogRequest, ReadLogResponse)
 LOCUS_CALL(compare, experiments, ExperimentService, Compare, CompareRequest, Comparison)
-LOCUS_CALL(list_artifacts, artifacts, ArtifactService, ListArtifacts, ListArtifactsRequest,
-           ListArtifactsResponse)
+LOCUS_CALL(list_artifacts, artifacts, ArtifactService, ListArtifacts, ListArtifactsRequest, ListArtifactsResponse)
 LOCUS_CALL(pin_artifact, artifacts, ArtifactService, PinArtifact, PinArtifactRequest, Artifact)
 LOCUS_CALL(report_log, workers, WorkerService, ReportLog, ReportLogRequest, ReportLogResponse)
 LOCUS_CALL(get_worker, workers, WorkerService, GetWorker, GetWorkerRequest, WorkerDetail)
@@ -179,8 +172,7 @@ LOCUS_CALL(get_paper_table, analysis, AnalysisService, GetPaperTable, GetPaperTa
 LOCUS_CALL(draw_prior, pictures, PictureService, DrawPrior, DrawPriorRequest, Drawing)
 LOCUS_CALL(draw_trial, pictures, PictureService, DrawTrial, DrawTrialRequest, Drawing)
 LOCUS_CALL(check, admin, AdminService, Check, CheckRequest, CheckReport)
-LOCUS_CALL(collect_garbage, admin, AdminService, CollectGarbage, CollectGarbageRequest,
-           CollectGarbageResponse)
+LOCUS_CALL(collect_garbage, admin, AdminService, CollectGarbage, CollectGarbageRequest, CollectGarbageResponse)
 #undef LOCUS_CALL
 
 absl::StatusOr<v1::CreateExperimentResponse> Client::create_experiment(v1::CreateExperimentRequest request,

@@ -48,8 +48,7 @@ struct BackupSummary {
 class Client {
  public:
   // Makes a client without connecting: the first call does. INVALID_ARGUMENT unless `address` is HOST:PORT.
-  static absl::StatusOr<std::unique_ptr<Client>> connect(const std::string& address,
-                                                         ClientOptions options = {});
+  static absl::StatusOr<std::unique_ptr<Client>> connect(const std::string& address, ClientOptions options = {});
   ~Client();
 
   const std::string& address() const;
@@ -62,10 +61,8 @@ class Client {
                                            const CallOptions& call = {.deadline = kPlanDeadline});
   // An empty request_id is filled in.
   absl::StatusOr<v1::CreateExperimentResponse> create_experiment(v1::CreateExperimentRequest request,
-                                                                 const CallOptions& call = {
-                                                                     .deadline = kPlanDeadline});
-  absl::StatusOr<v1::Experiment> get_experiment(const v1::GetExperimentRequest& request,
-                                                const CallOptions& call = {});
+                                                                 const CallOptions& call = {.deadline = kPlanDeadline});
+  absl::StatusOr<v1::Experiment> get_experiment(const v1::GetExperimentRequest& request, const CallOptions& call = {});
   absl::StatusOr<v1::ListExperimentsResponse> list_experiments(const v1::ListExperimentsRequest& request,
                                                                const CallOptions& call = {});
   absl::StatusOr<v1::Experiment> cancel_experiment(const v1::CancelExperimentRequest& request,
@@ -80,19 +77,16 @@ class Client {
   absl::StatusOr<v1::Table> get_table(const v1::GetTableRequest& request, const CallOptions& call = {});
   absl::StatusOr<v1::ListClaimsResponse> list_claims(const v1::ListClaimsRequest& request,
                                                      const CallOptions& call = {});
-  absl::StatusOr<v1::PaperTable> get_paper_table(const v1::GetPaperTableRequest& request,
-                                                 const CallOptions& call = {});
+  absl::StatusOr<v1::PaperTable> get_paper_table(const v1::GetPaperTableRequest& request, const CallOptions& call = {});
   absl::StatusOr<v1::Curves> get_curves(const v1::GetCurvesRequest& request, const CallOptions& call = {});
 
   absl::StatusOr<v1::RerunExperimentResponse> rerun_experiment(const v1::RerunExperimentRequest& request,
                                                                const CallOptions& call = {});
   absl::StatusOr<v1::DeleteExperimentResponse> delete_experiment(const v1::DeleteExperimentRequest& request,
-                                                                 const CallOptions& call = {
-                                                                     .deadline = kPlanDeadline});
+                                                                 const CallOptions& call = {.deadline = kPlanDeadline});
   absl::StatusOr<v1::Annotation> annotate(const v1::AnnotateRequest& request, const CallOptions& call = {});
   absl::StatusOr<v1::Explanation> explain(const v1::ExplainRequest& request, const CallOptions& call = {});
-  absl::StatusOr<v1::ReadLogResponse> read_log(const v1::ReadLogRequest& request,
-                                               const CallOptions& call = {});
+  absl::StatusOr<v1::ReadLogResponse> read_log(const v1::ReadLogRequest& request, const CallOptions& call = {});
   absl::StatusOr<v1::Comparison> compare(const v1::CompareRequest& request, const CallOptions& call = {});
   // Calls `each` with piece after piece of the export (docs/formats/export.md) until it refuses, whose status
   // is returned, or all is there. The deadline does not apply.
@@ -137,8 +131,7 @@ class Client {
   // ---- artifacts ----
   absl::StatusOr<v1::ListArtifactsResponse> list_artifacts(const v1::ListArtifactsRequest& request,
                                                            const CallOptions& call = {});
-  absl::StatusOr<v1::Artifact> pin_artifact(const v1::PinArtifactRequest& request,
-                                            const CallOptions& call = {});
+  absl::StatusOr<v1::Artifact> pin_artifact(const v1::PinArtifactRequest& request, const CallOptions& call = {});
   // Uploads a file under its SHA-256, which is returned; cheap when the server has it already. The file must
   // not change meanwhile (DIGEST_MISMATCH).
   absl::StatusOr<std::string> upload_artifact(const std::filesystem::path& path, const std::string& kind,
@@ -153,25 +146,20 @@ class Client {
   absl::StatusOr<v1::RegisterWorkerResponse> register_worker(const v1::RegisterWorkerRequest& request,
                                                              const CallOptions& call = {});
   // Waits up to request.wait_duration: the deadline is extended by it. An empty request_id is filled in.
-  absl::StatusOr<v1::AcquireStageResponse> acquire_stage(v1::AcquireStageRequest request,
-                                                         const CallOptions& call = {});
+  absl::StatusOr<v1::AcquireStageResponse> acquire_stage(v1::AcquireStageRequest request, const CallOptions& call = {});
   absl::StatusOr<v1::SyncLeasesResponse> sync_leases(const v1::SyncLeasesRequest& request,
                                                      const CallOptions& call = {});
   absl::StatusOr<v1::CommitCheckpointResponse> commit_checkpoint(const v1::CommitCheckpointRequest& request,
                                                                  const CallOptions& call = {});
   absl::StatusOr<v1::CompleteAttemptResponse> complete_attempt(const v1::CompleteAttemptRequest& request,
                                                                const CallOptions& call = {});
-  absl::StatusOr<v1::ReportLogResponse> report_log(const v1::ReportLogRequest& request,
-                                                   const CallOptions& call = {});
+  absl::StatusOr<v1::ReportLogResponse> report_log(const v1::ReportLogRequest& request, const CallOptions& call = {});
   absl::StatusOr<v1::ListWorkersResponse> list_workers(const v1::ListWorkersRequest& request = {},
                                                        const CallOptions& call = {});
   absl::StatusOr<v1::Worker> forget_worker(const v1::ForgetWorkerRequest& request, const CallOptions& call = {});
-  absl::StatusOr<v1::WorkerDetail> get_worker(const v1::GetWorkerRequest& request,
-                                              const CallOptions& call = {});
-  absl::StatusOr<v1::Worker> drain_worker(const v1::DrainWorkerRequest& request,
-                                          const CallOptions& call = {});
-  absl::StatusOr<v1::Worker> undrain_worker(const v1::UndrainWorkerRequest& request,
-                                            const CallOptions& call = {});
+  absl::StatusOr<v1::WorkerDetail> get_worker(const v1::GetWorkerRequest& request, const CallOptions& call = {});
+  absl::StatusOr<v1::Worker> drain_worker(const v1::DrainWorkerRequest& request, const CallOptions& call = {});
+  absl::StatusOr<v1::Worker> undrain_worker(const v1::UndrainWorkerRequest& request, const CallOptions& call = {});
 
  private:
   class Impl;

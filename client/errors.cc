@@ -62,8 +62,7 @@ absl::Status from_wire(const grpc::Status& status, const std::string& address) {
   }
   if (reason) return several(code, *reason, status.error_message(), bad, std::move(metadata));
   if (code == absl::StatusCode::kUnavailable) return unreachable(code, address, status.error_message());
-  if (code == absl::StatusCode::kDeadlineExceeded)
-    return unreachable(code, address, "no answer within the deadline");
+  if (code == absl::StatusCode::kDeadlineExceeded) return unreachable(code, address, "no answer within the deadline");
   return {code, status.error_message()};
 }
 

@@ -59,8 +59,7 @@ class Client::Impl {
   // One unary call with retries. `Method` is a member of the stub.
   template <class Response, class Stub, class Request>
   absl::StatusOr<Response> unary(const std::unique_ptr<Stub>& stub,
-                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                              Response*),
+                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                                  const Request& request, const CallOptions& call) {
     Patience retry = patience(call);
     while (true) {

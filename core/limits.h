@@ -10,8 +10,7 @@ using namespace std::chrono_literals;
 
 // Leases. The worker fences itself before the server may grant again: heartbeat < fence < lease.
 inline constexpr std::chrono::microseconds kHeartbeat = 5s;
-inline constexpr std::chrono::microseconds kWorkerFence =
-    20s;  // since the last *sent* heartbeat that was answered
+inline constexpr std::chrono::microseconds kWorkerFence = 20s;  // since the last *sent* heartbeat that was answered
 inline constexpr std::chrono::microseconds kLease = 30s;
 inline constexpr std::chrono::microseconds kReattachGrace =
     10min;  // a silent worker may be training through a partition
@@ -29,7 +28,7 @@ inline constexpr std::int64_t kSpecBytes = 1 << 20;
 inline constexpr std::int64_t kMessageBytes = 4 << 20;
 inline constexpr std::int64_t kChunkBytes = 1 << 20;  // artifact upload and download
 inline constexpr std::int64_t kPointsPerBatch = 8192;
-inline constexpr std::int64_t kLogBytes = 1 << 20;        // kept of what an attempt's trainer printed
+inline constexpr std::int64_t kLogBytes = 1 << 20;         // kept of what an attempt's trainer printed
 inline constexpr std::int64_t kLogPieceBytes = 256 << 10;  // of one report
 inline constexpr int kTagsMost = 32;                       // of an experiment or a trial
 inline constexpr int kTagLength = 40;
@@ -44,8 +43,8 @@ inline constexpr int kNameLength = 63;  // ^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$
 inline constexpr int kReasonLength = 4096;
 inline constexpr std::chrono::seconds kLongPoll = 20s;
 inline constexpr std::chrono::seconds kUnaryDeadline = 10s;
-inline constexpr int kProtocolVersion = 1;         // worker <-> server
+inline constexpr int kProtocolVersion = 1;                                          // worker <-> server
 inline constexpr std::chrono::microseconds kArtifactGrace = std::chrono::hours(1);  // of one nothing names yet
-inline constexpr int kTrainerProtocolVersion = 1;  // worker <-> trainer child
+inline constexpr int kTrainerProtocolVersion = 1;                                   // worker <-> trainer child
 
 }  // namespace locus

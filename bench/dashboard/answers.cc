@@ -109,8 +109,7 @@ int run(const std::filesystem::path& folder) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr,
-                 "usage: dashboard_answers FOLDER   (made by dashboard_fill; no server may have it open)\n");
+    std::fprintf(stderr, "usage: dashboard_answers FOLDER   (made by dashboard_fill; no server may have it open)\n");
     return 2;
   }
   return locus::server::run(argv[1]);

@@ -72,8 +72,7 @@ Stored rows_of(const ExperimentPlan& plan, ExperimentId id, StageId first_stage,
   row.created_us = kStart;
   for (std::size_t i = 0; i < plan.cells.size(); ++i) {
     const PlannedCell& cell = plan.cells[i];
-    out.experiment.cells.push_back(
-        {static_cast<std::int64_t>(i), cell.row_key, cell.label, cell.assignment_json});
+    out.experiment.cells.push_back({static_cast<std::int64_t>(i), cell.row_key, cell.label, cell.assignment_json});
   }
   StageId next = first_stage;
   for (std::size_t t = 0; t < plan.trials.size(); ++t) {
@@ -104,8 +103,7 @@ EndAttempt finished(StageId stage, double score) {
   end.stage_state = StageState::kSucceeded;
   end.ended_us = kStart + 60'000'000;
   end.environment_json = R"({"device":"cpu","dtype":"float32","threads":1})";
-  for (const char* split : {"test", "validation"})
-    end.results.push_back({{"top1", split, "{}"}, "last", score, 1000});
+  for (const char* split : {"test", "validation"}) end.results.push_back({{"top1", split, "{}"}, "last", score, 1000});
   for (const auto& [metric, value] :
        {std::pair<const char*, double>{"parameters", 81'000 + 10 * score}, {"ms_per_step", 9 + 0.01 * score}})
     end.results.push_back({{metric, "train", "{}"}, "last", value, 0});
@@ -142,9 +140,8 @@ void run_trials(Store& store, const Stored& stored, int points) {
   flush();
   for (const StageId stage : stored.train) {
     for (std::int64_t from = 0; from < points; from += kBatch)
-      must(store.append(
-          losses(stage, from, static_cast<int>(std::min<std::int64_t>(kBatch, points - from)), random),
-          kStart));
+      must(store.append(losses(stage, from, static_cast<int>(std::min<std::int64_t>(kBatch, points - from)), random),
+                        kStart));
   }
   for (const StageRow& stage : stored.experiment.stages) {
     mutations.push_back(finished(stage.id, 60 + static_cast<double>(stage.id * 37 % 3000) / 100));
@@ -153,8 +150,7 @@ void run_trials(Store& store, const Stored& stored, int points) {
   flush();
 }
 
-int run(const std::filesystem::path& folder, const std::filesystem::path& catalog_file, int trials,
-        int points) {
+int run(const std::filesystem::path& folder, const std::filesystem::path& catalog_file, int trials, int points) {
   const auto began = std::chrono::steady_clock::now();
   std::ifstream in(catalog_file);
   const Json document = Json::parse(in);
@@ -166,8 +162,7 @@ int run(const std::filesystem::path& folder, const std::filesystem::path& catalo
   worker.name = "bench";
   worker.session = "session";
   worker.state = WorkerState::kOffline;
-  must(store->apply(std::vector<Mutation>{PutWorker{worker}, PutCatalog{catalog.digest(), document.dump()}},
-                    kStart));
+  must(store->apply(std::vector<Mutation>{PutWorker{worker}, PutCatalog{catalog.digest(), document.dump()}}, kStart));
   StageId next = 1;
   ExperimentId id = 0;
   const auto add = [&](const ExperimentPlan& plan, int points_each) {
@@ -177,13 +172,11 @@ int run(const std::filesystem::path& folder, const std::filesystem::path& catalo
     run_trials(*store, stored, points_each);
     return stored.experiment.trials.size();
   };
-  for (int i = 0; i < kListed; ++i)
-    add(plan_of(catalog, "small-" + std::to_string(i), 1, false, 1000 + i), 0);
+  for (int i = 0; i < kListed; ++i) add(plan_of(catalog, "small-" + std::to_string(i), 1, false, 1000 + i), 0);
   const std::size_t many = add(plan_of(catalog, "many-trials", trials / 20, true, 2), 0);
   const std::size_t curves = add(plan_of(catalog, "long-curves", 40, false, 200), points);
-  std::printf("%zu trials with results, %zu curves of %d points, %d small experiments: %.1f s\n", many,
-              curves, points, kListed,
-              std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  std::printf("%zu trials with results, %zu curves of %d points, %d small experiments: %.1f s\n", many, curves, points,
+              kListed, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   return 0;
 }
 
@@ -192,8 +185,7 @@ int run(const std::filesystem::path& folder, const std::filesystem::path& catalo
 
 int main(int argc, char** argv) {
   if (argc != 5) {
-    std::fprintf(stderr,
-                 "usage: dashboard_fill FOLDER CATALOG TRIALS POINTS   (engine/catalog.json 10000 100000)\n");
+    std::fprintf(stderr, "usage: dashboard_fill FOLDER CATALOG TRIALS POINTS   (engine/catalog.json 10000 100000)\n");
     return 2;
   }
   return locus::run(argv[1], argv[2], std::atoi(argv[3]), std::atoi(argv[4]));

@@ -33,14 +33,13 @@ std::string file_name(const v1::Artifact& one) {
          "-step-" + std::to_string(one.step()) + ".safetensors";
 }
 
-absl::StatusOr<int> download(Client& client, const ArtifactsOptions& options,
-                             const v1::ListArtifactsResponse& all) {
+absl::StatusOr<int> download(Client& client, const ArtifactsOptions& options, const v1::ListArtifactsResponse& all) {
   std::error_code error;
   fs::create_directories(options.output, error);
   if (error)
-    return make_error(absl::ErrnoToStatusCode(error.value()), ErrorReason::kStorageFailed,
-                      "cannot make the folder " + options.output + ": " + error.message() +
-                          "; choose another with --output");
+    return make_error(
+        absl::ErrnoToStatusCode(error.value()), ErrorReason::kStorageFailed,
+        "cannot make the folder " + options.output + ": " + error.message() + "; choose another with --output");
   Json files = Json::array();
   for (const v1::Artifact& one : all.artifacts()) {
     if (!one.present()) continue;
@@ -68,9 +67,8 @@ absl::StatusOr<int> one_artifact(Client& client, const ArtifactsOptions& options
   if (options.output.empty())
     return refuse("say what to do with the artifact: --output FILE downloads it, --pin keeps it");
   LOCUS_RETURN_IF_ERROR(client.download_artifact(options.name, options.output));
-  print(options.server.json
-            ? Json({{"files", {{{"path", options.output}, {"sha256", options.name}}}}}).dump() + "\n"
-            : options.output + "\n");
+  print(options.server.json ? Json({{"files", {{{"path", options.output}, {"sha256", options.name}}}}}).dump() + "\n"
+                            : options.output + "\n");
   return kExitDone;
 }
 
@@ -90,16 +88,15 @@ absl::StatusOr<int> run(Client& client, const ArtifactsOptions& options) {
 }  // namespace
 
 void add_artifacts(CLI::App& app) {
-  Command& command =
-      add_command(app, {"artifacts",
-                        kDataGroup,
-                        "List, download and pin checkpoints and outputs",
-                        "An artifact is a file named by its SHA-256; checkpoints are safetensors. Retention "
-                        "keeps the best and the last of each stage "
-                        "and whatever a run may resume from; a pinned one stays whatever happens.",
-                        {{"locus artifacts fashion-mnist-priors/17", "What a trial has made"},
-                         {"locus artifacts fashion-mnist-priors/17 --output checkpoints",
-                          "All of it, as files in a folder"}}});
+  Command& command = add_command(
+      app, {"artifacts",
+            kDataGroup,
+            "List, download and pin checkpoints and outputs",
+            "An artifact is a file named by its SHA-256; checkpoints are safetensors. Retention "
+            "keeps the best and the last of each stage "
+            "and whatever a run may resume from; a pinned one stays whatever happens.",
+            {{"locus artifacts fashion-mnist-priors/17", "What a trial has made"},
+             {"locus artifacts fashion-mnist-priors/17 --output checkpoints", "All of it, as files in a folder"}}});
   auto options = std::make_shared<ArtifactsOptions>();
   add_server_options(command, options->server);
   command.add_option("name", options->name, "EXPERIMENT, EXPERIMENT/NUMBER or the SHA-256 of an artifact")

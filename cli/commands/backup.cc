@@ -7,15 +7,14 @@ namespace locus {
 
 void add_backup(CLI::App& app) {
   Command& command = add_command(
-      app,
-      {"backup",
-       kDataGroup,
-       "Copy the server's database and artifacts into a folder, while everything runs",
-       "The copy is consistent and checked. It is a data folder: to restore it, stop the server and start "
-       "one with `locus serve "
-       "--data FOLDER`. The database appears last, so a folder without locus.db is an interrupted backup.",
-       {{"locus backup /srv/backup/monday", "Into a folder on this machine"},
-        {"locus serve --data /srv/backup/monday", "Restore: serve the copy"}}});
+      app, {"backup",
+            kDataGroup,
+            "Copy the server's database and artifacts into a folder, while everything runs",
+            "The copy is consistent and checked. It is a data folder: to restore it, stop the server and start "
+            "one with `locus serve "
+            "--data FOLDER`. The database appears last, so a folder without locus.db is an interrupted backup.",
+            {{"locus backup /srv/backup/monday", "Into a folder on this machine"},
+             {"locus serve --data /srv/backup/monday", "Restore: serve the copy"}}});
   auto choice = std::make_shared<ServerChoice>();
   auto folder = std::make_shared<std::string>();
   add_server_options(command, *choice);
@@ -23,16 +22,16 @@ void add_backup(CLI::App& app) {
   command.body = [choice, folder] {
     return ask_server(*choice, [&](Client& client) -> absl::StatusOr<int> {
       LOCUS_ASSIGN_OR_RETURN(const BackupSummary copy, client.backup(*folder));
-      print(choice->json ? Json({{"path", *folder},
-                                 {"database_bytes", copy.database_bytes},
-                                 {"artifacts", copy.artifacts},
-                                 {"artifact_bytes", copy.artifact_bytes},
-                                 {"schema_version", copy.schema_version}})
-                                   .dump() +
-                               "\n"
-                         : *folder + ": database " + show_bytes(copy.database_bytes) + ", " +
-                               std::to_string(copy.artifacts) + " artifacts of " +
-                               show_bytes(copy.artifact_bytes) + "\n");
+      print(choice->json
+                ? Json({{"path", *folder},
+                        {"database_bytes", copy.database_bytes},
+                        {"artifacts", copy.artifacts},
+                        {"artifact_bytes", copy.artifact_bytes},
+                        {"schema_version", copy.schema_version}})
+                          .dump() +
+                      "\n"
+                : *folder + ": database " + show_bytes(copy.database_bytes) + ", " + std::to_string(copy.artifacts) +
+                      " artifacts of " + show_bytes(copy.artifact_bytes) + "\n");
       return kExitDone;
     });
   };

@@ -4,14 +4,13 @@
 namespace locus {
 
 void add_cancel(CLI::App& app) {
-  add_steering(
-      app,
-      {"cancel",
-       kSteerGroup,
-       "Cancel an experiment; stages that another experiment wants go on",
-       "What runs is asked to stop at once; results that are there stay. `locus rerun` takes it up again.",
-       {{"locus cancel fashion-mnist-priors", "Stop it"}}},
-      &Client::cancel_experiment);
+  add_steering(app,
+               {"cancel",
+                kSteerGroup,
+                "Cancel an experiment; stages that another experiment wants go on",
+                "What runs is asked to stop at once; results that are there stay. `locus rerun` takes it up again.",
+                {{"locus cancel fashion-mnist-priors", "Stop it"}}},
+               &Client::cancel_experiment);
 }
 
 }  // namespace locus

@@ -28,8 +28,8 @@ absl::Status unknown_kind(const Catalog& catalog, const std::string& kind) {
   for (const std::string& one : kinds) {
     if (const CatalogItem* item = catalog.find(one, kind)) {
       return make_error(absl::StatusCode::kNotFound, ErrorReason::kUnknownItem,
-                        "the catalog has no kind '" + kind + "', but a " + one +
-                            " of that name; write locus catalog " + one + " " + item->id);
+                        "the catalog has no kind '" + kind + "', but a " + one + " of that name; write locus catalog " +
+                            one + " " + item->id);
     }
   }
   const auto nearest = nearest_name(kind, kinds);

@@ -22,12 +22,12 @@ absl::StatusOr<int> run(Client& client, const CheckOptions& options) {
 }  // namespace
 
 void add_check(CLI::App& app) {
-  Command& command = add_command(
-      app, {"check",
-            kDataGroup,
-            "Check the server's database, and that every artifact it names is there",
-            "Runs beside everything else. Exit status 1 when something is wrong, each problem on a line.",
-            {{"locus check", "Database and sizes"}, {"locus check --deep", "Every byte, too"}}});
+  Command& command =
+      add_command(app, {"check",
+                        kDataGroup,
+                        "Check the server's database, and that every artifact it names is there",
+                        "Runs beside everything else. Exit status 1 when something is wrong, each problem on a line.",
+                        {{"locus check", "Database and sizes"}, {"locus check --deep", "Every byte, too"}}});
   auto options = std::make_shared<CheckOptions>();
   add_server_options(command, options->server);
   command.add_flag("--deep", options->deep, "Also read every artifact and compare its hash");

@@ -41,27 +41,24 @@ absl::StatusOr<int> run(Client& client, const ClaimsOptions& options) {
 }  // namespace
 
 void add_claims(CLI::App& app) {
-  Command& command =
-      add_command(app, {"claims",
-                        kExperimentGroup,
-                        "Print what papers claim, beside what an experiment measured",
-                        "Without a paper the papers are listed. With an experiment the numbers are counted by "
-                        "what it says of them: those it agrees with, contradicts or leaves undecided by the 95 % "
-                        "interval of its paired difference, and those that are not comparable, with the reasons; "
-                        "by paper, or by table of one paper. --table and --all show every number that one of its "
-                        "cells is about, with what was measured and what else differs between the two settings.",
-                        {{"locus claims", "The papers there are"},
-                         {"locus claims violin --table 'Table 5'", "A table as printed, with its setting"},
-                         {"locus claims --experiment fashion-mnist-priors",
-                          "What the experiment says of every paper's claims, in counts"},
-                         {"locus claims violin --experiment fashion-mnist-priors --table 'Table 12'",
-                          "Number by number"}}});
+  Command& command = add_command(
+      app, {"claims",
+            kExperimentGroup,
+            "Print what papers claim, beside what an experiment measured",
+            "Without a paper the papers are listed. With an experiment the numbers are counted by "
+            "what it says of them: those it agrees with, contradicts or leaves undecided by the 95 % "
+            "interval of its paired difference, and those that are not comparable, with the reasons; "
+            "by paper, or by table of one paper. --table and --all show every number that one of its "
+            "cells is about, with what was measured and what else differs between the two settings.",
+            {{"locus claims", "The papers there are"},
+             {"locus claims violin --table 'Table 5'", "A table as printed, with its setting"},
+             {"locus claims --experiment fashion-mnist-priors",
+              "What the experiment says of every paper's claims, in counts"},
+             {"locus claims violin --experiment fashion-mnist-priors --table 'Table 12'", "Number by number"}}});
   auto options = std::make_shared<ClaimsOptions>();
   add_server_options(command, options->server);
   command.add_option("paper", options->paper, "Paper, by its id (default: all)")->type_name("");
-  command
-      .add_option("--experiment", options->experiment,
-                  "Experiment whose measurements are set beside the numbers")
+  command.add_option("--experiment", options->experiment, "Experiment whose measurements are set beside the numbers")
       ->type_name("EXPERIMENT");
   command.add_option("--table", options->table, "One table, as in 'Table 2'")->type_name("TABLE");
   command.add_flag("--all", options->all, "Every table, not the counts");

@@ -45,8 +45,7 @@ void add_compare(CLI::App& app) {
       ->expected(2, 16);
   command.add_option("--metric", options->metric, "Metric (default: the first item's experiment's own)")
       ->type_name("METRIC");
-  command.add_option("--split", options->split, "Split (default: the one that experiment reports)")
-      ->type_name("SPLIT");
+  command.add_option("--split", options->split, "Split (default: the one that experiment reports)")->type_name("SPLIT");
   command.add_option("--labels", options->labels, "Labels of the results, as in {\"resolution\":42}")
       ->type_name("JSON");
   command.add_flag("--all", options->all, "Show settings that are equal everywhere, too");

@@ -1,6 +1,6 @@
 // locus curves: the points of a metric, for programs that draw.
-#include "cli/command.h"
 #include "cli/render/curves.h"
+#include "cli/command.h"
 #include "core/base/error.h"
 
 namespace locus {
@@ -77,8 +77,7 @@ void add_curves(CLI::App& app) {
   command.add_option("--metric", options->metric, "Metric (default: the experiment's own)")->type_name("METRIC");
   options->split = "validation";
   command.add_option("--split", options->split, "Split")->type_name("SPLIT")->capture_default_str();
-  command.add_option("--labels", options->labels, "Labels of the series, as in {\"resolution\":42}")
-      ->type_name("JSON");
+  command.add_option("--labels", options->labels, "Labels of the series, as in {\"resolution\":42}")->type_name("JSON");
   command.add_option("--points", options->points, "Points of a curve, at most")
       ->type_name("COUNT")
       ->check(CLI::Range(8, 10'000))

@@ -48,8 +48,7 @@ absl::StatusOr<int> to_file(Client& client, const ExportOptions& options) {
     fs::remove(part, ignored);
     return status.ok() ? cannot_write(path) : status;
   }
-  print(options.server.json ? Json({{"path", options.output}, {"bytes", bytes}}).dump() + "\n"
-                            : options.output + "\n");
+  print(options.server.json ? Json({{"path", options.output}, {"bytes", bytes}}).dump() + "\n" : options.output + "\n");
   return kExitDone;
 }
 
@@ -66,20 +65,19 @@ absl::StatusOr<int> run(Client& client, const ExportOptions& options) {
 
 void add_export(CLI::App& app) {
   Command& command = add_command(
-      app, {"export",
-            kDataGroup,
-            "Write everything of an experiment as JSON lines",
-            "Specification, cells, trials, configurations, attempts, results and every stored point, one "
-            "JSON object a line, so that any "
-            "program can read them.",
-            {{"locus export fashion-mnist-priors --output priors.jsonl",
-              "To a file, which appears whole or not at all"},
-             {"locus export fashion-mnist-priors --without-points | wc -l", "To another program"}}});
+      app,
+      {"export",
+       kDataGroup,
+       "Write everything of an experiment as JSON lines",
+       "Specification, cells, trials, configurations, attempts, results and every stored point, one "
+       "JSON object a line, so that any "
+       "program can read them.",
+       {{"locus export fashion-mnist-priors --output priors.jsonl", "To a file, which appears whole or not at all"},
+        {"locus export fashion-mnist-priors --without-points | wc -l", "To another program"}}});
   auto options = std::make_shared<ExportOptions>();
   add_server_options(command, options->server);
   add_experiment(command, options->experiment);
-  command.add_option("--output", options->output, "File to write (default: standard output)")
-      ->type_name("FILE");
+  command.add_option("--output", options->output, "File to write (default: standard output)")->type_name("FILE");
   command.add_flag("--without-points", options->without_points, "Leave the points of the curves out");
   command.body = [options] {
     return ask_server(options->server, [&](Client& client) { return run(client, *options); });

@@ -32,24 +32,22 @@ absl::StatusOr<int> run(Client& client, const LeaderboardOptions& options) {
 }  // namespace
 
 void add_leaderboard(CLI::App& app) {
-  Command& command = add_command(
-      app, {"leaderboard",
-            kExperimentGroup,
-            "Print the table: means, paired differences from the baseline, exact tests",
-            "Best first. Differences are paired by seed; beside each p-value stands the lowest that many "
-            "pairs can reach. "
-            "Missing seeds are named, never averaged away.",
-            {{"locus leaderboard fashion-mnist-priors", "The table of the experiment's own metric"},
-             {"locus leaderboard fashion-mnist-priors --metric loss --split validation", "Another metric"},
-             {"locus leaderboard fashion-mnist-priors --labels '{\"resolution\":42}' --format latex",
-              "At another resolution, for a paper"}}});
+  Command& command =
+      add_command(app, {"leaderboard",
+                        kExperimentGroup,
+                        "Print the table: means, paired differences from the baseline, exact tests",
+                        "Best first. Differences are paired by seed; beside each p-value stands the lowest that many "
+                        "pairs can reach. "
+                        "Missing seeds are named, never averaged away.",
+                        {{"locus leaderboard fashion-mnist-priors", "The table of the experiment's own metric"},
+                         {"locus leaderboard fashion-mnist-priors --metric loss --split validation", "Another metric"},
+                         {"locus leaderboard fashion-mnist-priors --labels '{\"resolution\":42}' --format latex",
+                          "At another resolution, for a paper"}}});
   auto options = std::make_shared<LeaderboardOptions>();
   add_server_options(command, options->server);
   add_experiment(command, options->experiment);
-  command.add_option("--metric", options->metric, "Metric (default: the experiment's own)")
-      ->type_name("METRIC");
-  command.add_option("--split", options->split, "Split (default: the one the experiment reports)")
-      ->type_name("SPLIT");
+  command.add_option("--metric", options->metric, "Metric (default: the experiment's own)")->type_name("METRIC");
+  command.add_option("--split", options->split, "Split (default: the one the experiment reports)")->type_name("SPLIT");
   command.add_option("--labels", options->labels, "Labels of the results, as in {\"resolution\":42}")
       ->type_name("JSON");
   command.add_option("--format", options->format, "Form of the output")

@@ -19,9 +19,7 @@ struct ListOptions {
 
 template <class Items, class Name>
 void keep(Items& items, const ListOptions& options, Name name) {
-  const auto unwanted = [&](const auto& one) {
-    return !options.state.empty() && one.state() != options.state;
-  };
+  const auto unwanted = [&](const auto& one) { return !options.state.empty() && one.state() != options.state; };
   items.erase(std::remove_if(items.begin(), items.end(), unwanted), items.end());
   if (options.limit > 0 && items.size() > options.limit)
     items.DeleteSubrange(options.limit, items.size() - options.limit);
@@ -48,29 +46,25 @@ absl::StatusOr<int> list_experiments(Client& client, const ListOptions& options)
 }  // namespace
 
 void add_list(CLI::App& app) {
-  Command& command = add_command(
-      app, {"list",
-            kExperimentGroup,
-            "List the experiments, newest first, or the trials of one",
-            "",
-            {{"locus list", "All experiments"},
-             {"locus list fashion-mnist-priors --state failed", "The trials that failed, with the reasons"},
-             {"locus list --tag paper", "What was tagged for it: see `locus tag`"},
-             {"locus list --state active --quiet", "Names alone, for scripts"}}});
+  Command& command =
+      add_command(app, {"list",
+                        kExperimentGroup,
+                        "List the experiments, newest first, or the trials of one",
+                        "",
+                        {{"locus list", "All experiments"},
+                         {"locus list fashion-mnist-priors --state failed", "The trials that failed, with the reasons"},
+                         {"locus list --tag paper", "What was tagged for it: see `locus tag`"},
+                         {"locus list --state active --quiet", "Names alone, for scripts"}}});
   auto options = std::make_shared<ListOptions>();
   add_server_options(command, options->server);
-  command.add_option("experiment", options->experiment, "Name of an experiment, for its trials")
-      ->type_name("");
+  command.add_option("experiment", options->experiment, "Name of an experiment, for its trials")->type_name("");
   command
-      .add_option("--state", options->state,
-                  "Only what is in this state, such as active, completed, failed or queued")
+      .add_option("--state", options->state, "Only what is in this state, such as active, completed, failed or queued")
       ->type_name("STATE");
   command.add_option("--tag", options->tags, "Only what has this tag (repeatable: has them all)")
       ->type_name("TAG")
       ->allow_extra_args(false);
-  command.add_option("--limit", options->limit, "At most so many")
-      ->type_name("COUNT")
-      ->check(CLI::Range(1, 100'000));
+  command.add_option("--limit", options->limit, "At most so many")->type_name("COUNT")->check(CLI::Range(1, 100'000));
   command.add_flag("--quiet", options->quiet, "Names alone, one a line");
   command.body = [options] {
     return ask_server(options->server, [&](Client& client) {

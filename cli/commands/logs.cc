@@ -113,20 +113,18 @@ class LogReader {
 
 void add_logs(CLI::App& app) {
   Command& command = add_command(
-      app,
-      {"logs",
-       kExperimentGroup,
-       "Print what a trial's trainer printed, and with --follow goes on printing",
-       "Without --stage and --attempt, the newest attempt of the stage that ran last. The last MiB of each "
-       "attempt is kept. With "
-       "--follow, the attempts and stages to come are followed too, until the trial is over.",
-       {{"locus logs fashion-mnist-priors/17 --follow", "Live, through retries, to the end"},
-        {"locus logs fashion-mnist-priors/17 --stage train --attempt 1", "What the first attempt said"}}});
+      app, {"logs",
+            kExperimentGroup,
+            "Print what a trial's trainer printed, and with --follow goes on printing",
+            "Without --stage and --attempt, the newest attempt of the stage that ran last. The last MiB of each "
+            "attempt is kept. With "
+            "--follow, the attempts and stages to come are followed too, until the trial is over.",
+            {{"locus logs fashion-mnist-priors/17 --follow", "Live, through retries, to the end"},
+             {"locus logs fashion-mnist-priors/17 --stage train --attempt 1", "What the first attempt said"}}});
   auto options = std::make_shared<LogsOptions>();
   add_server_options(command, options->server);
   add_trial(command, options->trial);
-  command.add_option("--stage", options->stage, "Stage of the trial, such as train or evaluate")
-      ->type_name("STAGE");
+  command.add_option("--stage", options->stage, "Stage of the trial, such as train or evaluate")->type_name("STAGE");
   command.add_option("--attempt", options->attempt, "Number of the attempt (default: the newest)")
       ->type_name("NUMBER")
       ->check(CLI::Range(1, 1'000'000));

@@ -26,9 +26,7 @@ struct MeasureChoice {
 };
 
 // With --prior.
-std::string compared_prior(const MeasureChoice& choice) {
-  return choice.against.empty() ? "none" : choice.against;
-}
+std::string compared_prior(const MeasureChoice& choice) { return choice.against.empty() ? "none" : choice.against; }
 
 // The specification with its stages replaced by the measurement, so that one place checks both.
 absl::StatusOr<SpecFile> wanted(const MeasureChoice& choice) {
@@ -50,8 +48,7 @@ absl::StatusOr<SpecFile> wanted(const MeasureChoice& choice) {
 }
 
 absl::StatusOr<Catalog> trainers_catalog() {
-  LOCUS_ASSIGN_OR_RETURN(const std::string text,
-                         run_and_capture({trainer_program(), "catalog"}, kCatalogWithin));
+  LOCUS_ASSIGN_OR_RETURN(const std::string text, run_and_capture({trainer_program(), "catalog"}, kCatalogWithin));
   return Catalog::parse(Json::parse(text, nullptr, /*allow_exceptions=*/false));
 }
 
@@ -68,8 +65,7 @@ Models models_of(const ExperimentPlan& plan) {
     for (const PlannedStage& stage : trial.stages) {
       if (stage.role != "measure") continue;
       const auto [known, added] = label_of.emplace(stage.identity, cell.label);
-      if (added)
-        out.list.push_back({{"label", cell.label}, {"configuration", Json::parse(stage.config_json)}});
+      if (added) out.list.push_back({{"label", cell.label}, {"configuration", Json::parse(stage.config_json)}});
       if (cell.baseline && out.base.empty()) out.base = known->second;
     }
   }
@@ -121,9 +117,7 @@ void add_protocol_options(Command& command, MeasureChoice& choice) {
   command.add_option("--device", choice.device, "Where to measure")
       ->type_name("DEVICE")
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  command.add_option("--index", choice.index, "Which CUDA device")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1023));
+  command.add_option("--index", choice.index, "Which CUDA device")->type_name("N")->check(CLI::Range(0, 1023));
   command.add_option("--threads", choice.threads, "Threads of an operation on the CPU")
       ->type_name("COUNT")
       ->check(CLI::Range(1, 1024));
@@ -133,24 +127,22 @@ void add_protocol_options(Command& command, MeasureChoice& choice) {
 
 void add_measure(CLI::App& app) {
   Command& command = add_command(
-      app,
-      {"measure",
-       kLocusGroup,
-       "Measure what models cost: parameters, operations, time and memory, side by side",
-       "Needs no server: the trainer does it, with random weights and images, by the protocol of "
-       "docs/measuring.md. Every model of the matrix is measured once, in turn within every round, and "
-       "compared "
-       "with one of them. The spread between rounds is printed: a figure whose spread is large is not to be "
-       "trusted. A specification's stage `measure` does the same on workers.",
-       {{"locus measure --spec examples/fashion-mnist-priors.yaml", "Its six models at batch 1 and 32"},
-        {"locus measure --spec examples/fashion-mnist-priors.yaml --prior violin --prior '[learned-absolute, "
-         "violin]' "
-         "--batch 64 --resolution 28,56 --json",
-         "Two against none, as JSON"}}});
+      app, {"measure",
+            kLocusGroup,
+            "Measure what models cost: parameters, operations, time and memory, side by side",
+            "Needs no server: the trainer does it, with random weights and images, by the protocol of "
+            "docs/measuring.md. Every model of the matrix is measured once, in turn within every round, and "
+            "compared "
+            "with one of them. The spread between rounds is printed: a figure whose spread is large is not to be "
+            "trusted. A specification's stage `measure` does the same on workers.",
+            {{"locus measure --spec examples/fashion-mnist-priors.yaml", "Its six models at batch 1 and 32"},
+             {"locus measure --spec examples/fashion-mnist-priors.yaml --prior violin --prior '[learned-absolute, "
+              "violin]' "
+              "--batch 64 --resolution 28,56 --json",
+              "Two against none, as JSON"}}});
   auto choice = std::make_shared<MeasureChoice>();
   choice->batches = {"1", "32"};
-  command
-      .add_option("--spec", choice->spec.file, "Specification; its model, dataset and priors are measured")
+  command.add_option("--spec", choice->spec.file, "Specification; its model, dataset and priors are measured")
       ->type_name("FILE")
       ->required();
   command
@@ -170,8 +162,7 @@ void add_measure(CLI::App& app) {
       ->type_name("LABEL");
   command.add_option("--batch", choice->batches, "Images a pass (1,32)")->type_name("N,N")->delimiter(',');
   command
-      .add_option("--resolution", choice->resolutions,
-                  "Image extents, the model built for each (the dataset's own)")
+      .add_option("--resolution", choice->resolutions, "Image extents, the model built for each (the dataset's own)")
       ->type_name("N,N")
       ->delimiter(',');
   add_protocol_options(command, *choice);

@@ -91,8 +91,8 @@ absl::StatusOr<int> draw_trial(Client& client, const CLI::App& command, const st
   const std::string file = readable_after_exec(request.dump());
   if (file.empty()) return refuse("cannot hand the request over to the trainer");
   std::vector<std::string> arguments = {"--trained", file};
-  for (const auto& [option, tool] : {std::pair("--output", "--json"), {"--png", "--png"}, {"--view", "--view"},
-                                     {"--query", "--query"}}) {
+  for (const auto& [option, tool] :
+       {std::pair("--output", "--json"), {"--png", "--png"}, {"--view", "--view"}, {"--query", "--query"}}) {
     if (command.count(option) == 0) continue;
     if (command.get_option(option)->results().size() > 1)
       return refuse("a picture of a trial takes one " + std::string(option));
@@ -119,8 +119,7 @@ int draw(const CLI::App& command, const ServerChoice& choice) {
                      : wrong + " is for the picture of a trial: locus picture EXPERIMENT/NUMBER " + wrong),
         choice.json, nullptr, kExitUsage);
   }
-  if (trial)
-    return ask_server(choice, [&](Client& client) { return draw_trial(client, command, name, choice.json); });
+  if (trial) return ask_server(choice, [&](Client& client) { return draw_trial(client, command, name, choice.json); });
   std::vector<std::string> arguments = given_arguments(command);
   std::replace(arguments.begin(), arguments.end(), std::string("--output"), std::string("--json"));
   if (const auto server = std::find(arguments.begin(), arguments.end(), "--server"); server != arguments.end())

@@ -6,17 +6,16 @@ namespace locus {
 
 void add_probe(CLI::App& app) {
   Command& command = add_command(
-      app,
-      {"probe",
-       kLocusGroup,
-       "Compare a prior with published code: run it on tensors from a file",
-       "Needs no server: the trainer does it. Tensors travel as safetensors; docs/formats/probe.md names "
-       "them. "
-       "Missing and extra names are errors.",
-       {{"locus probe --list", "Priors, options, hooks, paths and parameters, as JSON"},
-        {"locus probe --spec alibi.yaml --level attention --grid 8x8 --prefix 1 --in in.safetensors --out "
-         "out.safetensors",
-         "One attention layer on given tensors"}}});
+      app, {"probe",
+            kLocusGroup,
+            "Compare a prior with published code: run it on tensors from a file",
+            "Needs no server: the trainer does it. Tensors travel as safetensors; docs/formats/probe.md names "
+            "them. "
+            "Missing and extra names are errors.",
+            {{"locus probe --list", "Priors, options, hooks, paths and parameters, as JSON"},
+             {"locus probe --spec alibi.yaml --level attention --grid 8x8 --prefix 1 --in in.safetensors --out "
+              "out.safetensors",
+              "One attention layer on given tensors"}}});
   auto json = std::make_shared<bool>(false);
   const auto value = [&](const char* name, const char* help, const char* type) {
     command.add_option(name)->description(help)->type_name(type)->expected(1);

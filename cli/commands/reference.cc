@@ -19,26 +19,24 @@ absl::StatusOr<std::string> page(const CLI::App& program, const std::string& nam
   if (name == "openapi") return openapi_text();
   if (name == "command-line") return render_command_reference(describe(program));
   LOCUS_ASSIGN_OR_RETURN(const Catalog items, server::load_catalog(catalog));
-  return name == "priors" ? render_prior_reference(items.document())
-                          : render_specification_reference(items.document());
+  return name == "priors" ? render_prior_reference(items.document()) : render_specification_reference(items.document());
 }
 
 }  // namespace
 
 void add_reference(CLI::App& app) {
   Command& command = add_command(
-      app,
-      {"reference",
-       kLocusGroup,
-       "Print a reference page: every command, every key and option of a specification, every prior, the HTTP "
-       "side, or the papers' claims",
-       "Markdown, of the HTTP side and the claims JSON; with --json the command tree as data. Written from the "
-       "commands, the schema, the catalog, the routes and the claims of this program; no server is asked.",
-       {{"locus reference command-line", "What docs/command-line.md holds"},
-        {"locus reference specification", "What docs/specification.md holds"},
-        {"locus reference priors", "What docs/priors.md holds"},
-        {"locus reference openapi", "What docs/openapi.json holds, and a server answers at /api/openapi.json"},
-        {"locus reference claims --claims claims", "What claims/claims.json holds"}}});
+      app, {"reference",
+            kLocusGroup,
+            "Print a reference page: every command, every key and option of a specification, every prior, the HTTP "
+            "side, or the papers' claims",
+            "Markdown, of the HTTP side and the claims JSON; with --json the command tree as data. Written from the "
+            "commands, the schema, the catalog, the routes and the claims of this program; no server is asked.",
+            {{"locus reference command-line", "What docs/command-line.md holds"},
+             {"locus reference specification", "What docs/specification.md holds"},
+             {"locus reference priors", "What docs/priors.md holds"},
+             {"locus reference openapi", "What docs/openapi.json holds, and a server answers at /api/openapi.json"},
+             {"locus reference claims --claims claims", "What claims/claims.json holds"}}});
   struct Choice {
     std::string page, catalog, claims = "claims";
     bool json = false;
@@ -48,9 +46,7 @@ void add_reference(CLI::App& app) {
       ->type_name("")
       ->required()
       ->check(CLI::IsMember({"command-line", "specification", "priors", "openapi", "claims"}));
-  command
-      .add_option("--catalog", choice->catalog,
-                  "The engine's catalog (default: the one `locus serve` would use)")
+  command.add_option("--catalog", choice->catalog, "The engine's catalog (default: the one `locus serve` would use)")
       ->type_name("FILE");
   command.add_option("--claims", choice->claims, "Folder of the papers' claims, a YAML file each")
       ->type_name("FOLDER")

@@ -6,14 +6,13 @@
 namespace locus {
 
 void add_rerun(CLI::App& app) {
-  Command& command =
-      add_command(app, {"rerun",
-                        kSteerGroup,
-                        "Queue failed, held and cancelled stages again, from their newest checkpoints",
-                        "What succeeded stays as it is. The faults so far are forgiven; a cancelled "
-                        "experiment becomes active.",
-                        {{"locus rerun fashion-mnist-priors", "Everything of it that did not succeed"},
-                         {"locus rerun fashion-mnist-priors/17", "One trial"}}});
+  Command& command = add_command(app, {"rerun",
+                                       kSteerGroup,
+                                       "Queue failed, held and cancelled stages again, from their newest checkpoints",
+                                       "What succeeded stays as it is. The faults so far are forgiven; a cancelled "
+                                       "experiment becomes active.",
+                                       {{"locus rerun fashion-mnist-priors", "Everything of it that did not succeed"},
+                                        {"locus rerun fashion-mnist-priors/17", "One trial"}}});
   auto choice = std::make_shared<ServerChoice>();
   auto name = std::make_shared<std::string>();
   add_server_options(command, *choice);

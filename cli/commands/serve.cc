@@ -10,20 +10,16 @@ namespace locus {
 namespace {
 
 void add_options(Command& command, ServerOptions& options) {
-  command
-      .add_option("--data", options.data, "Folder of database and artifacts (default: ~/.local/share/locus)")
+  command.add_option("--data", options.data, "Folder of database and artifacts (default: ~/.local/share/locus)")
       ->type_name("FOLDER");
   command.add_option("--grpc-address", options.grpc_address, "Address for gRPC; port 0 for any free one")
       ->type_name("HOST:PORT")
       ->capture_default_str();
-  command
-      .add_option("--http-address", options.http_address,
-                  "Address for HTTP and the dashboard; port 0 likewise")
+  command.add_option("--http-address", options.http_address, "Address for HTTP and the dashboard; port 0 likewise")
       ->type_name("HOST:PORT")
       ->capture_default_str();
   command.add_option("--web", options.web, "Folder of the dashboard's build")->type_name("FOLDER");
-  command
-      .add_option("--catalog", options.catalog, "The engine's catalog, as `locus-trainer catalog` prints it")
+  command.add_option("--catalog", options.catalog, "The engine's catalog, as `locus-trainer catalog` prints it")
       ->type_name("FILE");
   command
       .add_option("--allow-host", options.allowed_hosts,
@@ -38,14 +34,12 @@ void add_options(Command& command, ServerOptions& options) {
       ->type_name("URL");
   command
       .add_option_function<int>(
-          "--alert-stalled",
-          [&options](int minutes) { options.alerts.stalled_after = std::chrono::minutes(minutes); },
+          "--alert-stalled", [&options](int minutes) { options.alerts.stalled_after = std::chrono::minutes(minutes); },
           "Minutes without progress after which an experiment stands still; 0: never")
       ->type_name("MINUTES")
       ->check(CLI::Range(0, 100'000))
       ->default_str("30");
-  command
-      .add_option("--data-root", options.data_root, "Folder the datasets lie under, for pictures of images")
+  command.add_option("--data-root", options.data_root, "Folder the datasets lie under, for pictures of images")
       ->type_name("FOLDER")
       ->capture_default_str();
   command.add_flag("!--no-reflection", options.reflection, "Do not describe the services to gRPC tools");
@@ -66,18 +60,18 @@ void tell(const ServerAddresses& addresses, bool json) {
 }  // namespace
 
 void add_serve(CLI::App& app) {
-  Command& command = add_command(
-      app, {"serve",
-            kRunGroup,
-            "Start the server: gRPC, HTTP and the dashboard in one process",
-            "Prints its addresses once it answers and runs until SIGTERM or SIGINT. Everything it keeps is "
-            "in one folder. It "
-            "listens on loopback alone; other machines come through a tunnel.",
-            {{"locus serve", "Dashboard on http://127.0.0.1:7172, everything under ~/.local/share/locus"},
-             {"locus serve --alert-command 'mail -s \"$LOCUS_ALERT_SENTENCE\" me@example.org'",
-              "A message when an experiment ends or stands still"},
-             {"locus serve --data /srv/locus --grpc-address 127.0.0.1:0 --http-address 127.0.0.1:0 --json",
-              "On free ports, for a program that reads them"}}});
+  Command& command =
+      add_command(app, {"serve",
+                        kRunGroup,
+                        "Start the server: gRPC, HTTP and the dashboard in one process",
+                        "Prints its addresses once it answers and runs until SIGTERM or SIGINT. Everything it keeps is "
+                        "in one folder. It "
+                        "listens on loopback alone; other machines come through a tunnel.",
+                        {{"locus serve", "Dashboard on http://127.0.0.1:7172, everything under ~/.local/share/locus"},
+                         {"locus serve --alert-command 'mail -s \"$LOCUS_ALERT_SENTENCE\" me@example.org'",
+                          "A message when an experiment ends or stands still"},
+                         {"locus serve --data /srv/locus --grpc-address 127.0.0.1:0 --http-address 127.0.0.1:0 --json",
+                          "On free ports, for a program that reads them"}}});
   auto options = std::make_shared<ServerOptions>();
   options->trainer = trainer_program();
   auto json = std::make_shared<bool>(false);

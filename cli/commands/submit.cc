@@ -79,8 +79,7 @@ void add_submit(CLI::App& app) {
   add_server_options(command, options->server);
   add_spec_options(command, options->spec);
   command
-      .add_option("--owner", options->owner,
-                  "Whose experiment it is (default: the configuration file's, else USER)")
+      .add_option("--owner", options->owner, "Whose experiment it is (default: the configuration file's, else USER)")
       ->type_name("NAME");
   command.add_flag("--replace", options->replace,
                    "Allow a changed specification to drop trials from the experiment of this name");

@@ -23,8 +23,7 @@ struct TableOptions {
 // METRIC[:SPLIT[:REDUCE]]
 void add_metric(const std::string& text, v1::GetPaperTableRequest& request) {
   v1::TableMetric* metric = request.add_metrics();
-  const std::size_t first = text.find(':'),
-                    second = first == std::string::npos ? first : text.find(':', first + 1);
+  const std::size_t first = text.find(':'), second = first == std::string::npos ? first : text.find(':', first + 1);
   metric->set_metric(text.substr(0, first));
   if (first != std::string::npos) metric->set_split(text.substr(first + 1, second - first - 1));
   if (second != std::string::npos) metric->set_reduce(text.substr(second + 1));
@@ -94,16 +93,14 @@ absl::StatusOr<int> run(Client& client, const TableOptions& options) {
 }
 
 void add_choices(Command& command, TableOptions& options) {
-  const auto list = [&](const char* name, std::vector<std::string>& target, const char* help,
-                        const char* type) {
+  const auto list = [&](const char* name, std::vector<std::string>& target, const char* help, const char* type) {
     command.add_option(name, target, help)->type_name(type)->delimiter(',')->allow_extra_args(false);
   };
-  list("--rows", options.rows, "Axes of the rows (default: every factor that varies and is no column)",
+  list("--rows", options.rows, "Axes of the rows (default: every factor that varies and is no column)", "AXIS");
+  list("--columns", options.columns, "Axes of the columns: factors, labels such as resolution, experiment, metric",
        "AXIS");
-  list("--columns", options.columns,
-       "Axes of the columns: factors, labels such as resolution, experiment, metric", "AXIS");
-  list("--metric", options.metrics,
-       "A metric; NAME:SPLIT:REDUCE where split or reducer are not the experiment's own", "METRIC");
+  list("--metric", options.metrics, "A metric; NAME:SPLIT:REDUCE where split or reducer are not the experiment's own",
+       "METRIC");
   command.add_option("--where", options.where, "Keep only this value of an axis; again for another")
       ->type_name("AXIS=VALUE")
       ->allow_extra_args(false);
@@ -119,9 +116,7 @@ void add_choices(Command& command, TableOptions& options) {
       ->check(CLI::IsMember({"std", "interval", "none"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command.add_option("--confidence", options.level, "Of intervals")
-      ->type_name("SHARE")
-      ->capture_default_str();
+  command.add_option("--confidence", options.level, "Of intervals")->type_name("SHARE")->capture_default_str();
   command.add_option("--alpha", options.alpha, "A difference is marked at this p")
       ->type_name("P")
       ->capture_default_str();
@@ -129,8 +124,7 @@ void add_choices(Command& command, TableOptions& options) {
       ->check(CLI::Range(1, 15))
       ->type_name("COUNT")
       ->capture_default_str();
-  command.add_flag("--differences", options.differences,
-                   "Show the difference from the baseline in every cell too");
+  command.add_flag("--differences", options.differences, "Show the difference from the baseline in every cell too");
   command.add_option("--detect", options.detect, "Say how many seeds would show a difference of this size")
       ->type_name("SIZE");
   command.add_option("--format", options.format, "Form of the output")
@@ -144,19 +138,18 @@ void add_choices(Command& command, TableOptions& options) {
 
 void add_table(CLI::App& app) {
   Command& command = add_command(
-      app,
-      {"table",
-       kExperimentGroup,
-       "Print the table for the paper: any factors as rows and columns, with tests against the baseline",
-       "Replicates are collapsed by seed, differences paired with the baseline of the same column, p-values "
-       "corrected over "
-       "the comparisons of one metric. Every format carries the trials of every cell.",
-       {{"locus table fashion-mnist-priors --columns resolution", "Priors by resolution"},
-        {"locus table fashion-mnist-priors --metric top1 --metric loss:validation --format latex --out "
-         "table.tex",
-         "Two metrics, for a paper"},
-        {"locus table small large --rows prior --columns experiment --where prior=violin --where prior=none",
-         "Two experiments side by side"}}});
+      app, {"table",
+            kExperimentGroup,
+            "Print the table for the paper: any factors as rows and columns, with tests against the baseline",
+            "Replicates are collapsed by seed, differences paired with the baseline of the same column, p-values "
+            "corrected over "
+            "the comparisons of one metric. Every format carries the trials of every cell.",
+            {{"locus table fashion-mnist-priors --columns resolution", "Priors by resolution"},
+             {"locus table fashion-mnist-priors --metric top1 --metric loss:validation --format latex --out "
+              "table.tex",
+              "Two metrics, for a paper"},
+             {"locus table small large --rows prior --columns experiment --where prior=violin --where prior=none",
+              "Two experiments side by side"}}});
   auto options = std::make_shared<TableOptions>();
   add_server_options(command, options->server);
   command.add_option("experiments", options->experiments, "Names of experiments")

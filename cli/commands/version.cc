@@ -17,14 +17,13 @@ int run(const ServerChoice& choice) {
     return report_error(server.status(), choice.json);
   if (choice.json) {
     Json out = {{"version", LOCUS_VERSION}, {"address", *address}, {"server", nullptr}};
-    if (server.ok())
-      out["server"] = {{"version", server->version()}, {"protocol_version", server->protocol_version()}};
+    if (server.ok()) out["server"] = {{"version", server->version()}, {"protocol_version", server->protocol_version()}};
     print(out.dump() + "\n");
   } else {
-    print("locus " LOCUS_VERSION "\n" +
-          (server.ok() ? "server " + server->version() + " at " + *address + ", protocol " +
-                             std::to_string(server->protocol_version()) + "\n"
-                       : "no server answers at " + *address + "\n"));
+    print("locus " LOCUS_VERSION "\n" + (server.ok()
+                                             ? "server " + server->version() + " at " + *address + ", protocol " +
+                                                   std::to_string(server->protocol_version()) + "\n"
+                                             : "no server answers at " + *address + "\n"));
   }
   return kExitDone;
 }

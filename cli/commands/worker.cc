@@ -22,12 +22,9 @@ void add_options(Command& command, WorkerOptions& options) {
       ->type_name("COUNT")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command
-      .add_option("--work", options.work,
-                  "Folder for what is under way (default: ~/.local/share/locus-worker)")
+  command.add_option("--work", options.work, "Folder for what is under way (default: ~/.local/share/locus-worker)")
       ->type_name("FOLDER");
-  command
-      .add_option("--trainer", options.trainer, "The trainer (default: locus-trainer beside this program)")
+  command.add_option("--trainer", options.trainer, "The trainer (default: locus-trainer beside this program)")
       ->type_name("FILE");
   command.add_option("--data-root", options.data_root, "Folder the datasets lie under")
       ->type_name("FOLDER")
@@ -50,8 +47,8 @@ int run(WorkerOptions options, const ServerChoice& choice) {
     const Json line = {{"name", ready.name},   {"server", ready.server}, {"device", ready.device},
                        {"slots", ready.slots}, {"work", ready.work},     {"pid", ::getpid()}};
     print(json ? line.dump() + "\n"
-               : "locus worker: " + ready.name + " offers " + std::to_string(ready.slots) + " " +
-                     ready.device + (ready.slots == 1 ? " slot to " : " slots to ") + ready.server + "\n");
+               : "locus worker: " + ready.name + " offers " + std::to_string(ready.slots) + " " + ready.device +
+                     (ready.slots == 1 ? " slot to " : " slots to ") + ready.server + "\n");
   });
   return status.ok() ? kExitDone : report_error(status, json);
 }
@@ -59,15 +56,15 @@ int run(WorkerOptions options, const ServerChoice& choice) {
 }  // namespace
 
 void add_worker(CLI::App& app) {
-  Command& command = add_command(
-      app, {"worker",
-            kRunGroup,
-            "Start a worker: run stages on this machine's devices",
-            "Waits for the server, registers and runs what it is given until SIGTERM or SIGINT; then it "
-            "saves checkpoints and "
-            "stops, and a second signal ends it at once. It trains on through a restart of the server.",
-            {{"locus worker --slots 2", "Two CPU slots for the server on this machine"},
-             {"locus worker --device cuda", "One slot for each GPU"}}});
+  Command& command =
+      add_command(app, {"worker",
+                        kRunGroup,
+                        "Start a worker: run stages on this machine's devices",
+                        "Waits for the server, registers and runs what it is given until SIGTERM or SIGINT; then it "
+                        "saves checkpoints and "
+                        "stops, and a second signal ends it at once. It trains on through a restart of the server.",
+                        {{"locus worker --slots 2", "Two CPU slots for the server on this machine"},
+                         {"locus worker --device cuda", "One slot for each GPU"}}});
   auto options = std::make_shared<WorkerOptions>();
   auto choice = std::make_shared<ServerChoice>();
   add_server_options(command, *choice);

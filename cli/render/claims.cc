@@ -23,9 +23,7 @@ std::string plain(double value) {
 int decimals_of(double value) {
   const std::string text = plain(value);
   const std::size_t dot = text.find('.');
-  return dot == std::string::npos || text.find('e') != std::string::npos
-             ? 0
-             : static_cast<int>(text.size() - dot - 1);
+  return dot == std::string::npos || text.find('e') != std::string::npos ? 0 : static_cast<int>(text.size() - dot - 1);
 }
 
 std::string with_unit(const v1::Claim& claim) {
@@ -115,10 +113,9 @@ std::string sentences(const v1::ClaimTable& table) {
       out += printable(claim.row() + ", " + claim.column() + " = " + match.label()) + "\n";
       out += "    " + verdict_of(match) + printable(match.sentence()) + "\n";
       for (const std::string& difference : match.differences()) {
-        const bool of_table =
-            std::any_of(table.setting().begin(), table.setting().end(), [&](const auto& setting) {
-              return !setting.here().empty() && difference.starts_with(setting.name() + ": ");
-            });
+        const bool of_table = std::any_of(table.setting().begin(), table.setting().end(), [&](const auto& setting) {
+          return !setting.here().empty() && difference.starts_with(setting.name() + ": ");
+        });
         if (!of_table) out += "    " + printable(difference) + "\n";
       }
     }
@@ -166,8 +163,7 @@ std::string legend(const std::vector<const v1::ClaimSummary*>& shown) {
   for (const auto& [name, count] : settings) order.emplace_back(-count, name);
   std::sort(order.begin(), order.end());
   std::string differs;
-  for (const auto& [count, name] : order)
-    differs += (differs.empty() ? "" : ", ") + name + " " + show_count(-count);
+  for (const auto& [count, name] : order) differs += (differs.empty() ? "" : ", ") + name + " " + show_count(-count);
   std::string out;
   for (const auto& [name, text] : reasons) {
     out += "  " + printable(name + ": " + text);
@@ -218,11 +214,10 @@ std::string render_claims_summary(const v1::ListClaimsResponse& response, const 
 std::string render_papers(const v1::ListClaimsResponse& response) {
   std::vector<std::vector<std::string>> rows;
   for (const v1::ClaimPaper& paper : response.papers()) {
-    rows.push_back({printable(paper.id()), std::to_string(paper.tables()), show_count(paper.claims()),
-                    printable(paper.title())});
+    rows.push_back(
+        {printable(paper.id()), std::to_string(paper.tables()), show_count(paper.claims()), printable(paper.title())});
   }
-  return render_text_table({{"PAPER"}, {"TABLES", Align::kRight}, {"NUMBERS", Align::kRight}, {"TITLE"}},
-                           rows);
+  return render_text_table({{"PAPER"}, {"TABLES", Align::kRight}, {"NUMBERS", Align::kRight}, {"TITLE"}}, rows);
 }
 
 std::string render_claims(const v1::ListClaimsResponse& response) {

@@ -133,13 +133,12 @@ std::string zsh_script(const ProgramPage& program) {
   for (const CommandPage& command : program.commands) {
     out += "    " + command.name + ") _arguments \\\n      '--help[Print the page of the command]'";
     for (const OptionPage& option : command.options) {
-      out += " \\\n      '" + std::string(option.repeatable ? "*" : "") + option.name + "[" +
-             zsh_text(option.help) + "]" +
-             (option.value.empty() ? "" : ":" + zsh_text(option.value) + ":" + zsh_stuff(option)) + "'";
+      out += " \\\n      '" + std::string(option.repeatable ? "*" : "") + option.name + "[" + zsh_text(option.help) +
+             "]" + (option.value.empty() ? "" : ":" + zsh_text(option.value) + ":" + zsh_stuff(option)) + "'";
     }
     for (const OptionPage& option : command.positionals) {
-      out += " \\\n      '" + std::string(option.repeatable ? "*" : "") + ":" + option.name + ":" +
-             zsh_stuff(option) + "'";
+      out += " \\\n      '" + std::string(option.repeatable ? "*" : "") + ":" + option.name + ":" + zsh_stuff(option) +
+             "'";
     }
     out += " ;;\n";
   }
@@ -177,12 +176,11 @@ std::string fish_script(const ProgramPage& program) {
       "# Completion for fish; load it with: locus completion fish | source\n"
       "complete -c locus -f\n";
   for (const CommandPage& command : program.commands) {
-    out += "complete -c locus -n __fish_use_subcommand -a " + command.name + " -d " +
-           fish_text(command.summary) + "\n";
+    out += "complete -c locus -n __fish_use_subcommand -a " + command.name + " -d " + fish_text(command.summary) + "\n";
     const std::string here = "complete -c locus -n '__fish_seen_subcommand_from " + command.name + "'";
     for (const OptionPage& option : command.options) {
-      out += here + " -l " + option.name.substr(2) + (option.value.empty() ? "" : fish_stuff(option)) +
-             " -d " + fish_text(option.help) + "\n";
+      out += here + " -l " + option.name.substr(2) + (option.value.empty() ? "" : fish_stuff(option)) + " -d " +
+             fish_text(option.help) + "\n";
     }
     for (const OptionPage& option : command.positionals) {
       if (stuff_of(option) != Stuff::kNothing) out += here + fish_stuff(option) + "\n";

@@ -32,8 +32,7 @@ std::string at(const List& list, int index, Show show) {
 template <class Curve>
 std::string clock(const Curve& curve, int i) {
   return std::to_string(curve.step(i)) + "," + at(curve.epoch(), i, number) + "," +
-         at(curve.images(), i, [](std::int64_t n) { return std::to_string(n); }) + "," +
-         at(curve.seconds(), i, number);
+         at(curve.images(), i, [](std::int64_t n) { return std::to_string(n); }) + "," + at(curve.seconds(), i, number);
 }
 
 }  // namespace

@@ -60,8 +60,7 @@ std::string title_of(const v1::Table& table) {
   if (const std::string labels = label_text(table.labels()); !labels.empty()) out += " at " + labels;
   if (!table.reduce().empty() && table.reduce() != "last") out += ", " + table.reduce();
   if (!table.selects_on().empty()) out += " on " + table.selects_on();
-  if (!table.direction().empty())
-    out += table.direction() == "min" ? ", lower is better" : ", higher is better";
+  if (!table.direction().empty()) out += table.direction() == "min" ? ", lower is better" : ", higher is better";
   return out + ", " + std::to_string(table.seeds()) + (table.seeds() == 1 ? " seed" : " seeds");
 }
 
@@ -69,13 +68,12 @@ Grid leaderboard_grid(const v1::Table& table) {
   const int decimals = decimals_of(table);
   const bool compared = !table.baseline().empty();
   Grid grid;
-  grid.columns = {
-      {"#", Align::kRight},        {"prior", Align::kLeft},
-      {"n", Align::kRight},        {"mean ± std", Align::kRight},
-      {"95% CI", Align::kRight},   {compared ? "vs " + table.baseline() : "difference", Align::kRight},
-      {"p", Align::kRight},        {"lowest p", Align::kRight},
-      {"p (Holm)", Align::kRight}, {"params +", Align::kRight},
-      {"ms/step", Align::kRight}};
+  grid.columns = {{"#", Align::kRight},        {"prior", Align::kLeft},
+                  {"n", Align::kRight},        {"mean ± std", Align::kRight},
+                  {"95% CI", Align::kRight},   {compared ? "vs " + table.baseline() : "difference", Align::kRight},
+                  {"p", Align::kRight},        {"lowest p", Align::kRight},
+                  {"p (Holm)", Align::kRight}, {"params +", Align::kRight},
+                  {"ms/step", Align::kRight}};
   int rank = 0;
   for (const v1::TableRow& row : table.rows()) {
     const bool measured = !std::isnan(row.mean());
@@ -89,9 +87,8 @@ Grid leaderboard_grid(const v1::Table& table) {
          interval(row.ci_low(), row.ci_high(), decimals), difference, pairs ? show_p(row.p_sign_flip()) : "",
          pairs ? show_p(row.p_floor()) : "", pairs ? show_p(row.p_holm()) : "",
          row.parameters_added() < 0 ? "" : show_count(row.parameters_added()),
-         std::isnan(row.ms_per_step())
-             ? ""
-             : show_fixed(row.ms_per_step(), 1) + (row.times_vary() ? "\xE2\x80\xA0" : "")});
+         std::isnan(row.ms_per_step()) ? ""
+                                       : show_fixed(row.ms_per_step(), 1) + (row.times_vary() ? "\xE2\x80\xA0" : "")});
   }
   return grid;
 }
@@ -135,8 +132,8 @@ std::vector<std::string> notes_of(const v1::Table& table) {
         "that many pairs can reach.");
   }
   if (!table.correction().empty()) out.push_back("p (Holm) is corrected: " + table.correction() + ".");
-  const bool varying = std::any_of(table.rows().begin(), table.rows().end(),
-                                   [](const v1::TableRow& row) { return row.times_vary(); });
+  const bool varying =
+      std::any_of(table.rows().begin(), table.rows().end(), [](const v1::TableRow& row) { return row.times_vary(); });
   if (varying) out.push_back("\xE2\x80\xA0: times that vary between the seeds: read the warnings.");
   if (!table.matched().empty()) out.push_back("Between the rows, " + table.matched() + ".");
   return out;
@@ -151,10 +148,9 @@ std::string render_text(const v1::Table& table) {
   std::string out = printable(title_of(table)) + "\n\n" + render_text_table(board.columns, board.rows);
   if (has_sweep(table)) {
     const Grid sweep = sweep_grid(table);
-    out +=
-        "\n" + table.metric() + " by " +
-        (sweep.columns.size() > 1 ? sweep.columns[1].title.substr(0, sweep.columns[1].title.find(' ')) : "") +
-        "\n" + render_text_table(sweep.columns, sweep.rows);
+    out += "\n" + table.metric() + " by " +
+           (sweep.columns.size() > 1 ? sweep.columns[1].title.substr(0, sweep.columns[1].title.find(' ')) : "") + "\n" +
+           render_text_table(sweep.columns, sweep.rows);
   }
   const auto notes = notes_of(table);
   if (!notes.empty()) out += "\n";
@@ -197,8 +193,7 @@ std::vector<DocumentRow> document_rows(const Grid& grid, const Marks& marks, con
 std::string markdown_grid(const Grid& grid, const Marks& marks) {
   std::vector<std::string> titles;
   for (const Column& column : grid.columns) titles.push_back(column.title);
-  return markdown_table(alignment_of(grid), titles,
-                        document_rows(grid, marks, escape_markdown, markdown_marked));
+  return markdown_table(alignment_of(grid), titles, document_rows(grid, marks, escape_markdown, markdown_marked));
 }
 
 std::string render_markdown(const v1::Table& table) {
@@ -220,8 +215,7 @@ std::string latex_cell(const std::string& cell) {
 std::string latex_grid(const Grid& grid, const Marks& marks) {
   std::vector<std::string> titles;
   for (const Column& column : grid.columns) titles.push_back(escape_latex(column.title));
-  return latex_table(alignment_of(grid), latex_line(titles),
-                     document_rows(grid, marks, latex_cell, latex_marked));
+  return latex_table(alignment_of(grid), latex_line(titles), document_rows(grid, marks, latex_cell, latex_marked));
 }
 
 std::string render_latex(const v1::Table& table) {
@@ -242,17 +236,14 @@ std::string render_csv(const v1::Table& table) {
   int rank = 0;
   for (const v1::TableRow& row : table.rows()) {
     std::string missing;
-    for (const auto seed : row.missing_seeds())
-      missing += (missing.empty() ? "" : " ") + std::to_string(seed);
+    for (const auto seed : row.missing_seeds()) missing += (missing.empty() ? "" : " ") + std::to_string(seed);
     const auto count = [](std::int64_t value) { return value < 0 ? std::string() : std::to_string(value); };
     Row cells = {std::isnan(row.mean()) ? "" : std::to_string(++rank), escape_csv(row.label()),
                  row.baseline() ? "true" : "false", std::to_string(row.n()), missing};
-    for (const double value : {row.mean(), row.std(), row.ci_low(), row.ci_high()})
-      cells.push_back(every_digit(value));
+    for (const double value : {row.mean(), row.std(), row.ci_low(), row.ci_high()}) cells.push_back(every_digit(value));
     cells.push_back(std::to_string(row.pairs()));
-    for (const double value :
-         {row.difference(), row.difference_std(), row.difference_low(), row.difference_high(),
-          row.p_sign_flip(), row.p_floor(), row.p_t(), row.p_holm()}) {
+    for (const double value : {row.difference(), row.difference_std(), row.difference_low(), row.difference_high(),
+                               row.p_sign_flip(), row.p_floor(), row.p_t(), row.p_holm()}) {
       cells.push_back(every_digit(value));
     }
     cells.push_back(count(row.parameters()));
@@ -297,9 +288,8 @@ std::string render_sweep_csv(const v1::Table& table) {
   std::string out = "label,labels,x,mean,std,n\n";
   for (const v1::SweepSeries& series : table.sweep()) {
     for (const v1::SweepPoint& point : series.points()) {
-      out += escape_csv(series.label()) + "," + escape_csv(point.labels()) + "," + every_digit(point.x()) +
-             "," + every_digit(point.mean()) + "," + every_digit(point.std()) + "," +
-             std::to_string(point.n()) + "\n";
+      out += escape_csv(series.label()) + "," + escape_csv(point.labels()) + "," + every_digit(point.x()) + "," +
+             every_digit(point.mean()) + "," + every_digit(point.std()) + "," + std::to_string(point.n()) + "\n";
     }
   }
   return out;

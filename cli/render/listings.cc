@@ -99,9 +99,8 @@ std::string render_submission(const v1::CreateExperimentResponse& response) {
 std::string render_experiments(const v1::ListExperimentsResponse& response, TextStyle style) {
   std::vector<std::vector<std::string>> rows;
   for (const v1::Experiment& one : response.experiments()) {
-    rows.push_back({one.name(), one.state(),
-                    std::to_string(one.trials_done()) + "/" + std::to_string(one.trials()), one.dataset(),
-                    one.primary_metric(), show_best(one), one.owner(), show_time(one.create_time()),
+    rows.push_back({one.name(), one.state(), std::to_string(one.trials_done()) + "/" + std::to_string(one.trials()),
+                    one.dataset(), one.primary_metric(), show_best(one), one.owner(), show_time(one.create_time()),
                     join_tags(one.tags())});
   }
   if (rows.empty()) return "no experiment yet; submit one with: locus submit SPECIFICATION\n";
@@ -117,8 +116,7 @@ std::string render_experiments(const v1::ListExperimentsResponse& response, Text
                            rows, style);
 }
 
-std::string render_experiment(const v1::Experiment& experiment, const v1::ListTrialsResponse& trials,
-                              TextStyle style) {
+std::string render_experiment(const v1::Experiment& experiment, const v1::ListTrialsResponse& trials, TextStyle style) {
   std::string out =
       printable(experiment.name()) + "  " + paint_state(experiment.state(), experiment.state(), style) + "\n";
   if (!experiment.description().empty()) out += printable(experiment.description()) + "\n";
@@ -146,8 +144,8 @@ std::string render_trials(const v1::ListTrialsResponse& trials, TextStyle style)
   }
   std::vector<Column> columns = {{"trial", Align::kRight}, {"cell"}, {"seed", Align::kRight}, kState};
   for (const v1::TrialColumn& column : trials.columns())
-    columns.push_back({column.key().metric() + (column.unit().empty() ? "" : " (" + column.unit() + ")"),
-                       Align::kRight});
+    columns.push_back(
+        {column.key().metric() + (column.unit().empty() ? "" : " (" + column.unit() + ")"), Align::kRight});
   columns.insert(columns.end(), {{"stages"}, {"reason"}, {"tags"}});
   return render_text_table(columns, rows, style);
 }
@@ -155,22 +153,19 @@ std::string render_trials(const v1::ListTrialsResponse& trials, TextStyle style)
 std::string render_trial(const v1::TrialDetail& detail, TextStyle style) {
   const v1::Trial& trial = detail.trial();
   std::string out = printable(trial.name()) + "  " + printable(trial.cell_label()) + ", seed " +
-                    std::to_string(trial.seed()) + "  " + paint_state(trial.state(), trial.state(), style) +
-                    "\n";
+                    std::to_string(trial.seed()) + "  " + paint_state(trial.state(), trial.state(), style) + "\n";
   if (!trial.reason().empty()) out += printable(trial.reason()) + "\n";
   out += annotation_text(trial);
   for (const v1::StageDetail& stage : detail.stages()) {
-    const auto summary =
-        std::find_if(trial.stages().begin(), trial.stages().end(),
-                     [&stage](const v1::TrialStage& one) { return one.role() == stage.role(); });
+    const auto summary = std::find_if(trial.stages().begin(), trial.stages().end(),
+                                      [&stage](const v1::TrialStage& one) { return one.role() == stage.role(); });
     out += "\n" + stage.role();
     if (summary != trial.stages().end()) out += "  " + summary->state() + "  " + summary->identity();
     out += "\n" + configuration_text(stage.config_json());
     std::vector<std::vector<std::string>> rows;
     for (const v1::Attempt& attempt : stage.attempts()) {
       rows.push_back({std::to_string(attempt.number()), attempt.worker(), attempt.state(),
-                      show_time(attempt.start_time()),
-                      seconds_between(attempt.start_time(), attempt.end_time()),
+                      show_time(attempt.start_time()), seconds_between(attempt.start_time(), attempt.end_time()),
                       std::to_string(attempt.resume_step()), attempt.reason()});
     }
     if (!rows.empty()) {
@@ -190,8 +185,7 @@ std::string render_trial(const v1::TrialDetail& detail, TextStyle style) {
     }
     if (!rows.empty()) {
       out += render_text_table(
-          {{"metric"}, {"split"}, {"labels"}, {"reducer"}, {"value", Align::kRight}, {"step", Align::kRight}},
-          rows);
+          {{"metric"}, {"split"}, {"labels"}, {"reducer"}, {"value", Align::kRight}, {"step", Align::kRight}}, rows);
     }
   }
   return out;
@@ -221,8 +215,8 @@ std::string render_workers(const v1::ListWorkersResponse& response, TextStyle st
                                                                 " not shown, offline for long or forgotten: --all\n";
   if (rows.empty() && forgotten.empty())
     return "no worker has ever registered; start one with: locus worker --server HOST:PORT\n";
-  return render_text_table(
-             {{"worker"}, kState, {"host"}, {"slots"}, {"datasets"}, {"version"}, {"seen"}, {"running"}}, rows, style) +
+  return render_text_table({{"worker"}, kState, {"host"}, {"slots"}, {"datasets"}, {"version"}, {"seen"}, {"running"}},
+                           rows, style) +
          forgotten;
 }
 

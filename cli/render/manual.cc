@@ -108,8 +108,7 @@ std::string render_program_help(const ProgramPage& program, int width) {
              wrap_text(command.summary, static_cast<int>(longest) + 4, width).substr(longest + 4);
     }
   }
-  return out + "\n`" + program.name +
-         " COMMAND --help` tells more, with examples. Every command takes --json.\n" +
+  return out + "\n`" + program.name + " COMMAND --help` tells more, with examples. Every command takes --json.\n" +
          "Start with: locus serve, locus worker, locus submit examples/fashion-mnist-priors.yaml --watch\n";
 }
 
@@ -162,8 +161,7 @@ Json manual_json(const ProgramPage& program) {
     one["arguments"] = one["options"] = one["examples"] = Json::array();
     for (const OptionPage& option : command.positionals) one["arguments"].push_back(option_json(option));
     for (const OptionPage& option : command.options) one["options"].push_back(option_json(option));
-    for (const auto& [line, what] : command.examples)
-      one["examples"].push_back({{"line", line}, {"what", what}});
+    for (const auto& [line, what] : command.examples) one["examples"].push_back({{"line", line}, {"what", what}});
     commands.push_back(std::move(one));
   }
   return {{"program", program.name}, {"summary", program.summary}, {"commands", std::move(commands)}};

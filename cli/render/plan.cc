@@ -81,8 +81,8 @@ std::string cells_text(const v1::Plan& plan) {
   for (const CostColumn& cost : costs) columns.push_back({cost.title, Align::kRight});
   std::vector<std::vector<std::string>> rows;
   for (const v1::PlanCell& cell : plan.cell_list()) {
-    rows.push_back({cell.label(), show_count(cell.trials()), show_count(cell.stages_done()),
-                    show_count(cell.stages_to_run())});
+    rows.push_back(
+        {cell.label(), show_count(cell.trials()), show_count(cell.stages_done()), show_count(cell.stages_to_run())});
     for (const CostColumn& cost : costs) rows.back().push_back(cost.show(cell));
   }
   std::string out = render_text_table(columns, rows);
@@ -119,8 +119,7 @@ std::string uncounted_text(const v1::Plan& plan) {
 std::string model_text(const v1::Plan& plan) {
   if (!plan.has_parameters()) return "";
   std::string out = "parameters: " + range(plan.parameters(), show_short);
-  if (plan.has_prior_parameters())
-    out += ", of these the priors' own " + range(plan.prior_parameters(), show_short);
+  if (plan.has_prior_parameters()) out += ", of these the priors' own " + range(plan.prior_parameters(), show_short);
   out += uncounted_text(plan) + "\n";
   if (plan.has_memory_bytes()) out += "memory: about " + range(plan.memory_bytes(), show_bytes) + " a training\n";
   return out;
@@ -129,17 +128,16 @@ std::string model_text(const v1::Plan& plan) {
 }  // namespace
 
 std::string render_plan(const v1::Plan& plan) {
-  std::string out = printable(plan.name()) + ": " + count(plan.cells(), "cell") + ", " +
-                    count(plan.trials(), "trial") + ", " + count(plan.stages_total(), "stage") + "\n\n";
+  std::string out = printable(plan.name()) + ": " + count(plan.cells(), "cell") + ", " + count(plan.trials(), "trial") +
+                    ", " + count(plan.stages_total(), "stage") + "\n\n";
   out += cells_text(plan) + kinds_text(plan);
   out += "\n" + model_text(plan) + time_text(plan);
   out += count(plan.stages_done(), "stage") + " done already, " +
          (plan.stages_running() > 0 ? show_count(plan.stages_running()) + " running, " : "") +
          show_count(plan.stages_to_run()) + " to run";
   if (plan.exists()) {
-    out += "\nan experiment of this name exists: " + count(plan.trials_added(), "trial") +
-           " would be added, " + show_count(plan.trials_removed()) + " removed, " +
-           show_count(plan.trials_changed()) + " changed";
+    out += "\nan experiment of this name exists: " + count(plan.trials_added(), "trial") + " would be added, " +
+           show_count(plan.trials_removed()) + " removed, " + show_count(plan.trials_changed()) + " changed";
     if (plan.trials_removed() + plan.trials_changed() > 0) out += " (submit --replace allows that)";
   }
   out += "\n";

@@ -54,9 +54,9 @@ std::string paper_of(const Json& item) {
 std::string overview_row(const Json& item) {
   const Json facts = item.value("facts", Json::object());
   const std::string id = item.value("id", "");
-  return "| [" + id + "](#" + id + ") | " + cell(item.value("summary", "")) + " | `" +
-         cell(item.value("formula", "")) + "` | " + joined(item.value("hooks", Json::array()), "none") +
-         " | " + show_count(facts.value("parameters_of_vit_b", std::int64_t{0})) + " | " +
+  return "| [" + id + "](#" + id + ") | " + cell(item.value("summary", "")) + " | `" + cell(item.value("formula", "")) +
+         "` | " + joined(item.value("hooks", Json::array()), "none") + " | " +
+         show_count(facts.value("parameters_of_vit_b", std::int64_t{0})) + " | " +
          joined(facts.value("paths", Json::array()), "") + " |\n";
 }
 
@@ -96,8 +96,8 @@ std::string section(const Json& item) {
   line("Paper", paper_of(item));
   line("Hooks", joined(item.value("hooks", Json::array()), "none"));
   line("Paths", joined(facts.value("paths", Json::array()), ""));
-  line("Parameters", facts.value("parameters", "") +
-                         (base == 0 ? "" : "; the defaults add " + show_count(base) + " to ViT-B"));
+  line("Parameters",
+       facts.value("parameters", "") + (base == 0 ? "" : "; the defaults add " + show_count(base) + " to ViT-B"));
   line("Cost", item.value("cost", ""));
   line("Grids", ranks(item));
   line("Weight decay", base == 0 ? "" : decay_of(item));

@@ -54,10 +54,8 @@ std::string troubles(const v1::Experiment& experiment) {
 std::string remaining(const v1::Experiment& experiment) {
   // An experiment that was extended has rested in between, perhaps for days.
   const std::string since = experiment.revision() > 1 ? " since it was first submitted" : "";
-  if (is_over(experiment))
-    return show_duration(experiment.elapsed_seconds()) + (since.empty() ? " in all" : since);
-  const std::string elapsed =
-      show_duration(experiment.elapsed_seconds()) + (since.empty() ? " so far" : since);
+  if (is_over(experiment)) return show_duration(experiment.elapsed_seconds()) + (since.empty() ? " in all" : since);
+  const std::string elapsed = show_duration(experiment.elapsed_seconds()) + (since.empty() ? " so far" : since);
   return experiment.eta_seconds() < 0
              ? elapsed
              : elapsed + ", about " + show_duration(static_cast<double>(experiment.eta_seconds())) + " left";
@@ -65,8 +63,8 @@ std::string remaining(const v1::Experiment& experiment) {
 
 std::string counts(const v1::Experiment& experiment) {
   return std::to_string(experiment.trials_done()) + "/" + std::to_string(experiment.trials()) + " trials, " +
-         std::to_string(stages_in(experiment, "succeeded")) + "/" +
-         std::to_string(experiment.stages_total()) + " stages";
+         std::to_string(stages_in(experiment, "succeeded")) + "/" + std::to_string(experiment.stages_total()) +
+         " stages";
 }
 
 const char* color_of(const std::string& state) {
@@ -78,8 +76,7 @@ const char* color_of(const std::string& state) {
 }  // namespace
 
 bool is_over(const v1::Experiment& experiment) {
-  return experiment.state() == "completed" || experiment.state() == "failed" ||
-         experiment.state() == "cancelled";
+  return experiment.state() == "completed" || experiment.state() == "failed" || experiment.state() == "cancelled";
 }
 
 std::vector<std::string> render_progress(const v1::Experiment& experiment, const ProgressStyle& style) {
@@ -87,8 +84,7 @@ std::vector<std::string> render_progress(const v1::Experiment& experiment, const
   double done = stages_in(experiment, "succeeded");
   for (const v1::RunningStage& running : experiment.running()) {
     if (running.steps() > 0)
-      done +=
-          std::clamp(static_cast<double>(running.step()) / static_cast<double>(running.steps()), 0.0, 1.0);
+      done += std::clamp(static_cast<double>(running.step()) / static_cast<double>(running.steps()), 0.0, 1.0);
   }
   const int bar_width = std::clamp(style.width / 4, 10, 30);
   const std::string trouble = troubles(experiment);
@@ -105,12 +101,11 @@ std::vector<std::string> render_progress(const v1::Experiment& experiment, const
     const double share =
         running.steps() > 0 ? static_cast<double>(running.step()) / static_cast<double>(running.steps()) : 0;
     const std::string percent = std::to_string(static_cast<int>(std::clamp(share, 0.0, 1.0) * 100)) + "%";
-    const std::string title = printable(running.cell_label()) + ", seed " + std::to_string(running.seed()) +
-                              ", " + (running.phase().empty() ? running.role() : running.phase()) + "  @" +
+    const std::string title = printable(running.cell_label()) + ", seed " + std::to_string(running.seed()) + ", " +
+                              (running.phase().empty() ? running.role() : running.phase()) + "  @" +
                               printable(running.worker());
-    out.push_back(bar(share, bar_width) + " " +
-                  std::string(4 - std::min<std::size_t>(4, percent.size()), ' ') + percent + "  " +
-                  cut(title, static_cast<std::size_t>(std::max(10, style.width - bar_width - 8))));
+    out.push_back(bar(share, bar_width) + " " + std::string(4 - std::min<std::size_t>(4, percent.size()), ' ') +
+                  percent + "  " + cut(title, static_cast<std::size_t>(std::max(10, style.width - bar_width - 8))));
   }
   if (experiment.running_size() > style.most_running) {
     out.push_back("and " + std::to_string(experiment.running_size() - style.most_running) + " more running");
@@ -120,8 +115,8 @@ std::vector<std::string> render_progress(const v1::Experiment& experiment, const
 }
 
 std::string render_progress_line(const v1::Experiment& experiment) {
-  std::string out = printable(experiment.name()) + " " + experiment.state() + ": " + counts(experiment) +
-                    ", " + std::to_string(experiment.running_size()) + " running";
+  std::string out = printable(experiment.name()) + " " + experiment.state() + ": " + counts(experiment) + ", " +
+                    std::to_string(experiment.running_size()) + " running";
   if (const std::string trouble = troubles(experiment); !trouble.empty()) out += ", " + trouble;
   return out + ", " + remaining(experiment);
 }

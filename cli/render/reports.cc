@@ -100,16 +100,13 @@ std::string paired_text(const v1::Comparison& comparison) {
   for (const v1::PairedDifference& one : comparison.paired()) {
     if (one.item() < 0 || one.item() >= comparison.items_size()) continue;
     rows.push_back(
-        {name_of(comparison.items(one.item())), std::to_string(one.n()),
-         spread(one.mean(), one.std(), decimals),
-         one.n() < 2 ? "-"
-                     : "[" + show_fixed(one.low(), decimals) + ", " + show_fixed(one.high(), decimals) + "]",
+        {name_of(comparison.items(one.item())), std::to_string(one.n()), spread(one.mean(), one.std(), decimals),
+         one.n() < 2 ? "-" : "[" + show_fixed(one.low(), decimals) + ", " + show_fixed(one.high(), decimals) + "]",
          show_p(one.p_sign_flip()), show_p(one.p_floor())});
   }
   if (rows.empty()) return "";
-  return "\n" + printable(comparison.metric()) +
-         (comparison.split().empty() ? "" : " on " + comparison.split()) + ", difference from " +
-         printable(name_of(comparison.items(0))) + " by seed\n" +
+  return "\n" + printable(comparison.metric()) + (comparison.split().empty() ? "" : " on " + comparison.split()) +
+         ", difference from " + printable(name_of(comparison.items(0))) + " by seed\n" +
          render_text_table({{"item"},
                             {"pairs", Align::kRight},
                             {"difference", Align::kRight},
@@ -150,8 +147,7 @@ std::string render_comparison(const v1::Comparison& comparison, bool all) {
   std::string out;
   for (const v1::ComparedItem& item : comparison.items()) {
     const bool same = item.label().empty() || item.label() == item.name();
-    out += printable(name_of(item)) + ": " + printable(item.name() + (same ? "" : " (" + item.label() + ")")) +
-           "\n";
+    out += printable(name_of(item)) + ": " + printable(item.name() + (same ? "" : " (" + item.label() + ")")) + "\n";
     columns.push_back({printable(name_of(item))});
   }
   out += "\n";
@@ -160,8 +156,7 @@ std::string render_comparison(const v1::Comparison& comparison, bool all) {
   if (all && comparison.common_size() > 0) {
     out += "\nequal everywhere\n";
     for (const v1::ComparedSetting& one : comparison.common())
-      out += "  " + printable(one.path()) + ": " +
-             printable(one.values_size() > 0 ? one.values(0) : "") + "\n";
+      out += "  " + printable(one.path()) + ": " + printable(one.values_size() > 0 ? one.values(0) : "") + "\n";
   } else if (comparison.common_size() > 0) {
     out += count(comparison.common_size(), "equal setting") + " left out; --all shows them\n";
   }
@@ -179,24 +174,18 @@ std::string render_artifacts(const v1::ListArtifactsResponse& response) {
     std::string notes = one.best() ? "best" : "";
     if (one.pinned()) notes += notes.empty() ? "pinned" : ", pinned";
     if (!one.present()) notes += notes.empty() ? "let go" : ", let go";
-    rows.push_back({one.trial(), one.role(), one.slot().empty() ? one.kind() : one.slot(),
-                    show_count(one.step()), show_bytes(one.bytes()), one.sha256(), notes});
+    rows.push_back({one.trial(), one.role(), one.slot().empty() ? one.kind() : one.slot(), show_count(one.step()),
+                    show_bytes(one.bytes()), one.sha256(), notes});
   }
   if (rows.empty()) return "nothing has been made yet\n";
-  return render_text_table({{"trial"},
-                            {"stage"},
-                            {"what"},
-                            {"step", Align::kRight},
-                            {"size", Align::kRight},
-                            {"sha256"},
-                            {"notes"}},
-                           rows);
+  return render_text_table(
+      {{"trial"}, {"stage"}, {"what"}, {"step", Align::kRight}, {"size", Align::kRight}, {"sha256"}, {"notes"}}, rows);
 }
 
 std::string render_worker(const v1::WorkerDetail& detail, TextStyle style) {
   const v1::Worker& worker = detail.worker();
-  std::string out = printable(worker.name()) + "  " + paint_state(worker.state(), worker.state(), style) +
-                    "  " + printable(worker.host()) + ", " + std::to_string(worker.slots_busy()) + " of " +
+  std::string out = printable(worker.name()) + "  " + paint_state(worker.state(), worker.state(), style) + "  " +
+                    printable(worker.host()) + ", " + std::to_string(worker.slots_busy()) + " of " +
                     count(worker.slots_size(), "slot") + " busy\n";
   if (!worker.reason().empty()) out += printable(worker.reason()) + "\n";
   if (worker.has_data()) out += "datasets: " + printable(show_data(worker)) + "\n";
@@ -208,24 +197,22 @@ std::string render_worker(const v1::WorkerDetail& detail, TextStyle style) {
                     one.steps() > 0 ? std::to_string(100 * one.step() / one.steps()) + "%" : ""});
   }
   if (!rows.empty())
-    out += "\n" + render_text_table(
-                      {{"runs"}, {"attempt", Align::kRight}, {"phase"}, {"done", Align::kRight}}, rows);
+    out += "\n" + render_text_table({{"runs"}, {"attempt", Align::kRight}, {"phase"}, {"done", Align::kRight}}, rows);
   rows.clear();
   for (const v1::WorkerAttempt& one : detail.attempts()) {
     rows.push_back({one.title().empty() ? "stages/" + std::to_string(one.stage()) : one.title(), one.kind(),
-                    std::to_string(one.attempt()), one.state(),
-                    show_clock(one.start_time(), "%Y-%m-%d %H:%M:%S"), one.reason()});
+                    std::to_string(one.attempt()), one.state(), show_clock(one.start_time(), "%Y-%m-%d %H:%M:%S"),
+                    one.reason()});
   }
   if (rows.empty()) return out;
   return out + "\n" +
-         render_text_table({{"ran"}, {"stage"}, {"attempt", Align::kRight}, kState, {"started"}, {"reason"}},
-                           rows, style);
+         render_text_table({{"ran"}, {"stage"}, {"attempt", Align::kRight}, kState, {"started"}, {"reason"}}, rows,
+                           style);
 }
 
 std::string render_rerun(const v1::RerunExperimentResponse& response) {
   const std::string name = printable(response.experiment().name());
-  if (response.stages() == 0)
-    return name + ": nothing to run again: no stage failed, is held or was cancelled\n";
+  if (response.stages() == 0) return name + ": nothing to run again: no stage failed, is held or was cancelled\n";
   return name + ": " + count(response.stages(), "stage") + " of " + count(response.trials_size(), "trial") +
          " queued again\n";
 }
@@ -233,9 +220,8 @@ std::string render_rerun(const v1::RerunExperimentResponse& response) {
 std::string render_deletion(const v1::DeleteExperimentResponse& response) {
   std::string out = printable(response.name()) + (response.deleted() ? " is deleted: " : " would go with ") +
                     count(response.trials(), "trial") + ", " + count(response.stages(), "stage") + ", " +
-                    count(response.attempts(), "attempt") + ", " + count(response.points(), "point") +
-                    " and " + count(response.artifacts(), "artifact") + " (" + show_bytes(response.bytes()) +
-                    ")\n";
+                    count(response.attempts(), "attempt") + ", " + count(response.points(), "point") + " and " +
+                    count(response.artifacts(), "artifact") + " (" + show_bytes(response.bytes()) + ")\n";
   if (response.stages_kept() > 0) {
     std::string names;
     for (const std::string& one : response.kept_for()) names += (names.empty() ? "" : ", ") + printable(one);
@@ -253,11 +239,9 @@ std::string render_check(const v1::CheckReport& report) {
   for (const v1::CheckProblem& one : report.problems())
     out += printable(one.subject()) + ": " + printable(one.sentence()) + "\n";
   const std::string size = "schema " + std::to_string(report.schema_version()) + ", database " +
-                           show_bytes(report.database_bytes()) + ", " +
-                           count(report.artifacts(), "artifact") + " of " +
+                           show_bytes(report.database_bytes()) + ", " + count(report.artifacts(), "artifact") + " of " +
                            show_bytes(report.artifact_bytes());
-  return out + (report.ok() ? "nothing found wrong: " : count(report.problems_size(), "problem") + ": ") +
-         size + "\n";
+  return out + (report.ok() ? "nothing found wrong: " : count(report.problems_size(), "problem") + ": ") + size + "\n";
 }
 
 }  // namespace locus

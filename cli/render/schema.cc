@@ -83,8 +83,7 @@ std::string allowed(const Json& option) {
   bound("exclusive_minimum", "> ");
   bound("minimum", ">= ");
   bound("maximum", "<= ");
-  if (option.value("min_items", 0) > 0)
-    out += (out.empty() ? "" : ", ") + (option["min_items"].dump() + " or more");
+  if (option.value("min_items", 0) > 0) out += (out.empty() ? "" : ", ") + (option["min_items"].dump() + " or more");
   if (option.value("unique", false)) out += out.empty() ? "each once" : ", each once";
   return out;
 }
@@ -95,18 +94,16 @@ std::string option_row(const Json& option) {
   std::string help = option.value("help", "");
   if (const std::string unit = option.value("unit", ""); !unit.empty()) help += " (" + unit + ")";
   const std::string initial = option.contains("default") ? code(option["default"].dump()) : "required";
-  return "| `" + option.value("name", "") + "` | " + type + " | " + initial + " | " + cell(allowed(option)) +
-         " | " + cell(help) + " |\n";
+  return "| `" + option.value("name", "") + "` | " + type + " | " + initial + " | " + cell(allowed(option)) + " | " +
+         cell(help) + " |\n";
 }
 
 std::string item_section(const Json& item) {
   std::string out = "\n### " + item.value("id", "") + "\n\n" + item.value("summary", "") + ".\n";
-  if (const std::string formula = item.value("formula", ""); !formula.empty())
-    out += "\n    " + formula + "\n";
+  if (const std::string formula = item.value("formula", ""); !formula.empty()) out += "\n    " + formula + "\n";
   std::vector<std::string> facts;
   for (const char* key : {"aliases", "provides", "excludes"}) {
-    if (item.contains(key) && !item[key].empty())
-      facts.push_back(std::string(key) + ": " + joined(item[key]));
+    if (item.contains(key) && !item[key].empty()) facts.push_back(std::string(key) + ": " + joined(item[key]));
   }
   for (const char* key : {"constraints", "requires"}) {
     for (const Json& rule : item.value(key, Json::array()))
@@ -134,8 +131,8 @@ std::string render_specification_reference(const Json& catalog) {
   std::string out =
       std::string(kIntroduction) + "\n## Keys\n\n| key | value | default | meaning |\n|---|---|---|---|\n";
   for (const SpecificationKey& key : specification_keys())
-    out += "| `" + std::string(key.path) + "` | " + key.type + " | " + code(key.initial) + " | " +
-           cell(key.help) + " |\n";
+    out +=
+        "| `" + std::string(key.path) + "` | " + key.type + " | " + code(key.initial) + " | " + cell(key.help) + " |\n";
   out += kRules;
   constexpr std::pair<const char*, const char*> kKinds[] = {
       {"prior", "Priors"}, {"backbone", "Backbones: options of `model`"}, {"dataset", "Datasets"},

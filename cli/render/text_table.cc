@@ -32,8 +32,7 @@ std::string line(const std::vector<std::string>& cells, const std::vector<std::s
 }  // namespace
 
 std::size_t display_width(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 std::string paint_state(const std::string& text, const std::string& state, TextStyle style) {
@@ -53,8 +52,8 @@ std::string printable(const std::string& text) {
   return out;
 }
 
-std::string render_text_table(const std::vector<Column>& columns,
-                              const std::vector<std::vector<std::string>>& rows, TextStyle style) {
+std::string render_text_table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows,
+                              TextStyle style) {
   std::vector<std::size_t> widths(columns.size(), 0);
   std::vector<std::vector<std::string>> cells = rows;
   for (auto& row : cells) {

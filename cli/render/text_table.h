@@ -22,8 +22,8 @@ struct TextStyle {
 };
 
 // Columns that are empty in every row are left out. Lines end with "\n" and have no trailing spaces.
-std::string render_text_table(const std::vector<Column>& columns,
-                              const std::vector<std::vector<std::string>>& rows, TextStyle style = {});
+std::string render_text_table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows,
+                              TextStyle style = {});
 
 // The text in the color of the state it names.
 std::string paint_state(const std::string& text, const std::string& state, TextStyle style);

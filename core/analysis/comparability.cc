@@ -80,8 +80,7 @@ EnvironmentFindings compare_environments(const Environments& environments, const
       }
       if (all.size() < 2) continue;
       const std::string flag = key.second == kDevice ? kMixedDevices : kMixedEnvironment;
-      if (std::find(out.flags[i].begin(), out.flags[i].end(), flag) == out.flags[i].end())
-        out.flags[i].push_back(flag);
+      if (std::find(out.flags[i].begin(), out.flags[i].end(), flag) == out.flags[i].end()) out.flags[i].push_back(flag);
       mixed[key].insert(all.begin(), all.end());
       ++counts[key];
     }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/base/json.h"
 #include "core/analysis/reduce.h"
+#include "core/base/json.h"
 
 namespace locus {
 namespace {
@@ -58,8 +58,7 @@ std::optional<double> measured_any_labels(const TrialView& trial, const ResultsB
                                           const std::string& metric, const std::string& split,
                                           const std::string& reducer) {
   if (const auto plain = measured(trial, results, {metric, split, "{}"}, reducer)) return plain;
-  return find(trial, results, reducer,
-              [&](const SeriesKey& k) { return k.metric == metric && k.split == split; });
+  return find(trial, results, reducer, [&](const SeriesKey& k) { return k.metric == metric && k.split == split; });
 }
 
 std::set<SeriesKey> measured_keys(const ResultsByStage& results) {

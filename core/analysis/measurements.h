@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/analysis/queries.h"
 #include "core/experiment/model.h"
 #include "core/ports/store.h"
-#include "core/analysis/queries.h"
 
 namespace locus {
 

@@ -68,8 +68,7 @@ std::string label_of(const Outline& outline, const CellRow& cell) {
 }
 
 std::string prior_label(const Outline& outline, const std::string& assignment_json) {
-  if (const auto fixed = outline.settings.find("prior"); fixed != outline.settings.end())
-    return fixed->second.label;
+  if (const auto fixed = outline.settings.find("prior"); fixed != outline.settings.end()) return fixed->second.label;
   const Json assignment = Json::parse(assignment_json, nullptr, /*allow_exceptions=*/false);
   const auto known = outline.values.find("prior");
   if (!assignment.is_object() || !assignment.contains("prior") || known == outline.values.end()) return "";

@@ -35,9 +35,9 @@ struct Outline {
   std::map<std::string, std::size_t> places;  // of the cells, by row key
   std::vector<std::int64_t> seeds;
   MetricContract metric;
-  std::string evaluation_labels = "{}";  // canonical
+  std::string evaluation_labels = "{}";                 // canonical
   std::map<std::string, std::set<std::string>> labels;  // that are planned: name -> values, canonical
-  Json metrics = Json::array();          // what the catalog says of the task's metrics: name, unit, direction
+  Json metrics = Json::array();  // what the catalog says of the task's metrics: name, unit, direction
   bool has_baseline = false;
 };
 

@@ -55,8 +55,7 @@ absl::StatusOr<std::pair<std::string, std::int64_t>> parse_trial_name(const std:
   if (!ordinal || *ordinal < 0 || slash == 0 || nested) {
     return make_error(
         absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidName,
-        "\"" + name +
-            "\" does not name a trial; trials are named EXPERIMENT/ORDINAL, such as fashion-mnist-priors/0",
+        "\"" + name + "\" does not name a trial; trials are named EXPERIMENT/ORDINAL, such as fashion-mnist-priors/0",
         "name", {{"name", name}});
   }
   return std::pair(name.substr(0, slash), *ordinal);

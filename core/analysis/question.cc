@@ -92,8 +92,7 @@ absl::Status KnownNames::check_split(const std::string& metric, const std::strin
   const auto of_metric = splits_of_.find(metric);
   const bool none = of_metric == splits_of_.end();
   if (!split.empty() || none || of_metric->second.contains(split))
-    return splits_.contains(split) || split.empty() ? absl::OkStatus()
-                                                    : unknown(field, "split", split, splits_);
+    return splits_.contains(split) || split.empty() ? absl::OkStatus() : unknown(field, "split", split, splits_);
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kMissingKey,
                     metric + " is measured by split; name one of: " + join(of_metric->second), field,
                     {{"metric", metric}});
@@ -139,9 +138,7 @@ absl::StatusOr<Question> complete_question(const Outline& outline, const std::ve
     return out;
   }
   const auto sets = label_sets(trials, results, out.key.metric, out.key.split);
-  const auto has = [&](const std::string& labels) {
-    return std::find(sets.begin(), sets.end(), labels) != sets.end();
-  };
+  const auto has = [&](const std::string& labels) { return std::find(sets.begin(), sets.end(), labels) != sets.end(); };
   out.key.labels = outline.evaluation_labels;
   if (!has(out.key.labels) && !sets.empty()) out.key.labels = has("{}") ? "{}" : sets.front();
   return out;
@@ -159,8 +156,7 @@ std::string baseline_text(const Outline& outline) {
   const Json assignment = parsed(baseline->assignment_json);
   std::string out, same;
   for (const std::string& path : outline.factors) {
-    const bool compared =
-        std::find(outline.compared.begin(), outline.compared.end(), path) != outline.compared.end();
+    const bool compared = std::find(outline.compared.begin(), outline.compared.end(), path) != outline.compared.end();
     const auto values = outline.values.find(path);
     if (compared) {
       if (const std::string text = value_text(outline, assignment, path); !text.empty())

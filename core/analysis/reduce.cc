@@ -51,8 +51,7 @@ std::string word(const Reduction& reduction) {
 
 }  // namespace
 
-std::string default_reduce(const MetricContract& contract, const std::string& metric,
-                           const std::string& split) {
+std::string default_reduce(const MetricContract& contract, const std::string& metric, const std::string& split) {
   if (split == kTest) return contract.reports == kTest ? contract.reduce : kLast;
   return metric == contract.name ? contract.reduce : kLast;
 }
@@ -72,8 +71,8 @@ std::optional<Result> reduce_points(const Reduction& reduction, const SeriesKey&
   }
   std::vector<std::int64_t> steps = {reduction.number};
   if (reduction.kind != Kind::kAtStep)
-    steps = best_steps(
-        selecting, reduction.kind == Kind::kTop ? static_cast<std::size_t>(reduction.number) : 1, maximize);
+    steps =
+        best_steps(selecting, reduction.kind == Kind::kTop ? static_cast<std::size_t>(reduction.number) : 1, maximize);
   if (reduction.kind == Kind::kTop && std::ssize(steps) < reduction.number)
     return std::nullopt;  // fewer than asked for
   if (reduction.kind == Kind::kAtStep && reported.back().step < reduction.number)
@@ -116,17 +115,14 @@ absl::StatusOr<std::vector<Point>> curve(Store& store, StageId stage, const Seri
 
 }  // namespace
 
-absl::Status add_reduced(Store& store, const StageBriefs& briefs, const Reduction& reduction,
-                         const SeriesKey& key, const std::string& selects_on, bool maximize,
-                         std::vector<ResultView>& results) {
+absl::Status add_reduced(Store& store, const StageBriefs& briefs, const Reduction& reduction, const SeriesKey& key,
+                         const std::string& selects_on, bool maximize, std::vector<ResultView>& results) {
   if (reduction.kind == Reduction::Kind::kLast || key.split == kTest) return absl::OkStatus();
   const std::string reducer = word(reduction);
-  std::erase_if(
-      results, [&](const ResultView& one) { return one.result.key == key && one.result.reducer == reducer; });
+  std::erase_if(results, [&](const ResultView& one) { return one.result.key == key && one.result.reducer == reducer; });
   std::set<StageId> seen;
   for (const StageBrief& brief : briefs.stages) {
-    if (brief.kind != kTrain || brief.state != StageState::kSucceeded || !seen.insert(brief.stage).second)
-      continue;
+    if (brief.kind != kTrain || brief.state != StageState::kSucceeded || !seen.insert(brief.stage).second) continue;
     LOCUS_ASSIGN_OR_RETURN(const auto reported, curve(store, brief.stage, key));
     if (reported.empty()) continue;
     std::vector<Point> selecting;
@@ -138,8 +134,7 @@ absl::Status add_reduced(Store& store, const StageBriefs& briefs, const Reductio
       results.push_back({brief.stage, *result});
   }
   std::sort(results.begin(), results.end(), [](const ResultView& a, const ResultView& b) {
-    return std::tie(a.stage_id, a.result.key, a.result.reducer) <
-           std::tie(b.stage_id, b.result.key, b.result.reducer);
+    return std::tie(a.stage_id, a.result.key, a.result.reducer) < std::tie(b.stage_id, b.result.key, b.result.reducer);
   });
   return absl::OkStatus();
 }
@@ -150,8 +145,8 @@ absl::Status add_contract_results(Store& store, const StageBriefs& briefs, const
     LOCUS_ASSIGN_OR_RETURN(const Reduction reduction,
                            parse_reduction(contract.reduce, contract.reports, "metric.reduce"));
     std::vector<ResultView> reduced;
-    LOCUS_RETURN_IF_ERROR(add_reduced(store, briefs, reduction, {contract.name, split, kNoLabels},
-                                      contract.selects_on, contract.direction != "min", reduced));
+    LOCUS_RETURN_IF_ERROR(add_reduced(store, briefs, reduction, {contract.name, split, kNoLabels}, contract.selects_on,
+                                      contract.direction != "min", reduced));
     for (ResultView& one : reduced) results[one.stage_id].push_back(std::move(one.result));
   }
   return absl::OkStatus();

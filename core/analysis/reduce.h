@@ -7,17 +7,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/analysis/queries.h"
 #include "core/experiment/plan.h"
 #include "core/experiment/reduction.h"
 #include "core/ports/store.h"
-#include "core/analysis/queries.h"
 
 namespace locus {
 
 // The reducer a metric on a split is shown with unless another is asked for: the contract's where it speaks
 // of them, else "last". The best model's test is the test of every metric.
-std::string default_reduce(const MetricContract& contract, const std::string& metric,
-                           const std::string& split);
+std::string default_reduce(const MetricContract& contract, const std::string& metric, const std::string& split);
 
 // Whether a stage's result serves where `asked` is asked for: one of that name, or a lone one whatever the
 // stage calls it ("median"), but never the best model's number for the last one's, nor the other way.
@@ -29,9 +28,8 @@ inline bool serves(const std::string& asked, const std::string& reducer, bool lo
 // and sorts by stage, key, reducer. Steps are chosen on `selects_on`; validations during training that used a
 // part of the split stand for it. Nothing is added for reducers that stages report. Blocks, some queries a
 // stage.
-absl::Status add_reduced(Store& store, const StageBriefs& briefs, const Reduction& reduction,
-                         const SeriesKey& key, const std::string& selects_on, bool maximize,
-                         std::vector<ResultView>& results);
+absl::Status add_reduced(Store& store, const StageBriefs& briefs, const Reduction& reduction, const SeriesKey& key,
+                         const std::string& selects_on, bool maximize, std::vector<ResultView>& results);
 
 // Adds what the contract says of training's series, on the split it reports and on the one it selects on.
 // Blocks likewise.

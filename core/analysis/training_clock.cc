@@ -22,8 +22,7 @@ double paced(const Point& first, const Point& last) {
 
 double TrainingClock::within(const Piece& piece, const Point& point) {
   const double since = static_cast<double>(point.time_us - piece.first.time_us) / kPerSecond;
-  return piece.before + static_cast<double>(piece.first.step - piece.from) * piece.pace +
-         std::max(0.0, since);
+  return piece.before + static_cast<double>(piece.first.step - piece.from) * piece.pace + std::max(0.0, since);
 }
 
 absl::StatusOr<TrainingClock> TrainingClock::of(Store& store, StageId stage, const SeriesKey& key) {

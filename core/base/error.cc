@@ -48,9 +48,7 @@ const std::array<std::string, kReasonCount>& reason_names() {
 // is left out, never half a character.
 std::string shortened(std::string text, std::size_t most) {
   if (text.size() <= most) return text;
-  const auto inside = [&text](std::size_t at) {
-    return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
-  };
+  const auto inside = [&text](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
   std::size_t head = most * 2 / 3, tail = text.size() - most / 4;
   while (head > 0 && inside(head)) --head;
   while (tail < text.size() && inside(tail)) ++tail;
@@ -64,8 +62,7 @@ std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::er
 
 std::string_view to_string(ErrorReason reason) {
   const auto index = static_cast<std::size_t>(reason);
-  return index < kReasonCount ? std::string_view(reason_names()[index])
-                              : std::string_view("INVARIANT_BROKEN");
+  return index < kReasonCount ? std::string_view(reason_names()[index]) : std::string_view("INVARIANT_BROKEN");
 }
 
 std::optional<ErrorReason> parse_error_reason(std::string_view text) {
@@ -81,9 +78,8 @@ absl::Status make_error(absl::StatusCode code, ErrorReason reason, std::string m
   field = shortened(std::move(field), kFieldMost);
   for (auto& [name, value] : metadata) value = shortened(std::move(value), kFieldMost);
   absl::Status status(code, message);
-  const Json detail = {{"reason", std::string(to_string(reason))},
-                       {"field", std::move(field)},
-                       {"metadata", std::move(metadata)}};
+  const Json detail = {
+      {"reason", std::string(to_string(reason))}, {"field", std::move(field)}, {"metadata", std::move(metadata)}};
   status.SetPayload(kPayloadUrl, absl::Cord(dump(detail)));
   return status;
 }

@@ -19,7 +19,7 @@ enum class ErrorReason {
 #undef LOCUS_REASON
 };
 
-std::string_view to_string(ErrorReason reason);                            // kUnknownPrior -> "UNKNOWN_PRIOR"
+std::string_view to_string(ErrorReason reason);  // kUnknownPrior -> "UNKNOWN_PRIOR"
 std::optional<ErrorReason> parse_error_reason(std::string_view text);
 
 // What travels beside the message.
@@ -44,8 +44,8 @@ inline bool has_reason(const absl::Status& s, ErrorReason r) {
 
 #define LOCUS_CONCAT_INNER(a, b) a##b
 #define LOCUS_CONCAT(a, b) LOCUS_CONCAT_INNER(a, b)
-#define LOCUS_RETURN_IF_ERROR(expr)                      \
-  do {                                                   \
+#define LOCUS_RETURN_IF_ERROR(expr)                                                    \
+  do {                                                                                 \
     if (::absl::Status locus_status = (expr); !locus_status.ok()) return locus_status; \
   } while (false)
 #define LOCUS_ASSIGN_OR_RETURN(lhs, expr) LOCUS_ASSIGN_OR_RETURN_INNER(LOCUS_CONCAT(locus_or_, __LINE__), lhs, expr)

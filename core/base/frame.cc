@@ -19,8 +19,8 @@ std::size_t decode_length(const char* header) {
   const std::size_t length =
       std::size_t{b[0]} | std::size_t{b[1]} << 8 | std::size_t{b[2]} << 16 | std::size_t{b[3]} << 24;
   if (length > kFrameBytes) {
-    throw FrameError("a frame of " + std::to_string(length) + " bytes; at most " +
-                     std::to_string(kFrameBytes) + " are allowed");
+    throw FrameError("a frame of " + std::to_string(length) + " bytes; at most " + std::to_string(kFrameBytes) +
+                     " are allowed");
   }
   return length;
 }
@@ -31,9 +31,7 @@ Json decode_payload(const char* begin, const char* end) {
   return frame;
 }
 
-[[noreturn]] void fail(const char* what) {
-  throw FrameError(std::string(what) + ": " + std::strerror(errno));
-}
+[[noreturn]] void fail(const char* what) { throw FrameError(std::string(what) + ": " + std::strerror(errno)); }
 
 // Reads exactly `size` bytes; false at end of file before the first one.
 bool read_exactly(int fd, char* to, std::size_t size) {

@@ -16,8 +16,8 @@ std::string random_uuid() {
   words[1] = (words[1] & 0xffff0fffu) | 0x00004000u;  // version 4
   words[2] = (words[2] & 0x3fffffffu) | 0x80000000u;  // variant of RFC 4122
   char text[37];
-  std::snprintf(text, sizeof text, "%08x-%04x-%04x-%04x-%04x%08x", words[0], words[1] >> 16,
-                words[1] & 0xffff, words[2] >> 16, words[2] & 0xffff, words[3]);
+  std::snprintf(text, sizeof text, "%08x-%04x-%04x-%04x-%04x%08x", words[0], words[1] >> 16, words[1] & 0xffff,
+                words[2] >> 16, words[2] & 0xffff, words[3]);
   return text;
 }
 

@@ -79,8 +79,7 @@ void write_number(double value, std::string& out) {
   }
   if (value < 0) out += '-';
   char text[32];
-  const auto end =
-      std::to_chars(text, text + sizeof text, std::abs(value), std::chars_format::scientific).ptr;
+  const auto end = std::to_chars(text, text + sizeof text, std::abs(value), std::chars_format::scientific).ptr;
   const std::string_view shortest(text, end - text);  // d.ddde+XX
   const std::size_t e = shortest.find('e');
   std::string digits(1, shortest[0]);
@@ -116,8 +115,7 @@ void write_integer(Integer value, std::string& out) {
   const double rounded = static_cast<double>(value);
   // Two different integers must never share a canonical form.
   if (static_cast<long double>(rounded) != exact) {
-    throw std::invalid_argument("canonical JSON: the integer " + std::to_string(value) +
-                                " is not exactly a double");
+    throw std::invalid_argument("canonical JSON: the integer " + std::to_string(value) + " is not exactly a double");
   }
   write_number(rounded, out);
 }

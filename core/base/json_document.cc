@@ -41,10 +41,9 @@ absl::StatusOr<Json> parse_json(const std::string& text, ErrorReason reason, con
                       "this is not JSON (" + std::string(error.what()) + "); send one JSON document", field);
   }
   if (watch.deep) {
-    return make_error(
-        absl::StatusCode::kInvalidArgument, reason,
-        "the document is nested deeper than " + std::to_string(kJsonDepth) + " levels; flatten it", field,
-        {{"most", std::to_string(kJsonDepth)}});
+    return make_error(absl::StatusCode::kInvalidArgument, reason,
+                      "the document is nested deeper than " + std::to_string(kJsonDepth) + " levels; flatten it", field,
+                      {{"most", std::to_string(kJsonDepth)}});
   }
   if (!watch.duplicate.empty()) {
     return make_error(absl::StatusCode::kInvalidArgument, reason,

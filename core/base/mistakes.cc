@@ -60,8 +60,7 @@ absl::Status join(const Violations& violations) {
   return out;
 }
 
-absl::Status each_of(const absl::Status& status,
-                     const std::function<absl::Status(const absl::Status&)>& change) {
+absl::Status each_of(const absl::Status& status, const std::function<absl::Status(const absl::Status&)>& change) {
   Violations found = violations_of(status);
   for (absl::Status& one : found.list) one = change(one);
   return join(found);

@@ -36,8 +36,7 @@ absl::StatusOr<const CatalogItem*> Catalog::get(std::string_view kind, std::stri
   }
   message += message.ends_with('?') ? " (known: " + list + ")" : "; choose one of: " + list;
   const auto reason = kind == "prior" ? ErrorReason::kUnknownPrior : ErrorReason::kUnknownItem;
-  return make_error(absl::StatusCode::kInvalidArgument, reason, std::move(message), field,
-                    std::move(metadata));
+  return make_error(absl::StatusCode::kInvalidArgument, reason, std::move(message), field, std::move(metadata));
 }
 
 std::map<std::string, int> Catalog::revisions() const {

@@ -20,7 +20,7 @@ struct Condition {
 
 struct OptionSpec {
   std::string name, type, element, unit, help;  // type: integer number string boolean list
-  Json default_value, neutral;                   // null when absent
+  Json default_value, neutral;                  // null when absent
   bool required = false, unique = false;
   std::vector<std::string> choices;
   std::optional<double> minimum, maximum, exclusive_minimum;
@@ -58,7 +58,7 @@ class Catalog {
   static absl::StatusOr<Catalog> parse(const Json& document);
 
   const Json& document() const { return document_; }
-  const std::string& digest() const { return digest_; }     // SHA-256 of the document's RFC 8785 form
+  const std::string& digest() const { return digest_; }  // SHA-256 of the document's RFC 8785 form
   const std::vector<CatalogItem>& items() const { return items_; }
   const CatalogItem* find(std::string_view kind, std::string_view id_or_alias) const;
   // The item, or UNKNOWN_PRIOR / UNKNOWN_ITEM naming the nearest known id.
@@ -67,7 +67,7 @@ class Catalog {
   absl::StatusOr<Json> resolve(const CatalogItem& item, const Json& given, const std::string& field) const;
   // `resolved` without the options at their neutral value: what is hashed.
   Json scientific(const CatalogItem& item, const Json& resolved) const;
-  std::map<std::string, int> revisions() const;             // "prior/violin" -> 1
+  std::map<std::string, int> revisions() const;  // "prior/violin" -> 1
 
  private:
   Json document_;

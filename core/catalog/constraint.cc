@@ -60,12 +60,11 @@ std::optional<std::string> violation(const Constraint& constraint, const NamedNu
     for (const double b : right->second) {
       if (constraint.rule == "divides" && !multiple(b, a)) {
         const std::string instead = divisors(a, right->second);
-        return constraint.left + " = " + show(a) + " does not divide " + constraint.right + " = " + show(b) +
-               why + (instead.empty() ? "" : "; " + constraint.left + " can be " + instead);
+        return constraint.left + " = " + show(a) + " does not divide " + constraint.right + " = " + show(b) + why +
+               (instead.empty() ? "" : "; " + constraint.left + " can be " + instead);
       }
       if (constraint.rule == "at-most" && a > b) {
-        return constraint.left + " = " + show(a) + " is greater than " + constraint.right + " = " + show(b) +
-               why;
+        return constraint.left + " = " + show(a) + " is greater than " + constraint.right + " = " + show(b) + why;
       }
     }
   }

@@ -115,8 +115,8 @@ class Reader {
   double name() {
     const std::size_t from = at_;
     bool value_of = false;  // behind the dot stands a value of an option, which may have hyphens
-    while (at_ < text_.size() && (starts_name(text_[at_]) || digit(text_[at_]) || text_[at_] == '.' ||
-                                  (value_of && text_[at_] == '-'))) {
+    while (at_ < text_.size() &&
+           (starts_name(text_[at_]) || digit(text_[at_]) || text_[at_] == '.' || (value_of && text_[at_] == '-'))) {
       value_of |= text_[at_++] == '.';
     }
     const std::string_view word = text_.substr(from, at_ - from);

@@ -16,8 +16,7 @@ namespace {
 
 absl::Status refuse(ErrorReason reason, std::string message, const std::string& field,
                     std::map<std::string, std::string> metadata) {
-  return make_error(absl::StatusCode::kInvalidArgument, reason, std::move(message), field,
-                    std::move(metadata));
+  return make_error(absl::StatusCode::kInvalidArgument, reason, std::move(message), field, std::move(metadata));
 }
 
 std::string last_part(const std::string& field) {
@@ -48,17 +47,14 @@ absl::Status wrong_type(const std::string& wanted, const Json& value, const std:
 }
 
 absl::Status out_of_range(const std::string& rule, const Json& value, const std::string& field) {
-  return refuse(ErrorReason::kOptionOutOfRange,
-                last_part(field) + " must be " + rule + ", not " + show_json(value), field,
-                {{"rule", rule}, {"value", show_json(value)}});
+  return refuse(ErrorReason::kOptionOutOfRange, last_part(field) + " must be " + rule + ", not " + show_json(value),
+                field, {{"rule", rule}, {"value", show_json(value)}});
 }
 
 std::string range_of(const OptionSpec& option) {
-  std::string rule =
-      option.type == "integer" || option.element == "integer" ? "an integer" : "a finite number";
+  std::string rule = option.type == "integer" || option.element == "integer" ? "an integer" : "a finite number";
   const char* joint = " ";
-  if (option.exclusive_minimum)
-    rule += " greater than " + canonical_json(*option.exclusive_minimum), joint = " and ";
+  if (option.exclusive_minimum) rule += " greater than " + canonical_json(*option.exclusive_minimum), joint = " and ";
   if (option.minimum) rule += joint + ("of at least " + canonical_json(*option.minimum)), joint = " and ";
   if (option.maximum) rule += joint + ("at most " + canonical_json(*option.maximum));
   return rule;
@@ -85,8 +81,7 @@ absl::StatusOr<Json> check_number(const OptionSpec& option, const std::string& t
   if (outside) return out_of_range(range_of(option), value, field);
   if (!integer) return Json(*number);
   if (*number != std::floor(*number)) return wrong_type("an integer", value, field);
-  if (std::abs(*number) > 9007199254740992.0)
-    return out_of_range("an integer of at most 2^53 in size", value, field);
+  if (std::abs(*number) > 9007199254740992.0) return out_of_range("an integer of at most 2^53 in size", value, field);
   return Json(static_cast<std::int64_t>(*number));
 }
 
@@ -107,8 +102,7 @@ absl::StatusOr<Json> check_scalar(const OptionSpec& option, const std::string& t
     message += "; did you mean '" + *nearest + "'?";
     metadata["nearest"] = *nearest;
   }
-  message +=
-      message.ends_with('?') ? " (choices: " + joined(choices) + ")" : "; choose one of: " + joined(choices);
+  message += message.ends_with('?') ? " (choices: " + joined(choices) + ")" : "; choose one of: " + joined(choices);
   return refuse(ErrorReason::kOptionOutOfRange, std::move(message), field, std::move(metadata));
 }
 
@@ -116,8 +110,7 @@ absl::StatusOr<Json> check_scalar(const OptionSpec& option, const std::string& t
 
 std::string show_json(const Json& value) {
   constexpr std::size_t kMost = 80;
-  if (value.is_number_float() && !std::isfinite(value.get<double>()))
-    return number_to_json(value.get<double>());
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) return number_to_json(value.get<double>());
   std::string text = value.is_number() ? canonical_json(value.get<double>())
                                        : value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > kMost) text = text.substr(0, kMost - 3) + "...";
@@ -203,17 +196,15 @@ absl::Status complete(const CatalogItem& item, const std::string& prefix, Json& 
 }
 
 // What the options say together.
-absl::Status check_rules(const CatalogItem& item, const Json& given, const std::string& prefix,
-                         const Json& out) {
+absl::Status check_rules(const CatalogItem& item, const Json& given, const std::string& prefix, const Json& out) {
   Mistakes mistakes;
   for (const OptionSpec& option : item.options) {
     if (holds(option.when, item, out) || out[option.name] == option.default_value) continue;
-    mistakes.note(refuse(ErrorReason::kConstraintViolated,
-                         option.name + " means nothing while " + option.when.option + " is " +
-                             show_json(out[option.when.option]) + "; leave it out, or set " +
-                             option.when.option + " to one of: " + joined(option.when.values),
-                         prefix + option.name,
-                         {{"rule", "when"}, {"left", option.name}, {"right", option.when.option}}));
+    mistakes.note(refuse(
+        ErrorReason::kConstraintViolated,
+        option.name + " means nothing while " + option.when.option + " is " + show_json(out[option.when.option]) +
+            "; leave it out, or set " + option.when.option + " to one of: " + joined(option.when.values),
+        prefix + option.name, {{"rule", "when"}, {"left", option.name}, {"right", option.when.option}}));
   }
   const NamedNumbers numbers = numbers_of(out);
   for (const Constraint& constraint : item.constraints) {
@@ -230,8 +221,7 @@ absl::Status check_rules(const CatalogItem& item, const Json& given, const std::
 
 }  // namespace
 
-absl::StatusOr<Json> Catalog::resolve(const CatalogItem& item, const Json& given,
-                                      const std::string& field) const {
+absl::StatusOr<Json> Catalog::resolve(const CatalogItem& item, const Json& given, const std::string& field) const {
   const std::string prefix = field.empty() ? "" : field + ".";
   if (!given.is_null() && !given.is_object()) return wrong_type("a mapping of options", given, field);
   LOCUS_ASSIGN_OR_RETURN(Json out, check_given(item, given, prefix));
@@ -250,8 +240,8 @@ Json Catalog::scientific(const CatalogItem& item, const Json& resolved) const {
   return out;
 }
 
-absl::Status unknown_key(const std::string& key, const std::vector<std::string>& known,
-                         const std::string& owner, const std::string& field) {
+absl::Status unknown_key(const std::string& key, const std::vector<std::string>& known, const std::string& owner,
+                         const std::string& field) {
   std::string message = owner + " has no key '" + key + "'";
   std::map<std::string, std::string> metadata = {{"key", key}};
   if (const auto nearest = nearest_name(key, known)) {

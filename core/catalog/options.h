@@ -14,8 +14,8 @@ namespace locus {
 absl::StatusOr<Json> check_option(const OptionSpec& option, const Json& value, const std::string& field);
 
 // UNKNOWN_KEY naming the owner ("the specification", "prior 'violin'") and the nearest known key.
-absl::Status unknown_key(const std::string& key, const std::vector<std::string>& known,
-                         const std::string& owner, const std::string& field);
+absl::Status unknown_key(const std::string& key, const std::vector<std::string>& known, const std::string& owner,
+                         const std::string& field);
 
 std::string show_json(const Json& value);      // short, for messages; never throws
 std::string describe_json(const Json& value);  // with its type: the string "abc"

@@ -16,8 +16,7 @@ constexpr const char* kScalarTypes[] = {"integer", "number", "string", "boolean"
 absl::Status malformed(const std::string& what, const std::string& field) {
   return make_error(
       absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidSpecification,
-      "the catalog is malformed at " + field + ": " + what + "; print it anew with `locus-trainer catalog`",
-      field);
+      "the catalog is malformed at " + field + ": " + what + "; print it anew with `locus-trainer catalog`", field);
 }
 
 template <class List>
@@ -127,8 +126,7 @@ absl::StatusOr<OptionSpec> parse_option(const Json& json, const std::string& fie
     return malformed("a list needs the type of its elements", field + ".element");
   }
   if (option.required) return option;
-  if (option.default_value.is_null())
-    return malformed("an option has a default or is required", field + ".default");
+  if (option.default_value.is_null()) return malformed("an option has a default or is required", field + ".default");
   const auto checked = check_option(option, option.default_value, field + ".default");
   if (!checked.ok()) return malformed(std::string(checked.status().message()), field + ".default");
   option.default_value = *checked;
@@ -162,8 +160,7 @@ absl::StatusOr<std::vector<Constraint>> parse_constraints(const Json& list, cons
   return out;
 }
 
-absl::StatusOr<std::vector<ConditionalExclusion>> parse_exclusions(const Json& list,
-                                                                   const std::string& field) {
+absl::StatusOr<std::vector<ConditionalExclusion>> parse_exclusions(const Json& list, const std::string& field) {
   std::vector<ConditionalExclusion> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string at = field + "[" + std::to_string(i) + "]";
@@ -186,9 +183,8 @@ absl::Status check_conditions(const CatalogItem& item, const std::string& field)
   for (const Constraint& constraint : item.requirements) all.push_back(&constraint.when);
   for (const ConditionalExclusion& exclusion : item.exclusions) all.push_back(&exclusion.when);
   for (const Condition* when : all) {
-    const bool known =
-        when->option.empty() || std::any_of(item.options.begin(), item.options.end(),
-                                            [&](const OptionSpec& o) { return o.name == when->option; });
+    const bool known = when->option.empty() || std::any_of(item.options.begin(), item.options.end(),
+                                                           [&](const OptionSpec& o) { return o.name == when->option; });
     if (!known) return malformed("a condition on '" + when->option + "', which is no option", field);
   }
   return absl::OkStatus();
@@ -200,8 +196,7 @@ absl::Status check_own_constraints(const CatalogItem& item, const std::string& f
     for (const std::string& name : {c.left, c.right}) {
       const bool known = name.empty() || std::any_of(item.options.begin(), item.options.end(),
                                                      [&](const OptionSpec& o) { return o.name == name; });
-      if (!known)
-        return malformed("no option '" + name + "'", field + ".constraints[" + std::to_string(i) + "]");
+      if (!known) return malformed("no option '" + name + "'", field + ".constraints[" + std::to_string(i) + "]");
     }
   }
   return absl::OkStatus();
@@ -233,8 +228,7 @@ absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::string& fiel
   for (std::size_t i = 0; i < options.size(); ++i) {
     const std::string at = field + ".options[" + std::to_string(i) + "]";
     LOCUS_ASSIGN_OR_RETURN(OptionSpec option, parse_option(options[i], at));
-    if (!names.insert(option.name).second)
-      return malformed("option '" + option.name + "' is declared twice", at);
+    if (!names.insert(option.name).second) return malformed("option '" + option.name + "' is declared twice", at);
     item.options.push_back(std::move(option));
   }
   LOCUS_ASSIGN_OR_RETURN(item.constraints, parse_constraints(constraints, field + ".constraints"));
@@ -245,8 +239,7 @@ absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::string& fiel
   if (facts.is_object()) item.facts = facts;
   if (layouts.is_object()) {
     for (const Json& rank : layouts.value("ranks", Json::array())) {
-      if (!rank.is_number_integer())
-        return malformed("expected a list of integers", field + ".layouts.ranks");
+      if (!rank.is_number_integer()) return malformed("expected a list of integers", field + ".layouts.ranks");
       item.layout_ranks.push_back(rank.get<int>());
     }
   }

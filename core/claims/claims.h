@@ -52,7 +52,7 @@ struct ClaimValue {
   double std = 0;         // NaN: not printed
   double difference = 0;  // from `against`, as printed or by subtraction; NaN without
   bool printed_difference = false;
-  int n = 0;              // 0: not printed
+  int n = 0;  // 0: not printed
   ClaimMetric metric;
   ClaimPriors priors;
   ClaimSetting own;        // of its row and column

@@ -127,8 +127,8 @@ std::vector<SettingDifference> claimed_options(const ClaimValue& claim) {
 std::string claim_sentence(const ClaimValue& claim, const Measured& measured,
                            const std::vector<SettingDifference>& differences) {
   const bool compared = !claim.against.empty() && std::isfinite(claim.difference);
-  std::string out = "paper " + (compared ? printed(claim.difference, true) + " over " + claim.against
-                                         : printed(claim.value, false));
+  std::string out =
+      "paper " + (compared ? printed(claim.difference, true) + " over " + claim.against : printed(claim.value, false));
   if (!compared && std::isfinite(claim.std)) out += " ± " + printed(claim.std, false);
   int n = measured.n;
   if (compared && measured.pairs > 0) {
@@ -137,8 +137,7 @@ std::string claim_sentence(const ClaimValue& claim, const Measured& measured,
   } else if (measured.n == 0) {
     return out + "; nothing measured here yet" + others(differences);
   } else {
-    if (compared)
-      out += measured.has_baseline ? ", without a shared seed here" : ", which this experiment lacks";
+    if (compared) out += measured.has_baseline ? ", without a shared seed here" : ", which this experiment lacks";
     out += "; here " + with_interval(measured.mean, measured.half_width, claim.metric, false);
   }
   return out + ", n = " + std::to_string(n) + others(differences);

@@ -24,9 +24,7 @@ constexpr const char* kPlainFamilies[] = {"ViT", "DeiT"};
 constexpr const char* kOtherGrids = "other_grids";
 constexpr const char* kInterpolate = "interpolate";
 
-std::string shown(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : canonical_json(value);
-}
+std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : canonical_json(value); }
 
 // The value of an option where the neutral one is left out, as configurations do.
 Json option_of(const Json& options, const OptionSpec& spec) {
@@ -81,8 +79,8 @@ std::optional<std::vector<SettingDifference>> compare_priors(const ClaimPriors& 
   for (const ClaimPrior& prior : claimed) {
     const CatalogItem* item = catalog.find("prior", prior.id);
     if (item == nullptr) return std::nullopt;
-    const auto here = std::find_if(priors.begin(), priors.end(),
-                                   [&](const Json& one) { return one.value("id", "") == item->id; });
+    const auto here =
+        std::find_if(priors.begin(), priors.end(), [&](const Json& one) { return one.value("id", "") == item->id; });
     if (here == priors.end()) return std::nullopt;
     const Json options = here->value("options", Json::object());
     for (const OptionSpec& spec : item->options) {
@@ -193,8 +191,7 @@ bool interpolates(const Json& config, const Catalog& catalog, bool evaluated) {
   });
 }
 
-std::vector<SettingDifference> compare_settings(const ClaimSetting& paper, const ClaimSetting& here,
-                                                bool cost) {
+std::vector<SettingDifference> compare_settings(const ClaimSetting& paper, const ClaimSetting& here, bool cost) {
   std::vector<SettingDifference> out;
   for (const SettingName& name : setting_names()) {
     const std::string key(name.name);
@@ -212,8 +209,7 @@ std::vector<SettingDifference> compare_settings(const ClaimSetting& paper, const
 
 ClaimMatcher::ClaimMatcher(const std::vector<ExperimentCell>& cells, const Catalog& catalog)
     : cells_(cells), catalog_(catalog) {
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    combinations_[canonical_json(priors_of(cells[i]))].push_back(i);
+  for (std::size_t i = 0; i < cells.size(); ++i) combinations_[canonical_json(priors_of(cells[i]))].push_back(i);
 }
 
 const std::vector<ClaimMatcher::WithPriors>& ClaimMatcher::cells_with(const ClaimPriors& priors,

@@ -29,8 +29,7 @@ struct ClaimedCell {
   std::size_t cell = 0;  // index into what was given
   // In what is said of the training. How it was evaluated, and the batch of a cost, only a result says.
   std::vector<SettingDifference> differences;
-  std::optional<double>
-      scale;  // evaluated at this many times the training resolution; nothing: at that itself
+  std::optional<double> scale;  // evaluated at this many times the training resolution; nothing: at that itself
 };
 
 // A cell's setting, by the names of settings.def that are compared: from its configuration, and from what the

@@ -95,8 +95,7 @@ absl::StatusOr<PaperClaims> parse_paper(const Json& document) {
   for (std::size_t i = 0; i < tables.size() && status.ok(); ++i) {
     out.tables.push_back(claims::read_table(tables[i], top.at("tables", i), code, &status));
     if (status.ok() && !named.insert(out.tables.back().table).second) {
-      top.fail(ErrorReason::kInvalidSpecification, out.tables.back().table + " is given twice",
-               top.at("tables", i));
+      top.fail(ErrorReason::kInvalidSpecification, out.tables.back().table + " is given twice", top.at("tables", i));
     }
   }
   top.finish();
@@ -113,8 +112,7 @@ absl::StatusOr<std::vector<PaperClaims>> parse_claims(const Json& document) {
   for (const Json& paper : top.list("papers")) {
     LOCUS_ASSIGN_OR_RETURN(PaperClaims one, parse_paper(paper));
     for (const PaperClaims& other : out) {
-      if (other.id == one.id)
-        top.fail(ErrorReason::kInvalidSpecification, one.id + " is given twice", "papers");
+      if (other.id == one.id) top.fail(ErrorReason::kInvalidSpecification, one.id + " is given twice", "papers");
     }
     out.push_back(std::move(one));
   }

@@ -44,8 +44,7 @@ const Json& Reader::list(const char* key, bool required) {
   const Json* value = get(key, required);
   if (value == nullptr) return kEmpty;
   if (value->is_array() && !(required && value->empty())) return *value;
-  fail(ErrorReason::kWrongType, required ? "expected a list with something in it" : "expected a list",
-       at(key));
+  fail(ErrorReason::kWrongType, required ? "expected a list with something in it" : "expected a list", at(key));
   return kEmpty;
 }
 
@@ -62,16 +61,14 @@ void Reader::finish() {
   for (const auto& [key, value] : object_.items()) {
     if (asked_.count(key) > 0) continue;
     const auto near = nearest_name(key, known);
-    return fail(ErrorReason::kUnknownKey,
-                "unknown key '" + key + "'" + (near ? "; did you mean '" + *near + "'?" : ""), at(key));
+    return fail(ErrorReason::kUnknownKey, "unknown key '" + key + "'" + (near ? "; did you mean '" + *near + "'?" : ""),
+                at(key));
   }
 }
 
 namespace {
 
-std::string shown(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : canonical_json(value);
-}
+std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : canonical_json(value); }
 
 ClaimSetting read_setting(Reader& reader, const Json* value, const std::string& field) {
   ClaimSetting out;
@@ -79,15 +76,13 @@ ClaimSetting read_setting(Reader& reader, const Json* value, const std::string& 
   if (!value->is_object()) return reader.fail(ErrorReason::kWrongType, "expected a mapping", field), out;
   for (const auto& [key, each] : value->items()) {
     const auto& names = setting_names();
-    const auto known =
-        std::find_if(names.begin(), names.end(), [&key = key](const auto& n) { return n.name == key; });
+    const auto known = std::find_if(names.begin(), names.end(), [&key = key](const auto& n) { return n.name == key; });
     if (known == names.end()) {
       std::vector<std::string> all;
       for (const SettingName& name : names) all.emplace_back(name.name);
       const auto near = nearest_name(key, all);
       reader.fail(ErrorReason::kUnknownKey,
-                  "unknown setting '" + key + "'" + (near ? "; did you mean '" + *near + "'?" : ""),
-                  field + "." + key);
+                  "unknown setting '" + key + "'" + (near ? "; did you mean '" + *near + "'?" : ""), field + "." + key);
     } else if (!each.is_string() && !each.is_number()) {
       reader.fail(ErrorReason::kWrongType, "expected text or a number", field + "." + key);
     } else {
@@ -100,8 +95,7 @@ ClaimSetting read_setting(Reader& reader, const Json* value, const std::string& 
 std::optional<ClaimMetric> read_metric(Reader& reader, const Json* value, const std::string& field) {
   if (value == nullptr) return std::nullopt;
   Reader metric(*value, field, reader.status());
-  ClaimMetric out{metric.text("name", true), metric.text("unit", false, true),
-                  metric.text("direction", true)};
+  ClaimMetric out{metric.text("name", true), metric.text("unit", false, true), metric.text("direction", true)};
   metric.finish();
   if (reader.ok() && out.direction != "max" && out.direction != "min")
     reader.fail(ErrorReason::kOptionOutOfRange, "direction is max or min", field + ".direction");
@@ -114,8 +108,7 @@ ClaimPriors read_priors(Reader& reader, const Json& value, const std::string& fi
   ClaimPriors out;
   if (value.is_null()) return out;
   if (!value.is_array() || value.empty()) {
-    reader.fail(ErrorReason::kWrongType, "expected a list of priors, or null where Locus has no such method",
-                field);
+    reader.fail(ErrorReason::kWrongType, "expected a list of priors, or null where Locus has no such method", field);
     return out;
   }
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -142,8 +135,7 @@ std::map<std::string, Json> read_options(Reader& reader, const char* key) {
   std::map<std::string, Json> out;
   const Json* given = reader.get(key);
   if (given == nullptr) return out;
-  if (!given->is_object())
-    reader.fail(ErrorReason::kWrongType, "expected {id: {option: value}}", reader.at(key));
+  if (!given->is_object()) reader.fail(ErrorReason::kWrongType, "expected {id: {option: value}}", reader.at(key));
   for (const auto& [id, options] : given->items()) {
     if (!options.is_object())
       reader.fail(ErrorReason::kWrongType, "expected options of " + id, reader.at(key) + "." + id);

@@ -41,7 +41,7 @@ class Reader {
 // What a table, row or column says of the numbers in it.
 struct Said {
   std::optional<ClaimMetric> metric;
-  std::optional<ClaimPriors> priors;  // empty inside: null, no such method
+  std::optional<ClaimPriors> priors;          // empty inside: null, no such method
   std::map<std::string, Json> loosely, code;  // options by prior: in print, in published code
   ClaimSetting setting;
   std::string against;

@@ -18,8 +18,7 @@ std::vector<double> read_numbers(Reader& reader, const char* key, std::size_t co
   if (list.empty() || !reader.ok()) return out;
   if (list.size() != columns) {
     reader.fail(ErrorReason::kInvalidSpecification,
-                std::to_string(list.size()) + " numbers for " + std::to_string(columns) + " columns",
-                reader.at(key));
+                std::to_string(list.size()) + " numbers for " + std::to_string(columns) + " columns", reader.at(key));
     return out;
   }
   for (std::size_t i = 0; i < columns; ++i) {
@@ -40,8 +39,7 @@ struct Row {
 
 class TableReader {
  public:
-  TableReader(const Json& json, std::string field, const std::map<std::string, Json>& code,
-              absl::Status* status)
+  TableReader(const Json& json, std::string field, const std::map<std::string, Json>& code, absl::Status* status)
       : field_(std::move(field)), code_(code), status_(status), reader_(json, field_, status) {}
 
   ClaimTable read() {
@@ -52,8 +50,7 @@ class TableReader {
     out_.setting = said_.setting;
     read_baseline();
     const Json& columns = reader_.list("columns", true);
-    for (std::size_t i = 0; i < columns.size() && reader_.ok(); ++i)
-      read_column(columns[i], reader_.at("columns", i));
+    for (std::size_t i = 0; i < columns.size() && reader_.ok(); ++i) read_column(columns[i], reader_.at("columns", i));
     const Json& rows = reader_.list("rows", true);
     for (std::size_t i = 0; i < rows.size() && reader_.ok(); ++i) read_row(rows[i], reader_.at("rows", i));
     reader_.finish();
@@ -112,8 +109,7 @@ class TableReader {
     reader.finish();
     for (const auto& [column, each] : row.cells) {
       if (index_of(out_.columns, column) < 0)
-        reader_.fail(ErrorReason::kUnknownKey, "the table has no column '" + column + "'",
-                     field + ".cells." + column);
+        reader_.fail(ErrorReason::kUnknownKey, "the table has no column '" + column + "'", field + ".cells." + column);
     }
     rows_.push_back(std::move(row));
   }
@@ -133,8 +129,7 @@ class TableReader {
         const std::string field = reader_.at("rows", r) + ".values[" + std::to_string(c) + "]";
         if (std::isnan(rows_[r].values[c])) {
           if (!std::isnan(rows_[r].stds[c]) || !std::isnan(rows_[r].differences[c]))
-            reader_.fail(ErrorReason::kInvalidSpecification, "a deviation or difference without a number",
-                         field);
+            reader_.fail(ErrorReason::kInvalidSpecification, "a deviation or difference without a number", field);
           continue;
         }
         places[{r, c}] = static_cast<int>(out_.values.size());
@@ -170,10 +165,9 @@ class TableReader {
     else
       out.metric = *metric;
     if (row.said.priors.has_value() == column.priors.has_value()) {
-      reader_.fail(
-          row.said.priors ? ErrorReason::kInvalidSpecification : ErrorReason::kMissingKey,
-          "the prior stands on the row or on the column, and on one of them (null where Locus has none)",
-          field);
+      reader_.fail(row.said.priors ? ErrorReason::kInvalidSpecification : ErrorReason::kMissingKey,
+                   "the prior stands on the row or on the column, and on one of them (null where Locus has none)",
+                   field);
     } else {
       out.priors = row.said.priors ? *row.said.priors : *column.priors;
     }
@@ -186,13 +180,12 @@ class TableReader {
     read_cell(row, c, reader_.at("rows", r), out);
     if (metric && measure_of(out.metric) == nullptr && why_unmeasured(out.metric).empty())
       reader_.fail(ErrorReason::kUnknownKey,
-                   "metric '" + out.metric.name + "' in '" + out.metric.unit +
-                       "' is not in core/claims/measures.def",
+                   "metric '" + out.metric.name + "' in '" + out.metric.unit + "' is not in core/claims/measures.def",
                    field);
     return out;
   }
 
-  static void give(ClaimPriors& priors, const std::map<std::string, Json>& said, Json ClaimPrior::* where) {
+  static void give(ClaimPriors& priors, const std::map<std::string, Json>& said, Json ClaimPrior::*where) {
     for (const auto& [id, options] : said) {
       for (ClaimPrior& prior : priors) {
         if (prior.id == id) (prior.*where).update(options);
@@ -205,8 +198,7 @@ class TableReader {
     if (found == row.cells.end()) return;
     Reader cell(found->second, field + ".cells." + found->first, status_);
     if (const std::string unit = cell.text("unit"); !unit.empty()) out.metric.unit = unit;
-    if (const std::string note = cell.text("note"); !note.empty())
-      out.note += (out.note.empty() ? "" : " ") + note;
+    if (const std::string note = cell.text("note"); !note.empty()) out.note += (out.note.empty() ? "" : " ") + note;
     if (const Json* prior = cell.get("prior")) out.priors = read_priors(cell, *prior, cell.at("prior"));
     cell.finish();
   }
@@ -221,10 +213,9 @@ class TableReader {
     const int r = to_row.empty() ? static_cast<int>(value.row) : index_of(out_.rows, to_row);
     const int c = to_row.empty() ? index_of(out_.columns, to_column) : static_cast<int>(value.column);
     if (r < 0 || c < 0) {
-      return reader_.fail(
-          ErrorReason::kUnknownKey,
-          "the table has no " + std::string(r < 0 ? "row '" + to_row : "column '" + to_column) + "'",
-          reader_.at("rows", value.row));
+      return reader_.fail(ErrorReason::kUnknownKey,
+                          "the table has no " + std::string(r < 0 ? "row '" + to_row : "column '" + to_column) + "'",
+                          reader_.at("rows", value.row));
     }
     const auto found = places.find({static_cast<std::size_t>(r), static_cast<std::size_t>(c)});
     if (found == places.end() || &out_.values[static_cast<std::size_t>(found->second)] == &value) return;

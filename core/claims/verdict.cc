@@ -21,9 +21,8 @@ int decimals_of(double value) {
   std::snprintf(text, sizeof text, "%.10g", value);
   const std::string shown = text;
   const std::size_t dot = shown.find('.');
-  return dot == std::string::npos || shown.find('e') != std::string::npos
-             ? 0
-             : static_cast<int>(shown.size() - dot - 1);
+  return dot == std::string::npos || shown.find('e') != std::string::npos ? 0
+                                                                          : static_cast<int>(shown.size() - dot - 1);
 }
 
 // Half a unit of the last digit a column or row of this metric is printed with: zeros at the end are lost in
@@ -61,22 +60,21 @@ PrintedInterval printed_interval(const ClaimTable& table, const ClaimValue& valu
   return out;
 }
 
-Judgement judge(const ClaimTable& table, const ClaimValue& value, const ClaimValue* baseline,
-                const Measured& measured, const std::vector<SettingDifference>& differences) {
+Judgement judge(const ClaimTable& table, const ClaimValue& value, const ClaimValue* baseline, const Measured& measured,
+                const std::vector<SettingDifference>& differences) {
   const auto not_comparable = [](WhyNot why, Direction direction = Direction::kNone) {
     return Judgement{Verdict::kNotComparable, why, direction};
   };
   if (!std::isfinite(value.difference)) return not_comparable(WhyNot::kNoDifference);
   if (measured.n == 0) return not_comparable(WhyNot::kNoResult);
   if (!measured.has_baseline) return not_comparable(WhyNot::kNoBaseline);
-  if (measured.pairs < 2 || !std::isfinite(measured.difference_half_width))
-    return not_comparable(WhyNot::kNoPairs);
+  if (measured.pairs < 2 || !std::isfinite(measured.difference_half_width)) return not_comparable(WhyNot::kNoPairs);
   const double low = measured.difference - measured.difference_half_width;
   const double high = measured.difference + measured.difference_half_width;
   const bool zero = low <= 0 && high >= 0;
   if (!differences.empty()) {
     const bool open = zero || value.difference == 0;
-    return not_comparable(WhyNot::kSetting, open ? Direction::kOpen
+    return not_comparable(WhyNot::kSetting, open                                  ? Direction::kOpen
                                             : (low > 0) == (value.difference > 0) ? Direction::kSame
                                                                                   : Direction::kOpposite);
   }
@@ -84,8 +82,7 @@ Judgement judge(const ClaimTable& table, const ClaimValue& value, const ClaimVal
   if (low > print.high + kNear || high < print.low - kNear)
     return {Verdict::kContradicts, WhyNot::kNone, Direction::kNone};
   const bool print_holds_zero = print.low - kNear <= 0 && print.high + kNear >= 0;
-  return {zero && !print_holds_zero ? Verdict::kUndecided : Verdict::kAgrees, WhyNot::kNone,
-          Direction::kNone};
+  return {zero && !print_holds_zero ? Verdict::kUndecided : Verdict::kAgrees, WhyNot::kNone, Direction::kNone};
 }
 
 WhyNot why_unmatched(const ClaimValue& value) {
@@ -96,50 +93,76 @@ WhyNot why_unmatched(const ClaimValue& value) {
 
 const char* to_string(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kAgrees: return "agrees";
-    case Verdict::kContradicts: return "contradicts";
-    case Verdict::kUndecided: return "undecided";
-    case Verdict::kNotComparable: break;
+    case Verdict::kAgrees:
+      return "agrees";
+    case Verdict::kContradicts:
+      return "contradicts";
+    case Verdict::kUndecided:
+      return "undecided";
+    case Verdict::kNotComparable:
+      break;
   }
   return "not-comparable";
 }
 
 const char* to_string(WhyNot why) {
   switch (why) {
-    case WhyNot::kNone: break;
-    case WhyNot::kNoDifference: return "no-difference";
-    case WhyNot::kNoMethod: return "no-method";
-    case WhyNot::kUnmeasured: return "unmeasured";
-    case WhyNot::kNoCell: return "no-cell";
-    case WhyNot::kNoResult: return "no-result";
-    case WhyNot::kNoBaseline: return "no-baseline";
-    case WhyNot::kNoPairs: return "no-pairs";
-    case WhyNot::kSetting: return "setting";
+    case WhyNot::kNone:
+      break;
+    case WhyNot::kNoDifference:
+      return "no-difference";
+    case WhyNot::kNoMethod:
+      return "no-method";
+    case WhyNot::kUnmeasured:
+      return "unmeasured";
+    case WhyNot::kNoCell:
+      return "no-cell";
+    case WhyNot::kNoResult:
+      return "no-result";
+    case WhyNot::kNoBaseline:
+      return "no-baseline";
+    case WhyNot::kNoPairs:
+      return "no-pairs";
+    case WhyNot::kSetting:
+      return "setting";
   }
   return "";
 }
 
 const char* words(WhyNot why) {
   switch (why) {
-    case WhyNot::kNone: break;
-    case WhyNot::kNoDifference: return "printed without a difference";
-    case WhyNot::kNoMethod: return "no such method in Locus";
-    case WhyNot::kUnmeasured: return "Locus measures no such number";
-    case WhyNot::kNoCell: return "no cell of these priors and task";
-    case WhyNot::kNoResult: return "nothing measured there yet";
-    case WhyNot::kNoBaseline: return "the paper's baseline is not in the experiment";
-    case WhyNot::kNoPairs: return "fewer than two seeds shared with the baseline";
-    case WhyNot::kSetting: return "another setting";
+    case WhyNot::kNone:
+      break;
+    case WhyNot::kNoDifference:
+      return "printed without a difference";
+    case WhyNot::kNoMethod:
+      return "no such method in Locus";
+    case WhyNot::kUnmeasured:
+      return "Locus measures no such number";
+    case WhyNot::kNoCell:
+      return "no cell of these priors and task";
+    case WhyNot::kNoResult:
+      return "nothing measured there yet";
+    case WhyNot::kNoBaseline:
+      return "the paper's baseline is not in the experiment";
+    case WhyNot::kNoPairs:
+      return "fewer than two seeds shared with the baseline";
+    case WhyNot::kSetting:
+      return "another setting";
   }
   return "";
 }
 
 const char* to_string(Direction direction) {
   switch (direction) {
-    case Direction::kNone: break;
-    case Direction::kSame: return "same";
-    case Direction::kOpposite: return "opposite";
-    case Direction::kOpen: return "open";
+    case Direction::kNone:
+      break;
+    case Direction::kSame:
+      return "same";
+    case Direction::kOpposite:
+      return "opposite";
+    case Direction::kOpen:
+      return "open";
   }
   return "";
 }

@@ -46,8 +46,8 @@ struct PrintedInterval {
 PrintedInterval printed_interval(const ClaimTable& table, const ClaimValue& value, const ClaimValue* baseline);
 
 // One match of a number. `measured` may have no pairs.
-Judgement judge(const ClaimTable& table, const ClaimValue& value, const ClaimValue* baseline,
-                const Measured& measured, const std::vector<SettingDifference>& differences);
+Judgement judge(const ClaimTable& table, const ClaimValue& value, const ClaimValue* baseline, const Measured& measured,
+                const std::vector<SettingDifference>& differences);
 
 // A number no cell was found for: why.
 WhyNot why_unmatched(const ClaimValue& value);

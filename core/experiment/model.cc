@@ -8,8 +8,7 @@ namespace {
 
 // Index = value of the enumerator.
 constexpr std::array kExperimentStates = {"active", "paused", "cancelled"};
-constexpr std::array kStageStates = {"blocked", "queued", "running",  "succeeded",
-                                     "failed",  "held",   "cancelled"};
+constexpr std::array kStageStates = {"blocked", "queued", "running", "succeeded", "failed", "held", "cancelled"};
 constexpr std::array kAttemptStates = {"running", "succeeded", "failed", "lost", "stopped", "cancelled"};
 constexpr std::array kFailureClasses = {"none", "preempted", "worker-lost", "out-of-memory", "diverged",
                                         "data", "code",      "timeout",     "hung"};
@@ -46,9 +45,7 @@ const char* to_string(WorkerState state) { return name_of(kWorkerStates, state);
 std::optional<ExperimentState> parse_experiment_state(std::string_view text) {
   return value_of<ExperimentState>(kExperimentStates, text);
 }
-std::optional<StageState> parse_stage_state(std::string_view text) {
-  return value_of<StageState>(kStageStates, text);
-}
+std::optional<StageState> parse_stage_state(std::string_view text) { return value_of<StageState>(kStageStates, text); }
 std::optional<AttemptState> parse_attempt_state(std::string_view text) {
   return value_of<AttemptState>(kAttemptStates, text);
 }

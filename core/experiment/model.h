@@ -39,20 +39,20 @@ inline bool terminal(StageState s) {
 
 // A metric is a name, a split and canonical labels (RFC 8785 JSON object of strings or numbers; "{}" for none).
 struct SeriesKey {
-  std::string metric;        // "top1", "loss", "lr", "ms_per_step"
-  std::string split;         // "train", "validation", "test", or "" where a split has no meaning
+  std::string metric;         // "top1", "loss", "lr", "ms_per_step"
+  std::string split;          // "train", "validation", "test", or "" where a split has no meaning
   std::string labels = "{}";  // {"resolution":42}
   auto operator<=>(const SeriesKey&) const = default;
 };
 
 // Points as packed columns; all but `series` are equally long. Values may be NaN or infinite.
 struct PointBatch {
-  std::vector<SeriesKey> series;             // dictionary of this batch
-  std::vector<std::uint32_t> series_index;   // into `series`
-  std::vector<std::int64_t> step;            // optimiser steps done
+  std::vector<SeriesKey> series;            // dictionary of this batch
+  std::vector<std::uint32_t> series_index;  // into `series`
+  std::vector<std::int64_t> step;           // optimiser steps done
   std::vector<double> epoch;
-  std::vector<std::int64_t> images;          // training images seen
-  std::vector<Microseconds> time_us;         // wall clock of the trainer
+  std::vector<std::int64_t> images;   // training images seen
+  std::vector<Microseconds> time_us;  // wall clock of the trainer
   std::vector<double> value;
   std::size_t size() const { return value.size(); }
 };
@@ -74,9 +74,9 @@ struct Result {
 };
 
 struct StageInput {
-  std::string slot;                   // "checkpoint"
-  StageId from_stage = 0;             // 0 when given as an artifact
-  std::string artifact_sha256;        // empty until the source has succeeded
+  std::string slot;             // "checkpoint"
+  StageId from_stage = 0;       // 0 when given as an artifact
+  std::string artifact_sha256;  // empty until the source has succeeded
 };
 
 struct StageOutput {
@@ -93,7 +93,7 @@ struct ExperimentRow {
   int priority = 0;
   std::string catalog_digest;
   Microseconds created_us = 0;
-  std::string reason = {};      // for people; why the server paused it by itself
+  std::string reason = {};  // for people; why the server paused it by itself
 };
 
 struct CellRow {
@@ -104,30 +104,30 @@ struct CellRow {
 };
 
 struct TrialRow {
-  std::int64_t ordinal = 0;     // stable: an extension appends
+  std::int64_t ordinal = 0;  // stable: an extension appends
   std::int64_t cell = 0;
   std::int64_t seed = 0;
-  bool retired = false;         // no longer in the specification
+  bool retired = false;  // no longer in the specification
 };
 
 struct TrialStageRow {
-  std::int64_t trial = 0;       // ordinal
-  std::string role;             // "train", "evaluate", "evaluate-2" when a kind is listed twice
+  std::int64_t trial = 0;  // ordinal
+  std::string role;        // "train", "evaluate", "evaluate-2" when a kind is listed twice
   StageId stage_id = 0;
 };
 
 struct StageRow {
   StageId id = 0;
-  std::string identity;         // SHA-256 hex of the scientific configuration
-  std::string kind;             // catalog id of the stage kind
-  std::string config_json;      // canonical, scientific fields only
+  std::string identity;     // SHA-256 hex of the scientific configuration
+  std::string kind;         // catalog id of the stage kind
+  std::string config_json;  // canonical, scientific fields only
   std::int64_t seed = 0;
   StageState state = StageState::kBlocked;
   FailureClass failure_class = FailureClass::kNone;
-  std::string reason;           // for people; why it failed, is held or waits
-  std::int64_t attempt = 0;     // newest attempt number = fencing token; 0 before the first grant
-  int failures = 0;             // attempts that ended by a fault of the work
-  int faults = 0;               // attempts that ended by a fault of the infrastructure
+  std::string reason;               // for people; why it failed, is held or waits
+  std::int64_t attempt = 0;         // newest attempt number = fencing token; 0 before the first grant
+  int failures = 0;                 // attempts that ended by a fault of the work
+  int faults = 0;                   // attempts that ended by a fault of the infrastructure
   Microseconds retry_delay_us = 0;  // back-off in force, counted anew from server start
   std::vector<StageInput> inputs;
   std::vector<StageOutput> outputs;
@@ -173,26 +173,26 @@ std::optional<WorkerState> parse_worker_state(std::string_view);
 
 struct WorkerRow {
   WorkerId id = 0;
-  std::string name;             // unique; of two daemons under one name the one that lives keeps it
-  std::string session;          // random, new at each daemon start
+  std::string name;     // unique; of two daemons under one name the one that lives keeps it
+  std::string session;  // random, new at each daemon start
   std::string host, version;
-  std::string slots_json;       // [{"device":"cpu","index":0,"threads":1}, ...]
+  std::string slots_json;  // [{"device":"cpu","index":0,"threads":1}, ...]
   std::string catalog_digest;
   WorkerState state = WorkerState::kActive;
-  Microseconds seen_us = 0;     // wall clock, for people
-  Drain drain = Drain::kNone;   // outlives restarts of worker and server
-  std::string reason = {};      // why it drains
-  std::string instance = {};    // of its work folder and boot, which two living daemons never share; empty: unknown
-  Microseconds since_us = 0;    // wall clock; when its present session registered
-  std::string data_json = {};   // {"held":["ID"],"missing":{"ID":"why"}}; empty: says nothing, holds everything
-  bool forgotten = false;       // left out of lists until it comes back
+  Microseconds seen_us = 0;    // wall clock, for people
+  Drain drain = Drain::kNone;  // outlives restarts of worker and server
+  std::string reason = {};     // why it drains
+  std::string instance = {};   // of its work folder and boot, which two living daemons never share; empty: unknown
+  Microseconds since_us = 0;   // wall clock; when its present session registered
+  std::string data_json = {};  // {"held":["ID"],"missing":{"ID":"why"}}; empty: says nothing, holds everything
+  bool forgotten = false;      // left out of lists until it comes back
 };
 
 struct EventRow {
-  std::int64_t id = 0;          // grows by commit order; the cursor of watchers
+  std::int64_t id = 0;  // grows by commit order; the cursor of watchers
   Microseconds time_us = 0;
-  std::string subject;          // "experiments/NAME", "stages/ID", "workers/NAME"
-  std::string kind;             // "experiment-created", "stage-state", "attempt-started", "points", ...
+  std::string subject;  // "experiments/NAME", "stages/ID", "workers/NAME"
+  std::string kind;     // "experiment-created", "stage-state", "attempt-started", "points", ...
   std::string json = "{}";
 };
 

@@ -38,8 +38,7 @@ Json completed(const Catalog& catalog, std::string_view kind, const Json& choice
 
 std::optional<double> count(const Catalog& catalog, const std::string& kind, const Json& dataset, const Json& recipe,
                             const Json& stage) {
-  const CatalogItem* data =
-      dataset.is_object() ? catalog.find("dataset", dataset.value("id", std::string())) : nullptr;
+  const CatalogItem* data = dataset.is_object() ? catalog.find("dataset", dataset.value("id", std::string())) : nullptr;
   const Json splits = data ? data->facts.value("splits", Json::object()) : Json::object();
   if (kind == "train") {
     const Json options = completed(catalog, "recipe", recipe);

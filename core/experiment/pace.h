@@ -34,8 +34,7 @@ class Paces {
  public:
   // `devices`: the kinds that may run the stages, the likeliest first. A run on another tells nothing; with none
   // named every run does.
-  Paces(const Catalog& catalog, std::vector<std::string> devices)
-      : catalog_(catalog), devices_(std::move(devices)) {}
+  Paces(const Catalog& catalog, std::vector<std::string> devices) : catalog_(catalog), devices_(std::move(devices)) {}
 
   // The runs of one load, newest first.
   void add(const std::string& load, const std::vector<PastRun>& runs);

@@ -24,8 +24,7 @@ namespace {
 std::string remaining(const CellDraft& cell, const Values& values, const std::set<std::string>& without) {
   std::string out;
   for (const auto& [path, setting] : cell.assignment) {
-    if (!without.contains(std::string(path)))
-      out.append(path).append("=").append(values.of(setting).key).append("\n");
+    if (!without.contains(std::string(path))) out.append(path).append("=").append(values.of(setting).key).append("\n");
   }
   return out;
 }
@@ -43,8 +42,7 @@ void add_cells(const Specification& spec, const std::vector<CellDraft>& drafts, 
   for (const CellDraft& draft : drafts) {
     PlannedCell cell;
     Json assignment = Json::object();
-    for (const auto& [path, setting] : draft.assignment)
-      assignment[std::string(path)] = values.of(setting).assignment;
+    for (const auto& [path, setting] : draft.assignment) assignment[std::string(path)] = values.of(setting).assignment;
     cell.row_key = cell.assignment_json = canonical_json(assignment);
     cell.label = labels.label(draft);
     cell.baseline = draft.baseline;
@@ -70,8 +68,7 @@ absl::Status add_values(const Specification& spec, const std::vector<CellDraft>&
     for (const Setting* setting : values.values(path)) {
       const NormalValue& normal = values.of(setting);
       if (!known.insert(canonical_json(normal.assignment)).second) continue;
-      plan.values[path].push_back(
-          {canonical_json(normal.assignment), normal.key, labels.value(path, *setting)});
+      plan.values[path].push_back({canonical_json(normal.assignment), normal.key, labels.value(path, *setting)});
     }
   }
   for (const auto& [path, value] : effective_values(first)) {
@@ -97,8 +94,8 @@ absl::Status add_values(const Specification& spec, const std::vector<CellDraft>&
 void warn_of_overridden(const Specification& spec, ExperimentPlan& plan) {
   for (const std::string& path : plan.factors) {
     if (!spec.fixed.contains(path)) continue;
-    plan.warnings.push_back(
-        path + " is fixed and varied; the matrix decides, the fixed value serves only cells without it");
+    plan.warnings.push_back(path +
+                            " is fixed and varied; the matrix decides, the fixed value serves only cells without it");
   }
 }
 
@@ -182,8 +179,7 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   std::optional<Specification> parsed = parse_specification(specification, mistakes);
   if (!parsed) return mistakes.status();
   const auto expanded = expand_and_configure(*parsed, resolver, values, mistakes);
-  if (!expanded)
-    return each_of(mistakes.status(), [&](const absl::Status& one) { return with_place(one, catalog); });
+  if (!expanded) return each_of(mistakes.status(), [&](const absl::Status& one) { return with_place(one, catalog); });
   const Specification& spec = *parsed;
   const std::vector<CellDraft>& drafts = expanded->drafts;
   const std::vector<Configuration>& configurations = expanded->configured.cells;
@@ -225,8 +221,7 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
     plan.cells[cell].prior = place_of_prior(configurations[cell], catalog);
     plan.cells[cell].cost = expanded->configured.costs[cell];
     for (const std::int64_t seed : spec.seeds) {
-      plan.trials.push_back(
-          {static_cast<std::int64_t>(cell), seed, identify(configurations[cell], stages, seed)});
+      plan.trials.push_back({static_cast<std::int64_t>(cell), seed, identify(configurations[cell], stages, seed)});
     }
   }
   warn_of_overridden(spec, plan);

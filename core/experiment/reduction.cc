@@ -38,11 +38,10 @@ absl::StatusOr<Reduction> parse_reduction(const std::string& text, const std::st
   } else if (const std::int64_t step = number_after(text, "at-step-"); step > 0) {
     out = {Kind::kAtStep, step};
   } else {
-    return refused(
-        field + " is '" + text +
-            "'; write last, best or mean, {top: 3} for the mean of the three best or {at_step: 300} for the "
-            "value there",
-        field, text);
+    return refused(field + " is '" + text +
+                       "'; write last, best or mean, {top: 3} for the mean of the three best or {at_step: 300} for the "
+                       "value there",
+                   field, text);
   }
   if (reports != "test" || out.kind == Kind::kBest) return out;
   return refused(

@@ -32,8 +32,7 @@ std::map<std::int64_t, std::int64_t> live_until(std::span<const AttemptRow> atte
   std::int64_t bound = std::numeric_limits<std::int64_t>::max();
   for (const AttemptRow& attempt : ordered) {
     out[attempt.number] = bound;
-    if (attempt.resume_step == 0 && attempt.resume_sha256.empty())
-      break;  // began afresh: nothing older counts
+    if (attempt.resume_step == 0 && attempt.resume_sha256.empty()) break;  // began afresh: nothing older counts
     bound = std::min(bound, attempt.resume_step);
   }
   return out;
@@ -59,8 +58,7 @@ std::vector<std::string> checkpoint_roles(const StageRow& stage, std::span<const
     resume = newest_checkpoint(checkpoints, attempts);
     std::vector<CheckpointRow> older;
     for (const CheckpointRow& row : checkpoints) {
-      if (resume && std::pair(row.number, row.step) < std::pair(resume->number, resume->step))
-        older.push_back(row);
+      if (resume && std::pair(row.number, row.step) < std::pair(resume->number, resume->step)) older.push_back(row);
     }
     before = newest_checkpoint(older, attempts);
   }

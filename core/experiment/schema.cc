@@ -20,8 +20,7 @@ const std::vector<std::string>& top_level_keys() {
   static const auto names = [] {
     std::vector<std::string> out;
     for (const SpecificationKey& key : kKeys) {
-      if (std::string_view(key.path).find_first_of(".[") == std::string_view::npos)
-        out.emplace_back(key.path);
+      if (std::string_view(key.path).find_first_of(".[") == std::string_view::npos) out.emplace_back(key.path);
     }
     return out;
   }();

@@ -20,8 +20,7 @@ absl::StatusOr<std::string> canonical_labels(const std::string& labels, const st
   if (labels.empty() || labels == "{}") return std::string("{}");
   const auto no_object = [&] {
     const std::string shown = labels.size() > kLabelsShown ? labels.substr(0, kLabelsShown) + "..." : labels;
-    return invalid(field,
-               "labels are \"" + valid_utf8(shown) + "\"; give a JSON object such as {\"resolution\":28}");
+    return invalid(field, "labels are \"" + valid_utf8(shown) + "\"; give a JSON object such as {\"resolution\":28}");
   };
   if (!Json::accept(labels)) return no_object();
   LOCUS_ASSIGN_OR_RETURN(const Json value, parse_json(labels, ErrorReason::kInvalidArgument, field));

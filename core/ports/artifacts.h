@@ -28,7 +28,7 @@ class ArtifactStore {
   virtual absl::StatusOr<std::int64_t> size(const std::string& sha256) = 0;  // ARTIFACT_NOT_FOUND
   virtual absl::StatusOr<std::string> read(const std::string& sha256, std::int64_t offset,
                                            std::int64_t most) = 0;  // short at the end
-  virtual absl::Status remove(const std::string& sha256) = 0;  // OK when it is not there
+  virtual absl::Status remove(const std::string& sha256) = 0;       // OK when it is not there
   // Digests of the blobs here, in order, after this one; "" from the first.
   virtual absl::StatusOr<std::vector<std::string>> list(const std::string& after, int limit) = 0;
 };

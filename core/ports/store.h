@@ -44,7 +44,7 @@ struct SetExperimentState {
   ExperimentId id = 0;
   ExperimentState from{}, to{};
   std::string reason = {};  // replaces the former one
-};  // WRONG_STATE unless in `from`
+};                          // WRONG_STATE unless in `from`
 // From here on no read shows the experiment, and its name is free; how large it is does not matter. What it leaves
 // is taken away by PurgeDeleted. WRONG_STATE while a stage that would go with it is running.
 struct DeleteExperiment {
@@ -169,11 +169,9 @@ using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, De
 
 struct PointAppend {
   StageId stage_id = 0;
-  std::int64_t number =
-      0;  // attempt token, checked inside the write: STALE_ATTEMPT unless newest and running
-  std::int64_t first_seq =
-      1;              // sequences start at 1, gap-free within an attempt: SEQUENCE_GAP with expected_sequence
-  PointBatch points;  // those already stored are ignored
+  std::int64_t number = 0;     // attempt token, checked inside the write: STALE_ATTEMPT unless newest and running
+  std::int64_t first_seq = 1;  // sequences start at 1, gap-free within an attempt: SEQUENCE_GAP with expected_sequence
+  PointBatch points;           // those already stored are ignored
 };
 
 // What a starting scheduler needs: everything not finished, and where ids go on.
@@ -229,7 +227,7 @@ struct StageBrief {
   int environment = -1;  // index into StageBriefs::environments; -1: has not succeeded
 };
 struct StageBriefs {
-  std::vector<StageBrief> stages;  // of unretired trials, by trial, then in the order of the specification
+  std::vector<StageBrief> stages;         // of unretired trials, by trial, then in the order of the specification
   std::vector<std::string> environments;  // JSON, each text once
 };
 struct SeriesRow {
@@ -294,9 +292,8 @@ class Store {
   virtual absl::StatusOr<ExperimentRow> experiment(ExperimentId id) = 0;
   virtual absl::StatusOr<std::vector<ExperimentRow>> experiments(
       ExperimentId before, int limit) = 0;  // newest first; before 0: from the newest
-  virtual absl::StatusOr<std::string> experiment_of_request(
-      const std::string& request_id) = 0;                           // name; NOT_FOUND
-  virtual absl::StatusOr<StageCounts> counts(ExperimentId id) = 0;  // unretired trials
+  virtual absl::StatusOr<std::string> experiment_of_request(const std::string& request_id) = 0;  // name; NOT_FOUND
+  virtual absl::StatusOr<StageCounts> counts(ExperimentId id) = 0;                               // unretired trials
   virtual absl::StatusOr<std::vector<CellRow>> cells(ExperimentId id) = 0;
   virtual absl::StatusOr<std::vector<TrialView>> trials(
       ExperimentId id, std::int64_t after_ordinal,
@@ -308,8 +305,7 @@ class Store {
   virtual absl::StatusOr<StageRow> stage(StageId id) = 0;
   virtual absl::StatusOr<std::vector<AttemptRow>> attempts(StageId id) = 0;        // oldest first
   virtual absl::StatusOr<std::vector<CheckpointRow>> checkpoints(StageId id) = 0;  // oldest first
-  virtual absl::StatusOr<std::vector<ResultView>> results(
-      ExperimentId id) = 0;  // of every stage of unretired trials
+  virtual absl::StatusOr<std::vector<ResultView>> results(ExperimentId id) = 0;    // of every stage of unretired trials
   virtual absl::StatusOr<std::vector<ResultView>> results(ExperimentId id, const std::string& metric) = 0;
   virtual absl::StatusOr<StageBriefs> briefs(ExperimentId id) = 0;
   // As in Snapshot, of one stage in any state; by experiment and trial.
@@ -340,8 +336,7 @@ class Store {
   virtual absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id,
                                                                      int limit) = 0;  // newest first
   // Stored text from `offset` on, at most `most` bytes; from the oldest kept when that is gone.
-  virtual absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset,
-                                      std::int64_t most) = 0;
+  virtual absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) = 0;
   // By digest, after this one; "" from the first.
   virtual absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) = 0;
   // Stages after this one with checkpoints that ReleaseCheckpoints would drop.

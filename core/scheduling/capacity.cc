@@ -109,7 +109,7 @@ class Judge {
   std::vector<double> memory_;  // by worker
   RequirementTable requirements_;
   std::map<int, Found> found_;
-  std::map<std::string, std::vector<const CellNeed*>> lacking_;                     // by reason
+  std::map<std::string, std::vector<const CellNeed*>> lacking_;                   // by reason
   std::map<std::pair<double, std::string>, std::vector<const CellNeed*>> small_;  // by what there is
 };
 

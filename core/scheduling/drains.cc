@@ -32,10 +32,11 @@ void Scheduler::State::handle(const WorkerForgetRequested& event) {
   if (found == workers_.end()) return refuse_unknown_worker(event.reply, event.name);
   Worker& worker = found->second;
   if (worker.row.state != WorkerState::kOffline) {
-    return reply(ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
-                                                    "worker " + event.name + " is " + to_string(worker.row.state) +
-                                                        ", and only one that is offline can be forgotten; stop it first",
-                                                    "name", {{"name", event.name}})});
+    return reply(
+        ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
+                                           "worker " + event.name + " is " + to_string(worker.row.state) +
+                                               ", and only one that is offline can be forgotten; stop it first",
+                                           "name", {{"name", event.name}})});
   }
   if (!worker.row.forgotten) {
     worker.row.forgotten = true;

@@ -62,8 +62,7 @@ bool Scheduler::State::vacant(const Worker& worker, int slot, const Waiting& wai
   const int device = worker.device(slot);
   for (std::size_t other = 0; other < worker.device_of.size(); ++other) {
     const auto& free = waiting.free_slots;
-    if (worker.device_of[other] == device &&
-        std::find(free.begin(), free.end(), static_cast<int>(other)) == free.end())
+    if (worker.device_of[other] == device && std::find(free.begin(), free.end(), static_cast<int>(other)) == free.end())
       return false;
   }
   return running_on({worker.row.id, device}).empty();
@@ -108,14 +107,13 @@ bool Scheduler::State::shut(const Worker& worker, const ReadyKey& key, const Res
 std::string Scheduler::State::explain_alone(const Stage& stage, Now now) const {
   if (!stage.ready) return "";
   const Reservations reserved = reservations();
-  const auto mine = std::find_if(reserved.begin(), reserved.end(),
-                                 [&](const auto& entry) { return entry.second == *stage.ready; });
+  const auto mine =
+      std::find_if(reserved.begin(), reserved.end(), [&](const auto& entry) { return entry.second == *stage.ready; });
   if (mine == reserved.end()) return "";
   const std::string name = workers_.at(mine->first.first).row.name;
   const std::vector<const Stage*> busy = running_on(mine->first);
   std::string text = "runs alone on its device: ";
-  if (busy.empty())
-    return text + name + " is empty and kept free for it until it asks for work with every slot";
+  if (busy.empty()) return text + name + " is empty and kept free for it until it asks for work with every slot";
   text += "waits until " + name + " is empty, where stage " + std::to_string(busy.front()->row.id) + " (" +
           busy.front()->row.kind + ") still runs";
   if (busy.size() > 1) text += " and " + std::to_string(busy.size() - 1) + " more";
@@ -134,14 +132,13 @@ std::string Scheduler::State::explain_shut(const Stage& stage) const {
     for (const StageId running : worker.running) {
       const Stage& other = stages_.at(running);
       if (!requirements_.exclusive(other.requirement)) continue;
-      text = "waits for a free slot: stage " + std::to_string(running) + " (" + other.row.kind +
-             ") runs alone on " + worker.row.name;
+      text = "waits for a free slot: stage " + std::to_string(running) + " (" + other.row.kind + ") runs alone on " +
+             worker.row.name;
     }
     for (const auto& [device, key] : reserved) {
       if (device.first != id || !text.empty()) continue;
-      text = "waits for a free slot: " + worker.row.name + " is kept free for stage " +
-             std::to_string(key.stage) + " (" + stages_.at(key.stage).row.kind +
-             "), which runs alone and comes before it";
+      text = "waits for a free slot: " + worker.row.name + " is kept free for stage " + std::to_string(key.stage) +
+             " (" + stages_.at(key.stage).row.kind + "), which runs alone and comes before it";
     }
   }
   return text;

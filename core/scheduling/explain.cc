@@ -117,9 +117,9 @@ std::string Scheduler::State::explain_queued(const Stage& stage, Now now) const 
                            ? policy_.failures
                            : budget_of(stage.row.failure_class, policy_, untried(stage.requirement));
     std::string text = "tries again in " + duration_text(stage.not_before - now.steady) + " (" +
-                       std::to_string(stage.row.failures) + " of " + std::to_string(budget) +
-                       " failures, " + std::to_string(stage.row.faults) + " of " +
-                       std::to_string(policy_.faults) + " infrastructure faults)";
+                       std::to_string(stage.row.failures) + " of " + std::to_string(budget) + " failures, " +
+                       std::to_string(stage.row.faults) + " of " + std::to_string(policy_.faults) +
+                       " infrastructure faults)";
     if (!stage.row.reason.empty()) text += ": " + stage.row.reason;
     return text;
   }
@@ -142,8 +142,7 @@ std::string Scheduler::State::explain_queued(const Stage& stage, Now now) const 
     return "waits for a worker: " + std::to_string(drained) + (drained == 1 ? " is" : " are") +
            " connected and draining; undrain one, or start another";
   }
-  if (present == 0)
-    return "waits for a worker: none is connected; start one with `locus worker --server ADDRESS`";
+  if (present == 0) return "waits for a worker: none is connected; start one with `locus worker --server ADDRESS`";
   return "waits for a worker that can run it: " + why;
 }
 

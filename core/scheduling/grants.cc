@@ -15,10 +15,9 @@ void Scheduler::State::handle(const WorkRequested& event) {
   Worker* worker = connected_worker(event.session, event.reply);
   if (worker == nullptr) return;
   if (event.free_slots.empty() || event.request_id.empty()) {
-    reply(ReplyError{event.reply,
-                     make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                                "a request for work names at least one free slot and carries a request id",
-                                event.free_slots.empty() ? "free_slots" : "request_id")});
+    reply(ReplyError{event.reply, make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                                             "a request for work names at least one free slot and carries a request id",
+                                             event.free_slots.empty() ? "free_slots" : "request_id")});
     return;
   }
   if (answer_repeated(*worker, event)) return;
@@ -38,8 +37,7 @@ bool Scheduler::State::answer_repeated(Worker& worker, const WorkRequested& even
     return w.worker == worker.row.id && w.request_id == event.request_id;
   });
   if (waiting != waiting_.end()) {
-    reply(
-        ReplyGrant{waiting->reply, std::nullopt});  // the former call; its caller has gone or will ask again
+    reply(ReplyGrant{waiting->reply, std::nullopt});  // the former call; its caller has gone or will ask again
     waiting->reply = event.reply;
     return true;
   }
@@ -110,9 +108,8 @@ void Scheduler::State::match() {
   while (!waiting_.empty()) {
     const Reservations reserved = reservations();
     const std::optional<ReadyKey> next = ready_.first([&](int requirement, const ReadyKey& key) {
-      return std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& w) {
-        return slot_for(w, requirement, key, reserved).has_value();
-      });
+      return std::any_of(waiting_.begin(), waiting_.end(),
+                         [&](const Waiting& w) { return slot_for(w, requirement, key, reserved).has_value(); });
     });
     if (!next) return;
     Stage& stage = stages_.at(next->stage);
@@ -127,14 +124,12 @@ void Scheduler::State::match() {
 // Of those asking now, with no waiting for a better one: not a worker that was lost with this stage or may be
 // why it failed, if another asks; then the one that ran its input or its last attempt and so holds the files;
 // then who asked first.
-Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage,
-                                                            const Reservations& reserved) {
+Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage, const Reservations& reserved) {
   Waiting* best = nullptr;
   int best_score = 0;
   for (Waiting& waiting : waiting_) {
     if (!slot_for(waiting, stage.requirement, *stage.ready, reserved)) continue;
-    const bool suspect =
-        stage.strikes.workers.contains(waiting.worker) || stage.avoid.contains(waiting.worker);
+    const bool suspect = stage.strikes.workers.contains(waiting.worker) || stage.avoid.contains(waiting.worker);
     const int score = (suspect ? 0 : 2) + (waiting.worker == stage.near ? 1 : 0);
     if (best == nullptr || score > best_score) {
       best = &waiting;
@@ -206,8 +201,7 @@ Grant Scheduler::State::grant_of(const Stage& stage) const {
               .title = row.kind};
   for (const StageInput& input : row.inputs) grant.inputs[input.slot] = input.artifact_sha256;
   if (const std::optional<ReadyKey> key = ready_key(stage)) {
-    grant.title =
-        experiments_.at(key->experiment).row.name + "/" + std::to_string(key->trial) + " " + row.kind;
+    grant.title = experiments_.at(key->experiment).row.name + "/" + std::to_string(key->trial) + " " + row.kind;
   }
   grant.limit_seconds = limit_of(stage);
   grant.title += ", seed " + std::to_string(row.seed);

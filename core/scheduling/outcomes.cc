@@ -76,8 +76,7 @@ void Scheduler::State::handle(const AttemptCompleted& event) {
 // attempt.
 void Scheduler::State::answer_ended(const AttemptCompleted& event) {
   auto ended = ended_.find({event.stage_id, event.number});
-  if (ended != ended_.end() &&
-      (ended->second == event.outcome || ended->second == AttemptState::kCancelled)) {
+  if (ended != ended_.end() && (ended->second == event.outcome || ended->second == AttemptState::kCancelled)) {
     reply(ReplyDone{event.reply});
   } else {
     reply(ReplyError{event.reply, stale(event.stage_id, event.number)});
@@ -154,21 +153,19 @@ void Scheduler::State::succeed(Stage& stage, const std::vector<StageOutput>& out
   const std::set<StageId> dependants = stage.dependants;
   for (StageId id : dependants) {
     Stage* dependant = find_stage(id);
-    if (dependant != nullptr && dependant->row.state == StageState::kBlocked)
-      fill_inputs(*dependant, stage, outputs);
+    if (dependant != nullptr && dependant->row.state == StageState::kBlocked) fill_inputs(*dependant, stage, outputs);
   }
   retire(stage.row.id);
 }
 
 // Gives the stage what `source` made; it is queued when that was the last it waited for, and stays blocked
 // otherwise.
-void Scheduler::State::fill_inputs(Stage& stage, const Stage& source,
-                                   const std::vector<StageOutput>& outputs) {
+void Scheduler::State::fill_inputs(Stage& stage, const Stage& source, const std::vector<StageOutput>& outputs) {
   SetStageState mutation{.from = StageState::kBlocked, .to = StageState::kQueued, .reason = {}, .inputs = {}};
   for (StageInput& input : stage.row.inputs) {
     if (input.from_stage == source.row.id) {
-      auto made = std::find_if(outputs.begin(), outputs.end(),
-                               [&](const StageOutput& o) { return o.slot == input.slot; });
+      auto made =
+          std::find_if(outputs.begin(), outputs.end(), [&](const StageOutput& o) { return o.slot == input.slot; });
       if (made == outputs.end()) {
         cancel(stage, "stage " + std::to_string(source.row.id) + " (" + source.row.kind +
                           ") succeeded without the output '" + input.slot + "' it needs");
@@ -214,9 +211,8 @@ void Scheduler::State::cancel(Stage& stage, const std::string& reason) {
     announce_attempt(stage, "attempt-ended", &worker, to_string(AttemptState::kCancelled));
     announce_stage(stage);
   } else {
-    set_state(
-        stage,
-        SetStageState{.from = stage.row.state, .to = StageState::kCancelled, .reason = reason, .inputs = {}});
+    set_state(stage,
+              SetStageState{.from = stage.row.state, .to = StageState::kCancelled, .reason = reason, .inputs = {}});
   }
   cancel_dependants(stage);
   retire(id);

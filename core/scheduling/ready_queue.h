@@ -32,8 +32,7 @@ class ReadyQueue {
   void erase(int requirement, const ReadyKey& key);
   // The first stage in grant order that `accept` takes. Only the first of each requirement is shown to it: who
   // refuses that one would refuse what comes after it.
-  std::optional<ReadyKey> first(
-      const std::function<bool(int requirement, const ReadyKey& key)>& accept) const;
+  std::optional<ReadyKey> first(const std::function<bool(int requirement, const ReadyKey& key)>& accept) const;
   // Shows the stages of the requirements that `wanted` names in grant order. `visit` returns whether it wants to
   // see more of that requirement.
   void visit(const std::function<bool(int requirement)>& wanted,

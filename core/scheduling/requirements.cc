@@ -46,8 +46,7 @@ std::optional<std::string> first_missing(const Revisions& required, const Revisi
     auto found = offered.find(item);
     if (found != offered.end() && found->second == revision) continue;
     std::string text = item + " at revision " + std::to_string(revision);
-    return text +
-           (found == offered.end() ? " (it has none)" : " (it has " + std::to_string(found->second) + ")");
+    return text + (found == offered.end() ? " (it has none)" : " (it has " + std::to_string(found->second) + ")");
   }
   return std::nullopt;
 }

@@ -15,7 +15,7 @@
 
 namespace locus {
 
-using Revisions = std::map<std::string, int>;  // "prior/violin" -> 1
+using Revisions = std::map<std::string, int>;                 // "prior/violin" -> 1
 inline constexpr std::string_view kDatasetItem = "dataset/";  // what an item's name that is one begins with
 
 // Thread-compatible.

@@ -68,11 +68,10 @@ void Scheduler::State::handle(const ExperimentDeleted& event) {
       return std::all_of(wants.begin(), wants.end(), [&](const auto& w) { return w.first == event.row.id; });
     });
     if (own > 0 && !event.force) {
-      reply(ReplyError{event.reply,
-                       make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
-                                  std::to_string(own) + " stages of experiment " + event.row.name +
-                                      " are not finished; cancel it first, or delete it with force",
-                                  "name", {{"name", event.row.name}, {"stages", std::to_string(own)}})});
+      reply(ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
+                                               std::to_string(own) + " stages of experiment " + event.row.name +
+                                                   " are not finished; cancel it first, or delete it with force",
+                                               "name", {{"name", event.row.name}, {"stages", std::to_string(own)}})});
       return;
     }
     set_wants(experiment, {}, "experiment " + event.row.name + " was deleted");

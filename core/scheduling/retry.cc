@@ -54,18 +54,15 @@ Verdict judge_fault(const StageRow& stage, const Ending& ending, const Strikes& 
   Verdict verdict{.counts_as_fault = true, .reason = ending.reason};
   const int faults = stage.faults + 1;
   const bool enough_workers = strikes.workers.size() >= 2 || live_workers <= 1;
-  if (ending.failure_class == FailureClass::kWorkerLost && strikes.count >= policy.strikes &&
-      enough_workers) {
+  if (ending.failure_class == FailureClass::kWorkerLost && strikes.count >= policy.strikes && enough_workers) {
     verdict.to = StageState::kHeld;
-    verdict.reason =
-        with_cause("held: " + std::to_string(strikes.count) +
-                       " workers in a row were lost while running it; " + "rerun it to release it; last",
-                   ending);
+    verdict.reason = with_cause("held: " + std::to_string(strikes.count) +
+                                    " workers in a row were lost while running it; " + "rerun it to release it; last",
+                                ending);
   } else if (faults >= policy.faults) {
     verdict.to = StageState::kHeld;
     verdict.reason = with_cause(
-        "held after " + std::to_string(faults) + " infrastructure faults; rerun it to release it; last",
-        ending);
+        "held after " + std::to_string(faults) + " infrastructure faults; rerun it to release it; last", ending);
   } else {
     verdict.delay = back_off(stage.id, stage.attempt, stage.failures + faults, policy);
   }
@@ -82,8 +79,8 @@ Verdict judge_failure(const StageRow& stage, const Ending& ending, const Schedul
   }
   verdict.to = StageState::kFailed;
   if (failures > 1) {
-    verdict.reason = with_cause(
-        "failed " + std::to_string(failures) + " times; the last attempt " + rule.words, ending);
+    verdict.reason =
+        with_cause("failed " + std::to_string(failures) + " times; the last attempt " + rule.words, ending);
   }
   return verdict;
 }
@@ -104,8 +101,7 @@ int budget_of(FailureClass failure_class, const SchedulerPolicy& policy, bool un
 Verdict judge(const StageRow& stage, const Ending& ending, const Strikes& strikes, int live_workers,
               const SchedulerPolicy& policy, bool untried) {
   if (ending.outcome == AttemptState::kSucceeded) return {.to = StageState::kSucceeded, .reason = {}};
-  if (ending.nobodys_fault || ending.outcome == AttemptState::kStopped ||
-      ending.outcome == AttemptState::kCancelled) {
+  if (ending.nobodys_fault || ending.outcome == AttemptState::kStopped || ending.outcome == AttemptState::kCancelled) {
     return {.reason = ending.reason};  // it stopped by wish, at a checkpoint: goes on elsewhere at once
   }
   return infrastructure(ending) ? judge_fault(stage, ending, strikes, live_workers, policy)

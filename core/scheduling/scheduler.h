@@ -71,8 +71,8 @@ struct WorkerRegistered {
   std::vector<SlotOffer> slots;
   std::map<std::string, int> revisions;
   std::vector<HeldLease> held;
-  std::string instance;    // WorkerRow::instance
-  bool take_over = false;  // the name and its work, whoever holds it
+  std::string instance;                           // WorkerRow::instance
+  bool take_over = false;                         // the name and its work, whoever holds it
   std::optional<std::set<std::string>> datasets;  // ids it holds; absent: all of its revisions
   std::string data_json;                          // WorkerRow::data_json
 };
@@ -194,9 +194,8 @@ struct Tick {};
 
 using Event =
     std::variant<WorkerRegistered, WorkRequested, WorkRequestDropped, LeasesSynced, CheckpointCommitted,
-                 AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, StagesRerun,
-                 ExperimentDeleted, PurgeDue, WorkerDrainRequested,
-                 WorkerForgetRequested, IntakeChanged, Tick>;
+                 AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, StagesRerun, ExperimentDeleted,
+                 PurgeDue, WorkerDrainRequested, WorkerForgetRequested, IntakeChanged, Tick>;
 
 // ---- commands ----
 // Cancel: no longer wanted, the outcome is of no interest. Drop: a stale or unknown token.
@@ -219,7 +218,7 @@ struct ReplyError {
 struct ReplyDone {
   ReplyToken reply = 0;
   bool later = false;  // PurgeDue: nothing was purged yet, ask again
-};  // registered, committed, completed, state set
+};                     // registered, committed, completed, state set
 struct ReplyGrant {
   ReplyToken reply = 0;
   std::optional<Grant> grant;
@@ -279,10 +278,9 @@ class Scheduler {
 
   std::vector<WorkerView> workers(Now now) const;
   Fleet fleet() const;
-  std::optional<HeldLease> progress(StageId stage) const;  // of a running stage, as last reported
-  std::optional<StageState> stage_state(
-      StageId stage) const;                           // nothing: terminal or unknown, the store knows
-  std::string explain(StageId stage, Now now) const;  // why it is in its state, a sentence; empty likewise
+  std::optional<HeldLease> progress(StageId stage) const;      // of a running stage, as last reported
+  std::optional<StageState> stage_state(StageId stage) const;  // nothing: terminal or unknown, the store knows
+  std::string explain(StageId stage, Now now) const;           // why it is in its state, a sentence; empty likewise
   // How long until that changes, as far as can be told: its end, the end of its back-off, a free slot.
   std::optional<Microseconds> expected_after(StageId stage, Now now) const;
 

@@ -31,8 +31,7 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
     experiment.row = row;
     experiment.stage_seconds = stage_seconds_of(row.spec_json);
     experiment.proven = snapshot.proven.contains(row.id);
-    if (const auto cells = snapshot.cells.find(row.id); cells != snapshot.cells.end())
-      experiment.cells = cells->second;
+    if (const auto cells = snapshot.cells.find(row.id); cells != snapshot.cells.end()) experiment.cells = cells->second;
   }
   for (const WorkerRow& row : snapshot.workers) {
     workers_[row.id].row = row;

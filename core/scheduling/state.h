@@ -78,8 +78,7 @@ class Scheduler::State {
     std::size_t slots = 0;       // announced; 0 before it has registered here
     std::vector<int> device_of;  // by slot: slots of one device share its number; all of the CPU's do
     int device(int slot) const {
-      return static_cast<std::size_t>(slot) < device_of.size() ? device_of[static_cast<std::size_t>(slot)]
-                                                               : 0;
+      return static_cast<std::size_t>(slot) < device_of.size() ? device_of[static_cast<std::size_t>(slot)] : 0;
     }
     std::set<StageId> failed_in_row;  // by failures that may be its own, without a success between
   };

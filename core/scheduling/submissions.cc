@@ -24,8 +24,8 @@ absl::Status Scheduler::State::check(const ExperimentSubmitted& event) const {
     for (const auto& [id, experiment] : experiments_) {
       if (experiment.row.name != event.row.name) continue;
       return make_error(absl::StatusCode::kAlreadyExists, ErrorReason::kExperimentExists,
-                        "an experiment named " + event.row.name + " exists already; choose another name",
-                        "name", {{"name", event.row.name}});
+                        "an experiment named " + event.row.name + " exists already; choose another name", "name",
+                        {{"name", event.row.name}});
     }
   } else if (auto live = experiments_.find(event.row.id);
              live != experiments_.end() && live->second.row.revision != event.expected_revision) {
@@ -49,8 +49,7 @@ absl::Status Scheduler::State::place(Placement& placement, const std::string& id
     placed = {.id = live->second, .live = true, .open = false, .outputs = {}};
     return absl::OkStatus();
   }
-  if (found == placement.event->stages.end())
-    return broken("the submission refers to the unknown stage " + identity);
+  if (found == placement.event->stages.end()) return broken("the submission refers to the unknown stage " + identity);
   const ExperimentSubmitted::StageDraft& draft = found->second;
   if (draft.row.id != 0 && draft.row.state == StageState::kSucceeded) {
     placed = {.id = draft.row.id, .live = false, .open = false, .outputs = draft.row.outputs};
@@ -103,8 +102,7 @@ absl::Status Scheduler::State::place_all(Placement& placement) const {
     LOCUS_RETURN_IF_ERROR(place(placement, identity));
   }
   for (const auto& link : placement.event->links) {
-    if (!placement.placed.contains(link.identity))
-      return broken("a trial links to the unknown stage " + link.identity);
+    if (!placement.placed.contains(link.identity)) return broken("a trial links to the unknown stage " + link.identity);
   }
   return absl::OkStatus();
 }
@@ -195,8 +193,7 @@ void Scheduler::State::handle(const ExperimentSubmitted& event) {
   for (StageId id : revived) {
     if (const Stage* stage = find_stage(id)) announce_stage(*stage);
   }
-  announce_experiment(experiment,
-                      event.expected_revision == 0 ? "experiment-created" : "experiment-extended");
+  announce_experiment(experiment, event.expected_revision == 0 ? "experiment-created" : "experiment-extended");
   reply(ReplySubmitted{event.reply, experiment.row.id, static_cast<std::int64_t>(done.size()),
                        static_cast<std::int64_t>(to_run.size())});
 }
@@ -207,22 +204,21 @@ void Scheduler::State::handle(const ExperimentStateRequested& event) {
     if (event.to == ExperimentState::kCancelled) {
       reply(ReplyDone{event.reply});
     } else {
-      reply(
-          ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
-                                             std::string("a cancelled experiment cannot become ") +
-                                                 to_string(event.to) + "; rerun it, or submit it again",
-                                             {}, {{"state", to_string(event.to)}})});
+      reply(ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
+                                               std::string("a cancelled experiment cannot become ") +
+                                                   to_string(event.to) + "; rerun it, or submit it again",
+                                               {}, {{"state", to_string(event.to)}})});
     }
     return;
   }
   Experiment& experiment = found->second;
   if (experiment.row.state != event.to && event.to != ExperimentState::kActive && experiment.wants.empty()) {
     const std::string verb = event.to == ExperimentState::kCancelled ? "cancel" : "pause";
-    reply(ReplyError{event.reply,
-                     make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
-                                "every stage of experiment " + experiment.row.name + " has ended: there is nothing to " +
-                                    verb + ", and it is left as it is",
-                                "name", {{"name", experiment.row.name}, {"state", to_string(event.to)}})});
+    reply(
+        ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
+                                           "every stage of experiment " + experiment.row.name +
+                                               " has ended: there is nothing to " + verb + ", and it is left as it is",
+                                           "name", {{"name", experiment.row.name}, {"state", to_string(event.to)}})});
     return;
   }
   if (experiment.row.state != event.to) {

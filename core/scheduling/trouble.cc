@@ -78,8 +78,8 @@ bool Scheduler::State::pause_if_all_fail(Experiment& experiment, const Alike& al
                           std::to_string(alike.cells.size()) + (alike.cells.size() == 1 ? " cell" : " cells") +
                           ", all failed alike and none has succeeded: " + rule_of(ending.failure_class).words;
   if (!ending.reason.empty()) experiment.row.reason += ": " + ending.reason;
-  mutate(SetExperimentState{experiment.row.id, ExperimentState::kActive, ExperimentState::kPaused,
-                            experiment.row.reason});
+  mutate(
+      SetExperimentState{experiment.row.id, ExperimentState::kActive, ExperimentState::kPaused, experiment.row.reason});
   experiment.row.state = ExperimentState::kPaused;
   announce_experiment(experiment, "experiment-state");
   for (const Want& want : experiment.wants) refresh_ready(stages_.at(want.first));

@@ -10,9 +10,8 @@ namespace {
 constexpr std::size_t kSupersededRemembered = 16;
 
 absl::Status unknown_session() {
-  return make_error(
-      absl::StatusCode::kNotFound, ErrorReason::kWorkerNotFound,
-      "the server does not know this worker session; register again with the attempts it holds");
+  return make_error(absl::StatusCode::kNotFound, ErrorReason::kWorkerNotFound,
+                    "the server does not know this worker session; register again with the attempts it holds");
 }
 
 bool same_announcement(const WorkerRow& a, const WorkerRow& b) {
@@ -65,8 +64,8 @@ bool Scheduler::State::refuse_taken(const Worker& worker, const WorkerRegistered
   const WorkerRow& holder = worker.row;
   const Microseconds silent = now_.steady - worker.heard;
   const bool lives = holder.state != WorkerState::kOffline && silent <= policy_.lease;
-  const bool may_live_beside = !holder.session.empty() && holder.session != event.session &&
-                               !holder.instance.empty() && holder.instance != event.instance;
+  const bool may_live_beside = !holder.session.empty() && holder.session != event.session && !holder.instance.empty() &&
+                               holder.instance != event.instance;
   if (!lives || !may_live_beside || event.take_over) return false;
   std::string since;
   if (holder.since_us > 0) since = ", registered " + duration_text(now_.wall - holder.since_us) + " ago";
@@ -88,10 +87,9 @@ bool Scheduler::State::refuse_taken(const Worker& worker, const WorkerRegistered
 
 void Scheduler::State::handle(const WorkerRegistered& event) {
   if (event.name.empty() || event.session.empty()) {
-    reply(ReplyError{event.reply,
-                     make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                                "a worker registers with a name and a session; one of them is empty",
-                                event.name.empty() ? "name" : "session")});
+    reply(ReplyError{event.reply, make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                                             "a worker registers with a name and a session; one of them is empty",
+                                             event.name.empty() ? "name" : "session")});
     return;
   }
   Worker& worker = worker_named(event.name);
@@ -195,15 +193,12 @@ void Scheduler::State::handle(const LeasesSynced& event) {
   if (worker == nullptr) return;
   renew(*worker, event.held);
   lose_unlisted(*worker);
-  ReplyWishes wishes{
-      .reply = event.reply, .wishes = {}, .drain = worker->row.state == WorkerState::kDraining};
+  ReplyWishes wishes{.reply = event.reply, .wishes = {}, .drain = worker->row.state == WorkerState::kDraining};
   for (const HeldLease& lease : event.held) {
-    LeaseWish wish =
-        worker->row.drain == Drain::kStopWork ? LeaseWish::kCheckpointAndStop : LeaseWish::kContinue;
+    LeaseWish wish = worker->row.drain == Drain::kStopWork ? LeaseWish::kCheckpointAndStop : LeaseWish::kContinue;
     if (held_by(*worker, lease.stage_id, lease.number) == nullptr) {
       auto ended = ended_.find({lease.stage_id, lease.number});
-      wish = ended != ended_.end() && ended->second == AttemptState::kCancelled ? LeaseWish::kCancel
-                                                                                : LeaseWish::kDrop;
+      wish = ended != ended_.end() && ended->second == AttemptState::kCancelled ? LeaseWish::kCancel : LeaseWish::kDrop;
     }
     wishes.wishes.emplace_back(lease, wish);
   }

@@ -92,8 +92,7 @@ double interquartile_mean(std::vector<double> x) {
   return iqm_of_counts(x, std::vector<std::uint32_t>(x.size(), 1));
 }
 
-std::uint32_t bootstrap_draw(std::uint32_t replicate, std::uint32_t stratum, std::uint32_t index,
-                             std::uint32_t bound) {
+std::uint32_t bootstrap_draw(std::uint32_t replicate, std::uint32_t stratum, std::uint32_t index, std::uint32_t bound) {
   const std::uint64_t counter = (std::uint64_t{replicate} << 40) ^ (std::uint64_t{stratum} << 20) ^ index;
   const std::uint64_t bits = splitmix64(counter * kGolden) >> 32;
   return static_cast<std::uint32_t>(bits * bound >> 32);

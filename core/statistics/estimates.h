@@ -38,8 +38,7 @@ inline constexpr int kReplicates = 1000;
 Interval bootstrap_iqm(const std::vector<std::vector<double>>& strata, double level);
 // The draw itself: below `bound`, which is at least 1. SplitMix64's finalizer (G. Steele et al., 2014) over a
 // counter.
-std::uint32_t bootstrap_draw(std::uint32_t replicate, std::uint32_t stratum, std::uint32_t index,
-                             std::uint32_t bound);
+std::uint32_t bootstrap_draw(std::uint32_t replicate, std::uint32_t stratum, std::uint32_t index, std::uint32_t bound);
 
 // Ranks from 1, best first; equal values share the mean of their ranks, NaN gets NaN.
 std::vector<double> ranks(const std::vector<double>& x, bool maximize);

@@ -102,8 +102,7 @@ void compare(const PaperInput& input, const PaperGroup& group, const PaperCellNu
   }
   cell.pairs = static_cast<int>(differences.size());
   cell.pairs_std = sample_std(differences);
-  if (input.test == PaperTest::kWelch ||
-      (cell.pairs == 0 && !cell.values.empty() && !baseline.values.empty()))
+  if (input.test == PaperTest::kWelch || (cell.pairs == 0 && !cell.values.empty() && !baseline.values.empty()))
     return compare_means(input, baseline, cell);
   if (cell.pairs > 0) compare_pairs(input, differences, cell);
 }
@@ -114,8 +113,7 @@ void correct(const PaperInput& input, PaperNumbers& out) {
     families[input.columns[i % input.columns.size()].family].push_back(i);
   for (const auto& [family, members] : families) {
     std::vector<double> p;
-    for (const std::size_t i : members)
-      p.push_back(in_family(input, out.cells[i]) ? out.cells[i].p : kUndefined);
+    for (const std::size_t i : members) p.push_back(in_family(input, out.cells[i]) ? out.cells[i].p : kUndefined);
     const std::vector<double> adjusted = input.correct ? holm(p) : p;
     for (std::size_t k = 0; k < members.size(); ++k) {
       PaperCellNumbers& cell = out.cells[members[k]];
@@ -172,8 +170,8 @@ struct Block {
   // How many of the row's cells are so.
   template <class Is>
   std::size_t count(std::size_t row, Is is) const {
-    return static_cast<std::size_t>(std::count_if(columns.begin(), columns.end(),
-                                                  [&](std::size_t column) { return is(at(row, column)); }));
+    return static_cast<std::size_t>(
+        std::count_if(columns.begin(), columns.end(), [&](std::size_t column) { return is(at(row, column)); }));
   }
 };
 
@@ -218,15 +216,14 @@ void add_means(const Block& block, std::size_t row, PaperSummaryNumbers& out) {
   out.high = interval.high;
 }
 
-void summarize(const PaperInput& input, int family, const std::vector<std::size_t>& columns,
-               PaperNumbers& out) {
+void summarize(const PaperInput& input, int family, const std::vector<std::size_t>& columns, PaperNumbers& out) {
   const std::size_t height = out.cells.size() / input.columns.size();
   std::vector<std::size_t> all(height);
   std::iota(all.begin(), all.end(), std::size_t{0});
   Block block{input, out, {}, {}};
   for (const std::size_t column : columns) {
-    const bool any = std::any_of(all.begin(), all.end(),
-                                 [&](std::size_t row) { return measured(block.at(row, column)); });
+    const bool any =
+        std::any_of(all.begin(), all.end(), [&](std::size_t row) { return measured(block.at(row, column)); });
     if (any) block.columns.push_back(column);
     if (!any) out.empty_columns.push_back(static_cast<int>(column));
   }

@@ -84,7 +84,6 @@ bool in_family(const PaperInput& input, const PaperCellNumbers& cell);
 double strictest_alpha(const PaperInput& input, int comparisons);
 inline constexpr int kIqmSeedsLeast = 5;  // with fewer in a column the bootstrap interval covers far too little
 
-
 // The best and second of a column are marked where two cells or more have a finite mean (marks_of).
 PaperNumbers compute_paper(const PaperInput& input);
 

@@ -39,8 +39,7 @@ double sign_flip_p(const std::vector<double>& differences) {
   const double least = std::abs(observed) - 1e-11 * size;
   if (least <= 0) return 1.0;
   // Meet in the middle. By symmetry the sums at most -least are as many as those at least +least.
-  const std::vector<double> left = signed_sums(differences, 0, n / 2),
-                            right = signed_sums(differences, n / 2, n);
+  const std::vector<double> left = signed_sums(differences, 0, n / 2), right = signed_sums(differences, n / 2, n);
   double extreme = 0;
   auto from = right.end();  // moves down as the left sum grows
   for (const double sum : left) {

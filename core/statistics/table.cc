@@ -46,8 +46,7 @@ void compare(const TableCell& baseline, TableLine& line) {
   const BySeed values = by_seed(line.cell), reference = by_seed(baseline);
   std::vector<double> differences;
   for (const auto& [seed, value] : values) {
-    if (const auto other = reference.find(seed); other != reference.end())
-      differences.push_back(value - other->second);
+    if (const auto other = reference.find(seed); other != reference.end()) differences.push_back(value - other->second);
   }
   const SampleSummary paired = summarize_sample(differences, kLevel);
   line.pairs = paired.n;
@@ -68,8 +67,7 @@ void add_parameters(std::vector<TableLine>& lines) {
     if (!fresh) at->second = std::min(at->second, line.cell.parameters);
   }
   for (TableLine& line : lines) {
-    if (line.cell.parameters >= 0)
-      line.parameters_added = line.cell.parameters - least.at(line.cell.pair_group);
+    if (line.cell.parameters >= 0) line.parameters_added = line.cell.parameters - least.at(line.cell.pair_group);
   }
 }
 
@@ -79,8 +77,7 @@ void correct(std::vector<TableLine>& lines, TableOutput& out) {
   const std::vector<double> corrected = holm(p);
   for (std::size_t i = 0; i < lines.size(); ++i) lines[i].p_holm = corrected[i];
   const auto count = std::count_if(p.begin(), p.end(), [](double value) { return !std::isnan(value); });
-  if (count > 0)
-    out.correction = "holm over " + std::to_string(count) + (count == 1 ? " comparison" : " comparisons");
+  if (count > 0) out.correction = "holm over " + std::to_string(count) + (count == 1 ? " comparison" : " comparisons");
 }
 
 std::string list_of(const std::vector<std::int64_t>& numbers) {
@@ -111,8 +108,7 @@ void warn_of_times(const std::vector<TableLine>& lines, std::vector<std::string>
   const auto varies = [](const TableLine& line) { return line.times_vary; };
   const auto first = std::find_if(lines.begin(), lines.end(), varies);
   if (first == lines.end()) return;
-  const auto [least, most] =
-      std::minmax_element(first->cell.ms_per_step.begin(), first->cell.ms_per_step.end());
+  const auto [least, most] = std::minmax_element(first->cell.ms_per_step.begin(), first->cell.ms_per_step.end());
   const auto count = std::count_if(lines.begin(), lines.end(), varies);
   warnings.push_back(vary_sentence("ms/step", "'" + first->cell.label + "'", *least, *most, count));
 }

@@ -16,9 +16,7 @@ class Lines {
   }
 
   // [B, H, N, c] -> [B * lines, H, length, c]
-  Tensor apart(const Tensor& t) const {
-    return t.unflatten(2, extent_).permute(order_).flatten(0, rank() - 1);
-  }
+  Tensor apart(const Tensor& t) const { return t.unflatten(2, extent_).permute(order_).flatten(0, rank() - 1); }
   // The way back.
   Tensor together(const Tensor& t) const {
     std::vector<std::int64_t> outer = {-1}, back(order_.size());
@@ -57,8 +55,7 @@ const Term& TermSource::get(const Sides& sides, const Moment& moment) {
   const at::ScalarType type = sides.q.scalar_type();
   const bool gradients = at::GradMode::is_enabled();
   for (const Kept& kept : kept_) {
-    if (kept.layout != sides.layout || kept.axis != sides.axis || kept.device != device || kept.type != type)
-      continue;
+    if (kept.layout != sides.layout || kept.axis != sides.axis || kept.device != device || kept.type != type) continue;
     if (kept.term.on() == Depends::kLayout || (!gradients && kept.version == version())) return kept.term;
   }
   Term term = ((*prior_.layer).*call_)(sides, moment);
@@ -74,9 +71,8 @@ const Term& TermSource::get(const Sides& sides, const Moment& moment) {
   return kept_.back().term;
 }
 
-Attention::Attention(const LayerInfo& info, const std::vector<AttachedPrior>& priors,
-                     const LinearFactory& linear, const std::string& name, std::string path, Pattern pattern,
-                     bool qkv_bias)
+Attention::Attention(const LayerInfo& info, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,
+                     const std::string& name, std::string path, Pattern pattern, bool qkv_bias)
     : info_(info), pattern_(pattern), hooks_(priors), priors_(priors), path_(std::move(path)) {
   qkv_ = register_module("qkv", linear(name + ".qkv", info.width, 3 * info.width, qkv_bias));
   out_ = register_module("out", linear(name + ".out", info.width, info.width, /*with_bias=*/true));
@@ -112,12 +108,10 @@ Tensor Attention::attend(const Sides& sides, const Moment& moment) {
   Tensor q = sides.q, k = sides.k;
   for (const auto& prior : hooks_.of(Hook::kTransformQk))
     std::tie(q, k) = prior.layer->transform_qk(q, k, sides, moment);
-  return pattern_ == Pattern::kAxial ? attend_along_axes(q, k, sides, moment)
-                                     : attend_within(q, k, sides, moment);
+  return pattern_ == Pattern::kAxial ? attend_along_axes(q, k, sides, moment) : attend_within(q, k, sides, moment);
 }
 
-Tensor Attention::attend_along_axes(const Tensor& q, const Tensor& k, const Sides& sides,
-                                    const Moment& moment) {
+Tensor Attention::attend_along_axes(const Tensor& q, const Tensor& k, const Sides& sides, const Moment& moment) {
   const Layout& layout = sides.layout;
   if (layout.prefix != 0) throw std::invalid_argument("attention along axes has no place for prefix tokens");
   Tensor out = sides.v;
@@ -126,8 +120,7 @@ Tensor Attention::attend_along_axes(const Tensor& q, const Tensor& k, const Side
     const Layout line{{layout.extent[static_cast<std::size_t>(axis)]}, 0};
     const Tensor x = lines.apart(sides.x.unsqueeze(1)).squeeze(1), raw_q = lines.apart(sides.q),
                  raw_k = lines.apart(sides.k), v = lines.apart(out);
-    out = lines.together(
-        attend_within(lines.apart(q), lines.apart(k), {x, raw_q, raw_k, v, line, axis}, moment));
+    out = lines.together(attend_within(lines.apart(q), lines.apart(k), {x, raw_q, raw_k, v, line, axis}, moment));
   }
   return out;
 }
@@ -147,8 +140,7 @@ Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const Sides& s
   for (TermSource& source : biases_) scores.biases.push_back(&source.get(sides, moment));
   if (hooks_.any(Hook::kProbabilities)) {
     scores.probabilities = [&](Tensor p) {
-      for (const auto& prior : hooks_.of(Hook::kProbabilities))
-        p = prior.layer->probabilities(p, sides, moment);
+      for (const auto& prior : hooks_.of(Hook::kProbabilities)) p = prior.layer->probabilities(p, sides, moment);
       return p;
     };
   }

@@ -16,8 +16,7 @@ namespace locus {
 struct AttachedPrior {
   std::shared_ptr<PriorLayer> layer;
   std::vector<Hook> hooks;
-  std::vector<Tensor>
-      state;  // parameters and buffers its terms may depend on, those shared by layers included
+  std::vector<Tensor> state;  // parameters and buffers its terms may depend on, those shared by layers included
 };
 
 // Which attached layers have a hook, in prior order.
@@ -62,8 +61,7 @@ class Attention : public torch::nn::Module {
   // `name` is the layer's full name for the linear factory ("blocks.0.attention"); `path` an execution path
   // or "auto".
   Attention(const LayerInfo& info, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,
-            const std::string& name, std::string path, Pattern pattern = Pattern::kGlobal,
-            bool qkv_bias = true);
+            const std::string& name, std::string path, Pattern pattern = Pattern::kGlobal, bool qkv_bias = true);
 
   // x: the normed tokens [B, T, D]; returns what is added to the residual stream, [B, T, D].
   Tensor forward(const Tensor& x, const Layout& layout, const Moment& moment);

@@ -72,8 +72,7 @@ class HeadDecay {
 };
 
 struct Shape {
-  explicit Shape(const Tensor& content)
-      : batch(content.size(0)), heads(content.size(1)), tokens(content.size(2)) {}
+  explicit Shape(const Tensor& content) : batch(content.size(0)), heads(content.size(1)), tokens(content.size(2)) {}
   std::int64_t row(std::int64_t b, std::int64_t h, std::int64_t i) const {
     return ((b * heads + h) * tokens + i) * tokens;
   }

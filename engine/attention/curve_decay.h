@@ -14,8 +14,8 @@ struct CurveDecayKernel {
   struct Gradients {
     Tensor content, rate, alpha;
   };
-  Gradients (*backward)(const Tensor& grad, const Tensor& content, const CurveRanks& ranks,
-                        const Tensor& rate, const Tensor& alpha);
+  Gradients (*backward)(const Tensor& grad, const Tensor& content, const CurveRanks& ranks, const Tensor& rate,
+                        const Tensor& alpha);
 };
 
 // The kernel for `content`'s device and type, or null.

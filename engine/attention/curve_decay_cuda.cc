@@ -28,8 +28,7 @@ void check(int code) {
     throw std::runtime_error(std::string("curve decay kernel: ") + engine::cuda_kernels()->error_text(code));
 }
 
-locus_curve_decay problem(const Tensor& content, const CurveRanks& ranks, const Tensor& rate,
-                          const Tensor& alpha) {
+locus_curve_decay problem(const Tensor& content, const CurveRanks& ranks, const Tensor& rate, const Tensor& alpha) {
   const c10::impl::VirtualGuardImpl guard(content.device().type());
   locus_curve_decay p{};
   p.dtype = dtype_code(content.scalar_type());
@@ -46,8 +45,7 @@ locus_curve_decay problem(const Tensor& content, const CurveRanks& ranks, const 
 }
 
 bool supports(const Tensor& content, std::int64_t curves) {
-  return dtype_code(content.scalar_type()) >= 0 && curves <= LOCUS_CURVES_MOST &&
-         engine::cuda_kernels() != nullptr;
+  return dtype_code(content.scalar_type()) >= 0 && curves <= LOCUS_CURVES_MOST && engine::cuda_kernels() != nullptr;
 }
 
 Tensor forward(const Tensor& content, const CurveRanks& ranks, const Tensor& rate, const Tensor& alpha) {
@@ -63,8 +61,7 @@ CurveDecayKernel::Gradients backward(const Tensor& grad, const Tensor& content, 
   const Tensor r = rate.to(at::kFloat), a = alpha.to(at::kFloat);
   const auto p = problem(content, ranks, r, a);
   const auto* kernels = engine::cuda_kernels();
-  const Tensor workspace =
-      at::empty({kernels->curve_decay_workspace(&p)}, content.options().dtype(at::kByte));
+  const Tensor workspace = at::empty({kernels->curve_decay_workspace(&p)}, content.options().dtype(at::kByte));
   CurveDecayKernel::Gradients out{at::empty_like(content), at::empty_like(r), at::empty_like(a)};
   check(kernels->curve_decay_backward(&p, content.const_data_ptr(), grad.const_data_ptr(),
                                       out.content.mutable_data_ptr(), out.alpha.mutable_data_ptr<float>(),

@@ -25,8 +25,7 @@ struct Walk {
       std::int64_t at_logits = (b * heads + h) * tokens * tokens;
       for (std::int64_t i = 0; i < tokens; ++i) {
         for (std::int64_t j = 0; j < tokens; ++j, ++at_logits) {
-          const std::int64_t row = by_key ? j : i,
-                             bucket = by_key ? index[j * tokens + i] : index[i * tokens + j];
+          const std::int64_t row = by_key ? j : i, bucket = by_key ? index[j * tokens + i] : index[i * tokens + j];
           entry(at_logits, at_values + row * token_stride + bucket);
         }
       }

@@ -48,9 +48,7 @@ Tensor weighted_values(const Tensor& logits, const Scores& s) {
 }
 
 // L
-Tensor explicit_logits(const Scores& s) {
-  return scaled(with_terms(content_logits(s), s, s.scales), s.sum_scales);
-}
+Tensor explicit_logits(const Scores& s) { return scaled(with_terms(content_logits(s), s, s.scales), s.sum_scales); }
 
 bool always(const Scores&) { return true; }
 
@@ -62,8 +60,7 @@ bool has_scales(const Scores& s) { return !s.scales.empty() || !s.sum_scales.emp
 // logits no longer fits beside its neighbors in the cache.
 bool fused_preferred(const Scores& s) { return !s.q.is_cpu() || s.q.size(2) >= 128; }
 
-Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask,
-             double scale) {
+Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask, double scale) {
   return at::scaled_dot_product_attention(q, k, v, mask, /*dropout_p=*/0, /*is_causal=*/false, scale);
 }
 

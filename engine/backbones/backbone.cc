@@ -6,9 +6,7 @@
 namespace locus {
 namespace {
 
-bool contains(const Json& list, const Json& value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
+bool contains(const Json& list, const Json& value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
 // Whether a rule concerns a prior with these options: without "when" always.
 bool concerns(const Json& rule, const Json& options) {
@@ -30,10 +28,8 @@ bool excludes(const Json& entry, const Json& options, const Json& other) {
   return false;
 }
 
-void check_pair(const Json& first, const Json& first_options, const Json& second,
-                const Json& second_options) {
-  const std::string pair =
-      "priors " + first.at("id").get<std::string>() + " and " + second.at("id").get<std::string>();
+void check_pair(const Json& first, const Json& first_options, const Json& second, const Json& second_options) {
+  const std::string pair = "priors " + first.at("id").get<std::string>() + " and " + second.at("id").get<std::string>();
   if (first.at("id") == second.at("id")) throw std::invalid_argument(pair + ": the same prior twice");
   if (excludes(first, first_options, second) || excludes(second, second_options, first))
     throw std::invalid_argument(pair + " exclude each other as they are set");
@@ -102,8 +98,7 @@ std::int64_t Backbone::prefix_from(const std::vector<PriorChoice>& priors, std::
   std::int64_t from = 0;
   for (const PriorChoice& choice : priors) {
     const PriorItem& item = prior_item(choice.id);
-    if (item.prefix_from != nullptr)
-      from = std::max(from, item.prefix_from(Options(item.item.json(), choice.options)));
+    if (item.prefix_from != nullptr) from = std::max(from, item.prefix_from(Options(item.item.json(), choice.options)));
   }
   return std::min(from, depth - 1);
 }
@@ -116,8 +111,7 @@ Pattern Backbone::pattern(const LayerInfo& info) const {
 }
 
 void Backbone::initialize_priors(const RandomStreams& random) {
-  for (const NamedPrior& named : priors_)
-    named.prior->initialize(Initializer(random, "priors." + named.id + "."));
+  for (const NamedPrior& named : priors_) named.prior->initialize(Initializer(random, "priors." + named.id + "."));
 }
 
 std::vector<AuxLoss> Backbone::auxiliary_losses(const Features& features, const Moment& moment) const {

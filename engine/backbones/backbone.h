@@ -24,7 +24,7 @@ struct BackboneContext {
   InputFacts input;
   std::vector<PriorChoice> priors;  // in the order they apply
   const RandomStreams& random;      // of the trial: initial weights
-  std::string path = "auto";  // execution path, or "auto"; an execution field, never part of an identity
+  std::string path = "auto";        // execution path, or "auto"; an execution field, never part of an identity
   LinearFactory linear = plain_linear();
 };
 
@@ -45,10 +45,8 @@ class Backbone : public torch::nn::Module {
   // linear maps and its attention. What priors compute inside their hooks and what is element-wise is left
   // out.
   virtual std::int64_t flops(std::int64_t height, std::int64_t width) const = 0;
-  virtual void request_tap(
-      std::string_view name) = 0;  // throws std::invalid_argument if there is none of that name
-  virtual std::string path()
-      const = 0;  // execution paths its layers have taken so far: "explicit", "explicit+fused"
+  virtual void request_tap(std::string_view name) = 0;  // throws std::invalid_argument if there is none of that name
+  virtual std::string path() const = 0;  // execution paths its layers have taken so far: "explicit", "explicit+fused"
 
   // The losses of the priors that have one, in prior order. Training only.
   std::vector<AuxLoss> auxiliary_losses(const Features& features, const Moment& moment) const;

@@ -22,18 +22,14 @@ void Norm::initialize() {
   bias.zero_();
 }
 
-Block::Block(const BlockOptions& options, const std::vector<AttachedPrior>& priors,
-             const LinearFactory& linear, const std::string& name)
-    : name_(name),
-      info_(options.info),
-      pattern_(options.pattern),
-      drop_path_(options.drop_path),
-      hooks_(priors) {
+Block::Block(const BlockOptions& options, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,
+             const std::string& name)
+    : name_(name), info_(options.info), pattern_(options.pattern), drop_path_(options.drop_path), hooks_(priors) {
   const std::int64_t width = options.info.width;
   norm1_ = register_module("norm1", std::make_shared<Norm>(width));
-  attention_ = register_module("attention",
-                               std::make_shared<Attention>(options.info, priors, linear, name + ".attention",
-                                                           options.path, options.pattern, options.qkv_bias));
+  attention_ =
+      register_module("attention", std::make_shared<Attention>(options.info, priors, linear, name + ".attention",
+                                                               options.path, options.pattern, options.qkv_bias));
   for (const AttachedPrior& prior : hooks_.of(Hook::kFeedForward)) {
     if (prior.layer->replaces_mlp()) return;
   }

@@ -25,19 +25,15 @@ std::string block_name(std::int64_t l) { return "blocks." + std::to_string(l); }
 class Vit final : public Backbone {
  public:
   Vit(const BackboneContext& context, const VitOptions& options)
-      : options_(options),
-        channels_(context.input.channels),
-        prefix_from_(prefix_from(context.priors, options.depth)) {
+      : options_(options), channels_(context.input.channels), prefix_from_(prefix_from(context.priors, options.depth)) {
     if (options.dim % options.heads != 0) {
-      throw std::invalid_argument("backbone vit: heads " + std::to_string(options.heads) +
-                                  " must divide dim " + std::to_string(options.dim));
+      throw std::invalid_argument("backbone vit: heads " + std::to_string(options.heads) + " must divide dim " +
+                                  std::to_string(options.dim));
     }
     const std::int64_t width = options.dim;
-    embed_ = register_module("embed",
-                             context.linear("embed", channels_ * options.patch * options.patch, width, true));
+    embed_ = register_module("embed", context.linear("embed", channels_ * options.patch * options.patch, width, true));
     if (options.class_token) class_token_ = register_parameter("class_token", at::empty({1, width}));
-    if (options.registers > 0)
-      registers_ = register_parameter("registers", at::empty({options.registers, width}));
+    if (options.registers > 0) registers_ = register_parameter("registers", at::empty({options.registers, width}));
     const PriorContext prior_context = describe(context);
     build_priors(context, prior_context);
     build_blocks(context, prior_context);
@@ -127,8 +123,7 @@ class Vit final : public Backbone {
     const Layout whole = layout_of(context.input.extent.at(0), context.input.extent.at(1));
     out.reference = layout_before(0, whole);
     const double scale = 1 / std::sqrt(static_cast<double>(options_.dim / options_.heads));
-    const auto hidden =
-        static_cast<std::int64_t>(std::lround(options_.mlp_ratio * static_cast<double>(options_.dim)));
+    const auto hidden = static_cast<std::int64_t>(std::lround(options_.mlp_ratio * static_cast<double>(options_.dim)));
     for (std::int64_t l = 0; l < options_.depth; ++l) {
       out.layers.push_back({.layer = l,
                             .layers = options_.depth,
@@ -151,9 +146,9 @@ class Vit final : public Backbone {
         if (const auto& layer = named.prior->layers()[static_cast<std::size_t>(l)])
           attached.push_back({layer, layer_hooks(named.hooks), state});
       }
-      const double drop = options_.depth == 1 ? 0
-                                              : options_.drop_path * static_cast<double>(l) /
-                                                    static_cast<double>(options_.depth - 1);
+      const double drop = options_.depth == 1
+                              ? 0
+                              : options_.drop_path * static_cast<double>(l) / static_cast<double>(options_.depth - 1);
       const LayerInfo& info = prior_context.layers[static_cast<std::size_t>(l)];
       const BlockOptions block{.info = info,
                                .pattern = pattern(info),
@@ -167,9 +162,8 @@ class Vit final : public Backbone {
 
   // Hooks that live in a layer; the stem's and the loss belong to the prior itself.
   static std::vector<Hook> layer_hooks(std::vector<Hook> hooks) {
-    std::erase_if(hooks, [](Hook hook) {
-      return hook == Hook::kEmbed || hook == Hook::kPattern || hook == Hook::kLoss;
-    });
+    std::erase_if(hooks,
+                  [](Hook hook) { return hook == Hook::kEmbed || hook == Hook::kPattern || hook == Hook::kLoss; });
     return hooks;
   }
 
@@ -198,8 +192,7 @@ class Vit final : public Backbone {
   // [B, C, H, W] -> [B, N, D]: a p x p convolution of stride p, written as the linear map it is.
   Tensor embed_patches(const Tensor& images, const Layout& layout) const {
     const std::int64_t p = options_.patch, rows = layout.extent[0], columns = layout.extent[1];
-    const Tensor patches =
-        images.reshape({images.size(0), channels_, rows, p, columns, p}).permute({0, 2, 4, 1, 3, 5});
+    const Tensor patches = images.reshape({images.size(0), channels_, rows, p, columns, p}).permute({0, 2, 4, 1, 3, 5});
     return embed_->forward(patches.reshape({images.size(0), rows * columns, channels_ * p * p}));
   }
 
@@ -233,17 +226,17 @@ class Vit final : public Backbone {
 // Formulas over the options and the dataset's facts. Activations: what a block keeps for the backward pass where
 // attention is computed explicitly, the most there can be.
 Json costs() {
-  return {{"hidden", "round(mlp_ratio * dim)"},
-          {"prefix", "registers + pool.cls"},
-          {"rows", "height / patch"},
-          {"columns", "width / patch"},
-          {"patches", "rows * columns"},
-          {"tokens", "prefix + patches"},
-          {"mlp", "2 * dim + 2 * dim * hidden + hidden + dim"},  // with its norm
-          {"block", "2 * dim + 4 * dim ^ 2 + dim + qkv_bias * 3 * dim + mlp"},
-          {"parameters",
-           "(channels * patch ^ 2 + 1) * dim + prefix * dim + depth * block + 2 * dim + (dim + 1) * classes"},
-          {"activations", "depth * tokens * (8 * dim + 2 * hidden + 2 * heads * tokens)"}};
+  return {
+      {"hidden", "round(mlp_ratio * dim)"},
+      {"prefix", "registers + pool.cls"},
+      {"rows", "height / patch"},
+      {"columns", "width / patch"},
+      {"patches", "rows * columns"},
+      {"tokens", "prefix + patches"},
+      {"mlp", "2 * dim + 2 * dim * hidden + hidden + dim"},  // with its norm
+      {"block", "2 * dim + 4 * dim ^ 2 + dim + qkv_bias * 3 * dim + mlp"},
+      {"parameters", "(channels * patch ^ 2 + 1) * dim + prefix * dim + depth * block + 2 * dim + (dim + 1) * classes"},
+      {"activations", "depth * tokens * (8 * dim + 2 * hidden + 2 * heads * tokens)"}};
 }
 
 }  // namespace
@@ -251,9 +244,8 @@ Json costs() {
 BackboneItem vit() {
   Item item("backbone", "vit", 1, "Vision Transformer, pre-norm");
   item.set("paper", "Dosovitskiy et al. 2021, arXiv:2010.11929");
-  item.facts(
-      {{"prefix_tokens", Json::array({{{"option", "registers"}}, {{"option", "pool"}, {"value", "cls"}}})},
-       {"costs", costs()}});
+  item.facts({{"prefix_tokens", Json::array({{{"option", "registers"}}, {{"option", "pool"}, {"value", "cls"}}})},
+              {"costs", costs()}});
   item.option(Option::integer("dim", 192, "width of a token").minimum(1).maximum(16384));
   item.option(Option::integer("depth", 12, "number of blocks").minimum(1).maximum(512));
   item.option(Option::integer("heads", 3, "attention heads").minimum(1).maximum(1024));
@@ -261,48 +253,35 @@ BackboneItem vit() {
                   .minimum(1)
                   .maximum(1024)
                   .unit("pixels"));
+  item.option(Option::text("pool", "mean", "what a head reads: the mean of the patch tokens, or a class token")
+                  .choices({"mean", "cls"}));
   item.option(
-      Option::text("pool", "mean", "what a head reads: the mean of the patch tokens, or a class token")
-          .choices({"mean", "cls"}));
-  item.option(Option::integer("registers", 0, "register tokens after the class token")
-                  .minimum(0)
-                  .maximum(1024)
-                  .neutral(0));
+      Option::integer("registers", 0, "register tokens after the class token").minimum(0).maximum(1024).neutral(0));
+  item.option(Option::boolean("qkv_bias", true, "biases of the maps to queries, keys and values; ConViT has none")
+                  .neutral(true));
+  item.option(Option::number("mlp_ratio", 4.0, "width inside the MLP over dim").above(0.0).maximum(64.0).neutral(4.0));
+  item.option(Option::number("drop_path", 0.0,
+                             "probability that a sample skips a branch of the last block, growing linearly from 0")
+                  .minimum(0.0)
+                  .maximum(0.99)
+                  .neutral(0.0));
   item.option(
-      Option::boolean("qkv_bias", true, "biases of the maps to queries, keys and values; ConViT has none")
-          .neutral(true));
-  item.option(Option::number("mlp_ratio", 4.0, "width inside the MLP over dim")
-                  .above(0.0)
-                  .maximum(64.0)
-                  .neutral(4.0));
-  item.option(
-      Option::number("drop_path", 0.0,
-                     "probability that a sample skips a branch of the last block, growing linearly from 0")
-          .minimum(0.0)
-          .maximum(0.99)
-          .neutral(0.0));
-  item.option(
-      Option::number(
-          "init_std", kWeightDeviation,
-          "deviation of the initial weights of the blocks, normal and cut at -2 and 2; narrow models learn "
-          "faster with about 0.6 / sqrt(dim)")
+      Option::number("init_std", kWeightDeviation,
+                     "deviation of the initial weights of the blocks, normal and cut at -2 and 2; narrow models learn "
+                     "faster with about 0.6 / sqrt(dim)")
           .above(0.0)
           .maximum(1.0)
           .neutral(kWeightDeviation));
   item.set(
       "requires",
-      Json::array(
-          {{{"rule", "divides"}, {"of", "patch"}, {"into", "extent"}, {"help", "patches tile the image"}}}));
-  item.constraint({{"rule", "divides"},
-                   {"of", "heads"},
-                   {"into", "dim"},
-                   {"help", "every head gets dim / heads channels"}});
+      Json::array({{{"rule", "divides"}, {"of", "patch"}, {"into", "extent"}, {"help", "patches tile the image"}}}));
+  item.constraint(
+      {{"rule", "divides"}, {"of", "heads"}, {"into", "dim"}, {"help", "every head gets dim / heads channels"}});
   return {item, [](const BackboneContext& context, const Options& o) -> std::shared_ptr<Backbone> {
             return std::make_shared<Vit>(
-                context,
-                VitOptions{o.integer("dim"), o.integer("depth"), o.integer("heads"), o.integer("patch"),
-                           o.integer("registers"), o.text("pool") == "cls", o.boolean("qkv_bias"),
-                           o.number("mlp_ratio"), o.number("drop_path"), o.number("init_std")});
+                context, VitOptions{o.integer("dim"), o.integer("depth"), o.integer("heads"), o.integer("patch"),
+                                    o.integer("registers"), o.text("pool") == "cls", o.boolean("qkv_bias"),
+                                    o.number("mlp_ratio"), o.number("drop_path"), o.number("init_std")});
           }};
 }
 

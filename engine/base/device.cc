@@ -56,8 +56,7 @@ std::vector<CudaDevice> cuda_devices() {
 
 std::filesystem::path cuda_library() {
   Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&at::get_cpu_capability), &info) == 0 || !info.dli_fname)
-    return {};
+  if (::dladdr(reinterpret_cast<const void*>(&at::get_cpu_capability), &info) == 0 || !info.dli_fname) return {};
   return std::filesystem::path(info.dli_fname).parent_path() / "libtorch_cuda.so";
 }
 
@@ -70,8 +69,9 @@ std::string explain_load_failure(const std::filesystem::path& library, const std
   }
   const std::string missing = linker.substr(0, absent);
   if (missing == library.string()) {
-    return asked + "is not there: this PyTorch is built for the CPU alone; build against one with CUDA by "
-                   "`make gpu` or `make gpu TORCH=FOLDER`";
+    return asked +
+           "is not there: this PyTorch is built for the CPU alone; build against one with CUDA by "
+           "`make gpu` or `make gpu TORCH=FOLDER`";
   }
   return asked + "needs " + missing +
          ", which is not on this machine: `tools/setup gpu` fetches the libraries it is pinned to, or build "

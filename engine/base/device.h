@@ -35,7 +35,6 @@ void load_cuda();
 at::Device open_device(const std::string& kind, int index);
 
 std::string device_name(at::Device device);  // "Intel(R) Xeon(R) ...", "NVIDIA H200"
-std::string
-build_description();  // what bit-identity depends on beside the device: versions, vector instructions
+std::string build_description();  // what bit-identity depends on beside the device: versions, vector instructions
 
 }  // namespace locus

@@ -89,19 +89,17 @@ void Options::check_meaning(const Json& option) const {
 
 const Json& Options::value(std::string_view name) const {
   const auto found = values_.find(std::string(name));
-  if (found == values_.end())
-    throw std::invalid_argument(item_ + " is not given option '" + std::string(name) + "'");
+  if (found == values_.end()) throw std::invalid_argument(item_ + " is not given option '" + std::string(name) + "'");
   return *found;
 }
 
 namespace {
 
 template <typename T>
-T checked(const Json& value, bool fits, std::string_view type, const std::string& item,
-          std::string_view name) {
+T checked(const Json& value, bool fits, std::string_view type, const std::string& item, std::string_view name) {
   if (fits) return value.get<T>();
-  throw std::invalid_argument(item + ": option '" + std::string(name) + "' must be " + std::string(type) +
-                              ", not " + value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  throw std::invalid_argument(item + ": option '" + std::string(name) + "' must be " + std::string(type) + ", not " +
+                              value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 template <typename Fits>

@@ -24,17 +24,15 @@ struct Words {
 
 // Element in the low 56 bits, attempt above, index in the upper half of the counter.
 Words words(PhiloxKey key, std::uint64_t index, std::uint64_t element, std::uint32_t attempt = 0) {
-  const PhiloxCounter block = philox4x32(
-      {static_cast<std::uint32_t>(element), static_cast<std::uint32_t>(element >> 32) | attempt << 24,
-       static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32)},
-      key);
+  const PhiloxCounter block =
+      philox4x32({static_cast<std::uint32_t>(element), static_cast<std::uint32_t>(element >> 32) | attempt << 24,
+                  static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32)},
+                 key);
   return {block[0] | std::uint64_t{block[1]} << 32, block[2] | std::uint64_t{block[3]} << 32};
 }
 
-double unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }  // [0, 1)
-double positive_unit(std::uint64_t word) {
-  return static_cast<double>((word >> 11) + 1) * 0x1p-53;
-}  // (0, 1]
+double unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }                 // [0, 1)
+double positive_unit(std::uint64_t word) { return static_cast<double>((word >> 11) + 1) * 0x1p-53; }  // (0, 1]
 
 // Natural logarithm by ln(m 2^e) = e ln 2 + 2 artanh((m-1)/(m+1)), m in [1/sqrt 2, sqrt 2]. The C library's
 // own picks an implementation by processor, and those differ in the last bit.
@@ -75,8 +73,7 @@ at::Tensor filled(at::IntArrayRef shape, Draw draw) {
   at::Tensor out = at::empty(shape, at::kFloat);
   float* values = out.mutable_data_ptr<float>();
   const std::int64_t count = out.numel();
-  for (std::int64_t i = 0; i < count; ++i)
-    values[i] = static_cast<float>(draw(static_cast<std::uint64_t>(i)));
+  for (std::int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(draw(static_cast<std::uint64_t>(i)));
   return out;
 }
 
@@ -114,13 +111,12 @@ at::Tensor RandomStreams::uniform(std::string_view purpose, std::string_view nam
 at::Tensor RandomStreams::normal(std::string_view purpose, std::string_view name, std::uint64_t index,
                                  at::IntArrayRef shape, double mean, double deviation) const {
   const PhiloxKey k = key(purpose, name);
-  return filled(shape,
-                [&](std::uint64_t i) { return mean + deviation * standard_normal(words(k, index, i)); });
+  return filled(shape, [&](std::uint64_t i) { return mean + deviation * standard_normal(words(k, index, i)); });
 }
 
-at::Tensor RandomStreams::truncated_normal(std::string_view purpose, std::string_view name,
-                                           std::uint64_t index, at::IntArrayRef shape, double mean,
-                                           double deviation, double low, double high) const {
+at::Tensor RandomStreams::truncated_normal(std::string_view purpose, std::string_view name, std::uint64_t index,
+                                           at::IntArrayRef shape, double mean, double deviation, double low,
+                                           double high) const {
   if (!(low < high) || !(deviation > 0)) {
     throw std::invalid_argument("truncated_normal needs low < high and deviation > 0");
   }

@@ -28,11 +28,11 @@ class RandomStreams {
   std::uint64_t seed() const { return seed_; }
 
   // float32, uniform in [low, high).
-  at::Tensor uniform(std::string_view purpose, std::string_view name, std::uint64_t index,
-                     at::IntArrayRef shape, double low = 0, double high = 1) const;
+  at::Tensor uniform(std::string_view purpose, std::string_view name, std::uint64_t index, at::IntArrayRef shape,
+                     double low = 0, double high = 1) const;
   // float32, normal by Box and Muller.
-  at::Tensor normal(std::string_view purpose, std::string_view name, std::uint64_t index,
-                    at::IntArrayRef shape, double mean = 0, double deviation = 1) const;
+  at::Tensor normal(std::string_view purpose, std::string_view name, std::uint64_t index, at::IntArrayRef shape,
+                    double mean = 0, double deviation = 1) const;
   // float32, normal cut at the absolute values `low` and `high` (not at multiples of the deviation). Meant
   // for cuts that keep a fair part of the mass; throws std::invalid_argument unless low < high and the
   // interval holds a draw.
@@ -40,8 +40,7 @@ class RandomStreams {
                               at::IntArrayRef shape, double mean, double deviation, double low = -2,
                               double high = 2) const;
   // int64, a permutation of 0..size-1.
-  at::Tensor permutation(std::string_view purpose, std::string_view name, std::uint64_t index,
-                         std::int64_t size) const;
+  at::Tensor permutation(std::string_view purpose, std::string_view name, std::uint64_t index, std::int64_t size) const;
 
  private:
   PhiloxKey key(std::string_view purpose, std::string_view name) const;

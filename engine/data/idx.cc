@@ -40,8 +40,7 @@ class Inflater {
       if (result == Z_STREAM_END) {
         ended_ = true;
       } else if (result != Z_OK) {
-        refuse(path_,
-               std::string("is not a sound gzip file (") + (stream_.msg ? stream_.msg : "damaged") + ")");
+        refuse(path_, std::string("is not a sound gzip file (") + (stream_.msg ? stream_.msg : "damaged") + ")");
       }
     }
     return done;
@@ -64,8 +63,7 @@ class Inflater {
 };
 
 std::uint32_t big_endian(const std::uint8_t* bytes) {
-  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 |
-         bytes[3];
+  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
 }
 
 std::string extents(const std::vector<std::int64_t>& shape) {
@@ -86,14 +84,12 @@ Tensor read_idx(const std::filesystem::path& path, const std::vector<std::int64_
   }
   std::vector<std::int64_t> found;
   for (std::size_t i = 0; i < shape.size(); ++i) found.push_back(big_endian(header.data() + 4 + 4 * i));
-  if (found != shape)
-    refuse(path, "holds " + extents(found) + " values where " + extents(shape) + " are expected");
+  if (found != shape) refuse(path, "holds " + extents(found) + " values where " + extents(shape) + " are expected");
   Tensor out = at::empty(shape, at::kByte);
   const auto bytes = static_cast<std::size_t>(out.numel());
   const std::size_t read = file.read({out.mutable_data_ptr<std::uint8_t>(), bytes});
   if (read != bytes) {
-    refuse(path, "holds " + std::to_string(read) + " bytes of data where " + std::to_string(bytes) +
-                     " are expected");
+    refuse(path, "holds " + std::to_string(read) + " bytes of data where " + std::to_string(bytes) + " are expected");
   }
   std::array<std::uint8_t, 1> beyond{};
   if (file.read(beyond) != 0) refuse(path, "holds more data than its header says");

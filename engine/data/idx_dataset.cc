@@ -18,12 +18,10 @@ class IdxDataset : public Dataset {
       return *test_;
     }
     if (name != "train" && name != "validation") {
-      throw std::invalid_argument("no split '" + std::string(name) +
-                                  "': there are train, validation and test");
+      throw std::invalid_argument("no split '" + std::string(name) + "': there are train, validation and test");
     }
     if (!train_) {
-      const ImageSplit whole =
-          read(layout_.train_images, layout_.train_labels, layout_.train + layout_.validation);
+      const ImageSplit whole = read(layout_.train_images, layout_.train_labels, layout_.train + layout_.validation);
       train_ = slice(whole, 0, layout_.train);
       validation_ = slice(whole, layout_.train, layout_.train + layout_.validation);
     }
@@ -44,8 +42,8 @@ class IdxDataset : public Dataset {
     ImageSplit out{read_idx(folder_ / images, {count, rows, columns}).unsqueeze(1),
                    read_idx(folder_ / labels, {count}).to(at::kLong)};
     if (out.labels.max().item<std::int64_t>() >= layout_.classes) {
-      throw DataError((folder_ / labels).string() + " holds a label beyond the " +
-                      std::to_string(layout_.classes) + " classes; reinstall the dataset");
+      throw DataError((folder_ / labels).string() + " holds a label beyond the " + std::to_string(layout_.classes) +
+                      " classes; reinstall the dataset");
     }
     return out;
   }

@@ -11,8 +11,8 @@ namespace locus {
 struct IdxLayout {
   Manifest manifest;
   std::string train_images, train_labels, test_images, test_labels;  // names in the manifest
-  std::int64_t train = 0, validation = 0, test = 0;  // validation: the last rows of the training files
-  std::array<std::int64_t, 2> extent{};              // rows, columns
+  std::int64_t train = 0, validation = 0, test = 0;                  // validation: the last rows of the training files
+  std::array<std::int64_t, 2> extent{};                              // rows, columns
   std::int64_t classes = 0;
   Normalization normalization;
 };

@@ -21,9 +21,8 @@ Tensor normalized(const Tensor& bytes, const Normalization& normalization, at::D
 
 }  // namespace
 
-TrainingLoader::TrainingLoader(const ImageSplit& split, const Normalization& normalization,
-                               std::string_view dataset, std::int64_t batch, std::int64_t limit,
-                               const RandomStreams& random, at::Device device)
+TrainingLoader::TrainingLoader(const ImageSplit& split, const Normalization& normalization, std::string_view dataset,
+                               std::int64_t batch, std::int64_t limit, const RandomStreams& random, at::Device device)
     : split_{split.images.to(device), split.labels.to(device)},
       normalization_(normalization),
       random_(random),
@@ -55,8 +54,7 @@ Batch TrainingLoader::next() {
           {"label", split_.labels.index_select(0, rows)}};
 }
 
-ImageSplit scored_part(const ImageSplit& split, std::string_view dataset, std::string_view name,
-                       std::int64_t images) {
+ImageSplit scored_part(const ImageSplit& split, std::string_view dataset, std::string_view name, std::int64_t images) {
   if (images <= 0 || images >= split.size()) return split;
   const std::string who = std::string(dataset) + "/" + std::string(name);
   const Tensor rows = RandomStreams(0).permutation(kSubset, who, 0, split.size()).slice(0, 0, images);
@@ -64,8 +62,7 @@ ImageSplit scored_part(const ImageSplit& split, std::string_view dataset, std::s
 }
 
 Batch evaluation_batch(const ImageSplit& split, const Normalization& normalization, std::int64_t first,
-                       std::int64_t end, std::int64_t resolution, std::string_view interpolation,
-                       at::Device device) {
+                       std::int64_t end, std::int64_t resolution, std::string_view interpolation, at::Device device) {
   Tensor image = normalized(split.images.slice(0, first, end), normalization, device);
   if (resolution > 0 && (image.size(2) != resolution || image.size(3) != resolution)) {
     const std::array<std::int64_t, 2> size{resolution, resolution};
@@ -74,8 +71,7 @@ Batch evaluation_batch(const ImageSplit& split, const Normalization& normalizati
     } else if (interpolation == "bicubic") {
       image = at::upsample_bicubic2d(image, size, /*align_corners=*/false);
     } else {
-      throw std::invalid_argument("no interpolation '" + std::string(interpolation) +
-                                  "': bilinear or bicubic");
+      throw std::invalid_argument("no interpolation '" + std::string(interpolation) + "': bilinear or bicubic");
     }
   }
   return {{"image", image}, {"label", split.labels.slice(0, first, end).to(device)}};

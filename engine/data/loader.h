@@ -48,13 +48,11 @@ class TrainingLoader {
 // Part of a split for scoring: the first `images` of one fixed permutation, which depends on the ids of dataset
 // and split alone, so every model is scored on the same images, and a smaller part lies within a larger one. The
 // split itself, its bytes shared, for 0 or when it has no more than that.
-ImageSplit scored_part(const ImageSplit& split, std::string_view dataset, std::string_view name,
-                       std::int64_t images);
+ImageSplit scored_part(const ImageSplit& split, std::string_view dataset, std::string_view name, std::int64_t images);
 
 // Rows [first, end) of a split in file order, for scoring. `resolution` > 0 resizes both extents to it by
 // `interpolation` (bilinear or bicubic, half-pixel centers, no antialiasing).
 Batch evaluation_batch(const ImageSplit& split, const Normalization& normalization, std::int64_t first,
-                       std::int64_t end, std::int64_t resolution, std::string_view interpolation,
-                       at::Device device);
+                       std::int64_t end, std::int64_t resolution, std::string_view interpolation, at::Device device);
 
 }  // namespace locus

@@ -37,9 +37,8 @@ std::string hash_file(const fs::path& path) {
 
 // Everything that must be unchanged for an old proof to hold, as one line.
 std::string proof(const fs::path& path, const struct stat& info, const ManifestFile& expected) {
-  return path.string() + " " + std::to_string(info.st_size) + " " + std::to_string(info.st_mtim.tv_sec) +
-         "." + std::to_string(info.st_mtim.tv_nsec) + " " + std::to_string(info.st_ino) + " " +
-         expected.sha256;
+  return path.string() + " " + std::to_string(info.st_size) + " " + std::to_string(info.st_mtim.tv_sec) + "." +
+         std::to_string(info.st_mtim.tv_nsec) + " " + std::to_string(info.st_ino) + " " + expected.sha256;
 }
 
 bool remembered(const fs::path& record, const std::string& line) {
@@ -71,8 +70,7 @@ Json Manifest::json() const {
 
 std::string Manifest::digest() const { return sha256_hex(canonical_json(json())); }
 
-void verify_file(const Manifest& manifest, const std::string& name, const fs::path& folder,
-                 const fs::path& cache) {
+void verify_file(const Manifest& manifest, const std::string& name, const fs::path& folder, const fs::path& cache) {
   const ManifestFile& expected = manifest.files.at(name);
   const fs::path path = folder / name;
   struct stat info {};
@@ -82,9 +80,8 @@ void verify_file(const Manifest& manifest, const std::string& name, const fs::pa
                     "' or point --data-root at a folder that holds " + manifest.dataset + "/");
   }
   if (info.st_size != expected.bytes) {
-    throw DataError("dataset " + manifest.dataset + ": " + path.string() + " has " +
-                    std::to_string(info.st_size) + " bytes where " + std::to_string(expected.bytes) +
-                    " are expected: it is " +
+    throw DataError("dataset " + manifest.dataset + ": " + path.string() + " has " + std::to_string(info.st_size) +
+                    " bytes where " + std::to_string(expected.bytes) + " are expected: it is " +
                     (info.st_size < expected.bytes ? "truncated or another version" : "another version") +
                     remedy(manifest));
   }
@@ -93,9 +90,8 @@ void verify_file(const Manifest& manifest, const std::string& name, const fs::pa
   if (!cache.empty() && remembered(record, line)) return;
   const std::string found = hash_file(path);
   if (found != expected.sha256) {
-    throw DataError("dataset " + manifest.dataset + ": " + path.string() + " hashes to sha256 " + found +
-                    " where " + expected.sha256 + " is expected: it is corrupt or another version" +
-                    remedy(manifest));
+    throw DataError("dataset " + manifest.dataset + ": " + path.string() + " hashes to sha256 " + found + " where " +
+                    expected.sha256 + " is expected: it is corrupt or another version" + remedy(manifest));
   }
   if (!cache.empty()) remember(record, line);
 }

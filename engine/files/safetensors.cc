@@ -79,8 +79,7 @@ class AtomicFile {
     if (::fsync(descriptor_) != 0) fail("cannot be synchronized to disk");
     const int closed = ::close(std::exchange(descriptor_, -1));
     if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be put in place");
-    const int folder =
-        ::open(path_.parent_path().empty() ? "." : path_.parent_path().c_str(), O_RDONLY | O_CLOEXEC);
+    const int folder = ::open(path_.parent_path().empty() ? "." : path_.parent_path().c_str(), O_RDONLY | O_CLOEXEC);
     if (folder >= 0) {
       ::fsync(folder);  // so that the name, too, survives a power cut
       ::close(folder);
@@ -151,14 +150,13 @@ std::uint64_t natural(const fs::path& path, const Json& value, const std::string
 }
 
 Entry parse_entry(const fs::path& path, const std::string& name, const Json& value) {
-  if (!value.is_object() || !value.contains("dtype") || !value["dtype"].is_string() ||
-      !value.contains("shape") || !value["shape"].is_array() || !value.contains("data_offsets") ||
-      !value["data_offsets"].is_array() || value["data_offsets"].size() != 2) {
+  if (!value.is_object() || !value.contains("dtype") || !value["dtype"].is_string() || !value.contains("shape") ||
+      !value["shape"].is_array() || !value.contains("data_offsets") || !value["data_offsets"].is_array() ||
+      value["data_offsets"].size() != 2) {
     refuse(path, "tensor " + shown_name(name) + " lacks dtype, shape or data_offsets");
   }
   const auto type_text = value["dtype"].get<std::string>();
-  const auto* known =
-      std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return t.name == type_text; });
+  const auto* known = std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return t.name == type_text; });
   if (known == kTypes.end())
     refuse(path, "tensor " + shown_name(name) + " has the unknown type " + shown_name(type_text));
   Entry entry{name,
@@ -187,8 +185,7 @@ std::map<std::string, std::string> parse_metadata(const fs::path& path, const Js
   std::map<std::string, std::string> out;
   if (!value.is_object()) refuse(path, "its __metadata__ is not an object");
   for (const auto& [key, text] : value.items()) {
-    if (!text.is_string())
-      refuse(path, "its __metadata__ holds " + shown_name(key) + ", which is not a string");
+    if (!text.is_string()) refuse(path, "its __metadata__ holds " + shown_name(key) + ", which is not a string");
     out[key] = text.get<std::string>();
   }
   return out;
@@ -196,18 +193,16 @@ std::map<std::string, std::string> parse_metadata(const fs::path& path, const Js
 
 // Entries by offset, checked to tile 0..size exactly.
 void check_tiling(const fs::path& path, std::vector<Entry>& entries, std::uint64_t size) {
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
-  });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
   std::uint64_t end = 0;
   for (const Entry& entry : entries) {
-    if (entry.begin != end)
-      refuse(path, "tensor " + shown_name(entry.name) + " leaves a hole or overlaps another");
+    if (entry.begin != end) refuse(path, "tensor " + shown_name(entry.name) + " leaves a hole or overlaps another");
     end = entry.end;
   }
   if (end != size) {
-    refuse(path, "it holds " + std::to_string(size) + " bytes of data where its header describes " +
-                     std::to_string(end));
+    refuse(path,
+           "it holds " + std::to_string(size) + " bytes of data where its header describes " + std::to_string(end));
   }
 }
 
@@ -218,17 +213,14 @@ void write_safetensors(const fs::path& path, const TensorFile& file) {
   if (!file.metadata.empty()) header["__metadata__"] = file.metadata;
   // Widest elements first, so every tensor starts at a multiple of its element size.
   std::vector<std::pair<std::string, Tensor>> ordered;
-  for (const auto& [name, tensor] : file.tensors)
-    ordered.emplace_back(name, tensor.detach().cpu().contiguous());
-  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
-    return a.second.element_size() > b.second.element_size();
-  });
+  for (const auto& [name, tensor] : file.tensors) ordered.emplace_back(name, tensor.detach().cpu().contiguous());
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return a.second.element_size() > b.second.element_size(); });
   std::uint64_t offset = 0;
   for (const auto& [name, tensor] : ordered) {
     const std::uint64_t end = offset + tensor.nbytes();
-    header[name] = {{"dtype", type_name(tensor.scalar_type())},
-                    {"shape", tensor.sizes().vec()},
-                    {"data_offsets", {offset, end}}};
+    header[name] = {
+        {"dtype", type_name(tensor.scalar_type())}, {"shape", tensor.sizes().vec()}, {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text = header.dump();

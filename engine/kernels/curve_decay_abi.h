@@ -37,8 +37,7 @@ typedef int64_t (*locus_curve_decay_workspace_fn)(const locus_curve_decay*);
  * grad_alpha[h] = sum G M A, grad_rate[c, h] = -alpha/C * sum G A E_c exp(-rate E_c). Sums run in a fixed
  * order. */
 typedef int (*locus_curve_decay_backward_fn)(const locus_curve_decay*, const void* logits, const void* grad,
-                                             void* grad_logits, float* grad_alpha, float* grad_rate,
-                                             void* workspace);
+                                             void* grad_logits, float* grad_alpha, float* grad_rate, void* workspace);
 
 typedef int32_t (*locus_kernels_abi_fn)(void);
 typedef const char* (*locus_kernels_error_fn)(int code);

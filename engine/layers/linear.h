@@ -15,8 +15,8 @@ class Linear : public torch::nn::Module {
 };
 
 // Makes the linear layer of that full name ("blocks.0.attention.qkv").
-using LinearFactory = std::function<std::shared_ptr<Linear>(std::string_view name, std::int64_t in,
-                                                            std::int64_t out, bool with_bias)>;
+using LinearFactory =
+    std::function<std::shared_ptr<Linear>(std::string_view name, std::int64_t in, std::int64_t out, bool with_bias)>;
 LinearFactory plain_linear();
 
 }  // namespace locus

@@ -29,8 +29,7 @@ std::int64_t product_with_vector(Inputs in) {
 std::int64_t convolution(Inputs in) {
   const Tensor &image = in[0].toTensor(), &weight = in[1].toTensor();
   const auto stride = in[3].toIntVector(), padding = in[4].toIntVector(), dilation = in[5].toIntVector();
-  if (in[6].toBool())
-    return 2 * image.numel() * weight.numel() / image.size(1);  // transposed: per input pixel
+  if (in[6].toBool()) return 2 * image.numel() * weight.numel() / image.size(1);  // transposed: per input pixel
   const auto at = [](const std::vector<std::int64_t>& values, std::int64_t axis) {
     return values.size() == 1 ? values[0] : values[static_cast<std::size_t>(axis)];
   };

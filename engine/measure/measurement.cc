@@ -41,16 +41,15 @@ std::int64_t parameters_of(const Task& task) {
 // A model with a batch of random images, ready to run. Not thread-safe.
 class Subject {
  public:
-  Subject(const MeasuredModel& model, const MeasurePoint& point, const Execution& execution,
-          at::Device device, bool training)
+  Subject(const MeasuredModel& model, const MeasurePoint& point, const Execution& execution, at::Device device,
+          bool training)
       : random_(model.configuration.value("seed", std::uint64_t{0})), device_(device) {
     const Json facts = facts_at(model.facts, point.resolution);
     task_ = make_task({model.configuration, facts, random_, execution.path});
     task_->to(device);
     const auto channels = facts.at("channels").get<std::int64_t>();
     batch_["image"] =
-        random_.normal(kPurpose, "images", 0, {point.batch, channels, point.resolution, point.resolution})
-            .to(device);
+        random_.normal(kPurpose, "images", 0, {point.batch, channels, point.resolution, point.resolution}).to(device);
     batch_["label"] = at::arange(point.batch).remainder(facts.at("classes").get<std::int64_t>()).to(device);
     if (training) make_optimizer();
   }
@@ -76,8 +75,7 @@ class Subject {
     std::vector<NamedParameter> parameters;
     for (const auto& item : task_->named_parameters()) {
       if (!item.value().requires_grad()) continue;
-      parameters.push_back(
-          {item.key(), item.value(), task_->decay(item.key(), item.value()) == Decay::kDecayed});
+      parameters.push_back({item.key(), item.value(), task_->decay(item.key(), item.value()) == Decay::kDecayed});
     }
     optimizer_ = std::make_unique<AdamW>(std::move(parameters), AdamW::Settings{.weight_decay = 0.05});
   }
@@ -91,9 +89,8 @@ class Subject {
 };
 
 // Makes the subject and fills in everything that no clock is needed for.
-std::unique_ptr<Subject> prepare(const MeasuredModel& model, const MeasurePoint& point,
-                                 const MeasureSettings& settings, const Execution& execution,
-                                 at::Device device, Measured& out) {
+std::unique_ptr<Subject> prepare(const MeasuredModel& model, const MeasurePoint& point, const MeasureSettings& settings,
+                                 const Execution& execution, at::Device device, Measured& out) {
   out.point = point;
   std::unique_ptr<Subject> subject;
   {
@@ -124,8 +121,7 @@ double milliseconds(Subject& subject, Pass pass, std::int64_t repeats) {
   const auto start = SteadyClock::now();
   for (std::int64_t i = 0; i < repeats; ++i) (subject.*pass)();
   subject.wait();
-  return 1000 * std::chrono::duration<double>(SteadyClock::now() - start).count() /
-         static_cast<double>(repeats);
+  return 1000 * std::chrono::duration<double>(SteadyClock::now() - start).count() / static_cast<double>(repeats);
 }
 
 // How often a round repeats the pass: as often for every subject, so that the first pass after the turn of
@@ -136,8 +132,7 @@ std::int64_t repeats_of(const std::vector<std::unique_ptr<Subject>>& subjects, P
   std::int64_t most = 1;
   for (const auto& subject : subjects) {
     double fastest = milliseconds(*subject, pass, 1);
-    for (std::int64_t i = 0; i < settings.warmup; ++i)
-      fastest = std::min(fastest, milliseconds(*subject, pass, 1));
+    for (std::int64_t i = 0; i < settings.warmup; ++i) fastest = std::min(fastest, milliseconds(*subject, pass, 1));
     most = std::max<std::int64_t>(most, std::llround(settings.round_ms / std::max(fastest, 1e-3)));
   }
   return most;
@@ -145,9 +140,9 @@ std::int64_t repeats_of(const std::vector<std::unique_ptr<Subject>>& subjects, P
 
 // The rounds of one kind of pass for all subjects in turn; who begins changes from round to round. Nothing
 // when `go_on` said no.
-std::optional<std::vector<std::vector<double>>> time_rounds(
-    const std::vector<std::unique_ptr<Subject>>& subjects, Pass pass, const MeasureSettings& settings,
-    const std::function<bool(std::int64_t)>& go_on) {
+std::optional<std::vector<std::vector<double>>> time_rounds(const std::vector<std::unique_ptr<Subject>>& subjects,
+                                                            Pass pass, const MeasureSettings& settings,
+                                                            const std::function<bool(std::int64_t)>& go_on) {
   const std::int64_t repeats = repeats_of(subjects, pass, settings);
   std::vector<std::vector<double>> out(subjects.size());
   for (std::int64_t round = 0; round < settings.rounds; ++round) {
@@ -170,8 +165,7 @@ double quantile(const std::vector<double>& sorted, double share) {
 }  // namespace
 
 MeasuredModel measured_model(const Json& configuration) {
-  return {configuration,
-          dataset_item(configuration.at("dataset").at("id").get<std::string>()).item.json().at("facts")};
+  return {configuration, dataset_item(configuration.at("dataset").at("id").get<std::string>()).item.json().at("facts")};
 }
 
 MeasuredModel without_priors(MeasuredModel model) {
@@ -204,8 +198,8 @@ std::optional<std::vector<Measured>> measure_models(
     subjects.push_back(prepare(models[i], point, settings, execution, device, out[i]));
   }
   const std::int64_t rounds = settings.rounds * (settings.training ? 2 : 1);
-  const auto forward = time_rounds(subjects, &Subject::forward, settings,
-                                   [&](std::int64_t done) { return go_on(done, rounds); });
+  const auto forward =
+      time_rounds(subjects, &Subject::forward, settings, [&](std::int64_t done) { return go_on(done, rounds); });
   if (!forward) return std::nullopt;
   for (std::size_t i = 0; i < out.size(); ++i) out[i].forward = timing_of((*forward)[i]);
   if (settings.training) {
@@ -271,10 +265,8 @@ std::vector<StageResult> measured_results(const Measured& measured) {
 Json measured_metrics() {
   Json out = Json::array();
   for (const Figure& figure : kFigures) {
-    out.push_back({{"name", figure.metric},
-                   {"unit", figure.unit},
-                   {"direction", figure.direction},
-                   {"help", figure.help}});
+    out.push_back(
+        {{"name", figure.metric}, {"unit", figure.unit}, {"direction", figure.direction}, {"help", figure.help}});
   }
   return out;
 }

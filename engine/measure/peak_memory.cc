@@ -27,9 +27,7 @@ class CountingAllocator final : public c10::Allocator {
     return {data, data, &CountingAllocator::free, at::Device(at::kCPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &CountingAllocator::free; }
-  void copy_data(void* to, const void* from, std::size_t bytes) const override {
-    default_copy_data(to, from, bytes);
-  }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
 
   void reset() {
     const std::lock_guard lock(mutex_);

@@ -55,8 +55,7 @@ struct Positions {
     std::vector<double> factor;
     for (std::size_t axis = 0; axis < layout.extent.size(); ++axis) {
       const std::size_t of = line < 0 ? axis : static_cast<std::size_t>(line);
-      factor.push_back(static_cast<double>(reference.extent.at(of)) /
-                       static_cast<double>(layout.extent[axis]));
+      factor.push_back(static_cast<double>(reference.extent.at(of)) / static_cast<double>(layout.extent[axis]));
     }
     return at::tensor(factor, at::kDouble);
   }
@@ -64,16 +63,14 @@ struct Positions {
 
 class Alibi2dLayer final : public PriorLayer {
  public:
-  Alibi2dLayer(const LayerInfo& info, std::shared_ptr<Positions> positions)
-      : positions_(std::move(positions)) {
+  Alibi2dLayer(const LayerInfo& info, std::shared_ptr<Positions> positions) : positions_(std::move(positions)) {
     slope_ = register_buffer("slope", at::tensor(slopes(info.heads)).to(at::kFloat));
   }
 
   Term bias(const Sides& sides, const Moment&) override {
     const Tensor slope = slope_.to(sides.q.scalar_type());
     const std::int64_t outside = positions_->origin ? 0 : sides.layout.prefix;
-    return {Depends::kLayout,
-            DistanceDecay{positions_->get(sides.layout, sides.axis, sides.q), slope, outside}};
+    return {Depends::kLayout, DistanceDecay{positions_->get(sides.layout, sides.axis, sides.q), slope, outside}};
   }
 
  private:
@@ -83,8 +80,7 @@ class Alibi2dLayer final : public PriorLayer {
 
 class Alibi2d final : public Prior {
  public:
-  Alibi2d(bool origin, bool interpolate, const Layout& reference)
-      : positions_(std::make_shared<Positions>()) {
+  Alibi2d(bool origin, bool interpolate, const Layout& reference) : positions_(std::make_shared<Positions>()) {
     positions_->origin = origin;
     positions_->interpolate = interpolate;
     positions_->reference = reference;
@@ -100,18 +96,16 @@ class Alibi2d final : public Prior {
 }  // namespace
 
 PriorItem alibi_2d() {
-  Item item =
-      prior_entry("alibi-2d", 1, "Linear bias with the distance of patches",
-                  "Press et al. 2022, arXiv:2108.12409", "L = c q k^T - m |r_i - r_j|", {"bias"}, {1, 2, 3});
+  Item item = prior_entry("alibi-2d", 1, "Linear bias with the distance of patches",
+                          "Press et al. 2022, arXiv:2108.12409", "L = c q k^T - m |r_i - r_j|", {"bias"}, {1, 2, 3});
   weigh(item, {.parameters = "none",
                .counts = {{"parameters", "0"}},
                .base = 0,
                .paths = {"fused-bias", "explicit"},
                .cost = "a mask [H, T, T] a layer, kept per grid"});
-  item.option(
-      Option::text("prefix", "zero",
-                   "bias of class and register tokens: none (zero), or by distance from a corner (origin)")
-          .choices({"zero", "origin"}));
+  item.option(Option::text("prefix", "zero",
+                           "bias of class and register tokens: none (zero), or by distance from a corner (origin)")
+                  .choices({"zero", "origin"}));
   item.option(Option::text("other_grids", "extrapolate",
                            "positions on other grids than at training: go on counting, or squeeze them")
                   .choices({"extrapolate", "interpolate"})

@@ -38,8 +38,7 @@ class CpeLayer final : public PriorLayer {
 
 class Cpe final : public Prior {
  public:
-  Cpe(bool every_block, bool fan_out, bool decay)
-      : every_block_(every_block), fan_out_(fan_out), decay_(decay) {}
+  Cpe(bool every_block, bool fan_out, bool decay) : every_block_(every_block), fan_out_(fan_out), decay_(decay) {}
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     if (every_block_) return std::make_shared<CpeLayer>(info.width, Site::kBlockStart);

@@ -66,8 +66,7 @@ Path peano(std::int64_t rows, std::int64_t columns) {
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < columns; ++c) {
       keyed.push_back(
-          {spread_bits(static_cast<std::uint64_t>(c)) | spread_bits(static_cast<std::uint64_t>(r)) << 1,
-           {c, r}});
+          {spread_bits(static_cast<std::uint64_t>(c)) | spread_bits(static_cast<std::uint64_t>(r)) << 1, {c, r}});
     }
   }
   std::sort(keyed.begin(), keyed.end(), [](const auto& l, const auto& r) { return l.first < r.first; });

@@ -26,8 +26,7 @@ struct Offsets {
   const Tensor& get(const Layout& layout, const Tensor& like) {
     return kept.get(layout, like.device(), like.scalar_type(), [&] {
       const Tensor position = grid_positions(layout, like.options());
-      const Tensor apart =
-          (position.unsqueeze(0) - position.unsqueeze(1)).flip(-1);  // (dx, dy), key minus query
+      const Tensor apart = (position.unsqueeze(0) - position.unsqueeze(1)).flip(-1);  // (dx, dy), key minus query
       return at::cat({apart, apart.square().sum(-1, /*keepdim=*/true)}, -1);
     });
   }
@@ -59,12 +58,24 @@ class GpsaLayer final : public PriorLayer, public HasHeadNumbers {
   std::vector<HeadNumbers> head_numbers(const Sides&) override {
     const Tensor strength = -weight_.select(1, 2);
     const Tensor center = weight_.narrow(1, 0, 2).t().flip(0) / (2 * strength);
-    return {{"gate", "Share of position", "sigmoid(gate): 1 attends by place alone, 0 by content alone", "",
-             {""}, at::sigmoid(gate_).unsqueeze(0)},
-            {"center", "Center of positional attention", "where a patch looks by place, from itself", "patches",
-             {"rows", "columns"}, center},
-            {"width", "Width of positional attention", "standard deviation; none where nothing pulls it together",
-             "patches", {""}, at::rsqrt(2 * strength).unsqueeze(0)}};
+    return {{"gate",
+             "Share of position",
+             "sigmoid(gate): 1 attends by place alone, 0 by content alone",
+             "",
+             {""},
+             at::sigmoid(gate_).unsqueeze(0)},
+            {"center",
+             "Center of positional attention",
+             "where a patch looks by place, from itself",
+             "patches",
+             {"rows", "columns"},
+             center},
+            {"width",
+             "Width of positional attention",
+             "standard deviation; none where nothing pulls it together",
+             "patches",
+             {""},
+             at::rsqrt(2 * strength).unsqueeze(0)}};
   }
 
   bool start_values(const Tensor& weight) const override {
@@ -103,8 +114,7 @@ class Gpsa final : public Prior {
   void initialize(const Initializer& initializer) override {
     for (std::size_t l = 0; l < layers().size(); ++l) {
       if (!layers()[l]) continue;
-      static_cast<GpsaLayer&>(*layers()[l])
-          .initialize(initializer.within("layers." + std::to_string(l)), strength_);
+      static_cast<GpsaLayer&>(*layers()[l]).initialize(initializer.within("layers." + std::to_string(l)), strength_);
     }
   }
 
@@ -118,35 +128,29 @@ class Gpsa final : public Prior {
 }  // namespace
 
 PriorItem gpsa() {
-  Item item =
-      prior_entry("gpsa", 1, "Heads blend attention by content with attention by position",
-                  "d'Ascoli et al. 2021 (ConViT), arXiv:2103.10697",
-                  "P = (1 - sigmoid(g)) softmax(c q k^T) + sigmoid(g) softmax(w . (dx, dy, dx^2 + dy^2))",
-                  {"probabilities"}, {2});
+  Item item = prior_entry("gpsa", 1, "Heads blend attention by content with attention by position",
+                          "d'Ascoli et al. 2021 (ConViT), arXiv:2103.10697",
+                          "P = (1 - sigmoid(g)) softmax(c q k^T) + sigmoid(g) softmax(w . (dx, dy, dx^2 + dy^2))",
+                          {"probabilities"}, {2});
   weigh(item, {.parameters = "5 H a layer it acts on",
-               .counts = {{"parameters", "5 * heads * min(layers, depth)"},
-                          {"prefix_from", "prefix.late * layers"}},
+               .counts = {{"parameters", "5 * heads * min(layers, depth)"}, {"prefix_from", "prefix.late * layers"}},
                .base = 600,
                .paths = {"explicit"},
                .cost = "a second softmax over positions [H, N, N], and P as a tensor"});
   item.option(Option::integer("layers", 10, "how many blocks, from the first on").minimum(1).maximum(512));
-  item.option(Option::number("strength", 1.0, "how sharply heads look at one neighbor at the start")
-                  .above(0.0)
-                  .maximum(100.0));
   item.option(
-      Option::text("prefix", "first",
-                   "class and register tokens: there from the first block on, or joining behind these "
-                   "blocks, as published (late)")
-          .choices({"first", "late"})
-          .neutral("first"));
-  item.option(Option::text("values", "host",
-                           "the map to values starts as the host's, or as the identity, as published")
+      Option::number("strength", 1.0, "how sharply heads look at one neighbor at the start").above(0.0).maximum(100.0));
+  item.option(Option::text("prefix", "first",
+                           "class and register tokens: there from the first block on, or joining behind these "
+                           "blocks, as published (late)")
+                  .choices({"first", "late"})
+                  .neutral("first"));
+  item.option(Option::text("values", "host", "the map to values starts as the host's, or as the identity, as published")
                   .choices({"host", "identity"})
                   .neutral("host"));
   return {item,
           [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
-            return std::make_shared<Gpsa>(o.integer("layers"), o.number("strength"),
-                                          o.text("values") == "identity");
+            return std::make_shared<Gpsa>(o.integer("layers"), o.number("strength"), o.text("values") == "identity");
           },
           [](const Options& o) { return o.text("prefix") == "late" ? o.integer("layers") : 0; }};
 }

@@ -7,8 +7,7 @@ namespace locus {
 
 Tensor patches_as_image(const Tensor& tokens, const Layout& layout) {
   const Tensor patches = tokens.slice(1, layout.prefix);
-  return patches.transpose(1, 2).reshape(
-      {tokens.size(0), tokens.size(2), layout.extent.at(0), layout.extent.at(1)});
+  return patches.transpose(1, 2).reshape({tokens.size(0), tokens.size(2), layout.extent.at(0), layout.extent.at(1)});
 }
 
 Tensor image_as_tokens(const Tensor& image, const Layout& layout) {

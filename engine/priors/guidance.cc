@@ -49,8 +49,7 @@ class Guidance final : public Prior {
 
   AuxLoss loss(const Taps& taps, const Layout& layout, const Moment& moment) override {
     const Tensor features = taps.find(settings_.tap)->second.slice(1, layout.prefix);
-    const Tensor hidden =
-        at::relu(at::linear(features, in_weight_, in_bias_)).unflatten(-1, {axes_, settings_.hidden});
+    const Tensor hidden = at::relu(at::linear(features, in_weight_, in_bias_)).unflatten(-1, {axes_, settings_.hidden});
     const Tensor found = (hidden * out_weight_).sum(-1) + out_bias_;  // [B, N, axes]
     const Tensor raw = error(found, targets(layout, found).expand_as(found));
     const double ramp =
@@ -73,8 +72,7 @@ class Guidance final : public Prior {
     return targets_.get(layout, like.device(), like.scalar_type(), [&] {
       std::vector<double> last;
       for (const std::int64_t length : layout.extent)
-        last.push_back(settings_.normalized ? static_cast<double>(std::max<std::int64_t>(length - 1, 1))
-                                            : 1.0);
+        last.push_back(settings_.normalized ? static_cast<double>(std::max<std::int64_t>(length - 1, 1)) : 1.0);
       return grid_positions(layout, like.options()) / at::tensor(last, at::kDouble).to(like.options());
     });
   }
@@ -88,45 +86,37 @@ class Guidance final : public Prior {
 }  // namespace
 
 PriorItem guidance() {
-  Item item = prior_entry(
-      "guidance", 1, "A training-time loss asks the features for each patch's coordinates",
-      "Active Spatial Guidance: Eliminating Injected Positional Mechanisms in Vision Transformers",
-      "loss + lambda_t smooth_l1(MLP(f), coordinates)", {"loss"}, {1, 2, 3});
+  Item item = prior_entry("guidance", 1, "A training-time loss asks the features for each patch's coordinates",
+                          "Active Spatial Guidance: Eliminating Injected Positional Mechanisms in Vision Transformers",
+                          "loss + lambda_t smooth_l1(MLP(f), coordinates)", {"loss"}, {1, 2, 3});
   weigh(item, {.parameters = "2 (256 D + 513) once a model, in training only",
-               .counts = {{"parameters", "0"},
-                           {"training_only", "rank * (hidden * (dim + 2) + 1)"}},
+               .counts = {{"parameters", "0"}, {"training_only", "rank * (hidden * (dim + 2) + 1)"}},
                .base = 394242,
                .paths = {"fused", "explicit"},
                .cost = "two MLPs over the patches in training, nothing after it"});
   item.set("weight_decay", "exempt");
   item.option(Option::number("lambda", 100.0, "weight of the loss once warmed up").minimum(0.0).maximum(1e6));
-  item.option(Option::number("start", 10.0, "weight the warm-up starts from")
-                  .minimum(0.0)
-                  .maximum(1e6)
-                  .neutral(10.0));
+  item.option(Option::number("start", 10.0, "weight the warm-up starts from").minimum(0.0).maximum(1e6).neutral(10.0));
   item.option(Option::integer("warmup_steps", 60, "optimizer steps from start to lambda")
                   .minimum(1)
                   .maximum(1000000)
                   .unit("steps"));
-  item.option(Option::number("beta", 1.0, "error where smooth L1 turns from square to linear")
-                  .above(0.0)
-                  .maximum(1e6));
+  item.option(Option::number("beta", 1.0, "error where smooth L1 turns from square to linear").above(0.0).maximum(1e6));
   item.option(Option::integer("hidden", 256, "width of the MLPs").minimum(1).maximum(65536));
-  item.option(Option::text("tap", "post-norm",
-                           "features read: after (classification) or before (dense tasks) the final norm")
-                  .choices({"post-norm", "pre-norm"}));
   item.option(
-      Option::text("error", "smooth-l1", "how far a read coordinate is off: smooth L1, absolute, squared")
-          .choices({"smooth-l1", "l1", "mse"})
-          .neutral("smooth-l1"));
+      Option::text("tap", "post-norm", "features read: after (classification) or before (dense tasks) the final norm")
+          .choices({"post-norm", "pre-norm"}));
+  item.option(Option::text("error", "smooth-l1", "how far a read coordinate is off: smooth L1, absolute, squared")
+                  .choices({"smooth-l1", "l1", "mse"})
+                  .neutral("smooth-l1"));
   item.option(Option::text("targets", "normalized", "coordinates from 0 to 1, or counted in patches")
                   .choices({"normalized", "patches"})
                   .neutral("normalized"));
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             return std::make_shared<Guidance>(
-                context, Settings{o.number("lambda"), o.number("start"), o.number("beta"),
-                                  o.integer("warmup_steps"), o.integer("hidden"), o.text("tap"),
-                                  o.text("error"), o.text("targets") == "normalized"});
+                context,
+                Settings{o.number("lambda"), o.number("start"), o.number("beta"), o.integer("warmup_steps"),
+                         o.integer("hidden"), o.text("tap"), o.text("error"), o.text("targets") == "normalized"});
           }};
 }
 

@@ -63,8 +63,7 @@ struct Buckets {
   const std::vector<Tensor>& get(const Layout& layout, at::Device device) {
     return kept.get(layout, device, at::kLong, [&] {
       std::vector<Tensor> out;
-      for (std::size_t table = 0; table < settings.tables(); ++table)
-        out.push_back(fill(layout, table).to(device));
+      for (std::size_t table = 0; table < settings.tables(); ++table) out.push_back(fill(layout, table).to(device));
       return out;
     });
   }
@@ -146,9 +145,7 @@ class IrpeLayer final : public PriorLayer {
 
 class Irpe final : public Prior {
  public:
-  explicit Irpe(const Settings& settings) : buckets_(std::make_shared<Buckets>()) {
-    buckets_->settings = settings;
-  }
+  explicit Irpe(const Settings& settings) : buckets_(std::make_shared<Buckets>()) { buckets_->settings = settings; }
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     return std::make_shared<IrpeLayer>(info, buckets_);
   }
@@ -189,8 +186,7 @@ PriorItem irpe() {
                    "floor(2 * (ratio + zero(ratio) * (method.product * 1.9 + 20 * method.euclid + 20 * method.cross + "
                    "33 * method.quant)))"},
                   {"side", "2 * reach + 1"},
-                  {"entries",
-                   "(1 + method.cross) * (depth * side ^ (1 + method.product) + prefixed)"},
+                  {"entries", "(1 + method.cross) * (depth * side ^ (1 + method.product) + prefixed)"},
                   {"logits", "on.k + on.q + 2 * on.qk + 2 * on.qkv"},
                   {"numbers", "content.bias + content.contextual * dim / heads"},
                   {"parameters",
@@ -198,29 +194,27 @@ PriorItem irpe() {
        .base = 38400,
        .paths = {"bucketed", "fused-bias", "explicit"},
        .cost = "q times the buckets and a lookup of B H T^2 numbers a layer; values: P summed into buckets"});
-  item.option(Option::text("on", "k", "what the tables join: keys, queries, values")
-                  .choices({"k", "q", "v", "qk", "qkv"}));
+  item.option(
+      Option::text("on", "k", "what the tables join: keys, queries, values").choices({"k", "q", "v", "qk", "qkv"}));
   item.option(Option::text("content", "contextual", "vectors that meet the content, or plain numbers (bias)")
                   .choices({"contextual", "bias"})
                   .when("on", {"k", "q", "qk"}));
   item.option(Option::text("method", "product", "how an offset finds its bucket")
                   .choices({"product", "euclid", "quant", "cross"}));
-  item.option(
-      Option::number("ratio", 0.0,
-                     "offsets up to here have buckets of their own; 0: product 1.9, euclid and cross 20, "
-                     "quant 33")
-          .minimum(0.0)
-          .maximum(1000.0)
-          .neutral(0.0));
+  item.option(Option::number("ratio", 0.0,
+                             "offsets up to here have buckets of their own; 0: product 1.9, euclid and cross 20, "
+                             "quant 33")
+                  .minimum(0.0)
+                  .maximum(1000.0)
+                  .neutral(0.0));
   item.option(Option::boolean("shared", true, "one table for all heads of a layer"));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
             const std::string on = o.text("on");
             const auto has = [&](char side) { return on.find(side) != std::string::npos; };
             const Method method = method_of(o.text("method"));
             const double ratio = o.number("ratio") > 0 ? o.number("ratio") : ratio_of(method);
-            return std::make_shared<Irpe>(Settings{has('k'), has('q'), has('v'),
-                                                   o.text("content") == "contextual", o.boolean("shared"),
-                                                   method, ratio});
+            return std::make_shared<Irpe>(Settings{has('k'), has('q'), has('v'), o.text("content") == "contextual",
+                                                   o.boolean("shared"), method, ratio});
           }};
 }
 

@@ -16,7 +16,7 @@ Item prior_entry(std::string_view id, int revision, std::string_view summary, st
 
 // What a reader weighs a prior by. Letters as in prior.h, and N = rows x columns.
 struct Weight {
-  std::string_view parameters;     // that it adds, in words
+  std::string_view parameters;  // that it adds, in words
   // The same as formulas by name (docs/formats/catalog.md): "parameters" that the exported model keeps, and
   // where they are not 0 "training_only" ones, those "replaced" of the model, and "prefix_from", the block
   // before which the prefix tokens join. Others are names for these to use.

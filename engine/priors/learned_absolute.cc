@@ -74,17 +74,12 @@ class LearnedAbsolute final : public Prior {
     const at::ScalarType type = patches.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const Tensor image =
         patches.to(type).view({1, reference_.extent[0], reference_.extent[1], -1}).permute({0, 3, 1, 2});
-    return scaled(image, layout)
-        .permute({0, 2, 3, 1})
-        .reshape({layout.patches(), -1})
-        .to(patches.scalar_type());
+    return scaled(image, layout).permute({0, 2, 3, 1}).reshape({layout.patches(), -1}).to(patches.scalar_type());
   }
 
   Tensor scaled(const Tensor& image, const Layout& layout) const {
-    if (settings_.resize == "timm")
-      return at::_upsample_bicubic2d_aa(image, layout.extent, /*align_corners=*/false);
-    if (settings_.resize == "deit")
-      return at::upsample_bicubic2d(image, layout.extent, /*align_corners=*/false);
+    if (settings_.resize == "timm") return at::_upsample_bicubic2d_aa(image, layout.extent, /*align_corners=*/false);
+    if (settings_.resize == "deit") return at::upsample_bicubic2d(image, layout.extent, /*align_corners=*/false);
     const auto factor = [&](std::size_t axis) {
       return (static_cast<double>(layout.extent[axis]) + 0.1) / static_cast<double>(reference_.extent[axis]);
     };
@@ -104,7 +99,7 @@ PriorItem learned_absolute() {
                           "Dosovitskiy et al. 2021, arXiv:2010.11929", "z = z + E", {"embed"}, {2});
   weigh(item, {.parameters = "N D, and D for each prefix row, once a model",
                .counts = {{"parameters",
-                          "(patches + rows.with-prefix * stem_prefix + rows.with-class * min(stem_prefix, 1)) * dim"}},
+                           "(patches + rows.with-prefix * stem_prefix + rows.with-class * min(stem_prefix, 1)) * dim"}},
                .base = 150528,
                .paths = {"fused", "explicit"},
                .cost = "one addition at the stem"});
@@ -113,9 +108,8 @@ PriorItem learned_absolute() {
                            "who gets a row beside the patches: nobody, the first prefix token (with-class), "
                            "or every prefix token (with-prefix)")
                   .choices({"patches", "with-prefix", "with-class"}));
-  item.option(Option::number("std", 0.02, "standard deviation of the truncated normal it starts from")
-                  .above(0.0)
-                  .maximum(1.0));
+  item.option(
+      Option::number("std", 0.02, "standard deviation of the truncated normal it starts from").above(0.0).maximum(1.0));
   item.option(Option::text("resize", "deit", "whose bicubic resize fits the rows to another grid")
                   .choices({"deit", "dino", "timm"})
                   .neutral("deit"));

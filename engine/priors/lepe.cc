@@ -51,9 +51,8 @@ class Lepe final : public Prior {
 }  // namespace
 
 PriorItem lepe() {
-  Item item =
-      prior_entry("lepe", 1, "Depth-wise convolution of the values, added to the heads' output",
-                  "Dong et al. 2022, arXiv:2107.00652", "O = P V + DWConv5x5(V)", {"add-output"}, {2});
+  Item item = prior_entry("lepe", 1, "Depth-wise convolution of the values, added to the heads' output",
+                          "Dong et al. 2022, arXiv:2107.00652", "O = P V + DWConv5x5(V)", {"add-output"}, {2});
   weigh(item, {.parameters = "26 D a layer",
                .counts = {{"parameters", "depth * dim * (kernel ^ 2 + 1)"}},
                .base = 239616,

@@ -49,8 +49,7 @@ class GatedLayer final : public PriorLayer {
     gate_ = register_parameter("gate", at::empty({1}));
   }
 
-  Tensor feed_forward(const Tensor& residual, const FeedForward& mlp, const Layout& layout,
-                      const Moment&) override {
+  Tensor feed_forward(const Tensor& residual, const FeedForward& mlp, const Layout& layout, const Moment&) override {
     const Tensor hidden = mlp.in(mlp.norm(residual));
     return mlp.out(hidden + gate_ * convolution_->forward(hidden, layout));
   }
@@ -144,13 +143,12 @@ class OriginalLayer final : public PriorLayer {
     in_ = register_parameter("in_weight", at::empty({info.hidden, info.width}));
     norm_in_ = register_module("norm_in", std::make_shared<BatchNorm>(info.hidden));
     if (settings.depthwise) {
-      convolution_ =
-          register_module("convolution", std::make_shared<GridConvolution>(info.hidden, kSide, false));
+      convolution_ = register_module("convolution", std::make_shared<GridConvolution>(info.hidden, kSide, false));
       norm_convolution_ = register_module("norm_convolution", std::make_shared<BatchNorm>(info.hidden));
     }
     if (settings.act.starts_with("hs-")) {
-      gate_ = register_module(
-          "gate", std::make_shared<ChannelGate>(settings.act.substr(3), info.hidden, settings.reduction));
+      gate_ = register_module("gate",
+                              std::make_shared<ChannelGate>(settings.act.substr(3), info.hidden, settings.reduction));
     }
     out_ = register_parameter("out_weight", at::empty({info.width, info.hidden}));
     norm_out_ = register_module("norm_out", std::make_shared<BatchNorm>(info.width));
@@ -158,16 +156,14 @@ class OriginalLayer final : public PriorLayer {
 
   bool replaces_mlp() const override { return true; }
 
-  Tensor feed_forward(const Tensor& residual, const FeedForward&, const Layout& layout,
-                      const Moment& moment) override {
+  Tensor feed_forward(const Tensor& residual, const FeedForward&, const Layout& layout, const Moment& moment) override {
     // A 1 x 1 convolution is a linear map of every patch.
     const auto mapped = [&](const Tensor& image, const Tensor& weight) {
       return at::linear(image.movedim(1, -1), weight).movedim(-1, 1);
     };
     Tensor image = mapped(patches_as_image(residual, layout), in_);
     image = activated(norm_in_->forward(image, moment));
-    if (convolution_)
-      image = activated(norm_convolution_->forward(convolution_->image_forward(image), moment));
+    if (convolution_) image = activated(norm_convolution_->forward(convolution_->image_forward(image), moment));
     if (gate_) image = gate_->forward(image);
     return image_as_tokens(norm_out_->forward(mapped(image, out_), moment), layout);
   }
@@ -208,8 +204,7 @@ class LocalFfn final : public Prior {
   void initialize(const Initializer& initializer) override {
     for (std::size_t l = 0; l < layers().size(); ++l) {
       if (settings_.original) {
-        static_cast<OriginalLayer&>(*layers()[l])
-            .initialize(initializer.within("layers." + std::to_string(l)));
+        static_cast<OriginalLayer&>(*layers()[l]).initialize(initializer.within("layers." + std::to_string(l)));
       } else {
         static_cast<GatedLayer&>(*layers()[l]).initialize();
       }
@@ -223,27 +218,23 @@ class LocalFfn final : public Prior {
 }  // namespace
 
 PriorItem local_ffn() {
-  Item item = prior_entry("local-ffn", 1, "A depth-wise convolution inside the MLP",
-                          "Li et al. 2021, arXiv:2104.05707", "y = fc2(h + g DWConv3x3(h)), h = GELU(fc1 x)",
-                          {"feed-forward"}, {2});
+  Item item = prior_entry("local-ffn", 1, "A depth-wise convolution inside the MLP", "Li et al. 2021, arXiv:2104.05707",
+                          "y = fc2(h + g DWConv3x3(h)), h = GELU(fc1 x)", {"feed-forward"}, {2});
   weigh(item, {.parameters = "9 hidden + 1 a layer; the original replaces the MLP",
                .counts = {{"squeezed", "floor(hidden / reduction)"},
-                           {"length", "2 * floor(floor((log2(hidden) + 1) / 2) / 2) + 1"},
-                           {"gate",
-                            "act.hs-se * (2 * hidden * squeezed + squeezed + hidden) + "
-                            "(act.hs-eca + act.hs-ecah) * length"},
-                           {"original",
-                            "2 * hidden * dim + 2 * hidden + depthwise * 11 * hidden + gate + 2 * dim"},
-                           {"parameters",
-                            "depth * (mode.gated * (kernel ^ 2 * hidden + 1) + mode.original * original)"},
-                           {"replaced", "mode.original * depth * mlp"}},
+                          {"length", "2 * floor(floor((log2(hidden) + 1) / 2) / 2) + 1"},
+                          {"gate",
+                           "act.hs-se * (2 * hidden * squeezed + squeezed + hidden) + "
+                           "(act.hs-eca + act.hs-ecah) * length"},
+                          {"original", "2 * hidden * dim + 2 * hidden + depthwise * 11 * hidden + gate + 2 * dim"},
+                          {"parameters", "depth * (mode.gated * (kernel ^ 2 * hidden + 1) + mode.original * original)"},
+                          {"replaced", "mode.original * depth * mlp"}},
                .base = 331788,
                .paths = {"fused", "explicit"},
                .cost = "9 N hidden multiplications a layer"});
   alone(item, kFeedForward);
-  item.option(
-      Option::text("mode", "gated", "beside the model's MLP, its gate starting at 0, or LocalViT's own")
-          .choices({"gated", "original"}));
+  item.option(Option::text("mode", "gated", "beside the model's MLP, its gate starting at 0, or LocalViT's own")
+                  .choices({"gated", "original"}));
   item.option(Option::integer("kernel", kSide, "side of the gated kernel, odd")
                   .minimum(1)
                   .maximum(31)
@@ -262,9 +253,8 @@ PriorItem local_ffn() {
                   .neutral(true)
                   .when("mode", {"original"}));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
-            return std::make_shared<LocalFfn>(Settings{o.text("mode") == "original", o.integer("kernel"),
-                                                       o.text("act"), o.integer("reduction"),
-                                                       o.boolean("depthwise")});
+            return std::make_shared<LocalFfn>(Settings{o.text("mode") == "original", o.integer("kernel"), o.text("act"),
+                                                       o.integer("reduction"), o.boolean("depthwise")});
           }};
 }
 

@@ -60,8 +60,7 @@ class Mlp final : public torch::nn::Module {
 // What the layers share: inputs and rows per layout and, in timm-cr's mode, the MLP and this forward's table.
 class Shared {
  public:
-  Shared(const Settings& settings, Layout reference)
-      : settings_(settings), reference_(std::move(reference)) {}
+  Shared(const Settings& settings, Layout reference) : settings_(settings), reference_(std::move(reference)) {}
 
   const Settings& settings() const { return settings_; }
   void begin_forward() { table_ = Tensor(); }
@@ -106,8 +105,7 @@ class Shared {
     const Tensor draw =
         moment.random.uniform(kDropout, "priors.log-cpb.hidden", static_cast<std::uint64_t>(moment.step),
                               {offset_count(layout), settings_.hidden});
-    const Tensor factor =
-        draw.ge(settings_.dropout).to(mlp.in_weight.scalar_type()).div(1 - settings_.dropout);
+    const Tensor factor = draw.ge(settings_.dropout).to(mlp.in_weight.scalar_type()).div(1 - settings_.dropout);
     return factor.to(mlp.in_weight.device(), factor.scalar_type(), /*non_blocking=*/true);
   }
 
@@ -122,15 +120,13 @@ class LogCpbLayer final : public PriorLayer {
   // `common`: the MLP of all layers, or null for one of this layer's own.
   LogCpbLayer(const LayerInfo& info, std::shared_ptr<Shared> shared, std::shared_ptr<Mlp> common)
       : shared_(std::move(shared)), mlp_(std::move(common)) {
-    if (!mlp_)
-      mlp_ = register_module("mlp", std::make_shared<Mlp>(shared_->settings().hidden, info.heads, false));
+    if (!mlp_) mlp_ = register_module("mlp", std::make_shared<Mlp>(shared_->settings().hidden, info.heads, false));
     if (shared_->settings().cosine) logit_scale_ = register_parameter("logit_scale", at::empty({info.heads}));
     scale_ = info.scale;
   }
 
   // q' carries the factor: c q' k'^T is the cosine times it.
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides&,
-                                         const Moment&) override {
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides&, const Moment&) override {
     const at::ScalarType type = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const auto unit = [&](const Tensor& t) {
       const Tensor wide = t.to(type);
@@ -209,9 +205,9 @@ PriorItem log_cpb() {
                           {"transform-qk", "bias"}, {2});
   weigh(item, {.parameters = "1,536 + 512 H a layer; timm-cr 384 + 129 H once a model",
                .counts = {{"units", "hidden + zero(hidden) * (512 - 384 * mode.timm-cr)"},
-                           {"mlps", "mode.timm-cr + mode.swinv2 * depth"},
-                           {"parameters",
-                            "mlps * (3 + heads) * units + mode.timm-cr * heads + attention.cosine * depth * heads"}},
+                          {"mlps", "mode.timm-cr + mode.swinv2 * depth"},
+                          {"parameters",
+                           "mlps * (3 + heads) * units + mode.timm-cr * heads + attention.cosine * depth * heads"}},
                .base = 92160,
                .paths = {"bucketed", "fused-bias", "explicit"},
                .cost = "an MLP over (2 rows - 1) (2 columns - 1) offsets a layer (timm-cr: a model) and a "
@@ -228,17 +224,16 @@ PriorItem log_cpb() {
                   .maximum(0.9)
                   .neutral(0.125)
                   .when("mode", {"timm-cr"}));
-  item.option(Option::text("attention", "dot",
-                           "the model's own, or Swin V2's: the cosine of q and k times a learned factor")
-                  .choices({"dot", "cosine"})
-                  .neutral("dot"));
+  item.option(
+      Option::text("attention", "dot", "the model's own, or Swin V2's: the cosine of q and k times a learned factor")
+          .choices({"dot", "cosine"})
+          .neutral("dot"));
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             const bool shared = o.text("mode") == "timm-cr";
             const std::int64_t own = shared ? 128 : 512;
-            return std::make_shared<LogCpb>(context,
-                                            Settings{shared, o.text("attention") == "cosine",
-                                                     o.integer("hidden") > 0 ? o.integer("hidden") : own,
-                                                     shared ? o.number("dropout") : 0.0});
+            return std::make_shared<LogCpb>(context, Settings{shared, o.text("attention") == "cosine",
+                                                              o.integer("hidden") > 0 ? o.integer("hidden") : own,
+                                                              shared ? o.number("dropout") : 0.0});
           }};
 }
 

@@ -57,8 +57,7 @@ struct Group {
 };
 constexpr std::array<View, 4> kHalves = {{{kUp}, {kDown}, {kLeft}, {kRight}}};
 constexpr std::array<View, 4> kCorners = {{{kUp, kLeft}, {kUp, kRight}, {kDown, kLeft}, {kDown, kRight}}};
-constexpr std::array<View, 4> kTriangles = {
-    {{kUpTriangle}, {kDownTriangle}, {kLeftTriangle}, {kRightTriangle}}};
+constexpr std::array<View, 4> kTriangles = {{{kUpTriangle}, {kDownTriangle}, {kLeftTriangle}, {kRightTriangle}}};
 constexpr std::array<View, 4> kEighths1 = {
     {{kUpTriangle, kLeft}, {kDownTriangle, kLeft}, {kLeftTriangle, kUp}, {kRightTriangle, kUp}}};
 constexpr std::array<View, 4> kEighths2 = {
@@ -115,9 +114,7 @@ struct Head {
 
 std::vector<std::string> group_names(const Settings& settings, std::int64_t heads) {
   if (!settings.groups.empty()) return settings.groups;
-  const std::string directed = settings.fov == "180"  ? "halves"
-                               : settings.fov == "90" ? "triangles"
-                                                      : "eighths1";
+  const std::string directed = settings.fov == "180" ? "halves" : settings.fov == "90" ? "triangles" : "eighths1";
   if (heads <= 4) return {directed};
   if (heads < 12 || settings.fov == "180") return {directed, "none"};
   if (settings.fov == "90") return {"corners", "triangles", "none"};
@@ -208,8 +205,7 @@ class LookhereLayer final : public PriorLayer {
     if (settings_.bfloat16) all = all.to(at::kBFloat16);
     if (layout.prefix > 0) all = at::constant_pad_nd(all, {layout.prefix, 0, layout.prefix, 0});
     // Large tables of every layer together would not fit beside a model: those are made each time.
-    return {layout.tokens() <= kMostKept ? Depends::kLayout : Depends::kContent,
-            Dense{all.to(sides.q.scalar_type())}};
+    return {layout.tokens() <= kMostKept ? Depends::kLayout : Depends::kContent, Dense{all.to(sides.q.scalar_type())}};
   }
 
  private:
@@ -236,8 +232,7 @@ class Lookhere final : public Prior {
   explicit Lookhere(Settings settings) : settings_(std::move(settings)) {}
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     Settings own = settings_;
-    if (!own.layer_fov.empty())
-      own.fov = own.layer_fov[static_cast<std::size_t>(info.layer) % own.layer_fov.size()];
+    if (!own.layer_fov.empty()) own.fov = own.layer_fov[static_cast<std::size_t>(info.layer) % own.layer_fov.size()];
     return std::make_shared<LookhereLayer>(own, info);
   }
 
@@ -248,10 +243,9 @@ class Lookhere final : public Prior {
 }  // namespace
 
 PriorItem lookhere() {
-  Item item =
-      prior_entry("lookhere", 1, "Heads look one way each; what they see falls off with the distance",
-                  "Fuller et al. 2024, arXiv:2405.13985",
-                  "L = c q k^T - g s_l m_n |r_i - r_j| in the field of view, hidden outside", {"bias"}, {2});
+  Item item = prior_entry("lookhere", 1, "Heads look one way each; what they see falls off with the distance",
+                          "Fuller et al. 2024, arXiv:2405.13985",
+                          "L = c q k^T - g s_l m_n |r_i - r_j| in the field of view, hidden outside", {"bias"}, {2});
   weigh(item, {.parameters = "none",
                .counts = {{"parameters", "0"}},
                .base = 0,
@@ -268,17 +262,15 @@ PriorItem lookhere() {
   item.option(Option::list("groups", "string", Json::array(), "groups of heads instead of those of fov")
                   .choices(names)
                   .neutral(Json::array()));
-  item.option(
-      Option::list("layer_fov", "string", Json::array(),
-                   "fields of view of the first, second, ... layer, over again where there are more layers; "
-                   "instead of fov")
-          .choices({"90", "45", "180"})
-          .neutral(Json::array()));
-  item.option(
-      Option::number("global_slope", 0.0, "slope of all heads; 0: 2 for fov 90 as published, 1 otherwise")
-          .minimum(0.0)
-          .maximum(1e6)
-          .neutral(0.0));
+  item.option(Option::list("layer_fov", "string", Json::array(),
+                           "fields of view of the first, second, ... layer, over again where there are more layers; "
+                           "instead of fov")
+                  .choices({"90", "45", "180"})
+                  .neutral(Json::array()));
+  item.option(Option::number("global_slope", 0.0, "slope of all heads; 0: 2 for fov 90 as published, 1 otherwise")
+                  .minimum(0.0)
+                  .maximum(1e6)
+                  .neutral(0.0));
   item.option(Option::text("layer_slopes", "linspace",
                            "from 1.5 in the first layer to 0.5 in the last, or 1.5 in all (constant-first)")
                   .choices({"linspace", "constant-first"})
@@ -295,10 +287,9 @@ PriorItem lookhere() {
                   .choices({"none", "bfloat16"})
                   .neutral("none"));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
-            return std::make_shared<Lookhere>(
-                Settings{o.text("fov"), o.texts("layer_fov"), o.texts("groups"), o.number("global_slope"),
-                         o.text("distance"), o.text("hidden"), o.text("layer_slopes") == "constant-first",
-                         o.text("rounding") == "bfloat16"});
+            return std::make_shared<Lookhere>(Settings{
+                o.text("fov"), o.texts("layer_fov"), o.texts("groups"), o.number("global_slope"), o.text("distance"),
+                o.text("hidden"), o.text("layer_slopes") == "constant-first", o.text("rounding") == "bfloat16"});
           }};
 }
 

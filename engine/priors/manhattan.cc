@@ -45,8 +45,7 @@ LowRank manhattan_bias(const Layout& layout, const Tensor& slope) {
   const Tensor code = manhattan_code(layout, slope.options()).view({1, 1, layout.patches(), -1});
   const Tensor factor = slope.view({1, -1, 1, 1});
   const double half = 0.5 * static_cast<double>(code.size(-1));
-  return with_row(factor * -2 * code, code, (factor * half).expand({1, -1, layout.patches(), 1}),
-                  layout.prefix);
+  return with_row(factor * -2 * code, code, (factor * half).expand({1, -1, layout.patches(), 1}), layout.prefix);
 }
 
 LowRank gated_manhattan_bias(const Layout& layout, const Tensor& gate) {

@@ -24,9 +24,8 @@ struct Decays {
 
   const LowRank& get(const Layout& layout, const Tensor& like) {
     const at::ScalarType type = like.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    return kept.get(layout, like.device(), type, [&] {
-      return manhattan_bias(layout, at::tensor(log_gamma, at::kDouble).to(like.device(), type));
-    });
+    return kept.get(layout, like.device(), type,
+                    [&] { return manhattan_bias(layout, at::tensor(log_gamma, at::kDouble).to(like.device(), type)); });
   }
 };
 
@@ -52,9 +51,7 @@ class ManhattanDecay final : public Prior {
     return std::make_shared<ManhattanDecayLayer>(decays_);
   }
   bool uses(Hook hook) const override { return hook != Hook::kPattern || decomposed_; }
-  Pattern pattern(const LayerInfo&) const override {
-    return decomposed_ ? Pattern::kAxial : Prior::pattern({});
-  }
+  Pattern pattern(const LayerInfo&) const override { return decomposed_ ? Pattern::kAxial : Prior::pattern({}); }
 
  private:
   bool decomposed_;
@@ -76,13 +73,11 @@ PriorItem manhattan_decay() {
   along_axes_when(item, "form", "decomposed");
   item.option(Option::text("form", "full", "over the whole grid, or along rows and then columns")
                   .choices({"full", "decomposed"}));
-  item.option(
-      Option::number("initial", 2.0, "gamma of the first head is 1 - 2^-initial").above(0.0).maximum(50.0));
-  item.option(
-      Option::number("range", 4.0, "how much the exponent grows over the heads").minimum(0.0).maximum(50.0));
+  item.option(Option::number("initial", 2.0, "gamma of the first head is 1 - 2^-initial").above(0.0).maximum(50.0));
+  item.option(Option::number("range", 4.0, "how much the exponent grows over the heads").minimum(0.0).maximum(50.0));
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
-            return std::make_shared<ManhattanDecay>(context, o.text("form") == "decomposed",
-                                                    o.number("initial"), o.number("range"));
+            return std::make_shared<ManhattanDecay>(context, o.text("form") == "decomposed", o.number("initial"),
+                                                    o.number("range"));
           }};
 }
 

@@ -18,8 +18,7 @@ Tensor offset_index(const Layout& layout, const PrefixRows& prefix) {
   const std::int64_t rows = layout.extent.at(0), columns = layout.extent.at(1), count = offset_count(layout);
   const Tensor at_patch = grid_positions(layout, at::kLong);
   const Tensor offset = at_patch.unsqueeze(1) - at_patch.unsqueeze(0);  // [N, N, 2]
-  const Tensor patches =
-      (offset.select(2, 0) + (rows - 1)) * (2 * columns - 1) + offset.select(2, 1) + (columns - 1);
+  const Tensor patches = (offset.select(2, 0) + (rows - 1)) * (2 * columns - 1) + offset.select(2, 1) + (columns - 1);
   if (layout.prefix == 0) return patches;
   Tensor index = at::full({layout.tokens(), layout.tokens()}, count + prefix.within, at::kLong);
   index.slice(0, 0, layout.prefix).slice(1, layout.prefix).fill_(count + prefix.from_prefix);

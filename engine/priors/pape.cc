@@ -34,9 +34,8 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
     const auto axes = static_cast<std::int64_t>(info.reference.extent.size());
     heads_ = info.heads;
     m_ = settings.projection ? settings.m : axes;
-    const std::vector<std::int64_t> shape = settings.content
-                                                ? std::vector<std::int64_t>{heads_ * m_, info.width}
-                                                : std::vector<std::int64_t>{heads_, m_};
+    const std::vector<std::int64_t> shape =
+        settings.content ? std::vector<std::int64_t>{heads_ * m_, info.width} : std::vector<std::int64_t>{heads_, m_};
     if (settings.distance) a_ = register_parameter("a", at::empty(shape));
     if (settings.direction) b_ = register_parameter("b", at::empty(shape));
     if (settings.projection) position_ = register_parameter("position", at::empty({heads_ * m_, axes}));
@@ -86,21 +85,26 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
                  r = form.select(1, 1).select(1, 1), half = (p + r) / 2, determinant = p * r - q * q,
                  apart = (half.square() - determinant).clamp_min(0).sqrt();
     const Tensor widths = at::rsqrt(2 * scale_ * at::stack({half + apart, half - apart}));
-    std::vector<HeadNumbers> out = {
-        {"width", "Widths of the parabola", "standard deviations of e^z, z the mean over the queries' parabolas",
-         unit_of(settings_.measure), {"narrow", "wide"}, widths}};
+    std::vector<HeadNumbers> out = {{"width",
+                                     "Widths of the parabola",
+                                     "standard deviations of e^z, z the mean over the queries' parabolas",
+                                     unit_of(settings_.measure),
+                                     {"narrow", "wide"},
+                                     widths}};
     if (!b_.defined()) return out;
     const Tensor beta = (w * mean(b_, false).unsqueeze(-1)).sum(1), x = beta.select(1, 0), y = beta.select(1, 1);
     const Tensor peak = at::stack({p * y - q * x, r * x - q * y}) / (2 * determinant);  // coordinates: x before y
-    out.push_back({"peak", "Peak of the parabola",
+    out.push_back({"peak",
+                   "Peak of the parabola",
                    "where a patch looks by place, from itself, z the mean over the queries' parabolas",
-                   unit_of(settings_.measure), {"rows", "columns"}, peak});
+                   unit_of(settings_.measure),
+                   {"rows", "columns"},
+                   peak});
     return out;
   }
 
   void initialize(const Initializer& initializer) {
-    for (const auto& [name, tensor] :
-         {std::pair<const char*, Tensor>{"a", a_}, {"b", b_}, {"position", position_}}) {
+    for (const auto& [name, tensor] : {std::pair<const char*, Tensor>{"a", a_}, {"b", b_}, {"position", position_}}) {
       if (!tensor.defined()) continue;
       if (!settings_.content && tensor.size(0) == heads_ && std::string_view(name) != "position") {
         tensor.detach().zero_();
@@ -123,17 +127,14 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
 
   // a before softplus, or b: [B|1, H, T|1, m]
   Tensor numbers(const Tensor& weight, const Sides& sides, at::ScalarType type) const {
-    if (!settings_.content)
-      return weight.to(type).unsqueeze(0).unsqueeze(2).expand({1, -1, sides.x.size(1), -1});
+    if (!settings_.content) return weight.to(type).unsqueeze(0).unsqueeze(2).expand({1, -1, sides.x.size(1), -1});
     return at::linear(sides.x, weight).to(type).unflatten(2, {heads_, m_}).transpose(1, 2);
   }
 
   // No term for pairs with a prefix token. The row constant of patch rows must not reach the columns of
   // prefix tokens: one more channel takes it off there.
   static LowRank without_prefix(const LowRank& in, std::int64_t prefix) {
-    const auto cleared = [&](const Tensor& t) {
-      return at::constant_pad_nd(t.slice(2, prefix), {0, 0, prefix, 0}, 0);
-    };
+    const auto cleared = [&](const Tensor& t) { return at::constant_pad_nd(t.slice(2, prefix), {0, 0, prefix, 0}, 0); };
     LowRank out{cleared(in.query), cleared(in.key), cleared(in.row)};
     Tensor marks = at::zeros({in.key.size(0), in.key.size(1), in.key.size(2), 1}, in.key.options());
     marks.narrow(2, 0, prefix).fill_(-1);
@@ -153,8 +154,7 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
 
 class Pape final : public Prior {
  public:
-  explicit Pape(const Settings& settings)
-      : settings_(settings), points_(std::make_shared<PerLayout<Tensor>>()) {}
+  explicit Pape(const Settings& settings) : settings_(settings), points_(std::make_shared<PerLayout<Tensor>>()) {}
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     return std::make_shared<PapeLayer>(settings_, info, points_);
@@ -172,50 +172,46 @@ class Pape final : public Prior {
 }  // namespace
 
 PriorItem pape() {
-  Item item = prior_entry("pape", 1, "Each query sees the keys through parabolas over their positions",
-                          "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
-                          "L = c (q k^T - sum_m a_i (s_j - s_i)^2 + sum_m b_i (s_j - s_i)), s = W_p r",
-                          {"bias"}, {1, 2, 3});
+  Item item =
+      prior_entry("pape", 1, "Each query sees the keys through parabolas over their positions",
+                  "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
+                  "L = c (q k^T - sum_m a_i (s_j - s_i)^2 + sum_m b_i (s_j - s_i)), s = W_p r", {"bias"}, {1, 2, 3});
   weigh(item, {.parameters = "2 D H m + 2 H m a layer",
                .counts = {{"s", "projection * m + (1 - projection) * rank"},
-                           {"ab", "(1 + terms.both) * (content * dim + 1 - content)"},
-                           {"parameters", "depth * heads * s * (ab + projection * rank)"}},
+                          {"ab", "(1 + terms.both) * (content * dim + 1 - content)"},
+                          {"parameters", "depth * heads * s * (ab + projection * rank)"}},
                .base = 11073600,
                .paths = {"low-rank", "fused-bias", "explicit"},
                .cost = "a product of x with 2 D H m weights and 2 m channels beside those of q and k a "
                        "layer; no T x T tensor"});
   needs_whole_grid(item);
   item.option(Option::integer("m", 50, "projections of the positions a head").minimum(1).maximum(4096));
-  item.option(Option::text("terms", "both",
-                           "both terms, the square alone (no direction), the linear alone (no distance)")
-                  .choices({"both", "distance", "direction"})
-                  .neutral("both"));
   item.option(
-      Option::boolean("content", true, "a and b follow the content; else learned numbers").neutral(true));
+      Option::text("terms", "both", "both terms, the square alone (no direction), the linear alone (no distance)")
+          .choices({"both", "distance", "direction"})
+          .neutral("both"));
+  item.option(Option::boolean("content", true, "a and b follow the content; else learned numbers").neutral(true));
   item.option(Option::boolean("softplus", true, "keep a positive").neutral(true));
-  item.option(Option::boolean("projection", true, "W_p; else s is the position and m the number of axes")
-                  .neutral(true));
   item.option(
-      Option::text("sign", "paper", "sign of the linear term: as printed, or as in the published code")
-          .choices({"paper", "code"})
-          .neutral("paper"));
+      Option::boolean("projection", true, "W_p; else s is the position and m the number of axes").neutral(true));
+  item.option(Option::text("sign", "paper", "sign of the linear term: as printed, or as in the published code")
+                  .choices({"paper", "code"})
+                  .neutral("paper"));
   item.option(Option::text("prefix", "origin", "class and register tokens: at (0, 0), or without the term")
                   .choices({"origin", "zero-term"}));
-  item.option(
-      Option::text("coordinates", "patches", "counted in patches, or divided by the grid's sides (grids)")
-          .choices({"patches", "grids"})
-          .neutral("patches"));
-  item.option(Option::text("other_grids", "extrapolate",
-                           "positions on other grids than at training: go on, or squeeze")
+  item.option(Option::text("coordinates", "patches", "counted in patches, or divided by the grid's sides (grids)")
+                  .choices({"patches", "grids"})
+                  .neutral("patches"));
+  item.option(Option::text("other_grids", "extrapolate", "positions on other grids than at training: go on, or squeeze")
                   .choices({"extrapolate", "interpolate"})
                   .neutral("extrapolate")
                   .when("coordinates", {"patches"}));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
             const std::string terms = o.text("terms");
             return std::make_shared<Pape>(Settings{o.integer("m"), terms != "direction", terms != "distance",
-                                                   o.boolean("content"), o.boolean("softplus"),
-                                                   o.boolean("projection"), o.text("prefix") == "zero-term",
-                                                   measure_of(o), o.text("sign") == "paper" ? 1.0 : -1.0});
+                                                   o.boolean("content"), o.boolean("softplus"), o.boolean("projection"),
+                                                   o.text("prefix") == "zero-term", measure_of(o),
+                                                   o.text("sign") == "paper" ? 1.0 : -1.0});
           }};
 }
 

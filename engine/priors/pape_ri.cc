@@ -59,8 +59,12 @@ class PapeRiLayer final : public PriorLayer, public HasHeadNumbers {
 
   std::vector<HeadNumbers> head_numbers(const Sides& sides) override {
     const Tensor a = at::softplus(at::linear(sides.x, a_)).mean(at::IntArrayRef{0, 1});  // [H]
-    return {{"width", "Width of the parabola", "standard deviation of e^z, z the mean over the queries' parabolas",
-             unit_of(settings_.measure), {""}, at::rsqrt(2 * scale_ * a * w_.square()).unsqueeze(0)}};
+    return {{"width",
+             "Width of the parabola",
+             "standard deviation of e^z, z the mean over the queries' parabolas",
+             unit_of(settings_.measure),
+             {""},
+             at::rsqrt(2 * scale_ * a * w_.square()).unsqueeze(0)}};
   }
 
   void initialize(const Initializer& initializer) {
@@ -81,8 +85,7 @@ class PapeRiLayer final : public PriorLayer, public HasHeadNumbers {
 
 class PapeRi final : public Prior {
  public:
-  explicit PapeRi(const Settings& settings)
-      : settings_(settings), points_(std::make_shared<PerLayout<Tensor>>()) {}
+  explicit PapeRi(const Settings& settings) : settings_(settings), points_(std::make_shared<PerLayout<Tensor>>()) {}
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     return std::make_shared<PapeRiLayer>(settings_, info, points_);
@@ -100,10 +103,9 @@ class PapeRi final : public Prior {
 }  // namespace
 
 PriorItem pape_ri() {
-  Item item =
-      prior_entry("pape-ri", 1, "Penalty with the squared distance, as strong as the query's content says",
-                  "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
-                  "L = c (q k^T - a_i |w (r_j - r_i)|^2)", {"bias"}, {1, 2, 3});
+  Item item = prior_entry("pape-ri", 1, "Penalty with the squared distance, as strong as the query's content says",
+                          "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
+                          "L = c (q k^T - a_i |w (r_j - r_i)|^2)", {"bias"}, {1, 2, 3});
   weigh(item, {.parameters = "D H a layer",
                .counts = {{"parameters", "depth * heads * (dim + w.learned)"}},
                .base = 110592,
@@ -115,12 +117,10 @@ PriorItem pape_ri() {
                   .choices({"buffer", "learned"}));
   item.option(Option::text("prefix", "origin", "class and register tokens: at (0, 0), or without the term")
                   .choices({"origin", "zero-term"}));
-  item.option(
-      Option::text("coordinates", "patches", "counted in patches, or divided by the grid's sides (grids)")
-          .choices({"patches", "grids"})
-          .neutral("patches"));
-  item.option(Option::text("other_grids", "extrapolate",
-                           "positions on other grids than at training: go on, or squeeze")
+  item.option(Option::text("coordinates", "patches", "counted in patches, or divided by the grid's sides (grids)")
+                  .choices({"patches", "grids"})
+                  .neutral("patches"));
+  item.option(Option::text("other_grids", "extrapolate", "positions on other grids than at training: go on, or squeeze")
                   .choices({"extrapolate", "interpolate"})
                   .neutral("extrapolate")
                   .when("coordinates", {"patches"}));

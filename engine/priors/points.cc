@@ -10,8 +10,7 @@ Measure measure_of(const Options& options) {
 
 std::string unit_of(Measure measure) { return measure == Measure::kGrids ? "grids" : "patches"; }
 
-Tensor centered_points(const Layout& layout, const Layout& reference, Measure measure,
-                       at::TensorOptions options) {
+Tensor centered_points(const Layout& layout, const Layout& reference, Measure measure, at::TensorOptions options) {
   const auto rank = static_cast<std::int64_t>(layout.extent.size());
   const auto wide = options.dtype(at::kDouble);
   const Tensor patches = grid_positions(layout, wide) + 1;
@@ -25,8 +24,7 @@ Tensor centered_points(const Layout& layout, const Layout& reference, Measure me
                       : measure == Measure::kInterpolated ? interpolated
                                                           : 1 / length);
   }
-  Tensor out =
-      (points - at::tensor(middle, at::kDouble).to(wide)) * at::tensor(stretch, at::kDouble).to(wide);
+  Tensor out = (points - at::tensor(middle, at::kDouble).to(wide)) * at::tensor(stretch, at::kDouble).to(wide);
   if (rank == 2) out = out.flip(1);
   return out.to(options);
 }

@@ -14,7 +14,6 @@ std::string unit_of(Measure measure);        // what coordinates count: "patches
 
 // Coordinates of every token, [T, rank]: patches at integers from 1 on (x before y on a grid of rank 2, else
 // in the order of the axes), prefix tokens at the origin, all moved so that the grid's center is 0.
-Tensor centered_points(const Layout& layout, const Layout& reference, Measure measure,
-                       at::TensorOptions options);
+Tensor centered_points(const Layout& layout, const Layout& reference, Measure measure, at::TensorOptions options);
 
 }  // namespace locus

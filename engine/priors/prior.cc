@@ -28,36 +28,29 @@ Hook parse_hook(std::string_view name) {
 
 void Initializer::truncated_normal(Tensor parameter, std::string_view name, double deviation) const {
   const at::NoGradGuard no_grad;
-  parameter.copy_(random_.truncated_normal(kInitialization, prefix_ + std::string(name), 0, parameter.sizes(),
-                                           0, deviation));
+  parameter.copy_(
+      random_.truncated_normal(kInitialization, prefix_ + std::string(name), 0, parameter.sizes(), 0, deviation));
 }
 void Initializer::normal(Tensor parameter, std::string_view name, double mean, double deviation) const {
   const at::NoGradGuard no_grad;
-  parameter.copy_(
-      random_.normal(kInitialization, prefix_ + std::string(name), 0, parameter.sizes(), mean, deviation));
+  parameter.copy_(random_.normal(kInitialization, prefix_ + std::string(name), 0, parameter.sizes(), mean, deviation));
 }
 void Initializer::uniform(Tensor parameter, std::string_view name, double low, double high) const {
   const at::NoGradGuard no_grad;
-  parameter.copy_(
-      random_.uniform(kInitialization, prefix_ + std::string(name), 0, parameter.sizes(), low, high));
+  parameter.copy_(random_.uniform(kInitialization, prefix_ + std::string(name), 0, parameter.sizes(), low, high));
 }
 Initializer Initializer::within(std::string_view name) const {
   return Initializer(random_, prefix_ + std::string(name) + ".");
 }
 
 Tensor PriorLayer::embed(Site, const Tensor&, const Layout&, const Moment&) { missing(Hook::kBlockEmbed); }
-std::pair<Tensor, Tensor> PriorLayer::transform_qk(const Tensor&, const Tensor&, const Sides&,
-                                                   const Moment&) {
+std::pair<Tensor, Tensor> PriorLayer::transform_qk(const Tensor&, const Tensor&, const Sides&, const Moment&) {
   missing(Hook::kTransformQk);
 }
 Term PriorLayer::bias(const Sides&, const Moment&) { missing(Hook::kBias); }
 Term PriorLayer::scale(const Sides&, const Moment&) { missing(Hook::kScale); }
-Tensor PriorLayer::probabilities(const Tensor&, const Sides&, const Moment&) {
-  missing(Hook::kProbabilities);
-}
-Tensor PriorLayer::from_probabilities(const Tensor&, const Sides&, const Moment&) {
-  missing(Hook::kFromProbabilities);
-}
+Tensor PriorLayer::probabilities(const Tensor&, const Sides&, const Moment&) { missing(Hook::kProbabilities); }
+Tensor PriorLayer::from_probabilities(const Tensor&, const Sides&, const Moment&) { missing(Hook::kFromProbabilities); }
 Tensor PriorLayer::add_output(const Sides&, const Moment&) { missing(Hook::kAddOutput); }
 Tensor PriorLayer::gate_output(const Sides&, const Moment&) { missing(Hook::kGateOutput); }
 Tensor PriorLayer::feed_forward(const Tensor&, const FeedForward&, const Layout&, const Moment&) {
@@ -73,9 +66,7 @@ void Prior::begin_forward(const Layout&, const Moment&) {}
 Tensor Prior::embed(Site, const Tensor&, const Layout&, const Moment&) { missing(Hook::kEmbed); }
 AuxLoss Prior::loss(const Taps&, const Layout&, const Moment&) { missing(Hook::kLoss); }
 std::vector<std::string> Prior::taps() const { return {}; }
-Decay Prior::decay(std::string_view name, const Tensor& parameter) const {
-  return default_decay(name, parameter);
-}
+Decay Prior::decay(std::string_view name, const Tensor& parameter) const { return default_decay(name, parameter); }
 bool Prior::training_only(std::string_view) const { return false; }
 
 void Prior::build_layers(const std::vector<LayerInfo>& infos) {

@@ -82,8 +82,7 @@ struct FeedForward {
 // Draws for initialization, named after the parameter, so that equal names under equal seeds start equal.
 class Initializer {
  public:
-  Initializer(const RandomStreams& random, std::string prefix)
-      : random_(random), prefix_(std::move(prefix)) {}
+  Initializer(const RandomStreams& random, std::string prefix) : random_(random), prefix_(std::move(prefix)) {}
   // `name` is relative to the prefix. Each overwrites `parameter` in place.
   void truncated_normal(Tensor parameter, std::string_view name, double deviation) const;
   void normal(Tensor parameter, std::string_view name, double mean, double deviation) const;

@@ -71,9 +71,7 @@ Tensor geometric_weights(std::int64_t source, std::int64_t target) {
 // values (de Boor, "A Practical Guide to Splines", chapter IV).
 Tensor spline_curvature(const std::vector<double>& x) {
   const auto n = static_cast<std::int64_t>(x.size());
-  const auto step = [&](std::int64_t i) {
-    return x[static_cast<std::size_t>(i + 1)] - x[static_cast<std::size_t>(i)];
-  };
+  const auto step = [&](std::int64_t i) { return x[static_cast<std::size_t>(i + 1)] - x[static_cast<std::size_t>(i)]; };
   Tensor left = at::zeros({n, n}, at::kDouble), right = at::zeros({n, n}, at::kDouble);
   auto l = left.accessor<double, 2>(), r = right.accessor<double, 2>();
   for (std::int64_t i = 1; i + 1 < n; ++i) {
@@ -148,8 +146,8 @@ class RelativeBiasLayer final : public PriorLayer {
   Term bias(const Sides& sides, const Moment&) override {
     Tensor rows = table_for(sides.layout);  // [R, H]
     if (sides.layout.prefix > 0 && !shared_->settings.beit) rows = at::constant_pad_nd(rows, {0, 0, 0, 1});
-    return {Depends::kParameters, RelativeTable{.table = rows.t().unsqueeze(0),
-                                                .index = shared_->index_of(sides.layout, rows.device())}};
+    return {Depends::kParameters,
+            RelativeTable{.table = rows.t().unsqueeze(0), .index = shared_->index_of(sides.layout, rows.device())}};
   }
 
   void initialize(const Initializer& initializer) {
@@ -200,8 +198,7 @@ class RelativeBias final : public Prior {
 
   void initialize(const Initializer& initializer) override {
     for (std::size_t l = 0; l < layers().size(); ++l) {
-      static_cast<RelativeBiasLayer&>(*layers()[l])
-          .initialize(initializer.within("layers." + std::to_string(l)));
+      static_cast<RelativeBiasLayer&>(*layers()[l]).initialize(initializer.within("layers." + std::to_string(l)));
     }
   }
 
@@ -216,18 +213,15 @@ class RelativeBias final : public Prior {
 }  // namespace
 
 PriorItem relative_bias() {
-  Item item =
-      prior_entry("relative-bias", 1, "Learned bias for each offset of two patches and head",
-                  "Liu et al. 2021, arXiv:2103.14030", "L = c q k^T + Table[r_i - r_j]", {"bias"}, {2});
+  Item item = prior_entry("relative-bias", 1, "Learned bias for each offset of two patches and head",
+                          "Liu et al. 2021, arXiv:2103.14030", "L = c q k^T + Table[r_i - r_j]", {"bias"}, {2});
   weigh(
       item,
       {.parameters = "(2 rows - 1) (2 columns - 1) H a layer",
-       .counts = {{"parameters",
-                   "heads * (depth * (2 * rows - 1) * (2 * columns - 1) + prefix.beit * 3 * prefixed)"}},
+       .counts = {{"parameters", "heads * (depth * (2 * rows - 1) * (2 * columns - 1) + prefix.beit * 3 * prefixed)"}},
        .base = 104976,
        .paths = {"bucketed", "fused-bias", "explicit"},
-       .cost =
-           "a lookup of H T^2 numbers a layer, summed back into the table in training; kept in evaluation"});
+       .cost = "a lookup of H T^2 numbers a layer, summed back into the table in training; kept in evaluation"});
   item.set("weight_decay", "option");
   item.option(Option::text("init", "normal",
                            "the table starts from a truncated normal, or from zero, which keeps "
@@ -238,22 +232,20 @@ PriorItem relative_bias() {
                   .maximum(1.0)
                   .neutral(0.02)
                   .when("init", {"normal"}));
-  item.option(
-      Option::text("prefix", "zero",
-                   "bias of class and register tokens: none (zero), or three learned numbers a head (beit)")
-          .choices({"zero", "beit"}));
+  item.option(Option::text("prefix", "zero",
+                           "bias of class and register tokens: none (zero), or three learned numbers a head (beit)")
+                  .choices({"zero", "beit"}));
   item.option(Option::text("resize", "bicubic", "how the table fits another grid")
                   .choices({"bicubic", "geometric", "geometric-cubic"})
                   .neutral("bicubic"));
-  item.option(
-      Option::boolean("decay", true, "weight decay pulls on the table; Swin exempts it").neutral(true));
-  return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
-            return std::make_shared<RelativeBias>(
-                Settings{o.text("prefix") == "beit", o.text("resize") != "bicubic",
-                         o.text("resize") == "geometric-cubic", o.text("init") == "zero", o.boolean("decay"),
-                         o.number("std")},
-                context.reference);
-          }};
+  item.option(Option::boolean("decay", true, "weight decay pulls on the table; Swin exempts it").neutral(true));
+  return {
+      item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
+        return std::make_shared<RelativeBias>(
+            Settings{o.text("prefix") == "beit", o.text("resize") != "bicubic", o.text("resize") == "geometric-cubic",
+                     o.text("init") == "zero", o.boolean("decay"), o.number("std")},
+            context.reference);
+      }};
 }
 
 }  // namespace locus::priors

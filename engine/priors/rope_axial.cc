@@ -72,8 +72,7 @@ struct Settings {
 // The tables of a model, shared by its layers.
 class TurnTables {
  public:
-  TurnTables(Settings settings, Layout reference)
-      : settings_(std::move(settings)), reference_(std::move(reference)) {}
+  TurnTables(Settings settings, Layout reference) : settings_(std::move(settings)), reference_(std::move(reference)) {}
 
   void begin_forward() { drawn_.clear(); }
 
@@ -95,14 +94,10 @@ class TurnTables {
   }
 
   bool neighbors() const { return settings_.flavor.neighbors; }
-  std::int64_t padded(std::int64_t width) const {
-    return settings_.flavor.pads ? (width + 3) / 4 * 4 : width;
-  }
+  std::int64_t padded(std::int64_t width) const { return settings_.flavor.pads ? (width + 3) / 4 * 4 : width; }
 
  private:
-  static double length(const Layout& layout, std::size_t axis) {
-    return static_cast<double>(layout.extent[axis]);
-  }
+  static double length(const Layout& layout, std::size_t axis) { return static_cast<double>(layout.extent[axis]); }
   // What positions are multiplied by along an axis.
   double squeeze(const Layout& layout, std::size_t axis) const {
     return settings_.interpolate ? length(reference_, axis) / length(layout, axis) : 1.0;
@@ -112,9 +107,9 @@ class TurnTables {
   Tensor positions(const Layout& layout) const {
     const Tensor index = grid_positions(layout, at::kDouble);
     if (settings_.flavor.raster) {
-      const double factor = settings_.interpolate ? static_cast<double>(reference_.patches()) /
-                                                        static_cast<double>(layout.patches())
-                                                  : 1.0;
+      const double factor = settings_.interpolate
+                                ? static_cast<double>(reference_.patches()) / static_cast<double>(layout.patches())
+                                : 1.0;
       return (at::arange(layout.patches(), at::kDouble) * factor).unsqueeze(1).expand({-1, 2});
     }
     if (!settings_.flavor.centered) {
@@ -182,8 +177,7 @@ class TurnTables {
 
 class RopeAxialLayer final : public PriorLayer {
  public:
-  RopeAxialLayer(std::int64_t layer, std::shared_ptr<TurnTables> tables)
-      : layer_(layer), tables_(std::move(tables)) {}
+  RopeAxialLayer(std::int64_t layer, std::shared_ptr<TurnTables> tables) : layer_(layer), tables_(std::move(tables)) {}
 
   std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides& sides,
                                          const Moment& moment) override {
@@ -244,23 +238,20 @@ void add_dinov3_options(Item& item) {
                          .minimum(0.0)
                          .maximum(1e9)
                          .neutral(0.0)));
+  item.option(dinov3(Option::number("max_period", 0.0, "longest period").minimum(0.0).maximum(1e9).neutral(0.0)));
+  item.option(dinov3(Option::number("shift", 0.0, "while training, positions move by up to this along each axis")
+                         .minimum(0.0)
+                         .maximum(10.0)
+                         .neutral(0.0)));
+  item.option(dinov3(Option::number("jitter", 1.0, "while training, each axis is stretched by a factor of up to this")
+                         .minimum(1.0)
+                         .maximum(100.0)
+                         .neutral(1.0)));
   item.option(
-      dinov3(Option::number("max_period", 0.0, "longest period").minimum(0.0).maximum(1e9).neutral(0.0)));
-  item.option(
-      dinov3(Option::number("shift", 0.0, "while training, positions move by up to this along each axis")
-                 .minimum(0.0)
-                 .maximum(10.0)
-                 .neutral(0.0)));
-  item.option(
-      dinov3(Option::number("jitter", 1.0, "while training, each axis is stretched by a factor of up to this")
+      dinov3(Option::number("rescale", 1.0, "while training, both axes are stretched by one factor of up to this")
                  .minimum(1.0)
                  .maximum(100.0)
                  .neutral(1.0)));
-  item.option(dinov3(
-      Option::number("rescale", 1.0, "while training, both axes are stretched by one factor of up to this")
-          .minimum(1.0)
-          .maximum(100.0)
-          .neutral(1.0)));
   item.option(dinov3(Option::text("draws", "forward", "one draw a forward, or one for each block")
                          .choices({"forward", "block"})
                          .neutral("forward")));
@@ -269,9 +260,8 @@ void add_dinov3_options(Item& item) {
 }  // namespace
 
 PriorItem rope_axial() {
-  Item item =
-      prior_entry("rope-axial", 1, "Rotation of queries and keys by column and row",
-                  "Heo et al. 2024, arXiv:2403.13298", "q' = R(p) q, k' = R(p) k", {"transform-qk"}, {2});
+  Item item = prior_entry("rope-axial", 1, "Rotation of queries and keys by column and row",
+                          "Heo et al. 2024, arXiv:2403.13298", "q' = R(p) q, k' = R(p) k", {"transform-qk"}, {2});
   weigh(item, {.parameters = "none",
                .counts = {{"parameters", "0"}},
                .base = 0,
@@ -282,15 +272,14 @@ PriorItem rope_axial() {
     names.emplace_back(flavor.name);
     if (!flavor.pads && !flavor.raster) unpadded.emplace_back(flavor.name);
   }
-  item.set("requires", Json::array({{{"rule", "multiple-of"},
-                                     {"value", "head_width"},
-                                     {"factor", 4},
-                                     {"when", {{"option", "flavor"}, {"values", unpadded}}},
-                                     {"help", "two axes, two channels a pair"}},
-                                    {{"rule", "multiple-of"},
-                                     {"value", "head_width"},
-                                     {"factor", 2},
-                                     {"help", "two channels a pair"}}}));
+  item.set("requires",
+           Json::array(
+               {{{"rule", "multiple-of"},
+                 {"value", "head_width"},
+                 {"factor", 4},
+                 {"when", {{"option", "flavor"}, {"values", unpadded}}},
+                 {"help", "two axes, two channels a pair"}},
+                {{"rule", "multiple-of"}, {"value", "head_width"}, {"factor", 2}, {"help", "two channels a pair"}}}));
   item.option(Option::text("flavor", "rope-vit", "whose positions, frequencies and pairing").choices(names));
   item.option(Option::number("theta", 0.0,
                              "base of the frequencies; 0: the flavor's own (rope-vit, dinov3 100; the others "

@@ -59,8 +59,7 @@ class RopeMixedLayer final : public PriorLayer {
                                 at::empty({2, info.heads, info.head_width() / 2}));
   }
 
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides& sides,
-                                         const Moment&) override {
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides& sides, const Moment&) override {
     const Turns turns = channel_turns(angles(sides.layout, q), !settings_.divisors);  // [H, T, d]
     return {turned(q, turns, !settings_.divisors), turned(k, turns, !settings_.divisors)};
   }
@@ -119,8 +118,7 @@ class RopeMixed final : public Prior {
 
   void initialize(const Initializer& initializer) override {
     for (std::size_t l = 0; l < layers().size(); ++l) {
-      static_cast<RopeMixedLayer&>(*layers()[l])
-          .initialize(initializer.within("layers." + std::to_string(l)));
+      static_cast<RopeMixedLayer&>(*layers()[l]).initialize(initializer.within("layers." + std::to_string(l)));
     }
   }
 
@@ -136,28 +134,26 @@ class RopeMixed final : public Prior {
 }  // namespace
 
 PriorItem rope_mixed() {
-  Item item = prior_entry("rope-mixed", 1, "Rotation of queries and keys along learned directions",
-                          "Heo et al. 2024, arXiv:2403.13298", "q' = R(x fx + y fy) q, k' likewise",
-                          {"transform-qk"}, {2});
-  weigh(item,
-        {.parameters = "H d a layer",
-         .counts = {{"parameters", "depth * dim"}},
-         .base = 9216,
-         .paths = {"fused", "explicit"},
-         .cost = "a rotation of q and k in every layer by angles [H, N, d / 2] that are made in every step"});
+  Item item =
+      prior_entry("rope-mixed", 1, "Rotation of queries and keys along learned directions",
+                  "Heo et al. 2024, arXiv:2403.13298", "q' = R(x fx + y fy) q, k' likewise", {"transform-qk"}, {2});
+  weigh(item, {.parameters = "H d a layer",
+               .counts = {{"parameters", "depth * dim"}},
+               .base = 9216,
+               .paths = {"fused", "explicit"},
+               .cost = "a rotation of q and k in every layer by angles [H, N, d / 2] that are made in every step"});
   item.set("weight_decay", "option");
   item.set("requires", Json::array({{{"rule", "multiple-of"},
                                      {"value", "head_width"},
                                      {"factor", 4},
                                      {"help", "two axes, two channels a pair"}}}));
-  item.option(Option::text("init", "naver",
-                           "frequencies in a random direction a head (naver), or equal divisors (pape)")
-                  .choices({"naver", "pape"}));
   item.option(
-      Option::number("theta", 0.0, "base of the initial frequencies; 0: the init's own (naver 10, pape 100)")
-          .minimum(0.0)
-          .maximum(1e9)
-          .neutral(0.0));
+      Option::text("init", "naver", "frequencies in a random direction a head (naver), or equal divisors (pape)")
+          .choices({"naver", "pape"}));
+  item.option(Option::number("theta", 0.0, "base of the initial frequencies; 0: the init's own (naver 10, pape 100)")
+                  .minimum(0.0)
+                  .maximum(1e9)
+                  .neutral(0.0));
   item.option(Option::text("other_grids", "extrapolate",
                            "positions on other grids than at training: go on counting, or squeeze them")
                   .choices({"extrapolate", "interpolate"})
@@ -165,8 +161,8 @@ PriorItem rope_mixed() {
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             const bool divisors = o.text("init") == "pape";
             const double theta = o.number("theta") > 0 ? o.number("theta") : (divisors ? 100 : 10);
-            return std::make_shared<RopeMixed>(
-                Settings{divisors, theta, o.text("other_grids") == "interpolate"}, context.reference);
+            return std::make_shared<RopeMixed>(Settings{divisors, theta, o.text("other_grids") == "interpolate"},
+                                               context.reference);
           }};
 }
 

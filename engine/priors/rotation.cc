@@ -23,8 +23,7 @@ class Rotation : public torch::autograd::Function<Rotation> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  const torch::autograd::variable_list& grads) {
     const Tensor cos = context->saved_data["cos"].toTensor(), sin = context->saved_data["sin"].toTensor();
-    return {applied(grads[0], cos, sin.neg(), context->saved_data["neighbors"].toBool()), Tensor(), Tensor(),
-            Tensor()};
+    return {applied(grads[0], cos, sin.neg(), context->saved_data["neighbors"].toBool()), Tensor(), Tensor(), Tensor()};
   }
 
  private:

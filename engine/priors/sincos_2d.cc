@@ -92,8 +92,7 @@ PriorItem sincos_2d() {
                .cost = "one addition at the stem; the table is kept per grid"});
   item.option(Option::text("order", "mae", "whose channels, and where counting starts")
                   .choices({"mae", "timm", "timm-interleaved", "pape"}));
-  item.option(
-      Option::number("base", 10000.0, "base of the frequencies").above(1.0).maximum(1e9).neutral(10000.0));
+  item.option(Option::number("base", 10000.0, "base of the frequencies").above(1.0).maximum(1e9).neutral(10000.0));
   item.option(Option::text("other_grids", "extrapolate",
                            "positions on other grids than at training: go on counting, or squeeze them")
                   .choices({"extrapolate", "interpolate"})

@@ -49,8 +49,7 @@ class SpatialDecayLayer final : public PriorLayer {
       down_ = register_parameter("down", at::empty({rank, info.width}));
       up_ = register_parameter("up", at::empty({info.width, rank}));
     }
-    if (settings.mode == "static")
-      log_gamma_ = manhattan_log_decays(info.heads, settings.initial, settings.range);
+    if (settings.mode == "static") log_gamma_ = manhattan_log_decays(info.heads, settings.initial, settings.range);
     heads_ = info.heads;
   }
 
@@ -58,9 +57,7 @@ class SpatialDecayLayer final : public PriorLayer {
                                          const Moment& moment) override {
     return rope_->transform_qk(q, k, sides, moment);
   }
-  Tensor add_output(const Sides& sides, const Moment& moment) override {
-    return lepe_->add_output(sides, moment);
-  }
+  Tensor add_output(const Sides& sides, const Moment& moment) override { return lepe_->add_output(sides, moment); }
 
   Term bias(const Sides& sides, const Moment&) override {
     const Layout& layout = sides.layout;
@@ -70,10 +67,8 @@ class SpatialDecayLayer final : public PriorLayer {
       return {Depends::kLayout, manhattan_bias(layout, at::tensor(log_gamma_, at::kDouble).to(options))};
     }
     const Tensor gate = gates(sides, type);
-    if (settings_.mode == "full")
-      return {Depends::kContent, gated_manhattan_bias(layout, settings_.alpha * gate)};
-    return {Depends::kContent,
-            Dense{at::constant_pad_nd(scanned(gate), {layout.prefix, 0, layout.prefix, 0})}};
+    if (settings_.mode == "full") return {Depends::kContent, gated_manhattan_bias(layout, settings_.alpha * gate)};
+    return {Depends::kContent, Dense{at::constant_pad_nd(scanned(gate), {layout.prefix, 0, layout.prefix, 0})}};
   }
 
   // U [B, T, D]
@@ -128,11 +123,9 @@ class SpatialDecayLayer final : public PriorLayer {
 class SpatialDecay final : public Prior {
  public:
   // `rope`: "raster", "axial" or "none"; `lepe`: "5x5" and so on, or "none".
-  SpatialDecay(Settings settings, const PriorContext& context, const std::string& rope,
-               const std::string& lepe)
+  SpatialDecay(Settings settings, const PriorContext& context, const std::string& rope, const std::string& lepe)
       : settings_(std::move(settings)) {
-    if (rope != "none")
-      rope_ = part("rope-axial", {{"flavor", rope == "raster" ? "rmt" : "rope-vit"}}, context);
+    if (rope != "none") rope_ = part("rope-axial", {{"flavor", rope == "raster" ? "rmt" : "rope-vit"}}, context);
     if (lepe != "none") lepe_ = part("lepe", {{"kernel", lepe[0] - '0'}}, context);
   }
 
@@ -148,8 +141,7 @@ class SpatialDecay final : public Prior {
   void initialize(const Initializer& initializer) override {
     if (lepe_) lepe_->initialize(initializer.within("lepe"));
     for (std::size_t l = 0; l < layers().size(); ++l) {
-      static_cast<SpatialDecayLayer&>(*layers()[l])
-          .initialize(initializer.within("layers." + std::to_string(l)));
+      static_cast<SpatialDecayLayer&>(*layers()[l]).initialize(initializer.within("layers." + std::to_string(l)));
     }
   }
   bool uses(Hook hook) const override {
@@ -180,12 +172,11 @@ class SpatialDecay final : public Prior {
 
 // The parts of SDT that are priors of their own: each stands within this one or beside it.
 void add_parts(Item& item) {
-  item.option(
-      Option::text("rope", "none",
-                   "rotation of q and k as a part of this prior: by raster index (SDT-H), by column and "
-                   "row (SDT-P); none: list rope-axial beside it")
-          .choices({"none", "raster", "axial"})
-          .neutral("none"));
+  item.option(Option::text("rope", "none",
+                           "rotation of q and k as a part of this prior: by raster index (SDT-H), by column and "
+                           "row (SDT-P); none: list rope-axial beside it")
+                  .choices({"none", "raster", "axial"})
+                  .neutral("none"));
   item.option(Option::text("lepe", "none",
                            "depth-wise convolution of the values as a part of this prior, 5x5 as published; "
                            "none: list lepe beside it")
@@ -229,29 +220,26 @@ PriorItem spatial_decay() {
                           "Learning Spatial Decay for Vision Transformers",
                           "L = c q k^T + alpha (G_i + G_j) / 2 (|dy| + |dx|), G = ln sigmoid(x W_g); O = U O",
                           {"transform-qk", "bias", "add-output", "gate-output", "pattern"}, {1, 2, 3});
-  weigh(item,
-        {.parameters = "D H + 2 D r a layer, r the rank of the gate",
-         .counts = {{"decay", "(1 - mode.static - mode.none) * (1 + mode.decomposed * (rank - 1)) * heads * dim"},
+  weigh(item, {.parameters = "D H + 2 D r a layer, r the rank of the gate",
+               .counts = {{"decay", "(1 - mode.static - mode.none) * (1 + mode.decomposed * (rank - 1)) * heads * dim"},
                           {"gates", "gate * 2 * dim * (gate_rank + zero(gate_rank) * dim / heads)"},
                           {"convolutions", "(lepe.3x3 * 10 + lepe.5x5 * 26 + lepe.7x7 * 50) * dim"},
                           {"parameters", "depth * (decay + gates + convolutions)"}},
-         .base = 1290240,
-         .paths = {"fused", "low-rank", "fused-bias", "explicit"},
-         .cost = "2 (rows + columns) - 3 channels beside those of q and k, and the gate; no T x T tensor"});
+               .base = 1290240,
+               .paths = {"fused", "low-rank", "fused-bias", "explicit"},
+               .cost = "2 (rows + columns) - 3 channels beside those of q and k, and the gate; no T x T tensor"});
   alone(item, kSpatialDecay);
   along_axes_when(item, "mode", "decomposed");
   item.option(Option::text("mode", "full", "which distances decay, and how: see the formulas")
                   .choices({"full", "decomposed", "raster", "bidirectional", "static", "none"}));
-  item.option(
-      Option::number("alpha", 0.1, "strength of the decay").above(0.0).maximum(100.0).when("mode", {"full"}));
+  item.option(Option::number("alpha", 0.1, "strength of the decay").above(0.0).maximum(100.0).when("mode", {"full"}));
   item.option(Option::number("beta", 1.0, "strength of the decay along lines; the paper has none")
                   .above(0.0)
                   .maximum(100.0)
                   .neutral(1.0)
                   .when("mode", {"decomposed", "raster", "bidirectional"}));
-  item.option(Option::boolean("causal", false, "hide the patches that come later")
-                  .neutral(false)
-                  .when("mode", {"raster"}));
+  item.option(
+      Option::boolean("causal", false, "hide the patches that come later").neutral(false).when("mode", {"raster"}));
   item.option(Option::number("initial", 2.0, "static: gamma of the first head is 1 - 2^-initial")
                   .above(0.0)
                   .maximum(50.0)
@@ -268,14 +256,13 @@ PriorItem spatial_decay() {
                   .choices({"normal", "xavier"})
                   .neutral("normal"));
   add_parts(item);
-  return {
-      item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
-        return std::make_shared<SpatialDecay>(
-            Settings{o.text("mode"), o.number("alpha"), o.number("beta"), o.number("initial"),
-                     o.number("range"), o.boolean("causal"), o.boolean("gate"),
-                     o.text("gate_sigmoid") == "outside", o.text("init") == "xavier", o.integer("gate_rank")},
-            context, o.text("rope"), o.text("lepe"));
-      }};
+  return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
+            return std::make_shared<SpatialDecay>(
+                Settings{o.text("mode"), o.number("alpha"), o.number("beta"), o.number("initial"), o.number("range"),
+                         o.boolean("causal"), o.boolean("gate"), o.text("gate_sigmoid") == "outside",
+                         o.text("init") == "xavier", o.integer("gate_rank")},
+                context, o.text("rope"), o.text("lepe"));
+          }};
 }
 
 }  // namespace locus::priors

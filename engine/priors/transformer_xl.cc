@@ -27,8 +27,7 @@ struct Shared {
   const Tensor& sines_of(const Layout& layout, const Tensor& like) {
     return sines.get(layout, like.device(), like.scalar_type(), [&] {
       const std::int64_t bands = like.size(-1) / 4;
-      const Tensor frequency =
-          at::pow(10000.0, at::arange(bands, at::kDouble) * (-1.0 / static_cast<double>(bands)));
+      const Tensor frequency = at::pow(10000.0, at::arange(bands, at::kDouble) * (-1.0 / static_cast<double>(bands)));
       const Tensor angle = offsets(layout, at::kDouble).unsqueeze(-1) * frequency;  // [R, 2, K]
       return at::stack({angle.sin(), angle.cos()}, 2).flatten(1).to(like.options());
     });
@@ -46,8 +45,7 @@ class TransformerXlLayer final : public PriorLayer {
     if (info.reference.prefix > 0) prefix_ = register_parameter("prefix", at::empty({info.width}));
   }
 
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides&,
-                                         const Moment&) override {
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides&, const Moment&) override {
     return {q + shared_->u.unsqueeze(1), k};
   }
 
@@ -56,9 +54,8 @@ class TransformerXlLayer final : public PriorLayer {
     if (sides.layout.prefix > 0) sines = at::cat({sines, prefix_.unsqueeze(0)});
     const Tensor mapped = at::linear(sines, relative_).unflatten(1, {heads_, -1});  // [R, H, d]
     const Tensor q = (sides.q + shared_->v.unsqueeze(1)) * scale_;
-    return {
-        Depends::kContent,
-        Bucketed{{{at::matmul(q, mapped.permute({1, 2, 0})), shared_->index_of(sides.layout, q.device())}}}};
+    return {Depends::kContent,
+            Bucketed{{{at::matmul(q, mapped.permute({1, 2, 0})), shared_->index_of(sides.layout, q.device())}}}};
   }
 
   void initialize(const Initializer& initializer) {
@@ -90,8 +87,7 @@ class TransformerXl final : public Prior {
       if (normal_) initializer.normal(tensor.detach(), name, 0, kDeviation);
     }
     for (std::size_t l = 0; l < layers().size(); ++l) {
-      static_cast<TransformerXlLayer&>(*layers()[l])
-          .initialize(initializer.within("layers." + std::to_string(l)));
+      static_cast<TransformerXlLayer&>(*layers()[l]).initialize(initializer.within("layers." + std::to_string(l)));
     }
   }
 
@@ -103,10 +99,9 @@ class TransformerXl final : public Prior {
 }  // namespace
 
 PriorItem transformer_xl() {
-  Item item =
-      prior_entry("transformer-xl", 1, "Queries meet the offset of a pair through a learned map",
-                  "Dai et al. 2019 (Transformer-XL), arXiv:1901.02860",
-                  "L = c [(q_i + u) . k_j + (q_i + v) . W_R s(i - j)]", {"transform-qk", "bias"}, {2});
+  Item item = prior_entry("transformer-xl", 1, "Queries meet the offset of a pair through a learned map",
+                          "Dai et al. 2019 (Transformer-XL), arXiv:1901.02860",
+                          "L = c [(q_i + u) . k_j + (q_i + v) . W_R s(i - j)]", {"transform-qk", "bias"}, {2});
   weigh(item, {.parameters = "D^2 + D a layer and 2 D once a model",
                .counts = {{"parameters", "2 * dim + depth * dim ^ 2 + prefixed * dim"}},
                .base = 7088640,

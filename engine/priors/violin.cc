@@ -123,11 +123,9 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
     } else {
       rate_ = register_buffer("rate", at::full({curves, heads}, -std::log(s.fixed_lambda)));
     }
-    alpha_ = s.alpha ? register_parameter("alpha", at::empty({heads}))
-                     : register_buffer("alpha", at::ones({heads}));
+    alpha_ = s.alpha ? register_parameter("alpha", at::empty({heads})) : register_buffer("alpha", at::ones({heads}));
     if (s.learned_weights) weights_ = register_parameter("weights", at::empty({curves, heads}));
-    if (s.learned_prefix && info.reference.prefix > 0)
-      prefix_ = register_parameter("prefix", at::empty({heads}));
+    if (s.learned_prefix && info.reference.prefix > 0) prefix_ = register_parameter("prefix", at::empty({heads}));
   }
 
   Term scale(const Sides& sides, const Moment&) override {
@@ -180,8 +178,7 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
       rate = rate * (static_cast<double>(s.reference_patches) / static_cast<double>(sides.layout.patches()));
     const bool fixed = !a_.defined() && !alpha_.requires_grad() && plain() && s.distance != "random";
     const Depends on = fixed ? Depends::kLayout : Depends::kParameters;
-    if (plain())
-      return {on, CurveDecay{tables_->get(sides.layout, sides.q.device(), type), rate, alpha, plus}};
+    if (plain()) return {on, CurveDecay{tables_->get(sides.layout, sides.q.device(), type), rate, alpha, plus}};
     Tensor mask = mixed(sides.layout, rate) * alpha.view({-1, 1, 1});
     return {Depends::kParameters, Dense{(plus == 0 ? mask : mask + plus).unsqueeze(0)}};
   }
@@ -194,11 +191,9 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
       patches = at::exp(tables_->along_learned_order(layout, rate.scalar_type()) * -rate.view({-1, 1, 1}));
     } else if (s.by_rank()) {
       const CurveRanks bare(tables_->get(layout, rate.device(), rate.scalar_type())->rank(), 0);
-      const Tensor powers =
-          at::exp(bare.distance(rate.scalar_type()) * rate.neg().unsqueeze(-1).unsqueeze(-1));
-      patches = weights_.defined()
-                    ? (powers * weights_.to(rate.scalar_type()).unsqueeze(-1).unsqueeze(-1)).sum(0)
-                    : powers.mean(0);
+      const Tensor powers = at::exp(bare.distance(rate.scalar_type()) * rate.neg().unsqueeze(-1).unsqueeze(-1));
+      patches = weights_.defined() ? (powers * weights_.to(rate.scalar_type()).unsqueeze(-1).unsqueeze(-1)).sum(0)
+                                   : powers.mean(0);
     } else {
       const Tensor& apart = tables_->manhattan(layout, rate);  // [C, N, N]
       patches = at::exp(-(apart.unsqueeze(1) * rate.unsqueeze(-1).unsqueeze(-1)).sum(0));
@@ -208,8 +203,7 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
         prefix_.defined() ? prefix_.to(rate.scalar_type()) : at::ones({rate.size(1)}, rate.options());
     Tensor outside = at::ones({layout.tokens(), layout.tokens()}, rate.options());
     outside.slice(0, layout.prefix).slice(1, layout.prefix).zero_();
-    return at::constant_pad_nd(patches, {layout.prefix, 0, layout.prefix, 0}) +
-           outside * constant.view({-1, 1, 1});
+    return at::constant_pad_nd(patches, {layout.prefix, 0, layout.prefix, 0}) + outside * constant.view({-1, 1, 1});
   }
 
   std::shared_ptr<RankTables> tables_;
@@ -303,49 +297,43 @@ void add_options(Item& item) {
                            "probabilities or added to them, not normalized again")
                   .choices({"mul-logits", "mul-logits-res", "add-logits", "mul-probs", "add-probs"})
                   .neutral("mul-logits"));
-  item.option(
-      Option::text("bias_order", "after",
-                   "biases of other priors: added behind the mask, or masked with the logits (before)")
-          .choices({"after", "before"})
-          .neutral("after")
-          .when("apply", {"mul-logits", "mul-logits-res"}));
-  item.option(
-      Option::text("curve_weights", "mean", "how curves are weighed: equally, or learned a curve and head")
-          .choices({"mean", "learned"})
-          .neutral("mean")
-          .when("distance", {"curves"}));
-  item.option(
-      Option::text("prefix", "one", "M for class and register tokens: 1, or a number a head that is learned")
-          .choices({"one", "learned"})
-          .neutral("one"));
+  item.option(Option::text("bias_order", "after",
+                           "biases of other priors: added behind the mask, or masked with the logits (before)")
+                  .choices({"after", "before"})
+                  .neutral("after")
+                  .when("apply", {"mul-logits", "mul-logits-res"}));
+  item.option(Option::text("curve_weights", "mean", "how curves are weighed: equally, or learned a curve and head")
+                  .choices({"mean", "learned"})
+                  .neutral("mean")
+                  .when("distance", {"curves"}));
+  item.option(Option::text("prefix", "one", "M for class and register tokens: 1, or a number a head that is learned")
+                  .choices({"one", "learned"})
+                  .neutral("one"));
   item.option(Option::text("lambda", "learned", "decay per curve and head: learned, or fixed at lambda_value")
                   .choices({"learned", "fixed"}));
   item.option(Option::number("lambda_value", 0.9996, "the decay where lambda is fixed")
                   .above(0.0)
                   .maximum(1.0)
                   .neutral(0.9996));
+  item.option(Option::text("ranks", "counted",
+                           "distances of ranks on other grids than at training: as counted, or scaled to as many "
+                           "patches as there were")
+                  .choices({"counted", "scaled"})
+                  .neutral("counted")
+                  .when("distance", {"curves", "z-curve", "random", "learned-order"}));
+  item.option(Option::text("a_init", "uniform",
+                           "a starts uniform from a_min to a_max, or normal around 0 (the paper's table 15, no "
+                           "proper initialization)")
+                  .choices({"uniform", "normal"})
+                  .neutral("uniform"));
   item.option(
-      Option::text("ranks", "counted",
-                   "distances of ranks on other grids than at training: as counted, or scaled to as many "
-                   "patches as there were")
-          .choices({"counted", "scaled"})
-          .neutral("counted")
-          .when("distance", {"curves", "z-curve", "random", "learned-order"}));
-  item.option(
-      Option::text("a_init", "uniform",
-                   "a starts uniform from a_min to a_max, or normal around 0 (the paper's table 15, no "
-                   "proper initialization)")
-          .choices({"uniform", "normal"})
-          .neutral("uniform"));
-  item.option(Option::number("a_min", 5.0, "a starts uniform from here, lambda = sigmoid(a)")
-                  .minimum(-20.0)
-                  .maximum(20.0));
+      Option::number("a_min", 5.0, "a starts uniform from here, lambda = sigmoid(a)").minimum(-20.0).maximum(20.0));
   item.option(Option::number("a_max", 9.0, "a starts uniform up to here").minimum(-20.0).maximum(20.0));
   item.option(Option::boolean("alpha", true, "learn a factor per head; otherwise it is 1").neutral(true));
-  item.option(Option::number("alpha_mean", 0.0,
-                             "alpha starts normal with this mean; 1 keeps a pretrained model's function")
-                  .minimum(-10.0)
-                  .maximum(10.0));
+  item.option(
+      Option::number("alpha_mean", 0.0, "alpha starts normal with this mean; 1 keeps a pretrained model's function")
+          .minimum(-10.0)
+          .maximum(10.0));
   item.option(Option::number("alpha_std", 0.5, "and this standard deviation; 0.02 for a pretrained model")
                   .minimum(0.0)
                   .maximum(10.0));
@@ -354,16 +342,15 @@ void add_options(Item& item) {
 }  // namespace
 
 PriorItem violin() {
-  Item item =
-      prior_entry("violin", 1, "Decay masks along space-filling curves scale the logits",
-                  "Spatial Priors via Space Filling Curves for Small and Limited Data Vision Transformers",
-                  "L = alpha M (c q k^T), M = mean_c lambda_c^|pi_c(i) - pi_c(j)|",
-                  {"scale", "bias", "probabilities"}, {2});
+  Item item = prior_entry("violin", 1, "Decay masks along space-filling curves scale the logits",
+                          "Spatial Priors via Space Filling Curves for Small and Limited Data Vision Transformers",
+                          "L = alpha M (c q k^T), M = mean_c lambda_c^|pi_c(i) - pi_c(j)|",
+                          {"scale", "bias", "probabilities"}, {2});
   weigh(item, {.parameters = "(C + 1) H a layer, C the curves",
                .counts = {{"lines", "distance.curves * curves + (1 - distance.curves) * (1 + separate_axes)"},
-                           {"tables", "lambda.learned * lines + alpha + curve_weights.learned * lines"},
-                           {"parameters",
-                            "heads * (depth * tables + prefix.learned * prefixed) + distance.learned-order * patches"}},
+                          {"tables", "lambda.learned * lines + alpha + curve_weights.learned * lines"},
+                          {"parameters",
+                           "heads * (depth * tables + prefix.learned * prefixed) + distance.learned-order * patches"}},
                .base = 1296,
                .paths = {"curve-decay", "fused-bias", "explicit"},
                .cost = "C H N^2 exponentials a layer, alpha M kept in evaluation; P as a tensor"});

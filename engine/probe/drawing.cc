@@ -82,8 +82,7 @@ void draw_path(Canvas& canvas, int left, int top, const Json& path, const Grid& 
   for (std::size_t i = 1; i < path.size(); ++i) {
     const auto [x0, y0] = center(path[i - 1]);
     const auto [x1, y1] = center(path[i]);
-    canvas.line(x0, y0, x1, y1,
-                between(kBegin, kEnd, static_cast<double>(i) / static_cast<double>(path.size())));
+    canvas.line(x0, y0, x1, y1, between(kBegin, kEnd, static_cast<double>(i) / static_cast<double>(path.size())));
   }
 }
 
@@ -215,8 +214,7 @@ Canvas draw(const Json& picture, const std::string& view_name,
     const std::int64_t query = y * grid.columns + x;
     for (int h = 0; h < heads; ++h) {
       draw_map(canvas, kGap + h * grid.wide(), kGap + r * grid.high(),
-               values[static_cast<std::size_t>(h)][static_cast<std::size_t>(query)], range_of(view), grid,
-               query);
+               values[static_cast<std::size_t>(h)][static_cast<std::size_t>(query)], range_of(view), grid, query);
     }
   }
   for (int c = 0; c < static_cast<int>(curves.size()); ++c) {
@@ -230,9 +228,8 @@ Canvas draw_trained(const Json& document, const std::string& view, std::int64_t 
   const Grid grid{document.at("grid")[0], document.at("grid")[1]};
   const std::int64_t middle = grid.rows / 2 * grid.columns + grid.columns / 2;
   const std::size_t row = nearest_query(document.at("queries"), grid, query < 0 ? middle : query);
-  return draw_rows(document.at("kind") == "attention" ? rows_of_attention(document, row)
-                                                      : rows_of_prior(document, view, row),
-                   grid);
+  return draw_rows(
+      document.at("kind") == "attention" ? rows_of_attention(document, row) : rows_of_prior(document, view, row), grid);
 }
 
 }  // namespace locus

@@ -38,8 +38,7 @@ Host::Host(const HostRequest& request)
     : channels_(request.specification.value("channels", 3)), layers_(request.layers) {
   if (request.grid.size() != 2 || request.grid[0] < 1 || request.grid[1] < 1 || request.prefix < 0 ||
       request.layers < 1)
-    throw std::invalid_argument(
-        "a model needs a grid of rows and columns, layers, and no less than no prefix");
+    throw std::invalid_argument("a model needs a grid of rows and columns, layers, and no less than no prefix");
   for (const char* key : {"model", "priors"}) {
     if (!request.specification.contains(key))
       throw std::invalid_argument("the specification has no \"" + std::string(key) + "\"");
@@ -52,12 +51,10 @@ Host::Host(const HostRequest& request)
   if (!priors.empty()) prior_options_ = priors[0].value("options", Json::object());
   const std::string model = request.specification.at("model").value("id", "vit");
   heads_ = Options(backbone_item(model).item.json(), options).integer("heads");
-  const Json configuration = {{"task", {{"id", "classification"}}},
-                              {"model", {{"id", model}, {"options", options}}},
-                              {"priors", priors}};
-  const Json facts = {{"channels", channels_},
-                      {"extent", image_extent_},
-                      {"classes", request.specification.value("classes", 10)}};
+  const Json configuration = {
+      {"task", {{"id", "classification"}}}, {"model", {{"id", model}, {"options", options}}}, {"priors", priors}};
+  const Json facts = {
+      {"channels", channels_}, {"extent", image_extent_}, {"classes", request.specification.value("classes", 10)}};
   build(configuration, facts, request.seed, request.path);
 }
 
@@ -82,9 +79,7 @@ void Host::build(const Json& configuration, const Json& facts, std::uint64_t see
   backbone_ = part<Backbone>(*task_, "backbone");
 }
 
-Block& Host::block(std::int64_t layer) const {
-  return *part<Block>(*backbone_, "blocks." + std::to_string(layer));
-}
+Block& Host::block(std::int64_t layer) const { return *part<Block>(*backbone_, "blocks." + std::to_string(layer)); }
 Attention& Host::attention(std::int64_t layer) const {
   return *part<Attention>(*backbone_, "blocks." + std::to_string(layer) + ".attention");
 }

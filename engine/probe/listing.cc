@@ -80,8 +80,8 @@ Json probe_listing(const Json& specification) {
               {"priors", Json::array()}};
   if (specification.contains("priors")) {
     for (const Json& prior : specification.at("priors")) {
-      out["priors"].push_back(entry(prior_item(prior.at("id").get<std::string>()), model,
-                                    prior.value("options", Json::object())));
+      out["priors"].push_back(
+          entry(prior_item(prior.at("id").get<std::string>()), model, prior.value("options", Json::object())));
     }
     return out;
   }

@@ -39,10 +39,10 @@ Json picture_of(const Host& host, std::int64_t layer, std::uint64_t seed) {
       {"prior", named.id},
       {"revision", named.item->item.json().at("revision")},
       {"options", host.prior_options()},
-      {"setting",
-       std::to_string(host.backbone_layers()) + (host.backbone_layers() == 1 ? " layer of " : " layers of ") +
-           std::to_string(host.heads()) + " heads, " + std::to_string(host.width() / host.heads()) +
-           " channels each, layer " + std::to_string(layer) + ", seed " + std::to_string(seed)},
+      {"setting", std::to_string(host.backbone_layers()) +
+                      (host.backbone_layers() == 1 ? " layer of " : " layers of ") + std::to_string(host.heads()) +
+                      " heads, " + std::to_string(host.width() / host.heads()) + " channels each, layer " +
+                      std::to_string(layer) + ", seed " + std::to_string(seed)},
       {"grid", host.layout().extent},
       {"parameters_added", added},
       {"views", Json::array()},

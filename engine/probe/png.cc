@@ -45,8 +45,7 @@ Canvas::Canvas(int width, int height, Color background) : width_(width), height_
 
 Color Canvas::at(int x, int y) const {
   if (x < 0 || y < 0 || x >= width_ || y >= height_) throw std::out_of_range("a pixel outside the picture");
-  const auto first =
-      (static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x)) * 3;
+  const auto first = (static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x)) * 3;
   return {rgb_[first], rgb_[first + 1], rgb_[first + 2]};
 }
 

@@ -16,8 +16,7 @@ bool of_another_layer(std::string_view name, std::int64_t layer) {
 }
 
 // A tensor's name at a level, or none where it has no part there.
-std::optional<std::string> name_at(const ProbeRequest& request, const Backbone& backbone,
-                                   const std::string& full) {
+std::optional<std::string> name_at(const ProbeRequest& request, const Backbone& backbone, const std::string& full) {
   constexpr std::string_view kBackbone = "backbone.";
   if (request.level == ProbeLevel::kModel) return full;
   if (!full.starts_with(kBackbone)) return std::nullopt;
@@ -46,12 +45,10 @@ ProbeLevel parse_probe_level(std::string_view name) {
   if (name == "attention") return ProbeLevel::kAttention;
   if (name == "block") return ProbeLevel::kBlock;
   if (name == "model") return ProbeLevel::kModel;
-  throw std::invalid_argument("no level is called '" + std::string(name) +
-                              "'; there are attention, block and model");
+  throw std::invalid_argument("no level is called '" + std::string(name) + "'; there are attention, block and model");
 }
 
-Probe::Probe(const ProbeRequest& request)
-    : request_(request), host_(request.host), random_(request.host.seed) {
+Probe::Probe(const ProbeRequest& request) : request_(request), host_(request.host), random_(request.host.seed) {
   if (request.layer < 0 || request.layer >= request.host.layers) {
     throw std::invalid_argument("layer " + std::to_string(request.layer) + " is not one of " +
                                 std::to_string(request.host.layers) + ", counted from 0");
@@ -81,8 +78,7 @@ void Probe::check_names(const NamedTensors& given) const {
     if (!given.contains(name)) missing.push_back(name);
   }
   for (const auto& [name, tensor] : given) {
-    const bool cotangent =
-        name == "cotangent" || (name == "cotangent.logits" && request_.level == ProbeLevel::kModel);
+    const bool cotangent = name == "cotangent" || (name == "cotangent.logits" && request_.level == ProbeLevel::kModel);
     if (name != input_name() && !cotangent && !parameters_.contains(name) && !buffers_.contains(name))
       extra.push_back(name);
   }
@@ -129,8 +125,7 @@ NamedTensors Probe::run_attention(const Tensor& x) {
   attention.watch([&](const Scores& scores, const Sides&) {
     const at::NoGradGuard no_grad;
     const AttentionWeights weights = explicit_weights(scores);
-    const std::vector<std::int64_t> full = {scores.q.size(0), scores.q.size(1), scores.q.size(2),
-                                            scores.q.size(2)};
+    const std::vector<std::int64_t> full = {scores.q.size(0), scores.q.size(1), scores.q.size(2), scores.q.size(2)};
     passes.push_back({weights.logits.expand(full), weights.probabilities.expand(full)});
   });
   const Moment moment{.step = 0, .steps = 1, .training = false, .random = random_};
@@ -155,8 +150,7 @@ NamedTensors Probe::run_block(const Tensor& x) {
 NamedTensors Probe::run_model(const Tensor& image) {
   const Moment moment{.step = 0, .steps = 1, .training = false, .random = random_};
   const Features features = host_.backbone().forward(image, moment);
-  NamedTensors out = {{"tokens", features.tokens},
-                      {"logits", host_.head().forward(host_.backbone().pooled(features))}};
+  NamedTensors out = {{"tokens", features.tokens}, {"logits", host_.head().forward(host_.backbone().pooled(features))}};
   const Moment training{.step = 0, .steps = 1, .training = true, .random = random_};
   for (const AuxLoss& loss : host_.backbone().auxiliary_losses(features, training))
     out["loss." + loss.prior] = loss.value;
@@ -171,9 +165,8 @@ Tensor Probe::objective(const NamedTensors& given, const NamedTensors& out) cons
     if (found == given.end()) return;
     const Tensor& value = out.at(of);
     if (found->second.sizes() != value.sizes()) {
-      throw std::invalid_argument(std::string(cotangent) + " has the shape " +
-                                  shape_text(found->second.sizes()) + ", " + of + " has " +
-                                  shape_text(value.sizes()));
+      throw std::invalid_argument(std::string(cotangent) + " has the shape " + shape_text(found->second.sizes()) +
+                                  ", " + of + " has " + shape_text(value.sizes()));
     }
     const Tensor part = (value * found->second.to(value.scalar_type())).sum();
     sum = sum.defined() ? sum + part : part;

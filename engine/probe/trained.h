@@ -11,7 +11,7 @@ namespace locus {
 
 // Images of a split to look at.
 struct ChosenImages {
-  Tensor images;                  // as the model takes them, [B, C, H, W]
+  Tensor images;                   // as the model takes them, [B, C, H, W]
   Json described = Json::array();  // {"image", "split", "label", "pixels"}: docs/formats/picture.md
 };
 

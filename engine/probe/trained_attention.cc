@@ -102,11 +102,9 @@ Json describe(std::int64_t layer, const Attended& seen, const TrainedHost& model
   const Tensor with = whole(seen.with), without = seen.without.empty() ? Tensor() : whole(seen.without);
   Json out = {{"layer", layer},
               {"images", Json::array()},
-              {"distance",
-               {{"with", heads_of(mean_attention_distance(patches(with), extent))}, {"without", nullptr}}},
+              {"distance", {{"with", heads_of(mean_attention_distance(patches(with), extent))}, {"without", nullptr}}},
               {"position_score", nullptr}};
-  if (without.defined())
-    out["distance"]["without"] = heads_of(mean_attention_distance(patches(without), extent));
+  if (without.defined()) out["distance"]["without"] = heads_of(mean_attention_distance(patches(without), extent));
   if (seen.position.defined()) out["position_score"] = heads_of(seen.position);
   for (std::size_t i = 0; i < images.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
@@ -135,8 +133,8 @@ Tensor position_score(const Tensor& position, const Tensor& content, double shar
   const auto [sorted, order] = p.sort(/*stable=*/true, -1, /*descending=*/true);
   const Tensor counts_sorted = (sorted.cumsum(-1) - sorted).lt(share);
   const Tensor counts = at::zeros_like(counts_sorted).scatter(-1, order, counts_sorted);
-  const Tensor terms = at::exp((from - all).clamp_max(kLargestExponent)) -
-                       at::exp((rest - all).clamp_max(kLargestExponent));
+  const Tensor terms =
+      at::exp((from - all).clamp_max(kLargestExponent)) - at::exp((rest - all).clamp_max(kLargestExponent));
   const Tensor kept = at::where(counts, terms, at::zeros_like(terms));
   return kept.sum(at::IntArrayRef{0, 2, 3}) / counts.sum(at::IntArrayRef{0, 2, 3}).to(at::kDouble);
 }

@@ -21,8 +21,7 @@ const Json& facts_of(const Json& configuration) {
 // Exported models and training checkpoints differ in what lies beside the weights.
 bool is_exported(const TensorFile& file) {
   const auto found = file.metadata.find("locus");
-  if (found == file.metadata.end())
-    throw DataError("the file is no checkpoint of Locus: its metadata lacks 'locus'");
+  if (found == file.metadata.end()) throw DataError("the file is no checkpoint of Locus: its metadata lacks 'locus'");
   const Json document = Json::parse(found->second, nullptr, /*allow_exceptions=*/false);
   return document.is_object() && document.value("kind", "") == "model";
 }
@@ -94,8 +93,7 @@ std::vector<std::int64_t> layers_of(const Host& host, const std::vector<std::int
   return wanted.empty() ? all : wanted;
 }
 
-std::vector<std::int64_t> queries_of(const Host& host, const std::vector<std::int64_t>& wanted,
-                                     std::int64_t maps) {
+std::vector<std::int64_t> queries_of(const Host& host, const std::vector<std::int64_t>& wanted, std::int64_t maps) {
   const std::int64_t patches = host.layout().patches();
   const std::int64_t fit = kNumbersMost / std::max<std::int64_t>(1, maps * patches);
   for (const std::int64_t query : wanted) {
@@ -125,20 +123,20 @@ ChosenImages choose_images(const Json& configuration, const DataPlace& place, co
                            const std::vector<std::int64_t>& indexes) {
   constexpr std::int64_t kSide = 64;  // of the pixels shown, at most
   const Json& dataset = configuration.at("dataset");
-  const auto opened = open_dataset(dataset.at("id").get<std::string>(),
-                                   dataset.value("options", Json::object()), place);
+  const auto opened =
+      open_dataset(dataset.at("id").get<std::string>(), dataset.value("options", Json::object()), place);
   const ImageSplit& all = opened->split(split);
   const Json names = facts_of(configuration).value("class_names", Json::array());
   ChosenImages out;
   std::vector<Tensor> images;
   for (const std::int64_t index : indexes) {
     if (index < 0 || index >= all.size()) {
-      throw std::invalid_argument("split " + split + " has no image " + std::to_string(index) +
-                                  "; it has 0 to " + std::to_string(all.size() - 1));
+      throw std::invalid_argument("split " + split + " has no image " + std::to_string(index) + "; it has 0 to " +
+                                  std::to_string(all.size() - 1));
     }
-    images.push_back(evaluation_batch(all, opened->normalization(), index, index + 1, /*resolution=*/0,
-                                      "bilinear", at::kCPU)
-                         .at("image"));
+    images.push_back(
+        evaluation_batch(all, opened->normalization(), index, index + 1, /*resolution=*/0, "bilinear", at::kCPU)
+            .at("image"));
     Tensor pixels = all.images[index].to(at::kFloat);
     if (std::max(pixels.size(1), pixels.size(2)) > kSide)
       pixels = at::adaptive_avg_pool2d(pixels.unsqueeze(0), {kSide, kSide})[0];
@@ -152,8 +150,7 @@ ChosenImages choose_images(const Json& configuration, const DataPlace& place, co
                   {"channels", pixels.size(2)},
                   {"values", std::vector<std::int64_t>(pixels.const_data_ptr<std::int64_t>(),
                                                        pixels.const_data_ptr<std::int64_t>() + pixels.numel())}}}};
-    if (static_cast<std::size_t>(label) < names.size())
-      one["class"] = names[static_cast<std::size_t>(label)];
+    if (static_cast<std::size_t>(label) < names.size()) one["class"] = names[static_cast<std::size_t>(label)];
     out.described.push_back(std::move(one));
   }
   if (!images.empty()) out.images = at::cat(images);

@@ -32,8 +32,7 @@ std::vector<std::int64_t> layers_of(const Host& host, const std::vector<std::int
 // The queries asked for, or as many as are worth `maps` maps of all patches each within what a document may
 // hold: all, or an even grid of them. Throws std::invalid_argument on one there is not, and where those asked
 // for do not fit.
-std::vector<std::int64_t> queries_of(const Host& host, const std::vector<std::int64_t>& wanted,
-                                     std::int64_t maps);
+std::vector<std::int64_t> queries_of(const Host& host, const std::vector<std::int64_t>& wanted, std::int64_t maps);
 
 // Attention takes place for as many patches as this at most.
 inline constexpr std::int64_t kPicturePatches = 1600;

@@ -43,8 +43,7 @@ Layer look_at(const TrainedHost& model, const std::vector<SeenSides>& seen, std:
   for (const auto& named : host.backbone().priors()) {
     add(prior_views(host, named, layer, seen[index], model.moment()));
     if (layer == 0) add(stem_views(host, named, seen[0].layout, model.moment()));
-    for (const Json& curve : curves_of(host, named, layer, seen[index], model.moment()))
-      out.curves.push_back(curve);
+    for (const Json& curve : curves_of(host, named, layer, seen[index], model.moment())) out.curves.push_back(curve);
     if (auto* has = dynamic_cast<HasHeadNumbers*>(named.prior->layers()[index].get())) {
       for (HeadNumbers& numbers : has->head_numbers(seen[index].sides()))
         out.numbers.emplace_back(named.id, std::move(numbers));
@@ -76,12 +75,8 @@ Json describe(std::int64_t layer, const Layer& initial, const Layer* trained,
   for (std::size_t i = 0; i < initial.numbers.size(); ++i) {
     const auto& [prior, numbers] = initial.numbers[i];
     const auto table = [](const HeadNumbers& of) { return rounded_values(of.values.unsqueeze(0))[0]; };
-    Json one = {{"id", id_of(prior, numbers.id)},
-                {"prior", prior},
-                {"title", numbers.title},
-                {"help", numbers.help},
-                {"unit", numbers.unit},
-                {"rows", numbers.rows},
+    Json one = {{"id", id_of(prior, numbers.id)}, {"prior", prior},       {"title", numbers.title},
+                {"help", numbers.help},           {"unit", numbers.unit}, {"rows", numbers.rows},
                 {"initial", table(numbers)}};
     if (trained != nullptr) one["trained"] = table(trained->numbers.at(i).second);
     out["numbers"].push_back(std::move(one));
@@ -113,8 +108,7 @@ Json trained_prior(const TrainedRequest& request, const ChosenImages& images) {
   document["queries"] = queries;
   document["layers"] = Json::array();
   for (std::size_t i = 0; i < layers.size(); ++i)
-    document["layers"].push_back(
-        describe(layers[i], looks[i].first, trained ? &looks[i].second : nullptr, queries));
+    document["layers"].push_back(describe(layers[i], looks[i].first, trained ? &looks[i].second : nullptr, queries));
   return document;
 }
 

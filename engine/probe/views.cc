@@ -8,7 +8,7 @@
 namespace locus {
 namespace {
 
-constexpr double kNever = -1e30;         // a bias below this hides the key
+constexpr double kNever = -1e30;        // a bias below this hides the key
 constexpr std::int64_t kImpulses = 32;  // at a time, so that large grids fit in memory
 
 // The rows and columns of patches alone: [.., T, T] -> [.., N, N].
@@ -24,8 +24,8 @@ Tensor table(const Term& term, const Layout& layout, std::int64_t heads) {
 
 // What `response` of content at one patch alone is larger than that of none: `response` maps tokens [n, T, D]
 // to tokens. [patches the content is at, T, D]
-Tensor impulse_responses(const std::function<Tensor(const Tensor&)>& response, const Layout& layout,
-                         std::int64_t width, const at::TensorOptions& options) {
+Tensor impulse_responses(const std::function<Tensor(const Tensor&)>& response, const Layout& layout, std::int64_t width,
+                         const at::TensorOptions& options) {
   const std::int64_t patches = layout.patches();
   const Tensor silence = response(at::zeros({1, layout.tokens(), width}, options));
   std::vector<Tensor> parts;
@@ -53,8 +53,7 @@ FeedForward copying(std::int64_t width, std::int64_t hidden) {
     return x.repeat({1, 1, times}).narrow(-1, 0, hidden);
   };
   const auto narrowed = [width](const Tensor& h) {
-    return h.size(-1) >= width ? h.narrow(-1, 0, width)
-                               : at::constant_pad_nd(h, {0, width - h.size(-1)});
+    return h.size(-1) >= width ? h.narrow(-1, 0, width) : at::constant_pad_nd(h, {0, width - h.size(-1)});
   };
   return {[](const Tensor& x) { return x; }, widened, narrowed};
 }
@@ -84,8 +83,8 @@ void add_terms(const Asked& asked, std::vector<View>& views) {
     if (!asked.has(hook)) return;
     const Sides sides = asked.seen.sides();
     const Term term = (asked.part.*call)(sides, asked.moment);
-    views.push_back({id, title, help + ", " + asked.seen.what, asked.named.id,
-                     table(term, asked.layout(), asked.host.heads())});
+    views.push_back(
+        {id, title, help + ", " + asked.seen.what, asked.named.id, table(term, asked.layout(), asked.host.heads())});
   };
   if (!whole_grid(asked.host, asked.layer)) return;
   add(Hook::kScale, &PriorLayer::scale, "scale", "Factor on the logits",
@@ -94,8 +93,8 @@ void add_terms(const Asked& asked, std::vector<View>& views) {
       "what is added to the content logit of a query and a key");
   if (asked.has(Hook::kProbabilities)) {
     const std::int64_t tokens = asked.layout().tokens();
-    const Tensor even = at::full({1, asked.host.heads(), tokens, tokens}, 1.0 / static_cast<double>(tokens),
-                                 asked.seen.x.options());
+    const Tensor even =
+        at::full({1, asked.host.heads(), tokens, tokens}, 1.0 / static_cast<double>(tokens), asked.seen.x.options());
     const Tensor made = asked.part.probabilities(even, asked.seen.sides(), asked.moment);
     views.push_back({"probabilities", "What becomes of even attention",
                      "the probabilities that the prior makes where every key had the same, " + asked.seen.what,
@@ -105,8 +104,7 @@ void add_terms(const Asked& asked, std::vector<View>& views) {
 
 void add_turn(const Asked& asked, std::vector<View>& views) {
   if (!asked.has(Hook::kTransformQk)) return;
-  const Tensor equal =
-      at::full_like(asked.seen.q, 1 / std::sqrt(static_cast<double>(asked.seen.q.size(-1))));
+  const Tensor equal = at::full_like(asked.seen.q, 1 / std::sqrt(static_cast<double>(asked.seen.q.size(-1))));
   const Sides sides{asked.seen.x, equal, equal, asked.seen.v, asked.layout()};
   const auto [q, k] = asked.part.transform_qk(equal, equal, sides, asked.moment);
   const Tensor product = at::matmul(q, k.transpose(-1, -2))[0];
@@ -141,12 +139,10 @@ void add_reach(const Asked& asked, std::vector<View>& views) {
     });
   }
   if (asked.has(Hook::kFeedForward)) {
-    const FeedForward mlp = asked.part.replaces_mlp()
-                                ? FeedForward{}
-                                : copying(width, hidden_width(asked.host, asked.layer));
-    add("mlp-reach", "Reach of the feed-forward", 1, [&](const Tensor& tokens) {
-      return asked.part.feed_forward(tokens, mlp, layout, asked.moment);
-    });
+    const FeedForward mlp =
+        asked.part.replaces_mlp() ? FeedForward{} : copying(width, hidden_width(asked.host, asked.layer));
+    add("mlp-reach", "Reach of the feed-forward", 1,
+        [&](const Tensor& tokens) { return asked.part.feed_forward(tokens, mlp, layout, asked.moment); });
   }
 }
 
@@ -167,7 +163,7 @@ class Watching {
 }  // namespace
 
 SeenSides SeenSides::without_content() const {
-  return {at::zeros_like(x), at::zeros_like(q), at::zeros_like(k), at::zeros_like(v), layout,
+  return {at::zeros_like(x),           at::zeros_like(q), at::zeros_like(k), at::zeros_like(v), layout,
           "for tokens without content"};
 }
 
@@ -180,8 +176,7 @@ void watch_forward(const Host& host, const Tensor& images, const Moment& moment,
 }
 
 Tensor equal_patches(const Host& host) {
-  return at::ones({1, host.channels(), host.image_extent()[0], host.image_extent()[1]},
-                  host.head().weight.options());
+  return at::ones({1, host.channels(), host.image_extent()[0], host.image_extent()[1]}, host.head().weight.options());
 }
 
 Tensor whole_attention(const std::vector<Tensor>& passes, const std::vector<std::int64_t>& extent) {
@@ -225,26 +220,27 @@ std::vector<View> stem_views(const Host& host, const Backbone::NamedPrior& named
   added = at::constant_pad_nd(added, {0, 0, whole.prefix, 0});
   added = named.prior->embed(Site::kAfterPrefix, added, whole, moment).slice(1, whole.prefix);
   const Tensor unit = added / added.square().sum(-1, /*keepdim=*/true).sqrt().clamp_min(1e-12);
-  return {{"likeness", "Likeness of positions",
-           "cosine of what is added to the query patch and to the key patch", named.id,
-           at::matmul(unit, unit.mT())}};
+  return {{"likeness", "Likeness of positions", "cosine of what is added to the query patch and to the key patch",
+           named.id, at::matmul(unit, unit.mT())}};
 }
 
 View equal_attention_view(const Host& host, std::int64_t layer, const Moment& moment) {
   std::vector<Tensor> passes;
   std::int64_t prefix = 0;
-  watch_forward(host, equal_patches(host), moment,
-                [&](std::int64_t at, const Scores& scores, const Sides& sides) {
-                  if (at != layer) return;
-                  const std::int64_t tokens = scores.q.size(2);
-                  passes.push_back(explicit_weights(scores).probabilities.expand(
-                      {scores.q.size(0), scores.q.size(1), tokens, tokens}));
-                  prefix = sides.layout.prefix;
-                });
+  watch_forward(host, equal_patches(host), moment, [&](std::int64_t at, const Scores& scores, const Sides& sides) {
+    if (at != layer) return;
+    const std::int64_t tokens = scores.q.size(2);
+    passes.push_back(
+        explicit_weights(scores).probabilities.expand({scores.q.size(0), scores.q.size(1), tokens, tokens}));
+    prefix = sides.layout.prefix;
+  });
   const Tensor whole = whole_attention(passes, host.layout().extent)[0];
-  return {"attention", "Attention of equal patches",
-          "what is attended to when every patch has the same content", "",
-          whole.slice(-2, prefix).slice(-1, prefix), /*from_zero=*/true};
+  return {"attention",
+          "Attention of equal patches",
+          "what is attended to when every patch has the same content",
+          "",
+          whole.slice(-2, prefix).slice(-1, prefix),
+          /*from_zero=*/true};
 }
 
 Json curves_of(const Host& host, const Backbone::NamedPrior& named, std::int64_t layer, const SeenSides& seen,
@@ -298,8 +294,7 @@ Json rounded_values(const Tensor& values, const std::vector<std::int64_t>& queri
 }
 
 Json color_range(const std::vector<Tensor>& values, bool from_zero) {
-  double low = from_zero ? 0 : std::numeric_limits<double>::infinity(),
-         high = -std::numeric_limits<double>::infinity();
+  double low = from_zero ? 0 : std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
   for (const Tensor& each : values) {
     const Tensor flat = each.detach().to(at::kCPU, at::kDouble).flatten();
     const Tensor seen = at::masked_select(flat, flat.ge(kNever).logical_and(at::isfinite(flat)));
@@ -309,9 +304,8 @@ Json color_range(const std::vector<Tensor>& values, bool from_zero) {
   if (high < low) low = high = 0;
   const bool diverging = low < 0 && high > 0;
   if (diverging) high = std::max(-low, high), low = -high;
-  return {{"scale", diverging ? "diverging" : "sequential"},
-          {"low", rounded_number(low)},
-          {"high", rounded_number(high)}};
+  return {
+      {"scale", diverging ? "diverging" : "sequential"}, {"low", rounded_number(low)}, {"high", rounded_number(high)}};
 }
 
 }  // namespace locus

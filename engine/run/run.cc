@@ -25,8 +25,8 @@ void check_revisions(const Json& configuration) {
       if (item.at("kind").get<std::string>() + "/" + item.at("id").get<std::string>() != name) continue;
       found = true;
       if (item.at("revision") != revision) {
-        throw std::invalid_argument(name + " is asked for at revision " + revision.dump() +
-                                    "; this trainer has " + item.at("revision").dump());
+        throw std::invalid_argument(name + " is asked for at revision " + revision.dump() + "; this trainer has " +
+                                    item.at("revision").dump());
       }
     }
     if (!found) throw std::invalid_argument(name + " is not in this trainer's catalog");
@@ -52,9 +52,8 @@ void run(const StageRequest& request, StageObserver& observer, StageReport& repo
   // On the CPU an operation without a deterministic form is a defect. CUDA lacks some; a warning then, not a
   // failed run.
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/device.is_cuda());
-  at::globalContext().setDeterministicFillUninitializedMemory(
-      false);  // a debugging aid that writes every tensor twice
-  static std::int64_t stages_run = 0;  // stages never run side by side
+  at::globalContext().setDeterministicFillUninitializedMemory(false);  // a debugging aid that writes every tensor twice
+  static std::int64_t stages_run = 0;                                  // stages never run side by side
   const Json stage_part = configuration.value("stage", Json::object());
   StageContext context{configuration,
                        Options(stage.item.json(), stage_part.value("options", Json::object())),

@@ -5,8 +5,6 @@
 
 namespace locus {
 
-std::string configuration_identity(const Json& configuration) {
-  return sha256_hex(canonical_json(configuration));
-}
+std::string configuration_identity(const Json& configuration) { return sha256_hex(canonical_json(configuration)); }
 
 }  // namespace locus

@@ -70,7 +70,7 @@ struct StageContext {
   const Execution& execution;
   at::Device device;
   StageObserver& observer;
-  Json environment;  // without the execution path, which the stage adds
+  Json environment;                // without the execution path, which the stage adds
   std::int64_t stages_before = 0;  // that this process has run
 
   Outcome outcome = Outcome::kSucceeded;

@@ -28,8 +28,7 @@ bool can_interpolate(const Json& prior) {
   const Json& options = prior_item(prior.at("id").get<std::string>()).item.json().at("options");
   return std::any_of(options.begin(), options.end(), [](const Json& option) {
     const Json choices = option.value("choices", Json::array());
-    return option.at("name") == kOption &&
-           std::find(choices.begin(), choices.end(), kChoice) != choices.end();
+    return option.at("name") == kOption && std::find(choices.begin(), choices.end(), kChoice) != choices.end();
   });
 }
 
@@ -61,13 +60,12 @@ std::shared_ptr<Task> load_task(const StageContext& context, const Json& facts, 
   state = read_checkpoint_metadata(file, /*exported=*/true);
   const Json& expected = context.configuration.at("inputs").at(slot);
   if (expected != state.identity) {
-    throw DataError("the checkpoint " + input->second.string() + " belongs to stage " + state.identity +
-                    ", not to " + expected.get<std::string>());
+    throw DataError("the checkpoint " + input->second.string() + " belongs to stage " + state.identity + ", not to " +
+                    expected.get<std::string>());
   }
   load_model(*task, /*exported=*/true, file.tensors);
   if (!file.tensors.empty()) {
-    throw DataError("the checkpoint holds the tensor '" + file.tensors.begin()->first +
-                    "', which the model lacks");
+    throw DataError("the checkpoint holds the tensor '" + file.tensors.begin()->first + "', which the model lacks");
   }
   task->to(context.device);
   task->eval();
@@ -98,8 +96,7 @@ class Evaluation {
   explicit Evaluation(StageContext& context)
       : context_(context),
         facts_(dataset_item(dataset().at("id").get<std::string>()).item.json().at("facts")),
-        dataset_(open_dataset(dataset().at("id").get<std::string>(),
-                              dataset().value("options", Json::object()),
+        dataset_(open_dataset(dataset().at("id").get<std::string>(), dataset().value("options", Json::object()),
                               {context.execution.data_root, context.execution.work})),
         random_(context.configuration.at("seed").get<std::uint64_t>()),
         whole_(dataset_->split(context.options.text("split"))),
@@ -149,14 +146,13 @@ class Evaluation {
         context_.outcome = Outcome::kStopped;  // nothing worth keeping: it starts anew
       context_.observer.progress(done_ + images, steps_, "evaluate");
       if (pace_.due(/*milestone=*/false))
-        context_.observer.say(text + "  " + std::to_string(images) + "/" + std::to_string(split_.size()) +
-                              " images");
+        context_.observer.say(text + "  " + std::to_string(images) + "/" + std::to_string(split_.size()) + " images");
       return wish == Wish::kContinue;
     };
     const Moment moment{state_.step, state_.steps, false, random_};
     if (!evaluate_range(*task_, split_, dataset_->normalization(),
-                        {view.resolution, context_.options.text("interpolation")}, 0, split_.size(),
-                        context_.device, moment, *accumulator, go_on)) {
+                        {view.resolution, context_.options.text("interpolation")}, 0, split_.size(), context_.device,
+                        moment, *accumulator, go_on)) {
       return false;
     }
     done_ += split_.size();
@@ -198,8 +194,7 @@ StageItem evaluate() {
                   .maximum(4096)
                   .unique()
                   .unit("pixels"));
-  item.option(
-      Option::text("split", "test", "which part of the data").choices({"train", "validation", "test"}));
+  item.option(Option::text("split", "test", "which part of the data").choices({"train", "validation", "test"}));
   item.option(Option::integer("images", 0,
                               "images of the split that are scored, the first of one fixed permutation of it, "
                               "the same for every model and seed; 0 for all. Results of a part are labelled with "
@@ -207,11 +202,9 @@ StageItem evaluate() {
                   .minimum(0)
                   .neutral(0)
                   .unit("images"));
-  item.option(
-      Option::text("interpolation", "bilinear", "how images are resized: half-pixel centers, no antialiasing")
-          .choices({"bilinear", "bicubic"}));
-  item.option(Option::text("checkpoint", kLast,
-                           "which model of the training: the last, or the one that validated best")
+  item.option(Option::text("interpolation", "bilinear", "how images are resized: half-pixel centers, no antialiasing")
+                  .choices({"bilinear", "bicubic"}));
+  item.option(Option::text("checkpoint", kLast, "which model of the training: the last, or the one that validated best")
                   .choices({kLast, kBest})
                   .neutral(kLast));
   item.option(Option::list("positions", "string", Json::array({kNative}),
@@ -221,10 +214,9 @@ StageItem evaluate() {
                   .min_items(1)
                   .unique()
                   .neutral(Json::array({kNative})));
-  item.set("requires", Json::array({{{"rule", "divides"},
-                                     {"of", "patch"},
-                                     {"into", "resolution"},
-                                     {"help", "patches tile the image"}}}));
+  item.set("requires",
+           Json::array(
+               {{{"rule", "divides"}, {"of", "patch"}, {"into", "resolution"}, {"help", "patches tile the image"}}}));
   const auto input = [](const char* slot, const char* when) {
     return Json{{"slot", slot},
                 {"from", "train"},

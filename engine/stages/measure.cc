@@ -22,8 +22,8 @@ void describe(StageContext& context, const MeasureSettings& settings) {
 
 void run(StageContext& context) {
   const Options& options = context.options;
-  const MeasureSettings settings{options.integer("rounds"), options.integer("warmup"),
-                                 options.number("round_ms"), options.boolean("training")};
+  const MeasureSettings settings{options.integer("rounds"), options.integer("warmup"), options.number("round_ms"),
+                                 options.boolean("training")};
   std::vector<std::int64_t> resolutions = options.integers("resolution");
   if (resolutions.empty()) resolutions = {0};
   const std::vector<std::int64_t> batches = options.integers("batch");
@@ -50,8 +50,7 @@ void run(StageContext& context) {
         context.results.clear();
         return;
       }
-      for (StageResult& result : measured_results(measured->front()))
-        context.results.push_back(std::move(result));
+      for (StageResult& result : measured_results(measured->front())) context.results.push_back(std::move(result));
       path = measured->front().path;
       before += steps / points;
     }
@@ -77,19 +76,17 @@ StageItem measure() {
                   .maximum(65536)
                   .min_items(1)
                   .unique());
-  item.option(Option::integer("rounds", 20, "timed rounds; the figures are quantiles over them")
-                  .minimum(1)
-                  .maximum(10000));
+  item.option(
+      Option::integer("rounds", 20, "timed rounds; the figures are quantiles over them").minimum(1).maximum(10000));
   item.option(Option::integer("warmup", 5, "passes before the first round").minimum(0).maximum(10000));
   item.option(Option::number("round_ms", 50.0, "a round repeats the pass until it takes about so long")
                   .minimum(0.0)
                   .maximum(60000.0)
                   .unit("ms"));
   item.option(Option::boolean("training", true, "measure training steps, too"));
-  item.set("requires", Json::array({{{"rule", "divides"},
-                                     {"of", "patch"},
-                                     {"into", "resolution"},
-                                     {"help", "patches tile the image"}}}));
+  item.set("requires",
+           Json::array(
+               {{{"rule", "divides"}, {"of", "patch"}, {"into", "resolution"}, {"help", "patches tile the image"}}}));
   item.facts({{"inputs", Json::array()},
               {"outputs", Json::array()},
               {"exclusive", true},

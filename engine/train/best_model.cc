@@ -46,7 +46,7 @@ void BestModel::save(std::int64_t step, TensorFile& checkpoint) const {
 void BestModel::load(const Task& task, const TrainingState& state, TensorFile& checkpoint) {
   const auto found = checkpoint.metadata.find(kKey);
   if (!wanted() || found == checkpoint.metadata.end()) return;  // not validated yet
-  model_ = copy_model(task, state);  // the names and shapes it must have
+  model_ = copy_model(task, state);                             // the names and shapes it must have
   try {
     const Json document = Json::parse(found->second);
     value_ = document.at("value").get<double>();

@@ -11,8 +11,7 @@ constexpr const char* kModel = "model.";
 
 void require_finite(const std::map<std::string, Tensor>& tensors, const std::string& name) {
   const auto found = tensors.find(name);
-  if (found == tensors.end() || !found->second.is_floating_point() ||
-      at::isfinite(found->second).all().item<bool>())
+  if (found == tensors.end() || !found->second.is_floating_point() || at::isfinite(found->second).all().item<bool>())
     return;
   throw DataError("the tensor '" + name +
                   "' holds values that are no finite numbers: it is damaged, or what made it had diverged");
@@ -57,8 +56,7 @@ std::map<std::string, std::string> checkpoint_metadata(const TrainingState& stat
       {"schedule", {{"steps", state.steps}}},
       {"optimizer", {{"step", state.optimizer_step}}},
       {"sampler", {{"epoch", state.sampler.epoch}, {"batch", state.sampler.batch}}},
-      {"roles",
-       {{"model.", "weights"}, {"optimizer.", "moments"}, {"window.", "curve"}, {"time.", "clock"}}}};
+      {"roles", {{"model.", "weights"}, {"optimizer.", "moments"}, {"window.", "curve"}, {"time.", "clock"}}}};
   if (!exported)
     document["seconds"] = state.seconds;  // equal weights are to have equal digests, however long they took
   return {{"locus", document.dump()}};
@@ -66,8 +64,7 @@ std::map<std::string, std::string> checkpoint_metadata(const TrainingState& stat
 
 TrainingState read_checkpoint_metadata(const TensorFile& file, bool exported) {
   const auto found = file.metadata.find("locus");
-  if (found == file.metadata.end())
-    throw DataError("the file is no checkpoint of Locus: its metadata lacks 'locus'");
+  if (found == file.metadata.end()) throw DataError("the file is no checkpoint of Locus: its metadata lacks 'locus'");
   try {
     const Json document = Json::parse(found->second);
     if (document.at("format") != kFormat) {
@@ -76,8 +73,8 @@ TrainingState read_checkpoint_metadata(const TensorFile& file, bool exported) {
     }
     const std::string wanted = exported ? "model" : "training";
     if (document.at("kind") != wanted) {
-      throw DataError("the checkpoint holds a " + document.at("kind").get<std::string>() + " state where a " +
-                      wanted + " state is needed");
+      throw DataError("the checkpoint holds a " + document.at("kind").get<std::string>() + " state where a " + wanted +
+                      " state is needed");
     }
     TrainingState state;
     state.identity = document.at("identity").get<std::string>();

@@ -13,9 +13,8 @@ struct EvaluationView {
 
 // Adds images [first, end) of `split` to `accumulator`, without gradients, in batches whose size depends on
 // the resolution alone. Before every batch `go_on` is asked; returns false as soon as it says no.
-bool evaluate_range(Task& task, const ImageSplit& split, const Normalization& normalization,
-                    const EvaluationView& view, std::int64_t first, std::int64_t end, at::Device device,
-                    const Moment& moment, Accumulator& accumulator,
-                    const std::function<bool(std::int64_t done)>& go_on);
+bool evaluate_range(Task& task, const ImageSplit& split, const Normalization& normalization, const EvaluationView& view,
+                    std::int64_t first, std::int64_t end, at::Device device, const Moment& moment,
+                    Accumulator& accumulator, const std::function<bool(std::int64_t done)>& go_on);
 
 }  // namespace locus

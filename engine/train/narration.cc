@@ -44,15 +44,15 @@ Narration::Narration(StageObserver& observer, std::int64_t steps, std::int64_t s
     : observer_(observer), steps_(steps), per_epoch_(steps_per_epoch), pace_(std::move(clock)) {}
 
 void Narration::window(double loss, double rate, double milliseconds) {
-  window_ = "  loss " + format("%.4f", loss) + "  lr " + format("%.1e", rate) + "  " +
-            format("%.1f", milliseconds) + " ms/step";
+  window_ = "  loss " + format("%.4f", loss) + "  lr " + format("%.1e", rate) + "  " + format("%.1f", milliseconds) +
+            " ms/step";
 }
 
 void Narration::reached(std::int64_t step) {
   if (!pace_.due(/*milestone=*/step % per_epoch_ == 0) && step < steps_) return;
-  observer_.say("epoch " + std::to_string((step - 1) / per_epoch_ + 1) + "/" +
-                std::to_string(steps_ / per_epoch_) + "  step " + std::to_string(step) + "/" +
-                std::to_string(steps_) + window_ + (scores_.empty() ? "" : "  val " + scores_));
+  observer_.say("epoch " + std::to_string((step - 1) / per_epoch_ + 1) + "/" + std::to_string(steps_ / per_epoch_) +
+                "  step " + std::to_string(step) + "/" + std::to_string(steps_) + window_ +
+                (scores_.empty() ? "" : "  val " + scores_));
   scores_.clear();
 }
 

@@ -51,9 +51,8 @@ void AdamW::step_group(bool decayed, double rate) {
     counts.push_back(count);
   }
   if (parameters.empty()) return;
-  at::_fused_adamw_(parameters, gradients, averages, squares, /*max_exp_avg_sqs=*/{}, counts, rate,
-                    settings_.beta1, settings_.beta2, decayed ? settings_.weight_decay : 0.0,
-                    settings_.epsilon, /*amsgrad=*/false,
+  at::_fused_adamw_(parameters, gradients, averages, squares, /*max_exp_avg_sqs=*/{}, counts, rate, settings_.beta1,
+                    settings_.beta2, decayed ? settings_.weight_decay : 0.0, settings_.epsilon, /*amsgrad=*/false,
                     /*maximize=*/false);
   // The fused kernel does not tell that it wrote; whoever keeps values derived from parameters relies on it.
   for (const Tensor& parameter : parameters) parameter.unsafeGetTensorImpl()->bump_version();
@@ -90,9 +89,8 @@ void take_tensor(std::map<std::string, Tensor>& tensors, const std::string& name
   if (found == tensors.end()) throw DataError("the checkpoint lacks the tensor '" + name + "'");
   const Tensor& value = found->second;
   if (value.sizes() != target.sizes() || value.scalar_type() != target.scalar_type()) {
-    throw DataError("the checkpoint's tensor '" + name + "' is " + value.toString() +
-                    c10::str(value.sizes()) + " where the model needs " + target.toString() +
-                    c10::str(target.sizes()));
+    throw DataError("the checkpoint's tensor '" + name + "' is " + value.toString() + c10::str(value.sizes()) +
+                    " where the model needs " + target.toString() + c10::str(target.sizes()));
   }
   at::NoGradGuard no_gradient;
   target.copy_(value);

@@ -61,11 +61,10 @@ Training::Training(StageContext& context)
       recipe_(context.configuration),
       random_(context.configuration.at("seed").get<std::uint64_t>()),
       dataset_(open_data(context)),
-      task_(make_task(
-          {context.configuration, dataset_facts(context.configuration), random_, context.execution.path})),
+      task_(make_task({context.configuration, dataset_facts(context.configuration), random_, context.execution.path})),
       loader_(dataset_->split("train"), dataset_->normalization(),
-              context.configuration.at("dataset").at("id").get<std::string>(), recipe_.batch, recipe_.limit,
-              random_, context.device),
+              context.configuration.at("dataset").at("id").get<std::string>(), recipe_.batch, recipe_.limit, random_,
+              context.device),
       best_(context.options.text("keep_best"),
             task_item(context.configuration.at("task").at("id").get<std::string>()).item.json()) {
   task_->to(context.device);
@@ -73,16 +72,14 @@ Training::Training(StageContext& context)
   const std::int64_t epoch = loader_.batches_per_epoch();
   steps_ = recipe_.epochs * epoch;
   snapshots_ = Snapshots(recipe_.snapshots, steps_);
-  schedule_ = {recipe_.rate, recipe_.min_rate,
-               std::llround(recipe_.warmup_epochs * static_cast<double>(epoch)), steps_};
+  schedule_ = {recipe_.rate, recipe_.min_rate, std::llround(recipe_.warmup_epochs * static_cast<double>(epoch)),
+               steps_};
   std::vector<NamedParameter> parameters;
   for (const auto& item : task_->named_parameters()) {
     if (!item.value().requires_grad()) continue;
-    parameters.push_back(
-        {item.key(), item.value(), task_->decay(item.key(), item.value()) == Decay::kDecayed});
+    parameters.push_back({item.key(), item.value(), task_->decay(item.key(), item.value()) == Decay::kDecayed});
   }
-  optimizer_ =
-      std::make_unique<AdamW>(std::move(parameters), AdamW::Settings{.weight_decay = recipe_.weight_decay});
+  optimizer_ = std::make_unique<AdamW>(std::move(parameters), AdamW::Settings{.weight_decay = recipe_.weight_decay});
   if (!context.resume.empty()) naming(context.resume, [this] { resume(); });
 }
 
@@ -91,13 +88,12 @@ void Training::resume() {
   const TrainingState state = read_checkpoint_metadata(file, /*exported=*/false);
   const std::string identity = configuration_identity(context_.configuration);
   if (state.identity != identity || state.seed != random_.seed() || state.steps != steps_) {
-    throw DataError("the checkpoint " + context_.resume.string() + " belongs to stage " + state.identity +
-                    ", not to " + identity);
+    throw DataError("the checkpoint " + context_.resume.string() + " belongs to stage " + state.identity + ", not to " +
+                    identity);
   }
   const SamplerPosition& place = state.sampler;
-  if (place.epoch < 0 || place.epoch > recipe_.epochs || place.batch < 0 ||
-      place.batch > loader_.batches_per_epoch() || state.step < 0 || state.step > steps_ ||
-      state.optimizer_step < 0) {
+  if (place.epoch < 0 || place.epoch > recipe_.epochs || place.batch < 0 || place.batch > loader_.batches_per_epoch() ||
+      state.step < 0 || state.step > steps_ || state.optimizer_step < 0) {
     throw DataError("the checkpoint " + context_.resume.string() + " stands at a step outside the schedule");
   }
   load_model(*task_, /*exported=*/false, file.tensors);
@@ -164,8 +160,8 @@ void Training::warm_up() {
   const std::unique_ptr<Accumulator> unrecorded = task_->accumulator();
   task_->eval();
   evaluate_range(*task_, split, dataset_->normalization(), {}, 0,
-                 std::min<std::int64_t>(recipe_.validation_images, split.size()), context_.device,
-                 moment(false), *unrecorded, [](std::int64_t) { return true; });
+                 std::min<std::int64_t>(recipe_.validation_images, split.size()), context_.device, moment(false),
+                 *unrecorded, [](std::int64_t) { return true; });
   task_->train();
 }
 
@@ -199,9 +195,8 @@ void Training::close_window() {
   if (!finite.all().item<bool>()) {
     const std::int64_t first = finite.logical_not().nonzero()[0].item<std::int64_t>();
     const std::int64_t at = step_ - count + first + 1;
-    throw DivergedError(at, "the training loss became " +
-                                std::to_string(rows[first][rows.size(1) - 1].item<double>()) + " at step " +
-                                std::to_string(at) + " of " + std::to_string(steps_) +
+    throw DivergedError(at, "the training loss became " + std::to_string(rows[first][rows.size(1) - 1].item<double>()) +
+                                " at step " + std::to_string(at) + " of " + std::to_string(steps_) +
                                 "; lower train.lr or set train.grad_clip");
   }
   const Tensor mean = rows.mean(0);
@@ -260,8 +255,7 @@ void Training::save(bool best) {
   save_model(*task_, /*exported=*/false, file.tensors);
   optimizer_->save(file.tensors);
   if (!window_.empty()) file.tensors["window.fields"] = at::stack(window_);
-  if (!window_milliseconds_.empty())
-    file.tensors["time.milliseconds"] = at::tensor(window_milliseconds_, at::kDouble);
+  if (!window_milliseconds_.empty()) file.tensors["time.milliseconds"] = at::tensor(window_milliseconds_, at::kDouble);
   file.metadata = checkpoint_metadata(state_now(), /*exported=*/false);
   best_.save(step_, file);
   snapshots_.save(file);
@@ -277,8 +271,7 @@ void Training::finish() {
   write_model("checkpoint", file, step_);
   if (best_.wanted()) {
     if (!best_.found()) {
-      throw DivergedError(step_, best_.metric() +
-                                     " on validation was never a finite number, so there is no " +
+      throw DivergedError(step_, best_.metric() + " on validation was never a finite number, so there is no " +
                                      "best model to keep; lower train.lr or choose another metric");
     }
     write_model("best-checkpoint", best_.exported(), best_.step());
@@ -296,8 +289,8 @@ void Training::finish() {
          static_cast<double>(step_ * loader_.batch_size()) / std::max(seconds_, 1e-9));
   result("train_seconds", "train", "sum", seconds_);
   char line[96];
-  std::snprintf(line, sizeof line, "trained %lld steps in %.1f s, %.1f ms/step (median)",
-                static_cast<long long>(step_), seconds_, median(window_milliseconds_));
+  std::snprintf(line, sizeof line, "trained %lld steps in %.1f s, %.1f ms/step (median)", static_cast<long long>(step_),
+                seconds_, median(window_milliseconds_));
   context_.observer.say(line);
   context_.environment["path"] = task_->path();
 }
@@ -329,8 +322,7 @@ void Training::point(const std::string& metric, const std::string& split, double
   context_.observer.point({metric, split, std::move(labels)}, place(), value);
 }
 
-void Training::result(const std::string& metric, const std::string& split, const std::string& reducer,
-                      double value) {
+void Training::result(const std::string& metric, const std::string& split, const std::string& reducer, double value) {
   context_.results.push_back({{metric, split}, reducer, value, step_});
 }
 

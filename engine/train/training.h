@@ -44,8 +44,7 @@ class Training {
   TrainingState state_now() const;
   Moment moment(bool training) const;
   Place place() const;
-  void point(const std::string& metric, const std::string& split, double value,
-             Json labels = Json::object()) const;
+  void point(const std::string& metric, const std::string& split, double value, Json labels = Json::object()) const;
   void result(const std::string& metric, const std::string& split, const std::string& reducer, double value);
 
   StageContext& context_;

@@ -31,12 +31,10 @@ absl::StatusOr<ClaimsBeside> ClaimsBeside::load(Store& store, OutlineCache& outl
   out.catalog_ = &catalog;
   out.name_ = row.name;
   LOCUS_ASSIGN_OR_RETURN(out.outline_, outlines.get(row));
-  LOCUS_ASSIGN_OR_RETURN(TableSource source,
-                         read_table_source(store, outlines, row));  // the table's numbers
+  LOCUS_ASSIGN_OR_RETURN(TableSource source, read_table_source(store, outlines, row));  // the table's numbers
   out.trials_ = std::move(source.trials);
   out.results_ = std::move(source.results);
-  std::erase_if(out.trials_,
-                [](const TrialView& trial) { return trial.trial.retired || trial.stages.empty(); });
+  std::erase_if(out.trials_, [](const TrialView& trial) { return trial.trial.retired || trial.stages.empty(); });
   for (std::size_t i = 0; i < out.trials_.size(); ++i) out.by_cell_[out.trials_[i].trial.cell].push_back(i);
   for (const CellRow& cell : source.cells) LOCUS_RETURN_IF_ERROR(out.add(store, row.id, cell));
   return out;
@@ -75,9 +73,8 @@ std::optional<ResultPlace> ClaimsBeside::place(const ClaimValue& claim, const Me
 
 std::optional<ResultPlace> ClaimsBeside::score_place(const ClaimValue& claim, const Measure& measure,
                                                      const ClaimedCell& cell) {
-  const bool declared = std::any_of(outline_->metrics.begin(), outline_->metrics.end(), [&](const Json& one) {
-    return one.value("name", "") == measure.metric;
-  });
+  const bool declared = std::any_of(outline_->metrics.begin(), outline_->metrics.end(),
+                                    [&](const Json& one) { return one.value("name", "") == measure.metric; });
   if (!declared && measure.metric != outline_->metric.name) return std::nullopt;
   const std::string& split = outline_->metric.reports;
   const std::vector<std::string>& known = sets(measure.metric, split);
@@ -87,8 +84,7 @@ std::optional<ResultPlace> ClaimsBeside::score_place(const ClaimValue& claim, co
     return at(holds(known, "{}") ? "{}" : known.front());
   }
   Json labels = Json::parse(outline_->evaluation_labels, nullptr, false);
-  if (!labels.is_object() || !labels.contains("resolution") || !labels["resolution"].is_number())
-    return std::nullopt;
+  if (!labels.is_object() || !labels.contains("resolution") || !labels["resolution"].is_number()) return std::nullopt;
   const double size = labels["resolution"].get<double>() * *cell.scale;
   if (std::abs(size - std::round(size)) > 1e-6) return std::nullopt;  // 320 / 224 has no end
   labels["resolution"] = std::llround(size);
@@ -99,8 +95,7 @@ std::optional<ResultPlace> ClaimsBeside::score_place(const ClaimValue& claim, co
   // The one that is as the paper's; if none is, the evaluation as the priors are set.
   for (const bool evaluated : {false, true}) {
     const std::string& candidate = evaluated ? interpolated : plain;
-    if (holds(known, candidate) &&
-        interpolates(cells_[cell.cell].config, *catalog_, evaluated) == wanted)
+    if (holds(known, candidate) && interpolates(cells_[cell.cell].config, *catalog_, evaluated) == wanted)
       return at(candidate);
   }
   if (holds(known, plain)) return at(plain);
@@ -121,29 +116,26 @@ std::optional<ResultPlace> ClaimsBeside::cost_place(const ClaimValue& claim, con
     const auto is = [&](const char* name, const std::string& value) {
       return labels.is_object() && labels.contains(name) && canonical_json(labels[name]) == value;
     };
-    const int fit = (side != here.end() && is("resolution", side->second) ? 2 : 0) +
-                    (!batch.empty() && is("batch", batch) ? 1 : 0);
+    const int fit =
+        (side != here.end() && is("resolution", side->second) ? 2 : 0) + (!batch.empty() && is("batch", batch) ? 1 : 0);
     if (fit <= best_fit) continue;
     best_fit = fit;
     best = ResultPlace{"", set};
   }
   for (const char* split : {"train", "test", "validation"}) {
     if (best) break;
-    if (const auto& known = sets(measure.metric, split); !known.empty())
-      best = ResultPlace{split, known.front()};
+    if (const auto& known = sets(measure.metric, split); !known.empty()) best = ResultPlace{split, known.front()};
   }
   return best;
 }
 
 std::vector<SettingDifference> ClaimsBeside::differences_at(const ClaimValue& claim, const Measure& measure,
-                                                            const ClaimedCell& cell,
-                                                            const ResultPlace& place) const {
+                                                            const ClaimedCell& cell, const ResultPlace& place) const {
   std::vector<SettingDifference> out;
   const Json labels = Json::parse(place.labels, nullptr, false);
   if (const std::string paper = setting_of_claim(claim, "interpolation"); cell.scale && !paper.empty()) {
     const bool evaluated = labels.is_object() && labels.value("positions", "") == kInterpolated;
-    const std::string here =
-        interpolates(cells_[cell.cell].config, *catalog_, evaluated) ? kInterpolated : kNative;
+    const std::string here = interpolates(cells_[cell.cell].config, *catalog_, evaluated) ? kInterpolated : kNative;
     if (here != paper) out.push_back({"interpolation", paper, here});
   }
   // Scores of a part of the split say so beside a paper's, which are of all of it.
@@ -172,8 +164,7 @@ const BySeed& ClaimsBeside::values(std::size_t cell, const Measure& measure, con
     const auto term = [&](const std::string& metric) {
       return metric.empty() ? std::optional(0.0) : result(trial, metric, place);
     };
-    const auto a = term(measure.metric), b = term(measure.minus), c = term(measure.over),
-               d = term(measure.over_minus);
+    const auto a = term(measure.metric), b = term(measure.minus), c = term(measure.over), d = term(measure.over_minus);
     if (!a || !b || !c || !d) continue;
     const double below = measure.over.empty() ? 1 : *c - *d;
     if (below != 0) found->second[trial.trial.seed] = measure.scale * (*a - *b) / below;

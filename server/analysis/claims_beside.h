@@ -54,12 +54,9 @@ class ClaimsBeside {
  private:
   absl::Status add(Store& store, ExperimentId experiment, const CellRow& row);
   const std::vector<std::string>& sets(const std::string& metric, const std::string& split);
-  std::optional<ResultPlace> score_place(const ClaimValue& claim, const Measure& measure,
-                                         const ClaimedCell& cell);
-  std::optional<ResultPlace> cost_place(const ClaimValue& claim, const Measure& measure,
-                                        const ClaimedCell& cell);
-  std::optional<double> result(const TrialView& trial, const std::string& metric,
-                               const ResultPlace& place) const;
+  std::optional<ResultPlace> score_place(const ClaimValue& claim, const Measure& measure, const ClaimedCell& cell);
+  std::optional<ResultPlace> cost_place(const ClaimValue& claim, const Measure& measure, const ClaimedCell& cell);
+  std::optional<double> result(const TrialView& trial, const std::string& metric, const ResultPlace& place) const;
 
   const Catalog* catalog_ = nullptr;
   std::string name_;

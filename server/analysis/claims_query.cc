@@ -9,8 +9,7 @@
 namespace locus::server {
 namespace {
 
-absl::Status unknown(const std::string& field, const std::string& asked,
-                     const std::vector<std::string>& known) {
+absl::Status unknown(const std::string& field, const std::string& asked, const std::vector<std::string>& known) {
   std::string list;
   for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
@@ -58,8 +57,7 @@ void fill_paper(const PaperClaims& paper, v1::ClaimPaper* out) {
 
 }  // namespace
 
-absl::StatusOr<v1::ListClaimsResponse> list_claims(Store& store, OutlineCache& outlines,
-                                                   const Catalog& catalog,
+absl::StatusOr<v1::ListClaimsResponse> list_claims(Store& store, OutlineCache& outlines, const Catalog& catalog,
                                                    const std::vector<PaperClaims>& papers,
                                                    const v1::ListClaimsRequest& request) {
   LOCUS_RETURN_IF_ERROR(check_known(papers, request));

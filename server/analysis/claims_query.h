@@ -14,8 +14,7 @@ namespace locus::server {
 
 // INVALID_ARGUMENT for a paper or table there is none of, naming those there are; EXPERIMENT_NOT_FOUND.
 // Blocks on the store when an experiment is named. Thread-safe.
-absl::StatusOr<v1::ListClaimsResponse> list_claims(Store& store, OutlineCache& outlines,
-                                                   const Catalog& catalog,
+absl::StatusOr<v1::ListClaimsResponse> list_claims(Store& store, OutlineCache& outlines, const Catalog& catalog,
                                                    const std::vector<PaperClaims>& papers,
                                                    const v1::ListClaimsRequest& request);
 

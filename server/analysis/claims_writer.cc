@@ -18,9 +18,7 @@ std::vector<double> numbers(const BySeed& values) {
   return out;
 }
 
-double mean_or_nan(const std::vector<double>& values) {
-  return values.empty() ? kUndefined : sample_mean(values);
-}
+double mean_or_nan(const std::vector<double>& values) { return values.empty() ? kUndefined : sample_mean(values); }
 
 double half_width_or_nan(const std::vector<double>& values) {
   return values.size() < 2 ? kUndefined : student_t_half_width(values, kLevel);
@@ -127,8 +125,7 @@ v1::Claim ClaimTableWriter::write(const ClaimValue& value, HereByName* table_her
 }
 
 // Those whose settings differ least come first.
-std::vector<ClaimTableWriter::Match> ClaimTableWriter::matches_of(const ClaimValue& value,
-                                                                 const Measure& measure) {
+std::vector<ClaimTableWriter::Match> ClaimTableWriter::matches_of(const ClaimValue& value, const Measure& measure) {
   std::vector<Match> out;
   for (const ClaimedCell& cell : matcher_->match(value)) {
     const auto place = beside_->place(value, measure, cell);
@@ -145,9 +142,8 @@ std::vector<ClaimTableWriter::Match> ClaimTableWriter::matches_of(const ClaimVal
     match.differences.insert(match.differences.end(), more.begin(), more.end());
     out.push_back(std::move(match));
   }
-  std::stable_sort(out.begin(), out.end(), [](const Match& a, const Match& b) {
-    return a.differences.size() < b.differences.size();
-  });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Match& a, const Match& b) { return a.differences.size() < b.differences.size(); });
   if (out.size() > kMatchesMost) out.resize(kMatchesMost);
   const ClaimValue* baseline = baseline_of(paper_, table_, value);
   for (Match& match : out) {
@@ -191,8 +187,7 @@ void ClaimTableWriter::pair_with_baseline(const ClaimValue& baseline, const Meas
     if (place) {
       const BySeed& others = beside_->values(one.cell, measure, *place);
       for (const auto& [seed, mine] : *match->values) {
-        if (const auto other = others.find(seed); other != others.end())
-          differences.push_back(mine - other->second);
+        if (const auto other = others.find(seed); other != others.end()) differences.push_back(mine - other->second);
       }
     }
     match->measured.pairs = static_cast<int>(differences.size());
@@ -231,10 +226,9 @@ void ClaimTableWriter::judge_number(const ClaimValue& value, const std::vector<M
   if (judgement.why == WhyNot::kNoCell && any_cell) judgement.why = WhyNot::kNoResult;  // not measured there
   static const std::vector<SettingDifference> kNone;
   const std::vector<SettingDifference>* differences = &kNone;
-  const auto best =
-      std::min_element(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
-        return rank(a.judgement) < rank(b.judgement);
-      });
+  const auto best = std::min_element(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
+    return rank(a.judgement) < rank(b.judgement);
+  });
   if (best != matches.end()) {
     judgement = best->judgement;
     differences = &best->differences;

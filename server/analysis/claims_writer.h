@@ -16,8 +16,7 @@ namespace locus::server {
 class ClaimTableWriter {
  public:
   // `beside` and `matcher` are null together: the print alone.
-  ClaimTableWriter(const PaperClaims& paper, const ClaimTable& table, ClaimsBeside* beside,
-                   ClaimMatcher* matcher)
+  ClaimTableWriter(const PaperClaims& paper, const ClaimTable& table, ClaimsBeside* beside, ClaimMatcher* matcher)
       : paper_(paper), table_(table), beside_(beside), matcher_(matcher) {}
 
   v1::ClaimTable write(bool matched_only);
@@ -51,7 +50,6 @@ class ClaimTableWriter {
 };
 
 // `table` empty: of the whole paper.
-void fill_summary(const std::string& paper, const std::string& table, const ClaimCounts& counts,
-                  v1::ClaimSummary* out);
+void fill_summary(const std::string& paper, const std::string& table, const ClaimCounts& counts, v1::ClaimSummary* out);
 
 }  // namespace locus::server

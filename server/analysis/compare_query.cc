@@ -46,8 +46,7 @@ std::optional<std::int64_t> cell_of(const std::string& item, std::string* experi
   const std::string text = item.substr(at + 7);
   std::int64_t ordinal = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || ordinal < 0)
-    return std::nullopt;
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || ordinal < 0) return std::nullopt;
   *experiment = item.substr(0, at);
   return ordinal;
 }
@@ -61,10 +60,9 @@ absl::Status load_cell(Store& store, const std::string& experiment, std::int64_t
     if (view.trial.cell == ordinal && !view.trial.retired) side->trials.push_back(std::move(view));
   }
   if (!side->trials.empty()) return absl::OkStatus();
-  return make_error(
-      absl::StatusCode::kNotFound, ErrorReason::kTrialNotFound,
-      "experiment \"" + experiment + "\" has no cell " + std::to_string(ordinal) + " with trials", "items",
-      {{"experiment", experiment}, {"cell", std::to_string(ordinal)}});
+  return make_error(absl::StatusCode::kNotFound, ErrorReason::kTrialNotFound,
+                    "experiment \"" + experiment + "\" has no cell " + std::to_string(ordinal) + " with trials",
+                    "items", {{"experiment", experiment}, {"cell", std::to_string(ordinal)}});
 }
 
 // What the stages of the experiments compared are and ran on, each experiment asked for once: as tables read
@@ -226,11 +224,10 @@ void fill_item(const Side& side, v1::ComparedItem* item) {
 
 }  // namespace
 
-absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines,
-                                       const v1::CompareRequest& request) {
+absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines, const v1::CompareRequest& request) {
   if (request.items_size() < 2 || request.items_size() > kItemsMost) {
     return invalid("items", "give 2 to " + std::to_string(kItemsMost) + " items to compare, not " +
-                            std::to_string(request.items_size()));
+                                std::to_string(request.items_size()));
   }
   std::vector<Side> sides;
   Briefs briefs(store);
@@ -239,8 +236,7 @@ absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines,
     sides.push_back(std::move(side));
   }
   const MetricContract& contract = sides.front().outline->metric;
-  for (Side& side : sides)
-    LOCUS_RETURN_IF_ERROR(add_contract_results(store, side.stages, contract, side.results));
+  for (Side& side : sides) LOCUS_RETURN_IF_ERROR(add_contract_results(store, side.stages, contract, side.results));
   LOCUS_ASSIGN_OR_RETURN(const Question question, complete(sides, request));
   v1::Comparison out;
   for (Side& side : sides) {

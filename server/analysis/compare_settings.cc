@@ -40,8 +40,7 @@ void add_item(const Json& item, const std::string& id_path, const std::string& s
 // [{"id": "violin", "options": {...}}] as specifications write it: [{"violin": {...}}].
 Json as_written(const Json& priors) {
   Json out = Json::array();
-  for (const Json& prior : priors)
-    out.push_back({{prior.value("id", ""), prior.value("options", Json::object())}});
+  for (const Json& prior : priors) out.push_back({{prior.value("id", ""), prior.value("options", Json::object())}});
   return out;
 }
 
@@ -160,9 +159,8 @@ void fill_titles(const std::vector<ComparedSide>& sides, v1::Comparison* out) {
   for (const v1::ComparedSetting& one : out->differing()) {
     if (!one.path().starts_with(kRevisions)) telling.push_back(&one);
   }
-  std::stable_sort(telling.begin(), telling.end(), [](const auto* a, const auto* b) {
-    return (a->path() == kPrior) > (b->path() == kPrior);
-  });
+  std::stable_sort(telling.begin(), telling.end(),
+                   [](const auto* a, const auto* b) { return (a->path() == kPrior) > (b->path() == kPrior); });
   if (telling.size() > kTitleParts) telling.resize(kTitleParts);
   std::map<std::string, int> uses;
   std::vector<std::string> titles;
@@ -178,15 +176,13 @@ void fill_titles(const std::vector<ComparedSide>& sides, v1::Comparison* out) {
   }
   for (std::size_t i = 0; i < sides.size(); ++i) {
     const bool alone = uses[titles[i]] == 1 || titles[i] == sides[i].name;
-    out->mutable_items(static_cast<int>(i))
-        ->set_title(alone ? titles[i] : titles[i] + " \xC2\xB7 " + sides[i].name);
+    out->mutable_items(static_cast<int>(i))->set_title(alone ? titles[i] : titles[i] + " \xC2\xB7 " + sides[i].name);
   }
 }
 
 }  // namespace
 
-std::map<std::string, std::string> settings_of(
-    const std::vector<std::pair<std::string, std::string>>& configs) {
+std::map<std::string, std::string> settings_of(const std::vector<std::pair<std::string, std::string>>& configs) {
   Flat out;
   for (const auto& [role, text] : configs) {
     const Json config = Json::parse(text, nullptr, /*allow_exceptions=*/false);

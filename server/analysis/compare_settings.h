@@ -13,8 +13,7 @@ namespace locus::server {
 // Settings of the stages of a trial, JSON by path as a specification writes it: "prior", "train.lr",
 // "model.dim", "evaluate.resolution", "seed". What several stages are built on is there once. `configs`: role
 // and configuration of every stage.
-std::map<std::string, std::string> settings_of(
-    const std::vector<std::pair<std::string, std::string>>& configs);
+std::map<std::string, std::string> settings_of(const std::vector<std::pair<std::string, std::string>>& configs);
 
 struct ComparedSide {
   std::string name, experiment;  // as asked for

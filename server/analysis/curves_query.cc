@@ -1,6 +1,6 @@
 // Curves of one metric.
-#include "core/experiment/series_labels.h"
 #include "server/analysis/curves_query.h"
+#include "core/experiment/series_labels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -49,8 +49,7 @@ struct Seed {
 };
 
 absl::Status refuse(std::string sentence, const char* field) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, std::move(sentence),
-                    field);
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, std::move(sentence), field);
 }
 
 void add_trial(const TrialRow& trial, const Seed& seed, v1::Curves* out) {
@@ -117,15 +116,13 @@ absl::StatusOr<StepRange> widened(Store& store, StageId stage, const Wanted& wan
   constexpr int kEnds = 1;  // the first and the last are among as few points as a store gives
   StepRange out = wanted.range;
   if (wanted.range.first > StepRange().first) {
-    LOCUS_ASSIGN_OR_RETURN(
-        const SeriesPoints before,
-        store.points(stage, wanted.key, kEnds, {StepRange().first, wanted.range.first - 1}));
+    LOCUS_ASSIGN_OR_RETURN(const SeriesPoints before,
+                           store.points(stage, wanted.key, kEnds, {StepRange().first, wanted.range.first - 1}));
     if (!before.points.empty()) out.first = before.points.back().step;
   }
   if (wanted.range.last < StepRange().last) {
-    LOCUS_ASSIGN_OR_RETURN(
-        const SeriesPoints after,
-        store.points(stage, wanted.key, kEnds, {wanted.range.last + 1, StepRange().last}));
+    LOCUS_ASSIGN_OR_RETURN(const SeriesPoints after,
+                           store.points(stage, wanted.key, kEnds, {wanted.range.last + 1, StepRange().last}));
     if (!after.points.empty()) out.last = after.points.front().step;
   }
   return out;
@@ -157,9 +154,8 @@ absl::StatusOr<Wanted> wanted_of(const v1::GetCurvesRequest& request) {
                       "metric is empty; name one, such as loss with split train", "metric");
   }
   if (request.max_points() < 0) {
-    return refuse(
-        "max_points is negative; give 1 to " + std::to_string(kPointsMost) + ", or 0 for the default",
-        "max_points");
+    return refuse("max_points is negative; give 1 to " + std::to_string(kPointsMost) + ", or 0 for the default",
+                  "max_points");
   }
   if (!request.band().empty() && request.band() != "std" && request.band() != "interval")
     return refuse("there is no band '" + request.band() + "'; give std or interval", "band");
@@ -170,10 +166,7 @@ absl::StatusOr<Wanted> wanted_of(const v1::GetCurvesRequest& request) {
                   "to_step");
   }
   LOCUS_ASSIGN_OR_RETURN(std::string labels, canonical_labels(request.labels(), "labels"));
-  Wanted out{{request.metric(), request.split(), std::move(labels)},
-             kPointsDefault,
-             request.band() == "interval",
-             {}};
+  Wanted out{{request.metric(), request.split(), std::move(labels)}, kPointsDefault, request.band() == "interval", {}};
   if (request.max_points() > 0) out.points = std::min(request.max_points(), kPointsMost);
   if (request.from_step() > 0) out.range.first = request.from_step();
   if (request.to_step() > 0) out.range.last = request.to_step();
@@ -284,8 +277,7 @@ void add_cell(const CellRow& cell, const std::string& label, const std::vector<B
 
 }  // namespace
 
-absl::StatusOr<v1::Curves> get_curves(Store& store, const Outline& outline,
-                                      const v1::GetCurvesRequest& request) {
+absl::StatusOr<v1::Curves> get_curves(Store& store, const Outline& outline, const v1::GetCurvesRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const Wanted wanted, wanted_of(request));
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(request.experiment()));
   LOCUS_ASSIGN_OR_RETURN(const auto cells, store.cells(row.id));
@@ -294,8 +286,7 @@ absl::StatusOr<v1::Curves> get_curves(Store& store, const Outline& outline,
   LOCUS_ASSIGN_OR_RETURN(const auto sources, sources_of(store, row.id, wanted.key, &trials, &available));
   if (sources.empty()) LOCUS_RETURN_IF_ERROR(check_known(store, row.id, outline, available, wanted.key));
   const int per_trial = points_per_trial(wanted.points, trials);
-  LOCUS_ASSIGN_OR_RETURN(auto seeds,
-                         read_seeds(store, wanted, per_trial > 0 ? per_trial : wanted.points, sources));
+  LOCUS_ASSIGN_OR_RETURN(auto seeds, read_seeds(store, wanted, per_trial > 0 ? per_trial : wanted.points, sources));
   std::map<std::int64_t, Seeds> by_cell;
   std::int64_t stored = 0;  // points that a mean over every step would have to read
   v1::Curves out;
@@ -305,8 +296,7 @@ absl::StatusOr<v1::Curves> get_curves(Store& store, const Outline& outline,
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     Seed& seed = seeds[i];
     if (seed.drawn.reduced) stored += seed.drawn.series.points;
-    if (per_trial > 0 && !seed.drawn.points.empty() && !request.means_only())
-      add_trial(sources[i].trial, seed, &out);
+    if (per_trial > 0 && !seed.drawn.points.empty() && !request.means_only()) add_trial(sources[i].trial, seed, &out);
     by_cell[sources[i].trial.cell].push_back(std::move(seed));
   }
   const int means = means_per_cell(wanted.points, by_cell.size());

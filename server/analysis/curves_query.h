@@ -47,7 +47,6 @@ std::vector<BandPoint> thin(const std::vector<BandPoint>& band, int most);
 // reach them. INVALID_ARGUMENT for a metric, split or label that nobody plans or measured. `outline`: of the
 // experiment asked for. Blocks. Thread-safe.
 inline constexpr std::int64_t kPointsRead = 1'000'000;
-absl::StatusOr<v1::Curves> get_curves(Store& store, const Outline& outline,
-                                      const v1::GetCurvesRequest& request);
+absl::StatusOr<v1::Curves> get_curves(Store& store, const Outline& outline, const v1::GetCurvesRequest& request);
 
 }  // namespace locus::server

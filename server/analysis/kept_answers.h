@@ -92,8 +92,7 @@ class KeptAnswers {
   static constexpr std::size_t kEntriesMost = 256, kQuestionMost = 4096;
   const std::size_t bytes_most_;
   absl::Mutex mutex_;
-  std::list<std::pair<std::string, std::shared_ptr<Entry>>> entries_
-      ABSL_GUARDED_BY(mutex_);  // newest use first
+  std::list<std::pair<std::string, std::shared_ptr<Entry>>> entries_ ABSL_GUARDED_BY(mutex_);  // newest use first
   std::size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

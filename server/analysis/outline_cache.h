@@ -23,9 +23,8 @@ class OutlineCache {
   using Key = std::pair<ExperimentId, std::int64_t>;  // experiment, revision
   Store& store_;
   absl::Mutex mutex_;
-  std::list<std::pair<Key, std::shared_ptr<const Outline>>> recent_
-      ABSL_GUARDED_BY(mutex_);                     // newest use first
-  std::size_t cells_ ABSL_GUARDED_BY(mutex_) = 0;  // of all of them
+  std::list<std::pair<Key, std::shared_ptr<const Outline>>> recent_ ABSL_GUARDED_BY(mutex_);  // newest use first
+  std::size_t cells_ ABSL_GUARDED_BY(mutex_) = 0;                                             // of all of them
 };
 
 }  // namespace locus::server

@@ -58,8 +58,7 @@ int place(PaperAxis& axis, const Outline& outline, const Json& assignment) {
 
 void place_cells(const PaperSource& source, std::size_t factors, PaperAxes& out) {
   auto& cells = out.cells.emplace_back();
-  for (std::size_t f = 0; f < factors;
-       ++f) {  // in the order of the specification, whatever order the cells are in
+  for (std::size_t f = 0; f < factors; ++f) {  // in the order of the specification, whatever order the cells are in
     const auto values = source.outline->values.find(out.axes[f].name());
     if (values == source.outline->values.end()) continue;
     for (const PlannedValue& value : values->second) out.axes[f].add({value.value, value.key, value.label});

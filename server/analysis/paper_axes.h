@@ -28,8 +28,7 @@ class PaperAxis {
   const std::vector<AxisValue>& values() const { return values_; }
   // Indices of what a filter names: a label, or JSON of the value. INVALID_ARGUMENT naming the known ones.
   absl::StatusOr<std::vector<int>> match(const std::string& text) const;
-  std::vector<int> order()
-      const;  // rank by index: numbers by value where all are numbers, otherwise as added
+  std::vector<int> order() const;  // rank by index: numbers by value where all are numbers, otherwise as added
 
  private:
   std::string name_, kind_;
@@ -40,13 +39,11 @@ class PaperAxis {
 // Coordinates by axis: factors, then "experiment", "metric", then labels.
 struct PaperAxes {
   std::vector<PaperAxis> axes;
-  std::size_t experiment = 0, metric = 0;  // their places; factors stand before, labels after
-  std::vector<std::vector<std::vector<int>>>
-      cells;  // by source, by place in PaperSource::cells: on the factors
-  std::vector<std::vector<std::vector<std::vector<int>>>>
-      labels;                               // by source, metric, label set: on the labels
-  std::vector<bool> matrix;                 // by factor: of a matrix, not only fixed differently
-  int find(const std::string& name) const;  // kAbsent if there is none
+  std::size_t experiment = 0, metric = 0;            // their places; factors stand before, labels after
+  std::vector<std::vector<std::vector<int>>> cells;  // by source, by place in PaperSource::cells: on the factors
+  std::vector<std::vector<std::vector<std::vector<int>>>> labels;  // by source, metric, label set: on the labels
+  std::vector<bool> matrix;                                        // by factor: of a matrix, not only fixed differently
+  int find(const std::string& name) const;                         // kAbsent if there is none
 };
 PaperAxes make_axes(const PaperSources& sources);
 

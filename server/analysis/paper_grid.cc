@@ -76,8 +76,8 @@ class Builder {
     if (rows.size() * columns.size() > kCellsMost) {
       return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
                         "the table would have " + std::to_string(rows.size()) + " rows and " +
-                            std::to_string(columns.size()) + " columns, more than " +
-                            std::to_string(kCellsMost) + " cells; filter with `where` or leave an axis out",
+                            std::to_string(columns.size()) + " columns, more than " + std::to_string(kCellsMost) +
+                            " cells; filter with `where` or leave an axis out",
                         "rows");
     }
     std::set<Point> row_points;
@@ -104,14 +104,12 @@ class Builder {
 
   // Whether some column agrees with an unmeasured slot in everything but the labels.
   bool has_column(const PaperSlot& slot, const std::map<Point, int>& columns) const {
-    return std::any_of(columns.begin(), columns.end(),
-                       [&](const auto& column) { return fits(slot, column.first); });
+    return std::any_of(columns.begin(), columns.end(), [&](const auto& column) { return fits(slot, column.first); });
   }
   bool fits(const PaperSlot& slot, const Point& column) const {
     for (std::size_t i = 0; i < column.size(); ++i) {
       const int axis = grid_.column_axes[i];
-      if (axis <= static_cast<int>(axes_.metric) && column[i] != slot.at[static_cast<std::size_t>(axis)])
-        return false;
+      if (axis <= static_cast<int>(axes_.metric) && column[i] != slot.at[static_cast<std::size_t>(axis)]) return false;
     }
     return true;
   }
@@ -157,8 +155,7 @@ class Builder {
   }
 
   void add(const PaperSlot& slot, int row, int column, int unit) {
-    const std::size_t at =
-        static_cast<std::size_t>(row) * grid_.columns.size() + static_cast<std::size_t>(column);
+    const std::size_t at = static_cast<std::size_t>(row) * grid_.columns.size() + static_cast<std::size_t>(column);
     const PaperSource& source = sources_.experiments[slot.source];
     PaperGroup& group = grid_.groups[at];
     CellOrigin& origin = grid_.origins[at];
@@ -252,9 +249,8 @@ class Builder {
     };
     for (const auto& [axis, value] : baseline) {
       if (used(axis) && value != kAbsent)
-        grid_.baseline +=
-            (grid_.baseline.empty() ? "" : ", ") +
-            axes_.axes[static_cast<std::size_t>(axis)].values()[static_cast<std::size_t>(value)].label;
+        grid_.baseline += (grid_.baseline.empty() ? "" : ", ") +
+                          axes_.axes[static_cast<std::size_t>(axis)].values()[static_cast<std::size_t>(value)].label;
     }
     name_what_is_same(baseline);
     std::vector<int> rows, columns;  // of the reference, kAbsent if the table lacks it

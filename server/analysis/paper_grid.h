@@ -30,13 +30,13 @@ struct CellOrigin {
 struct PaperGrid {
   std::vector<int> row_axes, column_axes;  // indices into PaperAxes::axes
   std::vector<PaperHeading> rows, columns;
-  std::vector<PaperGroup> groups;                // row by row
-  std::vector<CellOrigin> origins;               // likewise
-  std::vector<int> left_out;                     // axes that vary within cells
-  std::map<int, std::set<int>> fixed_labels;     // label axes that are no axis of the table: the values shown
-  bool labels_dropped = false;                   // other values of those exist
-  std::string baseline;                          // label, empty without one
-  Environments environments;                     // of all cells
+  std::vector<PaperGroup> groups;             // row by row
+  std::vector<CellOrigin> origins;            // likewise
+  std::vector<int> left_out;                  // axes that vary within cells
+  std::map<int, std::set<int>> fixed_labels;  // label axes that are no axis of the table: the values shown
+  bool labels_dropped = false;                // other values of those exist
+  std::string baseline;                       // label, empty without one
+  Environments environments;                  // of all cells
 };
 
 // INVALID_ARGUMENT for an axis nobody knows, one used twice, "metric" among the rows, a filter without such a

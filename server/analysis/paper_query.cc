@@ -40,8 +40,7 @@ absl::StatusOr<PaperInput> read_options(const v1::GetPaperTableRequest& request)
     return invalid("detect", "detect is the size of a difference, so it is a positive number");
   out.detect = request.detect();
   if (request.digits() > 0) out.digits = request.digits();
-  if (request.digits() < 0 || request.digits() > 15)
-    return invalid("digits", "digits are 0 to 15 after the point");
+  if (request.digits() < 0 || request.digits() > 15) return invalid("digits", "digits are 0 to 15 after the point");
   if (!request.spread().empty() && request.spread() != "std" && request.spread() != "interval" &&
       request.spread() != "none")
     return invalid("spread", "'" + request.spread() + "' is no spread; choose std, interval or none");
@@ -63,8 +62,7 @@ void fill_heading(const PaperHeading& from, const std::vector<int>& side, const 
   out->set_baseline(from.baseline);
 }
 
-void fill_cell(const PaperInput& input, const PaperCellNumbers& from, const CellOrigin& origin,
-               v1::PaperCell* out) {
+void fill_cell(const PaperInput& input, const PaperCellNumbers& from, const CellOrigin& origin, v1::PaperCell* out) {
   out->set_n(static_cast<int>(from.values.size()));
   out->set_mean(from.mean);
   out->set_std(from.std);
@@ -141,11 +139,9 @@ std::string correction_of(const PaperSources& sources, const PaperInput& input, 
   return (input.correct ? "holm over " : "none, ") + out;
 }
 
-void fill_headings(const PaperSources& sources, const PaperAxes& axes, const PaperGrid& grid,
-                   v1::PaperTable* out) {
+void fill_headings(const PaperSources& sources, const PaperAxes& axes, const PaperGrid& grid, v1::PaperTable* out) {
   for (const int axis : grid.row_axes) out->add_row_axes(axes.axes[static_cast<std::size_t>(axis)].name());
-  for (const int axis : grid.column_axes)
-    out->add_column_axes(axes.axes[static_cast<std::size_t>(axis)].name());
+  for (const int axis : grid.column_axes) out->add_column_axes(axes.axes[static_cast<std::size_t>(axis)].name());
   for (const PaperHeading& row : grid.rows) {
     auto* heading = out->add_rows();
     fill_heading(row, grid.row_axes, axes, heading);
@@ -172,9 +168,8 @@ absl::StatusOr<v1::PaperTable> compute_paper_table(const PaperSources& sources,
   const PaperAxes axes = make_axes(sources);
   LOCUS_ASSIGN_OR_RETURN(PaperGrid grid, make_grid(sources, axes, request));
   const EnvironmentFindings environments = compare_environments(grid);
-  const bool matched =
-      std::any_of(sources.experiments.begin(), sources.experiments.end(),
-                  [](const PaperSource& one) { return !one.outline->matched_except.empty(); });
+  const bool matched = std::any_of(sources.experiments.begin(), sources.experiments.end(),
+                                   [](const PaperSource& one) { return !one.outline->matched_except.empty(); });
   for (const PaperHeading& column : grid.columns) {
     const PaperMetric& metric = sources.metrics[static_cast<std::size_t>(column.metric)];
     input.columns.push_back({.maximize = metric.direction != "min", .family = column.metric});
@@ -235,13 +230,11 @@ v1::PaperTable first_part(const v1::PaperTable& whole, int rows) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const v1::PaperTable>> PaperTables::get(
-    const v1::GetPaperTableRequest& request) {
+absl::StatusOr<std::shared_ptr<const v1::PaperTable>> PaperTables::get(const v1::GetPaperTableRequest& request) {
   LOCUS_RETURN_IF_ERROR(check_size(request));
   LOCUS_RETURN_IF_ERROR(check_first_rows(request.first_rows()));
   if (request.first_rows() > 0 && !request.format().empty())
-    return invalid("first_rows",
-               "first_rows shortens the numbers, not a rendered table; leave out one of the two");
+    return invalid("first_rows", "first_rows shortens the numbers, not a rendered table; leave out one of the two");
   std::vector<TableVersion> versions;
   for (const std::string& name : request.experiments()) {
     LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(name));

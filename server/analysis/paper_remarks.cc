@@ -69,15 +69,14 @@ void warn_of_cells(const v1::PaperTable& table, std::vector<std::string>& out) {
 void warn_of_times(const v1::PaperTable& table, std::vector<std::string>& out) {
   std::map<std::string, std::vector<int>> varying;  // by metric
   for (int i = 0; i < table.cells_size(); ++i) {
-    if (flagged(table.cells(i), kVaryingTimes))
-      varying[table.columns(i % table.columns_size()).metric()].push_back(i);
+    if (flagged(table.cells(i), kVaryingTimes)) varying[table.columns(i % table.columns_size()).metric()].push_back(i);
   }
   for (const auto& [metric, cells] : varying) {
     std::vector<double> values;
     for (const v1::SeedValue& one : table.cells(cells.front()).values()) values.push_back(one.value());
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    out.push_back(vary_sentence(metric, name_of(table, cells.front()), *least, *most,
-                                static_cast<std::int64_t>(cells.size())));
+    out.push_back(
+        vary_sentence(metric, name_of(table, cells.front()), *least, *most, static_cast<std::int64_t>(cells.size())));
   }
 }
 
@@ -117,9 +116,7 @@ void warn_of_floor(const Remarked& from, const v1::PaperTable& table, std::vecto
   }
 }
 
-std::string axis_name(const PaperAxes& axes, int axis) {
-  return axes.axes[static_cast<std::size_t>(axis)].name();
-}
+std::string axis_name(const PaperAxes& axes, int axis) { return axes.axes[static_cast<std::size_t>(axis)].name(); }
 
 // Settings that separate a cell from its reference although no axis of the table shows them.
 void warn_of_unlike(const Remarked& from, const v1::PaperTable& table, std::vector<std::string>& out) {
@@ -129,8 +126,7 @@ void warn_of_unlike(const Remarked& from, const v1::PaperTable& table, std::vect
     if (reference < 0 || reference == static_cast<int>(i)) continue;
     const PaperCellNumbers &cell = from.numbers.cells[i],
                            &other = from.numbers.cells[static_cast<std::size_t>(reference)];
-    if (!cell.values.empty() && !other.values.empty() && std::isnan(cell.difference) && cell.finite &&
-        other.finite)
+    if (!cell.values.empty() && !other.values.empty() && std::isnan(cell.difference) && cell.finite && other.finite)
       names.push_back(name_of(table, static_cast<int>(i)));
   }
   if (names.empty()) return;
@@ -156,8 +152,7 @@ void warn_of_labels(const Remarked& from, std::vector<std::string>& out) {
     names.push_back(axis_name(from.axes, axis));
     std::vector<std::string> labels;
     for (const int value : values)
-      labels.push_back(
-          from.axes.axes[static_cast<std::size_t>(axis)].values()[static_cast<std::size_t>(value)].label);
+      labels.push_back(from.axes.axes[static_cast<std::size_t>(axis)].values()[static_cast<std::size_t>(value)].label);
     shown.push_back(names.back() + " " + joined(labels));
   }
   out.push_back("results at " + (shown.empty() ? "no label" : joined(shown)) + "; there are others: make " +
@@ -179,8 +174,9 @@ void warn_of_parts(const Remarked& from, std::vector<std::string>& out) {
     any |= part;
     parts.push_back(source.name + (part ? " those of " + labels.at("images").dump() + " images" : " those of all"));
   }
-  if (any) out.push_back("of the " + from.sources.experiments.front().outline->metric.reports +
-                         " split, scores are, in " + joined(parts) + "; a part and the whole do not compare");
+  if (any)
+    out.push_back("of the " + from.sources.experiments.front().outline->metric.reports + " split, scores are, in " +
+                  joined(parts) + "; a part and the whole do not compare");
 }
 
 const char* describe(PaperTest test) {
@@ -191,16 +187,13 @@ const char* describe(PaperTest test) {
 
 void note_summaries(const Remarked& from, const v1::PaperTable& table, std::vector<std::string>& out) {
   if (table.summaries().empty()) return;
-  const auto any = [&](auto has) {
-    return std::any_of(table.summaries().begin(), table.summaries().end(), has);
-  };
-  out.push_back(
-      "IQM: the interquartile mean over columns and seeds" +
-      (any([](const v1::PaperSummary& s) { return std::isfinite(s.iqm_low()); })
-           ? ", with a " + percent(from.input.level) + " interval from " + std::to_string(kReplicates) +
-                 " bootstrap replicates drawn within each column, which covers less with few seeds"
-           : "; its interval needs " + std::to_string(kIqmSeedsLeast) + " seeds in every column") +
-      "; rank: the mean over columns, 1 is best.");
+  const auto any = [&](auto has) { return std::any_of(table.summaries().begin(), table.summaries().end(), has); };
+  out.push_back("IQM: the interquartile mean over columns and seeds" +
+                (any([](const v1::PaperSummary& s) { return std::isfinite(s.iqm_low()); })
+                     ? ", with a " + percent(from.input.level) + " interval from " + std::to_string(kReplicates) +
+                           " bootstrap replicates drawn within each column, which covers less with few seeds"
+                     : "; its interval needs " + std::to_string(kIqmSeedsLeast) + " seeds in every column") +
+                "; rank: the mean over columns, 1 is best.");
   if (any([](const v1::PaperSummary& s) { return s.columns() < s.columns_total(); })) {
     out.push_back(
         "A row without a finite mean in every column shows in how many it has one instead of a mean over "
@@ -279,9 +272,8 @@ void add_remarks(const Remarked& from, v1::PaperTable* out) {
   warn_of_labels(from, warnings);
   warn_of_parts(from, warnings);
   for (const std::string& sentence : from.environments.sentences) {
-    warnings.push_back(
-        sentence +
-        (from.matched ? ", so none is marked there: the experiment declares the matched protocol" : ""));
+    warnings.push_back(sentence +
+                       (from.matched ? ", so none is marked there: the experiment declares the matched protocol" : ""));
   }
   note_marks(from, *out, notes);
   for (std::string& warning : warnings) out->add_warnings(std::move(warning));

@@ -37,8 +37,7 @@ std::vector<std::string> flat_heads(const Sheet& sheet) {
 // ---- text ----
 
 std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 std::string aligned(const std::vector<std::vector<std::string>>& lines, std::size_t left) {
@@ -92,13 +91,10 @@ std::string comment(const std::string& text) {
   return out;
 }
 
-Mark mark_of(const SheetCell& cell) {
-  return cell.best ? Mark::kBest : cell.second ? Mark::kSecond : Mark::kNone;
-}
+Mark mark_of(const SheetCell& cell) { return cell.best ? Mark::kBest : cell.second ? Mark::kSecond : Mark::kNone; }
 
 // "violin, 42 | top1: small/3 small/4", for each cell of a row that has trials.
-std::vector<std::string> trials_of(const Sheet& sheet, const std::vector<std::string>& heads,
-                                   std::size_t row) {
+std::vector<std::string> trials_of(const Sheet& sheet, const std::vector<std::string>& heads, std::size_t row) {
   std::vector<std::string> out;
   for (std::size_t c = 0; c < sheet.cells[row].size(); ++c) {
     const SheetCell& cell = sheet.cells[row][c];
@@ -161,8 +157,7 @@ std::string latex_heads(const Sheet& sheet) {
     for (const std::string& title : sheet.row_titles) cells.push_back(last ? escape_latex(title) : "");
     for (const SheetHeading& head : sheet.heads[line]) {
       const std::string text = escape_latex(head.text);
-      cells.push_back(head.span > 1 ? "\\multicolumn{" + std::to_string(head.span) + "}{c}{" + text + "}"
-                                    : text);
+      cells.push_back(head.span > 1 ? "\\multicolumn{" + std::to_string(head.span) + "}{c}{" + text + "}" : text);
       if (head.span > 1)
         rules += "\\cmidrule(lr){" + std::to_string(column + 1) + "-" +
                  std::to_string(column + static_cast<std::size_t>(head.span)) + "}";
@@ -180,8 +175,7 @@ std::string render_latex(const Sheet& sheet) {
     DocumentRow& row = rows.emplace_back();
     for (const std::string& label : sheet.rows[r]) row.cells.push_back(escape_latex(label));
     for (const SheetCell& cell : sheet.cells[r]) row.cells.push_back(latex_cell(cell));
-    for (const std::string& summary : sheet.summaries[r])
-      row.cells.push_back("{" + escape_latex(summary) + "}");
+    for (const std::string& summary : sheet.summaries[r]) row.cells.push_back("{" + escape_latex(summary) + "}");
     row.remarks = trials_of(sheet, heads, r);
   }
   return latex_preface(sheet.title, sheet.notes, sheet.warnings) +
@@ -191,8 +185,7 @@ std::string render_latex(const Sheet& sheet) {
 // ---- HTML ----
 
 std::string render_html(const Sheet& sheet) {
-  std::string out =
-      "<table class=\"locus-paper\">\n<caption>" + escape_html(sheet.title) + "</caption>\n<thead>\n";
+  std::string out = "<table class=\"locus-paper\">\n<caption>" + escape_html(sheet.title) + "</caption>\n<thead>\n";
   for (std::size_t line = 0; line < sheet.heads.size(); ++line) {
     out += "<tr>";
     const bool last = line + 1 == sheet.heads.size();
@@ -219,8 +212,7 @@ std::string render_html(const Sheet& sheet) {
   }
   out += "</tbody>\n</table>\n";
   for (const std::string& note : sheet.notes) out += "<p class=\"note\">" + escape_html(note) + "</p>\n";
-  for (const std::string& warning : sheet.warnings)
-    out += "<p class=\"warning\">" + escape_html(warning) + "</p>\n";
+  for (const std::string& warning : sheet.warnings) out += "<p class=\"warning\">" + escape_html(warning) + "</p>\n";
   return out;
 }
 
@@ -280,17 +272,15 @@ std::string render_csv(const v1::PaperTable& table, const Sheet& sheet) {
          {&column.metric(), &column.split(), &column.reduce(), &column.unit(), &column.direction()})
       fields.push_back(escape_csv(*text));
     const std::string shown = plain(sheet.cells[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)]);
-    fields.push_back(shown.find(',') == std::string::npos ? shown
-                                                          : "\"" + shown + "\"");  // numbers and marks alone
+    fields.push_back(shown.find(',') == std::string::npos ? shown : "\"" + shown + "\"");  // numbers and marks alone
     fields.push_back(std::to_string(cell.n()));
-    fields.push_back(cell.n() > 0 && std::isnan(cell.mean()) ? "NaN"
-                                                             : every_digit(cell.mean()));  // data, not a gap
+    fields.push_back(cell.n() > 0 && std::isnan(cell.mean()) ? "NaN" : every_digit(cell.mean()));  // data, not a gap
     for (const double value : {cell.std(), cell.low(), cell.high()}) fields.push_back(every_digit(value));
     fields.push_back(numbers_of(cell.missing_seeds()));
     fields.push_back(numbers_of(cell.failed_seeds()));
     fields.push_back(std::to_string(cell.pairs()));
-    for (const double value : {cell.difference(), cell.difference_std(), cell.difference_low(),
-                               cell.difference_high(), cell.p(), cell.p_floor(), cell.p_adjusted()})
+    for (const double value : {cell.difference(), cell.difference_std(), cell.difference_low(), cell.difference_high(),
+                               cell.p(), cell.p_floor(), cell.p_adjusted()})
       fields.push_back(every_digit(value));
     for (const bool mark : {cell.best(), cell.second(), cell.significant()})
       fields.emplace_back(mark ? "true" : "false");
@@ -316,8 +306,7 @@ std::string render_json(const v1::PaperTable& table) {
 
 }  // namespace
 
-absl::StatusOr<std::string> render_paper(const v1::PaperTable& table,
-                                         const v1::GetPaperTableRequest& request) {
+absl::StatusOr<std::string> render_paper(const v1::PaperTable& table, const v1::GetPaperTableRequest& request) {
   const std::string& format = request.format();
   if (format == "json") return render_json(table);
   const Sheet sheet = make_sheet(table, request);
@@ -327,8 +316,8 @@ absl::StatusOr<std::string> render_paper(const v1::PaperTable& table,
   if (format == "html") return render_html(sheet);
   if (format == "csv") return render_csv(table, sheet);
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                    "'" + format + "' is no format; choose text, latex, markdown, csv, json or html",
-                    "format", {{"format", format}});
+                    "'" + format + "' is no format; choose text, latex, markdown, csv, json or html", "format",
+                    {{"format", format}});
 }
 
 }  // namespace locus::server

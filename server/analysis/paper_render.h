@@ -11,7 +11,6 @@
 namespace locus::server {
 
 // Pure. `format`: "text", "latex", "markdown", "csv", "json", "html". INVALID_ARGUMENT for another.
-absl::StatusOr<std::string> render_paper(const v1::PaperTable& table,
-                                         const v1::GetPaperTableRequest& request);
+absl::StatusOr<std::string> render_paper(const v1::PaperTable& table, const v1::GetPaperTableRequest& request);
 
 }  // namespace locus::server

@@ -29,8 +29,7 @@ std::string title_of(const v1::PaperTable& table) {
     if (!column.unit().empty()) text += " (" + column.unit() + ")";
     if (!column.split().empty()) text += " on " + column.split();
     if (column.reduce() != "last" && !column.reduce().empty()) text += ", " + column.reduce();
-    if (!column.direction().empty())
-      text += column.direction() == "min" ? ", lower is better" : ", higher is better";
+    if (!column.direction().empty()) text += column.direction() == "min" ? ", lower is better" : ", higher is better";
     if (std::find(parts.begin(), parts.end(), text) == parts.end()) parts.push_back(std::move(text));
   }
   std::string out;
@@ -38,8 +37,7 @@ std::string title_of(const v1::PaperTable& table) {
   return out;
 }
 
-SheetCell make_cell(const v1::PaperCell& from, const v1::GetPaperTableRequest& request, int digits,
-                    int usual) {
+SheetCell make_cell(const v1::PaperCell& from, const v1::GetPaperTableRequest& request, int digits, int usual) {
   SheetCell out;
   for (const std::string& trial : from.trials()) out.trials.push_back(trial);
   out.flagged = from.flags_size() > 0;
@@ -50,8 +48,7 @@ SheetCell make_cell(const v1::PaperCell& from, const v1::GetPaperTableRequest& r
   out.mean = fixed(from.mean(), digits);
   const std::string spread = request.spread().empty() ? "std" : request.spread();
   if (spread == "std" && std::isfinite(from.std())) out.spread = fixed(from.std(), digits);
-  if (spread == "interval" && std::isfinite(from.low()))
-    out.spread = interval(from.low(), from.high(), digits);
+  if (spread == "interval" && std::isfinite(from.low())) out.spread = interval(from.low(), from.high(), digits);
   out.interval = spread == "interval";
   if (request.differences() && std::isfinite(from.difference()))
     out.difference = fixed(from.difference(), digits, true);
@@ -67,10 +64,7 @@ SheetCell make_cell(const v1::PaperCell& from, const v1::GetPaperTableRequest& r
 class Heads {
  public:
   Heads(const v1::PaperTable& table, const std::vector<std::string>& metrics, Sheet& out)
-      : table_(table),
-        metrics_(metrics),
-        out_(out),
-        parted_(static_cast<std::size_t>(table.columns_size()), false) {
+      : table_(table), metrics_(metrics), out_(out), parted_(static_cast<std::size_t>(table.columns_size()), false) {
     if (!parted_.empty()) parted_.front() = true;
   }
 
@@ -111,8 +105,7 @@ class Heads {
   void add_summaries(bool last) {
     for (const std::string& metric : metrics_) {
       const std::string prefix = metrics_.size() > 1 ? metric + " " : "";
-      for (const char* name : {"mean", "IQM", "rank"})
-        out_.heads.back().push_back({last ? prefix + name : "", 1});
+      for (const char* name : {"mean", "IQM", "rank"}) out_.heads.back().push_back({last ? prefix + name : "", 1});
     }
   }
 
@@ -122,10 +115,8 @@ class Heads {
   std::vector<bool> parted_;  // by column: something outer, or this, differs from the column before
 };
 
-void add_summaries(const v1::PaperTable& table, const std::vector<std::string>& metrics, int digits,
-                   Sheet& out) {
-  out.summaries.assign(static_cast<std::size_t>(table.rows_size()),
-                       std::vector<std::string>(3 * metrics.size(), "-"));
+void add_summaries(const v1::PaperTable& table, const std::vector<std::string>& metrics, int digits, Sheet& out) {
+  out.summaries.assign(static_cast<std::size_t>(table.rows_size()), std::vector<std::string>(3 * metrics.size(), "-"));
   for (const v1::PaperSummary& one : table.summaries()) {
     const auto metric = std::find(metrics.begin(), metrics.end(), one.metric()) - metrics.begin();
     const auto at = out.summaries[static_cast<std::size_t>(one.row())].begin() + 3 * metric;
@@ -151,13 +142,12 @@ Sheet make_sheet(const v1::PaperTable& table, const v1::GetPaperTableRequest& re
   for (const v1::PaperCell& cell : table.cells()) {
     if (cell.n() > 0) ++counts[cell.n()];
   }
-  const auto usual = std::max_element(counts.begin(), counts.end(),
-                                      [](const auto& a, const auto& b) { return a.second <= b.second; });
+  const auto usual =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second <= b.second; });
   const int n = usual == counts.end() ? 0 : usual->first;
   std::vector<std::string> metrics;
   for (const v1::PaperSummary& one : table.summaries()) {
-    if (std::find(metrics.begin(), metrics.end(), one.metric()) == metrics.end())
-      metrics.push_back(one.metric());
+    if (std::find(metrics.begin(), metrics.end(), one.metric()) == metrics.end()) metrics.push_back(one.metric());
   }
   for (const std::string& axis : table.row_axes()) out.row_titles.push_back(axis);
   if (out.row_titles.empty()) out.row_titles.emplace_back();

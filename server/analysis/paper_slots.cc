@@ -54,8 +54,8 @@ class Selector {
     return absl::OkStatus();
   }
 
-  absl::Status read_side(const google::protobuf::RepeatedPtrField<std::string>& names,
-                         const std::string& field, std::vector<int>& side) {
+  absl::Status read_side(const google::protobuf::RepeatedPtrField<std::string>& names, const std::string& field,
+                         std::vector<int>& side) {
     for (const std::string& name : names) {
       LOCUS_ASSIGN_OR_RETURN(const int axis, axis_named(name, field));
       if (out_.used(axis)) return invalid(field, name + " stands twice among rows and columns; once is enough");
@@ -149,8 +149,7 @@ class Selector {
     if (chosen == by_rest.end()) chosen = by_rest.begin();  // kAbsent sorts first: no labels before any
     out_.labels_dropped |= by_rest.size() > 1;
     for (std::size_t i = 0; i < chosen->first.size(); ++i) {
-      if (chosen->first[i] != kAbsent)
-        out_.fixed_labels[static_cast<int>(first + i)].insert(chosen->first[i]);
+      if (chosen->first[i] != kAbsent) out_.fixed_labels[static_cast<int>(first + i)].insert(chosen->first[i]);
     }
     return chosen->second;
   }
@@ -167,8 +166,7 @@ class Selector {
     }
   }
 
-  void add_slots(std::size_t s, std::size_t c, std::size_t m, const std::vector<const PaperTrial*>& trials,
-                 Point at) {
+  void add_slots(std::size_t s, std::size_t c, std::size_t m, const std::vector<const PaperTrial*>& trials, Point at) {
     const PaperSource& source = sources_.experiments[s];
     std::set<int> own, all;
     for (const PaperTrial* trial : trials) {

@@ -21,11 +21,10 @@ struct PaperSelection {
   std::vector<int> row_axes, column_axes;
   std::map<int, std::set<int>> filters;  // axis -> admitted values
   std::vector<PaperSlot> slots;
-  std::vector<std::map<std::int64_t, std::vector<const PaperTrial*>>>
-      trials;                                 // by source, by ordinal of the cell
+  std::vector<std::map<std::int64_t, std::vector<const PaperTrial*>>> trials;  // by source, by ordinal of the cell
   std::map<int, std::set<int>> fixed_labels;  // label axes that the table does not have: the values shown
   bool labels_dropped = false;                // other values of those exist
-  bool collide = false;  // two experiments measured one setting and seed by different stages
+  bool collide = false;                       // two experiments measured one setting and seed by different stages
 
   bool used(int axis) const;               // as rows or columns
   bool pinned(int axis, int value) const;  // a filter leaves this value alone

@@ -1,6 +1,6 @@
 // Reads what the paper table is computed from.
-#include "core/experiment/series_labels.h"
 #include "server/analysis/paper_source.h"
+#include "core/experiment/series_labels.h"
 
 #include <algorithm>
 #include <map>
@@ -30,8 +30,7 @@ absl::StatusOr<PaperSource> read_outline(Store& store, OutlineCache& outlines, c
     if (out.trials.empty() || out.trials.back().ordinal != stages[i].trial)
       out.trials.push_back({stages[i].trial, stages[i].cell, stages[i].seed, i, i, false});
     out.trials.back().last = i + 1;
-    out.trials.back().failed |=
-        stages[i].state == StageState::kFailed || stages[i].state == StageState::kHeld;
+    out.trials.back().failed |= stages[i].state == StageState::kFailed || stages[i].state == StageState::kHeld;
   }
   return out;
 }
@@ -78,9 +77,8 @@ absl::Status check_known(Store& store, const std::vector<PaperSource>& sources, 
   }
   LOCUS_RETURN_IF_ERROR(known.check_metric(metric.metric, "metrics"));
   LOCUS_RETURN_IF_ERROR(known.check_split(metric.metric, metric.split, "metrics"));
-  return metric.labels.empty()
-             ? absl::OkStatus()
-             : known.check_labels({metric.metric, metric.split, metric.labels}, "metrics.labels");
+  return metric.labels.empty() ? absl::OkStatus()
+                               : known.check_labels({metric.metric, metric.split, metric.labels}, "metrics.labels");
 }
 
 // The best model's test asked for where no stage makes it: a slip likewise.
@@ -90,8 +88,8 @@ absl::Status check_best_tested(const std::vector<PaperSource>& sources, const Pa
   });
   if (metric.split != "test" || possible) return absl::OkStatus();
   return invalid("metrics.reduce",
-             "no stage of these experiments tested the model that validated best; submit them with metric: "
-             "{reduce: best}, or with an evaluation more: stages: [{evaluate: {checkpoint: best}}]");
+                 "no stage of these experiments tested the model that validated best; submit them with metric: "
+                 "{reduce: best}, or with an evaluation more: stages: [{evaluate: {checkpoint: best}}]");
 }
 
 // Costs are recorded under the split that trains or under none, whatever the contract reports.
@@ -114,10 +112,8 @@ MetricValues arrange(const std::vector<ResultView>& results, const PaperMetric& 
       if (results[end].result.reducer == metric.reduce) chosen = &results[end].result;
       ++end;
     }
-    if (chosen == nullptr && end == i + 1 && serves(metric.reduce, first.reducer, /*lone=*/true))
-      chosen = &first;
-    const bool fits =
-        first.key.split == metric.split && (metric.labels.empty() || metric.labels == first.key.labels);
+    if (chosen == nullptr && end == i + 1 && serves(metric.reduce, first.reducer, /*lone=*/true)) chosen = &first;
+    const bool fits = first.key.split == metric.split && (metric.labels.empty() || metric.labels == first.key.labels);
     if (chosen != nullptr && fits) {
       const auto [at, fresh] = sets.emplace(first.key.labels, static_cast<int>(sets.size()));
       if (fresh) out.label_sets.push_back(first.key.labels);
@@ -133,7 +129,7 @@ MetricValues arrange(const std::vector<ResultView>& results, const PaperMetric& 
 absl::Status check_size(const v1::GetPaperTableRequest& request) {
   if (request.experiments_size() < 1 || request.experiments_size() > kExperimentsMost) {
     return invalid("experiments", "give 1 to " + std::to_string(kExperimentsMost) + " experiments, not " +
-                                  std::to_string(request.experiments_size()));
+                                      std::to_string(request.experiments_size()));
   }
   if (request.metrics_size() > kMetricsMost)
     return invalid("metrics", "give at most " + std::to_string(kMetricsMost) + " metrics");
@@ -162,14 +158,12 @@ absl::StatusOr<PaperSources> read_paper_sources(Store& store, OutlineCache& outl
       settle_split(found, !asked.split().empty(), metric);
       if (asked.reduce().empty())
         metric.reduce = default_reduce(out.experiments.front().outline->metric, metric.metric, metric.split);
-      LOCUS_ASSIGN_OR_RETURN(const Reduction reduction,
-                             parse_reduction(metric.reduce, metric.split, "metrics.reduce"));
+      LOCUS_ASSIGN_OR_RETURN(const Reduction reduction, parse_reduction(metric.reduce, metric.split, "metrics.reduce"));
       LOCUS_RETURN_IF_ERROR(add_reduced(store, source.briefs, reduction, {metric.metric, metric.split, "{}"},
                                         source.outline->metric.selects_on, metric.direction != "min", found));
       results.push_back(std::move(found));
     }
-    for (std::size_t s = 0; s < results.size(); ++s)
-      out.experiments[s].metrics.push_back(arrange(results[s], metric));
+    for (std::size_t s = 0; s < results.size(); ++s) out.experiments[s].metrics.push_back(arrange(results[s], metric));
     LOCUS_RETURN_IF_ERROR(check_known(store, out.experiments, metric, static_cast<std::size_t>(i)));
     if (asked.reduce() == kBest) LOCUS_RETURN_IF_ERROR(check_best_tested(out.experiments, metric));
     out.metrics.push_back(std::move(metric));

@@ -1,6 +1,6 @@
 // Samples in, series out.
-#include "core/experiment/series_labels.h"
 #include "server/analysis/system_series.h"
+#include "core/experiment/series_labels.h"
 
 #include <spdlog/spdlog.h>
 
@@ -59,8 +59,7 @@ absl::StatusOr<std::vector<SeriesKey>> system_series(Store& store, StageId id) {
   return std::vector<SeriesKey>(keys.begin(), keys.end());
 }
 
-absl::StatusOr<SeriesPoints> system_points(Store& store, StageId id, const SeriesKey& key, int most,
-                                           StepRange range) {
+absl::StatusOr<SeriesPoints> system_points(Store& store, StageId id, const SeriesKey& key, int most, StepRange range) {
   LOCUS_ASSIGN_OR_RETURN(const auto samples, store.samples(id));
   std::vector<Point> all;
   bool known = false;
@@ -71,10 +70,10 @@ absl::StatusOr<SeriesPoints> system_points(Store& store, StageId id, const Serie
     if (range.contains(one.sample.step)) all.push_back({one.sample.step, 0, 0, one.sample.time_us, value->second});
   }
   if (!known) {
-    return make_error(absl::StatusCode::kNotFound, ErrorReason::kSeriesNotFound,
-                      "stage " + std::to_string(id) + " has no samples of " + valid_utf8(key.metric) +
-                          "; list its series",
-                      "metric", {{"stage", std::to_string(id)}, {"metric", valid_utf8(key.metric)}});
+    return make_error(
+        absl::StatusCode::kNotFound, ErrorReason::kSeriesNotFound,
+        "stage " + std::to_string(id) + " has no samples of " + valid_utf8(key.metric) + "; list its series", "metric",
+        {{"stage", std::to_string(id)}, {"metric", valid_utf8(key.metric)}});
   }
   std::stable_sort(all.begin(), all.end(), [](const Point& a, const Point& b) { return a.step < b.step; });
   SeriesPoints out{{0, id, key, static_cast<std::int64_t>(all.size())}, std::move(all), false};

@@ -28,9 +28,7 @@ TrialsByCell group_trials(const TableSource& source) {
   return out;
 }
 
-double mean_of(const std::vector<double>& values) {
-  return values.empty() ? kUndefined : sample_mean(values);
-}
+double mean_of(const std::vector<double>& values) { return values.empty() ? kUndefined : sample_mean(values); }
 
 // What training costs: a property of the stage that trains, recorded under its split or under none.
 std::optional<double> cost(const TrialView& trial, const ResultsByStage& results, const std::string& metric) {
@@ -38,9 +36,8 @@ std::optional<double> cost(const TrialView& trial, const ResultsByStage& results
   return measured_any_labels(trial, results, metric, "", "last");
 }
 
-TableCell make_cell(const OutlineCell& outline, std::int64_t ordinal,
-                    const std::vector<const TrialView*>& trials, const TableSource& source,
-                    const Question& question) {
+TableCell make_cell(const OutlineCell& outline, std::int64_t ordinal, const std::vector<const TrialView*>& trials,
+                    const TableSource& source, const Question& question) {
   TableCell cell;
   cell.cell = ordinal;
   cell.label = outline.label;
@@ -59,9 +56,8 @@ TableCell make_cell(const OutlineCell& outline, std::int64_t ordinal,
     if (const auto value = cost(*trial, source.results, "ms_per_step")) {
       cell.ms_per_step.push_back(*value);
     }
-    if (const auto value =
-            measured_any_labels(*trial, source.results, question.key.metric, contract.selects_on,
-                                default_reduce(contract, question.key.metric, contract.selects_on))) {
+    if (const auto value = measured_any_labels(*trial, source.results, question.key.metric, contract.selects_on,
+                                               default_reduce(contract, question.key.metric, contract.selects_on))) {
       selection.push_back(*value);
     }
   }
@@ -111,8 +107,7 @@ void fill_baseline(const TableLine& line, const TableLine* baseline, v1::TableRo
 }
 
 void fill_sweep(const TableSource& source, const Question& question, const TrialsByCell& trials,
-                const std::vector<TableLine>& lines, const std::map<std::int64_t, std::string>& keys,
-                v1::Table* out) {
+                const std::vector<TableLine>& lines, const std::map<std::int64_t, std::string>& keys, v1::Table* out) {
   const std::vector<std::string> sets(out->label_sets().begin(), out->label_sets().end());
   for (const TableLine& line : lines) {
     auto* series = out->add_sweep();
@@ -124,8 +119,7 @@ void fill_sweep(const TableSource& source, const Question& question, const Trial
       if (of_cell != trials.end()) {
         for (const TrialView* trial : of_cell->second) {
           const SeriesKey key{question.key.metric, question.key.split, labels};
-          if (const auto value = measured(*trial, source.results, key, question.reducer))
-            values.push_back(*value);
+          if (const auto value = measured(*trial, source.results, key, question.reducer)) values.push_back(*value);
         }
       }
       auto* point = series->add_points();
@@ -140,7 +134,7 @@ void fill_sweep(const TableSource& source, const Question& question, const Trial
 
 // One sentence for each property that differs between a row and its baseline, or among rows without one.
 std::vector<std::string> environment_warnings(const TableSource& source, const std::vector<TableLine>& lines) {
-  std::map<std::int64_t, std::size_t> places;   // of lines, by cell
+  std::map<std::int64_t, std::size_t> places;     // of lines, by cell
   std::map<std::int64_t, std::size_t> baselines;  // by pair group
   for (std::size_t i = 0; i < lines.size(); ++i) {
     places[lines[i].cell.cell] = i;
@@ -181,8 +175,8 @@ absl::StatusOr<v1::Table> compute_table(const TableSource& source, const v1::Get
     const auto of_cell = trials.find(cell.row_key);
     static const std::vector<const TrialView*> kNone;
     keys[ordinal->second] = cell.row_key;
-    input.cells.push_back(make_cell(cell, ordinal->second, of_cell == trials.end() ? kNone : of_cell->second,
-                                    source, question));
+    input.cells.push_back(
+        make_cell(cell, ordinal->second, of_cell == trials.end() ? kNone : of_cell->second, source, question));
   }
   const TableOutput table = make_table(input);
   v1::Table out;
@@ -238,8 +232,7 @@ void add_stage(const StageBrief& brief, std::vector<TrialView>& trials) {
 
 }  // namespace
 
-absl::StatusOr<TableSource> read_table_source(Store& store, OutlineCache& outlines,
-                                              const ExperimentRow& row) {
+absl::StatusOr<TableSource> read_table_source(Store& store, OutlineCache& outlines, const ExperimentRow& row) {
   LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines.get(row));
   TableSource source;
   source.experiment = row.name;
@@ -256,8 +249,8 @@ absl::StatusOr<TableSource> read_table_source(Store& store, OutlineCache& outlin
 absl::Status check_first_rows(int first_rows) {
   if (first_rows >= 0) return absl::OkStatus();
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                    "first_rows is " + std::to_string(first_rows) + "; give a count, or 0 for all rows",
-                    "first_rows", {{"first_rows", std::to_string(first_rows)}});
+                    "first_rows is " + std::to_string(first_rows) + "; give a count, or 0 for all rows", "first_rows",
+                    {{"first_rows", std::to_string(first_rows)}});
 }
 
 namespace {
@@ -277,8 +270,8 @@ TableVersion table_version(const ExperimentRow& row, const StageCounts& counts) 
     const auto found = counts.by_state.find(state);
     return found == counts.by_state.end() ? 0 : found->second;
   };
-  return {row.id, row.revision, count(StageState::kSucceeded),
-          count(StageState::kFailed) + count(StageState::kHeld), counts.last_ended_us};
+  return {row.id, row.revision, count(StageState::kSucceeded), count(StageState::kFailed) + count(StageState::kHeld),
+          counts.last_ended_us};
 }
 
 absl::StatusOr<std::shared_ptr<const v1::Table>> Leaderboards::get(const v1::GetTableRequest& request) {
@@ -287,8 +280,7 @@ absl::StatusOr<std::shared_ptr<const v1::Table>> Leaderboards::get(const v1::Get
   return of(row, counts, request);
 }
 
-absl::StatusOr<std::shared_ptr<const v1::Table>> Leaderboards::of(const ExperimentRow& row,
-                                                                  const StageCounts& counts,
+absl::StatusOr<std::shared_ptr<const v1::Table>> Leaderboards::of(const ExperimentRow& row, const StageCounts& counts,
                                                                   const v1::GetTableRequest& request) {
   LOCUS_RETURN_IF_ERROR(check_first_rows(request.first_rows()));
   const std::function<absl::StatusOr<v1::Table>()> compute = [&]() -> absl::StatusOr<v1::Table> {

@@ -21,10 +21,10 @@ absl::StatusOr<Address> parse_address(const std::string& text, const std::string
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), out.port);
   const bool number = !port.empty() && error == std::errc() && end == port.data() + port.size();
   if (!number || out.port < 0 || out.port > 65535) {
-    return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                      "\"" + text + "\" is not an address to listen on; give HOST:PORT with " + option +
-                          ", such as 127.0.0.1:7171",
-                      "", {{"option", option}, {"address", text}});
+    return make_error(
+        absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+        "\"" + text + "\" is not an address to listen on; give HOST:PORT with " + option + ", such as 127.0.0.1:7171",
+        "", {{"option", option}, {"address", text}});
   }
   out.host = text.substr(0, colon);
   if (out.host.size() > 2 && out.host.front() == '[' && out.host.back() == ']')
@@ -48,8 +48,7 @@ absl::Status require_free(const Address& address, const std::string& option) {
   using boost::asio::ip::tcp;
   boost::asio::io_context io;
   boost::system::error_code error;
-  const auto ip =
-      boost::asio::ip::make_address(address.host == "localhost" ? "127.0.0.1" : address.host, error);
+  const auto ip = boost::asio::ip::make_address(address.host == "localhost" ? "127.0.0.1" : address.host, error);
   tcp::acceptor probe(io);
   const tcp::endpoint endpoint(ip, static_cast<unsigned short>(address.port));
   if (!error) probe.open(endpoint.protocol(), error);
@@ -58,16 +57,15 @@ absl::Status require_free(const Address& address, const std::string& option) {
   if (!error) probe.listen(1, error);
   if (!error) return absl::OkStatus();
   if (error == boost::asio::error::address_in_use) {
-    return make_error(
-        absl::StatusCode::kUnavailable, ErrorReason::kPortInUse,
-        "port " + std::to_string(address.port) + " is in use on " + address.host +
-            "; stop the other program or choose another with " + option,
-        "", {{"option", option}, {"address", address.text()}, {"port", std::to_string(address.port)}});
+    return make_error(absl::StatusCode::kUnavailable, ErrorReason::kPortInUse,
+                      "port " + std::to_string(address.port) + " is in use on " + address.host +
+                          "; stop the other program or choose another with " + option,
+                      "", {{"option", option}, {"address", address.text()}, {"port", std::to_string(address.port)}});
   }
-  return make_error(absl::StatusCode::kUnavailable, ErrorReason::kInvalidArgument,
-                    "cannot listen on " + address.text() + ": " + error.message() +
-                        "; choose another address with " + option,
-                    "", {{"option", option}, {"address", address.text()}});
+  return make_error(
+      absl::StatusCode::kUnavailable, ErrorReason::kInvalidArgument,
+      "cannot listen on " + address.text() + ": " + error.message() + "; choose another address with " + option, "",
+      {{"option", option}, {"address", address.text()}});
 }
 
 }  // namespace locus::server

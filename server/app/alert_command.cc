@@ -60,8 +60,7 @@ pid_t spawn_shell(const std::string& command, const std::map<std::string, std::s
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setsigdefault(&attributes, &usual);
   ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   std::vector<std::string> texts = environment_with(variables);
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -111,8 +110,7 @@ absl::Status run_alert_command(const std::string& command, const std::map<std::s
   said_by_it = Fd();
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   // A socket, not a pipe: a command that does not read must not end us by SIGPIPE, nor hold us up.
-  [[maybe_unused]] const ssize_t sent =
-      ::send(ours.get(), input.data(), input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  [[maybe_unused]] const ssize_t sent = ::send(ours.get(), input.data(), input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   ours = Fd();
   const Microseconds end = system_clock().steady() + std::chrono::microseconds(limit).count();
   std::string said;

@@ -32,8 +32,8 @@ std::string movement_of(const v1::Experiment& experiment) {
   for (const char* state : {"blocked", "queued", "running", "succeeded", "failed", "held", "cancelled"})
     out += " " + std::to_string(count_of(experiment, state));
   for (const auto& one : experiment.running())
-    out += " " + std::to_string(one.stage()) + "/" + std::to_string(one.attempt()) + "@" +
-           std::to_string(one.step()) + one.phase();
+    out += " " + std::to_string(one.stage()) + "/" + std::to_string(one.attempt()) + "@" + std::to_string(one.step()) +
+           one.phase();
   return out;
 }
 
@@ -51,8 +51,8 @@ void add_names(const EventRow& event, std::set<std::string>* out) {
 }  // namespace
 
 Json alert_document(const AlertRow& row, const v1::Experiment& experiment) {
-  const std::string done = std::to_string(experiment.trials_done()) + " of " +
-                           std::to_string(experiment.trials()) + " trials done";
+  const std::string done =
+      std::to_string(experiment.trials_done()) + " of " + std::to_string(experiment.trials()) + " trials done";
   const std::string what = row.state == kStalled ? "stands still" : row.state;
   std::string sentence = experiment.name() + " " + what + ": " + done;
   Json stages = Json::object();
@@ -161,8 +161,7 @@ absl::Status Alerts::judge(const ExperimentRow& row) {
   const bool older = known == known_.end() && row.created_us < since_;
   if (known != known_.end() && known->second.state == state) return absl::OkStatus();
   const bool tell = is_told(state) && !older;
-  LOCUS_RETURN_IF_ERROR(
-      note({row.id, state, tell ? AlertOutcome::kPending : AlertOutcome::kNone, "", clock_.wall()}));
+  LOCUS_RETURN_IF_ERROR(note({row.id, state, tell ? AlertOutcome::kPending : AlertOutcome::kNone, "", clock_.wall()}));
   pending_.erase(row.id);
   if (tell) pending_[row.id];
   return absl::OkStatus();

@@ -24,8 +24,8 @@ constexpr std::size_t kPiece = 1 << 20;
 
 absl::Status invalid(const fs::path& folder, const std::string& why) {
   return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kBackupInvalid,
-                    folder.string() + " is no whole backup: " + why + "; make a new one with `locus backup`",
-                    "", {{"folder", folder.string()}});
+                    folder.string() + " is no whole backup: " + why + "; make a new one with `locus backup`", "",
+                    {{"folder", folder.string()}});
 }
 
 absl::Status failed(const std::string& doing, const fs::path& path, const std::string& why) {

@@ -27,7 +27,6 @@ absl::StatusOr<CheckSummary> check_backup(const std::filesystem::path& folder);
 // Copies a whole backup to `data`, which then serves. ALREADY_EXISTS (DATA_FOLDER_UNUSABLE) when a database
 // is there, DATA_FOLDER_IN_USE, BACKUP_INVALID with the first problem when the backup is not whole. The
 // database appears last, so an interrupted restore leaves no data folder that would serve.
-absl::StatusOr<RestoreSummary> restore_backup(const std::filesystem::path& folder,
-                                              const std::filesystem::path& data);
+absl::StatusOr<RestoreSummary> restore_backup(const std::filesystem::path& folder, const std::filesystem::path& data);
 
 }  // namespace locus

@@ -23,8 +23,7 @@ absl::StatusOr<DiskSpace> disk_space(const std::filesystem::path& folder) {
                       "cannot ask how full the disk of " + folder.string() + " is: " + std::strerror(errno));
   }
   const auto block = static_cast<std::int64_t>(info.f_frsize);
-  return DiskSpace{block * static_cast<std::int64_t>(info.f_blocks),
-                   block * static_cast<std::int64_t>(info.f_bavail)};
+  return DiskSpace{block * static_cast<std::int64_t>(info.f_blocks), block * static_cast<std::int64_t>(info.f_bavail)};
 }
 
 DiskState judge_disk(const DiskSpace& space) {

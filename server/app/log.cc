@@ -42,8 +42,7 @@ std::string escape_controls(std::string_view text) {
 }
 
 void set_up_log(const std::string& level) {
-  auto logger =
-      std::make_shared<spdlog::logger>("locus", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  auto logger = std::make_shared<spdlog::logger>("locus", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<EscapedMessage>('*').set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%l%$ %*");
   logger->set_formatter(std::move(formatter));

@@ -41,8 +41,7 @@ std::vector<fs::path> catalog_places(const fs::path& given) {
 }
 
 // What is wrong with a picture; empty: nothing, and `text` is its document.
-std::string read_picture(const fs::path& path, const std::string& prior, const Catalog& catalog,
-                         std::string* text) {
+std::string read_picture(const fs::path& path, const std::string& prior, const Catalog& catalog, std::string* text) {
   std::error_code error;
   if (fs::file_size(path, error) > kPictureBytes || error) return "is larger than 1 MiB, or cannot be read";
   std::ifstream in(path, std::ios::binary);
@@ -52,8 +51,7 @@ std::string read_picture(const fs::path& path, const std::string& prior, const C
   const CatalogItem* item = catalog.find("prior", prior);
   if (item == nullptr || item->id != prior) return "is of no prior of the catalog";
   if (document.value("prior", Json()) != prior) return "is of another prior than its name says";
-  if (document.value("revision", Json()) != item->revision)
-    return "is of another revision than the catalog's";
+  if (document.value("revision", Json()) != item->revision) return "is of another revision than the catalog's";
   return "";
 }
 
@@ -61,11 +59,9 @@ std::string read_picture(const fs::path& path, const std::string& prior, const C
 
 absl::StatusOr<fs::path> default_data_folder() {
   if (const fs::path data = from_environment("XDG_DATA_HOME"); data.is_absolute()) return data / "locus";
-  if (const fs::path home = from_environment("HOME"); home.is_absolute())
-    return home / ".local" / "share" / "locus";
-  return make_error(
-      absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderUnusable,
-      "neither XDG_DATA_HOME nor HOME is set, so there is no default data folder; give one with --data");
+  if (const fs::path home = from_environment("HOME"); home.is_absolute()) return home / ".local" / "share" / "locus";
+  return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderUnusable,
+                    "neither XDG_DATA_HOME nor HOME is set, so there is no default data folder; give one with --data");
 }
 
 absl::StatusOr<Catalog> load_catalog(const fs::path& given) {
@@ -76,19 +72,17 @@ absl::StatusOr<Catalog> load_catalog(const fs::path& given) {
       const std::string text(std::istreambuf_iterator<char>(in), {});
       const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
       if (document.is_discarded()) {
-        return make_error(
-            absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-            "the catalog " + place.string() + " is not JSON; write it anew with `locus-trainer catalog`", "",
-            {{"path", place.string()}});
+        return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                          "the catalog " + place.string() + " is not JSON; write it anew with `locus-trainer catalog`",
+                          "", {{"path", place.string()}});
       }
       return Catalog::parse(document);
     }
     looked_at += (looked_at.empty() ? "" : ", ") + place.lexically_normal().string();
   }
-  return make_error(
-      absl::StatusCode::kNotFound, ErrorReason::kInvalidArgument,
-      "no catalog at " + looked_at + "; give one with --catalog (`locus-trainer catalog` prints it)", "",
-      {{"looked_at", looked_at}});
+  return make_error(absl::StatusCode::kNotFound, ErrorReason::kInvalidArgument,
+                    "no catalog at " + looked_at + "; give one with --catalog (`locus-trainer catalog` prints it)", "",
+                    {{"looked_at", looked_at}});
 }
 
 Pictures load_pictures(const fs::path& given, const Catalog& catalog) {
@@ -107,8 +101,7 @@ Pictures load_pictures(const fs::path& given, const Catalog& catalog) {
     std::string text;
     const std::string fault = read_picture(entry.path(), prior, catalog, &text);
     if (!fault.empty()) {
-      spdlog::warn("the picture {} {}; it is not shown (`make docs` writes them anew)", entry.path().string(),
-                   fault);
+      spdlog::warn("the picture {} {}; it is not shown (`make docs` writes them anew)", entry.path().string(), fault);
     } else {
       out.emplace(prior, std::move(text));
     }
@@ -128,8 +121,8 @@ absl::StatusOr<std::vector<PaperClaims>> load_claims() {
     auto claims = parse_claims(document);
     if (claims.ok()) return claims;
     return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                      "the claims " + place.string() + " cannot be read: " +
-                          std::string(claims.status().message()) + "; write them anew with `make docs`",
+                      "the claims " + place.string() + " cannot be read: " + std::string(claims.status().message()) +
+                          "; write them anew with `make docs`",
                       "", {{"path", place.string()}});
   }
   return std::vector<PaperClaims>();

@@ -92,8 +92,8 @@ int start(const fs::path& trainer, const std::vector<std::string>& arguments, Pi
   ::posix_spawnattr_setsigdefault(&how, &all);
   ::posix_spawnattr_setpgroup(&how, 0);
   ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const int failed = ::posix_spawn(child, trainer.c_str(), &files, &how, pointers(words).data(),
-                                   pointers(variables).data());
+  const int failed =
+      ::posix_spawn(child, trainer.c_str(), &files, &how, pointers(words).data(), pointers(variables).data());
   ::posix_spawn_file_actions_destroy(&files);
   ::posix_spawnattr_destroy(&how);
   return failed;
@@ -151,8 +151,7 @@ absl::StatusOr<std::string> result(Ended ended) {
                       "the picture needs what is not on the server's machine: " + why +
                           "; put the dataset there, or start the server with --data-root FOLDER");
   }
-  if (status == kWrong)
-    return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, why);
+  if (status == kWrong) return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, why);
   return make_error(absl::StatusCode::kInternal, ErrorReason::kInvariantBroken, "the trainer failed: " + why);
 }
 

@@ -40,11 +40,9 @@ void raise_descriptor_limit() {
 // Where scripts find the server: replaced whole, removed at the end.
 class ServerFile {
  public:
-  ServerFile(const std::filesystem::path& data, const ServerAddresses& addresses)
-      : path_(data / "server.json") {
+  ServerFile(const std::filesystem::path& data, const ServerAddresses& addresses) : path_(data / "server.json") {
     const std::filesystem::path fresh = data / "server.json.new";
-    std::ofstream(fresh) << Json{{"pid", getpid()}, {"grpc", addresses.grpc}, {"http", addresses.http}}.dump()
-                         << "\n";
+    std::ofstream(fresh) << Json{{"pid", getpid()}, {"grpc", addresses.grpc}, {"http", addresses.http}}.dump() << "\n";
     std::error_code error;
     std::filesystem::rename(fresh, path_, error);
     if (error) spdlog::warn("{} cannot be written: {}", path_.string(), error.message());
@@ -112,8 +110,7 @@ int complain(const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<int> serve(const ServerOptions& given,
-                          const std::function<void(const ServerAddresses&)>& ready) {
+absl::StatusOr<int> serve(const ServerOptions& given, const std::function<void(const ServerAddresses&)>& ready) {
   server::set_up_log(given.log_level);
   raise_descriptor_limit();
   ServerOptions options = given;
@@ -137,8 +134,7 @@ absl::StatusOr<int> serve(const ServerOptions& given,
 
 int server_main(const ServerOptions& options) {
   const auto status = serve(options, [](const ServerAddresses& addresses) {
-    std::printf("locus serve: grpc %s, dashboard http://%s/\n", addresses.grpc.c_str(),
-                addresses.http.c_str());
+    std::printf("locus serve: grpc %s, dashboard http://%s/\n", addresses.grpc.c_str(), addresses.http.c_str());
     std::fflush(stdout);
   });
   return status.ok() ? *status : complain(status.status());

@@ -30,9 +30,8 @@ struct ServerOptions {
   std::filesystem::path data;                   // empty: $XDG_DATA_HOME/locus or ~/.local/share/locus
   std::string grpc_address = "127.0.0.1:7171";  // port 0: any free one
   std::string http_address = "127.0.0.1:7172";
-  std::filesystem::path web, catalog;  // empty: found by themselves (server/app/paths.h)
-  std::vector<std::string>
-      allowed_hosts;  // names besides loopback's that a browser may use, for tunnels and proxies
+  std::filesystem::path web, catalog;      // empty: found by themselves (server/app/paths.h)
+  std::vector<std::string> allowed_hosts;  // names besides loopback's that a browser may use, for tunnels and proxies
   AlertOptions alerts;
   std::filesystem::path trainer;  // the trainer that draws pictures; empty: none, and pictures on demand are refused
   std::filesystem::path data_root = "/usr/share/datasets";  // where it finds images
@@ -90,8 +89,7 @@ std::string openapi_text();
 
 // Runs a server until SIGTERM or SIGINT (returns 0) or until its listener dies (1). `ready` is told the
 // addresses once it answers. The status says why it cannot start.
-absl::StatusOr<int> serve(const ServerOptions& options,
-                          const std::function<void(const ServerAddresses&)>& ready);
+absl::StatusOr<int> serve(const ServerOptions& options, const std::function<void(const ServerAddresses&)>& ready);
 
 // The same as an exit status, with the reason on standard error and the addresses on standard output.
 int server_main(const ServerOptions& options);

@@ -43,8 +43,8 @@ constexpr auto kDiskEvery = std::chrono::seconds(2);
 constexpr auto kGarbageEvery = std::chrono::minutes(10);
 constexpr std::size_t kMemoryForCalls = 512u << 20;
 
-std::unique_ptr<grpc::Server> build_grpc(const std::vector<grpc::Service*>& services,
-                                         const std::string& address, int* port) {
+std::unique_ptr<grpc::Server> build_grpc(const std::vector<grpc::Service*>& services, const std::string& address,
+                                         int* port) {
   grpc::ServerBuilder builder;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT,
                              0);  // or a second server would share the port in silence
@@ -99,15 +99,8 @@ class Server::Running {
     guard_ = std::make_unique<Guard>(options.allowed_hosts);
     files_ = std::make_unique<StaticFiles>(find_dashboard(options.web), *parts_.clock);
     metrics_ = std::make_unique<Metrics>(*api_);
-    HttpContext context{*api_,
-                        feed_,
-                        pool_,
-                        *guard_,
-                        *routes_,
-                        *files_,
-                        *metrics_,
-                        openapi_text(),
-                        [this] { return ready_.load(); }};
+    HttpContext context{
+        *api_, feed_, pool_, *guard_, *routes_, *files_, *metrics_, openapi_text(), [this] { return ready_.load(); }};
     LOCUS_ASSIGN_OR_RETURN(http_, HttpServer::start(io_, std::move(context), http.host, http.port));
     LOCUS_RETURN_IF_ERROR(serve_grpc(grpc, options.reflection));
     addresses_.http = Address{http.host, http_->port()}.text();
@@ -115,8 +108,8 @@ class Server::Running {
     watch_disk();
     collect_garbage();
     io_ended_ = std::async(std::launch::async, [this] { io_.run(); });
-    alerts_ = std::make_unique<AlertThread>(
-        *parts_.store, *parts_.clock, options.alerts, [this](const std::string& name) {
+    alerts_ =
+        std::make_unique<AlertThread>(*parts_.store, *parts_.clock, options.alerts, [this](const std::string& name) {
           v1::GetExperimentRequest request;
           request.set_name(name);
           return api_->get_experiment(request);
@@ -246,16 +239,15 @@ class Server::Running {
     const std::filesystem::path scratch = data_.empty() ? std::filesystem::path() : data_ / "scratch";
     std::error_code ignored;
     if (!scratch.empty()) std::filesystem::remove_all(scratch, ignored);  // copies that a crash left
-    care_ = std::make_unique<DataCare>(*parts_.store, *parts_.artifacts, gate_, *parts_.clock, scratch,
-                                       LOCUS_VERSION);
+    care_ = std::make_unique<DataCare>(*parts_.store, *parts_.artifacts, gate_, *parts_.clock, scratch, LOCUS_VERSION);
     purger_ = std::make_unique<Purger>(*parts_.store, *coordinator_, *care_);
-    desk_ = std::make_unique<PictureDesk>(*parts_.artifacts, parts_.catalog, make_picture_program(options.trainer),
-                                          data_.empty() ? std::filesystem::path() : data_ / "pictures",
-                                          options.data_root);
-    api_ = std::make_unique<Api>(Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, parts_.pictures,
-                                            *coordinator_, *care_, *purger_, disk_, *parts_.clock, parts_.claims,
-                                            *desk_},
-                                 LOCUS_VERSION);
+    desk_ =
+        std::make_unique<PictureDesk>(*parts_.artifacts, parts_.catalog, make_picture_program(options.trainer),
+                                      data_.empty() ? std::filesystem::path() : data_ / "pictures", options.data_root);
+    api_ =
+        std::make_unique<Api>(Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, parts_.pictures,
+                                         *coordinator_, *care_, *purger_, disk_, *parts_.clock, parts_.claims, *desk_},
+                              LOCUS_VERSION);
     routes_ = std::make_unique<Routes>(api_.get());
     return absl::OkStatus();
   }
@@ -267,12 +259,12 @@ class Server::Running {
     services_.push_back(std::make_unique<AnalysisService>(*api_, pool_));
     services_.push_back(std::make_unique<MetricService>(*api_, pool_));
     services_.push_back(std::make_unique<CatalogService>(*api_, pool_));
-    services_.push_back(std::make_unique<ArtifactService>(*api_, *parts_.store, *parts_.artifacts, gate_,
-                                                          disk_, pool_, *parts_.clock));
+    services_.push_back(
+        std::make_unique<ArtifactService>(*api_, *parts_.store, *parts_.artifacts, gate_, disk_, pool_, *parts_.clock));
     services_.push_back(std::make_unique<AdminService>(*api_, pool_));
     services_.push_back(std::make_unique<PictureService>(*api_, pool_));
-    auto workers = std::make_unique<WorkerService>(*api_, *parts_.store, *coordinator_, disk_, pool_,
-                                                   *parts_.clock, LOCUS_VERSION);
+    auto workers = std::make_unique<WorkerService>(*api_, *parts_.store, *coordinator_, disk_, pool_, *parts_.clock,
+                                                   LOCUS_VERSION);
     workers_ = workers.get();
     services_.push_back(std::move(workers));
     std::vector<grpc::Service*> services;
@@ -280,10 +272,10 @@ class Server::Running {
     int port = 0;
     grpc_ = build_grpc(services, address.text(), &port);
     if (!grpc_ || port == 0) {
-      return make_error(absl::StatusCode::kUnavailable, ErrorReason::kPortInUse,
-                        "cannot listen on " + address.text() +
-                            "; stop the other program or choose another port with --grpc-address",
-                        "", {{"address", address.text()}, {"port", std::to_string(address.port)}});
+      return make_error(
+          absl::StatusCode::kUnavailable, ErrorReason::kPortInUse,
+          "cannot listen on " + address.text() + "; stop the other program or choose another port with --grpc-address",
+          "", {{"address", address.text()}, {"port", std::to_string(address.port)}});
     }
     grpc_->GetHealthCheckService()->SetServingStatus(false);
     addresses_.grpc = Address{address.host, port}.text();

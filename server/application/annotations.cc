@@ -21,14 +21,14 @@ absl::Status check_tag(const std::string& tag, const std::string& field) {
       std::all_of(tag.begin(), tag.end(), plain))
     return absl::OkStatus();
   return invalid(field, "\"" + valid_utf8(tag.substr(0, kTagLength)) + "\" is no tag: 1 to " +
-                        std::to_string(kTagLength) +
-                        " lower-case letters, digits, '-', '_', '.' or ':', a letter or digit first");
+                            std::to_string(kTagLength) +
+                            " lower-case letters, digits, '-', '_', '.' or ':', a letter or digit first");
 }
 
 absl::Status check_note(const std::string& note) {
   if (note.size() > static_cast<std::size_t>(kNoteBytes)) {
     return invalid("note", "a note has at most " + std::to_string(kNoteBytes) + " bytes, this one has " +
-                           std::to_string(note.size()));
+                               std::to_string(note.size()));
   }
   const auto control = [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; };
   if (valid_utf8(note) != note || std::any_of(note.begin(), note.end(), control))

@@ -57,8 +57,7 @@ absl::StatusOr<v1::Plan> Api::plan_experiment(const v1::PlanExperimentRequest& r
   return submissions_.plan(request);
 }
 
-absl::StatusOr<v1::CreateExperimentResponse> Api::create_experiment(
-    const v1::CreateExperimentRequest& request) {
+absl::StatusOr<v1::CreateExperimentResponse> Api::create_experiment(const v1::CreateExperimentRequest& request) {
   LOCUS_RETURN_IF_ERROR(disk_.admit_work());
   LOCUS_ASSIGN_OR_RETURN(auto response, submissions_.create(request));
   v1::GetExperimentRequest get;
@@ -107,8 +106,7 @@ absl::StatusOr<v1::RerunExperimentResponse> Api::rerun_experiment(const v1::Reru
   return response;
 }
 
-absl::StatusOr<v1::DeleteExperimentResponse> Api::delete_experiment(
-    const v1::DeleteExperimentRequest& request) {
+absl::StatusOr<v1::DeleteExperimentResponse> Api::delete_experiment(const v1::DeleteExperimentRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(request.name()));
   LOCUS_ASSIGN_OR_RETURN(const Deletion going, store_.deletion(row.id));
   v1::DeleteExperimentResponse out;
@@ -155,9 +153,7 @@ absl::StatusOr<v1::WorkerDetail> Api::get_worker(const v1::GetWorkerRequest& req
   return workers_.get(request.name());
 }
 
-absl::StatusOr<v1::Worker> Api::drain_worker(const v1::DrainWorkerRequest& request) {
-  return workers_.drain(request);
-}
+absl::StatusOr<v1::Worker> Api::drain_worker(const v1::DrainWorkerRequest& request) { return workers_.drain(request); }
 
 absl::StatusOr<v1::Worker> Api::forget_worker(const v1::ForgetWorkerRequest& request) {
   return workers_.forget(request);
@@ -179,9 +175,8 @@ absl::StatusOr<PullSource<v1::DownloadArtifactResponse>> Api::download_artifact(
     const v1::DownloadArtifactRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const std::int64_t size, artifacts_.size(request.sha256()));
   LOCUS_RETURN_IF_ERROR(check_offset(request.offset(), size));
-  auto source =
-      [this, sha256 = request.sha256(), size,
-       at = request.offset()]() mutable -> absl::StatusOr<std::optional<v1::DownloadArtifactResponse>> {
+  auto source = [this, sha256 = request.sha256(), size,
+                 at = request.offset()]() mutable -> absl::StatusOr<std::optional<v1::DownloadArtifactResponse>> {
     if (at >= size) return std::optional<v1::DownloadArtifactResponse>();
     LOCUS_ASSIGN_OR_RETURN(std::string bytes, artifacts_.read(sha256, at, kChunkBytes));
     if (bytes.empty()) return absl::DataLossError("the artifact ended before its size");
@@ -199,17 +194,13 @@ absl::StatusOr<v1::CollectGarbageResponse> Api::collect_garbage(const v1::Collec
   return care_.collect_garbage(request);
 }
 
-absl::StatusOr<PullSource<v1::BackupResponse>> Api::backup(const v1::BackupRequest&) {
-  return care_.backup();
-}
+absl::StatusOr<PullSource<v1::BackupResponse>> Api::backup(const v1::BackupRequest&) { return care_.backup(); }
 
 absl::StatusOr<v1::ListTrialsResponse> Api::list_trials(const v1::ListTrialsRequest& request) {
   return views_.trials(request);
 }
 
-absl::StatusOr<v1::TrialDetail> Api::get_trial(const v1::GetTrialRequest& request) {
-  return views_.trial(request);
-}
+absl::StatusOr<v1::TrialDetail> Api::get_trial(const v1::GetTrialRequest& request) { return views_.trial(request); }
 
 absl::StatusOr<v1::Table> Api::get_table(const v1::GetTableRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const auto table, leaderboards_.get(request));

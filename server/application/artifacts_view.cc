@@ -67,9 +67,10 @@ absl::StatusOr<v1::ListArtifactsResponse> list_artifacts(Store& store, ArtifactS
 
 absl::Status check_offset(std::int64_t offset, std::int64_t bytes) {
   if (offset >= 0 && offset <= bytes) return absl::OkStatus();
-  return make_error(absl::StatusCode::kOutOfRange, ErrorReason::kInvalidArgument,
-                    "offset " + std::to_string(offset) + " lies outside the artifact's " + std::to_string(bytes) + " bytes",
-                    "offset", {{"offset", std::to_string(offset)}, {"bytes", std::to_string(bytes)}});
+  return make_error(
+      absl::StatusCode::kOutOfRange, ErrorReason::kInvalidArgument,
+      "offset " + std::to_string(offset) + " lies outside the artifact's " + std::to_string(bytes) + " bytes", "offset",
+      {{"offset", std::to_string(offset)}, {"bytes", std::to_string(bytes)}});
 }
 
 absl::StatusOr<v1::Artifact> pin_artifact(Store& store, ArtifactStore& artifacts, Clock& clock,

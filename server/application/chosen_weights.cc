@@ -32,9 +32,9 @@ absl::Status nothing_of(const v1::TrialDetail& trial, const std::string& wish, c
   }
   std::string known;
   for (const std::int64_t one : steps) known += (known.empty() ? "" : ", ") + std::to_string(one);
-  const std::string what =
-      wish == "best" ? "no model that validated best (a contract of metric.reduce: best on test keeps it)"
-                     : "no checkpoint of step " + wish;
+  const std::string what = wish == "best"
+                               ? "no model that validated best (a contract of metric.reduce: best on test keeps it)"
+                               : "no checkpoint of step " + wish;
   return make_error(absl::StatusCode::kNotFound, ErrorReason::kArtifactNotFound,
                     "trial " + name + " has kept " + what + "; it has those of steps " + known, "checkpoint",
                     {{"trial", name}, {"steps", known}});

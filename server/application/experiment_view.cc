@@ -53,9 +53,9 @@ std::int64_t eta_seconds(const StageCounts& counts, std::size_t slots, double ru
   if (succeeded == 0) return -1;
   known_mean /= static_cast<double>(succeeded);
   for (const auto& [kind, of_kind] : counts.by_kind) {
-    const double mean = of_kind.succeeded > 0 ? static_cast<double>(of_kind.busy_us) / 1e6 /
-                                                    static_cast<double>(of_kind.succeeded)
-                                              : known_mean;
+    const double mean = of_kind.succeeded > 0
+                            ? static_cast<double>(of_kind.busy_us) / 1e6 / static_cast<double>(of_kind.succeeded)
+                            : known_mean;
     seconds += mean * static_cast<double>(of_kind.total - of_kind.succeeded);
   }
   seconds -= running_done * known_mean;
@@ -89,8 +89,7 @@ void fill_trial_stage(const TrialStageView& view, const std::optional<HeldLease>
   out->set_stage(view.stage.id);
   out->set_kind(view.stage.kind);
   out->set_state(to_string(view.stage.state));
-  if (view.stage.failure_class != FailureClass::kNone)
-    out->set_failure_class(to_string(view.stage.failure_class));
+  if (view.stage.failure_class != FailureClass::kNone) out->set_failure_class(to_string(view.stage.failure_class));
   out->set_reason(view.stage.reason);
   out->set_attempts(view.stage.attempt);
   out->set_identity(view.stage.identity);
@@ -157,8 +156,8 @@ absl::Status ExperimentViews::fill_running(const ExperimentRow& row, const std::
                                            v1::Experiment* out) {
   std::map<std::int64_t, std::string> labels;
   for (const Running& item : running) {
-    const auto want = std::find_if(item.wanted.begin(), item.wanted.end(),
-                                   [&](const Wanted& w) { return w.experiment == row.id; });
+    const auto want =
+        std::find_if(item.wanted.begin(), item.wanted.end(), [&](const Wanted& w) { return w.experiment == row.id; });
     if (want == item.wanted.end()) continue;
     if (labels.empty()) {
       LOCUS_ASSIGN_OR_RETURN(labels, cell_labels(row));
@@ -182,8 +181,8 @@ absl::Status ExperimentViews::fill_running(const ExperimentRow& row, const std::
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::Experiment> ExperimentViews::view(const ExperimentRow& row,
-                                                     const std::vector<Running>& running, bool in_list) {
+absl::StatusOr<v1::Experiment> ExperimentViews::view(const ExperimentRow& row, const std::vector<Running>& running,
+                                                     bool in_list) {
   LOCUS_ASSIGN_OR_RETURN(const StageCounts counts, store_.counts(row.id));
   v1::Experiment out;
   out.set_name(row.name);
@@ -194,8 +193,7 @@ absl::StatusOr<v1::Experiment> ExperimentViews::view(const ExperimentRow& row,
   *out.mutable_create_time() = to_timestamp(row.created_us);
   if (!in_list) out.set_spec_json(row.spec_json);
   LOCUS_ASSIGN_OR_RETURN(const auto annotations, store_.annotations(row.id));
-  if (const auto own = annotations.find(kWholeExperiment); own != annotations.end())
-    fill_annotation(own->second, &out);
+  if (const auto own = annotations.find(kWholeExperiment); own != annotations.end()) fill_annotation(own->second, &out);
   if (const auto outline = outlines_.get(row); outline.ok()) {
     out.set_description((*outline)->description);
     out.set_dataset((*outline)->dataset);
@@ -211,14 +209,11 @@ absl::StatusOr<v1::Experiment> ExperimentViews::view(const ExperimentRow& row,
   LOCUS_RETURN_IF_ERROR(fill_running(row, running, &out));
   double running_done = 0;  // in stages
   for (const auto& stage : out.running()) {
-    if (stage.steps() > 0)
-      running_done += static_cast<double>(stage.step()) / static_cast<double>(stage.steps());
+    if (stage.steps() > 0) running_done += static_cast<double>(stage.step()) / static_cast<double>(stage.steps());
   }
   const bool over = out.state() == "cancelled" || out.state() == "failed";
-  out.set_eta_seconds(over ? -1
-                           : eta_seconds(counts, static_cast<std::size_t>(out.running_size()), running_done));
-  const bool live =
-      count_of(counts, StageState::kQueued) + count_of(counts, StageState::kRunning) > 0 && !over;
+  out.set_eta_seconds(over ? -1 : eta_seconds(counts, static_cast<std::size_t>(out.running_size()), running_done));
+  const bool live = count_of(counts, StageState::kQueued) + count_of(counts, StageState::kRunning) > 0 && !over;
   const Microseconds end = live ? clock_.wall() : std::max(counts.last_ended_us, row.created_us);
   out.set_elapsed_seconds(static_cast<double>(std::max<Microseconds>(0, end - row.created_us)) / 1e6);
   return out;
@@ -266,9 +261,9 @@ absl::StatusOr<v1::ListExperimentsResponse> ExperimentViews::list(const v1::List
   return out;
 }
 
-absl::StatusOr<std::vector<v1::Trial>> ExperimentViews::to_trials(
-    const ExperimentRow& row, const std::vector<TrialView>& views,
-    const std::map<std::int64_t, std::string>& labels) {
+absl::StatusOr<std::vector<v1::Trial>> ExperimentViews::to_trials(const ExperimentRow& row,
+                                                                  const std::vector<TrialView>& views,
+                                                                  const std::map<std::int64_t, std::string>& labels) {
   LOCUS_ASSIGN_OR_RETURN(const auto annotations, store_.annotations(row.id));
   return coordinator_.inspect<std::vector<v1::Trial>>([&](const Coordinator::Living& living) {
     std::vector<v1::Trial> out;
@@ -286,8 +281,8 @@ absl::StatusOr<std::vector<v1::Trial>> ExperimentViews::to_trials(
       const TrialStageView* least = nullptr;
       for (const TrialStageView& stage : view.stages) {
         const auto& wanted = living.index.wanted_by(stage.stage.id);
-        const bool shared = std::any_of(wanted.begin(), wanted.end(),
-                                        [&](const Wanted& w) { return w.experiment != row.id; });
+        const bool shared =
+            std::any_of(wanted.begin(), wanted.end(), [&](const Wanted& w) { return w.experiment != row.id; });
         fill_trial_stage(stage, living.scheduler.progress(stage.stage.id), shared, trial.add_stages());
         if (least == nullptr || rank_of(stage.stage.state) < rank_of(least->stage.state)) least = &stage;
       }

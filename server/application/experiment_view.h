@@ -37,18 +37,14 @@ class ExperimentViews {
     std::vector<Wanted> wanted;
   };
   std::vector<Running> running();
-  absl::StatusOr<v1::Experiment> view(const ExperimentRow& row, const std::vector<Running>& running,
-                                      bool in_list);
-  absl::Status fill_running(const ExperimentRow& row, const std::vector<Running>& running,
-                            v1::Experiment* out);
+  absl::StatusOr<v1::Experiment> view(const ExperimentRow& row, const std::vector<Running>& running, bool in_list);
+  absl::Status fill_running(const ExperimentRow& row, const std::vector<Running>& running, v1::Experiment* out);
   absl::StatusOr<std::map<std::int64_t, std::string>> cell_labels(const ExperimentRow& row);
-  absl::StatusOr<std::vector<v1::Trial>> to_trials(const ExperimentRow& row,
-                                                   const std::vector<TrialView>& views,
+  absl::StatusOr<std::vector<v1::Trial>> to_trials(const ExperimentRow& row, const std::vector<TrialView>& views,
                                                    const std::map<std::int64_t, std::string>& labels);
-  absl::StatusOr<std::vector<ExperimentRow>> rows_with(const v1::ListExperimentsRequest& request,
-                                                       ExperimentId before, std::size_t most);
-  absl::Status fill_checkpoints(const StageRow& stage, const std::vector<AttemptRow>& attempts,
-                                v1::StageDetail* out);
+  absl::StatusOr<std::vector<ExperimentRow>> rows_with(const v1::ListExperimentsRequest& request, ExperimentId before,
+                                                       std::size_t most);
+  absl::Status fill_checkpoints(const StageRow& stage, const std::vector<AttemptRow>& attempts, v1::StageDetail* out);
   absl::Status fill_stage(const TrialStageView& view, const std::map<WorkerId, std::string>& names,
                           v1::StageDetail* out);
 

@@ -19,10 +19,12 @@ StageSentence explain_row(const StageRow& stage) {
       return {"succeeded in attempt " + std::to_string(stage.attempt), "", {}};
     case StageState::kFailed:
       return {"failed: it " + std::string(rule_of(stage.failure_class).words) + because,
-              rule_of(stage.failure_class).remedy, {}};
+              rule_of(stage.failure_class).remedy,
+              {}};
     case StageState::kHeld:
       return {stage.reason.empty() ? "held" : stage.reason,
-              "find out why, then rerun it: held stages wait for a person", {}};
+              "find out why, then rerun it: held stages wait for a person",
+              {}};
     case StageState::kCancelled:
       return {"cancelled" + because, "rerun it, should it be wanted after all", {}};
     default:
@@ -31,8 +33,8 @@ StageSentence explain_row(const StageRow& stage) {
 }
 
 int rank_of(StageState state) {
-  constexpr StageState kOrder[] = {StageState::kFailed,  StageState::kHeld,    StageState::kCancelled,
-                                   StageState::kRunning, StageState::kQueued,  StageState::kBlocked,
+  constexpr StageState kOrder[] = {StageState::kFailed,   StageState::kHeld,   StageState::kCancelled,
+                                   StageState::kRunning,  StageState::kQueued, StageState::kBlocked,
                                    StageState::kSucceeded};
   return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), state) - std::begin(kOrder));
 }

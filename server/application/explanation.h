@@ -14,8 +14,8 @@ namespace locus::server {
 
 struct StageSentence {
   std::string sentence;
-  std::string remedy;                  // what a person can do; empty: nothing needs doing
-  std::optional<Microseconds> after;   // how long until it changes, as far as can be told
+  std::string remedy;                 // what a person can do; empty: nothing needs doing
+  std::optional<Microseconds> after;  // how long until it changes, as far as can be told
 };
 
 // `stage` as stored; what is alive is asked of the scheduler. Waits for the strand: never from it.

@@ -80,8 +80,7 @@ class ExportSource {
     line("experiment", std::move(fields));
     LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(experiment_.id));
     for (const CellRow& cell : cells) {
-      line("cell",
-           {{"cell", cell.ordinal}, {"label", cell.label}, {"assignment", parsed(cell.assignment_json)}});
+      line("cell", {{"cell", cell.ordinal}, {"label", cell.label}, {"assignment", parsed(cell.assignment_json)}});
     }
     return absl::OkStatus();
   }
@@ -179,8 +178,8 @@ class ExportSource {
 
 }  // namespace
 
-absl::StatusOr<PullSource<v1::ExportExperimentResponse>> export_experiment(
-    Store& store, const v1::ExportExperimentRequest& request) {
+absl::StatusOr<PullSource<v1::ExportExperimentResponse>> export_experiment(Store& store,
+                                                                           const v1::ExportExperimentRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(ExperimentRow row, store.experiment(request.name()));
   auto source = std::make_shared<ExportSource>(store, std::move(row), !request.without_points());
   return PullSource<v1::ExportExperimentResponse>([source] { return source->next(); });

@@ -9,7 +9,7 @@
 namespace locus::server {
 
 // EXPERIMENT_NOT_FOUND now; what is read later may be of a later moment. `store` must outlive the source.
-absl::StatusOr<PullSource<v1::ExportExperimentResponse>> export_experiment(
-    Store& store, const v1::ExportExperimentRequest& request);
+absl::StatusOr<PullSource<v1::ExportExperimentResponse>> export_experiment(Store& store,
+                                                                           const v1::ExportExperimentRequest& request);
 
 }  // namespace locus::server

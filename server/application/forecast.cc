@@ -13,8 +13,8 @@
 namespace locus::server {
 namespace {
 
-constexpr std::size_t kRunsRead = 4'000;                  // of all loads together
-constexpr int kRunsLeast = 20, kRunsMost = 400;            // of one
+constexpr std::size_t kRunsRead = 4'000;         // of all loads together
+constexpr int kRunsLeast = 20, kRunsMost = 400;  // of one
 constexpr const char* kTrain = "train";
 
 std::int64_t whole(double number) { return static_cast<std::int64_t>(std::llround(number)); }

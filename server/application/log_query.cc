@@ -54,7 +54,7 @@ std::size_t unfinished_tail(const std::string& text) {
 absl::StatusOr<v1::ReadLogResponse> read_log(Store& store, const v1::ReadLogRequest& request) {
   if (request.max_bytes() < 0 || request.max_bytes() > kLogBytes)
     return invalid("max_bytes", "max_bytes is " + std::to_string(request.max_bytes()) + "; give 1 to " +
-                                std::to_string(kLogBytes) + ", or 0 for the most");
+                                    std::to_string(kLogBytes) + ", or 0 for the most");
   LOCUS_ASSIGN_OR_RETURN(const StageId stage, find_stage(store, request));
   LOCUS_ASSIGN_OR_RETURN(const auto attempts, store.attempts(stage));
   v1::ReadLogResponse out;
@@ -67,8 +67,8 @@ absl::StatusOr<v1::ReadLogResponse> read_log(Store& store, const v1::ReadLogRequ
     const std::int64_t from = std::max<std::int64_t>(0, log.total + request.offset());
     LOCUS_ASSIGN_OR_RETURN(log, store.log(stage, number, from, most));
   }
-  const auto attempt = std::find_if(attempts.begin(), attempts.end(),
-                                    [&](const AttemptRow& row) { return row.number == number; });
+  const auto attempt =
+      std::find_if(attempts.begin(), attempts.end(), [&](const AttemptRow& row) { return row.number == number; });
   const bool over = attempt != attempts.end() && attempt->state != AttemptState::kRunning;
   // A character may be cut: its beginning comes with what follows, unless nothing follows any more.
   std::size_t cut = unfinished_tail(log.text);

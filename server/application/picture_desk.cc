@@ -19,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kRunning = 2, kWaiting = 2;
-constexpr std::int64_t kKeptBytes = 64 << 20;               // of all documents together
+constexpr std::int64_t kKeptBytes = 64 << 20;  // of all documents together
 constexpr std::int64_t kWeightsBytes = std::int64_t{2} << 30;
-constexpr std::int64_t kPairsMost = 200'000;                // heads x patches^2 of a catalog prior's picture
+constexpr std::int64_t kPairsMost = 200'000;  // heads x patches^2 of a catalog prior's picture
 constexpr std::size_t kListMost = 64, kImagesMost = 16;
 constexpr const char *kMemoryMib = "8192", *kSeconds = "60";  // of one drawing
 
@@ -105,15 +105,17 @@ absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawPriorRequest& reques
   if (!given.is_object())
     return invalid("options", "options is no JSON object; give {\"NAME\": VALUE, ...} as the catalog names them");
   LOCUS_ASSIGN_OR_RETURN(const Json options, catalog_.resolve(*item, given, "options"));
-  std::vector<Setting> settings = {{"rows", request.rows(), 6, 64},      {"columns", request.columns(), 6, 64},
-                                   {"heads", request.heads(), 4, 32},    {"head_width", request.head_width(), 16, 128},
+  std::vector<Setting> settings = {{"rows", request.rows(), 6, 64},
+                                   {"columns", request.columns(), 6, 64},
+                                   {"heads", request.heads(), 4, 32},
+                                   {"head_width", request.head_width(), 16, 128},
                                    {"layers", request.layers(), std::int64_t{request.layer()} + 1, 48},
                                    {"layer", request.layer(), 0, 47},
                                    {"seed", request.seed(), 0, INT64_MAX}};
   for (Setting& one : settings) {
     if (one.given < 0 || one.given > one.most)
       return invalid(one.name, std::string(one.name) + " is " + std::to_string(one.given) + "; at most " +
-                               std::to_string(one.most));
+                                   std::to_string(one.most));
     if (one.given == 0) one.given = one.usual;
   }
   const auto value = [&](std::size_t i) { return settings[i].given; };
@@ -127,18 +129,22 @@ absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawPriorRequest& reques
                           std::to_string(kPairsMost),
                       "rows");
   }
-  const std::vector<std::string> arguments = {
-      "picture", item->id, "--options", options.dump(), "--grid",
-      std::to_string(value(0)) + "x" + std::to_string(value(1)), "--heads", std::to_string(value(2)),
-      "--head-width", std::to_string(value(3)), "--layers", std::to_string(value(4)), "--layer",
-      std::to_string(value(5)), "--seed", std::to_string(value(6)), "--memory", kMemoryMib, "--seconds", kSeconds};
+  const std::vector<std::string> arguments = {"picture",      item->id,
+                                              "--options",    options.dump(),
+                                              "--grid",       std::to_string(value(0)) + "x" + std::to_string(value(1)),
+                                              "--heads",      std::to_string(value(2)),
+                                              "--head-width", std::to_string(value(3)),
+                                              "--layers",     std::to_string(value(4)),
+                                              "--layer",      std::to_string(value(5)),
+                                              "--seed",       std::to_string(value(6)),
+                                              "--memory",     kMemoryMib,
+                                              "--seconds",    kSeconds};
   v1::Drawing out;
   LOCUS_ASSIGN_OR_RETURN(*out.mutable_json(), drawn(arguments, [&] { return program_.run(arguments); }));
   return out;
 }
 
-absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawTrialRequest& request,
-                                              const v1::TrialDetail& trial) {
+absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawTrialRequest& request, const v1::TrialDetail& trial) {
   const std::string kind = request.kind().empty() ? "trained-prior" : request.kind();
   if (kind != "trained-prior" && kind != "attention")
     return invalid("kind", "kind is \"" + kind.substr(0, 100) + "\"; give \"trained-prior\" or \"attention\"");
@@ -157,8 +163,12 @@ absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawTrialRequest& reques
   LOCUS_ASSIGN_OR_RETURN(const ChosenWeights chosen, choose_weights(trial, wish));
   const Json configuration = Json::parse(chosen.stage->config_json(), nullptr, /*allow_exceptions=*/false);
   if (!configuration.is_object()) return absl::DataLossError("the stage's configuration is no JSON object");
-  Json what = {{"kind", kind},     {"configuration", configuration}, {"weights", chosen.sha256},
-               {"layers", layers}, {"queries", queries},             {"images", images},
+  Json what = {{"kind", kind},
+               {"configuration", configuration},
+               {"weights", chosen.sha256},
+               {"layers", layers},
+               {"queries", queries},
+               {"images", images},
                {"split", split}};
   v1::Drawing out;
   out.set_step(chosen.step);

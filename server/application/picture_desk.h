@@ -30,16 +30,15 @@ class PictureDesk {
  public:
   // `folder` is made when first needed; empty: one of its own among the system's temporary ones. `data_root`:
   // where datasets lie.
-  PictureDesk(ArtifactStore& artifacts, const Catalog& catalog, PictureProgram program,
-              std::filesystem::path folder, std::filesystem::path data_root);
+  PictureDesk(ArtifactStore& artifacts, const Catalog& catalog, PictureProgram program, std::filesystem::path folder,
+              std::filesystem::path data_root);
   ~PictureDesk();
 
   absl::StatusOr<v1::Drawing> draw(const v1::DrawPriorRequest& request);
   absl::StatusOr<v1::Drawing> draw(const v1::DrawTrialRequest& request, const v1::TrialDetail& trial);
 
  private:
-  absl::StatusOr<std::string> drawn(const Json& question,
-                                    const std::function<absl::StatusOr<std::string>()>& draw);
+  absl::StatusOr<std::string> drawn(const Json& question, const std::function<absl::StatusOr<std::string>()>& draw);
   absl::StatusOr<std::string> run_trained(const Json& request, const std::string& weights);
   absl::Status copy_blob(const std::string& sha256, const std::filesystem::path& to);
   void keep(const std::filesystem::path& file, const std::string& document);

@@ -1,6 +1,6 @@
 // From a specification to a stored experiment.
-#include "core/base/json_document.h"
 #include "server/application/submission.h"
+#include "core/base/json_document.h"
 
 #include <algorithm>
 
@@ -36,9 +36,8 @@ void count(const std::map<std::string, StageRow>& stored, const std::string& ide
 }
 
 absl::Status exists_error(const std::string& name, const Merge& merged) {
-  const std::string what = merged.removed > 0
-                               ? "drop " + std::to_string(merged.removed) + " of its trials"
-                               : "change what " + std::to_string(merged.changed) + " of its trials run";
+  const std::string what = merged.removed > 0 ? "drop " + std::to_string(merged.removed) + " of its trials"
+                                              : "change what " + std::to_string(merged.changed) + " of its trials run";
   return make_error(absl::StatusCode::kAlreadyExists, ErrorReason::kExperimentExists,
                     "an experiment named \"" + name + "\" is stored and this specification would " + what +
                         "; give it another name, or allow it with replace (--replace)",
@@ -70,8 +69,7 @@ absl::StatusOr<ExperimentPlan> Submissions::read(const std::string& spec_json) {
     return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
                       "the specification has " + std::to_string(spec_json.size()) + " bytes; at most " +
                           std::to_string(kSpecBytes) + " are taken, shorten it",
-                      "spec_json",
-                      {{"bytes", std::to_string(spec_json.size())}, {"most", std::to_string(kSpecBytes)}});
+                      "spec_json", {{"bytes", std::to_string(spec_json.size())}, {"most", std::to_string(kSpecBytes)}});
   }
   LOCUS_ASSIGN_OR_RETURN(const Json spec, parse_json(spec_json, ErrorReason::kInvalidSpecification, ""));
   return plan_experiment(spec, catalog_);
@@ -182,8 +180,8 @@ absl::StatusOr<v1::Plan> Submissions::plan(const v1::PlanExperimentRequest& requ
     item->set_done(static_cast<int>(tally.done));
     item->set_to_run(static_cast<int>(tally.to_run + tally.running));
   }
-  const Fleet fleet = coordinator_.inspect<Fleet>(
-      [](const Coordinator::Living& living) { return living.scheduler.fleet(); });
+  const Fleet fleet =
+      coordinator_.inspect<Fleet>([](const Coordinator::Living& living) { return living.scheduler.fleet(); });
   LOCUS_RETURN_IF_ERROR(add_forecast(store_, catalog_, fleet, plan, stored, &out));
   return out;
 }
@@ -273,8 +271,7 @@ absl::StatusOr<v1::CreateExperimentResponse> Submissions::create(const v1::Creat
       LOCUS_ASSIGN_OR_RETURN(Event event, draft(plan, merged, request, 0));
       coordinator_.post(std::get<ExperimentSubmitted>(std::move(event)), reply);
     } else {
-      coordinator_.post_prepared([&](ReplyToken token) { return draft(plan, merged, request, token); },
-                                 reply);
+      coordinator_.post_prepared([&](ReplyToken token) { return draft(plan, merged, request, token); }, reply);
     }
     const Command command = future.get();
     if (const auto* error = std::get_if<ReplyError>(&command)) {

@@ -22,9 +22,9 @@ namespace locus::server {
 struct Merge {
   bool exists = false;
   ExperimentRow stored;
-  std::vector<CellRow> cells;           // every cell of the plan, under its stable ordinal
-  std::vector<TrialRow> trials;         // every trial of the plan and every newly retired one
-  std::vector<std::int64_t> ordinals;   // of plan.trials, in their order
+  std::vector<CellRow> cells;                        // every cell of the plan, under its stable ordinal
+  std::vector<TrialRow> trials;                      // every trial of the plan and every newly retired one
+  std::vector<std::int64_t> ordinals;                // of plan.trials, in their order
   std::int64_t added = 0, removed = 0, changed = 0;  // trials; changed: kept, with stages of other identities
 };
 

@@ -123,8 +123,7 @@ absl::StatusOr<v1::TrialDetail> ExperimentViews::trial(const v1::GetTrialRequest
   const Looks looks = read_looks(store_, outlines_, found.experiment);
   const auto look = looks.find(found.view.trial.cell);
   if (look != looks.end()) to_proto(look->second, out.mutable_trial()->mutable_look());
-  for (const TrialStageView& view : found.view.stages)
-    LOCUS_RETURN_IF_ERROR(fill_stage(view, names, out.add_stages()));
+  for (const TrialStageView& view : found.view.stages) LOCUS_RETURN_IF_ERROR(fill_stage(view, names, out.add_stages()));
   return out;
 }
 

@@ -15,9 +15,7 @@ constexpr int kAttemptsShown = 100, kAttemptsJudged = 20;
 constexpr std::chrono::microseconds kForgottenAfter = std::chrono::hours(7 * 24);  // offline
 constexpr std::size_t kTrialsLookedAt = 10'000;
 
-bool bad(const AttemptRow& row) {
-  return row.state == AttemptState::kFailed || row.state == AttemptState::kLost;
-}
+bool bad(const AttemptRow& row) { return row.state == AttemptState::kFailed || row.state == AttemptState::kLost; }
 
 bool forgotten(const WorkerRow& row, Microseconds now) {
   const bool long_gone = row.state == WorkerState::kOffline && now - row.seen_us > kForgottenAfter.count();
@@ -64,8 +62,7 @@ std::map<WorkerId, WorkerViews::Live> WorkerViews::living() {
     std::map<WorkerId, Live> out;
     for (WorkerView& view : living.scheduler.workers(living.now)) {
       Live live;
-      for (const HeldLease& lease : view.running)
-        live.titles[lease.stage_id] = living.index.title_of(lease.stage_id);
+      for (const HeldLease& lease : view.running) live.titles[lease.stage_id] = living.index.title_of(lease.stage_id);
       live.view = std::move(view);
       out[live.view.id] = std::move(live);
     }
@@ -73,8 +70,7 @@ std::map<WorkerId, WorkerViews::Live> WorkerViews::living() {
   });
 }
 
-absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Live>& living,
-                               v1::Worker* out) {
+absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Live>& living, v1::Worker* out) {
   out->set_name(row.name);
   out->set_host(row.host);
   out->set_version(row.version);
@@ -147,13 +143,11 @@ absl::StatusOr<v1::WorkerDetail> WorkerViews::get(const std::string& name) {
   LOCUS_RETURN_IF_ERROR(fill(*row, living(), out.mutable_worker()));
   LOCUS_RETURN_IF_ERROR(fill_system(store_, row->id, &out));
   LOCUS_ASSIGN_OR_RETURN(const auto attempts, store_.attempts_of_worker(row->id, kAttemptsShown));
-  auto titles =
-      coordinator_.inspect<std::map<StageId, std::string>>([&](const Coordinator::Living& living_now) {
-        std::map<StageId, std::string> all;
-        for (const AttemptRow& attempt : attempts)
-          all[attempt.stage_id] = living_now.index.title_of(attempt.stage_id);
-        return all;
-      });
+  auto titles = coordinator_.inspect<std::map<StageId, std::string>>([&](const Coordinator::Living& living_now) {
+    std::map<StageId, std::string> all;
+    for (const AttemptRow& attempt : attempts) all[attempt.stage_id] = living_now.index.title_of(attempt.stage_id);
+    return all;
+  });
   LOCUS_RETURN_IF_ERROR(look_up_titles(store_, &titles));
   for (const AttemptRow& attempt : attempts) {
     auto* item = out.add_attempts();
@@ -162,8 +156,7 @@ absl::StatusOr<v1::WorkerDetail> WorkerViews::get(const std::string& name) {
     item->set_title(titles.at(attempt.stage_id));
     if (const auto stage = store_.stage(attempt.stage_id); stage.ok()) item->set_kind(stage->kind);
     item->set_state(to_string(attempt.state));
-    if (attempt.failure_class != FailureClass::kNone)
-      item->set_failure_class(to_string(attempt.failure_class));
+    if (attempt.failure_class != FailureClass::kNone) item->set_failure_class(to_string(attempt.failure_class));
     item->set_reason(attempt.reason);
     *item->mutable_start_time() = to_timestamp(attempt.started_us);
     if (attempt.ended_us > 0) *item->mutable_end_time() = to_timestamp(attempt.ended_us);
@@ -171,8 +164,7 @@ absl::StatusOr<v1::WorkerDetail> WorkerViews::get(const std::string& name) {
   return out;
 }
 
-absl::StatusOr<v1::Worker> WorkerViews::set_drain(const std::string& name, Drain to,
-                                                  const std::string& reason) {
+absl::StatusOr<v1::Worker> WorkerViews::set_drain(const std::string& name, Drain to, const std::string& reason) {
   const Command command = call(coordinator_, WorkerDrainRequested{.name = name, .to = to, .reason = reason});
   if (const auto* error = std::get_if<ReplyError>(&command)) return error->status;
   LOCUS_ASSIGN_OR_RETURN(auto detail, get(name));

@@ -16,7 +16,7 @@ class WorkerViews {
       : store_(store), coordinator_(coordinator), clock_(clock) {}
 
   absl::StatusOr<v1::ListWorkersResponse> list(bool all);
-  absl::StatusOr<v1::WorkerDetail> get(const std::string& name);          // WORKER_NOT_FOUND
+  absl::StatusOr<v1::WorkerDetail> get(const std::string& name);            // WORKER_NOT_FOUND
   absl::StatusOr<v1::Worker> drain(const v1::DrainWorkerRequest& request);  // likewise
   absl::StatusOr<v1::Worker> undrain(const v1::UndrainWorkerRequest& request);
   absl::StatusOr<v1::Worker> forget(const v1::ForgetWorkerRequest& request);

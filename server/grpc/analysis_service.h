@@ -11,11 +11,9 @@ namespace locus::server {
 class AnalysisService final : public v1::AnalysisService::CallbackService {
  public:
   AnalysisService(Api& api, WorkPool& pool) : api_(api), pool_(pool) {}
-  grpc::ServerUnaryReactor* ListClaims(grpc::CallbackServerContext* context,
-                                       const v1::ListClaimsRequest* request,
+  grpc::ServerUnaryReactor* ListClaims(grpc::CallbackServerContext* context, const v1::ListClaimsRequest* request,
                                        v1::ListClaimsResponse* response) override;
-  grpc::ServerUnaryReactor* GetPaperTable(grpc::CallbackServerContext* context,
-                                          const v1::GetPaperTableRequest* request,
+  grpc::ServerUnaryReactor* GetPaperTable(grpc::CallbackServerContext* context, const v1::GetPaperTableRequest* request,
                                           v1::PaperTable* response) override;
 
  private:

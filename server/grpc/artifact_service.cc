@@ -27,9 +27,8 @@ class Place {
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
   absl::Status status() const {
-    return number_ <= kTransfersMost
-               ? absl::OkStatus()
-               : limit("64 artifacts are being transferred already; try again in a moment");
+    return number_ <= kTransfersMost ? absl::OkStatus()
+                                     : limit("64 artifacts are being transferred already; try again in a moment");
   }
 
  private:
@@ -76,7 +75,7 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
     if (entered_) return invalid("header", "a second header came; an upload has one, before its chunks");
     if (header.bytes() < 0 || header.bytes() > kArtifactBytes) {
       return invalid("header.bytes", "an artifact has 0 to " + std::to_string(kArtifactBytes) + " bytes, not " +
-                                     std::to_string(header.bytes()));
+                                         std::to_string(header.bytes()));
     }
     if (header.kind().empty() || header.kind().size() > kKindLength)
       return invalid("header.kind", "a kind has 1 to 64 bytes");
@@ -97,8 +96,8 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
   absl::Status write(const std::string& chunk) {
     if (!writer_) return invalid("part", "a chunk came before the header; send the header first");
     if (static_cast<std::int64_t>(chunk.size()) > kChunkBytes) {
-      return limit("a chunk has " + std::to_string(chunk.size()) + " bytes; at most " +
-                   std::to_string(kChunkBytes) + " are taken");
+      return limit("a chunk has " + std::to_string(chunk.size()) + " bytes; at most " + std::to_string(kChunkBytes) +
+                   " are taken");
     }
     taken_ += static_cast<std::int64_t>(chunk.size());
     if (taken_ > header_.bytes())
@@ -109,12 +108,11 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
   absl::Status commit() {
     if (!writer_) return invalid("header", "the upload ended before its header");
     if (taken_ != header_.bytes()) {
-      return make_error(
-          absl::StatusCode::kDataLoss, ErrorReason::kDigestMismatch,
-          "the header announced " + std::to_string(header_.bytes()) + " bytes and " + std::to_string(taken_) +
-              " came; upload it again",
-          "header.bytes",
-          {{"announced", std::to_string(header_.bytes())}, {"received", std::to_string(taken_)}});
+      return make_error(absl::StatusCode::kDataLoss, ErrorReason::kDigestMismatch,
+                        "the header announced " + std::to_string(header_.bytes()) + " bytes and " +
+                            std::to_string(taken_) + " came; upload it again",
+                        "header.bytes",
+                        {{"announced", std::to_string(header_.bytes())}, {"received", std::to_string(taken_)}});
     }
     LOCUS_RETURN_IF_ERROR(writer_->commit(header_.sha256()));
     return record(taken_);
@@ -144,11 +142,7 @@ class Download final : public grpc::ServerWriteReactor<v1::DownloadArtifactRespo
  public:
   Download(ArtifactStore& artifacts, WorkPool& pool, std::atomic<int>& transfers,
            const v1::DownloadArtifactRequest& request)
-      : artifacts_(artifacts),
-        pool_(pool),
-        place_(transfers),
-        sha256_(request.sha256()),
-        offset_(request.offset()) {
+      : artifacts_(artifacts), pool_(pool), place_(transfers), sha256_(request.sha256()), offset_(request.offset()) {
     pool_.post([this] { begin(); });
   }
   void OnWriteDone(bool ok) override {
@@ -173,8 +167,7 @@ class Download final : public grpc::ServerWriteReactor<v1::DownloadArtifactRespo
     if (offset_ >= size_) return Finish(grpc::Status::OK);
     auto bytes = artifacts_.read(sha256_, offset_, kChunkBytes);
     if (!bytes.ok()) return Finish(to_grpc_status(bytes.status()));
-    if (bytes->empty())
-      return Finish(to_grpc_status(absl::DataLossError("the artifact ended before its size")));
+    if (bytes->empty()) return Finish(to_grpc_status(absl::DataLossError("the artifact ended before its size")));
     offset_ += static_cast<std::int64_t>(bytes->size());
     response_.set_chunk(*std::move(bytes));
     StartWrite(&response_);
@@ -204,13 +197,11 @@ grpc::ServerWriteReactor<v1::DownloadArtifactResponse>* ArtifactService::Downloa
 grpc::ServerUnaryReactor* ArtifactService::ListArtifacts(grpc::CallbackServerContext* context,
                                                          const v1::ListArtifactsRequest* request,
                                                          v1::ListArtifactsResponse* response) {
-  return serve_unary(pool_, context, request, response,
-                     [this](const auto& r) { return api_.list_artifacts(r); });
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.list_artifacts(r); });
 }
 
 grpc::ServerUnaryReactor* ArtifactService::PinArtifact(grpc::CallbackServerContext* context,
-                                                       const v1::PinArtifactRequest* request,
-                                                       v1::Artifact* response) {
+                                                       const v1::PinArtifactRequest* request, v1::Artifact* response) {
   return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.pin_artifact(r); });
 }
 

@@ -19,24 +19,17 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
  public:
   ArtifactService(Api& api, Store& store, ArtifactStore& artifacts, ArtifactGate& gate, const DiskGuard& disk,
                   WorkPool& pool, Clock& clock)
-      : api_(api),
-        store_(store),
-        artifacts_(artifacts),
-        gate_(gate),
-        disk_(disk),
-        pool_(pool),
-        clock_(clock) {}
+      : api_(api), store_(store), artifacts_(artifacts), gate_(gate), disk_(disk), pool_(pool), clock_(clock) {}
 
-  grpc::ServerReadReactor<v1::UploadArtifactRequest>* UploadArtifact(
-      grpc::CallbackServerContext* context, v1::UploadArtifactResponse* response) override;
+  grpc::ServerReadReactor<v1::UploadArtifactRequest>* UploadArtifact(grpc::CallbackServerContext* context,
+                                                                     v1::UploadArtifactResponse* response) override;
   grpc::ServerWriteReactor<v1::DownloadArtifactResponse>* DownloadArtifact(
       grpc::CallbackServerContext* context, const v1::DownloadArtifactRequest* request) override;
 
-  grpc::ServerUnaryReactor* ListArtifacts(grpc::CallbackServerContext* context,
-                                          const v1::ListArtifactsRequest* request,
+  grpc::ServerUnaryReactor* ListArtifacts(grpc::CallbackServerContext* context, const v1::ListArtifactsRequest* request,
                                           v1::ListArtifactsResponse* response) override;
-  grpc::ServerUnaryReactor* PinArtifact(grpc::CallbackServerContext* context,
-                                        const v1::PinArtifactRequest* request, v1::Artifact* response) override;
+  grpc::ServerUnaryReactor* PinArtifact(grpc::CallbackServerContext* context, const v1::PinArtifactRequest* request,
+                                        v1::Artifact* response) override;
 
  private:
   Api& api_;

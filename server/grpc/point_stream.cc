@@ -26,8 +26,8 @@ void PointStreams::close() {
   for (auto* context : open_) context->TryCancel();
 }
 
-PointStream::PointStream(Store& store, Coordinator& coordinator, const DiskGuard& disk, WorkPool& pool,
-                         Clock& clock, PointStreams& streams, grpc::CallbackServerContext* context)
+PointStream::PointStream(Store& store, Coordinator& coordinator, const DiskGuard& disk, WorkPool& pool, Clock& clock,
+                         PointStreams& streams, grpc::CallbackServerContext* context)
     : store_(store),
       coordinator_(coordinator),
       disk_(disk),
@@ -64,9 +64,9 @@ void PointStream::store_batch() {
   auto points = from_proto(request_.points());
   if (!points.ok()) return Finish(to_grpc_status(points.status()));
   if (request_.first_seq() < 1) {
-    return Finish(to_grpc_status(make_error(
-        absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-        "first_seq is " + std::to_string(request_.first_seq()) + "; sequences start at 1", "first_seq")));
+    return Finish(to_grpc_status(
+        make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                   "first_seq is " + std::to_string(request_.first_seq()) + "; sequences start at 1", "first_seq")));
   }
   const PointAppend append{request_.stage(), request_.attempt(), request_.first_seq(), *std::move(points)};
   const auto acked = store_.append(append, clock_.wall());

@@ -85,26 +85,22 @@ class EventStream final : public grpc::ServerWriteReactor<v1::WatchEventsRespons
 
 }  // namespace
 
-#define LOCUS_UNARY(Service, Method, RequestType, ResponseType, method)                                   \
-  grpc::ServerUnaryReactor* Service::Method(grpc::CallbackServerContext* context,                         \
-                                            const v1::RequestType* request, v1::ResponseType* response) { \
-    return serve_unary(pool_, context, request, response,                                                 \
-                       [this](const v1::RequestType& r) { return api_.method(r); });                      \
+#define LOCUS_UNARY(Service, Method, RequestType, ResponseType, method)                                           \
+  grpc::ServerUnaryReactor* Service::Method(grpc::CallbackServerContext* context, const v1::RequestType* request, \
+                                            v1::ResponseType* response) {                                         \
+    return serve_unary(pool_, context, request, response,                                                         \
+                       [this](const v1::RequestType& r) { return api_.method(r); });                              \
   }
 
 LOCUS_UNARY(ExperimentService, PlanExperiment, PlanExperimentRequest, Plan, plan_experiment)
-LOCUS_UNARY(ExperimentService, CreateExperiment, CreateExperimentRequest, CreateExperimentResponse,
-            create_experiment)
+LOCUS_UNARY(ExperimentService, CreateExperiment, CreateExperimentRequest, CreateExperimentResponse, create_experiment)
 LOCUS_UNARY(ExperimentService, GetExperiment, GetExperimentRequest, Experiment, get_experiment)
-LOCUS_UNARY(ExperimentService, ListExperiments, ListExperimentsRequest, ListExperimentsResponse,
-            list_experiments)
+LOCUS_UNARY(ExperimentService, ListExperiments, ListExperimentsRequest, ListExperimentsResponse, list_experiments)
 LOCUS_UNARY(ExperimentService, CancelExperiment, CancelExperimentRequest, Experiment, cancel_experiment)
 LOCUS_UNARY(ExperimentService, PauseExperiment, PauseExperimentRequest, Experiment, pause_experiment)
 LOCUS_UNARY(ExperimentService, ResumeExperiment, ResumeExperimentRequest, Experiment, resume_experiment)
-LOCUS_UNARY(ExperimentService, RerunExperiment, RerunExperimentRequest, RerunExperimentResponse,
-            rerun_experiment)
-LOCUS_UNARY(ExperimentService, DeleteExperiment, DeleteExperimentRequest, DeleteExperimentResponse,
-            delete_experiment)
+LOCUS_UNARY(ExperimentService, RerunExperiment, RerunExperimentRequest, RerunExperimentResponse, rerun_experiment)
+LOCUS_UNARY(ExperimentService, DeleteExperiment, DeleteExperimentRequest, DeleteExperimentResponse, delete_experiment)
 LOCUS_UNARY(ExperimentService, Annotate, AnnotateRequest, Annotation, annotate)
 LOCUS_UNARY(ExperimentService, Explain, ExplainRequest, Explanation, explain)
 LOCUS_UNARY(ExperimentService, ReadLog, ReadLogRequest, ReadLogResponse, read_log)
@@ -138,10 +134,9 @@ grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(grpc::Callbac
 grpc::ServerWriteReactor<v1::WatchEventsResponse>* ExperimentService::WatchEvents(
     grpc::CallbackServerContext*, const v1::WatchEventsRequest* request) {
   auto* stream = new EventStream;  // deletes itself in OnDone
-  const bool taken = pool_.try_post(
-      [this, link = stream->link(), cursor = request->cursor(), experiment = request->experiment()] {
-        if (const absl::Status status = api_.check_watch(cursor, experiment); !status.ok())
-          return link->fail(status);
+  const bool taken =
+      pool_.try_post([this, link = stream->link(), cursor = request->cursor(), experiment = request->experiment()] {
+        if (const absl::Status status = api_.check_watch(cursor, experiment); !status.ok()) return link->fail(status);
         link->start(feed_, cursor, experiment);
       });
   if (!taken) stream->finish(to_grpc_status(busy_error()));

@@ -39,8 +39,8 @@ class ExperimentService final : public v1::ExperimentService::CallbackService {
   LOCUS_UNARY(GetTrial, GetTrialRequest, TrialDetail)
   LOCUS_UNARY(GetTable, GetTableRequest, Table)
   LOCUS_UNARY(GetCurves, GetCurvesRequest, Curves)
-  grpc::ServerWriteReactor<v1::WatchEventsResponse>* WatchEvents(
-      grpc::CallbackServerContext* context, const v1::WatchEventsRequest* request) override;
+  grpc::ServerWriteReactor<v1::WatchEventsResponse>* WatchEvents(grpc::CallbackServerContext* context,
+                                                                 const v1::WatchEventsRequest* request) override;
 
  private:
   Api& api_;

@@ -19,8 +19,8 @@ inline absl::Status busy_error() {
 // `answer` is const Request& -> StatusOr<Response>; it may block. `request` and `response` live until the
 // call is finished.
 template <class Request, class Response, class Answer>
-grpc::ServerUnaryReactor* serve_unary(WorkPool& pool, grpc::CallbackServerContext* context,
-                                      const Request* request, Response* response, Answer answer) {
+grpc::ServerUnaryReactor* serve_unary(WorkPool& pool, grpc::CallbackServerContext* context, const Request* request,
+                                      Response* response, Answer answer) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const bool taken = pool.try_post([=, answer = std::move(answer)] {
     if (context->IsCancelled()) return reactor->Finish(grpc::Status::CANCELLED);

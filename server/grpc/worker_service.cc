@@ -1,6 +1,6 @@
 // WorkerService on gRPC.
-#include "core/base/json_document.h"
 #include "server/grpc/worker_service.h"
+#include "core/base/json_document.h"
 
 #include <algorithm>
 #include <cctype>
@@ -23,21 +23,20 @@ constexpr std::size_t kTextMost = 256;
 
 absl::Status check(const v1::RegisterWorkerRequest& request) {
   if (request.protocol_version() != kProtocolVersion) {
-    return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kUnsupportedVersion,
-                      "the worker speaks protocol version " + std::to_string(request.protocol_version()) +
-                          " and this server version " + std::to_string(kProtocolVersion) +
-                          "; install the same release of Locus on both",
-                      "protocol_version",
-                      {{"worker", std::to_string(request.protocol_version())},
-                       {"server", std::to_string(kProtocolVersion)}});
+    return make_error(
+        absl::StatusCode::kFailedPrecondition, ErrorReason::kUnsupportedVersion,
+        "the worker speaks protocol version " + std::to_string(request.protocol_version()) +
+            " and this server version " + std::to_string(kProtocolVersion) +
+            "; install the same release of Locus on both",
+        "protocol_version",
+        {{"worker", std::to_string(request.protocol_version())}, {"server", std::to_string(kProtocolVersion)}});
   }
   if (request.name().empty() || request.name().size() > kTextMost)
     return invalid("name", "a worker's name has 1 to 256 bytes");
   const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; };
   if (!std::isalnum(static_cast<unsigned char>(request.name().front())) ||
       !std::all_of(request.name().begin(), request.name().end(), plain))
-    return invalid("name",
-               "a worker's name begins with a letter or digit and goes on with those, '-', '_' or '.'");
+    return invalid("name", "a worker's name begins with a letter or digit and goes on with those, '-', '_' or '.'");
   if (request.session().empty() || request.session().size() > kTextMost)
     return invalid("session", "a session has 1 to 256 bytes");
   if (request.instance().size() > kTextMost) return invalid("instance", "an instance has at most 256 bytes");
@@ -65,8 +64,7 @@ WorkerRegistered to_event(const v1::RegisterWorkerRequest& request) {
   event.version = request.version();
   event.catalog_digest = request.catalog_digest();
   event.slots_json = slots_to_json(request.slots());
-  for (const auto& slot : request.slots())
-    event.slots.push_back({slot.device(), slot.index(), slot.threads()});
+  for (const auto& slot : request.slots()) event.slots.push_back({slot.device(), slot.index(), slot.threads()});
   for (const auto& [item, revision] : request.revisions()) event.revisions[item] = revision;
   event.held = from_proto(request.held());
   event.instance = request.instance();
@@ -133,8 +131,7 @@ grpc::ServerUnaryReactor* WorkerService::RegisterWorker(grpc::CallbackServerCont
     return reactor;
   }
   coordinator_.post(to_event(*request), [this, reactor, response](const Command& command) {
-    if (const auto* error = std::get_if<ReplyError>(&command))
-      return reactor->Finish(to_grpc_status(error->status));
+    if (const auto* error = std::get_if<ReplyError>(&command)) return reactor->Finish(to_grpc_status(error->status));
     *response->mutable_heartbeat() = to_duration(kHeartbeat);
     *response->mutable_fence() = to_duration(kWorkerFence);
     *response->mutable_lease() = to_duration(kLease);
@@ -167,8 +164,7 @@ grpc::ServerUnaryReactor* WorkerService::SyncLeases(grpc::CallbackServerContext*
     pool_.try_post([this, copy = *request] { keep_samples(store_, copy, clock_.wall()); });
   LeasesSynced event{.session = request->session(), .held = from_proto(request->held())};
   coordinator_.post(std::move(event), [reactor, response](const Command& command) {
-    if (const auto* error = std::get_if<ReplyError>(&command))
-      return reactor->Finish(to_grpc_status(error->status));
+    if (const auto* error = std::get_if<ReplyError>(&command)) return reactor->Finish(to_grpc_status(error->status));
     if (const auto* wishes = std::get_if<ReplyWishes>(&command)) {
       for (const auto& [lease, wish] : wishes->wishes) {
         auto* out = response->add_wishes();
@@ -208,8 +204,7 @@ absl::StatusOr<v1::CommitCheckpointResponse> WorkerService::commit_checkpoint(
 grpc::ServerUnaryReactor* WorkerService::CommitCheckpoint(grpc::CallbackServerContext* context,
                                                           const v1::CommitCheckpointRequest* request,
                                                           v1::CommitCheckpointResponse* response) {
-  return serve_unary(pool_, context, request, response,
-                     [this](const auto& r) { return commit_checkpoint(r); });
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return commit_checkpoint(r); });
 }
 
 // Whether the store holds this very outcome already: a completion sent again. Also refuses one whose points
@@ -230,27 +225,22 @@ absl::StatusOr<bool> WorkerService::repeats(const v1::CompleteAttemptRequest& re
   return false;
 }
 
-absl::StatusOr<v1::CompleteAttemptResponse> WorkerService::complete_attempt(
-    const v1::CompleteAttemptRequest& request) {
+absl::StatusOr<v1::CompleteAttemptResponse> WorkerService::complete_attempt(const v1::CompleteAttemptRequest& request) {
   const auto outcome = parse_attempt_state(request.outcome());
   if (!outcome || *outcome == AttemptState::kRunning || *outcome == AttemptState::kLost) {
-    return invalid("outcome",
-               "outcome is \"" + request.outcome() + "\"; give succeeded, failed, stopped or cancelled");
+    return invalid("outcome", "outcome is \"" + request.outcome() + "\"; give succeeded, failed, stopped or cancelled");
   }
   FailureClass failure = FailureClass::kNone;
   if (!request.failure_class().empty()) {
     const auto parsed = parse_failure_class(request.failure_class());
-    if (!parsed)
-      return invalid("failure_class", "failure_class \"" + request.failure_class() + "\" is not known");
+    if (!parsed) return invalid("failure_class", "failure_class \"" + request.failure_class() + "\" is not known");
     failure = *parsed;
   }
   if (*outcome == AttemptState::kFailed && failure == FailureClass::kNone) {
-    return invalid("failure_class",
-               "a failed attempt says why; give a failure_class such as code or out-of-memory");
+    return invalid("failure_class", "a failed attempt says why; give a failure_class such as code or out-of-memory");
   }
   const std::string environment = request.environment_json().empty() ? "{}" : request.environment_json();
-  LOCUS_ASSIGN_OR_RETURN(const Json parsed,
-                         parse_json(environment, ErrorReason::kInvalidArgument, "environment_json"));
+  LOCUS_ASSIGN_OR_RETURN(const Json parsed, parse_json(environment, ErrorReason::kInvalidArgument, "environment_json"));
   if (!parsed.is_object()) return invalid("environment_json", "environment_json is not a JSON object");
   LOCUS_ASSIGN_OR_RETURN(auto results, from_proto(request.results()));
   LOCUS_ASSIGN_OR_RETURN(const bool again, repeats(request, *outcome));
@@ -281,8 +271,7 @@ absl::StatusOr<v1::CompleteAttemptResponse> WorkerService::complete_attempt(
 grpc::ServerUnaryReactor* WorkerService::CompleteAttempt(grpc::CallbackServerContext* context,
                                                          const v1::CompleteAttemptRequest* request,
                                                          v1::CompleteAttemptResponse* response) {
-  return serve_unary(pool_, context, request, response,
-                     [this](const auto& r) { return complete_attempt(r); });
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return complete_attempt(r); });
 }
 
 absl::StatusOr<v1::ReportLogResponse> WorkerService::report_log(const v1::ReportLogRequest& request) {
@@ -303,23 +292,18 @@ grpc::ServerUnaryReactor* WorkerService::ReportLog(grpc::CallbackServerContext* 
 }
 
 grpc::ServerUnaryReactor* WorkerService::GetWorker(grpc::CallbackServerContext* context,
-                                                   const v1::GetWorkerRequest* request,
-                                                   v1::WorkerDetail* response) {
+                                                   const v1::GetWorkerRequest* request, v1::WorkerDetail* response) {
   return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.get_worker(r); });
 }
 
 grpc::ServerUnaryReactor* WorkerService::DrainWorker(grpc::CallbackServerContext* context,
-                                                     const v1::DrainWorkerRequest* request,
-                                                     v1::Worker* response) {
-  return serve_unary(pool_, context, request, response,
-                     [this](const auto& r) { return api_.drain_worker(r); });
+                                                     const v1::DrainWorkerRequest* request, v1::Worker* response) {
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.drain_worker(r); });
 }
 
 grpc::ServerUnaryReactor* WorkerService::UndrainWorker(grpc::CallbackServerContext* context,
-                                                       const v1::UndrainWorkerRequest* request,
-                                                       v1::Worker* response) {
-  return serve_unary(pool_, context, request, response,
-                     [this](const auto& r) { return api_.undrain_worker(r); });
+                                                       const v1::UndrainWorkerRequest* request, v1::Worker* response) {
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.undrain_worker(r); });
 }
 
 grpc::ServerUnaryReactor* WorkerService::ForgetWorker(grpc::CallbackServerContext* context,
@@ -330,8 +314,7 @@ grpc::ServerUnaryReactor* WorkerService::ForgetWorker(grpc::CallbackServerContex
 grpc::ServerUnaryReactor* WorkerService::ListWorkers(grpc::CallbackServerContext* context,
                                                      const v1::ListWorkersRequest* request,
                                                      v1::ListWorkersResponse* response) {
-  return serve_unary(pool_, context, request, response,
-                     [this](const auto& r) { return api_.list_workers(r); });
+  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.list_workers(r); });
 }
 
 }  // namespace locus::server

@@ -15,8 +15,8 @@ namespace locus::server {
 // Thread-safe; everything given must outlive it. A long poll and an idle stream hold no thread.
 class WorkerService final : public v1::WorkerService::CallbackService {
  public:
-  WorkerService(Api& api, Store& store, Coordinator& coordinator, const DiskGuard& disk, WorkPool& pool,
-                Clock& clock, std::string version)
+  WorkerService(Api& api, Store& store, Coordinator& coordinator, const DiskGuard& disk, WorkPool& pool, Clock& clock,
+                std::string version)
       : api_(api),
         store_(store),
         coordinator_(coordinator),
@@ -28,11 +28,9 @@ class WorkerService final : public v1::WorkerService::CallbackService {
   grpc::ServerUnaryReactor* RegisterWorker(grpc::CallbackServerContext* context,
                                            const v1::RegisterWorkerRequest* request,
                                            v1::RegisterWorkerResponse* response) override;
-  grpc::ServerUnaryReactor* AcquireStage(grpc::CallbackServerContext* context,
-                                         const v1::AcquireStageRequest* request,
+  grpc::ServerUnaryReactor* AcquireStage(grpc::CallbackServerContext* context, const v1::AcquireStageRequest* request,
                                          v1::AcquireStageResponse* response) override;
-  grpc::ServerUnaryReactor* SyncLeases(grpc::CallbackServerContext* context,
-                                       const v1::SyncLeasesRequest* request,
+  grpc::ServerUnaryReactor* SyncLeases(grpc::CallbackServerContext* context, const v1::SyncLeasesRequest* request,
                                        v1::SyncLeasesResponse* response) override;
   grpc::ServerBidiReactor<v1::ReportPointsRequest, v1::ReportPointsResponse>* ReportPoints(
       grpc::CallbackServerContext* context) override;
@@ -42,20 +40,19 @@ class WorkerService final : public v1::WorkerService::CallbackService {
   grpc::ServerUnaryReactor* CompleteAttempt(grpc::CallbackServerContext* context,
                                             const v1::CompleteAttemptRequest* request,
                                             v1::CompleteAttemptResponse* response) override;
-  grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext* context,
-                                        const v1::ListWorkersRequest* request,
+  grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext* context, const v1::ListWorkersRequest* request,
                                         v1::ListWorkersResponse* response) override;
 
   grpc::ServerUnaryReactor* ReportLog(grpc::CallbackServerContext* context, const v1::ReportLogRequest* request,
                                       v1::ReportLogResponse* response) override;
   grpc::ServerUnaryReactor* GetWorker(grpc::CallbackServerContext* context, const v1::GetWorkerRequest* request,
                                       v1::WorkerDetail* response) override;
-  grpc::ServerUnaryReactor* DrainWorker(grpc::CallbackServerContext* context,
-                                        const v1::DrainWorkerRequest* request, v1::Worker* response) override;
-  grpc::ServerUnaryReactor* ForgetWorker(grpc::CallbackServerContext* context,
-                                         const v1::ForgetWorkerRequest* request, v1::Worker* response) override;
-  grpc::ServerUnaryReactor* UndrainWorker(grpc::CallbackServerContext* context,
-                                          const v1::UndrainWorkerRequest* request, v1::Worker* response) override;
+  grpc::ServerUnaryReactor* DrainWorker(grpc::CallbackServerContext* context, const v1::DrainWorkerRequest* request,
+                                        v1::Worker* response) override;
+  grpc::ServerUnaryReactor* ForgetWorker(grpc::CallbackServerContext* context, const v1::ForgetWorkerRequest* request,
+                                         v1::Worker* response) override;
+  grpc::ServerUnaryReactor* UndrainWorker(grpc::CallbackServerContext* context, const v1::UndrainWorkerRequest* request,
+                                          v1::Worker* response) override;
 
   // Ends the open point streams: a stopping server does not wait for them. What was not acknowledged is sent
   // again.

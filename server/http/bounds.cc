@@ -96,9 +96,12 @@ Json bounds_of(const FieldDescriptor* field) {
 
 bool is_wanted(const FieldDescriptor* field) {
   static const std::set<std::string> kWanted = {
-      "GetCurvesRequest.metric",           "SeriesKey.metric",
-      "CompareRequest.items",              "GetPaperTableRequest.experiments",
-      "PlanExperimentRequest.spec_json",   "CreateExperimentRequest.spec_json",
+      "GetCurvesRequest.metric",
+      "SeriesKey.metric",
+      "CompareRequest.items",
+      "GetPaperTableRequest.experiments",
+      "PlanExperimentRequest.spec_json",
+      "CreateExperimentRequest.spec_json",
   };
   return kWanted.contains(name_of(field));
 }

@@ -32,8 +32,7 @@ void Session::Stream::send(v1::WatchEventsResponse response) {
 
 void Session::Stream::failed(absl::Status) {
   boost::asio::post(executor_, [weak = session_] {
-    if (auto session = weak.lock())
-      session->close();  // the browser comes back by itself, with its Last-Event-ID
+    if (auto session = weak.lock()) session->close();  // the browser comes back by itself, with its Last-Event-ID
   });
 }
 
@@ -62,12 +61,11 @@ void Session::write_event(const v1::WatchEventsResponse& response) {
   if (!events_) return;
   text_ = to_server_sent_event(response);
   stream_.expires_after(kWrite);
-  boost::asio::async_write(stream_, boost::asio::buffer(text_),
-                           [self = shared_from_this()](Error error, std::size_t) {
-                             if (error) return self->close();
-                             self->stream_.expires_never();
-                             if (self->events_) self->events_->sent();
-                           });
+  boost::asio::async_write(stream_, boost::asio::buffer(text_), [self = shared_from_this()](Error error, std::size_t) {
+    if (error) return self->close();
+    self->stream_.expires_never();
+    if (self->events_) self->events_->sent();
+  });
 }
 
 }  // namespace locus::server

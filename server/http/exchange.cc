@@ -16,8 +16,7 @@ int hex(char c) {
 }
 
 absl::Status bad_target(const std::string& why) {
-  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                    "the request's address " + why);
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, "the request's address " + why);
 }
 
 absl::StatusOr<std::string> decode(std::string_view text, bool plus_is_space) {

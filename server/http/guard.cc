@@ -39,14 +39,12 @@ absl::Status Guard::check(const HttpRequest& request) const {
   }
   const std::string host = lower(hosts->second.front());
   if (hosts_.count(without_port(host)) == 0) {
-    return refused("Host", host,
-                   "open the address that `locus serve` prints, or allow the name with --allow-host");
+    return refused("Host", host, "open the address that `locus serve` prints, or allow the name with --allow-host");
   }
   const auto origins = request.headers.find("origin");
   if (origins != request.headers.end()) {
     for (const std::string& origin : origins->second) {
-      if (lower(origin) != "http://" + host)
-        return refused("Origin", origin, "only its own pages may call it");
+      if (lower(origin) != "http://" + host) return refused("Origin", origin, "only its own pages may call it");
     }
   }
   const std::string site = request.header("sec-fetch-site");

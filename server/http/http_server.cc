@@ -100,9 +100,8 @@ class HttpServer::Listener : public std::enable_shared_from_this<HttpServer::Lis
   int port_ = 0;  // set before the first thread sees it
 };
 
-absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::start(boost::asio::io_context& io,
-                                                              HttpContext context, const std::string& host,
-                                                              int port) {
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::start(boost::asio::io_context& io, HttpContext context,
+                                                              const std::string& host, int port) {
   auto listener = std::make_shared<Listener>(io, std::move(context));
   LOCUS_RETURN_IF_ERROR(listener->bind(host, port));
   std::unique_ptr<HttpServer> server(new HttpServer(listener));

@@ -157,17 +157,13 @@ class Writer {
   void list(const Message& message, const Reflection& reflection, const FieldDescriptor* field) {
     switch (field->cpp_type()) {
       case FieldDescriptor::CPPTYPE_INT32:
-        return items(reflection.GetRepeatedFieldRef<std::int32_t>(message, field),
-                     [&](auto v) { digits(v); });
+        return items(reflection.GetRepeatedFieldRef<std::int32_t>(message, field), [&](auto v) { digits(v); });
       case FieldDescriptor::CPPTYPE_UINT32:
-        return items(reflection.GetRepeatedFieldRef<std::uint32_t>(message, field),
-                     [&](auto v) { digits(v); });
+        return items(reflection.GetRepeatedFieldRef<std::uint32_t>(message, field), [&](auto v) { digits(v); });
       case FieldDescriptor::CPPTYPE_INT64:
-        return items(reflection.GetRepeatedFieldRef<std::int64_t>(message, field),
-                     [&](auto v) { quoted(v); });
+        return items(reflection.GetRepeatedFieldRef<std::int64_t>(message, field), [&](auto v) { quoted(v); });
       case FieldDescriptor::CPPTYPE_UINT64:
-        return items(reflection.GetRepeatedFieldRef<std::uint64_t>(message, field),
-                     [&](auto v) { quoted(v); });
+        return items(reflection.GetRepeatedFieldRef<std::uint64_t>(message, field), [&](auto v) { quoted(v); });
       case FieldDescriptor::CPPTYPE_DOUBLE:
         return items(reflection.GetRepeatedFieldRef<double>(message, field), [&](auto v) { real(v); });
       case FieldDescriptor::CPPTYPE_FLOAT:
@@ -176,8 +172,7 @@ class Writer {
         return items(reflection.GetRepeatedFieldRef<bool>(message, field),
                      [&](bool v) { out_ += v ? "true" : "false"; });
       case FieldDescriptor::CPPTYPE_ENUM:
-        return items(reflection.GetRepeatedFieldRef<std::int32_t>(message, field),
-                     [&](auto v) { word(field, v); });
+        return items(reflection.GetRepeatedFieldRef<std::int32_t>(message, field), [&](auto v) { word(field, v); });
       case FieldDescriptor::CPPTYPE_STRING:
         return items(reflection.GetRepeatedFieldRef<std::string>(message, field),
                      [&](const std::string& v) { string(field, v); });
@@ -224,8 +219,7 @@ absl::Status from_json(const std::string& json, Message* message) {
   if (status.ok()) return absl::OkStatus();
   return make_error(
       absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-      "the body is not a " + message->GetDescriptor()->name() + " in JSON: " + std::string(status.message()),
-      "");
+      "the body is not a " + message->GetDescriptor()->name() + " in JSON: " + std::string(status.message()), "");
 }
 
 }  // namespace locus::server

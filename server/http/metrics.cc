@@ -20,10 +20,8 @@ const prometheus::Histogram::BucketBoundaries kSeconds = {0.001, 0.003, 0.01, 0.
 class Metrics::Families {
  public:
   prometheus::Registry registry;
-  prometheus::Family<prometheus::Counter>& requests = prometheus::BuildCounter()
-                                                          .Name("locus_http_requests_total")
-                                                          .Help("HTTP requests answered")
-                                                          .Register(registry);
+  prometheus::Family<prometheus::Counter>& requests =
+      prometheus::BuildCounter().Name("locus_http_requests_total").Help("HTTP requests answered").Register(registry);
   prometheus::Histogram& seconds = prometheus::BuildHistogram()
                                        .Name("locus_http_request_seconds")
                                        .Help("Time from a whole request to its answer")

@@ -92,12 +92,18 @@ Json body_schema(const Descriptor* message) {
 // Messages within messages that no answer leaves out.
 bool is_always_set(const FieldDescriptor* field) {
   static const std::set<std::string> kSet = {
-      "Attempt.start_time",     "ComparedResult.key",
-      "Experiment.create_time", "CreateExperimentResponse.experiment",
-      "Result.key",             "RerunExperimentResponse.experiment",
-      "SystemSeries.key",       "TrialColumn.key",
-      "TrialDetail.trial",      "Worker.seen_time",
-      "WorkerDetail.worker",    "WorkerAttempt.start_time",
+      "Attempt.start_time",
+      "ComparedResult.key",
+      "Experiment.create_time",
+      "CreateExperimentResponse.experiment",
+      "Result.key",
+      "RerunExperimentResponse.experiment",
+      "SystemSeries.key",
+      "TrialColumn.key",
+      "TrialDetail.trial",
+      "Worker.seen_time",
+      "WorkerDetail.worker",
+      "WorkerAttempt.start_time",
   };
   return kSet.contains(field->containing_type()->name() + "." + field->name());
 }
@@ -300,7 +306,8 @@ void add_plain(Json& paths) {
     paths[path]["get"] = plain(path, words, type, std::move(parameters));
   };
   add("/api/v1/events",
-      "Streams events after the cursor, then those to come, as server-sent events whose data are a WatchEventsResponse.",
+      "Streams events after the cursor, then those to come, as server-sent events whose data are a "
+      "WatchEventsResponse.",
       "text/event-stream", std::move(events));
   add("/healthz", "Whether the server lives.", "text/plain");
   add("/readyz", "Whether it takes requests: 503 while it starts or stops.", "text/plain");
@@ -326,8 +333,9 @@ Json openapi_document(const std::vector<Route>& routes, const std::string& versi
           {"info",
            {{"title", "Locus"},
             {"version", version},
-            {"description", "Compares ways of telling a Vision Transformer where its patches are. "
-                            "docs/formats/http.md says how messages become JSON."}}},
+            {"description",
+             "Compares ways of telling a Vision Transformer where its patches are. "
+             "docs/formats/http.md says how messages become JSON."}}},
           {"paths", std::move(paths)},
           {"components", {{"schemas", std::move(schemas)}, {"responses", {{"Refusal", refusal()}}}}}};
 }

@@ -22,8 +22,9 @@ std::string chunk_of(const std::string& bytes) {
 
 void Session::begin_pieces(HttpResponse response) {
   more_ = std::move(response.more);
-  text_ = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\nContent-Type: " +
-          response.content_type + "\r\nCache-Control: " + response.cache_control + "\r\n";
+  text_ =
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\nContent-Type: " + response.content_type +
+      "\r\nCache-Control: " + response.cache_control + "\r\n";
   for (const auto& [name, value] : security_headers()) text_ += name + ": " + value + "\r\n";
   text_ += "\r\n";
   if (response.body.empty()) {

@@ -88,8 +88,10 @@ absl::StatusOr<PlainUrl> parse_plain_url(const std::string& url, const std::stri
                       "\"" + valid_utf8(url) + "\" " + why, field, {{"url", valid_utf8(url)}});
   };
   if (url.starts_with("https://")) {
-    return refuse("needs TLS, which this server does not speak; use a command instead, such as curl --fail --silent "
-                  "--json @- " + url);
+    return refuse(
+        "needs TLS, which this server does not speak; use a command instead, such as curl --fail --silent "
+        "--json @- " +
+        url);
   }
   constexpr std::string_view kScheme = "http://";
   const auto strange = [](unsigned char c) { return c <= 0x20 || c >= 0x7f; };

@@ -83,8 +83,8 @@ Route route(Api* api, std::string method, std::string pattern, std::string rpc,
             absl::StatusOr<Response> (Api::*call)(const Request&), Binding binding = {}) {
   Route out{std::move(method),  std::move(pattern),    std::move(rpc),
             std::move(binding), Request::descriptor(), Response::descriptor()};
-  out.answer = [api, call, binding = out.binding](
-                   const HttpRequest& http, const Variables& variables) -> absl::StatusOr<HttpResponse> {
+  out.answer = [api, call, binding = out.binding](const HttpRequest& http,
+                                                  const Variables& variables) -> absl::StatusOr<HttpResponse> {
     LOCUS_ASSIGN_OR_RETURN(const Request request, fill<Request>(binding, http, variables));
     LOCUS_ASSIGN_OR_RETURN(const Response response, (api->*call)(request));
     HttpResponse answer;
@@ -184,8 +184,8 @@ void Routes::add_experiments(Api* api) {
   add("GET", one + "/table", "ExperimentService/GetTable", &Api::get_table, of_experiment);
   add("GET", one + "/curves", "ExperimentService/GetCurves", &Api::get_curves, of_experiment);
   add("GET", one + "/artifacts", "ArtifactService/ListArtifacts", &Api::list_artifacts, name);
-  routes_.push_back(stream(api, one + "/export", "ExperimentService/ExportExperiment",
-                           &Api::export_experiment, name, "application/x-ndjson"));
+  routes_.push_back(stream(api, one + "/export", "ExperimentService/ExportExperiment", &Api::export_experiment, name,
+                           "application/x-ndjson"));
 }
 
 void Routes::add_trials(Api* api) {
@@ -201,16 +201,14 @@ void Routes::add_trials(Api* api) {
   add("GET", one + "/log", "ExperimentService/ReadLog", &Api::read_log, of_trial);
   add("GET", one + "/artifacts", "ArtifactService/ListArtifacts", &Api::list_artifacts, name);
   add("GET", one + "/picture", "PictureService/DrawTrial", &Api::draw_trial, of_trial);
-  add("POST", "/api/v1/paper-table", "AnalysisService/GetPaperTable", &Api::get_paper_table,
-      Binding{{}, {}, true});
+  add("POST", "/api/v1/paper-table", "AnalysisService/GetPaperTable", &Api::get_paper_table, Binding{{}, {}, true});
   add("GET", "/api/v1/compare", "ExperimentService/Compare", &Api::compare);
 }
 
 void Routes::add_others(Api* api) {
   const std::string stage = "/api/v1/stages/{stage}", worker = "/api/v1/workers/{name}";
   const std::string artifact = "/api/v1/artifacts/{sha256}";
-  const Binding of_stage{{{"stage", "{stage}"}}}, name{{{"name", "{name}"}}},
-      sha256{{{"sha256", "{sha256}"}}};
+  const Binding of_stage{{{"stage", "{stage}"}}}, name{{{"name", "{name}"}}}, sha256{{{"sha256", "{sha256}"}}};
   const Binding only_stage{{{"stage", "{stage}"}}, {}, false, {"trial", "role"}};
   const Binding series{{{"stage", "{stage}"}},
                        {{"metric", "key.metric"}, {"split", "key.split"}, {"labels", "key.labels"}}};
@@ -258,10 +256,10 @@ HttpResponse Routes::answer(const HttpRequest& request) const {
     return answered.ok() ? *std::move(answered) : error_response(answered.status());
   }
   if (allowed.empty()) {
-    return error_response(make_error(
-        absl::StatusCode::kNotFound, ErrorReason::kRouteNotFound,
-        "there is nothing at \"" + request.path.substr(0, 200) + "\"; docs/formats/http.md lists what is", "",
-        {{"path", request.path.substr(0, 200)}}));
+    return error_response(
+        make_error(absl::StatusCode::kNotFound, ErrorReason::kRouteNotFound,
+                   "there is nothing at \"" + request.path.substr(0, 200) + "\"; docs/formats/http.md lists what is",
+                   "", {{"path", request.path.substr(0, 200)}}));
   }
   HttpResponse out = error_response(make_error(absl::StatusCode::kUnimplemented, ErrorReason::kRouteNotFound,
                                                "this address takes " + allowed + ", not " + request.method),

@@ -30,8 +30,7 @@ struct Route {
   const google::protobuf::Descriptor* request = nullptr;
   const google::protobuf::Descriptor* response = nullptr;  // null: not JSON, see content_type
   std::string content_type = "application/json";
-  std::function<absl::StatusOr<HttpResponse>(const HttpRequest&,
-                                             const std::map<std::string, std::string>& variables)>
+  std::function<absl::StatusOr<HttpResponse>(const HttpRequest&, const std::map<std::string, std::string>& variables)>
       answer = {};
 };
 

@@ -100,16 +100,14 @@ void Session::on_read(Error error) {
   head_ = request.method == "HEAD";
   method_ = request.method;
   asked_ = system_clock().steady();
-  if (const absl::Status status = parse_target(std::string_view(parser_->get().target()), &request);
-      !status.ok()) {
+  if (const absl::Status status = parse_target(std::string_view(parser_->get().target()), &request); !status.ok()) {
     return respond(error_response(status));
   }
   if (request.headers.count("content-length") > 0 && request.headers["content-length"].size() > 1) {
     keep_alive_ = false;
     return respond(error_response(invalid("two Content-Length headers came; send one")));
   }
-  if (const absl::Status status = context_->guard.check(request); !status.ok())
-    return respond(error_response(status));
+  if (const absl::Status status = context_->guard.check(request); !status.ok()) return respond(error_response(status));
   if (request.method == "GET" && request.path == "/api/v1/events") return begin_stream(request);
   answer(std::move(request));
 }
@@ -121,17 +119,17 @@ void Session::refuse_broken(Error error) {
   answering_ = true;
   asked_ = system_clock().steady();
   if (error == http::error::body_limit) {
-    const auto status = make_error(
-        absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
-        "the body is longer than " + std::to_string(context_->limits.body_bytes) + " bytes; send less", "",
-        {{"most", std::to_string(context_->limits.body_bytes)}});
+    const auto status =
+        make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
+                   "the body is longer than " + std::to_string(context_->limits.body_bytes) + " bytes; send less", "",
+                   {{"most", std::to_string(context_->limits.body_bytes)}});
     return respond(error_response(status, 413));
   }
   if (error == http::error::header_limit) {
-    const auto status = make_error(
-        absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
-        "the headers are longer than " + std::to_string(context_->limits.header_bytes) + " bytes; send less",
-        "", {{"most", std::to_string(context_->limits.header_bytes)}});
+    const auto status =
+        make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
+                   "the headers are longer than " + std::to_string(context_->limits.header_bytes) + " bytes; send less",
+                   "", {{"most", std::to_string(context_->limits.header_bytes)}});
     return respond(error_response(status, 431));
   }
   if (error.category() == http::make_error_code(http::error::bad_method).category()) {
@@ -156,8 +154,7 @@ HttpResponse Session::dispatch(const HttpRequest& request) const {
     out.body = context_->openapi;
     return out;
   }
-  if (request.path == "/readyz")
-    return context_->ready() ? plain(200, "ok\n") : plain(503, "starting or stopping\n");
+  if (request.path == "/readyz") return context_->ready() ? plain(200, "ok\n") : plain(503, "starting or stopping\n");
   if (request.path == "/api" || request.path.compare(0, 5, "/api/") == 0) {
     // A form of another page cannot send this type without asking first, which is never granted.
     if (request.method == "POST" && !has_json_body(request) && context_->routes.takes(request)) {
@@ -172,9 +169,8 @@ HttpResponse Session::dispatch(const HttpRequest& request) const {
 void Session::answer(HttpRequest request) {
   auto task = [self = shared_from_this(), request = std::move(request)] {
     HttpResponse response = self->dispatch(request);
-    boost::asio::post(self->stream_.get_executor(), [self, response = std::move(response)]() mutable {
-      self->respond(std::move(response));
-    });
+    boost::asio::post(self->stream_.get_executor(),
+                      [self, response = std::move(response)]() mutable { self->respond(std::move(response)); });
   };
   if (context_->pool.try_post(std::move(task))) return;
   respond(error_response(make_error(absl::StatusCode::kUnavailable, ErrorReason::kLimitExceeded,
@@ -201,9 +197,8 @@ void Session::respond(HttpResponse response) {
   auto done = [self = shared_from_this()](Error error, std::size_t) { self->on_written(error); };
   if (!head_) return http::async_write(stream_, *message, std::move(done));
   auto serializer = std::make_shared<http::response_serializer<http::string_body>>(*message);
-  http::async_write_header(
-      stream_, *serializer,
-      [serializer, done = std::move(done)](Error error, std::size_t size) { done(error, size); });
+  http::async_write_header(stream_, *serializer,
+                           [serializer, done = std::move(done)](Error error, std::size_t size) { done(error, size); });
 }
 
 void Session::on_written(Error error) {
@@ -226,8 +221,7 @@ void Session::begin_stream(const HttpRequest& request) {
   v1::WatchEventsRequest watch;
   watch.set_cursor(-1);
   for (const auto& [key, value] : request.query) {
-    if (const absl::Status status = set_field(&watch, key, value); !status.ok())
-      return respond(error_response(status));
+    if (const absl::Status status = set_field(&watch, key, value); !status.ok()) return respond(error_response(status));
   }
   cursor = watch.cursor();
   if (const std::string last = request.header("last-event-id"); !last.empty()) {
@@ -236,9 +230,8 @@ void Session::begin_stream(const HttpRequest& request) {
     cursor = watch.cursor();
   }
   if (load_->streams >= context_->limits.streams) {
-    return respond(
-        error_response(make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
-                                  "too many event streams are open; close a page and try again")));
+    return respond(error_response(make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
+                                             "too many event streams are open; close a page and try again")));
   }
   ++load_->streams;
   streaming_ = true;

@@ -63,7 +63,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<Response> response_;
   bool head_ = false, keep_alive_ = false, answering_ = false, stopping_ = false, streaming_ = false;
   std::shared_ptr<Stream> events_;
-  std::string text_;  // the event or piece being written
+  std::string text_;                                   // the event or piece being written
   std::function<absl::StatusOr<std::string>()> more_;  // of an answer in pieces
   Microseconds asked_ = 0;                             // steady; when the request was whole
   std::string method_;

@@ -33,10 +33,9 @@ const std::string& content_type_of(const std::string& extension) {
 }
 
 HttpResponse not_found(const std::string& path) {
-  return error_response(
-      make_error(absl::StatusCode::kNotFound, ErrorReason::kRouteNotFound,
-                 "there is nothing at \"" + path.substr(0, 200) + "\"; the dashboard is at /", "",
-                 {{"path", path.substr(0, 200)}}));
+  return error_response(make_error(absl::StatusCode::kNotFound, ErrorReason::kRouteNotFound,
+                                   "there is nothing at \"" + path.substr(0, 200) + "\"; the dashboard is at /", "",
+                                   {{"path", path.substr(0, 200)}}));
 }
 
 }  // namespace

@@ -11,9 +11,8 @@
 namespace locus::server {
 namespace {
 
-constexpr std::size_t kBatch = 64;  // events that share one transaction
-constexpr std::chrono::microseconds kReloadEvery =
-    std::chrono::seconds(1);  // while the store does not answer
+constexpr std::size_t kBatch = 64;                                           // events that share one transaction
+constexpr std::chrono::microseconds kReloadEvery = std::chrono::seconds(1);  // while the store does not answer
 
 absl::Status draining_error() {
   return make_error(absl::StatusCode::kUnavailable, ErrorReason::kServerDraining,
@@ -75,8 +74,7 @@ void Coordinator::enqueue(Pending pending) {
   boost::asio::post(io_, [this, pending = std::move(pending)]() mutable {
     queue_.push_back(std::move(pending));
     if (std::exchange(pump_posted_, true)) return;
-    boost::asio::post(
-        io_, [this] { pump(); });  // after the handlers already queued, so that they share a transaction
+    boost::asio::post(io_, [this] { pump(); });  // after the handlers already queued, so that they share a transaction
   });
 }
 
@@ -159,8 +157,7 @@ bool Coordinator::process(std::vector<Event> events, bool last_chance) {
   }
   const Now now = observe_now();
   for (const Event& event : events) {
-    if (const auto* intake = std::get_if<IntakeChanged>(&event))
-      intake_closed_because_ = intake->closed_because;
+    if (const auto* intake = std::get_if<IntakeChanged>(&event)) intake_closed_because_ = intake->closed_because;
   }
   Decision all;
   for (const Event& event : events) append(all, scheduler_->step(event, now));
@@ -170,8 +167,7 @@ bool Coordinator::process(std::vector<Event> events, bool last_chance) {
       stale_ = true;
       if (!last_chance) return rebuild(events).ok() ? false : (fail(events, all, status), true);
       fail(events, all, status);
-      if (const absl::Status rebuilt = rebuild({}); !rebuilt.ok())
-        spdlog::error("rebuild: {}", rebuilt.ToString());
+      if (const absl::Status rebuilt = rebuild({}); !rebuilt.ok()) spdlog::error("rebuild: {}", rebuilt.ToString());
       return true;
     }
   }
@@ -192,8 +188,7 @@ void Coordinator::commit_answers(const Decision& decision) {
   for (const Command& command : decision.commands) answer(token_of(command), command);
 }
 
-void Coordinator::fail(const std::vector<Event>& events, const Decision& decision,
-                       const absl::Status& status) {
+void Coordinator::fail(const std::vector<Event>& events, const Decision& decision, const absl::Status& status) {
   spdlog::warn("a change was refused: {}", std::string(status.message()));
   for (const Command& command : decision.commands) {
     const ReplyToken token = token_of(command);
@@ -222,8 +217,8 @@ absl::Status Coordinator::rebuild(const std::vector<Event>& to_retry) {
   stale_ = false;
   std::vector<ReplyToken> forgotten;
   for (const auto& [token, reply] : replies_) {
-    const bool kept = std::any_of(to_retry.begin(), to_retry.end(),
-                                  [t = token](const Event& e) { return token_of(e) == t; });
+    const bool kept =
+        std::any_of(to_retry.begin(), to_retry.end(), [t = token](const Event& e) { return token_of(e) == t; });
     if (!kept) forgotten.push_back(token);
   }
   const absl::Status again = make_error(absl::StatusCode::kUnavailable, ErrorReason::kServerUnavailable,

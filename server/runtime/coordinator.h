@@ -36,9 +36,8 @@ class Coordinator {
   ReplyToken post(E event, Reply reply) {
     const ReplyToken token = ++last_token_;
     event.reply = token;
-    enqueue(
-        {[event = std::move(event)]() mutable -> absl::StatusOr<Event> { return Event(std::move(event)); },
-         token, std::move(reply)});
+    enqueue({[event = std::move(event)]() mutable -> absl::StatusOr<Event> { return Event(std::move(event)); }, token,
+             std::move(reply)});
     return token;
   }
   // The same, with the event made on the strand from what is stored at that moment; a status is the answer.

@@ -137,8 +137,7 @@ absl::Status DataCare::release_checkpoints(bool dry_run, v1::CollectGarbageRespo
       if (!dry_run) LOCUS_RETURN_IF_ERROR(store_.apply({&release, 1}, clock_.wall()));
       LOCUS_ASSIGN_OR_RETURN(const auto left, store_.checkpoints(id));
       // A dry run counts stages, of which each has at least one to spare.
-      out->set_checkpoints(out->checkpoints() +
-                           (dry_run ? 1 : static_cast<int>(before.size() - left.size())));
+      out->set_checkpoints(out->checkpoints() + (dry_run ? 1 : static_cast<int>(before.size() - left.size())));
       after = id;
     }
     if (stages.size() < static_cast<std::size_t>(kPage)) return absl::OkStatus();
@@ -203,8 +202,8 @@ absl::Status DataCare::check_artifacts(bool deep, v1::CheckReport* out) {
       }
       out->set_artifact_bytes(out->artifact_bytes() + *size);
       if (*size != view.row.bytes) {
-        add_problem(subject,
-                    "its blob has " + std::to_string(*size) + " bytes, not " + std::to_string(view.row.bytes), out);
+        add_problem(subject, "its blob has " + std::to_string(*size) + " bytes, not " + std::to_string(view.row.bytes),
+                    out);
         continue;
       }
       if (!deep) continue;

@@ -25,7 +25,7 @@ class DiskGuard {
   DiskState state() const;
   std::int64_t free_bytes() const;
   std::int64_t database_bytes() const;  // with its log
-  std::string reason() const;  // a sentence; empty when ok
+  std::string reason() const;           // a sentence; empty when ok
 
  private:
   absl::Status admit(DiskState refused_from, const char* consequence) const;

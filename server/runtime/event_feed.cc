@@ -116,8 +116,7 @@ absl::StatusOr<v1::WatchEventsResponse> Watcher::gather() {
     response.set_truncated(true);
   }
   while (cursor_ < last && response.events_size() < kEventsPerMessage) {
-    LOCUS_ASSIGN_OR_RETURN(auto events,
-                           feed_->store_.events(cursor_, kEventsPerMessage - response.events_size()));
+    LOCUS_ASSIGN_OR_RETURN(auto events, feed_->store_.events(cursor_, kEventsPerMessage - response.events_size()));
     if (events.empty()) break;
     for (const EventRow& event : events) {
       cursor_ = event.id;
@@ -170,8 +169,7 @@ void EventFeed::publish() {
   wake_all();
 }
 
-std::vector<EventFeed::NoticeKey> EventFeed::notices_after(std::uint64_t* seen,
-                                                           const std::string& experiment) {
+std::vector<EventFeed::NoticeKey> EventFeed::notices_after(std::uint64_t* seen, const std::string& experiment) {
   std::vector<NoticeKey> out;
   absl::MutexLock lock(&mutex_);
   for (const auto& [key, when] : published_) {

@@ -58,7 +58,7 @@ class EventFeed {
   EventFeed(Store& store, WorkPool& pool, boost::asio::io_context& io);
   ~EventFeed();
 
-  void changed();  // something was committed; must not block
+  void changed();                                                       // something was committed; must not block
   void notice(const std::string& experiment, const std::string& kind);  // "points" or "progress"
   void close();  // ends the timers and every watcher with UNAVAILABLE
 

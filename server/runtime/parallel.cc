@@ -29,8 +29,7 @@ absl::Status for_each_in_parallel(std::size_t count, const std::function<absl::S
   for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
   work();
   for (std::thread& other : others) other.join();
-  const auto first =
-      std::find_if(ended.begin(), ended.end(), [](const absl::Status& one) { return !one.ok(); });
+  const auto first = std::find_if(ended.begin(), ended.end(), [](const absl::Status& one) { return !one.ok(); });
   return first == ended.end() ? absl::OkStatus() : *first;
 }
 

@@ -30,8 +30,7 @@ void StageIndex::apply(const SaveExperiment& saved) {
   }
   if (!retired.empty()) {
     for (auto& [stage, list] : wanted_) {
-      std::erase_if(
-          list, [&](const Wanted& w) { return w.experiment == saved.row.id && retired.count(w.trial) > 0; });
+      std::erase_if(list, [&](const Wanted& w) { return w.experiment == saved.row.id && retired.count(w.trial) > 0; });
     }
   }
   for (const auto& link : saved.trial_stages) {

@@ -29,8 +29,7 @@ class StageIndex {
   const std::vector<Wanted>& wanted_by(StageId stage) const;
   std::vector<std::string> experiments_of(StageId stage) const;
   const std::string& name_of(ExperimentId id) const;
-  std::string title_of(
-      StageId stage) const;  // "NAME/ORDINAL" of the first that wants it; empty: nobody known
+  std::string title_of(StageId stage) const;  // "NAME/ORDINAL" of the first that wants it; empty: nobody known
 
  private:
   void add(StageId stage, Wanted wanted);

@@ -39,10 +39,9 @@ Microseconds from_duration(const google::protobuf::Duration& value) {
 absl::StatusOr<SeriesKey> from_proto(const v1::SeriesKey& key, const std::string& field) {
   if (key.metric().empty() || key.metric().size() > kMetricNameLength) {
     return invalid(field + ".metric", "a metric's name has 1 to 128 bytes; \"" + key.metric().substr(0, 40) +
-                                      "\" has " + std::to_string(key.metric().size()));
+                                          "\" has " + std::to_string(key.metric().size()));
   }
-  if (key.split().size() > kMetricNameLength)
-    return invalid(field + ".split", "a split's name has at most 128 bytes");
+  if (key.split().size() > kMetricNameLength) return invalid(field + ".split", "a split's name has at most 128 bytes");
   LOCUS_ASSIGN_OR_RETURN(std::string labels, canonical_labels(key.labels(), field + ".labels"));
   return SeriesKey{key.metric(), key.split(), std::move(labels)};
 }
@@ -74,30 +73,25 @@ absl::StatusOr<PointBatch> from_proto(const v1::PointColumns& columns) {
     return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
                       "a batch of " + std::to_string(size) + " points was sent; at most " +
                           std::to_string(kPointsPerBatch) + " are taken at once, send smaller ones",
-                      "points",
-                      {{"points", std::to_string(size)}, {"most", std::to_string(kPointsPerBatch)}});
+                      "points", {{"points", std::to_string(size)}, {"most", std::to_string(kPointsPerBatch)}});
   }
   if (columns.series_index_size() != size || columns.step_size() != size || columns.epoch_size() != size ||
       columns.images_size() != size || columns.time_us_size() != size) {
-    return invalid("points",
-               "the columns of the batch differ in length; each point needs one entry in every column");
+    return invalid("points", "the columns of the batch differ in length; each point needs one entry in every column");
   }
   PointBatch batch;
   for (int i = 0; i < columns.series_size(); ++i) {
-    LOCUS_ASSIGN_OR_RETURN(SeriesKey key,
-                           from_proto(columns.series(i), "points.series[" + std::to_string(i) + "]"));
+    LOCUS_ASSIGN_OR_RETURN(SeriesKey key, from_proto(columns.series(i), "points.series[" + std::to_string(i) + "]"));
     batch.series.push_back(std::move(key));
   }
   for (std::uint32_t index : columns.series_index()) {
     if (index >= batch.series.size()) {
-      return invalid("points.series_index", "series index " + std::to_string(index) +
-                                            " names none of the batch's " +
-                                            std::to_string(batch.series.size()) + " series");
+      return invalid("points.series_index", "series index " + std::to_string(index) + " names none of the batch's " +
+                                                std::to_string(batch.series.size()) + " series");
     }
   }
   for (std::int64_t step : columns.step()) {
-    if (step < 0)
-      return invalid("points.step", "step " + std::to_string(step) + " is negative; steps count from 0");
+    if (step < 0) return invalid("points.step", "step " + std::to_string(step) + " is negative; steps count from 0");
   }
   batch.series_index.assign(columns.series_index().begin(), columns.series_index().end());
   batch.step.assign(columns.step().begin(), columns.step().end());
@@ -108,8 +102,7 @@ absl::StatusOr<PointBatch> from_proto(const v1::PointColumns& columns) {
   return batch;
 }
 
-absl::StatusOr<std::vector<Result>> from_proto(
-    const google::protobuf::RepeatedPtrField<v1::Result>& results) {
+absl::StatusOr<std::vector<Result>> from_proto(const google::protobuf::RepeatedPtrField<v1::Result>& results) {
   if (results.size() > kSeriesPerStage) {
     return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
                       "a stage may report at most " + std::to_string(kSeriesPerStage) + " results, not " +
@@ -118,8 +111,7 @@ absl::StatusOr<std::vector<Result>> from_proto(
   }
   std::vector<Result> out;
   for (int i = 0; i < results.size(); ++i) {
-    LOCUS_ASSIGN_OR_RETURN(SeriesKey key,
-                           from_proto(results[i].key(), "results[" + std::to_string(i) + "].key"));
+    LOCUS_ASSIGN_OR_RETURN(SeriesKey key, from_proto(results[i].key(), "results[" + std::to_string(i) + "].key"));
     out.push_back({std::move(key), results[i].reducer(), results[i].value(), results[i].step()});
   }
   return out;
@@ -127,8 +119,7 @@ absl::StatusOr<std::vector<Result>> from_proto(
 
 std::vector<HeldLease> from_proto(const google::protobuf::RepeatedPtrField<v1::HeldAttempt>& held) {
   std::vector<HeldLease> out;
-  for (const auto& item : held)
-    out.push_back({item.stage(), item.attempt(), item.step(), item.steps(), item.phase()});
+  for (const auto& item : held) out.push_back({item.stage(), item.attempt(), item.step(), item.steps(), item.phase()});
   return out;
 }
 
@@ -171,8 +162,7 @@ void data_from_json(const std::string& json, v1::HeldData* out) {
   if (!data.is_object()) return;
   for (const Json& dataset : data.value("held", Json::array())) out->add_datasets(dataset.get<std::string>());
   const Json missing = data.value("missing", Json::object());
-  for (const auto& [dataset, why] : missing.items())
-    (*out->mutable_missing())[dataset] = why.get<std::string>();
+  for (const auto& [dataset, why] : missing.items()) (*out->mutable_missing())[dataset] = why.get<std::string>();
 }
 
 void slots_from_json(const std::string& json, google::protobuf::RepeatedPtrField<v1::Slot>* out) {

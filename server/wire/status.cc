@@ -59,8 +59,7 @@ ErrorDetail complete_detail(const absl::Status& status) {
   } else {
     detail.reason = reason_of_code(status.code());
   }
-  if (const std::int64_t more = listed(status).more; more > 0)
-    detail.metadata[kMoreMistakes] = std::to_string(more);
+  if (const std::int64_t more = listed(status).more; more > 0) detail.metadata[kMoreMistakes] = std::to_string(more);
   if (status.code() == absl::StatusCode::kInternal || status.code() == absl::StatusCode::kUnknown) {
     detail.metadata["log_id"] = random_uuid();
     spdlog::error("internal error {}: {}", detail.metadata["log_id"], std::string(status.message()));
@@ -124,8 +123,7 @@ grpc::Status to_grpc_status(const absl::Status& status) {
   google::rpc::ErrorInfo info;
   info.set_reason(std::string(to_string(detail.reason)));
   info.set_domain(kDomain);
-  for (const auto& [key, value] : detail.metadata)
-    (*info.mutable_metadata())[valid_utf8(key)] = valid_utf8(value);
+  for (const auto& [key, value] : detail.metadata) (*info.mutable_metadata())[valid_utf8(key)] = valid_utf8(value);
   google::rpc::Status wire;
   wire.set_code(static_cast<int>(status.code()));
   wire.set_message(message);
@@ -152,8 +150,8 @@ HttpError to_http_error(const absl::Status& status) {
   for (const auto& one : bad.field_violations())
     violations.push_back({{"field", one.field()}, {"description", one.description()}, {"reason", one.reason()}});
   if (!violations.empty()) {
-    details.push_back({{"@type", "type.googleapis.com/google.rpc.BadRequest"},
-                       {"field_violations", std::move(violations)}});
+    details.push_back(
+        {{"@type", "type.googleapis.com/google.rpc.BadRequest"}, {"field_violations", std::move(violations)}});
   }
   const int code = http_code(status.code());
   Json error = {{"code", code},

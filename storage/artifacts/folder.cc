@@ -33,10 +33,10 @@ absl::Status failed(const std::string& verb, const fs::path& path, int error) {
 }
 
 absl::Status unusable(const fs::path& folder, const std::string& why) {
-  return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderUnusable,
-                    "the artifact folder " + folder.string() + " cannot be used: " + why +
-                        "; make it writable or choose another one",
-                    {}, {{"folder", folder.string()}});
+  return make_error(
+      absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderUnusable,
+      "the artifact folder " + folder.string() + " cannot be used: " + why + "; make it writable or choose another one",
+      {}, {{"folder", folder.string()}});
 }
 
 absl::Status flush_folder(const fs::path& folder) {
@@ -45,9 +45,7 @@ absl::Status flush_folder(const fs::path& folder) {
   return absl::OkStatus();
 }
 
-fs::path path_of(const fs::path& root, const std::string& sha256) {
-  return root / sha256.substr(0, 2) / sha256;
-}
+fs::path path_of(const fs::path& root, const std::string& sha256) { return root / sha256.substr(0, 2) / sha256; }
 
 class FolderWriter final : public ArtifactWriter {
  public:
@@ -123,8 +121,7 @@ class FolderArtifacts final : public ArtifactStore {
     return static_cast<std::int64_t>(info.st_size);
   }
 
-  absl::StatusOr<std::string> read(const std::string& sha256, std::int64_t offset,
-                                   std::int64_t most) override {
+  absl::StatusOr<std::string> read(const std::string& sha256, std::int64_t offset, std::int64_t most) override {
     LOCUS_RETURN_IF_ERROR(check_artifact_name(sha256));
     LOCUS_RETURN_IF_ERROR(check_artifact_range(offset, most));
     const fs::path path = path_of(root_, sha256);
@@ -136,8 +133,7 @@ class FolderArtifacts final : public ArtifactStore {
     std::string out(static_cast<std::size_t>(std::min(most, left)), '\0');
     std::size_t done = 0;
     while (done < out.size()) {
-      const ssize_t got =
-          pread(file.get(), out.data() + done, out.size() - done, offset + static_cast<off_t>(done));
+      const ssize_t got = pread(file.get(), out.data() + done, out.size() - done, offset + static_cast<off_t>(done));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return failed("read", path, errno);
       if (got == 0) break;

@@ -42,9 +42,7 @@ class MemoryWriter final : public ArtifactWriter {
 
 class MemoryArtifacts final : public ArtifactStore {
  public:
-  absl::StatusOr<std::unique_ptr<ArtifactWriter>> create() override {
-    return std::make_unique<MemoryWriter>(blobs_);
-  }
+  absl::StatusOr<std::unique_ptr<ArtifactWriter>> create() override { return std::make_unique<MemoryWriter>(blobs_); }
 
   absl::StatusOr<std::int64_t> size(const std::string& sha256) override {
     LOCUS_RETURN_IF_ERROR(check_artifact_name(sha256));
@@ -54,8 +52,7 @@ class MemoryArtifacts final : public ArtifactStore {
     return static_cast<std::int64_t>(at->second.size());
   }
 
-  absl::StatusOr<std::string> read(const std::string& sha256, std::int64_t offset,
-                                   std::int64_t most) override {
+  absl::StatusOr<std::string> read(const std::string& sha256, std::int64_t offset, std::int64_t most) override {
     LOCUS_RETURN_IF_ERROR(check_artifact_name(sha256));
     LOCUS_RETURN_IF_ERROR(check_artifact_range(offset, most));
     const std::lock_guard lock(blobs_->mutex);

@@ -8,8 +8,7 @@
 
 namespace locus {
 
-absl::Status check_artifact_name(
-    std::string_view sha256);  // INVALID_ARGUMENT unless 64 lower-case hex digits
+absl::Status check_artifact_name(std::string_view sha256);  // INVALID_ARGUMENT unless 64 lower-case hex digits
 absl::Status artifact_missing(std::string_view sha256);
 absl::Status digest_mismatch(std::string_view announced, std::string_view found);
 absl::Status check_artifact_range(std::int64_t offset, std::int64_t most);

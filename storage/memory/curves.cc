@@ -34,8 +34,7 @@ absl::StatusOr<SeriesPoints> live_points(const MemoryTables& tables, StageId id,
     const auto stored = tables.points.find({id, number});
     if (stored == tables.points.end()) continue;
     for (const auto& [series, point] : stored->second) {
-      if (series == *series_id && point.step <= bound && range.contains(point.step))
-        out.points.push_back(point);
+      if (series == *series_id && point.step <= bound && range.contains(point.step)) out.points.push_back(point);
     }
   }
   return out;
@@ -43,8 +42,8 @@ absl::StatusOr<SeriesPoints> live_points(const MemoryTables& tables, StageId id,
 
 }  // namespace
 
-absl::StatusOr<SeriesPoints> draw_points(const MemoryTables& tables, StageId id, const SeriesKey& key,
-                                         int max_points, StepRange range) {
+absl::StatusOr<SeriesPoints> draw_points(const MemoryTables& tables, StageId id, const SeriesKey& key, int max_points,
+                                         StepRange range) {
   LOCUS_ASSIGN_OR_RETURN(SeriesPoints out, live_points(tables, id, key, range));
   sort_by_step(out.points);
   auto kept = reduce_points(out.points, max_points);
@@ -53,8 +52,8 @@ absl::StatusOr<SeriesPoints> draw_points(const MemoryTables& tables, StageId id,
   return out;
 }
 
-absl::StatusOr<std::vector<SeriesBlock>> sum_blocks(const MemoryTables& tables, StageId id,
-                                                    const SeriesKey& key, int shift, StepRange range) {
+absl::StatusOr<std::vector<SeriesBlock>> sum_blocks(const MemoryTables& tables, StageId id, const SeriesKey& key,
+                                                    int shift, StepRange range) {
   LOCUS_RETURN_IF_ERROR(check_shift(shift));
   LOCUS_ASSIGN_OR_RETURN(const SeriesPoints found, live_points(tables, id, key, range));
   BlockCollector collector(shift);

@@ -13,9 +13,9 @@ namespace locus {
 SeriesRow counted(const MemoryTables& tables, SeriesRow row);
 
 // As Store::points and Store::blocks.
-absl::StatusOr<SeriesPoints> draw_points(const MemoryTables& tables, StageId id, const SeriesKey& key,
-                                         int max_points, StepRange range);
-absl::StatusOr<std::vector<SeriesBlock>> sum_blocks(const MemoryTables& tables, StageId id,
-                                                    const SeriesKey& key, int shift, StepRange range);
+absl::StatusOr<SeriesPoints> draw_points(const MemoryTables& tables, StageId id, const SeriesKey& key, int max_points,
+                                         StepRange range);
+absl::StatusOr<std::vector<SeriesBlock>> sum_blocks(const MemoryTables& tables, StageId id, const SeriesKey& key,
+                                                    int shift, StepRange range);
 
 }  // namespace locus

@@ -109,15 +109,12 @@ class MemoryStore final : public Store {
       out.push_back(at->second);
     return out;
   }
-  absl::StatusOr<std::vector<TrialView>> trials(ExperimentId id, std::int64_t after_ordinal,
-                                                int limit) override;
-  absl::StatusOr<std::map<std::string, StageRow>> stages_by_identity(
-      std::span<const std::string> identities) override {
+  absl::StatusOr<std::vector<TrialView>> trials(ExperimentId id, std::int64_t after_ordinal, int limit) override;
+  absl::StatusOr<std::map<std::string, StageRow>> stages_by_identity(std::span<const std::string> identities) override {
     const std::lock_guard lock(mutex_);
     std::map<std::string, StageRow> out;
     for (const std::string& identity : identities) {
-      if (const StageId* id = tables_.identities.find(identity))
-        out.emplace(identity, *tables_.stages.find(*id));
+      if (const StageId* id = tables_.identities.find(identity)) out.emplace(identity, *tables_.stages.find(*id));
     }
     return out;
   }
@@ -152,8 +149,7 @@ class MemoryStore final : public Store {
   }
   absl::StatusOr<std::vector<ResultView>> results(ExperimentId id, const std::string& metric) override {
     auto out = results(id);
-    if (out.ok())
-      std::erase_if(*out, [&](const ResultView& view) { return view.result.key.metric != metric; });
+    if (out.ok()) std::erase_if(*out, [&](const ResultView& view) { return view.result.key.metric != metric; });
     return out;
   }
   absl::StatusOr<StageBriefs> briefs(ExperimentId id) override {
@@ -174,8 +170,7 @@ class MemoryStore final : public Store {
   }
   absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override;
   absl::StatusOr<std::vector<SeriesRow>> series_of(ExperimentId id) override;
-  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points,
-                                      StepRange range) override {
+  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points, StepRange range) override {
     const std::lock_guard lock(mutex_);
     return draw_points(tables_, id, key, max_points, range);
   }
@@ -207,8 +202,7 @@ class MemoryStore final : public Store {
   }
   absl::StatusOr<std::int64_t> attempts_started() override {
     const std::lock_guard lock(mutex_);
-    return static_cast<std::int64_t>(tables_.attempts_by_key.rows().size()) +
-           tables_.next_id_of("attempts", 0);
+    return static_cast<std::int64_t>(tables_.attempts_by_key.rows().size()) + tables_.next_id_of("attempts", 0);
   }
   absl::StatusOr<Deletion> deletion(ExperimentId id) override {
     const std::lock_guard lock(mutex_);
@@ -240,8 +234,7 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     return values(tables_.alerts);
   }
-  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset,
-                              std::int64_t most) override;
+  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) override;
   absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override;
   absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) override;
   absl::StatusOr<int> copy_to(const std::filesystem::path&) override {
@@ -279,8 +272,7 @@ absl::StatusOr<Snapshot> MemoryStore::load() {
   out.workers = values(tables_.workers);
   for (const ExperimentRow& row : out.experiments) {
     const auto& cells = tables_.cells.rows();
-    out.cells[row.id] =
-        std::distance(cells.lower_bound({row.id, kFirst}), cells.lower_bound({row.id + 1, kFirst}));
+    out.cells[row.id] = std::distance(cells.lower_bound({row.id, kFirst}), cells.lower_bound({row.id + 1, kFirst}));
     for (const StageId stage : tables_.stages_of(row.id)) {
       if (tables_.stages.find(stage)->state == StageState::kSucceeded) out.proven.insert(row.id);
     }
@@ -311,18 +303,16 @@ absl::StatusOr<StageCounts> MemoryStore::counts(ExperimentId id) {
   for (auto at = trials.lower_bound({id, kFirst}); at != trials.end() && at->first.first == id; ++at) {
     if (at->second.retired) continue;
     const auto links = tables_.links_of(id, at->first.second);
-    const bool done =
-        !links.empty() && std::all_of(links.begin(), links.end(), [&](const TrialStageRow& link) {
-          return tables_.stages.find(link.stage_id)->state == StageState::kSucceeded;
-        });
+    const bool done = !links.empty() && std::all_of(links.begin(), links.end(), [&](const TrialStageRow& link) {
+      return tables_.stages.find(link.stage_id)->state == StageState::kSucceeded;
+    });
     ++out.trials;
     out.trials_done += done ? 1 : 0;
   }
   return out;
 }
 
-absl::StatusOr<std::vector<TrialView>> MemoryStore::trials(ExperimentId id, std::int64_t after_ordinal,
-                                                           int limit) {
+absl::StatusOr<std::vector<TrialView>> MemoryStore::trials(ExperimentId id, std::int64_t after_ordinal, int limit) {
   const std::lock_guard lock(mutex_);
   if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
   std::vector<TrialView> out;
@@ -355,8 +345,7 @@ absl::StatusOr<std::vector<SeriesRow>> MemoryStore::series_of(ExperimentId id) {
   return tables_.series_of(id);
 }
 
-absl::StatusOr<LogView> MemoryStore::log(StageId id, std::int64_t number, std::int64_t offset,
-                                         std::int64_t most) {
+absl::StatusOr<LogView> MemoryStore::log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) {
   const std::lock_guard lock(mutex_);
   if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
   const auto attempt = tables_.attempt(id, number);

@@ -18,8 +18,8 @@ std::optional<Row> copy(const Table<Key, Row>& table, const Key& key) {
 // Replaces the item of equal slot, or adds it; slots stay sorted.
 template <class Item>
 void put_slot(std::vector<Item>& items, const Item& item) {
-  const auto at = std::lower_bound(items.begin(), items.end(), item,
-                                   [](const Item& a, const Item& b) { return a.slot < b.slot; });
+  const auto at =
+      std::lower_bound(items.begin(), items.end(), item, [](const Item& a, const Item& b) { return a.slot < b.slot; });
   if (at != items.end() && at->slot == item.slot) {
     *at = item;
   } else {
@@ -48,9 +48,7 @@ void MemoryTables::put_experiment(const ExperimentRow& row) {
 bool MemoryTables::has_cell(ExperimentId experiment, std::int64_t ordinal) {
   return cells.contains({experiment, ordinal});
 }
-void MemoryTables::put_cell(ExperimentId experiment, const CellRow& row) {
-  cells.put({experiment, row.ordinal}, row);
-}
+void MemoryTables::put_cell(ExperimentId experiment, const CellRow& row) { cells.put({experiment, row.ordinal}, row); }
 bool MemoryTables::has_trial(ExperimentId experiment, std::int64_t ordinal) {
   return trials.contains({experiment, ordinal});
 }
@@ -62,9 +60,7 @@ void MemoryTables::put_trial_stage(ExperimentId experiment, const TrialStageRow&
   links.put({experiment, row.trial, row.role}, {position, row.stage_id});
 }
 
-std::optional<std::string> MemoryTables::request(const std::string& request_id) {
-  return copy(requests, request_id);
-}
+std::optional<std::string> MemoryTables::request(const std::string& request_id) { return copy(requests, request_id); }
 void MemoryTables::put_request(const std::string& request_id, const std::string& name, Microseconds) {
   requests.put(request_id, name);
 }
@@ -93,8 +89,7 @@ void MemoryTables::update_stage(const StageRow& row) {
 
 bool MemoryTables::has_input(StageId id, const std::string& slot) {
   const auto& inputs = stages.find(id)->inputs;
-  return std::any_of(inputs.begin(), inputs.end(),
-                     [&](const StageInput& input) { return input.slot == slot; });
+  return std::any_of(inputs.begin(), inputs.end(), [&](const StageInput& input) { return input.slot == slot; });
 }
 
 void MemoryTables::put_input(StageId id, const StageInput& input) {
@@ -129,9 +124,7 @@ void MemoryTables::replace_outputs(StageId id, std::span<const StageOutput> outp
 std::optional<AttemptRow> MemoryTables::attempt(StageId id, std::int64_t number) {
   return copy(attempts_by_key, AttemptKey{id, number});
 }
-void MemoryTables::put_attempt(const AttemptRow& row) {
-  attempts_by_key.put({row.stage_id, row.number}, row);
-}
+void MemoryTables::put_attempt(const AttemptRow& row) { attempts_by_key.put({row.stage_id, row.number}, row); }
 
 std::optional<CheckpointRow> MemoryTables::checkpoint(StageId id, std::int64_t number, std::int64_t step) {
   return copy(checkpoint_rows, std::tuple{id, number, step});
@@ -148,9 +141,7 @@ void MemoryTables::clear_best(StageId id) {
 }
 
 bool MemoryTables::has_artifact(const std::string& sha256) { return artifacts.contains(sha256); }
-std::optional<ArtifactRow> MemoryTables::artifact(const std::string& sha256) {
-  return copy(artifacts, sha256);
-}
+std::optional<ArtifactRow> MemoryTables::artifact(const std::string& sha256) { return copy(artifacts, sha256); }
 void MemoryTables::put_artifact(const ArtifactRow& row) {
   ArtifactRow kept = copy(artifacts, row.sha256).value_or(row);
   kept.created_us = row.created_us;
@@ -219,8 +210,7 @@ std::vector<AttemptRow> MemoryTables::attempts_of(StageId id) const {
 std::vector<CheckpointRow> MemoryTables::checkpoints_of(StageId id) const {
   std::vector<CheckpointRow> out;
   const auto& rows = checkpoint_rows.rows();
-  for (auto at = rows.lower_bound({id, kFirst, kFirst}); at != rows.end() && at->second.stage_id == id;
-       ++at) {
+  for (auto at = rows.lower_bound({id, kFirst, kFirst}); at != rows.end() && at->second.stage_id == id; ++at) {
     out.push_back(at->second);
   }
   return out;
@@ -234,8 +224,7 @@ std::vector<TrialStageRow> MemoryTables::links_of(ExperimentId experiment, std::
     if (in_experiment != experiment || in_trial != trial) break;
     found.push_back({at->second.position, {trial, role, at->second.stage_id}});
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<TrialStageRow> out;
   for (auto& [position, link] : found) out.push_back(std::move(link));
   return out;
@@ -244,8 +233,8 @@ std::vector<TrialStageRow> MemoryTables::links_of(ExperimentId experiment, std::
 std::set<StageId> MemoryTables::stages_of(ExperimentId experiment) const {
   std::set<StageId> out;
   const auto& rows = links.rows();
-  for (auto at = rows.lower_bound({experiment, kFirst, ""});
-       at != rows.end() && std::get<0>(at->first) == experiment; ++at) {
+  for (auto at = rows.lower_bound({experiment, kFirst, ""}); at != rows.end() && std::get<0>(at->first) == experiment;
+       ++at) {
     if (!trials.find({experiment, std::get<1>(at->first)})->retired) out.insert(at->second.stage_id);
   }
   return out;
@@ -302,8 +291,7 @@ StageBriefs MemoryTables::briefs_of(ExperimentId experiment) const {
       if (brief.state == StageState::kSucceeded) {
         const std::string environment = attempts_of(stage.id).back().environment_json;
         auto& known = out.environments;
-        brief.environment =
-            static_cast<int>(std::find(known.begin(), known.end(), environment) - known.begin());
+        brief.environment = static_cast<int>(std::find(known.begin(), known.end(), environment) - known.begin());
         if (brief.environment == static_cast<int>(known.size())) known.push_back(environment);
       }
       out.stages.push_back(std::move(brief));

@@ -55,9 +55,7 @@ class Table {
     journal_.add([this, key, before = std::move(at->second)] { rows_[key] = before; });
     rows_.erase(at);
   }
-  std::int64_t next_id() const
-    requires std::is_same_v<Key, std::int64_t>
-  {
+  std::int64_t next_id() const requires std::is_same_v<Key, std::int64_t> {
     return rows_.empty() ? 1 : rows_.rbegin()->first + 1;
   }
 
@@ -87,8 +85,7 @@ class MemoryTables final : public Rows {
   Table<std::string, ExperimentId> experiment_names{journal};
   Table<Ordinal, CellRow> cells{journal};
   Table<Ordinal, TrialRow> trials{journal};
-  Table<std::tuple<ExperimentId, std::int64_t, std::string>, Link> links{
-      journal};  // (experiment, trial, role)
+  Table<std::tuple<ExperimentId, std::int64_t, std::string>, Link> links{journal};  // (experiment, trial, role)
   Table<std::string, std::string> requests{journal};
   Table<StageId, StageRow> stages{journal};
   Table<std::string, StageId> identities{journal};
@@ -170,8 +167,8 @@ class MemoryTables final : public Rows {
   std::optional<std::int64_t> series(StageId id, const SeriesKey& key) override;
   std::int64_t series_count(StageId id) override;
   std::int64_t insert_series(StageId id, const SeriesKey& key) override;
-  void store_points(const AttemptRow& attempt, std::int64_t first_seq, const PointBatch& batch,
-                    std::size_t skip, std::span<const std::int64_t> ids) override;
+  void store_points(const AttemptRow& attempt, std::int64_t first_seq, const PointBatch& batch, std::size_t skip,
+                    std::span<const std::int64_t> ids) override;
 
   std::vector<AttemptRow> attempts_of(StageId id) const override;
   std::vector<CheckpointRow> checkpoints_of(StageId id) const override;
@@ -202,7 +199,7 @@ class MemoryTables final : public Rows {
   std::set<StageId> stages_of(ExperimentId experiment) const;
   std::vector<SeriesRow> series_of(ExperimentId experiment) const;
   std::vector<PastRun> past_runs(const std::string& load, int limit) const;
-  StageBriefs briefs_of(ExperimentId experiment) const;  // of unretired trials
+  StageBriefs briefs_of(ExperimentId experiment) const;                      // of unretired trials
   std::vector<AttemptRow> attempts_of_worker(WorkerId id, int limit) const;  // newest first
   std::map<std::int64_t, Annotation> annotations_of(ExperimentId id) const;
   std::vector<AttemptSample> samples_of(StageId id) const;

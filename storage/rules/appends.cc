@@ -18,8 +18,7 @@ absl::Status check_columns(const PointAppend& append) {
   if (p.series_index.size() != n || p.step.size() != n || p.epoch.size() != n || p.images.size() != n ||
       p.time_us.size() != n) {
     return invalid("the columns of a point batch must be equally long: " + std::to_string(n) + " values, " +
-                       std::to_string(p.step.size()) + " steps, " + std::to_string(p.series_index.size()) +
-                       " series",
+                       std::to_string(p.step.size()) + " steps, " + std::to_string(p.series_index.size()) + " series",
                    "points");
   }
   if (append.first_seq < 1) {
@@ -31,9 +30,8 @@ absl::Status check_columns(const PointAppend& append) {
   }
   for (const std::uint32_t index : p.series_index) {
     if (index >= p.series.size()) {
-      return invalid(
-          "a point names series " + std::to_string(index) + " of " + std::to_string(p.series.size()),
-          "points.series_index");
+      return invalid("a point names series " + std::to_string(index) + " of " + std::to_string(p.series.size()),
+                     "points.series_index");
     }
   }
   return absl::OkStatus();

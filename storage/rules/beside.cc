@@ -49,8 +49,7 @@ absl::Status add_sample(Rows& rows, const AddAttemptSample& asked, Microseconds 
   std::vector<Microseconds> times = rows.sample_times(asked.stage_id, asked.number);
   if (!worth_keeping(times, now)) return absl::OkStatus();
   if (static_cast<int>(times.size()) >= kSamplesPerAttempt) {
-    for (std::size_t i = 1; i < times.size(); i += 2)
-      rows.erase_sample(asked.stage_id, asked.number, times[i]);
+    for (std::size_t i = 1; i < times.size(); i += 2) rows.erase_sample(asked.stage_id, asked.number, times[i]);
   }
   SystemSample kept = asked.sample;
   kept.time_us = now;
@@ -77,8 +76,7 @@ absl::Status put_alert(Rows& rows, const PutAlert& asked) {
 
 std::string sample_to_text(const SystemSample& sample) {
   Json out = Json::object();
-  for (const auto& [key, value] : sample.values)
-    out[key.metric + (key.labels == "{}" ? "" : " " + key.labels)] = value;
+  for (const auto& [key, value] : sample.values) out[key.metric + (key.labels == "{}" ? "" : " " + key.labels)] = value;
   return out.dump();
 }
 

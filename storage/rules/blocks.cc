@@ -12,8 +12,7 @@
 namespace locus {
 namespace {
 
-constexpr std::int64_t kWorthwhile =
-    4;  // so many points for each one wanted, or the points are read themselves
+constexpr std::int64_t kWorthwhile = 4;  // so many points for each one wanted, or the points are read themselves
 constexpr int kLeastShift = 6, kMostShift = 62, kKeptPerBlock = 4, kLeastPoints = 16;
 
 void keep_low(SeriesBlock& block, const Point& point, bool first) {
@@ -38,8 +37,7 @@ absl::Status check_shift(int shift) {
   if (shift >= 0 && shift <= kMostShift) return absl::OkStatus();
   return make_error(
       absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-      "the width of blocks is 2^" + std::to_string(shift) + " steps; give 0 to " + std::to_string(kMostShift),
-      "shift");
+      "the width of blocks is 2^" + std::to_string(shift) + " steps; give 0 to " + std::to_string(kMostShift), "shift");
 }
 
 SeriesBlock& BlockCollector::at(std::int64_t step) {

@@ -36,8 +36,7 @@ Indices marks(const std::vector<Point>& points, bool ends_only) {
 
 // Adds first, last, minimum and maximum of the finite points in [begin, end), and with `with_marks` the first
 // and last of each non-finite kind.
-void keep_bucket(const std::vector<Point>& points, std::size_t begin, std::size_t end, bool with_marks,
-                 Indices& out) {
+void keep_bucket(const std::vector<Point>& points, std::size_t begin, std::size_t end, bool with_marks, Indices& out) {
   constexpr auto kNone = std::numeric_limits<std::size_t>::max();
   std::array<std::size_t, kKinds> first, last;
   first.fill(kNone);
@@ -63,8 +62,7 @@ void keep_bucket(const std::vector<Point>& points, std::size_t begin, std::size_
 
 void sort_by_step(std::vector<Point>& points) {
   const auto by_step = [](const Point& a, const Point& b) { return a.step < b.step; };
-  if (!std::is_sorted(points.begin(), points.end(), by_step))
-    std::stable_sort(points.begin(), points.end(), by_step);
+  if (!std::is_sorted(points.begin(), points.end(), by_step)) std::stable_sort(points.begin(), points.end(), by_step);
 }
 
 std::vector<Point> reduce_points(const std::vector<Point>& points, int max_points) {

@@ -17,8 +17,8 @@ void keep_sources(Rows& rows, std::set<StageId>& going) {
     changed = false;
     for (auto at = going.begin(); at != going.end();) {
       const std::set<StageId> dependants = rows.dependants(*at);
-      const bool needed = std::any_of(dependants.begin(), dependants.end(),
-                                      [&](StageId id) { return !going.contains(id); });
+      const bool needed =
+          std::any_of(dependants.begin(), dependants.end(), [&](StageId id) { return !going.contains(id); });
       at = needed ? going.erase(at) : std::next(at);
       changed = changed || needed;
     }

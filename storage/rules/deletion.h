@@ -15,10 +15,10 @@ bool goes_with(Rows& rows, StageId stage, ExperimentId id);
 
 // One piece of what deleted experiments leave.
 struct PurgePlan {
-  ExperimentId experiment = 0;      // 0: nothing is left
-  std::int64_t last_trial = -1;     // trials up to here go; -1: none is left, so cells go
-  std::vector<StageId> stages;      // that go with them
-  std::int64_t attempts = 0;        // of these stages
+  ExperimentId experiment = 0;         // 0: nothing is left
+  std::int64_t last_trial = -1;        // trials up to here go; -1: none is left, so cells go
+  std::vector<StageId> stages;         // that go with them
+  std::int64_t attempts = 0;           // of these stages
   std::vector<std::string> artifacts;  // nothing else names them, and they are not pinned
 };
 // At most so many trials, and no further one once their stages hold some MiB of points and logs.

@@ -6,41 +6,38 @@
 namespace locus::refusal {
 namespace {
 
-absl::Status not_found(ErrorReason reason, std::string message, const std::string& name,
-                       const std::string& value) {
+absl::Status not_found(ErrorReason reason, std::string message, const std::string& name, const std::string& value) {
   return make_error(absl::StatusCode::kNotFound, reason, std::move(message), {}, {{name, value}});
 }
 
 }  // namespace
 
 absl::Status experiment_not_found(ExperimentId id) {
-  return not_found(ErrorReason::kExperimentNotFound,
-                   "no experiment with id " + std::to_string(id) + " is stored", "experiment",
-                   std::to_string(id));
+  return not_found(ErrorReason::kExperimentNotFound, "no experiment with id " + std::to_string(id) + " is stored",
+                   "experiment", std::to_string(id));
 }
 
 absl::Status experiment_not_found(const std::string& name) {
   return not_found(ErrorReason::kExperimentNotFound,
-                   "no experiment named '" + name + "' is stored: list the experiments to see which are",
-                   "experiment", name);
+                   "no experiment named '" + name + "' is stored: list the experiments to see which are", "experiment",
+                   name);
 }
 
 absl::Status experiment_exists(const std::string& name) {
-  return make_error(
-      absl::StatusCode::kAlreadyExists, ErrorReason::kExperimentExists,
-      "an experiment named '" + name + "' is stored already: choose another name, or extend that one", "name",
-      {{"experiment", name}});
+  return make_error(absl::StatusCode::kAlreadyExists, ErrorReason::kExperimentExists,
+                    "an experiment named '" + name + "' is stored already: choose another name, or extend that one",
+                    "name", {{"experiment", name}});
 }
 
 absl::Status trial_not_found(ExperimentId experiment, std::int64_t ordinal) {
   return not_found(ErrorReason::kTrialNotFound,
-                   "experiment " + std::to_string(experiment) + " has no trial " + std::to_string(ordinal),
-                   "trial", std::to_string(ordinal));
+                   "experiment " + std::to_string(experiment) + " has no trial " + std::to_string(ordinal), "trial",
+                   std::to_string(ordinal));
 }
 
 absl::Status stage_not_found(StageId id) {
-  return not_found(ErrorReason::kStageNotFound, "no stage with id " + std::to_string(id) + " is stored",
-                   "stage", std::to_string(id));
+  return not_found(ErrorReason::kStageNotFound, "no stage with id " + std::to_string(id) + " is stored", "stage",
+                   std::to_string(id));
 }
 
 absl::Status attempt_not_found(StageId id, std::int64_t number) {
@@ -52,15 +49,14 @@ absl::Status attempt_not_found(StageId id, std::int64_t number) {
 absl::Status series_not_found(StageId id, const SeriesKey& key) {
   return make_error(
       absl::StatusCode::kNotFound, ErrorReason::kSeriesNotFound,
-      "stage " + std::to_string(id) + " has no series '" + key.metric + "' of split '" + key.split +
-          "' with labels " + key.labels + ": list its series to see which it has",
-      {},
-      {{"stage", std::to_string(id)}, {"metric", key.metric}, {"split", key.split}, {"labels", key.labels}});
+      "stage " + std::to_string(id) + " has no series '" + key.metric + "' of split '" + key.split + "' with labels " +
+          key.labels + ": list its series to see which it has",
+      {}, {{"stage", std::to_string(id)}, {"metric", key.metric}, {"split", key.split}, {"labels", key.labels}});
 }
 
 absl::Status artifact_not_found(const std::string& sha256) {
-  return not_found(ErrorReason::kArtifactNotFound, "no artifact " + sha256 + " is stored: upload it first",
-                   "sha256", sha256);
+  return not_found(ErrorReason::kArtifactNotFound, "no artifact " + sha256 + " is stored: upload it first", "sha256",
+                   sha256);
 }
 
 absl::Status worker_not_found(WorkerId id) {
@@ -70,13 +66,12 @@ absl::Status worker_not_found(WorkerId id) {
 }
 
 absl::Status catalog_not_found(const std::string& digest) {
-  return not_found(ErrorReason::kUnknownItem, "no catalog of digest " + digest + " is stored", "digest",
-                   digest);
+  return not_found(ErrorReason::kUnknownItem, "no catalog of digest " + digest + " is stored", "digest", digest);
 }
 
 absl::Status request_not_found(const std::string& request_id) {
-  return not_found(ErrorReason::kExperimentNotFound, "no request '" + request_id + "' is remembered",
-                   "request_id", request_id);
+  return not_found(ErrorReason::kExperimentNotFound, "no request '" + request_id + "' is remembered", "request_id",
+                   request_id);
 }
 
 absl::Status wrong_state(std::string message, std::map<std::string, std::string> metadata) {
@@ -95,9 +90,9 @@ absl::Status limit_exceeded(std::string message) {
 
 absl::Status stale_attempt(const StageRow& stage, std::int64_t asked, const std::string& verb) {
   return make_error(absl::StatusCode::kAborted, ErrorReason::kStaleAttempt,
-                    "cannot " + verb + " attempt " + std::to_string(asked) + " of stage " +
-                        std::to_string(stage.id) + ": the stage is " + to_string(stage.state) +
-                        " at attempt " + std::to_string(stage.attempt) + "; drop the work",
+                    "cannot " + verb + " attempt " + std::to_string(asked) + " of stage " + std::to_string(stage.id) +
+                        ": the stage is " + to_string(stage.state) + " at attempt " + std::to_string(stage.attempt) +
+                        "; drop the work",
                     {},
                     {{"stage", std::to_string(stage.id)},
                      {"attempt", std::to_string(asked)},
@@ -107,9 +102,9 @@ absl::Status stale_attempt(const StageRow& stage, std::int64_t asked, const std:
 
 absl::Status log_gap(const AttemptRow& attempt, std::int64_t offset) {
   return make_error(absl::StatusCode::kOutOfRange, ErrorReason::kSequenceGap,
-                    "log text from byte " + std::to_string(offset) + " of stage " +
-                        std::to_string(attempt.stage_id) + ", attempt " + std::to_string(attempt.number) +
-                        " leaves a gap: resend from byte " + std::to_string(attempt.log_bytes),
+                    "log text from byte " + std::to_string(offset) + " of stage " + std::to_string(attempt.stage_id) +
+                        ", attempt " + std::to_string(attempt.number) + " leaves a gap: resend from byte " +
+                        std::to_string(attempt.log_bytes),
                     "offset", {{"expected_sequence", std::to_string(attempt.log_bytes)}});
 }
 

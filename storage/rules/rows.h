@@ -76,8 +76,8 @@ class Rows {
   virtual std::int64_t trial_count(ExperimentId id) = 0;
   virtual std::set<StageId> linked_stages(ExperimentId id) = 0;  // of all its trials, retired ones too
   virtual std::set<std::string> others_linking(StageId id, ExperimentId except) = 0;  // their names
-  virtual std::set<StageId> dependants(StageId id) = 0;  // stages that take an input from it
-  virtual std::set<StageId> sources(StageId id) = 0;     // stages that it takes an input from
+  virtual std::set<StageId> dependants(StageId id) = 0;           // stages that take an input from it
+  virtual std::set<StageId> sources(StageId id) = 0;              // stages that it takes an input from
   virtual std::set<StageId> running_stages(ExperimentId id) = 0;  // of those it links
   // Whether a trial links it other than those of this experiment up to `trial`. Hidden experiments' count.
   virtual bool linked_beyond(StageId id, ExperimentId experiment, std::int64_t trial) = 0;
@@ -87,11 +87,11 @@ class Rows {
   virtual void remember_deletion(std::int64_t attempts) = 0;
   // From here on it is not there; its name is free, the requests that made it are forgotten.
   virtual void hide_experiment(ExperimentId id) = 0;
-  virtual std::optional<ExperimentId> hidden_experiment() = 0;  // the oldest one that is left
+  virtual std::optional<ExperimentId> hidden_experiment() = 0;        // the oldest one that is left
   virtual void erase_trials(ExperimentId id, std::int64_t last) = 0;  // up to this ordinal, with their links
   virtual int erase_cells(ExperimentId id, int limit) = 0;            // returns how many went
   virtual void erase_experiment(ExperimentId id) = 0;                 // a hidden one without cells and trials
-  virtual void erase_stages(const std::vector<StageId>& ids) = 0;  // with everything of theirs
+  virtual void erase_stages(const std::vector<StageId>& ids) = 0;     // with everything of theirs
 
   virtual Annotation annotation(ExperimentId experiment, std::int64_t trial) = 0;  // empty without one
   virtual void put_annotation(ExperimentId experiment, std::int64_t trial, const Annotation& row) = 0;

@@ -29,9 +29,8 @@ class Rules {
     for (const CellRow& cell : m.cells) rows_.put_cell(m.row.id, cell);
     for (const TrialRow& trial : m.trials) {
       if (!rows_.has_cell(m.row.id, trial.cell)) {
-        return invalid(
-            "trial " + text(trial.ordinal) + " names cell " + text(trial.cell) + ", which is not stored",
-            "trials.cell");
+        return invalid("trial " + text(trial.ordinal) + " names cell " + text(trial.cell) + ", which is not stored",
+                       "trials.cell");
       }
       rows_.put_trial(m.row.id, trial);
     }
@@ -49,8 +48,8 @@ class Rules {
     auto row = rows_.experiment(m.id);
     if (!row) return refusal::experiment_not_found(m.id);
     if (row->state != m.from) {
-      return wrong_state("experiment '" + row->name + "' is " + to_string(row->state) + ", not " +
-                             to_string(m.from) + ": read it again",
+      return wrong_state("experiment '" + row->name + "' is " + to_string(row->state) + ", not " + to_string(m.from) +
+                             ": read it again",
                          {{"experiment", row->name}, {"state", to_string(row->state)}});
     }
     row->state = m.to;
@@ -64,9 +63,9 @@ class Rules {
     if (!row) return refusal::experiment_not_found(m.id);
     for (const StageId id : rows_.running_stages(m.id)) {
       if (!goes_with(rows_, id, m.id)) continue;
-      return wrong_state("experiment '" + row->name + "' cannot be deleted while its stage " + text(id) +
-                             " runs: cancel it first",
-                         {{"experiment", row->name}, {"stage", text(id)}});
+      return wrong_state(
+          "experiment '" + row->name + "' cannot be deleted while its stage " + text(id) + " runs: cancel it first",
+          {{"experiment", row->name}, {"stage", text(id)}});
     }
     rows_.remember_deletion(0);
     rows_.hide_experiment(m.id);
@@ -90,8 +89,7 @@ class Rules {
   absl::Status operator()(const SetStageState& m) {
     auto stage = rows_.stage(m.stage_id);
     if (!stage) return refusal::stage_not_found(m.stage_id);
-    if (stage->attempt != m.attempt || stage->state != m.from)
-      return refusal::stale_attempt(*stage, m.attempt, "move");
+    if (stage->attempt != m.attempt || stage->state != m.from) return refusal::stale_attempt(*stage, m.attempt, "move");
     if (m.from == StageState::kRunning || m.to == StageState::kRunning || m.from == StageState::kSucceeded) {
       return wrong_state("stage " + text(m.stage_id) + " cannot go from " + to_string(m.from) + " to " +
                              to_string(m.to) +
@@ -147,8 +145,8 @@ class Rules {
     const bool succeeded = m.outcome == AttemptState::kSucceeded;
     if (m.outcome == AttemptState::kRunning || m.stage_state == StageState::kRunning ||
         m.stage_state == StageState::kBlocked || (m.stage_state == StageState::kSucceeded && !succeeded)) {
-      return wrong_state("an attempt cannot end " + std::string(to_string(m.outcome)) +
-                             " and leave its stage " + to_string(m.stage_state),
+      return wrong_state("an attempt cannot end " + std::string(to_string(m.outcome)) + " and leave its stage " +
+                             to_string(m.stage_state),
                          {{"stage", text(m.stage_id)}, {"outcome", to_string(m.outcome)}});
     }
     if (succeeded) {
@@ -181,8 +179,7 @@ class Rules {
     if (!holds(*stage, m.number)) return refusal::stale_attempt(*stage, m.number, "commit a checkpoint of");
     if (!rows_.has_artifact(m.sha256)) return refusal::artifact_not_found(m.sha256);
     const auto known = rows_.checkpoint(m.stage_id, m.number, m.step);
-    if (known && known->sha256 == m.sha256)
-      return absl::OkStatus();  // a resend must not move the best mark back
+    if (known && known->sha256 == m.sha256) return absl::OkStatus();  // a resend must not move the best mark back
     if (m.best) rows_.clear_best(m.stage_id);
     rows_.put_checkpoint({m.stage_id, m.number, m.step, m.sha256, m.best});
     return absl::OkStatus();
@@ -238,9 +235,9 @@ class Rules {
   absl::Status operator()(const PutWorker& m) {
     const auto holder = rows_.worker_named(m.row.name);
     if (holder && *holder != m.row.id) {
-      return wrong_state("the worker name '" + m.row.name + "' belongs to worker " + text(*holder) +
-                             ", not to " + text(m.row.id),
-                         {{"worker", m.row.name}});
+      return wrong_state(
+          "the worker name '" + m.row.name + "' belongs to worker " + text(*holder) + ", not to " + text(m.row.id),
+          {{"worker", m.row.name}});
     }
     rows_.put_worker(m.row);
     return absl::OkStatus();
@@ -268,9 +265,8 @@ class Rules {
 
   absl::Status save_row(const SaveExperiment& m) {
     if (m.row.revision != m.expected_revision + 1) {
-      return invalid(
-          "revision " + text(m.row.revision) + " does not follow revision " + text(m.expected_revision),
-          "row.revision");
+      return invalid("revision " + text(m.row.revision) + " does not follow revision " + text(m.expected_revision),
+                     "row.revision");
     }
     if (m.expected_revision == 0) {
       if (rows_.experiment(m.row.name)) return refusal::experiment_exists(m.row.name);
@@ -281,9 +277,8 @@ class Rules {
     const auto stored = rows_.experiment(m.row.id);
     if (!stored) return refusal::experiment_not_found(m.row.id);
     if (stored->revision != m.expected_revision || stored->name != m.row.name) {
-      return wrong_state("experiment '" + stored->name + "' is at revision " + text(stored->revision) +
-                             ", not '" + m.row.name + "' at " + text(m.expected_revision) +
-                             ": read it again and submit anew",
+      return wrong_state("experiment '" + stored->name + "' is at revision " + text(stored->revision) + ", not '" +
+                             m.row.name + "' at " + text(m.expected_revision) + ": read it again and submit anew",
                          {{"experiment", stored->name}, {"revision", text(stored->revision)}});
     }
     ExperimentRow row = m.row;
@@ -294,22 +289,21 @@ class Rules {
 
   absl::Status insert_stages(std::span<const StageRow> stages) {
     for (const StageRow& stage : stages) {
-      if (stage.state == StageState::kRunning || stage.state == StageState::kSucceeded ||
-          stage.attempt != 0 || !stage.outputs.empty()) {
+      if (stage.state == StageState::kRunning || stage.state == StageState::kSucceeded || stage.attempt != 0 ||
+          !stage.outputs.empty()) {
         return wrong_state("stage " + text(stage.id) + " cannot be inserted " + to_string(stage.state) +
                            " at attempt " + text(stage.attempt) + ": a new stage has not run");
       }
       if (rows_.stage(stage.id) || rows_.has_identity(stage.identity)) {
-        return wrong_state("stage " + text(stage.id) + " of identity " + stage.identity +
-                               " is stored already: look it up and link it",
-                           {{"stage", text(stage.id)}, {"identity", stage.identity}});
+        return wrong_state(
+            "stage " + text(stage.id) + " of identity " + stage.identity + " is stored already: look it up and link it",
+            {{"stage", text(stage.id)}, {"identity", stage.identity}});
       }
       rows_.insert_stage(stage);
     }
     for (const StageRow& stage : stages) {  // a source may stand behind its user in the list
       for (const StageInput& input : stage.inputs) {
-        if (input.from_stage != 0 && !rows_.stage(input.from_stage))
-          return refusal::stage_not_found(input.from_stage);
+        if (input.from_stage != 0 && !rows_.stage(input.from_stage)) return refusal::stage_not_found(input.from_stage);
         rows_.put_input(stage.id, input);
       }
     }
@@ -320,9 +314,9 @@ class Rules {
     if (m.request_id.empty()) return absl::OkStatus();
     const auto known = rows_.request(m.request_id);
     if (known && *known != m.row.name) {
-      return wrong_state("request '" + m.request_id + "' already made experiment '" + *known +
-                             "': give every request its own id",
-                         {{"request_id", m.request_id}, {"experiment", *known}});
+      return wrong_state(
+          "request '" + m.request_id + "' already made experiment '" + *known + "': give every request its own id",
+          {{"request_id", m.request_id}, {"experiment", *known}});
     }
     rows_.put_request(m.request_id, m.row.name, now_);
     return absl::OkStatus();

@@ -89,8 +89,9 @@ absl::StatusOr<std::map<std::int64_t, Annotation>> list_annotations(Connection& 
 }
 
 std::vector<AttemptSample> list_samples(Connection& db, StageId id) {
-  auto s = db.prepare("SELECT number, time_us, step, json FROM attempt_sample WHERE stage_id = ? "
-                      "ORDER BY number, time_us");
+  auto s = db.prepare(
+      "SELECT number, time_us, step, json FROM attempt_sample WHERE stage_id = ? "
+      "ORDER BY number, time_us");
   s.bind(id);
   std::vector<AttemptSample> out;
   while (s.step()) {

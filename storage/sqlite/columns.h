@@ -97,18 +97,18 @@ inline ArtifactRow read_artifact(const Statement& s) {
   return {s.text(0), s.text(1), s.text(2), s.integer(3), s.integer(4) != 0, s.integer(5)};
 }
 
-#define LOCUS_WORKER_COLUMNS \
+#define LOCUS_WORKER_COLUMNS                                                                                          \
   "id, name, session, host, version, slots_json, catalog_digest, state, seen_us, drain, reason, instance, since_us, " \
   "data_json, forgotten"
 inline WorkerRow read_worker(const Statement& s) {
   if (s.integer(9) < 0 || s.integer(9) > 2) throw SqliteError(SQLITE_CORRUPT, "unknown drain of a worker");
-  return {s.integer(0), s.text(1),
-          s.text(2),    s.text(3),
-          s.text(4),    s.text(5),
-          s.text(6),    parse_word(s, 7, parse_worker_state),
-          s.integer(8), static_cast<Drain>(s.integer(9)),
-          s.text(10),   s.text(11),
-          s.integer(12), s.text(13),
+  return {s.integer(0),      s.text(1),
+          s.text(2),         s.text(3),
+          s.text(4),         s.text(5),
+          s.text(6),         parse_word(s, 7, parse_worker_state),
+          s.integer(8),      static_cast<Drain>(s.integer(9)),
+          s.text(10),        s.text(11),
+          s.integer(12),     s.text(13),
           s.integer(14) != 0};
 }
 

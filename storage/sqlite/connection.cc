@@ -18,8 +18,7 @@ int primary(int code) { return code & 0xff; }
 std::string describe(sqlite3* handle, int code, std::string_view sql) {
   std::string out = handle ? sqlite3_errmsg(handle) : sqlite3_errstr(code);
   out += " (code " + std::to_string(code);
-  if (handle && sqlite3_system_errno(handle) != 0)
-    out += ", errno " + std::to_string(sqlite3_system_errno(handle));
+  if (handle && sqlite3_system_errno(handle) != 0) out += ", errno " + std::to_string(sqlite3_system_errno(handle));
   out += ")";
   if (!sql.empty()) out += " in: " + std::string(sql.substr(0, 120));
   return out;
@@ -29,22 +28,20 @@ std::string describe(sqlite3* handle, int code, std::string_view sql) {
 
 bool SqliteError::full() const { return primary(code_) == SQLITE_FULL; }
 bool SqliteError::constraint() const {
-  return primary(code_) == SQLITE_CONSTRAINT || primary(code_) == SQLITE_MISMATCH ||
-         primary(code_) == SQLITE_TOOBIG;
+  return primary(code_) == SQLITE_CONSTRAINT || primary(code_) == SQLITE_MISMATCH || primary(code_) == SQLITE_TOOBIG;
 }
 bool SqliteError::fatal() const {
   const int code = primary(code_);
-  return (code == SQLITE_IOERR && code_ != SQLITE_IOERR_NOMEM) || code == SQLITE_CORRUPT ||
-         code == SQLITE_NOTADB || code == SQLITE_PROTOCOL || code == SQLITE_READONLY;
+  return (code == SQLITE_IOERR && code_ != SQLITE_IOERR_NOMEM) || code == SQLITE_CORRUPT || code == SQLITE_NOTADB ||
+         code == SQLITE_PROTOCOL || code == SQLITE_READONLY;
 }
 
 absl::Status to_status(const SqliteError& error) {
   using absl::StatusCode;
   const std::string what = error.what();
   if (error.full()) {
-    return make_error(
-        StatusCode::kResourceExhausted, ErrorReason::kStorageFailed,
-        "the disk of the data folder is full, nothing was stored: free space and try again; " + what);
+    return make_error(StatusCode::kResourceExhausted, ErrorReason::kStorageFailed,
+                      "the disk of the data folder is full, nothing was stored: free space and try again; " + what);
   }
   if (error.constraint()) {
     return make_error(StatusCode::kInternal, ErrorReason::kInvariantBroken,
@@ -54,8 +51,7 @@ absl::Status to_status(const SqliteError& error) {
     return make_error(StatusCode::kDataLoss, ErrorReason::kStorageFailed,
                       "the database file is damaged: stop the server and restore a backup; " + what);
   }
-  return make_error(StatusCode::kUnavailable, ErrorReason::kStorageFailed,
-                    "the database could not be used; " + what);
+  return make_error(StatusCode::kUnavailable, ErrorReason::kStorageFailed, "the database could not be used; " + what);
 }
 
 Statement::Statement(Connection& connection, std::string_view sql, sqlite3_stmt* handle)
@@ -74,8 +70,7 @@ Statement::~Statement() {
 void Statement::rewind() { sqlite3_reset(handle_); }
 
 void Statement::bind_one(int index, std::int64_t value) {
-  if (const int code = sqlite3_bind_int64(handle_, index, value); code != SQLITE_OK)
-    connection_->fail(code, sql_);
+  if (const int code = sqlite3_bind_int64(handle_, index, value); code != SQLITE_OK) connection_->fail(code, sql_);
 }
 
 void Statement::bind_one(int index, std::string_view value) {
@@ -172,8 +167,8 @@ Statement Connection::prepare(Sql statement) {
     return Statement(*this, sql, handle);
   }
   sqlite3_stmt* handle = nullptr;
-  const int code = sqlite3_prepare_v3(handle_, sql.data(), static_cast<int>(sql.size()),
-                                      SQLITE_PREPARE_PERSISTENT, &handle, nullptr);
+  const int code = sqlite3_prepare_v3(handle_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
+                                      &handle, nullptr);
   if (code != SQLITE_OK) fail(code, sql);
   return Statement(*this, sql, handle);
 }

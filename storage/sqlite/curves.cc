@@ -29,8 +29,7 @@ struct Part {  // of one attempt
 void visit_columns(const PointColumns& c, const Part& part, Visitor& visitor) {
   for (std::size_t i = 0; i < c.size(); ++i) {
     if (!c.series.empty() && c.series[i] != part.series_id) continue;
-    if (part.range.contains(c.step[i]))
-      visitor.point({c.step[i], c.epoch[i], c.images[i], c.time_us[i], c.value[i]});
+    if (part.range.contains(c.step[i])) visitor.point({c.step[i], c.epoch[i], c.images[i], c.time_us[i], c.value[i]});
   }
 }
 
@@ -108,8 +107,8 @@ std::vector<Point> read_points(Connection& db, std::int64_t series_id, std::span
   return std::move(out.points);
 }
 
-std::vector<SeriesBlock> read_blocks(Connection& db, std::int64_t series_id,
-                                     std::span<const AttemptRow> attempts, StepRange range, int shift) {
+std::vector<SeriesBlock> read_blocks(Connection& db, std::int64_t series_id, std::span<const AttemptRow> attempts,
+                                     StepRange range, int shift) {
   Blocks out(db, shift);
   visit(db, series_id, attempts, range, out);
   return out.take();
@@ -128,8 +127,8 @@ std::int64_t stored_points(Connection& db, std::int64_t series_id, StageId stage
   return out;
 }
 
-Drawn draw_curve(Connection& db, std::int64_t series_id, std::span<const AttemptRow> attempts,
-                 StepRange range, int max_points) {
+Drawn draw_curve(Connection& db, std::int64_t series_id, std::span<const AttemptRow> attempts, StepRange range,
+                 int max_points) {
   StepRange spanned = range;
   const std::int64_t sealed = max_points > 0 ? sealed_in(db, series_id, spanned) : 0;
   if (const auto shift = drawing_shift(sealed, spanned, max_points)) {

@@ -17,8 +17,8 @@ std::vector<Point> read_points(Connection& db, std::int64_t series_id, std::span
                                StepRange range);
 
 // In blocks of 2^shift steps. Chunks wholly inside are not read where their pyramid will do.
-std::vector<SeriesBlock> read_blocks(Connection& db, std::int64_t series_id,
-                                     std::span<const AttemptRow> attempts, StepRange range, int shift);
+std::vector<SeriesBlock> read_blocks(Connection& db, std::int64_t series_id, std::span<const AttemptRow> attempts,
+                                     StepRange range, int shift);
 
 // Points stored, superseded included.
 std::int64_t stored_points(Connection& db, std::int64_t series_id, StageId stage);
@@ -28,7 +28,7 @@ struct Drawn {
   bool reduced = false;
 };
 // As Store::points.
-Drawn draw_curve(Connection& db, std::int64_t series_id, std::span<const AttemptRow> attempts,
-                 StepRange range, int max_points);
+Drawn draw_curve(Connection& db, std::int64_t series_id, std::span<const AttemptRow> attempts, StepRange range,
+                 int max_points);
 
 }  // namespace locus::sqlite

@@ -18,10 +18,10 @@ namespace locus::sqlite {
 namespace {
 
 absl::Status unusable(const std::filesystem::path& folder, const std::string& why) {
-  return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderUnusable,
-                    "the data folder " + folder.string() + " cannot be used: " + why +
-                        "; make it writable or choose another one",
-                    {}, {{"folder", folder.string()}});
+  return make_error(
+      absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderUnusable,
+      "the data folder " + folder.string() + " cannot be used: " + why + "; make it writable or choose another one", {},
+      {{"folder", folder.string()}});
 }
 
 std::string holder(int fd) {
@@ -49,8 +49,7 @@ absl::StatusOr<FolderLock> FolderLock::acquire(const std::filesystem::path& fold
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return unusable(folder, error.message());
-  if (on_network(folder))
-    return unusable(folder, "it lies on a network file system, the database needs a local disk");
+  if (on_network(folder)) return unusable(folder, "it lies on a network file system, the database needs a local disk");
   const int fd = open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return unusable(folder, std::strerror(errno));
   FolderLock lock(fd);
@@ -58,8 +57,8 @@ absl::StatusOr<FolderLock> FolderLock::acquire(const std::filesystem::path& fold
     if (errno != EWOULDBLOCK) return unusable(folder, std::strerror(errno));
     const std::string pid = holder(fd);
     return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderInUse,
-                      "the data folder " + folder.string() + " is in use by the server with process id " +
-                          pid + ": stop it, or give this one another folder",
+                      "the data folder " + folder.string() + " is in use by the server with process id " + pid +
+                          ": stop it, or give this one another folder",
                       {}, {{"folder", folder.string()}, {"pid", pid}});
   }
   const std::string pid = std::to_string(getpid()) + "\n";

@@ -63,8 +63,7 @@ std::vector<AttemptRow> SqliteRows::attempts_of(StageId id) const {
 }
 
 std::vector<CheckpointRow> SqliteRows::checkpoints_of(StageId id) const {
-  auto s =
-      db_.prepare("SELECT " LOCUS_CHECKPOINT_COLUMNS " FROM checkpoint WHERE stage_id = ? ORDER BY number, step");
+  auto s = db_.prepare("SELECT " LOCUS_CHECKPOINT_COLUMNS " FROM checkpoint WHERE stage_id = ? ORDER BY number, step");
   s.bind(id);
   std::vector<CheckpointRow> out;
   while (s.step()) out.push_back(read_checkpoint(s));

@@ -11,8 +11,7 @@ namespace {
 constexpr std::int64_t kApplicationId = 0x4c4f4355;  // "LOCU"
 
 absl::Status unusable(std::string message) {
-  return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderUnusable,
-                    std::move(message));
+  return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderUnusable, std::move(message));
 }
 
 }  // namespace
@@ -29,16 +28,13 @@ absl::Status migrate(Connection& connection, Microseconds now_wall_us) {
   }
   const auto known = static_cast<std::int64_t>(migrations().size());
   if (version > known) {
-    return unusable("the database has schema version " + std::to_string(version) +
-                    ", this build knows up to " + std::to_string(known) +
-                    ": start a newer Locus, or restore a backup made by this one");
+    return unusable("the database has schema version " + std::to_string(version) + ", this build knows up to " +
+                    std::to_string(known) + ": start a newer Locus, or restore a backup made by this one");
   }
   for (; version < known; ++version) {
     Transaction transaction(connection, Connection::Mode::kWrite);
     connection.execute(migrations()[version].sql);
-    connection.prepare("INSERT INTO migration (number, applied_us) VALUES (?, ?)")
-        .bind(version + 1, now_wall_us)
-        .run();
+    connection.prepare("INSERT INTO migration (number, applied_us) VALUES (?, ?)").bind(version + 1, now_wall_us).run();
     connection.execute("PRAGMA application_id=" + std::to_string(kApplicationId) +
                        "; PRAGMA user_version=" + std::to_string(version + 1));
     transaction.commit();

@@ -43,8 +43,7 @@ void put_integers(std::string& out, const std::vector<std::int64_t>& column) {
   std::uint64_t before = 0;  // unsigned: differences may wrap
   for (const std::int64_t value : column) {
     const auto difference = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) - before);
-    put_varint(out,
-               (static_cast<std::uint64_t>(difference) << 1) ^ static_cast<std::uint64_t>(difference >> 63));
+    put_varint(out, (static_cast<std::uint64_t>(difference) << 1) ^ static_cast<std::uint64_t>(difference >> 63));
     before = static_cast<std::uint64_t>(value);
   }
 }

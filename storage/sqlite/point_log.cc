@@ -11,9 +11,8 @@
 namespace locus::sqlite {
 namespace {
 
-constexpr std::int64_t kSealPoints =
-    8192;  // of one attempt in the log: bounds what a read must search through
-constexpr std::int64_t kFullChunk = 2048;  // smaller ones grow at the next seal
+constexpr std::int64_t kSealPoints = 8192;  // of one attempt in the log: bounds what a read must search through
+constexpr std::int64_t kFullChunk = 2048;   // smaller ones grow at the next seal
 
 struct Piece {  // points of one series on their way into a chunk
   std::int64_t first_seq = 0;
@@ -30,8 +29,8 @@ void copy_point(const PointColumns& from, std::size_t i, PointColumns& to) {
 
 // The attempt's log by series; false when a batch is damaged.
 bool collect_log(Connection& db, StageId stage, std::int64_t number, std::map<std::int64_t, Piece>& pieces) {
-  auto log = db.prepare(
-      "SELECT first_seq, columns FROM point_log WHERE stage_id = ? AND number = ? ORDER BY first_seq");
+  auto log =
+      db.prepare("SELECT first_seq, columns FROM point_log WHERE stage_id = ? AND number = ? ORDER BY first_seq");
   log.bind(stage, number);
   while (log.step()) {
     const auto columns = decode_points(log.blob(1));
@@ -82,16 +81,14 @@ void store_piece(Connection& db, std::int64_t series_id, std::int64_t number, Pi
 
 PointColumns checked_points(std::string_view blob, const char* where) {
   auto columns = decode_points(blob);
-  if (!columns)
-    throw SqliteError(SQLITE_CORRUPT, std::string("a block of points in ") + where + " fails its checksum");
+  if (!columns) throw SqliteError(SQLITE_CORRUPT, std::string("a block of points in ") + where + " fails its checksum");
   return std::move(*columns);
 }
 
 void log_points(Connection& db, const AttemptRow& attempt, std::int64_t first_seq, const PointBatch& batch,
                 std::size_t skip, std::span<const std::int64_t> series_ids) {
   PointColumns columns;
-  for (std::size_t i = skip; i < batch.size(); ++i)
-    columns.series.push_back(series_ids[batch.series_index[i]]);
+  for (std::size_t i = skip; i < batch.size(); ++i) columns.series.push_back(series_ids[batch.series_index[i]]);
   const auto from = static_cast<std::ptrdiff_t>(skip);
   columns.step.assign(batch.step.begin() + from, batch.step.end());
   columns.images.assign(batch.images.begin() + from, batch.images.end());
@@ -108,8 +105,7 @@ void log_points(Connection& db, const AttemptRow& attempt, std::int64_t first_se
       .run();
   std::int64_t sealed = 0;
   {
-    auto update =
-        db.prepare("UPDATE attempt SET acked_seq = ? WHERE stage_id = ? AND number = ? RETURNING sealed_seq");
+    auto update = db.prepare("UPDATE attempt SET acked_seq = ? WHERE stage_id = ? AND number = ? RETURNING sealed_seq");
     update.bind(first + count - 1, attempt.stage_id, attempt.number).step();
     sealed = update.integer(0);
     update.run();
@@ -122,9 +118,7 @@ void seal_points(Connection& db, StageId stage, std::int64_t number) {
   if (!collect_log(db, stage, number, pieces) || pieces.empty()) return;
   for (auto& [series_id, piece] : pieces) store_piece(db, series_id, number, std::move(piece));
   db.prepare("DELETE FROM point_log WHERE stage_id = ? AND number = ?").bind(stage, number).run();
-  db.prepare("UPDATE attempt SET sealed_seq = acked_seq WHERE stage_id = ? AND number = ?")
-      .bind(stage, number)
-      .run();
+  db.prepare("UPDATE attempt SET sealed_seq = acked_seq WHERE stage_id = ? AND number = ?").bind(stage, number).run();
 }
 
 std::map<std::int64_t, std::int64_t> count_points(Connection& db, StageId stage) {

@@ -97,8 +97,7 @@ void store_pyramid(Connection& db, std::int64_t chunk_id, const PointColumns& po
   for (int shift = kFirstShift; shift <= kLastShift; shift += kShiftStep) {
     BlockCollector collector(shift);
     for (const SeriesBlock& block : blocks) collector.merge(block);
-    for (std::size_t i = 0; shift == kFirstShift && i < points.size(); ++i)
-      collector.add(point_at(points, i));
+    for (std::size_t i = 0; shift == kFirstShift && i < points.size(); ++i) collector.add(point_at(points, i));
     blocks = collector.take();
     if (blocks.size() * kDense > points.size()) continue;
     db.prepare("INSERT INTO pyramid (chunk_id, shift, blocks) VALUES (?, ?, ?)")
@@ -109,8 +108,8 @@ void store_pyramid(Connection& db, std::int64_t chunk_id, const PointColumns& po
 }
 
 std::optional<std::vector<SeriesBlock>> load_pyramid(Connection& db, std::int64_t chunk_id, int shift) {
-  auto level = db.prepare(
-      "SELECT shift, blocks FROM pyramid WHERE chunk_id = ? AND shift <= ? ORDER BY shift DESC LIMIT 1");
+  auto level =
+      db.prepare("SELECT shift, blocks FROM pyramid WHERE chunk_id = ? AND shift <= ? ORDER BY shift DESC LIMIT 1");
   if (!level.bind(chunk_id, shift).step()) return std::nullopt;
   auto blocks = decode_blocks(level.blob(1), static_cast<int>(level.integer(0)));
   if (!blocks) throw SqliteError(SQLITE_CORRUPT, "a block of points in pyramid fails its checksum");

@@ -13,11 +13,9 @@ absl::StatusOr<ExperimentRow> find_experiment(Connection& db, const std::string&
 std::vector<ExperimentRow> list_experiments(Connection& db, ExperimentId before, int limit);
 absl::StatusOr<StageCounts> count_stages(Connection& db, ExperimentId id);
 absl::StatusOr<std::vector<CellRow>> list_cells(Connection& db, ExperimentId id);
-absl::StatusOr<std::vector<TrialView>> list_trials(Connection& db, ExperimentId id, std::int64_t after,
-                                                   int limit);
+absl::StatusOr<std::vector<TrialView>> list_trials(Connection& db, ExperimentId id, std::int64_t after, int limit);
 absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id);
-absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id,
-                                                     const std::string& metric);
+absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id, const std::string& metric);
 absl::StatusOr<StageBriefs> list_briefs(Connection& db, ExperimentId id);
 
 std::map<std::string, StageRow> find_stages(Connection& db, std::span<const std::string> identities);
@@ -32,8 +30,8 @@ absl::StatusOr<std::vector<SeriesRow>> list_series_of(Connection& db, Experiment
 absl::StatusOr<std::int64_t> find_series(Connection& db, StageId id, const SeriesKey& key);  // its id
 absl::StatusOr<SeriesPoints> find_points(Connection& db, StageId id, const SeriesKey& key, int max_points,
                                          StepRange range);
-absl::StatusOr<std::vector<SeriesBlock>> find_blocks(Connection& db, StageId id, const SeriesKey& key,
-                                                     int shift, StepRange range);
+absl::StatusOr<std::vector<SeriesBlock>> find_blocks(Connection& db, StageId id, const SeriesKey& key, int shift,
+                                                     StepRange range);
 
 std::vector<WorkerRow> list_workers(Connection& db);
 std::vector<EventRow> list_events(Connection& db, std::int64_t after, int limit);

@@ -94,25 +94,24 @@ absl::StatusOr<StageCounts> count_stages(Connection& db, ExperimentId id) {
 
 absl::StatusOr<std::vector<CellRow>> list_cells(Connection& db, ExperimentId id) {
   if (!has_experiment(db, id)) return refusal::experiment_not_found(id);
-  auto s = db.prepare(
-      "SELECT ordinal, row_key, label, assignment_json FROM cell WHERE experiment_id = ? ORDER BY ordinal");
+  auto s =
+      db.prepare("SELECT ordinal, row_key, label, assignment_json FROM cell WHERE experiment_id = ? ORDER BY ordinal");
   s.bind(id);
   std::vector<CellRow> out;
   while (s.step()) out.push_back({s.integer(0), s.text(1), s.text(2), s.text(3)});
   return out;
 }
 
-absl::StatusOr<std::vector<TrialView>> list_trials(Connection& db, ExperimentId id, std::int64_t after,
-                                                   int limit) {
+absl::StatusOr<std::vector<TrialView>> list_trials(Connection& db, ExperimentId id, std::int64_t after, int limit) {
   if (!has_experiment(db, id)) return refusal::experiment_not_found(id);
   auto trials = db.prepare(
       "SELECT ordinal, cell, seed, retired FROM trial WHERE experiment_id = ? AND ordinal > ? "
       "ORDER BY ordinal LIMIT ?");
   trials.bind(id, after, std::max(limit, 0));
-  auto links = db.prepare(
-      "SELECT l.role, " LOCUS_STAGE_COLUMNS
-      " FROM trial_stage l JOIN stage s ON s.id = l.stage_id JOIN config c ON c.hash = s.config_hash "
-      "WHERE l.experiment_id = ? AND l.trial = ? ORDER BY l.position, l.role");
+  auto links =
+      db.prepare("SELECT l.role, " LOCUS_STAGE_COLUMNS
+                 " FROM trial_stage l JOIN stage s ON s.id = l.stage_id JOIN config c ON c.hash = s.config_hash "
+                 "WHERE l.experiment_id = ? AND l.trial = ? ORDER BY l.position, l.role");
   std::vector<TrialView> out;
   while (trials.step()) {
     TrialView view;
@@ -141,8 +140,7 @@ absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentI
   return out;
 }
 
-absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id,
-                                                     const std::string& metric) {
+absl::StatusOr<std::vector<ResultView>> list_results(Connection& db, ExperimentId id, const std::string& metric) {
   if (!has_experiment(db, id)) return refusal::experiment_not_found(id);
   auto s = db.prepare("SELECT r.stage_id, " LOCUS_RESULT_COLUMNS " FROM " LOCUS_STAGES_OF_EXPERIMENT
                       " AS w JOIN result r ON r.stage_id = w.id AND r.metric = ? "

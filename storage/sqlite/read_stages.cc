@@ -18,9 +18,7 @@ auto all_rows(Statement& s, Read read) {
   return out;
 }
 
-bool has_stage(Connection& db, StageId id) {
-  return db.prepare("SELECT 1 FROM stage WHERE id = ?").bind(id).step();
-}
+bool has_stage(Connection& db, StageId id) { return db.prepare("SELECT 1 FROM stage WHERE id = ?").bind(id).step(); }
 
 std::vector<AttemptRow> attempts_of(Connection& db, StageId id) {
   auto s = db.prepare("SELECT " LOCUS_ATTEMPT_COLUMNS " FROM attempt WHERE stage_id = ? ORDER BY number");
@@ -29,8 +27,7 @@ std::vector<AttemptRow> attempts_of(Connection& db, StageId id) {
 }
 
 std::vector<CheckpointRow> checkpoints_of(Connection& db, StageId id) {
-  auto s = db.prepare("SELECT " LOCUS_CHECKPOINT_COLUMNS
-                      " FROM checkpoint WHERE stage_id = ? ORDER BY number, step");
+  auto s = db.prepare("SELECT " LOCUS_CHECKPOINT_COLUMNS " FROM checkpoint WHERE stage_id = ? ORDER BY number, step");
   s.bind(id);
   return all_rows(s, read_checkpoint);
 }
@@ -41,9 +38,7 @@ std::vector<CheckpointRow> checkpoints_of(Connection& db, StageId id) {
   "JOIN trial t ON t.experiment_id = l.experiment_id AND t.ordinal = l.trial "                           \
   "JOIN experiment e ON e.id = l.experiment_id WHERE t.retired = 0 AND e.state IN ('active', 'paused')"
 
-Snapshot::Want read_want(const Statement& s) {
-  return {s.integer(0), s.integer(1), s.integer(2), s.integer(3)};
-}
+Snapshot::Want read_want(const Statement& s) { return {s.integer(0), s.integer(1), s.integer(2), s.integer(3)}; }
 
 void load_unfinished(Connection& db, Snapshot& out) {
   auto stages = db.prepare("SELECT " LOCUS_STAGE_COLUMNS LOCUS_STAGE_TABLES
@@ -55,8 +50,8 @@ void load_unfinished(Connection& db, Snapshot& out) {
     const auto newest = newest_checkpoint(checkpoints_of(db, stage.id), attempts_of(db, stage.id));
     if (newest) out.resume[stage.id] = *newest;
   }
-  auto running = db.prepare("SELECT " LOCUS_ATTEMPT_COLUMNS
-                            " FROM attempt WHERE state = 'running' ORDER BY stage_id, number");
+  auto running =
+      db.prepare("SELECT " LOCUS_ATTEMPT_COLUMNS " FROM attempt WHERE state = 'running' ORDER BY stage_id, number");
   out.running = all_rows(running, read_attempt);
   auto wants = db.prepare(LOCUS_WANTS
                           " AND s.state IN ('blocked', 'queued', 'running') "
@@ -68,8 +63,8 @@ void load_unfinished(Connection& db, Snapshot& out) {
 
 Snapshot load_snapshot(Connection& db) {
   Snapshot out;
-  auto experiments = db.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS
-                                " FROM experiment WHERE state IN ('active', 'paused') ORDER BY id");
+  auto experiments =
+      db.prepare("SELECT " LOCUS_EXPERIMENT_COLUMNS " FROM experiment WHERE state IN ('active', 'paused') ORDER BY id");
   out.experiments = all_rows(experiments, read_experiment);
   load_unfinished(db, out);
   out.workers = list_workers(db);
@@ -98,12 +93,10 @@ void complete_stage(Connection& db, StageRow& row) {
       "SELECT slot, COALESCE(from_stage_id, 0), artifact_sha256 FROM stage_input "
       "WHERE stage_id = ? ORDER BY slot");
   inputs.bind(row.id);
-  row.inputs =
-      all_rows(inputs, [](const Statement& s) { return StageInput{s.text(0), s.integer(1), s.text(2)}; });
+  row.inputs = all_rows(inputs, [](const Statement& s) { return StageInput{s.text(0), s.integer(1), s.text(2)}; });
   auto outputs = db.prepare("SELECT slot, sha256, step FROM stage_output WHERE stage_id = ? ORDER BY slot");
   outputs.bind(row.id);
-  row.outputs =
-      all_rows(outputs, [](const Statement& s) { return StageOutput{s.text(0), s.text(1), s.integer(2)}; });
+  row.outputs = all_rows(outputs, [](const Statement& s) { return StageOutput{s.text(0), s.text(1), s.integer(2)}; });
 }
 
 std::map<std::string, StageRow> find_stages(Connection& db, std::span<const std::string> identities) {
@@ -165,8 +158,7 @@ absl::StatusOr<std::vector<Result>> list_stage_results(Connection& db, StageId i
 
 absl::StatusOr<std::vector<SeriesRow>> list_series(Connection& db, StageId id) {
   if (!has_stage(db, id)) return refusal::stage_not_found(id);
-  auto s = db.prepare(
-      "SELECT id, metric, split, labels FROM series WHERE stage_id = ? ORDER BY metric, split, labels");
+  auto s = db.prepare("SELECT id, metric, split, labels FROM series WHERE stage_id = ? ORDER BY metric, split, labels");
   s.bind(id);
   auto out = all_rows(s, [&](const Statement& row) {
     return SeriesRow{row.integer(0), id, {row.text(1), row.text(2), row.text(3)}, 0};
@@ -188,12 +180,11 @@ absl::StatusOr<SeriesPoints> find_points(Connection& db, StageId id, const Serie
                                          StepRange range) {
   LOCUS_ASSIGN_OR_RETURN(const std::int64_t series, find_series(db, id, key));
   Drawn drawn = draw_curve(db, series, attempts_of(db, id), range, max_points);
-  return SeriesPoints{
-      {series, id, key, stored_points(db, series, id)}, std::move(drawn.points), drawn.reduced};
+  return SeriesPoints{{series, id, key, stored_points(db, series, id)}, std::move(drawn.points), drawn.reduced};
 }
 
-absl::StatusOr<std::vector<SeriesBlock>> find_blocks(Connection& db, StageId id, const SeriesKey& key,
-                                                     int shift, StepRange range) {
+absl::StatusOr<std::vector<SeriesBlock>> find_blocks(Connection& db, StageId id, const SeriesKey& key, int shift,
+                                                     StepRange range) {
   LOCUS_RETURN_IF_ERROR(check_shift(shift));
   LOCUS_ASSIGN_OR_RETURN(const std::int64_t series, find_series(db, id, key));
   return read_blocks(db, series, attempts_of(db, id), range, shift);

@@ -6,8 +6,7 @@
 namespace locus::sqlite {
 
 Readers::Readers(const std::filesystem::path& file, const std::string& vfs, int count) {
-  for (int i = 0; i < count; ++i)
-    idle_.push_back(std::make_unique<Connection>(file, Connection::Mode::kRead, vfs));
+  for (int i = 0; i < count; ++i) idle_.push_back(std::make_unique<Connection>(file, Connection::Mode::kRead, vfs));
 }
 
 Readers::Lease::Lease(Readers& pool) : pool_(pool) {

@@ -38,9 +38,7 @@ void SqliteRows::put_experiment(const ExperimentRow& row) {
 }
 
 bool SqliteRows::has_cell(ExperimentId experiment, std::int64_t ordinal) {
-  return db_.prepare("SELECT 1 FROM cell WHERE experiment_id = ? AND ordinal = ?")
-      .bind(experiment, ordinal)
-      .step();
+  return db_.prepare("SELECT 1 FROM cell WHERE experiment_id = ? AND ordinal = ?").bind(experiment, ordinal).step();
 }
 
 void SqliteRows::put_cell(ExperimentId experiment, const CellRow& row) {
@@ -54,9 +52,7 @@ void SqliteRows::put_cell(ExperimentId experiment, const CellRow& row) {
 }
 
 bool SqliteRows::has_trial(ExperimentId experiment, std::int64_t ordinal) {
-  return db_.prepare("SELECT 1 FROM trial WHERE experiment_id = ? AND ordinal = ?")
-      .bind(experiment, ordinal)
-      .step();
+  return db_.prepare("SELECT 1 FROM trial WHERE experiment_id = ? AND ordinal = ?").bind(experiment, ordinal).step();
 }
 
 void SqliteRows::put_trial(ExperimentId experiment, const TrialRow& row) {
@@ -112,9 +108,8 @@ void SqliteRows::insert_stage(const StageRow& row) {
          "INSERT INTO stage (id, identity, kind, config_hash, seed, state, failure_class, reason, attempt, "
          "failures, faults, retry_delay_us, load_id) "
          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM load WHERE text = ?))")
-      .bind(row.id, row.identity, row.kind, hash, row.seed, to_string(row.state),
-            to_string(row.failure_class), row.reason, row.attempt, row.failures, row.faults,
-            row.retry_delay_us, load)
+      .bind(row.id, row.identity, row.kind, hash, row.seed, to_string(row.state), to_string(row.failure_class),
+            row.reason, row.attempt, row.failures, row.faults, row.retry_delay_us, load)
       .run();
 }
 
@@ -122,8 +117,8 @@ void SqliteRows::update_stage(const StageRow& row) {
   db_.prepare(
          "UPDATE stage SET state = ?, failure_class = ?, reason = ?, attempt = ?, failures = ?, faults = ?, "
          "retry_delay_us = ? WHERE id = ?")
-      .bind(to_string(row.state), to_string(row.failure_class), row.reason, row.attempt, row.failures,
-            row.faults, row.retry_delay_us, row.id)
+      .bind(to_string(row.state), to_string(row.failure_class), row.reason, row.attempt, row.failures, row.faults,
+            row.retry_delay_us, row.id)
       .run();
 }
 
@@ -157,8 +152,8 @@ void SqliteRows::replace_results(StageId id, std::span<const Result> results) {
            "?, ?, ?) "
            "ON CONFLICT (stage_id, metric, split, labels, reducer) DO UPDATE SET value = excluded.value, "
            "step = excluded.step")
-        .bind(id, result.key.metric, result.key.split, result.key.labels, result.reducer,
-              double_to_text(result.value), result.step)
+        .bind(id, result.key.metric, result.key.split, result.key.labels, result.reducer, double_to_text(result.value),
+              result.step)
         .run();
   }
 }
@@ -181,22 +176,21 @@ std::optional<AttemptRow> SqliteRows::attempt(StageId id, std::int64_t number) {
 }
 
 void SqliteRows::put_attempt(const AttemptRow& row) {
-  db_.prepare(
-         "INSERT INTO attempt (" LOCUS_ATTEMPT_COLUMNS
-         ", sealed_seq) "
-         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (stage_id, number) DO UPDATE SET "
-         "state = excluded.state, failure_class = excluded.failure_class, reason = excluded.reason, "
-         "ended_us = excluded.ended_us, environment_json = excluded.environment_json")
-      .bind(row.stage_id, row.number, row.worker_id, row.session, to_string(row.state),
-            to_string(row.failure_class), row.reason, row.resume_step, row.resume_sha256, row.acked_seq,
-            row.started_us, row.ended_us, row.environment_json, Json(row.slots).dump(), row.log_bytes)
+  db_.prepare("INSERT INTO attempt (" LOCUS_ATTEMPT_COLUMNS
+              ", sealed_seq) "
+              "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (stage_id, number) DO UPDATE SET "
+              "state = excluded.state, failure_class = excluded.failure_class, reason = excluded.reason, "
+              "ended_us = excluded.ended_us, environment_json = excluded.environment_json")
+      .bind(row.stage_id, row.number, row.worker_id, row.session, to_string(row.state), to_string(row.failure_class),
+            row.reason, row.resume_step, row.resume_sha256, row.acked_seq, row.started_us, row.ended_us,
+            row.environment_json, Json(row.slots).dump(), row.log_bytes)
       .run();
   if (row.state != AttemptState::kRunning) seal_points(db_, row.stage_id, row.number);
 }
 
 std::optional<CheckpointRow> SqliteRows::checkpoint(StageId id, std::int64_t number, std::int64_t step) {
-  auto s = db_.prepare("SELECT " LOCUS_CHECKPOINT_COLUMNS
-                       " FROM checkpoint WHERE stage_id = ? AND number = ? AND step = ?");
+  auto s =
+      db_.prepare("SELECT " LOCUS_CHECKPOINT_COLUMNS " FROM checkpoint WHERE stage_id = ? AND number = ? AND step = ?");
   if (!s.bind(id, number, step).step()) return std::nullopt;
   return read_checkpoint(s);
 }
@@ -219,17 +213,14 @@ bool SqliteRows::has_artifact(const std::string& sha256) {
 }
 
 void SqliteRows::put_artifact(const ArtifactRow& row) {
-  db_.prepare(
-         "INSERT INTO artifact (" LOCUS_ARTIFACT_COLUMNS
-         ") VALUES (?, ?, ?, ?, ?, ?) "
-         "ON CONFLICT (sha256) DO UPDATE SET created_us = excluded.created_us")
+  db_.prepare("INSERT INTO artifact (" LOCUS_ARTIFACT_COLUMNS
+              ") VALUES (?, ?, ?, ?, ?, ?) "
+              "ON CONFLICT (sha256) DO UPDATE SET created_us = excluded.created_us")
       .bind(row.sha256, row.kind, row.uri, row.bytes, row.pinned, row.created_us)
       .run();
 }
 
-bool SqliteRows::has_worker(WorkerId id) {
-  return db_.prepare("SELECT 1 FROM worker WHERE id = ?").bind(id).step();
-}
+bool SqliteRows::has_worker(WorkerId id) { return db_.prepare("SELECT 1 FROM worker WHERE id = ?").bind(id).step(); }
 
 std::optional<WorkerId> SqliteRows::worker_named(const std::string& name) {
   auto s = db_.prepare("SELECT id FROM worker WHERE name = ?");
@@ -247,8 +238,8 @@ void SqliteRows::put_worker(const WorkerRow& row) {
               "drain = excluded.drain, reason = excluded.reason, instance = excluded.instance, "
               "since_us = excluded.since_us, data_json = excluded.data_json, forgotten = excluded.forgotten")
       .bind(row.id, row.name, row.session, row.host, row.version, row.slots_json, row.catalog_digest,
-            to_string(row.state), row.seen_us, static_cast<int>(row.drain), row.reason, row.instance,
-            row.since_us, row.data_json, row.forgotten)
+            to_string(row.state), row.seen_us, static_cast<int>(row.drain), row.reason, row.instance, row.since_us,
+            row.data_json, row.forgotten)
       .run();
 }
 
@@ -262,8 +253,7 @@ void SqliteRows::append_event(const std::string& subject, const std::string& kin
 }
 
 std::optional<std::int64_t> SqliteRows::series(StageId id, const SeriesKey& key) {
-  auto s =
-      db_.prepare("SELECT id FROM series WHERE stage_id = ? AND metric = ? AND split = ? AND labels = ?");
+  auto s = db_.prepare("SELECT id FROM series WHERE stage_id = ? AND metric = ? AND split = ? AND labels = ?");
   if (!s.bind(id, key.metric, key.split, key.labels).step()) return std::nullopt;
   return s.integer(0);
 }

@@ -90,8 +90,8 @@ class SqliteRows : public Rows {
   std::optional<std::int64_t> series(StageId id, const SeriesKey& key) override;
   std::int64_t series_count(StageId id) override;
   std::int64_t insert_series(StageId id, const SeriesKey& key) override;
-  void store_points(const AttemptRow& attempt, std::int64_t first_seq, const PointBatch& batch,
-                    std::size_t skip, std::span<const std::int64_t> series_ids) override;
+  void store_points(const AttemptRow& attempt, std::int64_t first_seq, const PointBatch& batch, std::size_t skip,
+                    std::span<const std::int64_t> series_ids) override;
 
  private:
   Connection& db_;

@@ -53,9 +53,7 @@ class SqliteStore final : public Store {
     return acked;
   }
 
-  void on_commit(std::function<void(std::int64_t)> callback) override {
-    writer_.on_commit(std::move(callback));
-  }
+  void on_commit(std::function<void(std::int64_t)> callback) override { writer_.on_commit(std::move(callback)); }
 
   absl::StatusOr<Snapshot> load() override {
     return read<Snapshot>([](Connection& db) { return sqlite::load_snapshot(db); });
@@ -102,13 +100,10 @@ class SqliteStore final : public Store {
     return read<std::vector<CellRow>>([&](Connection& db) { return sqlite::list_cells(db, id); });
   }
   absl::StatusOr<std::vector<TrialView>> trials(ExperimentId id, std::int64_t after, int limit) override {
-    return read<std::vector<TrialView>>(
-        [&](Connection& db) { return sqlite::list_trials(db, id, after, limit); });
+    return read<std::vector<TrialView>>([&](Connection& db) { return sqlite::list_trials(db, id, after, limit); });
   }
-  absl::StatusOr<std::map<std::string, StageRow>> stages_by_identity(
-      std::span<const std::string> identities) override {
-    return read<std::map<std::string, StageRow>>(
-        [&](Connection& db) { return sqlite::find_stages(db, identities); });
+  absl::StatusOr<std::map<std::string, StageRow>> stages_by_identity(std::span<const std::string> identities) override {
+    return read<std::map<std::string, StageRow>>([&](Connection& db) { return sqlite::find_stages(db, identities); });
   }
   absl::StatusOr<std::vector<PastRun>> past_runs(const std::string& load, int limit) override {
     return read<std::vector<PastRun>>([&](Connection& db) { return sqlite::list_past_runs(db, load, limit); });
@@ -126,8 +121,7 @@ class SqliteStore final : public Store {
     return read<std::vector<ResultView>>([&](Connection& db) { return sqlite::list_results(db, id); });
   }
   absl::StatusOr<std::vector<ResultView>> results(ExperimentId id, const std::string& metric) override {
-    return read<std::vector<ResultView>>(
-        [&](Connection& db) { return sqlite::list_results(db, id, metric); });
+    return read<std::vector<ResultView>>([&](Connection& db) { return sqlite::list_results(db, id, metric); });
   }
   absl::StatusOr<StageBriefs> briefs(ExperimentId id) override {
     return read<StageBriefs>([&](Connection& db) { return sqlite::list_briefs(db, id); });
@@ -144,10 +138,8 @@ class SqliteStore final : public Store {
   absl::StatusOr<std::vector<SeriesRow>> series_of(ExperimentId id) override {
     return read<std::vector<SeriesRow>>([&](Connection& db) { return sqlite::list_series_of(db, id); });
   }
-  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points,
-                                      StepRange range) override {
-    return read<SeriesPoints>(
-        [&](Connection& db) { return sqlite::find_points(db, id, key, max_points, range); });
+  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points, StepRange range) override {
+    return read<SeriesPoints>([&](Connection& db) { return sqlite::find_points(db, id, key, max_points, range); });
   }
   absl::StatusOr<std::vector<SeriesBlock>> blocks(StageId id, const SeriesKey& key, int shift,
                                                   StepRange range) override {
@@ -167,9 +159,7 @@ class SqliteStore final : public Store {
   absl::StatusOr<std::vector<EventRow>> events(std::int64_t after, int limit) override {
     return read<std::vector<EventRow>>([&](Connection& db) { return sqlite::list_events(db, after, limit); });
   }
-  absl::StatusOr<std::int64_t> last_event() override {
-    return number("SELECT COALESCE(MAX(id), 0) FROM event");
-  }
+  absl::StatusOr<std::int64_t> last_event() override { return number("SELECT COALESCE(MAX(id), 0) FROM event"); }
   absl::StatusOr<std::int64_t> attempts_started() override {
     return number(
         "SELECT (SELECT COUNT(*) FROM attempt) + COALESCE((SELECT value FROM remembered WHERE name = "
@@ -186,21 +176,17 @@ class SqliteStore final : public Store {
     return read<std::vector<AttemptRow>>(
         [&](Connection& db) { return sqlite::list_attempts_of_worker(db, id, limit); });
   }
-  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset,
-                              std::int64_t most) override {
+  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) override {
     return read<LogView>([&](Connection& db) { return sqlite::find_log(db, id, number, offset, most); });
   }
   absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override {
-    return read<std::vector<ArtifactView>>(
-        [&](Connection& db) { return sqlite::list_artifacts(db, after, limit); });
+    return read<std::vector<ArtifactView>>([&](Connection& db) { return sqlite::list_artifacts(db, after, limit); });
   }
   absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) override {
-    return read<std::vector<StageId>>(
-        [&](Connection& db) { return sqlite::list_stages_to_release(db, after, limit); });
+    return read<std::vector<StageId>>([&](Connection& db) { return sqlite::list_stages_to_release(db, after, limit); });
   }
   absl::StatusOr<std::map<std::int64_t, Annotation>> annotations(ExperimentId id) override {
-    return read<std::map<std::int64_t, Annotation>>(
-        [&](Connection& db) { return sqlite::list_annotations(db, id); });
+    return read<std::map<std::int64_t, Annotation>>([&](Connection& db) { return sqlite::list_annotations(db, id); });
   }
   absl::StatusOr<std::vector<AttemptSample>> samples(StageId id) override {
     return read<std::vector<AttemptSample>>([&](Connection& db) { return sqlite::list_samples(db, id); });
@@ -255,8 +241,7 @@ class SqliteStore final : public Store {
 
 absl::Status unusable(const std::filesystem::path& file, const std::string& why) {
   return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderUnusable,
-                    "the database " + file.string() + " cannot be used: " + why, {},
-                    {{"file", file.string()}});
+                    "the database " + file.string() + " cannot be used: " + why, {}, {{"file", file.string()}});
 }
 
 absl::Status check(Connection& connection, const std::filesystem::path& file) {
@@ -280,16 +265,14 @@ absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::
     return std::make_unique<SqliteStore>(std::move(lock), std::move(writer), file, options);
   } catch (const sqlite::SqliteError& error) {
     const bool damaged = (error.code() & 0xff) == SQLITE_NOTADB || (error.code() & 0xff) == SQLITE_CORRUPT;
-    const char* remedy =
-        damaged        ? "; it is damaged or no database: restore a backup, or move it away to start anew"
-        : error.full() ? "; free space on its disk"
-                       : "; make the folder writable, or choose another one";
+    const char* remedy = damaged ? "; it is damaged or no database: restore a backup, or move it away to start anew"
+                         : error.full() ? "; free space on its disk"
+                                        : "; make the folder writable, or choose another one";
     return unusable(file, error.what() + std::string(remedy));
   }
 }
 
-absl::StatusOr<StoreReport> check_sqlite_file(const std::filesystem::path& file,
-                                              std::vector<ArtifactRow>* named) {
+absl::StatusOr<StoreReport> check_sqlite_file(const std::filesystem::path& file, std::vector<ArtifactRow>* named) {
   try {
     Connection connection(file, Connection::Mode::kRead, "");
     if (!sqlite::is_ours(connection)) return unusable(file, "it is no database of Locus");

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kCallsPerCommit = 256;  // bounds how long the first of them waits for the last
 constexpr int kLogPages = 1000;               // 4 MiB: copied into the file between commits
-constexpr int kLongLogPages = 16384;  // 64 MiB: readers kept it from starting over; wait for them once
+constexpr int kLongLogPages = 16384;          // 64 MiB: readers kept it from starting over; wait for them once
 
 absl::Status stopped() {
   return make_error(
@@ -82,8 +82,7 @@ void Writer::commit(const std::vector<Call*>& batch) {
       failure = to_status(error);
       if (error.fatal()) {
         broken_ = true;
-        connection_
-            ->skip_checkpoint_on_close();  // what is in the log is recovered, and checked, at the next start
+        connection_->skip_checkpoint_on_close();  // what is in the log is recovered, and checked, at the next start
       }
     }
   }
@@ -125,8 +124,8 @@ void Writer::shrink_log() {
   try {
     connection_->checkpoint(connection_->wal_pages() >= kLongLogPages);
   } catch (const SqliteError& error) {
-    broken_ = broken_ ||
-              error.fatal();  // full is no failure: the log keeps everything, and the next commit tries again
+    broken_ =
+        broken_ || error.fatal();  // full is no failure: the log keeps everything, and the next commit tries again
   }
 }
 

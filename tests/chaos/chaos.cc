@@ -66,8 +66,8 @@ constexpr auto kPatience = 10s;  // for work to strike at
 constexpr int kQuietMost = 36;   // that often in a row: longer than any stage waits before it tries again
 
 enum class Blow { kTrainer, kWorker, kServer, kStop, kTwin };
-constexpr const char* kNames[] = {"trainer killed", "worker killed", "server killed",
-                                  "worker stopped past its lease", "second worker of the name"};
+constexpr const char* kNames[] = {"trainer killed", "worker killed", "server killed", "worker stopped past its lease",
+                                  "second worker of the name"};
 
 class Chaos {
  public:
@@ -84,8 +84,8 @@ class Chaos {
     for (std::size_t i = 0; i < std::size(kNames); ++i) {
       if (counts_[i] > 0) std::cout << " " << counts_[i] << " x " << kNames[i] << ";";
     }
-    std::cout << " " << acked_ << " acknowledged points, " << attempts_ << " attempts of " << stages_
-              << " stages, " << curves_ << " curve points alike\n"
+    std::cout << " " << acked_ << " acknowledged points, " << attempts_ << " attempts of " << stages_ << " stages, "
+              << curves_ << " curve points alike\n"
               << (problems_.empty() ? "chaos: nothing lost, nothing doubled, the same result\n" : "");
     return problems_.empty();
   }
@@ -128,8 +128,8 @@ class Chaos {
         quiet = 0;
         ++done_;
         ++counts_[static_cast<std::size_t>(blow)];
-        std::cout << "chaos: cycle " << done_ << ": " << kNames[static_cast<std::size_t>(blow)] << " ("
-                  << worker << ")\n";
+        std::cout << "chaos: cycle " << done_ << ": " << kNames[static_cast<std::size_t>(blow)] << " (" << worker
+                  << ")\n";
         if (blow == Blow::kServer) cluster.restart_server();
         if (blow == Blow::kWorker) cluster.restart_worker(worker);
         if (blow == Blow::kStop)
@@ -193,8 +193,7 @@ class Chaos {
   void compare() {
     if (calm_.states != ledger_.states) fail("not every stage ended alike");
     for (const auto& [identity, outputs] : calm_.outputs) {
-      if (ledger_.outputs[identity] != outputs)
-        fail("stage " + identity.substr(0, 12) + " made other weights");
+      if (ledger_.outputs[identity] != outputs) fail("stage " + identity.substr(0, 12) + " made other weights");
     }
     for (const auto& [identity, curve] : calm_.curves) {
       if (ledger_.curves[identity] != curve) fail("stage " + identity.substr(0, 12) + " drew another curve");

@@ -30,8 +30,7 @@ std::vector<pid_t> children_of(pid_t parent) {
     if (!std::getline(in, line)) continue;
     const auto close = line.rfind(')');
     if (close == std::string::npos || close + 4 > line.size()) continue;
-    if (std::atoi(line.c_str() + close + 4) == parent)
-      out.push_back(std::atoi(entry.path().filename().c_str()));
+    if (std::atoi(line.c_str() + close + 4) == parent) out.push_back(std::atoi(entry.path().filename().c_str()));
   }
   return out;
 }
@@ -45,10 +44,8 @@ Process::Process(std::vector<std::string> arguments, fs::path log)
 
 void Process::start() {
   const Fd log(::open(log_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  auto pid = spawn({.arguments = arguments_,
-                    .environment = current_environment(),
-                    .output = log.get(),
-                    .error = log.get()});
+  auto pid =
+      spawn({.arguments = arguments_, .environment = current_environment(), .output = log.get(), .error = log.get()});
   if (!pid.ok()) throw std::runtime_error(std::string(pid.status().message()));
   pid_ = *pid;
 }
@@ -84,10 +81,9 @@ Cluster::~Cluster() { workers_.clear(); }
 void Cluster::restart_server() {
   const fs::path announcement = folder_ / "data" / "server.json";
   fs::remove(announcement);
-  server_ =
-      std::make_unique<Process>(std::vector<std::string>{bin_ / "locus", "serve", "--data", folder_ / "data",
-                                                         "--grpc-address", grpc_, "--http-address", http_},
-                                folder_ / "server.log");
+  server_ = std::make_unique<Process>(std::vector<std::string>{bin_ / "locus", "serve", "--data", folder_ / "data",
+                                                               "--grpc-address", grpc_, "--http-address", http_},
+                                      folder_ / "server.log");
   for (int i = 0; i < 1500; ++i) {
     std::ifstream in(announcement);
     if (const auto said = Json::parse(in, nullptr, false); said.is_object()) {

@@ -51,8 +51,8 @@ sqlite::PointColumns columns(sqlite3_stmt* row, int column) {
 // went on from.
 std::vector<SeenPoint> live(const Ledger& ledger, std::int64_t stage) {
   std::vector<SeenPoint> out;
-  for (auto at = ledger.resumed_at.lower_bound({stage, 0});
-       at != ledger.resumed_at.end() && at->first.first == stage; ++at) {
+  for (auto at = ledger.resumed_at.lower_bound({stage, 0}); at != ledger.resumed_at.end() && at->first.first == stage;
+       ++at) {
     const std::int64_t resumed = at->second;
     std::erase_if(out, [&](const SeenPoint& point) { return point.step > resumed || resumed == 0; });
     const auto own = ledger.points.find(at->first);
@@ -75,8 +75,7 @@ Ledger read_ledger(const std::filesystem::path& path) {
     stages[id] = ::sqlite3_column_int64(row, 4);
   });
   const auto add = [&](std::int64_t id, std::int64_t number, const sqlite::PointColumns& c, std::size_t i) {
-    out.points[{stages.at(id), number}].push_back(
-        {series.at(id), c.step[i], std::bit_cast<std::uint64_t>(c.value[i])});
+    out.points[{stages.at(id), number}].push_back({series.at(id), c.step[i], std::bit_cast<std::uint64_t>(c.value[i])});
   };
   db.each("SELECT number, columns FROM point_log", [&](sqlite3_stmt* row) {
     const auto c = columns(row, 1);
@@ -88,8 +87,7 @@ Ledger read_ledger(const std::filesystem::path& path) {
       add(::sqlite3_column_int64(row, 0), ::sqlite3_column_int64(row, 1), c, i);
   });
   db.each("SELECT stage_id, number, resume_step FROM attempt", [&](sqlite3_stmt* row) {
-    out.resumed_at[{::sqlite3_column_int64(row, 0), ::sqlite3_column_int64(row, 1)}] =
-        ::sqlite3_column_int64(row, 2);
+    out.resumed_at[{::sqlite3_column_int64(row, 0), ::sqlite3_column_int64(row, 1)}] = ::sqlite3_column_int64(row, 2);
   });
   db.each("SELECT id, identity, state FROM stage", [&](sqlite3_stmt* row) {
     const std::int64_t id = ::sqlite3_column_int64(row, 0);

@@ -11,9 +11,8 @@
 namespace locus::chaos {
 
 struct Ledger {
-  std::map<Token, std::vector<SeenPoint>>
-      points;                                // as stored, superseded attempts included; order means nothing
-  std::map<Token, std::int64_t> resumed_at;  // the step an attempt went on from
+  std::map<Token, std::vector<SeenPoint>> points;  // as stored, superseded attempts included; order means nothing
+  std::map<Token, std::int64_t> resumed_at;        // the step an attempt went on from
   // By stage identity: attempts and ids differ between two runs.
   std::map<std::string, std::vector<SeenPoint>> curves;  // live points, sorted
   std::map<std::string, std::string> outputs;            // slot and digest of everything it made

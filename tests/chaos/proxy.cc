@@ -24,8 +24,7 @@ class Call final : public grpc::ServerGenericBidiReactor {
       : method_(context.method()), tap_(tap), upstream_(*this) {
     context_.set_deadline(context.deadline());
     stub.PrepareBidiStreamingCall(&context_, method_, {}, &upstream_);
-    upstream_
-        .AddHold();  // for the writes, which our own side starts; let go when the server has said its last
+    upstream_.AddHold();  // for the writes, which our own side starts; let go when the server has said its last
     upstream_.StartRead(&response_);
     upstream_.StartCall();
     StartRead(&request_);
@@ -101,8 +100,7 @@ class Proxy::Service final : public grpc::CallbackGenericService {
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
     arguments.SetMaxReceiveMessageSize(-1);
-    stub_ = std::make_unique<Stub>(
-        grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments));
+    stub_ = std::make_unique<Stub>(grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments));
   }
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
     return new Call(*context, *stub_, tap_);

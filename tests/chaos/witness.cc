@@ -24,9 +24,7 @@ Message parse(const grpc::ByteBuffer& buffer) {
   return message;
 }
 
-std::string name_of(const v1::SeriesKey& key) {
-  return key.metric() + " " + key.split() + " " + key.labels();
-}
+std::string name_of(const v1::SeriesKey& key) { return key.metric() + " " + key.split() + " " + key.labels(); }
 
 std::string name_of(std::int64_t stage, std::int64_t attempt) {
   return "attempt " + std::to_string(stage) + "/" + std::to_string(attempt);
@@ -50,12 +48,10 @@ void Witness::saw_points(const grpc::ByteBuffer& message) {
     if (at == attempt.points.size()) {
       attempt.points.push_back(point);
     } else if (at > attempt.points.size()) {
-      contradictions_.push_back(name_of(report.stage(), report.attempt()) + " left out points before " +
-                                number);
+      contradictions_.push_back(name_of(report.stage(), report.attempt()) + " left out points before " + number);
       return;
     } else if (attempt.points[at] != point) {
-      contradictions_.push_back(name_of(report.stage(), report.attempt()) + " sent another point as " +
-                                number);
+      contradictions_.push_back(name_of(report.stage(), report.attempt()) + " sent another point as " + number);
     }
   }
 }

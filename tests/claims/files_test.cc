@@ -47,9 +47,9 @@ TEST(CommittedClaims, NoteEveryPrintedDifferenceThatTheNumbersContradict) {
         const double from = baseline->value;
         if (std::abs(value.value - from - value.difference) < 0.0051) continue;
         ++contradictions;
-        EXPECT_NE(value.note, "") << paper.id << ", " << table.table << ", " << table.rows[value.row].label
-                                  << " / " << table.columns[value.column].label << ": " << value.value
-                                  << " from " << from << " is not " << value.difference;
+        EXPECT_NE(value.note, "") << paper.id << ", " << table.table << ", " << table.rows[value.row].label << " / "
+                                  << table.columns[value.column].label << ": " << value.value << " from " << from
+                                  << " is not " << value.difference;
       }
     }
   }

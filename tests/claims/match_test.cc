@@ -19,11 +19,9 @@ Json config(Json priors, const std::string& dataset = "fashion-mnist") {
   return {{"dataset", {{"id", dataset}, {"options", Json::object()}}},
           {"task", {{"id", "classification"}, {"options", Json::object()}}},
           {"model",
-           {{"id", "vit"},
-            {"options", {{"dim", 64}, {"depth", 3}, {"heads", 4}, {"patch", 7}, {"pool", "mean"}}}}},
+           {{"id", "vit"}, {"options", {{"dim", 64}, {"depth", 3}, {"heads", 4}, {"patch", 7}, {"pool", "mean"}}}}},
           {"recipe",
-           {{"id", "supervised"},
-            {"options", {{"epochs", 2}, {"batch", 32}, {"lr", 0.002}, {"weight_decay", 0.05}}}}},
+           {{"id", "supervised"}, {"options", {{"epochs", 2}, {"batch", 32}, {"lr", 0.002}, {"weight_decay", 0.05}}}}},
           {"priors", std::move(priors)}};
 }
 
@@ -49,8 +47,7 @@ ClaimValue claim(ClaimPriors priors, ClaimSetting setting = {{"task", "classific
 
 std::vector<std::int64_t> matched(const ClaimValue& value, const std::vector<ExperimentCell>& cells) {
   std::vector<std::int64_t> out;
-  for (const ClaimedCell& one : match_claim(value, cells, engine_catalog()))
-    out.push_back(cells[one.cell].ordinal);
+  for (const ClaimedCell& one : match_claim(value, cells, engine_catalog())) out.push_back(cells[one.cell].ordinal);
   return out;
 }
 
@@ -73,9 +70,7 @@ TEST(AClaim, IsAboutTheCellsOfItsCombinationInWhateverOrder) {
   EXPECT_THAT(matched(claim({{"guidance"}}), cells), IsEmpty());
 }
 
-TEST(AClaim, WithoutPriorsOfOursIsAboutNone) {
-  EXPECT_THAT(matched(claim({}), {cell(0, {prior("none")})}), IsEmpty());
-}
+TEST(AClaim, WithoutPriorsOfOursIsAboutNone) { EXPECT_THAT(matched(claim({}), {cell(0, {prior("none")})}), IsEmpty()); }
 
 TEST(AClaim, OfAnotherTaskOrOfNoneIsAboutNone) {
   EXPECT_THAT(matched(claim({{"none"}}, {{"task", "segmentation"}}), {cell(0, {prior("none")})}), IsEmpty());
@@ -120,11 +115,11 @@ TEST(TheSettings, DifferInWhatBothStateAndDiffersOnly) {
                                               {"batch", "32"},
                                               {"optimizer", "SGD"},
                                               {"initialization", "scratch"}});
-  EXPECT_THAT(differences(value, cell(0, {prior("none")})),
-              ElementsAre("dataset: imagenet-1k in the paper, fashion-mnist here",
-                          "model: ViT-S in the paper, vit 64 wide, 3 deep, 4 heads here",
-                          "epochs: 300 in the paper, 2 here", "resolution: 224 in the paper, 28 here",
-                          "optimizer: SGD in the paper, AdamW here"));
+  EXPECT_THAT(
+      differences(value, cell(0, {prior("none")})),
+      ElementsAre("dataset: imagenet-1k in the paper, fashion-mnist here",
+                  "model: ViT-S in the paper, vit 64 wide, 3 deep, 4 heads here", "epochs: 300 in the paper, 2 here",
+                  "resolution: 224 in the paper, 28 here", "optimizer: SGD in the paper, AdamW here"));
 }
 
 TEST(TheSettings, ThatAreNotKnownHereAreNamedAndNeverTakenForTheSame) {
@@ -133,10 +128,10 @@ TEST(TheSettings, ThatAreNotKnownHereAreNamedAndNeverTakenForTheSame) {
                                               {"augmentation", "none"},
                                               {"warmup-steps", "3000"},
                                               {"hardware", "RTX 4090"}});
-  EXPECT_THAT(differences(value, cell(0, {prior("none")})),
-              ElementsAre("warmup-steps: 3000 in the paper, not known here",
-                          "tuning: LoRA in the paper, all weights here",
-                          "hardware: RTX 4090 in the paper, not known here"));
+  EXPECT_THAT(
+      differences(value, cell(0, {prior("none")})),
+      ElementsAre("warmup-steps: 3000 in the paper, not known here", "tuning: LoRA in the paper, all weights here",
+                  "hardware: RTX 4090 in the paper, not known here"));
 }
 
 TEST(TheSettings, OfACostAreThoseThatMatterToIt) {
@@ -177,10 +172,8 @@ TEST(TheSettings, KnowABackboneByItsLetter) {
   ExperimentCell one = cell(0, {prior("none")});
   one.config["model"]["options"] = {{"dim", 384}, {"depth", 12}, {"heads", 6}, {"patch", 7}};
   one.setting = setting_of(one.config, engine_catalog());
-  EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "ViT-S"}}), one),
-              IsEmpty());
-  EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "DeiT-S"}}), one),
-              IsEmpty());
+  EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "ViT-S"}}), one), IsEmpty());
+  EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "DeiT-S"}}), one), IsEmpty());
   EXPECT_THAT(differences(claim({{"none"}}, {{"task", "classification"}, {"model", "DeiT-III-S"}}), one),
               ElementsAre("model: DeiT-III-S in the paper, ViT-S here"));
 }
@@ -193,8 +186,7 @@ TEST(AnotherResolution, IsSoughtAtTheSameMultipleOfTheTrainingOne) {
   EXPECT_EQ(to_string(found[0].differences[0]), "evaluated-at: 448 in the paper, 56 here");
   ClaimSetting same = setting;
   same["evaluated-at"] = "224";
-  EXPECT_FALSE(match_claim(claim({{"none"}}, same), {cell(0, {prior("none")})}, engine_catalog())[0]
-                   .scale.has_value());
+  EXPECT_FALSE(match_claim(claim({{"none"}}, same), {cell(0, {prior("none")})}, engine_catalog())[0].scale.has_value());
   ClaimSetting endless = setting;  // 320 / 224
   endless["evaluated-at"] = "320";
   EXPECT_THAT(differences(claim({{"none"}}, endless), cell(0, {prior("none")})).front(),
@@ -284,8 +276,7 @@ TEST(ASentence, SetsThePairedDifferenceBesideThePrintedOne) {
   Measured alone = paired;
   alone.has_baseline = false;
   alone.pairs = 0;
-  EXPECT_EQ(claim_sentence(value, alone,
-                           {{"dataset", "a", "b"}, {"model", "a", "b"}, {"guidance.lambda", "a", "b"}}),
+  EXPECT_EQ(claim_sentence(value, alone, {{"dataset", "a", "b"}, {"model", "a", "b"}, {"guidance.lambda", "a", "b"}}),
             "paper +4.17 over RoPE, which this experiment lacks; here 80.10 (95 % 79.70 to 80.50), n = 6, "
             "other dataset, model and options");
   Measured unpaired = paired;

@@ -100,8 +100,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"PriorOnRowAndColumn", "{column: Large,", "{column: Large, prior: [none],", "on one of them", 12},
         Refusal{"PriorAsText", "prior: [none]", "prior: none", "a list of priors, or null", 12},
         Refusal{"NoMetric", "    metric: {name: top1, unit: \"%\", direction: max}\n", "", "names a metric", 11},
-        Refusal{"CellOfNoColumn", "std: [0.5, null]", "std: [0.5, null], cells: {Huge: {note: x}}",
-                "no column 'Huge'", 12},
+        Refusal{"CellOfNoColumn", "std: [0.5, null]", "std: [0.5, null], cells: {Huge: {note: x}}", "no column 'Huge'",
+                12},
         Refusal{"UnknownMetric", "name: top1", "name: top2", "metric 'top2' in '%' is not in", 12},
         Refusal{"UnknownUnit", "unit: \"%\"", "unit: share", "metric 'top1' in 'share' is not in", 12},
         Refusal{"CodeWithoutOptions", "title: A test}", "title: A test, code: {violin: 1}}", "options of violin", 2},
@@ -134,8 +134,7 @@ TEST(Claims, TellWhatIsKnownFromCodeFromWhatIsPrinted) {
   EXPECT_EQ(violin.loosely, Json({{"alpha", false}}));
   EXPECT_EQ(violin.code, Json({{"alpha", true}, {"a_min", 4}}));
   std::vector<std::string> options;
-  for (const SettingDifference& one : claimed_options(paper.tables[0].values[2]))
-    options.push_back(to_string(one));
+  for (const SettingDifference& one : claimed_options(paper.tables[0].values[2])) options.push_back(to_string(one));
   EXPECT_THAT(options, testing::ElementsAre("violin.alpha: false in the paper, not known here",
                                             "violin.a_min: 4 in the paper's code, not known here"));
 }

@@ -59,8 +59,7 @@ TEST(KeyedApart, RowsAndColumnsOfEveryTableHaveTheSameSums) {
     EXPECT_EQ(document->json["paper"], paper.id);
     std::map<std::string, Json> keyed;
     for (const Json& table : document->json["tables"]) {
-      EXPECT_TRUE(keyed.emplace(table["table"], table).second)
-          << paper.id << ", " << table["table"] << " twice";
+      EXPECT_TRUE(keyed.emplace(table["table"], table).second) << paper.id << ", " << table["table"] << " twice";
     }
     for (const ClaimTable& table : paper.tables) {
       const std::string where = paper.id + ", " + table.table;
@@ -74,8 +73,7 @@ TEST(KeyedApart, RowsAndColumnsOfEveryTableHaveTheSameSums) {
     for (const auto& [table, sums] : keyed) {
       const bool left_out = std::any_of(paper.left_out.begin(), paper.left_out.end(),
                                         [&table = table](const LeftOut& one) { return one.table == table; });
-      EXPECT_TRUE(left_out) << paper.id << ", " << table
-                            << ": sums were keyed, but it is neither claimed nor left out";
+      EXPECT_TRUE(left_out) << paper.id << ", " << table << ": sums were keyed, but it is neither claimed nor left out";
     }
   }
   EXPECT_EQ(tables, 45);
@@ -84,12 +82,11 @@ TEST(KeyedApart, RowsAndColumnsOfEveryTableHaveTheSameSums) {
 // The comparison itself: a number, a deviation or a difference off by its last digit moves a row and a column.
 TEST(KeyedApart, AWrongDigitIsNoticed) {
   const ClaimTable table = committed_papers().front().tables.front();  // with all three in its last column
-  const auto moved = [&](const char* key, double ClaimValue::* number) {
+  const auto moved = [&](const char* key, double ClaimValue::*number) {
     ClaimTable wrong = table;
     wrong.values.back().*number += 0.01;
     for (const bool rows : {true, false}) {
-      const double off =
-          sums_of(wrong, rows).back().sums.at(key) - sums_of(table, rows).back().sums.at(key);
+      const double off = sums_of(wrong, rows).back().sums.at(key) - sums_of(table, rows).back().sums.at(key);
       EXPECT_GT(std::abs(off), kNear) << key;
     }
   };

@@ -110,8 +110,8 @@ TEST(ATable, SaysWhyANumberHasNoCounterpart) {
               testing::HasSubstr("No counterpart here for mean-accuracy: the mean over tasks Locus does not have.\n"));
 }
 
-v1::ClaimSummary* count(v1::ListClaimsResponse& out, const std::string& paper, const std::string& table,
-                        int numbers, int agrees, int setting) {
+v1::ClaimSummary* count(v1::ListClaimsResponse& out, const std::string& paper, const std::string& table, int numbers,
+                        int agrees, int setting) {
   v1::ClaimSummary* one = out.add_summaries();
   one->set_paper(paper);
   one->set_table(table);
@@ -141,16 +141,17 @@ TEST(Counts, AreALineAPaper) {
   count(out, "curves", "", 1200, 3, 40);
   count(out, "curves", "Table 1", 1200, 3, 40);
   count(out, "decays", "", 10, 0, 0);
-  EXPECT_EQ(render_claims_summary(out, "mine"),
-            "PAPER   NUMBERS  AGREES  CONTRADICTS  UNDECIDED  SAME WAY  OTHER WAY  OPEN  NOT COMPARABLE\n"
-            "curves    1,200       3            0          0        40          0     0  1,197: 1,157 no-method, 40 setting\n"
-            "decays       10       0            0          0         0          0     0  10: 10 no-method\n"
-            "\n"
-            "Not comparable, because of:\n"
-            "  no-method: no such method in Locus\n"
-            "  setting: another setting (dataset 40)\n"
-            "Same way, other way, open: of another setting, where the 95 % interval of the measured difference lies.\n"
-            "By table: locus claims PAPER --experiment mine; every number: --table 'Table 1', or --all\n");
+  EXPECT_EQ(
+      render_claims_summary(out, "mine"),
+      "PAPER   NUMBERS  AGREES  CONTRADICTS  UNDECIDED  SAME WAY  OTHER WAY  OPEN  NOT COMPARABLE\n"
+      "curves    1,200       3            0          0        40          0     0  1,197: 1,157 no-method, 40 setting\n"
+      "decays       10       0            0          0         0          0     0  10: 10 no-method\n"
+      "\n"
+      "Not comparable, because of:\n"
+      "  no-method: no such method in Locus\n"
+      "  setting: another setting (dataset 40)\n"
+      "Same way, other way, open: of another setting, where the 95 % interval of the measured difference lies.\n"
+      "By table: locus claims PAPER --experiment mine; every number: --table 'Table 1', or --all\n");
 }
 
 TEST(Counts, AreALineATableOfOnePaper) {

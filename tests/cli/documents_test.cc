@@ -41,8 +41,7 @@ std::vector<Line> lines_of(const fs::path& path) {
   int number = 0;
   static const std::regex kInline("`(locus [^`]*)`");
   for (std::string text; std::getline(in, text);) {
-    const std::string where =
-        path.lexically_relative(LOCUS_SOURCE_ROOT).string() + ":" + std::to_string(++number);
+    const std::string where = path.lexically_relative(LOCUS_SOURCE_ROOT).string() + ":" + std::to_string(++number);
     if (text.starts_with("```")) {
       block = !block;
       shell = block && (text == "```sh" || text == "```bash");
@@ -114,17 +113,15 @@ std::string complaint(const std::vector<std::string>& words, bool complete) {
     if ((*found)["flag"].get<bool>() || words[i].find('=') != std::string::npos) continue;
     if (++i == words.size() && complete) return name + " needs a value";
     const auto choices = found->value("choices", std::vector<std::string>());
-    if (i < words.size() && !choices.empty() &&
-        std::find(choices.begin(), choices.end(), words[i]) == choices.end())
+    if (i < words.size() && !choices.empty() && std::find(choices.begin(), choices.end(), words[i]) == choices.end())
       return name + " does not take " + words[i];
   }
   const auto& arguments = (*command)["arguments"];
   const bool open = !arguments.empty() && arguments.back()["repeatable"].get<bool>();
   if (positionals > arguments.size() && !open) return words[1] + " takes no further argument";
-  const auto required = std::count_if(arguments.begin(), arguments.end(),
-                                      [](const Json& one) { return one["required"].get<bool>(); });
-  if (complete && positionals < static_cast<std::size_t>(required))
-    return words[1] + " needs an argument more";
+  const auto required =
+      std::count_if(arguments.begin(), arguments.end(), [](const Json& one) { return one["required"].get<bool>(); });
+  if (complete && positionals < static_cast<std::size_t>(required)) return words[1] + " needs an argument more";
   return "";
 }
 
@@ -211,8 +208,7 @@ TEST(Documents, AreReadAsAShellReadsThem) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(commands_of("locus plan x --set 'a=[1, 2]' # why"),
             (std::vector<Words>{{"locus", "plan", "x", "--set", "a=[1, 2]"}}));
-  EXPECT_EQ(commands_of("a | locus submit - && b"),
-            (std::vector<Words>{{"a"}, {"locus", "submit", "-"}, {"b"}}));
+  EXPECT_EQ(commands_of("a | locus submit - && b"), (std::vector<Words>{{"a"}, {"locus", "submit", "-"}, {"b"}}));
   EXPECT_EQ(complaint({"locus", "plan"}, true), "plan needs an argument more");
   EXPECT_EQ(complaint({"locus", "plna"}, false), "there is no command plna");
   EXPECT_EQ(complaint({"locus", "list", "--stat", "x"}, true), "list has no option --stat");

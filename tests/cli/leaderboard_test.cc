@@ -97,9 +97,7 @@ std::string golden(const std::string& name) {
   return text.str();
 }
 
-TEST(Leaderboard, AsText) {
-  EXPECT_EQ(render_leaderboard(demo(), TableFormat::kTable), golden("leaderboard.txt"));
-}
+TEST(Leaderboard, AsText) { EXPECT_EQ(render_leaderboard(demo(), TableFormat::kTable), golden("leaderboard.txt")); }
 
 TEST(Leaderboard, SaysWhatOfASeriesCounts) {
   v1::Table table = demo();
@@ -117,9 +115,7 @@ TEST(Leaderboard, AsMarkdown) {
   EXPECT_EQ(render_leaderboard(demo(), TableFormat::kMarkdown), golden("leaderboard.md"));
 }
 
-TEST(Leaderboard, AsLatex) {
-  EXPECT_EQ(render_leaderboard(demo(), TableFormat::kLatex), golden("leaderboard.tex"));
-}
+TEST(Leaderboard, AsLatex) { EXPECT_EQ(render_leaderboard(demo(), TableFormat::kLatex), golden("leaderboard.tex")); }
 
 TEST(Leaderboard, AsCsvWithEveryDigit) {
   EXPECT_EQ(render_leaderboard(demo(), TableFormat::kCsv), golden("leaderboard.csv"));

@@ -35,9 +35,8 @@ class Life : public ::testing::Test {
   }
   std::unique_ptr<RunningLocus> start_worker(const std::string& script) {
     auto worker = std::make_unique<RunningLocus>(
-        std::vector<std::string>{"worker", "--name", "node-1", "--slots", "2", "--trainer",
-                                 LOCUS_FAKE_TRAINER, "--work", (folder.path() / "worker").string(), "--json",
-                                 "--server", server.address()},
+        std::vector<std::string>{"worker", "--name", "node-1", "--slots", "2", "--trainer", LOCUS_FAKE_TRAINER,
+                                 "--work", (folder.path() / "worker").string(), "--json", "--server", server.address()},
         Environment{{"FAKE_TRAINER_CATALOG", LOCUS_TEST_CATALOG}, {"FAKE_TRAINER_SCRIPT", script}});
     const Json ready = Json::parse(worker->first_line(), nullptr, false);
     EXPECT_TRUE(ready.is_object());
@@ -70,13 +69,11 @@ TEST_F(Life, OfAnExperimentThatCompletes) {
   const Json compared = json({"compare", "day/0", "day/1"});
   EXPECT_EQ(compared["items"].size(), 2u);
   ASSERT_FALSE(compared["differing"].empty());
-  EXPECT_THAT(run({"compare", "day/0", "day/1"}).out,
-              AllOf(HasSubstr("prior"), HasSubstr("learned-absolute")));
+  EXPECT_THAT(run({"compare", "day/0", "day/1"}).out, AllOf(HasSubstr("prior"), HasSubstr("learned-absolute")));
 
   std::stringstream lines(run({"export", "day"}).out);
   int objects = 0;
-  for (std::string line; std::getline(lines, line); ++objects)
-    EXPECT_TRUE(Json::parse(line).is_object()) << line;
+  for (std::string line; std::getline(lines, line); ++objects) EXPECT_TRUE(Json::parse(line).is_object()) << line;
   EXPECT_GT(objects, 4);
   const std::string file = (folder.path() / "day.jsonl").string();
   const Json exported = json({"export", "day", "--output", file});

@@ -21,11 +21,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(TextTable, AlignsByCodePointsAndDropsEmptyColumns) {
-  EXPECT_EQ(
-      render_text_table({{"a"}, {"never"}, {"n", Align::kRight}}, {{"ü ± x", "", "7"}, {"y", "", "123"}}),
-      "a        n\n"
-      "ü ± x    7\n"
-      "y      123\n");
+  EXPECT_EQ(render_text_table({{"a"}, {"never"}, {"n", Align::kRight}}, {{"ü ± x", "", "7"}, {"y", "", "123"}}),
+            "a        n\n"
+            "ü ± x    7\n"
+            "y      123\n");
 }
 
 TEST(Listing, OfAPlanCountsCellsTrialsAndStages) {

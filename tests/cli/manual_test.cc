@@ -53,8 +53,7 @@ TEST(Manual, OfEveryCommandHasSummaryOptionsAndAnExampleThatIsItsOwn) {
       EXPECT_TRUE(option["name"].get<std::string>().starts_with("--"));
     }
     EXPECT_TRUE(options.contains("--json"));
-    for (const Json& argument : command["arguments"])
-      EXPECT_FALSE(argument["help"].get<std::string>().empty());
+    for (const Json& argument : command["arguments"]) EXPECT_FALSE(argument["help"].get<std::string>().empty());
   }
 }
 
@@ -88,8 +87,7 @@ TEST(Manual, IsWhatTheReferencePagesSay) {
   const std::string root = LOCUS_SOURCE_ROOT;
   for (const std::string page : {"command-line", "specification", "priors"}) {
     const Outcome outcome = run_locus({"reference", page, "--catalog", root + "/engine/catalog.json"});
-    EXPECT_EQ(outcome.out, file_text(root + "/docs/" + page + ".md"))
-        << "docs/" << page << ".md is stale: make docs";
+    EXPECT_EQ(outcome.out, file_text(root + "/docs/" + page + ".md")) << "docs/" << page << ".md is stale: make docs";
   }
   EXPECT_TRUE(run_locus({"reference", "openapi"}).out == file_text(root + "/docs/openapi.json"))
       << "docs/openapi.json is stale: make docs";
@@ -123,8 +121,7 @@ TEST_F(Completion, OffersCommandsOptionsAndChoicesInBash) {
   EXPECT_THAT(offered({"le"}), ElementsAre("leaderboard"));
   EXPECT_THAT(offered({"wor"}), ElementsAre("worker", "workers"));
   EXPECT_THAT(offered({"submit", "--re"}), ElementsAre("--replace"));
-  EXPECT_THAT(offered({"leaderboard", "x", "--format", ""}),
-              ElementsAre("csv", "latex", "markdown", "table"));
+  EXPECT_THAT(offered({"leaderboard", "x", "--format", ""}), ElementsAre("csv", "latex", "markdown", "table"));
   EXPECT_THAT(offered({"completion", "z"}), ElementsAre("zsh"));
   EXPECT_THAT(offered({"leaderboard", "--server", ""}), ElementsAre());
 }
@@ -153,8 +150,7 @@ TEST_F(Completion, IsReadByZshAndFish) {
                   "; whence -w _locus; print $_comps[locus]'"),
             "_locus: function\n_locus\n");
   const std::string fish = folder.write("locus.fish", run_locus({"completion", "fish"}).out);
-  const std::string home =
-      "HOME=" + folder.path().string() + " XDG_DATA_HOME=" + folder.path().string() + " ";
+  const std::string home = "HOME=" + folder.path().string() + " XDG_DATA_HOME=" + folder.path().string() + " ";
   const std::string ask = home + "fish --no-config -c \"source " + fish + "; complete -C '";
   EXPECT_THAT(shell(ask + "locus leader'\""), HasSubstr("leaderboard\tPrint the table"));
   EXPECT_THAT(shell(ask + "locus leaderboard --format '\""), AllOf(HasSubstr("latex"), HasSubstr("csv")));

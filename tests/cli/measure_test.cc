@@ -111,7 +111,8 @@ TEST_F(Measure, NamesWhatIsWrong) {
 // What planning estimates by the catalog's formula is what the engine builds.
 TEST_F(Measure, CountsTheParametersThatPlanningEstimates) {
   for (const std::vector<std::string>& model :
-       {std::vector<std::string>{}, {"--set", "model.pool=cls", "--set", "model.registers=3"},
+       {std::vector<std::string>{},
+        {"--set", "model.pool=cls", "--set", "model.registers=3"},
         {"--set", "model.qkv_bias=false", "--set", "model.mlp_ratio=2.3", "--set", "model.patch=7"},
         {"--set", "model.depth=3", "--set", "model.dim=12"}}) {
     std::vector<std::string> measured = {"--prior", "none", "--batch", "1", "--no-training", "--json"};
@@ -123,7 +124,7 @@ TEST_F(Measure, CountsTheParametersThatPlanningEstimates) {
     EXPECT_EQ(refused.status, 1);
     const Json error = Json::parse(refused.err)["error"];
     EXPECT_EQ(error["reason"], "LIMIT_EXCEEDED");
-    EXPECT_EQ(error["metadata"]["parameters"], 
+    EXPECT_EQ(error["metadata"]["parameters"],
               std::to_string(Json::parse(done.out)["rows"][0]["values"]["parameters"].get<std::int64_t>()));
   }
 }
@@ -161,8 +162,8 @@ class MeasureStage : public Measure {
 };
 
 TEST_F(MeasureStage, RunsInAFreshProcessAndIsNotRepeatedForAnotherRecipe) {
-  RunningLocus worker({"worker", "--name", "node-1", "--slots", "2", "--work",
-                       (folder.path() / "worker").string(), "--json", "--server", server.address()});
+  RunningLocus worker({"worker", "--name", "node-1", "--slots", "2", "--work", (folder.path() / "worker").string(),
+                       "--json", "--server", server.address()});
   worker.first_line();
   const Outcome submitted = run({"submit", spec, "--watch"});
   ASSERT_EQ(submitted.status, 0) << submitted.out << submitted.err;

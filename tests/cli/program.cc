@@ -24,8 +24,7 @@ std::string read_all(const std::filesystem::path& path) {
 }
 
 // Starts the program; `in`, `out` and `err` become its standard streams.
-int start(const std::vector<std::string>& arguments, int in, int out, int err,
-          const Environment& environment = {}) {
+int start(const std::vector<std::string>& arguments, int in, int out, int err, const Environment& environment = {}) {
   std::vector<char*> argv = {const_cast<char*>(LOCUS_PROGRAM)};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -144,8 +143,7 @@ Outcome RunningLocus::stop() {
   return wait();
 }
 
-LiveServer::LiveServer(const std::filesystem::path& data, const std::string& address,
-                       const std::string& catalog) {
+LiveServer::LiveServer(const std::filesystem::path& data, const std::string& address, const std::string& catalog) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
   const int log = ::open((data.string() + ".log").c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);

@@ -42,10 +42,9 @@ TEST(ProgramAlone, ExplainsItselfAndRefusesWhatItDoesNotKnow) {
   const Outcome help = run_locus({"--help"});
   EXPECT_EQ(help.status, 0);
   for (const char* command :
-       {"serve",  "worker",      "plan",    "submit",     "watch",     "list",      "show",
-        "why",    "leaderboard", "compare", "cancel",     "pause",     "resume",    "rerun",
-        "delete", "workers",     "drain",   "catalog",    "logs",      "artifacts", "export",
-        "backup", "check",       "version", "completion", "reference", "claims"}) {
+       {"serve",   "worker",    "plan",   "submit", "watch", "list",    "show",       "why",       "leaderboard",
+        "compare", "cancel",    "pause",  "resume", "rerun", "delete",  "workers",    "drain",     "catalog",
+        "logs",    "artifacts", "export", "backup", "check", "version", "completion", "reference", "claims"}) {
     EXPECT_THAT(help.out, HasSubstr("\n  " + std::string(command) + " "));
   }
   EXPECT_EQ(run_locus({}).status, 2);
@@ -143,8 +142,7 @@ TEST_F(Program, TellsFileLineAndFieldOfABadValueAndStoresNothing) {
 TEST_F(Program, SubmitsExtendsShowsAndCancels) {
   EXPECT_THAT(run({"submit", spec}).out, HasSubstr("small submitted: 3 cells, 6 trials"));
   EXPECT_THAT(run({"submit", spec}).out, HasSubstr("small is here already"));
-  EXPECT_THAT(run({"submit", spec, "--set", "replicates.seed=[0, 1, 2]"}).out,
-              HasSubstr("small extended by 3 trials"));
+  EXPECT_THAT(run({"submit", spec, "--set", "replicates.seed=[0, 1, 2]"}).out, HasSubstr("small extended by 3 trials"));
   const Outcome fewer = run({"submit", spec, "--set", "replicates.seed=[0]"});
   EXPECT_EQ(fewer.status, 1);
   EXPECT_THAT(fewer.err, HasSubstr("replace"));
@@ -169,15 +167,14 @@ TEST_F(Program, SubmitsExtendsShowsAndCancels) {
 }
 
 TEST_F(Program, SaysWhatItDoesNotHave) {
-  for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{"show", "nothing"},
-                                             {"watch", "nothing"},
-                                             {"leaderboard", "nothing"},
-                                             {"cancel", "nothing"},
-                                             {"pause", "nothing"},
-                                             {"resume", "nothing"},
-                                             {"list", "nothing"},
-                                             {"show", "nothing/3"}}) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{{"show", "nothing"},
+                                                                                         {"watch", "nothing"},
+                                                                                         {"leaderboard", "nothing"},
+                                                                                         {"cancel", "nothing"},
+                                                                                         {"pause", "nothing"},
+                                                                                         {"resume", "nothing"},
+                                                                                         {"list", "nothing"},
+                                                                                         {"show", "nothing/3"}}) {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.status, 1) << arguments[0];
     EXPECT_THAT(outcome.err, HasSubstr("nothing")) << arguments[0];
@@ -237,11 +234,9 @@ TEST_F(Program, SetsPrintedNumbersBesideMeasuredOnes) {
   EXPECT_THAT(wrong.err, AllOf(HasSubstr("no paper 'violn'"), HasSubstr("violin")));
 
   run({"submit", spec});
-  const Outcome beside =
-      run({"claims", "active-spatial-guidance", "--experiment", "small", "--table", "Table 2"});
-  EXPECT_THAT(beside.out,
-              AllOf(HasSubstr("dataset: imagenet-100 (here fashion-mnist)"),
-                    HasSubstr("No-PE, Top-1 Acc. (%) = none"), HasSubstr("nothing measured here yet")));
+  const Outcome beside = run({"claims", "active-spatial-guidance", "--experiment", "small", "--table", "Table 2"});
+  EXPECT_THAT(beside.out, AllOf(HasSubstr("dataset: imagenet-100 (here fashion-mnist)"),
+                                HasSubstr("No-PE, Top-1 Acc. (%) = none"), HasSubstr("nothing measured here yet")));
   const Json claims = Json::parse(run({"claims", "--experiment", "small", "--json"}).out);
   EXPECT_GT(claims["summaries"].size(), 5u);
   const Json every = Json::parse(run({"claims", "--experiment", "small", "--all", "--json"}).out);

@@ -40,11 +40,11 @@ v1::Experiment running() {
 }
 
 TEST(Progress, DrawsABarForTheWholeAndOneForEachRunningStage) {
-  EXPECT_THAT(render_progress(running(), {80, 8, false}),
-              ElementsAre("demo  active",
-                          "██████▊░░░░░░░░░░░░░ 10/30 trials, 20/60 stages  2 min 5 s so far, about 4 min…",
-                          "█████░░░░░░░░░░░░░░░  25%  learned-absolute + violin, seed 3, train  @node-7",
-                          "░░░░░░░░░░░░░░░░░░░░   0%  none, seed 0, evaluate  @node-7"));
+  EXPECT_THAT(
+      render_progress(running(), {80, 8, false}),
+      ElementsAre("demo  active", "██████▊░░░░░░░░░░░░░ 10/30 trials, 20/60 stages  2 min 5 s so far, about 4 min…",
+                  "█████░░░░░░░░░░░░░░░  25%  learned-absolute + violin, seed 3, train  @node-7",
+                  "░░░░░░░░░░░░░░░░░░░░   0%  none, seed 0, evaluate  @node-7"));
 }
 
 TEST(Progress, NeverExceedsTheWidth) {

@@ -32,8 +32,7 @@ std::string asked(const std::vector<std::string>& arguments, const Environment& 
 
 TEST(Settings, FlagWinsOverEnvironmentOverFileOverDefault) {
   const Home home("# mine\nserver: 127.0.0.1:2\nowner: me\n");
-  EXPECT_EQ(asked({"--server", "127.0.0.1:4"}, home.environment({{"LOCUS_SERVER", "127.0.0.1:3"}})),
-            "127.0.0.1:4");
+  EXPECT_EQ(asked({"--server", "127.0.0.1:4"}, home.environment({{"LOCUS_SERVER", "127.0.0.1:3"}})), "127.0.0.1:4");
   EXPECT_EQ(asked({}, home.environment({{"LOCUS_SERVER", "127.0.0.1:3"}})), "127.0.0.1:3");
   EXPECT_EQ(asked({}, home.environment()), "127.0.0.1:2");
 }
@@ -48,8 +47,8 @@ TEST(Settings, AreFoundUnderTheHomeFolderToo) {
 TEST(Settings, GiveTheOwnerOfWhatIsSubmitted) {
   const TemporaryFolder folder;
   const LiveServer server(folder.path() / "data");
-  const std::string spec = folder.write(
-      "x.yaml", "version: 1\nname: x\ndataset: fashion-mnist\nmodel: {backbone: vit}\nprior: none\n");
+  const std::string spec =
+      folder.write("x.yaml", "version: 1\nname: x\ndataset: fashion-mnist\nmodel: {backbone: vit}\nprior: none\n");
   const Home home("server: " + server.address() + "\nowner: ada\n");
   EXPECT_EQ(run_locus({"submit", spec}, "", home.environment({{"USER", "root"}})).status, 0);
   const auto stored = nlohmann::json::parse(run_locus({"show", "x", "--json"}, "", home.environment()).out);
@@ -68,8 +67,8 @@ TEST(Settings, RefuseWhatCannotBeMeantWithFileAndLine) {
     const Home home(bad.text);
     const Outcome outcome = run_locus({"list"}, "", home.environment());
     EXPECT_EQ(outcome.status, 1) << bad.text;
-    EXPECT_THAT(outcome.err, AllOf(HasSubstr("configuration file"), HasSubstr(bad.says),
-                                   HasSubstr(home.file() + bad.line)));
+    EXPECT_THAT(outcome.err,
+                AllOf(HasSubstr("configuration file"), HasSubstr(bad.says), HasSubstr(home.file() + bad.line)));
   }
 }
 

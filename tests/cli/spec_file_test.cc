@@ -48,14 +48,12 @@ TEST(SpecFile, ChangesValues) {
   ASSERT_TRUE(spec.set("matrix.train.epochs=null").ok());
   ASSERT_TRUE(spec.set("stages[0].evaluate.resolution=[42]").ok());
   ASSERT_TRUE(spec.set("name=\"123\"").ok());
-  EXPECT_EQ(
-      spec.json(),
-      Json::parse(R"({"version": 1, "name": "123", "train": {"lr": 0.0003}, "replicates": {"seed": [0, 1, 2]},
+  EXPECT_EQ(spec.json(),
+            Json::parse(R"({"version": 1, "name": "123", "train": {"lr": 0.0003}, "replicates": {"seed": [0, 1, 2]},
       "matrix": {"prior": ["rope-axial", {"violin": {"sigma": 0.1}}], "train.weight_decay": [0, 0.05]},
       "stages": [{"evaluate": {"resolution": [42]}}]})"));
   EXPECT_EQ(spec.where("train.lr"), "--set train.lr=3e-4");
-  EXPECT_EQ(spec.where("matrix.prior[1].violin.sigma"),
-            "--set matrix.prior=[rope-axial, {violin: {sigma: 0.1}}]");
+  EXPECT_EQ(spec.where("matrix.prior[1].violin.sigma"), "--set matrix.prior=[rope-axial, {violin: {sigma: 0.1}}]");
 }
 
 TEST(SpecFile, RefusesChangesItCannotMake) {
@@ -89,14 +87,13 @@ TEST(SpecFile, NamesAFileItCannotRead) {
   EXPECT_EQ(std::string(SpecFile::read("/dev").status().message()),
             "/dev is a folder, not a specification; name the file");
   const std::string examples = std::string(LOCUS_SOURCE_ROOT) + "/examples";
-  EXPECT_EQ(std::string(SpecFile::read(examples).status().message()),
-            examples + " is a folder, not a specification; name the file, as in " + examples +
-                "/best-on-validation.yaml");
+  EXPECT_EQ(
+      std::string(SpecFile::read(examples).status().message()),
+      examples + " is a folder, not a specification; name the file, as in " + examples + "/best-on-validation.yaml");
 }
 
 TEST(SpecFile, RefusesOneThatIsTooLarge) {
-  const auto path =
-      std::filesystem::temp_directory_path() / ("locus-large-" + std::to_string(::getpid()) + ".yaml");
+  const auto path = std::filesystem::temp_directory_path() / ("locus-large-" + std::to_string(::getpid()) + ".yaml");
   std::ofstream(path) << "name: " << std::string(2 << 20, 'x');
   const auto spec = SpecFile::read(path.string());
   std::filesystem::remove(path);

@@ -54,14 +54,12 @@ TEST(Yaml, TypesScalarsByTheCoreSchema) {
   };
   for (const auto& [text, value] : rows) {
     EXPECT_EQ(value_of(std::string("[") + text + "]")[0], value) << text;
-    EXPECT_EQ(value_of(std::string("[") + text + "]")[0].type() == Json::value_t::string, value.is_string())
-        << text;
+    EXPECT_EQ(value_of(std::string("[") + text + "]")[0].type() == Json::value_t::string, value.is_string()) << text;
   }
 }
 
 TEST(Yaml, CarriesNonFiniteNumbersAsTheWireDoes) {
-  EXPECT_EQ(value_of("[.nan, .inf, -.INF, 1e999]"),
-            Json::parse(R"(["NaN", "Infinity", "-Infinity", "Infinity"])"));
+  EXPECT_EQ(value_of("[.nan, .inf, -.INF, 1e999]"), Json::parse(R"(["NaN", "Infinity", "-Infinity", "Infinity"])"));
 }
 
 TEST(Yaml, ReadsJson) {
@@ -98,15 +96,15 @@ struct Refusal {
 
 TEST(Yaml, RefusesABytewiseZero) {
   const auto document = parse_yaml(std::string_view("a: 1\nb: \0\n", 10));
-  EXPECT_EQ(std::string(document.status().message()),
-            "the byte 0x00 at offset 8 is no text; is this the right file?");
+  EXPECT_EQ(std::string(document.status().message()), "the byte 0x00 at offset 8 is no text; is this the right file?");
   EXPECT_EQ(error_detail(document.status())->metadata.at("line"), "2");
 }
 
 // Whatever the bytes: a document that can be sent, or a refusal with a line.
 TEST(Yaml, MakesOfAnyBytesADocumentThatCanBeSentOrARefusal) {
   const std::string seeds[] = {"version: 1\nname: a\ntrain: {lr: 1.0e-3, epochs: [1, 2]}\n# caf\xc3\xa9\n",
-                               "a: &x \"\\u00e9\\ud83d\\ude00\"\n? b\n: |\n  text\n\t\n- *x\n---\n", "{\"a\": [1, {}]}"};
+                               "a: &x \"\\u00e9\\ud83d\\ude00\"\n? b\n: |\n  text\n\t\n- *x\n---\n",
+                               "{\"a\": [1, {}]}"};
   std::mt19937_64 random(7);
   int sent = 0;
   for (int round = 0; round < 3000; ++round) {

@@ -42,11 +42,9 @@ grpc::Status wire_error(grpc::StatusCode code, const std::string& reason, const 
 
 class Experiments final : public v1::ExperimentService::Service {
  public:
-  grpc::Status PlanExperiment(grpc::ServerContext*, const v1::PlanExperimentRequest* request,
-                              v1::Plan* plan) override {
+  grpc::Status PlanExperiment(grpc::ServerContext*, const v1::PlanExperimentRequest* request, v1::Plan* plan) override {
     if (request->spec_json() == "bad") {
-      return wire_error(grpc::StatusCode::INVALID_ARGUMENT, "UNKNOWN_PRIOR", "no prior \"violn\"",
-                        "matrix.prior[0]");
+      return wire_error(grpc::StatusCode::INVALID_ARGUMENT, "UNKNOWN_PRIOR", "no prior \"violn\"", "matrix.prior[0]");
     }
     if (request->spec_json() == "newer")
       return wire_error(grpc::StatusCode::INVALID_ARGUMENT, "NOT_YET_INVENTED", "text", "");
@@ -64,8 +62,7 @@ class Experiments final : public v1::ExperimentService::Service {
     response->set_created(true);
     return grpc::Status::OK;
   }
-  grpc::Status GetExperiment(grpc::ServerContext*, const v1::GetExperimentRequest*,
-                             v1::Experiment*) override {
+  grpc::Status GetExperiment(grpc::ServerContext*, const v1::GetExperimentRequest*, v1::Experiment*) override {
     ++gets;
     return wire_error(grpc::StatusCode::NOT_FOUND, "EXPERIMENT_NOT_FOUND", "none of that name", "");
   }
@@ -133,8 +130,7 @@ class Artifacts final : public v1::ArtifactService::Service {
     if (request->offset() > static_cast<std::int64_t>(blob->second.size())) {
       return {grpc::StatusCode::OUT_OF_RANGE, "past the end"};
     }
-    std::string_view left =
-        std::string_view(blob->second).substr(static_cast<std::size_t>(request->offset()));
+    std::string_view left = std::string_view(blob->second).substr(static_cast<std::size_t>(request->offset()));
     for (int chunks = 0; !left.empty(); ++chunks) {
       if (chunks == break_download_after) return {grpc::StatusCode::UNAVAILABLE, "going away"};
       v1::DownloadArtifactResponse part;

@@ -29,8 +29,7 @@ TEST(Catalog, SuggestsTheNearestName) {
   EXPECT_TRUE(has_reason(item.status(), ErrorReason::kUnknownPrior));
   EXPECT_EQ(error_detail(item.status())->field, "matrix.prior[0]");
   EXPECT_EQ(error_detail(item.status())->metadata.at("nearest"), "violin");
-  EXPECT_TRUE(has_reason(test_catalog().get("backbone", "vti", "model.backbone").status(),
-                         ErrorReason::kUnknownItem));
+  EXPECT_TRUE(has_reason(test_catalog().get("backbone", "vti", "model.backbone").status(), ErrorReason::kUnknownItem));
 }
 
 TEST(Options, AreCompletedWithDefaults) {
@@ -49,8 +48,7 @@ TEST(Options, AreAbsentFromTheIdentityAtTheirNeutralValue) {
   const Json plain = test_catalog().scientific(recipe, *test_catalog().resolve(recipe, nullptr, "train"));
   EXPECT_FALSE(plain.contains("limit"));
   EXPECT_TRUE(plain.contains("weight_decay"));  // a default, but not a neutral one
-  const Json limited =
-      test_catalog().scientific(recipe, *test_catalog().resolve(recipe, {{"limit", 100}}, "train"));
+  const Json limited = test_catalog().scientific(recipe, *test_catalog().resolve(recipe, {{"limit", 100}}, "train"));
   EXPECT_EQ(limited["limit"], 100);
 }
 
@@ -62,34 +60,28 @@ struct BadOption {
 
 TEST(Options, AreRefusedWithReasonFieldAndRemedy) {
   const BadOption rows[] = {
-      {"recipe", "supervised", R"({"epohcs": 1})", ErrorReason::kUnknownKey, "x.epohcs",
-       "did you mean 'epochs'"},
+      {"recipe", "supervised", R"({"epohcs": 1})", ErrorReason::kUnknownKey, "x.epohcs", "did you mean 'epochs'"},
       {"recipe", "supervised", R"({"epochs": "two"})", ErrorReason::kWrongType, "x.epochs",
        "an integer, not the string \"two\""},
       {"recipe", "supervised", R"({"epochs": 2.5})", ErrorReason::kWrongType, "x.epochs", "an integer"},
-      {"recipe", "supervised", R"({"epochs": true})", ErrorReason::kWrongType, "x.epochs",
-       "the boolean true"},
-      {"recipe", "supervised", R"({"epochs": 0})", ErrorReason::kOptionOutOfRange, "x.epochs",
-       "at least 1, not 0"},
+      {"recipe", "supervised", R"({"epochs": true})", ErrorReason::kWrongType, "x.epochs", "the boolean true"},
+      {"recipe", "supervised", R"({"epochs": 0})", ErrorReason::kOptionOutOfRange, "x.epochs", "at least 1, not 0"},
       {"recipe", "supervised", R"({"lr": 0})", ErrorReason::kOptionOutOfRange, "x.lr", "greater than 0"},
       {"recipe", "supervised", R"({"lr": 11})", ErrorReason::kOptionOutOfRange, "x.lr", "at most 10"},
       {"recipe", "supervised", R"({"lr": "NaN"})", ErrorReason::kOptionOutOfRange, "x.lr", "finite number"},
-      {"recipe", "supervised", R"({"lr": "Infinity"})", ErrorReason::kOptionOutOfRange, "x.lr",
-       "finite number"},
+      {"recipe", "supervised", R"({"lr": "Infinity"})", ErrorReason::kOptionOutOfRange, "x.lr", "finite number"},
       {"recipe", "supervised", R"({"lr": null})", ErrorReason::kWrongType, "x.lr", "nothing"},
-      {"recipe", "supervised", R"({"warmup_epochs": 11})", ErrorReason::kConstraintViolated,
-       "x.warmup_epochs", "greater than epochs = 10"},
+      {"recipe", "supervised", R"({"warmup_epochs": 11})", ErrorReason::kConstraintViolated, "x.warmup_epochs",
+       "greater than epochs = 10"},
       {"backbone", "vit", R"({"heads": 5})", ErrorReason::kConstraintViolated, "x.heads",
        "heads = 5 does not divide dim = 64"},
       {"backbone", "vit", R"({"dim": 66})", ErrorReason::kConstraintViolated, "x.dim",
        "heads = 4 does not divide dim = 66"},
-      {"backbone", "vit", R"({"pool": "man"})", ErrorReason::kOptionOutOfRange, "x.pool",
-       "did you mean 'mean'"},
-      {"prior", "violin", R"({"curves": []})", ErrorReason::kOptionOutOfRange, "x.curves",
-       "at least 1 items"},
+      {"backbone", "vit", R"({"pool": "man"})", ErrorReason::kOptionOutOfRange, "x.pool", "did you mean 'mean'"},
+      {"prior", "violin", R"({"curves": []})", ErrorReason::kOptionOutOfRange, "x.curves", "at least 1 items"},
       {"prior", "violin", R"({"curves": "snake"})", ErrorReason::kWrongType, "x.curves", "a list"},
-      {"prior", "violin", R"({"curves": ["snake", "hilbret"]})", ErrorReason::kOptionOutOfRange,
-       "x.curves[1]", "'hilbert'"},
+      {"prior", "violin", R"({"curves": ["snake", "hilbret"]})", ErrorReason::kOptionOutOfRange, "x.curves[1]",
+       "'hilbert'"},
       {"prior", "violin", R"({"curves": ["snake", "snake"]})", ErrorReason::kOptionOutOfRange, "x.curves[1]",
        "repetition"},
       {"prior", "violin", R"({"shared": "yes"})", ErrorReason::kWrongType, "x.shared", "true or false"},
@@ -98,8 +90,7 @@ TEST(Options, AreRefusedWithReasonFieldAndRemedy) {
   };
   for (const BadOption& row : rows) {
     SCOPED_TRACE(std::string(row.id) + " " + row.given);
-    const auto resolved =
-        test_catalog().resolve(*test_catalog().find(row.kind, row.id), Json::parse(row.given), "x");
+    const auto resolved = test_catalog().resolve(*test_catalog().find(row.kind, row.id), Json::parse(row.given), "x");
     ASSERT_FALSE(resolved.ok());
     EXPECT_EQ(resolved.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_TRUE(has_reason(resolved.status(), row.reason)) << resolved.status();
@@ -110,27 +101,23 @@ TEST(Options, AreRefusedWithReasonFieldAndRemedy) {
 
 TEST(Options, RefuseNotANumberAsADoubleToo) {
   const CatalogItem& recipe = *test_catalog().find("recipe", "supervised");
-  const auto resolved =
-      test_catalog().resolve(recipe, {{"lr", std::numeric_limits<double>::quiet_NaN()}}, "train");
+  const auto resolved = test_catalog().resolve(recipe, {{"lr", std::numeric_limits<double>::quiet_NaN()}}, "train");
   EXPECT_TRUE(has_reason(resolved.status(), ErrorReason::kOptionOutOfRange)) << resolved.status();
 }
 
 TEST(CatalogFormat, RefusesWhatBreaksIt) {
-  const std::string head = R"({"version": 1, "items": [)",
-                    prior = R"({"kind": "prior", "id": "a", "revision": 1)", tail = "]}";
+  const std::string head = R"({"version": 1, "items": [)", prior = R"({"kind": "prior", "id": "a", "revision": 1)",
+                    tail = "]}";
   const std::string with_option = head + prior + R"(, "options": [)";
   const std::pair<std::string, const char*> rows[] = {
       {R"({"version": 2, "items": []})", "version"},
       {R"({"version": 1})", "items"},
       {head + R"({"kind": "priro", "id": "a", "revision": 1})" + tail, "items[0].kind"},
       {head + R"({"kind": "prior", "id": "a"})" + tail, "items[0].revision"},
-      {head + prior + "}, " + R"({"kind": "prior", "id": "b", "aliases": ["a"], "revision": 1})" + tail,
-       "items[1]"},
+      {head + prior + "}, " + R"({"kind": "prior", "id": "b", "aliases": ["a"], "revision": 1})" + tail, "items[1]"},
       {with_option + R"({"name": "x", "type": "integer"}]})" + tail, "items[0].options[0].default"},
-      {with_option + R"({"name": "x", "type": "integer", "default": "a"}]})" + tail,
-       "items[0].options[0].default"},
-      {with_option + R"({"name": "x", "type": "list", "default": []}]})" + tail,
-       "items[0].options[0].element"},
+      {with_option + R"({"name": "x", "type": "integer", "default": "a"}]})" + tail, "items[0].options[0].default"},
+      {with_option + R"({"name": "x", "type": "list", "default": []}]})" + tail, "items[0].options[0].element"},
       {head + prior + R"(, "constraints": [{"rule": "divides", "of": "x", "into": "y"}]})" + tail,
        "items[0].constraints[0]"},
   };
@@ -156,11 +143,12 @@ TEST(Expression, IsArithmeticOverNames) {
     return std::nullopt;
   };
   const std::pair<const char*, double> rows[] = {
-      {"1 + 2 * 3", 7},       {"(1 + 2) * 3", 9},           {"2 ^ 3 ^ 2", 512}, {"10 - 4 - 3", 3},
-      {"8 / 4 / 2", 1},       {"dim * (dim + 1) / 2", 2080}, {"-dim + 1", -63},  {"round(2.3 * 16)", 37},
-      {"3 + pool.cls * dim", 67}, {" 1.5e3 ", 1500},
-      {"rows.with-class - 1", 0}, {"floor(7 / 2)", 3}, {"log2(dim / 2)", 5},    {"zero(dim) + zero(0)", 1},
-      {"min(dim, 2 * 3)", 6},   {"max(1, min(dim, 2))", 2}};
+      {"1 + 2 * 3", 7},          {"(1 + 2) * 3", 9},         {"2 ^ 3 ^ 2", 512},
+      {"10 - 4 - 3", 3},         {"8 / 4 / 2", 1},           {"dim * (dim + 1) / 2", 2080},
+      {"-dim + 1", -63},         {"round(2.3 * 16)", 37},    {"3 + pool.cls * dim", 67},
+      {" 1.5e3 ", 1500},         {"rows.with-class - 1", 0}, {"floor(7 / 2)", 3},
+      {"log2(dim / 2)", 5},      {"zero(dim) + zero(0)", 1}, {"min(dim, 2 * 3)", 6},
+      {"max(1, min(dim, 2))", 2}};
   for (const auto& [text, value] : rows) {
     const auto found = evaluate_expression(text, names);
     ASSERT_TRUE(found.ok()) << text << ": " << found.status();

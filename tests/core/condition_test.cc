@@ -18,24 +18,17 @@ Json conditional_document() {
   const Json when = {{"option", "form"}, {"values", {"lines"}}};
   for (Json& item : document["items"]) {
     if (item["id"] == "alibi-2d") {
-      item["options"].push_back({{"name", "form"},
-                                 {"type", "string"},
-                                 {"choices", {"full", "lines"}},
-                                 {"default", "full"},
-                                 {"help", "h"}});
+      item["options"].push_back(
+          {{"name", "form"}, {"type", "string"}, {"choices", {"full", "lines"}}, {"default", "full"}, {"help", "h"}});
       item["options"].push_back(
           {{"name", "causal"}, {"type", "boolean"}, {"default", false}, {"when", when}, {"help", "h"}});
-      item["requires"] = Json::array({{{"rule", "none"},
-                                       {"value", "prefix"},
-                                       {"when", when},
-                                       {"help", "lines have no place for them"}}});
-      item["excludes_when"] =
-          Json::array({{{"when", when}, {"excludes", {"whole-grid"}}, {"help", "it sees lines"}}});
+      item["requires"] = Json::array(
+          {{{"rule", "none"}, {"value", "prefix"}, {"when", when}, {"help", "lines have no place for them"}}});
+      item["excludes_when"] = Json::array({{{"when", when}, {"excludes", {"whole-grid"}}, {"help", "it sees lines"}}});
     }
     if (item["id"] == "violin") item["provides"].push_back("whole-grid");
     if (item["id"] == "vit") {
-      item["facts"]["prefix_tokens"] =
-          Json::array({{{"option", "registers"}}, {{"option", "pool"}, {"value", "cls"}}});
+      item["facts"]["prefix_tokens"] = Json::array({{{"option", "registers"}}, {{"option", "pool"}, {"value", "cls"}}});
     }
   }
   return document;

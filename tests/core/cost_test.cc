@@ -44,8 +44,7 @@ TEST(Cost, CountsTheParametersOfEverySettingAsTheEngineBuildsThem) {
   for (const Json& row : read_json(LOCUS_SOURCE_ROOT "/tests/engine/golden/parameters.json")) {
     const std::string shape = row["extent"].dump();
     auto catalog = catalogs.find(shape);
-    if (catalog == catalogs.end())
-      catalog = catalogs.emplace(shape, with_images(row["extent"], row["channels"])).first;
+    if (catalog == catalogs.end()) catalog = catalogs.emplace(shape, with_images(row["extent"], row["channels"])).first;
     Json priors = Json::array();
     for (const Json& prior : row["priors"]) {
       priors.push_back({{prior["id"].get<std::string>(), prior["options"]}});
@@ -90,13 +89,11 @@ TEST(Cost, NamesAPriorWhoseParametersTheCatalogDoesNotCount) {
   }
   const Catalog catalog = catalog_of(document);
   const Json model = {{"dim", 64}, {"depth", 2}, {"heads", 4}};
-  const CellCost cost = plan_of(specification(model, Json::array({"learned-absolute", "violin"})), catalog)
-                            .cells.at(0)
-                            .cost;
+  const CellCost cost =
+      plan_of(specification(model, Json::array({"learned-absolute", "violin"})), catalog).cells.at(0).cost;
   EXPECT_THAT(cost.uncounted, ElementsAre("violin"));
   EXPECT_EQ(cost.prior_parameters, -1);
-  EXPECT_EQ(cost.parameters,
-            plan_of(specification(model, "learned-absolute"), catalog).cells.at(0).cost.parameters);
+  EXPECT_EQ(cost.parameters, plan_of(specification(model, "learned-absolute"), catalog).cells.at(0).cost.parameters);
 }
 
 TEST(Cost, IsUnknownWithoutAFormulaForTheBackbone) {

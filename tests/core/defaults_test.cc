@@ -20,8 +20,7 @@ ExperimentPlan plan_of(const Json& specification, const Catalog& catalog = test_
 }
 
 Json small(const std::string& changes = "{}") {
-  Json spec =
-      Json::parse(R"({"version": 1, "name": "small", "dataset": "fashion-mnist", "model": {"backbone": "vit"},
+  Json spec = Json::parse(R"({"version": 1, "name": "small", "dataset": "fashion-mnist", "model": {"backbone": "vit"},
                               "matrix": {"prior": ["none", "violin"]}})");
   spec.merge_patch(Json::parse(changes));
   return spec;
@@ -49,8 +48,8 @@ TEST(Defaults, TakesADefaultOfTheDatasetWhereNothingIsWritten) {
   EXPECT_EQ(identity(R"({"dataset": "mnist"})"), written);
   EXPECT_NE(identity(R"({"dataset": "mnist", "model": {"patch": 7}})"), written);
   EXPECT_EQ(plan_of(small(R"({"dataset": "mnist"})"), catalog).settings.at("model.patch").value, "14");
-  const ExperimentPlan both = plan_of(small(R"({"dataset": null, "matrix": {"dataset": ["mnist", "fashion-mnist"]}})"),
-                                      catalog);
+  const ExperimentPlan both =
+      plan_of(small(R"({"dataset": null, "matrix": {"dataset": ["mnist", "fashion-mnist"]}})"), catalog);
   EXPECT_THAT(both.trials[0].stages[0].config_json, HasSubstr("\"patch\":14"));
   EXPECT_THAT(both.trials[1].stages[0].config_json, HasSubstr("\"patch\":7"));
 }
@@ -87,7 +86,8 @@ TEST(Size, BeyondWhatIsMeantIsRefusedWithTheEstimate) {
   Json document = test_catalog_document();
   for (Json& item : document["items"]) {
     if (item["kind"] == "backbone")
-      item["facts"]["costs"] = {{"parameters", "1000000 * dim * depth"}, {"activations", "tokens * dim"},
+      item["facts"]["costs"] = {{"parameters", "1000000 * dim * depth"},
+                                {"activations", "tokens * dim"},
                                 {"tokens", "height / patch * width / patch + pool.cls"}};
   }
   const Catalog catalog = catalog_of(document);

@@ -12,9 +12,8 @@ namespace locus {
 namespace {
 
 TEST(Error, CarriesReasonFieldAndMetadata) {
-  const absl::Status status =
-      make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kUnknownPrior, "there is no prior 'violn'",
-                 "matrix.prior[2]", {{"nearest", "violin"}});
+  const absl::Status status = make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kUnknownPrior,
+                                         "there is no prior 'violn'", "matrix.prior[2]", {{"nearest", "violin"}});
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(), "there is no prior 'violn'");
   const auto detail = error_detail(status);
@@ -55,9 +54,8 @@ TEST(Mistakes, AreListedInTheOrderTheyWereNotedEachFieldOnce) {
   EXPECT_EQ(found.list[0], mistake("b", "said before"));
   EXPECT_EQ(found.list[1], mistake("a", "second"));
   EXPECT_EQ(error_detail(found.list[2])->metadata.at("key"), "c");
-  const absl::Status renamed = each_of(all, [](const absl::Status& one) {
-    return mistake(error_detail(one)->field + "!", std::string(one.message()));
-  });
+  const absl::Status renamed = each_of(
+      all, [](const absl::Status& one) { return mistake(error_detail(one)->field + "!", std::string(one.message())); });
   EXPECT_EQ(error_detail(violations_of(renamed).list[1])->field, "a!");
 }
 
@@ -70,8 +68,8 @@ TEST(Mistakes, BeyondAThousandAreCounted) {
 }
 
 TEST(Error, SurvivesTextThatIsNotUtf8) {
-  const absl::Status status = make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kWrongType, "bad",
-                                         "a\xff", {{"value", "\xfe"}});
+  const absl::Status status =
+      make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kWrongType, "bad", "a\xff", {{"value", "\xfe"}});
   ASSERT_TRUE(error_detail(status).has_value());
   EXPECT_EQ(error_detail(status)->reason, ErrorReason::kWrongType);
 }
@@ -104,8 +102,7 @@ TEST(ErrorReason, IsUpperSnakeOnTheWireAndReadsBack) {
   EXPECT_EQ(to_string(ErrorReason::kUnknownPrior), "UNKNOWN_PRIOR");
   EXPECT_EQ(to_string(ErrorReason::kDataFolderInUse), "DATA_FOLDER_IN_USE");
   EXPECT_FALSE(parse_error_reason("UnknownPrior").has_value());
-#define LOCUS_REASON(name, text) \
-  EXPECT_EQ(parse_error_reason(to_string(ErrorReason::k##name)), ErrorReason::k##name);
+#define LOCUS_REASON(name, text) EXPECT_EQ(parse_error_reason(to_string(ErrorReason::k##name)), ErrorReason::k##name);
 #include "core/base/reasons.def"
 #undef LOCUS_REASON
 }
@@ -122,8 +119,7 @@ TEST(Ids, AreRandomUuidsOfVersionFour) {
 }
 
 TEST(Names, AreLowerCaseLettersDigitsAndHyphens) {
-  for (const char* good : {"a", "fashion-mnist-priors", "x9", "a-b-c1"})
-    EXPECT_TRUE(valid_name(good)) << good;
+  for (const char* good : {"a", "fashion-mnist-priors", "x9", "a-b-c1"}) EXPECT_TRUE(valid_name(good)) << good;
   for (const char* bad : {"", "A", "9a", "-a", "a-", "a_b", "a b", "a/b", "\u00e4"})
     EXPECT_FALSE(valid_name(bad)) << bad;
   EXPECT_TRUE(valid_name(std::string(63, 'a')));

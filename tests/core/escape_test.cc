@@ -20,8 +20,7 @@ TEST(Escape, KeepsTextOnOneLineAndValid) {
 
 TEST(Escape, LatexSpecialsAreNeverCommands) {
   EXPECT_EQ(escape_latex("\\input{/etc/passwd}"), "\\textbackslash{}input\\{/etc/passwd\\}");
-  EXPECT_EQ(escape_latex("a_b & 5% $x^2$ #1 ~"),
-            "a\\_b \\& 5\\% \\$x\\textasciicircum{}2\\$ \\#1 \\textasciitilde{}");
+  EXPECT_EQ(escape_latex("a_b & 5% $x^2$ #1 ~"), "a\\_b \\& 5\\% \\$x\\textasciicircum{}2\\$ \\#1 \\textasciitilde{}");
   EXPECT_EQ(escape_latex("x\n% y"), "x \\% y") << "no line end, so no comment ends";
   EXPECT_EQ(escape_latex("a-b"), "a-b");
   EXPECT_EQ(escape_latex("--<>|\""), "-{}-$<$$>$$|$\\textquotedblright{}") << "no ligature";

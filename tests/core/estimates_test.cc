@@ -68,8 +68,7 @@ TEST(Reference, WelchsTestAndInterval) {
 TEST(Reference, PowerOfThePairedTTestAndThePairsItNeeds) {
   int needed = 0;
   for (const Json& one : reference()["power"]) {
-    EXPECT_NEAR(paired_t_power(one["effect"], one["std"], one["pairs"], one["alpha"]), one["power"], 1e-9)
-        << one;
+    EXPECT_NEAR(paired_t_power(one["effect"], one["std"], one["pairs"], one["alpha"]), one["power"], 1e-9) << one;
     if (!one.contains("needed")) continue;
     EXPECT_EQ(pairs_needed(one["effect"], one["std"], one["alpha"], 0.8), one["needed"].get<int>()) << one;
     ++needed;
@@ -112,8 +111,7 @@ TEST(Bootstrap, GivesTheSameIntervalAlwaysAndNoneWithoutSpread) {
 
 TEST(Bootstrap, DrawsEveryIndexAboutEquallyOften) {
   std::vector<int> counts(5, 0);
-  for (std::uint32_t replicate = 0; replicate < 20000; ++replicate)
-    ++counts[bootstrap_draw(replicate, 3, 1, 5)];
+  for (std::uint32_t replicate = 0; replicate < 20000; ++replicate) ++counts[bootstrap_draw(replicate, 3, 1, 5)];
   for (const int count : counts) EXPECT_NEAR(count, 4000, 5 * std::sqrt(20000 * 0.2 * 0.8));
 }
 

@@ -34,8 +34,7 @@ Json& item(Json& catalog, const std::string& kind, const std::string& id) {
 TEST(Identity, IsTheSha256OfTheConfiguration) {
   const auto plan = plan_experiment(demo_specification(), test_catalog());
   ASSERT_TRUE(plan.ok());
-  for (const PlannedStage& stage : plan->trials[7].stages)
-    EXPECT_EQ(stage.identity, sha256_hex(stage.config_json));
+  for (const PlannedStage& stage : plan->trials[7].stages) EXPECT_EQ(stage.identity, sha256_hex(stage.config_json));
 }
 
 // Computed by an independent program from docs/formats/catalog.md. Fixed for ever: if this moves, every
@@ -43,20 +42,16 @@ TEST(Identity, IsTheSha256OfTheConfiguration) {
 TEST(Identity, OfAKnownSpecificationStaysWhatItIs) {
   const auto plan = plan_experiment(demo_specification(), test_catalog());
   ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan->trials[0].stages[0].identity,
-            "774ff154bb0be271b3ef74bef28c94858ac6fa98250c715c1360ffb652bc445c");
-  EXPECT_EQ(plan->trials[29].stages[1].identity,
-            "b1a4b2a62ade3771b1053ed0cb273a71bf64c93e909017b6cdd548190aa676e0");
+  EXPECT_EQ(plan->trials[0].stages[0].identity, "774ff154bb0be271b3ef74bef28c94858ac6fa98250c715c1360ffb652bc445c");
+  EXPECT_EQ(plan->trials[29].stages[1].identity, "b1a4b2a62ade3771b1053ed0cb273a71bf64c93e909017b6cdd548190aa676e0");
 }
 
 Json catalog_with_measure() {
   Json document = test_catalog_document();
   Json measure = item(document, "stage", "evaluate");
   measure["id"] = "measure";
-  measure["facts"] = {{"inputs", Json::array()},
-                      {"outputs", Json::array()},
-                      {"exclusive", true},
-                      {"independent_of", {"recipe"}}};
+  measure["facts"] = {
+      {"inputs", Json::array()}, {"outputs", Json::array()}, {"exclusive", true}, {"independent_of", {"recipe"}}};
   document["items"].push_back(measure);
   return document;
 }
@@ -143,8 +138,7 @@ TEST(Identity, DependsOnEveryScientificField) {
     spec.merge_patch(Json::parse(changes));
     const Identities after = identities(spec);
     ASSERT_EQ(after.size(), before.size());
-    for (std::size_t i = 0; i < before.size(); ++i)
-      EXPECT_NE(after[i], before[i]) << changes << " stage " << i;
+    for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NE(after[i], before[i]) << changes << " stage " << i;
   }
 }
 
@@ -171,8 +165,8 @@ TEST(Identity, OfATrainingWithoutSnapshotsIsThatOfATimeThatKnewNone) {
   const Json now = read_json(LOCUS_SOURCE_ROOT "/engine/catalog.json");
   Json before = now;
   Json& options = item(before, "recipe", "supervised")["options"];
-  const auto snapshots = std::find_if(options.begin(), options.end(),
-                                      [](const Json& option) { return option["name"] == "snapshots"; });
+  const auto snapshots =
+      std::find_if(options.begin(), options.end(), [](const Json& option) { return option["name"] == "snapshots"; });
   ASSERT_NE(snapshots, options.end());
   options.erase(snapshots);
   const Identities old = identities(demo_specification(), before);
@@ -188,8 +182,7 @@ TEST(Identity, OfATrainingWithoutSnapshotsIsThatOfATimeThatKnewNone) {
 TEST(Identity, MovesWithARevisionOnlyForUsersOfTheItem) {
   Json catalog = test_catalog_document();
   item(catalog, "prior", "violin")["revision"] = 2;
-  const Identities before = identities(demo_specification()),
-                   after = identities(demo_specification(), catalog);
+  const Identities before = identities(demo_specification()), after = identities(demo_specification(), catalog);
   for (std::size_t i = 0; i < before.size(); ++i) {
     const bool violin = i / 10 == 4;  // ten stages a cell; violin is in the fifth
     EXPECT_EQ(after[i] != before[i], violin) << "stage " << i;
@@ -199,8 +192,7 @@ TEST(Identity, MovesWithARevisionOnlyForUsersOfTheItem) {
 TEST(Identity, OfAnEvaluationMovesWithTheRevisionOfTraining) {
   Json catalog = test_catalog_document();
   item(catalog, "stage", "train")["revision"] = 2;
-  const Identities before = identities(demo_specification()),
-                   after = identities(demo_specification(), catalog);
+  const Identities before = identities(demo_specification()), after = identities(demo_specification(), catalog);
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NE(after[i], before[i]);
   catalog = test_catalog_document();
   item(catalog, "stage", "evaluate")["revision"] = 2;
@@ -211,15 +203,13 @@ TEST(Identity, OfAnEvaluationMovesWithTheRevisionOfTraining) {
 TEST(Identity, MovesWithTheDatasetDigest) {
   Json catalog = test_catalog_document();
   item(catalog, "dataset", "fashion-mnist")["facts"]["digest"] = std::string(64, '0');
-  const Identities before = identities(demo_specification()),
-                   after = identities(demo_specification(), catalog);
+  const Identities before = identities(demo_specification()), after = identities(demo_specification(), catalog);
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NE(after[i], before[i]);
 }
 
 TEST(Identity, DependsOnTheOrderOfCombinedPriors) {
   Json spec = demo_specification();
-  spec["matrix"]["prior"] =
-      Json::parse(R"([["learned-absolute", "violin"], ["violin", "learned-absolute"]])");
+  spec["matrix"]["prior"] = Json::parse(R"([["learned-absolute", "violin"], ["violin", "learned-absolute"]])");
   spec["baseline"]["prior"] = Json::parse(R"(["violin", "learned-absolute"])");
   const Identities ids = identities(spec);
   EXPECT_NE(ids[0], ids[10]);

@@ -66,24 +66,21 @@ TEST(CanonicalJson, SortsKeysByUtf16CodeUnits) {
                       {"\U0001f600", "Emoji"},
                       {"\u0080", "Control"},
                       {"\u00f6", "Latin Small Letter O With Diaeresis"}};
-  EXPECT_EQ(
-      canonical_json(value),
-      "{\"\\r\":\"Carriage Return\",\"1\":\"One\",\"\u0080\":\"Control\",\"\u00f6\":\"Latin Small Letter O "
-      "With Diaeresis\","
-      "\"\u20ac\":\"Euro Sign\",\"\U0001f600\":\"Emoji\",\"\ufb33\":\"Hebrew Letter Dalet With Dagesh\"}");
+  EXPECT_EQ(canonical_json(value),
+            "{\"\\r\":\"Carriage Return\",\"1\":\"One\",\"\u0080\":\"Control\",\"\u00f6\":\"Latin Small Letter O "
+            "With Diaeresis\","
+            "\"\u20ac\":\"Euro Sign\",\"\U0001f600\":\"Emoji\",\"\ufb33\":\"Hebrew Letter Dalet With Dagesh\"}");
 }
 
 TEST(CanonicalJson, EscapesOnlyWhatItMust) {
   EXPECT_EQ(canonical_json("\u20ac$\u000f\nA'B\"\\\\\"/"), "\"\u20ac$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\"");
-  EXPECT_EQ(canonical_json(Json::parse(R"({"b":[true,false,null],"a":{}})")),
-            R"({"a":{},"b":[true,false,null]})");
+  EXPECT_EQ(canonical_json(Json::parse(R"({"b":[true,false,null],"a":{}})")), R"({"a":{},"b":[true,false,null]})");
 }
 
 TEST(CanonicalJson, RefusesWhatHasNoForm) {
   EXPECT_THROW(canonical_json(std::numeric_limits<double>::quiet_NaN()), std::invalid_argument);
   EXPECT_THROW(canonical_json({{"lr", std::numeric_limits<double>::infinity()}}), std::invalid_argument);
-  for (const char* bad :
-       {"\xff", "\xc0\x80", "\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe0\x80\x80"}) {
+  for (const char* bad : {"\xff", "\xc0\x80", "\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe0\x80\x80"}) {
     EXPECT_THROW(canonical_json(bad), std::invalid_argument);
     EXPECT_THROW(canonical_json(Json({{bad, 1}})), std::invalid_argument);
   }

@@ -38,15 +38,14 @@ TEST(Mistakes, NamesEveryMistakeAtOnce) {
     "stages": [{"evaluat": {}}, {"evaluate": {"resolution": ["big", 28, 28]}}],
     "metric": {"name": "top5", "reports": "nowhere"}})"));
   EXPECT_THAT(fields_of(status),
-              UnorderedElementsAre("owner", "model.dims", "model.depth", "train.epohcs", "train.lr",
-                                   "matrix.prior[1]", "matrix.prior[2][1].violin.curve",
-                                   "matrix.prior[2][1].violin.sigma", "matrix.train.batch[1]",
-                                   "replicates.seed[1]", "replicates.seed[2]", "metric.name", "metric.reports",
-                                   "stages[0].evaluat", "stages[1].evaluate.resolution[0]",
+              UnorderedElementsAre("owner", "model.dims", "model.depth", "train.epohcs", "train.lr", "matrix.prior[1]",
+                                   "matrix.prior[2][1].violin.curve", "matrix.prior[2][1].violin.sigma",
+                                   "matrix.train.batch[1]", "replicates.seed[1]", "replicates.seed[2]", "metric.name",
+                                   "metric.reports", "stages[0].evaluat", "stages[1].evaluate.resolution[0]",
                                    "stages[1].evaluate.resolution[2]"));
-  EXPECT_THAT(fields_of(refused(changed(
-                  R"({"baseline": {"prior": "rope-mixed"}, "exclude": [{"train.lr": 1}], "owner": 7})"))),
-              UnorderedElementsAre("baseline.prior", "exclude[0].train.lr", "owner"));
+  EXPECT_THAT(
+      fields_of(refused(changed(R"({"baseline": {"prior": "rope-mixed"}, "exclude": [{"train.lr": 1}], "owner": 7})"))),
+      UnorderedElementsAre("baseline.prior", "exclude[0].train.lr", "owner"));
 }
 
 TEST(Mistakes, NamesConstraintsOfWhatIsFixedBesideOtherMistakes) {

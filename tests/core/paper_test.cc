@@ -12,8 +12,7 @@ namespace {
 
 PaperGroup group(const std::vector<double>& values, int reference = -1, std::int64_t first_seed = 0) {
   PaperGroup out{{}, reference};
-  for (const double value : values)
-    out.samples.push_back({.seed = first_seed++, .value = value, .measured = true});
+  for (const double value : values) out.samples.push_back({.seed = first_seed++, .value = value, .measured = true});
   return out;
 }
 
@@ -59,8 +58,8 @@ TEST(Paper, TakesWelchWhereNoSeedIsSharedOutsideTheFamily) {
 }
 
 TEST(Paper, MarksNothingAtTwoSeedsOfAHalfFinishedTable) {
-  const PaperNumbers out = compute_paper(
-      input({group({80.00, 80.10}, 0), group({80.60, 80.70}, 0, 2), group({81.00, 81.11}, 0)}));
+  const PaperNumbers out =
+      compute_paper(input({group({80.00, 80.10}, 0), group({80.60, 80.70}, 0, 2), group({81.00, 81.11}, 0)}));
   EXPECT_FALSE(out.cells[1].significant);
   EXPECT_FALSE(out.cells[2].significant);
   EXPECT_THAT(out.comparisons, testing::ElementsAre(1));
@@ -122,8 +121,8 @@ TEST(Paper, EqualBestShareTheMarkAndInfinitiesAreNeverBest) {
 }
 
 TEST(Paper, EqualMeansShareAMarkHoweverTheyWereSummed) {
-  const PaperNumbers out = compute_paper(input({group({80.93, 80.27, 80.52, 80.35, 80.23}),
-                                                group({80.93, 80.34, 80.52, 80.28, 80.23}), group({70})}));
+  const PaperNumbers out = compute_paper(
+      input({group({80.93, 80.27, 80.52, 80.35, 80.23}), group({80.93, 80.34, 80.52, 80.28, 80.23}), group({70})}));
   EXPECT_TRUE(out.cells[0].best && out.cells[1].best);
   EXPECT_FALSE(out.cells[2].second);
   PaperInput close = input({group({80.461}), group({80.459}), group({80.451})});
@@ -143,7 +142,7 @@ PaperGroup failed(int seeds, int reference = -1) {
 TEST(Paper, ARowThatFailedInAColumnIsLastThereAndHasNoMeanOverTheOthers) {
   const PaperNumbers out = compute_paper(
       input({group({80, 81}), group({80, 81}), group({79, 80}),  // three columns of the steady row
-             group({85, 86}), group({85, 86}), failed(2)},        // better in two of them, diverged in the third
+             group({85, 86}), group({85, 86}), failed(2)},       // better in two of them, diverged in the third
             3));
   ASSERT_EQ(out.summaries.size(), 2u);
   const PaperSummaryNumbers &steady = out.summaries[0], &diverged = out.summaries[1];
@@ -172,8 +171,8 @@ TEST(Paper, InfiniteMeansRankLastWhicheverWayIsBetter) {
 TEST(Paper, ARowThatWaitsIsNotRankedAndChangesNobodysRank) {
   PaperGroup waiting;
   for (int seed = 0; seed < 2; ++seed) waiting.samples.push_back({.seed = seed});
-  const PaperNumbers out = compute_paper(input(
-      {group({1, 2}), group({3, 4}), group({5, 6}), group({7, 8}), group({9, 9}), waiting}, 2));
+  const PaperNumbers out =
+      compute_paper(input({group({1, 2}), group({3, 4}), group({5, 6}), group({7, 8}), group({9, 9}), waiting}, 2));
   ASSERT_EQ(out.summaries.size(), 3u);
   EXPECT_EQ(out.summaries[2].columns, 1);
   EXPECT_TRUE(std::isnan(out.summaries[2].rank));

@@ -62,8 +62,7 @@ TEST(SignFlip, CountsDarwinsMaizeAsFisherDid) { EXPECT_DOUBLE_EQ(sign_flip_p(kDa
 TEST(SignFlip, AgreesWithEnumeration) {
   EXPECT_DOUBLE_EQ(sign_flip_p(minus(kB, kA)), 0.0625);
   EXPECT_DOUBLE_EQ(sign_flip_p(minus(kC, kA)), 0.5);
-  EXPECT_DOUBLE_EQ(sign_flip_p({0.3, -0.1, 0.25, 0.4, 0.0, 0.15, -0.2, 0.35, 0.1, 0.05, 0.45, -0.05}),
-                   0.048828125);
+  EXPECT_DOUBLE_EQ(sign_flip_p({0.3, -0.1, 0.25, 0.4, 0.0, 0.15, -0.2, 0.35, 0.1, 0.05, 0.45, -0.05}), 0.048828125);
 }
 
 TEST(SignFlip, CountsTiesAndZerosExactly) {
@@ -84,9 +83,9 @@ TEST(SignFlip, DoesNotDependOnSignOrderOrScale) {
 
 // Counted exactly on integers by dynamic programming elsewhere.
 TEST(SignFlip, StaysExactBeyondTwentyPairs) {
-  EXPECT_DOUBLE_EQ(sign_flip_p({22, 4,   37, -17, 36, -12, -20, 1,  -1, -10, 23, 37,
-                                21, -10, 1,  35,  18, 12,  0,   24, 9,  19,  -6, 36}),
-                   0.009718894958496094);
+  EXPECT_DOUBLE_EQ(
+      sign_flip_p({22, 4, 37, -17, 36, -12, -20, 1, -1, -10, 23, 37, 21, -10, 1, 35, 18, 12, 0, 24, 9, 19, -6, 36}),
+      0.009718894958496094);
   EXPECT_DOUBLE_EQ(
       sign_flip_p({-4, -8, 36,  -28, 33,  30, -29, 21, 39, -1, -6, 32, -23, 13,  3, 18,  7,   -10, 19,  -9,
                    -2, 24, -30, 34,  -12, 33, 7,   26, 26, 7,  16, 3,  -29, -14, 2, -14, -12, 25,  -17, 7}),

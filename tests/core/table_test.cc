@@ -14,8 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TableCell cell(std::int64_t id, const std::string& label, const std::vector<double>& values,
-               std::int64_t group = 0) {
+TableCell cell(std::int64_t id, const std::string& label, const std::vector<double>& values, std::int64_t group = 0) {
   TableCell out;
   out.cell = id;
   out.label = label;
@@ -28,8 +27,7 @@ TableCell cell(std::int64_t id, const std::string& label, const std::vector<doub
 TableInput demo() {
   TableInput input;
   input.seeds = {0, 1, 2, 3, 4};
-  input.cells = {cell(0, "none", {80.1, 80.9, 79.7, 81.2, 80.4}),
-                 cell(1, "learned", {82.3, 82.0, 81.9, 82.8, 82.1}),
+  input.cells = {cell(0, "none", {80.1, 80.9, 79.7, 81.2, 80.4}), cell(1, "learned", {82.3, 82.0, 81.9, 82.8, 82.1}),
                  cell(2, "rope", {79.9, 81.5, 80.0, 81.0, 80.6})};
   input.cells[0].baseline = true;
   return input;
@@ -157,8 +155,7 @@ TEST(Table, ShowsTimesLikeEveryOtherNumberAndSaysWhenTheyVary) {
   EXPECT_TRUE(line.times_vary);
   EXPECT_FALSE(out.lines[1].times_vary);
   EXPECT_THAT(out.warnings, Contains(HasSubstr("ms/step varies between the seeds of 'learned' (10 to 30)")));
-  EXPECT_NEAR(line.ms_per_step_std, std::sqrt((5.75 * 5.75 + 14.25 * 14.25 + 3.75 * 3.75 + 4.75 * 4.75) / 3),
-              1e-12);
+  EXPECT_NEAR(line.ms_per_step_std, std::sqrt((5.75 * 5.75 + 14.25 * 14.25 + 3.75 * 3.75 + 4.75 * 4.75) / 3), 1e-12);
 }
 
 }  // namespace

@@ -15,11 +15,7 @@ const std::vector<SlotOffer> kTwoGpus = {{"cuda", 0, 1}, {"cuda", 1, 1}};
 const std::vector<int> kBoth = {0, 1};
 
 Matrix only_measures(std::vector<std::string> cells, std::string name = "costs", int priority = 0) {
-  return {.name = std::move(name),
-          .cells = std::move(cells),
-          .priority = priority,
-          .measure = true,
-          .train = false};
+  return {.name = std::move(name), .cells = std::move(cells), .priority = priority, .measure = true, .train = false};
 }
 Matrix only_trains(std::vector<std::string> cells, std::string name = "plain", int priority = 0) {
   return {.name = std::move(name), .cells = std::move(cells), .evaluate = false, .priority = priority};

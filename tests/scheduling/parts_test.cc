@@ -17,14 +17,12 @@ TEST(TopLevelMember, FindsValuesOfEveryType) {
 }
 
 TEST(TopLevelMember, IgnoresNestedNamesakes) {
-  EXPECT_EQ(top_level_member(R"({"model":{"revisions":{"x":1}},"revisions":{"y":2}})", "revisions"),
-            R"({"y":2})");
+  EXPECT_EQ(top_level_member(R"({"model":{"revisions":{"x":1}},"revisions":{"y":2}})", "revisions"), R"({"y":2})");
   EXPECT_EQ(top_level_member(R"({"note":"\"revisions\":{}","z":0})", "revisions"), std::nullopt);
 }
 
 TEST(TopLevelMember, FindsNothingInNonsense) {
-  for (const char* text :
-       {"", "{", "{}", "[]", "{\"", "{\"a\"", "{\"a\":", "{\"a\":\"", "{\"a\":{", "null"}) {
+  for (const char* text : {"", "{", "{}", "[]", "{\"", "{\"a\"", "{\"a\":", "{\"a\":\"", "{\"a\":{", "null"}) {
     EXPECT_EQ(top_level_member(text, "revisions"), std::nullopt) << text;
   }
 }

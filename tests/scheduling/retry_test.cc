@@ -25,9 +25,9 @@ struct ClassCase {
   const char* words;
 };
 const ClassCase kFailureCases[] = {
-    {FailureClass::kOutOfMemory, 2, 15, "ran out of memory"}, {FailureClass::kDiverged, 1, 1, ""},
+    {FailureClass::kOutOfMemory, 2, 15, "ran out of memory"},   {FailureClass::kDiverged, 1, 1, ""},
     {FailureClass::kData, 2, 5, "met missing or damaged data"}, {FailureClass::kCode, 3, 1, "broke off with an error"},
-    {FailureClass::kTimeout, 2, 1, "ran out of time"}, {FailureClass::kHung, 3, 5, "hung"},
+    {FailureClass::kTimeout, 2, 1, "ran out of time"},          {FailureClass::kHung, 3, 5, "hung"},
 };
 
 class FailureClasses : public ::testing::TestWithParam<ClassCase> {};
@@ -52,10 +52,10 @@ TEST_P(FailureClasses, HaveEachTheirBudgetTheirWaitAndTheirWords) {
   }
   EXPECT_EQ(h.train("a").state, StageState::kFailed);
   EXPECT_EQ(h.train("a").failure_class, expected.failure_class);
-  EXPECT_EQ(h.train("a").reason,
-            expected.budget == 1 ? "CUDA out of memory"
-                                 : "failed " + std::to_string(expected.budget) + " times; the last attempt " +
-                                       expected.words + ": CUDA out of memory");
+  EXPECT_EQ(h.train("a").reason, expected.budget == 1
+                                     ? "CUDA out of memory"
+                                     : "failed " + std::to_string(expected.budget) + " times; the last attempt " +
+                                           expected.words + ": CUDA out of memory");
   EXPECT_EQ(h.evaluate("a").state, StageState::kCancelled);
   h.join("w", "s");
   EXPECT_FALSE(h.ask("s"));

@@ -108,9 +108,7 @@ const std::map<std::string, Act>& acts() {
          return x.h.succeed(x.session, stale);
        }},
       {"sync",
-       [](Scene& x) {
-         return x.h.sync(x.session, {held(x.attempt)}) == std::vector<LeaseWish>{LeaseWish::kContinue};
-       }},
+       [](Scene& x) { return x.h.sync(x.session, {held(x.attempt)}) == std::vector<LeaseWish>{LeaseWish::kContinue}; }},
       {"daemon-restart", [](Scene& x) { return x.h.join("w", "another"); }},
       {"silence",
        [](Scene& x) {
@@ -153,11 +151,9 @@ TEST_P(StageStateTable, IsMetByEveryEvent) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StageStateTable,
-                         ::testing::Values("blocked", "queued", "backing-off", "running", "succeeded",
-                                           "failed", "held", "cancelled"),
-                         [](const auto& test) {
-                           return test.param == "backing-off" ? "backing_off" : test.param;
-                         });
+                         ::testing::Values("blocked", "queued", "backing-off", "running", "succeeded", "failed", "held",
+                                           "cancelled"),
+                         [](const auto& test) { return test.param == "backing-off" ? "backing_off" : test.param; });
 
 }  // namespace
 }  // namespace locus::testing

@@ -148,8 +148,8 @@ class Agreement : public ServerTest, public testing::WithParamInterface<unsigned
       if (!json.contains("reducer")) continue;
       const Json& value = json["value"];
       const std::string key = json["metric"].get<std::string>() + canonical_json(json["labels"]);
-      exported_[key][cells.at(json["stage"])].push_back(
-          value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN());
+      exported_[key][cells.at(json["stage"])].push_back(value.is_number() ? value.get<double>()
+                                                                          : std::numeric_limits<double>::quiet_NaN());
     }
   }
 
@@ -264,8 +264,8 @@ TEST_F(Comparing, WritesSettingsUnderThePathsThatSpecificationsUse) {
   ASSERT_TRUE(experiments_->Compare(deadline().get(), request, &out).ok());
   std::map<std::string, std::string> differing;
   for (const auto& setting : out.differing()) differing[setting.path()] = setting.values(1);
-  EXPECT_THAT(differing, testing::ElementsAre(testing::Pair("prior", "violin (sigma=0.1)"),
-                                              testing::Pair("train.lr", "0.01")));
+  EXPECT_THAT(differing,
+              testing::ElementsAre(testing::Pair("prior", "violin (sigma=0.1)"), testing::Pair("train.lr", "0.01")));
   ASSERT_EQ(out.differing(0).parts_size(), 1);
   EXPECT_EQ(out.differing(0).parts(0).path(), "prior.violin.sigma");
   EXPECT_EQ(out.differing(0).parts(0).values_json(1), "0.1");

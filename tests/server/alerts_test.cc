@@ -59,20 +59,19 @@ class AlertsTest : public testing::Test {
   }
   // As a server that starts on this store.
   void restart() {
-    alerts_ = std::make_unique<Alerts>(
-        *store_, clock_,
-        Alerts::Setup{[this](const std::string& name) -> absl::StatusOr<v1::Experiment> {
-                        const auto found = views_.find(name);
-                        if (found == views_.end()) return absl::NotFoundError(name);
-                        return found->second;
-                      },
-                      [this](const Json& alert) {
-                        tries_.push_back(alert.at("experiment").get<std::string>() + " " +
-                                         alert.at("kind").get<std::string>());
-                        last_ = alert;
-                        return answer_;
-                      },
-                      30 * kMinute});
+    alerts_ = std::make_unique<Alerts>(*store_, clock_,
+                                       Alerts::Setup{[this](const std::string& name) -> absl::StatusOr<v1::Experiment> {
+                                                       const auto found = views_.find(name);
+                                                       if (found == views_.end()) return absl::NotFoundError(name);
+                                                       return found->second;
+                                                     },
+                                                     [this](const Json& alert) {
+                                                       tries_.push_back(alert.at("experiment").get<std::string>() +
+                                                                        " " + alert.at("kind").get<std::string>());
+                                                       last_ = alert;
+                                                       return answer_;
+                                                     },
+                                                     30 * kMinute});
   }
   std::vector<std::string> look() {
     tries_.clear();

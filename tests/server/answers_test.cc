@@ -61,8 +61,8 @@ class Kept : public ::testing::Test {
   // Which computation the answer came from.
   int ask(KeptAnswers<v1::Table>& kept, const std::string& question, const TableVersion& version,
           std::size_t bytes = 10) {
-    const auto found = kept.get(question, {version},
-                                [&]() -> absl::StatusOr<v1::Table> { return table_of(bytes, ++computed_); });
+    const auto found =
+        kept.get(question, {version}, [&]() -> absl::StatusOr<v1::Table> { return table_of(bytes, ++computed_); });
     return found.ok() ? (*found)->seeds() : -1;
   }
   int computed_ = 0;
@@ -86,8 +86,8 @@ TEST_F(Kept, AnAnswerHoldsUntilAnythingItDependsOnChanges) {
 
 TEST_F(Kept, ARefusalIsAskedAgain) {
   KeptAnswers<v1::Table> kept(1 << 20);
-  const auto refused = kept.get(
-      "a", {{}}, []() -> absl::StatusOr<v1::Table> { return absl::InvalidArgumentError("no such metric"); });
+  const auto refused =
+      kept.get("a", {{}}, []() -> absl::StatusOr<v1::Table> { return absl::InvalidArgumentError("no such metric"); });
   EXPECT_EQ(refused.status().message(), "no such metric");
   EXPECT_EQ(ask(kept, "a", {}), 1);
 }
@@ -114,8 +114,7 @@ TEST_F(Kept, WhoAsksMeanwhileWaitsForTheOneComputation) {
   std::vector<std::thread> readers;
   for (int i = 0; i < 8; ++i) {
     readers.emplace_back([&] {
-      const auto found =
-          kept.get("a", {{}}, [&]() -> absl::StatusOr<v1::Table> { return table_of(10, ++computed); });
+      const auto found = kept.get("a", {{}}, [&]() -> absl::StatusOr<v1::Table> { return table_of(10, ++computed); });
       EXPECT_EQ((*found)->seeds(), 1);
     });
   }
@@ -160,16 +159,15 @@ class Filler {
     return some[random_() % std::size(some)];
   }
   std::string text() {
-    const char* some[] = {
-        "", "plain", "\"quoted\" \\ back", "line\nbreak\ttab\x01", "größer ± 0.5 µ", "<b>&'</b>", "\x7f"};
+    const char* some[] = {"",          "plain", "\"quoted\" \\ back", "line\nbreak\ttab\x01", "größer ± 0.5 µ",
+                          "<b>&'</b>", "\x7f"};
     return some[random_() % std::size(some)];
   }
   void put(Message* message, const FieldDescriptor* field, int depth) {
     const Reflection* to = message->GetReflection();
     const bool many = field->is_repeated();
     const auto number = static_cast<std::int64_t>(random_());
-#define LOCUS_PUT(Type, value) \
-  return many ? to->Add##Type(message, field, value) : to->Set##Type(message, field, value)
+#define LOCUS_PUT(Type, value) return many ? to->Add##Type(message, field, value) : to->Set##Type(message, field, value)
     switch (field->cpp_type()) {
       case FieldDescriptor::CPPTYPE_INT32:
         LOCUS_PUT(Int32, static_cast<std::int32_t>(number));
@@ -207,18 +205,16 @@ void expect_as_protobuf_writes(const Message& message) {
   ASSERT_TRUE(google::protobuf::util::MessageToJsonString(message, &theirs, options).ok());
   const std::string ours = to_json(message);
   const Json read = Json::parse(ours, nullptr, false);
-  EXPECT_EQ(read, Json::parse(theirs)) << message.GetDescriptor()->full_name() << "\n"
-                                       << ours << "\n"
-                                       << theirs;
+  EXPECT_EQ(read, Json::parse(theirs)) << message.GetDescriptor()->full_name() << "\n" << ours << "\n" << theirs;
 }
 
 TEST(MessageJson, SaysOfEveryMessageWhatProtobufSays) {
   int messages = 0;
-  for (const auto* file : {v1::Table::descriptor()->file(), v1::PaperTable::descriptor()->file(),
-                           v1::Experiment::descriptor()->file(), v1::TrialDetail::descriptor()->file(),
-                           v1::Artifact::descriptor()->file(), v1::Server::descriptor()->file(),
-                           v1::QuerySeriesResponse::descriptor()->file(), v1::Worker::descriptor()->file(),
-                           v1::CheckReport::descriptor()->file()}) {
+  for (const auto* file :
+       {v1::Table::descriptor()->file(), v1::PaperTable::descriptor()->file(), v1::Experiment::descriptor()->file(),
+        v1::TrialDetail::descriptor()->file(), v1::Artifact::descriptor()->file(), v1::Server::descriptor()->file(),
+        v1::QuerySeriesResponse::descriptor()->file(), v1::Worker::descriptor()->file(),
+        v1::CheckReport::descriptor()->file()}) {
     for (int i = 0; i < file->message_type_count(); ++i) {
       const Descriptor* type = file->message_type(i);
       const Message* prototype = google::protobuf::MessageFactory::generated_factory()->GetPrototype(type);

@@ -135,8 +135,8 @@ TEST_F(Beside, RefusesTagsAndNotesOutsideTheirForm) {
 }
 
 TEST_F(Beside, IsAnnotatedOverHttp) {
-  const HttpAnswer answer = http().post("/api/v1/experiments/small:annotate",
-                                        R"({"add_tags": ["paper"], "note": "two\nlines"})");
+  const HttpAnswer answer =
+      http().post("/api/v1/experiments/small:annotate", R"({"add_tags": ["paper"], "note": "two\nlines"})");
   ASSERT_EQ(answer.status, 200) << answer.body;
   EXPECT_EQ(answer.json().at("tags"), Json({"paper"}));
   EXPECT_EQ(http().post("/api/v1/experiments/small/trials/2:annotate", R"({"add_tags": ["x"]})").json().at("name"),
@@ -187,10 +187,8 @@ TEST_F(SystemSeries, OfAnAttemptAreReadLikeCurvesAndAreNoResults) {
   const Json series = series_of(work->grant.stage());
   ASSERT_EQ(series.size(), 2u) << series;
   EXPECT_EQ(series[0].at("metric"), "system/cpu_percent");
-  const Json points = http()
-                          .get("/api/v1/stages/" + std::to_string(work->grant.stage()) +
-                               "/points?metric=system/cpu_percent")
-                          .json();
+  const Json points =
+      http().get("/api/v1/stages/" + std::to_string(work->grant.stage()) + "/points?metric=system/cpu_percent").json();
   EXPECT_EQ(points.at("value"), Json({187.5}));
   EXPECT_EQ(points.at("step"), Json({"40"}));
   EXPECT_EQ(http().get("/api/v1/stages/1/points?metric=system/absent").status, 404);

@@ -30,14 +30,15 @@ class ClaimsQuery : public ::testing::Test {
   using Results = std::function<std::vector<Result>(const Json& config, std::int64_t seed)>;
 
   void store(const Json& priors, const Json& evaluate, const Results& results) {
-    const auto plan = plan_experiment({{"version", 1},
-                                       {"name", "mine"},
-                                       {"dataset", "fashion-mnist"},
-                                       {"model", {{"backbone", "vit"}, {"dim", 64}, {"depth", 3}, {"heads", 4}, {"patch", 7}}},
-                                       {"matrix", {{"prior", priors}}},
-                                       {"replicates", {{"seed", {0, 1, 2}}}},
-                                       {"stages", Json::array({{{"evaluate", evaluate}}})}},
-                                      catalog_);
+    const auto plan =
+        plan_experiment({{"version", 1},
+                         {"name", "mine"},
+                         {"dataset", "fashion-mnist"},
+                         {"model", {{"backbone", "vit"}, {"dim", 64}, {"depth", 3}, {"heads", 4}, {"patch", 7}}},
+                         {"matrix", {{"prior", priors}}},
+                         {"replicates", {{"seed", {0, 1, 2}}}},
+                         {"stages", Json::array({{{"evaluate", evaluate}}})}},
+                        catalog_);
     ASSERT_TRUE(plan.ok()) << plan.status();
     WorkerRow worker;
     worker.id = 1;
@@ -51,8 +52,8 @@ class ClaimsQuery : public ::testing::Test {
     std::vector<Mutation> ends;
     std::map<std::string, StageId> ids;
     for (std::size_t i = 0; i < plan->cells.size(); ++i)
-      save.cells.push_back({static_cast<std::int64_t>(i), plan->cells[i].row_key, plan->cells[i].label,
-                            plan->cells[i].assignment_json});
+      save.cells.push_back(
+          {static_cast<std::int64_t>(i), plan->cells[i].row_key, plan->cells[i].label, plan->cells[i].assignment_json});
     for (std::size_t i = 0; i < plan->trials.size(); ++i) {
       const PlannedTrial& trial = plan->trials[i];
       const auto ordinal = static_cast<std::int64_t>(i);
@@ -75,8 +76,8 @@ class ClaimsQuery : public ::testing::Test {
         ends.push_back(done);
       }
     }
-    std::vector<Mutation> all = {PutCatalog{catalog_.digest(), canonical_json(catalog_.document())},
-                                 PutWorker{worker}, save};
+    std::vector<Mutation> all = {PutCatalog{catalog_.digest(), canonical_json(catalog_.document())}, PutWorker{worker},
+                                 save};
     all.insert(all.end(), ends.begin(), ends.end());
     const absl::Status stored = apply(*store_, all);
     ASSERT_TRUE(stored.ok()) << stored;
@@ -132,8 +133,7 @@ constexpr const char* kOnAnotherGrid = R"([
                               {"row": "Look", "prior": ["lookhere"], "values": [70.0], "differences": [-1.0]}]}])";
 
 TEST_F(ClaimsQuery, SetsInterpolatedNumbersBesideTheInterpolatedEvaluation) {
-  store({"rope-axial", "lookhere"},
-        {{"resolution", {28, 42}}, {"positions", {"native", "interpolated"}}}, scores);
+  store({"rope-axial", "lookhere"}, {{"resolution", {28, 42}}, {"positions", {"native", "interpolated"}}}, scores);
   const v1::ListClaimsResponse out = claims(kOnAnotherGrid);
   EXPECT_EQ(out.tables(0).claims(0).measured(0).labels(), R"({"resolution":42})");
   const v1::ClaimMatch& rope = out.tables(1).claims(0).measured(0);

@@ -108,18 +108,17 @@ TEST_F(ClaimsOfPapers, StandBesideTheHandComputation) {
   EXPECT_DOUBLE_EQ(match.mean(), 85.0);
   EXPECT_NEAR(match.std(), std::sqrt(7.0), 1e-12);
   EXPECT_EQ(match.pairs(), 3);
-  EXPECT_DOUBLE_EQ(match.difference(), 3.0);  // 3, 2, 4
-  const double half_width =
-      4.302652729911275 / std::sqrt(3.0);  // Student's t on two degrees of freedom, std 1
+  EXPECT_DOUBLE_EQ(match.difference(), 3.0);                     // 3, 2, 4
+  const double half_width = 4.302652729911275 / std::sqrt(3.0);  // Student's t on two degrees of freedom, std 1
   EXPECT_NEAR(match.difference_high(), 3.0 + half_width, 1e-9);
   EXPECT_NEAR(match.difference_low(), 3.0 - half_width, 1e-9);
   EXPECT_EQ(match.sentence(),
             "paper +4.17 over Learned; here +3.00 (95 % +0.52 to +5.48), n = 3, other dataset, model and "
             "resolution, optimizer not known here");
-  EXPECT_THAT(match.differences(), ElementsAre("dataset: imagenet-1k in the paper, fashion-mnist here",
-                                               "model: ViT-S in the paper, vit 64 wide, 3 deep, 4 heads here",
-                                               "resolution: 224 in the paper, 28 here",
-                                               "optimizer: SGD in the paper, not known here"));
+  EXPECT_THAT(match.differences(),
+              ElementsAre("dataset: imagenet-1k in the paper, fashion-mnist here",
+                          "model: ViT-S in the paper, vit 64 wide, 3 deep, 4 heads here",
+                          "resolution: 224 in the paper, 28 here", "optimizer: SGD in the paper, not known here"));
   EXPECT_EQ(match.verdict(), "not-comparable");
   EXPECT_EQ(match.why(), "setting");
   EXPECT_EQ(match.measured_direction(), "same");
@@ -155,8 +154,7 @@ TEST_F(ClaimsOfPapers, OfAnExperimentWithoutResultsSaySo) {
 }
 
 TEST_F(ClaimsOfPapers, LackThePapersBaselineWhereTheExperimentDoes) {
-  submit(
-      small_specification({{"matrix", {{"prior", {"none", "violin"}}}}, {"baseline", {{"prior", "none"}}}}));
+  submit(small_specification({{"matrix", {{"prior", {"none", "violin"}}}}, {"baseline", {{"prior", "none"}}}}));
   FakeWorker worker(channel_, "one");
   ASSERT_TRUE(worker.register_with().ok());
   worker.run_all(score);
@@ -191,8 +189,8 @@ TEST_F(ClaimsOfPapers, AreCountedByWhatTheExperimentSaysOfThem) {
   std::map<std::string, int> why, settings;
   for (const v1::ClaimCount& one : paper.why()) why[one.name()] = one.count();
   for (const v1::ClaimCount& one : paper.settings()) settings[one.name()] = one.count();
-  EXPECT_EQ(why, (std::map<std::string, int>{
-                     {"setting", 2}, {"no-difference", 4}, {"no-method", 1}, {"no-result", 1}}));
+  EXPECT_EQ(why,
+            (std::map<std::string, int>{{"setting", 2}, {"no-difference", 4}, {"no-method", 1}, {"no-result", 1}}));
   EXPECT_EQ(settings["dataset"], 2);
   EXPECT_EQ(out.summaries(1).table(), "Table 1");
   EXPECT_EQ(out.summaries(1).numbers() + out.summaries(2).numbers(), 8);
@@ -258,8 +256,7 @@ TEST_F(ClaimsOfPapers, HaveAnHttpAddress) {
   request.set_matched(true);
   v1::ListClaimsResponse out;
   ASSERT_TRUE(analysis_->ListClaims(deadline().get(), request, &out).ok());
-  const HttpAnswer answer =
-      http().get("/api/v1/claims?paper=curves&experiment=small&table=Table%201&matched=true");
+  const HttpAnswer answer = http().get("/api/v1/claims?paper=curves&experiment=small&table=Table%201&matched=true");
   ASSERT_EQ(answer.status, 200) << answer.body;
   EXPECT_EQ(answer.json(), Json::parse(server::to_json(out)));
 }

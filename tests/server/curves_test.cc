@@ -134,8 +134,7 @@ TEST_F(CurvesTest, SaysEpochImagesAndSecondsOfEveryPoint) {
 
 TEST_F(CurvesTest, LeavesPausesBetweenAttemptsOut) {
   append(1, 1, 1, {1, 2, 3, 4, 5});  // steps 1 to 5 at a second each; resumed after step 3
-  ASSERT_TRUE(
-      apply(*store_, {end(1, 1, AttemptState::kLost, StageState::kQueued), grant(1, 2, 3, kShaA)}).ok());
+  ASSERT_TRUE(apply(*store_, {end(1, 1, AttemptState::kLost, StageState::kQueued), grant(1, 2, 3, kShaA)}).ok());
   append(1, 2, 4, {6, 7, 8}, 3600 * kSecond);  // an hour later, or by another clock
   EXPECT_THAT(curves().trials(0).step(), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(curves().trials(0).seconds(), ElementsAre(1, 2, 3, 4, 5, 6));

@@ -97,8 +97,7 @@ TEST_F(Events, StreamOverGrpcFromACursor) {
   ASSERT_TRUE(stream->Read(&response));
   ASSERT_GT(response.events_size(), 0);
   EXPECT_EQ(response.cursor(), response.events(response.events_size() - 1).id());
-  for (int i = 1; i < response.events_size(); ++i)
-    EXPECT_GT(response.events(i).id(), response.events(i - 1).id());
+  for (int i = 1; i < response.events_size(); ++i) EXPECT_GT(response.events(i).id(), response.events(i - 1).id());
   submit(small_specification({{"name", "second"}}));
   bool seen = false;
   while (!seen && stream->Read(&response)) {

@@ -100,9 +100,10 @@ TEST_F(Forecast, TellsNoWallTimeWhileOthersWait) {
 TEST_F(Forecast, WarnsWhereNobodyCouldRunIt) {
   EXPECT_THAT(warnings(plan()), Contains(HasSubstr("no worker is connected")));
   FakeWorker worker(channel_, "w");
-  ASSERT_TRUE(worker.register_with([](v1::RegisterWorkerRequest& request) {
-    request.mutable_revisions()->erase("prior/violin");
-  }).ok());
+  ASSERT_TRUE(
+      worker
+          .register_with([](v1::RegisterWorkerRequest& request) { request.mutable_revisions()->erase("prior/violin"); })
+          .ok());
   EXPECT_THAT(warnings(plan()), Contains("no connected worker can run 'violin': w lacks prior/violin at revision 1 (it "
                                          "has none)"));
   ASSERT_TRUE(worker.register_with().ok());

@@ -43,9 +43,8 @@ TEST_F(HttpGuard, ServesTheDashboardWithItsTypes) {
 
 TEST_F(HttpGuard, ServesNothingOutsideTheBuild) {
   for (const char* target :
-       {"/../secret.txt", "/..%2fsecret.txt", "/%2e%2e/secret.txt", "/assets/../../secret.txt",
-        "//secret.txt", "/assets/%2e%2e%2f%2e%2e%2fsecret.txt", "/%252e%252e/secret.txt", "/link.txt",
-        "/secret.txt"}) {
+       {"/../secret.txt", "/..%2fsecret.txt", "/%2e%2e/secret.txt", "/assets/../../secret.txt", "//secret.txt",
+        "/assets/%2e%2e%2f%2e%2e%2fsecret.txt", "/%252e%252e/secret.txt", "/link.txt", "/secret.txt"}) {
     const HttpAnswer answer = http().get(target);
     EXPECT_EQ(answer.status, 404) << target;
     EXPECT_EQ(answer.body.find("secret\n"), std::string::npos) << target;
@@ -76,9 +75,8 @@ TEST_F(HttpGuard, RefusesForeignHosts) {
             200);  // a tunnel keeps the name, not the port
   EXPECT_EQ(http().get("/api/v1/server", {{"Host", "LOCUS.example"}}).status, 200);
   EXPECT_EQ(http().raw("GET / HTTP/1.1\r\nConnection: close\r\n\r\n").status, 400);
-  EXPECT_EQ(
-      http().raw("GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\nConnection: close\r\n\r\n").status,
-      400);
+  EXPECT_EQ(http().raw("GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\nConnection: close\r\n\r\n").status,
+            400);
 }
 
 TEST_F(HttpGuard, RefusesForeignPages) {
@@ -119,12 +117,9 @@ TEST_F(HttpGuard, BoundsWhatItReads) {
   EXPECT_EQ(http().get("/", {{"X-Long", std::string(9000, 'a')}}).status, 431);
   EXPECT_EQ(http().raw("nonsense\r\n\r\n").status, 400);
   const std::string host = "Host: localhost\r\n";
-  EXPECT_GE(
-      http().raw("POST / HTTP/1.1\r\n" + host + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab").status,
-      400);
+  EXPECT_GE(http().raw("POST / HTTP/1.1\r\n" + host + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab").status, 400);
   EXPECT_GE(http()
-                .raw("POST / HTTP/1.1\r\n" + host +
-                     "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+                .raw("POST / HTTP/1.1\r\n" + host + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
                 .status,
             400);
   EXPECT_EQ(http().get("/healthz").status, 200);

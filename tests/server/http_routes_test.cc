@@ -57,8 +57,7 @@ class HttpRoutes : public ServerTest {
 TEST_F(HttpRoutes, AnswerAsTheirCalls) {
   const std::string base = "/api/v1/experiments/small";
   expect_equal<v1::Server>("/api/v1/server", [&](auto* c, auto* r) { return catalog_->GetServer(c, {}, r); });
-  expect_equal<v1::Catalog>("/api/v1/catalog",
-                            [&](auto* c, auto* r) { return catalog_->GetCatalog(c, {}, r); });
+  expect_equal<v1::Catalog>("/api/v1/catalog", [&](auto* c, auto* r) { return catalog_->GetCatalog(c, {}, r); });
   expect_equal<v1::Picture>("/api/v1/catalog/pictures/violin", [&](auto* c, auto* r) {
     v1::GetPictureRequest q;
     q.set_prior("violin");
@@ -118,8 +117,7 @@ TEST_F(HttpRoutes, AnswerAsTheirCalls) {
 
 TEST_F(HttpRoutes, PlanAndCreateAsTheirCalls) {
   const Json other = small_specification({{"name", "other"}, {"train", {{"epochs", 3}}}});  // nothing of it ran
-  const HttpAnswer planned =
-      http().post("/api/v1/experiments:plan", Json{{"spec_json", other.dump()}}.dump());
+  const HttpAnswer planned = http().post("/api/v1/experiments:plan", Json{{"spec_json", other.dump()}}.dump());
   ASSERT_EQ(planned.status, 200) << planned.body;
   v1::PlanExperimentRequest request;
   request.set_spec_json(other.dump());

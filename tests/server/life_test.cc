@@ -114,8 +114,7 @@ TEST_F(ServerLife, RefusesAddressesOthersCanReach) {
       auto parts = make_parts(options);
       ASSERT_TRUE(parts.ok()) << parts.status();
       const auto refused = Server::start(options, *std::move(parts));
-      EXPECT_TRUE(has_reason(refused.status(), ErrorReason::kAddressRefused))
-          << address << ": " << refused.status();
+      EXPECT_TRUE(has_reason(refused.status(), ErrorReason::kAddressRefused)) << address << ": " << refused.status();
     }
   }
 }
@@ -125,8 +124,7 @@ TEST_F(ServerLife, AnswersLongPollsAndWatchersWhenItStops) {
   FakeWorker worker(channel_, "patient");
   ASSERT_TRUE(worker.register_with().ok());
   grpc::Status polled;
-  auto waiting =
-      std::async(std::launch::async, [&] { return worker.acquire(std::chrono::seconds(20), &polled); });
+  auto waiting = std::async(std::launch::async, [&] { return worker.acquire(std::chrono::seconds(20), &polled); });
   const auto context = deadline(30);
   v1::WatchEventsRequest request;
   auto stream = experiments_->WatchEvents(context.get(), request);
@@ -164,8 +162,7 @@ TEST_F(ServerProcess, DrainsOnSigtermAndExitsWithZero) {
     std::thread ender([&] {  // server.json is written once the server serves
       while (!std::filesystem::exists(options.data / "server.json")) std::this_thread::yield();
       const Json written = Json::parse(std::ifstream(options.data / "server.json"));
-      if (HttpClient(written["http"].get<std::string>()).get("/readyz").status == 200)
-        kill(getpid(), SIGTERM);
+      if (HttpClient(written["http"].get<std::string>()).get("/readyz").status == 200) kill(getpid(), SIGTERM);
     });
     const int status = server_main(options);
     ender.join();

@@ -92,8 +92,19 @@ class OpenApi : public ServerTest {
   std::vector<std::string> values_for(const Json& parameter) {
     const std::string name = parameter["name"];
     const std::string type = parameter["schema"].value("type", "");
-    std::vector<std::string> out = {"", "0", "-1", "x", "99999999999999999999", "%22%7B", "%C3%A9", "null",
-                                    std::string(300, 'a'), "..%2F..%2Fetc%2Fpasswd", "%3Cscript%3E", "1.5", "NaN"};
+    std::vector<std::string> out = {"",
+                                    "0",
+                                    "-1",
+                                    "x",
+                                    "99999999999999999999",
+                                    "%22%7B",
+                                    "%C3%A9",
+                                    "null",
+                                    std::string(300, 'a'),
+                                    "..%2F..%2Fetc%2Fpasswd",
+                                    "%3Cscript%3E",
+                                    "1.5",
+                                    "NaN"};
     if (type == "boolean") out.insert(out.end(), {"true", "false", "true", "false"});
     if (type == "integer") out.insert(out.end(), {"1", "2", "7", "2147483647"});
     for (int i = 0; i < 8; ++i) {  // mostly what exists, or little is ever reached
@@ -168,7 +179,7 @@ class OpenApi : public ServerTest {
         continue;
       }
       const int times = parameter["schema"].value("type", "") == "array" ? static_cast<int>(random_() % 4)
-                                                                          : static_cast<int>(random_() % 2);
+                                                                         : static_cast<int>(random_() % 2);
       for (int i = 0; i < times; ++i) query += (query.empty() ? "?" : "&") + name + "=" + pick(values_for(parameter));
     }
     return pattern + query;
@@ -177,9 +188,15 @@ class OpenApi : public ServerTest {
   std::string body_of(const Json& operation) {
     if (!operation.contains("requestBody")) return "";
     const Json specification = small_specification({{"name", "made-" + std::to_string(random_() % 4)}});
-    const std::vector<std::string> bodies = {
-        "", "{}", "[]", "nonsense", "{\"spec_json\": 7}", "{\"unknown\": 1}", Json{{"spec_json", "{}"}}.dump(),
-        Json{{"spec_json", specification.dump()}}.dump(), Json{{"spec_json", specification.dump()}}.dump()};
+    const std::vector<std::string> bodies = {"",
+                                             "{}",
+                                             "[]",
+                                             "nonsense",
+                                             "{\"spec_json\": 7}",
+                                             "{\"unknown\": 1}",
+                                             Json{{"spec_json", "{}"}}.dump(),
+                                             Json{{"spec_json", specification.dump()}}.dump(),
+                                             Json{{"spec_json", specification.dump()}}.dump()};
     return pick(bodies);
   }
 
@@ -242,11 +259,11 @@ TEST_F(OpenApi, IsTheCommittedDocument) {
 
 TEST_F(OpenApi, HasAnAddressForEveryCallThatIsForPeople) {
   // The worker's side of the protocol, the two streams with a form of their own, and bulk between programs.
-  const std::set<std::string> without = {
-      "WorkerService/RegisterWorker",   "WorkerService/AcquireStage",    "WorkerService/SyncLeases",
-      "WorkerService/ReportPoints",     "WorkerService/CommitCheckpoint", "WorkerService/CompleteAttempt",
-      "WorkerService/ReportLog",        "ArtifactService/UploadArtifact", "ExperimentService/WatchEvents",
-      "AdminService/Backup"};
+  const std::set<std::string> without = {"WorkerService/RegisterWorker",   "WorkerService/AcquireStage",
+                                         "WorkerService/SyncLeases",       "WorkerService/ReportPoints",
+                                         "WorkerService/CommitCheckpoint", "WorkerService/CompleteAttempt",
+                                         "WorkerService/ReportLog",        "ArtifactService/UploadArtifact",
+                                         "ExperimentService/WatchEvents",  "AdminService/Backup"};
   std::set<std::string> answered;
   const server::Routes all(nullptr);
   for (const server::Route& route : all.all()) answered.insert(route.rpc);

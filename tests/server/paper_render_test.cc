@@ -29,8 +29,8 @@ v1::PaperCell cell(double mean, double std, int trial) {
   out.set_low(mean - 2 * std);
   out.set_high(mean + 2 * std);
   for (auto set : {&v1::PaperCell::set_difference, &v1::PaperCell::set_difference_std,
-                   &v1::PaperCell::set_difference_low, &v1::PaperCell::set_difference_high,
-                   &v1::PaperCell::set_p, &v1::PaperCell::set_p_floor, &v1::PaperCell::set_p_adjusted})
+                   &v1::PaperCell::set_difference_low, &v1::PaperCell::set_difference_high, &v1::PaperCell::set_p,
+                   &v1::PaperCell::set_p_floor, &v1::PaperCell::set_p_adjusted})
     (out.*set)(kNaN);
   for (int seed = 0; seed < 3; ++seed) out.add_trials("exp/" + std::to_string(trial + seed));
   return out;
@@ -61,9 +61,8 @@ v1::PaperTable table(const std::string& name) {
     }
   }
   const double infinity = std::numeric_limits<double>::infinity();
-  for (const auto& one :
-       {cell(79.5, 0.25, 0), cell(0.75, 0.01, 3), cell(60, 1, 6), cell(infinity, kNaN, 9),
-        cell(82.125, 0.5, 12), cell(0.5, 0.02, 15), cell(61.5, 1.5, 18), cell(kNaN, kNaN, 21)})
+  for (const auto& one : {cell(79.5, 0.25, 0), cell(0.75, 0.01, 3), cell(60, 1, 6), cell(infinity, kNaN, 9),
+                          cell(82.125, 0.5, 12), cell(0.5, 0.02, 15), cell(61.5, 1.5, 18), cell(kNaN, kNaN, 21)})
     *out.add_cells() = one;
   out.mutable_cells(3)->add_flags("not-finite");
   out.mutable_cells(7)->add_flags("not-finite");
@@ -132,8 +131,7 @@ TEST_P(Golden, IsAsReviewed) {
   EXPECT_EQ(actual, expected.str()) << "LOCUS_UPDATE_GOLDEN=1 writes " << file
                                     << " anew: read the difference like code";
 }
-INSTANTIATE_TEST_SUITE_P(Formats, Golden, testing::ValuesIn(kFormats),
-                         [](const auto& param) { return param.param; });
+INSTANTIATE_TEST_SUITE_P(Formats, Golden, testing::ValuesIn(kFormats), [](const auto& param) { return param.param; });
 
 TEST(Render, ShowsTheSameNumbersInEveryFormat) {
   for (const char* format : {"text", "latex", "markdown", "csv", "html"}) {
@@ -179,8 +177,7 @@ TEST(Render, LabelsCannotBreakOutOfAnyFormat) {
 TEST(Render, RefusesAFormatNobodyKnows) {
   const auto out = render_paper(table("violin"), request("pdf"));
   EXPECT_EQ(out.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(out.status().message()),
-              HasSubstr("choose text, latex, markdown, csv, json or html"));
+  EXPECT_THAT(std::string(out.status().message()), HasSubstr("choose text, latex, markdown, csv, json or html"));
 }
 
 TEST(Render, LatexCompilesWithHostileLabels) {
@@ -189,7 +186,8 @@ TEST(Render, LatexCompilesWithHostileLabels) {
   const std::filesystem::path folder = mkdtemp(pattern.data());
   std::ofstream(folder / "t.tex") << "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
                                   << render("violin", "latex") << "\n\n"
-                                  << render(kHostile, "latex") << "\n\n" << render("[4pt]", "latex") << "\n\n"
+                                  << render(kHostile, "latex") << "\n\n"
+                                  << render("[4pt]", "latex") << "\n\n"
                                   << render("*\xE6\x97\xA5", "latex") << "\\end{document}\n";
   const std::string command =
       "cd " + folder.string() + " && pdflatex -interaction=nonstopmode -halt-on-error -no-shell-escape t.tex";

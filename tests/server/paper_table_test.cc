@@ -55,8 +55,7 @@ class PaperTable : public ServerTest {
     EXPECT_EQ(wire_error(status).field, field) << status.error_message();
     return status.error_message();
   }
-  static std::vector<std::string> labels(
-      const google::protobuf::RepeatedPtrField<v1::TableHeading>& headings) {
+  static std::vector<std::string> labels(const google::protobuf::RepeatedPtrField<v1::TableHeading>& headings) {
     std::vector<std::string> out;
     for (const auto& heading : headings) {
       std::string text;
@@ -136,8 +135,7 @@ TEST_F(PaperTable, IsTheLeaderboardUnlessAskedOtherwise) {
     EXPECT_EQ(same.p_adjusted(), row.p_holm());
   }
   bool said = false;
-  for (const auto& warning : out.warnings())
-    said |= warning.find("results at resolution 28") != std::string::npos;
+  for (const auto& warning : out.warnings()) said |= warning.find("results at resolution 28") != std::string::npos;
   EXPECT_TRUE(said);
 }
 
@@ -188,14 +186,12 @@ TEST_F(PaperTable, PutsSeveralMetricsInTheInnermostColumns) {
   validation->set_split("validation");
   request.add_metrics()->set_metric("parameters");
   const v1::PaperTable out = get(request);
-  EXPECT_THAT(labels(out.columns()),
-              ElementsAre("-|top1 (validation)", "-|parameters", "28|top1", "42|top1"));
+  EXPECT_THAT(labels(out.columns()), ElementsAre("-|top1 (validation)", "-|parameters", "28|top1", "42|top1"));
   EXPECT_DOUBLE_EQ(cell(out, 2, 0).mean(), 86);
   EXPECT_DOUBLE_EQ(cell(out, 2, 1).mean(), 1200);
   EXPECT_FALSE(cell(out, 2, 1).best()) << "nobody declared which way parameters are better";
-  EXPECT_EQ(
-      out.correction(),
-      "holm over 4 comparisons of top1, 2 comparisons of top1 (validation), 2 comparisons of parameters");
+  EXPECT_EQ(out.correction(),
+            "holm over 4 comparisons of top1, 2 comparisons of top1 (validation), 2 comparisons of parameters");
 }
 
 TEST_F(PaperTable, CountsASeedOnceWhenFactorsAreLeftOut) {
@@ -206,8 +202,7 @@ TEST_F(PaperTable, CountsASeedOnceWhenFactorsAreLeftOut) {
   EXPECT_EQ(cell(out, 1, 0).values(0).trial(), "");
   EXPECT_EQ(cell(out, 0, 0).pairs(), 3);
   bool said = false;
-  for (const auto& warning : out.warnings())
-    said |= warning.find("the mean over train.lr") != std::string::npos;
+  for (const auto& warning : out.warnings()) said |= warning.find("the mean over train.lr") != std::string::npos;
   EXPECT_TRUE(said);
   const v1::PaperTable apart = get(ask({"prior"}, {"train.lr"}));
   EXPECT_THAT(labels(apart.columns()), ElementsAre("0.001", "0.003"));
@@ -249,8 +244,7 @@ TEST_F(PaperTable, NamesMixedDevicesAndMarksNothingThereUnderTheMatchedProtocol)
   const std::string usual = worker_->environment;
   while (const auto work = worker_->acquire()) {
     const bool odd = work->prior == "violin" && work->grant.kind() == "train" && work->seed == 1;
-    worker_->environment =
-        odd ? R"({"device":"cuda:0","dtype":"float32","threads":1,"path":"explicit"})" : usual;
+    worker_->environment = odd ? R"({"device":"cuda:0","dtype":"float32","threads":1,"path":"explicit"})" : usual;
     worker_->run(*work, score);
   }
   const v1::PaperTable out = get(ask({"prior"}));
@@ -268,8 +262,7 @@ TEST_F(PaperTable, NamesMixedDevicesAndMarksNothingThereUnderTheMatchedProtocol)
 
 TEST_F(PaperTable, AlignsSeveralExperimentsByTheirSettings) {
   run();
-  submit(small_specification(
-      {{"name", "more"}, {"replicates", {{"seed", {3, 4, 5}}}}}));  // the same, other seeds
+  submit(small_specification({{"name", "more"}, {"replicates", {{"seed", {3, 4, 5}}}}}));  // the same, other seeds
   worker_->run_all(score);
   auto request = ask();
   request.add_experiments("more");
@@ -280,10 +273,8 @@ TEST_F(PaperTable, AlignsSeveralExperimentsByTheirSettings) {
   request.add_columns("experiment");
   EXPECT_THAT(labels(get(request).columns()), ElementsAre("small", "more"));
 
-  submit(small_specification({{"name", "longer"},
-                              {"train", {{"epochs", 4}}},
-                              {"matrix", {{"prior", {"violin"}}}},
-                              {"baseline", nullptr}}));
+  submit(small_specification(
+      {{"name", "longer"}, {"train", {{"epochs", 4}}}, {"matrix", {{"prior", {"violin"}}}}, {"baseline", nullptr}}));
   worker_->run_all(score);
   v1::GetPaperTableRequest apart = ask();
   apart.add_experiments("longer");
@@ -360,8 +351,7 @@ TEST_F(PaperTable, RendersWhatItAnswers) {
 
 TEST_F(PaperTable, RefusesWhatItCannotShow) {
   run();
-  EXPECT_THAT(refusal(ask({"nothing"}), "rows"),
-              HasSubstr("no axis 'nothing'; choose among: prior, dataset"));
+  EXPECT_THAT(refusal(ask({"nothing"}), "rows"), HasSubstr("no axis 'nothing'; choose among: prior, dataset"));
   EXPECT_THAT(refusal(ask({"prior"}, {"prior"}), "rows"), HasSubstr("twice"));
   EXPECT_THAT(refusal(ask({"metric"}), "rows"), HasSubstr("stand in the columns"));
   auto request = ask();
@@ -386,8 +376,7 @@ TEST_F(PaperTable, RefusesWhatItCannotShow) {
 
 TEST_F(PaperTable, AnswersOverHttpWithTheSameNumbers) {
   run();
-  const auto answer =
-      http().post("/api/v1/paper-table", R"({"experiments":["small"],"columns":["resolution"]})");
+  const auto answer = http().post("/api/v1/paper-table", R"({"experiments":["small"],"columns":["resolution"]})");
   ASSERT_EQ(answer.status, 200) << answer.body;
   const Json json = answer.json();
   EXPECT_EQ(json["cells"].size(), 6u);

@@ -30,8 +30,7 @@ TEST(ListenAddress, ReadsHostAndPort) {
   EXPECT_EQ(parse_address("127.0.0.1:0", "--grpc-address")->host, "127.0.0.1");
   EXPECT_EQ(parse_address("[::1]:80", "--grpc-address")->host, "::1");
   EXPECT_EQ(parse_address("[::1]:80", "--grpc-address")->text(), "[::1]:80");
-  for (const char* text :
-       {"", "localhost", "localhost:", "localhost:x", "[::1]:70000", "localhost:-1", ":"}) {
+  for (const char* text : {"", "localhost", "localhost:", "localhost:x", "[::1]:70000", "localhost:-1", ":"}) {
     EXPECT_FALSE(parse_address(text, "--grpc-address").ok()) << text;
   }
 }
@@ -40,8 +39,7 @@ TEST(ListenAddress, TakesLoopbackOnly) {
   for (const char* host : {"127.0.0.1", "127.9.9.9", "::1", "localhost"})
     EXPECT_TRUE(require_loopback({host, 1}, "--grpc-address").ok()) << host;
   for (const char* host : {"0.0.0.0", "::", "10.0.0.1", "", "evil.example", "127.0.0.1.evil.example"}) {
-    EXPECT_TRUE(has_reason(require_loopback({host, 1}, "--grpc-address"), ErrorReason::kAddressRefused))
-        << host;
+    EXPECT_TRUE(has_reason(require_loopback({host, 1}, "--grpc-address"), ErrorReason::kAddressRefused)) << host;
   }
 }
 
@@ -76,8 +74,8 @@ TEST(HttpField, IsSetFromTextByItsPath) {
 }
 
 TEST(WireError, CarriesReasonFieldAndMetadata) {
-  const absl::Status status = make_error(absl::StatusCode::kNotFound, ErrorReason::kTrialNotFound,
-                                         "no such trial", "name", {{"trial", "7"}});
+  const absl::Status status =
+      make_error(absl::StatusCode::kNotFound, ErrorReason::kTrialNotFound, "no such trial", "name", {{"trial", "7"}});
   const grpc::Status wire = to_grpc_status(status);
   EXPECT_EQ(wire.error_code(), grpc::StatusCode::NOT_FOUND);
   google::rpc::Status parsed;
@@ -187,8 +185,7 @@ TEST(PicturesOfPriors, LieBesideTheCatalogAndAreLeftOutWhenTheyDoNotFit) {
   write("pictures/rope-axial.json", R"({"prior":"rope-axial","revision":99,"views":[]})");
   write("pictures/learned-absolute.json", good);
   write("pictures/aura.json", R"({"prior":"aura","revision":1,"views":[]})");
-  write("pictures/alibi-2d.json",
-        std::string(2 << 20, ' ') + R"({"prior":"alibi-2d","revision":1,"views":[]})");
+  write("pictures/alibi-2d.json", std::string(2 << 20, ' ') + R"({"prior":"alibi-2d","revision":1,"views":[]})");
   write("pictures/readme.txt", good);
   EXPECT_THAT(load_pictures(folder.path() / "catalog.json", catalog),
               testing::ElementsAre(testing::Pair("violin", good)));

@@ -46,9 +46,9 @@ TEST_F(Reach, AnswersEveryCallOfEveryService) {
   start();
   submit(small_specification());  // so that a watcher has something to read
   int calls = 0;
-  for (const char* file : {"locus/v1/experiment_service.proto", "locus/v1/metric_service.proto",
-                           "locus/v1/artifact_service.proto", "locus/v1/catalog_service.proto",
-                           "locus/v1/worker_service.proto"}) {
+  for (const char* file :
+       {"locus/v1/experiment_service.proto", "locus/v1/metric_service.proto", "locus/v1/artifact_service.proto",
+        "locus/v1/catalog_service.proto", "locus/v1/worker_service.proto"}) {
     const auto* descriptor = google::protobuf::DescriptorPool::generated_pool()->FindFileByName(file);
     ASSERT_NE(descriptor, nullptr) << file;
     for (int s = 0; s < descriptor->service_count(); ++s) {

@@ -194,8 +194,7 @@ TEST_F(Surface, DeletesAfterSayingWhatWouldGo) {
   v1::Experiment gone;
   v1::GetExperimentRequest get;
   get.set_name("small");
-  EXPECT_EQ(wire_error(experiments_->GetExperiment(deadline().get(), get, &gone)).reason,
-            "EXPERIMENT_NOT_FOUND");
+  EXPECT_EQ(wire_error(experiments_->GetExperiment(deadline().get(), get, &gone)).reason, "EXPERIMENT_NOT_FOUND");
   EXPECT_EQ(experiment("other").state(), "completed") << "it shares the stages that stayed";
   v1::CheckReport report;
   ASSERT_TRUE(v1::AdminService::NewStub(channel_)->Check(deadline().get(), {}, &report).ok());
@@ -263,8 +262,7 @@ TEST_F(Surface, CallsATrialOfATrialABadName) {
   v1::TrialDetail out;
   for (const char* name : {"small/0/1", "small//1", "/0", "small/", "small/x", "small/-1"}) {
     request.set_name(name);
-    EXPECT_EQ(wire_error(experiments_->GetTrial(deadline().get(), request, &out)).reason, "INVALID_NAME")
-        << name;
+    EXPECT_EQ(wire_error(experiments_->GetTrial(deadline().get(), request, &out)).reason, "INVALID_NAME") << name;
   }
 }
 

@@ -226,8 +226,7 @@ TEST_F(Leaderboard, WarnsOfMixedEnvironments) {
   }
   const v1::Table out = table("small");
   ASSERT_EQ(out.warnings_size(), 2);
-  EXPECT_NE(out.warnings(1).find("mixed device in train stages (cpu, cuda)"), std::string::npos)
-      << out.warnings(1);
+  EXPECT_NE(out.warnings(1).find("mixed device in train stages (cpu, cuda)"), std::string::npos) << out.warnings(1);
 }
 
 TEST_F(Leaderboard, AveragesCurvesAtTheStepsSeedsShare) {

@@ -135,8 +135,8 @@ TEST_F(LookOfCells, OfACombinationIsThatOfThePriorAdded) {
 }
 
 TEST_F(LookOfCells, TellsCellsOfOnePriorApart) {
-  submit(small_specification({{"matrix", {{"prior", {"none", "violin"}}, {"train.lr", {0.001, 0.003}}}},
-                              {"baseline", nullptr}}));
+  submit(small_specification(
+      {{"matrix", {{"prior", {"none", "violin"}}, {"train.lr", {0.001, 0.003}}}}, {"baseline", nullptr}}));
   std::set<std::pair<int, int>> seen;
   std::set<int> hues;
   for (const auto& [label, look] : looks("small")) {
@@ -148,8 +148,8 @@ TEST_F(LookOfCells, TellsCellsOfOnePriorApart) {
 }
 
 TEST_F(LookOfCells, DiffersByCellWhereThePriorDoesNot) {
-  submit(small_specification({{"matrix", {{"prior", Json::array({"violin"})}, {"train.lr", {0.001, 0.003, 0.01}}}},
-                              {"baseline", nullptr}}));
+  submit(small_specification(
+      {{"matrix", {{"prior", Json::array({"violin"})}, {"train.lr", {0.001, 0.003, 0.01}}}}, {"baseline", nullptr}}));
   std::set<int> hues;
   for (const auto& [label, look] : looks("small")) hues.insert(look.first);
   EXPECT_EQ(hues.size(), 3u);
@@ -171,18 +171,15 @@ TEST_F(LookOfCells, IsTheSameInEveryAnswerThatNamesTheCell) {
   v1::Curves drawn;
   ASSERT_TRUE(experiments_->GetCurves(deadline().get(), curves, &drawn).ok());
   ASSERT_EQ(drawn.cells_size(), 3);
-  for (const v1::CellCurve& curve : drawn.cells())
-    EXPECT_EQ(curve.look().SerializeAsString(), expected[curve.cell()]);
+  for (const v1::CellCurve& curve : drawn.cells()) EXPECT_EQ(curve.look().SerializeAsString(), expected[curve.cell()]);
   const v1::ListTrialsResponse listed = list({});
-  for (const v1::Trial& trial : listed.trials())
-    EXPECT_EQ(trial.look().SerializeAsString(), expected[trial.cell()]);
+  for (const v1::Trial& trial : listed.trials()) EXPECT_EQ(trial.look().SerializeAsString(), expected[trial.cell()]);
   v1::CompareRequest compare;
   compare.add_items("small/cells/2");
   compare.add_items("small/0");
   v1::Comparison sides;
   ASSERT_TRUE(experiments_->Compare(deadline().get(), compare, &sides).ok());
-  for (const v1::ComparedItem& item : sides.items())
-    EXPECT_EQ(item.look().SerializeAsString(), expected[item.cell()]);
+  for (const v1::ComparedItem& item : sides.items()) EXPECT_EQ(item.look().SerializeAsString(), expected[item.cell()]);
   EXPECT_EQ(experiment("small").best().look().SerializeAsString(), expected[experiment("small").best().cell()]);
   v1::GetPaperTableRequest paper;
   paper.add_experiments("small");

@@ -76,9 +76,8 @@ TEST_F(WorkerProtocol, GrantsOnlyWhatAWorkersDatasetsAllowAndShowsThem) {
   EXPECT_NE(explanation.DebugString().find("no worker holds the dataset fashion-mnist"), std::string::npos)
       << explanation.DebugString();
   ASSERT_TRUE(worker
-                  .register_with([](v1::RegisterWorkerRequest& request) {
-                    request.mutable_data()->add_datasets("fashion-mnist");
-                  })
+                  .register_with(
+                      [](v1::RegisterWorkerRequest& request) { request.mutable_data()->add_datasets("fashion-mnist"); })
                   .ok());
   EXPECT_TRUE(worker.acquire());
 }
@@ -115,8 +114,8 @@ TEST_F(WorkerProtocol, HoldsNoThreadForLongPolls) {
   for (int i = 0; i < 24; ++i) {  // more than the server has threads
     workers.push_back(std::make_unique<FakeWorker>(channel_, "w" + std::to_string(i)));
     ASSERT_TRUE(workers.back()->register_with().ok());
-    waiting.push_back(std::async(
-        std::launch::async, [w = workers.back().get()] { return w->acquire(std::chrono::seconds(20)); }));
+    waiting.push_back(
+        std::async(std::launch::async, [w = workers.back().get()] { return w->acquire(std::chrono::seconds(20)); }));
   }
   submit(small_specification({{"replicates", {{"seed", {0, 1, 2, 3, 4, 5, 6, 7}}}}}));
   int granted = 0;
@@ -165,8 +164,7 @@ TEST_F(WorkerProtocol, RefusesCompletionUntilEveryPointIsStored) {
   ASSERT_TRUE(worker.register_with().ok());
   const auto work = worker.acquire();
   worker.report(*work, "loss", "train", {3, 2});
-  const auto status =
-      worker.complete(*work, [](v1::CompleteAttemptRequest& request) { request.set_last_seq(3); });
+  const auto status = worker.complete(*work, [](v1::CompleteAttemptRequest& request) { request.set_last_seq(3); });
   EXPECT_EQ(status.error_code(), grpc::StatusCode::OUT_OF_RANGE);
   EXPECT_EQ(wire_error(status).reason, "SEQUENCE_GAP");
 }
@@ -192,8 +190,7 @@ TEST_F(WorkerProtocol, CompletesTwiceWithOneEffect) {
 }
 
 TEST_F(WorkerProtocol, FencesEveryWriteOfAStaleAttempt) {
-  submit(
-      small_specification({{"matrix", {{"prior", {"learned-absolute"}}}}, {"replicates", {{"seed", {0}}}}}));
+  submit(small_specification({{"matrix", {{"prior", {"learned-absolute"}}}}, {"replicates", {{"seed", {0}}}}}));
   FakeWorker first(channel_, "one"), second(channel_, "one");  // the daemon was started anew
   ASSERT_TRUE(first.register_with().ok());
   const auto stale = first.acquire();
@@ -208,8 +205,7 @@ TEST_F(WorkerProtocol, FencesEveryWriteOfAStaleAttempt) {
   Assigned stolen = *stale;  // the old token, also through the new session
   EXPECT_EQ(second.report(stolen, "loss", "train", {1}).reason(), "STALE_ATTEMPT");
   for (FakeWorker* worker : {&first, &second}) {
-    for (const grpc::Status& status :
-         {worker->commit_checkpoint(stolen, 10, digest), worker->complete(stolen)}) {
+    for (const grpc::Status& status : {worker->commit_checkpoint(stolen, 10, digest), worker->complete(stolen)}) {
       EXPECT_FALSE(status.ok());
       const std::string reason = wire_error(status).reason;
       EXPECT_TRUE(reason == "STALE_ATTEMPT" || reason == "WORKER_NOT_FOUND") << reason;
@@ -273,8 +269,7 @@ TEST_F(WorkerProtocol, RefusesACheckpointThatIsNotStored) {
   FakeWorker worker(channel_, "one");
   ASSERT_TRUE(worker.register_with().ok());
   const auto work = worker.acquire();
-  EXPECT_EQ(wire_error(worker.commit_checkpoint(*work, 10, sha256_hex("nowhere"))).reason,
-            "ARTIFACT_NOT_FOUND");
+  EXPECT_EQ(wire_error(worker.commit_checkpoint(*work, 10, sha256_hex("nowhere"))).reason, "ARTIFACT_NOT_FOUND");
   worker.run(*work, score);  // the refusal cost nobody anything
 }
 

@@ -20,8 +20,7 @@ Microseconds Chaos::plan() {
   }
   plan_person();
   const auto faults = world_.random.between(0, 20);
-  for (std::int64_t i = 0; i < faults; ++i)
-    plan_fault(world_.random.between(2, kTrouble / kSecond) * kSecond);
+  for (std::int64_t i = 0; i < faults; ++i) plan_fault(world_.random.between(2, kTrouble / kSecond) * kSecond);
   if (world_.random.chance(0.5)) {
     const Microseconds from = world_.random.between(0, 200) * kSecond;
     world_.at(from, [this] { cluster_.network.set_rough(true); });
@@ -44,8 +43,8 @@ void Chaos::mend() {
 
 void Chaos::plan_fault(Microseconds at) {
   // Mostly shorter than a lease, sometimes longer than the grace.
-  const Microseconds length = world_.random.chance(0.15) ? world_.random.between(60, 200) * kSecond
-                                                         : world_.random.between(1, 40) * kSecond;
+  const Microseconds length =
+      world_.random.chance(0.15) ? world_.random.between(60, 200) * kSecond : world_.random.between(1, 40) * kSecond;
   switch (world_.random.between(0, 9)) {
     case 0:
     case 1:

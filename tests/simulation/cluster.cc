@@ -58,8 +58,7 @@ Cluster::Cluster(World& w, Mutant mutant)
       traits.bad_data = w.random.chance(0.3);
     }
     if (i == 0 || twin || w.random.chance(0.7)) traits.revisions["prior/c"] = 1;
-    workers.push_back(
-        std::make_unique<WorkerProcess>(w, network, server, ledger, traits, kWorkerPolicy, mutant));
+    workers.push_back(std::make_unique<WorkerProcess>(w, network, server, ledger, traits, kWorkerPolicy, mutant));
   }
 }
 
@@ -98,8 +97,7 @@ void Cluster::check_executors() const {
 // Invariant 9.
 void Cluster::check_bounds() const {
   for (const auto& worker : workers) {
-    if (worker->outbox_points() > kOutboxMost)
-      throw Violation(9, worker->name() + "'s outbox outgrew its attempt");
+    if (worker->outbox_points() > kOutboxMost) throw Violation(9, worker->name() + "'s outbox outgrew its attempt");
   }
   if (network.in_flight() > kInFlightMost) throw Violation(9, "messages pile up in the network");
   if (world.agenda_size() > kAgendaMost) throw Violation(9, "timers pile up");
@@ -115,8 +113,7 @@ void Cluster::check_nothing_forgotten(StageId id) const {
   const std::string text = "stage " + std::to_string(id) + " (" + to_string(record.state) + ")";
   if (!terminal(record.state) && !held)
     throw Violation(6, text + " is not terminal and the scheduler has forgotten it");
-  if (held && *held != record.state)
-    throw Violation(6, text + " is " + to_string(*held) + " for the scheduler");
+  if (held && *held != record.state) throw Violation(6, text + " is " + to_string(*held) + " for the scheduler");
 }
 
 bool Cluster::settled() const {
@@ -144,17 +141,14 @@ void Cluster::check_reasons(StageId id, const StageRecord& record) {
   const StageRow row = ledger.stage(id).value();
   const std::string text = "stage " + std::to_string(id) + " ended " + to_string(record.state);
   const SchedulerPolicy policy = server_policy();
-  if (record.state != StageState::kSucceeded && row.reason.empty())
-    throw Violation(10, text + " without a reason");
-  if (record.state == StageState::kSucceeded && fate_of(row.config_json) != Fate::kNormal &&
-      row.kind == "train") {
+  if (record.state != StageState::kSucceeded && row.reason.empty()) throw Violation(10, text + " without a reason");
+  if (record.state == StageState::kSucceeded && fate_of(row.config_json) != Fate::kNormal && row.kind == "train") {
     throw Violation(10, text + " although it never can");
   }
   if (record.state == StageState::kFailed && row.failures < budget_of(row.failure_class, policy)) {
     throw Violation(10, text + " with budget left");
   }
-  if (record.state == StageState::kHeld && row.faults < policy.strikes)
-    throw Violation(10, text + " too early");
+  if (record.state == StageState::kHeld && row.faults < policy.strikes) throw Violation(10, text + " too early");
 }
 
 }  // namespace locus::simulation

@@ -8,8 +8,7 @@
 
 namespace locus::simulation {
 
-inline constexpr LeasePolicy kWorkerPolicy{
-    .heartbeat = 5 * kSecond, .fence = 20 * kSecond, .grace = 120 * kSecond};
+inline constexpr LeasePolicy kWorkerPolicy{.heartbeat = 5 * kSecond, .fence = 20 * kSecond, .grace = 120 * kSecond};
 SchedulerPolicy server_policy();
 
 class Cluster {
@@ -20,8 +19,7 @@ class Cluster {
   Network network;
   Ledger ledger;
   ServerProcess server;
-  std::vector<std::unique_ptr<WorkerProcess>>
-      workers;  // the last one is a twin of the first, off at the start
+  std::vector<std::unique_ptr<WorkerProcess>> workers;  // the last one is a twin of the first, off at the start
 
   void check_step();
   void check_end();

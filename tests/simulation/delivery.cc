@@ -10,8 +10,8 @@ namespace {
 constexpr Microseconds kDeadline = 10 * kSecond;
 constexpr std::size_t kPointsPerCall = 8;
 
-PointAppend batch(StageId stage, std::int64_t number, const std::vector<std::int64_t>& steps,
-                  std::int64_t after, Microseconds wall) {
+PointAppend batch(StageId stage, std::int64_t number, const std::vector<std::int64_t>& steps, std::int64_t after,
+                  Microseconds wall) {
   PointAppend append{.stage_id = stage, .number = number, .first_seq = after + 1, .points = {}};
   PointBatch& points = append.points;
   points.series = {kLoss};
@@ -95,8 +95,7 @@ void WorkerProcess::commit(Key key, std::int64_t step) {
            return;
          }
          const CheckpointCommitted event{0, session_, key.first, key.second, step, sha, false};
-         call([this, event](Respond respond) { server_.commit_checkpoint(event, std::move(respond)); },
-              kDeadline,
+         call([this, event](Respond respond) { server_.commit_checkpoint(event, std::move(respond)); }, kDeadline,
               [this, key, step](const Answer& answer) {
                 auto found = trainers_.find(key);
                 if (found == trainers_.end()) return;
@@ -122,8 +121,7 @@ void WorkerProcess::complete(Key key) {
     event.results = {{{"top1", "test", "{}"}, "last", 80.0, trainer.step}};
   }
   const auto last_seq = static_cast<std::int64_t>(outboxes_.at(key).steps.size());
-  call([this, event, last_seq](Respond respond) { server_.complete(event, last_seq, std::move(respond)); },
-       kDeadline,
+  call([this, event, last_seq](Respond respond) { server_.complete(event, last_seq, std::move(respond)); }, kDeadline,
        [this, key](const Answer& answer) { delivered(key, answer.status, /*ended=*/answer.status.ok()); });
 }
 

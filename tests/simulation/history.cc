@@ -23,8 +23,7 @@ void count(Cluster& cluster, Outcome& outcome) {
   }
   for (const auto& [reason, times] : cluster.server.refusals()) outcome.seen["refused " + reason] += times;
   outcome.seen["stages let go of after a restart"] += cluster.server.unwanted_found();
-  for (const auto& worker : cluster.workers)
-    outcome.seen["attempts fenced and freed again"] += worker->freed();
+  for (const auto& worker : cluster.workers) outcome.seen["attempts fenced and freed again"] += worker->freed();
 }
 
 }  // namespace

@@ -15,9 +15,8 @@ struct Outcome {
   int invariant = 0;  // the violated one; 0: all hold
   std::string what;
   std::int64_t steps = 0, attempts = 0;
-  std::map<std::string, std::int64_t>
-      seen;                        // how often each kind of thing happened: "attempts lost", "stages held"
-  Microseconds settled_after = 0;  // from the last fault to the last end
+  std::map<std::string, std::int64_t> seen;  // how often each kind of thing happened: "attempts lost", "stages held"
+  Microseconds settled_after = 0;            // from the last fault to the last end
 };
 
 Outcome run_history(std::uint64_t seed, Mutant mutant = Mutant::kNone, bool trace = false);

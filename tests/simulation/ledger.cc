@@ -63,8 +63,7 @@ void Ledger::enter_deletion(const std::vector<StageId>& gone) {
     const auto record = stages_.find(id);
     if (record == stages_.end()) continue;
     for (const auto& [number, attempt] : record->second.attempts) {
-      if (attempt.state == AttemptState::kRunning)
-        throw Violation(5, stage_text(id) + " was deleted while it ran");
+      if (attempt.state == AttemptState::kRunning) throw Violation(5, stage_text(id) + " was deleted while it ran");
       gone_[{id, number}] = attempt;
       acknowledged_.erase({id, number});
     }
@@ -105,8 +104,7 @@ void Ledger::check_alone(StageId id, WorkerId worker) const {
     if (other == id || record.state != StageState::kRunning) continue;
     if (record.attempts.at(record.attempt).worker != worker) continue;
     if (record.alone() || stages_.at(id).alone())
-      throw Violation(11,
-                      stage_text(id) + " was granted beside " + stage_text(other) + ", and one runs alone");
+      throw Violation(11, stage_text(id) + " was granted beside " + stage_text(other) + ", and one runs alone");
   }
 }
 
@@ -122,8 +120,7 @@ void Ledger::check_data(StageId id, WorkerId worker) {
 void Ledger::enter(const GrantAttempt& mutation) {
   StageRecord& record = stages_.at(mutation.stage_id);
   if (mutation.number != record.attempt + 1) {
-    throw Violation(3,
-                    stage_text(mutation.stage_id) + " jumped to attempt " + std::to_string(mutation.number));
+    throw Violation(3, stage_text(mutation.stage_id) + " jumped to attempt " + std::to_string(mutation.number));
   }
   if (workers_.at(mutation.worker_id).drain != Drain::kNone)
     throw Violation(5, stage_text(mutation.stage_id) + " was granted to a worker that drains");
@@ -131,8 +128,7 @@ void Ledger::enter(const GrantAttempt& mutation) {
   check_alone(mutation.stage_id, mutation.worker_id);
   move(mutation.stage_id, StageState::kQueued, StageState::kRunning);
   record.attempt = mutation.number;
-  record.attempts[mutation.number] = {
-      .worker = mutation.worker_id, .resume_step = mutation.resume_step, .points = {}};
+  record.attempts[mutation.number] = {.worker = mutation.worker_id, .resume_step = mutation.resume_step, .points = {}};
 }
 
 void Ledger::enter(const EndAttempt& mutation) {
@@ -152,8 +148,8 @@ void Ledger::enter(const EndAttempt& mutation) {
 void Ledger::enter(const CommitCheckpoint& mutation) {
   const StageRecord& record = stages_.at(mutation.stage_id);
   if (mutation.number != record.attempt || record.state != StageState::kRunning) {
-    throw Violation(3, stage_text(mutation.stage_id) + " took a checkpoint under the old token " +
-                           std::to_string(mutation.number));
+    throw Violation(
+        3, stage_text(mutation.stage_id) + " took a checkpoint under the old token " + std::to_string(mutation.number));
   }
   dirty_.insert(mutation.stage_id);
 }
@@ -175,12 +171,12 @@ absl::StatusOr<std::int64_t> Ledger::append(const PointAppend& append, Microseco
     const auto have = static_cast<std::int64_t>(points.size());
     if (seq > have + 1) throw Violation(7, where + ": points were stored past a gap");
     if (seq <= have) continue;
-    points.push_back({append.points.step[i], append.points.epoch[i], append.points.images[i],
-                      append.points.time_us[i], append.points.value[i]});
+    points.push_back({append.points.step[i], append.points.epoch[i], append.points.images[i], append.points.time_us[i],
+                      append.points.value[i]});
   }
   if (*highest != static_cast<std::int64_t>(points.size())) {
-    throw Violation(7, where + ": the mark is " + std::to_string(*highest) + ", stored are " +
-                           std::to_string(points.size()));
+    throw Violation(
+        7, where + ": the mark is " + std::to_string(*highest) + ", stored are " + std::to_string(points.size()));
   }
   dirty_.insert(append.stage_id);
   return highest;
@@ -225,8 +221,7 @@ void Ledger::check_attempts(StageId id, const StageRecord& record) {
     const AttemptRecord& known = record.attempts.at(row.number);
     const bool current = row.number == record.attempt && record.state == StageState::kRunning;
     if ((row.state == AttemptState::kRunning) != current || row.state != known.state) {
-      throw Violation(
-          3, stage_text(id) + ": attempt " + std::to_string(row.number) + " is " + to_string(row.state));
+      throw Violation(3, stage_text(id) + ": attempt " + std::to_string(row.number) + " is " + to_string(row.state));
     }
     if (row.acked_seq != static_cast<std::int64_t>(known.points.size())) {
       throw Violation(7, stage_text(id) + ": attempt " + std::to_string(row.number) + " has the mark " +
@@ -235,8 +230,7 @@ void Ledger::check_attempts(StageId id, const StageRecord& record) {
     auto promised = acknowledged_.find({id, row.number});
     if (promised != acknowledged_.end() && promised->second > row.acked_seq) {
       throw Violation(1, stage_text(id) + ": attempt " + std::to_string(row.number) + " was promised " +
-                             std::to_string(promised->second) + " points, stored are " +
-                             std::to_string(row.acked_seq));
+                             std::to_string(promised->second) + " points, stored are " + std::to_string(row.acked_seq));
     }
   }
 }
@@ -244,8 +238,7 @@ void Ledger::check_attempts(StageId id, const StageRecord& record) {
 void Ledger::check_files(StageId id) {
   const std::vector<CheckpointRow> checkpoints = store_->checkpoints(id).value();
   for (const CheckpointRow& row : checkpoints) {
-    if (!blobs_.contains(row.sha256))
-      throw Violation(8, stage_text(id) + ": no file for checkpoint " + row.sha256);
+    if (!blobs_.contains(row.sha256)) throw Violation(8, stage_text(id) + ": no file for checkpoint " + row.sha256);
   }
   const StageRow row = store_->stage(id).value();
   for (const StageOutput& output : row.outputs) {
@@ -278,8 +271,8 @@ void Ledger::check_curve(StageId id) {
   if (record.state != StageState::kSucceeded || record.kind != "train") return;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (points[i].step != static_cast<std::int64_t>(i) + 1) {
-      throw Violation(7, stage_text(id) + " succeeded with a curve that folds back or has a hole at step " +
-                             std::to_string(i + 1));
+      throw Violation(
+          7, stage_text(id) + " succeeded with a curve that folds back or has a hole at step " + std::to_string(i + 1));
     }
   }
 }

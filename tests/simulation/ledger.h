@@ -60,14 +60,10 @@ class Ledger final : public Store {
   void check_all();
 
   // ---- the rest of the port, passed on ----
-  void on_commit(std::function<void(std::int64_t)> callback) override {
-    store_->on_commit(std::move(callback));
-  }
+  void on_commit(std::function<void(std::int64_t)> callback) override { store_->on_commit(std::move(callback)); }
   absl::StatusOr<Snapshot> load() override { return store_->load(); }
   absl::StatusOr<std::string> catalog(const std::string& digest) override { return store_->catalog(digest); }
-  absl::StatusOr<ExperimentRow> experiment(const std::string& name) override {
-    return store_->experiment(name);
-  }
+  absl::StatusOr<ExperimentRow> experiment(const std::string& name) override { return store_->experiment(name); }
   absl::StatusOr<ExperimentRow> experiment(ExperimentId id) override { return store_->experiment(id); }
   absl::StatusOr<std::vector<ExperimentRow>> experiments(ExperimentId before, int limit) override {
     return store_->experiments(before, limit);
@@ -80,8 +76,7 @@ class Ledger final : public Store {
   absl::StatusOr<std::vector<TrialView>> trials(ExperimentId id, std::int64_t after, int limit) override {
     return store_->trials(id, after, limit);
   }
-  absl::StatusOr<std::map<std::string, StageRow>> stages_by_identity(
-      std::span<const std::string> ids) override {
+  absl::StatusOr<std::map<std::string, StageRow>> stages_by_identity(std::span<const std::string> ids) override {
     return store_->stages_by_identity(ids);
   }
   absl::StatusOr<std::vector<PastRun>> past_runs(const std::string& load, int limit) override {
@@ -89,9 +84,7 @@ class Ledger final : public Store {
   }
   absl::StatusOr<StageRow> stage(StageId id) override { return store_->stage(id); }
   absl::StatusOr<std::vector<AttemptRow>> attempts(StageId id) override { return store_->attempts(id); }
-  absl::StatusOr<std::vector<CheckpointRow>> checkpoints(StageId id) override {
-    return store_->checkpoints(id);
-  }
+  absl::StatusOr<std::vector<CheckpointRow>> checkpoints(StageId id) override { return store_->checkpoints(id); }
   absl::StatusOr<std::vector<Snapshot::Want>> wants(StageId id) override { return store_->wants(id); }
   absl::StatusOr<std::vector<ResultView>> results(ExperimentId id) override { return store_->results(id); }
   absl::StatusOr<std::vector<ResultView>> results(ExperimentId id, const std::string& metric) override {
@@ -101,17 +94,14 @@ class Ledger final : public Store {
   absl::StatusOr<std::vector<Result>> stage_results(StageId id) override { return store_->stage_results(id); }
   absl::StatusOr<std::vector<SeriesRow>> series(StageId id) override { return store_->series(id); }
   absl::StatusOr<std::vector<SeriesRow>> series_of(ExperimentId id) override { return store_->series_of(id); }
-  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points,
-                                      StepRange range) override {
+  absl::StatusOr<SeriesPoints> points(StageId id, const SeriesKey& key, int max_points, StepRange range) override {
     return store_->points(id, key, max_points, range);
   }
   absl::StatusOr<std::vector<SeriesBlock>> blocks(StageId id, const SeriesKey& key, int shift,
                                                   StepRange range) override {
     return store_->blocks(id, key, shift, range);
   }
-  absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) override {
-    return store_->artifact(sha256);
-  }
+  absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) override { return store_->artifact(sha256); }
   absl::StatusOr<std::vector<WorkerRow>> workers() override { return store_->workers(); }
   absl::StatusOr<std::vector<EventRow>> events(std::int64_t after, int limit) override {
     return store_->events(after, limit);
@@ -123,8 +113,7 @@ class Ledger final : public Store {
   absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override {
     return store_->attempts_of_worker(id, limit);
   }
-  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset,
-                              std::int64_t most) override {
+  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) override {
     return store_->log(id, number, offset, most);
   }
   absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override {
@@ -137,9 +126,7 @@ class Ledger final : public Store {
     return store_->annotations(id);
   }
   absl::StatusOr<std::vector<AttemptSample>> samples(StageId id) override { return store_->samples(id); }
-  absl::StatusOr<std::vector<SystemSample>> worker_samples(WorkerId id) override {
-    return store_->worker_samples(id);
-  }
+  absl::StatusOr<std::vector<SystemSample>> worker_samples(WorkerId id) override { return store_->worker_samples(id); }
   absl::StatusOr<std::vector<AlertRow>> alerts() override { return store_->alerts(); }
   absl::StatusOr<int> copy_to(const std::filesystem::path& file) override { return store_->copy_to(file); }
   absl::StatusOr<StoreReport> check() override { return store_->check(); }

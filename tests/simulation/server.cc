@@ -18,8 +18,7 @@ ReplyToken token_of(const Command& command) {
 
 void forget_alone(std::string& config_json) {
   constexpr std::string_view kMember = "\"exclusive\":true,";
-  if (const auto at = config_json.find(kMember); at != std::string::npos)
-    config_json.erase(at, kMember.size());
+  if (const auto at = config_json.find(kMember); at != std::string::npos) config_json.erase(at, kMember.size());
 }
 
 }  // namespace
@@ -197,8 +196,7 @@ void ServerProcess::upload(const std::string& sha256, Respond respond) {
 
 void ServerProcess::commit_checkpoint(CheckpointCommitted event, Respond respond) {
   unfence(event.session, event.stage_id, event.number);
-  if (const auto stored = ledger_.artifact(event.sha256); !stored.ok())
-    return respond({.status = stored.status()});
+  if (const auto stored = ledger_.artifact(event.sha256); !stored.ok()) return respond({.status = stored.status()});
   ask(std::move(event), std::move(respond));
 }
 
@@ -210,9 +208,8 @@ void ServerProcess::complete(AttemptCompleted event, std::int64_t last_seq, Resp
     if (row.number != event.number) continue;
     if (row.state == event.outcome) return respond({});  // said before
     if (row.state == AttemptState::kRunning && row.acked_seq < last_seq) {
-      return respond(
-          {.status = make_error(absl::StatusCode::kOutOfRange, ErrorReason::kSequenceGap, "points missing"),
-           .acked = row.acked_seq});
+      return respond({.status = make_error(absl::StatusCode::kOutOfRange, ErrorReason::kSequenceGap, "points missing"),
+                      .acked = row.acked_seq});
     }
   }
   ask(std::move(event), std::move(respond));
@@ -223,8 +220,7 @@ void ServerProcess::forget_lost(const std::vector<Mutation>& mutations) {
   bool lost = false;
   for (const Mutation& mutation : mutations) {
     const auto* end = std::get_if<EndAttempt>(&mutation);
-    if (end == nullptr || end->outcome != AttemptState::kLost || end->stage_state != StageState::kQueued)
-      continue;
+    if (end == nullptr || end->outcome != AttemptState::kLost || end->stage_state != StageState::kQueued) continue;
     forgotten_.insert(end->stage_id);
     lost = true;
   }

@@ -67,7 +67,7 @@ class ServerProcess final : public Process {
   void forget_planned_faults();
 
   const std::map<std::string, std::int64_t>& refusals() const { return refusals_; }  // by reason
-  std::int64_t unwanted_found() const { return unwanted_found_; }  // stages, by servers that started
+  std::int64_t unwanted_found() const { return unwanted_found_; }                    // stages, by servers that started
   const Scheduler* scheduler() const { return scheduler_.get(); }
 
  private:

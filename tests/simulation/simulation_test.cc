@@ -47,10 +47,10 @@ TEST_P(Histories, HoldEveryInvariantAfterEveryStep) {
   }
   // A simulation in which nothing goes wrong, or nothing gets done, shows nothing.
   for (const char* what :
-       {"stages succeeded", "stages failed", "stages held", "stages cancelled", "attempts lost",
-        "attempts failed", "attempts cancelled", "attempts resumed from a checkpoint",
-        "attempts that ran alone", "attempts out of time", "attempts fenced and freed again",
-        "refused WORKER_NOT_FOUND", "refused WORKER_NAME_TAKEN", "refused STALE_ATTEMPT", "refused WRONG_STATE"}) {
+       {"stages succeeded", "stages failed", "stages held", "stages cancelled", "attempts lost", "attempts failed",
+        "attempts cancelled", "attempts resumed from a checkpoint", "attempts that ran alone", "attempts out of time",
+        "attempts fenced and freed again", "refused WORKER_NOT_FOUND", "refused WORKER_NAME_TAKEN",
+        "refused STALE_ATTEMPT", "refused WRONG_STATE"}) {
     EXPECT_GT(seen[what], 0) << "never seen in a hundred histories: " << what;
   }
 }
@@ -64,18 +64,23 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
   ASSERT_NE(found.seed, 0u) << "the checker is blind to " << GetParam();
   std::printf("found in history %llu: %s\nreplay: %s\n", static_cast<unsigned long long>(found.seed),
               found.outcome.what.c_str(), replay_line(found.seed, GetParam()).c_str());
-  const std::map<std::string, std::set<int>> meant = {
-      {"no-fence", {2, 3, 7}},           {"ack-before-commit", {1, 7}}, {"forgets-requeue", {6, 10}},
-      {"worker-ignores-fence", {4}},     {"forgets-alone", {11}},       {"forgets-limit", {12}},
-      {"checkpoint-outruns-points", {7}}, {"forgets-unwanted", {6, 10}},
-      {"gives-names-away", {13}},        {"ignores-data", {14}}};
+  const std::map<std::string, std::set<int>> meant = {{"no-fence", {2, 3, 7}},
+                                                      {"ack-before-commit", {1, 7}},
+                                                      {"forgets-requeue", {6, 10}},
+                                                      {"worker-ignores-fence", {4}},
+                                                      {"forgets-alone", {11}},
+                                                      {"forgets-limit", {12}},
+                                                      {"checkpoint-outruns-points", {7}},
+                                                      {"forgets-unwanted", {6, 10}},
+                                                      {"gives-names-away", {13}},
+                                                      {"ignores-data", {14}}};
   EXPECT_TRUE(meant.at(GetParam()).contains(found.outcome.invariant)) << "found, but by accident";
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, PlantedDefect,
-                         ::testing::Values("no-fence", "ack-before-commit", "forgets-requeue",
-                                           "worker-ignores-fence", "forgets-alone", "forgets-limit",
-                                           "checkpoint-outruns-points", "forgets-unwanted", "gives-names-away", "ignores-data"),
+                         ::testing::Values("no-fence", "ack-before-commit", "forgets-requeue", "worker-ignores-fence",
+                                           "forgets-alone", "forgets-limit", "checkpoint-outruns-points",
+                                           "forgets-unwanted", "gives-names-away", "ignores-data"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = c == '-' ? '_' : c;
@@ -128,8 +133,7 @@ int run_by_hand(int argc, char** argv) {
     std::printf("history %llu: %s\n", static_cast<unsigned long long>(seed),
                 outcome.invariant == 0 ? "all hold" : outcome.what.c_str());
   }
-  for (const auto& [what, times] : seen)
-    std::printf("%8lld %s\n", static_cast<long long>(times), what.c_str());
+  for (const auto& [what, times] : seen) std::printf("%8lld %s\n", static_cast<long long>(times), what.c_str());
   return violated == 0 ? 0 : 1;
 }
 

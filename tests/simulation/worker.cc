@@ -26,8 +26,8 @@ std::string checkpoint_sha(StageId stage, std::int64_t step) {
   return std::string(64 - sha.size(), '0') + sha;
 }
 
-WorkerProcess::WorkerProcess(World& world, Network& network, ServerProcess& server, Ledger& ledger,
-                             WorkerTraits traits, LeasePolicy policy, Mutant mutant)
+WorkerProcess::WorkerProcess(World& world, Network& network, ServerProcess& server, Ledger& ledger, WorkerTraits traits,
+                             LeasePolicy policy, Mutant mutant)
     : Process(world, traits.name),
       network_(network),
       server_(server),
@@ -62,12 +62,10 @@ void WorkerProcess::keep_pumping() {
 
 void WorkerProcess::pump() {
   for (const auto& [key, order] : book_.take_orders(steady())) {
-    world_.trace(name(), order == LeaseOrder::kDiscard ? " discards " : " stops ", key.first, "/",
-                 key.second);
+    world_.trace(name(), order == LeaseOrder::kDiscard ? " discards " : " stops ", key.first, "/", key.second);
     if (order == LeaseOrder::kDiscard) {
       discard(key);
-    } else if (auto found = trainers_.find(key);
-               found != trainers_.end() && found->second.phase == Phase::kTraining) {
+    } else if (auto found = trainers_.find(key); found != trainers_.end() && found->second.phase == Phase::kTraining) {
       found->second.phase = Phase::kStopping;  // one that has ended, or is being stopped, needs no telling
     }
   }
@@ -103,9 +101,8 @@ void WorkerProcess::call(std::function<void(Respond)> request, Microseconds dead
   };
   after(deadline, [finish] { finish({.status = absl::DeadlineExceededError("no answer")}); });
   network_.send(*this, server_, [this, request = std::move(request), finish] {
-    request([this, finish](const Answer& answer) {
-      network_.send(server_, *this, [finish, answer] { finish(answer); });
-    });
+    request(
+        [this, finish](const Answer& answer) { network_.send(server_, *this, [finish, answer] { finish(answer); }); });
   });
 }
 
@@ -170,8 +167,7 @@ void WorkerProcess::beat() {
 std::vector<int> WorkerProcess::free_slots() const {
   std::vector<int> free;
   for (int slot = 0; slot < traits_.slots; ++slot) {
-    if (std::none_of(trainers_.begin(), trainers_.end(),
-                     [&](const auto& t) { return t.second.slot == slot; })) {
+    if (std::none_of(trainers_.begin(), trainers_.end(), [&](const auto& t) { return t.second.slot == slot; })) {
       free.push_back(slot);
     }
   }
@@ -202,8 +198,7 @@ void WorkerProcess::take(const Grant& grant, Microseconds sent) {
   }
   if (!grant.resume_sha256.empty() && !ledger_.blobs().contains(grant.resume_sha256))
     throw Violation(8, "a grant names a checkpoint that was collected");
-  if (!grant.resume_sha256.empty() &&
-      grant.resume_sha256 != checkpoint_sha(grant.stage_id, grant.resume_step)) {
+  if (!grant.resume_sha256.empty() && grant.resume_sha256 != checkpoint_sha(grant.stage_id, grant.resume_step)) {
     throw Violation(8, "a grant names another checkpoint than its step says");
   }
   // One that runs alone begins beside nothing at all; nothing begins beside one, unless its figures are lost
@@ -222,8 +217,7 @@ void WorkerProcess::take(const Grant& grant, Microseconds sent) {
                   .checkpoints = {},
                   .points_up_to_step = grant.resume_step};
   outboxes_[key] = {};
-  world_.trace(name(), " starts ", key.first, "/", key.second, " (", grant.kind, ") from step ",
-               grant.resume_step);
+  world_.trace(name(), " starts ", key.first, "/", key.second, " (", grant.kind, ") from step ", grant.resume_step);
   trainers_.emplace(key, std::move(trainer));
   train(key, trainers_.at(key).life);
   limit(key, trainers_.at(key).life, grant.limit_seconds);

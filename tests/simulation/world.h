@@ -66,9 +66,7 @@ class World {
     Microseconds when;
     std::int64_t order;
     std::function<void()> action;
-    bool operator>(const Entry& other) const {
-      return std::pair(when, order) > std::pair(other.when, other.order);
-    }
+    bool operator>(const Entry& other) const { return std::pair(when, order) > std::pair(other.when, other.order); }
   };
   Microseconds now_ = 0;
   std::int64_t next_order_ = 0;

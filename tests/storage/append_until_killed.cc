@@ -19,8 +19,7 @@ int main(int argc, char** argv) {
   std::int64_t seq = (*store)->attempts(1).value()[0].acked_seq + 1;
   for (;;) {
     const int n = 1 + static_cast<int>(seq % 700);
-    const auto acked =
-        (*store)->append(locus::testing::points_of(1, 1, seq, locus::testing::ramp(seq, n)), 0);
+    const auto acked = (*store)->append(locus::testing::points_of(1, 1, seq, locus::testing::ramp(seq, n)), 0);
     if (!acked.ok()) return 1;
     if (write(STDOUT_FILENO, &*acked, sizeof *acked) != sizeof *acked) return 1;
     seq = *acked + 1;

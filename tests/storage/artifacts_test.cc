@@ -33,8 +33,7 @@ class ArtifactContract : public ::testing::TestWithParam<Where> {
   absl::Status put(const std::string& bytes, const std::string& sha256) {
     auto writer = artifacts_->create().value();
     for (std::size_t at = 0; at < bytes.size(); at += 1000) {
-      if (absl::Status status = writer->write(std::string_view(bytes).substr(at, 1000)); !status.ok())
-        return status;
+      if (absl::Status status = writer->write(std::string_view(bytes).substr(at, 1000)); !status.ok()) return status;
     }
     return writer->commit(sha256);
   }
@@ -88,8 +87,7 @@ TEST_P(ArtifactContract, RefusesBytesThatDoNotHashToTheirName) {
 
 TEST_P(ArtifactContract, RefusesNamesThatAreNoDigest) {
   const std::string upper(64, 'A'), shorter(63, 'a'), path = "../" + std::string(61, 'a');
-  for (const std::string& name :
-       {upper, shorter, path, std::string(65, 'a'), std::string(), std::string(64, '/')}) {
+  for (const std::string& name : {upper, shorter, path, std::string(65, 'a'), std::string(), std::string(64, '/')}) {
     EXPECT_EQ(reason_of(artifacts_->size(name).status()), "INVALID_ARGUMENT") << name;
     EXPECT_EQ(reason_of(artifacts_->read(name, 0, 1).status()), "INVALID_ARGUMENT") << name;
     EXPECT_EQ(reason_of(put("bytes", name)), "INVALID_ARGUMENT") << name;
@@ -119,8 +117,7 @@ TEST_P(ArtifactContract, KeepsConcurrentUploadsApart) {
 
 std::size_t files_under(const std::filesystem::path& folder) {
   std::size_t count = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-    count += entry.is_regular_file();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) count += entry.is_regular_file();
   return count;
 }
 

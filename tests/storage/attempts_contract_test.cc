@@ -37,24 +37,21 @@ TEST_P(AttemptContract, UnblocksAStageAndFillsItsInputs) {
 
 TEST_P(AttemptContract, RefusesAStageMoveUnderAStaleToken) {
   make_world();
-  expect_refused({move_stage(1, 1, StageState::kQueued, StageState::kHeld)}, StatusCode::kAborted,
-                 "STALE_ATTEMPT");
-  expect_refused({move_stage(1, 0, StageState::kBlocked, StageState::kQueued)}, StatusCode::kAborted,
-                 "STALE_ATTEMPT");
-  expect_refused({move_stage(9, 0, StageState::kQueued, StageState::kHeld)}, StatusCode::kNotFound,
-                 "STAGE_NOT_FOUND");
+  expect_refused({move_stage(1, 1, StageState::kQueued, StageState::kHeld)}, StatusCode::kAborted, "STALE_ATTEMPT");
+  expect_refused({move_stage(1, 0, StageState::kBlocked, StageState::kQueued)}, StatusCode::kAborted, "STALE_ATTEMPT");
+  expect_refused({move_stage(9, 0, StageState::kQueued, StageState::kHeld)}, StatusCode::kNotFound, "STAGE_NOT_FOUND");
 }
 
 TEST_P(AttemptContract, RefusesStageMovesThatOnlyAttemptsMake) {
   make_world();
-  expect_refused({move_stage(1, 0, StageState::kQueued, StageState::kRunning)},
-                 StatusCode::kFailedPrecondition, "WRONG_STATE");
+  expect_refused({move_stage(1, 0, StageState::kQueued, StageState::kRunning)}, StatusCode::kFailedPrecondition,
+                 "WRONG_STATE");
   must({grant(1, 1)});
-  expect_refused({move_stage(1, 1, StageState::kRunning, StageState::kQueued)},
-                 StatusCode::kFailedPrecondition, "WRONG_STATE");
+  expect_refused({move_stage(1, 1, StageState::kRunning, StageState::kQueued)}, StatusCode::kFailedPrecondition,
+                 "WRONG_STATE");
   must({end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded)});
-  expect_refused({move_stage(1, 1, StageState::kSucceeded, StageState::kQueued)},
-                 StatusCode::kFailedPrecondition, "WRONG_STATE");
+  expect_refused({move_stage(1, 1, StageState::kSucceeded, StageState::kQueued)}, StatusCode::kFailedPrecondition,
+                 "WRONG_STATE");
 }
 
 TEST_P(AttemptContract, RefusesAnInputSlotTheStageDoesNotHave) {
@@ -250,12 +247,9 @@ TEST_P(AttemptContract, RefusesToEndAnAttemptTwiceOrUnderAnOldToken) {
   must({grant(1, 1), lost});
   expect_refused({lost}, StatusCode::kAborted, "STALE_ATTEMPT");
   must({grant(1, 2)});
-  expect_refused({end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded)}, StatusCode::kAborted,
-                 "STALE_ATTEMPT");
-  expect_refused({end(1, 3, AttemptState::kSucceeded, StageState::kSucceeded)}, StatusCode::kAborted,
-                 "STALE_ATTEMPT");
-  expect_refused({end(9, 1, AttemptState::kLost, StageState::kQueued)}, StatusCode::kNotFound,
-                 "STAGE_NOT_FOUND");
+  expect_refused({end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded)}, StatusCode::kAborted, "STALE_ATTEMPT");
+  expect_refused({end(1, 3, AttemptState::kSucceeded, StageState::kSucceeded)}, StatusCode::kAborted, "STALE_ATTEMPT");
+  expect_refused({end(9, 1, AttemptState::kLost, StageState::kQueued)}, StatusCode::kNotFound, "STAGE_NOT_FOUND");
 }
 
 TEST_P(AttemptContract, RefusesAnEndThatContradictsItself) {

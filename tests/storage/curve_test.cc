@@ -17,8 +17,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 std::vector<Point> curve(const std::vector<double>& values) {
   std::vector<Point> out;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    out.push_back({static_cast<std::int64_t>(i), 0, 0, 0, values[i]});
+  for (std::size_t i = 0; i < values.size(); ++i) out.push_back({static_cast<std::int64_t>(i), 0, 0, 0, values[i]});
   return out;
 }
 
@@ -37,8 +36,7 @@ AttemptRow attempt(std::int64_t number, std::int64_t resume_step, const std::str
 }
 
 TEST(LiveUntil, BoundsEachAttemptByTheLowestResumeStepAfterIt) {
-  const std::vector<AttemptRow> attempts = {attempt(1, 0, ""), attempt(2, 100), attempt(3, 50),
-                                            attempt(4, 80)};
+  const std::vector<AttemptRow> attempts = {attempt(1, 0, ""), attempt(2, 100), attempt(3, 50), attempt(4, 80)};
   const auto live = live_until(attempts);
   EXPECT_EQ(live.at(1), 50);
   EXPECT_EQ(live.at(2), 50);
@@ -75,8 +73,8 @@ TEST(ReducePoints, KeepsFirstLastLowestAndHighest) {
     EXPECT_TRUE(found.contains(static_cast<std::int64_t>(values.size()) - 1));
     EXPECT_TRUE(found.contains(static_cast<std::int64_t>(high)));
     EXPECT_TRUE(low == high || found.contains(static_cast<std::int64_t>(low)));
-    EXPECT_TRUE(std::is_sorted(kept.begin(), kept.end(),
-                               [](const Point& a, const Point& b) { return a.step < b.step; }));
+    EXPECT_TRUE(
+        std::is_sorted(kept.begin(), kept.end(), [](const Point& a, const Point& b) { return a.step < b.step; }));
   }
 }
 
@@ -108,8 +106,7 @@ TEST(ReducePoints, ShrinksLongRunsOfOneMarkToTheirEnds) {
   const auto kept = reduce_points(curve(values), 50);
   EXPECT_LE(kept.size(), 50u);
   const auto found = steps(kept);
-  for (const std::int64_t step : {3999, 4000, 5999, 6000, 6001, 9999})
-    EXPECT_TRUE(found.contains(step)) << step;
+  for (const std::int64_t step : {3999, 4000, 5999, 6000, 6001, 9999}) EXPECT_TRUE(found.contains(step)) << step;
 }
 
 TEST(ReducePoints, KeepsOneMarkOfEachKindPerBucketWhenThereAreTooMany) {

@@ -23,8 +23,7 @@ class CurveContract : public StoreContract {
 
   // Appends values at steps from `first` on, `stride` apart, in batches of changing size, another series
   // mixed in.
-  void append(std::int64_t number, std::int64_t first, std::int64_t stride,
-              const std::vector<double>& values) {
+  void append(std::int64_t number, std::int64_t first, std::int64_t stride, const std::vector<double>& values) {
     std::int64_t seq = 1;
     std::size_t at = 0;
     for (int round = 0; at < values.size(); ++round) {
@@ -138,8 +137,7 @@ TEST_P(CurveContract, SumsUpWhatAResumptionSupersededOnlyOnce) {
   append(2, 12'346, 1, noise(20'000, 4));
   const auto points = all();
   ASSERT_EQ(points.size(), 32'346u);
-  for (const int shift : {6, 10, 15})
-    expect_blocks_of(points, store().blocks(1, kLoss, shift).value(), shift);
+  for (const int shift : {6, 10, 15}) expect_blocks_of(points, store().blocks(1, kLoss, shift).value(), shift);
   const auto drawn = store().points(1, kLoss, 200).value().points;
   EXPECT_EQ(drawn.front().step, 0);
   EXPECT_EQ(drawn.back().step, 32'345);

@@ -13,10 +13,8 @@ class EventContract : public StoreContract {};
 LOCUS_STORE_CONTRACT(EventContract);
 
 TEST_P(EventContract, NumbersEventsInCommitOrderAndStampsTheCommitTime) {
-  must({AppendEvent{"experiments/a", "experiment-created", R"({"a":1})"},
-        AppendEvent{"stages/1", "stage-state"}});
-  ASSERT_TRUE(
-      store().apply(std::vector<Mutation>{AppendEvent{"workers/w", "worker-registered"}}, kNow + 1).ok());
+  must({AppendEvent{"experiments/a", "experiment-created", R"({"a":1})"}, AppendEvent{"stages/1", "stage-state"}});
+  ASSERT_TRUE(store().apply(std::vector<Mutation>{AppendEvent{"workers/w", "worker-registered"}}, kNow + 1).ok());
   const auto events = store().events(0, 10).value();
   ASSERT_EQ(events.size(), 3u);
   EXPECT_EQ(events[0].id, 1);
@@ -83,8 +81,8 @@ TEST_P(EventContract, LoadsNothingFromAnEmptyStore) {
 
 TEST_P(EventContract, LoadsOnlyWhatIsNotFinished) {
   make_world();
-  must({grant(1, 1), CommitCheckpoint{1, 1, 10, kShaA},
-        end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded), grant(3, 1)});
+  must({grant(1, 1), CommitCheckpoint{1, 1, 10, kShaA}, end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded),
+        grant(3, 1)});
   SaveExperiment cancelled;
   cancelled.row.id = 2;
   cancelled.row.name = "cancelled";
@@ -114,8 +112,7 @@ TEST_P(EventContract, LoadsOnlyWhatIsNotFinished) {
 std::vector<std::string> in_words(const std::vector<Snapshot::Want>& wants) {
   std::vector<std::string> out;
   for (const auto& w : wants) {
-    out.push_back(std::to_string(w.experiment) + "/" + std::to_string(w.trial) + "->" +
-                  std::to_string(w.stage));
+    out.push_back(std::to_string(w.experiment) + "/" + std::to_string(w.trial) + "->" + std::to_string(w.stage));
   }
   return out;
 }
@@ -138,8 +135,7 @@ TEST_P(EventContract, LoadsTheWantsOfLiveExperimentsAndUnretiredTrials) {
   EXPECT_THAT(in_words(store().wants(3).value()), ElementsAre()) << "of a cancelled one and a retired trial";
   must({grant(1, 1), end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded)});
   EXPECT_THAT(wants(store()), ElementsAre("2/0->2"));
-  EXPECT_THAT(in_words(store().wants(1).value()), ElementsAre("2/0->1"))
-      << "asked for by name, whatever its state";
+  EXPECT_THAT(in_words(store().wants(1).value()), ElementsAre("2/0->1")) << "asked for by name, whatever its state";
 }
 
 TEST_P(EventContract, LoadsTheNewestCheckpointThatIsNotSuperseded) {

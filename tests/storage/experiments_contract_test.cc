@@ -204,8 +204,8 @@ TEST_P(ExperimentContract, MovesAnExperimentOnlyFromTheNamedState) {
   EXPECT_EQ(store().experiment(1).value().state, ExperimentState::kPaused);
   expect_refused({SetExperimentState{1, ExperimentState::kActive, ExperimentState::kCancelled}},
                  StatusCode::kFailedPrecondition, "WRONG_STATE");
-  expect_refused({SetExperimentState{9, ExperimentState::kActive, ExperimentState::kCancelled}},
-                 StatusCode::kNotFound, "EXPERIMENT_NOT_FOUND");
+  expect_refused({SetExperimentState{9, ExperimentState::kActive, ExperimentState::kCancelled}}, StatusCode::kNotFound,
+                 "EXPERIMENT_NOT_FOUND");
 }
 
 TEST_P(ExperimentContract, AppliesAllMutationsOfACallOrNone) {
@@ -222,12 +222,10 @@ TEST_P(ExperimentContract, AppliesAllMutationsOfACallOrNone) {
   worker.name = "node-b";
   // Everything before the last is fine by itself; one of every kind that can be.
   expect_refused(
-      {PutCatalog{"digest-2", "{}"}, second,
-       SetExperimentState{1, ExperimentState::kActive, ExperimentState::kPaused}, PutWorker{worker},
-       PutArtifact{kShaUnknown, "checkpoint", "uri", 1}, grant(1, 1), CommitCheckpoint{1, 1, 10, kShaA, true},
-       end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded),
-       SetStageState{
-           2, 0, StageState::kBlocked, StageState::kQueued, {}, "", 0, false, {{"checkpoint", kShaA}}},
+      {PutCatalog{"digest-2", "{}"}, second, SetExperimentState{1, ExperimentState::kActive, ExperimentState::kPaused},
+       PutWorker{worker}, PutArtifact{kShaUnknown, "checkpoint", "uri", 1}, grant(1, 1),
+       CommitCheckpoint{1, 1, 10, kShaA, true}, end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded),
+       SetStageState{2, 0, StageState::kBlocked, StageState::kQueued, {}, "", 0, false, {{"checkpoint", kShaA}}},
        AppendEvent{"stages/1", "stage-state"}, SetExperimentState{9}},
       StatusCode::kNotFound, "EXPERIMENT_NOT_FOUND");
 }
@@ -236,8 +234,7 @@ TEST_P(ExperimentContract, LetsAMutationRestOnAnEarlierOneOfTheSameCall) {
   make_world();
   must({grant(1, 1), CommitCheckpoint{1, 1, 10, kShaA, true},
         end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded),
-        SetStageState{
-            2, 0, StageState::kBlocked, StageState::kQueued, {}, "", 0, false, {{"checkpoint", kShaA}}},
+        SetStageState{2, 0, StageState::kBlocked, StageState::kQueued, {}, "", 0, false, {{"checkpoint", kShaA}}},
         grant(2, 1)});
   EXPECT_EQ(store().stage(2).value().state, StageState::kRunning);
 }

@@ -26,9 +26,7 @@ std::string first_schema() {
 
 class Database {
  public:
-  explicit Database(const std::filesystem::path& file) {
-    EXPECT_EQ(sqlite3_open(file.c_str(), &db_), SQLITE_OK);
-  }
+  explicit Database(const std::filesystem::path& file) { EXPECT_EQ(sqlite3_open(file.c_str(), &db_), SQLITE_OK); }
   ~Database() { sqlite3_close(db_); }
   void run(const std::string& sql) {
     char* error = nullptr;
@@ -70,8 +68,8 @@ class FirstRelease : public ::testing::Test {
     Database old(file());
     old.run(first_schema());
     old.run("ATTACH '" + (today.path() / "locus.db").string() + "' AS today");
-    for (const std::string& table : old.column(
-             "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")) {
+    for (const std::string& table :
+         old.column("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")) {
       std::string columns;
       for (const std::string& name : old.column("SELECT name FROM pragma_table_info('" + table + "')"))
         columns += (columns.empty() ? "" : ", ") + name;
@@ -91,9 +89,7 @@ class FirstRelease : public ::testing::Test {
   Json picture_;
 };
 
-TEST(FirstSchema, IsFrozen) {
-  EXPECT_EQ(sha256_hex(first_schema()), kFirstSchema) << "write a new migration instead";
-}
+TEST(FirstSchema, IsFrozen) { EXPECT_EQ(sha256_hex(first_schema()), kFirstSchema) << "write a new migration instead"; }
 
 TEST_F(FirstRelease, IsBroughtForwardWithEveryRow) {
   EXPECT_EQ(version(), "1");
@@ -153,8 +149,10 @@ constexpr const char* kConfigurations[][2] = {
      R"j({"dataset":{"digest":"d","id":"clothes","options":{"a":[1,2.5,1e-7]}},"inputs":{},"kind":"train","model":{"id":"vit","options":{"dim":64,"init_std":0.075,"pool":"c\\\"ls é"}},"recipe":{"id":"supervised","options":{"batch":32,"lr":0.003}},"seed":3,"stage":{"options":{"keep_best":"top1"}}})j"},
     {"evaluate",
      R"j({"dataset":{"id":"clothes","options":{}},"kind":"evaluate","model":{"id":"vit","options":{}},"recipe":{"id":"supervised","options":{"batch":32}},"stage":{"options":{"images":100,"positions":["native","interpolated"],"resolution":[28,42]}}})j"},
-    {"evaluate", R"j({"dataset":{"id":"clothes"},"kind":"evaluate","model":{"id":"vit"},"stage":{"options":{"resolution":[]}}})j"},
-    {"measure", R"j({"dataset":{"id":"clothes"},"exclusive":true,"kind":"measure","model":{"id":"vit"},"stage":{"options":{"round_ms":50.0}}})j"},
+    {"evaluate",
+     R"j({"dataset":{"id":"clothes"},"kind":"evaluate","model":{"id":"vit"},"stage":{"options":{"resolution":[]}}})j"},
+    {"measure",
+     R"j({"dataset":{"id":"clothes"},"exclusive":true,"kind":"measure","model":{"id":"vit"},"stage":{"options":{"round_ms":50.0}}})j"},
     {"train", R"j({"resolution":28})j"}};
 
 TEST_F(FirstRelease, FindsRunsOfThePastByTheirLoad) {
@@ -197,8 +195,8 @@ TEST_F(FirstRelease, IsLeftAsItWasWhenTheDiskIsFull) {
   const auto refused = open_sqlite_store(folder_.path(), clock_, {2, vfs_.name()});
   EXPECT_EQ(reason_of(refused.status()), "DATA_FOLDER_UNUSABLE") << refused.status();
   EXPECT_EQ(version(), "1");
-  EXPECT_TRUE(Database(file()).column("SELECT name FROM sqlite_schema WHERE name IN ('attempt_log', 'pyramid')")
-                  .empty());
+  EXPECT_TRUE(
+      Database(file()).column("SELECT name FROM sqlite_schema WHERE name IN ('attempt_log', 'pyramid')").empty());
   vfs_.set_full(false);
   auto store = open_sqlite_store(folder_.path(), clock_, {2, vfs_.name()});
   ASSERT_TRUE(store.ok()) << store.status();

@@ -13,9 +13,9 @@ LOCUS_STORE_CONTRACT(PastRunContract);
 
 std::string training(int batch, int seed, const std::string& prior = "none") {
   return R"({"dataset":{"id":"clothes","options":{}},"kind":"train","model":{"id":"vit","options":{"dim":64}},)"
-         R"("priors":[{"id":")" + prior + R"(","options":{}}],"recipe":{"id":"supervised","options":{"batch":)" +
-         std::to_string(batch) + R"(,"epochs":2}},"seed":)" + std::to_string(seed) +
-         R"(,"stage":{"options":{}}})";
+         R"("priors":[{"id":")" +
+         prior + R"(","options":{}}],"recipe":{"id":"supervised","options":{"batch":)" + std::to_string(batch) +
+         R"(,"epochs":2}},"seed":)" + std::to_string(seed) + R"(,"stage":{"options":{}}})";
 }
 
 // The world with trainings of batch 32 (stages 1 and 3) and of batch 64 (stage 5), all queued.

@@ -86,8 +86,7 @@ TEST(PointCodec, FindsEveryFlippedBitAndEveryTruncation) {
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
     EXPECT_FALSE(decode_points(bad)) << bit;
   }
-  for (std::size_t size = 0; size < good.size(); ++size)
-    EXPECT_FALSE(decode_points(good.substr(0, size))) << size;
+  for (std::size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(decode_points(good.substr(0, size))) << size;
 }
 
 }  // namespace

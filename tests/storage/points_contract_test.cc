@@ -205,8 +205,7 @@ TEST_P(PointContract, KeepsEverySpikeAndMarkAtEveryZoom) {
     EXPECT_TRUE(found.reduced);
     EXPECT_LE(static_cast<int>(found.points.size()), std::max(most, 16));
     const auto has = [&](std::int64_t step) {
-      return std::any_of(found.points.begin(), found.points.end(),
-                         [&](const Point& p) { return p.step == step; });
+      return std::any_of(found.points.begin(), found.points.end(), [&](const Point& p) { return p.step == step; });
     };
     for (const std::int64_t step : {0, 39'999, 16'123, 20'567, 24'007, 24'008})
       EXPECT_TRUE(has(step)) << step << " of " << most;

@@ -31,8 +31,7 @@ std::int64_t run_and_kill(const std::filesystem::path& folder, int enough) {
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-      << "the appender ended by itself: " << status;
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "the appender ended by itself: " << status;
   return acked;
 }
 

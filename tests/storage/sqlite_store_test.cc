@@ -89,8 +89,8 @@ TEST_F(SqliteStoreTest, RefusesASecondServerAndNamesTheProcessThatHasIt) {
 
 TEST_F(SqliteStoreTest, RefusesAFolderItCannotMake) {
   std::ofstream(folder_.path() / "file") << "not a folder";
-  for (const auto& path : {folder_.path() / "file", folder_.path() / "file" / "below",
-                           std::filesystem::path("/proc/locus-data")}) {
+  for (const auto& path :
+       {folder_.path() / "file", folder_.path() / "file" / "below", std::filesystem::path("/proc/locus-data")}) {
     const absl::Status status = open_sqlite_store(path, clock_).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_EQ(reason_of(status), "DATA_FOLDER_UNUSABLE");
@@ -169,8 +169,7 @@ TEST_F(SqliteStoreTest, RecordsWhenEachMigrationWasApplied) {
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
   sqlite3_stmt* statement = nullptr;
-  ASSERT_EQ(sqlite3_prepare_v2(db, "SELECT number, applied_us FROM migration", -1, &statement, nullptr),
-            SQLITE_OK);
+  ASSERT_EQ(sqlite3_prepare_v2(db, "SELECT number, applied_us FROM migration", -1, &statement, nullptr), SQLITE_OK);
   for (int number = 1; number <= 7; ++number) {
     ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW);
     EXPECT_EQ(sqlite3_column_int64(statement, 0), number);

@@ -35,13 +35,10 @@ Json to_json(const StageRow& s) {
 }
 
 Json to_json(const AttemptRow& a) {
-  return {a.stage_id,         a.number,
-          a.worker_id,        a.session,
-          to_string(a.state), to_string(a.failure_class),
-          a.reason,           a.resume_step,
-          a.resume_sha256,    a.acked_seq,
-          a.started_us,       a.ended_us,
-          a.environment_json, a.slots};
+  return {
+      a.stage_id,         a.number,      a.worker_id,     a.session,   to_string(a.state), to_string(a.failure_class),
+      a.reason,           a.resume_step, a.resume_sha256, a.acked_seq, a.started_us,       a.ended_us,
+      a.environment_json, a.slots};
 }
 
 Json to_json(const CheckpointRow& c) { return {c.stage_id, c.number, c.step, c.sha256, c.best}; }
@@ -51,8 +48,7 @@ Json to_json(const Result& r) {
 }
 
 Json to_json(const WorkerRow& w) {
-  return {w.id,         w.name,           w.session,          w.host,   w.version,
-          w.slots_json, w.catalog_digest, to_string(w.state), w.seen_us};
+  return {w.id, w.name, w.session, w.host, w.version, w.slots_json, w.catalog_digest, to_string(w.state), w.seen_us};
 }
 
 template <class Rows>
@@ -72,8 +68,7 @@ Json picture_of_stage(Store& store, StageId id) {
     const auto found = store.points(id, series.key, 0).value();
     for (const Point& p : found.points)
       points.push_back({p.step, p.epoch, p.images, p.time_us, number_to_json(p.value)});
-    out["series"].push_back(
-        {series.id, series.key.metric, series.key.split, series.key.labels, series.points, points});
+    out["series"].push_back({series.id, series.key.metric, series.key.split, series.key.labels, series.points, points});
   }
   return out;
 }
@@ -85,10 +80,8 @@ Json picture_of_experiment(Store& store, ExperimentId id) {
   }
   for (const TrialView& view : get(store.trials(id, -1, 1000))) {
     Json stages = Json::array();
-    for (const auto& s : view.stages)
-      stages.push_back({s.link.trial, s.link.role, s.link.stage_id, to_json(s.stage)});
-    out["trials"].push_back(
-        {view.trial.ordinal, view.trial.cell, view.trial.seed, view.trial.retired, stages});
+    for (const auto& s : view.stages) stages.push_back({s.link.trial, s.link.role, s.link.stage_id, to_json(s.stage)});
+    out["trials"].push_back({view.trial.ordinal, view.trial.cell, view.trial.seed, view.trial.retired, stages});
   }
   for (const ResultView& view : get(store.results(id))) {
     out["results"].push_back({view.stage_id, to_json(view.result)});
@@ -212,8 +205,7 @@ Json picture(Store& store) {
     const auto row = store.artifact(sha);
     if (row.ok()) out["artifacts"].push_back({row->sha256, row->kind, row->uri, row->bytes, row->pinned});
   }
-  for (const char* digest : {"digest", "digest-2"})
-    out["catalogs"].push_back(store.catalog(digest).value_or("absent"));
+  for (const char* digest : {"digest", "digest-2"}) out["catalogs"].push_back(store.catalog(digest).value_or("absent"));
   for (const char* request : {"request-1", "request-2"}) {
     out["requests"].push_back(store.experiment_of_request(request).value_or("absent"));
   }

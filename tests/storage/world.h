@@ -46,8 +46,7 @@ StageRow evaluate_stage(StageId id, StageId source);
 SaveExperiment small_experiment();
 std::vector<Mutation> world();
 
-GrantAttempt grant(StageId stage, std::int64_t number, std::int64_t resume_step = 0,
-                   std::string resume_sha256 = {});
+GrantAttempt grant(StageId stage, std::int64_t number, std::int64_t resume_step = 0, std::string resume_sha256 = {});
 EndAttempt end(StageId stage, std::int64_t number, AttemptState outcome, StageState state);
 
 // n points of one series at steps first_step, first_step + 1, ... with value = step.

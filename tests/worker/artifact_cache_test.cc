@@ -20,9 +20,7 @@ class ArtifactCacheTest : public testing::Test {
     std::ofstream(folder_ / "file") << bytes;
     return folder_ / "file";
   }
-  bool has(const std::string& bytes) const {
-    return std::filesystem::exists(folder_ / "cache" / sha256_hex(bytes));
-  }
+  bool has(const std::string& bytes) const { return std::filesystem::exists(folder_ / "cache" / sha256_hex(bytes)); }
   // A client whose server does not exist: whatever asks it fails.
   static std::unique_ptr<Client> nobody() {
     return *Client::connect("127.0.0.1:1", {.patience = std::chrono::seconds(0)});
@@ -49,8 +47,7 @@ TEST_F(ArtifactCacheTest, DoesNotTrustABlobThatChangedOnDisk) {
   open()->adopt(file("weights")).IgnoreError();
   std::ofstream(folder_ / "cache" / sha256_hex("weights")) << "weighty";
   const auto client = nobody();
-  EXPECT_EQ(open()->fetch(sha256_hex("weights"), *client, {}).status().code(),
-            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(open()->fetch(sha256_hex("weights"), *client, {}).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_FALSE(has("weights"));
 }
 

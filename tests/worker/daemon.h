@@ -36,8 +36,7 @@ class Daemon {
                                           "work=" + work.string(),
                                           "trainer=" + beside("fake_trainer").string()};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    pid_ =
-        *spawn({.arguments = arguments, .environment = current_environment(), .output = log, .error = log});
+    pid_ = *spawn({.arguments = arguments, .environment = current_environment(), .output = log, .error = log});
     ::close(log);
   }
   ~Daemon() {

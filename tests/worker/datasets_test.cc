@@ -28,9 +28,7 @@ class DatasetsTest : public testing::Test {
   static Json item(const std::string& id) {
     return {{"kind", "dataset"}, {"id", id}, {"revision", 1}, {"summary", "of a test"}, {"facts", Json::object()}};
   }
-  void write(const std::string& name, const std::string& text) {
-    std::ofstream(folder_ / "clothes" / name) << text;
-  }
+  void write(const std::string& name, const std::string& text) { std::ofstream(folder_ / "clothes" / name) << text; }
   std::vector<std::string> held() {
     const v1::HeldData data = datasets_.look();
     return {data.datasets().begin(), data.datasets().end()};

@@ -12,8 +12,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-const Json kTwoGpus =
-    Json::parse(R"({"cpu": true, "cuda": [{"index": 0, "name": "A"}, {"index": 1, "name": "B"}]})");
+const Json kTwoGpus = Json::parse(R"({"cpu": true, "cuda": [{"index": 0, "name": "A"}, {"index": 1, "name": "B"}]})");
 
 TEST(OfferedSlots, AreTheCoresOverTheThreads) {
   WorkerOptions options;

@@ -59,8 +59,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
       FakeStage& stage = store_.stages.at(held.stage());
       if (stage.state == "running" && stage.attempt == held.attempt()) stage.session = request->session();
     }
-    for (auto& [id, stage] :
-         store_.stages) {  // one worker: what it does not hold has died with an earlier daemon
+    for (auto& [id, stage] : store_.stages) {  // one worker: what it does not hold has died with an earlier daemon
       if (stage.state == "running" && stage.session != request->session()) stage.state = "queued";
     }
     store_.changed.notify_all();
@@ -107,8 +106,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
       wish->set_stage(held.stage());
       wish->set_attempt(held.attempt());
       const FakeStage& stage = store_.stages.at(held.stage());
-      wish->set_wish(stage.attempt == held.attempt() && stage.state == "running" ? stage.wish
-                                                                                 : v1::WISH_DROP);
+      wish->set_wish(stage.attempt == held.attempt() && stage.state == "running" ? stage.wish : v1::WISH_DROP);
     }
     store_.changed.notify_all();
     return grpc::Status::OK;
@@ -137,8 +135,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
                                 v1::CommitCheckpointResponse*) override {
     std::lock_guard lock(store_.mutex);
     FakeStage& stage = store_.stages.at(request->stage());
-    if (const auto refused = check(stage, request->session(), request->attempt()); !refused.ok())
-      return refused;
+    if (const auto refused = check(stage, request->session(), request->attempt()); !refused.ok()) return refused;
     if (!store_.artifacts.contains(request->sha256())) {
       return refuse(grpc::StatusCode::NOT_FOUND, "ARTIFACT_NOT_FOUND", "no such artifact");
     }
@@ -166,8 +163,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
                                v1::CompleteAttemptResponse*) override {
     std::lock_guard lock(store_.mutex);
     FakeStage& stage = store_.stages.at(request->stage());
-    if (const auto refused = check(stage, request->session(), request->attempt()); !refused.ok())
-      return refused;
+    if (const auto refused = check(stage, request->session(), request->attempt()); !refused.ok()) return refused;
     FakeAttempt& attempt = stage.attempts[request->attempt()];
     if (static_cast<std::int64_t>(attempt.points.size()) < request->last_seq()) {
       return refuse(grpc::StatusCode::OUT_OF_RANGE, "SEQUENCE_GAP", "points are missing");
@@ -187,9 +183,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
   }
 
  private:
-  static grpc::Status unknown() {
-    return refuse(grpc::StatusCode::NOT_FOUND, "WORKER_NOT_FOUND", "register again");
-  }
+  static grpc::Status unknown() { return refuse(grpc::StatusCode::NOT_FOUND, "WORKER_NOT_FOUND", "register again"); }
 
   grpc::Status check(const FakeStage& stage, const std::string& session, std::int64_t attempt) {
     if (!store_.sessions.contains(session)) return unknown();
@@ -232,8 +226,7 @@ class FakeServer::Artifacts final : public v1::ArtifactService::Service {
     const std::string digest = part.header().sha256();
     std::string bytes;
     while (reader->Read(&part)) bytes += part.chunk();
-    if (sha256_hex(bytes) != digest)
-      return refuse(grpc::StatusCode::DATA_LOSS, "DIGEST_MISMATCH", "other bytes");
+    if (sha256_hex(bytes) != digest) return refuse(grpc::StatusCode::DATA_LOSS, "DIGEST_MISMATCH", "other bytes");
     std::lock_guard lock(store_.mutex);
     store_.artifacts[digest] = bytes;
     store_.changed.notify_all();

@@ -58,7 +58,7 @@ struct FakeStore {
   int registrations = 0, stale_writes = 0, attempts_at_most = 3;
   int early_checkpoints = 0;  // committed before the points up to their step were stored
   std::map<std::int64_t, std::map<std::string, double>> samples;  // newest by stage; 0: the machine's
-  bool acknowledge = true;    // false: takes points, commits none, says nothing
+  bool acknowledge = true;                                        // false: takes points, commits none, says nothing
 
   std::int64_t add_stage(const Json& script, std::map<std::string, std::string> inputs = {},
                          std::int64_t limit_seconds = 0, bool exclusive = false);

@@ -59,8 +59,7 @@ class Trainer {
   void train(const Json& start) {
     attempt_ = start.at("attempt").get<std::string>();
     const char* script = std::getenv("FAKE_TRAINER_SCRIPT");  // for stages that bring none
-    script_ = start.at("stage").contains("script") ? start.at("stage").at("script")
-                                                   : Json::parse(script ? script : "");
+    script_ = start.at("stage").contains("script") ? start.at("stage").at("script") : Json::parse(script ? script : "");
     work_ = start.at("execution").at("work").get<std::string>();
     wish_.clear();
     step_ = 0;
@@ -99,8 +98,8 @@ class Trainer {
     const double step = static_cast<double>(step_);
     send({{"type", "points"},
           {"series", Json::array({{{"metric", "loss"}, {"split", "train"}, {"labels", Json::object()}}})},
-          {"rows", Json::array({Json::array(
-                       {0, step_, step / 10, step_ * 32, 1, step_ == 3 ? Json("NaN") : Json(step)})})}});
+          {"rows",
+           Json::array({Json::array({0, step_, step / 10, step_ * 32, 1, step_ == 3 ? Json("NaN") : Json(step)})})}});
     send({{"type", "progress"}, {"step", step_}, {"steps", script_.at("steps")}, {"phase", "train"}});
     for (const Json& at : script_.value("checkpoint_at", Json::array())) {
       if (at == step_) send_checkpoint();
@@ -135,8 +134,7 @@ class Trainer {
     const std::string number = attempt_.substr(attempt_.find('/') + 1);
     if (found->contains("attempt") && found->at("attempt").dump() != number) return true;
     const std::string what = found->at("do").get<std::string>();
-    if (what == "print")
-      std::printf("%s\n", found->at("text").get<std::string>().c_str()), std::fflush(stdout);
+    if (what == "print") std::printf("%s\n", found->at("text").get<std::string>().c_str()), std::fflush(stdout);
     if (what == "signal") {
       std::fprintf(stderr, "about to be signalled\n");
       ::raise(found->at("number").get<int>());
@@ -175,8 +173,7 @@ class Trainer {
     while (wish_.empty() && ::poll(&readable, 1, wait ? -1 : 0) > 0) {
       const auto frame = read_frame(fd_);
       if (!frame || frame->at("type") == "shutdown") ::_exit(0);
-      if (frame->at("type") == "wish" && frame->at("attempt") == attempt_)
-        wish_ = frame->at("wish").get<std::string>();
+      if (frame->at("type") == "wish" && frame->at("attempt") == attempt_) wish_ = frame->at("wish").get<std::string>();
     }
   }
 

@@ -58,9 +58,7 @@ class OutboxTest : public testing::Test {
     out << in.rdbuf();
     return out.str();
   }
-  void write(const std::string& bytes) const {
-    std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
-  }
+  void write(const std::string& bytes) const { std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes; }
 
   TemporaryFolder folder_;
   const std::filesystem::path path_ = folder_ / "outbox";

@@ -55,8 +55,7 @@ TEST(Spawn, GivesTheChildNoDescriptorBeyondItsOwn) {
 TEST(Spawn, GivesTheChildDefaultSignals) {
   // 32 is the C library's own: only the kernel lets it be ignored, as some have who started us.
   const std::array<int, 6> ignored = {SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGXFSZ, 32};
-  using Action =
-      std::array<unsigned long, 8>;  // what the kernel calls sigaction; the handler first, 1 is SIG_IGN
+  using Action = std::array<unsigned long, 8>;  // what the kernel calls sigaction; the handler first, 1 is SIG_IGN
   const Action ignore = {1};
   std::array<Action, ignored.size()> before{};
   for (std::size_t i = 0; i < ignored.size(); ++i)

@@ -26,9 +26,9 @@ class ProcTest : public testing::Test {
     const auto ticks = static_cast<std::int64_t>(seconds * static_cast<double>(::sysconf(_SC_CLK_TCK)));
     const std::string p = std::to_string(pid);
     write(p + "/stat", p + " (" + name + ") S " + std::to_string(parent) + " " + std::to_string(group) +
-                           " 1 0 -1 0 1 2 3 4 " + std::to_string(ticks / 2) + " " +
-                           std::to_string(ticks - ticks / 2) + " 0 0 20 0 1 0 100 999999 " +
-                           std::to_string(bytes / ::sysconf(_SC_PAGESIZE)) + " 18446744073709551615\n");
+                           " 1 0 -1 0 1 2 3 4 " + std::to_string(ticks / 2) + " " + std::to_string(ticks - ticks / 2) +
+                           " 0 0 20 0 1 0 100 999999 " + std::to_string(bytes / ::sysconf(_SC_PAGESIZE)) +
+                           " 18446744073709551615\n");
   }
 
   const TemporaryFolder folder_;
@@ -75,8 +75,8 @@ TEST_F(ProcTest, TreeIsTheTrainerWithItsGroupAndWhatItStarted) {
   const std::int64_t page = ::sysconf(_SC_PAGESIZE);
   process(10, 1, 10, 5.0, 100 * page, "odd ) name (");
   process(11, 10, 10, 1.0, 20 * page);
-  process(12, 11, 12, 0.5, 3 * page);   // another group, started by one of ours
-  process(13, 1, 10, 0.0, 1 * page);    // its parent has gone
+  process(12, 11, 12, 0.5, 3 * page);  // another group, started by one of ours
+  process(13, 1, 10, 0.0, 1 * page);   // its parent has gone
   process(20, 1, 20, 50.0, 999 * page);
   EXPECT_TRUE(reader_.trees({10}, 100).empty());
   process(10, 1, 10, 8.0, 100 * page, "odd ) name (");

@@ -42,8 +42,7 @@ class WorkerTest : public testing::Test {
   std::filesystem::path work() const { return folder_ / "work"; }
   std::size_t attempts_on_disk() const {
     std::size_t count = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(work() / "attempts"))
-      ++count;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(work() / "attempts")) ++count;
     return count;
   }
 

@@ -17,8 +17,7 @@ TEST_F(WorkerRecovery, TrainsOnThroughAServerRestart) {
       {{"steps", 300},
        {"checkpoint_at", {150, 250}},
        {"at", {{"100", {{"do", "gate"}, {"path", before}}}, {"200", {{"do", "gate"}, {"path", after}}}}}});
-  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 99; }))
-      << daemon.log();
+  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 99; })) << daemon.log();
   server_.stop();
   open_gate(before);
   open_gate(after);  // it came as far as step 200 without a server
@@ -33,12 +32,11 @@ TEST_F(WorkerRecovery, DropsAStaleAttempt) {
   const std::string held = gate("gate");
   Daemon daemon(server_.address(), work());
   // It must not be through before it hears that it is stale.
-  const auto id = store_.add_stage({{"steps", 300},
-                                    {"at",
-                                     {{"10", {{"do", "gate"}, {"attempt", 1}, {"path", held}}},
-                                      {"20", {{"do", "await-wish"}, {"attempt", 1}}}}}});
-  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 9; }))
-      << daemon.log();
+  const auto id = store_.add_stage(
+      {{"steps", 300},
+       {"at",
+        {{"10", {{"do", "gate"}, {"attempt", 1}, {"path", held}}}, {"20", {{"do", "await-wish"}, {"attempt", 1}}}}}});
+  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 9; })) << daemon.log();
   {
     std::lock_guard lock(store_.mutex);
     ++store_.stages.at(id).attempt;  // granted to another worker, which then lost it
@@ -61,8 +59,7 @@ TEST_F(WorkerRecovery, DropsAStaleAttempt) {
 TEST_F(WorkerRecovery, StopsWithACheckpointWhenTheServerWishesIt) {
   Daemon daemon(server_.address(), work());
   const auto id = store_.add_stage({{"steps", 30}, {"at", {{"20", {{"do", "await-wish"}, {"attempt", 1}}}}}});
-  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 19; }))
-      << daemon.log();
+  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 19; })) << daemon.log();
   {
     std::lock_guard lock(store_.mutex);
     store_.stages.at(id).wish = v1::WISH_CHECKPOINT_AND_STOP;
@@ -76,8 +73,7 @@ TEST_F(WorkerRecovery, StopsWithACheckpointWhenTheServerWishesIt) {
 TEST_F(WorkerRecovery, CancelsWithoutAReportAndKeepsTheTrainer) {
   Daemon daemon(server_.address(), work());
   const auto id = store_.add_stage({{"steps", 30}, {"at", {{"20", {{"do", "await-wish"}}}}}});
-  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 19; }))
-      << daemon.log();
+  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 19; })) << daemon.log();
   {
     std::lock_guard lock(store_.mutex);
     store_.stages.at(id).wish = v1::WISH_CANCEL;
@@ -91,8 +87,7 @@ TEST_F(WorkerRecovery, CancelsWithoutAReportAndKeepsTheTrainer) {
 TEST_F(WorkerRecovery, DrainsOnSigtermAndGoesOnLater) {
   auto daemon = std::make_unique<Daemon>(server_.address(), work());
   const auto id = store_.add_stage({{"steps", 30}, {"at", {{"20", {{"do", "await-wish"}, {"attempt", 1}}}}}});
-  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 19; }))
-      << daemon->log();
+  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 19; })) << daemon->log();
   daemon->signal(SIGTERM);
   EXPECT_EQ(daemon->wait(), 0) << daemon->log();
   EXPECT_EQ(stage(id).attempts.at(1).outcome->outcome(), "stopped");
@@ -107,8 +102,7 @@ TEST_F(WorkerRecovery, DrainsOnSigtermAndGoesOnLater) {
 TEST_F(WorkerRecovery, DrainDoesNotWaitForATrainerThatIgnoresIt) {
   Daemon daemon(server_.address(), work(), {"kill_wait=200"});
   const auto id = store_.add_stage({{"steps", 30}, {"at", {{"20", {{"do", "hang-hard"}, {"attempt", 1}}}}}});
-  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 19; }))
-      << daemon.log();
+  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 19; })) << daemon.log();
   daemon.signal(SIGTERM);
   EXPECT_EQ(daemon.wait(), 0) << daemon.log();
   EXPECT_EQ(stage(id).attempts.at(1).outcome->outcome(), "stopped");
@@ -117,8 +111,7 @@ TEST_F(WorkerRecovery, DrainDoesNotWaitForATrainerThatIgnoresIt) {
 TEST_F(WorkerRecovery, ASecondSignalEndsItAtOnce) {
   Daemon daemon(server_.address(), work());
   const auto id = store_.add_stage({{"steps", 30}, {"at", {{"20", {{"do", "hang-hard"}, {"attempt", 1}}}}}});
-  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 19; }))
-      << daemon.log();
+  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 19; })) << daemon.log();
   daemon.signal(SIGINT);
   ASSERT_TRUE(daemon.wait_log("once more to stop at once")) << daemon.log();
   daemon.signal(SIGINT);
@@ -128,11 +121,10 @@ TEST_F(WorkerRecovery, ASecondSignalEndsItAtOnce) {
 TEST_F(WorkerRecovery, DeliversWhatAKilledDaemonLeft) {
   const std::string held = gate("gate");
   auto daemon = std::make_unique<Daemon>(server_.address(), work());
-  const auto id = store_.add_stage({{"steps", 60},
-                                    {"checkpoint_at", {10}},
-                                    {"at",
-                                     {{"20", {{"do", "gate"}, {"attempt", 1}, {"path", held}}},
-                                      {"40", {{"do", "hang"}, {"attempt", 1}}}}}});
+  const auto id = store_.add_stage(
+      {{"steps", 60},
+       {"checkpoint_at", {10}},
+       {"at", {{"20", {{"do", "gate"}, {"attempt", 1}, {"path", held}}}, {"40", {{"do", "hang"}, {"attempt", 1}}}}}});
   ASSERT_TRUE(store_.wait([&] {
     return store_.stages.at(id).checkpoint_step == 10 && store_.stages.at(id).attempts[1].points.size() == 19;
   })) << daemon->log();
@@ -205,8 +197,7 @@ TEST_F(WorkerRecovery, PausesTrainingWhenTheOutboxIsFull) {
   const auto outbox = work() / "attempts" / "1-1" / "outbox";
   ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).state == "running"; }));
   std::error_code error;
-  for (int i = 0;
-       i < 6000 && (!std::filesystem::exists(outbox) || std::filesystem::file_size(outbox, error) < 1800);
+  for (int i = 0; i < 6000 && (!std::filesystem::exists(outbox) || std::filesystem::file_size(outbox, error) < 1800);
        ++i) {
     ::poll(nullptr, 0, 10);
   }

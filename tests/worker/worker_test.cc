@@ -45,10 +45,10 @@ TEST_F(WorkerTest, TellsWhatItsMachineAndTrainersDo) {
 TEST_F(WorkerTest, SendsWhatItsTrainersPrintAndHowTheyEnd) {
   store_.attempts_at_most = 1;
   Daemon daemon(server_.address(), work());
-  const auto id = store_.add_stage({{"steps", 9},
-                                    {"at",
-                                     {{"3", {{"do", "print"}, {"text", "RuntimeError: shapes differ"}}},
-                                      {"4", {{"do", "exit"}, {"status", 3}}}}}});
+  const auto id = store_.add_stage(
+      {{"steps", 9},
+       {"at",
+        {{"3", {{"do", "print"}, {"text", "RuntimeError: shapes differ"}}}, {"4", {{"do", "exit"}, {"status", 3}}}}}});
   ASSERT_TRUE(store_.wait_state(id, "failed")) << daemon.log();
   ASSERT_TRUE(store_.wait([&] {
     const std::string& log = store_.stages.at(id).attempts.at(1).log;
@@ -181,19 +181,16 @@ TEST_F(WorkerTest, SurvivesATrainerThatSendsGarbage) {
 TEST_F(WorkerTest, StopsAnAttemptAtItsLimitAndGoesOnFromItsCheckpoint) {
   Daemon daemon(server_.address(), work());
   // The first attempt waits at step 4 until it is told to stop; the second has nothing to wait for.
-  const auto id =
-      store_.add_stage({{"steps", 9}, {"at", {{"4", {{"do", "await-wish"}, {"attempt", 1}}}}}}, {}, 1);
+  const auto id = store_.add_stage({{"steps", 9}, {"at", {{"4", {{"do", "await-wish"}, {"attempt", 1}}}}}}, {}, 1);
   ASSERT_TRUE(store_.wait_state(id, "succeeded")) << daemon.log();
   const FakeStage done = stage(id);
   const auto& late = *done.attempts.at(1).outcome;
   EXPECT_EQ(late.outcome(), "failed");
   EXPECT_EQ(late.failure_class(), "timeout");
-  EXPECT_EQ(late.reason(),
-            "the attempt reached its limit of 1 s (limits.stage_seconds) and saved a checkpoint");
+  EXPECT_EQ(late.reason(), "the attempt reached its limit of 1 s (limits.stage_seconds) and saved a checkpoint");
   EXPECT_EQ(done.attempts.at(2).resume_step, 3);
   EXPECT_EQ(steps(id, 2), range(4, 9));
-  EXPECT_THAT(done.attempts.at(1).log,
-              HasSubstr("the limit of 1 s is reached: saving a checkpoint and stopping"));
+  EXPECT_THAT(done.attempts.at(1).log, HasSubstr("the limit of 1 s is reached: saving a checkpoint and stopping"));
 }
 
 TEST_F(WorkerTest, EndsATrainerThatDoesNotHeedItsLimit) {
@@ -212,8 +209,7 @@ TEST_F(WorkerTest, CountsTheTimeOfALostServerAgainstTheLimit) {
   const std::string held = gate("gate");
   Daemon daemon(server_.address(), work());
   const auto id = store_.add_stage(
-      {{"steps", 9}, {"at", {{"4", {{"do", "gate"}, {"path", held}}}, {"5", {{"do", "await-wish"}}}}}}, {},
-      1);
+      {{"steps", 9}, {"at", {{"4", {{"do", "gate"}, {"path", held}}}, {"5", {{"do", "await-wish"}}}}}}, {}, 1);
   // Granted is not yet begun: a grant that the stopped server took with it would leave nobody at the gate.
   ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 3; })) << daemon.log();
   server_.stop();
@@ -227,8 +223,7 @@ TEST_F(WorkerTest, CountsTheTimeOfALostServerAgainstTheLimit) {
 TEST_F(WorkerTest, HasTheWholeLogStoredBeforeTheAttemptIsCompleted) {
   Daemon daemon(server_.address(), work());
   for (int i = 0; i < 5; ++i) {
-    const auto id =
-        store_.add_stage({{"steps", 3}, {"at", {{"3", {{"do", "print"}, {"text", "the last words"}}}}}});
+    const auto id = store_.add_stage({{"steps", 3}, {"at", {{"3", {{"do", "print"}, {"text", "the last words"}}}}}});
     ASSERT_TRUE(store_.wait_state(id, "succeeded")) << daemon.log();
     // At the very moment of completion, and not some time later.
     EXPECT_THAT(stage(id).attempts.at(1).log_at_completion, HasSubstr("the last words"));

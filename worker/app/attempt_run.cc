@@ -45,8 +45,8 @@ void Wakeup::clear() const {
   [[maybe_unused]] const ssize_t n = ::read(event_.get(), &count, sizeof(count));
 }
 
-AttemptRun::AttemptRun(Link& link, Attempt& attempt, TrainerProcess& trainer, const Wakeup& wakeup,
-                       RunLimits limits, TimeLimit time, std::function<RunWishes()> wishes)
+AttemptRun::AttemptRun(Link& link, Attempt& attempt, TrainerProcess& trainer, const Wakeup& wakeup, RunLimits limits,
+                       TimeLimit time, std::function<RunWishes()> wishes)
     : link_(link),
       attempt_(attempt),
       trainer_(trainer),
@@ -66,11 +66,11 @@ bool AttemptRun::run(const Json& start) {
     trainer_.signal(SIGKILL);
     trainer_.wait_end(0ms);
     if (ending_ == Ending::kCancelling) return false;
-    auto outcome = medium_error_.empty()
-                       ? failed_outcome("code", "the trainer sent what its daemon does not understand: " +
-                                                    std::string(error.what()) +
-                                                    "; its last line: " + trainer_.last_line())
-                       : failed_outcome("worker-lost", medium_error_);
+    auto outcome =
+        medium_error_.empty()
+            ? failed_outcome("code", "the trainer sent what its daemon does not understand: " +
+                                         std::string(error.what()) + "; its last line: " + trainer_.last_line())
+            : failed_outcome("worker-lost", medium_error_);
     outcome.set_environment_json(environment_);
     finish(std::move(outcome));
     return false;
@@ -133,8 +133,7 @@ void AttemptRun::obey(const RunWishes& wishes) {
     tell({{"type", "wish"}, {"attempt", name_}, {"wish", "checkpoint-and-stop"}});
     ending_ = Ending::kStopping;
   }
-  if (wishes.stop && wishes.kill_at > 0 && (kill_at_ == 0 || wishes.kill_at < kill_at_))
-    kill_at_ = wishes.kill_at;
+  if (wishes.stop && wishes.kill_at > 0 && (kill_at_ == 0 || wishes.kill_at < kill_at_)) kill_at_ = wishes.kill_at;
 }
 
 void AttemptRun::check_time() {
@@ -204,8 +203,7 @@ void AttemptRun::take_frame(const Json& frame) {
     const auto kept = link_.add_checkpoint(attempt_, frame.at("path").get<std::string>(),
                                            frame.at("step").get<std::int64_t>(), frame.value("best", false));
     // Training goes on: the next checkpoint may fare better, and without one only time is lost.
-    if (!kept.ok())
-      spdlog::error("a checkpoint of attempt {} is lost: {}", name_, std::string(kept.message()));
+    if (!kept.ok()) spdlog::error("a checkpoint of attempt {} is lost: {}", name_, std::string(kept.message()));
     note("checkpoint at step " + std::to_string(frame.at("step").get<std::int64_t>()) +
          (kept.ok() ? "" : " is lost: " + std::string(kept.message())));
   } else if (type == "done" || type == "failed") {
@@ -272,8 +270,7 @@ void AttemptRun::finish(v1::CompleteAttemptRequest outcome, const std::vector<Li
   forward_output();  // first, so that the log ends with the end
   data_fault_ = outcome.failure_class() == to_string(FailureClass::kData);
   const std::string why = outcome.reason().empty() ? "" : ": " + outcome.reason();
-  note(outcome.outcome() + (outcome.failure_class().empty() ? "" : " (" + outcome.failure_class() + ")") +
-       why);
+  note(outcome.outcome() + (outcome.failure_class().empty() ? "" : " (" + outcome.failure_class() + ")") + why);
   link_.finish(attempt_, std::move(outcome), outputs);
 }
 

@@ -55,8 +55,8 @@ std::string Datasets::problem(const Known& dataset, const File& file) const {
 std::string Datasets::stamp(const Known& dataset, const File& file) const {
   struct stat info {};
   if (::stat((root_ / dataset.id / file.name).c_str(), &info) != 0) return "";
-  return std::to_string(info.st_ino) + " " + std::to_string(info.st_size) + " " +
-         std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec);
+  return std::to_string(info.st_ino) + " " + std::to_string(info.st_size) + " " + std::to_string(info.st_mtim.tv_sec) +
+         "." + std::to_string(info.st_mtim.tv_nsec);
 }
 
 v1::HeldData Datasets::look() {
@@ -90,8 +90,8 @@ void Datasets::check(const std::string& id) {
     const std::lock_guard lock(mutex_);
     wrong_.erase(path);
     if (found == file.sha256) continue;
-    wrong_[path] = {seen, path.string() + (found ? " hashes to " + *found + ", not " + file.sha256
-                                                 : " cannot be read to its end")};
+    wrong_[path] = {
+        seen, path.string() + (found ? " hashes to " + *found + ", not " + file.sha256 : " cannot be read to its end")};
   }
 }
 

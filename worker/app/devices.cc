@@ -12,8 +12,7 @@ namespace {
 
 constexpr auto kAnswerWithin = std::chrono::minutes(2);  // CUDA takes its time on a cold machine
 
-absl::Status refuse(const std::string& message, const std::string& field,
-                    std::map<std::string, std::string> metadata) {
+absl::Status refuse(const std::string& message, const std::string& field, std::map<std::string, std::string> metadata) {
   return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kInvalidArgument, message, field,
                     std::move(metadata));
 }
@@ -27,8 +26,8 @@ std::vector<std::string> split(const std::string& list) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const WorkerOptions& options,
-                                                      int cores, std::int64_t memory) {
+absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const WorkerOptions& options, int cores,
+                                                      std::int64_t memory) {
   if (options.threads < 1 || options.slots < 0) {
     return refuse("--threads must be at least 1 and --slots not negative", "threads", {});
   }
@@ -39,22 +38,20 @@ absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const
     return slots;
   }
   if (options.device != "cuda") {
-    return refuse("no device \"" + options.device + "\": choose cpu or cuda", "device",
-                  {{"device", options.device}});
+    return refuse("no device \"" + options.device + "\": choose cpu or cuda", "device", {{"device", options.device}});
   }
   for (const Json& gpu : devices.value("cuda", Json::array())) {
     slots.push_back({"cuda", gpu.value("name", ""), gpu.value("index", 0), options.threads,
                      gpu.value("memory_bytes", std::int64_t{0})});
   }
   if (slots.empty()) {
-    const std::string why =
-        devices.value("cuda_unusable", "the trainer sees no GPU: check nvidia-smi and the driver");
+    const std::string why = devices.value("cuda_unusable", "the trainer sees no GPU: check nvidia-smi and the driver");
     return refuse("--device cuda, but " + why + "; or offer the CPU with --device cpu", "device",
                   {{"device", "cuda"}, {"found", why}});
   }
   if (options.slots > static_cast<int>(slots.size())) {
-    return refuse("--slots " + std::to_string(options.slots) + ", but there are " +
-                      std::to_string(slots.size()) + " GPUs and each is one slot",
+    return refuse("--slots " + std::to_string(options.slots) + ", but there are " + std::to_string(slots.size()) +
+                      " GPUs and each is one slot",
                   "slots", {{"slots", std::to_string(options.slots)}});
   }
   if (options.slots > 0) slots.resize(static_cast<std::size_t>(options.slots));
@@ -104,17 +101,14 @@ std::string worker_name(const std::string& host) {
 
 absl::StatusOr<Json> ask_trainer(const std::filesystem::path& trainer, const std::string& question) {
   if (!std::filesystem::exists(trainer)) {
-    return refuse(
-        "no trainer at " + trainer.string() + ": build it (it needs LibTorch), or name one with --trainer",
-        "trainer", {{"trainer", trainer.string()}});
+    return refuse("no trainer at " + trainer.string() + ": build it (it needs LibTorch), or name one with --trainer",
+                  "trainer", {{"trainer", trainer.string()}});
   }
-  LOCUS_ASSIGN_OR_RETURN(const std::string answer,
-                         run_and_capture({trainer.string(), question}, kAnswerWithin));
+  LOCUS_ASSIGN_OR_RETURN(const std::string answer, run_and_capture({trainer.string(), question}, kAnswerWithin));
   Json json = Json::parse(answer, nullptr, false);
   if (!json.is_object()) {
-    return refuse(
-        "`" + trainer.string() + " " + question + "` did not print a JSON object: is it a locus-trainer?",
-        "trainer", {{"trainer", trainer.string()}});
+    return refuse("`" + trainer.string() + " " + question + "` did not print a JSON object: is it a locus-trainer?",
+                  "trainer", {{"trainer", trainer.string()}});
   }
   return json;
 }

@@ -20,8 +20,8 @@ struct DeviceSlot {
 
 // From the answer of `locus-trainer devices`; `cores` of the CPU, and `memory` bytes that its slots have together, each
 // an equal share; 0: unknown. FAILED_PRECONDITION with the remedy when there is nothing to offer.
-absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const WorkerOptions& options,
-                                                      int cores, std::int64_t memory = 0);
+absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const WorkerOptions& options, int cores,
+                                                      std::int64_t memory = 0);
 
 // The environment of a slot's trainer: thread counts of the numeric libraries, and the one GPU it may see.
 // `visible` is our own CUDA_VISIBLE_DEVICES (empty: not set), of which device indexes are positions.

@@ -74,8 +74,8 @@ v1::CompleteAttemptRequest outcome_of(const Json& frame) {
 std::vector<Link::ProducedFile> outputs_of(const Json& frame) {
   std::vector<Link::ProducedFile> outputs;
   for (const Json& json : frame.value("outputs", Json::array())) {
-    outputs.push_back({json.at("slot").get<std::string>(), json.at("path").get<std::string>(),
-                       json.value("step", std::int64_t{0})});
+    outputs.push_back(
+        {json.at("slot").get<std::string>(), json.at("path").get<std::string>(), json.value("step", std::int64_t{0})});
   }
   return outputs;
 }

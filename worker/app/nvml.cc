@@ -34,8 +34,8 @@ Nvml::Nvml(const std::string& library) : library_(::dlopen(library.c_str(), RTLD
   };
   if (find("nvmlInit_v2", calls->init) && find("nvmlShutdown", calls->shutdown) &&
       find("nvmlDeviceGetHandleByIndex_v2", calls->device) &&
-      find("nvmlDeviceGetUtilizationRates", calls->utilization) &&
-      find("nvmlDeviceGetMemoryInfo", calls->memory) && calls->init() == kSuccess)
+      find("nvmlDeviceGetUtilizationRates", calls->utilization) && find("nvmlDeviceGetMemoryInfo", calls->memory) &&
+      calls->init() == kSuccess)
     calls_ = std::move(calls);
 }
 

@@ -50,7 +50,7 @@ std::map<pid_t, ProcReader::Process> ProcReader::processes() const {
       continue;
     std::ifstream file(entry.path() / "stat");
     std::string line;
-    if (!std::getline(file, line)) continue;  // it has ended meanwhile
+    if (!std::getline(file, line)) continue;    // it has ended meanwhile
     const std::size_t close = line.rfind(')');  // the name before may hold anything
     if (close == std::string::npos) continue;
     std::istringstream rest(line.substr(close + 1));

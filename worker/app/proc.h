@@ -12,7 +12,7 @@
 namespace locus {
 
 struct MachineUse {
-  double cpu_percent = 0;  // of all cores together, since the reading before
+  double cpu_percent = 0;         // of all cores together, since the reading before
   std::int64_t memory_bytes = 0;  // not available to others
 };
 struct TreeUse {

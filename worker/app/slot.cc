@@ -118,8 +118,7 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
   TimeLimit time;
   if (grant.limit_seconds() > 0) {
     time.seconds = grant.limit_seconds();
-    time.end =
-        system_clock().steady() + std::chrono::microseconds(std::chrono::seconds(time.seconds)).count();
+    time.end = system_clock().steady() + std::chrono::microseconds(std::chrono::seconds(time.seconds)).count();
   }
   spdlog::info("attempt {} begins on {} {}: {}{}", attempt->name(), setup_.execution.device, setup_.index,
                grant.title(),

@@ -19,8 +19,7 @@
 namespace locus {
 namespace {
 
-constexpr int kClearOfFixed =
-    10;  // sources are moved here first, so that dup2 to 0..3 overwrites none of them
+constexpr int kClearOfFixed = 10;  // sources are moved here first, so that dup2 to 0..3 overwrites none of them
 
 absl::Status spawn_error(const std::string& path, int error) {
   return make_error(absl::ErrnoToStatusCode(error), ErrorReason::kInvalidArgument,
@@ -142,8 +141,7 @@ absl::StatusOr<std::string> run_and_capture(const std::vector<std::string>& argu
   bool reading_err = true;
   bool late = false;
   while ((reading_out || reading_err) && !late) {
-    pollfd fds[] = {{reading_out ? out_read.get() : -1, POLLIN, 0},
-                    {reading_err ? err_read.get() : -1, POLLIN, 0}};
+    pollfd fds[] = {{reading_out ? out_read.get() : -1, POLLIN, 0}, {reading_err ? err_read.get() : -1, POLLIN, 0}};
     const Microseconds left = end - system_clock().steady();
     late = left <= 0 || ::poll(fds, 2, static_cast<int>(left / 1000 + 1)) == 0;
     if (reading_out) reading_out = drain(out_read.get(), output);
@@ -154,10 +152,9 @@ absl::StatusOr<std::string> run_and_capture(const std::vector<std::string>& argu
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!late && WIFEXITED(status) && WEXITSTATUS(status) == 0) return output;
-  const std::string found = late ? "no end within " + std::to_string(limit.count()) + " ms"
-                            : WIFSIGNALED(status)
-                                ? std::string("ended by signal ") + ::strsignal(WTERMSIG(status))
-                                : "exit status " + std::to_string(WEXITSTATUS(status));
+  const std::string found = late                  ? "no end within " + std::to_string(limit.count()) + " ms"
+                            : WIFSIGNALED(status) ? std::string("ended by signal ") + ::strsignal(WTERMSIG(status))
+                                                  : "exit status " + std::to_string(WEXITSTATUS(status));
   if (errors.size() > 500) errors.erase(0, errors.size() - 500);
   std::string command;
   for (const auto& word : arguments) command += (command.empty() ? "" : " ") + word;

@@ -28,8 +28,7 @@ absl::StatusOr<pid_t> spawn(const SpawnRequest& request);
 
 // Runs a program to its end and returns its standard output; an exit status other than 0, or more than
 // `limit`, is an error that quotes the end of its standard error.
-absl::StatusOr<std::string> run_and_capture(const std::vector<std::string>& arguments,
-                                            std::chrono::milliseconds limit);
+absl::StatusOr<std::string> run_and_capture(const std::vector<std::string>& arguments, std::chrono::milliseconds limit);
 
 std::vector<std::string> current_environment();
 void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value);

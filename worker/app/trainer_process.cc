@@ -49,8 +49,7 @@ absl::Status os_error(const std::string& doing) {
 
 bool mentions_memory(const std::string& text) {
   return text.find("bad_alloc") != std::string::npos || text.find("out of memory") != std::string::npos ||
-         text.find("Out of memory") != std::string::npos ||
-         text.find("can't allocate memory") != std::string::npos;
+         text.find("Out of memory") != std::string::npos || text.find("can't allocate memory") != std::string::npos;
 }
 
 }  // namespace
@@ -93,8 +92,7 @@ bool TrainerProcess::receive() {
     }
     if (n == 0 || errno == ECONNRESET) return false;
     if (errno == EAGAIN) return true;
-    if (errno != EINTR)
-      throw FrameError(std::string("cannot read from the trainer: ") + std::strerror(errno));
+    if (errno != EINTR) throw FrameError(std::string("cannot read from the trainer: ") + std::strerror(errno));
   }
 }
 
@@ -162,11 +160,9 @@ TrainerEnd TrainerProcess::describe(int status) const {
       if (!killed_by_us_) end.reason += " from outside";
     }
   } else {
-    end.reason = "the trainer exited with status " + std::to_string(WEXITSTATUS(status)) +
-                 " in the middle of its work";
+    end.reason = "the trainer exited with status " + std::to_string(WEXITSTATUS(status)) + " in the middle of its work";
   }
-  if (end.failure_class == FailureClass::kCode && mentions_memory(line))
-    end.failure_class = FailureClass::kOutOfMemory;
+  if (end.failure_class == FailureClass::kCode && mentions_memory(line)) end.failure_class = FailureClass::kOutOfMemory;
   end.reason += printed;
   return end;
 }

@@ -59,16 +59,15 @@ absl::StatusOr<WorkerOptions> settled(WorkerOptions options) {
         "name", {{"name", options.name}});
   }
   if (options.work.empty()) options.work = default_work();
-  if (options.trainer.empty())
-    options.trainer = fs::read_symlink("/proc/self/exe").parent_path() / "locus-trainer";
+  if (options.trainer.empty()) options.trainer = fs::read_symlink("/proc/self/exe").parent_path() / "locus-trainer";
   std::error_code error;
   fs::create_directories(options.work, error);
   if (!error) options.work = fs::canonical(options.work, error);
   if (error) {
-    return make_error(absl::ErrnoToStatusCode(error.value()), ErrorReason::kDataFolderUnusable,
-                      "cannot use " + options.work.string() + " as work folder: " + error.message() +
-                          "; choose another with --work",
-                      "work", {{"path", options.work.string()}});
+    return make_error(
+        absl::ErrnoToStatusCode(error.value()), ErrorReason::kDataFolderUnusable,
+        "cannot use " + options.work.string() + " as work folder: " + error.message() + "; choose another with --work",
+        "work", {{"path", options.work.string()}});
   }
   return options;
 }
@@ -84,10 +83,10 @@ absl::StatusOr<Fd> lock_folder(const fs::path& work) {
                       "work", {{"path", work.string()}});
   }
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderInUse,
-                      "another worker uses the work folder " + work.string() +
-                          ": stop it, or give this one its own with --work",
-                      "work", {{"path", work.string()}});
+    return make_error(
+        absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderInUse,
+        "another worker uses the work folder " + work.string() + ": stop it, or give this one its own with --work",
+        "work", {{"path", work.string()}});
   }
   return lock;
 }
@@ -153,9 +152,9 @@ class Worker : private LinkListener {
 
 absl::Status Worker::prepare() {
   LOCUS_ASSIGN_OR_RETURN(const Json devices, ask_trainer(options_.trainer, "devices"));
-  LOCUS_ASSIGN_OR_RETURN(devices_, offered_slots(devices, options_,
-                                                 static_cast<int>(std::thread::hardware_concurrency()),
-                                                 usable_memory()));
+  LOCUS_ASSIGN_OR_RETURN(
+      devices_,
+      offered_slots(devices, options_, static_cast<int>(std::thread::hardware_concurrency()), usable_memory()));
   LOCUS_ASSIGN_OR_RETURN(const Json document, ask_trainer(options_.trainer, "catalog"));
   LOCUS_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::parse(document));
   if (options_.once) {
@@ -178,8 +177,7 @@ absl::Status Worker::open_link(const Catalog& catalog) {
     spdlog::warn("no stage that needs {} will be run here: {}", dataset, why);
   announcement.set_version(kVersion);
   announcement.set_catalog_digest(catalog.digest());
-  for (const auto& [item, revision] : catalog.revisions())
-    (*announcement.mutable_revisions())[item] = revision;
+  for (const auto& [item, revision] : catalog.revisions()) (*announcement.mutable_revisions())[item] = revision;
   const RunLimits limits{std::chrono::microseconds(options_.silence).count(),
                          std::chrono::microseconds(options_.start_silence).count(),
                          std::chrono::microseconds(options_.kill_wait).count()};
@@ -223,8 +221,7 @@ absl::Status Worker::open_link(const Catalog& catalog) {
       data_->check(dataset);
       link_->announce(data_->look());
     };
-    slots_.push_back(
-        std::make_unique<Slot>(std::move(setup), *link_, [this](const absl::Status& s) { give_up(s); }));
+    slots_.push_back(std::make_unique<Slot>(std::move(setup), *link_, [this](const absl::Status& s) { give_up(s); }));
   }
   return absl::OkStatus();
 }
@@ -248,8 +245,7 @@ std::vector<SampledAttempt> Worker::at_work() {
 
 void Worker::registered() {
   if (auto ready = std::exchange(ready_, {}))
-    ready({options_.name, options_.server, options_.device, options_.work.string(),
-           static_cast<int>(devices_.size())});
+    ready({options_.name, options_.server, options_.device, options_.work.string(), static_cast<int>(devices_.size())});
 }
 
 void Worker::granted(std::shared_ptr<Attempt> attempt) {
@@ -266,13 +262,11 @@ void Worker::give_up(const absl::Status& status) {
 
 void Worker::drain() {
   link_->take_no_more();
-  const Microseconds kill_at =
-      system_clock().steady() + std::chrono::microseconds(options_.kill_wait).count();
+  const Microseconds kill_at = system_clock().steady() + std::chrono::microseconds(options_.kill_wait).count();
   for (auto& slot : slots_) slot->drain(kill_at);
   for (auto& slot : slots_) slot->join();
   if (!link_->wait_delivered(options_.delivery_wait)) {
-    spdlog::warn("not everything was delivered; the next worker on {} goes on with it",
-                 options_.work.string());
+    spdlog::warn("not everything was delivered; the next worker on {} goes on with it", options_.work.string());
   }
   link_->stop();
   std::lock_guard lock(mutex_);
@@ -281,8 +275,7 @@ void Worker::drain() {
 }
 
 absl::Status Worker::run(int signals) {
-  spdlog::info("worker {} offers {} {} slot(s) to {}", options_.name, slots_.size(), options_.device,
-               options_.server);
+  spdlog::info("worker {} offers {} {} slot(s) to {}", options_.name, slots_.size(), options_.device, options_.server);
   for (auto& slot : slots_) slot->start();
   sampler_->start();
   link_->start();

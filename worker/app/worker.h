@@ -22,10 +22,9 @@ struct WorkerOptions {
   std::filesystem::path trainer;  // empty: locus-trainer next to this executable
   std::filesystem::path data_root = "/usr/share/datasets";
   bool take_over = false;  // the name, even from a daemon that lives; what that one runs is lost
-  bool once = false;  // do not wait for a server that is not there at the start
+  bool once = false;       // do not wait for a server that is not there at the start
   int checkpoint_seconds = 60;
-  std::int64_t outbox_bytes =
-      64 << 20;  // per attempt; full: training pauses until the server has acknowledged
+  std::int64_t outbox_bytes = 64 << 20;  // per attempt; full: training pauses until the server has acknowledged
   std::int64_t cache_bytes = std::int64_t{4} << 30;
 
   // How patient it is with a trainer: no frame for max(silence, 20 median steps) is a hang (start_silence
@@ -34,8 +33,7 @@ struct WorkerOptions {
   std::chrono::milliseconds silence = std::chrono::seconds(60);
   std::chrono::milliseconds start_silence = std::chrono::minutes(5);
   std::chrono::milliseconds kill_wait = std::chrono::seconds(30);
-  std::chrono::milliseconds delivery_wait =
-      std::chrono::seconds(8);  // of a drain, after the trainers have ended
+  std::chrono::milliseconds delivery_wait = std::chrono::seconds(8);  // of a drain, after the trainers have ended
   std::chrono::milliseconds heartbeat = std::chrono::duration_cast<std::chrono::milliseconds>(kHeartbeat);
   std::chrono::milliseconds look_at_data = std::chrono::seconds(20);  // which datasets are there
   // How often machine and trainers are looked at (system/... series); zero: never.

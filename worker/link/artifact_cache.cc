@@ -36,8 +36,7 @@ absl::StatusOr<std::string> file_sha256(const fs::path& path) {
   return hash.hex_digest();
 }
 
-absl::StatusOr<std::unique_ptr<ArtifactCache>> ArtifactCache::open(const fs::path& folder,
-                                                                   std::int64_t max_bytes) {
+absl::StatusOr<std::unique_ptr<ArtifactCache>> ArtifactCache::open(const fs::path& folder, std::int64_t max_bytes) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return cache_error("create", folder, error);

@@ -29,9 +29,7 @@ std::optional<Message> load_message(const fs::path& path) {
 
 }  // namespace
 
-std::string Attempt::name() const {
-  return std::to_string(grant_.stage()) + "/" + std::to_string(grant_.attempt());
-}
+std::string Attempt::name() const { return std::to_string(grant_.stage()) + "/" + std::to_string(grant_.attempt()); }
 
 absl::StatusOr<std::shared_ptr<Attempt>> Attempt::create(const fs::path& root, const v1::StageGrant& grant,
                                                          OutboxOptions options) {

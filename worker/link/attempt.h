@@ -31,12 +31,11 @@ struct PendingCheckpoint {
 class Attempt {
  public:
   // A new folder under `root`; one left by an earlier life of the same token is emptied first.
-  static absl::StatusOr<std::shared_ptr<Attempt>> create(const std::filesystem::path& root,
-                                                         const v1::StageGrant& grant, OutboxOptions options);
+  static absl::StatusOr<std::shared_ptr<Attempt>> create(const std::filesystem::path& root, const v1::StageGrant& grant,
+                                                         OutboxOptions options);
   // A folder that an earlier daemon left. Without an outcome its trainer died with that daemon: it ends as
   // failed, worker-lost.
-  static absl::StatusOr<std::shared_ptr<Attempt>> recover(const std::filesystem::path& folder,
-                                                          OutboxOptions options);
+  static absl::StatusOr<std::shared_ptr<Attempt>> recover(const std::filesystem::path& folder, OutboxOptions options);
 
   LeaseBook::Key key() const { return {grant_.stage(), grant_.attempt()}; }
   std::string name() const;  // "7/2": stage and attempt, as frames and logs write it
@@ -68,8 +67,7 @@ class Attempt {
   void remove_folder();
 
  private:
-  Attempt(std::filesystem::path folder, v1::StageGrant grant)
-      : folder_(std::move(folder)), grant_(std::move(grant)) {}
+  Attempt(std::filesystem::path folder, v1::StageGrant grant) : folder_(std::move(folder)), grant_(std::move(grant)) {}
 
   const std::filesystem::path folder_;
   const v1::StageGrant grant_;

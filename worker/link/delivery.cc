@@ -29,8 +29,7 @@ void Link::deliver(const std::shared_ptr<Attempt>& attempt) {
     }
   }
   logs_->close(attempt->key());
-  if (stopping_.cancelled() && !attempt->discarded())
-    return;  // interrupted: the folder is for the next daemon
+  if (stopping_.cancelled() && !attempt->discarded()) return;  // interrupted: the folder is for the next daemon
   stream_->remove(attempt->key());
   attempt->remove_folder();
 }
@@ -42,14 +41,12 @@ Link::Verdict Link::judge(Attempt& attempt, const absl::Status& status) {
     session_->unknown();
     return Verdict::kAgain;
   }
-  if (detail &&
-      (detail->reason == ErrorReason::kStaleAttempt || detail->reason == ErrorReason::kStageNotFound)) {
+  if (detail && (detail->reason == ErrorReason::kStaleAttempt || detail->reason == ErrorReason::kStageNotFound)) {
     leases_->with([&](LeaseBook& book) { book.remove(attempt.key()); });
     drop(attempt.key());
     return Verdict::kDropped;
   }
-  if (detail && detail->reason == ErrorReason::kSequenceGap)
-    return Verdict::kAgain;  // the stream is sending them
+  if (detail && detail->reason == ErrorReason::kSequenceGap) return Verdict::kAgain;  // the stream is sending them
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:
@@ -98,10 +95,8 @@ bool Link::deliver_checkpoint(Attempt& attempt, const PendingCheckpoint& checkpo
 
 absl::Status Link::upload_outputs(const v1::CompleteAttemptRequest& outcome) {
   for (const auto& output : outcome.outputs()) {
-    LOCUS_ASSIGN_OR_RETURN(const auto blob,
-                           cache_->fetch(output.sha256(), *bulk_, {.cancellation = &stopping_}));
-    LOCUS_RETURN_IF_ERROR(
-        bulk_->upload_artifact(blob->path, "checkpoint", {.cancellation = &stopping_}).status());
+    LOCUS_ASSIGN_OR_RETURN(const auto blob, cache_->fetch(output.sha256(), *bulk_, {.cancellation = &stopping_}));
+    LOCUS_RETURN_IF_ERROR(bulk_->upload_artifact(blob->path, "checkpoint", {.cancellation = &stopping_}).status());
   }
   return absl::OkStatus();
 }

@@ -34,8 +34,7 @@ bool LeaseBook::add(Key key, Microseconds request_sent, Microseconds now) {
   auto given_up = discarded_.find(key.first);
   if (given_up != discarded_.end() && key.second <= given_up->second) return false;
   // The lease began between sending the request and its answer; only the earlier end is certain.
-  auto [place, added] =
-      held_.try_emplace(key, Held{LeaseClaim{key.first, key.second, 0, 0, ""}, request_sent});
+  auto [place, added] = held_.try_emplace(key, Held{LeaseClaim{key.first, key.second, 0, 0, ""}, request_sent});
   if (added) heartbeat_due_ = std::min(heartbeat_due_, now);
   return added;
 }

@@ -22,8 +22,7 @@ namespace locus {
 
 struct LeasePolicy {
   Microseconds heartbeat = kHeartbeat.count();
-  Microseconds fence =
-      kWorkerFence.count();  // since the last sent heartbeat that was answered: no more commits
+  Microseconds fence = kWorkerFence.count();    // since the last sent heartbeat that was answered: no more commits
   Microseconds grace = kReattachGrace.count();  // since then: the work is given up
 };
 
@@ -41,8 +40,8 @@ enum class ServerWish { kContinue, kCheckpointAndStop, kCancel, kDrop };
 enum class LeaseOrder {
   kCheckpointAndStop,  // save, then complete with "stopped"; the attempt stays held until its outcome is
                        // stored
-  kDiscard,  // kill the trainer, delete its outbox, report nothing; the book has forgotten the attempt
-             // already
+  kDiscard,            // kill the trainer, delete its outbox, report nothing; the book has forgotten the attempt
+                       // already
 };
 
 // Thread-compatible.
@@ -104,8 +103,7 @@ class LeaseBook {
   bool registered_ = false;
   Microseconds heartbeat_due_ = 0;
   std::map<Key, Held> held_;
-  std::map<StageId, std::int64_t>
-      discarded_;  // newest number given up: a late copy of its grant is not taken up again
+  std::map<StageId, std::int64_t> discarded_;  // newest number given up: a late copy of its grant is not taken up again
 };
 
 }  // namespace locus

@@ -28,8 +28,7 @@ absl::StatusOr<std::unique_ptr<Link>> Link::open(LinkOptions options, LinkListen
   };
   events.failed = [self](LeaseBook::Key key, const absl::Status& status) {
     spdlog::error("attempt {}/{} dropped: {}", key.first, key.second, std::string(status.message()));
-    self->leases_->with(
-        [&](LeaseBook& book) { book.remove(key); });  // the lease lapses, the stage is granted anew
+    self->leases_->with([&](LeaseBook& book) { book.remove(key); });  // the lease lapses, the stage is granted anew
     self->drop(key);
   };
   events.session_unknown = [self] { self->session_->unknown(); };
@@ -46,10 +45,9 @@ absl::Status Link::recover_attempts() {
   std::error_code error;
   fs::create_directories(root, error);
   if (error) {
-    return make_error(
-        absl::ErrnoToStatusCode(error.value()), ErrorReason::kStorageFailed,
-        "cannot create " + root.string() + ": " + error.message() + "; choose another folder with --work",
-        "work", {{"path", root.string()}});
+    return make_error(absl::ErrnoToStatusCode(error.value()), ErrorReason::kStorageFailed,
+                      "cannot create " + root.string() + ": " + error.message() + "; choose another folder with --work",
+                      "work", {{"path", root.string()}});
   }
   for (const auto& entry : fs::directory_iterator(root, error)) {
     auto attempt = Attempt::recover(entry.path(), options_.outbox);
@@ -106,8 +104,7 @@ void Link::granted(const v1::StageGrant& grant, Microseconds request_sent) {
   }
   auto attempt = Attempt::create(options_.work / "attempts", grant, options_.outbox);
   if (!attempt.ok()) {
-    spdlog::error("cannot take attempt {}/{} up: {}", key.first, key.second,
-                  std::string(attempt.status().message()));
+    spdlog::error("cannot take attempt {}/{} up: {}", key.first, key.second, std::string(attempt.status().message()));
     leases_->with([&](LeaseBook& book) { book.remove(key); });
     session_->offer(slots, kLease.count());  // a full or broken disk must not burn through the queue
     return;
@@ -216,16 +213,14 @@ absl::StatusOr<ArtifactCache::Pin> Link::fetch(const std::string& sha256) {
   return cache_->fetch(sha256, *bulk_, {.patience = kReattachGrace, .cancellation = &draining_});
 }
 
-void Link::finish(Attempt& attempt, v1::CompleteAttemptRequest outcome,
-                  const std::vector<ProducedFile>& outputs) {
+void Link::finish(Attempt& attempt, v1::CompleteAttemptRequest outcome, const std::vector<ProducedFile>& outputs) {
   std::vector<ArtifactCache::Pin> kept;
   for (const ProducedFile& output : outputs) {
     auto blob = cache_->adopt(output.path);
     if (!blob.ok()) {
       outcome.set_outcome("failed");
       outcome.set_failure_class("worker-lost");
-      outcome.set_reason("the output \"" + output.slot +
-                         "\" was lost: " + std::string(blob.status().message()));
+      outcome.set_reason("the output \"" + output.slot + "\" was lost: " + std::string(blob.status().message()));
       outcome.clear_results();
       outcome.clear_outputs();
       break;
@@ -237,8 +232,7 @@ void Link::finish(Attempt& attempt, v1::CompleteAttemptRequest outcome,
     kept.push_back(*std::move(blob));
   }
   const absl::Status stored = attempt.finish(std::move(outcome), std::move(kept));
-  if (!stored.ok())
-    spdlog::warn("{}; a crash before delivery would lose the outcome", std::string(stored.message()));
+  if (!stored.ok()) spdlog::warn("{}; a crash before delivery would lose the outcome", std::string(stored.message()));
 }
 
 }  // namespace locus

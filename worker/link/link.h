@@ -60,8 +60,7 @@ class Link : private SessionListener {
   void append_log(Attempt& attempt, std::string text);
   void set_progress(Attempt& attempt, std::int64_t step, std::int64_t steps, const std::string& phase);
   // Takes the file over.
-  absl::Status add_checkpoint(Attempt& attempt, const std::filesystem::path& file, std::int64_t step,
-                              bool best);
+  absl::Status add_checkpoint(Attempt& attempt, const std::filesystem::path& file, std::int64_t step, bool best);
   // The blob with that digest, from here or from the server; waits for a server that is away.
   absl::StatusOr<ArtifactCache::Pin> fetch(const std::string& sha256);
   struct ProducedFile {
@@ -71,8 +70,7 @@ class Link : private SessionListener {
   };
   // The attempt has ended; delivered in the background, retried until the server has it. Output files are
   // taken over.
-  void finish(Attempt& attempt, v1::CompleteAttemptRequest outcome,
-              const std::vector<ProducedFile>& outputs = {});
+  void finish(Attempt& attempt, v1::CompleteAttemptRequest outcome, const std::vector<ProducedFile>& outputs = {});
 
   // Waits until nothing is left to deliver; false when `time` was up.
   bool wait_delivered(std::chrono::microseconds time);

@@ -72,8 +72,7 @@ bool read_at(int fd, std::int64_t offset, char* to, std::size_t size) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Outbox>> Outbox::open(const std::filesystem::path& path,
-                                                     OutboxOptions options) {
+absl::StatusOr<std::unique_ptr<Outbox>> Outbox::open(const std::filesystem::path& path, OutboxOptions options) {
   std::unique_ptr<Outbox> outbox(new Outbox(path, options));
   outbox->fd_ = open_file(path, O_RDWR | O_CREAT, 0600);
   if (!outbox->fd_) return medium_error("open", path);
@@ -88,8 +87,7 @@ absl::Status Outbox::recover() {
     if (!read_at(fd_.get(), end_, reinterpret_cast<char*>(&header), sizeof(header))) break;
     if (header.magic != kMagic || header.length > kRecordBytes || header.first_seq < 1) break;
     std::string payload(header.length, '\0');
-    if (!read_at(fd_.get(), end_ + static_cast<std::int64_t>(sizeof(header)), payload.data(), payload.size()))
-      break;
+    if (!read_at(fd_.get(), end_ + static_cast<std::int64_t>(sizeof(header)), payload.data(), payload.size())) break;
     if (checksum(header, payload) != header.crc) break;
     if (!first && header.first_seq != last_seq_ + 1) break;
     const auto bytes = static_cast<std::int64_t>(sizeof(header) + payload.size());
@@ -126,17 +124,15 @@ absl::Status Outbox::append(const v1::PointColumns& points) {
   }
   const std::string payload = points.SerializeAsString();
   if (count > kPointsPerBatch || static_cast<std::int64_t>(payload.size()) > kRecordBytes) {
-    return make_error(
-        absl::StatusCode::kInvalidArgument, ErrorReason::kLimitExceeded,
-        std::to_string(count) + " points in one record; at most " + std::to_string(kPointsPerBatch));
+    return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kLimitExceeded,
+                      std::to_string(count) + " points in one record; at most " + std::to_string(kPointsPerBatch));
   }
   std::lock_guard lock(mutex_);
   const std::int64_t waiting = records_.empty() ? 0 : end_ - records_.front().offset;
   if (waiting > 0 && waiting + static_cast<std::int64_t>(payload.size()) > options_.max_bytes) {
-    return make_error(
-        absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
-        "the outbox holds " + std::to_string(waiting) + " bytes that the server has not acknowledged", "",
-        {{"bytes", std::to_string(waiting)}, {"limit", std::to_string(options_.max_bytes)}});
+    return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
+                      "the outbox holds " + std::to_string(waiting) + " bytes that the server has not acknowledged", "",
+                      {{"bytes", std::to_string(waiting)}, {"limit", std::to_string(options_.max_bytes)}});
   }
   const std::string record = make_record(last_seq_ + 1, count, payload);
   if (absl::Status written = write_record(fd_.get(), end_, record); !written.ok()) {
@@ -205,8 +201,7 @@ absl::Status Outbox::acknowledge(std::int64_t seq) {
   std::lock_guard lock(mutex_);
   if (seq <= acked_seq_) return absl::OkStatus();
   acked_seq_ = seq;
-  while (!records_.empty() && records_.front().first_seq + records_.front().count - 1 <= seq)
-    records_.pop_front();
+  while (!records_.empty() && records_.front().first_seq + records_.front().count - 1 <= seq) records_.pop_front();
   if (seq > last_seq_) {  // more than we remember: the file lost its tail, and the numbering must skip what
                           // the server has
     last_seq_ = seq;
@@ -232,8 +227,7 @@ absl::Status Outbox::compact() {
   for (const Record& record : records_) {
     std::string bytes(static_cast<std::size_t>(record.bytes), '\0');
     if (!read_at(fd_.get(), record.offset, bytes.data(), bytes.size())) return medium_error("read", path_);
-    moved.push_back(
-        {static_cast<std::int64_t>(content.size()), record.bytes, record.first_seq, record.count});
+    moved.push_back({static_cast<std::int64_t>(content.size()), record.bytes, record.first_seq, record.count});
     content += bytes;
   }
   absl::Status written = write_record(fresh.get(), 0, content);

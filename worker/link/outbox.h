@@ -30,8 +30,7 @@ class Outbox {
  public:
   // Opens or creates. Everything from the first torn or corrupt record on is cut off: it was never sent, for
   // only flushed records are.
-  static absl::StatusOr<std::unique_ptr<Outbox>> open(const std::filesystem::path& path,
-                                                      OutboxOptions options = {});
+  static absl::StatusOr<std::unique_ptr<Outbox>> open(const std::filesystem::path& path, OutboxOptions options = {});
 
   // Numbers the points and appends them, not yet flushed. RESOURCE_EXHAUSTED (LIMIT_EXCEEDED) when the outbox
   // or the disk is full: nothing was taken, try again when something is acknowledged. Other errors: the
@@ -50,9 +49,8 @@ class Outbox {
   absl::Status acknowledge(std::int64_t seq);
   absl::Status flush();
 
-  std::int64_t last_seq() const;  // the highest number given; 0 before the first point
-  std::int64_t acked_seq()
-      const;  // the highest number acknowledged since it was opened, or known to be from the file
+  std::int64_t last_seq() const;   // the highest number given; 0 before the first point
+  std::int64_t acked_seq() const;  // the highest number acknowledged since it was opened, or known to be from the file
 
  private:
   struct Record {

@@ -147,8 +147,7 @@ void PointStream::write_all(Connection& connection) {
   Microseconds lingered = 0;  // once for all attempts, not for each
   while (const auto attempt = next_to_send(after)) {
     const Microseconds now = system_clock().steady();
-    if (attempt->outbox().last_seq() - after < kPointsPerBatch &&
-        now - lingered > Microseconds{kLinger / 1us}) {
+    if (attempt->outbox().last_seq() - after < kPointsPerBatch && now - lingered > Microseconds{kLinger / 1us}) {
       if (stopping_.wait_for(kLinger)) return;
       lingered = system_clock().steady();
     }
@@ -167,8 +166,7 @@ void PointStream::write_all(Connection& connection) {
     *request.mutable_points() = std::move((*batch)->points);
     {
       std::lock_guard lock(mutex_);  // before the write: its answer may move the mark back
-      if (const auto lane = lanes_.find(attempt->key()); lane != lanes_.end())
-        lane->second.sent = (*batch)->last_seq;
+      if (const auto lane = lanes_.find(attempt->key()); lane != lanes_.end()) lane->second.sent = (*batch)->last_seq;
     }
     if (!connection.write(request)) return;
   }
@@ -196,8 +194,7 @@ void PointStream::take_answer(const v1::ReportPointsResponse& answer) {
     events_.stale(key);
     return;
   }
-  if (const absl::Status status = attempt->acknowledge(answer.acked_seq()); !status.ok())
-    events_.failed(key, status);
+  if (const absl::Status status = attempt->acknowledge(answer.acked_seq()); !status.ok()) events_.failed(key, status);
   points_waiting();
 }
 

@@ -52,8 +52,7 @@ bool final_refusal(const absl::Status& status) {
 
 }  // namespace
 
-Session::Session(Client& client, Leases& leases, v1::RegisterWorkerRequest announcement,
-                 SessionListener& listener)
+Session::Session(Client& client, Leases& leases, v1::RegisterWorkerRequest announcement, SessionListener& listener)
     : client_(client), leases_(leases), announcement_(std::move(announcement)), listener_(listener) {
   announcement_.set_session(random_uuid());
 }
@@ -118,12 +117,11 @@ void Session::keep_leases() {
       status = register_worker();
       retry_at = leases_.now() + (status.ok() ? 0 : kRetryFirst.count());
     }
-    const bool due = leases_.with(
-        [&](LeaseBook& book) { return !book.must_register() && book.heartbeat_due() <= leases_.now(); });
+    const bool due =
+        leases_.with([&](LeaseBook& book) { return !book.must_register() && book.heartbeat_due() <= leases_.now(); });
     if (status.ok() && due) status = send_heartbeat();
     if (!stopping_.cancelled()) report_trouble(status);
-    for (const auto& [key, order] :
-         leases_.with([&](LeaseBook& book) { return book.take_orders(leases_.now()); })) {
+    for (const auto& [key, order] : leases_.with([&](LeaseBook& book) { return book.take_orders(leases_.now()); })) {
       listener_.ordered(key, order);
     }
     const bool waiting = leases_.with([](LeaseBook& book) { return book.must_register(); });
@@ -195,8 +193,7 @@ absl::Status Session::send_heartbeat() {
     return answer.status();
   }
   std::vector<std::pair<LeaseBook::Key, ServerWish>> wishes;
-  for (const auto& wish : answer->wishes())
-    wishes.push_back({{wish.stage(), wish.attempt()}, wish_of(wish.wish())});
+  for (const auto& wish : answer->wishes()) wishes.push_back({{wish.stage(), wish.attempt()}, wish_of(wish.wish())});
   leases_.with([&](LeaseBook& book) { book.heartbeat_answered(sent, wishes); });
   return absl::OkStatus();
 }
@@ -242,8 +239,7 @@ void Session::look_for_work() {
     const auto answer = client_.acquire_stage(request, {.patience = 0us, .cancellation = &sated_});
     if (!answer.ok()) {
       if (has_reason(answer.status(), ErrorReason::kWorkerNotFound)) unknown();
-      sated_.wait_for(
-          backoff.next());  // the same request id again: a grant whose answer was lost is answered again
+      sated_.wait_for(backoff.next());  // the same request id again: a grant whose answer was lost is answered again
       continue;
     }
     backoff.reset();

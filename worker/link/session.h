@@ -69,7 +69,7 @@ class Session {
   Microseconds not_before_ = 0;
   bool registered_ = false, draining_ = false, stopped_ = false;
   Microseconds name_wanted_since_ = 0;  // heartbeat thread only: while the name's holder may be our past
-  bool troubled_ = false;  // heartbeat thread only: the trouble was told
+  bool troubled_ = false;               // heartbeat thread only: the trouble was told
   std::thread heartbeats_, search_;
 };
 

@@ -26,8 +26,7 @@ NamedArguments::NamedArguments(std::span<const std::string> arguments, const std
     const std::string& name = arguments[i];
     const bool value = values.contains(name) || repeated.contains(name);
     if (!value && !flags.contains(name)) throw std::invalid_argument("unknown argument " + name);
-    if (given_.contains(name) && !repeated.contains(name))
-      throw std::invalid_argument(name + " is given twice");
+    if (given_.contains(name) && !repeated.contains(name)) throw std::invalid_argument(name + " is given twice");
     if (value && i + 1 == arguments.size()) throw std::invalid_argument(name + " lacks its value");
     given_[name].push_back(value ? arguments[++i] : "");
   }
@@ -46,8 +45,8 @@ std::int64_t NamedArguments::integer(const std::string& name, std::int64_t fallb
   return has(name) ? whole_number(given_.at(name).front(), name) : fallback;
 }
 
-std::pair<std::int64_t, std::int64_t> NamedArguments::pair(
-    const std::string& name, char separator, std::pair<std::int64_t, std::int64_t> fallback) const {
+std::pair<std::int64_t, std::int64_t> NamedArguments::pair(const std::string& name, char separator,
+                                                           std::pair<std::int64_t, std::int64_t> fallback) const {
   return has(name) ? parse_pair(given_.at(name).front(), separator, name) : fallback;
 }
 
@@ -66,8 +65,7 @@ int refuse_arguments(const std::string& tool, const std::string& why, const char
   return 2;
 }
 
-std::pair<std::int64_t, std::int64_t> parse_pair(const std::string& text, char separator,
-                                                 const std::string& what) {
+std::pair<std::int64_t, std::int64_t> parse_pair(const std::string& text, char separator, const std::string& what) {
   const std::size_t at = text.find(separator);
   if (at == std::string::npos) {
     throw std::invalid_argument(what + " must be two numbers with '" + std::string(1, separator) +

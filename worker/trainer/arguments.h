@@ -38,8 +38,7 @@ class NamedArguments {
 int refuse_arguments(const std::string& tool, const std::string& why, const char* usage);
 
 // "14x14" with separator 'x'; throws std::invalid_argument naming `what`.
-std::pair<std::int64_t, std::int64_t> parse_pair(const std::string& text, char separator,
-                                                 const std::string& what);
+std::pair<std::int64_t, std::int64_t> parse_pair(const std::string& text, char separator, const std::string& what);
 
 // The JSON document in a file; throws std::invalid_argument naming the file.
 Json read_json_file(const std::string& path);

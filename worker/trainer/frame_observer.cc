@@ -17,8 +17,7 @@ constexpr auto kProgressEvery = std::chrono::milliseconds(250);
 constexpr std::size_t kRowsPerFrame = 2048;
 
 std::int64_t wall_microseconds() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
 
@@ -92,11 +91,10 @@ Wish FrameObserver::wish() {
       if (wanted == "checkpoint-and-stop" && wish_ != Wish::kCancel) wish_ = Wish::kCheckpointAndStop;
     }
     if (type == "start") {
-      write_frame(fd_,
-                  {{"type", "failed"},
-                   {"attempt", frame->value("attempt", "")},
-                   {"class", "code"},
-                   {"reason", "this trainer is busy with attempt " + attempt_ + "; it runs one at a time"}});
+      write_frame(fd_, {{"type", "failed"},
+                        {"attempt", frame->value("attempt", "")},
+                        {"class", "code"},
+                        {"reason", "this trainer is busy with attempt " + attempt_ + "; it runs one at a time"}});
     }
   }
   return wish_;

@@ -24,8 +24,8 @@ constexpr const char* kUsage =
     "       ";
 
 int usage() {
-  std::cerr << kUsage << locus::kOnceUsage << "       " << locus::kProbeUsage << "       "
-            << locus::kPictureUsage << "       " << locus::kMeasureUsage;
+  std::cerr << kUsage << locus::kOnceUsage << "       " << locus::kProbeUsage << "       " << locus::kPictureUsage
+            << "       " << locus::kMeasureUsage;
   return 2;
 }
 

@@ -35,18 +35,15 @@ std::vector<std::int64_t> numbers(const NamedArguments& arguments, const std::st
   std::string rest = arguments.text(name, "") + ",";
   for (std::size_t at; (at = rest.find(',')) != std::string::npos; rest.erase(0, at + 1)) {
     const auto [number, end] = parse_pair(rest.substr(0, at) + ",0", ',', name);
-    if (number < 1)
-      throw std::invalid_argument(name + " must be positive whole numbers, not " + rest.substr(0, at));
+    if (number < 1) throw std::invalid_argument(name + " must be positive whole numbers, not " + rest.substr(0, at));
     out.push_back(number);
   }
   return out;
 }
 
-std::int64_t number(const NamedArguments& arguments, const char* name, std::int64_t fallback,
-                    std::int64_t least) {
+std::int64_t number(const NamedArguments& arguments, const char* name, std::int64_t fallback, std::int64_t least) {
   const std::int64_t value = arguments.integer(name, fallback);
-  if (value < least)
-    throw std::invalid_argument(std::string(name) + " must be at least " + std::to_string(least));
+  if (value < least) throw std::invalid_argument(std::string(name) + " must be at least " + std::to_string(least));
   return value;
 }
 
@@ -57,8 +54,7 @@ Request request_of(const NamedArguments& arguments) {
     out.models.push_back(measured_model(model.at("configuration")));
   }
   if (out.models.empty()) throw std::invalid_argument("--models lists no model");
-  const auto base =
-      std::find(out.labels.begin(), out.labels.end(), arguments.text("--against", out.labels.front()));
+  const auto base = std::find(out.labels.begin(), out.labels.end(), arguments.text("--against", out.labels.front()));
   if (base == out.labels.end()) {
     std::string known;
     for (const std::string& label : out.labels) known += (known.empty() ? "" : ", ") + label;
@@ -70,8 +66,7 @@ Request request_of(const NamedArguments& arguments) {
   out.resolutions = numbers(arguments, "--resolution", {0});
   out.settings.rounds = number(arguments, "--rounds", out.settings.rounds, 1);
   out.settings.warmup = number(arguments, "--warmup", out.settings.warmup, 0);
-  out.settings.round_ms =
-      static_cast<double>(number(arguments, "--round-ms", std::llround(out.settings.round_ms), 0));
+  out.settings.round_ms = static_cast<double>(number(arguments, "--round-ms", std::llround(out.settings.round_ms), 0));
   out.settings.training = !arguments.has("--no-training");
   out.execution.device = arguments.text("--device", "cpu");
   out.execution.index = static_cast<int>(number(arguments, "--index", 0, 0));
@@ -97,18 +92,16 @@ using Row = std::vector<std::string>;
 
 Row row_of(const std::string& label, const Measured& one, const Measured& base) {
   const bool same = &one == &base;
-  Row row = {label,
-             with_ratio(static_cast<double>(one.parameters), static_cast<double>(base.parameters), same,
-                        "%.3f M", 1e6),
-             std::to_string(one.parameters_added),
-             with_ratio(static_cast<double>(one.flops_counted), static_cast<double>(base.flops_counted), same,
-                        "%.4f G", 1e9),
-             with_ratio(one.forward.p50_ms, base.forward.p50_ms, same, "%.3f ms"),
-             percent(one.forward.spread),
-             with_ratio(1000 * static_cast<double>(one.point.batch) / one.forward.p50_ms,
-                        1000 * static_cast<double>(base.point.batch) / base.forward.p50_ms, same, "%.0f /s"),
-             with_ratio(static_cast<double>(one.peak_bytes), static_cast<double>(base.peak_bytes), same,
-                        "%.1f MiB", 1 << 20)};
+  Row row = {
+      label,
+      with_ratio(static_cast<double>(one.parameters), static_cast<double>(base.parameters), same, "%.3f M", 1e6),
+      std::to_string(one.parameters_added),
+      with_ratio(static_cast<double>(one.flops_counted), static_cast<double>(base.flops_counted), same, "%.4f G", 1e9),
+      with_ratio(one.forward.p50_ms, base.forward.p50_ms, same, "%.3f ms"),
+      percent(one.forward.spread),
+      with_ratio(1000 * static_cast<double>(one.point.batch) / one.forward.p50_ms,
+                 1000 * static_cast<double>(base.point.batch) / base.forward.p50_ms, same, "%.0f /s"),
+      with_ratio(static_cast<double>(one.peak_bytes), static_cast<double>(base.peak_bytes), same, "%.1f MiB", 1 << 20)};
   if (one.train) {
     row.push_back(with_ratio(one.train->p50_ms, base.train->p50_ms, same, "%.3f ms"));
     row.push_back(percent(one.train->spread));
@@ -134,8 +127,7 @@ void print_table(const std::vector<Row>& rows) {
 void print_point(const Request& request, const std::vector<Measured>& found) {
   const Measured& base = found[request.against];
   std::cout << "\nresolution " << base.point.resolution << ", batch " << base.point.batch << "\n";
-  std::vector<Row> rows = {
-      {"", "parameters", "added", "FLOPs", "forward p50", "spread", "images", "peak memory"}};
+  std::vector<Row> rows = {{"", "parameters", "added", "FLOPs", "forward p50", "spread", "images", "peak memory"}};
   if (base.train) rows[0].insert(rows[0].end(), {"train p50", "spread"});
   for (std::size_t i = 0; i < found.size(); ++i) rows.push_back(row_of(request.labels[i], found[i], base));
   print_table(rows);
@@ -180,13 +172,13 @@ Json measure(const Request& request, bool json) {
   if (!json) {
     const Json& hardware = out["environment"]["hardware"];
     std::cout << device_name(device) << ", " << request.execution.threads << " thread(s), load "
-              << hardware.value("load", 0.0) << ", " << request.settings.rounds
-              << " rounds in turn; ratios to " << request.labels[request.against] << "\n";
+              << hardware.value("load", 0.0) << ", " << request.settings.rounds << " rounds in turn; ratios to "
+              << request.labels[request.against] << "\n";
   }
   for (const std::int64_t resolution : request.resolutions) {
     for (const std::int64_t batch : request.batches) {
-      const auto found = measure_models(request.models, {batch, resolution}, request.settings,
-                                        request.execution, device, [](auto, auto) { return true; });
+      const auto found = measure_models(request.models, {batch, resolution}, request.settings, request.execution,
+                                        device, [](auto, auto) { return true; });
       if (!json) print_point(request, *found);
       for (std::size_t i = 0; i < found->size(); ++i)
         out["rows"].push_back(json_of(request.labels[i], (*found)[i], (*found)[request.against]));

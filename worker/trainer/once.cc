@@ -65,9 +65,7 @@ class ConsoleObserver : public StageObserver {
   void started(const Json&, std::int64_t, std::int64_t) override {}
   void point(const SeriesKey&, const Place&, double) override {}
   void progress(std::int64_t, std::int64_t, std::string_view) override {}
-  void checkpoint(std::int64_t, const std::filesystem::path& path, bool) override {
-    std::filesystem::remove(path);
-  }
+  void checkpoint(std::int64_t, const std::filesystem::path& path, bool) override { std::filesystem::remove(path); }
   Wish wish() override { return Wish::kContinue; }
   void say(const std::string& line) override {
     if (!quiet_) std::cerr << line << "\n";
@@ -87,10 +85,8 @@ Json describe(const StageReport& report, double seconds) {
                        {"value", number_to_json(result.value)},
                        {"step", result.step}});
   }
-  Json out = {{"outcome", report.outcome},
-              {"seconds", seconds},
-              {"results", results},
-              {"environment", report.environment}};
+  Json out = {
+      {"outcome", report.outcome}, {"seconds", seconds}, {"results", results}, {"environment", report.environment}};
   if (report.outcome == "failed") out.update({{"class", report.failure_class}, {"reason", report.reason}});
   return out;
 }

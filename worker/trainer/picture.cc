@@ -32,12 +32,11 @@ void load_prior(const Host& host, const std::string& path) {
     if (!name.starts_with("priors.")) return;
     const auto found = file.tensors.find("model.backbone." + name);
     if (found == file.tensors.end())
-      throw std::invalid_argument(path + " has no model.backbone." + name +
-                                  ": is it of a model with this prior?");
+      throw std::invalid_argument(path + " has no model.backbone." + name + ": is it of a model with this prior?");
     if (found->second.sizes() != tensor.sizes()) {
-      throw std::invalid_argument(
-          path + ": " + name + " has the shape " + Json(found->second.sizes().vec()).dump() + ", not " +
-          Json(tensor.sizes().vec()).dump() + ": give its --grid, --heads, --head-width and --layers");
+      throw std::invalid_argument(path + ": " + name + " has the shape " + Json(found->second.sizes().vec()).dump() +
+                                  ", not " + Json(tensor.sizes().vec()).dump() +
+                                  ": give its --grid, --heads, --head-width and --layers");
     }
     tensor.copy_(found->second);
   };
@@ -56,20 +55,18 @@ Json options_of(const NamedArguments& arguments) {
 Json document(const std::string& prior, const NamedArguments& arguments) {
   const auto [rows, columns] = arguments.pair("--grid", 'x', {8, 8});
   const std::int64_t heads = arguments.integer("--heads", 4), width = arguments.integer("--head-width", 16);
-  const std::int64_t layer = arguments.integer("--layer", 0),
-                     layers = arguments.integer("--layers", layer + 1);
+  const std::int64_t layer = arguments.integer("--layer", 0), layers = arguments.integer("--layers", layer + 1);
   const auto seed = static_cast<std::uint64_t>(arguments.integer("--seed", 0));
   if (layer < 0 || layer >= layers)
     throw std::invalid_argument("--layer counts from 0 and lies below --layers " + std::to_string(layers));
-  const Host host(
-      {.specification = {{"model", {{"options", {{"dim", heads * width}, {"heads", heads}, {"patch", 2}}}}},
-                         {"priors", Json::array({{{"id", prior}, {"options", options_of(arguments)}}})},
-                         {"channels", 1}},
-       .grid = {rows, columns},
-       .prefix = 0,
-       .layers = layers,
-       .path = "auto",
-       .seed = seed});
+  const Host host({.specification = {{"model", {{"options", {{"dim", heads * width}, {"heads", heads}, {"patch", 2}}}}},
+                                     {"priors", Json::array({{{"id", prior}, {"options", options_of(arguments)}}})},
+                                     {"channels", 1}},
+                   .grid = {rows, columns},
+                   .prefix = 0,
+                   .layers = layers,
+                   .path = "auto",
+                   .seed = seed});
   if (arguments.has("--checkpoint")) load_prior(host, arguments.required("--checkpoint"));
   return picture_of(host, layer, seed);
 }
@@ -145,8 +142,7 @@ void run(const std::string& prior, const NamedArguments& arguments) {
   const Json picture = document(prior, arguments);
   if (arguments.has("--png")) {
     std::vector<std::pair<std::int64_t, std::int64_t>> queries;
-    for (const std::string& query : arguments.all("--query"))
-      queries.push_back(parse_pair(query, ',', "--query"));
+    for (const std::string& query : arguments.all("--query")) queries.push_back(parse_pair(query, ',', "--query"));
     const std::int64_t rows = picture.at("grid")[0], columns = picture.at("grid")[1];
     if (queries.empty()) queries = {{0, 0}, {rows / 2, columns / 2}};
     write_file(arguments.required("--png"), draw(picture, arguments.text("--view", ""), queries).png());
@@ -163,22 +159,20 @@ int run_picture(std::span<const std::string> arguments) {
       return 0;
     }
     if (!arguments.empty() && arguments[0] == "--trained") {
-      run_trained(NamedArguments(arguments, {"--trained", "--json", "--png", "--view", "--query", "--memory",
-                                             "--seconds"},
-                                 {}));
+      run_trained(NamedArguments(arguments,
+                                 {"--trained", "--json", "--png", "--view", "--query", "--memory", "--seconds"}, {}));
       return 0;
     }
     if (arguments.empty() || arguments[0].starts_with("--")) throw std::invalid_argument("which prior?");
     run(arguments[0], NamedArguments(arguments.subspan(1),
-                                     {"--options", "--grid", "--heads", "--head-width", "--layer", "--layers",
-                                      "--seed", "--checkpoint", "--json", "--png", "--view", "--memory",
-                                      "--seconds"},
+                                     {"--options", "--grid", "--heads", "--head-width", "--layer", "--layers", "--seed",
+                                      "--checkpoint", "--json", "--png", "--view", "--memory", "--seconds"},
                                      {}, {"--query"}));
     return 0;
   } catch (const DataError& error) {
     const char* caller = std::getenv("LOCUS_CALLER");
-    std::cerr << (caller != nullptr ? "error: " + std::string(caller) : "locus-trainer picture") << ": "
-              << error.what() << "\n";
+    std::cerr << (caller != nullptr ? "error: " + std::string(caller) : "locus-trainer picture") << ": " << error.what()
+              << "\n";
     return kNoData;
   } catch (const std::exception& error) {
     return refuse_arguments("picture", error.what(), kPictureUsage);

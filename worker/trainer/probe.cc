@@ -34,8 +34,7 @@ ProbeRequest request_of(const NamedArguments& arguments) {
 
 void run(const NamedArguments& arguments) {
   if (arguments.has("--list")) {
-    const Json specification =
-        arguments.has("--spec") ? read_json_file(arguments.required("--spec")) : Json::object();
+    const Json specification = arguments.has("--spec") ? read_json_file(arguments.required("--spec")) : Json::object();
     std::cout << probe_listing(specification).dump(2) << "\n";
     return;
   }
@@ -57,8 +56,8 @@ void run(const NamedArguments& arguments) {
 int run_probe(std::span<const std::string> arguments) {
   try {
     run(NamedArguments(arguments,
-                       {"--spec", "--level", "--grid", "--prefix", "--layer", "--layers", "--dtype", "--path",
-                        "--seed", "--in", "--out"},
+                       {"--spec", "--level", "--grid", "--prefix", "--layer", "--layers", "--dtype", "--path", "--seed",
+                        "--in", "--out"},
                        {"--init", "--list"}));
     return 0;
   } catch (const std::exception& error) {

@@ -21,8 +21,7 @@ StageRequest parse_start(const Json& frame) {
   request.configuration = frame.at("stage");
   const Json inputs = frame.value("inputs", Json::object());
   for (const auto& [slot, path] : inputs.items()) request.inputs[slot] = path.get<std::string>();
-  if (frame.contains("resume") && !frame.at("resume").is_null())
-    request.resume = frame.at("resume").get<std::string>();
+  if (frame.contains("resume") && !frame.at("resume").is_null()) request.resume = frame.at("resume").get<std::string>();
   const Json& execution = frame.at("execution");
   Execution& out = request.execution;
   out.device = execution.value("device", out.device);

@@ -14,8 +14,8 @@ std::int64_t images_of(const ResolvedSection& dataset, const std::string& split)
 
 std::int64_t number(const Json& options, const char* name) { return options.value(name, std::int64_t{0}); }
 
-void check_limit(const std::string& field, std::int64_t limit, const std::string& split,
-                 const ResolvedSection& dataset, std::vector<std::string>& out) {
+void check_limit(const std::string& field, std::int64_t limit, const std::string& split, const ResolvedSection& dataset,
+                 std::vector<std::string>& out) {
   const std::int64_t all = images_of(dataset, split);
   if (all <= 0 || limit <= all) return;
   std::string sentence = field + " is " + std::to_string(limit) + ", but '" + dataset.item->id + "' has only " +
@@ -31,8 +31,7 @@ std::int64_t scored_images(const ResolvedStage& stage, const ResolvedSection& da
   return all > 0 && limit >= all ? 0 : limit;
 }
 
-std::vector<std::string> unreached(const std::vector<Configuration>& cells,
-                                   const std::vector<ResolvedStage>& stages) {
+std::vector<std::string> unreached(const std::vector<Configuration>& cells, const std::vector<ResolvedStage>& stages) {
   std::vector<std::string> out;
   for (const Configuration& cell : cells) {
     check_limit("train.validation_images", number(cell.recipe->resolved, "validation_images"), "validation",

@@ -13,8 +13,7 @@ namespace locus {
 std::int64_t scored_images(const ResolvedStage& stage, const ResolvedSection& dataset);
 
 // Sentences about numbers of images to score that a split does not have, each once.
-std::vector<std::string> unreached(const std::vector<Configuration>& cells,
-                                   const std::vector<ResolvedStage>& stages);
+std::vector<std::string> unreached(const std::vector<Configuration>& cells, const std::vector<ResolvedStage>& stages);
 
 // What to know where the contract's number comes from a part of its split; empty where it does not. `labels`:
 // those of the primary result.

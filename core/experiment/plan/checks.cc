@@ -12,8 +12,7 @@ bool has(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-absl::Status conflict(std::string message, const std::string& field, const std::string& a,
-                      const std::string& b) {
+absl::Status conflict(std::string message, const std::string& field, const std::string& a, const std::string& b) {
   return refuse(ErrorReason::kConflictingPriors, std::move(message), field, {{"left", a}, {"right", b}});
 }
 
@@ -33,9 +32,8 @@ absl::Status check_conditional(const ResolvedPrior& a, const ResolvedPrior& b, c
     if (tag.empty()) continue;
     const std::string setting = exclusion.when.option.empty() ? "" : " with this " + exclusion.when.option;
     return conflict("the prior '" + a.item->id + "'" + setting + " cannot be combined with '" + b.item->id +
-                        "', which provides '" + tag + "'" +
-                        (exclusion.help.empty() ? "" : ": " + exclusion.help) + "; take one out or set " +
-                        exclusion.when.option + " otherwise",
+                        "', which provides '" + tag + "'" + (exclusion.help.empty() ? "" : ": " + exclusion.help) +
+                        "; take one out or set " + exclusion.when.option + " otherwise",
                     field, a.item->id, b.item->id);
   }
   return absl::OkStatus();
@@ -49,18 +47,18 @@ absl::Status check_pair(const CatalogItem& a, const CatalogItem& b, const std::s
     const std::string tag = excluded_by(first->excludes, *second);
     if (tag.empty()) continue;
     const std::string because = tag == second->id ? "" : ", which provides '" + tag + "'";
-    return conflict("the prior '" + first->id + "' cannot be combined with '" + second->id + "'" + because +
-                        "; take one out",
-                    field, a.id, b.id);
+    return conflict(
+        "the prior '" + first->id + "' cannot be combined with '" + second->id + "'" + because + "; take one out",
+        field, a.id, b.id);
   }
   if (has(a.hooks, "pattern") && has(b.hooks, "pattern")) {
-    return conflict("the priors '" + a.id + "' and '" + b.id + "' both set the attention pattern; keep one",
-                    field, a.id, b.id);
+    return conflict("the priors '" + a.id + "' and '" + b.id + "' both set the attention pattern; keep one", field,
+                    a.id, b.id);
   }
   for (const CatalogItem* item : {&a, &b}) {
     if (!item->hooks.empty()) continue;
-    return conflict("the prior '" + item->id + "' does nothing and says so; leave it out of a combination",
-                    field, a.id, b.id);
+    return conflict("the prior '" + item->id + "' does nothing and says so; leave it out of a combination", field, a.id,
+                    b.id);
   }
   return absl::OkStatus();
 }
@@ -113,10 +111,10 @@ absl::Status check_requirements(const CatalogItem& item, const Json& own, const 
     if (!holds(constraint.when, item, own)) continue;
     const auto why = violation(constraint, numbers);
     if (!why) continue;
-    const std::string option =
-        own.contains(constraint.left) ? constraint.left : own.contains(constraint.right) ? constraint.right : "";
-    return refuse(ErrorReason::kConstraintViolated,
-                  "the " + item.kind + " '" + item.id + "' cannot be used: " + *why,
+    const std::string option = own.contains(constraint.left)    ? constraint.left
+                               : own.contains(constraint.right) ? constraint.right
+                                                                : "";
+    return refuse(ErrorReason::kConstraintViolated, "the " + item.kind + " '" + item.id + "' cannot be used: " + *why,
                   option.empty() ? field : field + "." + option,
                   {{"item", item.id}, {"rule", constraint.rule}, {"left", constraint.left}});
   }
@@ -131,9 +129,8 @@ absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection&
     const auto& ranks = prior.item->layout_ranks;
     if (rank.is_number_integer() && !ranks.empty() &&
         std::find(ranks.begin(), ranks.end(), rank.get<int>()) == ranks.end()) {
-      mistakes.note(conflict("the prior '" + prior.item->id + "' does not support the layout of '" +
-                                 dataset.item->id + "' (rank " + std::to_string(rank.get<int>()) +
-                                 "); choose another prior or dataset",
+      mistakes.note(conflict("the prior '" + prior.item->id + "' does not support the layout of '" + dataset.item->id +
+                                 "' (rank " + std::to_string(rank.get<int>()) + "); choose another prior or dataset",
                              prior.field, prior.item->id, dataset.item->id));
       continue;
     }

@@ -52,8 +52,7 @@ class Configurer {
     Configuration out;
     out.dataset = section(kDataset, settings);
     if (out.dataset) {
-      for (const auto& [path, setting] : resolver_.defaults_of(*out.dataset->item))
-        settings.emplace(path, &setting);
+      for (const auto& [path, setting] : resolver_.defaults_of(*out.dataset->item)) settings.emplace(path, &setting);
     }
     out.task = section(kTask, settings);
     out.model = section(kModel, settings);
@@ -64,8 +63,7 @@ class Configurer {
                   settings),
          {"model", "dataset"});
     if (out.recipe) note(check_size(out, cost(out), spec_.memory_gib), {"model", "dataset", "train"});
-    if (out.priors)
-      note(check_together(*out.priors, *out.model, *out.dataset), {"prior", "model", "dataset"});
+    if (out.priors) note(check_together(*out.priors, *out.model, *out.dataset), {"prior", "model", "dataset"});
     return out;
   }
 
@@ -144,8 +142,8 @@ Effective effective_settings(const Specification& spec, const CellDraft& cell) {
   return out;
 }
 
-std::optional<Configured> configure(const Specification& spec, const std::vector<CellDraft>& drafts,
-                                    bool surveyed, Resolver& resolver, Mistakes& mistakes) {
+std::optional<Configured> configure(const Specification& spec, const std::vector<CellDraft>& drafts, bool surveyed,
+                                    Resolver& resolver, Mistakes& mistakes) {
   Configured out;
   Configurer configurer(spec, surveyed, resolver, mistakes);
   const Configuration first = configurer.configure(effective_settings(spec, drafts.front()));
@@ -160,8 +158,7 @@ std::optional<Configured> configure(const Specification& spec, const std::vector
   int failures = 0;
   for (const CellDraft& draft : drafts) {
     const Configuration one = configurer.configure(effective_settings(spec, draft));
-    if (one.task && one.task != first.task)
-      mistakes.note(resolve_metric(spec.metric, *one.task).status());
+    if (one.task && one.task != first.task) mistakes.note(resolve_metric(spec.metric, *one.task).status());
     if (staged) configurer.check_stages(out.stages, one);
     out.cells.push_back(one);
     if (!mistakes.none() && ++failures > kMostFailures) break;

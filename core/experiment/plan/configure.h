@@ -20,8 +20,8 @@ struct Configured {
 
 // Notes every mistake, and is empty where there was one. `surveyed`: the drafts are from survey(), so values
 // that only break a rule together are left alone, for they may never meet.
-std::optional<Configured> configure(const Specification& spec, const std::vector<CellDraft>& drafts,
-                                    bool surveyed, Resolver& resolver, Mistakes& mistakes);
+std::optional<Configured> configure(const Specification& spec, const std::vector<CellDraft>& drafts, bool surveyed,
+                                    Resolver& resolver, Mistakes& mistakes);
 
 // The settings that win in a cell: defaults, then what is fixed, then the assignment, then overrides.
 Effective effective_settings(const Specification& spec, const CellDraft& cell);

@@ -14,7 +14,7 @@ namespace {
 constexpr char kTest[] = "test", kValidation[] = "validation";
 constexpr char kCheckpoint[] = "checkpoint", kBest[] = "best";  // an evaluation's choice of model
 constexpr char kResolution[] = "resolution";
-constexpr char kKeepBest[] = "keep_best";                       // the training's counterpart
+constexpr char kKeepBest[] = "keep_best";  // the training's counterpart
 
 // A training stage measures on what it may see; everything else is a later stage's to measure.
 bool measured_by_training(const std::string& split) { return split == "train" || split == kValidation; }
@@ -44,24 +44,20 @@ absl::Status unknown_metric(const CatalogItem& task, const std::string& name) {
     list += (list.empty() ? "" : ", ") + known.back();
   }
   const auto nearest = nearest_name(name, known);
-  return refuse(
-      ErrorReason::kUnknownItem,
-      "the task '" + task.id + "' has no metric '" + name + "'" +
-          (nearest ? "; did you mean '" + *nearest + "'? (known: " + list + ")" : "; choose one of: " + list),
-      "metric.name", {{"metric", name}});
+  return refuse(ErrorReason::kUnknownItem,
+                "the task '" + task.id + "' has no metric '" + name + "'" +
+                    (nearest ? "; did you mean '" + *nearest + "'? (known: " + list + ")" : "; choose one of: " + list),
+                "metric.name", {{"metric", name}});
 }
 
-bool reports_best_model(const MetricContract& metric) {
-  return metric.reports == kTest && metric.reduce == kBest;
-}
+bool reports_best_model(const MetricContract& metric) { return metric.reports == kTest && metric.reduce == kBest; }
 
 bool reads_best_model(const ResolvedStage& stage) { return stage.resolved.value(kCheckpoint, "") == kBest; }
 
 // Whether the contract's number comes from this stage.
 bool measures(const ResolvedStage& stage, const MetricContract& metric) {
   return stage.item->kind == "stage" && stage.item->id != "train" &&
-         stage.resolved.value("split", "") == metric.reports &&
-         reads_best_model(stage) == reports_best_model(metric);
+         stage.resolved.value("split", "") == metric.reports && reads_best_model(stage) == reports_best_model(metric);
 }
 
 bool has_option(const CatalogItem& item, const std::string& name) {
@@ -98,8 +94,8 @@ absl::Status connect(std::vector<ResolvedStage>& stages, std::size_t index) {
   return absl::OkStatus();
 }
 
-absl::Status add_stage(const std::string& role, const std::string& kind, const Json& options,
-                       const std::string& field, const Catalog& catalog, std::vector<ResolvedStage>& stages) {
+absl::Status add_stage(const std::string& role, const std::string& kind, const Json& options, const std::string& field,
+                       const Catalog& catalog, std::vector<ResolvedStage>& stages) {
   ResolvedStage stage;
   stage.role = role;
   stage.field = field;
@@ -111,8 +107,7 @@ absl::Status add_stage(const std::string& role, const std::string& kind, const J
 }
 
 // The first stage, the training, keeps its best model where a later one reads it.
-absl::Status keep_best(std::vector<ResolvedStage>& stages, const MetricContract& metric,
-                       const Catalog& catalog) {
+absl::Status keep_best(std::vector<ResolvedStage>& stages, const MetricContract& metric, const Catalog& catalog) {
   ResolvedStage& train = stages.front();
   for (const ResolvedStage& stage : stages) {
     if (&stage == &train || !reads_best_model(stage)) continue;
@@ -131,8 +126,7 @@ absl::Status add_reported(const MetricContract& metric, int evaluations, const C
                           std::vector<ResolvedStage>& stages, std::vector<std::string>& warnings) {
   const std::string role = evaluations == 0 ? "evaluate" : "evaluate-" + std::to_string(evaluations + 1);
   if (evaluations > 0) {
-    warnings.push_back("no listed stage evaluates the " +
-                       std::string(reports_best_model(metric) ? "best" : "last") +
+    warnings.push_back("no listed stage evaluates the " + std::string(reports_best_model(metric) ? "best" : "last") +
                        " model on the reported split " + metric.reports + "; a stage " + role + " was added");
   }
   LOCUS_ASSIGN_OR_RETURN(const CatalogItem* evaluate, catalog.get("stage", "evaluate", "metric.reports"));
@@ -140,16 +134,14 @@ absl::Status add_reported(const MetricContract& metric, int evaluations, const C
   Json options = Json::object();
   if (defaults.value("split", "") != metric.reports) options["split"] = metric.reports;
   if (reports_best_model(metric)) options[kCheckpoint] = kBest;
-  return add_stage(role, "evaluate", options, reports_best_model(metric) ? "metric.reduce" : "metric.reports",
-                   catalog, stages);
+  return add_stage(role, "evaluate", options, reports_best_model(metric) ? "metric.reduce" : "metric.reports", catalog,
+                   stages);
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<ResolvedStage>> resolve_stages(const Specification& spec,
-                                                          const MetricContract& metric,
-                                                          const Catalog& catalog,
-                                                          std::vector<std::string>& warnings) {
+absl::StatusOr<std::vector<ResolvedStage>> resolve_stages(const Specification& spec, const MetricContract& metric,
+                                                          const Catalog& catalog, std::vector<std::string>& warnings) {
   std::vector<ResolvedStage> stages;
   LOCUS_RETURN_IF_ERROR(add_stage("train", "train", Json::object(), "stages", catalog, stages));
   int evaluations = 0;
@@ -164,8 +156,8 @@ absl::StatusOr<std::vector<ResolvedStage>> resolve_stages(const Specification& s
     evaluations += request.kind == "evaluate";
   }
   if (!mistakes.none()) return mistakes.status();
-  const bool covered = std::any_of(stages.begin(), stages.end(),
-                                   [&](const ResolvedStage& stage) { return measures(stage, metric); });
+  const bool covered =
+      std::any_of(stages.begin(), stages.end(), [&](const ResolvedStage& stage) { return measures(stage, metric); });
   if (!measured_by_training(metric.reports) && !covered)
     LOCUS_RETURN_IF_ERROR(add_reported(metric, evaluations, catalog, stages, warnings));
   LOCUS_RETURN_IF_ERROR(keep_best(stages, metric, catalog));
@@ -184,10 +176,10 @@ absl::StatusOr<MetricContract> resolve_metric(const MetricRequest& request, cons
     to = mistakes.value(one_of(given, otherwise, std::move(choices), field)).value_or(otherwise);
   };
   if (request.selects_on == kTest) {
-    mistakes.note(refuse(
-        ErrorReason::kOptionOutOfRange,
-        "selects_on must not be test: choosing by the test split makes its numbers worthless; use validation",
-        "metric.selects_on", {{"value", kTest}}));
+    mistakes.note(
+        refuse(ErrorReason::kOptionOutOfRange,
+               "selects_on must not be test: choosing by the test split makes its numbers worthless; use validation",
+               "metric.selects_on", {{"value", kTest}}));
   } else {
     take(out.selects_on, request.selects_on, kValidation, {"train", kValidation}, "metric.selects_on");
   }
@@ -215,20 +207,18 @@ absl::Status check_best(const std::vector<ResolvedStage>& stages, const Resolved
   const ResolvedStage& train = stages.front();
   if (train.resolved.value(kKeepBest, "").empty()) return absl::OkStatus();
   const auto cannot = [&](const std::string& why) {
-    return refuse(ErrorReason::kConstraintViolated, "the best model is chosen on validation, but " + why,
-                  train.field);
+    return refuse(ErrorReason::kConstraintViolated, "the best model is chosen on validation, but " + why, train.field);
   };
   const Json splits = dataset.item->facts.value("splits", Json::object());
   if (!splits.empty() && splits.value(kValidation, 0) <= 0) {
     return cannot("the dataset '" + dataset.item->id +
                   "' has no validation split; ask for the last model, or choose another dataset");
   }
-  const double every = recipe.resolved.value("validate_every", 0.0),
-               epochs = recipe.resolved.value("epochs", 0.0);
+  const double every = recipe.resolved.value("validate_every", 0.0), epochs = recipe.resolved.value("epochs", 0.0);
   if (every > 0 && every < epochs) return absl::OkStatus();
   return cannot("train.validate_every is " + show_json(every) + ", so only the last model is validated" +
-                "; set train.validate_every to a part of an epoch (0.25) or fewer epochs than " +
-                show_json(epochs) + ", or ask for the last model");
+                "; set train.validate_every to a part of an epoch (0.25) or fewer epochs than " + show_json(epochs) +
+                ", or ask for the last model");
 }
 
 std::string partial_validation(const MetricContract& metric, const std::vector<ResolvedStage>& stages,
@@ -273,8 +263,7 @@ std::map<std::string, std::set<std::string>> planned_labels(const std::vector<Re
   std::set<std::string> native;
   for (const ResolvedSection* dataset : datasets) {
     const auto extent = dataset->item->facts.find("extent");
-    if (extent != dataset->item->facts.end() && !extent->empty())
-      native.insert(canonical_json(extent->front()));
+    if (extent != dataset->item->facts.end() && !extent->empty()) native.insert(canonical_json(extent->front()));
   }
   std::map<std::string, std::set<std::string>> out;
   for (const ResolvedStage& stage : stages) {
@@ -284,8 +273,7 @@ std::map<std::string, std::set<std::string>> planned_labels(const std::vector<Re
       if (value.empty() && name == kResolution) out[name].insert(native.begin(), native.end());
     }
     for (const ResolvedSection* dataset : datasets) {
-      if (const auto images = scored_images(stage, *dataset); images > 0)
-        out["images"].insert(std::to_string(images));
+      if (const auto images = scored_images(stage, *dataset); images > 0) out["images"].insert(std::to_string(images));
     }
   }
   return out;

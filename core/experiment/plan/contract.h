@@ -21,10 +21,8 @@ struct ResolvedStage {
 
 // train first, then those listed; one that evaluates the reported split is added when none does. Where a
 // stage reads the best model, training keeps it, by the contract's metric on validation.
-absl::StatusOr<std::vector<ResolvedStage>> resolve_stages(const Specification& spec,
-                                                          const MetricContract& metric,
-                                                          const Catalog& catalog,
-                                                          std::vector<std::string>& warnings);
+absl::StatusOr<std::vector<ResolvedStage>> resolve_stages(const Specification& spec, const MetricContract& metric,
+                                                          const Catalog& catalog, std::vector<std::string>& warnings);
 
 // Completes the contract from the task. Refuses an unknown metric, a contradicted direction, and selection on
 // test, directly or as `best` on test that is not chosen on validation.

@@ -41,9 +41,8 @@ class Formulas {
   // Nothing where there is no formula of that name, or it names what this model or dataset has not.
   std::optional<double> formula(const std::string& name, int depth = 0) const {
     if (!costs_.contains(name) || !costs_[name].is_string() || depth > kMostSteps) return std::nullopt;
-    const auto value = evaluate_expression(costs_[name].get<std::string>(), [&](std::string_view word) {
-      return named(std::string(word), depth + 1);
-    });
+    const auto value = evaluate_expression(costs_[name].get<std::string>(),
+                                           [&](std::string_view word) { return named(std::string(word), depth + 1); });
     if (!value.ok()) return std::nullopt;
     return *value;
   }
@@ -147,8 +146,7 @@ CellCost cost_of(const Configuration& cell) {
   const double batch = cell.recipe->resolved.value("batch", 1.0);
   if (out.parameters < 0 || !activations) return out;
   const double trained = out.parameters + out.training_parameters;
-  out.memory_bytes =
-      kNumberBytes * (kCopiesOfParameters * trained + batch * *activations) + out.data_bytes;
+  out.memory_bytes = kNumberBytes * (kCopiesOfParameters * trained + batch * *activations) + out.data_bytes;
   return out;
 }
 

@@ -28,8 +28,7 @@ std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
 std::vector<const Axis*> free_axes(const Specification& spec, const Settings& fixed) {
   std::vector<const Axis*> out;
   for (const Axis& axis : spec.axes) {
-    const bool named =
-        std::any_of(axis.begin(), axis.end(), [&](const Factor& f) { return fixed.contains(f.path); });
+    const bool named = std::any_of(axis.begin(), axis.end(), [&](const Factor& f) { return fixed.contains(f.path); });
     if (!named) out.push_back(&axis);
   }
   return out;
@@ -38,15 +37,14 @@ std::vector<const Axis*> free_axes(const Specification& spec, const Settings& fi
 // A zip group varies as one: an include names all of it or none.
 absl::Status check_zip_whole(const Specification& spec, const Settings& fixed, const std::string& field) {
   for (const Axis& axis : spec.axes) {
-    const auto named =
-        std::count_if(axis.begin(), axis.end(), [&](const Factor& f) { return fixed.contains(f.path); });
+    const auto named = std::count_if(axis.begin(), axis.end(), [&](const Factor& f) { return fixed.contains(f.path); });
     if (named == 0 || static_cast<std::size_t>(named) == axis.size()) continue;
     for (const Factor& factor : axis) {
       if (fixed.contains(factor.path)) continue;
-      return refuse(ErrorReason::kInvalidSpecification,
-                    field + " names one factor of a zip group but not " + factor.path +
-                        "; name the whole group or none of it",
-                    field);
+      return refuse(
+          ErrorReason::kInvalidSpecification,
+          field + " names one factor of a zip group but not " + factor.path + "; name the whole group or none of it",
+          field);
     }
   }
   return absl::OkStatus();
@@ -54,8 +52,7 @@ absl::Status check_zip_whole(const Specification& spec, const Settings& fixed, c
 
 std::int64_t product(const std::vector<const Axis*>& axes) {
   std::int64_t out = 1;
-  for (const Axis* axis : axes)
-    out = saturating_multiply(out, static_cast<std::int64_t>(axis->front().values.size()));
+  for (const Axis* axis : axes) out = saturating_multiply(out, static_cast<std::int64_t>(axis->front().values.size()));
   return out;
 }
 
@@ -126,9 +123,8 @@ absl::Status check_override(const Settings& set, const Values& values) {
     const auto& factors = values.factors();
     if (std::find(factors.begin(), factors.end(), path) == factors.end()) continue;
     mistakes.note(refuse(ErrorReason::kInvalidSpecification,
-                         path +
-                             " is a factor of the matrix and cannot be overridden; use include and exclude to "
-                             "shape the matrix",
+                         path + " is a factor of the matrix and cannot be overridden; use include and exclude to "
+                                "shape the matrix",
                          setting.field));
   }
   return mistakes.status();
@@ -148,8 +144,7 @@ absl::Status check_one(const std::string& path, const Setting& setting, const st
 
 }  // namespace
 
-void check_assignments(const Specification& spec, const Values& values, Resolver& resolver,
-                       Mistakes& mistakes) {
+void check_assignments(const Specification& spec, const Values& values, Resolver& resolver, Mistakes& mistakes) {
   const auto check = [&](const Settings& partial, bool single) {
     for (const auto& [path, setting] : partial) {
       if (!spec.knows_all_of(path)) continue;
@@ -196,32 +191,27 @@ absl::Status check_trial_count(const Specification& spec) {
   const bool huge = trials == std::numeric_limits<std::int64_t>::max();
   const std::string count = huge ? "more than 9 * 10^18" : std::to_string(trials);
   return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kTooManyTrials,
-                    "the matrix spans " + count + " trials (" +
-                        (huge ? "" : std::to_string(cells) + " cells, ") + std::to_string(seeds) +
-                        " seeds each); an experiment holds at most " + std::to_string(kTrialsPerExperiment) +
-                        ": take values out or split it",
+                    "the matrix spans " + count + " trials (" + (huge ? "" : std::to_string(cells) + " cells, ") +
+                        std::to_string(seeds) + " seeds each); an experiment holds at most " +
+                        std::to_string(kTrialsPerExperiment) + ": take values out or split it",
                     "matrix", {{"trials", count}, {"limit", std::to_string(kTrialsPerExperiment)}});
 }
 
-absl::StatusOr<std::vector<CellDraft>> expand(const Specification& spec, const Values& values,
-                                              Resolver& resolver) {
+absl::StatusOr<std::vector<CellDraft>> expand(const Specification& spec, const Values& values, Resolver& resolver) {
   std::vector<CellDraft> cells;
   std::set<std::string> seen;
   const auto add = [&](Assignment assignment) {
-    if (seen.insert(identity_of(assignment, values)).second)
-      cells.push_back({std::move(assignment), {}, false});
+    if (seen.insert(identity_of(assignment, values)).second) cells.push_back({std::move(assignment), {}, false});
   };
   for_each_assignment(free_axes(spec, {}), {}, add);
-  if (spec.axes.empty() && !spec.include.empty())
-    cells.clear(), seen.clear();  // the includes are the whole matrix
+  if (spec.axes.empty() && !spec.include.empty()) cells.clear(), seen.clear();  // the includes are the whole matrix
   for (std::size_t i = 0; i < spec.include.size(); ++i) {
     const Settings& one = spec.include[i];
     Assignment base;
     for (const auto& [path, setting] : one) {
       LOCUS_ASSIGN_OR_RETURN(const auto same, values.match(path, setting, resolver));
-      const auto exact = std::find_if(same.begin(), same.end(), [&](const Setting* s) {
-        return values.of(s).key == values.of(&setting).key;
-      });
+      const auto exact = std::find_if(same.begin(), same.end(),
+                                      [&](const Setting* s) { return values.of(s).key == values.of(&setting).key; });
       base[path] = exact == same.end() ? &setting : *exact;
     }
     for_each_assignment(free_axes(spec, one), base, add);

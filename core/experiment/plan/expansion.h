@@ -47,13 +47,11 @@ absl::Status check_trial_count(const Specification& spec);
 
 // Notes assignments that mean nothing in the matrix: values no factor has, half a zip group, an override of a
 // factor, a baseline that is more than one value. Nothing of a path that is unread.
-void check_assignments(const Specification& spec, const Values& values, Resolver& resolver,
-                       Mistakes& mistakes);
+void check_assignments(const Specification& spec, const Values& values, Resolver& resolver, Mistakes& mistakes);
 
 // The cells in order: the matrix, the first factor slowest, then the includes. EMPTY_MATRIX when exclusions
 // leave none. The assignments have been checked.
-absl::StatusOr<std::vector<CellDraft>> expand(const Specification& spec, const Values& values,
-                                              Resolver& resolver);
+absl::StatusOr<std::vector<CellDraft>> expand(const Specification& spec, const Values& values, Resolver& resolver);
 
 // Cells that between them hold every value that could be read once, where the matrix cannot be expanded: the
 // first of each factor, then each other one and each override in turn.

@@ -12,8 +12,8 @@ namespace {
 // A value of a factor: itself, or {value: ..., label: ...}.
 absl::StatusOr<Setting> parse_value(const Json& json, const std::string& field) {
   Setting setting{json, "", field};
-  const bool labelled = json.is_object() && json.contains("value") && json.size() <= 2 &&
-                        (json.size() == 1 || json.contains("label"));
+  const bool labelled =
+      json.is_object() && json.contains("value") && json.size() <= 2 && (json.size() == 1 || json.contains("label"));
   if (labelled) {
     setting.value = json["value"];
     setting.field = field + ".value";
@@ -26,8 +26,8 @@ absl::StatusOr<Setting> parse_value(const Json& json, const std::string& field) 
 }
 
 // Adds the factor with the values that can be read.
-absl::Status parse_factor(const std::string& path, const Json& values, const std::string& field,
-                          Specification& spec, Axis& out) {
+absl::Status parse_factor(const std::string& path, const Json& values, const std::string& field, Specification& spec,
+                          Axis& out) {
   if (const absl::Status known = check_config_path(path, field); !known.ok()) {
     spec.unread.insert("");  // it may stand for any of them
     return known;
@@ -63,16 +63,14 @@ absl::Status parse_factors(const Json& json, const std::string& field, Specifica
     mistakes.note(parse_factor(path, values, field + "." + path, spec, out));
   // The prior varies slowest, so that its rows stand together; the rest by name, whatever order the document
   // had.
-  std::stable_sort(out.begin(), out.end(), [](const Factor& a, const Factor& b) {
-    return (a.path == "prior") > (b.path == "prior");
-  });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Factor& a, const Factor& b) { return (a.path == "prior") > (b.path == "prior"); });
   return mistakes.status();
 }
 
 }  // namespace
 
-absl::Status add_setting(Settings& settings, const std::string& path, const Json& value,
-                         const std::string& field) {
+absl::Status add_setting(Settings& settings, const std::string& path, const Json& value, const std::string& field) {
   LOCUS_RETURN_IF_ERROR(check_config_path(path, field));
   LOCUS_RETURN_IF_ERROR(check_finite(value, field));
   settings[path] = {value, "", field};
@@ -83,13 +81,11 @@ absl::StatusOr<Settings> parse_assignment(const Json& json, const std::string& f
   LOCUS_RETURN_IF_ERROR(check_mapping(json, field));
   if (json.empty()) {
     return refuse(ErrorReason::kInvalidSpecification,
-                  field + " names no factor; write the factors it fixes, as in {prior: learned-absolute}",
-                  field);
+                  field + " names no factor; write the factors it fixes, as in {prior: learned-absolute}", field);
   }
   Settings out;
   Mistakes mistakes;
-  for (const auto& [path, value] : json.items())
-    mistakes.note(add_setting(out, path, value, field + "." + path));
+  for (const auto& [path, value] : json.items()) mistakes.note(add_setting(out, path, value, field + "." + path));
   if (!mistakes.none()) return mistakes.status();
   return out;
 }
@@ -136,8 +132,7 @@ absl::Status check_factors_once(const Specification& spec) {
     for (const Factor& factor : axis) {
       if (seen.insert(factor.path).second) continue;
       mistakes.note(refuse(ErrorReason::kInvalidSpecification,
-                           "the factor " + factor.path + " is given in the matrix and in zip; keep one",
-                           factor.field));
+                           "the factor " + factor.path + " is given in the matrix and in zip; keep one", factor.field));
     }
   }
   return mistakes.status();

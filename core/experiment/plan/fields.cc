@@ -24,9 +24,7 @@ absl::Status refuse(ErrorReason reason, std::string message, std::string field,
                     std::move(metadata));
 }
 
-std::string indexed(const std::string& field, std::size_t index) {
-  return field + "[" + std::to_string(index) + "]";
-}
+std::string indexed(const std::string& field, std::size_t index) { return field + "[" + std::to_string(index) + "]"; }
 
 absl::Status check_mapping(const Json& value, const std::string& field) {
   return value.is_object() ? absl::OkStatus() : wrong_type("a mapping", value, field);
@@ -43,16 +41,14 @@ absl::StatusOr<std::string> text_of(const Json& value, const std::string& field)
 
 absl::Status check_finite(const Json& value, const std::string& field) {
   if (value.is_number_float() && !std::isfinite(value.get<double>())) {
-    return refuse(ErrorReason::kOptionOutOfRange, field + " must be a finite number, not " + show_json(value),
-                  field, {{"value", show_json(value)}});
+    return refuse(ErrorReason::kOptionOutOfRange, field + " must be a finite number, not " + show_json(value), field,
+                  {{"value", show_json(value)}});
   }
   if (value.is_object()) {
-    for (const auto& [key, member] : value.items())
-      LOCUS_RETURN_IF_ERROR(check_finite(member, field + "." + key));
+    for (const auto& [key, member] : value.items()) LOCUS_RETURN_IF_ERROR(check_finite(member, field + "." + key));
   }
   if (value.is_array()) {
-    for (std::size_t i = 0; i < value.size(); ++i)
-      LOCUS_RETURN_IF_ERROR(check_finite(value[i], indexed(field, i)));
+    for (std::size_t i = 0; i < value.size(); ++i) LOCUS_RETURN_IF_ERROR(check_finite(value[i], indexed(field, i)));
   }
   return absl::OkStatus();
 }
@@ -70,8 +66,7 @@ absl::Status check_config_path(const std::string& path, const std::string& field
                     path + " is a whole section; name one of its options, as in " + section->id_path, field,
                     {{"path", path}});
     }
-    known.push_back(section->name == std::string(section->id_path) ? section->name
-                                                                   : section->name + std::string(".*"));
+    known.push_back(section->name == std::string(section->id_path) ? section->name : section->name + std::string(".*"));
   }
   if (const auto nearest = nearest_name(head, {"prior", "dataset", "task", "model", "train"})) {
     const std::string rest = path.size() > head.size() ? path.substr(head.size()) : "";
@@ -81,8 +76,7 @@ absl::Status check_config_path(const std::string& path, const std::string& field
   }
   std::string list;
   for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-  return refuse(ErrorReason::kUnknownKey,
-                "there is no config path '" + path + "'; a factor is one of: " + list, field,
+  return refuse(ErrorReason::kUnknownKey, "there is no config path '" + path + "'; a factor is one of: " + list, field,
                 {{"path", path}});
 }
 

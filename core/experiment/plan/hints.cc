@@ -44,8 +44,7 @@ std::optional<Place> place_of(const std::string& key, const Catalog& catalog) {
 
 absl::Status with_place(const absl::Status& status, const Catalog& catalog) {
   auto detail = error_detail(status);
-  if (!detail || detail->reason != ErrorReason::kUnknownKey || detail->metadata.contains("nearest"))
-    return status;
+  if (!detail || detail->reason != ErrorReason::kUnknownKey || detail->metadata.contains("nearest")) return status;
   const bool factor = detail->metadata.contains("path");
   const std::string key = factor ? detail->metadata["path"] : detail->field;
   if (key.empty() || key.find_first_of(".[") != std::string::npos) return status;

@@ -98,8 +98,7 @@ std::string CellLabels::label(const CellDraft& cell) const {
   for (const auto& [path, setting] : cell.assignment) {
     const auto name = short_names_.find(std::string(path));
     if (name == short_names_.end()) continue;
-    const std::string text =
-        setting->label.empty() ? name->second + "=" + values_.of(setting).text : setting->label;
+    const std::string text = setting->label.empty() ? name->second + "=" + values_.of(setting).text : setting->label;
     out += (out.empty() ? "" : ", ") + text;
   }
   return out;

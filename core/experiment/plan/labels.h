@@ -14,8 +14,7 @@ namespace locus {
 // "lr=0.001". Labels the user gave replace a value's text.
 class CellLabels {
  public:
-  CellLabels(const std::vector<CellDraft>& cells, const Specification& spec, const Values& values,
-             Resolver& resolver);
+  CellLabels(const std::vector<CellDraft>& cells, const Specification& spec, const Values& values, Resolver& resolver);
   std::string label(const CellDraft& cell) const;
   // One value of a path by itself: "violin (curves=snake)", "0.001".
   std::string value(const std::string& path, const Setting& setting) const;
@@ -27,10 +26,9 @@ class CellLabels {
   const Specification& spec_;
   const Values& values_;
   Resolver& resolver_;
-  std::map<const Setting*, std::string> texts_;     // of priors; cells share them
-  std::map<std::string, std::string> short_names_;  // varied path -> shortest unambiguous name
-  std::map<std::string, std::vector<std::set<std::string>>>
-      telling_;  // ids -> per prior, the options that differ
+  std::map<const Setting*, std::string> texts_;                        // of priors; cells share them
+  std::map<std::string, std::string> short_names_;                     // varied path -> shortest unambiguous name
+  std::map<std::string, std::vector<std::set<std::string>>> telling_;  // ids -> per prior, the options that differ
 };
 
 }  // namespace locus

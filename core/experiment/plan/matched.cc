@@ -47,8 +47,8 @@ std::string differing_paths(const Flat& a, const Flat& b) {
   for (const auto& [path, value] : a) {
     const auto other = b.find(path);
     if (other != b.end() && other->second == value) continue;
-    out += (out.empty() ? "" : ", ") + path + " (" + value + " or " +
-           (other == b.end() ? "absent" : other->second) + ")";
+    out +=
+        (out.empty() ? "" : ", ") + path + " (" + value + " or " + (other == b.end() ? "absent" : other->second) + ")";
   }
   return out.empty() ? "an option only one of them has" : out;
 }
@@ -62,8 +62,7 @@ std::map<std::string, std::string> effective_values(const Configuration& cell) {
 }
 
 absl::Status prove_matched(const Specification& spec, const std::vector<CellDraft>& cells,
-                           const std::vector<Configuration>& configurations,
-                           const std::vector<std::string>& labels) {
+                           const std::vector<Configuration>& configurations, const std::vector<std::string>& labels) {
   if (spec.matched.empty()) return absl::OkStatus();
   std::set<Flat> treatments;
   std::map<Flat, std::map<Flat, std::size_t>> by_rest;  // everything else -> treatment -> a cell
@@ -72,9 +71,8 @@ absl::Status prove_matched(const Specification& spec, const std::vector<CellDraf
     treatments.insert(treatment);
     by_rest[rest].emplace(treatment, i);
   }
-  const auto fullest = std::max_element(by_rest.begin(), by_rest.end(), [](const auto& a, const auto& b) {
-    return a.second.size() < b.second.size();
-  });
+  const auto fullest = std::max_element(by_rest.begin(), by_rest.end(),
+                                        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   for (const auto& group : by_rest) {
     if (group.second.size() == treatments.size()) continue;
     const auto& other =
@@ -82,8 +80,7 @@ absl::Status prove_matched(const Specification& spec, const std::vector<CellDraf
     const std::size_t a = group.second.begin()->second, b = other.second.begin()->second;
     return refuse(ErrorReason::kConstraintViolated,
                   "the specification says that only " + joined(spec.matched) + " differs, but '" + labels[a] +
-                      "' and '" + labels[b] + "' also differ in " +
-                      differing_paths(group.first, other.first) +
+                      "' and '" + labels[b] + "' also differ in " + differing_paths(group.first, other.first) +
                       ", and not every value of the one comes with every value of the other; make them equal "
                       "or take `matched` out",
                   "matched", {{"cell", labels[a]}, {"other", labels[b]}});
@@ -97,16 +94,14 @@ std::string describe_difference(const std::vector<CellDraft>& cells, const Value
   const Configuration& first = configurations.front();
   for (const Configuration& c : configurations) {
     priors_differ |= c.priors->canonical != first.priors->canonical;
-    rest_differs |=
-        c.dataset->canonical != first.dataset->canonical || c.task->canonical != first.task->canonical ||
-        c.model->canonical != first.model->canonical || c.recipe->canonical != first.recipe->canonical;
+    rest_differs |= c.dataset->canonical != first.dataset->canonical || c.task->canonical != first.task->canonical ||
+                    c.model->canonical != first.model->canonical || c.recipe->canonical != first.recipe->canonical;
   }
   if (!rest_differs) return priors_differ ? "only the prior differs" : "nothing differs";
   std::map<std::string, std::set<std::string>> varied;
   std::set<std::string> paths;
   for (const CellDraft& cell : cells) {
-    for (const auto& [path, setting] : cell.assignment)
-      varied[std::string(path)].insert(values.of(setting).key);
+    for (const auto& [path, setting] : cell.assignment) varied[std::string(path)].insert(values.of(setting).key);
     for (const Override* one : cell.overrides) {
       for (const auto& [path, setting] : one->set) paths.insert(path);
     }
@@ -115,8 +110,8 @@ std::string describe_difference(const std::vector<CellDraft>& cells, const Value
     if (keys.size() > 1) paths.insert(path);
   }
   paths.erase("prior");
-  return (priors_differ ? "besides the prior: " : "the prior is the same; ") +
-         joined(paths) + (paths.size() == 1 ? " differs" : " differ");
+  return (priors_differ ? "besides the prior: " : "the prior is the same; ") + joined(paths) +
+         (paths.size() == 1 ? " differs" : " differ");
 }
 
 }  // namespace locus

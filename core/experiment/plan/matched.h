@@ -14,8 +14,7 @@ namespace locus {
 // Refuses (CONSTRAINT_VIOLATED) unless every setting of everything else comes with every value of the
 // declared factors: then a comparison between two of those values never compares anything else.
 absl::Status prove_matched(const Specification& spec, const std::vector<CellDraft>& cells,
-                           const std::vector<Configuration>& configurations,
-                           const std::vector<std::string>& labels);
+                           const std::vector<Configuration>& configurations, const std::vector<std::string>& labels);
 
 // "only the prior differs", or what else does: a sentence for the table.
 std::string describe_difference(const std::vector<CellDraft>& cells, const Values& values,

@@ -48,16 +48,14 @@ static absl::Status relocate_one(const absl::Status& status, const Effective& ef
     const auto cut = path.find_last_of(".[");
     path = cut == std::string::npos ? "" : path.substr(0, cut);
   }
-  return make_error(status.code(), detail->reason, std::string(status.message()), detail->field,
-                    detail->metadata);
+  return make_error(status.code(), detail->reason, std::string(status.message()), detail->field, detail->metadata);
 }
 
 absl::Status relocate(const absl::Status& status, const Effective& effective) {
   return each_of(status, [&](const absl::Status& one) { return relocate_one(one, effective); });
 }
 
-absl::StatusOr<Selection> Resolver::select(const std::string& kind, const Json& value,
-                                           const std::string& field) const {
+absl::StatusOr<Selection> Resolver::select(const std::string& kind, const Json& value, const std::string& field) const {
   Selection out;
   out.field = field;
   std::string id;
@@ -68,16 +66,14 @@ absl::StatusOr<Selection> Resolver::select(const std::string& kind, const Json& 
     out.field = field + "." + id;
     if (!value.begin()->is_null()) out.given = *value.begin();
   } else if (value.is_object()) {
-    return refuse(
-        ErrorReason::kInvalidSpecification,
-        field + " names " + std::to_string(value.size()) + " keys where one " + kind + " was expected" +
-            (kind == "prior" ? "; write a combination as a list, as in [learned-absolute, violin]" : ""),
-        field);
+    return refuse(ErrorReason::kInvalidSpecification,
+                  field + " names " + std::to_string(value.size()) + " keys where one " + kind + " was expected" +
+                      (kind == "prior" ? "; write a combination as a list, as in [learned-absolute, violin]" : ""),
+                  field);
   } else {
-    return refuse(
-        ErrorReason::kWrongType,
-        field + " must be the id of a " + kind + " or {" + plural(kind) + "}, not " + describe_json(value),
-        field, {{"value", show_json(value)}});
+    return refuse(ErrorReason::kWrongType,
+                  field + " must be the id of a " + kind + " or {" + plural(kind) + "}, not " + describe_json(value),
+                  field, {{"value", show_json(value)}});
   }
   LOCUS_ASSIGN_OR_RETURN(out.item, catalog_.get(kind, id, out.field));
   LOCUS_RETURN_IF_ERROR(check_mapping(out.given, out.field));
@@ -100,8 +96,7 @@ absl::StatusOr<ResolvedPriors> Resolver::resolve_priors(const Setting& setting) 
   const Json list = combination ? setting.value : Json::array({setting.value});
   if (list.empty()) {
     return refuse(ErrorReason::kEmptyMatrix,
-                  setting.field + " is an empty combination; write none for a model without a prior",
-                  setting.field);
+                  setting.field + " is an empty combination; write none for a model without a prior", setting.field);
   }
   ResolvedPriors out;
   Mistakes mistakes;
@@ -124,14 +119,13 @@ absl::StatusOr<const ResolvedPriors*> Resolver::priors(const Setting& setting) {
   return &(priors_[&setting] = std::move(resolved));
 }
 
-absl::StatusOr<ResolvedSection> Resolver::resolve_section(const Section& section,
-                                                          const Effective& effective) const {
+absl::StatusOr<ResolvedSection> Resolver::resolve_section(const Section& section, const Effective& effective) const {
   const auto id = effective.find(section.id_path);
   if (id == effective.end()) {
-    return refuse(ErrorReason::kMissingKey,
-                  "the specification needs " + std::string(section.id_path) + ", the id of a " +
-                      section.kind + " of the catalog",
-                  section.id_path, {{"key", section.id_path}});
+    return refuse(
+        ErrorReason::kMissingKey,
+        "the specification needs " + std::string(section.id_path) + ", the id of a " + section.kind + " of the catalog",
+        section.id_path, {{"key", section.id_path}});
   }
   LOCUS_ASSIGN_OR_RETURN(Selection selection, select(section.kind, id->second->value, id->second->field));
   Json given = selection.given;
@@ -167,13 +161,11 @@ const Settings& Resolver::defaults_of(const CatalogItem& dataset) {
   const auto [found, fresh] = defaults_.try_emplace(&dataset);
   if (!fresh) return found->second;
   const Json defaults = dataset.facts.value("defaults", Json::object());
-  for (const auto& [path, value] : defaults.items())
-    found->second[path] = {value, "", path, true};
+  for (const auto& [path, value] : defaults.items()) found->second[path] = {value, "", path, true};
   return found->second;
 }
 
-std::string Resolver::text(const CatalogItem& item, const Json& given,
-                           const std::set<std::string>& telling) const {
+std::string Resolver::text(const CatalogItem& item, const Json& given, const std::set<std::string>& telling) const {
   const auto resolved = catalog_.resolve(item, given, "");
   const Json& options = resolved.ok() ? *resolved : given;
   const auto defaults = catalog_.resolve(item, Json::object(), "");
@@ -203,8 +195,7 @@ absl::StatusOr<NormalValue> Resolver::normal(const std::string& path, const Sett
   for (const Section* section : kSections) {
     if (path != section->id_path) continue;
     LOCUS_ASSIGN_OR_RETURN(const Selection selection, select(section->kind, setting.value, setting.field));
-    out.assignment =
-        selection.given.empty() ? Json(selection.item->id) : Json({{selection.item->id, selection.given}});
+    out.assignment = selection.given.empty() ? Json(selection.item->id) : Json({{selection.item->id, selection.given}});
     out.ids = selection.item->id;
     out.text = text(*selection.item, selection.given);
     out.key = canonical_json({{selection.item->id, selection.given}});

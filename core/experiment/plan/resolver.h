@@ -71,8 +71,7 @@ class Resolver {
   const Catalog& catalog() const { return catalog_; }
 
  private:
-  absl::StatusOr<Selection> select(const std::string& kind, const Json& value,
-                                   const std::string& field) const;
+  absl::StatusOr<Selection> select(const std::string& kind, const Json& value, const std::string& field) const;
   absl::StatusOr<ResolvedPrior> resolve_prior(const Json& value, const std::string& field) const;
   absl::StatusOr<ResolvedPriors> resolve_priors(const Setting& setting) const;
   absl::StatusOr<ResolvedSection> resolve_section(const Section& section, const Effective& effective) const;
@@ -93,8 +92,7 @@ std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection
 // CONFLICTING_PRIORS for priors that exclude each other, CONSTRAINT_VIOLATED for requirements the rest does
 // not meet.
 absl::Status check_combination(const ResolvedPriors& priors, const std::string& field);
-absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection& model,
-                            const ResolvedSection& dataset);
+absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection& model, const ResolvedSection& dataset);
 absl::Status check_requirements(const CatalogItem& item, const Json& own, const ResolvedSection& model,
                                 const ResolvedSection& dataset, const std::string& field);
 

@@ -64,10 +64,9 @@ absl::Status parse_replicates(const Json& json, Specification& spec) {
     if (!seed) continue;
     spec.seeds.push_back(seed->get<std::int64_t>());
     if (seen.insert(spec.seeds.back()).second) continue;
-    mistakes.note(
-        refuse(ErrorReason::kInvalidSpecification,
-               "the seed " + show_json(*seed) + " is listed twice; a replicate needs a seed of its own",
-               indexed(field, i)));
+    mistakes.note(refuse(ErrorReason::kInvalidSpecification,
+                         "the seed " + show_json(*seed) + " is listed twice; a replicate needs a seed of its own",
+                         indexed(field, i)));
   }
   return mistakes.status();
 }
@@ -77,8 +76,8 @@ absl::StatusOr<Override> parse_override(const Json& json, const std::string& fie
   LOCUS_RETURN_IF_ERROR(check_keys(json, {"where", "set"}, "an override", field));
   for (const char* key : {"where", "set"}) {
     if (json.contains(key)) continue;
-    return refuse(ErrorReason::kMissingKey,
-                  "an override needs " + std::string(key) + ": {where: {...}, set: {...}}", field + "." + key);
+    return refuse(ErrorReason::kMissingKey, "an override needs " + std::string(key) + ": {where: {...}, set: {...}}",
+                  field + "." + key);
   }
   Mistakes mistakes;
   Override one;
@@ -138,11 +137,10 @@ absl::Status parse_stages(const Json& json, Specification& spec) {
 // {top: 3} or {at_step: 300}, as one word.
 absl::StatusOr<std::string> reducer_of(const Json& json, const std::string& field) {
   for (const auto& [key, word] : {std::pair("top", "top-"), std::pair("at_step", "at-step-")}) {
-    if (json.size() == 1 && json.contains(key) && json[key].is_number_integer())
-      return word + json[key].dump();
+    if (json.size() == 1 && json.contains(key) && json[key].is_number_integer()) return word + json[key].dump();
   }
-  return refuse(ErrorReason::kWrongType,
-                field + " is a word, {top: COUNT} or {at_step: STEP}, not " + show_json(json), field);
+  return refuse(ErrorReason::kWrongType, field + " is a word, {top: COUNT} or {at_step: STEP}, not " + show_json(json),
+                field);
 }
 
 absl::Status parse_metric(const Json& json, Specification& spec) {
@@ -185,10 +183,9 @@ absl::Status parse_matched(const Json& json, Specification& spec) {
   LOCUS_RETURN_IF_ERROR(check_keys(json, {"except"}, "matched", "matched"));
   if (json.contains("except") && !json["except"].empty())
     return parse_factors_left_free(json["except"], "matched.except", spec);
-  return refuse(
-      ErrorReason::kMissingKey,
-      "matched names what alone may differ, and here it names nothing; write matched: {except: [prior]}",
-      "matched.except", {{"key", "except"}});
+  return refuse(ErrorReason::kMissingKey,
+                "matched names what alone may differ, and here it names nothing; write matched: {except: [prior]}",
+                "matched.except", {{"key", "except"}});
 }
 
 absl::Status parse_name(const Json& json, Specification& spec) {
@@ -245,13 +242,10 @@ const std::map<std::string, Parse>& keys() {
     };
   };
   const auto list = [](const char* key, std::vector<Settings> Specification::*member) -> Parse {
-    return [key, member](const Json& json, Specification& spec) {
-      return parse_assignments(json, key, spec.*member);
-    };
+    return [key, member](const Json& json, Specification& spec) { return parse_assignments(json, key, spec.*member); };
   };
   static const std::map<std::string, Parse> table = {
-      {"version",
-       [](const Json&, Specification&) { return absl::OkStatus(); }},  // checked before anything else
+      {"version", [](const Json&, Specification&) { return absl::OkStatus(); }},  // checked before anything else
       {"name", parse_name},
       {"owner", text("owner", &Specification::owner)},
       {"description", text("description", &Specification::description)},
@@ -260,8 +254,7 @@ const std::map<std::string, Parse>& keys() {
       {"task", section(kTask)},
       {"model", section(kModel)},
       {"train", section(kTrain)},
-      {"prior",
-       [](const Json& json, Specification& spec) { return add_setting(spec.fixed, "prior", json, "prior"); }},
+      {"prior", [](const Json& json, Specification& spec) { return add_setting(spec.fixed, "prior", json, "prior"); }},
       {"matrix", parse_matrix},
       {"zip", parse_zip},
       {"include", list("include", &Specification::include)},
@@ -284,8 +277,7 @@ const std::map<std::string, Parse>& keys() {
 absl::Status check_version(const Json& document) {
   if (!document.contains("version")) {
     return refuse(ErrorReason::kMissingKey,
-                  "a specification says which version of the format it is written in; add version: 1",
-                  "version");
+                  "a specification says which version of the format it is written in; add version: 1", "version");
   }
   const Json& version = document["version"];
   if (version.is_number() && version == 1) return absl::OkStatus();
@@ -297,8 +289,7 @@ absl::Status check_version(const Json& document) {
 }  // namespace
 
 std::optional<Specification> parse_specification(const Json& document, Mistakes& mistakes) {
-  if (!mistakes.note(check_mapping(document, "")) || !mistakes.note(check_version(document)))
-    return std::nullopt;
+  if (!mistakes.note(check_mapping(document, "")) || !mistakes.note(check_version(document))) return std::nullopt;
   const std::vector<std::string>& known = top_level_keys();
   Specification spec;
   // Unknown keys first: a misspelt key is the cause of whatever else is missing.
@@ -313,8 +304,8 @@ std::optional<Specification> parse_specification(const Json& document, Mistakes&
   }
   mistakes.note(check_factors_once(spec));
   if (!document.contains("name") && spec.knows_all_of("name")) {
-    mistakes.note(refuse(ErrorReason::kMissingKey,
-                         "a specification needs a name, as in name: my-first-comparison", "name"));
+    mistakes.note(
+        refuse(ErrorReason::kMissingKey, "a specification needs a name, as in name: my-first-comparison", "name"));
   }
   return spec;
 }

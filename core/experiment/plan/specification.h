@@ -71,10 +71,9 @@ struct Specification {
 
 // Sections whose values lie at "<section>.<option>", and the key that names the catalog item.
 struct Section {
-  const char* name;  // "model"
-  const char* kind;  // "backbone"
-  const char*
-      id_path;  // "model.backbone"; equal to `name` where one value holds id and options: {id: {options}}
+  const char* name;     // "model"
+  const char* kind;     // "backbone"
+  const char* id_path;  // "model.backbone"; equal to `name` where one value holds id and options: {id: {options}}
 };
 inline constexpr Section kDataset = {"dataset", "dataset", "dataset"};
 inline constexpr Section kTask = {"task", "task", "task"};

@@ -21,10 +21,10 @@ absl::Status check_positions_differ(const Axis& axis, const Values& values) {
   for (std::size_t i = 0; i < axis.front().values.size(); ++i) {
     if (seen.insert(position_key(axis, i, values)).second) continue;
     const Setting& setting = axis.front().values[i];
-    mistakes.note(refuse(
-        ErrorReason::kInvalidSpecification,
-        axis.front().path + " lists " + values.of(&setting).text + " twice with the same options; keep one",
-        setting.field));
+    mistakes.note(
+        refuse(ErrorReason::kInvalidSpecification,
+               axis.front().path + " lists " + values.of(&setting).text + " twice with the same options; keep one",
+               setting.field));
   }
   return mistakes.status();
 }
@@ -65,10 +65,10 @@ absl::StatusOr<std::vector<const Setting*>> Values::match(const std::string& pat
   if (factor == values_.end()) {
     std::string list;
     for (const std::string& name : factors_) list += (list.empty() ? "" : ", ") + name;
-    return refuse(ErrorReason::kUnknownKey,
-                  path + " is not a factor of the matrix; " +
-                      (list.empty() ? "the matrix has none" : "its factors are: " + list),
-                  setting.field, {{"path", path}});
+    return refuse(
+        ErrorReason::kUnknownKey,
+        path + " is not a factor of the matrix; " + (list.empty() ? "the matrix has none" : "its factors are: " + list),
+        setting.field, {{"path", path}});
   }
   std::vector<const Setting*> exact, labelled, same_ids;
   if (setting.value.is_string()) {
@@ -89,10 +89,9 @@ absl::StatusOr<std::vector<const Setting*>> Values::match(const std::string& pat
   if (!same_ids.empty()) return same_ids;
   std::string list;
   for (const Setting* value : factor->second) list += (list.empty() ? "" : ", ") + of(value).text;
-  return refuse(
-      ErrorReason::kInvalidSpecification,
-      show_json(setting.value) + " is not a value of " + path + " in the matrix; its values are: " + list,
-      setting.field, {{"path", path}, {"value", show_json(setting.value)}});
+  return refuse(ErrorReason::kInvalidSpecification,
+                show_json(setting.value) + " is not a value of " + path + " in the matrix; its values are: " + list,
+                setting.field, {{"path", path}, {"value", show_json(setting.value)}});
 }
 
 }  // namespace locus

@@ -32,9 +32,8 @@ std::vector<Mark> marks_of(const std::vector<double>& means, bool maximize, int 
     if (std::isfinite(means[i])) order.push_back(i);
   }
   if (order.size() < 2) return out;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return maximize ? means[a] > means[b] : means[a] < means[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return maximize ? means[a] > means[b] : means[a] < means[b]; });
   std::size_t at = 0;
   const auto mark = [&](Mark as) {
     const double first = means[order[at]];
@@ -69,15 +68,13 @@ std::string latex_preface(const std::string& title, const std::vector<std::strin
 }
 
 std::string latex_line(std::vector<std::string> cells) {
-  if (!cells.empty() && (cells[0].starts_with("[") || cells[0].starts_with("*")))
-    cells[0] = "{" + cells[0] + "}";
+  if (!cells.empty() && (cells[0].starts_with("[") || cells[0].starts_with("*"))) cells[0] = "{" + cells[0] + "}";
   std::string out = "  ";
   for (std::size_t i = 0; i < cells.size(); ++i) out += (i > 0 ? " & " : "") + cells[i];
   return out + " \\\\\n";
 }
 
-std::string latex_table(const std::string& alignment, const std::string& heads,
-                        const std::vector<DocumentRow>& rows) {
+std::string latex_table(const std::string& alignment, const std::string& heads, const std::vector<DocumentRow>& rows) {
   std::string out = "\\begin{tabular}{" + alignment + "}\n\\toprule\n" + heads + "\\midrule\n";
   for (const DocumentRow& row : rows) {
     out += latex_line(row.cells);

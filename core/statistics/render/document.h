@@ -26,8 +26,7 @@ struct DocumentRow {
 std::string latex_preface(const std::string& title, const std::vector<std::string>& notes,
                           const std::vector<std::string>& warnings);
 // `alignment` as tabular takes it ("lrr"), `heads` whole lines (latex_line), rules between them included.
-std::string latex_table(const std::string& alignment, const std::string& heads,
-                        const std::vector<DocumentRow>& rows);
+std::string latex_table(const std::string& alignment, const std::string& heads, const std::vector<DocumentRow>& rows);
 // "  a & b \\". A first cell that begins with [ or * is braced: the \\ or rule before it would take it.
 std::string latex_line(std::vector<std::string> cells);
 

@@ -12,15 +12,9 @@ constexpr std::uint32_t kReplacement = 0xfffd;
 
 // The code point at `at`, which moves past it; kReplacement for a byte that starts none.
 std::uint32_t next_code_point(const std::string& text, std::size_t& at) {
-  const auto byte = [&](std::size_t i) {
-    return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
-  };
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
   const std::uint32_t lead = byte(at);
-  const std::size_t size = lead < 0x80       ? 1
-                           : lead >> 5 == 6  ? 2
-                           : lead >> 4 == 14 ? 3
-                           : lead >> 3 == 30 ? 4
-                                             : 0;
+  const std::size_t size = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
   if (size == 0 || at + size > text.size()) return ++at, kReplacement;
   std::uint32_t code = size == 1 ? lead : lead & (0x7fu >> size);
   for (std::size_t i = 1; i < size; ++i) {

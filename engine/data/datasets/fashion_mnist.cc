@@ -8,16 +8,13 @@ namespace {
 
 IdxLayout layout() {
   IdxLayout out;
-  out.manifest = {"fashion-mnist",
-                  "dataset-fashion-mnist",
-                  {{"train-images-idx3-ubyte.gz",
-                    {"b0564c3eedabfbf835052cff8503ea422014ce006caf5b757f851416ee8300c7", 26421856}},
-                   {"train-labels-idx1-ubyte.gz",
-                    {"0ae29f65d86684f32d1b9c85147786c547b9c6aebcaf235f0400a0cce308b056", 29491}},
-                   {"t10k-images-idx3-ubyte.gz",
-                    {"cc1d090a38ace84dfa1aa66e3ada7c336ef481a96936906477e6dd344da56eaa", 4422079}},
-                   {"t10k-labels-idx1-ubyte.gz",
-                    {"8d3605d196f4be44669e46906da9733c8131fef761fdbfec72c424d5222f1a05", 5125}}}};
+  out.manifest = {
+      "fashion-mnist",
+      "dataset-fashion-mnist",
+      {{"train-images-idx3-ubyte.gz", {"b0564c3eedabfbf835052cff8503ea422014ce006caf5b757f851416ee8300c7", 26421856}},
+       {"train-labels-idx1-ubyte.gz", {"0ae29f65d86684f32d1b9c85147786c547b9c6aebcaf235f0400a0cce308b056", 29491}},
+       {"t10k-images-idx3-ubyte.gz", {"cc1d090a38ace84dfa1aa66e3ada7c336ef481a96936906477e6dd344da56eaa", 4422079}},
+       {"t10k-labels-idx1-ubyte.gz", {"8d3605d196f4be44669e46906da9733c8131fef761fdbfec72c424d5222f1a05", 5125}}}};
   out.train_images = "train-images-idx3-ubyte.gz";
   out.train_labels = "train-labels-idx1-ubyte.gz";
   out.test_images = "t10k-images-idx3-ubyte.gz";
@@ -39,20 +36,19 @@ DatasetItem fashion_mnist() {
             "70,000 gray 28 x 28 images of clothing in 10 classes; validation is the last 5000 of the "
             "training file");
   item.set("paper", "Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine Learning Algorithms")
-      .facts({{"digest", files.manifest.digest()},
-              {"manifest", files.manifest.json()},
-              {"rank", 2},
-              {"channels", 1},
-              {"extent", files.extent},
-              {"classes", files.classes},
-              {"class_names",
-               {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
-                "Ankle boot"}},
-              {"splits", {{"train", files.train}, {"validation", files.validation}, {"test", files.test}}},
-              {"defaults", {{"model.patch", 7}}},  // four by four patches; 16 would not tile the image
-              {"package", files.manifest.package}});
-  return {std::move(item),
-          [](const DataPlace& place, const Options&) { return open_idx_dataset(layout(), place); }};
+      .facts(
+          {{"digest", files.manifest.digest()},
+           {"manifest", files.manifest.json()},
+           {"rank", 2},
+           {"channels", 1},
+           {"extent", files.extent},
+           {"classes", files.classes},
+           {"class_names",
+            {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"}},
+           {"splits", {{"train", files.train}, {"validation", files.validation}, {"test", files.test}}},
+           {"defaults", {{"model.patch", 7}}},  // four by four patches; 16 would not tile the image
+           {"package", files.manifest.package}});
+  return {std::move(item), [](const DataPlace& place, const Options&) { return open_idx_dataset(layout(), place); }};
 }
 
 }  // namespace locus::datasets

@@ -11,8 +11,7 @@
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int64_t kImagesPerRun =
-    16;  // enough to hide the exponentials, few enough to fill the device at batch 32
+constexpr int64_t kImagesPerRun = 16;  // enough to hide the exponentials, few enough to fill the device at batch 32
 constexpr int kColumns = LOCUS_CURVES_MOST + 1;  // workspace row: alpha, then one column a curve
 
 template <typename T>
@@ -32,8 +31,7 @@ struct Entry {
 
 __device__ Entry entry_of(const locus_curve_decay& p, int64_t head, int64_t position) {
   Entry e;
-  const int64_t i = position / p.tokens - p.prefix, j = position % p.tokens - p.prefix,
-                n = p.tokens - p.prefix;
+  const int64_t i = position / p.tokens - p.prefix, j = position % p.tokens - p.prefix, n = p.tokens - p.prefix;
   e.patches = i >= 0 && j >= 0;
   e.mask = e.patches ? 0.f : 1.f;
   if (!e.patches) return e;
@@ -105,14 +103,12 @@ __global__ void backward(locus_curve_decay p, const T* __restrict__ logits, cons
 }
 
 // One block a head: adds the rows of the workspace.
-__global__ void reduce(locus_curve_decay p, int64_t rows, const float* workspace, float* grad_alpha,
-                       float* grad_rate) {
+__global__ void reduce(locus_curve_decay p, int64_t rows, const float* workspace, float* grad_alpha, float* grad_rate) {
   __shared__ float shared[kThreads / 32];
   const int64_t head = blockIdx.x;
   for (int column = 0; column <= p.curves; ++column) {
     float value = 0.f;
-    for (int64_t r = threadIdx.x; r < rows; r += kThreads)
-      value += workspace[(r * p.heads + head) * kColumns + column];
+    for (int64_t r = threadIdx.x; r < rows; r += kThreads) value += workspace[(r * p.heads + head) * kColumns + column];
     const float sum = block_sum(value, shared);
     if (threadIdx.x != 0) continue;
     if (column == 0)
@@ -123,33 +119,31 @@ __global__ void reduce(locus_curve_decay p, int64_t rows, const float* workspace
 }
 
 dim3 grid_of(const locus_curve_decay& p) {
-  return dim3(static_cast<unsigned>((p.tokens * p.tokens + kThreads - 1) / kThreads),
-              static_cast<unsigned>(p.heads),
+  return dim3(static_cast<unsigned>((p.tokens * p.tokens + kThreads - 1) / kThreads), static_cast<unsigned>(p.heads),
               static_cast<unsigned>((p.batch + kImagesPerRun - 1) / kImagesPerRun));
 }
 
 bool sound(const locus_curve_decay* p) {
-  return p && p->curves >= 1 && p->curves <= LOCUS_CURVES_MOST && p->batch > 0 && p->heads > 0 &&
-         p->heads <= 65535 && p->prefix >= 0 && p->tokens > p->prefix &&
-         (p->batch + kImagesPerRun - 1) / kImagesPerRun <= 65535;
+  return p && p->curves >= 1 && p->curves <= LOCUS_CURVES_MOST && p->batch > 0 && p->heads > 0 && p->heads <= 65535 &&
+         p->prefix >= 0 && p->tokens > p->prefix && (p->batch + kImagesPerRun - 1) / kImagesPerRun <= 65535;
 }
 
 template <typename T>
 int run_forward(const locus_curve_decay& p, const void* logits, void* out) {
-  forward<T><<<grid_of(p), kThreads, 0, static_cast<cudaStream_t>(p.stream)>>>(
-      p, static_cast<const T*>(logits), static_cast<T*>(out));
+  forward<T><<<grid_of(p), kThreads, 0, static_cast<cudaStream_t>(p.stream)>>>(p, static_cast<const T*>(logits),
+                                                                               static_cast<T*>(out));
   return cudaGetLastError();
 }
 
 template <typename T>
-int run_backward(const locus_curve_decay& p, const void* logits, const void* grad, void* grad_logits,
-                 float* grad_alpha, float* grad_rate, float* workspace) {
+int run_backward(const locus_curve_decay& p, const void* logits, const void* grad, void* grad_logits, float* grad_alpha,
+                 float* grad_rate, float* workspace) {
   const dim3 grid = grid_of(p);
   const auto stream = static_cast<cudaStream_t>(p.stream);
   backward<T><<<grid, kThreads, 0, stream>>>(p, static_cast<const T*>(logits), static_cast<const T*>(grad),
                                              static_cast<T*>(grad_logits), workspace);
-  reduce<<<static_cast<unsigned>(p.heads), kThreads, 0, stream>>>(p, static_cast<int64_t>(grid.x) * grid.z,
-                                                                  workspace, grad_alpha, grad_rate);
+  reduce<<<static_cast<unsigned>(p.heads), kThreads, 0, stream>>>(p, static_cast<int64_t>(grid.x) * grid.z, workspace,
+                                                                  grad_alpha, grad_rate);
   return cudaGetLastError();
 }
 
@@ -181,8 +175,8 @@ int locus_curve_decay_forward(const locus_curve_decay* p, const void* logits, vo
   }
 }
 
-int locus_curve_decay_backward(const locus_curve_decay* p, const void* logits, const void* grad,
-                               void* grad_logits, float* grad_alpha, float* grad_rate, void* workspace) {
+int locus_curve_decay_backward(const locus_curve_decay* p, const void* logits, const void* grad, void* grad_logits,
+                               float* grad_alpha, float* grad_rate, void* workspace) {
   if (!sound(p)) return cudaErrorInvalidValue;
   auto* space = static_cast<float*>(workspace);
   switch (p->dtype) {

@@ -62,9 +62,7 @@ class Classification : public Task {
     return out;
   }
 
-  std::unique_ptr<Accumulator> accumulator() const override {
-    return std::make_unique<ClassificationScores>();
-  }
+  std::unique_ptr<Accumulator> accumulator() const override { return std::make_unique<ClassificationScores>(); }
 
   void evaluate(const Batch& batch, const Moment& moment, Accumulator& accumulator) override {
     dynamic_cast<ClassificationScores&>(accumulator).add(predict(batch.at("image"), moment), batch.at("label"));
@@ -91,22 +89,16 @@ class Classification : public Task {
 }  // namespace
 
 TaskItem classification() {
-  Item item("task", "classification", 1,
-            "One label an image: cross-entropy on a linear head over the pooled features");
+  Item item("task", "classification", 1, "One label an image: cross-entropy on a linear head over the pooled features");
   item.option(Option::number("label_smoothing", 0.0, "share of the target spread evenly over all classes")
                   .minimum(0.0)
                   .maximum(1.0)
                   .neutral(0.0));
-  item.facts({{"metrics",
-               {{{"name", "top1"},
-                 {"unit", "%"},
-                 {"direction", "max"},
-                 {"help", "images whose best class is the label"}},
-                {{"name", "loss"},
-                 {"unit", "nat"},
-                 {"direction", "min"},
-                 {"help", "mean cross-entropy, without smoothing"}}}},
-              {"default_metric", "top1"}});
+  item.facts(
+      {{"metrics",
+        {{{"name", "top1"}, {"unit", "%"}, {"direction", "max"}, {"help", "images whose best class is the label"}},
+         {{"name", "loss"}, {"unit", "nat"}, {"direction", "min"}, {"help", "mean cross-entropy, without smoothing"}}}},
+       {"default_metric", "top1"}});
   return {std::move(item), [](const TaskContext& context, const Options& options) -> std::shared_ptr<Task> {
             return std::make_shared<Classification>(context, options);
           }};

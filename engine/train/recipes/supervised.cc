@@ -4,19 +4,15 @@
 namespace locus::recipes {
 
 RecipeItem supervised() {
-  Item item("recipe", "supervised", 1,
-            "AdamW with linear warm-up and cosine decay over a fixed number of epochs");
+  Item item("recipe", "supervised", 1, "AdamW with linear warm-up and cosine decay over a fixed number of epochs");
   item.option(Option::integer("epochs", 10, "passes over the training images; the schedule's horizon")
                   .minimum(1)
                   .maximum(100000));
   item.option(Option::integer("batch", 128, "images a step").minimum(1).maximum(65536));
   item.option(Option::number("lr", 0.001, "highest learning rate").above(0.0).maximum(10.0));
-  item.option(
-      Option::number("weight_decay", 0.05, "decoupled decay of weight matrices").minimum(0.0).maximum(10.0));
-  item.option(
-      Option::number("warmup_epochs", 0.1, "epochs of linear warm-up from zero").minimum(0.0).unit("epochs"));
-  item.option(
-      Option::number("min_lr", 1e-5, "learning rate at the end of the cosine").minimum(0.0).maximum(10.0));
+  item.option(Option::number("weight_decay", 0.05, "decoupled decay of weight matrices").minimum(0.0).maximum(10.0));
+  item.option(Option::number("warmup_epochs", 0.1, "epochs of linear warm-up from zero").minimum(0.0).unit("epochs"));
+  item.option(Option::number("min_lr", 1e-5, "learning rate at the end of the cosine").minimum(0.0).maximum(10.0));
   item.option(Option::integer("limit", 0, "training images used, one fixed subset for every seed; 0 for all")
                   .minimum(0)
                   .neutral(0)
@@ -24,18 +20,17 @@ RecipeItem supervised() {
   item.option(Option::number("grad_clip", 0.0, "largest joint norm of the gradients; 0 for no limit")
                   .minimum(0.0)
                   .neutral(0.0));
-  item.option(Option::number("validate_every", 0.25,
-                             "how often the model is validated while it trains; 0 for the end alone")
-                  .minimum(0.0)
-                  .unit("epochs"));
+  item.option(
+      Option::number("validate_every", 0.25, "how often the model is validated while it trains; 0 for the end alone")
+          .minimum(0.0)
+          .unit("epochs"));
   item.option(Option::integer("validation_images", 1000,
                               "images of a validation during training, from the front of the split; "
                               "0 for all. The last validation always uses all")
                   .minimum(0)
                   .unit("images"));
-  item.option(Option::integer("log_every", 10, "steps averaged into one point of a training curve")
-                  .minimum(1)
-                  .unit("steps"));
+  item.option(
+      Option::integer("log_every", 10, "steps averaged into one point of a training curve").minimum(1).unit("steps"));
   item.option(Option::integer("snapshots", 0,
                               "models kept on the way, after steps that divide training into equal parts: 3 keeps "
                               "those after a quarter, half and three quarters. Checkpoints carry them and grow by a "

@@ -26,8 +26,7 @@ Words wrong_values(const std::string& type) {
   if (type == "mapping") return {"7", "text", "[]", "{no_such_key: 1}"};
   if (type == "list of factors") return {"7", "{}", "[7]", "[{}]", "[{train.lr: [1, 2], train.epochs: [1]}]"};
   if (type == "list of assignments") return {"7", "{}", "[7]", "[{}]", "[{nonsense: 1}]"};
-  if (type == "list of overrides")
-    return {"7", "{}", "[7]", "[{}]", "[{where: {prior: none}}]", "[{when: 1}]"};
+  if (type == "list of overrides") return {"7", "{}", "[7]", "[{}]", "[{where: {prior: none}}]", "[{when: 1}]"};
   if (type == "list of integers") return {"7", "{}", "[]", "[one]", "[1.5]", "[-1]", "[0, 0]", "[true]"};
   if (type == "list of stages")
     return {"7", "{}", "[7]", "[{}]", "[train]", "[{evaluate: {}, train: {}}]", "[no-such-stage]"};
@@ -42,8 +41,7 @@ void fix_prior(Mistake& mistake) {
 
 // "overrides[].where" can be set only with what stands around it.
 Mistake change_key(const std::string& path, const std::string& value) {
-  if (path == "overrides[].where")
-    return change("overrides", "[{where: " + value + ", set: {train.lr: 1.0}}]");
+  if (path == "overrides[].where") return change("overrides", "[{where: " + value + ", set: {train.lr: 1.0}}]");
   if (path == "overrides[].set") return change("overrides", "[{where: {prior: none}, set: " + value + "}]");
   Mistake mistake = change(path, value);
   if (path == "prior") fix_prior(mistake);
@@ -51,10 +49,8 @@ Mistake change_key(const std::string& path, const std::string& value) {
 }
 
 // Where an option of a catalog item is written.
-std::string written(const Json& item, const std::string& option, const std::string& value,
-                    std::string& path) {
-  const std::string kind = item["kind"], id = item["id"],
-                    pair = "{" + id + ": {" + option + ": " + value + "}}";
+std::string written(const Json& item, const std::string& option, const std::string& value, std::string& path) {
+  const std::string kind = item["kind"], id = item["id"], pair = "{" + id + ": {" + option + ": " + value + "}}";
   if (kind == "prior") return path = "prior", pair;
   if (kind == "dataset" || kind == "task") return path = kind, pair;
   if (kind == "stage") return path = "stages", "[" + pair + "]";
@@ -70,11 +66,9 @@ Words wrong_option_values(const Json& option) {
   if (type == "string") out = {"7", "[a]", "no-such-choice"};
   if (type == "boolean") out = {"7", "maybe"};
   if (type == "list") out = {"7", "{}", "[{}]", "[no-such-element]"};
-  if (option.contains("minimum") && type != "list")
-    out.push_back(Json(option["minimum"].get<double>() - 1).dump());
+  if (option.contains("minimum") && type != "list") out.push_back(Json(option["minimum"].get<double>() - 1).dump());
   if (option.contains("exclusive_minimum")) out.push_back(option["exclusive_minimum"].dump());
-  if (option.contains("maximum") && type != "list")
-    out.push_back(Json(option["maximum"].get<double>() + 1).dump());
+  if (option.contains("maximum") && type != "list") out.push_back(Json(option["maximum"].get<double>() + 1).dump());
   if (option.contains("minimum") && type == "list")
     out.push_back("[" + Json(option["minimum"].get<int>() - 1).dump() + "]");
   if (option.value("min_items", 0) > 0) out.push_back("[]");
@@ -95,14 +89,9 @@ const Words kHostileNames = {"nothing",
                              "%00",
                              "-",
                              std::string(10'000, 'a')};
-const Words kHostileTrials = {"nothing/0",
-                              "present/99",
-                              "present/-1",
-                              "present/x",
-                              "present/",
-                              "present/0/1",
-                              "present/99999999999999999999",
-                              "../present/0"};
+const Words kHostileTrials = {
+    "nothing/0",   "present/99", "present/-1", "present/x", "present/", "present/0/1", "present/99999999999999999999",
+    "../present/0"};
 
 // What a command's required arguments are given so that something else is wrong.
 Words filled(const Json& command) {
@@ -268,8 +257,8 @@ std::vector<Mistake> wrong_meanings() {
                  "version: 1\nname: big\ndataset: fashion-mnist\nmatrix: {prior: [none, violin]}\n"
                  "replicates: {seed: " +
                      seeds + "]}\n"});
-  for (const char* bad : {"name", "=3", "a..b=1", "a.=1", "[0]=1", "stages[9].evaluate=1", "name.x=1",
-                          "train.lr=[1", "train={a: 1, a: 2}"}) {
+  for (const char* bad : {"name", "=3", "a..b=1", "a.=1", "[0]=1", "stages[9].evaluate=1", "name.x=1", "train.lr=[1",
+                          "train={a: 1, a: 2}"}) {
     out.push_back({{"plan", "-", "--set", bad}, right_specification()});
   }
   return out;
@@ -358,18 +347,27 @@ std::vector<Mistake> wrong_files(const std::string& folder) {
     bomb += "]\n";
   }
   std::vector<Mistake> out;
-  for (const Words& one :
-       {file("empty.yaml", ""), file("comment.yaml", "# nothing\n"), file("list.yaml", "- 1\n"),
-        file("text.yaml", "just text\n"), file("open.yaml", "a: [\n"),
-        file("twice.yaml", "name: a\nname: b\n"), file("documents.yaml", "name: a\n---\nname: b\n"),
-        file("tag.yaml", "a: !!python/object x\n"), file("binary.yaml", std::string("\0\1\2\xff\xfe", 5)),
-        file("bomb.yaml", bomb), file("deep.yaml", std::string(500, '[')),
-        file("large.yaml", "name: " + std::string(2 << 20, 'x')), file("self.yaml", "a: &x [*x]\n"),
-        file("latin-1.yaml", "version: 1\nname: bad\ndescription: caf\xe9\n"),
-        file("utf-16.yaml", std::string("\xff\xfen\0", 4)), file("zero.yaml", std::string("name: a\0b\n", 10)),
-        file("tab.yaml", "train:\n\tlr: 1\n"), file("merge.yaml", "a: &x {b: 1}\nc: {<<: *x}\n"),
-        Words{"plan", folder + "/not-there.yaml"}, Words{"plan", folder},
-        Words{"submit", folder + "/not-there.yaml"}}) {
+  for (const Words& one : {file("empty.yaml", ""),
+                           file("comment.yaml", "# nothing\n"),
+                           file("list.yaml", "- 1\n"),
+                           file("text.yaml", "just text\n"),
+                           file("open.yaml", "a: [\n"),
+                           file("twice.yaml", "name: a\nname: b\n"),
+                           file("documents.yaml", "name: a\n---\nname: b\n"),
+                           file("tag.yaml", "a: !!python/object x\n"),
+                           file("binary.yaml", std::string("\0\1\2\xff\xfe", 5)),
+                           file("bomb.yaml", bomb),
+                           file("deep.yaml", std::string(500, '[')),
+                           file("large.yaml", "name: " + std::string(2 << 20, 'x')),
+                           file("self.yaml", "a: &x [*x]\n"),
+                           file("latin-1.yaml", "version: 1\nname: bad\ndescription: caf\xe9\n"),
+                           file("utf-16.yaml", std::string("\xff\xfen\0", 4)),
+                           file("zero.yaml", std::string("name: a\0b\n", 10)),
+                           file("tab.yaml", "train:\n\tlr: 1\n"),
+                           file("merge.yaml", "a: &x {b: 1}\nc: {<<: *x}\n"),
+                           Words{"plan", folder + "/not-there.yaml"},
+                           Words{"plan", folder},
+                           Words{"submit", folder + "/not-there.yaml"}}) {
     out.push_back({one, ""});
   }
   out.push_back({{"plan", "-"}, ""});

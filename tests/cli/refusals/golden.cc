@@ -21,15 +21,13 @@ std::string bytes_of(const std::string& path) {
 std::string cell(const std::string& text) {
   constexpr std::size_t kMost = 400;
   const std::string shown =
-      text.size() <= kMost ? text
-                           : text.substr(0, kMost / 2) + "... (" + std::to_string(text.size()) + " bytes)";
+      text.size() <= kMost ? text : text.substr(0, kMost / 2) + "... (" + std::to_string(text.size()) + " bytes)";
   const std::string quoted = Json(shown).dump(-1, ' ', true, Json::error_handler_t::replace);
   return quoted.substr(1, quoted.size() - 2);
 }
 
 std::string without(std::string text, const std::string& what, const std::string& instead) {
-  for (std::size_t at = 0; !what.empty() && (at = text.find(what, at)) != std::string::npos;
-       at += instead.size())
+  for (std::size_t at = 0; !what.empty() && (at = text.find(what, at)) != std::string::npos; at += instead.size())
     text.replace(at, what.size(), instead);
   return text;
 }

@@ -27,16 +27,15 @@ std::string shown_command(const Mistake& mistake) {
 class Refusals : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Outcome stored = run_locus({"submit", "-", "--set", "name=present", "--server", server_.address()},
-                                     right_specification());
+    const Outcome stored =
+        run_locus({"submit", "-", "--set", "name=present", "--server", server_.address()}, right_specification());
     ASSERT_EQ(stored.status, 0) << stored.err;
     client_ = *Client::connect(server_.address());
     before_ = database();
   }
 
   // Makes each mistake and compares the table with the golden one.
-  void check(const std::string& name, const std::vector<Mistake>& mistakes, std::size_t least,
-             int exit_status) {
+  void check(const std::string& name, const std::vector<Mistake>& mistakes, std::size_t least, int exit_status) {
     EXPECT_GE(mistakes.size(), least);
     std::string table = "command\texit\tcode\treason\tfield\ttext\n";
     for (const Mistake& mistake : mistakes) table += row(mistake, exit_status);
@@ -63,8 +62,8 @@ class Refusals : public ::testing::Test {
     EXPECT_LE(text.size(), 2000u) << "a sentence is not the place to repeat the input";
     EXPECT_EQ(database(), before_) << "something was stored";
     EXPECT_TRUE(client_->get_server().ok());
-    return command + "\t" + std::to_string(outcome.status) + "\t" + error.value("code", "") + "\t" + reason +
-           "\t" + cell(error.value("field", "")) + "\t" + cell(hidden(text)) + "\n";
+    return command + "\t" + std::to_string(outcome.status) + "\t" + error.value("code", "") + "\t" + reason + "\t" +
+           cell(error.value("field", "")) + "\t" + cell(hidden(text)) + "\n";
   }
 
   std::string hidden(const std::string& text) {
@@ -101,9 +100,7 @@ TEST_F(Refusals, OfEveryCommandAndOption) { check("usage", wrong_usage(manual())
 
 TEST_F(Refusals, OfNamesThatAreNotThere) { check("names", wrong_names(manual()), 150, 1); }
 
-TEST_F(Refusals, OfFilesThatAreNoSpecification) {
-  check("files", wrong_files(folder_.path().string()), 17, 1);
-}
+TEST_F(Refusals, OfFilesThatAreNoSpecification) { check("files", wrong_files(folder_.path().string()), 17, 1); }
 
 }  // namespace
 }  // namespace locus

@@ -28,22 +28,21 @@ using namespace v1;
 class Wire : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Outcome stored = run_locus({"submit", "-", "--set", "name=present", "--server", server_.address()},
-                                     right_specification());
+    const Outcome stored =
+        run_locus({"submit", "-", "--set", "name=present", "--server", server_.address()}, right_specification());
     ASSERT_EQ(stored.status, 0) << stored.err;
     client_ = *Client::connect(server_.address());
     before_ = database();
   }
 
-  void row(const std::string& what, const std::string& code, const std::string& reason,
-           const std::string& field, const std::string& text) {
+  void row(const std::string& what, const std::string& code, const std::string& reason, const std::string& field,
+           const std::string& text) {
     SCOPED_TRACE(what);
     EXPECT_LE(text.size(), 2000u);
     EXPECT_EQ(database(), before_) << "something was stored";
     EXPECT_TRUE(client_->get_server().ok());
     table_ += cell(what) + "\t-\t" + code + "\t" + reason + "\t" + cell(field) + "\t" +
-              cell(without(without(text, server_.address(), "HOST:PORT"), server_.http(), "HTTP:PORT")) +
-              "\n";
+              cell(without(without(text, server_.address(), "HOST:PORT"), server_.http(), "HTTP:PORT")) + "\n";
   }
 
   void refused(const std::string& what, const absl::Status& status) {
@@ -56,8 +55,7 @@ class Wire : public ::testing::Test {
   // A call straight through the stub: what a client of ours would never send.
   template <class Stub, class Request, class Response>
   void call(const std::string& what, Stub& stub,
-            grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-            const Request& request) {
+            grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*), const Request& request) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kUnaryDeadline);
     Response response;
@@ -88,8 +86,7 @@ class Wire : public ::testing::Test {
     ::shutdown(fd, SHUT_WR);
     std::string answer;
     char block[4096];
-    for (ssize_t n; (n = ::recv(fd, block, sizeof block, 0)) > 0;)
-      answer.append(block, static_cast<std::size_t>(n));
+    for (ssize_t n; (n = ::recv(fd, block, sizeof block, 0)) > 0;) answer.append(block, static_cast<std::size_t>(n));
     ::close(fd);
     return answer;
   }
@@ -98,15 +95,13 @@ class Wire : public ::testing::Test {
     const std::string answer = http(request);
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 4")) << what << "\n" << answer.substr(0, 300);
     const std::size_t body = answer.find("\r\n\r\n");
-    const Json json =
-        body == std::string::npos ? Json() : Json::parse(answer.substr(body + 4), nullptr, false);
+    const Json json = body == std::string::npos ? Json() : Json::parse(answer.substr(body + 4), nullptr, false);
     std::string reason, field, text;
     if (json.is_object() && json.contains("error")) {
       text = json["error"].value("message", "");
       for (const Json& detail : json["error"].value("details", Json::array())) {
         reason = detail.value("reason", reason);
-        for (const Json& one : detail.value("field_violations", Json::array()))
-          field = one.value("field", "");
+        for (const Json& one : detail.value("field_violations", Json::array())) field = one.value("field", "");
       }
     }
     row(what, answer.substr(9, 3), reason, field, text);
@@ -114,12 +109,11 @@ class Wire : public ::testing::Test {
 
   void post_row(const std::string& what, const std::string& path, const std::string& body,
                 const std::string& headers = "Content-Type: application/json\r\n") {
-    http_row(what, "POST " + path + " HTTP/1.1\r\nHost: " + server_.http() + "\r\nConnection: close\r\n" +
-                       headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    http_row(what, "POST " + path + " HTTP/1.1\r\nHost: " + server_.http() + "\r\nConnection: close\r\n" + headers +
+                       "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
   }
   void get_row(const std::string& path) {
-    http_row("GET " + path,
-             "GET " + path + " HTTP/1.1\r\nHost: " + server_.http() + "\r\nConnection: close\r\n\r\n");
+    http_row("GET " + path, "GET " + path + " HTTP/1.1\r\nHost: " + server_.http() + "\r\nConnection: close\r\n\r\n");
   }
 
   TemporaryFolder folder_;
@@ -161,13 +155,12 @@ TEST_F(Wire, RefusesFieldsThatCannotBeMeant) {
   for (const char* token : {"x", "../x", "AAAA", "-1"}) {
     ListExperimentsRequest list;
     list.set_page_token(token);
-    call(std::string("ListExperiments page_token ") + token, *experiments,
-         &ExperimentService::Stub::ListExperiments, list);
+    call(std::string("ListExperiments page_token ") + token, *experiments, &ExperimentService::Stub::ListExperiments,
+         list);
     ListTrialsRequest trials;
     trials.set_experiment("present");
     trials.set_page_token(token);
-    call(std::string("ListTrials page_token ") + token, *experiments, &ExperimentService::Stub::ListTrials,
-         trials);
+    call(std::string("ListTrials page_token ") + token, *experiments, &ExperimentService::Stub::ListTrials, trials);
   }
   for (const std::int64_t stage : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 60}) {
     ListSeriesRequest series;
@@ -182,8 +175,7 @@ TEST_F(Wire, RefusesFieldsThatCannotBeMeant) {
     curves.set_experiment("present");
     curves.set_metric("loss");
     curves.set_labels(labels);
-    call(std::string("GetCurves labels ") + labels, *experiments, &ExperimentService::Stub::GetCurves,
-         curves);
+    call(std::string("GetCurves labels ") + labels, *experiments, &ExperimentService::Stub::GetCurves, curves);
   }
   compare_golden("wire-fields", table_);
 }
@@ -243,8 +235,8 @@ TEST_F(Wire, RefusesWorkersThatAreNone) {
     request.add_slots()->set_device("cpu");
     return request;
   };
-  for (const std::string& name : {std::string(), std::string("../x"), std::string("a\nb"),
-                                  std::string(10'000, 'a'), std::string("<b>")}) {
+  for (const std::string& name :
+       {std::string(), std::string("../x"), std::string("a\nb"), std::string(10'000, 'a'), std::string("<b>")}) {
     RegisterWorkerRequest request = announced();
     request.set_name(name);
     call("RegisterWorker name " + name, *stub, &WorkerService::Stub::RegisterWorker, request);
@@ -281,10 +273,9 @@ TEST_F(Wire, RefusesForeignAndBrokenHttp) {
   http_row("DELETE of a list", "DELETE /api/v1/experiments HTTP/1.1\r\n" + host + end);
   for (const char* bad :
        {"/api/v1/nothing", "/api/v1/experiments/nothing", "/api/v1/experiments/present/trials/99",
-        "/api/v1/experiments/present/trials/x", "/api/v1/experiments/..%2f..%2fetc",
-        "/api/v1/experiments/%00", "/api/v1/experiments?page_size=x", "/api/v1/experiments?page_token=x",
-        "/api/v1/stages/x/series", "/api/v1/stages/99999999999999999999/series",
-        "/api/v1/experiments/%ff", "/api/v1/experiments?page_token=%ff",
+        "/api/v1/experiments/present/trials/x", "/api/v1/experiments/..%2f..%2fetc", "/api/v1/experiments/%00",
+        "/api/v1/experiments?page_size=x", "/api/v1/experiments?page_token=x", "/api/v1/stages/x/series",
+        "/api/v1/stages/99999999999999999999/series", "/api/v1/experiments/%ff", "/api/v1/experiments?page_token=%ff",
         "/api/v1/experiments/present/table?labels=x", "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd"}) {
     get_row(bad);
   }
@@ -293,13 +284,11 @@ TEST_F(Wire, RefusesForeignAndBrokenHttp) {
   post_row("POST of a specification that is no UTF-8", "/api/v1/experiments:plan",
            "{\"spec_json\": \"{\\\"name\\\": \\\"\\ud800\\\"}\"}");
   post_row("POST of another type", "/api/v1/experiments:plan", "{}", "Content-Type: text/plain\r\n");
-  post_row("POST of a form", "/api/v1/experiments", "a=b",
-           "Content-Type: application/x-www-form-urlencoded\r\n");
+  post_row("POST of a form", "/api/v1/experiments", "a=b", "Content-Type: application/x-www-form-urlencoded\r\n");
   post_row("POST of an unknown field", "/api/v1/experiments:plan", "{\"specification\": \"\"}");
   post_row("POST of a wrong type", "/api/v1/experiments:plan", "{\"spec_json\": 7}");
-  http_row("POST that announces too much",
-           "POST /api/v1/experiments:plan HTTP/1.1\r\n" + host +
-               "Content-Type: application/json\r\nContent-Length: 99999999\r\n" + end);
+  http_row("POST that announces too much", "POST /api/v1/experiments:plan HTTP/1.1\r\n" + host +
+                                               "Content-Type: application/json\r\nContent-Length: 99999999\r\n" + end);
   post_row("POST from a foreign page", "/api/v1/experiments/present:cancel", "{}",
            "Content-Type: application/json\r\nOrigin: http://evil.example\r\n");
   post_row("POST of an unknown verb", "/api/v1/experiments/present:explode", "{}");

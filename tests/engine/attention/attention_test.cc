@@ -17,11 +17,9 @@ constexpr std::int64_t kWidth = 12, kHeads = 3;
 // A prior with every hook of a layer, each a simple function that no other hook could stand in for.
 class EveryHook final : public PriorLayer {
  public:
-  explicit EveryHook(double factor, bool scales_biases = false)
-      : factor_(factor), scales_biases_(scales_biases) {}
+  explicit EveryHook(double factor, bool scales_biases = false) : factor_(factor), scales_biases_(scales_biases) {}
   bool scales_biases() const override { return scales_biases_; }
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides&,
-                                         const Moment&) override {
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides&, const Moment&) override {
     return {q * factor_, k.flip(-1)};
   }
   Term bias(const Sides& s, const Moment&) override {
@@ -47,8 +45,7 @@ const std::vector<Hook> kLayerHooks = {
     Hook::kFromProbabilities, Hook::kAddOutput, Hook::kGateOutput};
 
 std::shared_ptr<Attention> make_attention(const std::vector<AttachedPrior>& priors) {
-  LayerInfo info{
-      .layer = 0, .layers = 1, .width = kWidth, .heads = kHeads, .scale = 0.5, .reference = {{2, 3}, 1}};
+  LayerInfo info{.layer = 0, .layers = 1, .width = kWidth, .heads = kHeads, .scale = 0.5, .reference = {{2, 3}, 1}};
   auto layer = std::make_shared<Attention>(info, priors, plain_linear(), "attention", "auto");
   layer->to(at::kDouble);
   const at::NoGradGuard no_grad;

@@ -43,25 +43,22 @@ std::vector<Term>& scales_of(Problem& p, const TermKind& kind) {
 
 void add_term(Problem& p, const TermKind& kind) {
   const std::int64_t tokens = p.layout.tokens();
-  if (kind == "dense")
-    p.biases.emplace_back(Depends::kParameters, Dense{p.leaf("dense", {1, kHeads, tokens, tokens})});
-  if (kind == "fixed-dense")
-    p.biases.emplace_back(Depends::kLayout, Dense{p.draw("fixed", {1, 1, tokens, tokens})});
+  if (kind == "dense") p.biases.emplace_back(Depends::kParameters, Dense{p.leaf("dense", {1, kHeads, tokens, tokens})});
+  if (kind == "fixed-dense") p.biases.emplace_back(Depends::kLayout, Dense{p.draw("fixed", {1, 1, tokens, tokens})});
   if (kind == "low-rank") {
-    p.biases.emplace_back(Depends::kContent, LowRank{p.leaf("lrq", {kBatch, kHeads, tokens, 2}),
-                                                     p.leaf("lrk", {1, kHeads, tokens, 2})});
+    p.biases.emplace_back(Depends::kContent,
+                          LowRank{p.leaf("lrq", {kBatch, kHeads, tokens, 2}), p.leaf("lrk", {1, kHeads, tokens, 2})});
   }
   if (kind == "low-rank-row") {
-    p.biases.emplace_back(Depends::kContent, LowRank{p.leaf("lrrq", {1, kHeads, tokens, 3}),
-                                                     p.leaf("lrrk", {kBatch, 1, tokens, 3}),
-                                                     p.leaf("row", {1, kHeads, tokens, 1}, -9, 9)});
+    p.biases.emplace_back(Depends::kContent,
+                          LowRank{p.leaf("lrrq", {1, kHeads, tokens, 3}), p.leaf("lrrk", {kBatch, 1, tokens, 3}),
+                                  p.leaf("row", {1, kHeads, tokens, 1}, -9, 9)});
   }
   const auto index = [&](const char* name, std::int64_t most) {
     return p.draw(name, {tokens, tokens}, 0, static_cast<double>(most)).floor().to(at::kLong);
   };
   if (kind == "relative-table") {
-    p.biases.emplace_back(Depends::kParameters,
-                          RelativeTable{p.leaf("table", {1, kHeads, 6}), index("relative", 6)});
+    p.biases.emplace_back(Depends::kParameters, RelativeTable{p.leaf("table", {1, kHeads, 6}), index("relative", 6)});
   }
   if (kind == "bucketed") {
     p.biases.emplace_back(
@@ -71,8 +68,7 @@ void add_term(Problem& p, const TermKind& kind) {
   }
   if (kind == "distance-decay") {
     const Tensor positions = grid_positions(p.layout, at::kDouble);
-    p.biases.emplace_back(Depends::kLayout,
-                          DistanceDecay{positions, p.draw("slope", {kHeads}, 0, 1), p.layout.prefix});
+    p.biases.emplace_back(Depends::kLayout, DistanceDecay{positions, p.draw("slope", {kHeads}, 0, 1), p.layout.prefix});
   }
   if (kind == "curve-decay" || kind == "sum-curve-decay") {
     std::vector<Tensor> rows;
@@ -109,8 +105,7 @@ Tensor defined_value(const Form& form, const Problem& p) {
     if (f->row.defined()) value = value + f->row.detach();
   }
   if (const auto* f = std::get_if<RelativeTable>(&form)) {
-    value =
-        test::reference_lookup(f->table.detach().unsqueeze(2).expand({-1, -1, tokens, -1}), f->index, false);
+    value = test::reference_lookup(f->table.detach().unsqueeze(2).expand({-1, -1, tokens, -1}), f->index, false);
   }
   if (const auto* f = std::get_if<Bucketed>(&form)) {
     value = test::reference_lookup(f->lookups[0].values.detach(), f->lookups[0].index, false) +
@@ -119,8 +114,7 @@ Tensor defined_value(const Form& form, const Problem& p) {
   if (const auto* f = std::get_if<DistanceDecay>(&form))
     value = test::reference_distance_decay(f->positions, f->slope, f->prefix);
   if (const auto* f = std::get_if<CurveDecay>(&form)) {
-    value = test::reference_curve_decay(f->ranks->rank(), f->rate.detach(), f->alpha.detach(),
-                                        f->ranks->prefix());
+    value = test::reference_curve_decay(f->ranks->rank(), f->rate.detach(), f->alpha.detach(), f->ranks->prefix());
   }
   return value.expand({kBatch, kHeads, tokens, tokens}).contiguous();
 }
@@ -128,13 +122,11 @@ Tensor defined_value(const Form& form, const Problem& p) {
 // Gradients of the leaves of a form, from the gradient of its full value.
 std::vector<Tensor> leaf_gradients(const Form& form, const Tensor& full) {
   if (const auto* f = std::get_if<Dense>(&form)) {
-    return f->values.requires_grad() ? std::vector<Tensor>{full.sum_to_size(f->values.sizes())}
-                                     : std::vector<Tensor>{};
+    return f->values.requires_grad() ? std::vector<Tensor>{full.sum_to_size(f->values.sizes())} : std::vector<Tensor>{};
   }
   if (const auto* f = std::get_if<LowRank>(&form)) {
-    std::vector<Tensor> found = {
-        at::matmul(full, f->key.detach()).sum_to_size(f->query.sizes()),
-        at::matmul(full.transpose(-2, -1), f->query.detach()).sum_to_size(f->key.sizes())};
+    std::vector<Tensor> found = {at::matmul(full, f->key.detach()).sum_to_size(f->query.sizes()),
+                                 at::matmul(full.transpose(-2, -1), f->query.detach()).sum_to_size(f->key.sizes())};
     if (f->row.defined()) found.push_back(at::zeros_like(f->row));  // softmax does not see it
     return found;
   }
@@ -144,15 +136,14 @@ std::vector<Tensor> leaf_gradients(const Form& form, const Tensor& full) {
   if (const auto* f = std::get_if<Bucketed>(&form)) {
     std::vector<Tensor> found;
     for (const auto& lookup : f->lookups) {
-      found.push_back(
-          test::reference_lookup_gradient(full, lookup.index, lookup.by_key, lookup.values.size(3))
-              .sum_to_size(lookup.values.sizes()));
+      found.push_back(test::reference_lookup_gradient(full, lookup.index, lookup.by_key, lookup.values.size(3))
+                          .sum_to_size(lookup.values.sizes()));
     }
     return found;
   }
   if (const auto* f = std::get_if<CurveDecay>(&form)) {
-    const auto g = test::reference_curve_decay_gradients(f->ranks->rank(), f->rate.detach(),
-                                                         f->alpha.detach(), f->ranks->prefix(), full.sum(0));
+    const auto g = test::reference_curve_decay_gradients(f->ranks->rank(), f->rate.detach(), f->alpha.detach(),
+                                                         f->ranks->prefix(), full.sum(0));
     return {g.rate, g.alpha};
   }
   return {};
@@ -165,8 +156,8 @@ struct PathCase {
 };
 
 std::string describe(const PathCase& c) {
-  std::string name = c.path + "_on_" + std::to_string(c.layout.extent[0]) + "x" +
-                     std::to_string(c.layout.extent[1]) + "_prefix_" + std::to_string(c.layout.prefix);
+  std::string name = c.path + "_on_" + std::to_string(c.layout.extent[0]) + "x" + std::to_string(c.layout.extent[1]) +
+                     "_prefix_" + std::to_string(c.layout.prefix);
   for (const TermKind& term : c.terms) name += "_" + term;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
@@ -265,14 +256,8 @@ INSTANTIATE_TEST_SUITE_P(Paths, PathAgainstReference, testing::ValuesIn(path_cas
                          [](const auto& test) { return describe(test.param); });
 
 Scores plain(const Tensor& q) {
-  return {.q = q,
-          .k = q,
-          .v = q,
-          .scale = 1,
-          .scales = {},
-          .biases = {},
-          .probabilities = {},
-          .from_probabilities = {}};
+  return {
+      .q = q, .k = q, .v = q, .scale = 1, .scales = {}, .biases = {}, .probabilities = {}, .from_probabilities = {}};
 }
 
 TEST(PathChoice, FallsBackToExplicitWhereTheWantedPathCannotRun) {

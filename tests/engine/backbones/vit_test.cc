@@ -40,8 +40,7 @@ TEST(Vit, HasTheParametersOfDeitTiny) {
   const Json tiny = {{"dim", 192}, {"depth", 12}, {"heads", 3}, {"patch", 1}, {"pool", "cls"}};
   EXPECT_EQ(count(*vit(tiny, {3, {32, 32}})) + 192 * 100 + 100 + 1025 * 192, 5555812);
   const Json base = {{"dim", 768}, {"depth", 1}, {"heads", 12}, {"patch", 16}, {"pool", "cls"}};
-  EXPECT_EQ(count(*vit(base, {3, {224, 224}})),
-            16 * 16 * 3 * 768 + 768 + 768 + (12 * 768 * 768 + 13 * 768) + 2 * 768);
+  EXPECT_EQ(count(*vit(base, {3, {224, 224}})), 16 * 16 * 3 * 768 + 768 + 768 + (12 * 768 * 768 + 13 * 768) + 2 * 768);
 }
 
 // The whole forward pass written out once more from the parameters.
@@ -53,8 +52,7 @@ TEST(Vit, ComputesItsDefinition) {
   const auto p = model->named_parameters();
   const auto norm = [&](const Tensor& x, const std::string& name) {
     const Tensor centered = x - x.mean(-1, true);
-    return centered / (centered.square().mean(-1, true) + 1e-6).sqrt() * p[name + ".weight"] +
-           p[name + ".bias"];
+    return centered / (centered.square().mean(-1, true) + 1e-6).sqrt() * p[name + ".weight"] + p[name + ".bias"];
   };
   const auto linear = [&](const Tensor& x, const std::string& name) {
     return at::matmul(x, p[name + ".weight"].t()) + p[name + ".bias"];
@@ -65,9 +63,8 @@ TEST(Vit, ComputesItsDefinition) {
                  .transpose(1, 2);
   x = at::cat({p["class_token"].expand({2, 1, 8}), p["registers"].expand({2, 1, 8}), x}, 1);
   for (const std::string block : {"blocks.0", "blocks.1"}) {
-    const Tensor qkv = linear(norm(x, block + ".norm1"), block + ".attention.qkv")
-                           .view({2, 14, 3, 2, 4})
-                           .permute({2, 0, 3, 1, 4});
+    const Tensor qkv =
+        linear(norm(x, block + ".norm1"), block + ".attention.qkv").view({2, 14, 3, 2, 4}).permute({2, 0, 3, 1, 4});
     const Tensor weights = at::softmax(at::matmul(qkv[0], qkv[1].mT()) / 2, -1);
     x = x + linear(at::matmul(weights, qkv[2]).transpose(1, 2).flatten(2), block + ".attention.out");
     const Tensor inside = linear(norm(x, block + ".norm2"), block + ".mlp.in");
@@ -86,8 +83,7 @@ TEST(Vit, PoolsTheMeanOfPatchTokensWithoutRegisters) {
 }
 
 TEST(Vit, StartsAsDeitDoes) {
-  const auto model =
-      vit({{"dim", 64}, {"depth", 2}, {"heads", 4}, {"patch", 4}, {"registers", 2}}, {3, {16, 16}});
+  const auto model = vit({{"dim", 64}, {"depth", 2}, {"heads", 4}, {"patch", 4}, {"registers", 2}}, {3, {16, 16}});
   const auto p = model->named_parameters();
   EXPECT_NEAR(p["blocks.1.mlp.in.weight"].std().item<double>(), 0.02, 0.001);
   EXPECT_NEAR(p["blocks.0.attention.qkv.weight"].mean().item<double>(), 0, 0.001);
@@ -147,8 +143,7 @@ TEST(Vit, ExemptsBiasesNormsAndNothingElseFromWeightDecay) {
   const auto model = small_model({}, {.pool = "cls"});
   for (const auto& entry : model->named_parameters()) {
     const bool matrix = entry.key().ends_with("weight") && entry.key().find("norm") == std::string::npos;
-    EXPECT_EQ(model->decay(entry.key(), entry.value()) == Decay::kDecayed,
-              matrix || entry.key() == "class_token")
+    EXPECT_EQ(model->decay(entry.key(), entry.value()) == Decay::kDecayed, matrix || entry.key() == "class_token")
         << entry.key();
   }
 }
@@ -165,17 +160,15 @@ TEST(Vit, DropPathSkipsBranchesOfSamplesWhileTrainingOnly) {
   EXPECT_FALSE(at::equal(tokens(true, 1), tokens(true, 2)));
   const double changed =
       (tokens(true, 1) - tokens(false, 1)).abs().amax({1, 2}).gt(1e-6).to(at::kDouble).mean().item<double>();
-  EXPECT_EQ(changed, 1)
-      << "kept branches are scaled up, dropped ones are gone: every sample differs from evaluation";
+  EXPECT_EQ(changed, 1) << "kept branches are scaled up, dropped ones are gone: every sample differs from evaluation";
 }
 
 TEST(Vit, SaysWhatItRefuses) {
-  EXPECT_NE(
-      refusal({{"dim", 64}, {"heads", 5}, {"patch", 4}}, {1, {8, 8}}).find("heads 5 must divide dim 64"),
-      std::string::npos);
-  EXPECT_NE(refusal({{"dim", 64}, {"heads", 4}, {"patch", 5}}, {1, {28, 28}})
-                .find("patch 5 must divide an image of 28 x 28"),
+  EXPECT_NE(refusal({{"dim", 64}, {"heads", 5}, {"patch", 4}}, {1, {8, 8}}).find("heads 5 must divide dim 64"),
             std::string::npos);
+  EXPECT_NE(
+      refusal({{"dim", 64}, {"heads", 4}, {"patch", 5}}, {1, {28, 28}}).find("patch 5 must divide an image of 28 x 28"),
+      std::string::npos);
   EXPECT_NE(refusal({{"width", 64}}, {1, {28, 28}}).find("no option 'width'"), std::string::npos);
   const auto model = small_model({});
   EXPECT_THROW(model->forward(test_images(1, {9, 10}), test_moment(false)), std::invalid_argument);

@@ -15,8 +15,7 @@ std::string refusal(const std::string& path) {
 
 TEST(LoadFailure, NamesTheMissingLibraryAndTheCommandThatBringsIt) {
   const std::string why = explain_load_failure(LOCUS_NEEDS_ABSENT, refusal(LOCUS_NEEDS_ABSENT));
-  EXPECT_NE(why.find("needs liblocus_absent.so, which is not on this machine: `tools/setup gpu`"),
-            std::string::npos)
+  EXPECT_NE(why.find("needs liblocus_absent.so, which is not on this machine: `tools/setup gpu`"), std::string::npos)
       << why;
 }
 

@@ -12,8 +12,7 @@ namespace {
 
 // Known answers of the Random123 distribution (kat_vectors, philox4x32 10).
 TEST(Philox, ReproducesThePublishedKnownAnswers) {
-  EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}),
-            (PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}), (PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox4x32({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
             (PhiloxCounter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
@@ -30,8 +29,8 @@ TEST(RandomStreams, DrawsTheSameBitsHoweverOftenAndInWhateverOrder) {
 
 TEST(RandomStreams, AnElementDoesNotDependOnTheShapeAround) {
   const RandomStreams random(7);
-  EXPECT_TRUE(at::equal(random.normal("x", "w", 0, {10, 10}).view({100}).slice(0, 0, 30),
-                        random.normal("x", "w", 0, {30})));
+  EXPECT_TRUE(
+      at::equal(random.normal("x", "w", 0, {10, 10}).view({100}).slice(0, 0, 30), random.normal("x", "w", 0, {30})));
 }
 
 TEST(RandomStreams, SeedPurposeNameAndIndexEachChangeEverything) {
@@ -42,8 +41,7 @@ TEST(RandomStreams, SeedPurposeNameAndIndexEachChangeEverything) {
     EXPECT_EQ(at::eq(base, other).sum().item<std::int64_t>(), 0);
   }
   // Fields cannot slide into each other.
-  EXPECT_FALSE(
-      at::equal(RandomStreams(7).uniform("xw", "", 0, {8}), RandomStreams(7).uniform("x", "w", 0, {8})));
+  EXPECT_FALSE(at::equal(RandomStreams(7).uniform("xw", "", 0, {8}), RandomStreams(7).uniform("x", "w", 0, {8})));
 }
 
 TEST(RandomStreams, UniformFillsItsHalfOpenInterval) {
@@ -69,8 +67,7 @@ TEST(RandomStreams, NormalHasTheMomentsAndTailsOfANormal) {
 TEST(RandomStreams, NormalIsBoxAndMullersFormula) {
   const RandomStreams random(5);
   const auto z = random.normal("x", "w", 2, {2000});
-  const auto radius =
-      random.uniform("x", "w", 2, {2000}).to(at::kDouble);  // the first word of the same blocks
+  const auto radius = random.uniform("x", "w", 2, {2000}).to(at::kDouble);  // the first word of the same blocks
   // |z| never exceeds the radius that the first word gives.
   const auto bound = (radius.log() * -2).clamp_min(0).sqrt();
   EXPECT_TRUE((z.to(at::kDouble).abs() <= bound + 1e-3).all().item<bool>());

@@ -31,8 +31,8 @@ TEST(Catalog, ListsEveryKindAndNoNameTwice) {
 TEST(Catalog, IsFitToBeHashed) { EXPECT_NO_THROW(canonical_json(catalog_json())); }
 
 TEST(Catalog, IsWhatIsCommitted) {
-  const auto file = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path() /
-                    "engine" / "catalog.json";
+  const auto file = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path() / "engine" /
+                    "catalog.json";
   std::ifstream in(file);
   ASSERT_TRUE(in) << file << " is missing";
   // One item at a time, so that a failure names what differs.
@@ -40,8 +40,7 @@ TEST(Catalog, IsWhatIsCommitted) {
   const char* advice = "Write it anew: <build>/bin/locus-trainer catalog > engine/catalog.json";
   ASSERT_EQ(committed.at("items").size(), found.at("items").size()) << advice;
   for (std::size_t i = 0; i < found.at("items").size(); ++i) {
-    EXPECT_EQ(committed.at("items")[i], found.at("items")[i])
-        << found.at("items")[i].at("id") << ". " << advice;
+    EXPECT_EQ(committed.at("items")[i], found.at("items")[i]) << found.at("items")[i].at("id") << ". " << advice;
   }
 }
 

@@ -25,9 +25,7 @@ std::string refusal(Call call) {
 class IdxDataset : public ::testing::Test {
  protected:
   std::string refused(std::string_view split) {
-    return refusal([&] {
-      open_idx_dataset(layout_, {folder_.path(), folder_.path() / "cache"})->split(split);
-    });
+    return refusal([&] { open_idx_dataset(layout_, {folder_.path(), folder_.path() / "cache"})->split(split); });
   }
   std::filesystem::path file(const std::string& name) { return folder_.path() / "tiny" / name; }
 
@@ -91,8 +89,7 @@ TEST_F(IdxDataset, RefusesLabelsBeyondTheClasses) {
 
 TEST(Manifest, DigestIsThatOfTheCanonicalDocument) {
   const Manifest manifest{"d", "p", {{"b.gz", {"00", 7}}, {"a.gz", {"11", 5}}}};
-  EXPECT_EQ(manifest.digest(),
-            sha256_hex(R"({"a.gz":{"bytes":5,"sha256":"11"},"b.gz":{"bytes":7,"sha256":"00"}})"));
+  EXPECT_EQ(manifest.digest(), sha256_hex(R"({"a.gz":{"bytes":5,"sha256":"11"},"b.gz":{"bytes":7,"sha256":"00"}})"));
 }
 
 class Idx : public ::testing::Test {
@@ -107,8 +104,7 @@ class Idx : public ::testing::Test {
 
 TEST_F(Idx, ReadsWhatWasWritten) {
   write_bytes(path_, gzip(idx_bytes({2, 3}, "abcdef")));
-  EXPECT_TRUE(
-      at::equal(read_idx(path_, {2, 3}), at::tensor({97, 98, 99, 100, 101, 102}, at::kByte).view({2, 3})));
+  EXPECT_TRUE(at::equal(read_idx(path_, {2, 3}), at::tensor({97, 98, 99, 100, 101, 102}, at::kByte).view({2, 3})));
 }
 
 TEST_F(Idx, RefusesWhatIsNotThatFile) {
@@ -117,11 +113,9 @@ TEST_F(Idx, RefusesWhatIsNotThatFile) {
   EXPECT_THAT(refused(""), HasSubstr("truncated"));
   EXPECT_THAT(refused(gzip("\0\0\x08")), HasSubstr("too short"));
   EXPECT_THAT(refused(gzip(idx_bytes({6}, "abcdefgh"))), HasSubstr("2 dimensions"));
-  EXPECT_THAT(refused(gzip(idx_bytes({3, 2}, "abcdef"))),
-              HasSubstr("holds 3 x 2 values where 2 x 3 are expected"));
+  EXPECT_THAT(refused(gzip(idx_bytes({3, 2}, "abcdef"))), HasSubstr("holds 3 x 2 values where 2 x 3 are expected"));
   EXPECT_THAT(refused(gzip(idx_bytes({0xffffffff, 3}, "abcdef"))), HasSubstr("4294967295 x 3"));
-  EXPECT_THAT(refused(gzip(idx_bytes({2, 3}, "abcde"))),
-              HasSubstr("holds 5 bytes of data where 6 are expected"));
+  EXPECT_THAT(refused(gzip(idx_bytes({2, 3}, "abcde"))), HasSubstr("holds 5 bytes of data where 6 are expected"));
   EXPECT_THAT(refused(gzip(idx_bytes({2, 3}, "abcdefg"))), HasSubstr("more data than its header says"));
   for (std::size_t cut = 1; cut < good.size(); ++cut) {
     EXPECT_NE(refused(good.substr(0, cut)), "not refused") << "cut at " << cut;
@@ -138,8 +132,7 @@ TEST(FashionMnist, IsListedWithItsDigestAndOpensWhereInstalled) {
   EXPECT_EQ(facts.at("splits").at("validation"), 5000);
   EXPECT_THROW(dataset_item("fashion"), std::invalid_argument);
   const std::filesystem::path root = "/usr/share/datasets";
-  if (!std::filesystem::exists(root / "fashion-mnist"))
-    GTEST_SKIP() << "needs the package dataset-fashion-mnist";
+  if (!std::filesystem::exists(root / "fashion-mnist")) GTEST_SKIP() << "needs the package dataset-fashion-mnist";
   const auto dataset = open_dataset("fashion-mnist", Json::object(), {root, {}});
   EXPECT_EQ(open_dataset("fashion-mnist", Json::object(), {root, {}}), dataset);
   EXPECT_EQ(dataset->split("train").size(), 55000);

@@ -74,8 +74,7 @@ TEST(TrainingLoader, LimitKeepsTheSameImagesForEverySeed) {
   auto more = loader(1, 12, 12);
   auto larger = labels(more, 1);
   std::sort(larger.begin(), larger.end());
-  EXPECT_TRUE(
-      std::includes(larger.begin(), larger.end(), first.begin(), first.end()));  // a larger limit adds
+  EXPECT_TRUE(std::includes(larger.begin(), larger.end(), first.begin(), first.end()));  // a larger limit adds
 }
 
 TEST(TrainingLoader, ImageAndLabelStayTogether) {
@@ -92,15 +91,13 @@ TEST(EvaluationBatch, NormalizesByChannel) {
 }
 
 TEST(EvaluationBatch, ResizesByHalfPixelCentres) {
-  ImageSplit split{at::tensor({0, 100}, at::kByte).view({1, 1, 1, 2}).repeat({1, 1, 2, 1}),
-                   at::zeros({1}, at::kLong)};
+  ImageSplit split{at::tensor({0, 100}, at::kByte).view({1, 1, 1, 2}).repeat({1, 1, 2, 1}), at::zeros({1}, at::kLong)};
   const auto row = [&](std::string_view interpolation) {
     return evaluation_batch(split, kPlain, 0, 1, 4, interpolation, at::kCPU).at("image")[0][0][1];
   };
   EXPECT_TRUE(at::allclose(row("bilinear"), at::tensor({0.0f, 25.0f, 75.0f, 100.0f}), 1e-5, 1e-4));
   // Keys' kernel with a = -0.75, borders clamped: -0.75 (d^3 - 5 d^2 + 8 d - 4) at d = 1.25 is -0.10546875.
-  EXPECT_TRUE(
-      at::allclose(row("bicubic"), at::tensor({-10.546875f, 22.65625f, 77.34375f, 110.546875f}), 1e-5, 1e-3));
+  EXPECT_TRUE(at::allclose(row("bicubic"), at::tensor({-10.546875f, 22.65625f, 77.34375f, 110.546875f}), 1e-5, 1e-3));
   EXPECT_THROW(row("nearest"), std::invalid_argument);
 }
 

@@ -27,9 +27,7 @@ class DrillRampLayer final : public PriorLayer {
 class DrillRamp final : public Prior {
  public:
   explicit DrillRamp(double slope) : slope_(slope) {}
-  std::shared_ptr<PriorLayer> layer(const LayerInfo&) override {
-    return std::make_shared<DrillRampLayer>(slope_);
-  }
+  std::shared_ptr<PriorLayer> layer(const LayerInfo&) override { return std::make_shared<DrillRampLayer>(slope_); }
 
  private:
   double slope_;

@@ -40,8 +40,8 @@ class Safetensors : public ::testing::Test {
 TEST_F(Safetensors, ReadsBackEveryTypeShapeAndString) {
   TensorFile file;
   int i = 0;
-  for (at::ScalarType type : {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16, at::kLong, at::kInt,
-                              at::kShort, at::kChar, at::kByte, at::kBool}) {
+  for (at::ScalarType type : {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16, at::kLong, at::kInt, at::kShort,
+                              at::kChar, at::kByte, at::kBool}) {
     file.tensors["t" + std::to_string(i++)] = at::arange(6).view({2, 3}).to(type);
   }
   file.tensors["scalar"] = at::full({}, 3.5);
@@ -100,12 +100,10 @@ TEST_F(Safetensors, RefusesFilesThatLieAboutThemselves) {
 }
 
 TEST_F(Safetensors, RefusesExtentsThatOverflow) {
-  EXPECT_THAT(
-      refused(file_of(R"({"x":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", "")),
-      HasSubstr("too large"));
-  EXPECT_THAT(
-      refused(file_of(R"({"x":{"dtype":"F32","shape":[0,4611686018427387904,4],"data_offsets":[0,0]}})", "")),
-      HasSubstr("too large"));
+  EXPECT_THAT(refused(file_of(R"({"x":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", "")),
+              HasSubstr("too large"));
+  EXPECT_THAT(refused(file_of(R"({"x":{"dtype":"F32","shape":[0,4611686018427387904,4],"data_offsets":[0,0]}})", "")),
+              HasSubstr("too large"));
 }
 
 TEST_F(Safetensors, RefusesHolesOverlapsAndNamesTwice) {
@@ -126,11 +124,9 @@ TEST_F(Safetensors, RefusesHolesOverlapsAndNamesTwice) {
 }
 
 TEST_F(Safetensors, EveryTruncationIsRefused) {
-  write_safetensors(path_,
-                    {{{"a", at::arange(5, at::kFloat)}, {"b", at::ones({2}, at::kByte)}}, {{"k", "v"}}});
+  write_safetensors(path_, {{{"a", at::arange(5, at::kFloat)}, {"b", at::ones({2}, at::kByte)}}, {{"k", "v"}}});
   const std::string whole = read_bytes(path_);
-  for (std::size_t cut = 0; cut < whole.size(); ++cut)
-    EXPECT_NE(refused(whole.substr(0, cut)), "not refused") << cut;
+  for (std::size_t cut = 0; cut < whole.size(); ++cut) EXPECT_NE(refused(whole.substr(0, cut)), "not refused") << cut;
 }
 
 // ---- what an attacker or a broken disk may leave: every row is refused, and says why ----
@@ -172,42 +168,38 @@ std::vector<Hostile> hostile_files() {
       {"deep lists", kTrue, "{\"x\":" + std::string(200'000, '['), "", "nests deeper"},
       {"a name twice", kTrue, R"({"x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"x":{}})", "",
        "'x' appears twice"},
-      {"a key of a tensor twice", kTrue,
-       R"({"x":{"dtype":"U8","dtype":"U8","shape":[0],"data_offsets":[0,0]}})", "", "'dtype' appears twice"},
+      {"a key of a tensor twice", kTrue, R"({"x":{"dtype":"U8","dtype":"U8","shape":[0],"data_offsets":[0,0]}})", "",
+       "'dtype' appears twice"},
       {"a name of 10,000 letters twice", kTrue, "{\"" + long_name + "\":{},\"" + long_name + "\":{}}", "",
        "appears twice"},
       {"a name of 10,000 letters", kTrue, named(long_name), eight, "nnn...' has the unknown type"},
       {"control characters in a name", kTrue, named("a\\u001b[31mb"), eight, "'a?[31mb'"},
       {"a tensor that is a list", kTrue, R"({"x":[]})", "", "lacks dtype"},
       {"a tensor that is null", kTrue, R"({"x":null})", "", "lacks dtype"},
-      {"a type that is a number", kTrue, R"({"x":{"dtype":4,"shape":[2],"data_offsets":[0,8]}})", eight,
-       "lacks dtype"},
+      {"a type that is a number", kTrue, R"({"x":{"dtype":4,"shape":[2],"data_offsets":[0,8]}})", eight, "lacks dtype"},
       {"a type in lower case", kTrue, R"({"x":{"dtype":"f32","shape":[2],"data_offsets":[0,8]}})", eight,
        "unknown type 'f32'"},
-      {"a type of 10,000 letters", kTrue,
-       R"({"x":{"dtype":")" + long_name + R"(","shape":[2],"data_offsets":[0,8]}})", eight, "nnn...'"},
+      {"a type of 10,000 letters", kTrue, R"({"x":{"dtype":")" + long_name + R"(","shape":[2],"data_offsets":[0,8]}})",
+       eight, "nnn...'"},
       {"one offset", kTrue, R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", eight, "lacks dtype"},
       {"a negative offset", kTrue, R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[-8,0]}})", eight,
        "no natural number"},
-      {"an offset with a fraction", kTrue, R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8.0]}})",
-       eight, "no natural number"},
-      {"an offset beyond 64 bits", kTrue,
-       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,99999999999999999999]}})", eight,
+      {"an offset with a fraction", kTrue, R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8.0]}})", eight,
        "no natural number"},
+      {"an offset beyond 64 bits", kTrue,
+       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,99999999999999999999]}})", eight, "no natural number"},
       {"offsets beyond the end", kTrue, R"({"x":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})", eight,
        "holds 8 bytes"},
       {"offsets of a terabyte", kTrue,
-       R"({"x":{"dtype":"F32","shape":[274877906944],"data_offsets":[0,1099511627776]}})", eight,
-       "holds 8 bytes"},
-      {"offsets backwards", kTrue, R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", eight,
-       "other bytes"},
+       R"({"x":{"dtype":"F32","shape":[274877906944],"data_offsets":[0,1099511627776]}})", eight, "holds 8 bytes"},
+      {"offsets backwards", kTrue, R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", eight, "other bytes"},
       {"a hole before the first", kTrue, R"({"x":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}})", eight,
        "hole or overlaps"},
       {"one within another", kTrue,
        R"({"x":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},"y":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})",
        eight, "hole or overlaps"},
-      {"a wider type than its bytes", kTrue, R"({"x":{"dtype":"F64","shape":[2],"data_offsets":[0,8]}})",
-       eight, "other bytes"},
+      {"a wider type than its bytes", kTrue, R"({"x":{"dtype":"F64","shape":[2],"data_offsets":[0,8]}})", eight,
+       "other bytes"},
       {"a shape that is text", kTrue, R"({"x":{"dtype":"F32","shape":"2","data_offsets":[0,8]}})", eight,
        "lacks dtype"},
       {"a shape of lists", kTrue, R"({"x":{"dtype":"F32","shape":[[2]],"data_offsets":[0,8]}})", eight,
@@ -240,8 +232,7 @@ TEST_F(Safetensors, NothingIsAllocatedForASizeThatLies) {
   std::ifstream statm("/proc/self/statm");
   std::uint64_t pages = 0;
   statm >> pages;
-  const rlimit tight{pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + (96u << 20),
-                     before.rlim_max};
+  const rlimit tight{pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + (96u << 20), before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &tight), 0);
   for (const Hostile& row : hostile_files()) {
     const std::uint64_t length = row.length == kTrue ? row.header.size() : row.length;
@@ -254,8 +245,7 @@ TEST_F(Safetensors, NothingIsAllocatedForASizeThatLies) {
 TEST_F(Safetensors, LeavesTheOldFileWhenTheNewOneCannotBeWritten) {
   write_safetensors(path_, {{{"a", at::ones({1})}}, {}});
   const std::string before = read_bytes(path_);
-  EXPECT_THROW(write_safetensors(path_, {{{"a", at::ones({1}, at::kComplexFloat)}}, {}}),
-               std::invalid_argument);
+  EXPECT_THROW(write_safetensors(path_, {{{"a", at::ones({1}, at::kComplexFloat)}}, {}}), std::invalid_argument);
   EXPECT_EQ(read_bytes(path_), before);
   EXPECT_THROW(write_safetensors(folder_.path() / "absent" / "x", {}), std::runtime_error);
 }

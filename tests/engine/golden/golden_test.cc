@@ -49,8 +49,7 @@ Json trace(const std::vector<PriorSetting>& priors, const ModelShape& shape) {
     for (std::int64_t i = 0; i < 4; ++i) out[key].push_back(pooled[i % 3][i * 5].item<double>());
   };
   record("outputs", model->pooled(model->forward(images, test::test_moment(false))));
-  const std::int64_t tokens =
-      shape.extent[0] * shape.extent[1] / 4 + shape.registers + (shape.pool == "cls" ? 1 : 0);
+  const std::int64_t tokens = shape.extent[0] * shape.extent[1] / 4 + shape.registers + (shape.pool == "cls" ? 1 : 0);
   const Tensor target = RandomStreams(8).normal("test", "target", 0, {tokens, shape.dim}).to(at::kDouble);
   for (std::int64_t step = 0; step < 3; ++step) {
     model->zero_grad();
@@ -62,8 +61,8 @@ Json trace(const std::vector<PriorSetting>& priors, const ModelShape& shape) {
     loss.backward();
     descend(*model);
   }
-  record("other_grid", model->pooled(model->forward(test::test_images(3, {12, 6}).to(at::kDouble),
-                                                    test::test_moment(false))));
+  record("other_grid",
+         model->pooled(model->forward(test::test_images(3, {12, 6}).to(at::kDouble), test::test_moment(false))));
   return out;
 }
 
@@ -134,9 +133,8 @@ TEST_P(Golden, NumbersMoveOnlyWithTheRevision) {
   const Json known = document.value(c.item, Json::object()).value(c.setting, Json());
   const bool moved = known.is_null() || distance(known.at("trace"), found.at("trace")) > kTolerance;
   if (!known.is_null() && known.at("revision") == c.revision) {
-    ASSERT_FALSE(moved) << c.item << " (" << c.setting << ") computes other numbers at the same revision "
-                        << c.revision << ".\nwas " << known.at("trace") << "\nis  " << found.at("trace")
-                        << "\n"
+    ASSERT_FALSE(moved) << c.item << " (" << c.setting << ") computes other numbers at the same revision " << c.revision
+                        << ".\nwas " << known.at("trace") << "\nis  " << found.at("trace") << "\n"
                         << kAdvice;
     return;
   }

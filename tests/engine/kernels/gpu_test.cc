@@ -50,11 +50,9 @@ void check_curve_decay(const CurveCase& c, at::Device device, at::ScalarType typ
   const Tensor rate = random.uniform("test", "rate", 0, {curves, c.heads}, 0.001, 0.5),
                alpha = random.normal("test", "alpha", 0, {c.heads});
 
-  const Tensor mask =
-      test::reference_curve_decay(rank, rate.to(at::kDouble), alpha.to(at::kDouble), c.layout.prefix);
-  const auto expected =
-      test::reference_curve_decay_gradients(rank, rate.to(at::kDouble), alpha.to(at::kDouble),
-                                            c.layout.prefix, (content * grad).sum(0).contiguous());
+  const Tensor mask = test::reference_curve_decay(rank, rate.to(at::kDouble), alpha.to(at::kDouble), c.layout.prefix);
+  const auto expected = test::reference_curve_decay_gradients(rank, rate.to(at::kDouble), alpha.to(at::kDouble),
+                                                              c.layout.prefix, (content * grad).sum(0).contiguous());
   const Tensor a = content.to(device, type).requires_grad_(), r = rate.to(device).requires_grad_(),
                s = alpha.to(device).requires_grad_();
   ASSERT_NE(curve_decay_kernel(a, curves), nullptr) << engine::cuda_kernels_missing();
@@ -69,8 +67,8 @@ void check_curve_decay(const CurveCase& c, at::Device device, at::ScalarType typ
 
 TEST_F(Gpu, OurCurveDecayKernelAgreesWithTheReferenceInValueAndEveryGradient) {
   if (engine::cuda_kernels() == nullptr) GTEST_SKIP() << engine::cuda_kernels_missing();
-  for (const CurveCase& c : {CurveCase{{{4, 4}, 0}, 32, 4}, CurveCase{{{3, 5}, 1}, 2, 3},
-                             CurveCase{{{9, 7}, 5}, 3, 2}, CurveCase{{{1, 7}, 1}, 1, 1}}) {
+  for (const CurveCase& c : {CurveCase{{{4, 4}, 0}, 32, 4}, CurveCase{{{3, 5}, 1}, 2, 3}, CurveCase{{{9, 7}, 5}, 3, 2},
+                             CurveCase{{{1, 7}, 1}, 1, 1}}) {
     check_curve_decay(c, device_, at::kFloat, 1e-5);
     check_curve_decay(c, device_, at::kBFloat16, 1e-2);
     check_curve_decay(c, device_, at::kHalf, 2e-3);
@@ -101,8 +99,7 @@ TEST_F(Gpu, EveryPriorAgreesWithTheCpuOnEveryPath) {
       const auto model = test::small_model({setting}, shape, 0, std::string(path.name));
       model->to(device_);
       for (const auto& [name, gradient] : test::gradients(*model, images.to(device_))) {
-        EXPECT_LT(relative(gradient, expected.at(name)), 2e-3)
-            << setting.name() << " " << name << " on " << path.name;
+        EXPECT_LT(relative(gradient, expected.at(name)), 2e-3) << setting.name() << " " << name << " on " << path.name;
       }
     }
   }

@@ -25,8 +25,7 @@ TEST(FlopCounter, CountsAMultiplyAddOfAProductAsTwo) {
   EXPECT_EQ(count([&] { at::mv(a, v); }), 2 * 3 * 4);
   const Tensor many = at::rand({7, 3, 4}), others = at::rand({7, 4, 5});
   EXPECT_EQ(count([&] { at::bmm(many, others); }), 2 * 7 * 3 * 4 * 5);
-  EXPECT_EQ(count([&] { at::matmul(many, b); }), 2 * 7 * 3 * 4 * 5)
-      << "composites are the products they make";
+  EXPECT_EQ(count([&] { at::matmul(many, b); }), 2 * 7 * 3 * 4 * 5) << "composites are the products they make";
   EXPECT_EQ(count([&] { at::linear(many, b.t(), bias); }), 2 * 7 * 3 * 4 * 5);
 }
 
@@ -34,8 +33,7 @@ TEST(FlopCounter, CountsConvolutionsByTheirOutputs) {
   const Tensor image = at::rand({2, 6, 10, 8});
   EXPECT_EQ(count([&] { at::conv2d(image, at::rand({4, 6, 3, 3}), {}, 1, 1); }), 2 * 2 * 4 * 10 * 8 * 6 * 9);
   EXPECT_EQ(count([&] { at::conv2d(image, at::rand({4, 6, 2, 2}), {}, 2); }), 2 * 2 * 4 * 5 * 4 * 6 * 4);
-  EXPECT_EQ(count([&] { at::conv2d(image, at::rand({6, 1, 3, 3}), {}, 1, 1, 1, 6); }),
-            2 * 2 * 6 * 10 * 8 * 9);
+  EXPECT_EQ(count([&] { at::conv2d(image, at::rand({6, 1, 3, 3}), {}, 1, 1, 1, 6); }), 2 * 2 * 6 * 10 * 8 * 9);
 }
 
 TEST(FlopCounter, CountsFusedAttentionAsItsTwoProducts) {
@@ -75,8 +73,7 @@ TEST(Flops, AsDispatchedAreThoseOfTheStructureWithoutPriors) {
          {std::vector<std::int64_t>{8, 10}, std::vector<std::int64_t>{28, 24}}) {  // explicit and fused
       const auto model = test::small_model({{"none"}}, {.pool = pool, .registers = 1});
       const Tensor image = test::test_images(1, extent);
-      EXPECT_EQ(count([&] { model->forward(image, test::test_moment(false)); }),
-                model->flops(extent[0], extent[1]))
+      EXPECT_EQ(count([&] { model->forward(image, test::test_moment(false)); }), model->flops(extent[0], extent[1]))
           << pool << " " << model->path();
     }
   }
@@ -102,8 +99,7 @@ TEST(Flops, OfDeitAreThePublishedOnes) {
   for (const auto& [dim, heads, published] : models) {
     const Json configuration = {
         {"model",
-         {{"id", "vit"},
-          {"options", {{"dim", dim}, {"depth", 12}, {"heads", heads}, {"patch", 16}, {"pool", "cls"}}}}},
+         {{"id", "vit"}, {"options", {{"dim", dim}, {"depth", 12}, {"heads", heads}, {"patch", 16}, {"pool", "cls"}}}}},
         {"priors", {{{"id", "learned-absolute"}}}}};
     const auto model = make_backbone(configuration, {3, {224, 224}}, RandomStreams(0));
     const double flops = static_cast<double>(model->flops(224, 224) + 2 * dim * 1000);
@@ -112,8 +108,7 @@ TEST(Flops, OfDeitAreThePublishedOnes) {
 }
 
 TEST(Flops, NameTheOperatorsThatCount) {
-  EXPECT_THAT(counted_operators(),
-              ::testing::IsSupersetOf({"aten::addmm", "aten::bmm", "aten::convolution"}));
+  EXPECT_THAT(counted_operators(), ::testing::IsSupersetOf({"aten::addmm", "aten::bmm", "aten::convolution"}));
 }
 
 }  // namespace

@@ -96,8 +96,8 @@ TEST(Measurement, EndsBetweenRoundsWhenToldTo) {
     told.push_back(done);
     return done < 3;
   };
-  EXPECT_FALSE(measure_models({model_of({{"none"}})}, {.batch = 1, .resolution = 8}, kQuick, Execution{},
-                              at::kCPU, stop_at_3));
+  EXPECT_FALSE(
+      measure_models({model_of({{"none"}})}, {.batch = 1, .resolution = 8}, kQuick, Execution{}, at::kCPU, stop_at_3));
   EXPECT_EQ(told, (std::vector<std::int64_t>{0, 1, 2, 3}));
 }
 
@@ -122,11 +122,10 @@ TEST(Measurement, BecomesResultsWithBatchAndResolution) {
     EXPECT_TRUE(std::isfinite(result.value)) << result.key.metric;
     EXPECT_TRUE(metrics.insert(result.key.metric).second) << result.key.metric;
   }
-  EXPECT_THAT(metrics, ::testing::ElementsAre("flops", "flops_counted", "forward_ms_p50", "forward_ms_p95",
-                                              "forward_peak_memory_bytes", "forward_spread_percent",
-                                              "images_per_second", "parameters", "parameters_added",
-                                              "peak_memory_bytes", "train_ms_p50", "train_ms_p95",
-                                              "train_spread_percent"));
+  EXPECT_THAT(metrics, ::testing::ElementsAre(
+                           "flops", "flops_counted", "forward_ms_p50", "forward_ms_p95", "forward_peak_memory_bytes",
+                           "forward_spread_percent", "images_per_second", "parameters", "parameters_added",
+                           "peak_memory_bytes", "train_ms_p50", "train_ms_p95", "train_spread_percent"));
 }
 
 TEST(Hardware, NamesTheProcessorAndTheCoresAtHand) {
@@ -154,18 +153,14 @@ INSTANTIATE_TEST_SUITE_P(Catalog, EveryPrior, testing::ValuesIn(test::all_settin
 
 // Counts of the papers' models and code: DeiT at 224, patch 16, class token, 1000 classes.
 MeasuredModel deit(std::int64_t dim, std::int64_t heads, const Json& prior, double mlp_ratio = 4) {
-  return {{{"task", {{"id", "classification"}}},
-           {"model",
-            {{"id", "vit"},
-             {"options",
-              {{"dim", dim},
-               {"depth", 12},
-               {"heads", heads},
-               {"patch", 16},
-               {"pool", "cls"},
-               {"mlp_ratio", mlp_ratio}}}}},
-           {"priors", {prior}}},
-          {{"channels", 3}, {"classes", 1000}, {"extent", {224, 224}}}};
+  return {
+      {{"task", {{"id", "classification"}}},
+       {"model",
+        {{"id", "vit"},
+         {"options",
+          {{"dim", dim}, {"depth", 12}, {"heads", heads}, {"patch", 16}, {"pool", "cls"}, {"mlp_ratio", mlp_ratio}}}}},
+       {"priors", {prior}}},
+      {{"channels", 3}, {"classes", 1000}, {"extent", {224, 224}}}};
 }
 
 TEST(Parameters, OfDeitAreThePublishedOnes) {
@@ -180,9 +175,7 @@ struct Published {
   std::int64_t dim, heads, added;
 };
 
-void PrintTo(const Published& one, std::ostream* out) {
-  *out << one.id << " " << one.options << " at " << one.dim;
-}
+void PrintTo(const Published& one, std::ostream* out) { *out << one.id << " " << one.options << " at " << one.dim; }
 
 class PublishedCount : public testing::TestWithParam<Published> {};
 
@@ -193,27 +186,22 @@ TEST_P(PublishedCount, IsWhatThePriorAdds) {
   EXPECT_EQ(count_parameters(model, 224) - count_parameters(without_priors(model), 224), added);
 }
 
-INSTANTIATE_TEST_SUITE_P(Papers, PublishedCount,
-                         testing::Values(Published{"violin", Json::object(), 192, 3, 324},
-                                         Published{"violin", Json::object(), 384, 6, 648},
-                                         Published{"violin", Json::object(), 768, 12, 1296},
-                                         Published{"relative-bias", Json::object(), 768, 12, 104976},
-                                         Published{"irpe", Json::object(), 768, 12, 38400},
-                                         Published{"irpe", {{"on", "qkv"}}, 768, 12, 115200},
-                                         Published{"irpe", {{"method", "quant"}}, 384, 6, 102912},
-                                         Published{"rope-mixed", Json::object(), 768, 12, 9216},
-                                         Published{"pape", {{"m", 2}}, 768, 12, 442944},
-                                         Published{"pape-ri", Json::object(), 768, 12, 110592},
-                                         Published{"log-cpb", {{"mode", "timm-cr"}}, 384, 6, 1158},
-                                         Published{"log-cpb", Json::object(), 768, 12, 7680 * 12},
-                                         Published{"guidance", Json::object(), 384, 6, 0}),
-                         [](const auto& test) {
-                           std::string name =
-                               test.param.id + std::to_string(test.param.dim) + test.param.options.dump();
-                           std::erase_if(name,
-                                         [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); });
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Papers, PublishedCount,
+    testing::Values(
+        Published{"violin", Json::object(), 192, 3, 324}, Published{"violin", Json::object(), 384, 6, 648},
+        Published{"violin", Json::object(), 768, 12, 1296}, Published{"relative-bias", Json::object(), 768, 12, 104976},
+        Published{"irpe", Json::object(), 768, 12, 38400}, Published{"irpe", {{"on", "qkv"}}, 768, 12, 115200},
+        Published{"irpe", {{"method", "quant"}}, 384, 6, 102912},
+        Published{"rope-mixed", Json::object(), 768, 12, 9216}, Published{"pape", {{"m", 2}}, 768, 12, 442944},
+        Published{"pape-ri", Json::object(), 768, 12, 110592},
+        Published{"log-cpb", {{"mode", "timm-cr"}}, 384, 6, 1158},
+        Published{"log-cpb", Json::object(), 768, 12, 7680 * 12}, Published{"guidance", Json::object(), 384, 6, 0}),
+    [](const auto& test) {
+      std::string name = test.param.id + std::to_string(test.param.dim) + test.param.options.dump();
+      std::erase_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); });
+      return name;
+    });
 
 }  // namespace
 }  // namespace locus

@@ -12,8 +12,7 @@ namespace {
 // The bias one layer of the prior gives, dense.
 Tensor bias_of(const Json& options, std::int64_t heads, const Layout& layout) {
   const PriorItem& item = prior_item("alibi-2d");
-  const LayerInfo info{
-      .layer = 0, .layers = 1, .width = heads * 4, .heads = heads, .scale = 0.5, .reference = layout};
+  const LayerInfo info{.layer = 0, .layers = 1, .width = heads * 4, .heads = heads, .scale = 0.5, .reference = layout};
   const auto layer = item.make({{info}, info.width, layout}, Options(item.item.json(), options))->layer(info);
   const Tensor x = at::zeros({1, layout.tokens(), info.width}), q = at::zeros({1, heads, layout.tokens(), 4});
   return layer->bias({x, q, q, q, layout}, test::test_moment(false)).dense();
@@ -36,8 +35,7 @@ TEST(Alibi, SlopesAreThoseOfThePaperForAnyNumberOfHeads) {
   near(slopes(4), {.25, .0625, .015625, .00390625});
   near(slopes(6), {.25, .0625, .015625, .00390625, .5, .125});
   near(slopes(8), {.5, .25, .125, .0625, .03125, .015625, .0078125, .00390625});
-  near(slopes(12),
-       {.5, .25, .125, .0625, .03125, .015625, .0078125, .00390625, .707107, .353553, .176777, .088388});
+  near(slopes(12), {.5, .25, .125, .0625, .03125, .015625, .0078125, .00390625, .707107, .353553, .176777, .088388});
   const auto sixteen = slopes(16);
   for (std::size_t k = 0; k < 16; ++k)
     EXPECT_NEAR(sixteen[k], std::sqrt(0.5) * std::exp2(-0.5 * static_cast<double>(k)), 1e-6);
@@ -68,18 +66,15 @@ TEST(Alibi, CanPutPrefixTokensAtTheCornerAsPapeDoes) {
 TEST(Alibi, CanSqueezeALargerGridIntoTheTrainedRange) {
   const test::Host host{.layout = {{4, 4}, 1}, .heads = 4};
   for (const char* prefix : {"zero", "origin"}) {
-    const auto prior =
-        test::built_prior("alibi-2d", {{"other_grids", "interpolate"}, {"prefix", prefix}}, host);
+    const auto prior = test::built_prior("alibi-2d", {{"other_grids", "interpolate"}, {"prefix", prefix}}, host);
     const Tensor small = test::dense_bias(*prior, host, {{4, 4}, 1})[0],
                  large = test::dense_bias(*prior, host, {{8, 8}, 1})[0];
-    EXPECT_NEAR(large[0][1][1 + 2 * 8 + 2].item<double>(), small[0][1][1 + 4 + 1].item<double>(), 1e-12)
-        << prefix;
+    EXPECT_NEAR(large[0][1][1 + 2 * 8 + 2].item<double>(), small[0][1][1 + 4 + 1].item<double>(), 1e-12) << prefix;
   }
 }
 
 TEST(Alibi, AddsNoParameter) {
-  EXPECT_EQ(test::small_model({{"alibi-2d"}})->parameters().size(),
-            test::small_model({{"none"}})->parameters().size());
+  EXPECT_EQ(test::small_model({{"alibi-2d"}})->parameters().size(), test::small_model({{"none"}})->parameters().size());
 }
 
 }  // namespace

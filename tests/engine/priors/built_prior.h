@@ -59,10 +59,7 @@ inline Tensor dense_bias(Prior& prior, const Host& host, const Layout& layout, s
   const Content content(host, layout);
   const at::NoGradGuard no_grad;
   prior.begin_forward(layout, test_moment(false));
-  return prior.layers()
-      .at(static_cast<std::size_t>(layer))
-      ->bias(content.sides(), test_moment(false))
-      .dense();
+  return prior.layers().at(static_cast<std::size_t>(layer))->bias(content.sides(), test_moment(false)).dense();
 }
 
 }  // namespace locus::test

@@ -26,9 +26,8 @@ bool fits(const Json& option, const Json& value) {
   if (type == "list") {
     const auto& choices = option.at("choices");
     return value.is_array() && value.size() >= option.value("min_items", 0u) &&
-           std::all_of(value.begin(), value.end(), [&](const Json& v) {
-             return std::find(choices.begin(), choices.end(), v) != choices.end();
-           });
+           std::all_of(value.begin(), value.end(),
+                       [&](const Json& v) { return std::find(choices.begin(), choices.end(), v) != choices.end(); });
   }
   if (type == "string") {
     const auto& choices = option.at("choices");
@@ -67,8 +66,7 @@ TEST(CatalogEntries, HaveNamesHelpAndARevision) {
     EXPECT_FALSE(entry.at("summary").get<std::string>().empty()) << entry.at("id");
     for (const Json& option : entry.at("options")) {
       EXPECT_TRUE(std::regex_match(option.at("name").get<std::string>(), name)) << option.at("name");
-      EXPECT_FALSE(option.at("help").get<std::string>().empty())
-          << entry.at("id") << " " << option.at("name");
+      EXPECT_FALSE(option.at("help").get<std::string>().empty()) << entry.at("id") << " " << option.at("name");
     }
   }
 }
@@ -153,11 +151,13 @@ class HookCaller {
   PriorLayer* layer_;
   Layout layout_;
   std::int64_t tokens_ = layout_.tokens();
-  Tensor x_ = at::randn({2, tokens_, 32}), q_ = at::randn({2, 4, tokens_, 8}),
-         p_ = at::rand({2, 4, tokens_, tokens_});
+  Tensor x_ = at::randn({2, tokens_, 32}), q_ = at::randn({2, 4, tokens_, 8}), p_ = at::rand({2, 4, tokens_, tokens_});
   Moment moment_ = test::test_moment(true);
   FeedForward mlp_{.norm = [](const Tensor& x) { return x; },
-                   .in = [](const Tensor& x) { return at::cat({x, x, x, x}, -1); },
+                   .in =
+                       [](const Tensor& x) {
+                         return at::cat({x, x, x, x}, -1);
+                       },
                    .out = [](const Tensor& x) { return x.slice(-1, 0, 32); }};
 };
 
@@ -186,8 +186,7 @@ TEST(CatalogEntries, DeclareExactlyTheHooksTheCodeHas) {
 }
 
 TEST(CatalogEntries, HookNamesReadBack) {
-  for (int h = 0; h < kHookCount; ++h)
-    EXPECT_EQ(parse_hook(to_string(static_cast<Hook>(h))), static_cast<Hook>(h));
+  for (int h = 0; h < kHookCount; ++h) EXPECT_EQ(parse_hook(to_string(static_cast<Hook>(h))), static_cast<Hook>(h));
   EXPECT_THROW(parse_hook("tangent"), std::invalid_argument);
 }
 

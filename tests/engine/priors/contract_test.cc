@@ -72,9 +72,7 @@ std::vector<ModelShape> prefixes(const PriorSetting& setting) {
   shapes.push_back({.pool = "mean", .registers = 2});
   return shapes;
 }
-std::vector<std::vector<std::int64_t>> extents() {
-  return {{8, 8}, {6, 14}, {14, 6}, {2, 10}, {10, 2}, {2, 2}};
-}
+std::vector<std::vector<std::int64_t>> extents() { return {{8, 8}, {6, 14}, {14, 6}, {2, 10}, {10, 2}, {2, 2}}; }
 
 TEST_P(EveryPrior, KeepsTheShapeOnAnyGridWithAnyPrefix) {
   for (ModelShape shape : prefixes(GetParam())) {
@@ -128,8 +126,7 @@ TEST_P(EveryPrior, SharesEveryCommonWeightWithAModelWithoutIt) {
     if (!own.contains(entry.key())) continue;  // a prior may replace the MLP
     const bool own_values = entry.key().ends_with("attention.qkv.weight") && starts_values(*m);
     const std::int64_t rows = own_values ? 2 * shape.dim : entry.value().size(0);
-    EXPECT_TRUE(at::equal(own[entry.key()].slice(0, 0, rows), entry.value().slice(0, 0, rows)))
-        << entry.key();
+    EXPECT_TRUE(at::equal(own[entry.key()].slice(0, 0, rows), entry.value().slice(0, 0, rows))) << entry.key();
     ++common;
   }
   EXPECT_GE(common, 12) << "embedding, registers, attention, norms";
@@ -159,8 +156,7 @@ TEST_P(EveryPrior, RunsAtOtherResolutionsThanAtConstructionAndBack) {
     EXPECT_EQ(out.size(1), prefix + extent[0] * extent[1] / 4);
     EXPECT_TRUE(out.isfinite().all().item<bool>());
   }
-  EXPECT_TRUE(at::equal(tokens(*m, test_images(2, {8, 10})), before))
-      << "another layout left something behind";
+  EXPECT_TRUE(at::equal(tokens(*m, test_images(2, {8, 10})), before)) << "another layout left something behind";
   for (const auto& [name, gradient] : test::gradients(*m, test_images(2, {12, 6}))) {
     EXPECT_TRUE(gradient.defined() && gradient.isfinite().all().item<bool>()) << name;
   }

@@ -19,8 +19,7 @@ Tensor tokens(Backbone& model, const Tensor& images) {
 TEST(Cpe, CountsNineWeightsAndABiasAChannelInOnePlaceOrInEveryBlock) {
   const test::Host host{.layout = {{4, 4}, 1}, .heads = 3, .head_width = 64, .depth = 12};
   EXPECT_EQ(test::parameter_count(*test::built_prior("cpe", {}, host)), 10 * 192);
-  EXPECT_EQ(test::parameter_count(*test::built_prior("cpe", {{"place", "every-block"}}, host)),
-            12 * 10 * 192);
+  EXPECT_EQ(test::parameter_count(*test::built_prior("cpe", {{"place", "every-block"}}, host)), 12 * 10 * 192);
 }
 
 TEST(Cpe, PassesPrefixTokensUnchangedAndActsAtItsSiteOnly) {
@@ -28,8 +27,7 @@ TEST(Cpe, PassesPrefixTokensUnchangedAndActsAtItsSiteOnly) {
   const Tensor x = at::randn({2, 14, 16}, at::kDouble);
   for (const bool every : {false, true}) {
     const auto prior = test::built_prior("cpe", {{"place", every ? "every-block" : "after-first"}}, host);
-    const Site own = every ? Site::kBlockStart : Site::kBlockEnd,
-               other = every ? Site::kBlockEnd : Site::kBlockStart;
+    const Site own = every ? Site::kBlockStart : Site::kBlockEnd, other = every ? Site::kBlockEnd : Site::kBlockStart;
     EXPECT_TRUE(at::equal(prior->layers()[0]->embed(other, x, host.layout, test::test_moment(false)), x));
     const Tensor out = prior->layers()[0]->embed(own, x, host.layout, test::test_moment(false));
     EXPECT_TRUE(at::equal(out.slice(1, 0, 2), x.slice(1, 0, 2)));
@@ -56,8 +54,7 @@ TEST(Lepe, AddsAConvolutionOfTheValuesToPatchesOnly) {
   const Tensor out = prior->layers()[0]->add_output(content.sides(), test::test_moment(false));
   EXPECT_EQ(out.slice(1, 0, 1).abs().max().item<double>(), 0);
   // Patch (2, 1), head 3, channel 2: what its right neighbor (2, 2) has there.
-  EXPECT_EQ(out[1][1 + 2 * 3 + 1][3 * 4 + 2].item<double>(),
-            content.v[1][3][1 + 2 * 3 + 2][2].item<double>());
+  EXPECT_EQ(out[1][1 + 2 * 3 + 1][3 * 4 + 2].item<double>(), content.v[1][3][1 + 2 * 3 + 2][2].item<double>());
   EXPECT_EQ(out[0][1 + 2][5].item<double>(), 0) << "nothing lies right of the last column";
 }
 
@@ -99,8 +96,7 @@ TEST(LocalFfn, GatedKernelStartsAtTheIdentity) {
 }
 
 TEST(LocalFfn, CountsOneKernelAHiddenUnitAndAGate) {
-  const test::Host deit_b{
-      .layout = {{14, 14}, 1}, .heads = 12, .head_width = 64, .depth = 12, .hidden = 3072};
+  const test::Host deit_b{.layout = {{14, 14}, 1}, .heads = 12, .head_width = 64, .depth = 12, .hidden = 3072};
   EXPECT_EQ(test::parameter_count(*test::built_prior("local-ffn", {}, deit_b)), 12 * (9 * 3072 + 1));
 }
 

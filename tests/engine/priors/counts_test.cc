@@ -20,8 +20,7 @@ struct Network {
 class Built {
  public:
   explicit Built(const Network& network)
-      : host_{.layout = {{network.side / network.patch, network.side / network.patch},
-                         network.pool == "cls" ? 1 : 0},
+      : host_{.layout = {{network.side / network.patch, network.side / network.patch}, network.pool == "cls" ? 1 : 0},
               .heads = network.heads,
               .head_width = network.dim / network.heads,
               .depth = 12,
@@ -29,9 +28,8 @@ class Built {
         head_((network.dim + 1) * network.classes) {
     const Json options = {{"dim", network.dim},     {"depth", 12},          {"heads", network.heads},
                           {"patch", network.patch}, {"pool", network.pool}, {"qkv_bias", network.qkv_bias}};
-    const auto model =
-        make_backbone({{"model", {{"id", "vit"}, {"options", options}}}, {"priors", Json::array()}},
-                      {3, {network.side, network.side}}, RandomStreams(0));
+    const auto model = make_backbone({{"model", {{"id", "vit"}, {"options", options}}}, {"priors", Json::array()}},
+                                     {3, {network.side, network.side}}, RandomStreams(0));
     for (const Tensor& p : model->parameters()) backbone_ += p.numel();
   }
 
@@ -48,8 +46,7 @@ class Built {
   std::int64_t head_, backbone_ = 0;
 };
 
-const PriorSetting kTable{"learned-absolute"}, kRows{"learned-absolute", {{"rows", "with-prefix"}}},
-    kViolin{"violin"};
+const PriorSetting kTable{"learned-absolute"}, kRows{"learned-absolute", {{"rows", "with-prefix"}}}, kViolin{"violin"};
 
 TEST(Counts, DeitDinoViolinAndIrpeWithAClassTokenHaveThePublishedParameters) {
   const Built tiny({}), small({.dim = 384, .heads = 6}), base({.dim = 768, .heads = 12});

@@ -28,16 +28,14 @@ constexpr Checksums kChecksums[] = {
 };
 
 TEST(Curves, MatchThePublishedChecksums) {
-  ASSERT_EQ(curve_names(),
-            (std::vector<std::string>{"snake", "snake-transposed", "hilbert", "hilbert-transposed", "peano",
-                                      "peano-transposed", "zigzag", "zigzag-transposed"}));
+  ASSERT_EQ(curve_names(), (std::vector<std::string>{"snake", "snake-transposed", "hilbert", "hilbert-transposed",
+                                                     "peano", "peano-transposed", "zigzag", "zigzag-transposed"}));
   for (const Checksums& expected : kChecksums) {
     for (std::size_t c = 0; c < curve_names().size(); ++c) {
       const auto ranks = curve_ranks(curve_names()[c], expected.rows, expected.columns);
       std::int64_t sum = 0;
       for (std::size_t p = 0; p < ranks.size(); ++p) sum += static_cast<std::int64_t>(p) * ranks[p];
-      EXPECT_EQ(sum, expected.sums[c])
-          << curve_names()[c] << " on " << expected.rows << " x " << expected.columns;
+      EXPECT_EQ(sum, expected.sums[c]) << curve_names()[c] << " on " << expected.rows << " x " << expected.columns;
     }
   }
 }
@@ -88,8 +86,7 @@ TEST(Curves, TransposesAreTheCurveOfTheTransposedGrid) {
 std::pair<int, bool> jumps(const std::string& name, std::int64_t rows, std::int64_t columns) {
   const auto ranks = curve_ranks(name, rows, columns);
   std::vector<std::int64_t> at(ranks.size());
-  for (std::size_t p = 0; p < ranks.size(); ++p)
-    at[static_cast<std::size_t>(ranks[p])] = static_cast<std::int64_t>(p);
+  for (std::size_t p = 0; p < ranks.size(); ++p) at[static_cast<std::size_t>(ranks[p])] = static_cast<std::int64_t>(p);
   int count = 0;
   bool diagonal = true;
   for (std::size_t i = 1; i < at.size(); ++i) {

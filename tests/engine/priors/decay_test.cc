@@ -23,8 +23,7 @@ std::vector<double> gammas(std::int64_t heads, double range) {
 }
 
 void expect_near(const std::vector<double>& found, const std::vector<double>& expected) {
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    EXPECT_NEAR(found.at(i), expected[i], 5e-6) << "head " << i;
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found.at(i), expected[i], 5e-6) << "head " << i;
 }
 
 TEST(ManhattanDecay, HasTheRatesOfRmt) {
@@ -35,9 +34,7 @@ TEST(ManhattanDecay, HasTheRatesOfRmt) {
   for (std::size_t n = 0; n < 4; ++n) EXPECT_NEAR(std::log(gamma[n]), logarithms[n], 5e-6) << "head " << n;
 }
 
-TEST(ManhattanDecay, HasNoParameter) {
-  EXPECT_EQ(one_prior("manhattan-decay", {}, 4, 4, {{3, 3}, 0}).parameters(), 0);
-}
+TEST(ManhattanDecay, HasNoParameter) { EXPECT_EQ(one_prior("manhattan-decay", {}, 4, 4, {{3, 3}, 0}).parameters(), 0); }
 
 // The dense mask 1/2 alpha (G_i + G_j) d_M, written out.
 Tensor gated_mask(const Tensor& x, const Tensor& weight, const Layout& layout, double alpha) {
@@ -66,8 +63,7 @@ void expect_same(const std::function<Tensor()>& one, const std::function<Tensor(
 
 TEST(SpatialDecay, FusedFormEqualsTheExplicitMaskWithAndWithoutPrefixTokens) {
   constexpr std::int64_t kHeads = 2, kWidth = 8;
-  for (const Layout& layout :
-       {Layout{{6, 6}, 0}, Layout{{5, 7}, 1}, Layout{{14, 14}, 0}, Layout{{6, 5}, 5}}) {
+  for (const Layout& layout : {Layout{{6, 6}, 0}, Layout{{5, 7}, 1}, Layout{{14, 14}, 0}, Layout{{6, 5}, 5}}) {
     const auto one = one_prior("spatial-decay", {{"alpha", 0.3}}, kHeads, kWidth, layout);
     const Tensor weight = one.parameter("layers.0.decay");
     {
@@ -111,8 +107,7 @@ TEST(ManhattanDecay, FusedFormEqualsTheExplicitMaskWithAndWithoutPrefixTokens) {
     const std::vector<std::int64_t> shape = {2, 3, layout.tokens(), 4};
     const Tensor q = draw("q", shape), k = draw("k", shape), v = draw("v", shape);
     const Term dense(Depends::kLayout, Dense{mask});
-    EXPECT_LT(largest_difference(attended("low-rank", q, k, v, 0.5, term),
-                                 attended("explicit", q, k, v, 0.5, dense)),
+    EXPECT_LT(largest_difference(attended("low-rank", q, k, v, 0.5, term), attended("explicit", q, k, v, 0.5, dense)),
               kTolerance);
   }
 }
@@ -125,28 +120,24 @@ TEST(SpatialDecay, BidirectionalMaskDoesNotKnowWhichEndIsFirst) {
   const Tensor there = one.bias(layout, x).dense(), back = one.bias(layout, x.flip(1)).dense();
   EXPECT_LT(largest_difference(there, back.flip({2, 3})), kTolerance);
   const auto raster = one_prior("spatial-decay", {{"mode", "raster"}}, 2, 4, layout);
-  EXPECT_GT(
-      largest_difference(raster.bias(layout, x).dense(), raster.bias(layout, x.flip(1)).dense().flip({2, 3})),
-      1e-3)
+  EXPECT_GT(largest_difference(raster.bias(layout, x).dense(), raster.bias(layout, x.flip(1)).dense().flip({2, 3})),
+            1e-3)
       << "the one-sided mask does know";
 }
 
 TEST(SpatialDecay, StaticModeIsManhattanDecay) {
   const Layout layout{{4, 6}, 1};
-  EXPECT_LT(
-      largest_difference(one_prior("spatial-decay", {{"mode", "static"}}, 4, 4, layout).bias(layout).dense(),
-                         one_prior("manhattan-decay", {}, 4, 4, layout).bias(layout).dense()),
-      kTolerance);
+  EXPECT_LT(largest_difference(one_prior("spatial-decay", {{"mode", "static"}}, 4, 4, layout).bias(layout).dense(),
+                               one_prior("manhattan-decay", {}, 4, 4, layout).bias(layout).dense()),
+            kTolerance);
 }
 
 // The paper's rotation and convolution, as parts of this prior or as priors beside it.
 TEST(SpatialDecay, PartsAreThePriorsOfTheirOwnName) {
-  for (const auto& [rope, flavor] :
-       std::map<std::string, std::string>{{"raster", "rmt"}, {"axial", "rope-vit"}}) {
+  for (const auto& [rope, flavor] : std::map<std::string, std::string>{{"raster", "rmt"}, {"axial", "rope-vit"}}) {
     const test::ModelShape shape{.pool = "cls", .registers = 1};
     const auto within = test::small_model({{"spatial-decay", {{"rope", rope}, {"lepe", "5x5"}}}}, shape);
-    const auto beside =
-        test::small_model({{"rope-axial", {{"flavor", flavor}}}, {"lepe"}, {"spatial-decay"}}, shape);
+    const auto beside = test::small_model({{"rope-axial", {{"flavor", flavor}}}, {"lepe"}, {"spatial-decay"}}, shape);
     {
       const at::NoGradGuard no_grad;
       auto to = beside->named_parameters();
@@ -164,8 +155,7 @@ TEST(SpatialDecay, PartsAreThePriorsOfTheirOwnName) {
 }
 
 TEST(SpatialDecay, RefusesAPartThatStandsBesideItToo) {
-  for (const auto& [own, other] :
-       std::map<std::string, std::string>{{"rope", "rope-axial"}, {"lepe", "lepe"}}) {
+  for (const auto& [own, other] : std::map<std::string, std::string>{{"rope", "rope-axial"}, {"lepe", "lepe"}}) {
     const Json options = {{own, own == "rope" ? "raster" : "3x3"}};
     EXPECT_THROW(test::small_model({{other}, {"spatial-decay", options}}), std::invalid_argument) << other;
     EXPECT_NO_THROW(test::small_model({{other}, {"spatial-decay"}})) << other;
@@ -176,9 +166,8 @@ TEST(SpatialDecay, AddsTheParametersOfItsGates) {
   // Per layer: D h for the decay and 2 D r for the output, r the head width; two decay gates when decomposed.
   const Layout layout{{4, 4}, 0};
   EXPECT_EQ(one_prior("spatial-decay", {}, 12, 64, layout, 12).parameters(), 12 * (768 * 12 + 2 * 768 * 64));
-  EXPECT_EQ(
-      one_prior("spatial-decay", {{"mode", "decomposed"}, {"gate_rank", 16}}, 4, 16, layout).parameters(),
-      2 * 64 * 4 + 2 * 64 * 16);
+  EXPECT_EQ(one_prior("spatial-decay", {{"mode", "decomposed"}, {"gate_rank", 16}}, 4, 16, layout).parameters(),
+            2 * 64 * 4 + 2 * 64 * 16);
   EXPECT_EQ(one_prior("spatial-decay", {{"mode", "none"}, {"gate", false}}, 4, 16, layout).parameters(), 0);
   EXPECT_EQ(one_prior("spatial-decay", {{"lepe", "5x5"}}, 12, 64, layout, 12).parameters(),
             12 * (768 * 12 + 2 * 768 * 64 + 26 * 768))

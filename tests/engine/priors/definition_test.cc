@@ -95,14 +95,11 @@ void check(const std::vector<PriorSetting>& priors, const Scene& scene) {
   for (const bool training : {false, true}) {
     test::Real::clear_tape();
     test::Values values;
-    for (const auto& entry : model->named_parameters())
-      values.emplace(entry.key(), array_of(entry.value(), true));
-    for (const auto& entry : model->named_buffers())
-      values.emplace(entry.key(), array_of(entry.value(), false));
+    for (const auto& entry : model->named_parameters()) values.emplace(entry.key(), array_of(entry.value(), true));
+    for (const auto& entry : model->named_buffers()) values.emplace(entry.key(), array_of(entry.value(), false));
     const Moment moment = test::test_moment(training);
-    const auto expected =
-        test::reference_model(reference_shape(shape), choices, values, array_of(images, false),
-                              {.training = training, .step = moment.step, .random = moment.random});
+    const auto expected = test::reference_model(reference_shape(shape), choices, values, array_of(images, false),
+                                                {.training = training, .step = moment.step, .random = moment.random});
     const Tensor tokens = tensor_of(expected.tokens, &test::Real::value);
     if (!training) {
       const at::NoGradGuard no_grad;
@@ -161,9 +158,8 @@ double loss_of(Backbone& model, const Tensor& images) {
   const at::NoGradGuard no_grad;
   const Moment moment = test::test_moment(true);
   const Features features = model.forward(images, moment);
-  Tensor loss = (features.tokens *
-                 RandomStreams(5).normal("test", "weight", 0, features.tokens.sizes()).to(at::kDouble))
-                    .sum();
+  Tensor loss =
+      (features.tokens * RandomStreams(5).normal("test", "weight", 0, features.tokens.sizes()).to(at::kDouble)).sum();
   for (const AuxLoss& aux : model.auxiliary_losses(features, moment)) loss = loss + aux.value;
   return loss.item<double>();
 }
@@ -179,8 +175,7 @@ TEST_P(EveryDefinition, GradientsAgreeWithFiniteDifferences) {
     double slope = 0;
     std::map<std::string, Tensor> direction;
     for (const auto& entry : model->named_parameters()) {
-      const Tensor d =
-          RandomStreams(21).normal("test", entry.key(), 0, entry.value().sizes()).to(at::kDouble);
+      const Tensor d = RandomStreams(21).normal("test", entry.key(), 0, entry.value().sizes()).to(at::kDouble);
       direction[entry.key()] = d;
       if (gradients.at(entry.key()).defined()) slope += (gradients.at(entry.key()) * d).sum().item<double>();
     }

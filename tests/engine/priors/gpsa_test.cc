@@ -23,8 +23,7 @@ TEST(Gpsa, IsABlendOfTwoAttentions) {
   const Layout layout{{3, 4}, 0};
   const auto one = one_prior("gpsa", {}, kHeads, kWidth, layout);
   const at::NoGradGuard no_grad;
-  for (auto& entry : one.prior->named_parameters())
-    entry.value().copy_(draw(entry.key(), entry.value().sizes()));
+  for (auto& entry : one.prior->named_parameters()) entry.value().copy_(draw(entry.key(), entry.value().sizes()));
   const std::vector<std::int64_t> shape = {2, kHeads, 12, kWidth};
   const Tensor q = draw("q", shape), k = draw("k", shape), v = draw("v", shape),
                x = draw("x", {2, 12, kHeads * kWidth});
@@ -38,8 +37,7 @@ TEST(Gpsa, IsABlendOfTwoAttentions) {
     for (std::int64_t i = 0; i < 12; ++i) {
       for (std::int64_t j = 0; j < 12; ++j) {
         const auto dx = static_cast<double>(j % 4 - i % 4), dy = static_cast<double>(j / 4 - i / 4);
-        score[n][i][j] =
-            weight[n][0] * dx + weight[n][1] * dy + weight[n][2] * (dx * dx + dy * dy) + offset[n];
+        score[n][i][j] = weight[n][0] * dx + weight[n][1] * dy + weight[n][2] * (dx * dx + dy * dy) + offset[n];
       }
     }
   }
@@ -52,8 +50,7 @@ TEST(Gpsa, IsABlendOfTwoAttentions) {
 
 TEST(Gpsa, CanStartTheMapToValuesAsTheIdentityInItsOwnBlocks) {
   const Json options = {{"layers", 1}, {"values", "identity"}};
-  const auto with = small_model({{"gpsa", options}})->named_parameters(),
-             host = small_model({})->named_parameters();
+  const auto with = small_model({{"gpsa", options}})->named_parameters(), host = small_model({})->named_parameters();
   const auto weight = [](const auto& of, const char* block) {
     return of[std::string("blocks.") + block + ".attention.qkv.weight"];
   };
@@ -78,8 +75,7 @@ TEST(Gpsa, LatePrefixTokensJoinBehindItsBlocks) {
   }
   const Features after = model->forward(images, test_moment(false));
   EXPECT_TRUE(at::equal(after.taps.at("block-1"), before.taps.at("block-1")));
-  EXPECT_GT(largest_difference(after.taps.at("block-2").slice(1, 3), before.taps.at("block-2").slice(1, 3)),
-            0)
+  EXPECT_GT(largest_difference(after.taps.at("block-2").slice(1, 3), before.taps.at("block-2").slice(1, 3)), 0)
       << "from here on patches see the class token";
 }
 

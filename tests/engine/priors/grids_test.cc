@@ -13,8 +13,7 @@ std::vector<test::PriorSetting> settings() {
   all.push_back({"spatial-decay", {{"mode", "decomposed"}}});
   all.push_back({"violin", {{"curves", {"snake", "hilbert", "peano", "zigzag"}}}});
   all.push_back(
-      {"violin",
-       {{"curves", {"snake-transposed", "hilbert-transposed", "peano-transposed", "zigzag-transposed"}}}});
+      {"violin", {{"curves", {"snake-transposed", "hilbert-transposed", "peano-transposed", "zigzag-transposed"}}}});
   return all;
 }
 
@@ -25,8 +24,7 @@ TEST(Grids, EveryPriorIsFiniteOnThoseOfThePapers) {
     const auto model = test::small_model({setting}, shape);
     for (const auto& [rows, columns] :
          std::vector<std::pair<std::int64_t, std::int64_t>>{{14, 14}, {16, 16}, {7, 5}, {5, 7}, {1, 9}}) {
-      const Features features =
-          model->forward(test::test_images(1, {2 * rows, 2 * columns}), test::test_moment(false));
+      const Features features = model->forward(test::test_images(1, {2 * rows, 2 * columns}), test::test_moment(false));
       const std::int64_t prefix = shape.pool == "cls" ? 1 : 0;
       EXPECT_EQ(features.tokens.sizes(), (at::IntArrayRef{1, prefix + rows * columns, shape.dim}));
       EXPECT_TRUE(features.tokens.isfinite().all().item<bool>())

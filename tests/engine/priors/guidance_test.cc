@@ -7,8 +7,7 @@
 namespace locus {
 namespace {
 
-std::shared_ptr<Prior> make(const Json& options, std::int64_t width,
-                            std::vector<std::int64_t> extent = {3, 4}) {
+std::shared_ptr<Prior> make(const Json& options, std::int64_t width, std::vector<std::int64_t> extent = {3, 4}) {
   const PriorItem& item = prior_item("guidance");
   const Layout layout{std::move(extent), 0};
   const auto prior = item.make({{}, width, layout}, Options(item.item.json(), options));
@@ -55,8 +54,7 @@ TEST(Guidance, LossIsItsDefinition) {
       for (std::int64_t axis = 0; axis < 2; ++axis) {
         const auto part = [&](const char* name) { return p[name].slice(0, axis * 5, axis * 5 + 5); };
         const Tensor hidden = at::relu(at::mv(part("in_weight"), features[b][2 + n]) + part("in_bias"));
-        const double found =
-            (hidden * p["out_weight"][axis]).sum().item<double>() + p["out_bias"][axis].item<double>();
+        const double found = (hidden * p["out_weight"][axis]).sum().item<double>() + p["out_bias"][axis].item<double>();
         const double target = axis == 0 ? static_cast<double>(n / 4) / 2 : static_cast<double>(n % 4) / 3;
         const double e = std::abs(found - target);
         sum += e < beta ? 0.5 * e * e / beta : e - 0.5 * beta;
@@ -88,9 +86,8 @@ TEST(Guidance, CanMeasureErrorsAbsolutelyOrSquaredAndCountInPatches) {
 
 TEST(Guidance, IsFiniteOnAGridOfOneRow) {
   const auto prior = make({}, 4, {1, 5});
-  EXPECT_TRUE(
-      std::isfinite(prior->loss({{"post-norm", at::randn({2, 5, 4})}}, {{1, 5}, 0}, test::test_moment(true))
-                        .value.item<double>()));
+  EXPECT_TRUE(std::isfinite(
+      prior->loss({{"post-norm", at::randn({2, 5, 4})}}, {{1, 5}, 0}, test::test_moment(true)).value.item<double>()));
 }
 
 TEST(Guidance, ReadsTheTapItIsTold) {
@@ -99,8 +96,7 @@ TEST(Guidance, ReadsTheTapItIsTold) {
   const auto value = [&](const Taps& taps) {
     return prior->loss(taps, {{3, 4}, 0}, test::test_moment(true)).value.item<double>();
   };
-  EXPECT_EQ(value({{"pre-norm", read}, {"post-norm", other}}),
-            value({{"pre-norm", read}, {"post-norm", read}}));
+  EXPECT_EQ(value({{"pre-norm", read}, {"post-norm", other}}), value({{"pre-norm", read}, {"post-norm", read}}));
 }
 
 // An encoder without position encoding is permutation equivariant, so what guidance reads moves with the
@@ -110,22 +106,17 @@ TEST(Guidance, CoordinatesFollowPermutedPatchesExactly) {
   model->to(at::kDouble);
   const Tensor images = test::test_images(2, {8, 10}).to(at::kDouble);
   const Tensor order = RandomStreams(1).permutation("test", "order", 0, 20);
-  const Tensor patches = images.reshape({2, 2, 4, 2, 5, 2})
-                             .permute({0, 2, 4, 1, 3, 5})
-                             .reshape({2, 20, 2, 2, 2})
-                             .index_select(1, order);
-  const Tensor permuted =
-      patches.reshape({2, 4, 5, 2, 2, 2}).permute({0, 3, 1, 4, 2, 5}).reshape({2, 2, 8, 10});
+  const Tensor patches =
+      images.reshape({2, 2, 4, 2, 5, 2}).permute({0, 2, 4, 1, 3, 5}).reshape({2, 20, 2, 2, 2}).index_select(1, order);
+  const Tensor permuted = patches.reshape({2, 4, 5, 2, 2, 2}).permute({0, 3, 1, 4, 2, 5}).reshape({2, 2, 8, 10});
   const Tensor expected = model->forward(images, test::test_moment(false)).tokens.index_select(1, order);
-  EXPECT_LT(test::largest_difference(model->forward(permuted, test::test_moment(false)).tokens, expected),
-            1e-12);
+  EXPECT_LT(test::largest_difference(model->forward(permuted, test::test_moment(false)).tokens, expected), 1e-12);
 }
 
 TEST(Guidance, ReadsAConstantImageTheSameEverywhere) {
   const auto model = test::small_model({{"guidance"}});
   model->to(at::kDouble);
-  const Tensor tokens =
-      model->forward(at::full({1, 2, 8, 10}, 0.7, at::kDouble), test::test_moment(false)).tokens;
+  const Tensor tokens = model->forward(at::full({1, 2, 8, 10}, 0.7, at::kDouble), test::test_moment(false)).tokens;
   EXPECT_LT(test::largest_difference(tokens, tokens.slice(1, 0, 1).expand_as(tokens)), 1e-12);
 }
 

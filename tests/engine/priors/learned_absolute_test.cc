@@ -69,10 +69,10 @@ double cubic(const std::vector<double>& values, double position) {
   double sum = 0;
   for (std::int64_t i = base - 1; i <= base + 2; ++i) {
     const double t = std::abs(position - static_cast<double>(i));
-    const double weight =
-        t <= 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : ((a * t - 5 * a) * t + 8 * a) * t - 4 * a;
-    sum += weight * values[static_cast<std::size_t>(
-                        std::clamp<std::int64_t>(i, 0, static_cast<std::int64_t>(values.size()) - 1))];
+    const double weight = t <= 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : ((a * t - 5 * a) * t + 8 * a) * t - 4 * a;
+    sum +=
+        weight *
+        values[static_cast<std::size_t>(std::clamp<std::int64_t>(i, 0, static_cast<std::int64_t>(values.size()) - 1))];
   }
   return sum;
 }
@@ -84,8 +84,7 @@ TEST(LearnedAbsolute, ResizesPatchRowsToAnotherGridAndKeepsPrefixRows) {
   Tensor table = prior->parameters()[0];
   {
     const at::NoGradGuard no_grad;
-    table.copy_(
-        at::cat({at::full({1}, 99.0), at::tensor(heights).repeat_interleave(6).to(at::kFloat)}).unsqueeze(1));
+    table.copy_(at::cat({at::full({1}, 99.0), at::tensor(heights).repeat_interleave(6).to(at::kFloat)}).unsqueeze(1));
   }
   const Tensor found = added(*prior, Site::kAfterPrefix, large, 97, 1);
   EXPECT_EQ(found[0][0].item<double>(), 99);
@@ -133,24 +132,20 @@ TEST(LearnedAbsolute, TimmsResizeDoesNotAlias) {
 
 TEST(LearnedAbsolute, CanBeDecayedAsInDino) {
   const auto model = test::small_model({{"learned-absolute", {{"decay", true}}}});
-  EXPECT_EQ(model->decay("priors.learned-absolute.table",
-                         model->named_parameters()["priors.learned-absolute.table"]),
+  EXPECT_EQ(model->decay("priors.learned-absolute.table", model->named_parameters()["priors.learned-absolute.table"]),
             Decay::kDecayed);
 }
 
 TEST(LearnedAbsolute, SendsGradientsThroughTheResize) {
   const auto prior = make({}, {{4, 4}, 0});
-  prior->embed(Site::kBeforePrefix, at::zeros({1, 35, 3}), {{5, 7}, 0}, test::test_moment(true))
-      .sum()
-      .backward();
+  prior->embed(Site::kBeforePrefix, at::zeros({1, 35, 3}), {{5, 7}, 0}, test::test_moment(true)).sum().backward();
   EXPECT_NEAR(prior->parameters()[0].grad().sum().item<double>(), 105, 1e-3)
       << "weights of an interpolation sum to one";
 }
 
 TEST(LearnedAbsolute, IsExemptFromWeightDecay) {
   const auto model = test::small_model({{"learned-absolute"}});
-  EXPECT_EQ(model->decay("priors.learned-absolute.table",
-                         model->named_parameters()["priors.learned-absolute.table"]),
+  EXPECT_EQ(model->decay("priors.learned-absolute.table", model->named_parameters()["priors.learned-absolute.table"]),
             Decay::kExempt);
 }
 

@@ -19,8 +19,7 @@ Tensor bias(const Json& options, std::int64_t heads, const Layout& layout, std::
 }
 
 // The scalar definition, for the same options.
-Tensor defined(const Json& given, std::int64_t heads, const Layout& layout, std::int64_t layer,
-               std::int64_t depth) {
+Tensor defined(const Json& given, std::int64_t heads, const Layout& layout, std::int64_t layer, std::int64_t depth) {
   const Options options(prior_item("lookhere").item.json(), given);
   const test::Values none;
   const RandomStreams random(0);
@@ -63,8 +62,7 @@ TEST(LookHere, EveryGroupIsItsDefinitionOnAnyGrid) {
       for (const char* hidden : {"inf", "zero", "max"}) {
         for (const char* distance : {"linear", "sqrt", "square"}) {
           const Json options = {{"groups", {group}}, {"hidden", hidden}, {"distance", distance}};
-          EXPECT_LT(relative_difference(bias(options, 8, layout, 1, 3), defined(options, 8, layout, 1, 3)),
-                    1e-14)
+          EXPECT_LT(relative_difference(bias(options, 8, layout, 1, 3), defined(options, 8, layout, 1, 3)), 1e-14)
               << group << " " << hidden << " " << distance;
         }
       }
@@ -75,16 +73,14 @@ TEST(LookHere, EveryGroupIsItsDefinitionOnAnyGrid) {
 TEST(LookHere, HeadsAreSplitIntoGroupsAsPublished) {
   const Layout layout{{3, 4}, 0};
   const auto same = [&](const Json& options, std::int64_t heads) {
-    return relative_difference(bias(options, heads, layout, 0, 12), defined(options, heads, layout, 0, 12)) <
-           1e-14;
+    return relative_difference(bias(options, heads, layout, 0, 12), defined(options, heads, layout, 0, 12)) < 1e-14;
   };
   for (const char* fov : {"45", "90", "180"}) {
     for (const std::int64_t heads : {2, 4, 6, 8, 10, 12, 14, 16, 18, 20})
       EXPECT_TRUE(same({{"fov", fov}}, heads)) << fov << heads;
   }
   EXPECT_TRUE(same({{"groups", {"halves", "corners", "none"}}}, 16));  // 8, 4, 4
-  EXPECT_TRUE(
-      same({{"groups", {"none", "none", "halves"}}}, 12));  // neighbors of one name share their slopes
+  EXPECT_TRUE(same({{"groups", {"none", "none", "halves"}}}, 12));     // neighbors of one name share their slopes
 }
 
 // Field of view: how much of a large grid the middle patch sees.
@@ -108,8 +104,7 @@ TEST(LookHere, SlopesAreThePublishedOnes) {
   };
   // 180: four heads of 0.5, four of 0.25, then the undirected ones; layer slope 1.5 first, global slope 1.
   const auto wide = slopes({{"fov", "180"}, {"hidden", "zero"}}, 0, 12);
-  for (std::size_t n = 8; n < 12; ++n)
-    EXPECT_NEAR(wide[n], 1.5 * std::pow(0.25, static_cast<double>(n - 7)), 1e-12);
+  for (std::size_t n = 8; n < 12; ++n) EXPECT_NEAR(wide[n], 1.5 * std::pow(0.25, static_cast<double>(n - 7)), 1e-12);
   const Tensor first = bias({{"fov", "180"}}, 12, {{1, 2}, 0}, 0, 12),
                last = bias({{"fov", "180"}}, 12, {{1, 2}, 0}, 11, 12);
   EXPECT_NEAR(first[0][0][1].item<double>(), -1.5 * 0.5, 1e-12);

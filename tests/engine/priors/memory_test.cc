@@ -24,9 +24,7 @@ class Counting final : public c10::Allocator {
     return c10::GetDefaultCPUAllocator()->allocate(bytes);
   }
   c10::DeleterFnPtr raw_deleter() const override { return c10::GetDefaultCPUAllocator()->raw_deleter(); }
-  void copy_data(void* to, const void* from, std::size_t bytes) const override {
-    default_copy_data(to, from, bytes);
-  }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
   void reset() { most_ = 0; }
   std::size_t most() const { return most_; }
 
@@ -50,8 +48,8 @@ struct Step {
 
 // One training step of one block with a head of 64 channels on a grid of side x side patches.
 Step train_step(const PriorSetting& setting, std::int64_t side) {
-  const test::ModelShape shape = test::fitting(
-      setting, {.extent = {2 * side, 2 * side}, .pool = "cls", .dim = 64, .depth = 1, .heads = 1});
+  const test::ModelShape shape =
+      test::fitting(setting, {.extent = {2 * side, 2 * side}, .pool = "cls", .dim = 64, .depth = 1, .heads = 1});
   const auto model = test::small_model({setting}, shape);
   const Tensor images = test::test_images(1, shape.extent);
   Counting::installed().reset();

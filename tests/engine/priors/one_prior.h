@@ -12,8 +12,7 @@ struct OnePrior {
 
   // What a hook returns for normed tokens x [B, T, D] and q, k [B, H, T, d]; zeros where not given.
   Term bias(const Layout& layout, const Tensor& x = {}, const Tensor& q = {}, const Tensor& k = {}) const {
-    return call(layout, x, q, k,
-                [](PriorLayer& layer, const Sides& s) { return layer.bias(s, test_moment(false)); });
+    return call(layout, x, q, k, [](PriorLayer& layer, const Sides& s) { return layer.bias(s, test_moment(false)); });
   }
   Term scale(const Layout& layout) const {
     return call(layout, {}, {}, {},
@@ -32,20 +31,16 @@ struct OnePrior {
     const auto options = x.defined() ? x.options() : at::TensorOptions(at::kDouble);
     const Tensor no_x = at::zeros({1, layout.tokens(), info.width}, options),
                  none = at::zeros({1, info.heads, layout.tokens(), info.head_width()}, options);
-    const Tensor &in = x.defined() ? x : no_x, &left = q.defined() ? q : none,
-                 &right = k.defined() ? k : none;
+    const Tensor &in = x.defined() ? x : no_x, &left = q.defined() ? q : none, &right = k.defined() ? k : none;
     return what(*prior->layers()[0], Sides{in, left, right, none, layout});
   }
 };
 
 // In float64, built at `layout`, initialized from seed 0; heads of head_width channels, `layers` layers.
-inline OnePrior one_prior(const std::string& id, const Json& options, std::int64_t heads,
-                          std::int64_t head_width, const Layout& layout, std::int64_t layers = 1) {
-  const Host host{.layout = layout,
-                  .heads = heads,
-                  .head_width = head_width,
-                  .depth = layers,
-                  .hidden = 4 * heads * head_width};
+inline OnePrior one_prior(const std::string& id, const Json& options, std::int64_t heads, std::int64_t head_width,
+                          const Layout& layout, std::int64_t layers = 1) {
+  const Host host{
+      .layout = layout, .heads = heads, .head_width = head_width, .depth = layers, .hidden = 4 * heads * head_width};
   const LayerInfo info{.layer = 0,
                        .layers = layers,
                        .width = host.width(),
@@ -57,8 +52,8 @@ inline OnePrior one_prior(const std::string& id, const Json& options, std::int64
 }
 
 // softmax(c q k^T + bias) v by the path of that name.
-inline Tensor attended(const std::string& path, const Tensor& q, const Tensor& k, const Tensor& v,
-                       double scale, const Term& bias) {
+inline Tensor attended(const std::string& path, const Tensor& q, const Tensor& k, const Tensor& v, double scale,
+                       const Term& bias) {
   Scores scores{.q = q,
                 .k = k,
                 .v = v,

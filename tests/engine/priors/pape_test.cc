@@ -14,8 +14,8 @@ using test::one_prior;
 const Layout kGrid{{14, 14}, 1};
 
 TEST(Pape, HasTheParametersOfThePublishedCode) {
-  const std::map<std::int64_t, std::int64_t> counts = {
-      {2, 442944}, {4, 885888}, {8, 1771776}, {16, 3543552}, {32, 7087104}, {50, 11073600}, {64, 14174208}};
+  const std::map<std::int64_t, std::int64_t> counts = {{2, 442944},   {4, 885888},    {8, 1771776},  {16, 3543552},
+                                                       {32, 7087104}, {50, 11073600}, {64, 14174208}};
   for (const auto& [m, count] : counts)
     EXPECT_EQ(one_prior("pape", {{"m", m}}, 12, 64, kGrid, 12).parameters(), count) << "m " << m;
 }
@@ -61,12 +61,10 @@ TEST(Pape, EqualsThePublishedAugmentation) {
                          .expand_as(a);
     const auto ones = at::ones_like(s.slice(-1, 0, 1));
     const Tensor q = draw("q", {2, kHeads, layout.tokens(), kWidth}), k = draw("k", q.sizes());
-    const Tensor wide_q =
-        at::cat({q, -(a * s.square()).sum(-1, true), a, 2 * a * s, (b * s).sum(-1, true), b}, -1);
+    const Tensor wide_q = at::cat({q, -(a * s.square()).sum(-1, true), a, 2 * a * s, (b * s).sum(-1, true), b}, -1);
     const Tensor wide_k = at::cat({k, ones, -s.square(), s, ones, -s}, -1);
     const Tensor expected = at::softmax(at::matmul(wide_q, wide_k.mT()) * one.info.scale, -1);
-    const Tensor found =
-        at::softmax(at::matmul(q, k.mT()) * one.info.scale + one.bias(layout, x).dense(), -1);
+    const Tensor found = at::softmax(at::matmul(q, k.mT()) * one.info.scale + one.bias(layout, x).dense(), -1);
     EXPECT_LT(largest_difference(found, expected), moved == 0 ? 1e-12 : 1e-9) << moved;
   }
 }
@@ -100,8 +98,7 @@ TEST(PapeRi, DoesNotSeeARotationOfTheGrid) {
   const auto one = one_prior("pape-ri", {}, 2, 4, layout);
   const Tensor x = draw("x", {1, 24, 8});
   const Tensor order = at::rot90(at::arange(24).view({4, 6})).flatten();  // turned patch -> patch
-  const Tensor there = one.bias(layout, x).dense(),
-               after = one.bias(turned, x.index_select(1, order)).dense();
+  const Tensor there = one.bias(layout, x).dense(), after = one.bias(turned, x.index_select(1, order)).dense();
   EXPECT_LT(largest_difference(there.index_select(2, order).index_select(3, order), after), 1e-12);
 }
 

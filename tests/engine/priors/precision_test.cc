@@ -105,8 +105,8 @@ TEST_P(EveryPath, IsAsExactAsTheExplicitFormulaInTheSameType) {
     const Result truth = run(exact, x, at::kDouble), formula = run(plain, x, type);
     const double floor = type == at::kFloat ? 1e-7 : 1e-3;  // of what rounding the result alone costs
     const double value = error(formula.out, truth.out) + floor * truth.out.abs().mean().item<double>(),
-                 gradient = error(formula.gradient, truth.gradient) +
-                            floor * truth.gradient.abs().mean().item<double>();
+                 gradient =
+                     error(formula.gradient, truth.gradient) + floor * truth.gradient.abs().mean().item<double>();
     ASSERT_TRUE(std::isfinite(value) && std::isfinite(gradient));
     std::set<std::string> seen = {formula.path};
     for (const ExecutionPath& path : execution_paths()) {

@@ -15,16 +15,14 @@ TEST(RelativeBias, AddsThePublishedNumberOfParameters) {
   const test::Host deit_b{.layout = {{14, 14}, 1}, .heads = 12, .head_width = 64, .depth = 12};
   EXPECT_EQ(test::parameter_count(*test::built_prior("relative-bias", {}, deit_b)), 104976);
   const test::Host one{.layout = {{14, 14}, 1}, .heads = 12, .head_width = 64};
-  EXPECT_EQ(test::parameter_count(*test::built_prior("relative-bias", {{"prefix", "beit"}}, one)),
-            (27 * 27 + 3) * 12);
+  EXPECT_EQ(test::parameter_count(*test::built_prior("relative-bias", {{"prefix", "beit"}}, one)), (27 * 27 + 3) * 12);
 }
 
 TEST(RelativeBias, ReadsQueryMinusKeyAndLeavesPrefixTokensAlone) {
   const test::Host host{.layout = {{2, 3}, 1}};
   const auto prior = test::built_prior("relative-bias", {}, host);
   const Tensor table = prior->parameters()[0].detach(), bias = test::dense_bias(*prior, host, host.layout)[0];
-  EXPECT_EQ(bias.slice(1, 0, 1).abs().max().item<double>() + bias.slice(2, 0, 1).abs().max().item<double>(),
-            0);
+  EXPECT_EQ(bias.slice(1, 0, 1).abs().max().item<double>() + bias.slice(2, 0, 1).abs().max().item<double>(), 0);
   // From (0, 2) to (1, 0): dy = -1, dx = 2; row (-1 + 1) * 5 + 2 + 2.
   EXPECT_EQ(bias[3][1 + 2][1 + 3].item<double>(), table[4][3].item<double>());
   EXPECT_EQ(bias[0][1][1].item<double>(), table[1 * 5 + 2][0].item<double>());
@@ -120,11 +118,7 @@ TEST(LogCpb, TimmDropsHiddenUnitsOnceForAllLayersWhileTraining) {
   prior->parameters()[0].detach().normal_(0, 1);
   const test::Content content(host, host.layout);
   const auto bias = [&](std::int64_t layer, const Moment& moment) {
-    return prior->layers()[static_cast<std::size_t>(layer)]
-        ->bias(content.sides(), moment)
-        .dense()
-        .detach()
-        .clone();
+    return prior->layers()[static_cast<std::size_t>(layer)]->bias(content.sides(), moment).dense().detach().clone();
   };
   prior->begin_forward(host.layout, test::test_moment(true, 1));
   const Tensor one = bias(0, test::test_moment(true, 1)), other = bias(1, test::test_moment(true, 1));

@@ -31,10 +31,7 @@ TEST(RopeMixed, NaverStartsWithOneRandomDirectionAHeadAndFallingMagnitudes) {
         EXPECT_NEAR(std::hypot(x[k].item<double>(), y[k].item<double>()), magnitudes[k], 1e-5);
       EXPECT_NEAR(std::hypot(x[15].item<double>(), y[15].item<double>()), .11548, 1e-5);
       // The second half turns along the direction at a right angle.
-      EXPECT_NEAR((x.slice(0, 0, 16) * x.slice(0, 16) + y.slice(0, 0, 16) * y.slice(0, 16))
-                      .abs()
-                      .max()
-                      .item<double>(),
+      EXPECT_NEAR((x.slice(0, 0, 16) * x.slice(0, 16) + y.slice(0, 0, 16) * y.slice(0, 16)).abs().max().item<double>(),
                   0, 1e-6);
       directions.push_back(std::atan2(y[0].item<double>(), x[0].item<double>()));
     }
@@ -59,8 +56,7 @@ TEST(RopeMixed, StaysFiniteWhereADivisorCrossesZero) {
   prior->parameters()[0].detach().fill_(0);
   prior->parameters()[0].detach().select(2, 0).fill_(-1e-30);
   const test::Content content(host, host.layout);
-  const auto [q, k] =
-      prior->layers()[0]->transform_qk(content.q, content.k, content.sides(), test::test_moment(true));
+  const auto [q, k] = prior->layers()[0]->transform_qk(content.q, content.k, content.sides(), test::test_moment(true));
   (q.sum() + k.sum()).backward();
   EXPECT_TRUE(q.isfinite().all().item<bool>());
   EXPECT_TRUE(prior->parameters()[0].grad().isfinite().all().item<bool>());
@@ -72,9 +68,8 @@ TEST(RopeMixed, LogitsDependOnOffsetsOnlyAndPrefixTokensAreNotTurned) {
     const auto prior = test::built_prior("rope-mixed", {{"init", init}}, host);
     test::Content content(host, host.layout);
     content.q = content.q.slice(2, 0, 1).expand_as(content.q).contiguous();
-    const Tensor q = prior->layers()[0]
-                         ->transform_qk(content.q, content.q, content.sides(), test::test_moment(false))
-                         .first;
+    const Tensor q =
+        prior->layers()[0]->transform_qk(content.q, content.q, content.sides(), test::test_moment(false)).first;
     EXPECT_TRUE(at::equal(q.slice(2, 0, 2), content.q.slice(2, 0, 2))) << init;
     const Tensor patches = q.slice(2, 2), logits = at::matmul(patches, patches.mT())[0][1];
     EXPECT_NEAR(logits[0][8].item<double>(), logits[7][15].item<double>(), 1e-12) << init;

@@ -23,16 +23,13 @@ Tensor turned(const Json& options, const Tensor& q, const Layout& layout, const 
                        .heads = q.size(1),
                        .scale = 0.25,
                        .reference = reference};
-  const auto layer =
-      item.make({{info}, info.width, reference}, Options(item.item.json(), options))->layer(info);
+  const auto layer = item.make({{info}, info.width, reference}, Options(item.item.json(), options))->layer(info);
   const Tensor x = at::zeros({q.size(0), q.size(2), info.width}, q.options());
   const auto [first, second] = layer->transform_qk(q, q * 2, {x, q, q, q, layout}, test::test_moment(false));
   EXPECT_LT(largest_difference(second, first * 2), 1e-12) << "keys turn as queries do";
   return first;
 }
-Tensor turned(const Json& options, const Tensor& q, const Layout& layout) {
-  return turned(options, q, layout, layout);
-}
+Tensor turned(const Json& options, const Tensor& q, const Layout& layout) { return turned(options, q, layout, layout); }
 
 struct Definition {
   std::string flavor;
@@ -40,9 +37,7 @@ struct Definition {
   bool neighbors;
 };
 
-double frequency(double theta, std::int64_t k) {
-  return std::pow(theta, -4.0 * static_cast<double>(k) / kWidth);
-}
+double frequency(double theta, std::int64_t k) { return std::pow(theta, -4.0 * static_cast<double>(k) / kWidth); }
 
 // The table of flavors, written out once more.
 const std::vector<Definition>& definitions() {
@@ -84,15 +79,13 @@ TEST(RopeAxial, EveryFlavorTurnsPatchesByItsDefinition) {
     const Tensor found = turned({{"flavor", definition.flavor}}, q, layout);
     for (std::int64_t n = 0; n < layout.patches(); ++n) {
       for (std::int64_t c = 0; c < kWidth / 2; ++c) {
-        const double angle =
-            definition.angle(c, static_cast<double>(n / 5), static_cast<double>(n % 5), 3, 5);
+        const double angle = definition.angle(c, static_cast<double>(n / 5), static_cast<double>(n % 5), 3, 5);
         const std::int64_t one = definition.neighbors ? 2 * c : c,
                            other = definition.neighbors ? 2 * c + 1 : c + kWidth / 2;
         const double a = q[0][1][2 + n][one].item<double>(), b = q[0][1][2 + n][other].item<double>();
         EXPECT_NEAR(found[0][1][2 + n][one].item<double>(), a * std::cos(angle) - b * std::sin(angle), 1e-12)
             << definition.flavor;
-        EXPECT_NEAR(found[0][1][2 + n][other].item<double>(), a * std::sin(angle) + b * std::cos(angle),
-                    1e-12)
+        EXPECT_NEAR(found[0][1][2 + n][other].item<double>(), a * std::sin(angle) + b * std::cos(angle), 1e-12)
             << definition.flavor;
       }
     }
@@ -110,8 +103,7 @@ TEST(RopeAxial, LeavesPrefixTokensUnturned) {
   const Layout layout{{3, 5}, 5};
   const Tensor q = at::randn({1, 2, layout.tokens(), kWidth}, at::kDouble);
   for (const std::string flavor : {"rope-vit", "pape", "dinov3", "rmt"}) {
-    EXPECT_TRUE(at::equal(turned({{"flavor", flavor}}, q, layout).slice(2, 0, 5), q.slice(2, 0, 5)))
-        << flavor;
+    EXPECT_TRUE(at::equal(turned({{"flavor", flavor}}, q, layout).slice(2, 0, 5), q.slice(2, 0, 5))) << flavor;
   }
 }
 
@@ -130,11 +122,9 @@ TEST(RopeAxial, LogitsDependOnOffsetsOnly) {
   const Layout layout{{4, 6}, 0};
   const Tensor one = at::randn({1, 1, 1, kWidth}, at::kDouble);
   for (const Definition& definition : definitions()) {
-    const Tensor q =
-        turned({{"flavor", definition.flavor}}, one.expand({1, 1, 24, kWidth}).contiguous(), layout)[0][0];
+    const Tensor q = turned({{"flavor", definition.flavor}}, one.expand({1, 1, 24, kWidth}).contiguous(), layout)[0][0];
     const Tensor logits = at::matmul(q, q.mT());
-    EXPECT_NEAR(logits[0][8].item<double>(), logits[7][15].item<double>(), 1e-12)
-        << definition.flavor;  // (+1, +2)
+    EXPECT_NEAR(logits[0][8].item<double>(), logits[7][15].item<double>(), 1e-12) << definition.flavor;  // (+1, +2)
     EXPECT_NEAR(logits[20][3].item<double>(), logits[19][2].item<double>(), 1e-12) << definition.flavor;
     EXPECT_GT(std::abs(logits[0][8].item<double>() - logits[0][0].item<double>()), 1e-3) << definition.flavor;
   }
@@ -143,35 +133,32 @@ TEST(RopeAxial, LogitsDependOnOffsetsOnly) {
 TEST(RopeAxial, GoesOnCountingOnLargerGridsUnlessToldToSqueeze) {
   const Tensor q = at::randn({1, 1, 64, kWidth}, at::kDouble);
   const Layout small{{4, 4}, 0}, large{{8, 8}, 0};
-  const Tensor on = turned({}, q, large, small),
-               squeezed = turned({{"other_grids", "interpolate"}}, q, large, small);
+  const Tensor on = turned({}, q, large, small), squeezed = turned({{"other_grids", "interpolate"}}, q, large, small);
   const Tensor plain = turned({}, q.slice(2, 0, 16), small, small);
   EXPECT_LT(largest_difference(on.slice(2, 0, 4), turned({}, q, large, large).slice(2, 0, 4)), 1e-15);
   // Column 2 of the large grid lies where column 1 of the small one does.
-  const Tensor moved = turned({{"other_grids", "interpolate"}},
-                              q.slice(2, 1, 2).expand({1, 1, 64, kWidth}).contiguous(), large, small);
+  const Tensor moved =
+      turned({{"other_grids", "interpolate"}}, q.slice(2, 1, 2).expand({1, 1, 64, kWidth}).contiguous(), large, small);
   EXPECT_LT(largest_difference(moved.slice(2, 2, 3), plain.slice(2, 1, 2)), 1e-12);
   EXPECT_GT(largest_difference(squeezed, on), 1e-3);
 }
 
 TEST(RopeAxial, FrequenciesAreThoseOfTheReference) {
-  const double published[] = {
-      1,  1.3335,  1.7783,  2.3714,  3.1623,  4.2170,  5.6234,  7.4989,
-      10, 13.3352, 17.7828, 23.7137, 31.6228, 42.1697, 56.2341, 74.9894};  // periods of 100^(4k/64)
+  const double published[] = {1,       1.3335,  1.7783,  2.3714,  3.1623,  4.2170,  5.6234, 7.4989, 10,
+                              13.3352, 17.7828, 23.7137, 31.6228, 42.1697, 56.2341, 74.9894};  // periods of 100^(4k/64)
   Tensor q = at::zeros({1, 1, 2, 64}, at::kDouble);
   q.slice(3, 0, 64, 2).fill_(1);  // the first channel of each pair
   const Tensor found = turned({}, q, {{1, 2}, 0});
   for (std::int64_t k = 0; k < 16; ++k) {
-    EXPECT_NEAR(
-        1 / std::atan2(found[0][0][1][2 * k + 1].item<double>(), found[0][0][1][2 * k].item<double>()),
-        published[k], 1e-3 * published[k]);
+    EXPECT_NEAR(1 / std::atan2(found[0][0][1][2 * k + 1].item<double>(), found[0][0][1][2 * k].item<double>()),
+                published[k], 1e-3 * published[k]);
   }
 }
 
 // Base 10000 on two axes of a head of 64: 10000^(4k / 64), the last 5623.41.
 TEST(RopeAxial, PapePeriodsAreThoseOfTheReference) {
   Tensor q = at::zeros({1, 1, 2, 64}, at::kDouble);
-  q.slice(3, 0, 32).fill_(1);  // the first channel of each pair
+  q.slice(3, 0, 32).fill_(1);                                                  // the first channel of each pair
   const Tensor found = turned({{"flavor", "pape"}}, q, {{1, 2}, 0})[0][0][1];  // the patch at x = 2
   const auto period = [&](std::int64_t k) {
     return 2 / std::atan2(found[k + 32].item<double>(), found[k].item<double>());
@@ -212,8 +199,7 @@ TEST(RopeAxial, PapePadsHeadsThatFourDoesNotDivide) {
     const double a = q[0][0][7][c].item<double>(), b = c + 4 < 6 ? q[0][0][7][c + 4].item<double>() : 0;
     EXPECT_NEAR(found[0][0][7][c].item<double>(), a * std::cos(one[c]) - b * std::sin(one[c]), 1e-12) << c;
     if (c + 4 >= 6) continue;
-    EXPECT_NEAR(found[0][0][7][c + 4].item<double>(), a * std::sin(one[c]) + b * std::cos(one[c]), 1e-12)
-        << c;
+    EXPECT_NEAR(found[0][0][7][c + 4].item<double>(), a * std::sin(one[c]) + b * std::cos(one[c]), 1e-12) << c;
   }
 }
 
@@ -225,8 +211,7 @@ TEST(RopeAxial, CanPutPrefixTokensAtACoordinate) {
   EXPECT_TRUE(at::equal(found.slice(2, 2), plain.slice(2, 2)));
   Tensor at_patch = q.clone();
   at_patch.select(2, 2 + 2 * 5 + 2).copy_(q.select(2, 0));  // the patch at (2, 2)
-  EXPECT_LT(largest_difference(found.select(2, 0),
-                               turned({{"flavor", "visionllama"}}, at_patch, layout).select(2, 14)),
+  EXPECT_LT(largest_difference(found.select(2, 0), turned({{"flavor", "visionllama"}}, at_patch, layout).select(2, 14)),
             1e-12);
 }
 
@@ -252,9 +237,7 @@ TEST(RopeAxial, Dinov3CanVaryPositionsWhileTraining) {
   const Tensor shifted = angles_in_training({{"shift", 0.01}}, 1, 0);
   // The slow pairs (1 and 3, at theta 1e8) never wrap: a shift moves all patches alike, a stretch scales
   // them.
-  const auto slow = [](const Tensor& angles, std::int64_t axis) {
-    return angles.select(1, axis == 0 ? 1 : 3);
-  };
+  const auto slow = [](const Tensor& angles, std::int64_t axis) { return angles.select(1, axis == 0 ? 1 : 3); };
   for (const std::int64_t axis : {0, 1}) {
     const Tensor moved = slow(shifted, axis) - slow(plain, axis);
     EXPECT_LT((moved - moved[0]).abs().max().item<double>(), 1e-15) << axis;
@@ -308,8 +291,7 @@ TEST(RopeAxial, GradientTurnsBack) {
     const Tensor out = turned({{"flavor", definition.flavor}}, q, layout);
     (out * weight).sum().backward();
     // A rotation is linear and orthogonal: <R q, w> = <q, R^T w>, and R R^T w = w.
-    EXPECT_NEAR((q.detach() * q.grad()).sum().item<double>(), (out.detach() * weight).sum().item<double>(),
-                1e-10);
+    EXPECT_NEAR((q.detach() * q.grad()).sum().item<double>(), (out.detach() * weight).sum().item<double>(), 1e-10);
     EXPECT_LT(largest_difference(turned({{"flavor", definition.flavor}}, q.grad(), layout), weight), 1e-12);
   }
 }

@@ -22,8 +22,7 @@ Tensor buckets(const Json& options, const Layout& layout) {
   const at::NoGradGuard no_grad;
   for (auto& entry : one.prior->named_parameters()) {
     const double start = entry.key().ends_with("columns") ? 1000.0 : 0.0;
-    entry.value().copy_(at::arange(entry.value().size(1), at::kDouble).unsqueeze(0) *
-                        (start > 0 ? start : 1.0));
+    entry.value().copy_(at::arange(entry.value().size(1), at::kDouble).unsqueeze(0) * (start > 0 ? start : 1.0));
   }
   return one.bias(layout).dense()[0][0];
 }
@@ -40,9 +39,7 @@ TEST(Irpe, PutsOffsetsIntoThePiecewiseBucketsOfThePaper) {
 }
 
 TEST(Irpe, UsesAsManyBucketsAsThePublishedCode) {
-  const auto used = [](const Json& options) {
-    return std::get<0>(at::_unique(buckets(options, kGrid))).numel();
-  };
+  const auto used = [](const Json& options) { return std::get<0>(at::_unique(buckets(options, kGrid))).numel(); };
   EXPECT_EQ(used({{"method", "euclid"}}), 20);
   EXPECT_EQ(used({{"method", "quant"}}), 51);
   EXPECT_EQ(used({}), 50);
@@ -57,8 +54,7 @@ TEST(Irpe, HasTheParametersOfThePublishedCode) {
   EXPECT_EQ(count({{"method", "euclid"}}, 6), 62976);
   EXPECT_EQ(count({{"method", "quant"}}, 6), 102912);
   EXPECT_EQ(count({{"method", "cross"}}, 6), 125952);
-  EXPECT_EQ(one_prior("irpe", {}, 12, 64, {{14, 14}, 0}, 12).parameters(), 12 * 64 * 49)
-      << "no prefix bucket";
+  EXPECT_EQ(one_prior("irpe", {}, 12, 64, {{14, 14}, 0}, 12).parameters(), 12 * 64 * 49) << "no prefix bucket";
 }
 
 TEST(Irpe, StartsAsTheModelWithoutIt) {
@@ -71,8 +67,7 @@ TEST(Irpe, StartsAsTheModelWithoutIt) {
 
 TEST(Irpe, RefusesPlainNumbersForValues) {
   for (const char* on : {"v", "qkv"})
-    EXPECT_THROW(one_prior("irpe", {{"on", on}, {"content", "bias"}}, 2, 4, kGrid), std::invalid_argument)
-        << on;
+    EXPECT_THROW(one_prior("irpe", {{"on", on}, {"content", "bias"}}, 2, 4, kGrid), std::invalid_argument) << on;
 }
 
 // Sines of a difference are products: the separable form of section 3.11, without prefix tokens.
@@ -81,8 +76,7 @@ TEST(TransformerXl, EqualsTheSeparableForm) {
   const Layout layout{{4, 5}, 0};
   const auto one = one_prior("transformer-xl", {}, kHeads, kWidth, layout);
   const at::NoGradGuard no_grad;
-  for (auto& entry : one.prior->named_parameters())
-    entry.value().copy_(draw(entry.key(), entry.value().sizes()));
+  for (auto& entry : one.prior->named_parameters()) entry.value().copy_(draw(entry.key(), entry.value().sizes()));
   const Tensor q = draw("q", {2, kHeads, 20, kWidth}), x = draw("x", {2, 20, kAll});
   const Tensor found = one.bias(layout, x, q, q).dense();
 
@@ -103,8 +97,7 @@ TEST(TransformerXl, EqualsTheSeparableForm) {
 
 TEST(TransformerXl, SharesItsBiasesBetweenLayers) {
   const std::int64_t width = 12 * 64;
-  EXPECT_EQ(one_prior("transformer-xl", {}, 12, 64, kGrid, 12).parameters(),
-            12 * (width * width + width) + 2 * width);
+  EXPECT_EQ(one_prior("transformer-xl", {}, 12, 64, kGrid, 12).parameters(), 12 * (width * width + width) + 2 * width);
 }
 
 TEST(TransformerXl, StartsWithoutABiasOrNormal) {
@@ -145,8 +138,7 @@ TEST(Gpsa, HeadsStartLookingAtTheirOwnNeighbor) {
 
 TEST(Violin, WithManhattanDistanceHasOneOrTwoLambdasAndAnAlpha) {
   EXPECT_EQ(one_prior("violin", {{"distance", "manhattan"}}, 12, 4, kGrid, 12).parameters(), 288);
-  EXPECT_EQ(one_prior("violin", {{"distance", "manhattan"}, {"separate_axes", true}}, 12, 4, kGrid, 12)
-                .parameters(),
+  EXPECT_EQ(one_prior("violin", {{"distance", "manhattan"}, {"separate_axes", true}}, 12, 4, kGrid, 12).parameters(),
             432);
 }
 

@@ -16,12 +16,8 @@ std::shared_ptr<Prior> make(const Json& options, std::int64_t heads, std::int64_
   const Layout layout{{3, 5}, 0};
   PriorContext context{{}, heads * 4, layout};
   for (std::int64_t l = 0; l < layers; ++l) {
-    context.layers.push_back({.layer = l,
-                              .layers = layers,
-                              .width = heads * 4,
-                              .heads = heads,
-                              .scale = 0.5,
-                              .reference = layout});
+    context.layers.push_back(
+        {.layer = l, .layers = layers, .width = heads * 4, .heads = heads, .scale = 0.5, .reference = layout});
   }
   const auto prior = item.make(context, Options(item.item.json(), options));
   prior->build_layers(context.layers);
@@ -71,8 +67,7 @@ TEST(Violin, LambdaIsTheSigmoidOfA) {
 // Where the numbers of a learned order are far apart, it is the order they say: the raster's, say.
 TEST(Violin, ALearnedOrderThatIsSpreadOutIsThatOrder) {
   const Layout layout{{3, 5}, 1};
-  const auto learned = make({{"distance", "learned-order"}}, 2, 1),
-             raster = make({{"distance", "z-curve"}}, 2, 1);
+  const auto learned = make({{"distance", "learned-order"}}, 2, 1), raster = make({{"distance", "z-curve"}}, 2, 1);
   const at::NoGradGuard no_grad;
   for (const auto& prior : {learned, raster}) {
     prior->to(at::kDouble);
@@ -143,8 +138,8 @@ TEST(Violin, ScaleIsTheFormulaOnAnyGridAndPrefix) {
     for (const std::string& curve : curve_names())
       rows.push_back(at::tensor(curve_ranks(curve, layout.extent[0], layout.extent[1]), at::kInt));
     const Tensor lambda = at::sigmoid(p["layers.0.a"].detach());
-    const Tensor expected = test::reference_curve_decay(at::stack(rows), lambda.log().neg(),
-                                                        p["layers.0.alpha"].detach(), layout.prefix);
+    const Tensor expected =
+        test::reference_curve_decay(at::stack(rows), lambda.log().neg(), p["layers.0.alpha"].detach(), layout.prefix);
     EXPECT_LT(largest_difference(scale_of(*prior, layout, 2).dense(), expected), 1e-12);
   }
 }
@@ -159,8 +154,7 @@ TEST(Violin, MaskIsSymmetricWithUnitDiagonalAndEntriesUpToOne) {
 }
 
 TEST(Violin, FixedLambdaIsThatNumberForEveryCurveAndHead) {
-  const auto prior =
-      make({{"lambda", "fixed"}, {"lambda_value", 0.5}, {"alpha", false}, {"curves", {"snake"}}}, 2, 1);
+  const auto prior = make({{"lambda", "fixed"}, {"lambda_value", 0.5}, {"alpha", false}, {"curves", {"snake"}}}, 2, 1);
   const Tensor mask = scale_of(*prior, {{1, 4}, 0}, 2).dense();
   EXPECT_NEAR(mask[0][1][0][3].item<double>(), 0.125, 1e-6);
   EXPECT_EQ(scale_of(*prior, {{1, 4}, 0}, 2).on(), Depends::kLayout) << "nothing is left to learn";

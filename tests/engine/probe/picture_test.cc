@@ -13,8 +13,7 @@
 namespace locus {
 namespace {
 
-Json picture(const std::string& prior, const Json& options = Json::object(),
-             std::vector<std::int64_t> grid = {3, 4}) {
+Json picture(const std::string& prior, const Json& options = Json::object(), std::vector<std::int64_t> grid = {3, 4}) {
   const Host host({.specification = {{"model", {{"options", {{"dim", 32}, {"heads", 4}, {"patch", 2}}}}},
                                      {"priors", Json::array({{{"id", prior}, {"options", options}}})},
                                      {"channels", 1}},
@@ -74,8 +73,7 @@ std::string difference(const Json& a, const Json& b, const std::string& path) {
 
 TEST(Picture, ThoseOfTheCatalogAreCommittedFreshAndSmall) {
   const auto folder =
-      std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path() / "engine" /
-      "pictures";
+      std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path() / "engine" / "pictures";
   const char* advice = "Write them anew: <build>/bin/locus-trainer picture --all engine/pictures";
   std::set<std::string> wanted, there;
   std::uintmax_t bytes = 0;
@@ -95,10 +93,8 @@ TEST(Picture, ThoseOfTheCatalogAreCommittedFreshAndSmall) {
 }
 
 TEST(Picture, AttentionRowsSumToOneAlsoAlongAxes) {
-  for (const auto& [prior, options] :
-       std::vector<std::pair<std::string, Json>>{{"none", Json::object()},
-                                                 {"rope-axial", Json::object()},
-                                                 {"manhattan-decay", {{"form", "decomposed"}}}}) {
+  for (const auto& [prior, options] : std::vector<std::pair<std::string, Json>>{
+           {"none", Json::object()}, {"rope-axial", Json::object()}, {"manhattan-decay", {{"form", "decomposed"}}}}) {
     const Json document = picture(prior, options);
     for (const Json& head : view(document, "attention").at("values")) {
       for (const Json& row : head) {
@@ -190,8 +186,8 @@ std::string decoded(const std::string& png) {
   EXPECT_EQ(at, png.size());
   std::string out(10'000'000, '\0');
   auto size = static_cast<uLongf>(out.size());
-  EXPECT_EQ(uncompress(reinterpret_cast<Bytef*>(out.data()), &size,
-                       reinterpret_cast<const Bytef*>(data.data()), static_cast<uLong>(data.size())),
+  EXPECT_EQ(uncompress(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(data.data()),
+                       static_cast<uLong>(data.size())),
             Z_OK);
   out.resize(size);
   return out;

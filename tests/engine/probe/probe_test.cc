@@ -15,14 +15,8 @@ Json specification(const std::string& prior, const Json& options = Json::object(
           {"classes", 3}};
 }
 
-ProbeRequest request(const Json& document, ProbeLevel level = ProbeLevel::kAttention,
-                     std::int64_t prefix = 1) {
-  return {.host = {.specification = document,
-                   .grid = {2, 3},
-                   .prefix = prefix,
-                   .layers = 2,
-                   .path = "auto",
-                   .seed = 3},
+ProbeRequest request(const Json& document, ProbeLevel level = ProbeLevel::kAttention, std::int64_t prefix = 1) {
+  return {.host = {.specification = document, .grid = {2, 3}, .prefix = prefix, .layers = 2, .path = "auto", .seed = 3},
           .level = level,
           .layer = 1,
           .type = at::kDouble};
@@ -65,8 +59,7 @@ TEST(Probe, AttentionIsTheFormulaOfThePaper) {
   const Tensor o = at::matmul(p, heads(2)).transpose(1, 2).reshape({2, 7, 16});
   EXPECT_LT(difference(out.at("logits"), logits), 1e-12);
   EXPECT_LT(difference(out.at("probabilities"), p), 1e-12);
-  EXPECT_LT(difference(out.at("output"), at::linear(o, given.at("proj.weight"), given.at("proj.bias"))),
-            1e-12);
+  EXPECT_LT(difference(out.at("output"), at::linear(o, given.at("proj.weight"), given.at("proj.bias"))), 1e-12);
 }
 
 TEST(Probe, LogitsShowWhatThePriorAdds) {
@@ -122,10 +115,9 @@ TEST(Probe, RefusesTensorsOfAnotherShape) {
             std::string::npos);
   given["qkv.bias"] = at::zeros({48});
   given["x"] = at::zeros({2, 6, 16});
-  EXPECT_NE(message_of([&] {
-              probe.run(given);
-            }).find("x has the shape [2,6,16], the grid and the model need [2,7,16]"),
-            std::string::npos);
+  EXPECT_NE(
+      message_of([&] { probe.run(given); }).find("x has the shape [2,6,16], the grid and the model need [2,7,16]"),
+      std::string::npos);
 }
 
 TEST(Probe, RefusesLayersAndLevelsThatDoNotExist) {

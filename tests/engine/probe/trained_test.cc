@@ -18,8 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kPatches = 16;  // a grid of 4 x 4
 
-Json configuration(const std::string& prior, const Json& options = Json::object(),
-                   const Json& model = Json::object()) {
+Json configuration(const std::string& prior, const Json& options = Json::object(), const Json& model = Json::object()) {
   Json all = {{"dim", 32}, {"depth", 2}, {"heads", 4}, {"patch", 7}};
   all.update(model);
   return {{"kind", "train"},
@@ -44,8 +43,7 @@ class Trained : public testing::Test {
 
   // A file of the configuration's model, changed by `change`.
   fs::path weights(const Json& configuration, const std::function<void(const Host&)>& change) const {
-    const Host host(configuration,
-                    dataset_item("fashion-mnist").item.json().at("facts"));
+    const Host host(configuration, dataset_item("fashion-mnist").item.json().at("facts"));
     change(host);
     TensorFile file;
     save_model(host.task(), /*exported=*/true, file.tensors);

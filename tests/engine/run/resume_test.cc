@@ -20,16 +20,15 @@ struct Story {
 void add_points(const Json& frame, std::vector<RecordedPoint>& points) {
   for (const Json& row : frame.at("rows")) {
     const Json& key = frame.at("series").at(row.at(0).get<std::size_t>());
-    points.push_back({key.at("metric").get<std::string>() + "/" + key.at("split").get<std::string>() + " " +
-                          key.at("labels").dump(),
-                      row.at(1).get<std::int64_t>(), number_from_json(row.at(5))});
+    points.push_back(
+        {key.at("metric").get<std::string>() + "/" + key.at("split").get<std::string>() + " " + key.at("labels").dump(),
+         row.at(1).get<std::int64_t>(), number_from_json(row.at(5))});
   }
 }
 
 // Runs `stage` through trainers that are killed with SIGKILL once a checkpoint of each step of `kills` has
 // come; every next one works in a folder of its own from the last checkpoint received.
-Story run_with_kills(const Json& stage, const std::filesystem::path& folder,
-                     std::vector<std::int64_t> kills) {
+Story run_with_kills(const Json& stage, const std::filesystem::path& folder, std::vector<std::int64_t> kills) {
   Story story;
   std::filesystem::path resume;
   std::int64_t resumed_step = 0;
@@ -37,8 +36,7 @@ Story run_with_kills(const Json& stage, const std::filesystem::path& folder,
     const auto work = folder / ("slot-" + std::to_string(attempt));
     TrainerProcess trainer(LOCUS_TRAINER);
     trainer.wait_for("hello");
-    trainer.send(
-        start_frame("s1/" + std::to_string(attempt + 1), stage, work, resume, /*checkpoint_seconds=*/0));
+    trainer.send(start_frame("s1/" + std::to_string(attempt + 1), stage, work, resume, /*checkpoint_seconds=*/0));
     EXPECT_EQ(trainer.wait_for("started").at("resumed_step"), resumed_step);
     bool killed = false;
     while (!killed) {

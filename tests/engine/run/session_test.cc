@@ -117,16 +117,14 @@ TEST(TrainerSession, EndsADamagedOrHostileCheckpointAsDataAndNamesIt) {
       {lying(1ull << 63), "header is longer"},
       {lying(whole.size()), "header is longer"},
       {std::string(1 << 16, '\xff'), "header is longer"},
-      {changed([](TensorFile& file) { file.metadata["locus"] = std::string(100'000, '['); }),
-       "cannot be read"},
+      {changed([](TensorFile& file) { file.metadata["locus"] = std::string(100'000, '['); }), "cannot be read"},
       {changed([](TensorFile& file) { file.metadata.clear(); }), "no checkpoint of Locus"},
       {changed([](TensorFile& file) {
          file.tensors.at("model.head.bias") = file.tensors.at("model.head.bias").to(at::kHalf);
        }),
        "where the model needs"},
-      {changed([](TensorFile& file) {
-         file.tensors.at("model.head.bias").fill_(std::numeric_limits<float>::quiet_NaN());
-       }),
+      {changed(
+           [](TensorFile& file) { file.tensors.at("model.head.bias").fill_(std::numeric_limits<float>::quiet_NaN()); }),
        "no finite numbers"},
       {changed([](TensorFile& file) {
          file.tensors.at("model.head.weight").view({-1})[3] = std::numeric_limits<float>::infinity();
@@ -137,8 +135,7 @@ TEST(TrainerSession, EndsADamagedOrHostileCheckpointAsDataAndNamesIt) {
   for (const auto& [bytes, says] : rows) {
     const auto path = folder.path() / ("resume-" + std::to_string(++attempt) + ".safetensors");
     write_bytes(path, bytes);
-    trainer.send(start_frame("s/" + std::to_string(attempt), small_configuration(), folder.path() / "work",
-                             path, 1e9));
+    trainer.send(start_frame("s/" + std::to_string(attempt), small_configuration(), folder.path() / "work", path, 1e9));
     std::optional<Json> frame = trainer.receive();
     while (frame && frame->at("type") != "failed" && frame->at("type") != "done") frame = trainer.receive();
     ASSERT_TRUE(frame) << "the trainer fell over " << says;

@@ -62,8 +62,7 @@ class TrainerTools : public testing::Test {
 };
 
 TEST_F(TrainerTools, ProbeRunsOnTheParametersItWroteItself) {
-  const std::vector<std::string> where = {"probe",    "--spec", file("spec.json"), "--grid", "2x3",
-                                          "--prefix", "1"};
+  const std::vector<std::string> where = {"probe", "--spec", file("spec.json"), "--grid", "2x3", "--prefix", "1"};
   auto init = where;
   init.insert(init.end(), {"--init", "--out", file("in.safetensors")});
   const Ended wrote = run(init);
@@ -90,8 +89,8 @@ TEST_F(TrainerTools, ProbeNamesWhatIsWrong) {
   EXPECT_EQ(no_grid.status, 2);
   EXPECT_NE(no_grid.err.find("--grid is required"), std::string::npos) << no_grid.err;
   write_safetensors(file("in.safetensors"), {{{"x", at::zeros({1, 6, 16})}}, {}});
-  const Ended missing = run({"probe", "--spec", file("spec.json"), "--grid", "2x3", "--in",
-                             file("in.safetensors"), "--out", file("out.safetensors")});
+  const Ended missing = run({"probe", "--spec", file("spec.json"), "--grid", "2x3", "--in", file("in.safetensors"),
+                             "--out", file("out.safetensors")});
   EXPECT_EQ(missing.status, 2);
   EXPECT_NE(missing.err.find("missing priors.relative-bias.layers.0.table, proj.bias"), std::string::npos)
       << missing.err;
@@ -105,8 +104,8 @@ TEST_F(TrainerTools, ProbeListsTheSpecificationsPrior) {
 }
 
 TEST_F(TrainerTools, PictureWritesTheDocumentAndThePicture) {
-  const Ended drawn = run({"picture", "violin", "--grid", "4x6", "--options", R"({"curves": ["snake"]})",
-                           "--json", file("p.json"), "--png", file("p.png"), "--query", "1,2"});
+  const Ended drawn = run({"picture", "violin", "--grid", "4x6", "--options", R"({"curves": ["snake"]})", "--json",
+                           file("p.json"), "--png", file("p.png"), "--query", "1,2"});
   ASSERT_EQ(drawn.status, 0) << drawn.err;
   EXPECT_TRUE(drawn.out.empty());
   const Json document = Json::parse(content(file("p.json")));
@@ -118,16 +117,13 @@ TEST_F(TrainerTools, PictureWritesTheDocumentAndThePicture) {
 TEST_F(TrainerTools, PictureShowsWhatACheckpointHolds) {
   Tensor table = at::zeros({9 * 7, 4});
   table.select(1, 2).fill_(3);
-  write_safetensors(file("c.safetensors"),
-                    {{{"model.backbone.priors.relative-bias.layers.0.table", table}}, {}});
-  const Ended drawn =
-      run({"picture", "relative-bias", "--grid", "5x4", "--checkpoint", file("c.safetensors")});
+  write_safetensors(file("c.safetensors"), {{{"model.backbone.priors.relative-bias.layers.0.table", table}}, {}});
+  const Ended drawn = run({"picture", "relative-bias", "--grid", "5x4", "--checkpoint", file("c.safetensors")});
   ASSERT_EQ(drawn.status, 0) << drawn.err;
   const Json bias = Json::parse(drawn.out).at("views").at(0).at("values");
   EXPECT_EQ(bias[2][7][3], 3.0);
   EXPECT_EQ(bias[1][7][3], 0.0);
-  const Ended misfit =
-      run({"picture", "relative-bias", "--grid", "4x4", "--checkpoint", file("c.safetensors")});
+  const Ended misfit = run({"picture", "relative-bias", "--grid", "4x4", "--checkpoint", file("c.safetensors")});
   EXPECT_EQ(misfit.status, 2);
   EXPECT_NE(misfit.err.find("has the shape [63,4], not [49,4]"), std::string::npos) << misfit.err;
 }
@@ -163,7 +159,8 @@ void write_request(const std::string& path, const std::string& kind, const std::
   std::ofstream(path) << R"({"kind": ")" << kind << R"(", "configuration": {"kind": "train", "seed": 0,
     "task": {"id": "classification"}, "dataset": {"id": "fashion-mnist"},
     "model": {"id": "vit", "options": {"dim": 16, "heads": 4, "depth": 2, "patch": 7}},
-    "priors": [{"id": "violin"}]})" << rest << "}";
+    "priors": [{"id": "violin"}]})"
+                      << rest << "}";
 }
 
 TEST_F(TrainerTools, PictureOfATrialNeedsNothingButItsRequest) {

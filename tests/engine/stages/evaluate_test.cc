@@ -78,8 +78,8 @@ TEST_F(EvaluateStage, ScoresTheSamePartForEveryModelAndSaysSo) {
   EXPECT_EQ(observer.steps_, 600);
   EXPECT_EQ(report.results[0].key.labels, (Json{{"resolution", 28}, {"images", 300}}));
   EXPECT_DOUBLE_EQ(report.results[0].value * 3, std::round(report.results[0].value * 3)) << "300ths of 100 %";
-  EXPECT_THAT(observer.lines.at(0), ::testing::MatchesRegex(
-                                        "test  resolution 28  top1 [0-9.]+  loss [0-9.]+  300 images in [0-9.]+ s"));
+  EXPECT_THAT(observer.lines.at(0),
+              ::testing::MatchesRegex("test  resolution 28  top1 [0-9.]+  loss [0-9.]+  300 images in [0-9.]+ s"));
   EXPECT_THAT(observer.lines.back(), HasSubstr("resolution 42"));
 
   const auto dataset = open_dataset("fashion-mnist", Json::object(), {kDataRoot, folder_.path()});
@@ -127,8 +127,7 @@ TEST_F(InterpolatedPositions, AreLabelledAndChangeOtherGridsOnly) {
 // here: that it is what the scores come from.
 TEST_F(InterpolatedPositions, AreThoseOfTheSameWeightsUnderThatOption) {
   RecordingObserver observer;
-  const StageReport report =
-      run_stage(request({{"resolution", {42}}, {"positions", {"interpolated"}}}), observer);
+  const StageReport report = run_stage(request({{"resolution", {42}}, {"positions", {"interpolated"}}}), observer);
   ASSERT_EQ(report.results.size(), 2u) << report.reason;
   Json configuration = train_;
   configuration["priors"][0]["options"] = {{"other_grids", "interpolate"}};

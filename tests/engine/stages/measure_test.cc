@@ -30,14 +30,13 @@ class Observer final : public StageObserver {
 
 StageRequest request(Json options) {
   StageRequest out;
-  out.configuration = {
-      {"kind", "measure"},
-      {"exclusive", true},
-      {"dataset", {{"id", "fashion-mnist"}}},
-      {"task", {{"id", "classification"}}},
-      {"model", {{"id", "vit"}, {"options", {{"dim", 16}, {"depth", 1}, {"heads", 2}, {"patch", 7}}}}},
-      {"priors", {{{"id", "rope-axial"}}}},
-      {"seed", 3}};
+  out.configuration = {{"kind", "measure"},
+                       {"exclusive", true},
+                       {"dataset", {{"id", "fashion-mnist"}}},
+                       {"task", {{"id", "classification"}}},
+                       {"model", {{"id", "vit"}, {"options", {{"dim", 16}, {"depth", 1}, {"heads", 2}, {"patch", 7}}}}},
+                       {"priors", {{{"id", "rope-axial"}}}},
+                       {"seed", 3}};
   options.update({{"rounds", 2}, {"warmup", 0}, {"round_ms", 0}});
   out.configuration["stage"] = {{"options", options}};
   out.execution.data_root = "/nowhere";  // no image is read

@@ -32,8 +32,7 @@ std::vector<PriorSetting> settings_of(const PriorItem& item) {
       const Json& when = other.at("when");
       const auto name = when.at("option").get<std::string>();
       const Json& values = when.at("values");
-      if (std::find(values.begin(), values.end(), defaults.at(name)) == values.end())
-        options[name] = values[0];
+      if (std::find(values.begin(), values.end(), defaults.at(name)) == values.end()) options[name] = values[0];
     }
   };
   for (const Json& option : item.item.json().at("options")) {
@@ -61,8 +60,7 @@ std::vector<PriorSetting> mixed_settings(const PriorItem& item, int count) {
       const auto name = option.at("name").get<std::string>();
       const auto pick = [&](std::size_t most, std::uint64_t index) {
         return static_cast<std::size_t>(
-            random.uniform("test", item.id() + name, index, {1}, 0, static_cast<double>(most))
-                .item<double>());
+            random.uniform("test", item.id() + name, index, {1}, 0, static_cast<double>(most)).item<double>());
       };
       if (option.at("type") == "boolean") options[name] = pick(2, 0) == 1;
       if (!option.contains("choices")) continue;
@@ -90,8 +88,7 @@ std::vector<PriorSetting> mixed_settings(const PriorItem& item, int count) {
 bool axial(const PriorSetting& setting) {
   const auto model = small_model({setting}, {.depth = 1});
   const auto& named = model->priors().at(0);
-  return named.has(Hook::kPattern) &&
-         named.prior->pattern({.heads = 4, .reference = {{4, 5}, 0}}) == Pattern::kAxial;
+  return named.has(Hook::kPattern) && named.prior->pattern({.heads = 4, .reference = {{4, 5}, 0}}) == Pattern::kAxial;
 }
 
 ModelShape fitting(const PriorSetting& setting, ModelShape shape) {
@@ -128,8 +125,7 @@ Json stage_configuration(const std::vector<PriorSetting>& priors, const ModelSha
 
 std::shared_ptr<Backbone> small_model(const std::vector<PriorSetting>& priors, const ModelShape& shape,
                                       std::uint64_t seed, const std::string& path) {
-  return make_backbone(stage_configuration(priors, shape), {kTestChannels, shape.extent}, RandomStreams(seed),
-                       path);
+  return make_backbone(stage_configuration(priors, shape), {kTestChannels, shape.extent}, RandomStreams(seed), path);
 }
 
 Tensor test_images(std::int64_t count, std::vector<std::int64_t> extent, std::uint64_t seed) {

@@ -46,8 +46,8 @@ Row forward_row(const ReferenceInput& in, std::int64_t b, std::int64_t h, std::i
   return row;
 }
 
-void backward_row(const ReferenceInput& in, const Row& row, const double* weight, std::int64_t b,
-                  std::int64_t h, std::int64_t i, ReferenceResult& out) {
+void backward_row(const ReferenceInput& in, const Row& row, const double* weight, std::int64_t b, std::int64_t h,
+                  std::int64_t i, ReferenceResult& out) {
   const std::int64_t tokens = in.q.size(2), d = in.q.size(3);
   std::vector<double> dp;
   double mean = 0;
@@ -62,15 +62,13 @@ void backward_row(const ReferenceInput& in, const Row& row, const double* weight
     const double whole = row.p[at] * (dp[at] - mean), dl = whole * row.outer[at];
     for (std::size_t s = 0; s < in.sum_scales.size(); ++s) {
       double others = 1;
-      for (std::size_t o = 0; o < in.sum_scales.size(); ++o)
-        others *= o == s ? 1 : view(in.sum_scales[o])[b][h][i][j];
+      for (std::size_t o = 0; o < in.sum_scales.size(); ++o) others *= o == s ? 1 : view(in.sum_scales[o])[b][h][i][j];
       view(out.sum_scales[s])[b][h][i][j] = whole * row.sum[at] * others;
     }
     for (Tensor& g : out.biases) view(g)[b][h][i][j] = dl;
     for (std::size_t s = 0; s < in.scales.size(); ++s) {
       double others = 1;
-      for (std::size_t o = 0; o < in.scales.size(); ++o)
-        others *= o == s ? 1 : view(in.scales[o])[b][h][i][j];
+      for (std::size_t o = 0; o < in.scales.size(); ++o) others *= o == s ? 1 : view(in.scales[o])[b][h][i][j];
       view(out.scales[s])[b][h][i][j] = dl * row.content[at] * others;
     }
     const double da = dl * row.factor[at] * in.scale;
@@ -108,8 +106,7 @@ ReferenceResult reference_attention(const ReferenceInput& in, const Tensor& weig
   return out;
 }
 
-Tensor reference_curve_decay(const Tensor& rank, const Tensor& rate, const Tensor& alpha,
-                             std::int64_t prefix) {
+Tensor reference_curve_decay(const Tensor& rank, const Tensor& rate, const Tensor& alpha, std::int64_t prefix) {
   const std::int64_t curves = rank.size(0), heads = rate.size(1), tokens = prefix + rank.size(1);
   Tensor out = at::empty({1, heads, tokens, tokens}, at::kDouble);
   for (std::int64_t h = 0; h < heads; ++h) {
@@ -118,8 +115,7 @@ Tensor reference_curve_decay(const Tensor& rank, const Tensor& rate, const Tenso
         double sum = 0;
         for (std::int64_t c = 0; c < curves; ++c) {
           const bool patches = i >= prefix && j >= prefix;
-          const int e =
-              patches ? std::abs(rank[c][i - prefix].item<int>() - rank[c][j - prefix].item<int>()) : 0;
+          const int e = patches ? std::abs(rank[c][i - prefix].item<int>() - rank[c][j - prefix].item<int>()) : 0;
           sum += std::pow(std::exp(-rate[c][h].item<double>()), e);
         }
         view(out)[0][h][i][j] = alpha[h].item<double>() * sum / static_cast<double>(curves);
@@ -129,9 +125,8 @@ Tensor reference_curve_decay(const Tensor& rank, const Tensor& rate, const Tenso
   return out;
 }
 
-CurveDecayGradients reference_curve_decay_gradients(const Tensor& rank, const Tensor& rate,
-                                                    const Tensor& alpha, std::int64_t prefix,
-                                                    const Tensor& weight) {
+CurveDecayGradients reference_curve_decay_gradients(const Tensor& rank, const Tensor& rate, const Tensor& alpha,
+                                                    std::int64_t prefix, const Tensor& weight) {
   const std::int64_t curves = rank.size(0), heads = rate.size(1), tokens = prefix + rank.size(1);
   CurveDecayGradients out{at::zeros_like(rate), at::zeros_like(alpha)};
   const Tensor mask = reference_curve_decay(rank, rate, at::ones_like(alpha), prefix);
@@ -145,8 +140,7 @@ CurveDecayGradients reference_curve_decay_gradients(const Tensor& rank, const Te
         if (i < prefix || j < prefix) continue;
         for (std::int64_t c = 0; c < curves; ++c) {
           const int e = std::abs(rank[c][i - prefix].item<int>() - rank[c][j - prefix].item<int>());
-          out.rate[c][h] -=
-              w * a * e * std::exp(-rate[c][h].item<double>() * e) / static_cast<double>(curves);
+          out.rate[c][h] -= w * a * e * std::exp(-rate[c][h].item<double>() * e) / static_cast<double>(curves);
         }
       }
     }
@@ -195,8 +189,8 @@ Tensor reference_distance_decay(const Tensor& positions, const Tensor& slope, st
       for (std::int64_t j = prefix; j < tokens; ++j) {
         double square = 0;
         for (std::int64_t axis = 0; axis < positions.size(1); ++axis) {
-          square += std::pow(
-              positions[i - prefix][axis].item<double>() - positions[j - prefix][axis].item<double>(), 2);
+          square +=
+              std::pow(positions[i - prefix][axis].item<double>() - positions[j - prefix][axis].item<double>(), 2);
         }
         view(out)[0][h][i][j] = -slope[h].item<double>() * std::sqrt(square);
       }
@@ -207,8 +201,7 @@ Tensor reference_distance_decay(const Tensor& positions, const Tensor& slope, st
 
 double largest_difference(const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined() || a.sizes() != b.sizes()) return std::numeric_limits<double>::infinity();
-  const Tensor difference =
-      (a.detach().to(at::kCPU, at::kDouble) - b.detach().to(at::kCPU, at::kDouble)).abs();
+  const Tensor difference = (a.detach().to(at::kCPU, at::kDouble) - b.detach().to(at::kCPU, at::kDouble)).abs();
   if (difference.numel() == 0) return 0;
   const double largest = difference.max().item<double>();
   return std::isnan(largest) ? std::numeric_limits<double>::infinity() : largest;

@@ -23,8 +23,7 @@ struct ReferenceResult {
 ReferenceResult reference_attention(const ReferenceInput& in, const Tensor& weight);
 
 // The definitions of the forms, entry by entry, as [1, H, T, T].
-Tensor reference_curve_decay(const Tensor& rank, const Tensor& rate, const Tensor& alpha,
-                             std::int64_t prefix);
+Tensor reference_curve_decay(const Tensor& rank, const Tensor& rate, const Tensor& alpha, std::int64_t prefix);
 // values[b, h, i, index[i, j]], or values[b, h, j, index[j, i]] by key; values [B, H, T, R].
 Tensor reference_lookup(const Tensor& values, const Tensor& index, bool by_key);
 // The gradient of sum(lookup * full) in the values, full [B, H, T, T].
@@ -35,9 +34,8 @@ Tensor reference_distance_decay(const Tensor& positions, const Tensor& slope, st
 struct CurveDecayGradients {
   Tensor rate, alpha;
 };
-CurveDecayGradients reference_curve_decay_gradients(const Tensor& rank, const Tensor& rate,
-                                                    const Tensor& alpha, std::int64_t prefix,
-                                                    const Tensor& weight);
+CurveDecayGradients reference_curve_decay_gradients(const Tensor& rank, const Tensor& rate, const Tensor& alpha,
+                                                    std::int64_t prefix, const Tensor& weight);
 
 // Largest absolute difference; infinity when shapes differ or either holds a NaN.
 double largest_difference(const Tensor& a, const Tensor& b);

@@ -58,9 +58,8 @@ TEST(Classification, ScoresCountEveryImageOnceWhateverTheBatches) {
   const auto whole = task->accumulator(), parts = task->accumulator();
   task->evaluate(all, moment(false), *whole);
   for (const auto& [first, end] : {std::pair{0, 3}, {3, 4}, {4, 10}}) {
-    task->evaluate(
-        {{"image", all.at("image").slice(0, first, end)}, {"label", all.at("label").slice(0, first, end)}},
-        moment(false), *parts);
+    task->evaluate({{"image", all.at("image").slice(0, first, end)}, {"label", all.at("label").slice(0, first, end)}},
+                   moment(false), *parts);
   }
   EXPECT_DOUBLE_EQ(whole->scores().at(0).value, parts->scores().at(0).value);
   EXPECT_NEAR(whole->scores().at(1).value, parts->scores().at(1).value, 1e-6);

@@ -72,8 +72,7 @@ class BestOfTraining : public ::testing::Test {
   }
 
   // A checkpoint after every step.
-  StageReport train(RecordingObserver& observer, const std::string& folder,
-                    const std::filesystem::path& resume = {}) {
+  StageReport train(RecordingObserver& observer, const std::string& folder, const std::filesystem::path& resume = {}) {
     StageRequest request = request_for(configuration_, folder_.path() / folder, /*every_step=*/true);
     request.resume = resume;
     StageReport report = run_stage(request, observer);
@@ -112,8 +111,7 @@ TEST_F(BestOfTraining, IsTheModelOfTheStepThatValidatedBest) {
 }
 
 TEST_F(BestOfTraining, IsWhatEvaluationReadsWhereTheContractSaysSo) {
-  const StageReport validation =
-      evaluate({{"split", "validation"}, {"checkpoint", "best"}}, "best-checkpoint");
+  const StageReport validation = evaluate({{"split", "validation"}, {"checkpoint", "best"}}, "best-checkpoint");
   ASSERT_EQ(validation.results.size(), 2u) << validation.reason;
   EXPECT_EQ(validation.results[0].key.metric, "top1");
   EXPECT_EQ(validation.results[0].value, best_value_) << "the very number that chose it";
@@ -128,8 +126,7 @@ TEST_F(BestOfTraining, IsWhatEvaluationReadsWhereTheContractSaysSo) {
   // Which of the two scores higher on images that chose neither is chance, and differs between processors.
   EXPECT_EQ(best.results[1].key.metric, "loss");
   EXPECT_NE(best.results[1].value, last.results[1].value) << "two models";
-  EXPECT_THAT(evaluate({{"checkpoint", "best"}}, "checkpoint").reason,
-              HasSubstr("needs the input 'best-checkpoint'"));
+  EXPECT_THAT(evaluate({{"checkpoint", "best"}}, "checkpoint").reason, HasSubstr("needs the input 'best-checkpoint'"));
 }
 
 TEST_F(BestOfTraining, SurvivesAnyInterruption) {
@@ -138,10 +135,8 @@ TEST_F(BestOfTraining, SurvivesAnyInterruption) {
     const StageReport report = train(late, "late-" + std::to_string(step), whole_.checkpoints.at(step));
     ASSERT_EQ(report.outputs.size(), 2u) << step;
     EXPECT_EQ(report.outputs[1].step, best_step_) << "resumed at " << step;
-    EXPECT_THAT(differences(whole_report_.outputs[1].path, report.outputs[1].path), IsEmpty())
-        << "resumed at " << step;
-    EXPECT_THAT(differences(whole_report_.outputs[0].path, report.outputs[0].path), IsEmpty())
-        << "resumed at " << step;
+    EXPECT_THAT(differences(whole_report_.outputs[1].path, report.outputs[1].path), IsEmpty()) << "resumed at " << step;
+    EXPECT_THAT(differences(whole_report_.outputs[0].path, report.outputs[0].path), IsEmpty()) << "resumed at " << step;
   }
 }
 

@@ -18,8 +18,8 @@ StageReport run(const Json& configuration, const std::function<void(StageRequest
 }
 
 TEST(RunStage, TellsMissingDataFromBrokenCode) {
-  const StageReport report = run(
-      small_configuration(), [](StageRequest& r) { r.execution.data_root = r.execution.work / "nowhere"; });
+  const StageReport report =
+      run(small_configuration(), [](StageRequest& r) { r.execution.data_root = r.execution.work / "nowhere"; });
   EXPECT_EQ(report.outcome, "failed");
   EXPECT_EQ(report.failure_class, "data");
   EXPECT_THAT(report.reason, HasSubstr("nowhere/fashion-mnist/train-images-idx3-ubyte.gz is missing"));
@@ -57,8 +57,7 @@ TEST(RunStage, ClassifiesExhaustedMemory) {
   Json configuration = small_configuration();
   configuration["model"]["options"]["dim"] = 16384;
   configuration["model"]["options"]["mlp_ratio"] = 64.0;
-  configuration["model"]["options"]["depth"] =
-      512;  // the first block alone asks for 69 GB, the second finds none
+  configuration["model"]["options"]["depth"] = 512;  // the first block alone asks for 69 GB, the second finds none
   rlimit old{}, tight{};
   ASSERT_EQ(::getrlimit(RLIMIT_AS, &old), 0);
   tight = {rlim_t{8} << 30, old.rlim_max};

@@ -21,9 +21,7 @@ TEST(CosineSchedule, WarmsUpLinearlyAndEndsAtTheMinimum) {
   EXPECT_DOUBLE_EQ((CosineSchedule{.peak = 1.0, .minimum = 0, .warmup = 3, .steps = 3}.rate(2)), 1.0);
 }
 
-Tensor parameter(std::vector<double> values) {
-  return at::tensor(values, at::kDouble).set_requires_grad(true);
-}
+Tensor parameter(std::vector<double> values) { return at::tensor(values, at::kDouble).set_requires_grad(true); }
 
 TEST(AdamW, FollowsLoshchilovAndHutterStepByStep) {
   const Tensor weight = parameter({1.0, -2.0, 0.5}), bias = parameter({0.3});
@@ -42,8 +40,7 @@ TEST(AdamW, FollowsLoshchilovAndHutterStepByStep) {
       w[i] -= rate * (m[i] / (1 - std::pow(0.9, t))) / (std::sqrt(v[i] / (1 - std::pow(0.999, t))) + 1e-8);
     }
     for (std::size_t i = 0; i < 4; ++i) {
-      const double found =
-          i < 3 ? weight[static_cast<std::int64_t>(i)].item<double>() : bias[0].item<double>();
+      const double found = i < 3 ? weight[static_cast<std::int64_t>(i)].item<double>() : bias[0].item<double>();
       EXPECT_NEAR(found, w[i], 1e-12) << "step " << t << " value " << i;
     }
   }
@@ -92,8 +89,7 @@ TEST(AdamW, GoesOnFromSavedMomentsExactly) {
     }
   };
   const Tensor whole = parameter({1, 2}), half = parameter({1, 2});
-  AdamW undisturbed({{"w", whole, true}}, {.weight_decay = 0.1}),
-      early({{"w", half, true}}, {.weight_decay = 0.1});
+  AdamW undisturbed({{"w", whole, true}}, {.weight_decay = 0.1}), early({{"w", half, true}}, {.weight_decay = 0.1});
   run(undisturbed, whole, 1, 6);
   run(early, half, 1, 3);
   std::map<std::string, Tensor> tensors;

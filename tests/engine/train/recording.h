@@ -26,8 +26,7 @@ inline Json small_configuration() {
           {"dataset", {{"id", "fashion-mnist"}}},
           {"task", {{"id", "classification"}}},
           {"model",
-           {{"id", "vit"},
-            {"options", {{"dim", 16}, {"depth", 2}, {"heads", 2}, {"patch", 14}, {"drop_path", 0.2}}}}},
+           {{"id", "vit"}, {"options", {{"dim", 16}, {"depth", 2}, {"heads", 2}, {"patch", 14}, {"drop_path", 0.2}}}}},
           {"priors", {{{"id", "violin"}}, {{"id", "guidance"}}}},
           {"recipe",
            {{"id", "supervised"},
@@ -47,11 +46,8 @@ inline Json small_configuration() {
 // model is kept.
 inline Json diverging_configuration() {
   Json out = small_configuration();
-  out["recipe"]["options"].update({{"warmup_epochs", 3.0},
-                                   {"lr", 1.0},
-                                   {"min_lr", 0.0},
-                                   {"validation_images", 0},
-                                   {"validate_every", 0.5}});
+  out["recipe"]["options"].update(
+      {{"warmup_epochs", 3.0}, {"lr", 1.0}, {"min_lr", 0.0}, {"validation_images", 0}, {"validate_every", 0.5}});
   out["stage"] = {{"options", {{"keep_best", "top1"}}}};
   return out;
 }
@@ -93,8 +89,7 @@ class RecordingObserver : public StageObserver {
 };
 
 // A checkpoint after every step when `every_step`.
-inline StageRequest request_for(const Json& configuration, const std::filesystem::path& work,
-                                bool every_step = false) {
+inline StageRequest request_for(const Json& configuration, const std::filesystem::path& work, bool every_step = false) {
   StageRequest request;
   request.configuration = configuration;
   request.execution.data_root = kDataRoot;
@@ -111,8 +106,7 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
 
 // The names of tensors that differ in a single bit or are in one file only; times are no part of the
 // comparison.
-inline std::vector<std::string> differences(const std::filesystem::path& left,
-                                            const std::filesystem::path& right) {
+inline std::vector<std::string> differences(const std::filesystem::path& left, const std::filesystem::path& right) {
   auto a = read_safetensors(left).tensors, b = read_safetensors(right).tensors;
   std::erase_if(a, [](const auto& entry) { return entry.first.starts_with("time."); });
   std::erase_if(b, [](const auto& entry) { return entry.first.starts_with("time."); });

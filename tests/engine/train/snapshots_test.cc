@@ -33,8 +33,7 @@ class SnapshotsOfTraining : public ::testing::Test {
     ASSERT_EQ(whole_report_.outputs.size(), 4u);
   }
   // A checkpoint after every step.
-  StageReport train(RecordingObserver& observer, const std::string& folder,
-                    const std::filesystem::path& resume = {}) {
+  StageReport train(RecordingObserver& observer, const std::string& folder, const std::filesystem::path& resume = {}) {
     StageRequest request = request_for(configuration_, folder_.path() / folder, /*every_step=*/true);
     request.resume = resume;
     return run_stage(request, observer);

@@ -181,19 +181,13 @@ TEST_F(DroppedState, IsSeenForEveryPiece) {
   EXPECT_FALSE(ends_alike([](TensorFile& file, Json&) { zero(file, "model.head.bias"); })) << "weights";
   EXPECT_FALSE(ends_alike([](TensorFile& file, Json&) { zero(file, "model.backbone.priors.guidance"); }))
       << "guidance head";
-  EXPECT_FALSE(ends_alike([](TensorFile& file, Json&) { zero(file, "optimizer.exp_avg."); }))
-      << "first moments";
-  EXPECT_FALSE(ends_alike([](TensorFile& file, Json&) { zero(file, "optimizer.exp_avg_sq."); }))
-      << "second moments";
-  EXPECT_FALSE(ends_alike([](TensorFile& file, Json&) { file.tensors.erase("window.fields"); }))
-      << "unfinished point";
-  EXPECT_FALSE(ends_alike([](TensorFile&, Json& state) { state["optimizer"]["step"] = 0; }))
-      << "bias correction";
+  EXPECT_FALSE(ends_alike([](TensorFile& file, Json&) { zero(file, "optimizer.exp_avg."); })) << "first moments";
+  EXPECT_FALSE(ends_alike([](TensorFile& file, Json&) { zero(file, "optimizer.exp_avg_sq."); })) << "second moments";
+  EXPECT_FALSE(ends_alike([](TensorFile& file, Json&) { file.tensors.erase("window.fields"); })) << "unfinished point";
+  EXPECT_FALSE(ends_alike([](TensorFile&, Json& state) { state["optimizer"]["step"] = 0; })) << "bias correction";
   EXPECT_FALSE(ends_alike([](TensorFile&, Json& state) { state["step"] = 12; })) << "schedule position";
-  EXPECT_FALSE(ends_alike([](TensorFile&, Json& state) { state["sampler"]["batch"] = 0; }))
-      << "sampler position";
-  EXPECT_FALSE(ends_alike([](TensorFile&, Json& state) { state["sampler"]["epoch"] = 0; }))
-      << "sampler epoch";
+  EXPECT_FALSE(ends_alike([](TensorFile&, Json& state) { state["sampler"]["batch"] = 0; })) << "sampler position";
+  EXPECT_FALSE(ends_alike([](TensorFile&, Json& state) { state["sampler"]["epoch"] = 0; })) << "sampler epoch";
 }
 
 TEST_F(DroppedState, IsRefusedWhenItCannotBeRead) {
@@ -214,14 +208,11 @@ TEST_F(DroppedState, IsRefusedWhenItCannotBeRead) {
               HasSubstr("lacks the tensor 'model.head.bias'"));
   EXPECT_THAT(refusal([](TensorFile& file, Json&) { file.tensors["model.head.bias"] = at::zeros({3}); }),
               HasSubstr("where the model needs"));
-  EXPECT_THAT(refusal([](TensorFile&, Json& state) { state["identity"] = "0"; }),
-              HasSubstr("belongs to stage 0"));
-  EXPECT_THAT(refusal([](TensorFile&, Json& state) { state["kind"] = "model"; }),
-              HasSubstr("holds a model state"));
+  EXPECT_THAT(refusal([](TensorFile&, Json& state) { state["identity"] = "0"; }), HasSubstr("belongs to stage 0"));
+  EXPECT_THAT(refusal([](TensorFile&, Json& state) { state["kind"] = "model"; }), HasSubstr("holds a model state"));
   EXPECT_THAT(refusal([](TensorFile&, Json& state) { state["format"] = 9; }), HasSubstr("format 9"));
   EXPECT_THAT(refusal([](TensorFile&, Json& state) { state.erase("sampler"); }), HasSubstr("cannot be read"));
-  EXPECT_THAT(refusal([](TensorFile&, Json& state) { state["step"] = 99; }),
-              HasSubstr("outside the schedule"));
+  EXPECT_THAT(refusal([](TensorFile&, Json& state) { state["step"] = 99; }), HasSubstr("outside the schedule"));
 }
 
 }  // namespace

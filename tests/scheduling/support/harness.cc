@@ -150,8 +150,7 @@ bool Harness::succeed(const std::string& session, const Grant& grant) {
   return done(token);
 }
 
-bool Harness::fail(const std::string& session, const Grant& grant, FailureClass failure_class,
-                   std::string reason) {
+bool Harness::fail(const std::string& session, const Grant& grant, FailureClass failure_class, std::string reason) {
   AttemptCompleted event;
   event.reply = next_token_++;
   event.session = session;

@@ -33,8 +33,7 @@ class Harness {
 
   // ---- callers. Each returns its answer; a refused call's status is in last_error(). ----
   bool join(const std::string& name, const std::string& session, std::vector<HeldLease> held = {},
-            std::map<std::string, int> revisions = default_revisions(),
-            std::vector<SlotOffer> slots = {{"cpu", 0, 1}});
+            std::map<std::string, int> revisions = default_revisions(), std::vector<SlotOffer> slots = {{"cpu", 0, 1}});
   bool announce(WorkerRegistered event);  // as it is; join() fills in an ordinary one
   std::optional<Grant> ask(const std::string& session, std::vector<int> free_slots = {0});  // does not wait
   ReplyToken ask_and_wait(const std::string& session, const std::string& request_id,
@@ -64,12 +63,8 @@ class Harness {
   // ---- looking ----
   StageRow stage(const std::string& identity);
   StageRow train(const std::string& cell, std::int64_t seed = 0) { return stage(train_identity(cell, seed)); }
-  StageRow evaluate(const std::string& cell, std::int64_t seed = 0) {
-    return stage(evaluate_identity(cell, seed));
-  }
-  StageRow measure(const std::string& cell, std::int64_t seed = 0) {
-    return stage(measure_identity(cell, seed));
-  }
+  StageRow evaluate(const std::string& cell, std::int64_t seed = 0) { return stage(evaluate_identity(cell, seed)); }
+  StageRow measure(const std::string& cell, std::int64_t seed = 0) { return stage(measure_identity(cell, seed)); }
   std::string explain(const StageRow& row) const { return scheduler_->explain(row.id, now_); }
   std::vector<EventRow> events(const std::string& kind);
   WorkerRow worker(const std::string& name);

@@ -18,8 +18,8 @@ std::string config(const std::string& kind, const std::string& cell, std::int64_
   return canonical_json(out);
 }
 
-Draft draft(const std::string& kind, const std::string& cell, std::int64_t seed,
-            const std::string& identity, const std::string& dataset) {
+Draft draft(const std::string& kind, const std::string& cell, std::int64_t seed, const std::string& identity,
+            const std::string& dataset) {
   Draft result;
   result.row.identity = identity;
   result.row.kind = kind;
@@ -60,9 +60,8 @@ ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
   ExperimentSubmitted event;
   event.row.name = matrix.name;
   event.row.priority = matrix.priority;
-  const std::string spec = matrix.stage_seconds == 0
-                               ? "{}"
-                               : canonical_json({{"limits", {{"stage_seconds", matrix.stage_seconds}}}});
+  const std::string spec =
+      matrix.stage_seconds == 0 ? "{}" : canonical_json({{"limits", {{"stage_seconds", matrix.stage_seconds}}}});
   std::map<std::string, std::int64_t> cells;                               // row key -> ordinal
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> ordinals;  // (cell, seed) -> ordinal
   if (auto stored = store.experiment(matrix.name); stored.ok()) {

@@ -63,9 +63,8 @@ grpc::Status FakeWorker::sync(const std::vector<v1::HeldAttempt>& held, v1::Sync
   return workers_->SyncLeases(deadline().get(), request, response);
 }
 
-v1::ReportPointsRequest FakeWorker::batch(const Assigned& work, const std::string& metric,
-                                          const std::string& split, const std::vector<double>& values,
-                                          std::int64_t first_seq) const {
+v1::ReportPointsRequest FakeWorker::batch(const Assigned& work, const std::string& metric, const std::string& split,
+                                          const std::vector<double>& values, std::int64_t first_seq) const {
   v1::ReportPointsRequest request;
   request.set_session(session);
   request.set_stage(work.grant.stage());
@@ -86,9 +85,9 @@ v1::ReportPointsRequest FakeWorker::batch(const Assigned& work, const std::strin
   return request;
 }
 
-v1::ReportPointsResponse FakeWorker::report(const Assigned& work, const std::string& metric,
-                                            const std::string& split, const std::vector<double>& values,
-                                            std::int64_t first_seq, const std::string& labels) {
+v1::ReportPointsResponse FakeWorker::report(const Assigned& work, const std::string& metric, const std::string& split,
+                                            const std::vector<double>& values, std::int64_t first_seq,
+                                            const std::string& labels) {
   v1::ReportPointsRequest request = batch(work, metric, split, values, first_seq);
   request.mutable_points()->mutable_series(0)->set_labels(labels);
   const auto context = deadline();
@@ -136,8 +135,7 @@ grpc::Status FakeWorker::commit_checkpoint(const Assigned& work, std::int64_t st
   return workers_->CommitCheckpoint(deadline().get(), request, &response);
 }
 
-grpc::Status FakeWorker::try_report(const Assigned& work, const std::vector<double>& values,
-                                    std::int64_t first_seq) {
+grpc::Status FakeWorker::try_report(const Assigned& work, const std::vector<double>& values, std::int64_t first_seq) {
   const auto context = deadline();
   auto stream = workers_->ReportPoints(context.get());
   stream->Write(batch(work, "loss", "train", values, first_seq));
@@ -161,8 +159,7 @@ grpc::Status FakeWorker::report_log(const Assigned& work, std::int64_t offset, c
   return status;
 }
 
-grpc::Status FakeWorker::fail(const Assigned& work, const std::string& failure_class,
-                              const std::string& reason) {
+grpc::Status FakeWorker::fail(const Assigned& work, const std::string& failure_class, const std::string& reason) {
   return complete(work, [&](v1::CompleteAttemptRequest& request) {
     request.set_outcome("failed");
     request.set_failure_class(failure_class);
@@ -239,8 +236,7 @@ int FakeWorker::run_all(const Score& score) {
   return ran;
 }
 
-v1::Result result(const std::string& metric, const std::string& split, const std::string& labels,
-                  double value) {
+v1::Result result(const std::string& metric, const std::string& split, const std::string& labels, double value) {
   v1::Result out;
   out.mutable_key()->set_metric(metric);
   out.mutable_key()->set_split(split);

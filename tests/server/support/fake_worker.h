@@ -33,15 +33,13 @@ class FakeWorker {
                                   const std::vector<double>& values, std::int64_t first_seq = 1,
                                   const std::string& labels = "");
   std::string upload(const std::string& bytes, grpc::Status* status = nullptr);  // the digest
-  grpc::Status commit_checkpoint(const Assigned& work, std::int64_t step, const std::string& sha256,
-                                 bool best = false);
+  grpc::Status commit_checkpoint(const Assigned& work, std::int64_t step, const std::string& sha256, bool best = false);
   // One batch of losses on a stream of its own: how the stream ends.
   grpc::Status try_report(const Assigned& work, const std::vector<double>& values, std::int64_t first_seq);
   grpc::Status report_log(const Assigned& work, std::int64_t offset, const std::string& text,
                           std::int64_t* next = nullptr);
   grpc::Status fail(const Assigned& work, const std::string& failure_class, const std::string& reason);
-  grpc::Status complete(const Assigned& work,
-                        const std::function<void(v1::CompleteAttemptRequest&)>& change = {});
+  grpc::Status complete(const Assigned& work, const std::function<void(v1::CompleteAttemptRequest&)>& change = {});
 
   // Runs everything there is to run. `score`: top1 of a prior and seed at a resolution (0: on validation).
   using Score = std::function<double(const std::string& prior, std::int64_t seed, int resolution)>;
@@ -61,7 +59,6 @@ class FakeWorker {
   int requests_ = 0;
 };
 
-v1::Result result(const std::string& metric, const std::string& split, const std::string& labels,
-                  double value);
+v1::Result result(const std::string& metric, const std::string& split, const std::string& labels, double value);
 
 }  // namespace locus::test

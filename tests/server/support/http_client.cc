@@ -73,8 +73,7 @@ HttpAnswer HttpClient::send(const std::string& method, const std::string& target
   return raw(text + "\r\n" + body);
 }
 
-HttpAnswer HttpClient::get(const std::string& target,
-                           const std::map<std::string, std::string>& headers) const {
+HttpAnswer HttpClient::get(const std::string& target, const std::map<std::string, std::string>& headers) const {
   return send("GET", target, "", headers);
 }
 

@@ -7,8 +7,7 @@ namespace locus::test {
 
 // tokens [B, T, C], weight [C, 1, side, side], bias [C] or empty: out(y, x) = bias + sum over (dy, dx) of
 // weight times the patch at (y + dy, x + dx), nothing beyond the border; 0 for prefix tokens.
-inline Array convolved(const ReferenceContext& c, const Array& tokens, const Array& weight,
-                       const Array& bias) {
+inline Array convolved(const ReferenceContext& c, const Array& tokens, const Array& weight, const Array& bias) {
   const std::int64_t rows = c.extent[0], columns = c.extent[1], reach = weight.size(2) / 2;
   Array out(tokens.shape());
   for (std::int64_t b = 0; b < tokens.size(0); ++b) {
@@ -19,8 +18,7 @@ inline Array convolved(const ReferenceContext& c, const Array& tokens, const Arr
           for (std::int64_t dx = -reach; dx <= reach; ++dx) {
             const std::int64_t y = c.row(t) + dy, x = c.column(t) + dx;
             if (y < 0 || y >= rows || x < 0 || x >= columns) continue;
-            sum +=
-                weight(channel, 0, dy + reach, dx + reach) * tokens(b, c.prefix + y * columns + x, channel);
+            sum += weight(channel, 0, dy + reach, dx + reach) * tokens(b, c.prefix + y * columns + x, channel);
           }
         }
         out(b, t, channel) = sum;

@@ -19,14 +19,11 @@ struct Buckets {
   std::vector<std::string> parts() const {
     return method == "cross" ? std::vector<std::string>{"_rows", "_columns"} : std::vector<std::string>{""};
   }
-  std::int64_t count() const {
-    return method == "product" ? (2 * most() + 1) * (2 * most() + 1) : 2 * most() + 1;
-  }
+  std::int64_t count() const { return method == "product" ? (2 * most() + 1) * (2 * most() + 1) : 2 * most() + 1; }
 
   std::int64_t of(const ReferenceContext& c, const std::string& part, std::int64_t i, std::int64_t j) const {
     if (!c.patch(i) || !c.patch(j)) return count();
-    const auto dy = static_cast<double>(c.row(i) - c.row(j)),
-               dx = static_cast<double>(c.column(i) - c.column(j));
+    const auto dy = static_cast<double>(c.row(i) - c.row(j)), dx = static_cast<double>(c.column(i) - c.column(j));
     if (method == "product") return (index(dy) + most()) * (2 * most() + 1) + index(dx) + most();
     if (method == "euclid") return index(std::nearbyint(std::sqrt(dy * dy + dx * dx))) + most();
     if (method == "quant") return index(dy * dy + dx * dx) + most();
@@ -89,8 +86,7 @@ class Irpe final : public ReferencePrior {
     const Array& values = c.own(table);
     if (c.text("content") == "bias") return values(n % values.size(0), bucket);
     Real sum = 0.0;
-    for (std::int64_t e = 0; e < c.head_width(); ++e)
-      sum += side(b, n, t, e) * values(n % values.size(0), e, bucket);
+    for (std::int64_t e = 0; e < c.head_width(); ++e) sum += side(b, n, t, e) * values(n % values.size(0), e, bucket);
     return sum * c.scale;
   }
 };

@@ -46,8 +46,7 @@ class LearnedAbsolute final : public ReferencePrior {
     for (std::int64_t b = 0; b < tokens.size(0); ++b) {
       for (std::int64_t channel = 0; channel < c.width; ++channel) {
         for (std::int64_t t = 0; t < own; ++t) tokens(b, t, channel) += c.parameter("table")(t, channel);
-        for (std::int64_t n = 0; n < c.patches(); ++n)
-          tokens(b, first + n, channel) += patch(c, own, n, channel);
+        for (std::int64_t n = 0; n < c.patches(); ++n) tokens(b, first + n, channel) += patch(c, own, n, channel);
       }
     }
   }

@@ -11,8 +11,7 @@ class Lepe final : public ReferencePrior {
     for (std::int64_t b = 0; b < c.batch; ++b)
       for (std::int64_t t = 0; t < c.tokens(); ++t)
         for (std::int64_t n = 0; n < c.heads; ++n)
-          for (std::int64_t i = 0; i < c.head_width(); ++i)
-            values(b, t, n * c.head_width() + i) = (*c.v)(b, n, t, i);
+          for (std::int64_t i = 0; i < c.head_width(); ++i) values(b, t, n * c.head_width() + i) = (*c.v)(b, n, t, i);
     return convolved(c, values, c.own("convolution.weight"), c.own("convolution.bias"));
   }
 };

@@ -15,8 +15,7 @@ class LocalFfn final : public ReferencePrior {
     if (c.text("mode") == "gated") {
       Array hidden = mlp.in(mlp.norm(stream));
       const Array spread = convolved(c, hidden, c.own("convolution.weight"), {});
-      for (std::size_t i = 0; i < hidden.data().size(); ++i)
-        hidden.data()[i] += c.own("gate")(0) * spread.data()[i];
+      for (std::size_t i = 0; i < hidden.data().size(); ++i) hidden.data()[i] += c.own("gate")(0) * spread.data()[i];
       return mlp.out(hidden);
     }
     Array x = normed(c, linear(stream, c.own("in_weight"), {}), "norm_in");
@@ -35,8 +34,7 @@ class LocalFfn final : public ReferencePrior {
 
  private:
   static void activate(const ReferenceContext& c, Array& x) {
-    for (Real& value : x.data())
-      value = c.text("act") == "relu6" ? clipped(value, 0, 6) : value * hard_sigmoid(value);
+    for (Real& value : x.data()) value = c.text("act") == "relu6" ? clipped(value, 0, 6) : value * hard_sigmoid(value);
   }
 
   // Batch norm over the patches of the batch; while training by their own mean and variance.

@@ -13,8 +13,7 @@ class LogCpb final : public ReferencePrior {
         for (std::int64_t n = 0; n < side->size(1); ++n)
           for (std::int64_t t = 0; t < side->size(2); ++t) {
             Real square = 0.0;
-            for (std::int64_t e = 0; e < side->size(3); ++e)
-              square += (*side)(b, n, t, e) * (*side)(b, n, t, e);
+            for (std::int64_t e = 0; e < side->size(3); ++e) square += (*side)(b, n, t, e) * (*side)(b, n, t, e);
             Real factor = 1.0 / sqrt(square);
             if (side == &q) factor *= exp(minimum(c.own("logit_scale")(n), std::log(100.0))) / c.scale;
             for (std::int64_t e = 0; e < side->size(3); ++e) (*side)(b, n, t, e) *= factor;
@@ -54,8 +53,7 @@ class LogCpb final : public ReferencePrior {
     };
     std::vector<Real> out;
     const Array& weight = c.own("mlp.out_weight");
-    const std::vector<Real> hidden =
-        units(spaced(dy, 0), spaced(dx, 1), c.own("mlp.in_weight"), c.own("mlp.in_bias"));
+    const std::vector<Real> hidden = units(spaced(dy, 0), spaced(dx, 1), c.own("mlp.in_weight"), c.own("mlp.in_bias"));
     for (std::int64_t n = 0; n < c.heads; ++n) {
       Real sum = 0.0;
       for (std::size_t u = 0; u < hidden.size(); ++u) sum += weight(n, u) * hidden[u];
@@ -69,14 +67,13 @@ class LogCpb final : public ReferencePrior {
     const auto spaced = [](std::int64_t offset) {
       return (offset < 0 ? -1.0 : 1.0) * std::log(1 + std::abs(static_cast<double>(offset)));
     };
-    std::vector<Real> hidden =
-        units(spaced(dy), spaced(dx), c.parameter("mlp.in_weight"), c.parameter("mlp.in_bias"));
+    std::vector<Real> hidden = units(spaced(dy), spaced(dx), c.parameter("mlp.in_weight"), c.parameter("mlp.in_bias"));
     const double dropout = c.number("dropout");
     if (c.training && dropout > 0) {
       const std::int64_t columns = 2 * c.extent[1] - 1, count = (2 * c.extent[0] - 1) * columns;
       const auto width = static_cast<std::int64_t>(hidden.size());
-      const auto draws = c.random.uniform("prior-dropout", "priors.log-cpb.hidden",
-                                          static_cast<std::uint64_t>(c.step), {count, width});
+      const auto draws = c.random.uniform("prior-dropout", "priors.log-cpb.hidden", static_cast<std::uint64_t>(c.step),
+                                          {count, width});
       const std::int64_t row = (dy + c.extent[0] - 1) * columns + dx + c.extent[1] - 1;
       for (std::int64_t u = 0; u < width; ++u) {
         const bool kept = static_cast<double>(draws.const_data_ptr<float>()[row * width + u]) >= dropout;

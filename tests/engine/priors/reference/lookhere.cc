@@ -22,17 +22,13 @@ bool lies(const std::string& direction, std::int64_t dy, std::int64_t dx) {
 
 // Directions of the four heads of a group; both must hold, or either ("diagonals").
 std::vector<std::pair<std::string, std::string>> directions(const std::string& group) {
-  if (group.ends_with("halves"))
-    return {{"up", "up"}, {"down", "down"}, {"left", "left"}, {"right", "right"}};
-  if (group.ends_with("corners"))
-    return {{"up", "left"}, {"up", "right"}, {"down", "left"}, {"down", "right"}};
+  if (group.ends_with("halves")) return {{"up", "up"}, {"down", "down"}, {"left", "left"}, {"right", "right"}};
+  if (group.ends_with("corners")) return {{"up", "left"}, {"up", "right"}, {"down", "left"}, {"down", "right"}};
   if (group.ends_with("triangles"))
     return {{"^up", "^up"}, {"^down", "^down"}, {"^left", "^left"}, {"^right", "^right"}};
   if (group == "eighths1") return {{"^up", "left"}, {"^down", "left"}, {"^left", "up"}, {"^right", "up"}};
-  if (group == "eighths2")
-    return {{"^up", "right"}, {"^down", "right"}, {"^left", "down"}, {"^right", "down"}};
-  if (group == "diagonals")
-    return {{"^up", "^right"}, {"^up", "^left"}, {"^down", "^right"}, {"^down", "^left"}};
+  if (group == "eighths2") return {{"^up", "right"}, {"^down", "right"}, {"^left", "down"}, {"^right", "down"}};
+  if (group == "diagonals") return {{"^up", "^right"}, {"^up", "^left"}, {"^down", "^right"}, {"^down", "^left"}};
   return {};
 }
 
@@ -57,8 +53,7 @@ class Lookhere final : public ReferencePrior {
   }
 
  private:
-  static double entry(const ReferenceContext& c, const Head& head, double slope, std::int64_t i,
-                      std::int64_t j) {
+  static double entry(const ReferenceContext& c, const Head& head, double slope, std::int64_t i, std::int64_t j) {
     double value = 0;
     if (sees(c, head.group, head.index % 4, i, j)) {
       value = -slope * head_slope(head) * distance(c, head, i, j);
@@ -86,8 +81,7 @@ class Lookhere final : public ReferencePrior {
     if (list.empty()) return true;
     const std::int64_t dy = c.row(j) - c.row(i), dx = c.column(j) - c.column(i);
     const auto& [one, two] = list[static_cast<std::size_t>(which)];
-    return group == "diagonals" ? lies(one, dy, dx) || lies(two, dy, dx)
-                                : lies(one, dy, dx) && lies(two, dy, dx);
+    return group == "diagonals" ? lies(one, dy, dx) || lies(two, dy, dx) : lies(one, dy, dx) && lies(two, dy, dx);
   }
 
   static double distance(const ReferenceContext& c, const Head& head, std::int64_t i, std::int64_t j) {
@@ -106,8 +100,7 @@ class Lookhere final : public ReferencePrior {
 
   static double head_slope(const Head& head) {
     static const double kUndirected[] = {0.25, 0.0625, 0.015625, 0.00390625};
-    const bool undirected =
-        head.group.starts_with("none") || head.group.starts_with("zero") || head.group == "center";
+    const bool undirected = head.group.starts_with("none") || head.group.starts_with("zero") || head.group == "center";
     if (!undirected) return std::pow(0.5, 1 + head.index / 4);
     return kUndirected[head.count < 4 ? head.index : head.index * 4 / head.count];
   }

@@ -37,8 +37,8 @@ class Pape final : public ReferencePrior {
   }
 
  private:
-  static Real number(const ReferenceContext& c, const std::string& name, std::int64_t b, std::int64_t n,
-                     std::int64_t i, std::int64_t e, std::int64_t m) {
+  static Real number(const ReferenceContext& c, const std::string& name, std::int64_t b, std::int64_t n, std::int64_t i,
+                     std::int64_t e, std::int64_t m) {
     if (!c.has_own(name)) return 0.0;
     const Array& weight = c.own(name);
     if (!c.flag("content")) return weight(n, e);
@@ -47,8 +47,7 @@ class Pape final : public ReferencePrior {
     return sum;
   }
 
-  static Real projected(const ReferenceContext& c, std::int64_t n, std::int64_t t, std::int64_t e,
-                        std::int64_t m) {
+  static Real projected(const ReferenceContext& c, std::int64_t n, std::int64_t t, std::int64_t e, std::int64_t m) {
     const std::vector<double> r = reference_point(c, t);
     if (!c.flag("projection")) return r[static_cast<std::size_t>(e)];
     Real sum = 0.0;

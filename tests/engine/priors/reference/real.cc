@@ -46,9 +46,7 @@ Real sqrt(const Real& a) {
 }
 Real sin(const Real& a) { return Real::unary(std::sin(a.value()), a, std::cos(a.value())); }
 Real cos(const Real& a) { return Real::unary(std::cos(a.value()), a, -std::sin(a.value())); }
-Real abs(const Real& a) {
-  return Real::unary(std::abs(a.value()), a, a.value() > 0 ? 1 : a.value() < 0 ? -1 : 0);
-}
+Real abs(const Real& a) { return Real::unary(std::abs(a.value()), a, a.value() > 0 ? 1 : a.value() < 0 ? -1 : 0); }
 Real erf(const Real& a) {
   return Real::unary(std::erf(a.value()), a, 2 * std::numbers::inv_sqrtpi * std::exp(-a.value() * a.value()));
 }

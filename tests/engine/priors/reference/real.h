@@ -48,12 +48,8 @@ class Real {
   std::int32_t id_ = -1;
 };
 
-inline Real operator+(const Real& a, const Real& b) {
-  return Real::binary(a.value() + b.value(), a, 1, b, 1);
-}
-inline Real operator-(const Real& a, const Real& b) {
-  return Real::binary(a.value() - b.value(), a, 1, b, -1);
-}
+inline Real operator+(const Real& a, const Real& b) { return Real::binary(a.value() + b.value(), a, 1, b, 1); }
+inline Real operator-(const Real& a, const Real& b) { return Real::binary(a.value() - b.value(), a, 1, b, -1); }
 inline Real operator*(const Real& a, const Real& b) {
   return Real::binary(a.value() * b.value(), a, b.value(), b, a.value());
 }

@@ -229,8 +229,7 @@ class Model {
       priors_[i].is->transform(contexts[i], turned_q, turned_k);
       axial = axial || priors_[i].is->axial(contexts[i]);
     }
-    Array out =
-        axial ? attend_along_axes(contexts, turned_q, turned_k, v) : attend(contexts, turned_q, turned_k, v);
+    Array out = axial ? attend_along_axes(contexts, turned_q, turned_k, v) : attend(contexts, turned_q, turned_k, v);
     Array merged(x.shape());
     const std::int64_t d = shape_.width / shape_.heads;
     for (std::int64_t b = 0; b < batch_; ++b) {
@@ -251,8 +250,7 @@ class Model {
 
   // L = prod(scale) c q k^T + sum(bias), times the scales of the sum; P = probabilities(softmax L); P V +
   // sum(from_probabilities)
-  Array attend(const std::vector<ReferenceContext>& contexts, const Array& q, const Array& k,
-               const Array& v) {
+  Array attend(const std::vector<ReferenceContext>& contexts, const Array& q, const Array& k, const Array& v) {
     const std::int64_t batch = q.size(0), heads = q.size(1), tokens = q.size(2), d = q.size(3);
     Array logits({batch, heads, tokens, tokens});
     for (std::int64_t b = 0; b < batch; ++b) {
@@ -305,8 +303,7 @@ class Model {
 
   // [B, H, N, c] -> [B * lines, H, length, c]; `heads` 0: [B, N, c] -> [B * lines, length, c].
   Array lines(const Array& t, std::int64_t axis) const {
-    const std::int64_t count = axis == 1 ? extent_[0] : extent_[1],
-                       length = axis == 1 ? extent_[1] : extent_[0];
+    const std::int64_t count = axis == 1 ? extent_[0] : extent_[1], length = axis == 1 ? extent_[1] : extent_[0];
     std::vector<std::int64_t> shape = t.shape();
     const std::size_t place = shape.size() - 2;
     shape[0] *= count;
@@ -317,16 +314,14 @@ class Model {
         for (std::int64_t c = 0; c < shape.back(); ++c) {
           const std::int64_t token = on_line(axis, n % count, s);
           if (place == 1) out(n, s, c) = t(n / count, token, c);
-          for (std::int64_t h = 0; place == 2 && h < shape[1]; ++h)
-            out(n, h, s, c) = t(n / count, h, token, c);
+          for (std::int64_t h = 0; place == 2 && h < shape[1]; ++h) out(n, h, s, c) = t(n / count, h, token, c);
         }
       }
     }
     return out;
   }
 
-  Array attend_along_axes(const std::vector<ReferenceContext>& contexts, const Array& q, const Array& k,
-                          Array v) {
+  Array attend_along_axes(const std::vector<ReferenceContext>& contexts, const Array& q, const Array& k, Array v) {
     for (const std::int64_t axis : {std::int64_t{1}, std::int64_t{0}}) {
       const Array x = lines(*contexts[0].x, axis), raw_q = lines(*contexts[0].q, axis),
                   raw_k = lines(*contexts[0].k, axis), values = lines(v, axis);

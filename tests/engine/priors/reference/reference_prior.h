@@ -67,15 +67,11 @@ class ReferencePrior {
   virtual Array scale(const ReferenceContext&) { return {}; }  // [B, H, T, T]
   virtual bool scales_biases(const ReferenceContext&) { return false; }
   virtual void probabilities(const ReferenceContext&, Array& /*p [B, H, T, T]*/) {}
-  virtual Array from_probabilities(const ReferenceContext&, const Array& /*p*/) {
-    return {};
-  }  // [B, H, T, d]
-  virtual Array add_output(const ReferenceContext&) { return {}; }   // [B, T, D]
-  virtual Array gate_output(const ReferenceContext&) { return {}; }  // [B, T, D]
+  virtual Array from_probabilities(const ReferenceContext&, const Array& /*p*/) { return {}; }  // [B, H, T, d]
+  virtual Array add_output(const ReferenceContext&) { return {}; }                              // [B, T, D]
+  virtual Array gate_output(const ReferenceContext&) { return {}; }                             // [B, T, D]
   // Returns what is added to the stream instead of the MLP, or empty.
-  virtual Array feed_forward(const ReferenceContext&, const Array& /*stream*/, const ReferenceMlp&) {
-    return {};
-  }
+  virtual Array feed_forward(const ReferenceContext&, const Array& /*stream*/, const ReferenceMlp&) { return {}; }
   virtual bool replaces_mlp(const ReferenceContext&) { return false; }
   // Weighted; 0 where there is none. Tokens [B, T, D] before and after the final norm.
   virtual Real loss(const ReferenceContext&, const Array& /*before*/, const Array& /*after*/) { return 0.0; }

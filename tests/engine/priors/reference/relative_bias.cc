@@ -34,8 +34,7 @@ double ratio(std::int64_t old, std::int64_t now) {
 std::vector<double> weights(bool geometric, std::int64_t old, std::int64_t now, std::int64_t at) {
   std::vector<double> out(static_cast<std::size_t>(old), 0.0);
   if (!geometric) {
-    const double position =
-        (static_cast<double>(at) + 0.5) * static_cast<double>(old) / static_cast<double>(now) - 0.5;
+    const double position = (static_cast<double>(at) + 0.5) * static_cast<double>(old) / static_cast<double>(now) - 0.5;
     const auto base = static_cast<std::int64_t>(std::floor(position));
     for (std::int64_t tap = base - 1; tap <= base + 2; ++tap)
       out[static_cast<std::size_t>(std::clamp<std::int64_t>(tap, 0, old - 1))] +=

@@ -66,12 +66,11 @@ class RopeAxial final : public ReferencePrior {
     const std::string who = c.text("draws") == "block" ? ".layers." + std::to_string(c.layer) : "";
     const auto draw = [&](const std::string& what, std::int64_t index, double range) {
       const auto drawn =
-          c.random.uniform("rope-augmentation", "priors.rope-axial." + what + who,
-                           static_cast<std::uint64_t>(c.step), {what == "rescale" ? 1 : 2}, -range, range);
+          c.random.uniform("rope-augmentation", "priors.rope-axial." + what + who, static_cast<std::uint64_t>(c.step),
+                           {what == "rescale" ? 1 : 2}, -range, range);
       return static_cast<double>(drawn.const_data_ptr<float>()[index]);
     };
-    if (const double s = c.number("shift"); s > 0)
-      at = {at.y + draw("shift", 0, s), at.x + draw("shift", 1, s)};
+    if (const double s = c.number("shift"); s > 0) at = {at.y + draw("shift", 0, s), at.x + draw("shift", 1, s)};
     if (const double j = std::log(c.number("jitter")); j > 0)
       at = {at.y * std::exp(draw("jitter", 0, j)), at.x * std::exp(draw("jitter", 1, j))};
     if (const double r = std::log(c.number("rescale")); r > 0) {
@@ -82,8 +81,7 @@ class RopeAxial final : public ReferencePrior {
   }
 
   static Position prefix(const ReferenceContext& c) {
-    if (c.text("prefix") == "coordinate")
-      return {c.number("prefix_coordinate"), c.number("prefix_coordinate")};
+    if (c.text("prefix") == "coordinate") return {c.number("prefix_coordinate"), c.number("prefix_coordinate")};
     if (c.text("flavor") != "visionllama") return {};
     return {-1 * squeeze(c, 0), static_cast<double>(c.extent[1] - 1) * squeeze(c, 1)};
   }

@@ -17,8 +17,7 @@ class Sincos2d final : public ReferencePrior {
           y = position(c, 0, n / c.extent[1], pape);
           x = position(c, 1, n % c.extent[1], pape);
         }
-        for (std::int64_t channel = 0; channel < c.width; ++channel)
-          tokens(b, t, channel) += value(c, y, x, channel);
+        for (std::int64_t channel = 0; channel < c.width; ++channel) tokens(b, t, channel) += value(c, y, x, channel);
       }
     }
   }
@@ -39,8 +38,7 @@ class Sincos2d final : public ReferencePrior {
       const bool column = channel < first;
       return wave(column ? x : y, column ? channel : channel - first, column ? first : c.width - first, base);
     }
-    const double frequency =
-        std::pow(base, -static_cast<double>(channel % quarter) / static_cast<double>(quarter));
+    const double frequency = std::pow(base, -static_cast<double>(channel % quarter) / static_cast<double>(quarter));
     const std::int64_t block = channel / quarter;
     const bool sine = order == "timm" ? block < 2 : block % 2 == 0;
     const bool row = order == "mae" ? block >= 2 : order == "timm" ? block % 2 == 0 : block < 2;

@@ -50,8 +50,7 @@ class SpatialDecay final : public ReferencePrior {
     for (std::int64_t b = 0; b < c.batch; ++b) {
       for (std::int64_t n = 0; n < c.heads; ++n) {
         std::vector<Real> g;  // ln sigmoid(x W_g) of every patch
-        for (std::int64_t t = c.prefix; mode != "static" && t < c.tokens(); ++t)
-          g.push_back(gate(c, b, n, t));
+        for (std::int64_t t = c.prefix; mode != "static" && t < c.tokens(); ++t) g.push_back(gate(c, b, n, t));
         for (std::int64_t i = c.prefix; i < c.tokens(); ++i) {
           for (std::int64_t j = c.prefix; j < c.tokens(); ++j) out(b, n, i, j) = entry(c, mode, g, n, i, j);
         }
@@ -102,8 +101,8 @@ class SpatialDecay final : public ReferencePrior {
     return sum;
   }
 
-  static Real entry(const ReferenceContext& c, const std::string& mode, const std::vector<Real>& g,
-                    std::int64_t n, std::int64_t i, std::int64_t j) {
+  static Real entry(const ReferenceContext& c, const std::string& mode, const std::vector<Real>& g, std::int64_t n,
+                    std::int64_t i, std::int64_t j) {
     const std::int64_t p = i - c.prefix, q = j - c.prefix;
     double distance = 0;
     for (std::size_t axis = 0; axis < c.extent.size(); ++axis)
@@ -114,10 +113,8 @@ class SpatialDecay final : public ReferencePrior {
       return std::log(1 - std::pow(2.0, -exponent)) * distance;
     }
     if (mode == "full")
-      return c.number("alpha") * 0.5 * (g[static_cast<std::size_t>(p)] + g[static_cast<std::size_t>(q)]) *
-             distance;
-    if (mode == "bidirectional")
-      return -c.number("beta") * 0.5 * (between(g, p, q, true) + between(g, p, q, false));
+      return c.number("alpha") * 0.5 * (g[static_cast<std::size_t>(p)] + g[static_cast<std::size_t>(q)]) * distance;
+    if (mode == "bidirectional") return -c.number("beta") * 0.5 * (between(g, p, q, true) + between(g, p, q, false));
     if (c.flag("causal") && q > p) return -std::numeric_limits<double>::infinity();
     return -c.number("beta") * between(g, p, q, true);
   }

@@ -47,8 +47,8 @@ class TransformerXl final : public ReferencePrior {
     for (const std::int64_t apart : {c.row(i) - c.row(j), c.column(i) - c.column(j)}) {
       for (const bool cosine : {false, true}) {
         for (std::int64_t k = 0; k < bands; ++k) {
-          const double angle = static_cast<double>(apart) *
-                               std::pow(10000.0, -static_cast<double>(k) / static_cast<double>(bands));
+          const double angle =
+              static_cast<double>(apart) * std::pow(10000.0, -static_cast<double>(k) / static_cast<double>(bands));
           s.emplace_back(cosine ? std::cos(angle) : std::sin(angle));
         }
       }
@@ -60,8 +60,7 @@ class TransformerXl final : public ReferencePrior {
     std::vector<Real> out;
     for (std::int64_t o = 0; o < c.width; ++o) {
       Real sum = 0.0;
-      for (std::int64_t e = 0; e < c.width; ++e)
-        sum += c.own("relative")(o, e) * s[static_cast<std::size_t>(e)];
+      for (std::int64_t e = 0; e < c.width; ++e) sum += c.own("relative")(o, e) * s[static_cast<std::size_t>(e)];
       out.push_back(sum);
     }
     return out;

@@ -106,9 +106,7 @@ class Violin final : public ReferencePrior {
     return m;
   }
   bool scales_biases(const ReferenceContext& c) override { return c.text("bias_order") == "before"; }
-  Array bias(const ReferenceContext& c) override {
-    return c.text("apply") == "add-logits" ? mask(c) : Array();
-  }
+  Array bias(const ReferenceContext& c) override { return c.text("apply") == "add-logits" ? mask(c) : Array(); }
   void probabilities(const ReferenceContext& c, Array& p) override {
     if (!c.text("apply").ends_with("probs")) return;
     const Array m = mask(c);
@@ -120,8 +118,7 @@ class Violin final : public ReferencePrior {
   // alpha M
   static Array mask(const ReferenceContext& c) {
     const std::vector<std::vector<std::int64_t>> rows = distances(c);
-    const std::vector<Real> learned =
-        c.text("distance") == "learned-order" ? soft_ranks(c) : std::vector<Real>();
+    const std::vector<Real> learned = c.text("distance") == "learned-order" ? soft_ranks(c) : std::vector<Real>();
     Array out({c.batch, c.heads, c.tokens(), c.tokens()});
     for (std::int64_t n = 0; n < c.heads; ++n) {
       const Real alpha = c.own("alpha")(n);
@@ -140,8 +137,8 @@ class Violin final : public ReferencePrior {
     return out;
   }
 
-  static Real entry(const ReferenceContext& c, const std::vector<std::vector<std::int64_t>>& rows,
-                    std::int64_t n, std::int64_t i, std::int64_t j) {
+  static Real entry(const ReferenceContext& c, const std::vector<std::vector<std::int64_t>>& rows, std::int64_t n,
+                    std::int64_t i, std::int64_t j) {
     const bool manhattan = c.text("distance") == "manhattan";
     const std::int64_t width = c.extent[1];
     Real m = manhattan ? 1.0 : 0.0;
@@ -154,8 +151,7 @@ class Violin final : public ReferencePrior {
       const std::int64_t e =
           std::abs(rows[curve][static_cast<std::size_t>(i)] - rows[curve][static_cast<std::size_t>(j)]);
       const auto at = static_cast<std::int64_t>(curve);
-      const Real weight =
-          c.has_own("weights") ? c.own("weights")(at, n) : Real(1 / static_cast<double>(rows.size()));
+      const Real weight = c.has_own("weights") ? c.own("weights")(at, n) : Real(1 / static_cast<double>(rows.size()));
       m += weight * power(c, at, n, static_cast<double>(e) * stretch(c));
     }
     return m;
@@ -163,8 +159,7 @@ class Violin final : public ReferencePrior {
 
   static double stretch(const ReferenceContext& c) {
     if (c.text("ranks") != "scaled") return 1;
-    return static_cast<double>(c.reference_extent[0] * c.reference_extent[1]) /
-           static_cast<double>(c.patches());
+    return static_cast<double>(c.reference_extent[0] * c.reference_extent[1]) / static_cast<double>(c.patches());
   }
 
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -223,8 +218,7 @@ class Violin final : public ReferencePrior {
       for (const Real& number : c.parameter("order").data())
         seed = seed * 256 + static_cast<std::uint64_t>(number.value());
       const at::Tensor order = RandomStreams(seed).permutation("violin", "order", 0, c.patches());
-      rows.emplace_back(order.const_data_ptr<std::int64_t>(),
-                        order.const_data_ptr<std::int64_t>() + c.patches());
+      rows.emplace_back(order.const_data_ptr<std::int64_t>(), order.const_data_ptr<std::int64_t>() + c.patches());
     }
     return rows;
   }
