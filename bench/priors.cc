@@ -24,6 +24,7 @@
 #include "engine/train/optimizer.h"
 
 namespace locus {
+using namespace engine;
 namespace {
 
 constexpr std::int64_t kPatch = 2, kClasses = 10;
@@ -82,10 +83,10 @@ class Case {
 
  private:
   void step() {
-    const Moment moment{.step = step_++, .steps = 1000, .training = true, .random = random_};
-    const Features features = model_->forward(images_, moment);
+    const ForwardContext context{.step = step_++, .steps = 1000, .training = true, .random = random_};
+    const Features features = model_->forward(images_, context);
     Tensor loss = at::cross_entropy_loss(at::linear(model_->pooled(features), head_), labels_);
-    for (const AuxLoss& aux : model_->auxiliary_losses(features, moment)) loss = loss + aux.value;
+    for (const AuxLoss& aux : model_->auxiliary_losses(features, context)) loss = loss + aux.value;
     loss.backward();
     optimizer_->step(1e-3);
   }

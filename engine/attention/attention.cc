@@ -1,7 +1,7 @@
 // The attention layer.
 #include "engine/attention/attention.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // The lines of a grid along one axis, as samples of their own.
@@ -50,15 +50,15 @@ std::uint64_t TermSource::version() const {
   return sum;
 }
 
-const Term& TermSource::get(const Sides& sides, const Moment& moment) {
-  const at::Device device = sides.q.device();
-  const at::ScalarType type = sides.q.scalar_type();
+const BiasTerm& TermSource::get(const AttentionInputs& inputs, const ForwardContext& context) {
+  const at::Device device = inputs.q.device();
+  const at::ScalarType type = inputs.q.scalar_type();
   const bool gradients = at::GradMode::is_enabled();
   for (const Kept& kept : kept_) {
-    if (kept.layout != sides.layout || kept.axis != sides.axis || kept.device != device || kept.type != type) continue;
+    if (kept.layout != inputs.layout || kept.axis != inputs.axis || kept.device != device || kept.type != type) continue;
     if (kept.term.on() == Depends::kLayout || (!gradients && kept.version == version())) return kept.term;
   }
-  Term term = ((*prior_.layer).*call_)(sides, moment);
+  BiasTerm term = ((*prior_.layer).*call_)(inputs, context);
   if (term.on() == Depends::kContent || (term.on() == Depends::kParameters && gradients)) {
     return current_.emplace(std::move(term));
   }
@@ -67,7 +67,7 @@ const Term& TermSource::get(const Sides& sides, const Moment& moment) {
   }
   constexpr std::size_t kMost = 8;
   if (kept_.size() == kMost) kept_.pop_front();
-  kept_.push_back(Kept{sides.layout, sides.axis, device, type, version(), std::move(term)});
+  kept_.push_back(Kept{inputs.layout, inputs.axis, device, type, version(), std::move(term)});
   return kept_.back().term;
 }
 
@@ -90,57 +90,57 @@ void Attention::start_values() {
     prior.layer->start_values(qkv_->weight.narrow(0, 2 * info_.width, info_.width));
 }
 
-Tensor Attention::forward(const Tensor& x, const Layout& layout, const Moment& moment) {
+Tensor Attention::forward(const Tensor& x, const Layout& layout, const ForwardContext& context) {
   const std::int64_t batch = x.size(0), tokens = x.size(1), heads = info_.heads;
   const auto qkv = qkv_->forward(x)
                        .view({batch, tokens, 3, heads, info_.head_width()})
                        .permute({2, 0, 3, 1, 4})
                        .contiguous()
                        .unbind(0);
-  const Sides sides{x, qkv[0], qkv[1], qkv[2], layout};
-  Tensor out = attend(sides, moment).transpose(1, 2).reshape({batch, tokens, info_.width});
-  for (const auto& prior : hooks_.of(Hook::kAddOutput)) out = out + prior.layer->add_output(sides, moment);
-  for (const auto& prior : hooks_.of(Hook::kGateOutput)) out = out * prior.layer->gate_output(sides, moment);
+  const AttentionInputs inputs{x, qkv[0], qkv[1], qkv[2], layout};
+  Tensor out = attend(inputs, context).transpose(1, 2).reshape({batch, tokens, info_.width});
+  for (const auto& prior : hooks_.of(Hook::kAddOutput)) out = out + prior.layer->add_output(inputs, context);
+  for (const auto& prior : hooks_.of(Hook::kGateOutput)) out = out * prior.layer->gate_output(inputs, context);
   return out_->forward(out);
 }
 
-Tensor Attention::attend(const Sides& sides, const Moment& moment) {
-  Tensor q = sides.q, k = sides.k;
+Tensor Attention::attend(const AttentionInputs& inputs, const ForwardContext& context) {
+  Tensor q = inputs.q, k = inputs.k;
   for (const auto& prior : hooks_.of(Hook::kTransformQk))
-    std::tie(q, k) = prior.layer->transform_qk(q, k, sides, moment);
-  return pattern_ == Pattern::kAxial ? attend_along_axes(q, k, sides, moment) : attend_within(q, k, sides, moment);
+    std::tie(q, k) = prior.layer->transform_qk(q, k, inputs, context);
+  return pattern_ == Pattern::kAxial ? attend_along_axes(q, k, inputs, context) : attend_within(q, k, inputs, context);
 }
 
-Tensor Attention::attend_along_axes(const Tensor& q, const Tensor& k, const Sides& sides, const Moment& moment) {
-  const Layout& layout = sides.layout;
+Tensor Attention::attend_along_axes(const Tensor& q, const Tensor& k, const AttentionInputs& inputs, const ForwardContext& context) {
+  const Layout& layout = inputs.layout;
   if (layout.prefix != 0) throw std::invalid_argument("attention along axes has no place for prefix tokens");
-  Tensor out = sides.v;
+  Tensor out = inputs.v;
   for (std::int64_t axis = static_cast<std::int64_t>(layout.extent.size()) - 1; axis >= 0; --axis) {
     const Lines lines(layout, axis);
     const Layout line{{layout.extent[static_cast<std::size_t>(axis)]}, 0};
-    const Tensor x = lines.apart(sides.x.unsqueeze(1)).squeeze(1), raw_q = lines.apart(sides.q),
-                 raw_k = lines.apart(sides.k), v = lines.apart(out);
-    out = lines.together(attend_within(lines.apart(q), lines.apart(k), {x, raw_q, raw_k, v, line, axis}, moment));
+    const Tensor x = lines.apart(inputs.x.unsqueeze(1)).squeeze(1), raw_q = lines.apart(inputs.q),
+                 raw_k = lines.apart(inputs.k), v = lines.apart(out);
+    out = lines.together(attend_within(lines.apart(q), lines.apart(k), {x, raw_q, raw_k, v, line, axis}, context));
   }
   return out;
 }
 
-Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const Sides& sides, const Moment& moment) {
+Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const AttentionInputs& inputs, const ForwardContext& context) {
   Scores scores{.q = q,
                 .k = k,
-                .v = sides.v,
+                .v = inputs.v,
                 .scale = info_.scale,
                 .scales = {},
                 .biases = {},
                 .sum_scales = {},
                 .probabilities = {},
                 .from_probabilities = {}};
-  for (TermSource& source : scales_) scores.scales.push_back(&source.get(sides, moment));
-  for (TermSource& source : sum_scales_) scores.sum_scales.push_back(&source.get(sides, moment));
-  for (TermSource& source : biases_) scores.biases.push_back(&source.get(sides, moment));
+  for (TermSource& source : scales_) scores.scales.push_back(&source.get(inputs, context));
+  for (TermSource& source : sum_scales_) scores.sum_scales.push_back(&source.get(inputs, context));
+  for (TermSource& source : biases_) scores.biases.push_back(&source.get(inputs, context));
   if (hooks_.any(Hook::kProbabilities)) {
     scores.probabilities = [&](Tensor p) {
-      for (const auto& prior : hooks_.of(Hook::kProbabilities)) p = prior.layer->probabilities(p, sides, moment);
+      for (const auto& prior : hooks_.of(Hook::kProbabilities)) p = prior.layer->probabilities(p, inputs, context);
       return p;
     };
   }
@@ -148,16 +148,16 @@ Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const Sides& s
     scores.from_probabilities = [&](const Tensor& p) {
       Tensor sum;
       for (const auto& prior : hooks_.of(Hook::kFromProbabilities)) {
-        const Tensor part = prior.layer->from_probabilities(p, sides, moment);
+        const Tensor part = prior.layer->from_probabilities(p, inputs, context);
         sum = sum.defined() ? sum + part : part;
       }
       return sum;
     };
   }
-  if (watcher_) watcher_(scores, sides);
+  if (watcher_) watcher_(scores, inputs);
   const ExecutionPath& path = choose_path(path_, scores);
   if (!paths_.contains(path.name)) paths_.emplace(path.name);
   return path.run(scores);
 }
 
-}  // namespace locus
+}  // namespace locus::engine

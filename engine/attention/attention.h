@@ -10,7 +10,7 @@
 #include "engine/layers/linear.h"
 #include "engine/priors/prior.h"
 
-namespace locus {
+namespace locus::engine {
 
 // A prior's part in one layer, with the hooks its catalog entry declares.
 struct AttachedPrior {
@@ -35,9 +35,9 @@ class HookTable {
 // content terms never are.
 class TermSource {
  public:
-  using Call = Term (PriorLayer::*)(const Sides&, const Moment&);
+  using Call = BiasTerm (PriorLayer::*)(const AttentionInputs&, const ForwardContext&);
   TermSource(AttachedPrior prior, Call call) : prior_(std::move(prior)), call_(call) {}
-  const Term& get(const Sides& sides, const Moment& moment);
+  const BiasTerm& get(const AttentionInputs& inputs, const ForwardContext& context);
 
  private:
   struct Kept {
@@ -46,13 +46,13 @@ class TermSource {
     at::Device device;
     at::ScalarType type;
     std::uint64_t version;
-    Term term;
+    BiasTerm term;
   };
   std::uint64_t version() const;
   AttachedPrior prior_;
   Call call_;
   std::deque<Kept> kept_;
-  std::optional<Term> current_;
+  std::optional<BiasTerm> current_;
 };
 
 // Not thread-safe.
@@ -64,21 +64,21 @@ class Attention : public torch::nn::Module {
             const std::string& name, std::string path, Pattern pattern = Pattern::kGlobal, bool qkv_bias = true);
 
   // x: the normed tokens [B, T, D]; returns what is added to the residual stream, [B, T, D].
-  Tensor forward(const Tensor& x, const Layout& layout, const Moment& moment);
+  Tensor forward(const Tensor& x, const Layout& layout, const ForwardContext& context);
   const std::set<std::string, std::less<>>& paths() const { return paths_; }  // taken so far
   // Lets its priors overwrite the initial weight of the map to values.
   void start_values();
 
-  // Called with what every execution path is about to run and the raw sides it was made from, once for each
+  // Called with what every execution path is about to run and the raw inputs it was made from, once for each
   // pass of an axial pattern; for tools that look inside. A null function ends it.
-  using Watcher = std::function<void(const Scores& scores, const Sides& sides)>;
+  using Watcher = std::function<void(const Scores& scores, const AttentionInputs& inputs)>;
   void watch(Watcher watcher) { watcher_ = std::move(watcher); }
 
  private:
-  Tensor attend(const Sides& sides, const Moment& moment);
-  Tensor attend_along_axes(const Tensor& q, const Tensor& k, const Sides& sides, const Moment& moment);
-  // The softmax part, [B, H, T, d], for transformed q and k and the values of `sides`.
-  Tensor attend_within(const Tensor& q, const Tensor& k, const Sides& sides, const Moment& moment);
+  Tensor attend(const AttentionInputs& inputs, const ForwardContext& context);
+  Tensor attend_along_axes(const Tensor& q, const Tensor& k, const AttentionInputs& inputs, const ForwardContext& context);
+  // The softmax part, [B, H, T, d], for transformed q and k and the values of `inputs`.
+  Tensor attend_within(const Tensor& q, const Tensor& k, const AttentionInputs& inputs, const ForwardContext& context);
 
   LayerInfo info_;
   Pattern pattern_;
@@ -91,4 +91,4 @@ class Attention : public torch::nn::Module {
   std::shared_ptr<Linear> qkv_, out_;
 };
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
-namespace locus {
+namespace locus::engine {
 
 const CurveDecayKernel& cuda_curve_decay_kernel();  // curve_decay_cuda.cc
 
@@ -197,4 +197,4 @@ Tensor apply_curve_decay(const Tensor& content, const CurveDecay& decay) {
   return CurveDecayFunction::apply(content, decay.rate, decay.alpha, decay.ranks);
 }
 
-}  // namespace locus
+}  // namespace locus::engine

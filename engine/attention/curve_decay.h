@@ -4,7 +4,7 @@
 
 #include "engine/layers/forms.h"
 
-namespace locus {
+namespace locus::engine {
 
 // What a device must supply. Tensors are contiguous; content and gradients [B, H, T, T]; rank int32 [C, N];
 // rate [C, H], alpha [H].
@@ -25,4 +25,4 @@ const CurveDecayKernel* curve_decay_kernel(const Tensor& content, std::int64_t c
 // kernel must exist.
 Tensor apply_curve_decay(const Tensor& content, const CurveDecay& decay);
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -4,7 +4,7 @@
 #include "engine/attention/curve_decay.h"
 #include "engine/kernels/plugin.h"
 
-namespace locus {
+namespace locus::engine {
 
 const CurveDecayKernel& cuda_curve_decay_kernel();
 
@@ -77,4 +77,4 @@ constexpr CurveDecayKernel kCuda{supports, forward, backward};
 
 const CurveDecayKernel& cuda_curve_decay_kernel() { return kCuda; }
 
-}  // namespace locus
+}  // namespace locus::engine

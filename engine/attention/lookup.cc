@@ -4,7 +4,7 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // Sizes and strides of one lookup: entry (b, h, i, j) reads row i (or j, by key) of values.
@@ -102,4 +102,4 @@ Tensor add_lookups(Tensor logits, const Form& form) {
   return logits;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

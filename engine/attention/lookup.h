@@ -3,7 +3,7 @@
 
 #include "engine/layers/forms.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Whether add_lookups() has a kernel for the type and device of `logits` and the form is one of lookups.
 bool can_look_up(const Tensor& logits, const Form& form);
@@ -12,4 +12,4 @@ bool can_look_up(const Tensor& logits, const Form& form);
 // overwritten and must not be needed by anything else. can_look_up() must hold.
 Tensor add_lookups(Tensor logits, const Form& form);
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -8,7 +8,7 @@
 #include "engine/attention/curve_decay.h"
 #include "engine/attention/lookup.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // c q k^T. The factor rides in the matrix product.
@@ -19,13 +19,13 @@ Tensor content_logits(const Scores& s) {
   return at::baddbmm(ignored, q, k.transpose(1, 2), /*beta=*/0, /*alpha=*/s.scale).view({b, h, t, t});
 }
 
-Tensor scaled(Tensor logits, std::span<const Term* const> scales) {
-  for (const Term* factor : scales) logits = logits * factor->dense();
+Tensor scaled(Tensor logits, std::span<const BiasTerm* const> scales) {
+  for (const BiasTerm* factor : scales) logits = logits * factor->dense();
   return logits;
 }
 
 // prod(scales) * logits + sum(biases)
-Tensor with_terms(Tensor logits, const Scores& s, std::span<const Term* const> scales) {
+Tensor with_terms(Tensor logits, const Scores& s, std::span<const BiasTerm* const> scales) {
   std::size_t done = 0;
   if (!scales.empty() && !s.biases.empty()) {  // the last factor and the first summand in one pass
     logits = scaled(std::move(logits), scales.first(scales.size() - 1));
@@ -34,7 +34,7 @@ Tensor with_terms(Tensor logits, const Scores& s, std::span<const Term* const> s
   } else {
     logits = scaled(std::move(logits), scales);
   }
-  for (const Term* summand : std::span(s.biases).subspan(done)) logits = logits + summand->dense();
+  for (const BiasTerm* summand : std::span(s.biases).subspan(done)) logits = logits + summand->dense();
   return logits;
 }
 
@@ -69,7 +69,7 @@ bool fused_supports(const Scores& s) { return !has_scales(s) && s.biases.empty()
 Tensor run_fused(const Scores& s) { return fused(s.q, s.k, s.v, std::nullopt, s.scale); }
 
 // A mask with a gradient would be expanded over the batch before it is reduced, so those stay explicit.
-bool fit_for_mask(const Term* bias) { return !requires_grad(bias->form()); }
+bool fit_for_mask(const BiasTerm* bias) { return !requires_grad(bias->form()); }
 
 bool fused_bias_supports(const Scores& s) {
   return !has_scales(s) && !s.biases.empty() && !s.hooked() &&
@@ -78,18 +78,18 @@ bool fused_bias_supports(const Scores& s) {
 
 Tensor run_fused_bias(const Scores& s) {
   Tensor sum = s.biases[0]->dense();
-  for (const Term* bias : std::span(s.biases).subspan(1)) sum = sum + bias->dense();
+  for (const BiasTerm* bias : std::span(s.biases).subspan(1)) sum = sum + bias->dense();
   return fused(s.q, s.k, s.v, sum.to(s.q.scalar_type()).expand({s.q.size(0), s.q.size(1), -1, -1}), s.scale);
 }
 
-const LowRank* low_rank(const Term* bias) { return std::get_if<LowRank>(&bias->form()); }
+const LowRank* low_rank(const BiasTerm* bias) { return std::get_if<LowRank>(&bias->form()); }
 
 // Low-rank biases ride along as further channels of q and k; other biases, if any, make a mask.
 bool low_rank_supports(const Scores& s) {
   if (has_scales(s) || s.hooked()) return false;
   return std::any_of(s.biases.begin(), s.biases.end(), low_rank) &&
          std::all_of(s.biases.begin(), s.biases.end(),
-                     [](const Term* bias) { return low_rank(bias) != nullptr || fit_for_mask(bias); });
+                     [](const BiasTerm* bias) { return low_rank(bias) != nullptr || fit_for_mask(bias); });
 }
 
 Tensor run_low_rank(const Scores& s) {
@@ -98,7 +98,7 @@ Tensor run_low_rank(const Scores& s) {
   const std::int64_t batch = s.q.size(0), heads = s.q.size(1), width = s.v.size(-1);
   std::vector<Tensor> q = {s.q.to(type) * s.scale}, k = {s.k.to(type)};
   std::optional<Tensor> mask;
-  for (const Term* bias : s.biases) {
+  for (const BiasTerm* bias : s.biases) {
     if (const LowRank* features = low_rank(bias)) {
       q.push_back(features->query.to(type).expand({batch, heads, -1, -1}));
       k.push_back(features->key.to(type).expand({batch, heads, -1, -1}));
@@ -144,26 +144,26 @@ Tensor run_curve_decay(const Scores& s) {
   return weighted_values(with_terms(logits, s, std::span(s.scales).subspan(1)), s);
 }
 
-bool looked_up(const Term* bias, const Scores& s) { return can_look_up(s.q, bias->form()); }
+bool looked_up(const BiasTerm* bias, const Scores& s) { return can_look_up(s.q, bias->form()); }
 
 bool bucketed_supports(const Scores& s) {
-  return std::any_of(s.biases.begin(), s.biases.end(), [&](const Term* bias) { return looked_up(bias, s); });
+  return std::any_of(s.biases.begin(), s.biases.end(), [&](const BiasTerm* bias) { return looked_up(bias, s); });
 }
 
 // What is kept (evaluation) is one addition; the kernel wins where a lookup is new each time.
 bool bucketed_preferred(const Scores& s) {
-  return std::any_of(s.biases.begin(), s.biases.end(), [&](const Term* bias) {
+  return std::any_of(s.biases.begin(), s.biases.end(), [&](const BiasTerm* bias) {
     return looked_up(bias, s) && (requires_grad(bias->form()) || bias->on() == Depends::kContent);
   });
 }
 
 Tensor run_bucketed(const Scores& s) {
-  std::vector<const Term*> lookups, others;
-  for (const Term* bias : s.biases) (looked_up(bias, s) ? lookups : others).push_back(bias);
+  std::vector<const BiasTerm*> lookups, others;
+  for (const BiasTerm* bias : s.biases) (looked_up(bias, s) ? lookups : others).push_back(bias);
   Scores rest = s;
   rest.biases = std::move(others);
   Tensor logits = with_terms(content_logits(rest), rest, rest.scales);
-  for (const Term* bias : lookups) logits = add_lookups(logits, bias->form());
+  for (const BiasTerm* bias : lookups) logits = add_lookups(logits, bias->form());
   return weighted_values(scaled(logits, s.sum_scales), s);
 }
 
@@ -199,4 +199,4 @@ const ExecutionPath& choose_path(std::string_view wanted, const Scores& scores) 
   return paths.back();
 }
 
-}  // namespace locus
+}  // namespace locus::engine

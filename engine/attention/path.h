@@ -6,15 +6,15 @@
 
 #include "engine/layers/forms.h"
 
-namespace locus {
+namespace locus::engine {
 
 // One layer's attention, ready to run: everything between the projections. Holds references; lives for one
 // call.
 struct Scores {
   const Tensor &q, &k, &v;  // [B, H, T, d], q and k transformed
   double scale = 1;         // c
-  std::vector<const Term*> scales, biases;
-  std::vector<const Term*> sum_scales = {};                 // factors of the content with its scales plus the biases
+  std::vector<const BiasTerm*> scales, biases;
+  std::vector<const BiasTerm*> sum_scales = {};                 // factors of the content with its scales plus the biases
   std::function<Tensor(const Tensor&)> probabilities;       // null when no prior has the hook
   std::function<Tensor(const Tensor&)> from_probabilities;  // likewise; the sum over priors
 
@@ -44,4 +44,4 @@ const std::vector<ExecutionPath>& execution_paths();
 // Throws std::invalid_argument on an unknown name.
 const ExecutionPath& choose_path(std::string_view wanted, const Scores& scores);
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -3,7 +3,7 @@
 
 #include "engine/backbones/items.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 bool contains(const Json& list, const Json& value) { return std::find(list.begin(), list.end(), value) != list.end(); }
@@ -114,11 +114,11 @@ void Backbone::initialize_priors(const RandomStreams& random) {
   for (const NamedPrior& named : priors_) named.prior->initialize(Initializer(random, "priors." + named.id + "."));
 }
 
-std::vector<AuxLoss> Backbone::auxiliary_losses(const Features& features, const Moment& moment) const {
+std::vector<AuxLoss> Backbone::auxiliary_losses(const Features& features, const ForwardContext& context) const {
   std::vector<AuxLoss> losses;
   for (const NamedPrior& named : priors_) {
     if (!named.has(Hook::kLoss)) continue;
-    losses.push_back(named.prior->loss(features.taps, features.layout, moment));
+    losses.push_back(named.prior->loss(features.taps, features.layout, context));
     losses.back().prior = named.id;
   }
   return losses;
@@ -167,4 +167,4 @@ std::shared_ptr<Backbone> make_backbone(const Json& stage_configuration, const I
   return item.make(context, Options(item.item.json(), model.value("options", Json::object())));
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -7,7 +7,7 @@
 #include "engine/layers/linear.h"
 #include "engine/priors/prior.h"
 
-namespace locus {
+namespace locus::engine {
 
 // What a dataset's items look like to a model.
 struct InputFacts {
@@ -38,7 +38,7 @@ struct Features {
 class Backbone : public torch::nn::Module {
  public:
   // images [B, C, H, W] of any extent the patches divide; throws std::invalid_argument otherwise.
-  virtual Features forward(const Tensor& images, const Moment& moment) = 0;
+  virtual Features forward(const Tensor& images, const ForwardContext& context) = 0;
   virtual Tensor pooled(const Features& features) const = 0;  // [B, D]: what a classification head reads
   virtual std::int64_t width() const = 0;                     // D of tokens and pooled
   // Operations of a forward pass over one image by the model's structure, a multiply-add counted as two: its
@@ -49,7 +49,7 @@ class Backbone : public torch::nn::Module {
   virtual std::string path() const = 0;  // execution paths its layers have taken so far: "explicit", "explicit+fused"
 
   // The losses of the priors that have one, in prior order. Training only.
-  std::vector<AuxLoss> auxiliary_losses(const Features& features, const Moment& moment) const;
+  std::vector<AuxLoss> auxiliary_losses(const Features& features, const ForwardContext& context) const;
   // By full parameter name ("blocks.0.attention.qkv.weight", "priors.violin.layers.0.alpha").
   Decay decay(std::string_view name, const Tensor& parameter) const;
   bool training_only(std::string_view name) const;
@@ -90,4 +90,4 @@ const BackboneItem& backbone_item(std::string_view id);  // throws std::invalid_
 std::shared_ptr<Backbone> make_backbone(const Json& stage_configuration, const InputFacts& input,
                                         const RandomStreams& random, const std::string& path = "auto");
 
-}  // namespace locus
+}  // namespace locus::engine

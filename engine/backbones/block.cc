@@ -1,7 +1,7 @@
 // Layer norm and the pre-norm residual block.
 #include "engine/backbones/block.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr std::string_view kDropPath = "drop-path";
@@ -54,29 +54,29 @@ std::int64_t Block::flops(const Layout& layout) const {
   return projections + attention + (mlp_.in ? 4 * tokens * width * info_.hidden : 0);
 }
 
-Tensor Block::dropped(const Tensor& branch, std::string_view which, const Moment& moment) const {
-  if (!moment.training || drop_path_ == 0) return branch;
-  const Tensor draw = moment.random.uniform(kDropPath, name_ + "." + std::string(which),
-                                            static_cast<std::uint64_t>(moment.step), {branch.size(0), 1, 1});
+Tensor Block::dropped(const Tensor& branch, std::string_view which, const ForwardContext& context) const {
+  if (!context.training || drop_path_ == 0) return branch;
+  const Tensor draw = context.random.uniform(kDropPath, name_ + "." + std::string(which),
+                                            static_cast<std::uint64_t>(context.step), {branch.size(0), 1, 1});
   const Tensor factor = draw.ge(drop_path_).to(branch.scalar_type()).div(1 - drop_path_);
   return branch * factor.to(branch.device(), /*non_blocking=*/true);
 }
 
-Tensor Block::fed_forward(const Tensor& x, const Layout& layout, const Moment& moment) {
-  if (!hooks_.any(Hook::kFeedForward)) return dropped(mlp_(x), "mlp", moment);
+Tensor Block::fed_forward(const Tensor& x, const Layout& layout, const ForwardContext& context) {
+  if (!hooks_.any(Hook::kFeedForward)) return dropped(mlp_(x), "mlp", context);
   const AttachedPrior& prior = hooks_.of(Hook::kFeedForward).front();  // the catalog allows one
-  const Tensor added = prior.layer->feed_forward(x, mlp_, layout, moment);
-  return prior.layer->replaces_mlp() ? added : dropped(added, "mlp", moment);
+  const Tensor added = prior.layer->feed_forward(x, mlp_, layout, context);
+  return prior.layer->replaces_mlp() ? added : dropped(added, "mlp", context);
 }
 
-Tensor Block::forward(Tensor x, const Layout& layout, const Moment& moment) {
+Tensor Block::forward(Tensor x, const Layout& layout, const ForwardContext& context) {
   for (const AttachedPrior& prior : hooks_.of(Hook::kBlockEmbed))
-    x = prior.layer->embed(Site::kBlockStart, x, layout, moment);
-  x = x + dropped(attention_->forward(norm1_->forward(x), layout, moment), "attention", moment);
-  x = x + fed_forward(x, layout, moment);
+    x = prior.layer->embed(Site::kBlockStart, x, layout, context);
+  x = x + dropped(attention_->forward(norm1_->forward(x), layout, context), "attention", context);
+  x = x + fed_forward(x, layout, context);
   for (const AttachedPrior& prior : hooks_.of(Hook::kBlockEmbed))
-    x = prior.layer->embed(Site::kBlockEnd, x, layout, moment);
+    x = prior.layer->embed(Site::kBlockEnd, x, layout, context);
   return x;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -3,7 +3,7 @@
 
 #include "engine/attention/attention.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Layer norm over the last axis, eps 1e-6.
 class Norm : public torch::nn::Module {
@@ -31,16 +31,16 @@ class Block : public torch::nn::Module {
   Block(const BlockOptions& options, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,
         const std::string& name);
 
-  Tensor forward(Tensor x, const Layout& layout, const Moment& moment);
+  Tensor forward(Tensor x, const Layout& layout, const ForwardContext& context);
   const Attention& attention() const { return *attention_; }
   Attention& attention() { return *attention_; }
   // Of a forward pass over one sample: Backbone::flops.
   std::int64_t flops(const Layout& layout) const;
 
  private:
-  Tensor dropped(const Tensor& branch, std::string_view which, const Moment& moment) const;
+  Tensor dropped(const Tensor& branch, std::string_view which, const ForwardContext& context) const;
   // What is added after attention: by the MLP, or by the prior that replaces it.
-  Tensor fed_forward(const Tensor& x, const Layout& layout, const Moment& moment);
+  Tensor fed_forward(const Tensor& x, const Layout& layout, const ForwardContext& context);
 
   std::string name_;
   LayerInfo info_;
@@ -53,4 +53,4 @@ class Block : public torch::nn::Module {
   FeedForward mlp_;  // empty where a prior replaces it
 };
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -3,10 +3,10 @@
 
 #include "engine/backbones/backbone.h"
 
-namespace locus::backbones {
+namespace locus::engine::backbones {
 
 #define LOCUS_BACKBONE(file) BackboneItem file();
 #include "engine/backbones/backbones.def"
 #undef LOCUS_BACKBONE
 
-}  // namespace locus::backbones
+}  // namespace locus::engine::backbones

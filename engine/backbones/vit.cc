@@ -7,7 +7,7 @@
 #include "engine/backbones/block.h"
 #include "engine/backbones/items.h"
 
-namespace locus::backbones {
+namespace locus::engine::backbones {
 namespace {
 
 constexpr double kWeightDeviation = 0.02;  // DeiT's, made for widths of 192 and more
@@ -44,19 +44,19 @@ class Vit final : public Backbone {
     initialize(context.random);
   }
 
-  Features forward(const Tensor& images, const Moment& moment) override {
+  Features forward(const Tensor& images, const ForwardContext& context) override {
     const Layout whole = layout_of(images.size(2), images.size(3));
     Layout layout = layout_before(0, whole);  // of x
-    for (const NamedPrior& named : priors()) named.prior->begin_forward(layout, moment);
+    for (const NamedPrior& named : priors()) named.prior->begin_forward(layout, context);
     Tensor x = embed_patches(images, layout);
-    x = embedded(Site::kBeforePrefix, x, layout, moment);
+    x = embedded(Site::kBeforePrefix, x, layout, context);
     if (prefix_from_ == 0) x = with_prefix(x);
-    x = embedded(Site::kAfterPrefix, x, layout, moment);
+    x = embedded(Site::kAfterPrefix, x, layout, context);
     Features features;
     for (std::int64_t l = 0; l < options_.depth; ++l) {
       layout = layout_before(l, whole);
       if (l == prefix_from_ && l > 0) x = with_prefix(x);
-      x = blocks_[static_cast<std::size_t>(l)]->forward(x, layout, moment);
+      x = blocks_[static_cast<std::size_t>(l)]->forward(x, layout, context);
       if (tapped_.contains(l)) features.taps["block-" + std::to_string(l)] = x;
     }
     features.taps["pre-norm"] = x;
@@ -207,9 +207,9 @@ class Vit final : public Backbone {
     return at::cat(parts, 1);
   }
 
-  Tensor embedded(Site site, Tensor x, const Layout& layout, const Moment& moment) const {
+  Tensor embedded(Site site, Tensor x, const Layout& layout, const ForwardContext& context) const {
     for (const NamedPrior& named : priors()) {
-      if (named.has(Hook::kEmbed)) x = named.prior->embed(site, x, layout, moment);
+      if (named.has(Hook::kEmbed)) x = named.prior->embed(site, x, layout, context);
     }
     return x;
   }
@@ -285,4 +285,4 @@ BackboneItem vit() {
           }};
 }
 
-}  // namespace locus::backbones
+}  // namespace locus::engine::backbones

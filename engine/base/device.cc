@@ -13,7 +13,7 @@
 #include <mutex>
 #include <stdexcept>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // A library handle that is never closed: CUDA does not survive that.
@@ -134,4 +134,4 @@ std::string build_description() {
   return std::string("torch ") + TORCH_VERSION + ", " + at::get_cpu_capability() + ", g++ " + __VERSION__;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace locus {
+namespace locus::engine {
 
 struct CudaDevice {
   int index = 0;
@@ -37,4 +37,4 @@ at::Device open_device(const std::string& kind, int index);
 std::string device_name(at::Device device);  // "Intel(R) Xeon(R) ...", "NVIDIA H200"
 std::string build_description();  // what bit-identity depends on beside the device: versions, vector instructions
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace locus {
+namespace locus::engine {
 
 // A dataset or input file is missing, truncated, corrupt or not what the configuration names.
 class DataError : public std::runtime_error {
@@ -23,4 +23,4 @@ class DivergedError : public std::runtime_error {
   std::int64_t step_;
 };
 
-}  // namespace locus
+}  // namespace locus::engine

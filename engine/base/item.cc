@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace locus {
+namespace locus::engine {
 
 Option::Option(std::string_view name, std::string_view type, Json fallback, std::string_view help)
     : json_{{"name", name}, {"type", type}, {"default", std::move(fallback)}, {"help", help}} {}
@@ -140,4 +140,4 @@ std::vector<std::string> Options::texts(std::string_view name) const {
   return checked<std::vector<std::string>>(v, fits, "a list of strings", item_, name);
 }
 
-}  // namespace locus
+}  // namespace locus::engine

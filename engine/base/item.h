@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Declares one option of an item (docs/formats/catalog.md). The setters return the option, to be chained.
 class Option {
@@ -83,4 +83,4 @@ class Options {
   Json values_ = Json::object();
 };
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-namespace locus {
+namespace locus::engine {
 
 using PhiloxCounter = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
@@ -22,4 +22,4 @@ constexpr PhiloxCounter philox4x32(PhiloxCounter counter, PhiloxKey key) {
   return counter;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

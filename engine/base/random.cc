@@ -11,7 +11,7 @@
 
 #include "core/base/sha256.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
@@ -144,4 +144,4 @@ at::Tensor RandomStreams::permutation(std::string_view purpose, std::string_view
   return out;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -10,7 +10,7 @@
 
 #include "engine/base/philox.h"
 
-namespace locus {
+namespace locus::engine {
 
 // What draws are for. Two purposes never share numbers, so adding draws to one leaves the others alone.
 inline constexpr std::string_view kInitialization = "initialization";
@@ -47,4 +47,4 @@ class RandomStreams {
   std::uint64_t seed_;
 };
 
-}  // namespace locus
+}  // namespace locus::engine

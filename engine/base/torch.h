@@ -20,6 +20,6 @@
 
 #include "core/base/json.h"
 
-namespace locus {
+namespace locus::engine {
 using at::Tensor;
-}  // namespace locus
+}  // namespace locus::engine

@@ -10,7 +10,7 @@
 #include "engine/tasks/task.h"
 #include "engine/train/recipe.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 class Document {
@@ -50,4 +50,4 @@ Json catalog_json() {
   return document.json();
 }
 
-}  // namespace locus
+}  // namespace locus::engine

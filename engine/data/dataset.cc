@@ -1,7 +1,7 @@
 // The table of datasets and the ones this process holds open.
 #include "engine/data/dataset.h"
 
-namespace locus {
+namespace locus::engine {
 
 namespace datasets {
 #define LOCUS_DATASET(name) DatasetItem name();
@@ -34,4 +34,4 @@ std::shared_ptr<Dataset> open_dataset(std::string_view id, const Json& options, 
   return dataset;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

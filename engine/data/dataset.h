@@ -6,7 +6,7 @@
 #include "engine/base/item.h"
 #include "engine/base/torch.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Where dataset folders lie and where proofs of verification are kept (empty: nowhere).
 struct DataPlace {
@@ -48,4 +48,4 @@ const DatasetItem& dataset_item(std::string_view id);  // throws std::invalid_ar
 // thread-safe.
 std::shared_ptr<Dataset> open_dataset(std::string_view id, const Json& options, const DataPlace& place);
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -9,7 +9,7 @@
 
 #include "engine/base/failure.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& what) {
@@ -96,4 +96,4 @@ Tensor read_idx(const std::filesystem::path& path, const std::vector<std::int64_
   return out;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

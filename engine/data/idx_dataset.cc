@@ -4,7 +4,7 @@
 #include "engine/base/failure.h"
 #include "engine/data/idx.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 class IdxDataset : public Dataset {
@@ -59,4 +59,4 @@ std::shared_ptr<Dataset> open_idx_dataset(IdxLayout layout, const DataPlace& pla
   return std::make_shared<IdxDataset>(std::move(layout), place);
 }
 
-}  // namespace locus
+}  // namespace locus::engine

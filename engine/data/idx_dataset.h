@@ -6,7 +6,7 @@
 #include "engine/data/dataset.h"
 #include "engine/data/manifest.h"
 
-namespace locus {
+namespace locus::engine {
 
 struct IdxLayout {
   Manifest manifest;
@@ -20,4 +20,4 @@ struct IdxLayout {
 // Opens `place.root`/<dataset id>. Reads nothing yet.
 std::shared_ptr<Dataset> open_idx_dataset(IdxLayout layout, const DataPlace& place);
 
-}  // namespace locus
+}  // namespace locus::engine

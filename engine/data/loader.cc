@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 Tensor normalized(const Tensor& bytes, const Normalization& normalization, at::Device device) {
@@ -77,4 +77,4 @@ Batch evaluation_batch(const ImageSplit& split, const Normalization& normalizati
   return {{"image", image}, {"label", split.labels.slice(0, first, end).to(device)}};
 }
 
-}  // namespace locus
+}  // namespace locus::engine

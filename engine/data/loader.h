@@ -4,7 +4,7 @@
 #include "engine/base/random.h"
 #include "engine/data/dataset.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Named tensors; classification uses "image" (float32 [B, C, H, W]) and "label" (int64 [B]).
 using Batch = std::map<std::string, Tensor>;
@@ -55,4 +55,4 @@ ImageSplit scored_part(const ImageSplit& split, std::string_view dataset, std::s
 Batch evaluation_batch(const ImageSplit& split, const Normalization& normalization, std::int64_t first,
                        std::int64_t end, std::int64_t resolution, std::string_view interpolation, at::Device device);
 
-}  // namespace locus
+}  // namespace locus::engine

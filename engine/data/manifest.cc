@@ -12,7 +12,7 @@
 #include "core/base/sha256.h"
 #include "engine/base/failure.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ void verify_file(const Manifest& manifest, const std::string& name, const fs::pa
   if (!cache.empty()) remember(record, line);
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 
-namespace locus {
+namespace locus::engine {
 
 struct ManifestFile {
   std::string sha256;
@@ -30,4 +30,4 @@ struct Manifest {
 void verify_file(const Manifest& manifest, const std::string& name, const std::filesystem::path& folder,
                  const std::filesystem::path& cache);
 
-}  // namespace locus
+}  // namespace locus::engine

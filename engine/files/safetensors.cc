@@ -15,7 +15,7 @@
 
 #include "engine/base/failure.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -271,4 +271,4 @@ TensorFile read_safetensors(const fs::path& path) {
   return out;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

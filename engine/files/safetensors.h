@@ -5,7 +5,7 @@
 
 #include "engine/base/torch.h"
 
-namespace locus {
+namespace locus::engine {
 
 struct TensorFile {
   std::map<std::string, Tensor> tensors;
@@ -22,4 +22,4 @@ void write_safetensors(const std::filesystem::path& path, const TensorFile& file
 // file's size asks for. Tensors are on the CPU. Throws DataError naming the file and what is wrong with it.
 TensorFile read_safetensors(const std::filesystem::path& path);
 
-}  // namespace locus
+}  // namespace locus::engine

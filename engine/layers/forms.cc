@@ -3,7 +3,7 @@
 
 #include <c10/core/InferenceMode.h>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // Zero rows and columns in front of the last two axes.
@@ -84,7 +84,7 @@ bool requires_grad(const Form& form) {
   return false;
 }
 
-const Tensor& Term::dense() const {
+const Tensor& BiasTerm::dense() const {
   if (!dense_.defined()) {
     const c10::InferenceMode mode(on_ != Depends::kLayout && c10::InferenceMode::is_enabled());
     dense_ = std::visit([](const auto& f) { return f.dense(); }, form_);
@@ -92,4 +92,4 @@ const Tensor& Term::dense() const {
   return dense_;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

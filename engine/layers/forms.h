@@ -3,7 +3,7 @@
 
 #include "engine/base/torch.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Every form means a tensor that broadcasts over [B, H, T, T] (queries, keys); dense() makes it. B and H may
 // be 1.
@@ -92,9 +92,9 @@ bool requires_grad(const Form& form);          // whether a gradient flows into 
 enum class Depends { kLayout, kParameters, kContent };
 
 // A summand of the bias or a factor of the scale. Not thread-safe.
-class Term {
+class BiasTerm {
  public:
-  Term(Depends on, Form form) : on_(on), form_(std::move(form)) {}
+  BiasTerm(Depends on, Form form) : on_(on), form_(std::move(form)) {}
 
   Depends on() const { return on_; }
   const Form& form() const { return form_; }
@@ -106,4 +106,4 @@ class Term {
   mutable Tensor dense_;
 };
 
-}  // namespace locus
+}  // namespace locus::engine

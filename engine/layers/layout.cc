@@ -1,7 +1,7 @@
 // Grid layouts and their coordinates.
 #include "engine/layers/layout.h"
 
-namespace locus {
+namespace locus::engine {
 
 std::int64_t Layout::patches() const {
   std::int64_t count = 1;
@@ -18,4 +18,4 @@ Tensor grid_positions(const Layout& layout, at::TensorOptions options) {
   return at::stack(columns, 1);
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -7,7 +7,7 @@
 
 #include "engine/base/torch.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Token order everywhere: the prefix (class token, then registers), then the patches of the grid, last axis
 // fastest. Nothing may assume a square grid, one prefix token or the extent seen at construction. (Point sets
@@ -53,4 +53,4 @@ class PerLayout {
   std::deque<Entry> entries_;
 };
 
-}  // namespace locus
+}  // namespace locus::engine

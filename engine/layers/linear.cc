@@ -1,7 +1,7 @@
 // The plain linear layer.
 #include "engine/layers/linear.h"
 
-namespace locus {
+namespace locus::engine {
 
 Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias) {
   weight = register_parameter("weight", at::empty({out, in}));
@@ -16,4 +16,4 @@ LinearFactory plain_linear() {
   };
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -3,7 +3,7 @@
 
 #include "engine/base/torch.h"
 
-namespace locus {
+namespace locus::engine {
 
 // y = x W^T + b, W [out, in]. Parameters "weight" and "bias"; left uninitialized until somebody sets them.
 class Linear : public torch::nn::Module {
@@ -19,4 +19,4 @@ using LinearFactory =
     std::function<std::shared_ptr<Linear>(std::string_view name, std::int64_t in, std::int64_t out, bool with_bias)>;
 LinearFactory plain_linear();
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -5,7 +5,7 @@
 
 #include <ATen/record_function.h>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using Inputs = c10::ArrayRef<const c10::IValue>;
@@ -99,4 +99,4 @@ std::vector<std::string> counted_operators() {
   return names;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -4,7 +4,7 @@
 
 #include "engine/base/torch.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Counts, on the thread that made it and as long as it lives, the operations of matrix products, convolutions
 // and fused attention, a multiply-add as two, from the shapes of what is dispatched: padding included, values
@@ -29,4 +29,4 @@ class FlopCounter {
 
 std::vector<std::string> counted_operators();  // all it knows, sorted
 
-}  // namespace locus
+}  // namespace locus::engine

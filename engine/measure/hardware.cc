@@ -10,7 +10,7 @@
 
 #include "engine/base/device.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 std::string first_line(const std::string& path) {
@@ -76,4 +76,4 @@ Json describe_hardware(at::Device device) {
   return out;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -13,7 +13,7 @@
 #include "engine/tasks/task.h"
 #include "engine/train/optimizer.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -271,4 +271,4 @@ Json measured_metrics() {
   return out;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

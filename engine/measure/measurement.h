@@ -5,7 +5,7 @@
 
 #include "engine/stage/stage.h"
 
-namespace locus {
+namespace locus::engine {
 
 struct MeasureSettings {
   std::int64_t rounds = 20;  // at least 1
@@ -60,4 +60,4 @@ std::vector<StageResult> measured_results(const Measured& measured);
 // The same figures as the catalog declares metrics: name, unit, direction, help.
 Json measured_metrics();
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr std::uint8_t kPriority = 100;
@@ -111,4 +111,4 @@ std::string_view MemoryWatch::source(at::Device device) {
   return device.is_cpu() ? "torch CPU allocator, tensors alive" : "torch CUDA allocator, tensors alive";
 }
 
-}  // namespace locus
+}  // namespace locus::engine

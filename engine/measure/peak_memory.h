@@ -3,7 +3,7 @@
 
 #include "engine/base/torch.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Watches the allocator of a device from here on. CUDA: the caching allocator's own statistics (bytes of
 // tensors, not what the allocator keeps in reserve). CPU: torch's allocator, with a counter before it while
@@ -26,4 +26,4 @@ class MemoryWatch {
   std::int64_t before_ = 0;
 };
 
-}  // namespace locus
+}  // namespace locus::engine

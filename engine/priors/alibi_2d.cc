@@ -12,7 +12,7 @@
 
 #include "engine/priors/items.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 // m_n = 2^(-8 (n + 1) / h) for a power of two; otherwise the slopes of the power below, then every second of
@@ -67,10 +67,10 @@ class Alibi2dLayer final : public PriorLayer {
     slope_ = register_buffer("slope", at::tensor(slopes(info.heads)).to(at::kFloat));
   }
 
-  Term bias(const Sides& sides, const Moment&) override {
-    const Tensor slope = slope_.to(sides.q.scalar_type());
-    const std::int64_t outside = positions_->origin ? 0 : sides.layout.prefix;
-    return {Depends::kLayout, DistanceDecay{positions_->get(sides.layout, sides.axis, sides.q), slope, outside}};
+  BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
+    const Tensor slope = slope_.to(inputs.q.scalar_type());
+    const std::int64_t outside = positions_->origin ? 0 : inputs.layout.prefix;
+    return {Depends::kLayout, DistanceDecay{positions_->get(inputs.layout, inputs.axis, inputs.q), slope, outside}};
   }
 
  private:
@@ -116,4 +116,4 @@ PriorItem alibi_2d() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

@@ -13,7 +13,7 @@
 #include "engine/priors/grid_convolution.h"
 #include "engine/priors/items.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 constexpr std::int64_t kSide = 3;
@@ -24,7 +24,7 @@ class CpeLayer final : public PriorLayer {
     convolution_ = register_module("convolution", std::make_shared<GridConvolution>(width, kSide));
   }
 
-  Tensor embed(Site site, const Tensor& tokens, const Layout& layout, const Moment&) override {
+  Tensor embed(Site site, const Tensor& tokens, const Layout& layout, const ForwardContext&) override {
     if (site != site_) return tokens;
     return tokens + convolution_->forward(tokens, layout);
   }
@@ -92,4 +92,4 @@ PriorItem cpe() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

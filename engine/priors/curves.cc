@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 struct Cell {
@@ -125,4 +125,4 @@ std::vector<std::int32_t> curve_ranks(std::string_view name, std::int64_t rows, 
   throw std::invalid_argument("no curve is called '" + std::string(name) + "'");
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace locus {
+namespace locus::engine {
 
 // snake, hilbert, peano and zigzag, each followed by its transpose ("snake-transposed").
 const std::vector<std::string>& curve_names();
@@ -23,4 +23,4 @@ const std::vector<std::string>& curve_names();
 // - transposed: the curve of the transposed grid.
 std::vector<std::int32_t> curve_ranks(std::string_view name, std::int64_t rows, std::int64_t columns);
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -17,7 +17,7 @@
 #include "engine/priors/items.h"
 #include "engine/priors/numbers.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 // (dx, dy, dx^2 + dy^2) of every pair, [N, N, 3]; shared by the layers.
@@ -41,11 +41,11 @@ class GpsaLayer final : public PriorLayer, public HasHeadNumbers {
     gate_ = register_parameter("gate", at::empty({info.heads}));
   }
 
-  Tensor probabilities(const Tensor& p, const Sides& sides, const Moment&) override {
+  Tensor probabilities(const Tensor& p, const AttentionInputs& inputs, const ForwardContext&) override {
     const at::ScalarType type = p.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    const std::int64_t prefix = sides.layout.prefix;
+    const std::int64_t prefix = inputs.layout.prefix;
     const Tensor weight = weight_.to(type);
-    const Tensor score = at::matmul(offsets_->get(sides.layout, weight), weight.t()) + bias_.to(type);
+    const Tensor score = at::matmul(offsets_->get(inputs.layout, weight), weight.t()) + bias_.to(type);
     const Tensor place = at::softmax(score.permute({2, 0, 1}), -1);  // [H, N, N]
     const Tensor share = at::sigmoid(gate_.to(type)).view({-1, 1, 1});
     if (prefix == 0) return p * (1 - share) + share * place;
@@ -55,7 +55,7 @@ class GpsaLayer final : public PriorLayer, public HasHeadNumbers {
   }
 
   // score = -s (|d|^2 - 2 d . center) with s = -w_3
-  std::vector<HeadNumbers> head_numbers(const Sides&) override {
+  std::vector<HeadNumbers> head_numbers(const AttentionInputs&) override {
     const Tensor strength = -weight_.select(1, 2);
     const Tensor center = weight_.narrow(1, 0, 2).t().flip(0) / (2 * strength);
     return {{"gate",
@@ -155,4 +155,4 @@ PriorItem gpsa() {
           [](const Options& o) { return o.text("prefix") == "late" ? o.integer("layers") : 0; }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

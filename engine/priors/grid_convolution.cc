@@ -3,7 +3,7 @@
 
 #include <ATen/ops/conv2d.h>
 
-namespace locus {
+namespace locus::engine {
 
 Tensor patches_as_image(const Tensor& tokens, const Layout& layout) {
   const Tensor patches = tokens.slice(1, layout.prefix);
@@ -40,4 +40,4 @@ void GridConvolution::initialize(const Initializer& initializer) {
   if (bias.defined()) initializer.uniform(bias.detach(), "bias", -bound, bound);
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -3,7 +3,7 @@
 
 #include "engine/priors/prior.h"
 
-namespace locus {
+namespace locus::engine {
 
 // [..., T, C] tokens with the patches of `layout` (rank 2) -> [B, C, rows, columns]; prefix tokens are left
 // out.
@@ -26,4 +26,4 @@ class GridConvolution : public torch::nn::Module {
   Tensor weight, bias;  // [C, 1, side, side], [C] or undefined
 };
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -15,7 +15,7 @@
 
 #include "engine/priors/items.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 struct Settings {
@@ -47,13 +47,13 @@ class Guidance final : public Prior {
     initializer.uniform(out_bias_.detach(), "out_bias", -out, out);
   }
 
-  AuxLoss loss(const Taps& taps, const Layout& layout, const Moment& moment) override {
+  AuxLoss loss(const Taps& taps, const Layout& layout, const ForwardContext& context) override {
     const Tensor features = taps.find(settings_.tap)->second.slice(1, layout.prefix);
     const Tensor hidden = at::relu(at::linear(features, in_weight_, in_bias_)).unflatten(-1, {axes_, settings_.hidden});
     const Tensor found = (hidden * out_weight_).sum(-1) + out_bias_;  // [B, N, axes]
     const Tensor raw = error(found, targets(layout, found).expand_as(found));
     const double ramp =
-        std::min(1.0, static_cast<double>(moment.step + 1) / static_cast<double>(settings_.warmup_steps));
+        std::min(1.0, static_cast<double>(context.step + 1) / static_cast<double>(settings_.warmup_steps));
     const double weight = settings_.start + (settings_.lambda - settings_.start) * ramp;
     return {.prior = {}, .value = raw * weight, .fields = {{"guidance", raw.detach()}}};
   }
@@ -120,4 +120,4 @@ PriorItem guidance() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

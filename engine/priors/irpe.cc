@@ -17,7 +17,7 @@
 
 #include "engine/priors/items.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 enum class Method { kProduct, kEuclid, kQuant, kCross };
@@ -96,20 +96,20 @@ class IrpeLayer final : public PriorLayer {
     if (s.v) v_ = tables("v", values);
   }
 
-  Term bias(const Sides& sides, const Moment&) override {
+  BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
     const Settings& s = buckets_->settings;
-    const auto& index = buckets_->get(sides.layout, sides.q.device());
+    const auto& index = buckets_->get(inputs.layout, inputs.q.device());
     Bucketed out;
     for (std::size_t t = 0; t < s.tables(); ++t) {
-      if (s.k) out.lookups.push_back({rows(sides.q, k_[t]), index[t], /*by_key=*/false});
-      if (s.q) out.lookups.push_back({rows(sides.k, q_[t]), index[t], /*by_key=*/true});
+      if (s.k) out.lookups.push_back({rows(inputs.q, k_[t]), index[t], /*by_key=*/false});
+      if (s.q) out.lookups.push_back({rows(inputs.k, q_[t]), index[t], /*by_key=*/true});
     }
     return {s.contextual ? Depends::kContent : Depends::kParameters, std::move(out)};
   }
 
   // Probabilities summed by bucket, then one product with the table.
-  Tensor from_probabilities(const Tensor& p, const Sides& sides, const Moment&) override {
-    const auto& index = buckets_->get(sides.layout, p.device());
+  Tensor from_probabilities(const Tensor& p, const AttentionInputs& inputs, const ForwardContext&) override {
+    const auto& index = buckets_->get(inputs.layout, p.device());
     Tensor sum;
     for (std::size_t t = 0; t < v_.size(); ++t) {
       const Tensor empty = at::zeros({p.size(0), p.size(1), p.size(2), v_[t].size(1)}, p.options());
@@ -218,4 +218,4 @@ PriorItem irpe() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

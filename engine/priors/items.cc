@@ -5,7 +5,7 @@
 
 #include "core/base/nearest.h"
 
-namespace locus {
+namespace locus::engine {
 namespace priors {
 
 Item prior_entry(std::string_view id, int revision, std::string_view summary, std::string_view paper,
@@ -87,4 +87,4 @@ const PriorItem& prior_item(std::string_view id) {
                               (nearest ? "; did you mean '" + *nearest + "'?" : list));
 }
 
-}  // namespace locus
+}  // namespace locus::engine

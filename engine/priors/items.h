@@ -3,7 +3,7 @@
 
 #include "engine/priors/prior.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 
 #define LOCUS_PRIOR(file) PriorItem file();
 #include "engine/priors/priors.def"
@@ -45,4 +45,4 @@ Item& along_axes_when(Item& item, std::string_view option, std::string_view valu
 inline constexpr std::string_view kFeedForward = "feed-forward";    // replaces the residual MLP
 inline constexpr std::string_view kSpatialDecay = "spatial-decay";  // sets a decay and the attention pattern
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

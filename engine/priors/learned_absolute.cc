@@ -18,7 +18,7 @@
 
 #include "engine/priors/items.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 struct Settings {
@@ -49,7 +49,7 @@ class LearnedAbsolute final : public Prior {
       initializer.truncated_normal(table_.detach().slice(0, 0, prefix_rows_), "table.prefix", deviation);
   }
 
-  Tensor embed(Site site, const Tensor& tokens, const Layout& layout, const Moment&) override {
+  Tensor embed(Site site, const Tensor& tokens, const Layout& layout, const ForwardContext&) override {
     if (site != (prefix_rows_ > 0 ? Site::kAfterPrefix : Site::kBeforePrefix)) return tokens;
     return tokens + rows_for(layout);
   }
@@ -123,4 +123,4 @@ PriorItem learned_absolute() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

@@ -9,7 +9,7 @@
 #include "engine/priors/grid_convolution.h"
 #include "engine/priors/items.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 class LepeLayer final : public PriorLayer {
@@ -18,8 +18,8 @@ class LepeLayer final : public PriorLayer {
     convolution_ = register_module("convolution", std::make_shared<GridConvolution>(width, side));
   }
 
-  Tensor add_output(const Sides& sides, const Moment&) override {
-    return convolution_->forward(sides.v.transpose(1, 2).flatten(2), sides.layout);
+  Tensor add_output(const AttentionInputs& inputs, const ForwardContext&) override {
+    return convolution_->forward(inputs.v.transpose(1, 2).flatten(2), inputs.layout);
   }
 
   GridConvolution& convolution() { return *convolution_; }
@@ -64,4 +64,4 @@ PriorItem lepe() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

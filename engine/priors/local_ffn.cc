@@ -25,7 +25,7 @@
 #include "engine/priors/grid_convolution.h"
 #include "engine/priors/items.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 constexpr std::int64_t kSide = 3;
@@ -49,7 +49,7 @@ class GatedLayer final : public PriorLayer {
     gate_ = register_parameter("gate", at::empty({1}));
   }
 
-  Tensor feed_forward(const Tensor& residual, const FeedForward& mlp, const Layout& layout, const Moment&) override {
+  Tensor feed_forward(const Tensor& residual, const FeedForward& mlp, const Layout& layout, const ForwardContext&) override {
     const Tensor hidden = mlp.in(mlp.norm(residual));
     return mlp.out(hidden + gate_ * convolution_->forward(hidden, layout));
   }
@@ -74,8 +74,8 @@ class BatchNorm final : public torch::nn::Module {
     mean_ = register_buffer("running_mean", at::zeros({channels}));
     variance_ = register_buffer("running_var", at::ones({channels}));
   }
-  Tensor forward(const Tensor& x, const Moment& moment) {
-    return at::batch_norm(x, weight_, bias_, mean_, variance_, moment.training, /*momentum=*/0.1,
+  Tensor forward(const Tensor& x, const ForwardContext& context) {
+    return at::batch_norm(x, weight_, bias_, mean_, variance_, context.training, /*momentum=*/0.1,
                           /*eps=*/1e-5, /*cudnn_enabled=*/true);
   }
   void initialize() {
@@ -156,16 +156,16 @@ class OriginalLayer final : public PriorLayer {
 
   bool replaces_mlp() const override { return true; }
 
-  Tensor feed_forward(const Tensor& residual, const FeedForward&, const Layout& layout, const Moment& moment) override {
+  Tensor feed_forward(const Tensor& residual, const FeedForward&, const Layout& layout, const ForwardContext& context) override {
     // A 1 x 1 convolution is a linear map of every patch.
     const auto mapped = [&](const Tensor& image, const Tensor& weight) {
       return at::linear(image.movedim(1, -1), weight).movedim(-1, 1);
     };
     Tensor image = mapped(patches_as_image(residual, layout), in_);
-    image = activated(norm_in_->forward(image, moment));
-    if (convolution_) image = activated(norm_convolution_->forward(convolution_->image_forward(image), moment));
+    image = activated(norm_in_->forward(image, context));
+    if (convolution_) image = activated(norm_convolution_->forward(convolution_->image_forward(image), context));
     if (gate_) image = gate_->forward(image);
-    return image_as_tokens(norm_out_->forward(mapped(image, out_), moment), layout);
+    return image_as_tokens(norm_out_->forward(mapped(image, out_), context), layout);
   }
 
   void initialize(const Initializer& initializer) {
@@ -258,4 +258,4 @@ PriorItem local_ffn() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

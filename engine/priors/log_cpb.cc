@@ -18,7 +18,7 @@
 #include "engine/priors/items.h"
 #include "engine/priors/offsets.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 constexpr std::string_view kDropout = "prior-dropout";
@@ -66,9 +66,9 @@ class Shared {
   void begin_forward() { table_ = Tensor(); }
 
   // [1, H, R (+ 1)]: a column of zeros for the prefix, if there is one.
-  Tensor table(const Mlp& mlp, const Layout& layout, const Moment& moment) {
+  Tensor table(const Mlp& mlp, const Layout& layout, const ForwardContext& context) {
     if (!settings_.shared) return padded(at::sigmoid(mlp.forward(inputs(layout, mlp), {})) * 16, layout);
-    if (!table_.defined()) table_ = mlp.forward(inputs(layout, mlp), kept(layout, mlp, moment));
+    if (!table_.defined()) table_ = mlp.forward(inputs(layout, mlp), kept(layout, mlp, context));
     return padded(table_, layout);
   }
 
@@ -76,7 +76,7 @@ class Shared {
     return index_.get(layout, device, at::kLong, [&] { return offset_index(layout).to(device); });
   }
 
-  bool drops(const Moment& moment) const { return moment.training && settings_.dropout > 0; }
+  bool drops(const ForwardContext& context) const { return context.training && settings_.dropout > 0; }
 
  private:
   static Tensor padded(const Tensor& bias, const Layout& layout) {
@@ -100,10 +100,10 @@ class Shared {
   }
 
   // Which hidden units survive, scaled by 1 / (1 - dropout); undefined without dropout. [R, hidden]
-  Tensor kept(const Layout& layout, const Mlp& mlp, const Moment& moment) const {
-    if (!drops(moment)) return {};
+  Tensor kept(const Layout& layout, const Mlp& mlp, const ForwardContext& context) const {
+    if (!drops(context)) return {};
     const Tensor draw =
-        moment.random.uniform(kDropout, "priors.log-cpb.hidden", static_cast<std::uint64_t>(moment.step),
+        context.random.uniform(kDropout, "priors.log-cpb.hidden", static_cast<std::uint64_t>(context.step),
                               {offset_count(layout), settings_.hidden});
     const Tensor factor = draw.ge(settings_.dropout).to(mlp.in_weight.scalar_type()).div(1 - settings_.dropout);
     return factor.to(mlp.in_weight.device(), factor.scalar_type(), /*non_blocking=*/true);
@@ -126,7 +126,7 @@ class LogCpbLayer final : public PriorLayer {
   }
 
   // q' carries the factor: c q' k'^T is the cosine times it.
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides&, const Moment&) override {
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs&, const ForwardContext&) override {
     const at::ScalarType type = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const auto unit = [&](const Tensor& t) {
       const Tensor wide = t.to(type);
@@ -140,10 +140,10 @@ class LogCpbLayer final : public PriorLayer {
     if (logit_scale_.defined()) logit_scale_.detach().fill_(std::log(kFirstScale));
   }
 
-  Term bias(const Sides& sides, const Moment& moment) override {
-    const Tensor table = shared_->table(*mlp_, sides.layout, moment);
-    return {shared_->drops(moment) ? Depends::kContent : Depends::kParameters,
-            RelativeTable{.table = table, .index = shared_->index(sides.layout, table.device())}};
+  BiasTerm bias(const AttentionInputs& inputs, const ForwardContext& context) override {
+    const Tensor table = shared_->table(*mlp_, inputs.layout, context);
+    return {shared_->drops(context) ? Depends::kContent : Depends::kParameters,
+            RelativeTable{.table = table, .index = shared_->index(inputs.layout, table.device())}};
   }
 
   Mlp& mlp() { return *mlp_; }
@@ -186,7 +186,7 @@ class LogCpb final : public Prior {
   }
 
   bool uses(Hook hook) const override { return hook != Hook::kTransformQk || shared_->settings().cosine; }
-  void begin_forward(const Layout&, const Moment&) override { shared_->begin_forward(); }
+  void begin_forward(const Layout&, const ForwardContext&) override { shared_->begin_forward(); }
 
   Decay decay(std::string_view name, const Tensor& parameter) const override {
     return mlp_ ? default_decay(name, parameter) : Decay::kExempt;
@@ -237,4 +237,4 @@ PriorItem log_cpb() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

@@ -36,7 +36,7 @@
 
 #include "engine/priors/items.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 constexpr double kHidden = -3.3895313892515355e38;  // the largest finite bfloat16: published, and summable
@@ -194,18 +194,18 @@ class LookhereLayer final : public PriorLayer {
     slope_ = layer_slope * (settings.global_slope > 0 ? settings.global_slope : own);
   }
 
-  Term bias(const Sides& sides, const Moment&) override {
-    const Layout& layout = sides.layout;
+  BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
+    const Layout& layout = inputs.layout;
     const c10::InferenceMode normal_tensors(false);  // what is kept may meet a training forward later
     const at::NoGradGuard no_grad;
-    const Grid grid = grid_of(layout, settings_.distance, sides.q.device());
+    const Grid grid = grid_of(layout, settings_.distance, inputs.q.device());
     std::vector<Tensor> tables;
     for (const Head& head : heads_) tables.push_back(table(head, grid));
     Tensor all = at::stack(tables).unsqueeze(0);
     if (settings_.bfloat16) all = all.to(at::kBFloat16);
     if (layout.prefix > 0) all = at::constant_pad_nd(all, {layout.prefix, 0, layout.prefix, 0});
     // Large tables of every layer together would not fit beside a model: those are made each time.
-    return {layout.tokens() <= kMostKept ? Depends::kLayout : Depends::kContent, Dense{all.to(sides.q.scalar_type())}};
+    return {layout.tokens() <= kMostKept ? Depends::kLayout : Depends::kContent, Dense{all.to(inputs.q.scalar_type())}};
   }
 
  private:
@@ -293,4 +293,4 @@ PriorItem lookhere() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace locus {
+namespace locus::engine {
 
 Tensor manhattan_code(const Layout& layout, at::TensorOptions options) {
   const Tensor position = grid_positions(layout, options);
@@ -67,4 +67,4 @@ std::vector<double> manhattan_log_decays(std::int64_t heads, double initial, dou
   return decays;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -4,7 +4,7 @@
 #include "engine/layers/forms.h"
 #include "engine/layers/layout.h"
 
-namespace locus {
+namespace locus::engine {
 
 // A code of +-1/2 with R = sum of (length - 1) digits, one for each boundary between neighbors of an axis:
 // |p_i - p_j|_1 = R / 2 - 2 <code_i, code_j>. [N, R]
@@ -23,4 +23,4 @@ std::vector<double> manhattan_log_decays(std::int64_t heads, double initial, dou
 // Bias 0 for prefix tokens: zero rows in front of axis -2 of features [..., N, r].
 Tensor behind_prefix(const Tensor& features, std::int64_t prefix);
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -14,7 +14,7 @@
 #include "engine/priors/items.h"
 #include "engine/priors/manhattan.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 // The bias of a layout, shared by the layers: their decays are equal.
@@ -32,8 +32,8 @@ struct Decays {
 class ManhattanDecayLayer final : public PriorLayer {
  public:
   explicit ManhattanDecayLayer(std::shared_ptr<Decays> decays) : decays_(std::move(decays)) {}
-  Term bias(const Sides& sides, const Moment&) override {
-    return {Depends::kLayout, decays_->get(sides.layout, sides.q)};
+  BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
+    return {Depends::kLayout, decays_->get(inputs.layout, inputs.q)};
   }
 
  private:
@@ -81,4 +81,4 @@ PriorItem manhattan_decay() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

@@ -1,7 +1,7 @@
 // No position encoding: blocks see content only, and a patch could lie anywhere.
 #include "engine/priors/items.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 
 PriorItem none() {
   Item item = prior_entry("none", 1, "No position encoding", "", "L = c q k^T", {}, {1, 2, 3});
@@ -14,4 +14,4 @@ PriorItem none() {
   return {item, [](const PriorContext&, const Options&) { return std::make_shared<Prior>(); }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

@@ -3,7 +3,7 @@
 
 #include "engine/priors/prior.h"
 
-namespace locus {
+namespace locus::engine {
 
 // One kind of them. `values` [rows, H], a name for each row ("hilbert"; one empty name where there is one row).
 struct HeadNumbers {
@@ -13,12 +13,12 @@ struct HeadNumbers {
 };
 
 // A layer that has such numbers implements this beside PriorLayer. They depend on parameters and, where the
-// prior follows content, on the sides given; those are then means over batch and queries.
+// prior follows content, on the inputs given; those are then means over batch and queries.
 class HasHeadNumbers {
  public:
   virtual ~HasHeadNumbers() = default;
-  // Call without gradients. Sides of the whole grid, as hooks get them.
-  virtual std::vector<HeadNumbers> head_numbers(const Sides& sides) = 0;
+  // Call without gradients. AttentionInputs of the whole grid, as hooks get them.
+  virtual std::vector<HeadNumbers> head_numbers(const AttentionInputs& inputs) = 0;
 };
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -1,7 +1,7 @@
 // Offsets of patches and their rows.
 #include "engine/priors/offsets.h"
 
-namespace locus {
+namespace locus::engine {
 
 std::int64_t offset_count(const Layout& layout) {
   return (2 * layout.extent.at(0) - 1) * (2 * layout.extent.at(1) - 1);
@@ -27,4 +27,4 @@ Tensor offset_index(const Layout& layout, const PrefixRows& prefix) {
   return index;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

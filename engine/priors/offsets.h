@@ -3,7 +3,7 @@
 
 #include "engine/layers/layout.h"
 
-namespace locus {
+namespace locus::engine {
 
 // How many offsets (query minus key) the grid has: (2 Hp - 1)(2 Wp - 1).
 std::int64_t offset_count(const Layout& layout);
@@ -22,4 +22,4 @@ struct PrefixRows {
 // key (Liu et al. 2021, arXiv:2103.14030, section 3.2).
 Tensor offset_index(const Layout& layout, const PrefixRows& prefix = {});
 
-}  // namespace locus
+}  // namespace locus::engine

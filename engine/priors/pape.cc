@@ -17,7 +17,7 @@
 #include "engine/priors/numbers.h"
 #include "engine/priors/points.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 struct Settings {
@@ -41,20 +41,20 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
     if (settings.projection) position_ = register_parameter("position", at::empty({heads_ * m_, axes}));
   }
 
-  Term bias(const Sides& sides, const Moment&) override {
-    const at::ScalarType type = sides.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    const Tensor s = projected(sides, type);  // [1, H, T, m]
+  BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
+    const at::ScalarType type = inputs.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const Tensor s = projected(inputs, type);  // [1, H, T, m]
     std::vector<Tensor> query, key;
     Tensor row;
     if (a_.defined()) {
-      Tensor a = numbers(a_, sides, type);
+      Tensor a = numbers(a_, inputs, type);
       if (settings_.softplus) a = at::softplus(a);
       query = {-a, 2 * a * s};
       key = {s.square(), s};
       row = -(a * s.square()).sum(-1, /*keepdim=*/true);
     }
     if (b_.defined()) {
-      const Tensor b = numbers(b_, sides, type) * settings_.sign;
+      const Tensor b = numbers(b_, inputs, type) * settings_.sign;
       const Tensor constant = -(b * s).sum(-1, /*keepdim=*/true);
       row = row.defined() ? row + constant : constant;
       if (a_.defined()) {
@@ -65,19 +65,19 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
       }
     }
     LowRank out{at::cat(query, -1) * scale_, at::cat(key, -1), row * scale_};
-    if (settings_.zero_term && sides.layout.prefix > 0) out = without_prefix(out, sides.layout.prefix);
+    if (settings_.zero_term && inputs.layout.prefix > 0) out = without_prefix(out, inputs.layout.prefix);
     return {settings_.content ? Depends::kContent : Depends::kParameters, std::move(out)};
   }
 
   // Of z = -d^T A d + beta . d, the mean of the queries' parabolas over the offset d of key from query: its
   // peak A^-1 beta / 2, and the standard deviations of e^(c z) along the axes of A, 1 / sqrt(2 c eigenvalue).
-  std::vector<HeadNumbers> head_numbers(const Sides& sides) override {
-    const bool bowl = a_.defined() && settings_.softplus && sides.layout.extent.size() == 2;
+  std::vector<HeadNumbers> head_numbers(const AttentionInputs& inputs) override {
+    const bool bowl = a_.defined() && settings_.softplus && inputs.layout.extent.size() == 2;
     if (!bowl) return {};
     const Tensor w = position_.defined() ? position_.unflatten(0, {heads_, m_})
                                          : at::eye(m_, a_.options()).expand({heads_, -1, -1});  // [H, m, 2]
     const auto mean = [&](const Tensor& weight, bool positive) {
-      const Tensor each = numbers(weight, sides, at::kFloat);
+      const Tensor each = numbers(weight, inputs, at::kFloat);
       return (positive ? at::softplus(each) : each * settings_.sign).mean(at::IntArrayRef{0, 2});  // [H, m]
     };
     const Tensor form = at::matmul((w * mean(a_, true).unsqueeze(-1)).transpose(1, 2), w);  // [H, 2, 2]
@@ -117,18 +117,18 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
 
  private:
   // s, [1, H, T, m]
-  Tensor projected(const Sides& sides, at::ScalarType type) const {
-    const Tensor points = points_->get(sides.layout, sides.x.device(), type, [&] {
-      return centered_points(sides.layout, reference_, settings_.measure, sides.x.options().dtype(type));
+  Tensor projected(const AttentionInputs& inputs, at::ScalarType type) const {
+    const Tensor points = points_->get(inputs.layout, inputs.x.device(), type, [&] {
+      return centered_points(inputs.layout, reference_, settings_.measure, inputs.x.options().dtype(type));
     });
     if (!position_.defined()) return points.unsqueeze(0).unsqueeze(0).expand({1, heads_, -1, -1});
     return at::linear(points, position_.to(type)).unflatten(1, {heads_, m_}).transpose(0, 1).unsqueeze(0);
   }
 
   // a before softplus, or b: [B|1, H, T|1, m]
-  Tensor numbers(const Tensor& weight, const Sides& sides, at::ScalarType type) const {
-    if (!settings_.content) return weight.to(type).unsqueeze(0).unsqueeze(2).expand({1, -1, sides.x.size(1), -1});
-    return at::linear(sides.x, weight).to(type).unflatten(2, {heads_, m_}).transpose(1, 2);
+  Tensor numbers(const Tensor& weight, const AttentionInputs& inputs, at::ScalarType type) const {
+    if (!settings_.content) return weight.to(type).unsqueeze(0).unsqueeze(2).expand({1, -1, inputs.x.size(1), -1});
+    return at::linear(inputs.x, weight).to(type).unflatten(2, {heads_, m_}).transpose(1, 2);
   }
 
   // No term for pairs with a prefix token. The row constant of patch rows must not reach the columns of
@@ -215,4 +215,4 @@ PriorItem pape() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

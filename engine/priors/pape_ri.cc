@@ -14,7 +14,7 @@
 #include "engine/priors/numbers.h"
 #include "engine/priors/points.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 struct Settings {
@@ -31,14 +31,14 @@ class PapeRiLayer final : public PriorLayer, public HasHeadNumbers {
                           : register_buffer("w", at::empty({info.heads}));
   }
 
-  Term bias(const Sides& sides, const Moment&) override {
-    const Layout& layout = sides.layout;
-    const at::ScalarType type = sides.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    const Tensor points = points_->get(layout, sides.x.device(), type, [&] {
-      return centered_points(layout, reference_, settings_.measure, sides.x.options().dtype(type));
+  BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
+    const Layout& layout = inputs.layout;
+    const at::ScalarType type = inputs.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const Tensor points = points_->get(layout, inputs.x.device(), type, [&] {
+      return centered_points(layout, reference_, settings_.measure, inputs.x.options().dtype(type));
     });                                                               // [T, p]
     const Tensor square = points.square().sum(-1, /*keepdim=*/true);  // [T, 1]
-    const Tensor a = at::softplus(at::linear(sides.x, a_).to(type)).transpose(1, 2).unsqueeze(-1);
+    const Tensor a = at::softplus(at::linear(inputs.x, a_).to(type)).transpose(1, 2).unsqueeze(-1);
     const Tensor strength = a * w_.to(type).square().view({-1, 1, 1}) * scale_;  // [B, H, T, 1]
     Tensor query = at::cat({-strength, 2 * strength * points}, -1);
     Tensor key = at::cat({square, points}, -1).unsqueeze(0).unsqueeze(0), row = -strength * square;
@@ -57,8 +57,8 @@ class PapeRiLayer final : public PriorLayer, public HasHeadNumbers {
     return {Depends::kContent, LowRank{query, key, row}};
   }
 
-  std::vector<HeadNumbers> head_numbers(const Sides& sides) override {
-    const Tensor a = at::softplus(at::linear(sides.x, a_)).mean(at::IntArrayRef{0, 1});  // [H]
+  std::vector<HeadNumbers> head_numbers(const AttentionInputs& inputs) override {
+    const Tensor a = at::softplus(at::linear(inputs.x, a_)).mean(at::IntArrayRef{0, 1});  // [H]
     return {{"width",
              "Width of the parabola",
              "standard deviation of e^z, z the mean over the queries' parabolas",
@@ -130,4 +130,4 @@ PriorItem pape_ri() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

@@ -1,7 +1,7 @@
 // Coordinates of tokens around the grid's center.
 #include "engine/priors/points.h"
 
-namespace locus {
+namespace locus::engine {
 
 Measure measure_of(const Options& options) {
   if (options.text("coordinates") == "grids") return Measure::kGrids;
@@ -29,4 +29,4 @@ Tensor centered_points(const Layout& layout, const Layout& reference, Measure me
   return out.to(options);
 }
 
-}  // namespace locus
+}  // namespace locus::engine

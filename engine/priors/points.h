@@ -4,7 +4,7 @@
 #include "engine/base/item.h"
 #include "engine/layers/layout.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Counted in patches; counted, then shrunk by reference over actual length, axis by axis; or in grids:
 // divided by the actual length.
@@ -16,4 +16,4 @@ std::string unit_of(Measure measure);        // what coordinates count: "patches
 // in the order of the axes), prefix tokens at the origin, all moved so that the grid's center is 0.
 Tensor centered_points(const Layout& layout, const Layout& reference, Measure measure, at::TensorOptions options);
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr std::array<std::string_view, kHookCount> kHookNames = {
@@ -43,17 +43,17 @@ Initializer Initializer::within(std::string_view name) const {
   return Initializer(random_, prefix_ + std::string(name) + ".");
 }
 
-Tensor PriorLayer::embed(Site, const Tensor&, const Layout&, const Moment&) { missing(Hook::kBlockEmbed); }
-std::pair<Tensor, Tensor> PriorLayer::transform_qk(const Tensor&, const Tensor&, const Sides&, const Moment&) {
+Tensor PriorLayer::embed(Site, const Tensor&, const Layout&, const ForwardContext&) { missing(Hook::kBlockEmbed); }
+std::pair<Tensor, Tensor> PriorLayer::transform_qk(const Tensor&, const Tensor&, const AttentionInputs&, const ForwardContext&) {
   missing(Hook::kTransformQk);
 }
-Term PriorLayer::bias(const Sides&, const Moment&) { missing(Hook::kBias); }
-Term PriorLayer::scale(const Sides&, const Moment&) { missing(Hook::kScale); }
-Tensor PriorLayer::probabilities(const Tensor&, const Sides&, const Moment&) { missing(Hook::kProbabilities); }
-Tensor PriorLayer::from_probabilities(const Tensor&, const Sides&, const Moment&) { missing(Hook::kFromProbabilities); }
-Tensor PriorLayer::add_output(const Sides&, const Moment&) { missing(Hook::kAddOutput); }
-Tensor PriorLayer::gate_output(const Sides&, const Moment&) { missing(Hook::kGateOutput); }
-Tensor PriorLayer::feed_forward(const Tensor&, const FeedForward&, const Layout&, const Moment&) {
+BiasTerm PriorLayer::bias(const AttentionInputs&, const ForwardContext&) { missing(Hook::kBias); }
+BiasTerm PriorLayer::scale(const AttentionInputs&, const ForwardContext&) { missing(Hook::kScale); }
+Tensor PriorLayer::probabilities(const Tensor&, const AttentionInputs&, const ForwardContext&) { missing(Hook::kProbabilities); }
+Tensor PriorLayer::from_probabilities(const Tensor&, const AttentionInputs&, const ForwardContext&) { missing(Hook::kFromProbabilities); }
+Tensor PriorLayer::add_output(const AttentionInputs&, const ForwardContext&) { missing(Hook::kAddOutput); }
+Tensor PriorLayer::gate_output(const AttentionInputs&, const ForwardContext&) { missing(Hook::kGateOutput); }
+Tensor PriorLayer::feed_forward(const Tensor&, const FeedForward&, const Layout&, const ForwardContext&) {
   missing(Hook::kFeedForward);
 }
 bool PriorLayer::start_values(const Tensor&) const { return false; }
@@ -62,9 +62,9 @@ std::shared_ptr<PriorLayer> Prior::layer(const LayerInfo&) { return nullptr; }
 void Prior::initialize(const Initializer&) {}
 bool Prior::uses(Hook) const { return true; }
 Pattern Prior::pattern(const LayerInfo&) const { missing(Hook::kPattern); }
-void Prior::begin_forward(const Layout&, const Moment&) {}
-Tensor Prior::embed(Site, const Tensor&, const Layout&, const Moment&) { missing(Hook::kEmbed); }
-AuxLoss Prior::loss(const Taps&, const Layout&, const Moment&) { missing(Hook::kLoss); }
+void Prior::begin_forward(const Layout&, const ForwardContext&) {}
+Tensor Prior::embed(Site, const Tensor&, const Layout&, const ForwardContext&) { missing(Hook::kEmbed); }
+AuxLoss Prior::loss(const Taps&, const Layout&, const ForwardContext&) { missing(Hook::kLoss); }
 std::vector<std::string> Prior::taps() const { return {}; }
 Decay Prior::decay(std::string_view name, const Tensor& parameter) const { return default_decay(name, parameter); }
 bool Prior::training_only(std::string_view) const { return false; }
@@ -91,4 +91,4 @@ std::vector<Hook> PriorItem::hooks() const {
   return hooks;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

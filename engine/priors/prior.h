@@ -16,7 +16,7 @@
 #include "engine/layers/forms.h"
 #include "engine/layers/layout.h"
 
-namespace locus {
+namespace locus::engine {
 
 enum class Hook {
   kEmbed,
@@ -55,16 +55,16 @@ struct LayerInfo {
 };
 
 // When a forward happens. `random` outlives the call.
-struct Moment {
+struct ForwardContext {
   std::int64_t step = 0, steps = 1;  // optimizer steps done, and planned
   bool training = false;
   const RandomStreams& random;
 };
 
-// The sides of one attention layer. x is its normed input [B, T, D]; q, k, v [B, H, T, d] are raw: unscaled,
+// The inputs of one attention layer. x is its normed input [B, T, D]; q, k, v [B, H, T, d] are raw: unscaled,
 // unrotated. In a pass of an axial pattern every line is a sample of its own: B counts lines, `layout` is the
 // line (rank 1, no prefix) and `axis` says which axis of the grid it follows; otherwise `axis` is -1.
-struct Sides {
+struct AttentionInputs {
   const Tensor &x, &q, &k, &v;
   const Layout& layout;
   std::int64_t axis = -1;
@@ -99,21 +99,21 @@ class Initializer {
 class PriorLayer : public torch::nn::Module {
  public:
   virtual Tensor embed(Site site, const Tensor& tokens, const Layout& layout,
-                       const Moment& moment);  // block-embed; start and end
-  virtual std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides& sides,
-                                                 const Moment& moment);
-  virtual Term bias(const Sides& sides, const Moment& moment);
-  virtual Term scale(const Sides& sides, const Moment& moment);
-  virtual Tensor probabilities(const Tensor& p, const Sides& sides,
-                               const Moment& moment);  // [B, H, T, T] -> same
-  virtual Tensor from_probabilities(const Tensor& p, const Sides& sides,
-                                    const Moment& moment);               // -> [B, H, T, d]
-  virtual Tensor add_output(const Sides& sides, const Moment& moment);   // -> [B, T, D]
-  virtual Tensor gate_output(const Sides& sides, const Moment& moment);  // -> [B, T, D]
+                       const ForwardContext& context);  // block-embed; start and end
+  virtual std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs& inputs,
+                                                 const ForwardContext& context);
+  virtual BiasTerm bias(const AttentionInputs& inputs, const ForwardContext& context);
+  virtual BiasTerm scale(const AttentionInputs& inputs, const ForwardContext& context);
+  virtual Tensor probabilities(const Tensor& p, const AttentionInputs& inputs,
+                               const ForwardContext& context);  // [B, H, T, T] -> same
+  virtual Tensor from_probabilities(const Tensor& p, const AttentionInputs& inputs,
+                                    const ForwardContext& context);               // -> [B, H, T, d]
+  virtual Tensor add_output(const AttentionInputs& inputs, const ForwardContext& context);   // -> [B, T, D]
+  virtual Tensor gate_output(const AttentionInputs& inputs, const ForwardContext& context);  // -> [B, T, D]
   // Replaces the residual MLP: gets the residual stream [B, T, D] and the block's MLP, returns what is added
   // to the stream.
   virtual Tensor feed_forward(const Tensor& residual, const FeedForward& mlp, const Layout& layout,
-                              const Moment& moment);
+                              const ForwardContext& context);
   // Whether feed_forward has no use for the block's MLP: then the block has none (`mlp` is empty, and no path
   // is dropped).
   virtual bool replaces_mlp() const { return false; }
@@ -150,11 +150,11 @@ class Prior : public torch::nn::Module {
   virtual bool uses(Hook hook) const;
   // The attention pattern of a layer; hook "pattern". At most one prior of a model sets it.
   virtual Pattern pattern(const LayerInfo& info) const;
-  virtual void begin_forward(const Layout& layout, const Moment& moment);
+  virtual void begin_forward(const Layout& layout, const ForwardContext& context);
   virtual Tensor embed(Site site, const Tensor& tokens, const Layout& layout,
-                       const Moment& moment);  // stem: before and after the prefix
+                       const ForwardContext& context);  // stem: before and after the prefix
   // Training only.
-  virtual AuxLoss loss(const Taps& taps, const Layout& layout, const Moment& moment);
+  virtual AuxLoss loss(const Taps& taps, const Layout& layout, const ForwardContext& context);
   virtual std::vector<std::string> taps() const;  // block outputs that loss() reads
   // By parameter name relative to the prior ("layers.0.alpha").
   virtual Decay decay(std::string_view name, const Tensor& parameter) const;
@@ -192,4 +192,4 @@ struct PriorItem {
 const std::vector<PriorItem>& prior_items();
 const PriorItem& prior_item(std::string_view id);  // aliases count; throws std::invalid_argument
 
-}  // namespace locus
+}  // namespace locus::engine

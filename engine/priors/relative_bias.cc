@@ -18,7 +18,7 @@
 #include "engine/priors/items.h"
 #include "engine/priors/offsets.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 struct Settings {
@@ -143,11 +143,11 @@ class RelativeBiasLayer final : public PriorLayer {
     table_ = register_parameter("table", at::empty({offsets_ + extra, info.heads}));
   }
 
-  Term bias(const Sides& sides, const Moment&) override {
-    Tensor rows = table_for(sides.layout);  // [R, H]
-    if (sides.layout.prefix > 0 && !shared_->settings.beit) rows = at::constant_pad_nd(rows, {0, 0, 0, 1});
+  BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
+    Tensor rows = table_for(inputs.layout);  // [R, H]
+    if (inputs.layout.prefix > 0 && !shared_->settings.beit) rows = at::constant_pad_nd(rows, {0, 0, 0, 1});
     return {Depends::kParameters,
-            RelativeTable{.table = rows.t().unsqueeze(0), .index = shared_->index_of(sides.layout, rows.device())}};
+            RelativeTable{.table = rows.t().unsqueeze(0), .index = shared_->index_of(inputs.layout, rows.device())}};
   }
 
   void initialize(const Initializer& initializer) {
@@ -248,4 +248,4 @@ PriorItem relative_bias() {
       }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

@@ -23,7 +23,7 @@
 #include "engine/priors/items.h"
 #include "engine/priors/rotation.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 constexpr double kTwoPi = 6.28318530717958647692;
@@ -78,18 +78,18 @@ class TurnTables {
 
   // For heads as wide as `like` [.., d]; of one layer where each has its own draw. [T, d], padded where the
   // flavor pads.
-  const Turns& get(const Layout& layout, const Tensor& like, std::int64_t layer, const Moment& moment) {
+  const Turns& get(const Layout& layout, const Tensor& like, std::int64_t layer, const ForwardContext& context) {
     const at::ScalarType type = like.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const auto make = [&](const Tensor& positions) {
       const Turns made = channel_turns(angles(layout, positions, padded(like.size(-1))), neighbors());
       return Turns{made.cos.to(like.device(), type, /*non_blocking=*/true),
                    made.sin.to(like.device(), type, /*non_blocking=*/true)};
     };
-    if (!moment.training || !settings_.augmented())
+    if (!context.training || !settings_.augmented())
       return kept_.get(layout, like.device(), type, [&] { return make(positions(layout)); });
     const std::string who = settings_.per_block ? ".layers." + std::to_string(layer) : "";
     Turns& drawn = drawn_[{who, layout.prefix}];
-    if (!drawn.cos.defined()) drawn = make(augmented(positions(layout), who, moment));
+    if (!drawn.cos.defined()) drawn = make(augmented(positions(layout), who, context));
     return drawn;
   }
 
@@ -123,11 +123,11 @@ class TurnTables {
   }
 
   // Positions as one training step sees them.
-  Tensor augmented(const Tensor& positions, const std::string& who, const Moment& moment) const {
+  Tensor augmented(const Tensor& positions, const std::string& who, const ForwardContext& context) const {
     const auto draw = [&](const char* what, std::int64_t count, double range) {
-      return moment.random
+      return context.random
           .uniform(kAugmentation, std::string("priors.rope-axial.") + what + who,
-                   static_cast<std::uint64_t>(moment.step), {count}, -range, range)
+                   static_cast<std::uint64_t>(context.step), {count}, -range, range)
           .to(at::kDouble);
     };
     Tensor out = positions;
@@ -179,9 +179,9 @@ class RopeAxialLayer final : public PriorLayer {
  public:
   RopeAxialLayer(std::int64_t layer, std::shared_ptr<TurnTables> tables) : layer_(layer), tables_(std::move(tables)) {}
 
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides& sides,
-                                         const Moment& moment) override {
-    const Turns& turns = tables_->get(sides.layout, q, layer_, moment);
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs& inputs,
+                                         const ForwardContext& context) override {
+    const Turns& turns = tables_->get(inputs.layout, q, layer_, context);
     return {turn(q, turns), turn(k, turns)};
   }
 
@@ -202,7 +202,7 @@ class RopeAxial final : public Prior {
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     return std::make_shared<RopeAxialLayer>(info.layer, tables_);
   }
-  void begin_forward(const Layout&, const Moment&) override { tables_->begin_forward(); }
+  void begin_forward(const Layout&, const ForwardContext&) override { tables_->begin_forward(); }
 
  private:
   std::shared_ptr<TurnTables> tables_;
@@ -303,4 +303,4 @@ PriorItem rope_axial() {
   return {item, make};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

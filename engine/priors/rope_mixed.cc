@@ -19,7 +19,7 @@
 #include "engine/priors/items.h"
 #include "engine/priors/rotation.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 constexpr double kTwoPi = 6.28318530717958647692;
@@ -59,8 +59,8 @@ class RopeMixedLayer final : public PriorLayer {
                                 at::empty({2, info.heads, info.head_width() / 2}));
   }
 
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides& sides, const Moment&) override {
-    const Turns turns = channel_turns(angles(sides.layout, q), !settings_.divisors);  // [H, T, d]
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs& inputs, const ForwardContext&) override {
+    const Turns turns = channel_turns(angles(inputs.layout, q), !settings_.divisors);  // [H, T, d]
     return {turned(q, turns, !settings_.divisors), turned(k, turns, !settings_.divisors)};
   }
 
@@ -166,4 +166,4 @@ PriorItem rope_mixed() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

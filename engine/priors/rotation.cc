@@ -1,7 +1,7 @@
 // Turning pairs of channels.
 #include "engine/priors/rotation.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // The partner of each channel within its pair.
@@ -47,4 +47,4 @@ Tensor turned(const Tensor& x, const Turns& turns, bool neighbors) {
   return (wide * turns.cos + swap_pairs(wide, neighbors) * turns.sin).to(x.scalar_type());
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -3,7 +3,7 @@
 
 #include "engine/base/torch.h"
 
-namespace locus {
+namespace locus::engine {
 
 // cos and signed sin per channel, [..., T, d]: turned(x) = x cos + partner(x) sin.
 struct Turns {
@@ -18,4 +18,4 @@ Turns channel_turns(const Tensor& angles, bool neighbors);
 // `turns` (float32 or better) and returned in x's. Differentiable in x, and in the turns where they need it.
 Tensor turned(const Tensor& x, const Turns& turns, bool neighbors);
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -17,7 +17,7 @@
 
 #include "engine/priors/items.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 // [T, width]: sines, then cosines, of position * base^(-2k / width).
@@ -45,7 +45,7 @@ class Sincos2d final : public Prior {
     }
   }
 
-  Tensor embed(Site site, const Tensor& tokens, const Layout& layout, const Moment&) override {
+  Tensor embed(Site site, const Tensor& tokens, const Layout& layout, const ForwardContext&) override {
     if (site != (pape() ? Site::kAfterPrefix : Site::kBeforePrefix)) return tokens;
     return tokens + kept_.get(layout, tokens.device(), tokens.scalar_type(),
                               [&] { return table(layout).to(tokens.device(), tokens.scalar_type()); });
@@ -103,4 +103,4 @@ PriorItem sincos_2d() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

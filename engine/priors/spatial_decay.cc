@@ -23,7 +23,7 @@
 #include "engine/priors/items.h"
 #include "engine/priors/manhattan.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 struct Settings {
@@ -53,27 +53,27 @@ class SpatialDecayLayer final : public PriorLayer {
     heads_ = info.heads;
   }
 
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides& sides,
-                                         const Moment& moment) override {
-    return rope_->transform_qk(q, k, sides, moment);
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs& inputs,
+                                         const ForwardContext& context) override {
+    return rope_->transform_qk(q, k, inputs, context);
   }
-  Tensor add_output(const Sides& sides, const Moment& moment) override { return lepe_->add_output(sides, moment); }
+  Tensor add_output(const AttentionInputs& inputs, const ForwardContext& context) override { return lepe_->add_output(inputs, context); }
 
-  Term bias(const Sides& sides, const Moment&) override {
-    const Layout& layout = sides.layout;
-    const at::ScalarType type = sides.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
+    const Layout& layout = inputs.layout;
+    const at::ScalarType type = inputs.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     if (settings_.mode == "static") {
-      const auto options = sides.x.options().dtype(type);
+      const auto options = inputs.x.options().dtype(type);
       return {Depends::kLayout, manhattan_bias(layout, at::tensor(log_gamma_, at::kDouble).to(options))};
     }
-    const Tensor gate = gates(sides, type);
+    const Tensor gate = gates(inputs, type);
     if (settings_.mode == "full") return {Depends::kContent, gated_manhattan_bias(layout, settings_.alpha * gate)};
     return {Depends::kContent, Dense{at::constant_pad_nd(scanned(gate), {layout.prefix, 0, layout.prefix, 0})}};
   }
 
   // U [B, T, D]
-  Tensor gate_output(const Sides& sides, const Moment&) override {
-    const Tensor low = at::linear(sides.x, down_);
+  Tensor gate_output(const AttentionInputs& inputs, const ForwardContext&) override {
+    const Tensor low = at::linear(inputs.x, down_);
     return settings_.outside ? at::sigmoid(at::linear(low, up_)) : at::linear(at::sigmoid(low), up_);
   }
 
@@ -94,9 +94,9 @@ class SpatialDecayLayer final : public PriorLayer {
   }
 
   // G of the patches, [B, H, N].
-  Tensor gates(const Sides& sides, at::ScalarType type) const {
-    const Tensor weight = sides.axis < 0 ? decay_ : decay_.narrow(0, sides.axis * heads_, heads_);
-    const Tensor patches = sides.x.slice(1, sides.layout.prefix);
+  Tensor gates(const AttentionInputs& inputs, at::ScalarType type) const {
+    const Tensor weight = inputs.axis < 0 ? decay_ : decay_.narrow(0, inputs.axis * heads_, heads_);
+    const Tensor patches = inputs.x.slice(1, inputs.layout.prefix);
     return at::log_sigmoid(at::linear(patches, weight).to(type)).transpose(1, 2);
   }
 
@@ -135,8 +135,8 @@ class SpatialDecay final : public Prior {
     };
     return std::make_shared<SpatialDecayLayer>(settings_, info, of(rope_), of(lepe_));
   }
-  void begin_forward(const Layout& layout, const Moment& moment) override {
-    if (rope_) rope_->begin_forward(layout, moment);
+  void begin_forward(const Layout& layout, const ForwardContext& context) override {
+    if (rope_) rope_->begin_forward(layout, context);
   }
   void initialize(const Initializer& initializer) override {
     if (lepe_) lepe_->initialize(initializer.within("lepe"));
@@ -265,4 +265,4 @@ PriorItem spatial_decay() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

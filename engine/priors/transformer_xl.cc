@@ -13,7 +13,7 @@
 #include "engine/priors/items.h"
 #include "engine/priors/offsets.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 constexpr double kDeviation = 0.02;
@@ -45,17 +45,17 @@ class TransformerXlLayer final : public PriorLayer {
     if (info.reference.prefix > 0) prefix_ = register_parameter("prefix", at::empty({info.width}));
   }
 
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides&, const Moment&) override {
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs&, const ForwardContext&) override {
     return {q + shared_->u.unsqueeze(1), k};
   }
 
-  Term bias(const Sides& sides, const Moment&) override {
-    Tensor sines = shared_->sines_of(sides.layout, relative_);
-    if (sides.layout.prefix > 0) sines = at::cat({sines, prefix_.unsqueeze(0)});
+  BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
+    Tensor sines = shared_->sines_of(inputs.layout, relative_);
+    if (inputs.layout.prefix > 0) sines = at::cat({sines, prefix_.unsqueeze(0)});
     const Tensor mapped = at::linear(sines, relative_).unflatten(1, {heads_, -1});  // [R, H, d]
-    const Tensor q = (sides.q + shared_->v.unsqueeze(1)) * scale_;
+    const Tensor q = (inputs.q + shared_->v.unsqueeze(1)) * scale_;
     return {Depends::kContent,
-            Bucketed{{{at::matmul(q, mapped.permute({1, 2, 0})), shared_->index_of(sides.layout, q.device())}}}};
+            Bucketed{{{at::matmul(q, mapped.permute({1, 2, 0})), shared_->index_of(inputs.layout, q.device())}}}};
   }
 
   void initialize(const Initializer& initializer) {
@@ -120,4 +120,4 @@ PriorItem transformer_xl() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

@@ -30,7 +30,7 @@
 #include "engine/priors/items.h"
 #include "engine/priors/numbers.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 constexpr double kImproperDeviation = 0.5;  // of a, in the published code's "no_initialize"
@@ -128,17 +128,17 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
     if (s.learned_prefix && info.reference.prefix > 0) prefix_ = register_parameter("prefix", at::empty({heads}));
   }
 
-  Term scale(const Sides& sides, const Moment&) override {
-    return term(sides, tables_->settings.apply == "mul-logits-res" ? 1 : 0);
+  BiasTerm scale(const AttentionInputs& inputs, const ForwardContext&) override {
+    return term(inputs, tables_->settings.apply == "mul-logits-res" ? 1 : 0);
   }
   bool scales_biases() const override { return tables_->settings.masks_sum; }
-  Term bias(const Sides& sides, const Moment&) override { return term(sides, 0); }
-  Tensor probabilities(const Tensor& p, const Sides& sides, const Moment&) override {
-    const Tensor mask = term(sides, 0).dense();
+  BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override { return term(inputs, 0); }
+  Tensor probabilities(const Tensor& p, const AttentionInputs& inputs, const ForwardContext&) override {
+    const Tensor mask = term(inputs, 0).dense();
     return tables_->settings.apply == "mul-probs" ? p * mask : p + mask;
   }
 
-  std::vector<HeadNumbers> head_numbers(const Sides&) override {
+  std::vector<HeadNumbers> head_numbers(const AttentionInputs&) override {
     const Tensor rate = a_.defined() ? at::softplus(a_.neg()) : rate_;
     return {{"lambda", "Decay of each curve", "what a step along the curve leaves of the mask, lambda", "",
              tables_->settings.curves, at::exp(-rate)},
@@ -169,17 +169,17 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
   bool plain() const { return tables_->settings.by_rank() && !weights_.defined() && !prefix_.defined(); }
 
   // plus + alpha M, in float32 or better.
-  Term term(const Sides& sides, double plus) {
+  BiasTerm term(const AttentionInputs& inputs, double plus) {
     const Settings& s = tables_->settings;
     const at::ScalarType type = alpha_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const Tensor alpha = alpha_.to(type);
     Tensor rate = (a_.defined() ? at::softplus(a_.neg()) : rate_).to(type);
-    if (s.reference_patches > 0 && s.reference_patches != sides.layout.patches())
-      rate = rate * (static_cast<double>(s.reference_patches) / static_cast<double>(sides.layout.patches()));
+    if (s.reference_patches > 0 && s.reference_patches != inputs.layout.patches())
+      rate = rate * (static_cast<double>(s.reference_patches) / static_cast<double>(inputs.layout.patches()));
     const bool fixed = !a_.defined() && !alpha_.requires_grad() && plain() && s.distance != "random";
     const Depends on = fixed ? Depends::kLayout : Depends::kParameters;
-    if (plain()) return {on, CurveDecay{tables_->get(sides.layout, sides.q.device(), type), rate, alpha, plus}};
-    Tensor mask = mixed(sides.layout, rate) * alpha.view({-1, 1, 1});
+    if (plain()) return {on, CurveDecay{tables_->get(inputs.layout, inputs.q.device(), type), rate, alpha, plus}};
+    Tensor mask = mixed(inputs.layout, rate) * alpha.view({-1, 1, 1});
     return {Depends::kParameters, Dense{(plus == 0 ? mask : mask + plus).unsqueeze(0)}};
   }
 
@@ -365,4 +365,4 @@ PriorItem violin() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

@@ -5,7 +5,7 @@
 #include "engine/probe/picture.h"
 #include "engine/probe/trained.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr int kCell = 8, kGap = 6;  // pixels
@@ -232,4 +232,4 @@ Canvas draw_trained(const Json& document, const std::string& view, std::int64_t 
       document.at("kind") == "attention" ? rows_of_attention(document, row) : rows_of_prior(document, view, row), grid);
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -1,7 +1,7 @@
 // Builds the model and finds its parts.
 #include "engine/probe/host.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // The module of that type and full name below `root`; a name that does not exist is a defect.
@@ -93,8 +93,8 @@ LayerInfo Host::layer_info(std::int64_t layer) const {
   return info;
 }
 
-void Host::begin_forward(const Moment& moment) const {
-  for (const auto& named : backbone_->priors()) named.prior->begin_forward(layout_, moment);
+void Host::begin_forward(const ForwardContext& context) const {
+  for (const auto& named : backbone_->priors()) named.prior->begin_forward(layout_, context);
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -5,7 +5,7 @@
 #include "engine/backbones/block.h"
 #include "engine/tasks/task.h"
 
-namespace locus {
+namespace locus::engine {
 
 // What to build. `specification`: "model" {"id", "options"} and "priors" [{"id", "options"}] as in a stage
 // configuration, and optionally "channels" (3) and "classes" (10). Depth, class token and registers come from
@@ -42,7 +42,7 @@ class Host {
   const std::vector<std::int64_t>& image_extent() const { return image_extent_; }
 
   // Tells every prior that a forward begins, as the backbone does.
-  void begin_forward(const Moment& moment) const;
+  void begin_forward(const ForwardContext& context) const;
 
  private:
   void build(const Json& configuration, const Json& facts, std::uint64_t seed, const std::string& path);
@@ -55,4 +55,4 @@ class Host {
   std::shared_ptr<Backbone> backbone_;
 };
 
-}  // namespace locus
+}  // namespace locus::engine

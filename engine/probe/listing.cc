@@ -1,7 +1,7 @@
 // The probe's table of contents.
 #include "engine/probe/probe.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr std::int64_t kRows = 4, kColumns = 4, kPrefix = 1, kLayers = 2;
@@ -89,4 +89,4 @@ Json probe_listing(const Json& specification) {
   return out;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

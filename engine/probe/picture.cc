@@ -3,7 +3,7 @@
 
 #include "engine/probe/views.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 Json to_json(const View& view) {
@@ -31,7 +31,7 @@ Json picture_of(const Host& host, std::int64_t layer, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
   const auto& named = host.backbone().priors()[0];
   const RandomStreams random(seed);
-  const Moment moment{.step = 0, .steps = 1, .training = false, .random = random};
+  const ForwardContext context{.step = 0, .steps = 1, .training = false, .random = random};
   std::int64_t added = 0;
   for (const Tensor& parameter : named.prior->parameters()) added += parameter.numel();
   Json document = {
@@ -48,10 +48,10 @@ Json picture_of(const Host& host, std::int64_t layer, std::uint64_t seed) {
       {"views", Json::array()},
       {"curves", Json::array()}};
   const SeenSides seen = no_content(host);
-  for (const View& view : prior_views(host, named, layer, seen, moment)) document["views"].push_back(to_json(view));
-  for (const View& view : stem_views(host, named, host.layout(), moment)) document["views"].push_back(to_json(view));
-  document["views"].push_back(to_json(equal_attention_view(host, layer, moment)));
-  document["curves"] = curves_of(host, named, layer, seen, moment);
+  for (const View& view : prior_views(host, named, layer, seen, context)) document["views"].push_back(to_json(view));
+  for (const View& view : stem_views(host, named, host.layout(), context)) document["views"].push_back(to_json(view));
+  document["views"].push_back(to_json(equal_attention_view(host, layer, context)));
+  document["curves"] = curves_of(host, named, layer, seen, context);
   return document;
 }
 
@@ -67,4 +67,4 @@ Json catalog_picture(const std::string& prior) {
   return picture_of(host, /*layer=*/0, /*seed=*/0);
 }
 
-}  // namespace locus
+}  // namespace locus::engine

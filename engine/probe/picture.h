@@ -4,7 +4,7 @@
 #include "engine/probe/host.h"
 #include "engine/probe/png.h"
 
-namespace locus {
+namespace locus::engine {
 
 // The document of docs/formats/picture.md for one layer of a host with exactly one prior and no prefix token:
 // the prior's terms, the likeness of what it adds to the stem, attention when all patches have the same
@@ -22,4 +22,4 @@ Json catalog_picture(const std::string& prior);
 Canvas draw(const Json& picture, const std::string& view,
             const std::vector<std::pair<std::int64_t, std::int64_t>>& queries);
 
-}  // namespace locus
+}  // namespace locus::engine

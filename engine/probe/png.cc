@@ -8,7 +8,7 @@
 #include <new>
 #include <stdexcept>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 void put_big_endian(std::string& out, std::uint32_t value) {
@@ -87,4 +87,4 @@ std::string Canvas::png() const {
   return out;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

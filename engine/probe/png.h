@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace locus {
+namespace locus::engine {
 
 using Color = std::array<std::uint8_t, 3>;  // red, green, blue
 
@@ -29,4 +29,4 @@ class Canvas {
   std::vector<std::uint8_t> rgb_;
 };
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -5,7 +5,7 @@
 
 #include "core/base/text.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // Whether a prior's tensor "priors.<id>.layers.<l>.<name>" belongs to another layer than `layer`.
@@ -122,16 +122,16 @@ Tensor Probe::input(const NamedTensors& given) const {
 NamedTensors Probe::run_attention(const Tensor& x) {
   std::vector<AttentionWeights> passes;
   Attention& attention = host_.attention(request_.layer);
-  attention.watch([&](const Scores& scores, const Sides&) {
+  attention.watch([&](const Scores& scores, const AttentionInputs&) {
     const at::NoGradGuard no_grad;
     const AttentionWeights weights = explicit_weights(scores);
     const std::vector<std::int64_t> full = {scores.q.size(0), scores.q.size(1), scores.q.size(2), scores.q.size(2)};
     passes.push_back({weights.logits.expand(full), weights.probabilities.expand(full)});
   });
-  const Moment moment{.step = 0, .steps = 1, .training = false, .random = random_};
-  host_.begin_forward(moment);
+  const ForwardContext context{.step = 0, .steps = 1, .training = false, .random = random_};
+  host_.begin_forward(context);
   NamedTensors out;
-  out["output"] = attention.forward(x, host_.layout(), moment);
+  out["output"] = attention.forward(x, host_.layout(), context);
   attention.watch({});
   for (std::size_t i = 0; i < passes.size(); ++i) {  // along axes, the last one comes first
     const std::string which = passes.size() == 1 ? "" : ".axis-" + std::to_string(passes.size() - 1 - i);
@@ -142,16 +142,16 @@ NamedTensors Probe::run_attention(const Tensor& x) {
 }
 
 NamedTensors Probe::run_block(const Tensor& x) {
-  const Moment moment{.step = 0, .steps = 1, .training = false, .random = random_};
-  host_.begin_forward(moment);
-  return {{"output", host_.block(request_.layer).forward(x, host_.layout(), moment)}};
+  const ForwardContext context{.step = 0, .steps = 1, .training = false, .random = random_};
+  host_.begin_forward(context);
+  return {{"output", host_.block(request_.layer).forward(x, host_.layout(), context)}};
 }
 
 NamedTensors Probe::run_model(const Tensor& image) {
-  const Moment moment{.step = 0, .steps = 1, .training = false, .random = random_};
-  const Features features = host_.backbone().forward(image, moment);
+  const ForwardContext context{.step = 0, .steps = 1, .training = false, .random = random_};
+  const Features features = host_.backbone().forward(image, context);
   NamedTensors out = {{"tokens", features.tokens}, {"logits", host_.head().forward(host_.backbone().pooled(features))}};
-  const Moment training{.step = 0, .steps = 1, .training = true, .random = random_};
+  const ForwardContext training{.step = 0, .steps = 1, .training = true, .random = random_};
   for (const AuxLoss& loss : host_.backbone().auxiliary_losses(features, training))
     out["loss." + loss.prior] = loss.value;
   return out;
@@ -195,4 +195,4 @@ NamedTensors Probe::run(const NamedTensors& given) {
   return out;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

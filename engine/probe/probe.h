@@ -3,7 +3,7 @@
 
 #include "engine/probe/host.h"
 
-namespace locus {
+namespace locus::engine {
 
 using NamedTensors = std::map<std::string, Tensor>;
 
@@ -66,4 +66,4 @@ class Probe {
 // the host that the document describes.
 Json probe_listing(const Json& specification);
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -7,7 +7,7 @@
 #include "engine/probe/host.h"
 #include "engine/probe/png.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Images of a split to look at.
 struct ChosenImages {
@@ -53,4 +53,4 @@ Tensor mean_attention_distance(const Tensor& p, const std::vector<std::int64_t>&
 // Principled Vision-Centric Position Encoding with Parabolas", section 5.6, equations 15 and 16)
 Tensor position_score(const Tensor& position, const Tensor& content, double share = 0.8);
 
-}  // namespace locus
+}  // namespace locus::engine

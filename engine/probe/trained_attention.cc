@@ -3,7 +3,7 @@
 
 #include "engine/probe/trained_host.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // Exponents of the position score end here, so that a head without overlap of its parts stays finite.
@@ -24,10 +24,10 @@ Tensor probabilities_of(const Scores& scores) {
 }
 
 // The algebra without any prior's term, on the raw queries and keys.
-Tensor bare_probabilities(const Scores& scores, const Sides& sides) {
-  const Scores bare{.q = sides.q,
-                    .k = sides.k,
-                    .v = sides.v,
+Tensor bare_probabilities(const Scores& scores, const AttentionInputs& inputs) {
+  const Scores bare{.q = inputs.q,
+                    .k = inputs.k,
+                    .v = inputs.v,
                     .scale = scores.scale,
                     .scales = {},
                     .biases = {},
@@ -44,8 +44,8 @@ Tensor score_of(const Scores& scores) {
   content.probabilities = {}, content.from_probabilities = {};
   const Tensor semantic = explicit_weights(content).logits.to(at::kDouble);
   Tensor position = at::zeros_like(semantic);
-  for (const Term* bias : scores.biases) position = position + bias->dense().to(at::kDouble);
-  for (const Term* factor : scores.sum_scales) position = position * factor->dense().to(at::kDouble);
+  for (const BiasTerm* bias : scores.biases) position = position + bias->dense().to(at::kDouble);
+  for (const BiasTerm* factor : scores.sum_scales) position = position * factor->dense().to(at::kDouble);
   return position_score(position, semantic);
 }
 
@@ -62,13 +62,13 @@ bool takes_part(const Host& host, std::int64_t layer) {
 
 std::vector<Attended> watch(const TrainedHost& model, const Tensor& images) {
   std::vector<Attended> out(static_cast<std::size_t>(model.host().backbone_layers()));
-  watch_forward(model.host(), images, model.moment(),
-                [&](std::int64_t layer, const Scores& scores, const Sides& sides) {
+  watch_forward(model.host(), images, model.forward_context(),
+                [&](std::int64_t layer, const Scores& scores, const AttentionInputs& inputs) {
                   Attended& one = out[static_cast<std::size_t>(layer)];
                   one.with.push_back(probabilities_of(scores));
-                  if (takes_part(model.host(), layer)) one.without.push_back(bare_probabilities(scores, sides));
-                  if (sides.axis < 0) one.position = score_of(scores);
-                  one.prefix = sides.layout.prefix;
+                  if (takes_part(model.host(), layer)) one.without.push_back(bare_probabilities(scores, inputs));
+                  if (inputs.axis < 0) one.position = score_of(scores);
+                  one.prefix = inputs.layout.prefix;
                 });
   return out;
 }
@@ -157,7 +157,7 @@ Json trained_attention(const TrainedRequest& request, const ChosenImages& images
   Json document = model.heading("attention", request.configuration);
   document["queries"] = queries;
   document["images"] = images.described;
-  const Tensor said = model.host().task().predict(images.images, model.moment());
+  const Tensor said = model.host().task().predict(images.images, model.forward_context());
   if (said.dim() == 2) {
     const Tensor best = said.argmax(-1);
     for (std::int64_t i = 0; i < count; ++i)
@@ -171,4 +171,4 @@ Json trained_attention(const TrainedRequest& request, const ChosenImages& images
   return document;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -9,7 +9,7 @@
 #include "engine/stage/stage.h"
 #include "engine/train/checkpoint.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr std::int64_t kNumbersMost = 400'000;  // of a document: some 3 MB
@@ -157,4 +157,4 @@ ChosenImages choose_images(const Json& configuration, const DataPlace& place, co
   return out;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -4,7 +4,7 @@
 #include "engine/probe/trained.h"
 #include "engine/probe/views.h"
 
-namespace locus {
+namespace locus::engine {
 
 // A model of a stage configuration, initialized, and filled from a file of weights where one is given.
 class TrainedHost {
@@ -15,7 +15,7 @@ class TrainedHost {
   const Host& host() const { return host_; }
   bool trained() const { return trained_; }
   std::int64_t step() const { return step_; }
-  Moment moment() const { return {.step = step_, .steps = 1, .training = false, .random = random_}; }
+  ForwardContext context() const { return {.step = step_, .steps = 1, .training = false, .random = random_}; }
   // What both documents begin with.
   Json heading(const char* kind, const Json& configuration) const;
 
@@ -37,4 +37,4 @@ std::vector<std::int64_t> queries_of(const Host& host, const std::vector<std::in
 // Attention takes place for as many patches as this at most.
 inline constexpr std::int64_t kPicturePatches = 1600;
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -1,7 +1,7 @@
 // The document "trained-prior".
 #include "engine/probe/trained_host.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // What every layer's attention worked on; of no content without an image, and along axes, where no pass sees
@@ -11,15 +11,15 @@ std::vector<SeenSides> seen_by(const TrainedHost& model, const ChosenImages& ima
   const bool content = images.images.defined();
   const Tensor shown = content ? images.images.narrow(0, 0, 1) : equal_patches(host);
   std::vector<SeenSides> seen(static_cast<std::size_t>(host.backbone_layers()));
-  watch_forward(host, shown, model.moment(), [&](std::int64_t layer, const Scores&, const Sides& sides) {
+  watch_forward(host, shown, model.forward_context(), [&](std::int64_t layer, const Scores&, const AttentionInputs& inputs) {
     SeenSides& one = seen[static_cast<std::size_t>(layer)];
-    if (sides.axis < 0) {
-      one = {sides.x, sides.q, sides.k, sides.v, sides.layout, "for the image's tokens"};
+    if (inputs.axis < 0) {
+      one = {inputs.x, inputs.q, inputs.k, inputs.v, inputs.layout, "for the image's tokens"};
       if (!content) one = one.without_content();
       return;
     }
     const std::int64_t tokens = host.layout().patches(), heads = host.heads();
-    const Tensor q = at::zeros({1, heads, tokens, host.width() / heads}, sides.q.options());
+    const Tensor q = at::zeros({1, heads, tokens, host.width() / heads}, inputs.q.options());
     one = SeenSides{at::zeros({1, tokens, host.width()}, q.options()), q, q, q, Layout{host.layout().extent, 0}, ""}
               .without_content();
   });
@@ -41,15 +41,15 @@ Layer look_at(const TrainedHost& model, const std::vector<SeenSides>& seen, std:
     for (View& view : views) out.views.push_back(std::move(view));
   };
   for (const auto& named : host.backbone().priors()) {
-    add(prior_views(host, named, layer, seen[index], model.moment()));
-    if (layer == 0) add(stem_views(host, named, seen[0].layout, model.moment()));
-    for (const Json& curve : curves_of(host, named, layer, seen[index], model.moment())) out.curves.push_back(curve);
+    add(prior_views(host, named, layer, seen[index], model.forward_context()));
+    if (layer == 0) add(stem_views(host, named, seen[0].layout, model.forward_context()));
+    for (const Json& curve : curves_of(host, named, layer, seen[index], model.forward_context())) out.curves.push_back(curve);
     if (auto* has = dynamic_cast<HasHeadNumbers*>(named.prior->layers()[index].get())) {
-      for (HeadNumbers& numbers : has->head_numbers(seen[index].sides()))
+      for (HeadNumbers& numbers : has->head_numbers(seen[index].inputs()))
         out.numbers.emplace_back(named.id, std::move(numbers));
     }
   }
-  add({equal_attention_view(host, layer, model.moment())});
+  add({equal_attention_view(host, layer, model.forward_context())});
   return out;
 }
 
@@ -112,4 +112,4 @@ Json trained_prior(const TrainedRequest& request, const ChosenImages& images) {
   return document;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

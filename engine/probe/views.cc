@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr double kNever = -1e30;        // a bias below this hides the key
@@ -17,7 +17,7 @@ Tensor of_patches(const Tensor& pairs, const Layout& layout) {
 }
 
 // [H, N, N] of a term, every head written out.
-Tensor table(const Term& term, const Layout& layout, std::int64_t heads) {
+Tensor table(const BiasTerm& term, const Layout& layout, std::int64_t heads) {
   const Tensor dense = of_patches(term.dense()[0], layout);
   return dense.expand({heads, dense.size(1), dense.size(2)});
 }
@@ -71,18 +71,18 @@ struct Asked {
   std::int64_t layer;
   PriorLayer& part;
   const SeenSides& seen;
-  const Moment& moment;
+  const ForwardContext& context;
 
   bool has(Hook hook) const { return named.has(hook) && named.prior->uses(hook); }
   const Layout& layout() const { return seen.layout; }
 };
 
 void add_terms(const Asked& asked, std::vector<View>& views) {
-  const auto add = [&](Hook hook, Term (PriorLayer::*call)(const Sides&, const Moment&), const char* id,
+  const auto add = [&](Hook hook, BiasTerm (PriorLayer::*call)(const AttentionInputs&, const ForwardContext&), const char* id,
                        const char* title, const std::string& help) {
     if (!asked.has(hook)) return;
-    const Sides sides = asked.seen.sides();
-    const Term term = (asked.part.*call)(sides, asked.moment);
+    const AttentionInputs inputs = asked.seen.inputs();
+    const BiasTerm term = (asked.part.*call)(inputs, asked.context);
     views.push_back(
         {id, title, help + ", " + asked.seen.what, asked.named.id, table(term, asked.layout(), asked.host.heads())});
   };
@@ -95,7 +95,7 @@ void add_terms(const Asked& asked, std::vector<View>& views) {
     const std::int64_t tokens = asked.layout().tokens();
     const Tensor even =
         at::full({1, asked.host.heads(), tokens, tokens}, 1.0 / static_cast<double>(tokens), asked.seen.x.options());
-    const Tensor made = asked.part.probabilities(even, asked.seen.sides(), asked.moment);
+    const Tensor made = asked.part.probabilities(even, asked.seen.inputs(), asked.context);
     views.push_back({"probabilities", "What becomes of even attention",
                      "the probabilities that the prior makes where every key had the same, " + asked.seen.what,
                      asked.named.id, of_patches(made[0], asked.layout()), /*from_zero=*/true});
@@ -105,8 +105,8 @@ void add_terms(const Asked& asked, std::vector<View>& views) {
 void add_turn(const Asked& asked, std::vector<View>& views) {
   if (!asked.has(Hook::kTransformQk)) return;
   const Tensor equal = at::full_like(asked.seen.q, 1 / std::sqrt(static_cast<double>(asked.seen.q.size(-1))));
-  const Sides sides{asked.seen.x, equal, equal, asked.seen.v, asked.layout()};
-  const auto [q, k] = asked.part.transform_qk(equal, equal, sides, asked.moment);
+  const AttentionInputs inputs{asked.seen.x, equal, equal, asked.seen.v, asked.layout()};
+  const auto [q, k] = asked.part.transform_qk(equal, equal, inputs, asked.context);
   const Tensor product = at::matmul(q, k.transpose(-1, -2))[0];
   views.push_back({"turn", "Agreement of equal queries and keys",
                    "inner product of a query and a key that were equal, of length 1, before the prior changed "
@@ -127,22 +127,22 @@ void add_reach(const Asked& asked, std::vector<View>& views) {
   };
   if (asked.has(Hook::kBlockEmbed)) {
     add("reach", "Reach of what a block adds", 1, [&](const Tensor& tokens) {
-      const Tensor begun = asked.part.embed(Site::kBlockStart, tokens, layout, asked.moment);
-      return asked.part.embed(Site::kBlockEnd, begun, layout, asked.moment) - tokens;
+      const Tensor begun = asked.part.embed(Site::kBlockStart, tokens, layout, asked.context);
+      return asked.part.embed(Site::kBlockEnd, begun, layout, asked.context) - tokens;
     });
   }
   if (asked.has(Hook::kAddOutput)) {
     add("output-reach", "Reach of what is added to attention", heads, [&](const Tensor& tokens) {
       const Tensor v = tokens.unflatten(-1, {heads, -1}).transpose(1, 2).contiguous();
       const Tensor nothing = at::zeros_like(v), x = at::zeros_like(tokens);
-      return asked.part.add_output({x, nothing, nothing, v, layout}, asked.moment);
+      return asked.part.add_output({x, nothing, nothing, v, layout}, asked.context);
     });
   }
   if (asked.has(Hook::kFeedForward)) {
     const FeedForward mlp =
         asked.part.replaces_mlp() ? FeedForward{} : copying(width, hidden_width(asked.host, asked.layer));
     add("mlp-reach", "Reach of the feed-forward", 1,
-        [&](const Tensor& tokens) { return asked.part.feed_forward(tokens, mlp, layout, asked.moment); });
+        [&](const Tensor& tokens) { return asked.part.feed_forward(tokens, mlp, layout, asked.context); });
   }
 }
 
@@ -167,12 +167,12 @@ SeenSides SeenSides::without_content() const {
           "for tokens without content"};
 }
 
-void watch_forward(const Host& host, const Tensor& images, const Moment& moment, const PassWatcher& each) {
+void watch_forward(const Host& host, const Tensor& images, const ForwardContext& context, const PassWatcher& each) {
   const Watching watching(host);
   for (std::int64_t l = 0; l < host.backbone_layers(); ++l) {
-    host.attention(l).watch([&each, l](const Scores& scores, const Sides& sides) { each(l, scores, sides); });
+    host.attention(l).watch([&each, l](const Scores& scores, const AttentionInputs& inputs) { each(l, scores, inputs); });
   }
-  host.backbone().forward(images, moment);
+  host.backbone().forward(images, context);
 }
 
 Tensor equal_patches(const Host& host) {
@@ -198,12 +198,12 @@ bool whole_grid(const Host& host, std::int64_t layer) {
 }
 
 std::vector<View> prior_views(const Host& host, const Backbone::NamedPrior& named, std::int64_t layer,
-                              const SeenSides& seen, const Moment& moment) {
+                              const SeenSides& seen, const ForwardContext& context) {
   std::vector<View> views;
   const auto& part = named.prior->layers()[static_cast<std::size_t>(layer)];
   if (!part) return views;
-  named.prior->begin_forward(seen.layout, moment);
-  const Asked asked{host, named, layer, *part, seen, moment};
+  named.prior->begin_forward(seen.layout, context);
+  const Asked asked{host, named, layer, *part, seen, context};
   add_terms(asked, views);
   add_turn(asked, views);
   add_reach(asked, views);
@@ -211,28 +211,28 @@ std::vector<View> prior_views(const Host& host, const Backbone::NamedPrior& name
 }
 
 std::vector<View> stem_views(const Host& host, const Backbone::NamedPrior& named, const Layout& whole,
-                             const Moment& moment) {
+                             const ForwardContext& context) {
   if (!named.has(Hook::kEmbed) || !named.prior->uses(Hook::kEmbed)) return {};
   // The model's own order: what is added before the prefix joins sees patches alone.
-  named.prior->begin_forward(whole, moment);
+  named.prior->begin_forward(whole, context);
   Tensor added = at::zeros({1, whole.patches(), host.width()}, host.head().weight.options());
-  added = named.prior->embed(Site::kBeforePrefix, added, whole, moment);
+  added = named.prior->embed(Site::kBeforePrefix, added, whole, context);
   added = at::constant_pad_nd(added, {0, 0, whole.prefix, 0});
-  added = named.prior->embed(Site::kAfterPrefix, added, whole, moment).slice(1, whole.prefix);
+  added = named.prior->embed(Site::kAfterPrefix, added, whole, context).slice(1, whole.prefix);
   const Tensor unit = added / added.square().sum(-1, /*keepdim=*/true).sqrt().clamp_min(1e-12);
   return {{"likeness", "Likeness of positions", "cosine of what is added to the query patch and to the key patch",
            named.id, at::matmul(unit, unit.mT())}};
 }
 
-View equal_attention_view(const Host& host, std::int64_t layer, const Moment& moment) {
+View equal_attention_view(const Host& host, std::int64_t layer, const ForwardContext& context) {
   std::vector<Tensor> passes;
   std::int64_t prefix = 0;
-  watch_forward(host, equal_patches(host), moment, [&](std::int64_t at, const Scores& scores, const Sides& sides) {
+  watch_forward(host, equal_patches(host), context, [&](std::int64_t at, const Scores& scores, const AttentionInputs& inputs) {
     if (at != layer) return;
     const std::int64_t tokens = scores.q.size(2);
     passes.push_back(
         explicit_weights(scores).probabilities.expand({scores.q.size(0), scores.q.size(1), tokens, tokens}));
-    prefix = sides.layout.prefix;
+    prefix = inputs.layout.prefix;
   });
   const Tensor whole = whole_attention(passes, host.layout().extent)[0];
   return {"attention",
@@ -244,13 +244,13 @@ View equal_attention_view(const Host& host, std::int64_t layer, const Moment& mo
 }
 
 Json curves_of(const Host& host, const Backbone::NamedPrior& named, std::int64_t layer, const SeenSides& seen,
-               const Moment& moment) {
+               const ForwardContext& context) {
   Json out = Json::array();
   const auto& part = named.prior->layers()[static_cast<std::size_t>(layer)];
   if (!part || !whole_grid(host, layer)) return out;
-  const auto add = [&](Hook hook, Term (PriorLayer::*call)(const Sides&, const Moment&)) {
+  const auto add = [&](Hook hook, BiasTerm (PriorLayer::*call)(const AttentionInputs&, const ForwardContext&)) {
     if (!named.has(hook) || !named.prior->uses(hook)) return;
-    const Term term = ((*part).*call)(seen.sides(), moment);
+    const BiasTerm term = ((*part).*call)(seen.inputs(), context);
     const auto* decay = std::get_if<CurveDecay>(&term.form());
     if (decay == nullptr) return;
     const Tensor order = decay->ranks->rank().to(at::kCPU, at::kLong).argsort(/*stable=*/true, 1, false);
@@ -308,4 +308,4 @@ Json color_range(const std::vector<Tensor>& values, bool from_zero) {
       {"scale", diverging ? "diverging" : "sequential"}, {"low", rounded_number(low)}, {"high", rounded_number(high)}};
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -4,21 +4,21 @@
 #include "engine/priors/numbers.h"
 #include "engine/probe/host.h"
 
-namespace locus {
+namespace locus::engine {
 
 // What an attention layer worked on: x [B, T, D] and raw q, k, v [B, H, T, d].
 struct SeenSides {
   Tensor x, q, k, v;
   Layout layout;
   std::string what;  // whose tokens these are: "for tokens without content"
-  Sides sides() const { return {x, q, k, v, layout}; }
+  AttentionInputs inputs() const { return {x, q, k, v, layout}; }
   SeenSides without_content() const;  // the same shapes, all zero
 };
 
 // Runs the host on images [B, C, H, W] and calls `each` for every pass of every layer's attention, in order.
 // Prefix tokens are where the model has them. Call without gradients.
-using PassWatcher = std::function<void(std::int64_t layer, const Scores& scores, const Sides& sides)>;
-void watch_forward(const Host& host, const Tensor& images, const Moment& moment, const PassWatcher& each);
+using PassWatcher = std::function<void(std::int64_t layer, const Scores& scores, const AttentionInputs& inputs)>;
+void watch_forward(const Host& host, const Tensor& images, const ForwardContext& context, const PassWatcher& each);
 
 // An image of one color [1, C, H, W], whose patches all have the same content.
 Tensor equal_patches(const Host& host);
@@ -40,15 +40,15 @@ bool whole_grid(const Host& host, std::int64_t layer);
 // attention, how it turns queries and keys, and how far content reaches through what it adds to tokens.
 // What it has no hook for is left out.
 std::vector<View> prior_views(const Host& host, const Backbone::NamedPrior& named, std::int64_t layer,
-                              const SeenSides& seen, const Moment& moment);
+                              const SeenSides& seen, const ForwardContext& context);
 // The likeness of what a prior adds to the stem, whose tokens are laid out like this; none without the hook.
 std::vector<View> stem_views(const Host& host, const Backbone::NamedPrior& named, const Layout& layout,
-                             const Moment& moment);
+                             const ForwardContext& context);
 // Attention when every patch of the image has the same content.
-View equal_attention_view(const Host& host, std::int64_t layer, const Moment& moment);
+View equal_attention_view(const Host& host, std::int64_t layer, const ForwardContext& context);
 // The order in which each curve of the prior's factor and bias visits the patches: [{"name", "path"}].
 Json curves_of(const Host& host, const Backbone::NamedPrior& named, std::int64_t layer, const SeenSides& seen,
-               const Moment& moment);
+               const ForwardContext& context);
 
 // To 4 significant digits; null for what is hidden or no number.
 Json rounded_number(double value);
@@ -57,4 +57,4 @@ Json rounded_values(const Tensor& values, const std::vector<std::int64_t>& queri
 // "scale", "low" and "high" of all the values given, hidden ones left out.
 Json color_range(const std::vector<Tensor>& values, bool from_zero);
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -9,7 +9,7 @@
 #include "engine/data/dataset.h"
 #include "engine/stages/stages.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr std::size_t kReasonBytes = 2000;
@@ -117,4 +117,4 @@ StageReport run_stage(const StageRequest& request, StageObserver& observer) {
   return report;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

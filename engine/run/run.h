@@ -6,7 +6,7 @@
 
 #include "engine/stage/stage.h"
 
-namespace locus {
+namespace locus::engine {
 
 struct StageRequest {
   Json configuration;
@@ -34,4 +34,4 @@ class StageAborted : public std::runtime_error {
 // determinism for the process, so two stages must not run at the same time.
 StageReport run_stage(const StageRequest& request, StageObserver& observer);
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -3,8 +3,8 @@
 
 #include "core/base/sha256.h"
 
-namespace locus {
+namespace locus::engine {
 
 std::string configuration_identity(const Json& configuration) { return sha256_hex(canonical_json(configuration)); }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -7,7 +7,7 @@
 #include "engine/base/item.h"
 #include "engine/base/torch.h"
 
-namespace locus {
+namespace locus::engine {
 
 // How to run, never what: none of this enters an identity.
 struct Execution {
@@ -81,4 +81,4 @@ struct StageContext {
 // SHA-256 of the configuration's RFC 8785 form: the stage's identity.
 std::string configuration_identity(const Json& configuration);
 
-}  // namespace locus
+}  // namespace locus::engine

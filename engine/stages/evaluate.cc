@@ -15,7 +15,7 @@
 #include "engine/train/evaluation.h"
 #include "engine/train/narration.h"
 
-namespace locus::stages {
+namespace locus::engine::stages {
 namespace {
 
 constexpr const char* kNative = "native";
@@ -149,10 +149,10 @@ class Evaluation {
         context_.observer.say(text + "  " + std::to_string(images) + "/" + std::to_string(split_.size()) + " images");
       return wish == Wish::kContinue;
     };
-    const Moment moment{state_.step, state_.steps, false, random_};
+    const ForwardContext context{state_.step, state_.steps, false, random_};
     if (!evaluate_range(*task_, split_, dataset_->normalization(),
                         {view.resolution, context_.options.text("interpolation")}, 0, split_.size(), context_.device,
-                        moment, *accumulator, go_on)) {
+                        context, *accumulator, go_on)) {
       return false;
     }
     done_ += split_.size();
@@ -228,4 +228,4 @@ StageItem evaluate() {
   return {std::move(item), run};
 }
 
-}  // namespace locus::stages
+}  // namespace locus::engine::stages

@@ -5,7 +5,7 @@
 #include "engine/measure/peak_memory.h"
 #include "engine/stages/stages.h"
 
-namespace locus::stages {
+namespace locus::engine::stages {
 namespace {
 
 void describe(StageContext& context, const MeasureSettings& settings) {
@@ -95,4 +95,4 @@ StageItem measure() {
   return {std::move(item), run};
 }
 
-}  // namespace locus::stages
+}  // namespace locus::engine::stages

@@ -1,7 +1,7 @@
 // The table of stage kinds.
 #include "engine/stages/stages.h"
 
-namespace locus {
+namespace locus::engine {
 
 namespace stages {
 #define LOCUS_STAGE(name) StageItem name();
@@ -25,4 +25,4 @@ const StageItem& stage_item(std::string_view id) {
   throw std::invalid_argument("no stage kind '" + std::string(id) + "' in this build");
 }
 
-}  // namespace locus
+}  // namespace locus::engine

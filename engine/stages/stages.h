@@ -3,7 +3,7 @@
 
 #include "engine/stage/stage.h"
 
-namespace locus {
+namespace locus::engine {
 
 struct StageItem {
   Item item;  // kind "stage"; facts: inputs, outputs
@@ -13,4 +13,4 @@ struct StageItem {
 const std::vector<StageItem>& stage_items();       // every line of stages.def
 const StageItem& stage_item(std::string_view id);  // throws std::invalid_argument
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -3,7 +3,7 @@
 #include "engine/stages/stages.h"
 #include "engine/train/training.h"
 
-namespace locus::stages {
+namespace locus::engine::stages {
 
 StageItem train() {
   Item item("stage", "train", 1, "Learns a model from the training split and validates it");
@@ -24,4 +24,4 @@ StageItem train() {
   return {std::move(item), [](StageContext& context) { Training(context).run(); }};
 }
 
-}  // namespace locus::stages
+}  // namespace locus::engine::stages

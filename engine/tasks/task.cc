@@ -1,7 +1,7 @@
 // The table of tasks.
 #include "engine/tasks/task.h"
 
-namespace locus {
+namespace locus::engine {
 
 namespace tasks {
 #define LOCUS_TASK(name) TaskItem name();
@@ -31,4 +31,4 @@ std::shared_ptr<Task> make_task(const TaskContext& context) {
   return item.make(context, Options(item.item.json(), task.value("options", Json::object())));
 }
 
-}  // namespace locus
+}  // namespace locus::engine

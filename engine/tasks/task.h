@@ -4,7 +4,7 @@
 #include "engine/backbones/backbone.h"
 #include "engine/data/loader.h"
 
-namespace locus {
+namespace locus::engine {
 
 struct TaskContext {
   const Json& configuration;  // the stage configuration (docs/formats/catalog.md)
@@ -36,13 +36,13 @@ class Accumulator {
 class Task : public torch::nn::Module {
  public:
   // The forward pass alone: what the task says of images [B, C, H, W]. Call without gradients.
-  virtual Tensor predict(const Tensor& images, const Moment& moment) = 0;
+  virtual Tensor predict(const Tensor& images, const ForwardContext& context) = 0;
   // Operations of predict() for one image, by the structure: as Backbone::flops.
   virtual std::int64_t flops(std::int64_t height, std::int64_t width) const = 0;
-  virtual StepLosses train_step(const Batch& batch, const Moment& moment) = 0;
+  virtual StepLosses train_step(const Batch& batch, const ForwardContext& context) = 0;
   virtual std::unique_ptr<Accumulator> accumulator() const = 0;
   // Adds a batch's scores; `accumulator` must come from this task. Call without gradients.
-  virtual void evaluate(const Batch& batch, const Moment& moment, Accumulator& accumulator) = 0;
+  virtual void evaluate(const Batch& batch, const ForwardContext& context, Accumulator& accumulator) = 0;
 
   // By full parameter name.
   virtual Decay decay(std::string_view name, const Tensor& parameter) const = 0;
@@ -61,4 +61,4 @@ const TaskItem& task_item(std::string_view id);  // throws std::invalid_argument
 // Reads the configuration's "task". Throws std::invalid_argument naming what is wrong.
 std::shared_ptr<Task> make_task(const TaskContext& context);
 
-}  // namespace locus
+}  // namespace locus::engine

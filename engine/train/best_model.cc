@@ -6,7 +6,7 @@
 
 #include "engine/base/failure.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr const char* kKey = "best";      // of the checkpoint's metadata
@@ -58,4 +58,4 @@ void BestModel::load(const Task& task, const TrainingState& state, TensorFile& c
   if (model_.step != state.step) model_.take(kPrefix, checkpoint);
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -5,7 +5,7 @@
 
 #include "engine/train/model_copy.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Belongs to one training run, whose checkpoints carry it: a run that goes on elsewhere ends with the same best
 // model. Not thread-safe.
@@ -39,4 +39,4 @@ class BestModel {
   ModelCopy model_;
 };
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -3,7 +3,7 @@
 
 #include "engine/base/failure.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr int kFormat = 1;
@@ -91,4 +91,4 @@ TrainingState read_checkpoint_metadata(const TensorFile& file, bool exported) {
   }
 }
 
-}  // namespace locus
+}  // namespace locus::engine

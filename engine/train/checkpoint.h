@@ -8,7 +8,7 @@
 #include "engine/tasks/task.h"
 #include "engine/train/optimizer.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Everything beside tensors that the next step depends on.
 struct TrainingState {
@@ -37,4 +37,4 @@ void load_model(Task& task, bool exported, std::map<std::string, Tensor>& tensor
 std::map<std::string, std::string> checkpoint_metadata(const TrainingState& state, bool exported);
 TrainingState read_checkpoint_metadata(const TensorFile& file, bool exported);
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr std::int64_t kPixelsPerBatchCpu = 100'000;
@@ -19,7 +19,7 @@ std::int64_t batch_size(const ImageSplit& split, std::int64_t resolution, at::De
 }  // namespace
 
 bool evaluate_range(Task& task, const ImageSplit& split, const Normalization& normalization, const EvaluationView& view,
-                    std::int64_t first, std::int64_t end, at::Device device, const Moment& moment,
+                    std::int64_t first, std::int64_t end, at::Device device, const ForwardContext& context,
                     Accumulator& accumulator, const std::function<bool(std::int64_t done)>& go_on) {
   // Not inference mode: what priors keep per layout must stay usable by a training step that follows.
   at::NoGradGuard no_gradient;
@@ -28,9 +28,9 @@ bool evaluate_range(Task& task, const ImageSplit& split, const Normalization& no
     if (!go_on(row - first)) return false;
     const Batch batch = evaluation_batch(split, normalization, row, std::min(row + size, end), view.resolution,
                                          view.interpolation, device);
-    task.evaluate(batch, moment, accumulator);
+    task.evaluate(batch, context, accumulator);
   }
   return true;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -1,7 +1,7 @@
 // Copies of weights.
 #include "engine/train/model_copy.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr const char* kDocument = "locus";  // of a model's metadata (checkpoint.cc)
@@ -25,4 +25,4 @@ ModelCopy copy_model(const Task& task, const TrainingState& state) {
   return out;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

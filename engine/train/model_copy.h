@@ -4,7 +4,7 @@
 #include "engine/files/safetensors.h"
 #include "engine/train/checkpoint.h"
 
-namespace locus {
+namespace locus::engine {
 
 // On the CPU and without what only training needs, as an exported model. A value: sharing it shares the tensors,
 // which nobody changes.
@@ -22,4 +22,4 @@ struct ModelCopy {
 
 ModelCopy copy_model(const Task& task, const TrainingState& state);
 
-}  // namespace locus
+}  // namespace locus::engine

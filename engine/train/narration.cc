@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 std::string format(const char* how, double value) {
@@ -56,4 +56,4 @@ void Narration::reached(std::int64_t step) {
   scores_.clear();
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -9,7 +9,7 @@
 #include "engine/stage/stage.h"
 #include "engine/tasks/task.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Seconds since some moment, never going back.
 using Seconds = std::function<double()>;
@@ -54,4 +54,4 @@ class Narration {
   std::string window_, scores_;
 };
 
-}  // namespace locus
+}  // namespace locus::engine

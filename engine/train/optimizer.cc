@@ -6,7 +6,7 @@
 
 #include "engine/base/failure.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr const char* kAverage = "optimizer.exp_avg.";
@@ -97,4 +97,4 @@ void take_tensor(std::map<std::string, Tensor>& tensors, const std::string& name
   tensors.erase(found);
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -3,7 +3,7 @@
 
 #include "engine/files/safetensors.h"
 
-namespace locus {
+namespace locus::engine {
 
 // Linear warm-up to `peak` over `warmup` steps, then half a cosine down to `minimum` at `steps`. `step`
 // counts from 0.
@@ -55,4 +55,4 @@ class AdamW {
 // another shape or type.
 void take_tensor(std::map<std::string, Tensor>& tensors, const std::string& name, Tensor target);
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -1,7 +1,7 @@
 // The table of recipes.
 #include "engine/train/recipe.h"
 
-namespace locus {
+namespace locus::engine {
 
 namespace recipes {
 #define LOCUS_RECIPE(name) RecipeItem name();
@@ -25,4 +25,4 @@ const RecipeItem& recipe_item(std::string_view id) {
   throw std::invalid_argument("no recipe '" + std::string(id) + "' in this build");
 }
 
-}  // namespace locus
+}  // namespace locus::engine

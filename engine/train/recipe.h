@@ -3,7 +3,7 @@
 
 #include "engine/base/item.h"
 
-namespace locus {
+namespace locus::engine {
 
 struct RecipeItem {
   Item item;  // kind "recipe"
@@ -12,4 +12,4 @@ struct RecipeItem {
 const std::vector<RecipeItem>& recipe_items();       // every line of recipes.def
 const RecipeItem& recipe_item(std::string_view id);  // throws std::invalid_argument
 
-}  // namespace locus
+}  // namespace locus::engine

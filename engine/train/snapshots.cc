@@ -5,7 +5,7 @@
 
 #include "engine/base/failure.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr const char* kKey = "snapshots";  // of the checkpoint's metadata
@@ -55,4 +55,4 @@ void Snapshots::load(const Task& task, const TrainingState& state, TensorFile& c
   }
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -5,7 +5,7 @@
 
 #include "engine/train/model_copy.h"
 
-namespace locus {
+namespace locus::engine {
 
 // The steps after which `count` models are kept of a training of `steps`: they divide it into equal parts,
 // i * steps / (count + 1) rounded down. The initialization and the end are none of them; fewer where there are
@@ -33,4 +33,4 @@ class Snapshots {
   std::vector<ModelCopy> kept_;
 };
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -10,7 +10,7 @@
 #include "engine/train/evaluation.h"
 #include "engine/train/recipe.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -160,14 +160,14 @@ void Training::warm_up() {
   const std::unique_ptr<Accumulator> unrecorded = task_->accumulator();
   task_->eval();
   evaluate_range(*task_, split, dataset_->normalization(), {}, 0,
-                 std::min<std::int64_t>(recipe_.validation_images, split.size()), context_.device, moment(false),
+                 std::min<std::int64_t>(recipe_.validation_images, split.size()), context_.device, context(false),
                  *unrecorded, [](std::int64_t) { return true; });
   task_->train();
 }
 
 void Training::step() {
   const auto start = SteadyClock::now();
-  const StepLosses losses = task_->train_step(loader_.next(), moment(true));
+  const StepLosses losses = task_->train_step(loader_.next(), context(true));
   losses.loss.backward();
   if (recipe_.grad_clip > 0) optimizer_->clip(recipe_.grad_clip);
   optimizer_->step(schedule_.rate(step_));
@@ -226,7 +226,7 @@ bool Training::validate(bool last) {
   const auto keep_on = [](std::int64_t) { return true; };
   const std::unique_ptr<Accumulator> accumulator = task_->accumulator();
   const auto pass = [&](std::int64_t first, std::int64_t end) {
-    evaluate_range(*task_, split, dataset_->normalization(), {}, first, end, context_.device, moment(false),
+    evaluate_range(*task_, split, dataset_->normalization(), {}, first, end, context_.device, context(false),
                    *accumulator, keep_on);
   };
   task_->eval();
@@ -311,7 +311,7 @@ TrainingState Training::state_now() const {
           seconds_ + window_seconds_};
 }
 
-Moment Training::moment(bool training) const { return {step_, steps_, training, random_}; }
+ForwardContext Training::context(bool training) const { return {step_, steps_, training, random_}; }
 
 Place Training::place() const {
   return {step_, static_cast<double>(step_) / static_cast<double>(loader_.batches_per_epoch()),
@@ -326,4 +326,4 @@ void Training::result(const std::string& metric, const std::string& split, const
   context_.results.push_back({{metric, split}, reducer, value, step_});
 }
 
-}  // namespace locus
+}  // namespace locus::engine

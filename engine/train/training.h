@@ -10,7 +10,7 @@
 #include "engine/train/narration.h"
 #include "engine/train/snapshots.h"
 
-namespace locus {
+namespace locus::engine {
 
 // One training run. Its state is what a checkpoint holds: resuming continues bit for bit on the CPU. Not
 // thread-safe.
@@ -42,7 +42,7 @@ class Training {
 
   void write_model(const std::string& slot, const TensorFile& file, std::int64_t step);
   TrainingState state_now() const;
-  Moment moment(bool training) const;
+  ForwardContext context(bool training) const;
   Place place() const;
   void point(const std::string& metric, const std::string& split, double value, Json labels = Json::object()) const;
   void result(const std::string& metric, const std::string& split, const std::string& reducer, double value);
@@ -69,4 +69,4 @@ class Training {
   std::vector<double> window_milliseconds_;  // mean of a step, window by window
 };
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -9,6 +9,7 @@
 #include "core/base/frame.h"
 
 namespace locus {
+using namespace engine;
 namespace {
 
 using Clock = std::chrono::steady_clock;

@@ -11,28 +11,28 @@
 namespace locus {
 
 // Thrown when the daemon asked for the end of the process or is gone.
-class SessionEnded : public StageAborted {
+class SessionEnded : public engine::StageAborted {
  public:
-  using StageAborted::StageAborted;
+  using engine::StageAborted::StageAborted;
 };
 
 // Batches points into frames and limits how often progress is told; reads wishes without waiting. Not
 // thread-safe.
-class FrameObserver : public StageObserver {
+class FrameObserver : public engine::StageObserver {
  public:
   // `attempt` is repeated in every frame; `fd` stays the caller's.
   FrameObserver(int fd, std::string attempt);
 
   void started(const Json& environment, std::int64_t steps, std::int64_t resumed_step) override;
-  void point(const SeriesKey& series, const Place& place, double value) override;
+  void point(const engine::SeriesKey& series, const engine::Place& place, double value) override;
   void progress(std::int64_t step, std::int64_t steps, std::string_view phase) override;
   void checkpoint(std::int64_t step, const std::filesystem::path& path, bool best) override;
   // Throws SessionEnded on a shutdown frame or end of file.
-  Wish wish() override;
+  engine::Wish wish() override;
   void say(const std::string& line) override;  // to standard output, which the daemon keeps as the log
 
   void flush();  // sends the points still held
-  void report(const StageReport& report);
+  void report(const engine::StageReport& report);
 
  private:
   void send(Json frame);
@@ -41,7 +41,7 @@ class FrameObserver : public StageObserver {
   std::string attempt_;
   Json series_ = Json::array(), rows_ = Json::array();
   std::vector<std::string> series_keys_;
-  Wish wish_ = Wish::kContinue;
+  engine::Wish wish_ = engine::Wish::kContinue;
   std::chrono::steady_clock::time_point last_flush_, last_progress_;
   std::string last_phase_;
 };

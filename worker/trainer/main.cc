@@ -32,8 +32,8 @@ int usage() {
 locus::Json devices() {
   locus::Json out = {{"cpu", true}, {"cuda", locus::Json::array()}};
   try {
-    locus::load_cuda();
-    for (const auto& device : locus::cuda_devices())
+    locus::engine::load_cuda();
+    for (const auto& device : locus::engine::cuda_devices())
       out["cuda"].push_back({{"index", device.index}, {"name", device.name}});
   } catch (const std::exception& error) {
     out["cuda_unusable"] = error.what();
@@ -51,8 +51,8 @@ int load_and_print_devices() {
   locus::Json out = devices();
   std::string failure;
   try {
-    locus::load_cuda_library();
-    out["torch"] = locus::cuda_library().string();
+    locus::engine::load_cuda_library();
+    out["torch"] = locus::engine::cuda_library().string();
     if (const auto* kernels = locus::engine::cuda_kernels()) {
       out["kernels"] = kernels->path;
     } else {
@@ -78,7 +78,7 @@ int main(int count, char** values) {
   if (arguments.empty()) return usage();
   try {
     if (arguments[0] == "catalog" && arguments.size() == 1) {
-      std::cout << locus::catalog_json().dump(2) << "\n";
+      std::cout << locus::engine::catalog_json().dump(2) << "\n";
       return 0;
     }
     if (arguments[0] == "devices" && arguments.size() == 1) return print_devices();

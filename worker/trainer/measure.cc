@@ -17,6 +17,7 @@
 #include "worker/trainer/arguments.h"
 
 namespace locus {
+using namespace engine;
 namespace {
 
 struct Request {

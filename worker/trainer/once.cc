@@ -11,6 +11,7 @@
 #include "engine/run/run.h"
 
 namespace locus {
+using namespace engine;
 namespace {
 
 struct Arguments {

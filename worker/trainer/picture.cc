@@ -16,6 +16,7 @@
 #include "worker/trainer/picture.h"
 
 namespace locus {
+using namespace engine;
 namespace {
 
 void write_file(const std::string& path, const std::string& bytes) {

@@ -8,6 +8,7 @@
 #include "worker/trainer/probe.h"
 
 namespace locus {
+using namespace engine;
 namespace {
 
 at::ScalarType parse_type(const std::string& name) {

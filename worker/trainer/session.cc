@@ -11,6 +11,7 @@
 #include "worker/trainer/frame_observer.h"
 
 namespace locus {
+using namespace engine;
 namespace {
 
 constexpr int kProtocol = 1;

@@ -3,7 +3,7 @@
 #include "engine/data/dataset.h"
 #include "engine/data/idx_dataset.h"
 
-namespace locus::datasets {
+namespace locus::engine::datasets {
 namespace {
 
 IdxLayout layout() {
@@ -51,4 +51,4 @@ DatasetItem fashion_mnist() {
   return {std::move(item), [](const DataPlace& place, const Options&) { return open_idx_dataset(layout(), place); }};
 }
 
-}  // namespace locus::datasets
+}  // namespace locus::engine::datasets

@@ -1,7 +1,7 @@
 // Classification: one label an image, cross-entropy on a linear head over the backbone's pooled features.
 #include "engine/tasks/task.h"
 
-namespace locus::tasks {
+namespace locus::engine::tasks {
 namespace {
 
 class ClassificationScores : public Accumulator {
@@ -41,21 +41,21 @@ class Classification : public Task {
     register_module("head", head_);
   }
 
-  Tensor predict(const Tensor& images, const Moment& moment) override {
-    return head_->forward(backbone_->pooled(backbone_->forward(images, moment)));
+  Tensor predict(const Tensor& images, const ForwardContext& context) override {
+    return head_->forward(backbone_->pooled(backbone_->forward(images, context)));
   }
 
   std::int64_t flops(std::int64_t height, std::int64_t width) const override {
     return backbone_->flops(height, width) + 2 * head_->weight.numel();
   }
 
-  StepLosses train_step(const Batch& batch, const Moment& moment) override {
-    const Features features = backbone_->forward(batch.at("image"), moment);
+  StepLosses train_step(const Batch& batch, const ForwardContext& context) override {
+    const Features features = backbone_->forward(batch.at("image"), context);
     StepLosses out;
     out.loss = at::cross_entropy_loss(head_->forward(backbone_->pooled(features)), batch.at("label"), {},
                                       at::Reduction::Mean, /*ignore_index=*/-100, label_smoothing_);
     out.fields.emplace_back("loss", out.loss.detach());
-    for (const AuxLoss& auxiliary : backbone_->auxiliary_losses(features, moment)) {
+    for (const AuxLoss& auxiliary : backbone_->auxiliary_losses(features, context)) {
       out.loss = out.loss + auxiliary.value;
       for (const auto& [name, value] : auxiliary.fields) out.fields.emplace_back(name, value.detach());
     }
@@ -64,8 +64,8 @@ class Classification : public Task {
 
   std::unique_ptr<Accumulator> accumulator() const override { return std::make_unique<ClassificationScores>(); }
 
-  void evaluate(const Batch& batch, const Moment& moment, Accumulator& accumulator) override {
-    dynamic_cast<ClassificationScores&>(accumulator).add(predict(batch.at("image"), moment), batch.at("label"));
+  void evaluate(const Batch& batch, const ForwardContext& context, Accumulator& accumulator) override {
+    dynamic_cast<ClassificationScores&>(accumulator).add(predict(batch.at("image"), context), batch.at("label"));
   }
 
   Decay decay(std::string_view name, const Tensor& parameter) const override {
@@ -104,4 +104,4 @@ TaskItem classification() {
           }};
 }
 
-}  // namespace locus::tasks
+}  // namespace locus::engine::tasks

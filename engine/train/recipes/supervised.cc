@@ -1,7 +1,7 @@
 // Supervised training: AdamW, linear warm-up, cosine decay over a fixed horizon.
 #include "engine/train/recipe.h"
 
-namespace locus::recipes {
+namespace locus::engine::recipes {
 
 RecipeItem supervised() {
   Item item("recipe", "supervised", 1, "AdamW with linear warm-up and cosine decay over a fixed number of epochs");
@@ -58,4 +58,4 @@ RecipeItem supervised() {
   return {std::move(item)};
 }
 
-}  // namespace locus::recipes
+}  // namespace locus::engine::recipes

@@ -7,7 +7,7 @@
 #include "tests/engine/support/models.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::largest_difference;
@@ -19,21 +19,21 @@ class EveryHook final : public PriorLayer {
  public:
   explicit EveryHook(double factor, bool scales_biases = false) : factor_(factor), scales_biases_(scales_biases) {}
   bool scales_biases() const override { return scales_biases_; }
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const Sides&, const Moment&) override {
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs&, const ForwardContext&) override {
     return {q * factor_, k.flip(-1)};
   }
-  Term bias(const Sides& s, const Moment&) override {
+  BiasTerm bias(const AttentionInputs& s, const ForwardContext&) override {
     return {Depends::kContent, Dense{at::matmul(s.q, s.k.mT()) * 0.1 * factor_}};
   }
-  Term scale(const Sides& s, const Moment&) override {
+  BiasTerm scale(const AttentionInputs& s, const ForwardContext&) override {
     return {Depends::kContent, Dense{at::sigmoid(at::matmul(s.k, s.q.mT()) * factor_)}};
   }
-  Tensor probabilities(const Tensor& p, const Sides&, const Moment&) override { return p * factor_ + 0.01; }
-  Tensor from_probabilities(const Tensor& p, const Sides& s, const Moment&) override {
+  Tensor probabilities(const Tensor& p, const AttentionInputs&, const ForwardContext&) override { return p * factor_ + 0.01; }
+  Tensor from_probabilities(const Tensor& p, const AttentionInputs& s, const ForwardContext&) override {
     return at::matmul(p.mT(), s.q) * factor_;
   }
-  Tensor add_output(const Sides& s, const Moment&) override { return s.x.roll(1, 1) * factor_; }
-  Tensor gate_output(const Sides& s, const Moment&) override { return at::sigmoid(s.x * factor_); }
+  Tensor add_output(const AttentionInputs& s, const ForwardContext&) override { return s.x.roll(1, 1) * factor_; }
+  Tensor gate_output(const AttentionInputs& s, const ForwardContext&) override { return at::sigmoid(s.x * factor_); }
 
  private:
   double factor_;
@@ -78,7 +78,7 @@ TEST(Attention, AppliesTheHooksOfSeveralPriorsByTheFixedAlgebra) {
   o = (o + x.roll(1, 1) * 2.0) * at::sigmoid(x * 0.7) * at::sigmoid(x * 1.3);
   const Tensor expected = at::linear(o, parameters["out.weight"], parameters["out.bias"]);
 
-  EXPECT_LT(largest_difference(layer->forward(x, layout, test::test_moment(false)), expected), 1e-12);
+  EXPECT_LT(largest_difference(layer->forward(x, layout, test::test_context(false)), expected), 1e-12);
   EXPECT_EQ(layer->paths(), (std::set<std::string, std::less<>>{"explicit"}));
 }
 
@@ -89,14 +89,14 @@ TEST(Attention, LetsAScaleMultiplyTheContentAndTheBiasesTogether) {
   const Tensor x = tokens();
   const auto layer = make_attention({{content, hooks, {}}, {sum, hooks, {}}});
   const auto parameters = layer->named_parameters();
-  const auto sides = at::linear(x, parameters["qkv.weight"], parameters["qkv.bias"])
+  const auto inputs = at::linear(x, parameters["qkv.weight"], parameters["qkv.bias"])
                          .unflatten(2, {3, kHeads, kWidth / kHeads})
                          .permute({2, 0, 3, 1, 4})
                          .unbind(0);
-  const Tensor qk = at::matmul(sides[0], sides[1].mT()), kq = qk.mT();
+  const Tensor qk = at::matmul(inputs[0], inputs[1].mT()), kq = qk.mT();
   const Tensor l = at::sigmoid(kq * 1.3) * (at::sigmoid(kq * 0.7) * 0.5 * qk + qk * 0.07 + qk * 0.13);
-  const Tensor o = at::matmul(at::softmax(l, -1), sides[2]).transpose(1, 2).flatten(2);
-  EXPECT_LT(largest_difference(layer->forward(x, {{2, 3}, 1}, test::test_moment(false)),
+  const Tensor o = at::matmul(at::softmax(l, -1), inputs[2]).transpose(1, 2).flatten(2);
+  EXPECT_LT(largest_difference(layer->forward(x, {{2, 3}, 1}, test::test_context(false)),
                                at::linear(o, parameters["out.weight"], parameters["out.bias"])),
             1e-12);
 }
@@ -105,7 +105,7 @@ TEST(Attention, SaysWhichHookIsDeclaredButMissing) {
   class Nothing final : public PriorLayer {};
   const auto layer = make_attention({{std::make_shared<Nothing>(), {Hook::kGateOutput}, {}}});
   try {
-    layer->forward(tokens(), {{2, 3}, 1}, test::test_moment(false));
+    layer->forward(tokens(), {{2, 3}, 1}, test::test_context(false));
     FAIL() << "ran without the hook";
   } catch (const std::logic_error& error) {
     EXPECT_NE(std::string(error.what()).find("'gate-output'"), std::string::npos) << error.what();
@@ -118,7 +118,7 @@ class CountingBias final : public PriorLayer {
   explicit CountingBias(Depends on) : on_(on) {
     table_ = register_parameter("table", at::ones({1}, at::kDouble), on != Depends::kLayout);
   }
-  Term bias(const Sides& s, const Moment&) override {
+  BiasTerm bias(const AttentionInputs& s, const ForwardContext&) override {
     ++calls;
     return {on_, Dense{table_ * at::ones({1, 1, s.layout.tokens(), s.layout.tokens()}, at::kDouble)}};
   }
@@ -132,7 +132,7 @@ class CountingBias final : public PriorLayer {
 int calls_after(Depends on, const std::function<void(const std::function<void()>&, CountingBias&)>& play) {
   const auto prior = std::make_shared<CountingBias>(on);
   const auto layer = make_attention({{prior, {Hook::kBias}, prior->parameters()}});
-  play([&] { layer->forward(tokens(), {{2, 3}, 1}, test::test_moment(false)); }, *prior);
+  play([&] { layer->forward(tokens(), {{2, 3}, 1}, test::test_context(false)); }, *prior);
   return prior->calls;
 }
 
@@ -183,10 +183,10 @@ TEST(TermCache, TellsLayoutsApart) {
   const auto prior = std::make_shared<CountingBias>(Depends::kLayout);
   const auto layer = make_attention({{prior, {Hook::kBias}, {}}});
   for (const Layout& layout : {Layout{{2, 3}, 1}, Layout{{3, 2}, 1}, Layout{{1, 7}, 0}, Layout{{2, 3}, 1}}) {
-    layer->forward(tokens(), layout, test::test_moment(false));
+    layer->forward(tokens(), layout, test::test_context(false));
   }
   EXPECT_EQ(prior->calls, 3);
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

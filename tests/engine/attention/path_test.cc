@@ -10,7 +10,7 @@
 #include "engine/priors/curves.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::largest_difference;
@@ -23,7 +23,7 @@ struct Problem {
   Layout layout;
   Tensor q, k, v, weight;
   std::vector<Tensor> leaves;
-  std::vector<Term> scales, biases, sum_scales;
+  std::vector<BiasTerm> scales, biases, sum_scales;
 
   Tensor draw(std::string_view name, at::IntArrayRef shape, double low = -1, double high = 1) const {
     return RandomStreams(3).uniform("test", name, 0, shape, low, high).to(at::kDouble);
@@ -37,7 +37,7 @@ struct Problem {
 using TermKind = std::string;
 
 // "sum-": of the content and the biases together.
-std::vector<Term>& scales_of(Problem& p, const TermKind& kind) {
+std::vector<BiasTerm>& scales_of(Problem& p, const TermKind& kind) {
   return kind.starts_with("sum-") ? p.sum_scales : p.scales;
 }
 
@@ -170,9 +170,9 @@ TEST_P(PathAgainstReference, AgreesInValueAndEveryGradient) {
   const PathCase& param = GetParam();
   Problem p = make_problem(param.layout, param.terms);
   test::ReferenceInput in{p.q.detach(), p.k.detach(), p.v.detach(), 0.37, {}, {}};
-  for (const Term& term : p.scales) in.scales.push_back(defined_value(term.form(), p));
-  for (const Term& term : p.biases) in.biases.push_back(defined_value(term.form(), p));
-  for (const Term& term : p.sum_scales) in.sum_scales.push_back(defined_value(term.form(), p));
+  for (const BiasTerm& term : p.scales) in.scales.push_back(defined_value(term.form(), p));
+  for (const BiasTerm& term : p.biases) in.biases.push_back(defined_value(term.form(), p));
+  for (const BiasTerm& term : p.sum_scales) in.sum_scales.push_back(defined_value(term.form(), p));
   const auto expected = test::reference_attention(in, p.weight);
 
   Scores scores{.q = p.q,
@@ -183,9 +183,9 @@ TEST_P(PathAgainstReference, AgreesInValueAndEveryGradient) {
                 .biases = {},
                 .probabilities = {},
                 .from_probabilities = {}};
-  for (const Term& term : p.scales) scores.scales.push_back(&term);
-  for (const Term& term : p.biases) scores.biases.push_back(&term);
-  for (const Term& term : p.sum_scales) scores.sum_scales.push_back(&term);
+  for (const BiasTerm& term : p.scales) scores.scales.push_back(&term);
+  for (const BiasTerm& term : p.biases) scores.biases.push_back(&term);
+  for (const BiasTerm& term : p.sum_scales) scores.sum_scales.push_back(&term);
   const ExecutionPath& path = choose_path(param.path, scores);
   ASSERT_EQ(path.name, param.path) << "the case is meant to run on this path";
   const Tensor out = path.run(scores);
@@ -193,7 +193,7 @@ TEST_P(PathAgainstReference, AgreesInValueAndEveryGradient) {
 
   (out * p.weight).sum().backward();
   std::vector<Tensor> gradients = {expected.q, expected.k, expected.v};
-  const auto add = [&](const std::vector<Term>& terms, const std::vector<Tensor>& full) {
+  const auto add = [&](const std::vector<BiasTerm>& terms, const std::vector<Tensor>& full) {
     for (std::size_t i = 0; i < terms.size(); ++i) {
       for (const Tensor& g : leaf_gradients(terms[i].form(), full[i])) gradients.push_back(g);
     }
@@ -262,7 +262,7 @@ Scores plain(const Tensor& q) {
 
 TEST(PathChoice, FallsBackToExplicitWhereTheWantedPathCannotRun) {
   const Tensor q = at::rand({1, 1, 4, 4});
-  const Term scale(Depends::kContent, Dense{at::ones({1, 1, 4, 4})});
+  const BiasTerm scale(Depends::kContent, Dense{at::ones({1, 1, 4, 4})});
   Scores scores = plain(q);
   EXPECT_EQ(choose_path("fused", scores).name, "fused");
   scores.scales.push_back(&scale);
@@ -296,4 +296,4 @@ TEST(PathChoice, RefusesAnUnknownNameAndSaysIt) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -6,13 +6,13 @@
 #include "tests/engine/support/models.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::largest_difference;
 using test::small_model;
 using test::test_images;
-using test::test_moment;
+using test::test_context;
 
 std::shared_ptr<Backbone> vit(const Json& options, const InputFacts& input, std::uint64_t seed = 0) {
   return make_backbone({{"model", {{"id", "vit"}, {"options", options}}}, {"priors", Json::array()}}, input,
@@ -70,7 +70,7 @@ TEST(Vit, ComputesItsDefinition) {
     const Tensor inside = linear(norm(x, block + ".norm2"), block + ".mlp.in");
     x = x + linear(0.5 * inside * (1 + at::erf(inside / std::sqrt(2.0))), block + ".mlp.out");
   }
-  const Features features = model->forward(images, test_moment(false));
+  const Features features = model->forward(images, test_context(false));
   EXPECT_LT(largest_difference(features.taps.at("pre-norm"), x), 1e-12);
   EXPECT_LT(largest_difference(features.tokens, norm(x, "norm")), 1e-12);
   EXPECT_LT(largest_difference(model->pooled(features), features.tokens.select(1, 0)), 1e-15);
@@ -78,7 +78,7 @@ TEST(Vit, ComputesItsDefinition) {
 
 TEST(Vit, PoolsTheMeanOfPatchTokensWithoutRegisters) {
   const auto model = small_model({}, {.registers = 3});
-  const Features features = model->forward(test_images(2, {8, 10}), test_moment(false));
+  const Features features = model->forward(test_images(2, {8, 10}), test_context(false));
   EXPECT_LT(largest_difference(model->pooled(features), features.tokens.slice(1, 3).mean(1)), 1e-6);
 }
 
@@ -110,8 +110,8 @@ TEST(Vit, CanDoWithoutBiasesOfQueriesKeysAndValues) {
   EXPECT_EQ(count(*with) - count(*without), 2 * 3 * 16);
   EXPECT_FALSE(without->named_parameters().contains("blocks.1.attention.qkv.bias"));
   const Tensor images = RandomStreams(1).normal("test", "images", 0, {2, 1, 8, 8});
-  EXPECT_LT(largest_difference(with->forward(images, test_moment(false)).tokens,
-                               without->forward(images, test_moment(false)).tokens),
+  EXPECT_LT(largest_difference(with->forward(images, test_context(false)).tokens,
+                               without->forward(images, test_context(false)).tokens),
             1e-6)
       << "biases start at zero";
 }
@@ -130,12 +130,12 @@ TEST(Vit, OffersBlockTapsWhenAsked) {
   const auto model = small_model({}, {.depth = 3});
   model->request_tap("block-1");
   model->request_tap("post-norm");
-  const Features features = model->forward(test_images(2, {8, 10}), test_moment(false));
+  const Features features = model->forward(test_images(2, {8, 10}), test_context(false));
   EXPECT_TRUE(features.taps.contains("block-1"));
   EXPECT_FALSE(features.taps.contains("block-0"));
   EXPECT_THROW(model->request_tap("block-3"), std::invalid_argument);
   model->request_tap("block-2");
-  const Features again = model->forward(test_images(2, {8, 10}), test_moment(false));
+  const Features again = model->forward(test_images(2, {8, 10}), test_context(false));
   EXPECT_TRUE(at::equal(again.taps.at("block-2"), again.taps.at("pre-norm")));
 }
 
@@ -153,7 +153,7 @@ TEST(Vit, DropPathSkipsBranchesOfSamplesWhileTrainingOnly) {
   const auto model = vit(options, {1, {8, 8}});
   const Tensor images = RandomStreams(1).normal("test", "images", 0, {64, 1, 8, 8});
   const auto tokens = [&](bool training, std::int64_t step) {
-    return model->forward(images, test_moment(training, step)).taps.at("pre-norm");
+    return model->forward(images, test_context(training, step)).taps.at("pre-norm");
   };
   EXPECT_TRUE(at::equal(tokens(false, 1), tokens(false, 2)));
   EXPECT_TRUE(at::equal(tokens(true, 1), tokens(true, 1))) << "a draw is a function of the step";
@@ -171,8 +171,8 @@ TEST(Vit, SaysWhatItRefuses) {
       std::string::npos);
   EXPECT_NE(refusal({{"width", 64}}, {1, {28, 28}}).find("no option 'width'"), std::string::npos);
   const auto model = small_model({});
-  EXPECT_THROW(model->forward(test_images(1, {9, 10}), test_moment(false)), std::invalid_argument);
+  EXPECT_THROW(model->forward(test_images(1, {9, 10}), test_context(false)), std::invalid_argument);
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

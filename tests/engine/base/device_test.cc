@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // What the dynamic linker says on loading `path`, which must fail.
@@ -39,4 +39,4 @@ TEST(CudaLibrary, LiesBesideTheTorchThatIsLinked) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

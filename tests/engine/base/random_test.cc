@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // Known answers of the Random123 distribution (kat_vectors, philox4x32 10).
@@ -104,4 +104,4 @@ TEST(RandomStreams, PermutationHoldsEveryNumberOnceAndMixes) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

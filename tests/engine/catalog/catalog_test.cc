@@ -9,7 +9,7 @@
 
 #include "core/base/json.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr const char* kKinds[] = {"prior", "backbone", "dataset", "task", "recipe", "stage"};
@@ -45,4 +45,4 @@ TEST(Catalog, IsWhatIsCommitted) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

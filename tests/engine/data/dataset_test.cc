@@ -6,7 +6,7 @@
 #include "engine/data/idx.h"
 #include "tests/engine/data/idx_fixture.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using ::testing::AllOf;
@@ -143,4 +143,4 @@ TEST(FashionMnist, IsListedWithItsDigestAndOpensWhereInstalled) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

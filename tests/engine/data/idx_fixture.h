@@ -14,7 +14,7 @@
 #include "core/base/sha256.h"
 #include "engine/data/idx_dataset.h"
 
-namespace locus {
+namespace locus::engine {
 
 // A folder of its own, gone with the object.
 class TemporaryFolder {
@@ -98,4 +98,4 @@ inline IdxLayout write_tiny_dataset(const std::filesystem::path& root) {
   return layout;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // `count` images of one pixel, each its own row number.
@@ -108,4 +108,4 @@ TEST(EvaluationBatch, NativeResolutionIsTheFileItself) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -5,17 +5,17 @@
 // No paper: it exists to be added (tests/engine/drill/adding_a_prior).
 #include "engine/priors/items.h"
 
-namespace locus::priors {
+namespace locus::engine::priors {
 namespace {
 
 class DrillRampLayer final : public PriorLayer {
  public:
   explicit DrillRampLayer(double slope) : slope_(slope) {}
 
-  Term bias(const Sides& sides, const Moment&) override {
-    const std::int64_t prefix = sides.layout.prefix, tokens = sides.layout.tokens();
-    const at::ScalarType type = sides.q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    const Tensor index = at::arange(sides.layout.patches(), sides.q.options().dtype(type));
+  BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
+    const std::int64_t prefix = inputs.layout.prefix, tokens = inputs.layout.tokens();
+    const at::ScalarType type = inputs.q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const Tensor index = at::arange(inputs.layout.patches(), inputs.q.options().dtype(type));
     const Tensor row = at::constant_pad_nd(index * slope_, {prefix, 0});
     return {Depends::kLayout, Dense{row.expand({1, 1, tokens, tokens}).contiguous()}};
   }
@@ -49,4 +49,4 @@ PriorItem drill_ramp() {
           }};
 }
 
-}  // namespace locus::priors
+}  // namespace locus::engine::priors

@@ -1,7 +1,7 @@
 // The drill's prior: later patches of the raster weigh more.
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 class DrillRamp final : public ReferencePrior {
@@ -21,4 +21,4 @@ class DrillRamp final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_drill_ramp() { return std::make_unique<DrillRamp>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

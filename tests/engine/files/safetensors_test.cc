@@ -11,7 +11,7 @@
 #include "engine/base/failure.h"
 #include "tests/engine/train/recording.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using ::testing::HasSubstr;
@@ -251,4 +251,4 @@ TEST_F(Safetensors, LeavesTheOldFileWhenTheNewOneCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -12,7 +12,7 @@
 
 #include "tests/engine/support/models.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::ModelShape;
@@ -48,21 +48,21 @@ Json trace(const std::vector<PriorSetting>& priors, const ModelShape& shape) {
   const auto record = [&](const char* key, const Tensor& pooled) {
     for (std::int64_t i = 0; i < 4; ++i) out[key].push_back(pooled[i % 3][i * 5].item<double>());
   };
-  record("outputs", model->pooled(model->forward(images, test::test_moment(false))));
+  record("outputs", model->pooled(model->forward(images, test::test_context(false))));
   const std::int64_t tokens = shape.extent[0] * shape.extent[1] / 4 + shape.registers + (shape.pool == "cls" ? 1 : 0);
   const Tensor target = RandomStreams(8).normal("test", "target", 0, {tokens, shape.dim}).to(at::kDouble);
   for (std::int64_t step = 0; step < 3; ++step) {
     model->zero_grad();
-    const Moment moment = test::test_moment(true, step);
-    const Features features = model->forward(images, moment);
+    const ForwardContext context = test::test_context(true, step);
+    const Features features = model->forward(images, context);
     Tensor loss = (features.tokens * target).mean();
-    for (const AuxLoss& aux : model->auxiliary_losses(features, moment)) loss = loss + aux.value;
+    for (const AuxLoss& aux : model->auxiliary_losses(features, context)) loss = loss + aux.value;
     out["losses"].push_back(loss.item<double>());
     loss.backward();
     descend(*model);
   }
   record("other_grid",
-         model->pooled(model->forward(test::test_images(3, {12, 6}).to(at::kDouble), test::test_moment(false))));
+         model->pooled(model->forward(test::test_images(3, {12, 6}).to(at::kDouble), test::test_context(false))));
   return out;
 }
 
@@ -179,4 +179,4 @@ TEST(GoldenFile, HoldsNoItemThatIsGone) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

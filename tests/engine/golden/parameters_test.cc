@@ -8,7 +8,7 @@
 
 #include "tests/engine/support/models.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::ModelShape;
@@ -96,4 +96,4 @@ TEST(GoldenParameters, OfEverySettingAreThoseThatPlanningIsHeldAgainst) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

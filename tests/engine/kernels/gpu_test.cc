@@ -10,7 +10,7 @@
 #include "tests/engine/support/models.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::largest_difference;
@@ -106,4 +106,4 @@ TEST_F(Gpu, EveryPriorAgreesWithTheCpuOnEveryPath) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

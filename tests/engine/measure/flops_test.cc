@@ -7,7 +7,7 @@
 #include "engine/measure/measurement.h"
 #include "tests/engine/support/models.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::ModelShape;
@@ -73,7 +73,7 @@ TEST(Flops, AsDispatchedAreThoseOfTheStructureWithoutPriors) {
          {std::vector<std::int64_t>{8, 10}, std::vector<std::int64_t>{28, 24}}) {  // explicit and fused
       const auto model = test::small_model({{"none"}}, {.pool = pool, .registers = 1});
       const Tensor image = test::test_images(1, extent);
-      EXPECT_EQ(count([&] { model->forward(image, test::test_moment(false)); }), model->flops(extent[0], extent[1]))
+      EXPECT_EQ(count([&] { model->forward(image, test::test_context(false)); }), model->flops(extent[0], extent[1]))
           << pool << " " << model->path();
     }
   }
@@ -112,4 +112,4 @@ TEST(Flops, NameTheOperatorsThatCount) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

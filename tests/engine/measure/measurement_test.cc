@@ -10,7 +10,7 @@
 #include "engine/measure/peak_memory.h"
 #include "tests/engine/support/models.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 const Json kFacts = {{"channels", 2}, {"classes", 10}, {"extent", {8, 8}}};
@@ -204,4 +204,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -6,7 +6,7 @@
 #include "tests/engine/priors/built_prior.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // The bias one layer of the prior gives, dense.
@@ -15,7 +15,7 @@ Tensor bias_of(const Json& options, std::int64_t heads, const Layout& layout) {
   const LayerInfo info{.layer = 0, .layers = 1, .width = heads * 4, .heads = heads, .scale = 0.5, .reference = layout};
   const auto layer = item.make({{info}, info.width, layout}, Options(item.item.json(), options))->layer(info);
   const Tensor x = at::zeros({1, layout.tokens(), info.width}), q = at::zeros({1, heads, layout.tokens(), 4});
-  return layer->bias({x, q, q, q, layout}, test::test_moment(false)).dense();
+  return layer->bias({x, q, q, q, layout}, test::test_context(false)).dense();
 }
 
 std::vector<double> slopes(std::int64_t heads) {
@@ -78,4 +78,4 @@ TEST(Alibi, AddsNoParameter) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -5,7 +5,7 @@
 
 #include "tests/engine/support/models.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 
 // Shape of the host a prior is built for.
 struct Host {
@@ -48,7 +48,7 @@ struct Content {
         q(at::randn({batch, host.heads, on.tokens(), host.head_width}, at::kDouble)),
         k(at::randn_like(q)),
         v(at::randn_like(q)) {}
-  Sides sides() const { return {x, q, k, v, layout}; }
+  AttentionInputs inputs() const { return {x, q, k, v, layout}; }
 
   Layout layout;
   Tensor x, q, k, v;
@@ -58,8 +58,8 @@ struct Content {
 inline Tensor dense_bias(Prior& prior, const Host& host, const Layout& layout, std::int64_t layer = 0) {
   const Content content(host, layout);
   const at::NoGradGuard no_grad;
-  prior.begin_forward(layout, test_moment(false));
-  return prior.layers().at(static_cast<std::size_t>(layer))->bias(content.sides(), test_moment(false)).dense();
+  prior.begin_forward(layout, test_context(false));
+  return prior.layers().at(static_cast<std::size_t>(layer))->bias(content.inputs(), test_context(false)).dense();
 }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

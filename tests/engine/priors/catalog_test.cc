@@ -8,7 +8,7 @@
 #include "engine/priors/items.h"
 #include "tests/engine/support/models.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 std::vector<Json> entries() {
@@ -98,7 +98,7 @@ class HookCaller {
       : prior_(prior), layer_(layer), layout_{{4, 5}, prefix} {}
 
   void call(Hook hook) {
-    const Sides sides{x_, q_, q_, q_, layout_};
+    const AttentionInputs inputs{x_, q_, q_, q_, layout_};
     switch (hook) {
       case Hook::kEmbed:
         prior_.embed(Site::kBeforePrefix, x_.slice(1, layout_.prefix), layout_, moment_);
@@ -118,25 +118,25 @@ class HookCaller {
         layer_->embed(Site::kBlockStart, x_, layout_, moment_);
         return;
       case Hook::kTransformQk:
-        layer_->transform_qk(q_, q_, sides, moment_);
+        layer_->transform_qk(q_, q_, inputs, moment_);
         return;
       case Hook::kBias:
-        layer_->bias(sides, moment_);
+        layer_->bias(inputs, moment_);
         return;
       case Hook::kScale:
-        layer_->scale(sides, moment_);
+        layer_->scale(inputs, moment_);
         return;
       case Hook::kProbabilities:
-        layer_->probabilities(p_, sides, moment_);
+        layer_->probabilities(p_, inputs, moment_);
         return;
       case Hook::kFromProbabilities:
-        layer_->from_probabilities(p_, sides, moment_);
+        layer_->from_probabilities(p_, inputs, moment_);
         return;
       case Hook::kAddOutput:
-        layer_->add_output(sides, moment_);
+        layer_->add_output(inputs, moment_);
         return;
       case Hook::kGateOutput:
-        layer_->gate_output(sides, moment_);
+        layer_->gate_output(inputs, moment_);
         return;
       case Hook::kFeedForward:
         layer_->feed_forward(x_, mlp_, layout_, moment_);
@@ -152,7 +152,7 @@ class HookCaller {
   Layout layout_;
   std::int64_t tokens_ = layout_.tokens();
   Tensor x_ = at::randn({2, tokens_, 32}), q_ = at::randn({2, 4, tokens_, 8}), p_ = at::rand({2, 4, tokens_, tokens_});
-  Moment moment_ = test::test_moment(true);
+  ForwardContext moment_ = test::test_context(true);
   FeedForward mlp_{.norm = [](const Tensor& x) { return x; },
                    .in =
                        [](const Tensor& x) {
@@ -202,4 +202,4 @@ TEST(CatalogEntries, APriorWithoutHooksExcludesAllOthers) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -10,7 +10,7 @@
 #include "tests/engine/support/models.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::largest_difference;
@@ -18,7 +18,7 @@ using test::ModelShape;
 using test::PriorSetting;
 using test::small_model;
 using test::test_images;
-using test::test_moment;
+using test::test_context;
 
 class EveryPrior : public testing::TestWithParam<PriorSetting> {
  protected:
@@ -28,7 +28,7 @@ class EveryPrior : public testing::TestWithParam<PriorSetting> {
   }
   static Tensor tokens(Backbone& model, const Tensor& images) {
     const at::NoGradGuard no_grad;
-    return model.forward(images, test_moment(false)).tokens;
+    return model.forward(images, test_context(false)).tokens;
   }
 };
 
@@ -79,7 +79,7 @@ TEST_P(EveryPrior, KeepsTheShapeOnAnyGridWithAnyPrefix) {
     for (const auto& extent : extents()) {
       shape.extent = extent;
       const auto m = model(shape);
-      const Features features = m->forward(test_images(3, extent), test_moment(false));
+      const Features features = m->forward(test_images(3, extent), test_context(false));
       const std::int64_t prefix = shape.registers + (shape.pool == "cls" ? 1 : 0);
       EXPECT_EQ(features.layout, (Layout{{extent[0] / 2, extent[1] / 2}, prefix}));
       EXPECT_EQ(features.tokens.sizes(), (at::IntArrayRef{3, features.layout.tokens(), shape.dim}));
@@ -174,7 +174,7 @@ TEST_P(EveryPrior, TrainsAfterAnEvaluationInInferenceMode) {
   const auto m = model(), fresh = model();
   {
     const c10::InferenceMode inference;
-    m->forward(test_images(2, {8, 10}), test_moment(false));
+    m->forward(test_images(2, {8, 10}), test_context(false));
   }
   const auto expected = test::gradients(*fresh, test_images(2, {8, 10}));
   for (const auto& [name, gradient] : test::gradients(*m, test_images(2, {8, 10}))) {
@@ -249,8 +249,8 @@ TEST_P(EveryPrior, TrainingOnlyPartsDoNotTouchTheForward) {
 
 TEST_P(EveryPrior, LosesAreScalarsThatFlowIntoTheModel) {
   const auto m = model();
-  const Features features = m->forward(test_images(2, {8, 10}), test_moment(true));
-  for (const AuxLoss& loss : m->auxiliary_losses(features, test_moment(true))) {
+  const Features features = m->forward(test_images(2, {8, 10}), test_context(true));
+  for (const AuxLoss& loss : m->auxiliary_losses(features, test_context(true))) {
     EXPECT_EQ(loss.prior, GetParam().id);
     EXPECT_EQ(loss.value.dim(), 0);
     EXPECT_TRUE(loss.value.requires_grad());
@@ -316,7 +316,7 @@ bool trains_or_is_refused(const std::vector<PriorSetting>& priors) {
       entry.value().sub_(gradient, 1e-3);
     }
   }
-  EXPECT_TRUE(m->forward(images, test_moment(true)).tokens.isfinite().all().item<bool>()) << names;
+  EXPECT_TRUE(m->forward(images, test_context(true)).tokens.isfinite().all().item<bool>()) << names;
   return true;
 }
 
@@ -373,4 +373,4 @@ TEST(Combinations, RefuseAnUnknownPriorByName) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

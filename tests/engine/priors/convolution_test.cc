@@ -6,14 +6,14 @@
 #include "tests/engine/priors/built_prior.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::largest_difference;
 
 Tensor tokens(Backbone& model, const Tensor& images) {
   const at::NoGradGuard no_grad;
-  return model.forward(images, test::test_moment(false)).tokens;
+  return model.forward(images, test::test_context(false)).tokens;
 }
 
 TEST(Cpe, CountsNineWeightsAndABiasAChannelInOnePlaceOrInEveryBlock) {
@@ -28,8 +28,8 @@ TEST(Cpe, PassesPrefixTokensUnchangedAndActsAtItsSiteOnly) {
   for (const bool every : {false, true}) {
     const auto prior = test::built_prior("cpe", {{"place", every ? "every-block" : "after-first"}}, host);
     const Site own = every ? Site::kBlockStart : Site::kBlockEnd, other = every ? Site::kBlockEnd : Site::kBlockStart;
-    EXPECT_TRUE(at::equal(prior->layers()[0]->embed(other, x, host.layout, test::test_moment(false)), x));
-    const Tensor out = prior->layers()[0]->embed(own, x, host.layout, test::test_moment(false));
+    EXPECT_TRUE(at::equal(prior->layers()[0]->embed(other, x, host.layout, test::test_context(false)), x));
+    const Tensor out = prior->layers()[0]->embed(own, x, host.layout, test::test_context(false));
     EXPECT_TRUE(at::equal(out.slice(1, 0, 2), x.slice(1, 0, 2)));
     EXPECT_GT((out - x).slice(1, 2).abs().min().item<double>(), 0);
   }
@@ -51,7 +51,7 @@ TEST(Lepe, AddsAConvolutionOfTheValuesToPatchesOnly) {
   p["layers.0.convolution.weight"].detach().zero_().select(2, 2).select(2, 3).fill_(1);  // the right neighbor
   p["layers.0.convolution.bias"].detach().zero_();
   const test::Content content(host, host.layout, 2);
-  const Tensor out = prior->layers()[0]->add_output(content.sides(), test::test_moment(false));
+  const Tensor out = prior->layers()[0]->add_output(content.inputs(), test::test_context(false));
   EXPECT_EQ(out.slice(1, 0, 1).abs().max().item<double>(), 0);
   // Patch (2, 1), head 3, channel 2: what its right neighbor (2, 2) has there.
   EXPECT_EQ(out[1][1 + 2 * 3 + 1][3 * 4 + 2].item<double>(), content.v[1][3][1 + 2 * 3 + 2][2].item<double>());
@@ -129,9 +129,9 @@ TEST(LocalFfn, OriginalKeepsRunningStatisticsForEvaluation) {
   const Tensor images = test::test_images(4, {8, 10});
   const Tensor before = tokens(*model, images);
   EXPECT_TRUE(at::equal(tokens(*model, images), before)) << "evaluation moves nothing";
-  model->forward(images, test::test_moment(true));
+  model->forward(images, test::test_context(true));
   EXPECT_GT(largest_difference(tokens(*model, images), before), 1e-3);
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

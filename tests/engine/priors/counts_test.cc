@@ -4,7 +4,7 @@
 
 #include "tests/engine/priors/built_prior.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::PriorSetting;
@@ -94,4 +94,4 @@ TEST(Counts, ConvitHasThePublishedParameters) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <numeric>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 struct Checksums {
@@ -113,4 +113,4 @@ TEST(Curves, SnakeAndHilbertMoveToNeighbors) {
 TEST(Curves, RefuseAnUnknownName) { EXPECT_THROW(curve_ranks("sierpinski", 4, 4), std::invalid_argument); }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

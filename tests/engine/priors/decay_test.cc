@@ -4,7 +4,7 @@
 #include "tests/engine/priors/one_prior.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::attended;
@@ -76,7 +76,7 @@ TEST(SpatialDecay, FusedFormEqualsTheExplicitMaskWithAndWithoutPrefixTokens) {
                  v = draw("v", shape).requires_grad_();
     expect_same([&] { return attended("low-rank", q, k, v, 0.35, one.bias(layout, x)); },
                 [&] {
-                  const Term mask(Depends::kContent, Dense{gated_mask(x, weight, layout, 0.3)});
+                  const BiasTerm mask(Depends::kContent, Dense{gated_mask(x, weight, layout, 0.3)});
                   return attended("explicit", q, k, v, 0.35, mask);
                 },
                 {x, q, k, v, weight}, draw("weight", shape));
@@ -85,7 +85,7 @@ TEST(SpatialDecay, FusedFormEqualsTheExplicitMaskWithAndWithoutPrefixTokens) {
 
 TEST(SpatialDecay, FusedFormIsOneAndTwoRChannelsWide) {
   const auto width = [](const Layout& layout) {
-    const Term term = one_prior("spatial-decay", {}, 2, 8, layout).bias(layout);
+    const BiasTerm term = one_prior("spatial-decay", {}, 2, 8, layout).bias(layout);
     return std::get<LowRank>(term.form()).query.size(-1);
   };
   EXPECT_EQ(width({{14, 14}, 0}), 53);
@@ -96,7 +96,7 @@ TEST(SpatialDecay, FusedFormIsOneAndTwoRChannelsWide) {
 TEST(ManhattanDecay, FusedFormEqualsTheExplicitMaskWithAndWithoutPrefixTokens) {
   for (const Layout& layout : {Layout{{6, 6}, 0}, Layout{{5, 7}, 1}, Layout{{14, 14}, 5}}) {
     const auto one = one_prior("manhattan-decay", {}, 3, 4, layout);
-    const Term term = one.bias(layout);
+    const BiasTerm term = one.bias(layout);
     const Tensor position = grid_positions(layout, at::kDouble);
     const Tensor distance = at::constant_pad_nd((position.unsqueeze(1) - position.unsqueeze(0)).abs().sum(-1),
                                                 {layout.prefix, 0, layout.prefix, 0});
@@ -106,7 +106,7 @@ TEST(ManhattanDecay, FusedFormEqualsTheExplicitMaskWithAndWithoutPrefixTokens) {
     EXPECT_LT(largest_difference(term.dense(), mask), kTolerance);
     const std::vector<std::int64_t> shape = {2, 3, layout.tokens(), 4};
     const Tensor q = draw("q", shape), k = draw("k", shape), v = draw("v", shape);
-    const Term dense(Depends::kLayout, Dense{mask});
+    const BiasTerm dense(Depends::kLayout, Dense{mask});
     EXPECT_LT(largest_difference(attended("low-rank", q, k, v, 0.5, term), attended("explicit", q, k, v, 0.5, dense)),
               kTolerance);
   }
@@ -148,8 +148,8 @@ TEST(SpatialDecay, PartsAreThePriorsOfTheirOwnName) {
       }
     }
     const Tensor images = test::test_images(2, {8, 10});
-    EXPECT_TRUE(at::equal(within->forward(images, test::test_moment(false)).tokens,
-                          beside->forward(images, test::test_moment(false)).tokens))
+    EXPECT_TRUE(at::equal(within->forward(images, test::test_context(false)).tokens,
+                          beside->forward(images, test::test_context(false)).tokens))
         << rope;
   }
 }
@@ -182,4 +182,4 @@ TEST(SpatialDecay, StartsNearARateOfSeventyPercent) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

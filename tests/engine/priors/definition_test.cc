@@ -8,7 +8,7 @@
 #include "tests/engine/support/models.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::ModelShape;
@@ -97,13 +97,13 @@ void check(const std::vector<PriorSetting>& priors, const Scene& scene) {
     test::Values values;
     for (const auto& entry : model->named_parameters()) values.emplace(entry.key(), array_of(entry.value(), true));
     for (const auto& entry : model->named_buffers()) values.emplace(entry.key(), array_of(entry.value(), false));
-    const Moment moment = test::test_moment(training);
+    const ForwardContext context = test::test_context(training);
     const auto expected = test::reference_model(reference_shape(shape), choices, values, array_of(images, false),
-                                                {.training = training, .step = moment.step, .random = moment.random});
+                                                {.training = training, .step = context.step, .random = context.random});
     const Tensor tokens = tensor_of(expected.tokens, &test::Real::value);
     if (!training) {
       const at::NoGradGuard no_grad;
-      ASSERT_LT(relative(model->forward(images, moment).tokens, tokens), 1e-10) << "tokens in evaluation";
+      ASSERT_LT(relative(model->forward(images, context).tokens, tokens), 1e-10) << "tokens in evaluation";
       continue;
     }
     const Tensor weight = RandomStreams(5).normal("test", "weight", 0, tokens.sizes()).to(at::kDouble);
@@ -156,11 +156,11 @@ TEST_P(EveryDefinition, HoldsInValueAndEveryGradient) {
 // The loss of `gradients`, as a number.
 double loss_of(Backbone& model, const Tensor& images) {
   const at::NoGradGuard no_grad;
-  const Moment moment = test::test_moment(true);
-  const Features features = model.forward(images, moment);
+  const ForwardContext context = test::test_context(true);
+  const Features features = model.forward(images, context);
   Tensor loss =
       (features.tokens * RandomStreams(5).normal("test", "weight", 0, features.tokens.sizes()).to(at::kDouble)).sum();
-  for (const AuxLoss& aux : model.auxiliary_losses(features, moment)) loss = loss + aux.value;
+  for (const AuxLoss& aux : model.auxiliary_losses(features, context)) loss = loss + aux.value;
   return loss.item<double>();
 }
 
@@ -234,4 +234,4 @@ TEST(EveryDefinition, HoldsForCombinationsInValueAndEveryGradient) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -8,7 +8,7 @@
 #include "engine/attention/path.h"
 #include "tests/engine/support/models.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 std::int64_t parameters(const PriorItem& item, const PriorContext& context) {
@@ -49,9 +49,9 @@ void add_paths(const test::PriorSetting& setting, std::set<std::string>& taken) 
   for (const ExecutionPath& path : execution_paths()) {
     const auto model = test::small_model({setting}, shape, 0, std::string(path.name));
     const Tensor images = test::test_images(1, shape.extent);
-    model->forward(images, test::test_moment(true));
+    model->forward(images, test::test_context(true));
     const at::NoGradGuard no_grad;
-    model->forward(images, test::test_moment(false));
+    model->forward(images, test::test_context(false));
     std::istringstream in(model->path());
     for (std::string part; std::getline(in, part, '+');) taken.insert(part);
   }
@@ -73,4 +73,4 @@ TEST(CatalogFacts, NameThePathsThatSomeSettingCanTake) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

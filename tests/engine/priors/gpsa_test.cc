@@ -5,7 +5,7 @@
 #include "tests/engine/priors/one_prior.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::draw;
@@ -13,7 +13,7 @@ using test::largest_difference;
 using test::one_prior;
 using test::small_model;
 using test::test_images;
-using test::test_moment;
+using test::test_context;
 
 const Json kLate = {{"layers", 2}, {"prefix", "late"}};
 
@@ -29,7 +29,7 @@ TEST(Gpsa, IsABlendOfTwoAttentions) {
                x = draw("x", {2, 12, kHeads * kWidth});
   const Tensor content = at::softmax(at::matmul(q, k.mT()) * one.info.scale, -1);
   const Tensor found =
-      at::matmul(one.prior->layers()[0]->probabilities(content, {x, q, k, v, layout}, test_moment(false)), v);
+      at::matmul(one.prior->layers()[0]->probabilities(content, {x, q, k, v, layout}, test_context(false)), v);
 
   const Tensor weight = one.parameter("layers.0.weight"), offset = one.parameter("layers.0.bias");
   Tensor score = at::empty({kHeads, 12, 12}, at::kDouble);
@@ -64,7 +64,7 @@ TEST(Gpsa, LatePrefixTokensJoinBehindItsBlocks) {
   const auto model = small_model({{"gpsa", kLate}}, {.pool = "cls", .registers = 2, .depth = 4});
   for (const char* tap : {"block-0", "block-1", "block-2"}) model->request_tap(tap);
   const Tensor images = test_images(2, {8, 10});
-  const Features before = model->forward(images, test_moment(false));
+  const Features before = model->forward(images, test_context(false));
   EXPECT_EQ(before.taps.at("block-0").size(1), 20);
   EXPECT_EQ(before.taps.at("block-1").size(1), 20);
   EXPECT_EQ(before.taps.at("block-2").size(1), 23);
@@ -73,7 +73,7 @@ TEST(Gpsa, LatePrefixTokensJoinBehindItsBlocks) {
     const at::NoGradGuard no_grad;
     model->named_parameters()["class_token"].add_(1);
   }
-  const Features after = model->forward(images, test_moment(false));
+  const Features after = model->forward(images, test_context(false));
   EXPECT_TRUE(at::equal(after.taps.at("block-1"), before.taps.at("block-1")));
   EXPECT_GT(largest_difference(after.taps.at("block-2").slice(1, 3), before.taps.at("block-2").slice(1, 3)), 0)
       << "from here on patches see the class token";
@@ -82,7 +82,7 @@ TEST(Gpsa, LatePrefixTokensJoinBehindItsBlocks) {
 TEST(Gpsa, LatePrefixTokensJoinBeforeTheLastBlockWhereThereAreNoFurtherBlocks) {
   const auto model = small_model({{"gpsa", {{"prefix", "late"}}}}, {.pool = "cls", .depth = 2});
   model->request_tap("block-0");
-  const Features features = model->forward(test_images(2, {8, 10}), test_moment(false));
+  const Features features = model->forward(test_images(2, {8, 10}), test_context(false));
   EXPECT_EQ(features.taps.at("block-0").size(1), 20);
   EXPECT_EQ(features.tokens.size(1), 21);
   EXPECT_GT(largest_difference(features.tokens[0][0], features.tokens[1][0]), 1e-4) << "it saw the images";
@@ -99,4 +99,4 @@ TEST(Gpsa, LatePrefixTokensHaveNoPositionAtTheStemAndCostNothingBefore) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -4,7 +4,7 @@
 #include "tests/engine/support/models.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 std::shared_ptr<Prior> make(const Json& options, std::int64_t width, std::vector<std::int64_t> extent = {3, 4}) {
@@ -18,7 +18,7 @@ std::shared_ptr<Prior> make(const Json& options, std::int64_t width, std::vector
 double weight_at(std::int64_t step) {
   const auto prior = make({{"lambda", 300}}, 4);
   const Taps taps = {{"post-norm", at::randn({2, 12, 4})}};
-  const AuxLoss loss = prior->loss(taps, {{3, 4}, 0}, test::test_moment(true, step));
+  const AuxLoss loss = prior->loss(taps, {{3, 4}, 0}, test::test_context(true, step));
   return loss.value.item<double>() / loss.fields[0].second.item<double>();
 }
 
@@ -47,7 +47,7 @@ TEST(Guidance, LossIsItsDefinition) {
   prior->to(at::kDouble);
   const auto p = prior->named_parameters();
   const Tensor features = at::randn({2, 2 + 12, 4}, at::kDouble);
-  const AuxLoss loss = prior->loss({{"post-norm", features}}, {{3, 4}, 2}, test::test_moment(true));
+  const AuxLoss loss = prior->loss({{"post-norm", features}}, {{3, 4}, 2}, test::test_context(true));
   double sum = 0;
   for (std::int64_t b = 0; b < 2; ++b) {
     for (std::int64_t n = 0; n < 12; ++n) {
@@ -72,7 +72,7 @@ TEST(Guidance, CanMeasureErrorsAbsolutelyOrSquaredAndCountInPatches) {
     if (!more.is_null()) options.update(more);
     const auto prior = make(options, 4);
     for (const Tensor& p : prior->parameters()) p.detach().zero_();  // every coordinate is read as 0
-    return prior->loss({{"post-norm", at::randn({2, 12, 4})}}, {{3, 4}, 0}, test::test_moment(true))
+    return prior->loss({{"post-norm", at::randn({2, 12, 4})}}, {{3, 4}, 0}, test::test_context(true))
         .value.item<double>();
   };
   // Targets: rows 0, 1/2, 1 and columns 0, 1/3, 2/3, 1; or 0..2 and 0..3.
@@ -87,14 +87,14 @@ TEST(Guidance, CanMeasureErrorsAbsolutelyOrSquaredAndCountInPatches) {
 TEST(Guidance, IsFiniteOnAGridOfOneRow) {
   const auto prior = make({}, 4, {1, 5});
   EXPECT_TRUE(std::isfinite(
-      prior->loss({{"post-norm", at::randn({2, 5, 4})}}, {{1, 5}, 0}, test::test_moment(true)).value.item<double>()));
+      prior->loss({{"post-norm", at::randn({2, 5, 4})}}, {{1, 5}, 0}, test::test_context(true)).value.item<double>()));
 }
 
 TEST(Guidance, ReadsTheTapItIsTold) {
   const auto prior = make({{"tap", "pre-norm"}}, 4);
   const Tensor read = at::randn({2, 12, 4}), other = at::randn({2, 12, 4});
   const auto value = [&](const Taps& taps) {
-    return prior->loss(taps, {{3, 4}, 0}, test::test_moment(true)).value.item<double>();
+    return prior->loss(taps, {{3, 4}, 0}, test::test_context(true)).value.item<double>();
   };
   EXPECT_EQ(value({{"pre-norm", read}, {"post-norm", other}}), value({{"pre-norm", read}, {"post-norm", read}}));
 }
@@ -109,14 +109,14 @@ TEST(Guidance, CoordinatesFollowPermutedPatchesExactly) {
   const Tensor patches =
       images.reshape({2, 2, 4, 2, 5, 2}).permute({0, 2, 4, 1, 3, 5}).reshape({2, 20, 2, 2, 2}).index_select(1, order);
   const Tensor permuted = patches.reshape({2, 4, 5, 2, 2, 2}).permute({0, 3, 1, 4, 2, 5}).reshape({2, 2, 8, 10});
-  const Tensor expected = model->forward(images, test::test_moment(false)).tokens.index_select(1, order);
-  EXPECT_LT(test::largest_difference(model->forward(permuted, test::test_moment(false)).tokens, expected), 1e-12);
+  const Tensor expected = model->forward(images, test::test_context(false)).tokens.index_select(1, order);
+  EXPECT_LT(test::largest_difference(model->forward(permuted, test::test_context(false)).tokens, expected), 1e-12);
 }
 
 TEST(Guidance, ReadsAConstantImageTheSameEverywhere) {
   const auto model = test::small_model({{"guidance"}});
   model->to(at::kDouble);
-  const Tensor tokens = model->forward(at::full({1, 2, 8, 10}, 0.7, at::kDouble), test::test_moment(false)).tokens;
+  const Tensor tokens = model->forward(at::full({1, 2, 8, 10}, 0.7, at::kDouble), test::test_context(false)).tokens;
   EXPECT_LT(test::largest_difference(tokens, tokens.slice(1, 0, 1).expand_as(tokens)), 1e-12);
 }
 
@@ -133,4 +133,4 @@ TEST(Guidance, PartsAreTrainingOnlyAndExemptFromDecay) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

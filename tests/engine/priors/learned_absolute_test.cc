@@ -7,7 +7,7 @@
 #include "tests/engine/support/models.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 std::shared_ptr<Prior> make(const Json& options, const Layout& reference, std::int64_t width = 3) {
@@ -19,7 +19,7 @@ std::shared_ptr<Prior> make(const Json& options, const Layout& reference, std::i
 
 Tensor added(Prior& prior, Site site, const Layout& layout, std::int64_t tokens, std::int64_t width = 3) {
   const at::NoGradGuard no_grad;
-  return prior.embed(site, at::zeros({1, tokens, width}), layout, test::test_moment(false))[0];
+  return prior.embed(site, at::zeros({1, tokens, width}), layout, test::test_context(false))[0];
 }
 
 TEST(LearnedAbsolute, AddsToPatchesOnlyByDefault) {
@@ -138,7 +138,7 @@ TEST(LearnedAbsolute, CanBeDecayedAsInDino) {
 
 TEST(LearnedAbsolute, SendsGradientsThroughTheResize) {
   const auto prior = make({}, {{4, 4}, 0});
-  prior->embed(Site::kBeforePrefix, at::zeros({1, 35, 3}), {{5, 7}, 0}, test::test_moment(true)).sum().backward();
+  prior->embed(Site::kBeforePrefix, at::zeros({1, 35, 3}), {{5, 7}, 0}, test::test_context(true)).sum().backward();
   EXPECT_NEAR(prior->parameters()[0].grad().sum().item<double>(), 105, 1e-3)
       << "weights of an interpolation sum to one";
 }
@@ -150,4 +150,4 @@ TEST(LearnedAbsolute, IsExemptFromWeightDecay) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -7,7 +7,7 @@
 #include "tests/engine/priors/reference/reference_prior.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 constexpr double kNever = -1e38;
@@ -145,4 +145,4 @@ TEST(LookHere, RefusesHeadsItCannotSplit) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -9,7 +9,7 @@
 #include "engine/layers/forms.h"
 #include "tests/engine/support/models.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::PriorSetting;
@@ -70,16 +70,16 @@ bool factorized(const PriorSetting& setting) {
   if (!named.has(Hook::kBias) || !layer) return true;
   const Layout layout{{4, 5}, shape.pool == "cls" ? 1 : 0};
   const Tensor x = at::rand({1, layout.tokens(), 32}), q = at::rand({1, 4, layout.tokens(), 8});
-  const Term term = layer->bias({x, q, q, q, layout}, test::test_moment(false));
+  const BiasTerm term = layer->bias({x, q, q, q, layout}, test::test_context(false));
   return std::holds_alternative<LowRank>(term.form());
 }
 
 class EveryFactorizedForm : public testing::TestWithParam<PriorSetting> {};
 
 TEST_P(EveryFactorizedForm, TakesMemoryLinearInTheTokens) {
-  const std::vector<std::int64_t> sides = {16, 32, 64};
+  const std::vector<std::int64_t> inputs = {16, 32, 64};
   std::vector<double> x, y;
-  for (const std::int64_t side : sides) {
+  for (const std::int64_t side : inputs) {
     const Step step = train_step(GetParam(), side);
     EXPECT_TRUE(step.path == "fused" || step.path == "low-rank") << step.path << " at side " << side;
     x.push_back(std::log(static_cast<double>(side * side)));
@@ -111,4 +111,4 @@ TEST(CountingAllocator, SeesTheSquareOfADenseMask) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

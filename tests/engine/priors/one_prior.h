@@ -4,19 +4,19 @@
 #include "engine/attention/path.h"
 #include "tests/engine/priors/built_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 
 struct OnePrior {
   std::shared_ptr<Prior> prior;
   LayerInfo info;
 
   // What a hook returns for normed tokens x [B, T, D] and q, k [B, H, T, d]; zeros where not given.
-  Term bias(const Layout& layout, const Tensor& x = {}, const Tensor& q = {}, const Tensor& k = {}) const {
-    return call(layout, x, q, k, [](PriorLayer& layer, const Sides& s) { return layer.bias(s, test_moment(false)); });
+  BiasTerm bias(const Layout& layout, const Tensor& x = {}, const Tensor& q = {}, const Tensor& k = {}) const {
+    return call(layout, x, q, k, [](PriorLayer& layer, const AttentionInputs& s) { return layer.bias(s, test_context(false)); });
   }
-  Term scale(const Layout& layout) const {
+  BiasTerm scale(const Layout& layout) const {
     return call(layout, {}, {}, {},
-                [](PriorLayer& layer, const Sides& s) { return layer.scale(s, test_moment(false)); });
+                [](PriorLayer& layer, const AttentionInputs& s) { return layer.scale(s, test_context(false)); });
   }
   std::int64_t parameters() const {
     std::int64_t sum = 0;
@@ -27,12 +27,12 @@ struct OnePrior {
 
  private:
   template <typename Call>
-  Term call(const Layout& layout, const Tensor& x, const Tensor& q, const Tensor& k, Call what) const {
+  BiasTerm call(const Layout& layout, const Tensor& x, const Tensor& q, const Tensor& k, Call what) const {
     const auto options = x.defined() ? x.options() : at::TensorOptions(at::kDouble);
     const Tensor no_x = at::zeros({1, layout.tokens(), info.width}, options),
                  none = at::zeros({1, info.heads, layout.tokens(), info.head_width()}, options);
     const Tensor &in = x.defined() ? x : no_x, &left = q.defined() ? q : none, &right = k.defined() ? k : none;
-    return what(*prior->layers()[0], Sides{in, left, right, none, layout});
+    return what(*prior->layers()[0], AttentionInputs{in, left, right, none, layout});
   }
 };
 
@@ -53,7 +53,7 @@ inline OnePrior one_prior(const std::string& id, const Json& options, std::int64
 
 // softmax(c q k^T + bias) v by the path of that name.
 inline Tensor attended(const std::string& path, const Tensor& q, const Tensor& k, const Tensor& v, double scale,
-                       const Term& bias) {
+                       const BiasTerm& bias) {
   Scores scores{.q = q,
                 .k = k,
                 .v = v,
@@ -71,4 +71,4 @@ inline Tensor draw(const std::string& name, at::IntArrayRef shape, double deviat
   return RandomStreams(17).normal("test", name, 0, shape, 0, deviation).to(at::kDouble);
 }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

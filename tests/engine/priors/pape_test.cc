@@ -4,7 +4,7 @@
 #include "tests/engine/priors/one_prior.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::draw;
@@ -31,7 +31,7 @@ TEST(PapeRi, HasAGateAHeadAndAScaleThatIsABuffer) {
 
 TEST(Pape, ReducedWidthsAreTwoMAndAxesPlusOne) {
   const auto width = [](const std::string& id, const Json& options, const Layout& layout) {
-    const Term term = one_prior(id, options, 2, 8, layout).bias(layout);
+    const BiasTerm term = one_prior(id, options, 2, 8, layout).bias(layout);
     return std::get<LowRank>(term.form()).query.size(-1);
   };
   EXPECT_EQ(width("pape", {{"m", 50}}, kGrid), 100);
@@ -126,4 +126,4 @@ TEST(Pape, KeepsNearPairsExactOnALargeGrid) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

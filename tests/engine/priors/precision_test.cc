@@ -4,7 +4,7 @@
 #include "engine/attention/attention.h"
 #include "tests/engine/support/models.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::PriorSetting;
@@ -75,7 +75,7 @@ struct Result {
 
 Result run(const Layer& layer, const Tensor& x, at::ScalarType type) {
   const Tensor input = x.to(type).detach().requires_grad_();
-  const Tensor out = layer.attention->forward(input, layer.layout, test::test_moment(false));
+  const Tensor out = layer.attention->forward(input, layer.layout, test::test_context(false));
   const Tensor weight = RandomStreams(6).normal("test", "weight", 0, out.sizes()).to(type);
   (out * weight).sum().backward();
   return {out.detach().to(at::kDouble), input.grad().to(at::kDouble), *layer.attention->paths().begin()};
@@ -124,4 +124,4 @@ INSTANTIATE_TEST_SUITE_P(Catalog, EveryPath, testing::ValuesIn(test::all_setting
                          [](const auto& test) { return test.param.name(); });
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -6,7 +6,7 @@
 #include "tests/engine/priors/built_prior.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::largest_difference;
@@ -41,8 +41,8 @@ TEST(RelativeBias, ZeroInitKeepsTheFunctionOfTheModel) {
   const auto with = test::small_model({{"relative-bias", {{"init", "zero"}}}}, {}, 3),
              without = test::small_model({}, {}, 3);
   const Tensor images = test::test_images(2, {8, 10});
-  EXPECT_LT(largest_difference(with->forward(images, test::test_moment(false)).tokens,
-                               without->forward(images, test::test_moment(false)).tokens),
+  EXPECT_LT(largest_difference(with->forward(images, test::test_context(false)).tokens,
+                               without->forward(images, test::test_context(false)).tokens),
             1e-6);
 }
 
@@ -117,18 +117,18 @@ TEST(LogCpb, TimmDropsHiddenUnitsOnceForAllLayersWhileTraining) {
   const auto prior = test::built_prior("log-cpb", {{"mode", "timm-cr"}}, host);
   prior->parameters()[0].detach().normal_(0, 1);
   const test::Content content(host, host.layout);
-  const auto bias = [&](std::int64_t layer, const Moment& moment) {
-    return prior->layers()[static_cast<std::size_t>(layer)]->bias(content.sides(), moment).dense().detach().clone();
+  const auto bias = [&](std::int64_t layer, const ForwardContext& context) {
+    return prior->layers()[static_cast<std::size_t>(layer)]->bias(content.inputs(), context).dense().detach().clone();
   };
-  prior->begin_forward(host.layout, test::test_moment(true, 1));
-  const Tensor one = bias(0, test::test_moment(true, 1)), other = bias(1, test::test_moment(true, 1));
+  prior->begin_forward(host.layout, test::test_context(true, 1));
+  const Tensor one = bias(0, test::test_context(true, 1)), other = bias(1, test::test_context(true, 1));
   EXPECT_TRUE(at::equal(one, other));
-  prior->begin_forward(host.layout, test::test_moment(true, 2));
-  EXPECT_FALSE(at::equal(one, bias(0, test::test_moment(true, 2))));
-  prior->begin_forward(host.layout, test::test_moment(false));
-  const Tensor kept = bias(0, test::test_moment(false));
-  prior->begin_forward(host.layout, test::test_moment(false, 7));
-  EXPECT_TRUE(at::equal(kept, bias(0, test::test_moment(false, 7))));
+  prior->begin_forward(host.layout, test::test_context(true, 2));
+  EXPECT_FALSE(at::equal(one, bias(0, test::test_context(true, 2))));
+  prior->begin_forward(host.layout, test::test_context(false));
+  const Tensor kept = bias(0, test::test_context(false));
+  prior->begin_forward(host.layout, test::test_context(false, 7));
+  EXPECT_TRUE(at::equal(kept, bias(0, test::test_context(false, 7))));
 }
 
 TEST(LogCpb, SwinV2IsExemptFromWeightDecayAndTimmsWeightsAreNot) {
@@ -145,4 +145,4 @@ TEST(LogCpb, SwinV2IsExemptFromWeightDecayAndTimmsWeightsAreNot) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

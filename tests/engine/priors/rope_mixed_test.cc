@@ -7,7 +7,7 @@
 #include "tests/engine/priors/built_prior.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::largest_difference;
@@ -56,7 +56,7 @@ TEST(RopeMixed, StaysFiniteWhereADivisorCrossesZero) {
   prior->parameters()[0].detach().fill_(0);
   prior->parameters()[0].detach().select(2, 0).fill_(-1e-30);
   const test::Content content(host, host.layout);
-  const auto [q, k] = prior->layers()[0]->transform_qk(content.q, content.k, content.sides(), test::test_moment(true));
+  const auto [q, k] = prior->layers()[0]->transform_qk(content.q, content.k, content.inputs(), test::test_context(true));
   (q.sum() + k.sum()).backward();
   EXPECT_TRUE(q.isfinite().all().item<bool>());
   EXPECT_TRUE(prior->parameters()[0].grad().isfinite().all().item<bool>());
@@ -69,7 +69,7 @@ TEST(RopeMixed, LogitsDependOnOffsetsOnlyAndPrefixTokensAreNotTurned) {
     test::Content content(host, host.layout);
     content.q = content.q.slice(2, 0, 1).expand_as(content.q).contiguous();
     const Tensor q =
-        prior->layers()[0]->transform_qk(content.q, content.q, content.sides(), test::test_moment(false)).first;
+        prior->layers()[0]->transform_qk(content.q, content.q, content.inputs(), test::test_context(false)).first;
     EXPECT_TRUE(at::equal(q.slice(2, 0, 2), content.q.slice(2, 0, 2))) << init;
     const Tensor patches = q.slice(2, 2), logits = at::matmul(patches, patches.mT())[0][1];
     EXPECT_NEAR(logits[0][8].item<double>(), logits[7][15].item<double>(), 1e-12) << init;
@@ -88,4 +88,4 @@ TEST(RopeMixed, NaverIsExemptFromWeightDecayAndPapeIsNot) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -7,7 +7,7 @@
 #include "tests/engine/priors/built_prior.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::largest_difference;
@@ -25,7 +25,7 @@ Tensor turned(const Json& options, const Tensor& q, const Layout& layout, const 
                        .reference = reference};
   const auto layer = item.make({{info}, info.width, reference}, Options(item.item.json(), options))->layer(info);
   const Tensor x = at::zeros({q.size(0), q.size(2), info.width}, q.options());
-  const auto [first, second] = layer->transform_qk(q, q * 2, {x, q, q, q, layout}, test::test_moment(false));
+  const auto [first, second] = layer->transform_qk(q, q * 2, {x, q, q, q, layout}, test::test_context(false));
   EXPECT_LT(largest_difference(second, first * 2), 1e-12) << "keys turn as queries do";
   return first;
 }
@@ -224,10 +224,10 @@ Tensor angles_in_training(const Json& more, std::int64_t step, std::int64_t laye
   const auto prior = test::built_prior("rope-axial", options, host);
   test::Content content(host, layout);
   content.q.zero_().slice(3, 0, 4).fill_(1);
-  const Moment moment = test::test_moment(true, step);
-  prior->begin_forward(layout, moment);
+  const ForwardContext context = test::test_context(true, step);
+  prior->begin_forward(layout, context);
   const Tensor q = prior->layers()[static_cast<std::size_t>(layer)]
-                       ->transform_qk(content.q, content.q, content.sides(), moment)
+                       ->transform_qk(content.q, content.q, content.inputs(), context)
                        .first[0][0];
   return at::atan2(q.slice(1, 4), q.slice(1, 0, 4)).slice(0, 1);  // [N, 4]
 }
@@ -266,10 +266,10 @@ TEST(RopeAxial, DoesNotVaryPositionsInEvaluation) {
   const auto varied = test::small_model({{"rope-axial", {{"flavor", "dinov3"}, {"rescale", 2.0}}}});
   const auto plain = test::small_model({{"rope-axial", {{"flavor", "dinov3"}}}});
   const Tensor images = test::test_images(2, {8, 10});
-  EXPECT_TRUE(at::equal(varied->forward(images, test::test_moment(false)).tokens,
-                        plain->forward(images, test::test_moment(false)).tokens));
-  EXPECT_FALSE(at::equal(varied->forward(images, test::test_moment(true)).tokens,
-                         plain->forward(images, test::test_moment(true)).tokens));
+  EXPECT_TRUE(at::equal(varied->forward(images, test::test_context(false)).tokens,
+                        plain->forward(images, test::test_context(false)).tokens));
+  EXPECT_FALSE(at::equal(varied->forward(images, test::test_context(true)).tokens,
+                         plain->forward(images, test::test_context(true)).tokens));
 }
 
 TEST(RopeAxial, RefusesOptionsThatMeanNothingForItsFlavor) {
@@ -309,4 +309,4 @@ TEST(RopeAxial, RefusesHeadsThatCannotHoldTwoAxes) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -6,16 +6,16 @@
 #include "tests/engine/priors/built_prior.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 // What is added to the tokens of a grid, [T, D].
 Tensor added(const Json& options, const test::Host& host, const Layout& layout) {
   const auto prior = test::built_prior("sincos-2d", options, host);
   Tensor tokens = at::zeros({1, layout.patches(), host.width()}, at::kDouble);
-  tokens = prior->embed(Site::kBeforePrefix, tokens, layout, test::test_moment(false));
+  tokens = prior->embed(Site::kBeforePrefix, tokens, layout, test::test_context(false));
   tokens = at::constant_pad_nd(tokens, {0, 0, layout.prefix, 0});
-  return prior->embed(Site::kAfterPrefix, tokens, layout, test::test_moment(false))[0];
+  return prior->embed(Site::kAfterPrefix, tokens, layout, test::test_context(false))[0];
 }
 
 test::Host host(std::int64_t width, Layout layout) {
@@ -82,4 +82,4 @@ TEST(Sincos2d, HasNothingToLearn) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

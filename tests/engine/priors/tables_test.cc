@@ -5,7 +5,7 @@
 #include "tests/engine/priors/one_prior.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::draw;
@@ -60,8 +60,8 @@ TEST(Irpe, HasTheParametersOfThePublishedCode) {
 TEST(Irpe, StartsAsTheModelWithoutIt) {
   const auto with = test::small_model({{"irpe", {{"on", "qkv"}}}}), without = test::small_model({});
   const Tensor images = test::test_images(2, {8, 10});
-  EXPECT_LT(largest_difference(with->forward(images, test::test_moment(false)).tokens,
-                               without->forward(images, test::test_moment(false)).tokens),
+  EXPECT_LT(largest_difference(with->forward(images, test::test_context(false)).tokens,
+                               without->forward(images, test::test_context(false)).tokens),
             1e-6);
 }
 
@@ -129,7 +129,7 @@ TEST(Gpsa, HeadsStartLookingAtTheirOwnNeighbor) {
   }
   const Tensor x = at::zeros({1, 25, 36}, at::kDouble), q = at::zeros({1, 9, 25, 4}, at::kDouble);
   const Tensor p = one.prior->layers()[0]->probabilities(at::full({1, 9, 25, 25}, 1 / 25.0, at::kDouble),
-                                                         {x, q, q, q, grid}, test::test_moment(false));
+                                                         {x, q, q, q, grid}, test::test_context(false));
   for (std::int64_t n = 0; n < 9; ++n) {
     const std::int64_t dy = n % 3 - 1, dx = n / 3 - 1;
     EXPECT_EQ(p[0][n][12].argmax().item<std::int64_t>(), 12 + 5 * dy + dx) << "head " << n;
@@ -147,15 +147,15 @@ TEST(Violin, RandomOrderTravelsWithTheCheckpoint) {
   const auto from = test::small_model({setting}, {}, 1), to = test::small_model({setting}, {}, 2);
   const Tensor images = test::test_images(1, {8, 10});
   const at::NoGradGuard no_grad;
-  to->forward(images, test::test_moment(false));
+  to->forward(images, test::test_context(false));
   for (auto& entry : to->named_parameters()) entry.value().copy_(from->named_parameters()[entry.key()]);
-  EXPECT_FALSE(at::equal(to->forward(images, test::test_moment(false)).tokens,
-                         from->forward(images, test::test_moment(false)).tokens))
+  EXPECT_FALSE(at::equal(to->forward(images, test::test_context(false)).tokens,
+                         from->forward(images, test::test_context(false)).tokens))
       << "two seeds, two orders";
   for (auto& entry : to->named_buffers()) entry.value().copy_(from->named_buffers()[entry.key()]);
-  EXPECT_TRUE(at::equal(to->forward(images, test::test_moment(false)).tokens,
-                        from->forward(images, test::test_moment(false)).tokens));
+  EXPECT_TRUE(at::equal(to->forward(images, test::test_context(false)).tokens,
+                        from->forward(images, test::test_context(false)).tokens));
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -6,7 +6,7 @@
 #include "tests/engine/support/models.h"
 #include "tests/engine/support/reference.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using test::largest_difference;
@@ -25,9 +25,9 @@ std::shared_ptr<Prior> make(const Json& options, std::int64_t heads, std::int64_
   return prior;
 }
 
-Term scale_of(Prior& prior, const Layout& layout, std::int64_t heads) {
+BiasTerm scale_of(Prior& prior, const Layout& layout, std::int64_t heads) {
   const Tensor q = at::zeros({1, heads, layout.tokens(), 4}), x = at::zeros({1, layout.tokens(), heads * 4});
-  return prior.layers()[0]->scale({x, q, q, q, layout}, test::test_moment(false));
+  return prior.layers()[0]->scale({x, q, q, q, layout}, test::test_context(false));
 }
 
 std::int64_t count(const Prior& prior) {
@@ -99,7 +99,7 @@ TEST(Violin, MasksTheBiasesOfOtherPriorsWhenTold) {
     for (auto& entry : model->named_parameters()) {
       if (entry.key().ends_with(".alpha")) entry.value().fill_(alpha);
     }
-    return model->forward(test::test_images(2, {8, 10}), test::test_moment(false)).tokens;
+    return model->forward(test::test_images(2, {8, 10}), test::test_context(false)).tokens;
   };
   const Json before = {{"bias_order", "before"}}, after = Json::object();
   EXPECT_GT(largest_difference(tokens(before, 1, "alibi-2d"), tokens(after, 1, "alibi-2d")), 1e-5);
@@ -175,8 +175,8 @@ TEST(Violin, WithoutDecayAndWithUnitAlphaIsPlainAttention) {
   plain->to(at::kDouble);
   set_all(*violin, 745, 1);  // softplus(-745) is the smallest double above zero
   const Tensor images = test::test_images(2, {8, 10}).to(at::kDouble);
-  EXPECT_LT(largest_difference(violin->forward(images, test::test_moment(false)).tokens,
-                               plain->forward(images, test::test_moment(false)).tokens),
+  EXPECT_LT(largest_difference(violin->forward(images, test::test_context(false)).tokens,
+                               plain->forward(images, test::test_context(false)).tokens),
             1e-12);
 }
 
@@ -188,7 +188,7 @@ TEST(Violin, WithZeroAlphaAttendsToAllTokensEqually) {
     prior->named_parameters()["layers.0.alpha"].zero_();
   }
   const Tensor q = at::randn({1, 2, 15, 4}, at::kDouble), v = at::randn({1, 2, 15, 4}, at::kDouble);
-  const Term term = scale_of(*prior, {{3, 5}, 0}, 2);
+  const BiasTerm term = scale_of(*prior, {{3, 5}, 0}, 2);
   Scores scores{.q = q,
                 .k = q,
                 .v = v,
@@ -228,4 +228,4 @@ TEST(Violin, IsExemptFromWeightDecay) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

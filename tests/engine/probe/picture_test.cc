@@ -10,7 +10,7 @@
 #include <fstream>
 #include <set>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 Json picture(const std::string& prior, const Json& options = Json::object(), std::vector<std::int64_t> grid = {3, 4}) {
@@ -241,4 +241,4 @@ TEST(Drawing, ShowsARowForEachQueryAColumnForEachHeadAndTheCurves) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

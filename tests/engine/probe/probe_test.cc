@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 Json specification(const std::string& prior, const Json& options = Json::object()) {
@@ -187,4 +187,4 @@ TEST(ProbeListing, NamesEveryPriorWithItsParametersAndPaths) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

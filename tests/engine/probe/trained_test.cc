@@ -11,7 +11,7 @@
 #include "engine/stage/stage.h"
 #include "engine/train/checkpoint.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -295,4 +295,4 @@ TEST_F(Trained, ADrawingHasARowForEachLayerAndStateAndAColumnForEachHead) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -7,7 +7,7 @@
 #include "tests/engine/run/trainer_process.h"
 #include "tests/engine/train/recording.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using ::testing::IsEmpty;
@@ -108,4 +108,4 @@ TEST(Resume, KillsBeforeAndAfterTheBestModelLeaveItAsItWas) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -8,7 +8,7 @@
 #include "tests/engine/run/trainer_process.h"
 #include "tests/engine/train/recording.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using ::testing::HasSubstr;
@@ -165,4 +165,4 @@ TEST(TrainerSession, HeedsWishesOfItsAttemptAlone) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

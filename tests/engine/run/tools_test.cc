@@ -12,7 +12,7 @@
 
 extern char** environ;
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -193,4 +193,4 @@ TEST_F(TrainerTools, PictureTellsAWrongRequestFromMissingData) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

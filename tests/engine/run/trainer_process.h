@@ -11,7 +11,7 @@
 
 #include "core/base/frame.h"
 
-namespace locus {
+namespace locus::engine {
 
 class TrainerProcess {
  public:
@@ -84,4 +84,4 @@ inline Json start_frame(const std::string& attempt, const Json& stage, const std
             {"checkpoint_seconds", checkpoint_seconds}}}};
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -9,7 +9,7 @@
 #include "engine/train/evaluation.h"
 #include "tests/engine/train/recording.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using ::testing::HasSubstr;
@@ -168,4 +168,4 @@ TEST_F(EvaluateStage, EndsAtAWish) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -6,7 +6,7 @@
 
 #include "engine/run/run.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using ::testing::HasSubstr;
@@ -100,4 +100,4 @@ TEST(MeasureStage, RefusesAResolutionThePatchesDoNotTile) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
-namespace locus::test {
+namespace locus::engine::test {
 
 std::string PriorSetting::name() const {
   std::string text = id;
@@ -132,19 +132,19 @@ Tensor test_images(std::int64_t count, std::vector<std::int64_t> extent, std::ui
   return RandomStreams(seed).normal("test", "images", 0, {count, kTestChannels, extent[0], extent[1]});
 }
 
-Moment test_moment(bool training, std::int64_t step) {
+ForwardContext test_context(bool training, std::int64_t step) {
   static const RandomStreams random(11);
   return {.step = step, .steps = 1000, .training = training, .random = random};
 }
 
 std::map<std::string, Tensor> gradients(Backbone& model, const Tensor& images) {
   model.zero_grad();
-  const Moment moment = test_moment(true);
-  const Features features = model.forward(images, moment);
+  const ForwardContext context = test_context(true);
+  const Features features = model.forward(images, context);
   const Tensor weight =
       RandomStreams(5).normal("test", "weight", 0, features.tokens.sizes()).to(features.tokens.options());
   Tensor loss = (features.tokens * weight).sum();
-  for (const AuxLoss& aux : model.auxiliary_losses(features, moment)) loss = loss + aux.value;
+  for (const AuxLoss& aux : model.auxiliary_losses(features, context)) loss = loss + aux.value;
   loss.backward();
   std::map<std::string, Tensor> out;
   for (const auto& entry : model.named_parameters())
@@ -152,4 +152,4 @@ std::map<std::string, Tensor> gradients(Backbone& model, const Tensor& images) {
   return out;
 }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -3,7 +3,7 @@
 
 #include "engine/backbones/backbone.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 
 struct PriorSetting {
   std::string id;
@@ -41,11 +41,11 @@ std::shared_ptr<Backbone> small_model(const std::vector<PriorSetting>& priors, c
 Tensor test_images(std::int64_t count, std::vector<std::int64_t> extent, std::uint64_t seed = 7);
 inline constexpr std::int64_t kTestChannels = 2;
 
-// A moment of that seed's streams; they live for the process.
-Moment test_moment(bool training, std::int64_t step = 100);
+// A context of that seed's streams; they live for the process.
+ForwardContext test_context(bool training, std::int64_t step = 100);
 
 // One training step's gradients: of a random functional of the tokens plus the auxiliary losses, by parameter
 // name.
 std::map<std::string, Tensor> gradients(Backbone& model, const Tensor& images);
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

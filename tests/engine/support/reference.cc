@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 using View = at::TensorAccessor<double, 4>;
@@ -207,4 +207,4 @@ double largest_difference(const Tensor& a, const Tensor& b) {
   return std::isnan(largest) ? std::numeric_limits<double>::infinity() : largest;
 }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

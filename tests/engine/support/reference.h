@@ -4,7 +4,7 @@
 
 #include "engine/layers/forms.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 
 // Everything double and contiguous. scales and biases are full [B, H, T, T].
 struct ReferenceInput {
@@ -40,4 +40,4 @@ CurveDecayGradients reference_curve_decay_gradients(const Tensor& rank, const Te
 // Largest absolute difference; infinity when shapes differ or either holds a NaN.
 double largest_difference(const Tensor& a, const Tensor& b);
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -6,7 +6,7 @@
 
 #include "engine/tasks/task.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 const Json kFacts = {{"channels", 1}, {"extent", {8, 8}}, {"classes", 3}};
@@ -25,14 +25,14 @@ Batch batch_of(std::int64_t count) {
           {"label", at::arange(count).remainder(3)}};
 }
 const RandomStreams kRandom(3);
-Moment moment(bool training) { return {0, 10, training, kRandom}; }
+ForwardContext context(bool training) { return {0, 10, training, kRandom}; }
 
 TEST(Classification, LossOfAnIndifferentHeadIsTheLogarithmOfTheClasses) {
   for (const double smoothing : {0.0, 0.3}) {
     const auto task = make(configuration({{{"id", "none"}}}, {{"label_smoothing", smoothing}}));
     const at::NoGradGuard no_gradient;
     task->named_parameters()["head.weight"].zero_();
-    EXPECT_NEAR(task->train_step(batch_of(6), moment(true)).loss.item<double>(), std::log(3.0), 1e-6);
+    EXPECT_NEAR(task->train_step(batch_of(6), context(true)).loss.item<double>(), std::log(3.0), 1e-6);
   }
 }
 
@@ -44,7 +44,7 @@ TEST(Classification, SmoothingRaisesTheLossOfACertainHead) {
     task->named_parameters()["head.bias"].copy_(at::tensor({2.0f, 0.0f, 0.0f}));
     Batch batch = batch_of(4);
     batch["label"].zero_();
-    return task->train_step(batch, moment(true)).loss.item<double>();
+    return task->train_step(batch, context(true)).loss.item<double>();
   };
   const double log_sum = std::log(std::exp(2.0) + 2);
   EXPECT_NEAR(loss(0), log_sum - 2, 1e-6);
@@ -56,10 +56,10 @@ TEST(Classification, ScoresCountEveryImageOnceWhateverTheBatches) {
   const Batch all = batch_of(10);
   const at::NoGradGuard no_gradient;
   const auto whole = task->accumulator(), parts = task->accumulator();
-  task->evaluate(all, moment(false), *whole);
+  task->evaluate(all, context(false), *whole);
   for (const auto& [first, end] : {std::pair{0, 3}, {3, 4}, {4, 10}}) {
     task->evaluate({{"image", all.at("image").slice(0, first, end)}, {"label", all.at("label").slice(0, first, end)}},
-                   moment(false), *parts);
+                   context(false), *parts);
   }
   EXPECT_DOUBLE_EQ(whole->scores().at(0).value, parts->scores().at(0).value);
   EXPECT_NEAR(whole->scores().at(1).value, parts->scores().at(1).value, 1e-6);
@@ -72,13 +72,13 @@ TEST(Classification, TopOneIsAPercentage) {
   task->named_parameters()["head.weight"].zero_();
   task->named_parameters()["head.bias"].copy_(at::tensor({0.0f, 1.0f, 0.0f}));
   const auto accumulator = task->accumulator();
-  task->evaluate(batch_of(8), moment(false), *accumulator);  // labels 0 1 2 0 1 2 0 1
+  task->evaluate(batch_of(8), context(false), *accumulator);  // labels 0 1 2 0 1 2 0 1
   EXPECT_DOUBLE_EQ(accumulator->scores().at(0).value, 100.0 * 3 / 8);
 }
 
 TEST(Classification, AddsThePriorsLossAndLogsItApart) {
   const auto task = make(configuration({{{"id", "guidance"}}}));
-  const StepLosses losses = task->train_step(batch_of(6), moment(true));
+  const StepLosses losses = task->train_step(batch_of(6), context(true));
   ASSERT_GE(losses.fields.size(), 2u);
   EXPECT_EQ(losses.fields[0].first, "loss");
   EXPECT_EQ(losses.fields[1].first, "guidance");
@@ -114,4 +114,4 @@ TEST(Classification, DecaysMatricesAndSparesTheRest) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

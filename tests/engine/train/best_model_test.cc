@@ -6,7 +6,7 @@
 #include "engine/train/best_model.h"
 #include "tests/engine/train/recording.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using ::testing::HasSubstr;
@@ -168,4 +168,4 @@ TEST_F(BestOfTraining, ChangesNothingAboutTheTraining) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

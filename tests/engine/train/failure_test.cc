@@ -4,7 +4,7 @@
 
 #include "tests/engine/train/recording.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using ::testing::HasSubstr;
@@ -77,4 +77,4 @@ TEST(RunStage, LetsAnAbortOfTheObserverThrough) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using ::testing::ElementsAre;
@@ -62,4 +62,4 @@ TEST(Narration, OfLongEpochsSpeaksWithinThemAndLessAndLessOften) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

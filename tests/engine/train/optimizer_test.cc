@@ -7,7 +7,7 @@
 
 #include "engine/base/failure.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 TEST(CosineSchedule, WarmsUpLinearlyAndEndsAtTheMinimum) {
@@ -110,4 +110,4 @@ TEST(AdamW, RefusesMomentsThatAreMissingOrMisshapen) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

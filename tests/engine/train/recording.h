@@ -10,7 +10,7 @@
 #include "engine/run/run.h"
 #include "tests/engine/data/idx_fixture.h"
 
-namespace locus {
+namespace locus::engine {
 
 inline const std::filesystem::path kDataRoot = "/usr/share/datasets";
 
@@ -120,4 +120,4 @@ inline std::vector<std::string> differences(const std::filesystem::path& left, c
   return out;
 }
 
-}  // namespace locus
+}  // namespace locus::engine

@@ -5,7 +5,7 @@
 #include "engine/train/snapshots.h"
 #include "tests/engine/train/recording.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using ::testing::ElementsAre;
@@ -104,4 +104,4 @@ TEST_F(SnapshotsOfTraining, ChangeNothingAboutTheTraining) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

@@ -4,7 +4,7 @@
 #include "engine/train/checkpoint.h"
 #include "tests/engine/train/recording.h"
 
-namespace locus {
+namespace locus::engine {
 namespace {
 
 using ::testing::Contains;
@@ -216,4 +216,4 @@ TEST_F(DroppedState, IsRefusedWhenItCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::engine

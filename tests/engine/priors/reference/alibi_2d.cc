@@ -1,7 +1,7 @@
 // ALiBi on a grid: -m_n |r_i - r_j|.
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 // The paper's: for a power of two 2^(-8 (n + 1) / h); else those of the power below, then of the power above
@@ -49,4 +49,4 @@ class Alibi2d final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_alibi_2d() { return std::make_unique<Alibi2d>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -3,7 +3,7 @@
 
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 
 // tokens [B, T, C], weight [C, 1, side, side], bias [C] or empty: out(y, x) = bias + sum over (dy, dx) of
 // weight times the patch at (y + dy, x + dx), nothing beyond the border; 0 for prefix tokens.
@@ -28,4 +28,4 @@ inline Array convolved(const ReferenceContext& c, const Array& tokens, const Arr
   return out;
 }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -1,7 +1,7 @@
 // Conditional position encoding: z + DWConv3x3(z).
 #include "tests/engine/priors/reference/convolution.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 class Cpe final : public ReferencePrior {
@@ -18,4 +18,4 @@ class Cpe final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_cpe() { return std::make_unique<Cpe>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -1,7 +1,7 @@
 // A blend of two softmaxes, by content and by position.
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 class Gpsa final : public ReferencePrior {
@@ -43,4 +43,4 @@ class Gpsa final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_gpsa() { return std::make_unique<Gpsa>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -3,7 +3,7 @@
 
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 class Guidance final : public ReferencePrior {
@@ -56,4 +56,4 @@ class Guidance final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_guidance() { return std::make_unique<Guidance>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

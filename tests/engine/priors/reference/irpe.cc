@@ -1,7 +1,7 @@
 // Buckets of offsets, looked up pair by pair.
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 struct Buckets {
@@ -95,4 +95,4 @@ class Irpe final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_irpe() { return std::make_unique<Irpe>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -3,7 +3,7 @@
 
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 // Keys' cubic convolution kernel.
@@ -73,4 +73,4 @@ class LearnedAbsolute final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_learned_absolute() { return std::make_unique<LearnedAbsolute>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

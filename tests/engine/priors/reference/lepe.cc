@@ -1,7 +1,7 @@
 // Locally enhanced position encoding: a convolution of the values.
 #include "tests/engine/priors/reference/convolution.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 class Lepe final : public ReferencePrior {
@@ -20,4 +20,4 @@ class Lepe final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_lepe() { return std::make_unique<Lepe>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

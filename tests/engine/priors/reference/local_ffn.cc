@@ -1,7 +1,7 @@
 // LocalViT's feed-forward: a convolution of the hidden units, gated or in place of the MLP.
 #include "tests/engine/priors/reference/convolution.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 Real clipped(const Real& x, double low, double high) { return minimum(maximum(x, low), high); }
@@ -104,4 +104,4 @@ class LocalFfn final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_local_ffn() { return std::make_unique<LocalFfn>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

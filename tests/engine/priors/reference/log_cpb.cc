@@ -1,7 +1,7 @@
 // Log-spaced continuous position bias: an MLP of every offset.
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 class LogCpb final : public ReferencePrior {
@@ -101,4 +101,4 @@ class LogCpb final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_log_cpb() { return std::make_unique<LogCpb>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -3,7 +3,7 @@
 
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 // Whether an offset (key minus query, y downwards) lies in a direction.
@@ -149,4 +149,4 @@ class Lookhere final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_lookhere() { return std::make_unique<Lookhere>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

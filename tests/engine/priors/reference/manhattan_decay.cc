@@ -1,7 +1,7 @@
 // L + ln(gamma_n) |p_i - p_j|_1 over the grid, or within rows and then columns.
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 class ManhattanDecay final : public ReferencePrior {
@@ -33,4 +33,4 @@ class ManhattanDecay final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_manhattan_decay() { return std::make_unique<ManhattanDecay>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -1,7 +1,7 @@
 // z[i, j] = sum_m -a_i (s_j - s_i)^2 + b_i (s_j - s_i), squares and all, from coordinates that start at 1.
 #include "tests/engine/priors/reference/points.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 class Pape final : public ReferencePrior {
@@ -61,4 +61,4 @@ class Pape final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_pape() { return std::make_unique<Pape>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -1,7 +1,7 @@
 // -a_i |w (r_j - r_i)|^2 from coordinates that start at 1.
 #include "tests/engine/priors/reference/points.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 class PapeRi final : public ReferencePrior {
@@ -36,4 +36,4 @@ class PapeRi final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_pape_ri() { return std::make_unique<PapeRi>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -3,7 +3,7 @@
 
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 
 inline std::vector<double> reference_point(const ReferenceContext& c, std::int64_t token) {
   std::vector<double> r;
@@ -17,4 +17,4 @@ inline std::vector<double> reference_point(const ReferenceContext& c, std::int64
   return r;
 }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

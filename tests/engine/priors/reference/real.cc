@@ -4,7 +4,7 @@
 #include <limits>
 #include <numbers>
 
-namespace locus::test {
+namespace locus::engine::test {
 
 std::vector<Real::Node>& Real::tape() {
   thread_local std::vector<Node> nodes;
@@ -114,4 +114,4 @@ Array softmax(const Array& logits) {
   return p;
 }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

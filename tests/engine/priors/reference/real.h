@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace locus::test {
+namespace locus::engine::test {
 
 // A float64 number on the thread's tape, or a constant.
 class Real {
@@ -109,4 +109,4 @@ Array linear(const Array& x, const Array& weight, const Array& bias);
 // Over the last axis, in place of logits.
 Array softmax(const Array& logits);
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace locus::test {
+namespace locus::engine::test {
 
 std::int64_t ReferenceContext::patches() const {
   std::int64_t count = 1;
@@ -366,4 +366,4 @@ ReferenceTokens reference_model(const ReferenceShape& shape, const std::vector<R
   return Model(shape, priors, values, images, run).run();
 }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -4,7 +4,7 @@
 
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 
 struct ReferenceChoice {
   std::string id;
@@ -33,4 +33,4 @@ struct ReferenceTokens {
 ReferenceTokens reference_model(const ReferenceShape& shape, const std::vector<ReferenceChoice>& priors,
                                 const Values& values, const Array& images, const ReferenceRun& run);
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -13,7 +13,7 @@
 #include "engine/base/random.h"
 #include "tests/engine/priors/reference/real.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 
 using Values = std::map<std::string, Array, std::less<>>;
 
@@ -84,4 +84,4 @@ class ReferencePrior {
 // A reference for the prior of that id; throws std::out_of_range.
 std::unique_ptr<ReferencePrior> reference_prior(std::string_view id);
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

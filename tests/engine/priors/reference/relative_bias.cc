@@ -3,7 +3,7 @@
 
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 double cubic(double t) {
@@ -156,4 +156,4 @@ class RelativeBias final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_relative_bias() { return std::make_unique<RelativeBias>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -3,7 +3,7 @@
 
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 struct Position {
@@ -114,4 +114,4 @@ class RopeAxial final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_rope_axial() { return std::make_unique<RopeAxial>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -1,7 +1,7 @@
 // Rotary embedding along learned directions.
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 class RopeMixed final : public ReferencePrior {
@@ -43,4 +43,4 @@ class RopeMixed final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_rope_mixed() { return std::make_unique<RopeMixed>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -1,7 +1,7 @@
 // Fixed sines and cosines of column and row.
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 class Sincos2d final : public ReferencePrior {
@@ -58,4 +58,4 @@ class Sincos2d final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_sincos_2d() { return std::make_unique<Sincos2d>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -3,7 +3,7 @@
 
 #include "tests/engine/priors/reference/convolution.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 class SpatialDecay final : public ReferencePrior {
@@ -124,4 +124,4 @@ class SpatialDecay final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_spatial_decay() { return std::make_unique<SpatialDecay>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -1,7 +1,7 @@
 // c [(q_i + u) . k_j + (q_i + v) . W_R s(i - j)], the sines made anew for every pair.
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 class TransformerXl final : public ReferencePrior {
@@ -71,4 +71,4 @@ class TransformerXl final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_transformer_xl() { return std::make_unique<TransformerXl>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test

@@ -3,7 +3,7 @@
 
 #include "tests/engine/priors/reference/reference_prior.h"
 
-namespace locus::test {
+namespace locus::engine::test {
 namespace {
 
 using Cell = std::pair<std::int64_t, std::int64_t>;  // row, column
@@ -228,4 +228,4 @@ class Violin final : public ReferencePrior {
 
 std::unique_ptr<ReferencePrior> reference_violin() { return std::make_unique<Violin>(); }
 
-}  // namespace locus::test
+}  // namespace locus::engine::test
