@@ -55,7 +55,8 @@ const BiasTerm& TermSource::get(const AttentionInputs& inputs, const ForwardCont
   const at::ScalarType type = inputs.q.scalar_type();
   const bool gradients = at::GradMode::is_enabled();
   for (const Kept& kept : kept_) {
-    if (kept.layout != inputs.layout || kept.axis != inputs.axis || kept.device != device || kept.type != type) continue;
+    if (kept.layout != inputs.layout || kept.axis != inputs.axis || kept.device != device || kept.type != type)
+      continue;
     if (kept.term.on() == Depends::kLayout || (!gradients && kept.version == version())) return kept.term;
   }
   BiasTerm term = ((*prior_.layer).*call_)(inputs, context);
@@ -111,7 +112,8 @@ Tensor Attention::attend(const AttentionInputs& inputs, const ForwardContext& co
   return pattern_ == Pattern::kAxial ? attend_along_axes(q, k, inputs, context) : attend_within(q, k, inputs, context);
 }
 
-Tensor Attention::attend_along_axes(const Tensor& q, const Tensor& k, const AttentionInputs& inputs, const ForwardContext& context) {
+Tensor Attention::attend_along_axes(const Tensor& q, const Tensor& k, const AttentionInputs& inputs,
+                                    const ForwardContext& context) {
   const Layout& layout = inputs.layout;
   if (layout.prefix != 0) throw std::invalid_argument("attention along axes has no place for prefix tokens");
   Tensor out = inputs.v;
@@ -125,7 +127,8 @@ Tensor Attention::attend_along_axes(const Tensor& q, const Tensor& k, const Atte
   return out;
 }
 
-Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const AttentionInputs& inputs, const ForwardContext& context) {
+Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const AttentionInputs& inputs,
+                                const ForwardContext& context) {
   Scores scores{.q = q,
                 .k = k,
                 .v = inputs.v,

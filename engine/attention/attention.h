@@ -76,7 +76,8 @@ class Attention : public torch::nn::Module {
 
  private:
   Tensor attend(const AttentionInputs& inputs, const ForwardContext& context);
-  Tensor attend_along_axes(const Tensor& q, const Tensor& k, const AttentionInputs& inputs, const ForwardContext& context);
+  Tensor attend_along_axes(const Tensor& q, const Tensor& k, const AttentionInputs& inputs,
+                           const ForwardContext& context);
   // The softmax part, [B, H, T, d], for transformed q and k and the values of `inputs`.
   Tensor attend_within(const Tensor& q, const Tensor& k, const AttentionInputs& inputs, const ForwardContext& context);
 

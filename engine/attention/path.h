@@ -14,7 +14,7 @@ struct Scores {
   const Tensor &q, &k, &v;  // [B, H, T, d], q and k transformed
   double scale = 1;         // c
   std::vector<const BiasTerm*> scales, biases;
-  std::vector<const BiasTerm*> sum_scales = {};                 // factors of the content with its scales plus the biases
+  std::vector<const BiasTerm*> sum_scales = {};             // factors of the content with its scales plus the biases
   std::function<Tensor(const Tensor&)> probabilities;       // null when no prior has the hook
   std::function<Tensor(const Tensor&)> from_probabilities;  // likewise; the sum over priors
 

@@ -140,20 +140,13 @@ bool Backbone::training_only(std::string_view name) const {
   return false;
 }
 
-const std::vector<BackboneItem>& backbone_items() {
-  static const std::vector<BackboneItem> items = {
+Registry<BackboneItem>& backbone_registry() {
+  static Registry<BackboneItem> entries("backbone", {
 #define LOCUS_BACKBONE(file) backbones::file(),
 #include "engine/backbones/backbones.def"
 #undef LOCUS_BACKBONE
-  };
-  return items;
-}
-
-const BackboneItem& backbone_item(std::string_view id) {
-  for (const BackboneItem& item : backbone_items()) {
-    if (item.id() == id || contains(item.item.json().at("aliases"), id)) return item;
-  }
-  throw std::invalid_argument("no backbone is called '" + std::string(id) + "'");
+                                                    });
+  return entries;
 }
 
 std::shared_ptr<Backbone> make_backbone(const Json& stage_configuration, const InputFacts& input,

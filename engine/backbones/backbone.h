@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/base/registry.h"
 #include "engine/layers/linear.h"
 #include "engine/priors/prior.h"
 
@@ -82,8 +83,9 @@ struct BackboneItem {
   std::shared_ptr<Backbone> (*make)(const BackboneContext& context, const Options& options);
   std::string id() const { return item.json().at("id"); }
 };
-const std::vector<BackboneItem>& backbone_items();       // every line of backbones.def
-const BackboneItem& backbone_item(std::string_view id);  // throws std::invalid_argument
+Registry<BackboneItem>& backbone_registry();  // first, every line of backbones.def
+inline const std::deque<BackboneItem>& backbone_items() { return backbone_registry().all(); }
+inline const BackboneItem& backbone_item(std::string_view id) { return backbone_registry().find(id); }
 
 // From a stage configuration (docs/formats/catalog.md): reads "model" and "priors". Throws
 // std::invalid_argument naming what is wrong.

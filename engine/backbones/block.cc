@@ -57,7 +57,7 @@ std::int64_t Block::flops(const Layout& layout) const {
 Tensor Block::dropped(const Tensor& branch, std::string_view which, const ForwardContext& context) const {
   if (!context.training || drop_path_ == 0) return branch;
   const Tensor draw = context.random.uniform(kDropPath, name_ + "." + std::string(which),
-                                            static_cast<std::uint64_t>(context.step), {branch.size(0), 1, 1});
+                                             static_cast<std::uint64_t>(context.step), {branch.size(0), 1, 1});
   const Tensor factor = draw.ge(drop_path_).to(branch.scalar_type()).div(1 - drop_path_);
   return branch * factor.to(branch.device(), /*non_blocking=*/true);
 }

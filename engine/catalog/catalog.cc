@@ -1,8 +1,6 @@
 // Puts every list of items into one document.
 #include "engine/catalog/catalog.h"
 
-#include <set>
-
 #include "engine/backbones/backbone.h"
 #include "engine/data/dataset.h"
 #include "engine/priors/prior.h"
@@ -13,41 +11,22 @@
 namespace locus::engine {
 namespace {
 
-class Document {
- public:
-  template <typename Items>
-  void add(const Items& items) {
-    for (const auto& item : items) add_entry(item.item.json());
-  }
-  Json json() const { return {{"version", 1}, {"items", entries_}}; }
-
- private:
-  void add_entry(const Json& entry) {
-    const auto kind = entry.at("kind").get<std::string>();
-    claim(kind, entry.at("id").get<std::string>());
-    for (const Json& alias : entry.at("aliases")) claim(kind, alias.get<std::string>());
-    entries_.push_back(entry);
-  }
-  void claim(const std::string& kind, const std::string& name) {
-    if (!names_.emplace(kind, name).second)
-      throw std::logic_error("two entries of kind " + kind + " are called '" + name + "'");
-  }
-
-  Json entries_ = Json::array();
-  std::set<std::pair<std::string, std::string>> names_;
-};
+template <typename Entries>
+void add(Json& document, const Entries& entries) {
+  for (const auto& entry : entries) document["items"].push_back(entry.item.json());
+}
 
 }  // namespace
 
 Json catalog_json() {
-  Document document;
-  document.add(prior_items());
-  document.add(backbone_items());
-  document.add(dataset_items());
-  document.add(task_items());
-  document.add(recipe_items());
-  document.add(stage_items());
-  return document.json();
+  Json document = {{"version", 1}, {"items", Json::array()}};
+  add(document, prior_items());
+  add(document, backbone_items());
+  add(document, dataset_items());
+  add(document, task_items());
+  add(document, recipe_items());
+  add(document, stage_items());
+  return document;
 }
 
 }  // namespace locus::engine

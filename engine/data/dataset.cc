@@ -9,20 +9,13 @@ namespace datasets {
 #undef LOCUS_DATASET
 }  // namespace datasets
 
-const std::vector<DatasetItem>& dataset_items() {
-  static const std::vector<DatasetItem> all = {
+Registry<DatasetItem>& dataset_registry() {
+  static Registry<DatasetItem> entries("dataset", {
 #define LOCUS_DATASET(name) datasets::name(),
 #include "engine/data/datasets.def"
 #undef LOCUS_DATASET
-  };
-  return all;
-}
-
-const DatasetItem& dataset_item(std::string_view id) {
-  for (const DatasetItem& item : dataset_items()) {
-    if (item.id() == id) return item;
-  }
-  throw std::invalid_argument("no dataset '" + std::string(id) + "' in this build");
+                                                  });
+  return entries;
 }
 
 std::shared_ptr<Dataset> open_dataset(std::string_view id, const Json& options, const DataPlace& place) {

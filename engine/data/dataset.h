@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "engine/base/item.h"
+#include "engine/base/registry.h"
 #include "engine/base/torch.h"
 
 namespace locus::engine {
@@ -41,8 +42,9 @@ struct DatasetItem {
   std::shared_ptr<Dataset> (*open)(const DataPlace& place, const Options& options);
   std::string id() const { return item.json().at("id"); }
 };
-const std::vector<DatasetItem>& dataset_items();       // every line of datasets.def
-const DatasetItem& dataset_item(std::string_view id);  // throws std::invalid_argument
+Registry<DatasetItem>& dataset_registry();  // first, every line of datasets.def
+inline const std::deque<DatasetItem>& dataset_items() { return dataset_registry().all(); }
+inline const DatasetItem& dataset_item(std::string_view id) { return dataset_registry().find(id); }
 
 // The dataset at `place`, shared by all attempts of this process so that its files are read once. Not
 // thread-safe.

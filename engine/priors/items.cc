@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/base/nearest.h"
 
 namespace locus::engine {
 namespace priors {
@@ -61,30 +60,13 @@ Item& along_axes_when(Item& item, std::string_view option, std::string_view valu
 
 }  // namespace priors
 
-const std::vector<PriorItem>& prior_items() {
-  static const std::vector<PriorItem> items = {
+Registry<PriorItem>& prior_registry() {
+  static Registry<PriorItem> entries("prior", {
 #define LOCUS_PRIOR(file) priors::file(),
 #include "engine/priors/priors.def"
 #undef LOCUS_PRIOR
-  };
-  return items;
-}
-
-const PriorItem& prior_item(std::string_view id) {
-  std::vector<std::string> known;
-  for (const PriorItem& item : prior_items()) {
-    if (item.id() == id) return item;
-    known.push_back(item.id());
-    for (const Json& alias : item.item.json().at("aliases")) {
-      if (alias == id) return item;
-      known.push_back(alias.get<std::string>());
-    }
-  }
-  const auto nearest = nearest_name(id, known);
-  std::string list;
-  for (const std::string& name : known) list += (list.empty() ? "; choose one of: " : ", ") + name;
-  throw std::invalid_argument("there is no prior '" + std::string(id) + "'" +
-                              (nearest ? "; did you mean '" + *nearest + "'?" : list));
+                                              });
+  return entries;
 }
 
 }  // namespace locus::engine

@@ -49,7 +49,8 @@ class GatedLayer final : public PriorLayer {
     gate_ = register_parameter("gate", at::empty({1}));
   }
 
-  Tensor feed_forward(const Tensor& residual, const FeedForward& mlp, const Layout& layout, const ForwardContext&) override {
+  Tensor feed_forward(const Tensor& residual, const FeedForward& mlp, const Layout& layout,
+                      const ForwardContext&) override {
     const Tensor hidden = mlp.in(mlp.norm(residual));
     return mlp.out(hidden + gate_ * convolution_->forward(hidden, layout));
   }
@@ -156,7 +157,8 @@ class OriginalLayer final : public PriorLayer {
 
   bool replaces_mlp() const override { return true; }
 
-  Tensor feed_forward(const Tensor& residual, const FeedForward&, const Layout& layout, const ForwardContext& context) override {
+  Tensor feed_forward(const Tensor& residual, const FeedForward&, const Layout& layout,
+                      const ForwardContext& context) override {
     // A 1 x 1 convolution is a linear map of every patch.
     const auto mapped = [&](const Tensor& image, const Tensor& weight) {
       return at::linear(image.movedim(1, -1), weight).movedim(-1, 1);

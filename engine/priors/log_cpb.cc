@@ -104,7 +104,7 @@ class Shared {
     if (!drops(context)) return {};
     const Tensor draw =
         context.random.uniform(kDropout, "priors.log-cpb.hidden", static_cast<std::uint64_t>(context.step),
-                              {offset_count(layout), settings_.hidden});
+                               {offset_count(layout), settings_.hidden});
     const Tensor factor = draw.ge(settings_.dropout).to(mlp.in_weight.scalar_type()).div(1 - settings_.dropout);
     return factor.to(mlp.in_weight.device(), factor.scalar_type(), /*non_blocking=*/true);
   }
@@ -126,7 +126,8 @@ class LogCpbLayer final : public PriorLayer {
   }
 
   // q' carries the factor: c q' k'^T is the cosine times it.
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs&, const ForwardContext&) override {
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs&,
+                                         const ForwardContext&) override {
     const at::ScalarType type = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const auto unit = [&](const Tensor& t) {
       const Tensor wide = t.to(type);

@@ -44,13 +44,18 @@ Initializer Initializer::within(std::string_view name) const {
 }
 
 Tensor PriorLayer::embed(Site, const Tensor&, const Layout&, const ForwardContext&) { missing(Hook::kBlockEmbed); }
-std::pair<Tensor, Tensor> PriorLayer::transform_qk(const Tensor&, const Tensor&, const AttentionInputs&, const ForwardContext&) {
+std::pair<Tensor, Tensor> PriorLayer::transform_qk(const Tensor&, const Tensor&, const AttentionInputs&,
+                                                   const ForwardContext&) {
   missing(Hook::kTransformQk);
 }
 BiasTerm PriorLayer::bias(const AttentionInputs&, const ForwardContext&) { missing(Hook::kBias); }
 BiasTerm PriorLayer::scale(const AttentionInputs&, const ForwardContext&) { missing(Hook::kScale); }
-Tensor PriorLayer::probabilities(const Tensor&, const AttentionInputs&, const ForwardContext&) { missing(Hook::kProbabilities); }
-Tensor PriorLayer::from_probabilities(const Tensor&, const AttentionInputs&, const ForwardContext&) { missing(Hook::kFromProbabilities); }
+Tensor PriorLayer::probabilities(const Tensor&, const AttentionInputs&, const ForwardContext&) {
+  missing(Hook::kProbabilities);
+}
+Tensor PriorLayer::from_probabilities(const Tensor&, const AttentionInputs&, const ForwardContext&) {
+  missing(Hook::kFromProbabilities);
+}
 Tensor PriorLayer::add_output(const AttentionInputs&, const ForwardContext&) { missing(Hook::kAddOutput); }
 Tensor PriorLayer::gate_output(const AttentionInputs&, const ForwardContext&) { missing(Hook::kGateOutput); }
 Tensor PriorLayer::feed_forward(const Tensor&, const FeedForward&, const Layout&, const ForwardContext&) {

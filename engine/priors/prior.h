@@ -12,6 +12,7 @@
 
 #include "engine/base/item.h"
 #include "engine/base/random.h"
+#include "engine/base/registry.h"
 #include "engine/base/torch.h"
 #include "engine/layers/forms.h"
 #include "engine/layers/layout.h"
@@ -107,7 +108,7 @@ class PriorLayer : public torch::nn::Module {
   virtual Tensor probabilities(const Tensor& p, const AttentionInputs& inputs,
                                const ForwardContext& context);  // [B, H, T, T] -> same
   virtual Tensor from_probabilities(const Tensor& p, const AttentionInputs& inputs,
-                                    const ForwardContext& context);               // -> [B, H, T, d]
+                                    const ForwardContext& context);                          // -> [B, H, T, d]
   virtual Tensor add_output(const AttentionInputs& inputs, const ForwardContext& context);   // -> [B, T, D]
   virtual Tensor gate_output(const AttentionInputs& inputs, const ForwardContext& context);  // -> [B, T, D]
   // Replaces the residual MLP: gets the residual stream [B, T, D] and the block's MLP, returns what is added
@@ -188,8 +189,8 @@ struct PriorItem {
   std::vector<Hook> hooks() const;
 };
 
-// Every line of priors.def, in order. Built once; immutable.
-const std::vector<PriorItem>& prior_items();
-const PriorItem& prior_item(std::string_view id);  // aliases count; throws std::invalid_argument
+Registry<PriorItem>& prior_registry();  // first, every line of priors.def
+inline const std::deque<PriorItem>& prior_items() { return prior_registry().all(); }
+inline const PriorItem& prior_item(std::string_view id) { return prior_registry().find(id); }
 
 }  // namespace locus::engine

@@ -59,7 +59,8 @@ class RopeMixedLayer final : public PriorLayer {
                                 at::empty({2, info.heads, info.head_width() / 2}));
   }
 
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs& inputs, const ForwardContext&) override {
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs& inputs,
+                                         const ForwardContext&) override {
     const Turns turns = channel_turns(angles(inputs.layout, q), !settings_.divisors);  // [H, T, d]
     return {turned(q, turns, !settings_.divisors), turned(k, turns, !settings_.divisors)};
   }

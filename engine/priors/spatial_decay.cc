@@ -57,7 +57,9 @@ class SpatialDecayLayer final : public PriorLayer {
                                          const ForwardContext& context) override {
     return rope_->transform_qk(q, k, inputs, context);
   }
-  Tensor add_output(const AttentionInputs& inputs, const ForwardContext& context) override { return lepe_->add_output(inputs, context); }
+  Tensor add_output(const AttentionInputs& inputs, const ForwardContext& context) override {
+    return lepe_->add_output(inputs, context);
+  }
 
   BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
     const Layout& layout = inputs.layout;

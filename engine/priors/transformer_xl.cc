@@ -45,7 +45,8 @@ class TransformerXlLayer final : public PriorLayer {
     if (info.reference.prefix > 0) prefix_ = register_parameter("prefix", at::empty({info.width}));
   }
 
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs&, const ForwardContext&) override {
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs&,
+                                         const ForwardContext&) override {
     return {q + shared_->u.unsqueeze(1), k};
   }
 

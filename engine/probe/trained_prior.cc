@@ -11,18 +11,19 @@ std::vector<SeenSides> seen_by(const TrainedHost& model, const ChosenImages& ima
   const bool content = images.images.defined();
   const Tensor shown = content ? images.images.narrow(0, 0, 1) : equal_patches(host);
   std::vector<SeenSides> seen(static_cast<std::size_t>(host.backbone_layers()));
-  watch_forward(host, shown, model.forward_context(), [&](std::int64_t layer, const Scores&, const AttentionInputs& inputs) {
-    SeenSides& one = seen[static_cast<std::size_t>(layer)];
-    if (inputs.axis < 0) {
-      one = {inputs.x, inputs.q, inputs.k, inputs.v, inputs.layout, "for the image's tokens"};
-      if (!content) one = one.without_content();
-      return;
-    }
-    const std::int64_t tokens = host.layout().patches(), heads = host.heads();
-    const Tensor q = at::zeros({1, heads, tokens, host.width() / heads}, inputs.q.options());
-    one = SeenSides{at::zeros({1, tokens, host.width()}, q.options()), q, q, q, Layout{host.layout().extent, 0}, ""}
-              .without_content();
-  });
+  watch_forward(
+      host, shown, model.forward_context(), [&](std::int64_t layer, const Scores&, const AttentionInputs& inputs) {
+        SeenSides& one = seen[static_cast<std::size_t>(layer)];
+        if (inputs.axis < 0) {
+          one = {inputs.x, inputs.q, inputs.k, inputs.v, inputs.layout, "for the image's tokens"};
+          if (!content) one = one.without_content();
+          return;
+        }
+        const std::int64_t tokens = host.layout().patches(), heads = host.heads();
+        const Tensor q = at::zeros({1, heads, tokens, host.width() / heads}, inputs.q.options());
+        one = SeenSides{at::zeros({1, tokens, host.width()}, q.options()), q, q, q, Layout{host.layout().extent, 0}, ""}
+                  .without_content();
+      });
   return seen;
 }
 
@@ -43,7 +44,8 @@ Layer look_at(const TrainedHost& model, const std::vector<SeenSides>& seen, std:
   for (const auto& named : host.backbone().priors()) {
     add(prior_views(host, named, layer, seen[index], model.forward_context()));
     if (layer == 0) add(stem_views(host, named, seen[0].layout, model.forward_context()));
-    for (const Json& curve : curves_of(host, named, layer, seen[index], model.forward_context())) out.curves.push_back(curve);
+    for (const Json& curve : curves_of(host, named, layer, seen[index], model.forward_context()))
+      out.curves.push_back(curve);
     if (auto* has = dynamic_cast<HasHeadNumbers*>(named.prior->layers()[index].get())) {
       for (HeadNumbers& numbers : has->head_numbers(seen[index].inputs()))
         out.numbers.emplace_back(named.id, std::move(numbers));

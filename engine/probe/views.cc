@@ -78,8 +78,8 @@ struct Asked {
 };
 
 void add_terms(const Asked& asked, std::vector<View>& views) {
-  const auto add = [&](Hook hook, BiasTerm (PriorLayer::*call)(const AttentionInputs&, const ForwardContext&), const char* id,
-                       const char* title, const std::string& help) {
+  const auto add = [&](Hook hook, BiasTerm (PriorLayer::*call)(const AttentionInputs&, const ForwardContext&),
+                       const char* id, const char* title, const std::string& help) {
     if (!asked.has(hook)) return;
     const AttentionInputs inputs = asked.seen.inputs();
     const BiasTerm term = (asked.part.*call)(inputs, asked.context);
@@ -170,7 +170,8 @@ SeenSides SeenSides::without_content() const {
 void watch_forward(const Host& host, const Tensor& images, const ForwardContext& context, const PassWatcher& each) {
   const Watching watching(host);
   for (std::int64_t l = 0; l < host.backbone_layers(); ++l) {
-    host.attention(l).watch([&each, l](const Scores& scores, const AttentionInputs& inputs) { each(l, scores, inputs); });
+    host.attention(l).watch(
+        [&each, l](const Scores& scores, const AttentionInputs& inputs) { each(l, scores, inputs); });
   }
   host.backbone().forward(images, context);
 }
@@ -227,13 +228,14 @@ std::vector<View> stem_views(const Host& host, const Backbone::NamedPrior& named
 View equal_attention_view(const Host& host, std::int64_t layer, const ForwardContext& context) {
   std::vector<Tensor> passes;
   std::int64_t prefix = 0;
-  watch_forward(host, equal_patches(host), context, [&](std::int64_t at, const Scores& scores, const AttentionInputs& inputs) {
-    if (at != layer) return;
-    const std::int64_t tokens = scores.q.size(2);
-    passes.push_back(
-        explicit_weights(scores).probabilities.expand({scores.q.size(0), scores.q.size(1), tokens, tokens}));
-    prefix = inputs.layout.prefix;
-  });
+  watch_forward(
+      host, equal_patches(host), context, [&](std::int64_t at, const Scores& scores, const AttentionInputs& inputs) {
+        if (at != layer) return;
+        const std::int64_t tokens = scores.q.size(2);
+        passes.push_back(
+            explicit_weights(scores).probabilities.expand({scores.q.size(0), scores.q.size(1), tokens, tokens}));
+        prefix = inputs.layout.prefix;
+      });
   const Tensor whole = whole_attention(passes, host.layout().extent)[0];
   return {"attention",
           "Attention of equal patches",

@@ -9,20 +9,13 @@ namespace stages {
 #undef LOCUS_STAGE
 }  // namespace stages
 
-const std::vector<StageItem>& stage_items() {
-  static const std::vector<StageItem> all = {
+Registry<StageItem>& stage_registry() {
+  static Registry<StageItem> entries("stage", {
 #define LOCUS_STAGE(name) stages::name(),
 #include "engine/stages/stages.def"
 #undef LOCUS_STAGE
-  };
-  return all;
-}
-
-const StageItem& stage_item(std::string_view id) {
-  for (const StageItem& item : stage_items()) {
-    if (item.id() == id) return item;
-  }
-  throw std::invalid_argument("no stage kind '" + std::string(id) + "' in this build");
+                                              });
+  return entries;
 }
 
 }  // namespace locus::engine

@@ -1,6 +1,7 @@
 // The kinds of stages this build can run, one file each.
 #pragma once
 
+#include "engine/base/registry.h"
 #include "engine/stage/stage.h"
 
 namespace locus::engine {
@@ -10,7 +11,8 @@ struct StageItem {
   void (*run)(StageContext& context);
   std::string id() const { return item.json().at("id"); }
 };
-const std::vector<StageItem>& stage_items();       // every line of stages.def
-const StageItem& stage_item(std::string_view id);  // throws std::invalid_argument
+Registry<StageItem>& stage_registry();  // first, every line of stages.def
+inline const std::deque<StageItem>& stage_items() { return stage_registry().all(); }
+inline const StageItem& stage_item(std::string_view id) { return stage_registry().find(id); }
 
 }  // namespace locus::engine

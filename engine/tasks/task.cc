@@ -9,20 +9,13 @@ namespace tasks {
 #undef LOCUS_TASK
 }  // namespace tasks
 
-const std::vector<TaskItem>& task_items() {
-  static const std::vector<TaskItem> all = {
+Registry<TaskItem>& task_registry() {
+  static Registry<TaskItem> entries("task", {
 #define LOCUS_TASK(name) tasks::name(),
 #include "engine/tasks/tasks.def"
 #undef LOCUS_TASK
-  };
-  return all;
-}
-
-const TaskItem& task_item(std::string_view id) {
-  for (const TaskItem& item : task_items()) {
-    if (item.id() == id) return item;
-  }
-  throw std::invalid_argument("no task '" + std::string(id) + "' in this build");
+                                            });
+  return entries;
 }
 
 std::shared_ptr<Task> make_task(const TaskContext& context) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/backbones/backbone.h"
+#include "engine/base/registry.h"
 #include "engine/data/loader.h"
 
 namespace locus::engine {
@@ -55,8 +56,9 @@ struct TaskItem {
   std::shared_ptr<Task> (*make)(const TaskContext& context, const Options& options);
   std::string id() const { return item.json().at("id"); }
 };
-const std::vector<TaskItem>& task_items();       // every line of tasks.def
-const TaskItem& task_item(std::string_view id);  // throws std::invalid_argument
+Registry<TaskItem>& task_registry();  // first, every line of tasks.def
+inline const std::deque<TaskItem>& task_items() { return task_registry().all(); }
+inline const TaskItem& task_item(std::string_view id) { return task_registry().find(id); }
 
 // Reads the configuration's "task". Throws std::invalid_argument naming what is wrong.
 std::shared_ptr<Task> make_task(const TaskContext& context);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/item.h"
+#include "engine/base/registry.h"
 
 namespace locus::engine {
 
@@ -9,7 +10,8 @@ struct RecipeItem {
   Item item;  // kind "recipe"
   std::string id() const { return item.json().at("id"); }
 };
-const std::vector<RecipeItem>& recipe_items();       // every line of recipes.def
-const RecipeItem& recipe_item(std::string_view id);  // throws std::invalid_argument
+Registry<RecipeItem>& recipe_registry();  // first, every line of recipes.def
+inline const std::deque<RecipeItem>& recipe_items() { return recipe_registry().all(); }
+inline const RecipeItem& recipe_item(std::string_view id) { return recipe_registry().find(id); }
 
 }  // namespace locus::engine

@@ -41,7 +41,7 @@ TEST(RunStage, RefusesADigestOrRevisionOfAnotherBuild) {
 TEST(RunStage, NamesWhatItDoesNotKnow) {
   Json configuration = small_configuration();
   configuration["kind"] = "dream";
-  EXPECT_THAT(run(configuration).reason, HasSubstr("no stage kind 'dream'"));
+  EXPECT_THAT(run(configuration).reason, HasSubstr("there is no stage 'dream'"));
   configuration = small_configuration();
   configuration["recipe"]["options"]["learning"] = 1;
   const auto needs_data = std::filesystem::exists(kDataRoot / "fashion-mnist");
