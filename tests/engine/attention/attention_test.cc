@@ -19,7 +19,8 @@ class EveryHook final : public PriorLayer {
  public:
   explicit EveryHook(double factor, bool scales_biases = false) : factor_(factor), scales_biases_(scales_biases) {}
   bool scales_biases() const override { return scales_biases_; }
-  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs&, const ForwardContext&) override {
+  std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs&,
+                                         const ForwardContext&) override {
     return {q * factor_, k.flip(-1)};
   }
   BiasTerm bias(const AttentionInputs& s, const ForwardContext&) override {
@@ -28,7 +29,9 @@ class EveryHook final : public PriorLayer {
   BiasTerm scale(const AttentionInputs& s, const ForwardContext&) override {
     return {Depends::kContent, Dense{at::sigmoid(at::matmul(s.k, s.q.mT()) * factor_)}};
   }
-  Tensor probabilities(const Tensor& p, const AttentionInputs&, const ForwardContext&) override { return p * factor_ + 0.01; }
+  Tensor probabilities(const Tensor& p, const AttentionInputs&, const ForwardContext&) override {
+    return p * factor_ + 0.01;
+  }
   Tensor from_probabilities(const Tensor& p, const AttentionInputs& s, const ForwardContext&) override {
     return at::matmul(p.mT(), s.q) * factor_;
   }
@@ -90,9 +93,9 @@ TEST(Attention, LetsAScaleMultiplyTheContentAndTheBiasesTogether) {
   const auto layer = make_attention({{content, hooks, {}}, {sum, hooks, {}}});
   const auto parameters = layer->named_parameters();
   const auto inputs = at::linear(x, parameters["qkv.weight"], parameters["qkv.bias"])
-                         .unflatten(2, {3, kHeads, kWidth / kHeads})
-                         .permute({2, 0, 3, 1, 4})
-                         .unbind(0);
+                          .unflatten(2, {3, kHeads, kWidth / kHeads})
+                          .permute({2, 0, 3, 1, 4})
+                          .unbind(0);
   const Tensor qk = at::matmul(inputs[0], inputs[1].mT()), kq = qk.mT();
   const Tensor l = at::sigmoid(kq * 1.3) * (at::sigmoid(kq * 0.7) * 0.5 * qk + qk * 0.07 + qk * 0.13);
   const Tensor o = at::matmul(at::softmax(l, -1), inputs[2]).transpose(1, 2).flatten(2);

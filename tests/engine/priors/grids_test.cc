@@ -24,7 +24,8 @@ TEST(Grids, EveryPriorIsFiniteOnThoseOfThePapers) {
     const auto model = test::small_model({setting}, shape);
     for (const auto& [rows, columns] :
          std::vector<std::pair<std::int64_t, std::int64_t>>{{14, 14}, {16, 16}, {7, 5}, {5, 7}, {1, 9}}) {
-      const Features features = model->forward(test::test_images(1, {2 * rows, 2 * columns}), test::test_context(false));
+      const Features features =
+          model->forward(test::test_images(1, {2 * rows, 2 * columns}), test::test_context(false));
       const std::int64_t prefix = shape.pool == "cls" ? 1 : 0;
       EXPECT_EQ(features.tokens.sizes(), (at::IntArrayRef{1, prefix + rows * columns, shape.dim}));
       EXPECT_TRUE(features.tokens.isfinite().all().item<bool>())

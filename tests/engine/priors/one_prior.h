@@ -12,7 +12,8 @@ struct OnePrior {
 
   // What a hook returns for normed tokens x [B, T, D] and q, k [B, H, T, d]; zeros where not given.
   BiasTerm bias(const Layout& layout, const Tensor& x = {}, const Tensor& q = {}, const Tensor& k = {}) const {
-    return call(layout, x, q, k, [](PriorLayer& layer, const AttentionInputs& s) { return layer.bias(s, test_context(false)); });
+    return call(layout, x, q, k,
+                [](PriorLayer& layer, const AttentionInputs& s) { return layer.bias(s, test_context(false)); });
   }
   BiasTerm scale(const Layout& layout) const {
     return call(layout, {}, {}, {},

@@ -56,7 +56,8 @@ TEST(RopeMixed, StaysFiniteWhereADivisorCrossesZero) {
   prior->parameters()[0].detach().fill_(0);
   prior->parameters()[0].detach().select(2, 0).fill_(-1e-30);
   const test::Content content(host, host.layout);
-  const auto [q, k] = prior->layers()[0]->transform_qk(content.q, content.k, content.inputs(), test::test_context(true));
+  const auto [q, k] =
+      prior->layers()[0]->transform_qk(content.q, content.k, content.inputs(), test::test_context(true));
   (q.sum() + k.sum()).backward();
   EXPECT_TRUE(q.isfinite().all().item<bool>());
   EXPECT_TRUE(prior->parameters()[0].grad().isfinite().all().item<bool>());
