@@ -8,7 +8,7 @@
 
 #include "core/analysis/queries.h"
 #include "core/experiment/model.h"
-#include "core/ports/store.h"
+#include "core/ports/queries.h"
 
 namespace locus {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/experiment/model.h"
 #include "core/experiment/plan.h"
-#include "core/ports/store.h"
 
 namespace locus {
 

@@ -26,7 +26,8 @@
 #include "absl/status/status.h"
 #include "core/experiment/model.h"
 #include "core/limits.h"
-#include "core/ports/store.h"
+#include "core/ports/mutations.h"
+#include "core/ports/snapshot.h"
 
 namespace locus {
 

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/error.h"
-#include "core/ports/store.h"
+#include "core/ports/queries.h"
 
 namespace locus::server {
 

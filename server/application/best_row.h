@@ -6,7 +6,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "core/ports/store.h"
+#include "core/ports/queries.h"
 #include "locus/v1/experiment_service.pb.h"
 #include "server/analysis/table_query.h"
 

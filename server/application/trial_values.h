@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "core/ports/store.h"
+#include "core/ports/queries.h"
 #include "locus/v1/trial.pb.h"
 #include "server/analysis/table_query.h"
 

@@ -12,6 +12,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "core/ports/store.h"
 #include "core/scheduling/scheduler.h"
 #include "server/runtime/stage_index.h"
 

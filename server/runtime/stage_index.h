@@ -5,7 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/ports/store.h"
+#include "core/ports/mutations.h"
+#include "core/ports/snapshot.h"
 #include "core/scheduling/scheduler.h"
 
 namespace locus::server {

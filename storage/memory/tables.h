@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/ports/store.h"
+#include "core/ports/queries.h"
+#include "core/ports/snapshot.h"
 #include "storage/rules/rows.h"
 
 namespace locus {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/ports/store.h"
+#include "core/ports/mutations.h"
 #include "storage/rules/rows.h"
 
 namespace locus {

@@ -1,7 +1,7 @@
 // What a deletion takes with it, and in which pieces.
 #pragma once
 
-#include "core/ports/store.h"
+#include "core/ports/queries.h"
 #include "storage/rules/rows.h"
 
 namespace locus {

@@ -1,11 +1,11 @@
-// What every store must check and change: the mutations and appends of core/ports/store.h, over any Rows.
+// What every store must check and change: the mutations and appends of core/ports/mutations.h, over any Rows.
 #pragma once
 
 #include <span>
 
 #include "absl/status/statusor.h"
 #include "core/experiment/retention.h"
-#include "core/ports/store.h"
+#include "core/ports/mutations.h"
 #include "storage/rules/rows.h"
 
 namespace locus {

@@ -1,7 +1,9 @@
 // The reads of the store port, each on one connection inside the caller's snapshot. They throw SqliteError.
 #pragma once
 
-#include "core/ports/store.h"
+#include "core/ports/curves.h"
+#include "core/ports/queries.h"
+#include "core/ports/snapshot.h"
 #include "storage/sqlite/connection.h"
 
 namespace locus::sqlite {

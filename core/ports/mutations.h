@@ -1,0 +1,168 @@
+// What may be written to a store: each mutation carries its own precondition; one that fails refuses the whole call
+// with the reason named.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/experiment/beside.h"
+#include "core/experiment/model.h"
+
+namespace locus {
+
+struct PutCatalog {
+  std::string digest, json;
+};  // idempotent
+struct SaveExperiment {
+  // expected_revision 0 inserts (EXPERIMENT_EXISTS if the name is taken); otherwise the stored revision must
+  // equal it (WRONG_STATE) and row.revision = expected_revision + 1. Cells and trials are upserted by
+  // ordinal, stages inserted (id and identity unique, blocked, queued, held or cancelled, attempt 0;
+  // WRONG_STATE), trial_stages upserted by (trial, role) and read back in the order given here. Cells, trials
+  // and stages referred to must exist afterwards.
+  std::int64_t expected_revision = 0;
+  ExperimentRow row;
+  std::vector<CellRow> cells;
+  std::vector<TrialRow> trials;
+  std::vector<StageRow> stages;
+  std::vector<TrialStageRow> trial_stages;
+  std::string request_id;  // empty, or remembered with the experiment's name
+};
+struct SetExperimentState {
+  ExperimentId id = 0;
+  ExperimentState from{}, to{};
+  std::string reason = {};  // replaces the former one
+};                          // WRONG_STATE unless in `from`
+// From here on no read shows the experiment, and its name is free; how large it is does not matter. What it leaves
+// is taken away by PurgeDeleted. WRONG_STATE while a stage that would go with it is running.
+struct DeleteExperiment {
+  ExperimentId id = 0;
+};
+// Takes away up to so many trials of deleted experiments, the oldest experiment first, and fewer where they hold
+// much; then its cells, then its row. With the trials go the stages that no trial links any more and nothing that
+// stays takes inputs from, with attempts, points, logs, results and checkpoints: a stage that another experiment
+// linked before its turn came stays. Artifacts stay until they are collected. Ids of what is gone are never given
+// again. Nothing left to take away is no error.
+struct PurgeDeleted {
+  int trials = 0;
+};
+// STALE_ATTEMPT unless attempt and `from` match; WRONG_STATE for an edge from or to running (a grant and an
+// attempt's end make those) or from succeeded, which is final.
+struct SetStageState {
+  StageId stage_id = 0;
+  std::int64_t attempt = 0;
+  StageState from{}, to{};
+  FailureClass failure_class = FailureClass::kNone;
+  std::string reason;
+  Microseconds retry_delay_us = 0;
+  bool forgive = false;                       // resets failures and faults (explicit resubmission)
+  std::map<std::string, std::string> inputs;  // slot -> artifact sha256, filled when unblocked
+};
+// STALE_ATTEMPT unless the stage is queued at number - 1. Clears the stage's reason, failure class and retry
+// delay.
+struct GrantAttempt {
+  StageId stage_id = 0;
+  std::int64_t number = 0;
+  WorkerId worker_id = 0;
+  std::string session;
+  std::vector<int> slots;
+  std::string resume_sha256;
+  std::int64_t resume_step = 0;
+  Microseconds started_us = 0;
+};
+struct EndAttempt {  // STALE_ATTEMPT unless number is newest and running
+  StageId stage_id = 0;
+  std::int64_t number = 0;
+  AttemptState outcome{};
+  FailureClass failure_class = FailureClass::kNone;
+  std::string reason, environment_json = "{}";
+  Microseconds ended_us = 0;
+  StageState stage_state{};  // where the stage goes from running
+  bool counts_as_failure = false, counts_as_fault = false;
+  Microseconds retry_delay_us = 0;
+  std::vector<Result> results;       // replace the stage's; ignored unless kSucceeded
+  std::vector<StageOutput> outputs;  // likewise; every sha256 must be a stored artifact
+};
+// Fenced like EndAttempt; ARTIFACT_NOT_FOUND. The same again changes nothing; `best` takes the mark from the
+// former best.
+struct CommitCheckpoint {
+  StageId stage_id = 0;
+  std::int64_t number = 0, step = 0;
+  std::string sha256;
+  bool best = false;
+};
+struct PutArtifact {
+  std::string sha256, kind, uri;
+  std::int64_t bytes = 0;
+};  // idempotent
+struct PinArtifact {
+  std::string sha256;
+  bool pinned = false;
+};  // ARTIFACT_NOT_FOUND; idempotent
+// Forgets an artifact that nothing names. WRONG_STATE when it is pinned, named by a checkpoint, an output, an
+// input or a running attempt, or not older than `created_before`.
+struct CollectArtifact {
+  std::string sha256;
+  Microseconds created_before = 0;
+};
+// Drops the checkpoints of a stage that retention lets go of (storage/rules/retention.h).
+struct ReleaseCheckpoints {
+  StageId stage_id = 0;
+};
+// Adds what a trainer printed, bytes already stored left out; of each attempt the last kLogBytes are kept.
+// STALE_ATTEMPT unless the session is the attempt's or its worker's present one; SEQUENCE_GAP with
+// expected_sequence, the offset to go on from.
+struct AppendLog {
+  StageId stage_id = 0;
+  std::int64_t number = 0;
+  std::string session;
+  std::int64_t offset = 0;
+  std::string text;
+};
+struct PutWorker {
+  WorkerRow row;
+};  // upsert by id; WRONG_STATE if another id has the name
+// Tags taken away, then added, each once; a note replaces the former one, absent it stays. EXPERIMENT_NOT_FOUND,
+// TRIAL_NOT_FOUND; LIMIT_EXCEEDED for more than kTagsMost.
+struct Annotate {
+  ExperimentId experiment = 0;
+  std::int64_t trial = kWholeExperiment;
+  std::vector<std::string> add, remove;
+  std::optional<std::string> note;
+};
+// What the machine of an attempt does now; at most kSamplesPerAttempt are kept, ever further apart. Refused as
+// AppendLog is.
+struct AddAttemptSample {
+  StageId stage_id = 0;
+  std::int64_t number = 0;
+  std::string session;
+  SystemSample sample;  // its time is that of the commit
+};
+struct AddWorkerSample {  // WORKER_NOT_FOUND; the last kWorkerSamplesKept are kept
+  std::string session;
+  SystemSample sample;
+};
+struct PutAlert {
+  AlertRow row;
+};  // replaces that experiment's; EXPERIMENT_NOT_FOUND, unless the experiment is 0
+struct ForgetAlerts {};
+struct AppendEvent {
+  std::string subject, kind, json = "{}";
+};
+
+using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, PurgeDeleted,
+                              SetStageState, GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact,
+                              CollectArtifact, ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent, Annotate,
+                              AddAttemptSample, AddWorkerSample, PutAlert, ForgetAlerts>;
+
+struct PointAppend {
+  StageId stage_id = 0;
+  std::int64_t number = 0;     // attempt token, checked inside the write: STALE_ATTEMPT unless newest and running
+  std::int64_t first_seq = 1;  // sequences start at 1, gap-free within an attempt: SEQUENCE_GAP with expected_sequence
+  PointBatch points;           // those already stored are ignored
+};
+
+}  // namespace locus

@@ -1,0 +1,33 @@
+// What a starting scheduler is given of a store.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "core/experiment/model.h"
+
+namespace locus {
+
+// What a starting scheduler needs: everything not finished, and where ids go on.
+struct Snapshot {
+  std::vector<ExperimentRow> experiments;  // active and paused
+  std::vector<StageRow> stages;            // blocked, queued, running
+  std::vector<AttemptRow> running;
+  struct Want {
+    ExperimentId experiment = 0;
+    StageId stage = 0;
+    std::int64_t trial = 0, cell = 0;
+  };
+  std::vector<Want> wants;                     // which live experiments want those stages (unretired trials)
+  std::map<StageId, CheckpointRow> resume;     // newest checkpoint of each stage above, not superseded
+  std::map<ExperimentId, std::int64_t> cells;  // how many each experiment above has
+  std::set<ExperimentId> proven;               // those with a stage that succeeded
+  std::vector<WorkerRow> workers;
+  ExperimentId next_experiment = 1;
+  StageId next_stage = 1;
+  WorkerId next_worker = 1;
+};
+
+}  // namespace locus
