@@ -2,6 +2,8 @@
 #include "cli/render/schema.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/experiment/schema.h"
@@ -133,12 +135,18 @@ std::string render_specification_reference(const Json& catalog) {
   for (const SpecificationKey& key : specification_keys())
     out +=
         "| `" + std::string(key.path) + "` | " + key.type + " | " + code(key.initial) + " | " + cell(key.help) + " |\n";
-  out += kRules;
-  constexpr std::pair<const char*, const char*> kKinds[] = {
+  std::vector<std::pair<std::string, std::string>> kinds = {
       {"prior", "Priors"}, {"backbone", "Backbones: options of `model`"}, {"dataset", "Datasets"},
       {"task", "Tasks"},   {"recipe", "Recipes: options of `train`"},     {"stage", "Stages"}};
-  for (const auto& [kind, title] : kKinds) {
-    out += std::string("\n## ") + title + "\n";
+  for (const Json& section : catalog.value("sections", Json::array())) {
+    const std::string key = section.value("key", "");
+    out += "| `" + key + "` | item | " + code(section.value("neutral", "")) + " | " + cell(section.value("help", "")) +
+           " |\n";
+    kinds.emplace_back(section.value("kind", ""), "Items of `" + key + "`");
+  }
+  out += kRules;
+  for (const auto& [kind, title] : kinds) {
+    out += "\n## " + title + "\n";
     for (const Json& item : catalog.value("items", Json::array())) {
       if (item.value("kind", "") == kind) out += item_section(item);
     }

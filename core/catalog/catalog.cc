@@ -8,6 +8,15 @@
 
 namespace locus {
 
+const std::vector<Section>& sections_of_every() {
+  static const std::vector<Section> list = {
+#define LOCUS_SECTION(key, kind, id_path, member, initial) {#key, #kind, id_path, member, initial, "", ""},
+#include "core/catalog/sections.def"
+#undef LOCUS_SECTION
+  };
+  return list;
+}
+
 const CatalogItem* Catalog::find(std::string_view kind, std::string_view id_or_alias) const {
   for (const CatalogItem& item : items_) {
     if (item.kind != kind) continue;

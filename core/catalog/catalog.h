@@ -51,6 +51,20 @@ struct CatalogItem {
   Json facts = Json::object();
 };
 
+// A part of a specification that chooses one item and its options: `model`, an item of kind backbone. Those of
+// sections.def are in every specification and come first, in this order; a catalog declares further ones.
+struct Section {
+  std::string key;      // of the specification: "model"
+  std::string kind;     // of its items: "backbone"
+  std::string id_path;  // "model.backbone"; equal to `key` where one value holds id and options: {id: {options}}
+  std::string member;   // of the stage configuration: "model"
+  std::string initial;  // the item where none is named; empty: one must be
+  std::string neutral;  // the item that is left out of the stage configuration, as if nobody knew the section; or empty
+  std::string help;
+};
+enum SectionPlace : std::size_t { kDatasetSection, kTaskSection, kModelSection, kTrainSection, kSectionsOfEvery };
+const std::vector<Section>& sections_of_every();  // those of sections.def; thread-safe
+
 // Immutable after parse; thread-safe.
 class Catalog {
  public:
@@ -60,6 +74,7 @@ class Catalog {
   const Json& document() const { return document_; }
   const std::string& digest() const { return digest_; }  // SHA-256 of the document's RFC 8785 form
   const std::vector<CatalogItem>& items() const { return items_; }
+  const std::vector<Section>& sections() const { return sections_; }
   const CatalogItem* find(std::string_view kind, std::string_view id_or_alias) const;
   // The item, or UNKNOWN_PRIOR / UNKNOWN_ITEM naming the nearest known id.
   absl::StatusOr<const CatalogItem*> get(std::string_view kind, std::string_view id, const std::string& field) const;
@@ -73,6 +88,7 @@ class Catalog {
   Json document_;
   std::string digest_;
   std::vector<CatalogItem> items_;
+  std::vector<Section> sections_;
 };
 
 }  // namespace locus

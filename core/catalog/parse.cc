@@ -10,7 +10,9 @@
 namespace locus {
 namespace {
 
-constexpr const char* kKinds[] = {"prior", "backbone", "dataset", "task", "recipe", "stage"};
+constexpr const char* kKindsOfNoSection[] = {"prior", "stage"};
+// Of every stage configuration, besides the sections.
+constexpr const char* kMembers[] = {"exclusive", "inputs", "kind", "priors", "revisions", "seed", "stage"};
 constexpr const char* kScalarTypes[] = {"integer", "number", "string", "boolean"};
 
 absl::Status malformed(const std::string& what, const std::string& field) {
@@ -202,7 +204,51 @@ absl::Status check_own_constraints(const CatalogItem& item, const std::string& f
   return absl::OkStatus();
 }
 
-absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::string& field) {
+// Those of every specification, then those that the document lists.
+absl::StatusOr<std::vector<Section>> parse_sections(const Json& declared) {
+  std::vector<Section> out = sections_of_every();
+  std::set<std::string> taken(std::begin(kMembers), std::end(kMembers));
+  for (const char* kind : kKindsOfNoSection) taken.insert(kind);
+  for (const Section& section : out) taken.insert({section.key, section.kind, section.member});
+  if (!declared.is_null() && !declared.is_array()) return malformed("expected a list", "sections");
+  for (std::size_t i = 0; i < declared.size(); ++i) {
+    const std::string at = "sections[" + std::to_string(i) + "]";
+    Reader in(declared[i], at);
+    Section section;
+    section.key = section.id_path = section.member = in.text("key", true);
+    section.kind = in.text("kind", true);
+    section.initial = section.neutral = in.text("neutral", true);
+    section.help = in.text("help", true);
+    LOCUS_RETURN_IF_ERROR(in.status());
+    const std::string& key = section.key;
+    if (key.empty() || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string::npos)
+      return malformed("a key is lower-case letters and underscores, not '" + key + "'", at + ".key");
+    for (const std::string& name : std::set<std::string>{key, section.kind}) {
+      if (!taken.insert(name).second) return malformed("the name '" + name + "' is taken", at);
+    }
+    out.push_back(std::move(section));
+  }
+  return out;
+}
+
+bool known_kind(const std::string& kind, const std::vector<Section>& sections) {
+  return among(kKindsOfNoSection, kind) ||
+         std::any_of(sections.begin(), sections.end(), [&](const Section& section) { return section.kind == kind; });
+}
+
+// A section that may be left out has the item that stands for that.
+absl::Status check_neutral_items(const Catalog& catalog) {
+  for (const Section& section : catalog.sections()) {
+    if (section.neutral.empty() || catalog.find(section.kind, section.neutral) != nullptr) continue;
+    return malformed("'" + section.key + "' may be left out, but there is no " + section.kind + " '" + section.neutral +
+                         "' that stands for that",
+                     "sections");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::vector<Section>& sections,
+                                       const std::string& field) {
   Reader in(json, field);
   CatalogItem item;
   item.kind = in.text("kind", true);
@@ -222,7 +268,7 @@ absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::string& fiel
   const Json facts = in.any("facts");
   const Json layouts = in.any("layouts");
   LOCUS_RETURN_IF_ERROR(in.status());
-  if (!among(kKinds, item.kind)) return malformed("unknown kind '" + item.kind + "'", field + ".kind");
+  if (!known_kind(item.kind, sections)) return malformed("unknown kind '" + item.kind + "'", field + ".kind");
   if (item.revision < 1) return malformed("a revision of at least 1 is needed", field + ".revision");
   std::set<std::string> names;
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -255,10 +301,11 @@ absl::StatusOr<Catalog> Catalog::parse(const Json& document) {
   if (!items.is_array()) return malformed("expected a list", "items");
   Catalog catalog;
   catalog.document_ = document;
+  LOCUS_ASSIGN_OR_RETURN(catalog.sections_, parse_sections(document.value("sections", Json())));
   std::set<std::string> names;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string field = "items[" + std::to_string(i) + "]";
-    LOCUS_ASSIGN_OR_RETURN(CatalogItem item, parse_item(items[i], field));
+    LOCUS_ASSIGN_OR_RETURN(CatalogItem item, parse_item(items[i], catalog.sections_, field));
     std::vector<std::string> all = item.aliases;
     all.push_back(item.id);
     for (const std::string& name : all) {
@@ -268,6 +315,7 @@ absl::StatusOr<Catalog> Catalog::parse(const Json& document) {
     }
     catalog.items_.push_back(std::move(item));
   }
+  LOCUS_RETURN_IF_ERROR(check_neutral_items(catalog));
   try {
     catalog.digest_ = sha256_hex(canonical_json(document));
   } catch (const std::exception& error) {

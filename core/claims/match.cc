@@ -155,7 +155,8 @@ ClaimSetting setting_of(const Json& config, const Catalog& catalog) {
   put("initialization", config.contains("init") ? Json("weights that were given") : Json("scratch"));
   const Json stage = config.value("stage", Json::object()).value("options", Json::object());
   put("selection", stage.value("keep_best", "").empty() ? "the last epoch" : "the epoch best on validation");
-  for (const CatalogItem* item : {dataset, task, model, recipe}) {
+  for (const Section& part : catalog.sections()) {
+    const CatalogItem* item = std::get<0>(section(part.member.c_str(), part.kind.c_str()));
     if (item == nullptr) continue;
     const Json said = item->facts.value("setting", Json::object());
     for (const auto& [name, value] : said.items()) put(name.c_str(), value);
@@ -242,9 +243,9 @@ std::vector<ClaimedCell> ClaimMatcher::find(const ClaimValue& claim, const std::
     if (task != claim.setting.end() && (ours == here.end() || ours->second != task->second)) continue;
     ClaimedCell one{.cell = with.cell, .differences = {}, .scale = {}};
     if (elsewhere && *trained != *evaluated) one.scale = *evaluated / *trained;
-    if (const auto size = number(here, "resolution"); one.scale && size) {
-      const std::string paper = shown(*evaluated), ours = shown(std::round(*size * *one.scale * 1e6) / 1e6);
-      if (paper != ours) one.differences.push_back({"evaluated-at", paper, ours});
+    if (const auto trained_here = number(here, "resolution"); one.scale && trained_here) {
+      const std::string paper = shown(*evaluated), scaled = shown(std::round(*trained_here * *one.scale * 1e6) / 1e6);
+      if (paper != scaled) one.differences.push_back({"evaluated-at", paper, scaled});
     }
     const std::vector<SettingDifference> settings = compare_settings(claim.setting, here, cost);
     one.differences.insert(one.differences.end(), settings.begin(), settings.end());

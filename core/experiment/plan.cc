@@ -71,13 +71,13 @@ absl::Status add_values(const Specification& spec, const std::vector<CellDraft>&
       plan.values[path].push_back({canonical_json(normal.assignment), normal.key, labels.value(path, *setting)});
     }
   }
-  for (const auto& [path, value] : effective_values(first)) {
+  for (const auto& [path, value] : effective_values(first, *spec.sections)) {
     if (plan.values.contains(path)) continue;
     const Json json = Json::parse(value);
     plan.settings[path] = {value, value, json.is_string() ? json.get<std::string>() : value};
   }
   // Items are written as a specification writes them, not as they resolve.
-  for (const auto& [path, setting] : effective_settings(spec, drafts.front())) {
+  for (const auto& [path, setting] : effective_settings(spec, drafts.front(), resolver)) {
     const auto found = plan.settings.find(std::string(path));
     if (found == plan.settings.end()) continue;
     LOCUS_ASSIGN_OR_RETURN(const NormalValue normal, resolver.normal(found->first, *setting));
@@ -102,7 +102,7 @@ void warn_of_overridden(const Specification& spec, ExperimentPlan& plan) {
 void warn_of_unfilled(const std::vector<Configuration>& configurations, std::vector<std::string>& warnings) {
   std::set<std::pair<const ResolvedSection*, const ResolvedSection*>> seen;
   for (const Configuration& cell : configurations) {
-    if (!seen.emplace(cell.dataset, cell.recipe).second) continue;
+    if (!seen.emplace(cell.dataset(), cell.recipe()).second) continue;
     for (std::string& one : unfilled(cell)) {
       if (std::find(warnings.begin(), warnings.end(), one) == warnings.end()) warnings.push_back(std::move(one));
     }
@@ -122,19 +122,19 @@ void warn_of_equal_cells(const ExperimentPlan& plan, std::vector<std::string>& w
 
 // The datasets and tasks of the cells, each once.
 void name_items(const std::vector<Configuration>& cells, ExperimentPlan& plan) {
-  const auto names = [&cells](const ResolvedSection* Configuration::*section) {
+  const auto names = [&cells](SectionPlace section) {
     std::vector<std::string> ids;
     std::string out;
     for (const Configuration& cell : cells) {
-      const std::string& id = (cell.*section)->item->id;
+      const std::string& id = cell.sections[section]->item->id;
       if (std::find(ids.begin(), ids.end(), id) != ids.end()) continue;
       ids.push_back(id);
       out += (out.empty() ? "" : ", ") + id;
     }
     return out;
   };
-  plan.dataset = names(&Configuration::dataset);
-  plan.task = names(&Configuration::task);
+  plan.dataset = names(kDatasetSection);
+  plan.task = names(kTaskSection);
 }
 
 struct Expanded {
@@ -176,7 +176,7 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   Mistakes mistakes;
   Resolver resolver(catalog);
   Values values;
-  std::optional<Specification> parsed = parse_specification(specification, mistakes);
+  std::optional<Specification> parsed = parse_specification(specification, catalog.sections(), mistakes);
   if (!parsed) return mistakes.status();
   const auto expanded = expand_and_configure(*parsed, resolver, values, mistakes);
   if (!expanded) return each_of(mistakes.status(), [&](const absl::Status& one) { return with_place(one, catalog); });
@@ -201,14 +201,14 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
                   std::string("the specification has no canonical form: ") + error.what(), "");
   }
   name_items(configurations, plan);
-  const ResolvedSection &dataset = *configurations.front().dataset, &recipe = *configurations.front().recipe;
+  const ResolvedSection &dataset = *configurations.front().dataset(), &recipe = *configurations.front().recipe();
   if (std::string warning = partial_validation(plan.metric, stages, recipe, dataset); !warning.empty())
     plan.warnings.push_back(std::move(warning));
   plan.evaluation_labels = evaluation_labels(stages, plan.metric, dataset);
   if (std::string warning = partial_report(plan.metric, plan.evaluation_labels, dataset); !warning.empty())
     plan.warnings.push_back(std::move(warning));
   std::set<const ResolvedSection*> datasets;
-  for (const Configuration& one : configurations) datasets.insert(one.dataset);
+  for (const Configuration& one : configurations) datasets.insert(one.dataset());
   plan.labels = planned_labels(stages, datasets);
   add_cells(spec, drafts, values, resolver, plan);
   std::vector<std::string> labels;
@@ -221,7 +221,8 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
     plan.cells[cell].prior = place_of_prior(configurations[cell], catalog);
     plan.cells[cell].cost = expanded->configured.costs[cell];
     for (const std::int64_t seed : spec.seeds) {
-      plan.trials.push_back({static_cast<std::int64_t>(cell), seed, identify(configurations[cell], stages, seed)});
+      plan.trials.push_back(
+          {static_cast<std::int64_t>(cell), seed, identify(configurations[cell], catalog.sections(), stages, seed)});
     }
   }
   warn_of_overridden(spec, plan);

@@ -16,10 +16,20 @@ void add(Json& document, const Entries& entries) {
   for (const auto& entry : entries) document["items"].push_back(entry.item.json());
 }
 
+Json sections() {
+  Json out = Json::array();
+#define LOCUS_SECTION(key, kind, neutral, help) \
+  out.push_back({{"key", #key}, {"kind", #kind}, {"neutral", neutral}, {"help", help}});
+#include "engine/catalog/sections.def"
+#undef LOCUS_SECTION
+  return out;
+}
+
 }  // namespace
 
 Json catalog_json() {
   Json document = {{"version", 1}, {"items", Json::array()}};
+  if (Json further = sections(); !further.empty()) document["sections"] = std::move(further);
   add(document, prior_items());
   add(document, backbone_items());
   add(document, dataset_items());

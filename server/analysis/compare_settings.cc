@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/json.h"
+#include "core/catalog/catalog.h"
 
 namespace locus::server {
 namespace {
@@ -50,12 +51,12 @@ Flat of_stage(const std::string& role, const Json& config) {
     if (key == "inputs" || key == "kind" || key == "exclusive") continue;  // they follow from the rest
     if (key == "priors") {
       out[kPrior] = dumped(as_written(value));
-    } else if (key == "dataset" || key == "task") {
-      add_item(value, key, key, &out);
-    } else if (key == "model") {
-      add_item(value, "model.backbone", "model", &out);
-    } else if (key == "recipe") {
-      add_item(value, "train.recipe", "train", &out);
+    } else if (value.is_object() && value.contains("id")) {
+      const auto& sections = sections_of_every();
+      const auto section = std::find_if(sections.begin(), sections.end(),
+                                        [&key = key](const Section& one) { return one.member == key; });
+      const bool own = section != sections.end();  // others are called as they are
+      add_item(value, own ? section->id_path : key, own ? section->key : key, &out);
     } else if (key == "stage") {
       const Json options = value.value("options", Json::object());
       if (!options.empty()) walk(options, role, &out);

@@ -120,6 +120,16 @@ TEST(CatalogFormat, RefusesWhatBreaksIt) {
       {with_option + R"({"name": "x", "type": "list", "default": []}]})" + tail, "items[0].options[0].element"},
       {head + prior + R"(, "constraints": [{"rule": "divides", "of": "x", "into": "y"}]})" + tail,
        "items[0].constraints[0]"},
+      {R"({"version": 1, "items": [], "sections": {}})", "sections"},
+      {R"({"version": 1, "items": [], "sections": [{"key": "train", "kind": "a", "neutral": "a", "help": "h"}]})",
+       "sections[0]"},
+      {R"({"version": 1, "items": [], "sections": [{"key": "seed", "kind": "a", "neutral": "a", "help": "h"}]})",
+       "sections[0]"},
+      {R"({"version": 1, "items": [], "sections": [{"key": "a.b", "kind": "a", "neutral": "a", "help": "h"}]})",
+       "sections[0].key"},
+      {R"({"version": 1, "items": [], "sections": [{"key": "a", "kind": "a", "neutral": "none", "help": "h"}]})",
+       "sections"},
+      {R"({"version": 1, "items": [], "sections": [{"key": "a", "kind": "a", "help": "h"}]})", "sections[0].neutral"},
   };
   for (const auto& [document, field] : rows) {
     const auto catalog = Catalog::parse(Json::parse(document));

@@ -34,12 +34,12 @@ std::int64_t scored_images(const ResolvedStage& stage, const ResolvedSection& da
 std::vector<std::string> unreached(const std::vector<Configuration>& cells, const std::vector<ResolvedStage>& stages) {
   std::vector<std::string> out;
   for (const Configuration& cell : cells) {
-    check_limit("train.validation_images", number(cell.recipe->resolved, "validation_images"), "validation",
-                *cell.dataset, out);
+    check_limit("train.validation_images", number(cell.recipe()->resolved, "validation_images"), "validation",
+                *cell.dataset(), out);
     for (const ResolvedStage& stage : stages) {
       if (stage.item->id == "evaluate")
         check_limit(stage.role + ".images", number(stage.resolved, "images"), stage.resolved.value("split", ""),
-                    *cell.dataset, out);
+                    *cell.dataset(), out);
     }
   }
   return out;

@@ -14,13 +14,6 @@ namespace {
 
 constexpr int kMostFailures = 1000;  // cells: by then every value of a large matrix has been seen
 
-const Settings& defaults() {
-  static const Settings settings = {{"task", {"classification", "", "task"}},
-                                    {"model.backbone", {"vit", "", "model.backbone"}},
-                                    {"train.recipe", {"supervised", "", "train.recipe"}}};
-  return settings;
-}
-
 std::string section_of(const std::string& path) { return path.substr(0, path.find('.')); }
 
 // The sections whose values a survey brings together as no cell may.
@@ -50,35 +43,31 @@ class Configurer {
   // The sections and priors of a cell, null where they have no meaning, checked against each other.
   Configuration configure(Effective settings) {
     Configuration out;
-    out.dataset = section(kDataset, settings);
-    if (out.dataset) {
-      for (const auto& [path, setting] : resolver_.defaults_of(*out.dataset->item)) settings.emplace(path, &setting);
+    for (const Section& one : resolver_.catalog().sections()) {
+      out.sections.push_back(section(one, settings));
+      if (out.sections.size() - 1 != kDatasetSection || !out.dataset()) continue;
+      for (const auto& [path, setting] : resolver_.defaults_of(*out.dataset()->item)) settings.emplace(path, &setting);
     }
-    out.task = section(kTask, settings);
-    out.model = section(kModel, settings);
-    out.recipe = section(kTrain, settings);
     out.priors = priors(settings);
-    if (!out.model || !out.dataset) return out;
-    note(relocate(check_requirements(*out.model->item, out.model->resolved, *out.model, *out.dataset, "model"),
-                  settings),
-         {"model", "dataset"});
-    if (out.recipe) note(check_size(out, cost(out), spec_.memory_gib), {"model", "dataset", "train"});
-    if (out.priors) note(check_together(*out.priors, *out.model, *out.dataset), {"prior", "model", "dataset"});
+    if (!out.model() || !out.dataset()) return out;
+    check_sections(out, settings);
+    if (out.recipe()) note(check_size(out, cost(out), spec_.memory_gib), {"model", "dataset", "train"});
+    if (out.priors) note(check_together(*out.priors, *out.model(), *out.dataset()), {"prior", "model", "dataset"});
     return out;
   }
 
   void check_stages(const std::vector<ResolvedStage>& stages, const Configuration& cell) {
-    if (!cell.dataset || !cell.model) return;
-    if (cell.recipe) note(check_best(stages, *cell.recipe, *cell.dataset), {"train", "dataset"});
+    if (!cell.dataset() || !cell.model()) return;
+    if (cell.recipe()) note(check_best(stages, *cell.recipe(), *cell.dataset()), {"train", "dataset"});
     for (const ResolvedStage& stage : stages) {
-      note(check_requirements(*stage.item, stage.resolved, *cell.model, *cell.dataset, stage.field),
+      note(check_requirements(*stage.item, stage.resolved, *cell.model(), *cell.dataset(), stage.field),
            {"model", "dataset"});
     }
   }
 
-  bool note(const absl::Status& status, std::initializer_list<const char*> sections = {}) {
+  bool note(const absl::Status& status, std::initializer_list<std::string> sections = {}) {
     bool firm = true;
-    for (const char* section : sections) firm &= !loose_.contains("") && !loose_.contains(section);
+    for (const std::string& section : sections) firm &= !loose_.contains("") && !loose_.contains(section);
     if (firm) return mistakes_.note(status);
     for (const absl::Status& one : violations_of(status).list) {
       const auto detail = error_detail(one);
@@ -92,7 +81,7 @@ class Configurer {
 
   // Of a cell with dataset, model and recipe: cells that differ in nothing but the task or seeds cost the same.
   const CellCost& cost(const Configuration& cell) {
-    const auto [found, fresh] = costs_.try_emplace({cell.dataset, cell.model, cell.recipe, cell.priors});
+    const auto [found, fresh] = costs_.try_emplace({cell.dataset(), cell.model(), cell.recipe(), cell.priors});
     if (fresh) found->second = cost_of(cell);
     return found->second;
   }
@@ -101,7 +90,19 @@ class Configurer {
   const ResolvedSection* section(const Section& section, const Effective& settings) {
     if (!settings.contains(section.id_path) && !spec_.knows_all_of(section.id_path)) return nullptr;
     const auto found = resolver_.section(section, settings);
-    return note(found.status(), {section.name}) ? *found : nullptr;
+    return note(found.status(), {section.key}) ? *found : nullptr;
+  }
+
+  // What the items ask of the model and the dataset.
+  void check_sections(const Configuration& cell, const Effective& settings) {
+    const auto& sections = resolver_.catalog().sections();
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+      if (!cell.sections[i]) continue;
+      const ResolvedSection& chosen = *cell.sections[i];
+      note(relocate(check_requirements(*chosen.item, chosen.resolved, *cell.model(), *cell.dataset(), sections[i].key),
+                    settings),
+           {sections[i].key, "model", "dataset"});
+    }
   }
 
   const ResolvedPriors* priors(const Effective& settings) {
@@ -130,9 +131,9 @@ class Configurer {
 
 }  // namespace
 
-Effective effective_settings(const Specification& spec, const CellDraft& cell) {
+Effective effective_settings(const Specification& spec, const CellDraft& cell, const Resolver& resolver) {
   Effective out;
-  for (const Settings* layer : {&defaults(), &spec.fixed}) {
+  for (const Settings* layer : {&resolver.initial(), &spec.fixed}) {
     for (const auto& [path, setting] : *layer) out[path] = &setting;
   }
   for (const auto& [path, setting] : cell.assignment) out[path] = setting;
@@ -146,19 +147,19 @@ std::optional<Configured> configure(const Specification& spec, const std::vector
                                     Resolver& resolver, Mistakes& mistakes) {
   Configured out;
   Configurer configurer(spec, surveyed, resolver, mistakes);
-  const Configuration first = configurer.configure(effective_settings(spec, drafts.front()));
+  const Configuration first = configurer.configure(effective_settings(spec, drafts.front(), resolver));
   bool staged = false;
-  if (first.task) {
+  if (first.task()) {
     // Stages are looked at under the contract, or the usual one where that is wrong.
-    out.metric = mistakes.value(resolve_metric(spec.metric, *first.task)).value_or(MetricContract{});
+    out.metric = mistakes.value(resolve_metric(spec.metric, *first.task())).value_or(MetricContract{});
     auto stages = mistakes.value(resolve_stages(spec, out.metric, resolver.catalog(), out.warnings));
     staged = stages.has_value();
     if (staged) out.stages = *std::move(stages);
   }
   int failures = 0;
   for (const CellDraft& draft : drafts) {
-    const Configuration one = configurer.configure(effective_settings(spec, draft));
-    if (one.task && one.task != first.task) mistakes.note(resolve_metric(spec.metric, *one.task).status());
+    const Configuration one = configurer.configure(effective_settings(spec, draft, resolver));
+    if (one.task() && one.task() != first.task()) mistakes.note(resolve_metric(spec.metric, *one.task()).status());
     if (staged) configurer.check_stages(out.stages, one);
     out.cells.push_back(one);
     if (!mistakes.none() && ++failures > kMostFailures) break;

@@ -24,6 +24,6 @@ std::optional<Configured> configure(const Specification& spec, const std::vector
                                     Resolver& resolver, Mistakes& mistakes);
 
 // The settings that win in a cell: defaults, then what is fixed, then the assignment, then overrides.
-Effective effective_settings(const Specification& spec, const CellDraft& cell);
+Effective effective_settings(const Specification& spec, const CellDraft& cell, const Resolver& resolver);
 
 }  // namespace locus

@@ -77,8 +77,8 @@ struct Prefix {
 class Network {
  public:
   explicit Network(const Configuration& cell)
-      : facts_(facts_of(*cell.dataset->item)),
-        model_(*cell.model->item, cell.model->resolved,
+      : facts_(facts_of(*cell.dataset()->item)),
+        model_(*cell.model()->item, cell.model()->resolved,
                [this](const std::string& name) { return number_in(facts_, name); }) {
     if (cell.priors == nullptr) return;
     for (const ResolvedPrior& prior : cell.priors->list) {
@@ -141,9 +141,9 @@ CellCost cost_of(const Configuration& cell) {
   CellCost out;
   const Network network(cell);
   network.count(out);
-  out.data_bytes = resident_bytes(*cell.dataset->item);
+  out.data_bytes = resident_bytes(*cell.dataset()->item);
   const auto activations = network.activations();
-  const double batch = cell.recipe->resolved.value("batch", 1.0);
+  const double batch = cell.recipe()->resolved.value("batch", 1.0);
   if (out.parameters < 0 || !activations) return out;
   const double trained = out.parameters + out.training_parameters;
   out.memory_bytes = kNumberBytes * (kCopiesOfParameters * trained + batch * *activations) + out.data_bytes;

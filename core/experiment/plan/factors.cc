@@ -28,7 +28,7 @@ absl::StatusOr<Setting> parse_value(const Json& json, const std::string& field) 
 // Adds the factor with the values that can be read.
 absl::Status parse_factor(const std::string& path, const Json& values, const std::string& field, Specification& spec,
                           Axis& out) {
-  if (const absl::Status known = check_config_path(path, field); !known.ok()) {
+  if (const absl::Status known = check_config_path(*spec.sections, path, field); !known.ok()) {
     spec.unread.insert("");  // it may stand for any of them
     return known;
   }
@@ -70,14 +70,15 @@ absl::Status parse_factors(const Json& json, const std::string& field, Specifica
 
 }  // namespace
 
-absl::Status add_setting(Settings& settings, const std::string& path, const Json& value, const std::string& field) {
-  LOCUS_RETURN_IF_ERROR(check_config_path(path, field));
+absl::Status add_setting(const Specification& spec, Settings& settings, const std::string& path, const Json& value,
+                         const std::string& field) {
+  LOCUS_RETURN_IF_ERROR(check_config_path(*spec.sections, path, field));
   LOCUS_RETURN_IF_ERROR(check_finite(value, field));
   settings[path] = {value, "", field};
   return absl::OkStatus();
 }
 
-absl::StatusOr<Settings> parse_assignment(const Json& json, const std::string& field) {
+absl::StatusOr<Settings> parse_assignment(const Specification& spec, const Json& json, const std::string& field) {
   LOCUS_RETURN_IF_ERROR(check_mapping(json, field));
   if (json.empty()) {
     return refuse(ErrorReason::kInvalidSpecification,
@@ -85,16 +86,17 @@ absl::StatusOr<Settings> parse_assignment(const Json& json, const std::string& f
   }
   Settings out;
   Mistakes mistakes;
-  for (const auto& [path, value] : json.items()) mistakes.note(add_setting(out, path, value, field + "." + path));
+  for (const auto& [path, value] : json.items()) mistakes.note(add_setting(spec, out, path, value, field + "." + path));
   if (!mistakes.none()) return mistakes.status();
   return out;
 }
 
-absl::Status parse_assignments(const Json& json, const std::string& field, std::vector<Settings>& out) {
+absl::Status parse_assignments(const Specification& spec, const Json& json, const std::string& field,
+                               std::vector<Settings>& out) {
   LOCUS_RETURN_IF_ERROR(check_list(json, field));
   Mistakes mistakes;
   for (std::size_t i = 0; i < json.size(); ++i) {
-    if (auto one = mistakes.value(parse_assignment(json[i], indexed(field, i)))) out.push_back(*std::move(one));
+    if (auto one = mistakes.value(parse_assignment(spec, json[i], indexed(field, i)))) out.push_back(*std::move(one));
   }
   return mistakes.status();
 }

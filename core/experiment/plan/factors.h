@@ -15,10 +15,12 @@ namespace locus {
 // OPTION_OUT_OF_RANGE. Those that add to the specification keep what is right, and note the rest as unread.
 
 // Adds a value at a config path.
-absl::Status add_setting(Settings& settings, const std::string& path, const Json& value, const std::string& field);
+absl::Status add_setting(const Specification& spec, Settings& settings, const std::string& path, const Json& value,
+                         const std::string& field);
 // {config path: value}, at least one.
-absl::StatusOr<Settings> parse_assignment(const Json& json, const std::string& field);
-absl::Status parse_assignments(const Json& json, const std::string& field, std::vector<Settings>& out);
+absl::StatusOr<Settings> parse_assignment(const Specification& spec, const Json& json, const std::string& field);
+absl::Status parse_assignments(const Specification& spec, const Json& json, const std::string& field,
+                               std::vector<Settings>& out);
 // The keys `matrix` and `zip`: axes are added to the specification.
 absl::Status parse_matrix(const Json& json, Specification& spec);
 absl::Status parse_zip(const Json& json, Specification& spec);

@@ -53,22 +53,24 @@ absl::Status check_finite(const Json& value, const std::string& field) {
   return absl::OkStatus();
 }
 
-absl::Status check_config_path(const std::string& path, const std::string& field) {
+absl::Status check_config_path(const std::vector<Section>& sections, const std::string& path,
+                               const std::string& field) {
   if (path == "prior") return absl::OkStatus();
-  std::vector<std::string> known = {"prior"};
+  std::vector<std::string> known = {"prior"}, heads = {"prior"};
   const std::string head = path.substr(0, path.find('.'));
-  for (const Section* section : kSections) {
-    const bool whole = path == section->name;
-    const bool option = head == section->name && path.size() > head.size() + 1;
-    if (option || (whole && path == section->id_path)) return absl::OkStatus();
+  for (const Section& section : sections) {
+    const bool whole = path == section.key;
+    const bool option = head == section.key && path.size() > head.size() + 1;
+    if (option || (whole && path == section.id_path)) return absl::OkStatus();
     if (whole) {
       return refuse(ErrorReason::kUnknownKey,
-                    path + " is a whole section; name one of its options, as in " + section->id_path, field,
+                    path + " is a whole section; name one of its options, as in " + section.id_path, field,
                     {{"path", path}});
     }
-    known.push_back(section->name == std::string(section->id_path) ? section->name : section->name + std::string(".*"));
+    known.push_back(section.key == section.id_path ? section.key : section.key + ".*");
+    heads.push_back(section.key);
   }
-  if (const auto nearest = nearest_name(head, {"prior", "dataset", "task", "model", "train"})) {
+  if (const auto nearest = nearest_name(head, heads)) {
     const std::string rest = path.size() > head.size() ? path.substr(head.size()) : "";
     return refuse(ErrorReason::kUnknownKey,
                   "there is no config path '" + path + "'; did you mean '" + *nearest + rest + "'?", field,

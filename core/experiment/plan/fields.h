@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/json.h"
+#include "core/catalog/catalog.h"
 
 namespace locus {
 
@@ -18,6 +20,6 @@ absl::StatusOr<std::string> text_of(const Json& value, const std::string& field)
 absl::Status check_finite(const Json& value, const std::string& field);
 
 // "prior", or a section, or an option of one: "train.lr". UNKNOWN_KEY otherwise, with the nearest path.
-absl::Status check_config_path(const std::string& path, const std::string& field);
+absl::Status check_config_path(const std::vector<Section>& sections, const std::string& path, const std::string& field);
 
 }  // namespace locus

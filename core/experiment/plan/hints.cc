@@ -24,18 +24,20 @@ std::optional<Place> place_of(const std::string& key, const Catalog& catalog) {
   const auto asks = [](const std::string& path) { return Place{path, "did you mean '" + path + "'?"}; };
   if (key == "seed" || key == "seeds")
     return Place{"replicates.seed", "seeds stand at replicates.seed, as in replicates: {seed: [0, 1, 2]}"};
-  for (const Section* section : kSections) {
-    if (std::string(section->id_path) == section->name + ("." + key)) return asks(section->id_path);
+  for (const Section& section : catalog.sections()) {
+    if (section.id_path == section.key + "." + key) return asks(section.id_path);
   }
   for (const CatalogItem& item : catalog.items()) {
     if (!has_option(item, key)) continue;
-    for (const Section* section : kSections) {
-      if (item.kind == section->kind && std::string(section->name) != section->id_path)
-        return asks(section->name + ("." + key));
+    for (const Section& section : catalog.sections()) {
+      if (item.kind == section.kind && section.key != section.id_path) return asks(section.key + "." + key);
     }
     const std::string written = "{" + item.id + ": {" + key + ": ...}}";
     if (item.kind == "stage") return Place{"stages", "it is an option of a stage, as in stages: [" + written + "]"};
-    return Place{item.kind, "it is an option of the " + item.kind + " '" + item.id + "', written " + written};
+    const auto of_kind = [&](const Section& section) { return section.kind == item.kind; };
+    const auto section = std::find_if(catalog.sections().begin(), catalog.sections().end(), of_kind);
+    return Place{section == catalog.sections().end() ? item.kind : section->key,
+                 "it is an option of the " + item.kind + " '" + item.id + "', written " + written};
   }
   return std::nullopt;
 }

@@ -3,32 +3,59 @@
 #include "core/experiment/plan/identity.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "core/base/sha256.h"
 
 namespace locus {
 namespace {
 
-// Whether a stage of this kind is the same whatever the recipe: the catalog's fact.
-bool takes_recipe(const CatalogItem& stage) {
-  const Json without = stage.facts.value("independent_of", Json::array());
-  return std::find(without.begin(), without.end(), "recipe") == without.end();
+using Members = std::vector<std::pair<std::string_view, std::string>>;  // name -> canonical value
+
+// Whether another choice there makes another stage of this kind: the catalog's fact.
+bool takes(const CatalogItem& stage, const Section& section) {
+  const auto without = stage.facts.find("independent_of");
+  return without == stage.facts.end() || std::find(without->begin(), without->end(), section.member) == without->end();
 }
 
-std::string revisions_of(const Configuration& cell, const CatalogItem& stage) {
+std::string revisions_of(const std::vector<const CatalogItem*>& items) {
   Json out = Json::object();
-  const auto add = [&out](const CatalogItem& item) { out[item.kind + "/" + item.id] = item.revision; };
-  for (const ResolvedSection* section : {cell.dataset, cell.task, cell.model}) add(*section->item);
-  if (takes_recipe(stage)) add(*cell.recipe->item);
-  for (const ResolvedPrior& prior : cell.priors->list) add(*prior.item);
-  add(stage);
+  for (const CatalogItem* item : items) out[item->kind + "/" + item->id] = item->revision;
   return canonical_json(out);
+}
+
+// What all trials of a cell share; a section that is left out leaves no trace.
+Members shared_members(const Configuration& cell, const std::vector<Section>& sections, const ResolvedStage& stage) {
+  std::vector<const CatalogItem*> items = {stage.item};
+  Members out = {{"kind", canonical_json(stage.item->id)},
+                 {"priors", cell.priors->canonical},
+                 {"stage", canonical_json({{"options", stage.scientific}})}};
+  // Known to the scheduler by the configuration, since it asks no catalog.
+  if (stage.item->facts.value("exclusive", false)) out.emplace_back("exclusive", "true");
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    const ResolvedSection& chosen = *cell.sections[i];
+    if (chosen.canonical.empty() || !takes(*stage.item, sections[i])) continue;
+    out.emplace_back(sections[i].member, chosen.canonical);
+    items.push_back(chosen.item);
+  }
+  for (const ResolvedPrior& prior : cell.priors->list) items.push_back(prior.item);
+  out.emplace_back("revisions", revisions_of(items));
+  return out;
+}
+
+std::string put_together(Members members) {
+  std::sort(members.begin(), members.end());
+  std::string out;
+  for (const auto& [name, value] : members)
+    out.append(out.empty() ? "{\"" : ",\"").append(name).append("\":").append(value);
+  return out + "}";
 }
 
 }  // namespace
 
-std::vector<PlannedStage> identify(const Configuration& cell, const std::vector<ResolvedStage>& stages,
-                                   std::int64_t seed) {
+std::vector<PlannedStage> identify(const Configuration& cell, const std::vector<Section>& sections,
+                                   const std::vector<ResolvedStage>& stages, std::int64_t seed) {
   std::vector<PlannedStage> out;
   for (const ResolvedStage& stage : stages) {
     PlannedStage planned;
@@ -39,20 +66,11 @@ std::vector<PlannedStage> identify(const Configuration& cell, const std::vector<
       planned.inputs.emplace_back(slot, out[source].identity);
       inputs[slot] = out[source].identity;
     }
-    std::string& config = planned.config_json;
-    config.append("{\"dataset\":").append(cell.dataset->canonical);
-    // Known to the scheduler by the configuration, since it asks no catalog.
-    if (stage.item->facts.value("exclusive", false)) config.append(",\"exclusive\":true");
-    config.append(",\"inputs\":").append(canonical_json(inputs));
-    config.append(",\"kind\":").append(canonical_json(planned.kind));
-    config.append(",\"model\":").append(cell.model->canonical);
-    config.append(",\"priors\":").append(cell.priors->canonical);
-    if (takes_recipe(*stage.item)) config.append(",\"recipe\":").append(cell.recipe->canonical);
-    config.append(",\"revisions\":").append(revisions_of(cell, *stage.item));
-    config.append(",\"seed\":").append(canonical_json(seed));
-    config.append(",\"stage\":").append(canonical_json({{"options", stage.scientific}}));
-    config.append(",\"task\":").append(cell.task->canonical).append("}");
-    planned.identity = sha256_hex(config);
+    Members members = shared_members(cell, sections, stage);
+    members.emplace_back("inputs", canonical_json(inputs));
+    members.emplace_back("seed", canonical_json(seed));
+    planned.config_json = put_together(std::move(members));
+    planned.identity = sha256_hex(planned.config_json);
     out.push_back(std::move(planned));
   }
   return out;

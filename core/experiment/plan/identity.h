@@ -10,14 +10,19 @@
 
 namespace locus {
 
-// Everything scientific about a cell.
+// Everything scientific about a cell. Null where a mistake left a part without meaning.
 struct Configuration {
-  const ResolvedSection *dataset = nullptr, *task = nullptr, *model = nullptr, *recipe = nullptr;
+  std::vector<const ResolvedSection*> sections;  // in the order of the catalog's
   const ResolvedPriors* priors = nullptr;
+
+  const ResolvedSection* dataset() const { return sections[kDatasetSection]; }
+  const ResolvedSection* task() const { return sections[kTaskSection]; }
+  const ResolvedSection* model() const { return sections[kModelSection]; }
+  const ResolvedSection* recipe() const { return sections[kTrainSection]; }
 };
 
 // The stages of one trial, in dependency order, each named by the SHA-256 of its configuration.
-std::vector<PlannedStage> identify(const Configuration& cell, const std::vector<ResolvedStage>& stages,
-                                   std::int64_t seed);
+std::vector<PlannedStage> identify(const Configuration& cell, const std::vector<Section>& sections,
+                                   const std::vector<ResolvedStage>& stages, std::int64_t seed);
 
 }  // namespace locus

@@ -15,16 +15,13 @@ using Flat = std::map<std::string, std::string>;  // config path -> canonical va
 void flatten(const Section& section, const ResolvedSection& resolved, Flat& out) {
   out[section.id_path] = resolved.item->id;
   for (const auto& [name, value] : resolved.resolved.items()) {
-    out[std::string(section.name) + "." + name] = canonical_json(value);
+    out[section.key + "." + name] = canonical_json(value);
   }
 }
 
-Flat flatten(const Configuration& cell) {
+Flat flatten(const Configuration& cell, const std::vector<Section>& sections) {
   Flat out;
-  flatten(kDataset, *cell.dataset, out);
-  flatten(kTask, *cell.task, out);
-  flatten(kModel, *cell.model, out);
-  flatten(kTrain, *cell.recipe, out);
+  for (std::size_t i = 0; i < sections.size(); ++i) flatten(sections[i], *cell.sections[i], out);
   out["prior"] = cell.priors->canonical;
   return out;
 }
@@ -55,9 +52,9 @@ std::string differing_paths(const Flat& a, const Flat& b) {
 
 }  // namespace
 
-std::map<std::string, std::string> effective_values(const Configuration& cell) {
-  Flat out = flatten(cell);
-  for (const Section* section : kSections) out[section->id_path] = canonical_json(out[section->id_path]);
+std::map<std::string, std::string> effective_values(const Configuration& cell, const std::vector<Section>& sections) {
+  Flat out = flatten(cell, sections);
+  for (const Section& section : sections) out[section.id_path] = canonical_json(out[section.id_path]);
   return out;
 }
 
@@ -67,7 +64,7 @@ absl::Status prove_matched(const Specification& spec, const std::vector<CellDraf
   std::set<Flat> treatments;
   std::map<Flat, std::map<Flat, std::size_t>> by_rest;  // everything else -> treatment -> a cell
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    auto [treatment, rest] = split(flatten(configurations[i]), spec.matched);
+    auto [treatment, rest] = split(flatten(configurations[i], *spec.sections), spec.matched);
     treatments.insert(treatment);
     by_rest[rest].emplace(treatment, i);
   }
@@ -94,8 +91,8 @@ std::string describe_difference(const std::vector<CellDraft>& cells, const Value
   const Configuration& first = configurations.front();
   for (const Configuration& c : configurations) {
     priors_differ |= c.priors->canonical != first.priors->canonical;
-    rest_differs |= c.dataset->canonical != first.dataset->canonical || c.task->canonical != first.task->canonical ||
-                    c.model->canonical != first.model->canonical || c.recipe->canonical != first.recipe->canonical;
+    for (std::size_t i = 0; i < c.sections.size(); ++i)
+      rest_differs |= c.sections[i]->canonical != first.sections[i]->canonical;
   }
   if (!rest_differs) return priors_differ ? "only the prior differs" : "nothing differs";
   std::map<std::string, std::set<std::string>> varied;

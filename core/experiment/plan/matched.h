@@ -21,6 +21,6 @@ std::string describe_difference(const std::vector<CellDraft>& cells, const Value
                                 const std::vector<Configuration>& configurations);
 
 // Every setting of a configuration, defaults included: config path to canonical JSON.
-std::map<std::string, std::string> effective_values(const Configuration& cell);
+std::map<std::string, std::string> effective_values(const Configuration& cell, const std::vector<Section>& sections);
 
 }  // namespace locus

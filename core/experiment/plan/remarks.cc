@@ -28,13 +28,13 @@ std::string rounded(double value) {
 
 std::vector<std::string> unfilled(const Configuration& cell) {
   std::vector<std::string> out;
-  const Json splits = cell.dataset->item->facts.value("splits", Json::object());
+  const Json splits = cell.dataset()->item->facts.value("splits", Json::object());
   const auto images = splits.value("train", std::int64_t{0});
   if (images <= 0) return out;
-  const Json& recipe = cell.recipe->resolved;
+  const Json& recipe = cell.recipe()->resolved;
   const auto limit = recipe.value("limit", std::int64_t{0}), batch = recipe.value("batch", std::int64_t{0});
   if (limit > images) {
-    out.push_back("train.limit is " + show_json(limit) + ", but '" + cell.dataset->item->id + "' has only " +
+    out.push_back("train.limit is " + show_json(limit) + ", but '" + cell.dataset()->item->id + "' has only " +
                   show_json(images) + " training images; all of them are used");
   }
   const std::int64_t used = limit > 0 && limit < images ? limit : images;
@@ -52,7 +52,7 @@ absl::Status check_size(const Configuration& cell, const CellCost& cost, double 
   const std::string needs = rounded(gib);
   return refuse(ErrorReason::kLimitExceeded,
                 "a model of about " + rounded(cost.parameters) + " parameters, trained on " +
-                    show_json(cell.recipe->resolved.value("batch", 1)) + " images a step, needs about " + needs +
+                    show_json(cell.recipe()->resolved.value("batch", 1)) + " images a step, needs about " + needs +
                     " GiB of memory, and limits.memory_gib is " + show_json(memory_gib) +
                     "; make it smaller, or raise limits.memory_gib if it is meant",
                 "limits.memory_gib", {{"memory_gib", needs}, {"parameters", rounded(cost.parameters)}});

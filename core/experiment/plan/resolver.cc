@@ -122,14 +122,13 @@ absl::StatusOr<const ResolvedPriors*> Resolver::priors(const Setting& setting) {
 absl::StatusOr<ResolvedSection> Resolver::resolve_section(const Section& section, const Effective& effective) const {
   const auto id = effective.find(section.id_path);
   if (id == effective.end()) {
-    return refuse(
-        ErrorReason::kMissingKey,
-        "the specification needs " + std::string(section.id_path) + ", the id of a " + section.kind + " of the catalog",
-        section.id_path, {{"key", section.id_path}});
+    return refuse(ErrorReason::kMissingKey,
+                  "the specification needs " + section.id_path + ", the id of a " + section.kind + " of the catalog",
+                  section.id_path, {{"key", section.id_path}});
   }
   LOCUS_ASSIGN_OR_RETURN(Selection selection, select(section.kind, id->second->value, id->second->field));
   Json given = selection.given;
-  const std::string prefix = std::string(section.name) + ".";
+  const std::string prefix = section.key + ".";
   for (const auto& [path, setting] : effective) {
     if (!path.starts_with(prefix) || path == section.id_path) continue;
     const std::string_view option = path.substr(prefix.size());
@@ -137,17 +136,18 @@ absl::StatusOr<ResolvedSection> Resolver::resolve_section(const Section& section
   }
   ResolvedSection out;
   out.item = selection.item;
-  auto resolved = catalog_.resolve(*out.item, given, section.name);
+  auto resolved = catalog_.resolve(*out.item, given, section.key);
   if (!resolved.ok()) return relocate(resolved.status(), effective);
   out.resolved = *std::move(resolved);
   out.scientific = catalog_.scientific(*out.item, out.resolved);
-  out.canonical = canonical_choice(*out.item, out.scientific);
+  const bool left_out = out.item->id == section.neutral && out.scientific.empty();
+  if (!left_out) out.canonical = canonical_choice(*out.item, out.scientific);
   return out;
 }
 
 absl::StatusOr<const ResolvedSection*> Resolver::section(const Section& section, const Effective& effective) {
   std::vector<const void*> key = {&section};
-  const std::string_view name = section.name;
+  const std::string_view name = section.key;
   for (auto at = effective.lower_bound(name); at != effective.end() && at->first.starts_with(name); ++at) {
     if (at->first.size() == name.size() || at->first[name.size()] == '.') key.push_back(at->second);
   }
@@ -155,6 +155,12 @@ absl::StatusOr<const ResolvedSection*> Resolver::section(const Section& section,
   if (found != sections_.end()) return &found->second;
   LOCUS_ASSIGN_OR_RETURN(ResolvedSection resolved, resolve_section(section, effective));
   return &(sections_[std::move(key)] = std::move(resolved));
+}
+
+Resolver::Resolver(const Catalog& catalog) : catalog_(catalog) {
+  for (const Section& section : catalog.sections()) {
+    if (!section.initial.empty()) initial_[section.id_path] = {section.initial, "", section.id_path};
+  }
 }
 
 const Settings& Resolver::defaults_of(const CatalogItem& dataset) {
@@ -192,9 +198,9 @@ absl::StatusOr<NormalValue> Resolver::normal(const std::string& path, const Sett
     }
     return out;
   }
-  for (const Section* section : kSections) {
-    if (path != section->id_path) continue;
-    LOCUS_ASSIGN_OR_RETURN(const Selection selection, select(section->kind, setting.value, setting.field));
+  for (const Section& section : catalog_.sections()) {
+    if (path != section.id_path) continue;
+    LOCUS_ASSIGN_OR_RETURN(const Selection selection, select(section.kind, setting.value, setting.field));
     out.assignment = selection.given.empty() ? Json(selection.item->id) : Json({{selection.item->id, selection.given}});
     out.ids = selection.item->id;
     out.text = text(*selection.item, selection.given);

@@ -37,7 +37,7 @@ struct ResolvedSection {
   const CatalogItem* item = nullptr;
   Json resolved;          // complete
   Json scientific;        // without neutral values
-  std::string canonical;  // {"id": ..., "options": ...}, with the digest for a dataset
+  std::string canonical;  // {"id": ..., "options": ...}, with the digest for a dataset; empty: it is left out of stages
 };
 
 // A factor's value in normal form.
@@ -54,12 +54,14 @@ using Effective = std::map<std::string_view, const Setting*>;
 // Holds pointers into the catalog and the settings it was given: both outlive it. Thread-compatible.
 class Resolver {
  public:
-  explicit Resolver(const Catalog& catalog) : catalog_(catalog) {}
+  explicit Resolver(const Catalog& catalog);
 
   // Remembered by the identity of the setting; the address must stay valid.
   absl::StatusOr<const ResolvedPriors*> priors(const Setting& setting);
   absl::StatusOr<const ResolvedSection*> section(const Section& section, const Effective& effective);
   absl::StatusOr<NormalValue> normal(const std::string& path, const Setting& setting);
+  // The items of sections where nobody names one: id paths to ids.
+  const Settings& initial() const { return initial_; }
   // What a dataset sets where the specification does not (facts.defaults): config paths to values. An option
   // that the chosen item lacks is passed over.
   const Settings& defaults_of(const CatalogItem& dataset);
@@ -77,6 +79,7 @@ class Resolver {
   absl::StatusOr<ResolvedSection> resolve_section(const Section& section, const Effective& effective) const;
 
   const Catalog& catalog_;
+  Settings initial_;
   std::map<const Setting*, ResolvedPriors> priors_;
   std::map<const CatalogItem*, Settings> defaults_;
   std::map<std::vector<const void*>, ResolvedSection> sections_;

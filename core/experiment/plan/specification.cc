@@ -20,8 +20,8 @@ constexpr int kPriorityMost = 1000;
 constexpr int kStageSecondsMost = 31'536'000;  // a year
 
 absl::Status parse_section(const Section& section, const Json& json, Specification& spec) {
-  const std::string name = section.name;
-  if (name == section.id_path) return add_setting(spec.fixed, name, json, name);
+  const std::string& name = section.key;
+  if (name == section.id_path) return add_setting(spec, spec.fixed, name, json, name);
   if (!json.is_object()) spec.unread.insert(name);
   LOCUS_RETURN_IF_ERROR(check_mapping(json, name));
   Mistakes mistakes;
@@ -71,7 +71,7 @@ absl::Status parse_replicates(const Json& json, Specification& spec) {
   return mistakes.status();
 }
 
-absl::StatusOr<Override> parse_override(const Json& json, const std::string& field) {
+absl::StatusOr<Override> parse_override(const Json& json, const Specification& spec, const std::string& field) {
   LOCUS_RETURN_IF_ERROR(check_mapping(json, field));
   LOCUS_RETURN_IF_ERROR(check_keys(json, {"where", "set"}, "an override", field));
   for (const char* key : {"where", "set"}) {
@@ -82,8 +82,8 @@ absl::StatusOr<Override> parse_override(const Json& json, const std::string& fie
   Mistakes mistakes;
   Override one;
   one.field = field;
-  if (auto where = mistakes.value(parse_assignment(json["where"], field + ".where"))) one.where = *where;
-  if (auto set = mistakes.value(parse_assignment(json["set"], field + ".set"))) one.set = *set;
+  if (auto where = mistakes.value(parse_assignment(spec, json["where"], field + ".where"))) one.where = *where;
+  if (auto set = mistakes.value(parse_assignment(spec, json["set"], field + ".set"))) one.set = *set;
   if (!mistakes.none()) return mistakes.status();
   return one;
 }
@@ -92,7 +92,7 @@ absl::Status parse_overrides(const Json& json, Specification& spec) {
   LOCUS_RETURN_IF_ERROR(check_list(json, "overrides"));
   Mistakes mistakes;
   for (std::size_t i = 0; i < json.size(); ++i) {
-    if (auto one = mistakes.value(parse_override(json[i], indexed("overrides", i))))
+    if (auto one = mistakes.value(parse_override(json[i], spec, indexed("overrides", i))))
       spec.overrides.push_back(*std::move(one));
   }
   return mistakes.status();
@@ -167,12 +167,13 @@ absl::Status parse_factors_left_free(const Json& json, const std::string& field,
   if (!json.is_array()) {
     LOCUS_ASSIGN_OR_RETURN(std::string one, text_of(json, field));
     spec.matched = {std::move(one)};
-    return check_config_path(spec.matched.front(), field);
+    return check_config_path(*spec.sections, spec.matched.front(), field);
   }
   Mistakes mistakes;
   for (std::size_t i = 0; i < json.size(); ++i) {
     auto one = mistakes.value(text_of(json[i], indexed(field, i)));
-    if (one && mistakes.note(check_config_path(*one, indexed(field, i)))) spec.matched.push_back(*std::move(one));
+    if (one && mistakes.note(check_config_path(*spec.sections, *one, indexed(field, i))))
+      spec.matched.push_back(*std::move(one));
   }
   return mistakes.status();
 }
@@ -230,11 +231,8 @@ absl::Status parse_limits(const Json& json, Specification& spec) {
 
 using Parse = std::function<absl::Status(const Json&, Specification&)>;
 
-// How each key of schema.def is read.
+// How each key of schema.def is read that is no section.
 const std::map<std::string, Parse>& keys() {
-  const auto section = [](const Section& s) -> Parse {
-    return [&s](const Json& json, Specification& spec) { return parse_section(s, json, spec); };
-  };
   const auto text = [](const char* key, std::string Specification::*member) -> Parse {
     return [key, member](const Json& json, Specification& spec) -> absl::Status {
       LOCUS_ASSIGN_OR_RETURN(spec.*member, text_of(json, key));
@@ -242,7 +240,9 @@ const std::map<std::string, Parse>& keys() {
     };
   };
   const auto list = [](const char* key, std::vector<Settings> Specification::*member) -> Parse {
-    return [key, member](const Json& json, Specification& spec) { return parse_assignments(json, key, spec.*member); };
+    return [key, member](const Json& json, Specification& spec) {
+      return parse_assignments(spec, json, key, spec.*member);
+    };
   };
   static const std::map<std::string, Parse> table = {
       {"version", [](const Json&, Specification&) { return absl::OkStatus(); }},  // checked before anything else
@@ -250,11 +250,8 @@ const std::map<std::string, Parse>& keys() {
       {"owner", text("owner", &Specification::owner)},
       {"description", text("description", &Specification::description)},
       {"priority", parse_priority},
-      {"dataset", section(kDataset)},
-      {"task", section(kTask)},
-      {"model", section(kModel)},
-      {"train", section(kTrain)},
-      {"prior", [](const Json& json, Specification& spec) { return add_setting(spec.fixed, "prior", json, "prior"); }},
+      {"prior",
+       [](const Json& json, Specification& spec) { return add_setting(spec, spec.fixed, "prior", json, "prior"); }},
       {"matrix", parse_matrix},
       {"zip", parse_zip},
       {"include", list("include", &Specification::include)},
@@ -264,7 +261,7 @@ const std::map<std::string, Parse>& keys() {
       {"stages", parse_stages},
       {"baseline",
        [](const Json& json, Specification& spec) -> absl::Status {
-         LOCUS_ASSIGN_OR_RETURN(spec.baseline, parse_assignment(json, "baseline"));
+         LOCUS_ASSIGN_OR_RETURN(spec.baseline, parse_assignment(spec, json, "baseline"));
          return absl::OkStatus();
        }},
       {"limits", parse_limits},
@@ -272,6 +269,12 @@ const std::map<std::string, Parse>& keys() {
       {"matched", parse_matched},
   };
   return table;
+}
+
+std::vector<std::string> keys_with(const std::vector<Section>& sections) {
+  std::vector<std::string> out = top_level_keys();
+  for (std::size_t i = kSectionsOfEvery; i < sections.size(); ++i) out.push_back(sections[i].key);
+  return out;
 }
 
 absl::Status check_version(const Json& document) {
@@ -288,10 +291,12 @@ absl::Status check_version(const Json& document) {
 
 }  // namespace
 
-std::optional<Specification> parse_specification(const Json& document, Mistakes& mistakes) {
+std::optional<Specification> parse_specification(const Json& document, const std::vector<Section>& sections,
+                                                 Mistakes& mistakes) {
   if (!mistakes.note(check_mapping(document, "")) || !mistakes.note(check_version(document))) return std::nullopt;
-  const std::vector<std::string>& known = top_level_keys();
+  const std::vector<std::string> known = keys_with(sections);
   Specification spec;
+  spec.sections = &sections;
   // Unknown keys first: a misspelt key is the cause of whatever else is missing.
   for (const auto& [key, value] : document.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
@@ -299,6 +304,9 @@ std::optional<Specification> parse_specification(const Json& document, Mistakes&
     spec.unread.insert("");
   }
   for (const auto& [key, value] : document.items()) {
+    const auto section =
+        std::find_if(sections.begin(), sections.end(), [&key = key](const Section& one) { return one.key == key; });
+    if (section != sections.end()) mistakes.note(parse_section(*section, value, spec));
     const auto parse = keys().find(key);
     if (parse != keys().end()) mistakes.note(parse->second(value, spec));
   }

@@ -1,4 +1,4 @@
-// The specification as written, its structure checked but not yet its meaning. Needs no catalog.
+// The specification as written, its structure checked but not yet its meaning. Of the catalog it needs the sections.
 #pragma once
 
 #include <map>
@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/mistakes.h"
+#include "core/catalog/catalog.h"
 
 namespace locus {
 
@@ -61,7 +62,8 @@ struct Specification {
   std::vector<StageRequest> stages;  // beyond train
   std::optional<Settings> baseline;
   MetricRequest metric;
-  std::vector<std::string> matched;  // factors that alone may differ
+  std::vector<std::string> matched;                // factors that alone may differ
+  const std::vector<Section>* sections = nullptr;  // of the catalog, never null after parsing
   // Config paths of which something could not be read, so that nothing follows from what is missing there; ""
   // stands for all of them.
   std::set<std::string> unread;
@@ -69,21 +71,10 @@ struct Specification {
   bool knows_all_of(const std::string& path) const { return !unread.contains("") && !unread.contains(path); }
 };
 
-// Sections whose values lie at "<section>.<option>", and the key that names the catalog item.
-struct Section {
-  const char* name;     // "model"
-  const char* kind;     // "backbone"
-  const char* id_path;  // "model.backbone"; equal to `name` where one value holds id and options: {id: {options}}
-};
-inline constexpr Section kDataset = {"dataset", "dataset", "dataset"};
-inline constexpr Section kTask = {"task", "task", "task"};
-inline constexpr Section kModel = {"model", "backbone", "model.backbone"};
-inline constexpr Section kTrain = {"train", "recipe", "train.recipe"};
-inline constexpr const Section* kSections[] = {&kDataset, &kTask, &kModel, &kTrain};
-
 // What could be read, every mistake noted: INVALID_ARGUMENT with reason and field path. Nothing when the
 // document is no mapping or of another version.
-std::optional<Specification> parse_specification(const Json& document, Mistakes& mistakes);
+std::optional<Specification> parse_specification(const Json& document, const std::vector<Section>& sections,
+                                                 Mistakes& mistakes);
 
 // INVALID_ARGUMENT with `reason`; what every refusal of a specification is.
 absl::Status refuse(ErrorReason reason, std::string message, std::string field,
