@@ -75,7 +75,7 @@ std::optional<StageState> Scheduler::State::stage_state(StageId id) const {
 std::string Scheduler::State::explain(StageId id, Now now) const {
   const Stage* stage = find_stage(id);
   if (stage == nullptr) return "";
-  if (const auto gone = unwanted_.find(id); gone != unwanted_.end())
+  if (const auto gone = unreferenced_.find(id); gone != unreferenced_.end())
     return gone->second->reason + ", so it is about to be cancelled";
   switch (stage->row.state) {
     case StageState::kBlocked:
@@ -104,7 +104,7 @@ std::string Scheduler::State::explain_blocked(const Stage& stage) const {
 
 std::string Scheduler::State::explain_queued(const Stage& stage, Now now) const {
   if (!ready_key(stage)) {
-    for (const auto& [id, trial] : stage.wants) {
+    for (const auto& [id, trial] : stage.references) {
       const auto experiment = experiments_.find(id);
       if (experiment == experiments_.end() || experiment->second.row.reason.empty()) continue;
       return "experiment " + experiment->second.row.name + " is " + experiment->second.row.reason +

@@ -130,7 +130,7 @@ Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage, 
   for (Waiting& waiting : waiting_) {
     if (!slot_for(waiting, stage.requirement, *stage.ready, reserved)) continue;
     const bool suspect = stage.strikes.workers.contains(waiting.worker) || stage.avoid.contains(waiting.worker);
-    const int score = (suspect ? 0 : 2) + (waiting.worker == stage.near ? 1 : 0);
+    const int score = (suspect ? 0 : 2) + (waiting.worker == stage.preferred_worker ? 1 : 0);
     if (best == nullptr || score > best_score) {
       best = &waiting;
       best_score = score;
@@ -152,7 +152,7 @@ void Scheduler::State::grant(Stage& stage, const Waiting& to, int slot) {
   stage.running = Running{.worker = worker.row.id,
                           .slots = {slot},
                           .listed = now_.steady,
-                          .taken_up = false,
+                          .acknowledged = false,
                           .resume_sha256 = resume.sha256,
                           .resume_step = resume.step,
                           .progress = {row.id, row.attempt, resume.step, 0, ""},
@@ -177,10 +177,10 @@ void Scheduler::State::grant(Stage& stage, const Waiting& to, int slot) {
   reply(ReplyGrant{to.reply, grant_of(stage)});
 }
 
-// The most generous of those who want it: what one experiment needs, another's impatience must not end.
+// The longest among the experiments that reference it: the limit of one must not end what another still needs.
 std::int64_t Scheduler::State::limit_of(const Stage& stage) const {
   std::int64_t most = 0;
-  for (const auto& [experiment, trial] : stage.wants) {
+  for (const auto& [experiment, trial] : stage.references) {
     const std::int64_t seconds = experiments_.at(experiment).stage_seconds;
     if (seconds == 0) return 0;
     most = std::max(most, seconds);

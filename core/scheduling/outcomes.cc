@@ -36,7 +36,7 @@ void Scheduler::State::handle(const CheckpointCommitted& event) {
       stage->resume = CheckpointRow{event.stage_id, event.number, event.step, event.sha256, event.best};
     }
     stage->strikes = {};
-    const Json json{{"experiments", wanted_by(*stage)}, {"attempt", event.number}, {"step", event.step}};
+    const Json json{{"experiments", experiments_of(*stage)}, {"attempt", event.number}, {"step", event.step}};
     mutate(AppendEvent{"stages/" + std::to_string(event.stage_id), "checkpoint", json.dump()});
   }
   reply(ReplyDone{event.reply});
@@ -87,14 +87,14 @@ void Scheduler::State::answer_ended(const AttemptCompleted& event) {
 void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttempt mutation) {
   Worker& worker = workers_.at(stage.running->worker);
   const StageId id = stage.row.id;
-  const auto wants = stage.wants;
-  if (ending.failure_class == FailureClass::kWorkerLost && !ending.nobodys_fault) {
+  const auto references = stage.references;
+  if (ending.failure_class == FailureClass::kWorkerLost && !ending.uncounted) {
     stage.strikes.count += 1;
     stage.strikes.workers.insert(worker.row.id);
   }
   bool others = false;
   if (rule_of(ending.failure_class).budget_elsewhere > 0) {
-    stage.requirement = requirements_.elsewhere(stage.requirement, worker.row.id);
+    stage.requirement = requirements_.on_another_worker(stage.requirement, worker.row.id);
     others = untried(stage.requirement);
   }
   const Verdict verdict = judge(stage.row, ending, stage.strikes, live_workers(), policy_, others);
@@ -117,8 +117,8 @@ void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttemp
 
   worker.running.erase(stage.row.id);
   remember_end({stage.row.id, stage.row.attempt}, ending.outcome);
-  stage.near = worker.row.id;
-  if (rule_of(ending.failure_class).elsewhere) stage.avoid.insert(worker.row.id);
+  stage.preferred_worker = worker.row.id;
+  if (rule_of(ending.failure_class).avoid_same_worker) stage.avoid.insert(worker.row.id);
   stage.running.reset();
   stage.row.state = verdict.to;
   stage.row.failure_class = ending.failure_class;
@@ -138,14 +138,14 @@ void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttemp
     cancel_dependants(stage);
     retire(id);
   }
-  if (verdict.counts_as_failure) note_failure(id, wants, worker.row.id, ending);
+  if (verdict.counts_as_failure) note_failure(id, references, worker.row.id, ending);
 }
 
-void Scheduler::State::lose(Stage& stage, const std::string& reason, bool strike, bool nobodys_fault) {
+void Scheduler::State::lose(Stage& stage, const std::string& reason, bool strike, bool uncounted) {
   const Ending ending{.outcome = AttemptState::kLost,
                       .failure_class = strike ? FailureClass::kWorkerLost : FailureClass::kPreempted,
                       .reason = reason,
-                      .nobodys_fault = nobodys_fault};
+                      .uncounted = uncounted};
   end_attempt(stage, ending, EndAttempt{});
 }
 
@@ -176,7 +176,7 @@ void Scheduler::State::fill_inputs(Stage& stage, const Stage& source, const std:
     }
     if (input.artifact_sha256.empty()) mutation.to = StageState::kBlocked;
   }
-  stage.near = source.near;
+  stage.preferred_worker = source.preferred_worker;
   set_state(stage, std::move(mutation));
 }
 
@@ -189,7 +189,7 @@ void Scheduler::State::cancel_dependants(const Stage& stage) {
   }
 }
 
-// Ends a live stage because nobody wants it or it can never start. A running attempt ends at once in the
+// Ends a live stage because no trial references it or it can never start. A running attempt ends at once in the
 // books; its worker learns at its next heartbeat, and whatever it still sends is refused or ignored.
 void Scheduler::State::cancel(Stage& stage, const std::string& reason) {
   const StageId id = stage.row.id;
@@ -232,12 +232,12 @@ void Scheduler::State::set_state(Stage& stage, SetStageState mutation) {
 void Scheduler::State::retire(StageId id) {
   Stage& stage = stages_.at(id);
   refresh_ready(stage);  // out of the queues, whatever state it has now
-  for (const auto& [experiment, trial] : stage.wants) {
+  for (const auto& [experiment, trial] : stage.references) {
     auto found = experiments_.find(experiment);
-    if (found != experiments_.end()) found->second.wants.erase({id, trial});
+    if (found != experiments_.end()) found->second.references.erase({id, trial});
   }
   by_identity_.erase(stage.row.identity);
-  unwanted_.erase(id);
+  unreferenced_.erase(id);
   stages_.erase(id);
 }
 

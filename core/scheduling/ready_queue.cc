@@ -18,11 +18,11 @@ std::optional<ReadyKey> ReadyQueue::first(const std::function<bool(int, const Re
   return best;
 }
 
-void ReadyQueue::visit(const std::function<bool(int)>& wanted,
+void ReadyQueue::visit(const std::function<bool(int)>& admitted,
                        const std::function<bool(int, const ReadyKey&)>& visit) const {
   std::map<ReadyKey, std::pair<int, std::set<ReadyKey>::const_iterator>> next;
   for (const auto& [requirement, keys] : groups_) {
-    if (wanted(requirement)) next.emplace(*keys.begin(), std::pair(requirement, keys.begin()));
+    if (admitted(requirement)) next.emplace(*keys.begin(), std::pair(requirement, keys.begin()));
   }
   while (!next.empty()) {
     auto [requirement, key] = next.begin()->second;

@@ -33,9 +33,9 @@ class ReadyQueue {
   // The first stage in grant order that `accept` takes. Only the first of each requirement is shown to it: who
   // refuses that one would refuse what comes after it.
   std::optional<ReadyKey> first(const std::function<bool(int requirement, const ReadyKey& key)>& accept) const;
-  // Shows the stages of the requirements that `wanted` names in grant order. `visit` returns whether it wants to
+  // Shows the stages of the requirements that `admitted` names in grant order. `visit` returns whether it wants to
   // see more of that requirement.
-  void visit(const std::function<bool(int requirement)>& wanted,
+  void visit(const std::function<bool(int requirement)>& admitted,
              const std::function<bool(int requirement, const ReadyKey& key)>& visit) const;
   // How many stages come before this one, counted up to `most`.
   int ahead_of(const ReadyKey& key, int most) const;

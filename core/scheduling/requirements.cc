@@ -22,7 +22,7 @@ int RequirementTable::intern(std::string_view config_json) {
   return place->second;
 }
 
-int RequirementTable::elsewhere(int requirement, WorkerId than) {
+int RequirementTable::on_another_worker(int requirement, WorkerId than) {
   Requirement further = at(requirement);
   if (!further.avoided.insert(than).second) return requirement;
   std::string text = further.text.substr(0, further.text.find('\n'));

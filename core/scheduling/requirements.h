@@ -24,7 +24,7 @@ class RequirementTable {
   // The number of this stage configuration's `revisions` and `exclusive`; equal requirements have equal numbers.
   int intern(std::string_view config_json);
   // The same requirement, to be met elsewhere than on this worker, too, as long as there is another.
-  int elsewhere(int requirement, WorkerId than);
+  int on_another_worker(int requirement, WorkerId than);
   const std::set<WorkerId>& avoided(int requirement) const { return at(requirement).avoided; }
   const Revisions& operator[](int requirement) const { return at(requirement).revisions; }
   // Whether nothing else may run on the device meanwhile.

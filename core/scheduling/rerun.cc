@@ -8,7 +8,7 @@
 namespace locus {
 
 void Scheduler::State::handle(const StagesRerun& event) {
-  if (let_go_of_all(event.row.id)) {
+  if (cancel_all_unreferenced(event.row.id)) {
     reply(ReplyError{event.reply, make_error(absl::StatusCode::kAborted, ErrorReason::kWrongState,
                                              "stages of experiment " + event.row.name +
                                                  " were still to be cancelled; look them up again and repeat")});
@@ -51,7 +51,7 @@ void Scheduler::State::handle(const StagesRerun& event) {
       experiment.proven = true;
       continue;
     }
-    take_want(experiment, {placed.id, link.trial});
+    add_reference(experiment, {placed.id, link.trial});
   }
   for (const StageId id : revived) {
     refresh_ready(stages_.at(id));
@@ -63,10 +63,12 @@ void Scheduler::State::handle(const StagesRerun& event) {
 void Scheduler::State::handle(const ExperimentDeleted& event) {
   if (auto found = experiments_.find(event.row.id); found != experiments_.end()) {
     Experiment& experiment = found->second;
-    const auto own = std::count_if(experiment.wants.begin(), experiment.wants.end(), [&](const Want& want) {
-      const auto& wants = stages_.at(want.first).wants;
-      return std::all_of(wants.begin(), wants.end(), [&](const auto& w) { return w.first == event.row.id; });
-    });
+    const auto own =
+        std::count_if(experiment.references.begin(), experiment.references.end(), [&](const TrialStage& reference) {
+          const auto& references = stages_.at(reference.first).references;
+          return std::all_of(references.begin(), references.end(),
+                             [&](const auto& w) { return w.first == event.row.id; });
+        });
     if (own > 0 && !event.force) {
       reply(ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
                                                std::to_string(own) + " stages of experiment " + event.row.name +
@@ -74,7 +76,7 @@ void Scheduler::State::handle(const ExperimentDeleted& event) {
                                                "name", {{"name", event.row.name}, {"stages", std::to_string(own)}})});
       return;
     }
-    set_wants(experiment, {}, "experiment " + event.row.name + " was deleted");
+    set_references(experiment, {}, "experiment " + event.row.name + " was deleted");
     experiments_.erase(found);
   }
   mutate(DeleteExperiment{event.row.id});
@@ -84,9 +86,9 @@ void Scheduler::State::handle(const ExperimentDeleted& event) {
 }
 
 void Scheduler::State::handle(const PurgeDue& event) {
-  const bool later = !unwanted_.empty();
+  const bool later = !unreferenced_.empty();
   if (later) {
-    let_go(policy_.let_go);
+    cancel_unreferenced(policy_.cancellations_per_step);
   } else {
     mutate(PurgeDeleted{event.trials});
   }

@@ -101,7 +101,7 @@ int budget_of(FailureClass failure_class, const SchedulerPolicy& policy, bool un
 Verdict judge(const StageRow& stage, const Ending& ending, const Strikes& strikes, int live_workers,
               const SchedulerPolicy& policy, bool untried) {
   if (ending.outcome == AttemptState::kSucceeded) return {.to = StageState::kSucceeded, .reason = {}};
-  if (ending.nobodys_fault || ending.outcome == AttemptState::kStopped || ending.outcome == AttemptState::kCancelled) {
+  if (ending.uncounted || ending.outcome == AttemptState::kStopped || ending.outcome == AttemptState::kCancelled) {
     return {.reason = ending.reason};  // it stopped by wish, at a checkpoint: goes on elsewhere at once
   }
   return infrastructure(ending) ? judge_fault(stage, ending, strikes, live_workers, policy)

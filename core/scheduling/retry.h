@@ -16,10 +16,10 @@ struct ClassRule {
   FailureClass failure_class = FailureClass::kNone;
   bool infrastructure = false;  // a fault, not a failure: the policy's `faults` is its budget
   int budget = 1;
-  int patience = 1;         // the first wait is the policy's retry_first times this
-  bool elsewhere = false;   // the next attempt had better run on another worker
-  const char* words = "";   // "ran out of memory"
-  const char* remedy = "";  // what a person can do
+  int patience = 1;                // the first wait is the policy's retry_first times this
+  bool avoid_same_worker = false;  // the next attempt had better run on another worker
+  const char* words = "";          // "ran out of memory"
+  const char* remedy = "";         // what a person can do
   // Not 0: as long as another worker is there on which the stage did not fail so, the next attempt runs on none of
   // those where it did, and the budget is this.
   int budget_elsewhere = 0;
@@ -40,8 +40,8 @@ struct Strikes {
 struct Ending {
   AttemptState outcome = AttemptState::kFailed;
   FailureClass failure_class = FailureClass::kNone;
-  std::string reason;          // for people
-  bool nobodys_fault = false;  // the grant never reached its worker: counts as nothing
+  std::string reason;      // for people
+  bool uncounted = false;  // the grant never reached its worker: counts as nothing
 };
 
 struct Verdict {

@@ -44,9 +44,9 @@ struct SchedulerPolicy {
   Microseconds grace = kReattachGrace.count();  // silence after which the attempts of a worker are lost
   Microseconds long_poll = std::chrono::microseconds(kLongPoll).count();  // the longest wait for work
   Microseconds retry_first = kRetryFirst.count(), retry_most = kRetryMost.count();
-  std::size_t let_go = 256;  // stages that nobody wants any more are cancelled so many a step: some milliseconds
-  int failures = kFailuresPerStage;    // that many faults of the work: failed
-  int faults = kInfrastructureFaults;  // that many of the infrastructure: held
+  std::size_t cancellations_per_step = 256;  // so many unreferenced stages are cancelled in one step: some milliseconds
+  int failures = kFailuresPerStage;          // that many faults of the work: failed
+  int faults = kInfrastructureFaults;        // that many of the infrastructure: held
   int strikes = 3;  // workers lost in a row without a checkpoint between: held as poison. Also how many
                     // stages must fail alike before an experiment is paused, or in a row before a worker is
                     // drained

@@ -42,7 +42,7 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
   for (const auto& [id, checkpoint] : snapshot.resume) {
     if (Stage* stage = find_stage(id)) stage->resume = checkpoint;
   }
-  for (const Snapshot::Want& want : snapshot.wants) note_want(want);
+  for (const Snapshot::Want& reference : snapshot.wants) restore_reference(reference);
   for (const AttemptRow& row : snapshot.running) {
     Stage* stage = find_stage(row.stage_id);
     if (stage == nullptr) continue;
@@ -53,7 +53,7 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
     stage->running = Running{.worker = row.worker_id,
                              .slots = row.slots,
                              .listed = now_.steady,
-                             .taken_up = true,
+                             .acknowledged = true,
                              .resume_sha256 = row.resume_sha256,
                              .resume_step = row.resume_step,
                              .progress = {row.stage_id, row.number, row.resume_step, 0, ""},
@@ -67,11 +67,12 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
     }
     refresh_ready(stage);
   }
-  const auto orphan = std::make_shared<const Unwanted>(Unwanted{0, "", "no experiment wants it any more"});
+  const auto orphan = std::make_shared<const Unreferenced>(Unreferenced{0, "", "no experiment wants it any more"});
   for (const auto& [id, stage] : stages_) {
-    if (stage.wants.empty()) unwanted_.emplace_hint(unwanted_.end(), id, orphan);
+    if (stage.references.empty()) unreferenced_.emplace_hint(unreferenced_.end(), id, orphan);
   }
-  let_go_at_ = now_.steady + policy_.heartbeat;  // not at once: it may be a refusing store that was turned to again
+  next_cancellations_at_ =
+      now_.steady + policy_.heartbeat;  // not at once: it may be a refusing store that was turned to again
 }
 
 Decision Scheduler::State::step(const Event& event, Now now) {
@@ -95,7 +96,7 @@ std::optional<Microseconds> Scheduler::State::next_wake() const {
   auto consider = [&wake](Microseconds at) { wake = wake ? std::min(*wake, at) : at; };
   for (const Waiting& waiting : waiting_) consider(waiting.deadline);
   if (!backing_off_.empty()) consider(backing_off_.begin()->first);
-  if (!unwanted_.empty()) consider(let_go_at_);
+  if (!unreferenced_.empty()) consider(next_cancellations_at_);
   for (const auto& [id, worker] : workers_) {
     if (auto deadline = silence_deadline(worker)) {
       consider(*deadline);
@@ -127,13 +128,13 @@ void Scheduler::State::link_to_sources(const Stage& stage) {
   }
 }
 
-void Scheduler::State::note_want(const Snapshot::Want& want) {
-  Stage* stage = find_stage(want.stage);
-  const auto experiment = experiments_.find(want.experiment);
+void Scheduler::State::restore_reference(const Snapshot::Want& reference) {
+  Stage* stage = find_stage(reference.stage);
+  const auto experiment = experiments_.find(reference.experiment);
   if (stage == nullptr || experiment == experiments_.end()) return;
-  stage->wants.insert({want.experiment, want.trial});
-  experiment->second.wants.insert({want.stage, want.trial});
-  experiment->second.cell_of[want.trial] = want.cell;
+  stage->references.insert({reference.experiment, reference.trial});
+  experiment->second.references.insert({reference.stage, reference.trial});
+  experiment->second.cell_of[reference.trial] = reference.cell;
 }
 
 Scheduler::State::Stage& Scheduler::State::add_stage(StageRow row) {
@@ -145,13 +146,13 @@ Scheduler::State::Stage& Scheduler::State::add_stage(StageRow row) {
   return stage;
 }
 
-// Of a stage that nobody wants any more, the last that did.
-std::vector<std::string> Scheduler::State::wanted_by(const Stage& stage) const {
+// Of an unreferenced stage: the last experiment that referenced it.
+std::vector<std::string> Scheduler::State::experiments_of(const Stage& stage) const {
   std::vector<std::string> names;
-  if (const auto gone = unwanted_.find(stage.row.id); gone != unwanted_.end() && !gone->second->name.empty())
+  if (const auto gone = unreferenced_.find(stage.row.id); gone != unreferenced_.end() && !gone->second->name.empty())
     names.push_back(gone->second->name);
   ExperimentId last = 0;
-  for (const auto& [experiment, trial] : stage.wants) {
+  for (const auto& [experiment, trial] : stage.references) {
     if (experiment == last) continue;
     last = experiment;
     auto found = experiments_.find(experiment);
@@ -164,7 +165,7 @@ std::optional<ReadyKey> Scheduler::State::ready_key(const Stage& stage) const {
   const bool follows = std::any_of(stage.row.inputs.begin(), stage.row.inputs.end(),
                                    [](const StageInput& input) { return input.from_stage != 0; });
   std::optional<ReadyKey> best;
-  for (const auto& [experiment, trial] : stage.wants) {
+  for (const auto& [experiment, trial] : stage.references) {
     auto found = experiments_.find(experiment);
     if (found == experiments_.end() || found->second.row.state != ExperimentState::kActive) continue;
     const ReadyKey key{.negative_priority = -found->second.row.priority,
@@ -179,7 +180,7 @@ std::optional<ReadyKey> Scheduler::State::ready_key(const Stage& stage) const {
 }
 
 void Scheduler::State::announce_stage(const Stage& stage) {
-  const Json json{{"experiments", wanted_by(stage)},
+  const Json json{{"experiments", experiments_of(stage)},
                   {"state", to_string(stage.row.state)},
                   {"failure_class", to_string(stage.row.failure_class)},
                   {"attempt", stage.row.attempt},
@@ -189,7 +190,7 @@ void Scheduler::State::announce_stage(const Stage& stage) {
 
 void Scheduler::State::announce_attempt(const Stage& stage, const char* kind, const Worker* worker,
                                         const char* outcome) {
-  const Json json{{"experiments", wanted_by(stage)},
+  const Json json{{"experiments", experiments_of(stage)},
                   {"attempt", stage.row.attempt},
                   {"worker", worker == nullptr ? "" : worker->row.name},
                   {"outcome", outcome}};

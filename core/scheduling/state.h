@@ -40,7 +40,7 @@ class Scheduler::State {
     WorkerId worker = 0;
     std::vector<int> slots;
     Microseconds listed = 0;    // steady; when its worker last stated it, or the grant
-    bool taken_up = false;      // its worker has stated it at least once
+    bool acknowledged = false;  // its worker has stated it at least once
     std::string resume_sha256;  // as granted; empty: afresh
     std::int64_t resume_step = 0;
     HeldLease progress;
@@ -51,16 +51,16 @@ class Scheduler::State {
   // A stage that is not terminal.
   struct Stage {
     StageRow row;
-    std::set<std::pair<ExperimentId, std::int64_t>> wants;  // (experiment, trial)
-    std::set<StageId> dependants;                           // some may be terminal since
+    std::set<std::pair<ExperimentId, std::int64_t>> references;  // (experiment, trial)
+    std::set<StageId> dependants;                                // some may be terminal since
     std::optional<CheckpointRow> resume;
     std::optional<Running> running;
     std::optional<ReadyKey> ready;  // as which it is in the ready queue
     Microseconds not_before = 0;    // steady; end of the back-off
     int requirement = 0;
     Strikes strikes;
-    std::set<WorkerId> avoid;  // where it failed in a way that may be the worker's
-    WorkerId near = 0;         // the worker that ran its input, or its last attempt
+    std::set<WorkerId> avoid;       // where it failed in a way that may be the worker's
+    WorkerId preferred_worker = 0;  // the worker that ran its input, or its last attempt
   };
   struct Worker {
     WorkerRow row;
@@ -82,7 +82,7 @@ class Scheduler::State {
     }
     std::set<StageId> failed_in_row;  // by failures that may be its own, without a success between
   };
-  using Want = std::pair<StageId, std::int64_t>;  // stage, trial
+  using TrialStage = std::pair<StageId, std::int64_t>;  // stage, trial
   // Failures of one kind among an experiment's stages.
   struct Alike {
     std::set<std::int64_t> cells;
@@ -91,10 +91,10 @@ class Scheduler::State {
   };
   struct Experiment {
     ExperimentRow row;
-    std::int64_t stage_seconds = 0;  // its limit; 0: none
-    std::set<Want> wants;            // live stages only
+    std::int64_t stage_seconds = 0;   // its limit; 0: none
+    std::set<TrialStage> references;  // live stages only
     std::int64_t cells = 0;
-    std::map<std::int64_t, std::int64_t> cell_of;  // trial -> cell, of those wanted
+    std::map<std::int64_t, std::int64_t> cell_of;  // trial -> cell, of those that reference a stage
     bool proven = false;                           // one of its stages has succeeded
     std::map<std::string, Alike> failures;         // while it is not
   };
@@ -105,8 +105,8 @@ class Scheduler::State {
     std::vector<int> free_slots;
     Microseconds deadline = 0;
   };
-  // Why nobody wants a stage any more, and of which experiment its events speak; 0 and empty: nobody knows.
-  struct Unwanted {
+  // Why no trial references a stage any more, and the experiment that its events name; 0 and empty: unknown.
+  struct Unreferenced {
     ExperimentId experiment = 0;
     std::string name, reason;
   };
@@ -170,7 +170,7 @@ class Scheduler::State {
 
   // trouble.cc
   void note_success(const Stage& stage, Worker& worker);
-  void note_failure(StageId id, const std::set<std::pair<ExperimentId, std::int64_t>>& wants, WorkerId worker,
+  void note_failure(StageId id, const std::set<std::pair<ExperimentId, std::int64_t>>& references, WorkerId worker,
                     const Ending& ending);
   bool pause_if_all_fail(Experiment& experiment, const Alike& alike, const Ending& ending);
   void drain_if_all_fails(Worker& worker, const Ending& ending);
@@ -186,7 +186,7 @@ class Scheduler::State {
   void handle(const AttemptCompleted& event);
   void answer_ended(const AttemptCompleted& event);
   void end_attempt(Stage& stage, const Ending& ending, EndAttempt mutation);
-  void lose(Stage& stage, const std::string& reason, bool strike, bool nobodys_fault);
+  void lose(Stage& stage, const std::string& reason, bool strike, bool uncounted);
   void succeed(Stage& stage, const std::vector<StageOutput>& outputs);
   void fill_inputs(Stage& stage, const Stage& source, const std::vector<StageOutput>& outputs);
   void cancel_dependants(const Stage& stage);
@@ -208,13 +208,13 @@ class Scheduler::State {
   Experiment& save(Placement& placement);
   void take_in(Placement& placement);
 
-  // unwanted.cc
+  // unreferenced.cc
   void handle(const Tick&);
-  void take_want(Experiment& experiment, const Want& want);
-  void set_wants(Experiment& experiment, const std::set<Want>& wants, const std::string& reason);
-  void let_go(std::size_t count);
-  bool let_go_of_all(ExperimentId experiment);
-  void cancel_unwanted(StageId id);  // nothing where somebody wants it
+  void add_reference(Experiment& experiment, const TrialStage& reference);
+  void set_references(Experiment& experiment, const std::set<TrialStage>& references, const std::string& reason);
+  void cancel_unreferenced(std::size_t count);
+  bool cancel_all_unreferenced(ExperimentId experiment);
+  void cancel_if_unreferenced(StageId id);  // nothing while a trial references it
 
   // explain.cc
   std::string explain_blocked(const Stage& stage) const;
@@ -233,9 +233,9 @@ class Scheduler::State {
   const Stage* find_stage(StageId id) const;
   Stage& add_stage(StageRow row);
   void link_to_sources(const Stage& stage);
-  void note_want(const Snapshot::Want& want);                    // if both are live
-  std::vector<std::string> wanted_by(const Stage& stage) const;  // names of experiments
-  std::optional<ReadyKey> ready_key(const Stage& stage) const;   // nothing: no active experiment wants it
+  void restore_reference(const Snapshot::Want& reference);            // if both are live
+  std::vector<std::string> experiments_of(const Stage& stage) const;  // names of experiments
+  std::optional<ReadyKey> ready_key(const Stage& stage) const;        // nothing: no active experiment references it
   void mutate(Mutation mutation) { decision_->mutations.push_back(std::move(mutation)); }
   void reply(Command command);
   void announce_stage(const Stage& stage);
@@ -250,9 +250,9 @@ class Scheduler::State {
 
   std::map<ExperimentId, Experiment> experiments_;
   std::map<StageId, Stage> stages_;
-  // Those of stages_ that nobody wants, to be cancelled piece by piece, the next one then (steady).
-  std::map<StageId, std::shared_ptr<const Unwanted>> unwanted_;
-  Microseconds let_go_at_ = 0;
+  // Those of stages_ that no trial references, to be cancelled piece by piece, the next piece then (steady).
+  std::map<StageId, std::shared_ptr<const Unreferenced>> unreferenced_;
+  Microseconds next_cancellations_at_ = 0;
   std::unordered_map<std::string, StageId> by_identity_;
   std::map<WorkerId, Worker> workers_;
   std::map<std::string, WorkerId> sessions_;  // connected ones

@@ -1,4 +1,4 @@
-// Submissions: what is new is created, what has failed is revived, what nobody wants any more is cancelled.
+// Submissions: what is new is created, what has failed is revived, what no trial references any more is cancelled.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -139,8 +139,8 @@ Scheduler::State::Experiment& Scheduler::State::save(Placement& placement) {
   return experiment;
 }
 
-// Takes the stages in, and writes the revival of those that were terminal. Whoever wanted one before it ended
-// wants it again.
+// Takes the stages in, and writes the revival of those that were terminal. Trials that referenced one before it ended
+// reference it again.
 void Scheduler::State::take_in(Placement& placement) {
   for (Placement::Adopted& adopted : placement.adopted) {
     if (adopted.revived) {
@@ -159,7 +159,7 @@ void Scheduler::State::take_in(Placement& placement) {
     Stage& stage = add_stage(std::move(adopted.row));
     stage.resume = adopted.resume;
     link_to_sources(stage);
-    for (const Snapshot::Want& want : adopted.wants) note_want(want);
+    for (const Snapshot::Want& reference : adopted.wants) restore_reference(reference);
   }
 }
 
@@ -180,16 +180,16 @@ void Scheduler::State::handle(const ExperimentSubmitted& event) {
   for (const TrialRow& trial : event.trials) {
     if (trial.retired) retired.insert(trial.ordinal);
   }
-  std::set<Want> wants;
+  std::set<TrialStage> references;
   std::set<StageId> done, to_run;
   for (const auto& link : event.links) {
     if (retired.contains(link.trial)) continue;
     const Placement::Placed& placed = placement.placed.at(link.identity);
     (placed.live ? to_run : done).insert(placed.id);
-    if (placed.live) wants.insert({placed.id, link.trial});
+    if (placed.live) references.insert({placed.id, link.trial});
   }
   if (!done.empty()) experiment.proven = true;
-  set_wants(experiment, wants, "experiment " + experiment.row.name + " no longer wants it");
+  set_references(experiment, references, "experiment " + experiment.row.name + " no longer wants it");
   for (StageId id : revived) {
     if (const Stage* stage = find_stage(id)) announce_stage(*stage);
   }
@@ -212,7 +212,7 @@ void Scheduler::State::handle(const ExperimentStateRequested& event) {
     return;
   }
   Experiment& experiment = found->second;
-  if (experiment.row.state != event.to && event.to != ExperimentState::kActive && experiment.wants.empty()) {
+  if (experiment.row.state != event.to && event.to != ExperimentState::kActive && experiment.references.empty()) {
     const std::string verb = event.to == ExperimentState::kCancelled ? "cancel" : "pause";
     reply(
         ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
@@ -228,10 +228,10 @@ void Scheduler::State::handle(const ExperimentStateRequested& event) {
     experiment.failures.clear();
     announce_experiment(experiment, "experiment-state");
     if (event.to == ExperimentState::kCancelled) {
-      set_wants(experiment, {}, "experiment " + experiment.row.name + " was cancelled");
+      set_references(experiment, {}, "experiment " + experiment.row.name + " was cancelled");
       experiments_.erase(found);
     } else {
-      for (const Want& want : experiment.wants) refresh_ready(stages_.at(want.first));
+      for (const TrialStage& reference : experiment.references) refresh_ready(stages_.at(reference.first));
     }
   }
   reply(ReplyDone{event.reply});

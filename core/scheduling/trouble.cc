@@ -37,7 +37,7 @@ int Scheduler::State::working_workers() const {
 
 void Scheduler::State::note_success(const Stage& stage, Worker& worker) {
   worker.failed_in_row.clear();
-  for (const auto& [id, trial] : stage.wants) {
+  for (const auto& [id, trial] : stage.references) {
     const auto experiment = experiments_.find(id);
     if (experiment == experiments_.end()) continue;
     experiment->second.proven = true;
@@ -45,12 +45,12 @@ void Scheduler::State::note_success(const Stage& stage, Worker& worker) {
   }
 }
 
-void Scheduler::State::note_failure(StageId id, const std::set<std::pair<ExperimentId, std::int64_t>>& wants,
+void Scheduler::State::note_failure(StageId id, const std::set<std::pair<ExperimentId, std::int64_t>>& references,
                                     WorkerId worker_id, const Ending& ending) {
   Worker& worker = workers_.at(worker_id);
   if (may_be_the_workers(ending.failure_class)) worker.failed_in_row.insert(id);
   bool paused = false;
-  for (const auto& [experiment_id, trial] : wants) {
+  for (const auto& [experiment_id, trial] : references) {
     const auto found = experiments_.find(experiment_id);
     if (found == experiments_.end() || found->second.proven) continue;
     Experiment& experiment = found->second;
@@ -82,7 +82,7 @@ bool Scheduler::State::pause_if_all_fail(Experiment& experiment, const Alike& al
       SetExperimentState{experiment.row.id, ExperimentState::kActive, ExperimentState::kPaused, experiment.row.reason});
   experiment.row.state = ExperimentState::kPaused;
   announce_experiment(experiment, "experiment-state");
-  for (const Want& want : experiment.wants) refresh_ready(stages_.at(want.first));
+  for (const TrialStage& reference : experiment.references) refresh_ready(stages_.at(reference.first));
   experiment.failures.clear();
   return true;
 }

@@ -134,7 +134,7 @@ void Scheduler::State::replace_session(Worker& worker, const WorkerRegistered& e
     });
     if (!held)
       lose(stage, "the worker daemon " + event.name + " was restarted", /*strike=*/true,
-           /*nobodys_fault=*/false);
+           /*uncounted=*/false);
   }
 }
 
@@ -165,7 +165,7 @@ void Scheduler::State::renew(Worker& worker, const std::vector<HeldLease>& held)
     Stage* stage = held_by(worker, lease.stage_id, lease.number);
     if (stage == nullptr) continue;
     stage->running->listed = now_.steady;
-    stage->running->taken_up = true;
+    stage->running->acknowledged = true;
     Running& running = *stage->running;
     if (running.first_at == 0 && lease.steps > 0 && lease.step > 0) {
       running.first_at = now_.steady;
@@ -182,9 +182,9 @@ void Scheduler::State::lose_unlisted(Worker& worker) {
   for (StageId id : running) {
     Stage& stage = stages_.at(id);
     if (now_.steady - stage.running->listed <= policy_.lease) continue;
-    const bool taken_up = stage.running->taken_up;
-    lose(stage, "the worker " + worker.row.name + (taken_up ? " gave it up" : " never received the grant"),
-         /*strike=*/false, /*nobodys_fault=*/!taken_up);
+    const bool acknowledged = stage.running->acknowledged;
+    lose(stage, "the worker " + worker.row.name + (acknowledged ? " gave it up" : " never received the grant"),
+         /*strike=*/false, /*uncounted=*/!acknowledged);
   }
 }
 
@@ -229,7 +229,7 @@ void Scheduler::State::lose_silent_workers() {
     const std::set<StageId> running = worker.running;
     for (StageId stage : running) {
       lose(stages_.at(stage), "the worker " + worker.row.name + " fell silent", /*strike=*/true,
-           /*nobodys_fault=*/false);
+           /*uncounted=*/false);
     }
     // One that this process never heard was last seen when the stored row says.
     if (worker.connected) worker.row.seen_us = now_.wall - (now_.steady - worker.heard);

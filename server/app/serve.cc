@@ -59,9 +59,9 @@ class ServerFile {
 };
 
 // Waits for a signal; probes the listener meanwhile. Returns the exit status.
-class Vigil {
+class SignalWaiter {
  public:
-  explicit Vigil(const Server& server) : server_(server), signals_(io_, SIGTERM, SIGINT), timer_(io_) {
+  explicit SignalWaiter(const Server& server) : server_(server), signals_(io_, SIGTERM, SIGINT), timer_(io_) {
     signals_.async_wait([this](const boost::system::error_code& error, int number) {
       if (error) return;
       spdlog::info("stopping on signal {}", number);
@@ -69,7 +69,7 @@ class Vigil {
     });
     arm();
   }
-  int keep() {
+  int wait() {
     io_.run();
     prober_.join();
     return status_;
@@ -124,9 +124,9 @@ absl::StatusOr<int> serve(const ServerOptions& given, const std::function<void(c
   const ServerFile file(options.data, addresses);
   int status = 0;
   {
-    Vigil vigil(**server);
+    SignalWaiter waiter(**server);
     ready(addresses);
-    status = vigil.keep();
+    status = waiter.wait();
   }
   (*server)->stop();
   return status;

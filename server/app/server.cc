@@ -25,7 +25,7 @@
 #include "server/grpc/worker_service.h"
 #include "server/http/http_server.h"
 #include "server/http/openapi.h"
-#include "server/runtime/data_care.h"
+#include "server/runtime/maintenance.h"
 #include "server/runtime/purger.h"
 #include "storage/artifacts/folder.h"
 #include "storage/sqlite/store.h"
@@ -214,7 +214,7 @@ class Server::Running {
   }
 
   void sweep() {
-    const auto swept = care_->collect_garbage({});
+    const auto swept = maintenance_->collect_garbage({});
     if (!swept.ok()) return spdlog::info("garbage: {}", std::string(swept.status().message()));
     if (swept->artifacts() > 0)
       spdlog::info("garbage: {} blobs of {} bytes removed", swept->artifacts(), swept->bytes());
@@ -239,15 +239,16 @@ class Server::Running {
     const std::filesystem::path scratch = data_.empty() ? std::filesystem::path() : data_ / "scratch";
     std::error_code ignored;
     if (!scratch.empty()) std::filesystem::remove_all(scratch, ignored);  // copies that a crash left
-    care_ = std::make_unique<DataCare>(*parts_.store, *parts_.artifacts, gate_, *parts_.clock, scratch, LOCUS_VERSION);
-    purger_ = std::make_unique<Purger>(*parts_.store, *coordinator_, *care_);
+    maintenance_ =
+        std::make_unique<Maintenance>(*parts_.store, *parts_.artifacts, gate_, *parts_.clock, scratch, LOCUS_VERSION);
+    purger_ = std::make_unique<Purger>(*parts_.store, *coordinator_, *maintenance_);
     desk_ =
         std::make_unique<PictureDesk>(*parts_.artifacts, parts_.catalog, make_picture_program(options.trainer),
                                       data_.empty() ? std::filesystem::path() : data_ / "pictures", options.data_root);
-    api_ =
-        std::make_unique<Api>(Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, parts_.pictures,
-                                         *coordinator_, *care_, *purger_, disk_, *parts_.clock, parts_.claims, *desk_},
-                              LOCUS_VERSION);
+    api_ = std::make_unique<Api>(
+        Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, parts_.pictures, *coordinator_, *maintenance_,
+                   *purger_, disk_, *parts_.clock, parts_.claims, *desk_},
+        LOCUS_VERSION);
     routes_ = std::make_unique<Routes>(api_.get());
     return absl::OkStatus();
   }
@@ -293,7 +294,7 @@ class Server::Running {
   ArtifactGate gate_;
   DiskGuard disk_;
   std::unique_ptr<Coordinator> coordinator_;
-  std::unique_ptr<DataCare> care_;
+  std::unique_ptr<Maintenance> maintenance_;
   std::unique_ptr<Purger> purger_;
   std::unique_ptr<PictureDesk> desk_;
   std::unique_ptr<Api> api_;

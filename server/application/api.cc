@@ -30,7 +30,7 @@ Api::Api(Parts parts, std::string version)
       catalog_(parts.catalog),
       pictures_(parts.pictures),
       coordinator_(parts.coordinator),
-      care_(parts.care),
+      maintenance_(parts.maintenance),
       purger_(parts.purger),
       disk_(parts.disk),
       clock_(parts.clock),
@@ -188,13 +188,13 @@ absl::StatusOr<PullSource<v1::DownloadArtifactResponse>> Api::download_artifact(
   return PullSource<v1::DownloadArtifactResponse>(std::move(source));
 }
 
-absl::StatusOr<v1::CheckReport> Api::check(const v1::CheckRequest& request) { return care_.check(request); }
+absl::StatusOr<v1::CheckReport> Api::check(const v1::CheckRequest& request) { return maintenance_.check(request); }
 
 absl::StatusOr<v1::CollectGarbageResponse> Api::collect_garbage(const v1::CollectGarbageRequest& request) {
-  return care_.collect_garbage(request);
+  return maintenance_.collect_garbage(request);
 }
 
-absl::StatusOr<PullSource<v1::BackupResponse>> Api::backup(const v1::BackupRequest&) { return care_.backup(); }
+absl::StatusOr<PullSource<v1::BackupResponse>> Api::backup(const v1::BackupRequest&) { return maintenance_.backup(); }
 
 absl::StatusOr<v1::ListTrialsResponse> Api::list_trials(const v1::ListTrialsRequest& request) {
   return views_.trials(request);

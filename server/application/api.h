@@ -26,8 +26,8 @@
 #include "server/application/submission.h"
 #include "server/application/worker_view.h"
 #include "server/runtime/coordinator.h"
-#include "server/runtime/data_care.h"
 #include "server/runtime/disk_guard.h"
+#include "server/runtime/maintenance.h"
 #include "server/runtime/pull_source.h"
 #include "server/runtime/purger.h"
 
@@ -43,7 +43,7 @@ class Api {
     const Catalog& catalog;
     const Pictures& pictures;
     Coordinator& coordinator;
-    DataCare& care;
+    Maintenance& maintenance;
     Purger& purger;
     const DiskGuard& disk;
     Clock& clock;
@@ -109,7 +109,7 @@ class Api {
   const Catalog& catalog_;
   const Pictures& pictures_;
   Coordinator& coordinator_;
-  DataCare& care_;
+  Maintenance& maintenance_;
   Purger& purger_;
   const DiskGuard& disk_;
   Clock& clock_;

@@ -133,11 +133,11 @@ absl::StatusOr<std::vector<TrialView>> tagged_trials(Store& store, ExperimentId 
 }  // namespace
 
 std::vector<ExperimentViews::Running> ExperimentViews::running() {
-  return coordinator_.inspect<std::vector<Running>>([](const Coordinator::Living& living) {
+  return coordinator_.inspect<std::vector<Running>>([](const Coordinator::LiveState& live) {
     std::vector<Running> out;
-    for (const WorkerView& worker : living.scheduler.workers(living.now)) {
+    for (const WorkerView& worker : live.scheduler.workers(live.now)) {
       for (const HeldLease& lease : worker.running) {
-        out.push_back({worker.name, lease, living.index.wanted_by(lease.stage_id)});
+        out.push_back({worker.name, lease, live.index.references(lease.stage_id)});
       }
     }
     return out;
@@ -156,16 +156,16 @@ absl::Status ExperimentViews::fill_running(const ExperimentRow& row, const std::
                                            v1::Experiment* out) {
   std::map<std::int64_t, std::string> labels;
   for (const Running& item : running) {
-    const auto want =
-        std::find_if(item.wanted.begin(), item.wanted.end(), [&](const Wanted& w) { return w.experiment == row.id; });
-    if (want == item.wanted.end()) continue;
+    const auto reference = std::find_if(item.references.begin(), item.references.end(),
+                                        [&](const TrialReference& w) { return w.experiment == row.id; });
+    if (reference == item.references.end()) continue;
     if (labels.empty()) {
       LOCUS_ASSIGN_OR_RETURN(labels, cell_labels(row));
     }
-    LOCUS_ASSIGN_OR_RETURN(const auto views, store_.trials(row.id, want->trial - 1, 1));
-    if (views.empty() || views.front().trial.ordinal != want->trial) continue;
+    LOCUS_ASSIGN_OR_RETURN(const auto views, store_.trials(row.id, reference->trial - 1, 1));
+    if (views.empty() || views.front().trial.ordinal != reference->trial) continue;
     auto* stage = out->add_running();
-    stage->set_trial(row.name + "/" + std::to_string(want->trial));
+    stage->set_trial(row.name + "/" + std::to_string(reference->trial));
     stage->set_cell_label(labels[views.front().trial.cell]);
     stage->set_seed(views.front().trial.seed);
     for (const TrialStageView& view : views.front().stages) {
@@ -265,7 +265,7 @@ absl::StatusOr<std::vector<v1::Trial>> ExperimentViews::to_trials(const Experime
                                                                   const std::vector<TrialView>& views,
                                                                   const std::map<std::int64_t, std::string>& labels) {
   LOCUS_ASSIGN_OR_RETURN(const auto annotations, store_.annotations(row.id));
-  return coordinator_.inspect<std::vector<v1::Trial>>([&](const Coordinator::Living& living) {
+  return coordinator_.inspect<std::vector<v1::Trial>>([&](const Coordinator::LiveState& live) {
     std::vector<v1::Trial> out;
     for (const TrialView& view : views) {
       v1::Trial& trial = out.emplace_back();
@@ -280,17 +280,17 @@ absl::StatusOr<std::vector<v1::Trial>> ExperimentViews::to_trials(const Experime
         fill_annotation(own->second, &trial);
       const TrialStageView* least = nullptr;
       for (const TrialStageView& stage : view.stages) {
-        const auto& wanted = living.index.wanted_by(stage.stage.id);
-        const bool shared =
-            std::any_of(wanted.begin(), wanted.end(), [&](const Wanted& w) { return w.experiment != row.id; });
-        fill_trial_stage(stage, living.scheduler.progress(stage.stage.id), shared, trial.add_stages());
+        const auto& references = live.index.references(stage.stage.id);
+        const bool shared = std::any_of(references.begin(), references.end(),
+                                        [&](const TrialReference& w) { return w.experiment != row.id; });
+        fill_trial_stage(stage, live.scheduler.progress(stage.stage.id), shared, trial.add_stages());
         if (least == nullptr || rank_of(stage.stage.state) < rank_of(least->stage.state)) least = &stage;
       }
       if (least == nullptr) continue;
       trial.set_state(to_string(least->stage.state));
       trial.set_reason(least->stage.reason);
       if (trial.reason().empty() && !terminal(least->stage.state)) {
-        trial.set_reason(living.scheduler.explain(least->stage.id, living.now));
+        trial.set_reason(live.scheduler.explain(least->stage.id, live.now));
       }
     }
     return out;

@@ -34,7 +34,7 @@ class ExperimentViews {
   struct Running {
     std::string worker;
     HeldLease lease;
-    std::vector<Wanted> wanted;
+    std::vector<TrialReference> references;
   };
   std::vector<Running> running();
   absl::StatusOr<v1::Experiment> view(const ExperimentRow& row, const std::vector<Running>& running, bool in_list);

@@ -73,9 +73,9 @@ absl::StatusOr<v1::Explanation> explain_trial(Store& store, Coordinator& coordin
 
 StageSentence explain_stage(Coordinator& coordinator, const StageRow& stage) {
   if (terminal(stage.state)) return explain_row(stage);
-  auto said = coordinator.inspect<StageSentence>([&](const Coordinator::Living& living) {
-    return StageSentence{living.scheduler.explain(stage.id, living.now), "",
-                         living.scheduler.expected_after(stage.id, living.now)};
+  auto said = coordinator.inspect<StageSentence>([&](const Coordinator::LiveState& live) {
+    return StageSentence{live.scheduler.explain(stage.id, live.now), "",
+                         live.scheduler.expected_after(stage.id, live.now)};
   });
   return said.sentence.empty() ? explain_row(stage) : said;
 }

@@ -181,7 +181,7 @@ absl::StatusOr<v1::Plan> Submissions::plan(const v1::PlanExperimentRequest& requ
     item->set_to_run(static_cast<int>(tally.to_run + tally.running));
   }
   const Fleet fleet =
-      coordinator_.inspect<Fleet>([](const Coordinator::Living& living) { return living.scheduler.fleet(); });
+      coordinator_.inspect<Fleet>([](const Coordinator::LiveState& live) { return live.scheduler.fleet(); });
   LOCUS_RETURN_IF_ERROR(add_forecast(store_, catalog_, fleet, plan, stored, &out));
   return out;
 }

@@ -57,12 +57,12 @@ struct WorkerViews::Live {
   std::map<StageId, std::string> titles;  // of what it runs: "NAME/ORDINAL"
 };
 
-std::map<WorkerId, WorkerViews::Live> WorkerViews::living() {
-  return coordinator_.inspect<std::map<WorkerId, Live>>([](const Coordinator::Living& living) {
+std::map<WorkerId, WorkerViews::Live> WorkerViews::live_workers() {
+  return coordinator_.inspect<std::map<WorkerId, Live>>([](const Coordinator::LiveState& now) {
     std::map<WorkerId, Live> out;
-    for (WorkerView& view : living.scheduler.workers(living.now)) {
+    for (WorkerView& view : now.scheduler.workers(now.now)) {
       Live live;
-      for (const HeldLease& lease : view.running) live.titles[lease.stage_id] = living.index.title_of(lease.stage_id);
+      for (const HeldLease& lease : view.running) live.titles[lease.stage_id] = now.index.title_of(lease.stage_id);
       live.view = std::move(view);
       out[live.view.id] = std::move(live);
     }
@@ -70,7 +70,7 @@ std::map<WorkerId, WorkerViews::Live> WorkerViews::living() {
   });
 }
 
-absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Live>& living, v1::Worker* out) {
+absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Live>& connected, v1::Worker* out) {
   out->set_name(row.name);
   out->set_host(row.host);
   out->set_version(row.version);
@@ -89,8 +89,8 @@ absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Li
     if (bad(attempt)) out->set_failed(out->failed() + 1);
     if (attempt.state == AttemptState::kSucceeded) out->set_succeeded(out->succeeded() + 1);
   }
-  const auto found = living.find(row.id);
-  if (found == living.end()) return absl::OkStatus();
+  const auto found = connected.find(row.id);
+  if (found == connected.end()) return absl::OkStatus();
   const Live& live = found->second;
   out->set_state(live.view.state);
   if (row.state != WorkerState::kOffline)
@@ -118,14 +118,14 @@ absl::StatusOr<v1::ListWorkersResponse> WorkerViews::list(bool all) {
     const auto key = [](const WorkerRow& row) { return std::pair(row.state == WorkerState::kOffline, row.name); };
     return key(a) < key(b);
   });
-  const auto live = living();
+  const auto connected = live_workers();
   const Microseconds now = clock_.wall();
   v1::ListWorkersResponse out;
   for (const WorkerRow& row : rows) {
     if (!all && forgotten(row, now)) {
       out.set_forgotten(out.forgotten() + 1);
     } else {
-      LOCUS_RETURN_IF_ERROR(fill(row, live, out.add_workers()));
+      LOCUS_RETURN_IF_ERROR(fill(row, connected, out.add_workers()));
     }
   }
   return out;
@@ -140,12 +140,12 @@ absl::StatusOr<v1::WorkerDetail> WorkerViews::get(const std::string& name) {
                       {{"name", name}});
   }
   v1::WorkerDetail out;
-  LOCUS_RETURN_IF_ERROR(fill(*row, living(), out.mutable_worker()));
+  LOCUS_RETURN_IF_ERROR(fill(*row, live_workers(), out.mutable_worker()));
   LOCUS_RETURN_IF_ERROR(fill_system(store_, row->id, &out));
   LOCUS_ASSIGN_OR_RETURN(const auto attempts, store_.attempts_of_worker(row->id, kAttemptsShown));
-  auto titles = coordinator_.inspect<std::map<StageId, std::string>>([&](const Coordinator::Living& living_now) {
+  auto titles = coordinator_.inspect<std::map<StageId, std::string>>([&](const Coordinator::LiveState& now) {
     std::map<StageId, std::string> all;
-    for (const AttemptRow& attempt : attempts) all[attempt.stage_id] = living_now.index.title_of(attempt.stage_id);
+    for (const AttemptRow& attempt : attempts) all[attempt.stage_id] = now.index.title_of(attempt.stage_id);
     return all;
   });
   LOCUS_RETURN_IF_ERROR(look_up_titles(store_, &titles));

@@ -23,8 +23,8 @@ class WorkerViews {
 
  private:
   struct Live;
-  std::map<WorkerId, Live> living();
-  absl::Status fill(const WorkerRow& row, const std::map<WorkerId, Live>& living, v1::Worker* out);
+  std::map<WorkerId, Live> live_workers();
+  absl::Status fill(const WorkerRow& row, const std::map<WorkerId, Live>& connected, v1::Worker* out);
   absl::StatusOr<v1::Worker> one(const std::string& name);
   absl::StatusOr<v1::Worker> set_drain(const std::string& name, Drain to, const std::string& reason);
 

@@ -46,17 +46,17 @@ class Coordinator {
   // The caller of a work request has gone: it is answered with CANCELLED unless it was answered already.
   void drop(ReplyToken token);
 
-  struct Living {
+  struct LiveState {
     const Scheduler& scheduler;
     const StageIndex& index;
     Now now;
   };
   // Runs `read` on the strand and waits for it. Never from the strand itself.
   template <class R>
-  R inspect(std::function<R(const Living&)> read) {
+  R inspect(std::function<R(const LiveState&)> read) {
     std::promise<R> promise;
     auto future = promise.get_future();
-    on_strand([&] { promise.set_value(read(living())); });
+    on_strand([&] { promise.set_value(read(live_state())); });
     return future.get();
   }
   // From a reply only: on the strand already.
@@ -82,7 +82,7 @@ class Coordinator {
   void enqueue(Pending pending);
   void note(StageId stage, const char* kind);
   void on_strand(std::function<void()> task);
-  Living living() const { return {*scheduler_, index_, now_}; }
+  LiveState live_state() const { return {*scheduler_, index_, now_}; }
   Now observe_now();
   void pump();
   bool process(std::vector<Event> events, bool last_chance);

@@ -13,8 +13,8 @@ constexpr auto kRetryAfter = std::chrono::seconds(5);
 
 }  // namespace
 
-Purger::Purger(Store& store, Coordinator& coordinator, DataCare& care)
-    : store_(store), coordinator_(coordinator), care_(care), thread_([this] { serve(); }) {}
+Purger::Purger(Store& store, Coordinator& coordinator, Maintenance& maintenance)
+    : store_(store), coordinator_(coordinator), maintenance_(maintenance), thread_([this] { serve(); }) {}
 
 Purger::~Purger() { stop(); }
 
@@ -66,7 +66,7 @@ absl::StatusOr<bool> Purger::one_piece() {
   const Command answer = call(coordinator_, PurgeDue{.trials = kTrialsAtOnce});
   if (const auto* error = std::get_if<ReplyError>(&answer)) return error->status;
   if (std::get<ReplyDone>(answer).later) return true;
-  care_.collect_now(next.artifacts);
+  maintenance_.collect_now(next.artifacts);
   return true;
 }
 

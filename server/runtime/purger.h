@@ -8,7 +8,7 @@
 
 #include "core/ports/store.h"
 #include "server/runtime/coordinator.h"
-#include "server/runtime/data_care.h"
+#include "server/runtime/maintenance.h"
 
 namespace locus::server {
 
@@ -17,7 +17,7 @@ namespace locus::server {
 // Everything given must outlive it.
 class Purger {
  public:
-  Purger(Store& store, Coordinator& coordinator, DataCare& care);
+  Purger(Store& store, Coordinator& coordinator, Maintenance& maintenance);
   ~Purger();
 
   // An experiment was deleted. Waits until nothing is left, or for so long; returns whether nothing is.
@@ -32,7 +32,7 @@ class Purger {
 
   Store& store_;
   Coordinator& coordinator_;
-  DataCare& care_;
+  Maintenance& maintenance_;
   mutable std::mutex mutex_;
   std::condition_variable woken_, rested_;
   std::int64_t asked_ = 1, served_ = 0;  // how often; served up to which of them

@@ -1,4 +1,4 @@
-// Which trials of which experiments want a stage.
+// Which trials of which experiments reference a stage.
 #include "server/runtime/stage_index.h"
 
 #include <algorithm>
@@ -6,9 +6,9 @@
 
 namespace locus::server {
 
-void StageIndex::add(StageId stage, Wanted wanted) {
-  auto& list = wanted_[stage];
-  if (std::find(list.begin(), list.end(), wanted) == list.end()) list.push_back(wanted);
+void StageIndex::add(StageId stage, TrialReference reference) {
+  auto& list = references_[stage];
+  if (std::find(list.begin(), list.end(), reference) == list.end()) list.push_back(reference);
 }
 
 void StageIndex::add(const std::map<std::string, ExperimentSubmitted::StageDraft>& drafts) {
@@ -29,8 +29,9 @@ void StageIndex::apply(const SaveExperiment& saved) {
     if (trial.retired) retired.insert(trial.ordinal);
   }
   if (!retired.empty()) {
-    for (auto& [stage, list] : wanted_) {
-      std::erase_if(list, [&](const Wanted& w) { return w.experiment == saved.row.id && retired.count(w.trial) > 0; });
+    for (auto& [stage, list] : references_) {
+      std::erase_if(
+          list, [&](const TrialReference& w) { return w.experiment == saved.row.id && retired.count(w.trial) > 0; });
     }
   }
   for (const auto& link : saved.trial_stages) {
@@ -51,28 +52,28 @@ void StageIndex::apply(const StagesRerun& rerun) {
 
 void StageIndex::forget(ExperimentId id) {
   names_.erase(id);
-  for (auto at = wanted_.begin(); at != wanted_.end();) {
-    std::erase_if(at->second, [&](const Wanted& w) { return w.experiment == id; });
-    at = at->second.empty() ? wanted_.erase(at) : std::next(at);
+  for (auto at = references_.begin(); at != references_.end();) {
+    std::erase_if(at->second, [&](const TrialReference& w) { return w.experiment == id; });
+    at = at->second.empty() ? references_.erase(at) : std::next(at);
   }
 }
 
-const std::vector<Wanted>& StageIndex::wanted_by(StageId stage) const {
-  static const std::vector<Wanted> kNobody;
-  const auto found = wanted_.find(stage);
-  return found == wanted_.end() ? kNobody : found->second;
+const std::vector<TrialReference>& StageIndex::references(StageId stage) const {
+  static const std::vector<TrialReference> kNone;
+  const auto found = references_.find(stage);
+  return found == references_.end() ? kNone : found->second;
 }
 
 std::vector<std::string> StageIndex::experiments_of(StageId stage) const {
   std::set<std::string> names;
-  for (const Wanted& wanted : wanted_by(stage)) names.insert(name_of(wanted.experiment));
+  for (const TrialReference& reference : references(stage)) names.insert(name_of(reference.experiment));
   return {names.begin(), names.end()};
 }
 
 std::string StageIndex::title_of(StageId stage) const {
-  const auto& wanted = wanted_by(stage);
-  if (wanted.empty()) return "";
-  return name_of(wanted.front().experiment) + "/" + std::to_string(wanted.front().trial);
+  const auto& found = references(stage);
+  if (found.empty()) return "";
+  return name_of(found.front().experiment) + "/" + std::to_string(found.front().trial);
 }
 
 const std::string& StageIndex::name_of(ExperimentId id) const {

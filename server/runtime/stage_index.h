@@ -1,4 +1,4 @@
-// Which trials of which experiments want a stage: for titles and notices, beyond what the scheduler decides.
+// Which trials of which experiments reference a stage: for titles and notices, beyond what the scheduler decides.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace locus::server {
 
-struct Wanted {
+struct TrialReference {
   ExperimentId experiment = 0;
   std::int64_t trial = 0;
-  bool operator==(const Wanted&) const = default;
+  bool operator==(const TrialReference&) const = default;
 };
 
 // Thread-compatible: lives on the coordinator's strand. Knows every stage of live experiments and of those
@@ -27,15 +27,15 @@ class StageIndex {
   void apply(const ExperimentSubmitted& submitted);
   void apply(const StagesRerun& rerun);  // whose experiment may have been cancelled, and so unknown
   void forget(ExperimentId id);
-  const std::vector<Wanted>& wanted_by(StageId stage) const;
+  const std::vector<TrialReference>& references(StageId stage) const;
   std::vector<std::string> experiments_of(StageId stage) const;
   const std::string& name_of(ExperimentId id) const;
-  std::string title_of(StageId stage) const;  // "NAME/ORDINAL" of the first that wants it; empty: nobody known
+  std::string title_of(StageId stage) const;  // "NAME/ORDINAL" of the first reference; empty: none known
 
  private:
-  void add(StageId stage, Wanted wanted);
+  void add(StageId stage, TrialReference reference);
   void add(const std::map<std::string, ExperimentSubmitted::StageDraft>& drafts);
-  std::unordered_map<StageId, std::vector<Wanted>> wanted_;
+  std::unordered_map<StageId, std::vector<TrialReference>> references_;
   std::unordered_map<ExperimentId, std::string> names_;
 };
 

@@ -18,7 +18,7 @@ int in_state(Harness& h, const std::string& experiment, StageState state) {
 
 SchedulerPolicy two_at_a_time() {
   SchedulerPolicy policy;
-  policy.let_go = 2;
+  policy.cancellations_per_step = 2;
   return policy;
 }
 

@@ -88,7 +88,7 @@ TEST(Deletion, ByForceEndsWhatRunsAndTellsItsWorker) {
 
 TEST(Deletion, LetsGoOfManyStagesInPiecesAndPurgesThemAfterwards) {
   SchedulerPolicy policy;
-  policy.let_go = 2;
+  policy.cancellations_per_step = 2;
   Harness h(policy);
   h.submit({.cells = {"a", "b", "c"}});
   const StageId last = std::max({h.evaluate("a").id, h.evaluate("b").id, h.evaluate("c").id});

@@ -34,7 +34,7 @@ SchedulerPolicy server_policy() {
   SchedulerPolicy policy;
   policy.grace = 120 * kSecond;
   policy.retry_most = 30 * kSecond;
-  policy.let_go = 1;
+  policy.cancellations_per_step = 1;
   return policy;
 }
 

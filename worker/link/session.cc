@@ -66,7 +66,7 @@ void Session::start() {
 
 void Session::stop() {
   stopping_.cancel();
-  sated_.cancel();
+  stop_acquiring_.cancel();
   leases_.close();
   {
     std::lock_guard lock(mutex_);
@@ -85,7 +85,7 @@ void Session::offer(const std::vector<int>& slots, Microseconds pause) {
 }
 
 void Session::take_no_more() {
-  sated_.cancel();
+  stop_acquiring_.cancel();
   std::lock_guard lock(mutex_);
   draining_ = true;
   changed_.notify_all();
@@ -236,10 +236,11 @@ void Session::look_for_work() {
     request.mutable_free_slots()->Add(slots.begin(), slots.end());
     request.mutable_wait_duration()->set_seconds(kLongPoll.count());
     const Microseconds sent = leases_.now();
-    const auto answer = client_.acquire_stage(request, {.patience = 0us, .cancellation = &sated_});
+    const auto answer = client_.acquire_stage(request, {.patience = 0us, .cancellation = &stop_acquiring_});
     if (!answer.ok()) {
       if (has_reason(answer.status(), ErrorReason::kWorkerNotFound)) unknown();
-      sated_.wait_for(backoff.next());  // the same request id again: a grant whose answer was lost is answered again
+      stop_acquiring_.wait_for(
+          backoff.next());  // the same request id again: a grant whose answer was lost is answered again
       continue;
     }
     backoff.reset();

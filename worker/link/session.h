@@ -61,8 +61,8 @@ class Session {
   Leases& leases_;
   v1::RegisterWorkerRequest announcement_;
   SessionListener& listener_;
-  Cancellation stopping_;  // everything
-  Cancellation sated_;     // the search for work
+  Cancellation stopping_;        // everything
+  Cancellation stop_acquiring_;  // the search for work
   std::mutex mutex_;
   std::condition_variable changed_;
   std::set<int> free_;

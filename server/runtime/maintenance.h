@@ -1,4 +1,4 @@
-// Looking after the data: garbage, checks, copies.
+// Maintenance of stored data: garbage collection, checks, backups.
 #pragma once
 
 #include <atomic>
@@ -18,11 +18,11 @@ namespace locus::server {
 
 // Thread-safe; every method blocks, some for seconds: call it from the work pool. Everything given must
 // outlive it.
-class DataCare {
+class Maintenance {
  public:
   // `scratch`: a folder on the data's disk for copies under way; empty for a store in memory.
-  DataCare(Store& store, ArtifactStore& artifacts, ArtifactGate& gate, Clock& clock, std::filesystem::path scratch,
-           std::string version);
+  Maintenance(Store& store, ArtifactStore& artifacts, ArtifactGate& gate, Clock& clock, std::filesystem::path scratch,
+              std::string version);
 
   absl::StatusOr<v1::CollectGarbageResponse> collect_garbage(const v1::CollectGarbageRequest& request);
   // Removes these at once if nothing names them any more: after a deletion.

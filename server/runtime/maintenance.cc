@@ -1,5 +1,5 @@
 // Looking after the data.
-#include "server/runtime/data_care.h"
+#include "server/runtime/maintenance.h"
 
 #include <spdlog/spdlog.h>
 
@@ -97,8 +97,8 @@ class BackupSource {
 
 }  // namespace
 
-DataCare::DataCare(Store& store, ArtifactStore& artifacts, ArtifactGate& gate, Clock& clock,
-                   std::filesystem::path scratch, std::string version)
+Maintenance::Maintenance(Store& store, ArtifactStore& artifacts, ArtifactGate& gate, Clock& clock,
+                         std::filesystem::path scratch, std::string version)
     : store_(store),
       artifacts_(artifacts),
       gate_(gate),
@@ -107,7 +107,7 @@ DataCare::DataCare(Store& store, ArtifactStore& artifacts, ArtifactGate& gate, C
       version_(std::move(version)) {}
 
 // The row first: a crash between the two leaves a blob without a row, which the next sweep removes.
-absl::Status DataCare::collect_one(const std::string& sha256, Microseconds created_before, std::int64_t* bytes) {
+absl::Status Maintenance::collect_one(const std::string& sha256, Microseconds created_before, std::int64_t* bytes) {
   absl::Status status = absl::OkStatus();
   if (clock_.steady() < hold_until_) return held();
   gate_.unless_uploading(sha256, [&] {
@@ -120,7 +120,7 @@ absl::Status DataCare::collect_one(const std::string& sha256, Microseconds creat
   return status;
 }
 
-void DataCare::collect_now(const std::vector<std::string>& digests) {
+void Maintenance::collect_now(const std::vector<std::string>& digests) {
   for (const std::string& sha256 : digests) {
     std::int64_t bytes = 0;
     const absl::Status status = collect_one(sha256, clock_.wall() + 1, &bytes);
@@ -128,7 +128,7 @@ void DataCare::collect_now(const std::vector<std::string>& digests) {
   }
 }
 
-absl::Status DataCare::release_checkpoints(bool dry_run, v1::CollectGarbageResponse* out) {
+absl::Status Maintenance::release_checkpoints(bool dry_run, v1::CollectGarbageResponse* out) {
   for (StageId after = 0;;) {
     LOCUS_ASSIGN_OR_RETURN(const auto stages, store_.stages_to_release(after, kPage));
     for (const StageId id : stages) {
@@ -146,7 +146,7 @@ absl::Status DataCare::release_checkpoints(bool dry_run, v1::CollectGarbageRespo
 
 // Blobs without a row: a crash came between the two removals, or between a blob and its first row. Those may
 // be uploads under way, so the gate is asked and the row looked for again under it.
-absl::Status DataCare::sweep_orphans(bool dry_run, v1::CollectGarbageResponse* out) {
+absl::Status Maintenance::sweep_orphans(bool dry_run, v1::CollectGarbageResponse* out) {
   for (std::string after;;) {
     LOCUS_ASSIGN_OR_RETURN(const auto names, artifacts_.list(after, kPage));
     for (const std::string& sha256 : names) {
@@ -163,7 +163,7 @@ absl::Status DataCare::sweep_orphans(bool dry_run, v1::CollectGarbageResponse* o
   }
 }
 
-absl::StatusOr<v1::CollectGarbageResponse> DataCare::collect_garbage(const v1::CollectGarbageRequest& request) {
+absl::StatusOr<v1::CollectGarbageResponse> Maintenance::collect_garbage(const v1::CollectGarbageRequest& request) {
   if (!request.dry_run() && clock_.steady() < hold_until_) return held();
   v1::CollectGarbageResponse out;
   out.set_dry_run(request.dry_run());
@@ -188,7 +188,7 @@ absl::StatusOr<v1::CollectGarbageResponse> DataCare::collect_garbage(const v1::C
   return out;
 }
 
-absl::Status DataCare::check_artifacts(bool deep, v1::CheckReport* out) {
+absl::Status Maintenance::check_artifacts(bool deep, v1::CheckReport* out) {
   for (std::string after;;) {
     LOCUS_ASSIGN_OR_RETURN(const auto views, store_.artifacts(after, kPage));
     for (const ArtifactView& view : views) {
@@ -220,7 +220,7 @@ absl::Status DataCare::check_artifacts(bool deep, v1::CheckReport* out) {
   }
 }
 
-absl::StatusOr<v1::CheckReport> DataCare::check(const v1::CheckRequest& request) {
+absl::StatusOr<v1::CheckReport> Maintenance::check(const v1::CheckRequest& request) {
   v1::CheckReport out;
   LOCUS_ASSIGN_OR_RETURN(const StoreReport report, store_.check());
   for (const std::string& problem : report.problems) add_problem("database", problem, &out);
@@ -231,7 +231,7 @@ absl::StatusOr<v1::CheckReport> DataCare::check(const v1::CheckRequest& request)
   return out;
 }
 
-absl::StatusOr<PullSource<v1::BackupResponse>> DataCare::backup() {
+absl::StatusOr<PullSource<v1::BackupResponse>> Maintenance::backup() {
   std::error_code error;
   std::filesystem::create_directories(scratch_, error);
   auto file = std::make_shared<ScratchFile>(scratch_ / ("backup-" + random_uuid() + ".db"));
