@@ -10,8 +10,8 @@
 
 #include "core/base/error.h"
 #include "server/analysis/curves_query.h"
-#include "server/analysis/paper_query.h"
-#include "server/analysis/table_query.h"
+#include "server/analysis/leaderboard_query.h"
+#include "server/analysis/pivot_query.h"
 #include "server/http/routes.h"
 #include "storage/sqlite/store.h"
 
@@ -78,8 +78,8 @@ bool measure_tables(Store& store) {
   Leaderboards leaderboards(store, outlines);
   const auto whole = [&]() -> absl::StatusOr<v1::Table> {
     LOCUS_ASSIGN_OR_RETURN(const auto row, store.experiment(table.experiment()));
-    LOCUS_ASSIGN_OR_RETURN(const TableSource source, read_table_source(store, outlines, row));
-    return compute_table(source, table);
+    LOCUS_ASSIGN_OR_RETURN(const LeaderboardSource source, read_leaderboard_source(store, outlines, row));
+    return leaderboard_of(source, table);
   };
   const auto kept = [&]() -> absl::StatusOr<v1::Table> {
     LOCUS_ASSIGN_OR_RETURN(const auto found, leaderboards.get(table));
@@ -87,8 +87,8 @@ bool measure_tables(Store& store) {
   };
   return measure<v1::Table>("the leaderboard of 10,000 trials, computed each time", whole) &&
          measure<v1::Table>("the same, kept", kept) &&
-         measure<v1::PaperTable>("its paper table, computed each time",
-                                 [&] { return get_paper_table(store, outlines, paper); });
+         measure<v1::PaperTable>("its pivot table, computed each time",
+                                 [&] { return read_pivot_table(store, outlines, paper); });
 }
 
 int run(const std::filesystem::path& folder) {

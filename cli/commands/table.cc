@@ -1,4 +1,4 @@
-// locus table: the table for the paper.
+// locus table: the pivot table.
 #include <filesystem>
 #include <fstream>
 
@@ -140,7 +140,7 @@ void add_table(CLI::App& app) {
   Command& command = add_command(
       app, {"table",
             kExperimentGroup,
-            "Print the table for the paper: any factors as rows and columns, with tests against the baseline",
+            "Print a pivot table: any factors as rows and columns, with tests against the baseline",
             "Replicates are collapsed by seed, differences paired with the baseline of the same column, p-values "
             "corrected over "
             "the comparisons of one metric. Every format carries the trials of every cell.",

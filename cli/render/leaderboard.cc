@@ -1,5 +1,5 @@
 // Renders tables. The text, Markdown and LaTeX forms share their cells and, but for text, their writer with
-// the paper table (core/statistics/render/document.h); CSV carries every digit.
+// the pivot table (core/statistics/render/document.h); CSV carries every digit.
 #include "cli/render/leaderboard.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Whether numbers that an answer sets side by side were measured alike: one rule for leaderboard, table for the paper
+// Whether numbers that an answer sets side by side were measured alike: one rule for leaderboard, pivot table
 // and comparison. Pure.
 #pragma once
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "core/base/error.h"
-#include "core/statistics/table.h"
+#include "core/statistics/samples.h"
 
 namespace locus {
 namespace {

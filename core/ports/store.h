@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/experiment/beside.h"
 #include "core/experiment/load.h"
+#include "core/experiment/metadata.h"
 #include "core/experiment/model.h"
 #include "core/ports/curves.h"
 #include "core/ports/mutations.h"

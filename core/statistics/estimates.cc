@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "core/base/splitmix.h"
-#include "core/statistics/table.h"
+#include "core/statistics/samples.h"
 
 namespace locus {
 namespace {

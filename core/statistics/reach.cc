@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <map>
 
-#include "core/statistics/table.h"
+#include "core/statistics/samples.h"
 
 namespace locus {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "core/statistics/table.h"
+#include "core/statistics/samples.h"
 
 namespace locus {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/statistics/table.h"
+#include "core/statistics/samples.h"
 
 namespace locus {
 namespace {

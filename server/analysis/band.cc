@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-#include "core/statistics/table.h"
+#include "core/statistics/samples.h"
 #include "server/analysis/curves_query.h"
 
 namespace locus::server {

@@ -61,28 +61,28 @@ absl::StatusOr<v1::ListClaimsResponse> list_claims(Store& store, OutlineCache& o
                                                    const std::vector<PaperClaims>& papers,
                                                    const v1::ListClaimsRequest& request) {
   LOCUS_RETURN_IF_ERROR(check_known(papers, request));
-  std::optional<ClaimsBeside> beside;
+  std::optional<MeasuredExperiment> measured;
   if (!request.experiment().empty()) {
-    LOCUS_ASSIGN_OR_RETURN(beside, ClaimsBeside::load(store, outlines, catalog, request.experiment()));
+    LOCUS_ASSIGN_OR_RETURN(measured, MeasuredExperiment::load(store, outlines, catalog, request.experiment()));
   }
   std::optional<ClaimMatcher> matcher;
-  if (beside) matcher.emplace(beside->cells(), catalog);
+  if (measured) matcher.emplace(measured->cells(), catalog);
   v1::ListClaimsResponse out;
   for (const PaperClaims& paper : papers) {
     fill_paper(paper, out.add_papers());
     if (!request.paper().empty() && paper.id != request.paper()) continue;
     ClaimCounts whole;
-    v1::ClaimSummary* of_paper = beside ? out.add_summaries() : nullptr;
+    v1::ClaimSummary* of_paper = measured ? out.add_summaries() : nullptr;
     for (const ClaimTable& table : paper.tables) {
       if (!request.table().empty() && table.table != request.table()) continue;
-      ClaimTableWriter writer(paper, table, beside ? &*beside : nullptr, matcher ? &*matcher : nullptr);
+      ClaimTableWriter writer(paper, table, measured ? &*measured : nullptr, matcher ? &*matcher : nullptr);
       v1::ClaimTable written = writer.write(request.matched());
-      if (beside) fill_summary(paper.id, table.table, writer.counts(), out.add_summaries());
+      if (measured) fill_summary(paper.id, table.table, writer.counts(), out.add_summaries());
       whole.add(writer.counts());
       if (!request.summary() && (!request.matched() || written.claims_size() > 0))
         *out.add_tables() = std::move(written);
     }
-    if (beside) fill_summary(paper.id, "", whole, of_paper);
+    if (measured) fill_summary(paper.id, "", whole, of_paper);
   }
   return out;
 }

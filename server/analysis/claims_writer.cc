@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/statistics/table.h"
+#include "core/statistics/samples.h"
 
 namespace locus::server {
 namespace {
@@ -107,7 +107,7 @@ v1::Claim ClaimTableWriter::write(const ClaimValue& value, HereByName* table_her
   }
   HereByName here;
   const Measure* measure = measure_of(value.metric);
-  if (beside_ != nullptr) {
+  if (measured_ != nullptr) {
     std::vector<Match> matches;
     if (measure != nullptr) matches = matches_of(value, *measure);
     for (const Match& match : matches) {
@@ -128,7 +128,7 @@ v1::Claim ClaimTableWriter::write(const ClaimValue& value, HereByName* table_her
 std::vector<ClaimTableWriter::Match> ClaimTableWriter::matches_of(const ClaimValue& value, const Measure& measure) {
   std::vector<Match> out;
   for (const ClaimedCell& cell : matcher_->match(value)) {
-    const auto place = beside_->place(value, measure, cell);
+    const auto place = measured_->place(value, measure, cell);
     if (!place) continue;
     Match match{.cell = cell,
                 .place = *place,
@@ -138,7 +138,7 @@ std::vector<ClaimTableWriter::Match> ClaimTableWriter::matches_of(const ClaimVal
                 .baseline_labels = {},
                 .differences = cell.differences,
                 .judgement = {}};
-    const auto more = beside_->differences_at(value, measure, cell, *place);
+    const auto more = measured_->differences_at(value, measure, cell, *place);
     match.differences.insert(match.differences.end(), more.begin(), more.end());
     out.push_back(std::move(match));
   }
@@ -147,7 +147,7 @@ std::vector<ClaimTableWriter::Match> ClaimTableWriter::matches_of(const ClaimVal
   if (out.size() > kMatchesMost) out.resize(kMatchesMost);
   const ClaimValue* baseline = baseline_of(paper_, table_, value);
   for (Match& match : out) {
-    match.values = &beside_->values(match.cell.cell, measure, match.place);
+    match.values = &measured_->values(match.cell.cell, measure, match.place);
     const std::vector<double> all = numbers(*match.values);
     match.measured = {.mean = mean_or_nan(all),
                       .half_width = half_width_or_nan(all),
@@ -165,17 +165,17 @@ std::vector<ClaimTableWriter::Match> ClaimTableWriter::matches_of(const ClaimVal
 // With the cell of the same group that the paper's baseline is about; where both are of the same priors (from one
 // table to another), with the same cell measured at the other place.
 void ClaimTableWriter::pair_with_baseline(const ClaimValue& baseline, const Measure& measure, Match* match) {
-  const auto& cells = beside_->cells();
+  const auto& cells = measured_->cells();
   const auto same_priors = [&](std::size_t a, std::size_t b) {
     return cells[a].config.value("priors", Json()) == cells[b].config.value("priors", Json());
   };
   for (const ClaimedCell& one : matcher_->match(baseline)) {
     if (cells[one.cell].group != cells[match->cell.cell].group) continue;
     if (one.cell != match->cell.cell && same_priors(one.cell, match->cell.cell)) continue;
-    const auto place = beside_->place(baseline, measure, one);
+    const auto place = measured_->place(baseline, measure, one);
     if (one.cell == match->cell.cell && (!place || *place == match->place)) continue;
     match->measured.has_baseline = true;
-    match->baseline_label = beside_->label(one.cell);
+    match->baseline_label = measured_->label(one.cell);
     if (place) match->baseline_labels = place->labels;
     for (const SettingDifference& each : one.differences) {
       const bool option = each.name.find('.') != std::string::npos;
@@ -185,7 +185,7 @@ void ClaimTableWriter::pair_with_baseline(const ClaimValue& baseline, const Meas
     }
     std::vector<double> differences;
     if (place) {
-      const BySeed& others = beside_->values(one.cell, measure, *place);
+      const BySeed& others = measured_->values(one.cell, measure, *place);
       for (const auto& [seed, mine] : *match->values) {
         if (const auto other = others.find(seed); other != others.end()) differences.push_back(mine - other->second);
       }
@@ -200,9 +200,9 @@ void ClaimTableWriter::pair_with_baseline(const ClaimValue& baseline, const Meas
 void ClaimTableWriter::fill_match(const ClaimValue& value, const Match& found, v1::Claim* out) const {
   const Measured& measured = found.measured;
   v1::ClaimMatch* match = out->add_measured();
-  match->set_experiment(beside_->name());
-  match->set_cell(static_cast<int>(beside_->cells()[found.cell.cell].ordinal));
-  match->set_label(beside_->label(found.cell.cell));
+  match->set_experiment(measured_->name());
+  match->set_cell(static_cast<int>(measured_->cells()[found.cell.cell].ordinal));
+  match->set_label(measured_->label(found.cell.cell));
   match->set_labels(found.place.labels);
   match->set_n(measured.n);
   match->set_mean(measured.mean);

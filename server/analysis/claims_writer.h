@@ -8,16 +8,17 @@
 
 #include "core/claims/verdict.h"
 #include "locus/v1/analysis_service.pb.h"
-#include "server/analysis/claims_beside.h"
+#include "server/analysis/measured_experiment.h"
 
 namespace locus::server {
 
 // Not thread-safe; keeps references to all it is given.
 class ClaimTableWriter {
  public:
-  // `beside` and `matcher` are null together: the print alone.
-  ClaimTableWriter(const PaperClaims& paper, const ClaimTable& table, ClaimsBeside* beside, ClaimMatcher* matcher)
-      : paper_(paper), table_(table), beside_(beside), matcher_(matcher) {}
+  // `measured` and `matcher` are null together: the print alone.
+  ClaimTableWriter(const PaperClaims& paper, const ClaimTable& table, MeasuredExperiment* measured,
+                   ClaimMatcher* matcher)
+      : paper_(paper), table_(table), measured_(measured), matcher_(matcher) {}
 
   v1::ClaimTable write(bool matched_only);
 
@@ -44,7 +45,7 @@ class ClaimTableWriter {
 
   const PaperClaims& paper_;
   const ClaimTable& table_;
-  ClaimsBeside* beside_;
+  MeasuredExperiment* measured_;
   ClaimMatcher* matcher_;
   ClaimCounts counts_;
 };

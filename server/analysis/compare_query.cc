@@ -14,7 +14,7 @@
 #include "core/analysis/reduce.h"
 #include "core/base/error.h"
 #include "core/base/invalid.h"
-#include "core/statistics/table.h"
+#include "core/statistics/samples.h"
 #include "server/analysis/compare_settings.h"
 #include "server/analysis/looks.h"
 #include "server/wire/convert.h"

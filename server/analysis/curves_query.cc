@@ -11,7 +11,7 @@
 #include "core/analysis/question.h"
 #include "core/analysis/training_clock.h"
 #include "core/base/error.h"
-#include "core/statistics/table.h"
+#include "core/statistics/samples.h"
 #include "server/analysis/system_series.h"
 #include "server/runtime/parallel.h"
 #include "server/wire/convert.h"

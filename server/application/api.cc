@@ -39,7 +39,7 @@ Api::Api(Parts parts, std::string version)
       started_(parts.clock.steady()),
       outlines_(store_),
       leaderboards_(store_, outlines_),
-      paper_tables_(store_, outlines_),
+      pivot_tables_(store_, outlines_),
       submissions_(store_, catalog_, coordinator_, clock_),
       views_(store_, artifacts_, coordinator_, outlines_, leaderboards_, clock_),
       workers_(store_, coordinator_, clock_) {
@@ -208,7 +208,7 @@ absl::StatusOr<v1::Table> Api::get_table(const v1::GetTableRequest& request) {
 }
 
 absl::StatusOr<v1::PaperTable> Api::get_paper_table(const v1::GetPaperTableRequest& request) {
-  LOCUS_ASSIGN_OR_RETURN(const auto table, paper_tables_.get(request));
+  LOCUS_ASSIGN_OR_RETURN(const auto table, pivot_tables_.get(request));
   return *table;
 }
 

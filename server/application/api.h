@@ -18,9 +18,9 @@
 #include "locus/v1/metric_service.pb.h"
 #include "locus/v1/picture_service.pb.h"
 #include "locus/v1/worker_service.pb.h"
+#include "server/analysis/leaderboard_query.h"
 #include "server/analysis/outline_cache.h"
-#include "server/analysis/paper_query.h"
-#include "server/analysis/table_query.h"
+#include "server/analysis/pivot_query.h"
 #include "server/application/experiment_view.h"
 #include "server/application/picture_desk.h"
 #include "server/application/submission.h"
@@ -118,7 +118,7 @@ class Api {
   const Microseconds started_;  // steady
   OutlineCache outlines_;
   Leaderboards leaderboards_;
-  PaperTables paper_tables_;
+  PivotTables pivot_tables_;
   Submissions submissions_;
   ExperimentViews views_;
   WorkerViews workers_;

@@ -8,7 +8,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/ports/queries.h"
 #include "locus/v1/experiment_service.pb.h"
-#include "server/analysis/table_query.h"
+#include "server/analysis/leaderboard_query.h"
 
 namespace locus::server {
 

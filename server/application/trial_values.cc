@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/statistics/table.h"
+#include "core/statistics/samples.h"
 
 namespace locus::server {
 namespace {

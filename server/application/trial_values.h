@@ -4,7 +4,7 @@
 #include "absl/status/status.h"
 #include "core/ports/queries.h"
 #include "locus/v1/trial.pb.h"
-#include "server/analysis/table_query.h"
+#include "server/analysis/leaderboard_query.h"
 
 namespace locus::server {
 

@@ -156,7 +156,7 @@ void MemoryTables::hide_experiment(ExperimentId id) {
     if (experiment == name) made.push_back(request);
   }
   for (const std::string& request : made) requests.erase(request);
-  erase_beside_experiment(id);
+  erase_metadata_of(id);
   experiment_names.erase(name);
   hidden.put(id, *experiments.find(id));
   experiments.erase(id);

@@ -208,7 +208,7 @@ class MemoryTables final : public Rows {
   std::vector<Snapshot::Want> wants_of(const std::function<bool(StageId)>& among) const;
 
  private:
-  void erase_beside_experiment(ExperimentId id);
+  void erase_metadata_of(ExperimentId id);
   void erase_samples(StageId id, std::int64_t number);
 };
 

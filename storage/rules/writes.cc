@@ -5,8 +5,8 @@
 #include <map>
 
 #include "core/limits.h"
-#include "storage/rules/beside.h"
 #include "storage/rules/deletion.h"
+#include "storage/rules/metadata.h"
 #include "storage/rules/refusals.h"
 
 namespace locus {

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "core/base/json.h"
-#include "core/statistics/table.h"
+#include "core/statistics/samples.h"
 
 namespace locus {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/statistics/reach.h"
-#include "core/statistics/table.h"
+#include "core/statistics/samples.h"
 
 namespace locus {
 namespace {

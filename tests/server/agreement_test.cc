@@ -1,4 +1,4 @@
-// One number everywhere: leaderboard, paper table, figures' data, comparison and export of an experiment with
+// One number everywhere: leaderboard, pivot table, figures' data, comparison and export of an experiment with
 // failed, unpaired and non-finite cells; and settings side by side.
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/statistics/table.h"
+#include "core/statistics/samples.h"
 #include "tests/server/support/fake_worker.h"
 #include "tests/server/support/server_fixture.h"
 

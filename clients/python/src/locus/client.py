@@ -204,7 +204,7 @@ class Client:
         detect: float = 0.0,
         **unknown: NoReturn,
     ) -> PaperTable:
-        """The table for the paper over one experiment or several; the numbers of `locus table`.
+        """The pivot table over one experiment or several; the numbers of `locus table`.
 
         `rows` and `columns` are axes: factors, labels such as "resolution", "experiment", "metric". `metrics` are
         "top1" or "loss:validation"; `where` maps an axis to a value or several. `test` is "sign-flip" (the default),

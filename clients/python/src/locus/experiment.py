@@ -102,7 +102,7 @@ class Experiment:
         detect: float = 0.0,
         **unknown: NoReturn,
     ) -> PaperTable:
-        """The table for the paper; the arguments are those of Client.paper_table()."""
+        """The pivot table; the arguments are those of Client.paper_table()."""
         return self.client.paper_table(
             [self.name],
             rows=rows,

@@ -1,4 +1,4 @@
-"""The table for the paper, as the server computed and rendered it."""
+"""The pivot table, as the server computed and rendered it."""
 
 from __future__ import annotations
 

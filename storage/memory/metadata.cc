@@ -1,0 +1,99 @@
+// The tables of annotations, samples and alerts as maps.
+#include <limits>
+
+#include "storage/memory/tables.h"
+
+namespace locus {
+namespace {
+
+constexpr auto kFirst = std::numeric_limits<std::int64_t>::min();
+
+}  // namespace
+
+Annotation MemoryTables::annotation(ExperimentId experiment, std::int64_t trial) {
+  const Annotation* row = annotations.find({experiment, trial});
+  return row ? *row : Annotation();
+}
+
+void MemoryTables::put_annotation(ExperimentId experiment, std::int64_t trial, const Annotation& row) {
+  if (row.empty()) return annotations.erase({experiment, trial});
+  annotations.put({experiment, trial}, row);
+}
+
+std::optional<WorkerId> MemoryTables::worker_of_session(const std::string& session) {
+  for (const auto& [id, row] : workers.rows()) {
+    if (row.session == session) return id;
+  }
+  return std::nullopt;
+}
+
+std::vector<Microseconds> MemoryTables::sample_times(StageId id, std::int64_t number) {
+  std::vector<Microseconds> out;
+  const auto& rows = samples.rows();
+  for (auto at = rows.lower_bound({id, number, kFirst}); at != rows.end(); ++at) {
+    if (std::get<0>(at->first) != id || std::get<1>(at->first) != number) break;
+    out.push_back(std::get<2>(at->first));
+  }
+  return out;
+}
+
+void MemoryTables::put_sample(StageId id, std::int64_t number, const SystemSample& sample) {
+  samples.put({id, number, sample.time_us}, sample);
+}
+
+void MemoryTables::erase_sample(StageId id, std::int64_t number, Microseconds time_us) {
+  samples.erase({id, number, time_us});
+}
+
+void MemoryTables::put_worker_sample(WorkerId id, const SystemSample& sample) {
+  worker_samples.put({id, sample.time_us}, sample);
+}
+
+void MemoryTables::erase_worker_samples(WorkerId id, Microseconds before) {
+  std::vector<std::pair<WorkerId, Microseconds>> gone;
+  const auto& rows = worker_samples.rows();
+  for (auto at = rows.lower_bound({id, kFirst}); at != rows.end() && at->first < std::pair(id, before); ++at)
+    gone.push_back(at->first);
+  for (const auto& key : gone) worker_samples.erase(key);
+}
+
+void MemoryTables::put_alert(const AlertRow& row) { alerts.put(row.experiment, row); }
+
+void MemoryTables::erase_alerts() {
+  while (!alerts.rows().empty()) alerts.erase(alerts.rows().begin()->first);
+}
+
+std::map<std::int64_t, Annotation> MemoryTables::annotations_of(ExperimentId id) const {
+  std::map<std::int64_t, Annotation> out;
+  const auto& rows = annotations.rows();
+  for (auto at = rows.lower_bound({id, kFirst}); at != rows.end() && at->first.first == id; ++at)
+    out[at->first.second] = at->second;
+  return out;
+}
+
+std::vector<AttemptSample> MemoryTables::samples_of(StageId id) const {
+  std::vector<AttemptSample> out;
+  const auto& rows = samples.rows();
+  for (auto at = rows.lower_bound({id, kFirst, kFirst}); at != rows.end() && std::get<0>(at->first) == id; ++at)
+    out.push_back({std::get<1>(at->first), at->second});
+  return out;
+}
+
+std::vector<SystemSample> MemoryTables::samples_of_worker(WorkerId id) const {
+  std::vector<SystemSample> out;
+  const auto& rows = worker_samples.rows();
+  for (auto at = rows.lower_bound({id, kFirst}); at != rows.end() && at->first.first == id; ++at)
+    out.push_back(at->second);
+  return out;
+}
+
+void MemoryTables::erase_metadata_of(ExperimentId id) {
+  for (const auto& [trial, row] : annotations_of(id)) annotations.erase({id, trial});
+  alerts.erase(id);
+}
+
+void MemoryTables::erase_samples(StageId id, std::int64_t number) {
+  for (const Microseconds time : sample_times(id, number)) samples.erase({id, number, time});
+}
+
+}  // namespace locus
