@@ -47,7 +47,7 @@ const questions = [
     limit: 300,
   },
   {
-    what: 'the paper table of 10,000 trials',
+    what: 'the pivot table of 10,000 trials',
     path: '/experiments/many-trials?tab=paper&cols=prior',
     drawn: () => document.querySelectorAll('.paper-table tbody tr').length > 10,
     limit: 300,

@@ -220,14 +220,14 @@ check('two cells are compared seed by seed', async (page) => {
   await page.locator('.curve-chart canvas').waitFor();
 });
 
-check('the paper table is pivoted, explained and taken away', async (page) => {
+check('the pivot table is pivoted, explained and taken away', async (page) => {
   await page.goto(`${experimentUrl()}?tab=paper`);
-  await shows('.paper-table tbody th', 'learned-absolute');
-  await page.locator('.paper-table td .explain-term').first().focus();
+  await shows('.pivot-table tbody th', 'learned-absolute');
+  await page.locator('.pivot-table td .explain-term').first().focus();
   await shows('[role=tooltip]', 'over 2 seeds');
   await page.keyboard.press('Escape');
   await page.getByLabel('Differences').check();
-  await page.locator('.paper-difference').first().waitFor();
+  await page.locator('.pivot-difference').first().waitFor();
   await until('the address', () => page.url().includes('delta=1'));
   await page.getByRole('button', { name: 'Export' }).click();
   const saved = page.waitForEvent('download');
@@ -294,7 +294,7 @@ check('a worker is drained with a reason and taken back', async (page) => {
 const pages = [
   ['list', '/experiments', 'table.experiments a'],
   ['experiment', `/experiments/${name}`, '.curve-chart canvas'],
-  ['paper', `/experiments/${name}?tab=paper&delta=1`, '.paper-table tbody tr'],
+  ['paper', `/experiments/${name}?tab=paper&delta=1`, '.pivot-table tbody tr'],
   ['figures', `/experiments/${name}?tab=figures`, '.scatter-point'],
   ['curves', `/experiments/${name}?band=interval&smooth=60&runs=1&logy=1&x=seconds`, '.curve-chart canvas'],
   ['paper-table', `/paper-table?of=${name}`, '.paper-table tbody tr'],

@@ -1,7 +1,7 @@
 // The mock's list of trials with the values asked for beside each.
 import { lookOf, trialsOf } from './mock-experiments.mjs';
 import { measured, trialMessage } from './mock-messages.mjs';
-import { valueOf } from './mock-paper.mjs';
+import { valueOf } from './mock-pivot.mjs';
 
 function columnOf(asked) {
   const [metric, split = '', ...labels] = asked.split('/');

@@ -24,7 +24,7 @@ import {
   pictureMessage,
   planMessage,
 } from './mock-operations.mjs';
-import { paperMessage } from './mock-paper.mjs';
+import { pivotMessage } from './mock-pivot.mjs';
 import { trialsMessage } from './mock-trials.mjs';
 
 // What is compared: a trial "x/3" or a cell "x/cells/0"; null when there is no such thing.
@@ -116,7 +116,7 @@ function answerAside(defs, path, query, now) {
 
 function done(path, query, body, phase, now) {
   const defs = definitions(phase);
-  if (path === '/paper-table') return paperMessage(defs, body);
+  if (path === '/paper-table') return pivotMessage(defs, body);
   if (path === '/experiments:plan') return planMessage(JSON.parse(body.spec_json));
   if (path === '/experiments')
     return {

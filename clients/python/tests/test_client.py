@@ -35,16 +35,16 @@ def test_submits_waits_and_reads_the_numbers_of_the_command_line(client: locus.C
     assert frame.loc["none", "mean"] == next(row.mean for row in board if row.label == "none")
     assert "top1" in str(board) and "<table>" in board._repr_html_()
 
-    paper = experiment.paper_table(rows=["prior"], metrics=["top1", "loss:validation"], differences=True, detect=1.0)
+    table = experiment.pivot_table(rows=["prior"], metrics=["top1", "loss:validation"], differences=True, detect=1.0)
     said = json.loads(run_locus("table", "python", "--rows", "prior", "--metric", "top1", "--metric", "loss:validation",
                                 "--differences", "--detect", "1", "--json", "--server", client.address))
-    assert [cell.mean for cell in paper.message.cells] == [cell["mean"] for cell in said["cells"]]
-    frame = paper.to_pandas()
+    assert [cell.mean for cell in table.message.cells] == [cell["mean"] for cell in said["cells"]]
+    frame = table.to_pandas()
     assert list(frame.columns[:2]) == ["prior", "metric"] and list(frame["n"]) == [2] * 4
     assert frame["mean"][0] == next(row.mean for row in board if row.label == "none")
-    assert "\\toprule" in paper.latex and "python/0" in paper.latex and "<table" in paper._repr_html_()
+    assert "\\toprule" in table.latex and "python/0" in table.latex and "<table" in table._repr_html_()
     with pytest.raises(locus.InvalidArgument, match="no axis 'nothing'"):
-        experiment.paper_table(rows=["nothing"])
+        experiment.pivot_table(rows=["nothing"])
 
     curves = experiment.curves("loss", split="train")
     assert ("loss", "train", "{}") in curves.available

@@ -28,10 +28,10 @@ RECORDS: list[tuple[type, Any, set[str]]] = [
     (locus.SweepSeries, analysis_pb2.SweepSeries, LOOK),
     (locus.SweepPoint, analysis_pb2.SweepPoint, set()),
     (locus.SeedValue, analysis_pb2.SeedValue, set()),
-    (locus.PaperCell, analysis_service_pb2.PaperCell, set()),
-    (locus.PaperHeading, analysis_service_pb2.TableHeading, LOOK),
-    (locus.PaperSummary, analysis_service_pb2.PaperSummary, set()),
-    (locus.PaperAxis, analysis_service_pb2.TableAxis, set()),
+    (locus.PivotCell, analysis_service_pb2.PaperCell, set()),
+    (locus.PivotHeading, analysis_service_pb2.TableHeading, LOOK),
+    (locus.PivotSummary, analysis_service_pb2.PaperSummary, set()),
+    (locus.PivotAxis, analysis_service_pb2.TableAxis, set()),
     (locus.Comparison, analysis_pb2.Comparison, set()),
     (locus.ComparedItem, analysis_pb2.ComparedItem, LOOK),
     (locus.ComparedSetting, analysis_pb2.ComparedSetting, set()),
@@ -70,17 +70,17 @@ def test_a_dataclass_has_every_field_of_its_message(record: type, message: Any, 
     assert left_out <= there - taken, "said to be left out, and is there"
 
 
-def paper_table(message: analysis_service_pb2.PaperTable) -> locus.PaperTable:
-    return locus.PaperTable(None, analysis_service_pb2.GetPaperTableRequest(), message)  # type: ignore[arg-type]
+def pivot_table(message: analysis_service_pb2.PaperTable) -> locus.PivotTable:
+    return locus.PivotTable(None, analysis_service_pb2.GetPaperTableRequest(), message)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("table", "left_out"),
     [
         (locus.Leaderboard(analysis_pb2.Table()), {"rows_total"}),  # the client asks for all rows
-        (paper_table(analysis_service_pb2.PaperTable()), {"rows_total", "rendered"}),  # render() asks for a format
+        (pivot_table(analysis_service_pb2.PaperTable()), {"rows_total", "rendered"}),  # render() asks for a format
     ],
-    ids=["Leaderboard", "PaperTable"],
+    ids=["Leaderboard", "PivotTable"],
 )
 def test_a_table_has_every_field_of_its_message(table: Any, left_out: set[str]) -> None:
     assert {one for one in table.message.DESCRIPTOR.fields_by_name if not hasattr(table, one)} == left_out
@@ -89,7 +89,7 @@ def test_a_table_has_every_field_of_its_message(table: Any, left_out: set[str]) 
 def test_a_summary_says_over_how_many_columns_it_is() -> None:
     message = analysis_service_pb2.PaperTable()
     message.summaries.add(row=1, metric="top1", columns=1, columns_total=2, mean=math.nan, mean_rank=2.0)
-    table = paper_table(message)
+    table = pivot_table(message)
     (one,) = table.summaries
     assert (one.columns, one.columns_total, one.mean_rank) == (1, 2, 2.0) and math.isnan(one.mean)
     assert table.summaries.to_pandas()["columns_total"].tolist() == [2]

@@ -127,20 +127,20 @@ def test_asks_for_matplotlib_only_where_it_is_used(done: locus.Experiment, monke
         done.leaderboard().plot()
 
 
-def test_paper_tables_have_typed_cells_and_arguments(done: locus.Experiment) -> None:
+def test_pivot_tables_have_typed_cells_and_arguments(done: locus.Experiment) -> None:
     both = {"prior": ["none", "learned-absolute"]}
-    table = done.paper_table(rows="prior", metrics=("top1",), where=both, level=np.float64(0.9))
+    table = done.pivot_table(rows="prior", metrics=("top1",), where=both, level=np.float64(0.9))
     cell = table.cell(0, 0)
     assert (cell.n, cell.seeds_needed, len(cell.values)) == (2, None, 2)
     assert table.message.level == 0.9
     with pytest.raises(locus.InvalidArgument, match="no cell at row 9"):
         table.cell(9, 0)
     with pytest.raises(locus.InvalidArgument, match="no argument 'colums'; did you mean 'columns'"):
-        done.paper_table(colums=["prior"])  # type: ignore[arg-type]
+        done.pivot_table(colums=["prior"])  # type: ignore[arg-type]
     with pytest.raises(locus.InvalidArgument, match="digits cannot be 'two'"):
-        done.paper_table(digits="two")  # type: ignore[arg-type]
+        done.pivot_table(digits="two")  # type: ignore[arg-type]
     with pytest.raises(locus.InvalidArgument, match="where maps an axis"):
-        done.paper_table(where=["prior"])  # type: ignore[arg-type]
+        done.pivot_table(where=["prior"])  # type: ignore[arg-type]
 
 
 def test_tables_say_over_what_they_are_and_what_they_compare_with(done: locus.Experiment) -> None:
@@ -153,7 +153,7 @@ def test_tables_say_over_what_they_are_and_what_they_compare_with(done: locus.Ex
     assert other.trials == {0: "objects/2", 1: "objects/3"}
     assert {"baseline_label", "baseline_mean", "times_vary"} <= set(board.to_pandas().columns)
 
-    table = done.paper_table(rows=["prior"], metrics=["top1", "loss:validation"], test="paired-t")
+    table = done.pivot_table(rows=["prior"], metrics=["top1", "loss:validation"], test="paired-t")
     frame = table.to_pandas()
     assert {(row["prior"], row["split"], row["baseline"], row["test"]) for _, row in frame.iterrows()} == {
         ("none", "validation", True, ""),

@@ -83,7 +83,7 @@ test('a long leaderboard is shown from its first rows on, and says so until all 
   expect(document.body.textContent).not.toContain('of 7 rows');
 });
 
-test('the paper table is asked for before the page is drawn, and once', async () => {
+test('the pivot table is asked for before the page is drawn, and once', async () => {
   serve();
   const path = '/experiments/fashion-mnist-priors';
   navigate(`${path}?tab=paper&cols=prior`);

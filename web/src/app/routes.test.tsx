@@ -61,7 +61,7 @@ const visits: Record<string, [string, readonly string[]]> = {
   ],
   '/paper-table': [
     '/paper-table?of=fashion-mnist-priors,violin-sigma&cols=experiment',
-    ['Paper table', 'rope-axial', 'violin-sigma', '83.10', 'n varies', 'cells miss seeds'],
+    ['Pivot table', 'rope-axial', 'violin-sigma', '83.10', 'n varies', 'cells miss seeds'],
   ],
   '/new': ['/new', ['New experiment', 'Valid', 'Done already', 'What it can name', 'guidance']],
   '/workers': [

@@ -41,7 +41,7 @@ export const routes: readonly Route[] = [
   },
   {
     path: '/paper-table',
-    title: () => 'Paper table',
+    title: () => 'Pivot table',
     under: '/experiments',
     load: () => import('@/features/pivot/pivot-page'),
   },

@@ -18,7 +18,7 @@ export const hrefs = {
     return query === '' ? '/claims' : `/claims?${query}`;
   },
   create: () => '/new',
-  paperTable: (names: readonly string[]) => `/paper-table?of=${names.map(encodeURIComponent).join(',')}`,
+  pivotTable: (names: readonly string[]) => `/paper-table?of=${names.map(encodeURIComponent).join(',')}`,
   // trials "NAME/3" and cells "NAME/cells/0"
   compare: (items: readonly string[]) => `/compare?of=${items.map(encodeURIComponent).join(',')}`,
 };

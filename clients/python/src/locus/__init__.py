@@ -34,8 +34,8 @@ from locus.errors import (
 )
 from locus.experiment import Experiment
 from locus.frames import Rows
-from locus.paper import PaperAxis, PaperCell, PaperHeading, PaperSummary, PaperTable
 from locus.pictures import Picture
+from locus.pivot import PivotAxis, PivotCell, PivotHeading, PivotSummary, PivotTable
 from locus.plans import Deletion, Plan, PlanCell, PlanHistory, PlanKind, PlanRange
 from locus.results import Curve, Curves, Leaderboard, LeaderboardRow, SweepPoint, SweepSeries
 from locus.trials import (
@@ -88,12 +88,12 @@ __all__ = [
     "Option",
     "Output",
     "PairedDifference",
-    "PaperAxis",
-    "PaperCell",
-    "PaperHeading",
-    "PaperSummary",
-    "PaperTable",
     "Picture",
+    "PivotAxis",
+    "PivotCell",
+    "PivotHeading",
+    "PivotSummary",
+    "PivotTable",
     "Plan",
     "PlanCell",
     "PlanHistory",

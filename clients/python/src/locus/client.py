@@ -13,15 +13,15 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, NoReturn, Sequenc
 
 import grpc
 
-from locus import errors, files, paper, pictures
+from locus import errors, files, pictures, pivot
 from locus._wire import labels_json, read, refuse, request
 from locus.catalog import Catalog
 from locus.claims import Claims
 from locus.comparison import Comparison
 from locus.experiment import Experiment
 from locus.frames import Rows
-from locus.paper import Names, PaperTable
 from locus.pictures import Picture
+from locus.pivot import Names, PivotTable
 from locus.plans import Plan
 from locus.specification import Specification, as_json
 from locus.v1 import (
@@ -186,7 +186,7 @@ class Client:
         )
         return Claims(self.call(self._analysis.ListClaims, question))
 
-    def paper_table(
+    def pivot_table(
         self,
         experiments: Names,
         *,
@@ -203,7 +203,7 @@ class Client:
         differences: bool = False,
         detect: float = 0.0,
         **unknown: NoReturn,
-    ) -> PaperTable:
+    ) -> PivotTable:
         """The pivot table over one experiment or several; the numbers of `locus table`.
 
         `rows` and `columns` are axes: factors, labels such as "resolution", "experiment", "metric". `metrics` are
@@ -225,7 +225,7 @@ class Client:
             "differences": differences,
             "detect": detect,
         }
-        return paper.ask(self, experiments, metrics, where, options, unknown)
+        return pivot.ask(self, experiments, metrics, where, options, unknown)
 
     # ---- the rest ----
 

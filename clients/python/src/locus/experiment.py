@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping, NoReturn
 from locus import errors, pictures
 from locus._wire import labels_json, read, request
 from locus.frames import Rows
-from locus.paper import Names, PaperTable
 from locus.pictures import Numbers, Picture
+from locus.pivot import Names, PivotTable
 from locus.plans import Annotation, Deletion
 from locus.progress import Progress
 from locus.results import Curves, Leaderboard
@@ -85,7 +85,7 @@ class Experiment:
         )
         return Leaderboard(self.client.call(self._stub.GetTable, question))
 
-    def paper_table(
+    def pivot_table(
         self,
         *,
         rows: Names = (),
@@ -101,9 +101,9 @@ class Experiment:
         differences: bool = False,
         detect: float = 0.0,
         **unknown: NoReturn,
-    ) -> PaperTable:
-        """The pivot table; the arguments are those of Client.paper_table()."""
-        return self.client.paper_table(
+    ) -> PivotTable:
+        """The pivot table; the arguments are those of Client.pivot_table()."""
+        return self.client.pivot_table(
             [self.name],
             rows=rows,
             columns=columns,

@@ -7,7 +7,7 @@ import { useExperiment } from '@/parts/experiments';
 import { ExperimentHeader } from './experiment-header';
 import { Figures } from './figures/figures';
 import { Overview } from './overview';
-import { paperTableAhead } from '@/parts/pivot/data';
+import { pivotTableAhead } from '@/parts/pivot/data';
 import { PivotCard } from '@/parts/pivot/pivot-card';
 import { Specification } from './specification';
 import { TrialsPanel } from './trials/trials-panel';
@@ -16,7 +16,7 @@ const tabs = ['results', 'paper', 'figures', 'trials', 'specification'] as const
 type Tab = (typeof tabs)[number];
 const tabNames: Record<Tab, string> = {
   results: 'Results',
-  paper: 'Paper table',
+  paper: 'Pivot table',
   figures: 'Figures',
   trials: 'Trials',
   specification: 'Specification',
@@ -66,7 +66,7 @@ function Tabs({
 
 export function ahead(params: Parameters): void {
   const query = new URLSearchParams(location.search);
-  if (tabQuery.read(query.get('tab')) === 'paper') paperTableAhead([params['name']!], query);
+  if (tabQuery.read(query.get('tab')) === 'paper') pivotTableAhead([params['name']!], query);
 }
 
 export default function ExperimentPage({ params }: PageProps) {

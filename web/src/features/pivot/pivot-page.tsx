@@ -1,4 +1,4 @@
-// The paper table over several experiments.
+// The pivot table over several experiments.
 import { type QueryCodec, useQuery } from '@/shared/router';
 import { hrefs } from '@/shared/hrefs';
 import { Icon } from '@/shared/ui/icon';
@@ -20,8 +20,8 @@ export default function PivotPage() {
         <a href={hrefs.experiments()}>Experiments</a>
         <span aria-hidden="true">/</span>
       </nav>
-      <h1>Paper table</h1>
-      <ul class="paper-chips" aria-label="Experiments in the table">
+      <h1>Pivot table</h1>
+      <ul class="pivot-chips" aria-label="Experiments in the table">
         {names.map((name) => (
           <li key={name}>
             <a href={hrefs.experiment(name)}>{name}</a>

@@ -1,4 +1,4 @@
-// The table for a paper: any factors against any others, computed by the server, everything about it in the address.
+// The pivot table: any factors against any others, computed by the server, everything about it in the address.
 import { textQuery, useQuery } from '@/shared/router';
 import { hrefs } from '@/shared/hrefs';
 import type { PaperTable } from '@/shared/api/messages';
@@ -7,13 +7,13 @@ import { Card } from '@/shared/ui/parts';
 import { Callout, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import { WhenNear } from '@/shared/ui/when-near';
 import './pivot.css';
-import { usePaperTable } from './data';
+import { usePivotTable } from './data';
 import { PivotControls } from './pivot-controls';
 import { PivotExport } from './pivot-export';
 import { PivotPairs } from './pivot-pairs';
 import { PivotSummaries } from './pivot-summaries';
 import { PivotTable } from './pivot-table';
-import { axesQuery, usePaperRequest } from './request';
+import { axesQuery, usePivotRequest } from './request';
 import { commonCount } from './words';
 
 const noPairs = textQuery('');
@@ -52,16 +52,16 @@ function Warnings({ table }: { table: PaperTable }) {
 }
 
 export function PivotCard({ experiments, known }: { experiments: readonly string[]; known: string[] }) {
-  const state = usePaperRequest();
+  const state = usePivotRequest();
   const [hiddenKeys, setHiddenKeys] = useQuery('without', axesQuery);
   const [pairs, setPairs] = useQuery('pairs', noPairs);
-  const { data: table, error, readAt, refresh } = usePaperTable(experiments, state.request);
+  const { data: table, error, readAt, refresh } = usePivotTable(experiments, state.request);
   const hidden = new Set(hiddenKeys);
-  const caption = `Paper table of ${experiments.join(', ')}`;
+  const caption = `Pivot table of ${experiments.join(', ')}`;
   return (
     <Card
-      title="Paper table"
-      id="paper"
+      title="Pivot table"
+      id="pivot"
       tools={table && <PivotExport experiments={experiments} request={state.request} />}
     >
       {!table && error && <ReadFailure what="The table" error={error} retry={refresh} />}
@@ -88,7 +88,7 @@ export function PivotCard({ experiments, known }: { experiments: readonly string
             {plural(table.columns.length, 'column')}. Every number explains itself on hover and focus; † asks
             to read the warnings.{' '}
             {experiments.length === 1 && (
-              <a href={hrefs.paperTable(experiments)}>Put other experiments beside it</a>
+              <a href={hrefs.pivotTable(experiments)}>Put other experiments beside it</a>
             )}
           </p>
         </>

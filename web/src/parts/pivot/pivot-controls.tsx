@@ -5,7 +5,7 @@ import type { PaperTable, TableAxis } from '@/shared/api/messages';
 import { SelectField } from '@/shared/ui/fields';
 import { Switch } from '@/shared/ui/parts';
 import { Popover } from '@/shared/ui/popover';
-import { corrections, filtered, type PaperState, type Place, placed, spreads, tests } from './request';
+import { corrections, filtered, type PivotState, type Place, placed, spreads, tests } from './request';
 import { headingKey } from './words';
 
 const testTexts = { 'sign-flip': 'sign-flip, exact', 'paired-t': 'paired t', welch: 'Welch t' } as const;
@@ -23,7 +23,7 @@ const costs = [
 const placeOf = (table: PaperTable, axis: string): Place =>
   table.row_axes.includes(axis) ? 'rows' : table.column_axes.includes(axis) ? 'columns' : 'out';
 
-function AxisControl({ axis, table, state }: { axis: TableAxis; table: PaperTable; state: PaperState }) {
+function AxisControl({ axis, table, state }: { axis: TableAxis; table: PaperTable; state: PivotState }) {
   const { request, set } = state;
   const place = placeOf(table, axis.name);
   const filter = request.where.find((each) => each.axis === axis.name);
@@ -64,7 +64,7 @@ function AxisControl({ axis, table, state }: { axis: TableAxis; table: PaperTabl
   );
 }
 
-function MetricsControl({ table, state, known }: { table: PaperTable; state: PaperState; known: string[] }) {
+function MetricsControl({ table, state, known }: { table: PaperTable; state: PivotState; known: string[] }) {
   const { request, set } = state;
   const [wish, setWish] = useState('');
   const id = useId();
@@ -187,7 +187,7 @@ const asOptions = <T extends string>(values: readonly T[], texts: Record<T, stri
 
 export function PivotControls(props: {
   table: PaperTable;
-  state: PaperState;
+  state: PivotState;
   known: string[]; // metrics there are
   hidden: ReadonlySet<string>;
   setHidden: (hidden: ReadonlySet<string>) => void;

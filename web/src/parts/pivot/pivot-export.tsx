@@ -1,11 +1,11 @@
-// The table for a paper: rendered by the server from the same call, copied or saved.
+// The pivot table: rendered by the server from the same call, copied or saved.
 import { ApiError } from '@/shared/api/client';
 import { copyText, saveText } from '@/shared/ui/copy';
 import { Icon } from '@/shared/ui/icon';
 import { Popover } from '@/shared/ui/popover';
 import { say } from '@/shared/ui/toast';
 import { renderedTable } from './data';
-import { type Format, formats, type PaperRequest } from './request';
+import { type Format, formats, type PivotRequest } from './request';
 
 const kinds: Record<Format, { text: string; ending: string; type: string }> = {
   latex: { text: 'LaTeX (booktabs)', ending: 'tex', type: 'application/x-tex' },
@@ -20,7 +20,7 @@ export function PivotExport({
   request,
 }: {
   experiments: readonly string[];
-  request: PaperRequest;
+  request: PivotRequest;
 }) {
   const take = async (format: Format, copy: boolean) => {
     const { text, ending, type } = kinds[format];

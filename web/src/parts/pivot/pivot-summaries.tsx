@@ -17,7 +17,7 @@ export function PivotSummaries({ table, digits }: { table: PaperTable; digits: n
           aria-label={`${metric} across columns`}
         >
           <table class="table table-small">
-            <caption class="paper-caption">{metric} across columns</caption>
+            <caption class="pivot-caption">{metric} across columns</caption>
             <thead>
               <tr>
                 <th scope="col">{table.row_axes.join(' · ') || 'all'}</th>

@@ -1,10 +1,10 @@
-// The paper table, drawn: best and second, significance, spread, differences, what is missing; each cell explains
+// The pivot table, drawn: best and second, significance, spread, differences, what is missing; each cell explains
 // itself on hover and focus.
 import { useState } from 'preact/hooks';
 import type { PaperCell, PaperTable, TableHeading } from '@/shared/api/messages';
 import { count, fixed, interval, signed, undefinedMark } from '@/shared/format';
 import { Explain } from '@/shared/ui/explain';
-import type { PaperRequest } from './request';
+import type { PivotRequest } from './request';
 import { cellSentences, commonCount, headingKey, headingText } from './words';
 
 // Runs of equal leading labels, so that groups are named once: how many rows each label spans, 0 where it is
@@ -26,7 +26,7 @@ export function spans(headings: readonly TableHeading[], depth: number): number[
   return out;
 }
 
-function spreadText(cell: PaperCell, request: PaperRequest): string {
+function spreadText(cell: PaperCell, request: PivotRequest): string {
   if (cell.n < 2 || request.spread === 'none') return '';
   if (request.spread === 'interval') return ` ${interval(cell.low, cell.high, request.digits)}`;
   return ` ± ${fixed(cell.std, request.digits)}`;
@@ -38,24 +38,24 @@ function CellNumbers({
   showCount,
 }: {
   cell: PaperCell;
-  request: PaperRequest;
+  request: PivotRequest;
   showCount: boolean;
 }) {
   const flagged = cell.flags.length > 0 || cell.missing_seeds.length > 0;
   return (
-    <span class={`paper-cell ${cell.best ? 'paper-best' : ''} ${cell.second ? 'paper-second' : ''}`}>
+    <span class={`pivot-cell ${cell.best ? 'pivot-best' : ''} ${cell.second ? 'pivot-second' : ''}`}>
       <span>
-        <b class="paper-mean">{fixed(cell.mean, request.digits)}</b>
+        <b class="pivot-mean">{fixed(cell.mean, request.digits)}</b>
         <small>{spreadText(cell, request)}</small>
         {cell.significant && <sup title="significant">*</sup>}
-        {flagged && <sup class="paper-flag">†</sup>}
+        {flagged && <sup class="pivot-flag">†</sup>}
       </span>
-      {showCount && cell.n > 0 && <small class="paper-n">n = {cell.n}</small>}
+      {showCount && cell.n > 0 && <small class="pivot-n">n = {cell.n}</small>}
       {request.differences && !Number.isNaN(cell.difference) && (
-        <small class="paper-difference">{signed(cell.difference, request.digits)}</small>
+        <small class="pivot-difference">{signed(cell.difference, request.digits)}</small>
       )}
       {request.detect > 0 && cell.seeds_needed > 0 && (
-        <small class="paper-needed">{cell.seeds_needed} seeds</small>
+        <small class="pivot-needed">{cell.seeds_needed} seeds</small>
       )}
     </span>
   );
@@ -71,7 +71,7 @@ function Cell({
   table: PaperTable;
   row: number;
   column: number;
-  request: PaperRequest;
+  request: PivotRequest;
   showCount: boolean;
 }) {
   const cell = table.cells[row * table.columns.length + column];
@@ -83,7 +83,7 @@ function Cell({
         term={term}
         text={() =>
           cellSentences(cell, table.columns[column]!, table, request.digits).map((sentence) => (
-            <span key={sentence} class="paper-sentence">
+            <span key={sentence} class="pivot-sentence">
               {sentence}
             </span>
           ))
@@ -121,7 +121,7 @@ function Head({ table, columns }: { table: PaperTable; columns: readonly number[
         <tr key={level}>
           {level === 0 &&
             axes.map((axis) => (
-              <th key={axis} scope="col" rowSpan={depth + (metricSaid ? 0 : 1)} class="paper-axis">
+              <th key={axis} scope="col" rowSpan={depth + (metricSaid ? 0 : 1)} class="pivot-heading-axis">
                 {axis}
               </th>
             ))}
@@ -143,12 +143,12 @@ function Head({ table, columns }: { table: PaperTable; columns: readonly number[
         <tr>
           {depth === 0 &&
             axes.map((axis) => (
-              <th key={axis} scope="col" class="paper-axis">
+              <th key={axis} scope="col" class="pivot-heading-axis">
                 {axis}
               </th>
             ))}
           {shown.map((heading, i) => (
-            <th key={columns[i]} scope="col" class="number paper-metric">
+            <th key={columns[i]} scope="col" class="number pivot-metric">
               {columnTitle(heading)}
             </th>
           ))}
@@ -165,7 +165,7 @@ export function PivotTable({
   caption,
 }: {
   table: PaperTable;
-  request: PaperRequest;
+  request: PivotRequest;
   hidden: ReadonlySet<string>;
   caption: string;
 }) {
@@ -178,14 +178,14 @@ export function PivotTable({
   const showCount = commonCount(table) === null;
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
-      <table class="table paper-table">
+      <table class="table pivot-table">
         <caption class="off-screen">{caption}</caption>
         <Head table={table} columns={columns} />
         <tbody>
           {rows.map((heading, row) => (
             <tr
               key={heading.keys.join('|')}
-              class={`${heading.baseline ? 'row-baseline' : ''} ${begins(row) ? 'paper-group' : ''}`}
+              class={`${heading.baseline ? 'row-baseline' : ''} ${begins(row) ? 'pivot-group' : ''}`}
             >
               {Array.from({ length: depth }, (_, level) =>
                 spanned[row]![level] === 0 ? null : (

@@ -150,12 +150,12 @@ describe('the page', () => {
   test('draws the table of the address and explains a cell on focus', async () => {
     await open('/experiments/fashion-mnist-priors?tab=paper&cols=resolution&delta=1', 'rope-axial');
     expect(asked).toContain('POST /paper-table');
-    expect([...document.querySelectorAll('.paper-table thead th')].map((th) => th.textContent)).toContain(
+    expect([...document.querySelectorAll('.pivot-table thead th')].map((th) => th.textContent)).toContain(
       '42',
     );
-    expect(document.querySelectorAll('.paper-best').length).toBe(3);
-    expect(document.querySelector('.paper-difference')).not.toBeNull();
-    const cell = document.querySelector<HTMLButtonElement>('.paper-table td .explain-term')!;
+    expect(document.querySelectorAll('.pivot-best').length).toBe(3);
+    expect(document.querySelector('.pivot-difference')).not.toBeNull();
+    const cell = document.querySelector<HTMLButtonElement>('.pivot-table td .explain-term')!;
     await act(() => cell.focus());
     await shows('over');
     expect(document.querySelector('[role=tooltip]')!.textContent).toMatch(/Mean .* over \d seed/);

@@ -1,4 +1,4 @@
-// What is asked of the paper table: the state of the pivot, in the address, and as the body of the call.
+// What is asked of the pivot table: the state of the pivot, in the address, and as the body of the call.
 import { choiceQuery, flagQuery, type QueryCodec, useQuery } from '@/shared/router';
 
 export interface MetricWish {
@@ -19,7 +19,7 @@ export const spreads = ['std', 'interval', 'none'] as const;
 export const formats = ['latex', 'markdown', 'csv', 'json', 'html'] as const;
 export type Format = (typeof formats)[number];
 
-export interface PaperRequest {
+export interface PivotRequest {
   rows: readonly string[]; // axes; empty: as the server chooses
   columns: readonly string[];
   metrics: readonly MetricWish[];
@@ -34,7 +34,7 @@ export interface PaperRequest {
   detect: number; // 0: not asked
 }
 
-export const usualRequest: PaperRequest = {
+export const usualRequest: PivotRequest = {
   rows: [],
   columns: [],
   metrics: [],
@@ -113,13 +113,13 @@ const digitsQuery = numberQuery(usualRequest.digits, 1, 6);
 const differencesQuery = flagQuery(false);
 const detectQuery = numberQuery(0, 0, 1e6);
 
-export interface PaperState {
-  request: PaperRequest;
-  set: { [K in keyof PaperRequest]: (value: PaperRequest[K]) => void };
+export interface PivotState {
+  request: PivotRequest;
+  set: { [K in keyof PivotRequest]: (value: PivotRequest[K]) => void };
 }
 
 // Where each part stands in the address.
-const places: { [K in keyof PaperRequest]: readonly [string, QueryCodec<PaperRequest[K]>] } = {
+const places: { [K in keyof PivotRequest]: readonly [string, QueryCodec<PivotRequest[K]>] } = {
   rows: ['rows', axesQuery],
   columns: ['cols', axesQuery],
   metrics: ['metrics', metricsQuery],
@@ -133,23 +133,23 @@ const places: { [K in keyof PaperRequest]: readonly [string, QueryCodec<PaperReq
   differences: ['delta', differencesQuery],
   detect: ['detect', detectQuery],
 };
-const parts = Object.entries(places) as [keyof PaperRequest, readonly [string, QueryCodec<unknown>]][];
+const parts = Object.entries(places) as [keyof PivotRequest, readonly [string, QueryCodec<unknown>]][];
 
-export const requestFrom = (query: URLSearchParams): PaperRequest =>
+export const requestFrom = (query: URLSearchParams): PivotRequest =>
   Object.fromEntries(
     parts.map(([part, [key, codec]]) => [part, codec.read(query.get(key))]),
-  ) as unknown as PaperRequest;
+  ) as unknown as PivotRequest;
 
-export function usePaperRequest(): PaperState {
+export function usePivotRequest(): PivotState {
   const states = parts.map(([part, [key, codec]]) => [part, useQuery(key, codec)] as const); // always as many
   return {
     request: Object.fromEntries(states.map(([part, [value]]) => [part, value])),
     set: Object.fromEntries(states.map(([part, [, set]]) => [part, set])),
-  } as unknown as PaperState;
+  } as unknown as PivotState;
 }
 
 // GetPaperTableRequest as JSON. An export is the same call with a format.
-export const bodyOf = (experiments: readonly string[], request: PaperRequest, format?: Format) => ({
+export const bodyOf = (experiments: readonly string[], request: PivotRequest, format?: Format) => ({
   experiments,
   ...request,
   ...(format ? { format } : {}),
@@ -160,11 +160,11 @@ export type Place = 'rows' | 'columns' | 'out';
 // Moves an axis to the rows, the columns or out of the table. Rows that the server chose become explicit first, so
 // that moving one does not move the others.
 export function placed(
-  request: Pick<PaperRequest, 'rows' | 'columns'>,
+  request: Pick<PivotRequest, 'rows' | 'columns'>,
   shown: { row_axes: readonly string[]; column_axes: readonly string[] },
   axis: string,
   place: Place,
-): Pick<PaperRequest, 'rows' | 'columns'> {
+): Pick<PivotRequest, 'rows' | 'columns'> {
   const without = (axes: readonly string[]) => axes.filter((each) => each !== axis);
   const rows = without(request.rows.length > 0 ? request.rows : shown.row_axes);
   const columns = without(request.columns);

@@ -1,4 +1,4 @@
-// What a cell of the paper table says, in sentences with its own numbers.
+// What a cell of the pivot table says, in sentences with its own numbers.
 import type { PaperCell, PaperTable, TableHeading } from '@/shared/api/messages';
 import { fixed, interval, plural, pValue, signed } from '@/shared/format';
 

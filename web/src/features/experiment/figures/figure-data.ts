@@ -1,4 +1,4 @@
-// What the figures are drawn from: the paper table with a row per combination of factors and a column per metric.
+// What the figures are drawn from: the pivot table with a row per combination of factors and a column per metric.
 import type { PaperTable, TableHeading } from '@/shared/api/messages';
 import { axisOf, type ParallelAxis, type ParallelLine } from '@/shared/charts/parallel-plot';
 import type { Directions } from '@/shared/charts/pareto';

@@ -12,7 +12,7 @@ import { SelectField } from '@/shared/ui/fields';
 import { FigureMenu } from '@/shared/charts/figure-menu';
 import { Card, Swatch, Switch } from '@/shared/ui/parts';
 import { ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
-import { usePaperTable } from '@/parts/pivot/data';
+import { usePivotTable } from '@/parts/pivot/data';
 import { usualRequest } from '@/parts/pivot/request';
 import { axisName, numericFactors, parallelCsv, parallelOf, scatterCsv, scatterOf } from './figure-data';
 import './figures.css';
@@ -227,7 +227,7 @@ export function Figures({ experiment }: { experiment: Experiment }) {
     error,
     readAt,
     refresh,
-  } = usePaperTable([experiment.name], { ...usualRequest, metrics });
+  } = usePivotTable([experiment.name], { ...usualRequest, metrics });
   const options = [
     ...costs.map((value) => ({ value: value as string, text: value as string })),
     ...(table ? numericFactors(table) : []).map((axis) => ({ value: `factor:${axis}`, text: axis })),

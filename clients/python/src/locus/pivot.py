@@ -27,7 +27,7 @@ OPTIONS = (
 
 
 @dataclass(frozen=True)
-class PaperCell:
+class PivotCell:
     """One cell. Numbers are as computed, NaN where undefined; differences are from the baseline's cell of the column."""
 
     n: int
@@ -58,7 +58,7 @@ class PaperCell:
 
 
 @dataclass(frozen=True)
-class PaperHeading:
+class PivotHeading:
     """A row or a column: its place on each axis, as shown and as it is. Rows have no metric."""
 
     labels: list[str] = field(hash=False)
@@ -73,7 +73,7 @@ class PaperHeading:
 
 
 @dataclass(frozen=True)
-class PaperSummary:
+class PivotSummary:
     """A row across the columns of one metric. NaN where a column is missing: `columns` of `columns_total` have a mean."""
 
     row: int
@@ -89,7 +89,7 @@ class PaperSummary:
 
 
 @dataclass(frozen=True)
-class PaperAxis:
+class PivotAxis:
     """Something to pivot by: "factor", "label", "experiment" or "metric", and the places on it."""
 
     name: str
@@ -98,7 +98,7 @@ class PaperAxis:
     labels: list[str] = field(hash=False)
 
 
-class PaperTable:
+class PivotTable:
     """Cells by row and column. Numbers are as computed, NaN where undefined; documents come from the server."""
 
     def __init__(
@@ -111,13 +111,13 @@ class PaperTable:
         self.message = message
         self.row_axes: list[str] = list(message.row_axes)
         self.column_axes: list[str] = list(message.column_axes)
-        self.rows: list[PaperHeading] = [read(PaperHeading, one) for one in message.rows]
-        self.columns: list[PaperHeading] = [read(PaperHeading, one) for one in message.columns]
-        self.cells: list[PaperCell] = [read(PaperCell, one) for one in message.cells]
+        self.rows: list[PivotHeading] = [read(PivotHeading, one) for one in message.rows]
+        self.columns: list[PivotHeading] = [read(PivotHeading, one) for one in message.columns]
+        self.cells: list[PivotCell] = [read(PivotCell, one) for one in message.cells]
         """Row by row, a cell for every column."""
-        self.summaries: Rows[PaperSummary] = Rows(PaperSummary, [read(PaperSummary, one) for one in message.summaries])
+        self.summaries: Rows[PivotSummary] = Rows(PivotSummary, [read(PivotSummary, one) for one in message.summaries])
         """Of each row and metric; none with fewer than two columns."""
-        self.axes: list[PaperAxis] = [read(PaperAxis, one) for one in message.axes]
+        self.axes: list[PivotAxis] = [read(PivotAxis, one) for one in message.axes]
         """Everything one can pivot by."""
         self.baseline: str = message.baseline
         """Label of the baseline rows; empty without one."""
@@ -133,7 +133,7 @@ class PaperTable:
         self.notes: list[str] = list(message.notes)
         """What the marks mean."""
 
-    def cell(self, row: int, column: int) -> PaperCell:
+    def cell(self, row: int, column: int) -> PivotCell:
         """The cell of that row and column, counted from 0."""
         rows, columns = len(self.rows), len(self.columns)
         if not (0 <= row < rows and 0 <= column < columns):
@@ -186,11 +186,11 @@ def ask(
     where: Mapping[str, Any] | None,
     options: Mapping[str, Any],
     unknown: Mapping[str, Any],
-) -> PaperTable:
+) -> PivotTable:
     for name in unknown:
         near = difflib.get_close_matches(name, OPTIONS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(OPTIONS)}"
-        refuse(f"paper_table() has no argument {name!r}; {hint}", name)
+        refuse(f"pivot_table() has no argument {name!r}; {hint}", name)
     message = request(analysis_service_pb2.GetPaperTableRequest, experiments=experiments, **options)
     for text in texts(metrics, "metrics"):
         metric, split, reduce = (text.split(":") + ["", ""])[:3]
@@ -201,4 +201,4 @@ def ask(
     for axis, values in (where or {}).items():
         many = plain(values, f"where.{axis}")
         message.where.add(axis=str(axis), values=texts(many if isinstance(many, list) else [many], f"where.{axis}"))
-    return PaperTable(client, message, client.call(client._analysis.GetPaperTable, message))
+    return PivotTable(client, message, client.call(client._analysis.GetPaperTable, message))

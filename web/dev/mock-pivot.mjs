@@ -145,7 +145,7 @@ const summarize = (body, rows, columns, cells) =>
         };
       });
 
-export function paperMessage(defs, body) {
+export function pivotMessage(defs, body) {
   const chosen = defs.filter((def) => body.experiments.includes(def.name));
   if (chosen.length !== body.experiments.length) return null;
   const metrics = body.metrics?.length > 0 ? body.metrics : [{ metric: 'top1', split: '' }];
