@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/experiment/beside.h"
+#include "core/experiment/metadata.h"
 #include "core/experiment/model.h"
 
 namespace locus {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/experiment/beside.h"
 #include "core/experiment/load.h"
+#include "core/experiment/metadata.h"
 #include "core/experiment/model.h"
 
 namespace locus {

@@ -10,17 +10,19 @@
 
 namespace locus {
 
+// A trial of an experiment that a stage is done for.
+struct StageReference {
+  ExperimentId experiment = 0;
+  StageId stage = 0;
+  std::int64_t trial = 0, cell = 0;
+};
+
 // What a starting scheduler needs: everything not finished, and where ids go on.
 struct Snapshot {
   std::vector<ExperimentRow> experiments;  // active and paused
   std::vector<StageRow> stages;            // blocked, queued, running
   std::vector<AttemptRow> running;
-  struct Want {
-    ExperimentId experiment = 0;
-    StageId stage = 0;
-    std::int64_t trial = 0, cell = 0;
-  };
-  std::vector<Want> wants;                     // which live experiments want those stages (unretired trials)
+  std::vector<StageReference> references;      // of unretired trials of live experiments to those stages
   std::map<StageId, CheckpointRow> resume;     // newest checkpoint of each stage above, not superseded
   std::map<ExperimentId, std::int64_t> cells;  // how many each experiment above has
   std::set<ExperimentId> proven;               // those with a stage that succeeded

@@ -57,7 +57,7 @@ class Store {
   virtual absl::StatusOr<std::vector<ResultView>> results(ExperimentId id, const std::string& metric) = 0;
   virtual absl::StatusOr<StageBriefs> briefs(ExperimentId id) = 0;
   // As in Snapshot, of one stage in any state; by experiment and trial.
-  virtual absl::StatusOr<std::vector<Snapshot::Want>> wants(StageId id) = 0;
+  virtual absl::StatusOr<std::vector<StageReference>> references(StageId id) = 0;
   virtual absl::StatusOr<std::vector<Result>> stage_results(StageId id) = 0;
   virtual absl::StatusOr<std::vector<SeriesRow>> series(StageId id) = 0;
   // Of every stage of unretired trials, by stage and key; `points` are not counted.

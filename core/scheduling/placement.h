@@ -23,7 +23,7 @@ struct Scheduler::State::Placement {
     StageState from{};  // of a revived one
     bool revived = false;
     std::optional<CheckpointRow> resume;
-    std::vector<Snapshot::Want> wants;
+    std::vector<StageReference> references;
   };
   const ExperimentSubmitted* event = nullptr;
   StageId next_stage = 1;

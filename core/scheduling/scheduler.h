@@ -130,7 +130,7 @@ struct ExperimentSubmitted {
     // Of a stored stage that is to be revived: its newest checkpoint, and which live experiments have it
     // among theirs.
     std::optional<CheckpointRow> resume;
-    std::vector<Snapshot::Want> wants;
+    std::vector<StageReference> references;
   };
   std::map<std::string, StageDraft> stages;  // by identity, in any order
   struct Link {

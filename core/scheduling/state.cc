@@ -42,7 +42,7 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
   for (const auto& [id, checkpoint] : snapshot.resume) {
     if (Stage* stage = find_stage(id)) stage->resume = checkpoint;
   }
-  for (const Snapshot::Want& reference : snapshot.wants) restore_reference(reference);
+  for (const StageReference& reference : snapshot.references) restore_reference(reference);
   for (const AttemptRow& row : snapshot.running) {
     Stage* stage = find_stage(row.stage_id);
     if (stage == nullptr) continue;
@@ -128,7 +128,7 @@ void Scheduler::State::link_to_sources(const Stage& stage) {
   }
 }
 
-void Scheduler::State::restore_reference(const Snapshot::Want& reference) {
+void Scheduler::State::restore_reference(const StageReference& reference) {
   Stage* stage = find_stage(reference.stage);
   const auto experiment = experiments_.find(reference.experiment);
   if (stage == nullptr || experiment == experiments_.end()) return;

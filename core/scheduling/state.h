@@ -233,7 +233,7 @@ class Scheduler::State {
   const Stage* find_stage(StageId id) const;
   Stage& add_stage(StageRow row);
   void link_to_sources(const Stage& stage);
-  void restore_reference(const Snapshot::Want& reference);            // if both are live
+  void restore_reference(const StageReference& reference);            // if both are live
   std::vector<std::string> experiments_of(const Stage& stage) const;  // names of experiments
   std::optional<ReadyKey> ready_key(const Stage& stage) const;        // nothing: no active experiment references it
   void mutate(Mutation mutation) { decision_->mutations.push_back(std::move(mutation)); }

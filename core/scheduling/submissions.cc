@@ -69,7 +69,7 @@ absl::Status Scheduler::State::adopt(Placement& placement, const std::string& id
                              .from = draft.row.state,
                              .revived = draft.row.id != 0,
                              .resume = draft.resume,
-                             .wants = draft.wants};
+                             .references = draft.references};
   StageRow& row = adopted.row;
   if (!adopted.revived) row.id = placement.next_stage++;
   row.identity = identity;
@@ -159,7 +159,7 @@ void Scheduler::State::take_in(Placement& placement) {
     Stage& stage = add_stage(std::move(adopted.row));
     stage.resume = adopted.resume;
     link_to_sources(stage);
-    for (const Snapshot::Want& reference : adopted.wants) restore_reference(reference);
+    for (const StageReference& reference : adopted.references) restore_reference(reference);
   }
 }
 

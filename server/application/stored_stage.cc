@@ -15,7 +15,7 @@ absl::StatusOr<ExperimentSubmitted::StageDraft> draft_of(Store& store, const Sta
   LOCUS_ASSIGN_OR_RETURN(const auto checkpoints, store.checkpoints(row.id));
   LOCUS_ASSIGN_OR_RETURN(const auto attempts, store.attempts(row.id));
   draft.resume = newest_checkpoint(checkpoints, attempts);
-  LOCUS_ASSIGN_OR_RETURN(draft.wants, store.wants(row.id));
+  LOCUS_ASSIGN_OR_RETURN(draft.references, store.references(row.id));
   return draft;
 }
 

@@ -13,13 +13,14 @@ void StageIndex::add(StageId stage, TrialReference reference) {
 
 void StageIndex::add(const std::map<std::string, ExperimentSubmitted::StageDraft>& drafts) {
   for (const auto& [identity, draft] : drafts) {
-    for (const Snapshot::Want& want : draft.wants) add(want.stage, {want.experiment, want.trial});
+    for (const StageReference& reference : draft.references)
+      add(reference.stage, {reference.experiment, reference.trial});
   }
 }
 
 void StageIndex::load(const Snapshot& snapshot) {
   for (const auto& row : snapshot.experiments) names_[row.id] = row.name;
-  for (const auto& want : snapshot.wants) add(want.stage, {want.experiment, want.trial});
+  for (const auto& reference : snapshot.references) add(reference.stage, {reference.experiment, reference.trial});
 }
 
 void StageIndex::apply(const SaveExperiment& saved) {

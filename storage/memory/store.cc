@@ -157,10 +157,10 @@ class MemoryStore final : public Store {
     if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
     return tables_.briefs_of(id);
   }
-  absl::StatusOr<std::vector<Snapshot::Want>> wants(StageId id) override {
+  absl::StatusOr<std::vector<StageReference>> references(StageId id) override {
     const std::lock_guard lock(mutex_);
     if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
-    return tables_.wants_of([&](StageId stage) { return stage == id; });
+    return tables_.references_among([&](StageId stage) { return stage == id; });
   }
   absl::StatusOr<std::vector<Result>> stage_results(StageId id) override {
     const std::lock_guard lock(mutex_);
@@ -268,7 +268,7 @@ absl::StatusOr<Snapshot> MemoryStore::load() {
   for (const auto& [key, row] : tables_.attempts_by_key.rows()) {
     if (row.state == AttemptState::kRunning) out.running.push_back(row);
   }
-  out.wants = tables_.wants_of([&](StageId id) { return unfinished(*tables_.stages.find(id)); });
+  out.references = tables_.references_among([&](StageId id) { return unfinished(*tables_.stages.find(id)); });
   out.workers = values(tables_.workers);
   for (const ExperimentRow& row : out.experiments) {
     const auto& cells = tables_.cells.rows();

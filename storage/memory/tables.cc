@@ -240,8 +240,8 @@ std::set<StageId> MemoryTables::stages_of(ExperimentId experiment) const {
   return out;
 }
 
-std::vector<Snapshot::Want> MemoryTables::wants_of(const std::function<bool(StageId)>& among) const {
-  std::vector<Snapshot::Want> out;
+std::vector<StageReference> MemoryTables::references_among(const std::function<bool(StageId)>& among) const {
+  std::vector<StageReference> out;
   for (const auto& [key, link] : links.rows()) {
     const auto& [experiment, trial, role] = key;
     const TrialRow& row = *trials.find({experiment, trial});

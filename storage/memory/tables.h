@@ -205,7 +205,7 @@ class MemoryTables final : public Rows {
   std::map<std::int64_t, Annotation> annotations_of(ExperimentId id) const;
   std::vector<AttemptSample> samples_of(StageId id) const;
   std::vector<SystemSample> samples_of_worker(WorkerId id) const;
-  std::vector<Snapshot::Want> wants_of(const std::function<bool(StageId)>& among) const;
+  std::vector<StageReference> references_among(const std::function<bool(StageId)>& among) const;
 
  private:
   void erase_metadata_of(ExperimentId id);

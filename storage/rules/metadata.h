@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "core/ports/mutations.h"
 #include "storage/rules/rows.h"
 

@@ -25,7 +25,7 @@ std::vector<PastRun> list_past_runs(Connection& db, const std::string& load, int
 absl::StatusOr<StageRow> find_stage(Connection& db, StageId id);
 absl::StatusOr<std::vector<AttemptRow>> list_attempts(Connection& db, StageId id);
 absl::StatusOr<std::vector<CheckpointRow>> list_checkpoints(Connection& db, StageId id);
-absl::StatusOr<std::vector<Snapshot::Want>> list_wants(Connection& db, StageId id);
+absl::StatusOr<std::vector<StageReference>> list_references(Connection& db, StageId id);
 absl::StatusOr<std::vector<Result>> list_stage_results(Connection& db, StageId id);
 absl::StatusOr<std::vector<SeriesRow>> list_series(Connection& db, StageId id);
 absl::StatusOr<std::vector<SeriesRow>> list_series_of(Connection& db, ExperimentId id);

@@ -32,13 +32,13 @@ std::vector<CheckpointRow> checkpoints_of(Connection& db, StageId id) {
   return all_rows(s, read_checkpoint);
 }
 
-#define LOCUS_WANTS                                                                                      \
+#define LOCUS_REFERENCES                                                                                 \
   "SELECT l.experiment_id, l.stage_id, l.trial, t.cell FROM stage s JOIN trial_stage l ON l.stage_id = " \
   "s.id "                                                                                                \
   "JOIN trial t ON t.experiment_id = l.experiment_id AND t.ordinal = l.trial "                           \
   "JOIN experiment e ON e.id = l.experiment_id WHERE t.retired = 0 AND e.state IN ('active', 'paused')"
 
-Snapshot::Want read_want(const Statement& s) { return {s.integer(0), s.integer(1), s.integer(2), s.integer(3)}; }
+StageReference read_reference(const Statement& s) { return {s.integer(0), s.integer(1), s.integer(2), s.integer(3)}; }
 
 void load_unfinished(Connection& db, Snapshot& out) {
   auto stages = db.prepare("SELECT " LOCUS_STAGE_COLUMNS LOCUS_STAGE_TABLES
@@ -53,10 +53,10 @@ void load_unfinished(Connection& db, Snapshot& out) {
   auto running =
       db.prepare("SELECT " LOCUS_ATTEMPT_COLUMNS " FROM attempt WHERE state = 'running' ORDER BY stage_id, number");
   out.running = all_rows(running, read_attempt);
-  auto wants = db.prepare(LOCUS_WANTS
-                          " AND s.state IN ('blocked', 'queued', 'running') "
-                          "ORDER BY l.experiment_id, l.trial, l.stage_id");
-  out.wants = all_rows(wants, read_want);
+  auto references = db.prepare(LOCUS_REFERENCES
+                               " AND s.state IN ('blocked', 'queued', 'running') "
+                               "ORDER BY l.experiment_id, l.trial, l.stage_id");
+  out.references = all_rows(references, read_reference);
 }
 
 }  // namespace
@@ -140,11 +140,11 @@ absl::StatusOr<std::vector<CheckpointRow>> list_checkpoints(Connection& db, Stag
   return checkpoints_of(db, id);
 }
 
-absl::StatusOr<std::vector<Snapshot::Want>> list_wants(Connection& db, StageId id) {
+absl::StatusOr<std::vector<StageReference>> list_references(Connection& db, StageId id) {
   if (!has_stage(db, id)) return refusal::stage_not_found(id);
-  auto s = db.prepare(LOCUS_WANTS " AND s.id = ? ORDER BY l.experiment_id, l.trial");
+  auto s = db.prepare(LOCUS_REFERENCES " AND s.id = ? ORDER BY l.experiment_id, l.trial");
   s.bind(id);
-  return all_rows(s, read_want);
+  return all_rows(s, read_reference);
 }
 
 absl::StatusOr<std::vector<Result>> list_stage_results(Connection& db, StageId id) {

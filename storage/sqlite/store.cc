@@ -126,8 +126,8 @@ class SqliteStore final : public Store {
   absl::StatusOr<StageBriefs> briefs(ExperimentId id) override {
     return read<StageBriefs>([&](Connection& db) { return sqlite::list_briefs(db, id); });
   }
-  absl::StatusOr<std::vector<Snapshot::Want>> wants(StageId id) override {
-    return read<std::vector<Snapshot::Want>>([&](Connection& db) { return sqlite::list_wants(db, id); });
+  absl::StatusOr<std::vector<StageReference>> references(StageId id) override {
+    return read<std::vector<StageReference>>([&](Connection& db) { return sqlite::list_references(db, id); });
   }
   absl::StatusOr<std::vector<Result>> stage_results(StageId id) override {
     return read<std::vector<Result>>([&](Connection& db) { return sqlite::list_stage_results(db, id); });

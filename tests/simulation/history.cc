@@ -22,7 +22,7 @@ void count(Cluster& cluster, Outcome& outcome) {
     }
   }
   for (const auto& [reason, times] : cluster.server.refusals()) outcome.seen["refused " + reason] += times;
-  outcome.seen["stages let go of after a restart"] += cluster.server.unwanted_found();
+  outcome.seen["stages let go of after a restart"] += cluster.server.unreferenced_found();
   for (const auto& worker : cluster.workers) outcome.seen["attempts fenced and freed again"] += worker->freed();
 }
 

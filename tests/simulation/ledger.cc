@@ -282,9 +282,9 @@ void Ledger::check_curve(StageId id) {
 void Ledger::check_limit(const Grant& grant) {
   const Snapshot stored = store_->load().value();
   std::string meant;
-  for (const Snapshot::Want& want : stored.wants) {
-    if (want.stage != grant.stage_id) continue;
-    const auto row = std::ranges::find(stored.experiments, want.experiment, &ExperimentRow::id);
+  for (const StageReference& reference : stored.references) {
+    if (reference.stage != grant.stage_id) continue;
+    const auto row = std::ranges::find(stored.experiments, reference.experiment, &ExperimentRow::id);
     const Json spec = Json::parse(row->spec_json);
     const auto seconds = spec.value("/limits/stage_seconds"_json_pointer, std::int64_t{0});
     if (seconds == grant.limit_seconds) return;

@@ -85,7 +85,7 @@ class Ledger final : public Store {
   absl::StatusOr<StageRow> stage(StageId id) override { return store_->stage(id); }
   absl::StatusOr<std::vector<AttemptRow>> attempts(StageId id) override { return store_->attempts(id); }
   absl::StatusOr<std::vector<CheckpointRow>> checkpoints(StageId id) override { return store_->checkpoints(id); }
-  absl::StatusOr<std::vector<Snapshot::Want>> wants(StageId id) override { return store_->wants(id); }
+  absl::StatusOr<std::vector<StageReference>> references(StageId id) override { return store_->references(id); }
   absl::StatusOr<std::vector<ResultView>> results(ExperimentId id) override { return store_->results(id); }
   absl::StatusOr<std::vector<ResultView>> results(ExperimentId id, const std::string& metric) override {
     return store_->results(id, metric);

@@ -41,11 +41,11 @@ Snapshot ServerProcess::load() {
   std::erase_if(snapshot.stages, [this](const StageRow& row) {
     return forgotten_.contains(row.id) && row.state == StageState::kQueued;
   });
-  std::set<StageId> wanted;
-  for (const Snapshot::Want& want : snapshot.wants) wanted.insert(want.stage);
-  const auto unwanted = [&](const StageRow& row) { return !wanted.contains(row.id); };
-  unwanted_found_ += std::ranges::count_if(snapshot.stages, unwanted);
-  if (mutant_ == Mutant::kForgetsUnwanted) std::erase_if(snapshot.stages, unwanted);
+  std::set<StageId> referenced;
+  for (const StageReference& reference : snapshot.references) referenced.insert(reference.stage);
+  const auto unreferenced = [&](const StageRow& row) { return !referenced.contains(row.id); };
+  unreferenced_found_ += std::ranges::count_if(snapshot.stages, unreferenced);
+  if (mutant_ == Mutant::kForgetsUnreferenced) std::erase_if(snapshot.stages, unreferenced);
   if (mutant_ == Mutant::kForgetsLimit) {
     for (ExperimentRow& row : snapshot.experiments) row.spec_json = "{}";
   }

@@ -25,7 +25,7 @@ enum class Mutant {
   kForgetsAlone,            // a stage that runs alone is taken for one that shares its device
   kGivesNamesAway,          // a name goes to whoever registers under it
   kIgnoresData,             // every worker is taken to hold every dataset
-  kForgetsUnwanted,         // a server that starts again does not let go of what nobody wants any more
+  kForgetsUnreferenced,     // a server that starts again does not cancel the stages that no trial references
   kForgetsLimit,            // a server that starts again knows of no time limit
   kCheckpointOutrunsPoints  // a checkpoint is committed while points before it wait in the outbox
 };
@@ -67,7 +67,7 @@ class ServerProcess final : public Process {
   void forget_planned_faults();
 
   const std::map<std::string, std::int64_t>& refusals() const { return refusals_; }  // by reason
-  std::int64_t unwanted_found() const { return unwanted_found_; }                    // stages, by servers that started
+  std::int64_t unreferenced_found() const { return unreferenced_found_; }            // stages, by servers that started
   const Scheduler* scheduler() const { return scheduler_.get(); }
 
  private:
@@ -102,7 +102,7 @@ class ServerProcess final : public Process {
   CrashPoint crash_point_ = CrashPoint::kNowhere;
   std::set<StageId> forgotten_;
   std::map<std::string, std::int64_t> refusals_;
-  std::int64_t unwanted_found_ = 0;
+  std::int64_t unreferenced_found_ = 0;
 };
 
 }  // namespace locus::simulation

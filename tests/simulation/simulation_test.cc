@@ -24,7 +24,7 @@ const std::map<std::string, Mutant, std::less<>> kMutants = {
     {"worker-ignores-fence", Mutant::kWorkerIgnoresFence},
     {"forgets-alone", Mutant::kForgetsAlone},
     {"forgets-limit", Mutant::kForgetsLimit},
-    {"forgets-unwanted", Mutant::kForgetsUnwanted},
+    {"forgets-unreferenced", Mutant::kForgetsUnreferenced},
     {"gives-names-away", Mutant::kGivesNamesAway},
     {"ignores-data", Mutant::kIgnoresData},
     {"checkpoint-outruns-points", Mutant::kCheckpointOutrunsPoints}};
@@ -71,7 +71,7 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
                                                       {"forgets-alone", {11}},
                                                       {"forgets-limit", {12}},
                                                       {"checkpoint-outruns-points", {7}},
-                                                      {"forgets-unwanted", {6, 10}},
+                                                      {"forgets-unreferenced", {6, 10}},
                                                       {"gives-names-away", {13}},
                                                       {"ignores-data", {14}}};
   EXPECT_TRUE(meant.at(GetParam()).contains(found.outcome.invariant)) << "found, but by accident";
@@ -80,7 +80,7 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
 INSTANTIATE_TEST_SUITE_P(Each, PlantedDefect,
                          ::testing::Values("no-fence", "ack-before-commit", "forgets-requeue", "worker-ignores-fence",
                                            "forgets-alone", "forgets-limit", "checkpoint-outruns-points",
-                                           "forgets-unwanted", "gives-names-away", "ignores-data"),
+                                           "forgets-unreferenced", "gives-names-away", "ignores-data"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

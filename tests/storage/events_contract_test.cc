@@ -109,15 +109,15 @@ TEST_P(EventContract, LoadsOnlyWhatIsNotFinished) {
   EXPECT_EQ(snapshot.next_worker, 2);
 }
 
-std::vector<std::string> in_words(const std::vector<Snapshot::Want>& wants) {
+std::vector<std::string> in_words(const std::vector<StageReference>& references) {
   std::vector<std::string> out;
-  for (const auto& w : wants) {
+  for (const auto& w : references) {
     out.push_back(std::to_string(w.experiment) + "/" + std::to_string(w.trial) + "->" + std::to_string(w.stage));
   }
   return out;
 }
 
-std::vector<std::string> wants(Store& store) { return in_words(store.load().value().wants); }
+std::vector<std::string> references(Store& store) { return in_words(store.load().value().references); }
 
 TEST_P(EventContract, LoadsTheWantsOfLiveExperimentsAndUnretiredTrials) {
   make_world();
@@ -129,13 +129,14 @@ TEST_P(EventContract, LoadsTheWantsOfLiveExperimentsAndUnretiredTrials) {
   second.trials = {{0, 0, 0, false}, {1, 0, 1, true}};
   second.trial_stages = {{0, "train", 1}, {0, "evaluate", 2}, {1, "train", 3}};
   must({second});
-  EXPECT_THAT(wants(store()), ElementsAre("1/0->1", "1/0->2", "1/1->3", "1/1->4", "2/0->1", "2/0->2"));
+  EXPECT_THAT(references(store()), ElementsAre("1/0->1", "1/0->2", "1/1->3", "1/1->4", "2/0->1", "2/0->2"));
   must({SetExperimentState{1, ExperimentState::kActive, ExperimentState::kCancelled}});
-  EXPECT_THAT(wants(store()), ElementsAre("2/0->1", "2/0->2"));
-  EXPECT_THAT(in_words(store().wants(3).value()), ElementsAre()) << "of a cancelled one and a retired trial";
+  EXPECT_THAT(references(store()), ElementsAre("2/0->1", "2/0->2"));
+  EXPECT_THAT(in_words(store().references(3).value()), ElementsAre()) << "of a cancelled one and a retired trial";
   must({grant(1, 1), end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded)});
-  EXPECT_THAT(wants(store()), ElementsAre("2/0->2"));
-  EXPECT_THAT(in_words(store().wants(1).value()), ElementsAre("2/0->1")) << "asked for by name, whatever its state";
+  EXPECT_THAT(references(store()), ElementsAre("2/0->2"));
+  EXPECT_THAT(in_words(store().references(1).value()), ElementsAre("2/0->1"))
+      << "asked for by name, whatever its state";
 }
 
 TEST_P(EventContract, LoadsTheNewestCheckpointThatIsNotSuperseded) {

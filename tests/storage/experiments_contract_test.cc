@@ -72,7 +72,7 @@ TEST_P(ExperimentContract, NamesTheNounOfWhatIsAbsent) {
   EXPECT_EQ(reason_of(store().stage(9).status()), "STAGE_NOT_FOUND");
   EXPECT_EQ(reason_of(store().attempts(9).status()), "STAGE_NOT_FOUND");
   EXPECT_EQ(reason_of(store().checkpoints(9).status()), "STAGE_NOT_FOUND");
-  EXPECT_EQ(reason_of(store().wants(9).status()), "STAGE_NOT_FOUND");
+  EXPECT_EQ(reason_of(store().references(9).status()), "STAGE_NOT_FOUND");
   EXPECT_EQ(reason_of(store().stage_results(9).status()), "STAGE_NOT_FOUND");
   EXPECT_EQ(reason_of(store().series(9).status()), "STAGE_NOT_FOUND");
   EXPECT_EQ(reason_of(store().points(9, {"loss", "", "{}"}, 0).status()), "STAGE_NOT_FOUND");

@@ -204,7 +204,7 @@ TEST_P(LifeContract, ShowsNothingOfADeletedExperimentWhileItsRowsGo) {
     EXPECT_EQ(reason_of(store().deletion(1).status()), "EXPERIMENT_NOT_FOUND") << name;
     EXPECT_TRUE(store().experiments(0, 10)->empty()) << name;
     EXPECT_TRUE(store().load()->experiments.empty()) << name;
-    EXPECT_TRUE(store().load()->wants.empty()) << name;
+    EXPECT_TRUE(store().load()->references.empty()) << name;
     expect_refused({DeleteExperiment{1}}, StatusCode::kNotFound, "EXPERIMENT_NOT_FOUND");
     must({PurgeDeleted{1}});
   }

@@ -38,7 +38,7 @@ void look_up(ExperimentSubmitted& event, Store& store) {
     found.row = row;
     const auto checkpoints = store.checkpoints(row.id).value();
     if (!checkpoints.empty()) found.resume = checkpoints.back();
-    if (terminal(row.state)) found.wants = store.wants(row.id).value();
+    if (terminal(row.state)) found.references = store.references(row.id).value();
   }
 }
 
