@@ -73,9 +73,11 @@ const BiasTerm& TermSource::get(const AttentionInputs& inputs, const ForwardCont
 }
 
 Attention::Attention(const LayerInfo& info, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,
-                     const std::string& name, std::string path, Pattern pattern, bool qkv_bias)
-    : info_(info), pattern_(pattern), hooks_(priors), priors_(priors), path_(std::move(path)) {
-  qkv_ = register_module("qkv", linear(name + ".qkv", info.width, 3 * info.width, qkv_bias));
+                     const std::string& name, AttentionOptions options)
+    : info_(info), options_(std::move(options)), hooks_(priors), priors_(priors) {
+  if (options_.partition.divides() && options_.pattern != Pattern::kGlobal)
+    throw std::invalid_argument(name + ": attention within windows runs along no axes");
+  qkv_ = register_module("qkv", linear(name + ".qkv", info.width, 3 * info.width, options_.qkv_bias));
   out_ = register_module("out", linear(name + ".out", info.width, info.width, /*with_bias=*/true));
   for (const auto& prior : hooks_.of(Hook::kBias)) biases_.emplace_back(prior, &PriorLayer::bias);
   for (const auto& prior : hooks_.of(Hook::kScale)) {
@@ -91,25 +93,46 @@ void Attention::start_values() {
     prior.layer->start_values(qkv_->weight.narrow(0, 2 * info_.width, info_.width));
 }
 
+std::vector<Tensor> Attention::heads_of(const Tensor& projected) const {
+  return projected.view({projected.size(0), projected.size(1), 3, info_.heads, info_.head_width()})
+      .permute({2, 0, 3, 1, 4})
+      .contiguous()
+      .unbind(0);
+}
+
 Tensor Attention::forward(const Tensor& x, const Layout& layout, const ForwardContext& context) {
-  const std::int64_t batch = x.size(0), tokens = x.size(1), heads = info_.heads;
-  const auto qkv = qkv_->forward(x)
-                       .view({batch, tokens, 3, heads, info_.head_width()})
-                       .permute({2, 0, 3, 1, 4})
-                       .contiguous()
-                       .unbind(0);
-  const AttentionInputs inputs{x, qkv[0], qkv[1], qkv[2], layout};
-  Tensor out = attend(inputs, context).transpose(1, 2).reshape({batch, tokens, info_.width});
-  for (const auto& prior : hooks_.of(Hook::kAddOutput)) out = out + prior.layer->add_output(inputs, context);
-  for (const auto& prior : hooks_.of(Hook::kGateOutput)) out = out * prior.layer->gate_output(inputs, context);
+  const Tensor projected = qkv_->forward(x);
+  const bool whole = !options_.partition.divides();
+  Tensor out = whole ? Tensor() : attend_in_parts(x, projected, layout, context);
+  if (whole || hooks_.any(Hook::kAddOutput) || hooks_.any(Hook::kGateOutput)) {
+    const std::vector<Tensor> qkv = heads_of(projected);
+    const AttentionInputs inputs{x, qkv[0], qkv[1], qkv[2], layout};
+    if (whole) out = attend(inputs, context).transpose(1, 2).reshape(x.sizes());
+    for (const auto& prior : hooks_.of(Hook::kAddOutput)) out = out + prior.layer->add_output(inputs, context);
+    for (const auto& prior : hooks_.of(Hook::kGateOutput)) out = out * prior.layer->gate_output(inputs, context);
+  }
   return out_->forward(out);
 }
 
-Tensor Attention::attend(const AttentionInputs& inputs, const ForwardContext& context) {
+Tensor Attention::attend(const AttentionInputs& inputs, const ForwardContext& context, const Tensor& region) {
   Tensor q = inputs.q, k = inputs.k;
   for (const auto& prior : hooks_.of(Hook::kTransformQk))
     std::tie(q, k) = prior.layer->transform_qk(q, k, inputs, context);
-  return pattern_ == Pattern::kAxial ? attend_along_axes(q, k, inputs, context) : attend_within(q, k, inputs, context);
+  if (options_.pattern == Pattern::kAxial) return attend_along_axes(q, k, inputs, context);
+  return attend_within(q, k, inputs, context, region);
+}
+
+Tensor Attention::attend_in_parts(const Tensor& x, const Tensor& projected, const Layout& layout,
+                                  const ForwardContext& context) {
+  const Parts& parts = parts_.get(layout, x.device(), at::kLong,
+                                  [&] { return to_device(parts_of(options_.partition, layout), x.device()); });
+  // A place without a token is a token of zeros; its projection is made once, not once for each such place.
+  const Tensor nothing = at::zeros({1, 1, info_.width}, x.options());
+  const std::vector<Tensor> qkv =
+      heads_of(parts.apart(projected, parts.padding == 0 ? Tensor() : qkv_->forward(nothing)));
+  const Tensor inside = parts.apart(x, nothing);
+  const Tensor out = attend({inside, qkv[0], qkv[1], qkv[2], parts.part}, context, parts.region);
+  return parts.together(out.transpose(1, 2).flatten(2));
 }
 
 Tensor Attention::attend_along_axes(const Tensor& q, const Tensor& k, const AttentionInputs& inputs,
@@ -128,7 +151,7 @@ Tensor Attention::attend_along_axes(const Tensor& q, const Tensor& k, const Atte
 }
 
 Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const AttentionInputs& inputs,
-                                const ForwardContext& context) {
+                                const ForwardContext& context, const Tensor& region) {
   Scores scores{.q = q,
                 .k = k,
                 .v = inputs.v,
@@ -137,7 +160,8 @@ Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const Attentio
                 .biases = {},
                 .sum_scales = {},
                 .probabilities = {},
-                .from_probabilities = {}};
+                .from_probabilities = {},
+                .region = region};
   for (TermSource& source : scales_) scores.scales.push_back(&source.get(inputs, context));
   for (TermSource& source : sum_scales_) scores.sum_scales.push_back(&source.get(inputs, context));
   for (TermSource& source : biases_) scores.biases.push_back(&source.get(inputs, context));
@@ -158,7 +182,7 @@ Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const Attentio
     };
   }
   if (watcher_) watcher_(scores, inputs);
-  const ExecutionPath& path = choose_path(path_, scores);
+  const ExecutionPath& path = choose_path(options_.path, scores);
   if (!paths_.contains(path.name)) paths_.emplace(path.name);
   return path.run(scores);
 }

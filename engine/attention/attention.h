@@ -6,6 +6,7 @@
 #include <deque>
 #include <set>
 
+#include "engine/attention/partition.h"
 #include "engine/attention/path.h"
 #include "engine/layers/linear.h"
 #include "engine/priors/prior.h"
@@ -55,13 +56,25 @@ class TermSource {
   std::optional<BiasTerm> current_;
 };
 
+struct AttentionOptions {
+  std::string path = "auto";           // execution path, or "auto"
+  Pattern pattern = Pattern::kGlobal;  // within windows global
+  Partition partition = {};
+  bool qkv_bias = true;  // whether the maps to queries, keys and values have biases
+};
+
 // Not thread-safe.
+//
+// Within windows every window is a sample to the softmax and to the hooks from transform_qk to from_probabilities:
+// they see its tokens and its layout, neither shift nor border. A place that holds no token has x = 0, and the q, k
+// and v that the projection makes of that; it is a key like any other. What is added to the output and gates it sees
+// the whole grid.
 class Attention : public torch::nn::Module {
  public:
-  // `name` is the layer's full name for the linear factory ("blocks.0.attention"); `path` an execution path
-  // or "auto".
+  // `name` is the layer's full name for the linear factory ("blocks.0.attention"). Throws std::invalid_argument on
+  // windows together with a pattern that is not global.
   Attention(const LayerInfo& info, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,
-            const std::string& name, std::string path, Pattern pattern = Pattern::kGlobal, bool qkv_bias = true);
+            const std::string& name, AttentionOptions options = {});
 
   // x: the normed tokens [B, T, D]; returns what is added to the residual stream, [B, T, D].
   Tensor forward(const Tensor& x, const Layout& layout, const ForwardContext& context);
@@ -70,23 +83,28 @@ class Attention : public torch::nn::Module {
   void start_values();
 
   // Called with what every execution path is about to run and the raw inputs it was made from, once for each
-  // pass of an axial pattern; for tools that look inside. A null function ends it.
+  // pass of an axial pattern and once for all windows; for tools that look inside. A null function ends it.
   using Watcher = std::function<void(const Scores& scores, const AttentionInputs& inputs)>;
   void watch(Watcher watcher) { watcher_ = std::move(watcher); }
 
  private:
-  Tensor attend(const AttentionInputs& inputs, const ForwardContext& context);
+  // The heads' queries, keys and values of projected tokens [B, T, 3 D]: each [B, H, T, d].
+  std::vector<Tensor> heads_of(const Tensor& projected) const;
+  Tensor attend(const AttentionInputs& inputs, const ForwardContext& context, const Tensor& region = {});
+  // [B, T, D], the heads side by side.
+  Tensor attend_in_parts(const Tensor& x, const Tensor& projected, const Layout& layout, const ForwardContext& context);
   Tensor attend_along_axes(const Tensor& q, const Tensor& k, const AttentionInputs& inputs,
                            const ForwardContext& context);
   // The softmax part, [B, H, T, d], for transformed q and k and the values of `inputs`.
-  Tensor attend_within(const Tensor& q, const Tensor& k, const AttentionInputs& inputs, const ForwardContext& context);
+  Tensor attend_within(const Tensor& q, const Tensor& k, const AttentionInputs& inputs, const ForwardContext& context,
+                       const Tensor& region = {});
 
   LayerInfo info_;
-  Pattern pattern_;
+  AttentionOptions options_;
   HookTable hooks_;
   std::vector<AttachedPrior> priors_;
   std::vector<TermSource> biases_, scales_, sum_scales_;
-  std::string path_;
+  PerLayout<Parts> parts_;
   std::set<std::string, std::less<>> paths_;
   Watcher watcher_;
   std::shared_ptr<Linear> qkv_, out_;

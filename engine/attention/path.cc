@@ -38,16 +38,27 @@ Tensor with_terms(Tensor logits, const Scores& s, std::span<const BiasTerm* cons
   return logits;
 }
 
-// softmax and what follows
+// What is added to the logits of an image's windows, [windows, 1, T, T].
+Tensor region_mask(const Tensor& region, at::ScalarType type) {
+  return region.unsqueeze(2).ne(region.unsqueeze(1)).unsqueeze(1).to(type) * kHidden;
+}
+
+// Logits [B, H, T, T] with pairs of different regions hidden.
+Tensor hidden(const Tensor& logits, const Scores& s) {
+  if (!s.region.defined()) return logits;
+  return (logits.unflatten(0, {-1, s.region.size(0)}) + region_mask(s.region, logits.scalar_type())).flatten(0, 1);
+}
+
+// softmax and what follows, for logits without regions
 Tensor weighted_values(const Tensor& logits, const Scores& s) {
-  Tensor p = at::softmax(logits, -1);
+  Tensor p = at::softmax(hidden(logits, s), -1);
   if (s.probabilities) p = s.probabilities(p);
   p = p.to(s.v.scalar_type());  // terms may have brought float32 into a model of half precision
   const Tensor out = at::matmul(p, s.v);
   return s.from_probabilities ? out + s.from_probabilities(p) : out;
 }
 
-// L
+// L without regions
 Tensor explicit_logits(const Scores& s) { return scaled(with_terms(content_logits(s), s, s.scales), s.sum_scales); }
 
 bool always(const Scores&) { return true; }
@@ -60,13 +71,29 @@ bool has_scales(const Scores& s) { return !s.scales.empty() || !s.sum_scales.emp
 // logits no longer fits beside its neighbors in the cache.
 bool fused_preferred(const Scores& s) { return !s.q.is_cpu() || s.q.size(2) >= 128; }
 
-Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask, double scale) {
+Tensor kernel(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask, double scale) {
   return at::scaled_dot_product_attention(q, k, v, mask, /*dropout_p=*/0, /*is_causal=*/false, scale);
+}
+
+// `mask` [B|1, H|1, T, T] has no gradient.
+Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask, double scale,
+             const Tensor& region) {
+  const std::int64_t batch = q.size(0), heads = q.size(1);
+  if (!region.defined()) {
+    return kernel(q, k, v, mask ? std::optional(mask->expand({batch, heads, -1, -1})) : mask, scale);
+  }
+  // The windows of an image become heads, so that the kernel takes one mask of all windows for every image.
+  const std::int64_t windows = region.size(0), images = batch / windows;
+  Tensor sum = region_mask(region, q.scalar_type()).unsqueeze(0);  // [images|1, windows, H|1, T, T]
+  if (mask) sum = sum + (mask->size(0) == 1 ? mask->unsqueeze(0) : mask->unflatten(0, {images, windows}));
+  sum = sum.expand({-1, -1, heads, -1, -1}).flatten(1, 2).expand({images, -1, -1, -1});
+  const auto gathered = [&](const Tensor& t) { return t.unflatten(0, {images, windows}).flatten(1, 2); };
+  return kernel(gathered(q), gathered(k), gathered(v), sum, scale).unflatten(1, {windows, heads}).flatten(0, 1);
 }
 
 bool fused_supports(const Scores& s) { return !has_scales(s) && s.biases.empty() && !s.hooked(); }
 
-Tensor run_fused(const Scores& s) { return fused(s.q, s.k, s.v, std::nullopt, s.scale); }
+Tensor run_fused(const Scores& s) { return fused(s.q, s.k, s.v, std::nullopt, s.scale, s.region); }
 
 // A mask with a gradient would be expanded over the batch before it is reduced, so those stay explicit.
 bool fit_for_mask(const BiasTerm* bias) { return !requires_grad(bias->form()); }
@@ -79,7 +106,7 @@ bool fused_bias_supports(const Scores& s) {
 Tensor run_fused_bias(const Scores& s) {
   Tensor sum = s.biases[0]->dense();
   for (const BiasTerm* bias : std::span(s.biases).subspan(1)) sum = sum + bias->dense();
-  return fused(s.q, s.k, s.v, sum.to(s.q.scalar_type()).expand({s.q.size(0), s.q.size(1), -1, -1}), s.scale);
+  return fused(s.q, s.k, s.v, sum.to(s.q.scalar_type()), s.scale, s.region);
 }
 
 const LowRank* low_rank(const BiasTerm* bias) { return std::get_if<LowRank>(&bias->form()); }
@@ -103,7 +130,7 @@ Tensor run_low_rank(const Scores& s) {
       q.push_back(features->query.to(type).expand({batch, heads, -1, -1}));
       k.push_back(features->key.to(type).expand({batch, heads, -1, -1}));
     } else {
-      const Tensor dense = bias->dense().to(type).expand({batch, heads, -1, -1});
+      const Tensor dense = bias->dense().to(type);
       mask = mask ? *mask + dense : dense;
     }
   }
@@ -114,7 +141,7 @@ Tensor run_low_rank(const Scores& s) {
   }
   // The CPU kernel wants v as wide as q; CUDA's memory-efficient one takes it as it is.
   if (v.is_cpu()) v = at::constant_pad_nd(v, {0, wide_q.size(-1) - width});
-  return fused(wide_q, wide_k, v, mask, 1.0).narrow(-1, 0, width).to(own);
+  return fused(wide_q, wide_k, v, mask, 1.0, s.region).narrow(-1, 0, width).to(own);
 }
 
 // The scale that the kernel applies: the first, and one of the sum before one of the content.
@@ -170,7 +197,7 @@ Tensor run_bucketed(const Scores& s) {
 }  // namespace
 
 AttentionWeights explicit_weights(const Scores& scores) {
-  const Tensor logits = explicit_logits(scores);
+  const Tensor logits = hidden(explicit_logits(scores), scores);
   const Tensor p = at::softmax(logits, -1);
   return {logits, scores.probabilities ? scores.probabilities(p) : p};
 }

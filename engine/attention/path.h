@@ -10,6 +10,9 @@ namespace locus::engine {
 
 // One layer's attention, ready to run: everything between the projections. Holds references; lives for one
 // call.
+//
+// Where attention stays within windows every window is a sample, those of an image side by side. Pairs of different
+// regions are hidden: kHidden is added to what the algebra makes of their logits, after every scale.
 struct Scores {
   const Tensor &q, &k, &v;  // [B, H, T, d], q and k transformed
   double scale = 1;         // c
@@ -17,9 +20,12 @@ struct Scores {
   std::vector<const BiasTerm*> sum_scales = {};             // factors of the content with its scales plus the biases
   std::function<Tensor(const Tensor&)> probabilities;       // null when no prior has the hook
   std::function<Tensor(const Tensor&)> from_probabilities;  // likewise; the sum over priors
+  Tensor region = {};  // int8 [windows of an image, T] or undefined; sample b has row b mod windows
 
   bool hooked() const { return probabilities || from_probabilities; }  // whether somebody must see P
 };
+
+inline constexpr double kHidden = -100;  // as published with Swin: e^-100 is 0 beside what is seen
 
 // What the algebra makes of the scores, by the explicit formula, for tools that look inside: the logits L
 // and, after softmax and the priors' hooks, the probabilities P. Each [B, H, T, T].
@@ -31,7 +37,7 @@ AttentionWeights explicit_weights(const Scores& scores);
 // Stateless.
 struct ExecutionPath {
   std::string_view name;
-  bool (*supports)(const Scores& scores);   // whether run() may be called: forms, hooks, device, type
+  bool (*supports)(const Scores& scores);   // whether run() may be called
   bool (*preferred)(const Scores& scores);  // whether it is the faster choice where supported
   Tensor (*run)(const Scores& scores);      // P V + sum(from_probabilities), [B, H, T, d]
 };
@@ -40,7 +46,8 @@ struct ExecutionPath {
 const std::vector<ExecutionPath>& execution_paths();
 
 // "auto": the first path that supports the scores and is preferred. A name: that path where it supports the
-// scores, else "explicit". A function of forms, hooks, device and type alone, so equal runs choose equally.
+// scores, else "explicit". A function of forms, hooks, shapes, device, type and whether there are regions, so that
+// equal runs choose equally.
 // Throws std::invalid_argument on an unknown name.
 const ExecutionPath& choose_path(std::string_view wanted, const Scores& scores);
 

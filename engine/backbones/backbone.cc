@@ -1,97 +1,145 @@
-// What all backbones share: their priors, and the way from a stage configuration.
+// What all backbones share: blocks and priors by stage, and the way from a stage configuration.
 #include "engine/backbones/backbone.h"
 
+#include <optional>
+#include <span>
+
 #include "engine/backbones/items.h"
+#include "engine/backbones/requirements.h"
 
 namespace locus::engine {
 namespace {
 
-bool contains(const Json& list, const Json& value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+// Hooks that live in a layer; the stem's, the pattern and the loss belong to the prior itself.
+bool of_layer(Hook hook) { return hook != Hook::kEmbed && hook != Hook::kPattern && hook != Hook::kLoss; }
 
-// Whether a rule concerns a prior with these options: without "when" always.
-bool concerns(const Json& rule, const Json& options) {
-  if (!rule.contains("when")) return true;
-  return contains(rule.at("when").at("values"), options.at(rule.at("when").at("option").get<std::string>()));
+// Hooks that see the tokens the softmax sees.
+bool of_softmax(Hook hook) {
+  return hook == Hook::kTransformQk || hook == Hook::kBias || hook == Hook::kScale || hook == Hook::kProbabilities ||
+         hook == Hook::kFromProbabilities;
 }
 
-// Whether `entry`, with these options, excludes the other's id or one of its tags.
-bool excludes(const Json& entry, const Json& options, const Json& other) {
-  const auto shut_out = [&](const Json& list) {
-    return std::any_of(list.begin(), list.end(), [&](const Json& what) {
-      return what == other.at("id") || contains(other.at("provides"), what);
-    });
-  };
-  if (shut_out(entry.at("excludes"))) return true;
-  for (const Json& more : entry.value("excludes_when", Json::array())) {
-    if (concerns(more, options) && shut_out(more.at("excludes"))) return true;
+bool any_of(const std::vector<Hook>& hooks, bool (*which)(Hook)) {
+  return std::any_of(hooks.begin(), hooks.end(), which);
+}
+
+// The only stage a prior acts in, none where it acts in all: without hooks in layers the last one calls its loss, or
+// the first one embeds.
+std::optional<std::size_t> only_stage(const PriorItem& item, std::size_t stages) {
+  const std::vector<Hook> hooks = item.hooks();
+  if (any_of(hooks, of_layer)) return std::nullopt;
+  return std::find(hooks.begin(), hooks.end(), Hook::kLoss) == hooks.end() ? 0 : stages - 1;
+}
+
+// Of each stage, what of a choice stands there; nothing where it is left out.
+using SetInStages = std::vector<std::optional<SetPrior>>;
+
+SetInStages set_in_stages(const PriorChoice& choice, std::size_t stages) {
+  const PriorItem& item = prior_item(choice.id);
+  const std::string who = "prior " + item.id();
+  if (!choice.stages.is_array() || (!choice.stages.empty() && choice.stages.size() != stages)) {
+    throw std::invalid_argument(who + ": its stages must be a list of one entry for each of the backbone's " +
+                                std::to_string(stages));
   }
-  return false;
-}
-
-void check_pair(const Json& first, const Json& first_options, const Json& second, const Json& second_options) {
-  const std::string pair = "priors " + first.at("id").get<std::string>() + " and " + second.at("id").get<std::string>();
-  if (first.at("id") == second.at("id")) throw std::invalid_argument(pair + ": the same prior twice");
-  if (excludes(first, first_options, second) || excludes(second, second_options, first))
-    throw std::invalid_argument(pair + " exclude each other as they are set");
-}
-
-void check_requirements(const Json& entry, const Json& options, const PriorContext& context) {
-  const std::string who = "prior " + entry.at("id").get<std::string>();
-  const auto rank = context.reference.extent.size();
-  if (!contains(entry.at("layouts").at("ranks"), rank))
-    throw std::invalid_argument(who + " does not support grids of rank " + std::to_string(rank));
-  const LayerInfo& info = context.layers.at(0);
-  const std::map<std::string, std::int64_t> values = {{"dim", info.width},
-                                                      {"heads", info.heads},
-                                                      {"head_width", info.head_width()},
-                                                      {"depth", info.layers},
-                                                      {"prefix", context.layers.back().reference.prefix}};
-  for (const Json& rule : entry.at("requires")) {
-    if (!concerns(rule, options)) continue;
-    const auto name = rule.at("value").get<std::string>();
-    if (rule.at("rule") == "none") {
-      if (values.at(name) == 0) continue;
-      throw std::invalid_argument(who + ": " + name + " " + std::to_string(values.at(name)) +
-                                  " where there may be none (" + rule.at("help").get<std::string>() + ")");
+  const std::optional<std::size_t> only = only_stage(item, stages);
+  SetInStages out(stages);
+  for (std::size_t s = 0; s < stages; ++s) {
+    const Json differs = choice.stages.empty() ? Json::object() : choice.stages[s];
+    if (differs.is_null()) continue;
+    if (!differs.is_object())
+      throw std::invalid_argument(who + ": what differs in stage " + std::to_string(s) + " must be options or null");
+    if (only && *only != s) {
+      if (differs.empty()) continue;
+      throw std::invalid_argument(who + " acts in stage " + std::to_string(*only) + " alone; options in stage " +
+                                  std::to_string(s) + " mean nothing");
     }
-    if (rule.at("rule") != "multiple-of")
-      throw std::logic_error(who + ": a rule the engine does not know: " + rule.dump());
-    const auto factor = rule.at("factor").get<std::int64_t>();
-    if (values.at(name) % factor != 0) {
-      throw std::invalid_argument(who + ": " + name + " " + std::to_string(values.at(name)) +
-                                  " must be a multiple of " + std::to_string(factor) + " (" +
-                                  rule.at("help").get<std::string>() + ")");
+    Json options = choice.options;
+    options.update(differs);
+    out[s] = SetPrior{&item, Options(item.item.json(), options).json()};
+  }
+  if (std::none_of(out.begin(), out.end(), [](const auto& set) { return set.has_value(); }))
+    throw std::invalid_argument(who + " is left out of every stage it acts in");
+  return out;
+}
+
+PriorContext context_of(const StageInfo& stage, const PriorItem& item) {
+  return {.layers = stage.layers,
+          .width = stage.width,
+          .reference = any_of(item.hooks(), of_softmax) ? stage.layers.at(0).reference : stage.grid};
+}
+
+std::vector<Hook> hooks_in_use(const PriorItem& item, const Prior& prior, const StageInfo& stage) {
+  std::vector<Hook> hooks = item.hooks();
+  std::erase_if(hooks, [&](Hook hook) { return !prior.uses(hook); });
+  if (stage.windows && std::find(hooks.begin(), hooks.end(), Hook::kPattern) != hooks.end())
+    throw std::invalid_argument(in_stage(stage) + "prior " + item.id() +
+                                " sets the pattern of attention, which stays within windows here");
+  return hooks;
+}
+
+// Of two choices those that meet in a stage, and everything of one that acts in one stage alone.
+void check_together(const SetInStages& earlier, const SetInStages& later, const std::vector<StageInfo>& stages) {
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    for (std::size_t t = 0; t < stages.size(); ++t) {
+      if (!earlier[s] || !later[t]) continue;
+      const bool alone = only_stage(*earlier[s]->item, stages.size()) || only_stage(*later[t]->item, stages.size());
+      if (s == t || alone || earlier[s]->item == later[t]->item) check_pair(*earlier[s], *later[t], stages[t]);
     }
   }
 }
 
-// "priors.violin.layers.0.alpha" -> {"violin", "layers.0.alpha"}; the id is empty for any other name.
-std::pair<std::string_view, std::string_view> split_prior_name(std::string_view name) {
-  constexpr std::string_view kPrefix = "priors.";
-  if (!name.starts_with(kPrefix)) return {};
-  name.remove_prefix(kPrefix.size());
-  const std::size_t dot = name.find('.');
-  return {name.substr(0, dot), name.substr(dot + 1)};
+void check_stage(const StageInfo& stage) {
+  for (const LayerInfo& info : stage.layers) {
+    if (info.stage != stage.index || info.reference.extent != stage.layers[0].reference.extent)
+      throw std::logic_error("the layers of stage " + std::to_string(stage.index) + " do not belong together");
+  }
 }
 
 }  // namespace
 
-void Backbone::build_priors(const BackboneContext& context, const PriorContext& prior_context) {
+void Backbone::build_priors(const BackboneContext& context, std::vector<StageInfo> stages) {
+  stages_ = std::move(stages);
+  std::for_each(stages_.begin(), stages_.end(), check_stage);
+  priors_.resize(stages_.size());
+  if (context.priors.empty()) return;
   const auto container = std::make_shared<torch::nn::Module>();
+  std::vector<SetInStages> all;
   for (const PriorChoice& choice : context.priors) {
     const PriorItem& item = prior_item(choice.id);
-    const Options options(item.item.json(), choice.options);
-    check_requirements(item.item.json(), options.json(), prior_context);
-    for (const NamedPrior& earlier : priors_)
-      check_pair(earlier.item->item.json(), earlier.options, item.item.json(), options.json());
-    const auto prior = item.make(prior_context, options);
-    prior->build_layers(prior_context.layers);
-    std::vector<Hook> hooks = item.hooks();
-    std::erase_if(hooks, [&](Hook hook) { return !prior->uses(hook); });
-    priors_.push_back(
-        {item.id(), std::move(hooks), container->register_module(item.id(), prior), &item, options.json()});
+    all.push_back(set_in_stages(choice, stages_.size()));
+    const SetInStages& set = all.back();
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      if (set[s]) check_requirements(*set[s], stages_[s]);
+    }
+    for (const SetInStages& earlier : std::span(all).first(all.size() - 1)) check_together(earlier, set, stages_);
+    const auto of_stages = std::make_shared<torch::nn::Module>();
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      if (!set[s]) continue;
+      const auto prior = item.make(context_of(stages_[s], item), Options(item.item.json(), set[s]->options));
+      prior->build_layers(stages_[s].layers);
+      std::string name = item.id();
+      if (stages_.size() > 1 && !only_stage(item, stages_.size())) {
+        name += ".stages." + std::to_string(s);
+        of_stages->register_module(std::to_string(s), prior);
+      } else {
+        container->register_module(name, prior);
+      }
+      priors_[s].push_back(
+          {item.id(), std::move(name), hooks_in_use(item, *prior, stages_[s]), prior, &item, set[s]->options});
+    }
+    if (of_stages->children().empty()) continue;
+    container->register_module(item.id(), std::make_shared<torch::nn::Module>())->register_module("stages", of_stages);
   }
-  if (!priors_.empty()) register_module("priors", container);
+  register_module("priors", container);
+  for (const NamedPrior& named : priors_.back()) {
+    for (const std::string& tap : named.prior->taps()) request_tap(tap);
+  }
+}
+
+void Backbone::begin_forward(const std::vector<Layout>& layouts, const ForwardContext& context) const {
+  for (std::size_t s = 0; s < priors_.size(); ++s) {
+    for (const NamedPrior& named : priors_[s]) named.prior->begin_forward(layouts.at(s), context);
+  }
 }
 
 std::int64_t Backbone::prefix_from(const std::vector<PriorChoice>& priors, std::int64_t depth) {
@@ -104,19 +152,108 @@ std::int64_t Backbone::prefix_from(const std::vector<PriorChoice>& priors, std::
 }
 
 Pattern Backbone::pattern(const LayerInfo& info) const {
-  for (const NamedPrior& named : priors_) {
+  for (const NamedPrior& named : priors(info.stage)) {
     if (named.has(Hook::kPattern)) return named.prior->pattern(info);
   }
   return Pattern::kGlobal;
 }
 
-void Backbone::initialize_priors(const RandomStreams& random) {
-  for (const NamedPrior& named : priors_) named.prior->initialize(Initializer(random, "priors." + named.id + "."));
+std::vector<AttachedPrior> Backbone::attached(const LayerInfo& info) const {
+  const auto place =
+      static_cast<std::size_t>(info.layer - stages_.at(static_cast<std::size_t>(info.stage)).layers[0].layer);
+  std::vector<AttachedPrior> out;
+  for (const NamedPrior& named : priors(info.stage)) {
+    const auto& layer = named.prior->layers()[place];
+    if (!layer) continue;
+    AttachedPrior attached{layer, named.hooks, named.prior->parameters()};
+    std::erase_if(attached.hooks, [](Hook hook) { return !of_layer(hook); });
+    for (const Tensor& buffer : named.prior->buffers()) attached.state.push_back(buffer);
+    out.push_back(std::move(attached));
+  }
+  return out;
+}
+
+void Backbone::add_block(torch::nn::Module& container, const std::string& name, std::int64_t index,
+                         BlockOptions options, const LinearFactory& linear) {
+  options.attention.pattern = pattern(options.info);
+  const std::string number = std::to_string(index);
+  blocks_.push_back(container.register_module(
+      number, std::make_shared<Block>(options, attached(options.info), linear, name + "." + number)));
+}
+
+void Backbone::initialize(const RandomStreams& random, double deviation) {
+  const Initializer whole(random, "");
+  for (const auto& entry : named_modules("", /*include_self=*/false)) {
+    if (const auto norm = std::dynamic_pointer_cast<Norm>(entry.value())) norm->initialize();
+    if (const auto linear = std::dynamic_pointer_cast<Linear>(entry.value())) {
+      const at::NoGradGuard no_grad;
+      whole.truncated_normal(linear->weight, entry.key() + ".weight", deviation);
+      if (linear->bias.defined()) linear->bias.zero_();
+    }
+  }
+  for (const auto& stage : priors_) {
+    for (const NamedPrior& named : stage) named.prior->initialize(Initializer(random, "priors." + named.name + "."));
+  }
+  for (const auto& block : blocks_) block->attention().start_values();
+}
+
+Tensor Backbone::embedded(Site site, Tensor tokens, const Layout& layout, const ForwardContext& context) const {
+  for (const NamedPrior& named : priors_.at(0)) {
+    if (named.has(Hook::kEmbed)) tokens = named.prior->embed(site, tokens, layout, context);
+  }
+  return tokens;
+}
+
+Tensor Backbone::run_block(std::int64_t layer, const Tensor& x, const Layout& layout, const Inputs& inputs,
+                           const ForwardContext& context, Features& features) const {
+  Tensor out = blocks_.at(static_cast<std::size_t>(layer))->forward(x, layout, context, inputs.condition);
+  if (tapped_.contains(layer)) {
+    const std::string name = "block-" + std::to_string(layer);
+    features.taps[name] = out;
+    features.tap_layouts[name] = layout;
+  }
+  return out;
+}
+
+void Backbone::finish(Features& features, Tensor normed) {
+  const FeatureMap& last = features.stages.back();
+  features.tokens = std::move(normed);
+  features.layout = last.layout;
+  features.taps["pre-norm"] = last.tokens;
+  features.taps["post-norm"] = features.tokens;
+  features.tap_layouts["pre-norm"] = features.tap_layouts["post-norm"] = last.layout;
+}
+
+void Backbone::refuse_hidden(const Inputs& inputs) const {
+  if (inputs.hidden.defined())
+    throw std::invalid_argument("the backbone has no token to put in place of hidden patches");
+}
+
+void Backbone::request_tap(std::string_view name) {
+  if (name == "pre-norm" || name == "post-norm") return;
+  const std::int64_t layers = stages_.back().layers.back().layer + 1;
+  for (std::int64_t l = 0; l < layers; ++l) {
+    if (name == "block-" + std::to_string(l)) {
+      tapped_.insert(l);
+      return;
+    }
+  }
+  throw std::invalid_argument("the backbone has no tap '" + std::string(name) +
+                              "'; it has pre-norm, post-norm and, of " + std::to_string(layers) +
+                              " blocks counted from 0, block-<number>");
+}
+
+std::string Backbone::path() const {
+  std::set<std::string> taken;
+  for (const auto& block : blocks_) taken.insert(block->attention().paths().begin(), block->attention().paths().end());
+  std::string joined;
+  for (const std::string& path : taken) joined += (joined.empty() ? "" : "+") + path;
+  return joined;
 }
 
 std::vector<AuxLoss> Backbone::auxiliary_losses(const Features& features, const ForwardContext& context) const {
   std::vector<AuxLoss> losses;
-  for (const NamedPrior& named : priors_) {
+  for (const NamedPrior& named : priors_.back()) {
     if (!named.has(Hook::kLoss)) continue;
     losses.push_back(named.prior->loss(features.taps, features.layout, context));
     losses.back().prior = named.id;
@@ -124,20 +261,29 @@ std::vector<AuxLoss> Backbone::auxiliary_losses(const Features& features, const 
   return losses;
 }
 
-Decay Backbone::decay(std::string_view name, const Tensor& parameter) const {
-  const auto [id, rest] = split_prior_name(name);
-  for (const NamedPrior& named : priors_) {
-    if (named.id == id) return named.prior->decay(rest, parameter);
+// Whose parameter "priors.violin.layers.0.alpha" is, and `rest` of the name: "layers.0.alpha". Null: no prior's.
+const NamedPrior* Backbone::owner(std::string_view name, std::string_view& rest) const {
+  for (const auto& stage : priors_) {
+    for (const NamedPrior& named : stage) {
+      const std::string start = "priors." + named.name + ".";
+      if (!name.starts_with(start)) continue;
+      rest = name.substr(start.size());
+      return &named;
+    }
   }
-  return default_decay(name, parameter);
+  return nullptr;
+}
+
+Decay Backbone::decay(std::string_view name, const Tensor& parameter) const {
+  std::string_view rest;
+  const NamedPrior* named = owner(name, rest);
+  return named == nullptr ? default_decay(name, parameter) : named->prior->decay(rest, parameter);
 }
 
 bool Backbone::training_only(std::string_view name) const {
-  const auto [id, rest] = split_prior_name(name);
-  for (const NamedPrior& named : priors_) {
-    if (named.id == id) return named.prior->training_only(rest);
-  }
-  return false;
+  std::string_view rest;
+  const NamedPrior* named = owner(name, rest);
+  return named != nullptr && named->prior->training_only(rest);
 }
 
 Registry<BackboneItem>& backbone_registry() {
@@ -153,7 +299,8 @@ std::shared_ptr<Backbone> make_backbone(const Json& stage_configuration, const I
                                         const RandomStreams& random, const std::string& path) {
   BackboneContext context{.input = input, .priors = {}, .random = random, .path = path};
   for (const Json& prior : stage_configuration.at("priors")) {
-    context.priors.push_back({prior.at("id").get<std::string>(), prior.value("options", Json::object())});
+    context.priors.push_back({prior.at("id").get<std::string>(), prior.value("options", Json::object()),
+                              prior.value("stages", Json::array())});
   }
   const Json& model = stage_configuration.at("model");
   const BackboneItem& item = backbone_item(model.at("id").get<std::string>());

@@ -1,9 +1,10 @@
-// A backbone turns images into token features. Tasks put heads on it; it knows its priors only by their
-// hooks.
+// A backbone turns images into token features, in one stage or several. Tasks put heads on it; it knows its
+// priors only by their hooks.
 #pragma once
 
 #include <algorithm>
 
+#include "engine/backbones/block.h"
 #include "engine/base/registry.h"
 #include "engine/layers/linear.h"
 #include "engine/priors/prior.h"
@@ -19,6 +20,9 @@ struct InputFacts {
 struct PriorChoice {
   std::string id;
   Json options = Json::object();
+  // What differs in each stage, objects laid over `options`; null leaves the prior out of the stage. Empty: nothing
+  // differs.
+  Json stages = Json::array();
 };
 
 struct BackboneContext {
@@ -29,25 +33,70 @@ struct BackboneContext {
   LinearFactory linear = plain_linear();
 };
 
-struct Features {
-  Tensor tokens;  // [B, T, D] after the final norm, prefix first
-  Taps taps;
+// What a forward works on. Most tasks have an image and nothing else.
+struct Inputs {
+  Inputs(Tensor images) : image(std::move(images)) {}  // NOLINT(google-explicit-constructor): images are inputs
+  Tensor image;                                        // [B, C, H, W]
+  Condition condition = {};                            // what the blocks follow besides it
+  Tensor hidden = {};  // bool [B, N]: the patches whose content is hidden; undefined: none
+};
+
+// The tokens of one stage after its last block, before what leads to the next one.
+struct FeatureMap {
+  Tensor tokens;  // [B, T, D of the stage]
   Layout layout;
+  std::int64_t width() const { return tokens.size(-1); }
+};
+
+struct Features {
+  Tensor tokens;  // [B, T, D] of the last stage after the final norm, prefix first
+  Taps taps;
+  Layout layout;  // of `tokens`
+  std::vector<FeatureMap> stages = {};
+  std::map<std::string, Layout, std::less<>> tap_layouts = {};  // one for each tap
+};
+
+// One instance of a prior: what it is in one stage.
+struct NamedPrior {
+  std::string id;
+  std::string name;         // below "priors.": the id, or "<id>.stages.<s>" where there are several
+  std::vector<Hook> hooks;  // in use
+  std::shared_ptr<Prior> prior;
+  const PriorItem* item;
+  Json options;  // complete
+  bool has(Hook hook) const { return std::find(hooks.begin(), hooks.end(), hook) != hooks.end(); }
 };
 
 // A module whose parameters are initialized from context.random by name. Not thread-safe.
 class Backbone : public torch::nn::Module {
  public:
-  // images [B, C, H, W] of any extent the patches divide; throws std::invalid_argument otherwise.
-  virtual Features forward(const Tensor& images, const ForwardContext& context) = 0;
-  virtual Tensor pooled(const Features& features) const = 0;  // [B, D]: what a classification head reads
-  virtual std::int64_t width() const = 0;                     // D of tokens and pooled
+  // Images of any extent that layouts() takes; throws std::invalid_argument on others, and on inputs that the
+  // network has no use for.
+  virtual Features forward(const Inputs& inputs, const ForwardContext& context) = 0;
+  virtual Tensor pooled(const Features& features) const = 0;     // [B, pooled_width()]: what a head reads
+  virtual std::int64_t width() const = 0;                        // D of Features::tokens
+  virtual std::int64_t pooled_width() const { return width(); }  // of pooled()
+  // Where the tokens of each stage lie for images of that extent, the prefix included that the stage ends with.
+  // Throws std::invalid_argument where the network takes no such images.
+  virtual std::vector<Layout> layouts(std::int64_t height, std::int64_t width) const = 0;
   // Operations of a forward pass over one image by the model's structure, a multiply-add counted as two: its
   // linear maps and its attention. What priors compute inside their hooks and what is element-wise is left
   // out.
   virtual std::int64_t flops(std::int64_t height, std::int64_t width) const = 0;
-  virtual void request_tap(std::string_view name) = 0;  // throws std::invalid_argument if there is none of that name
-  virtual std::string path() const = 0;  // execution paths its layers have taken so far: "explicit", "explicit+fused"
+  // "pre-norm" and "post-norm" are always there; "block-<l>", l counted over the network, when asked for. Throws
+  // std::invalid_argument if there is none of that name.
+  void request_tap(std::string_view name);
+  std::string path() const;  // execution paths its layers have taken so far: "explicit", "explicit+fused"
+
+  const std::vector<StageInfo>& stages() const { return stages_; }
+  const std::vector<std::shared_ptr<Block>>& blocks() const { return blocks_; }  // of the network, in order
+  // The priors that act in a stage, in prior order. A prior without hooks in layers acts in the one stage that calls
+  // it, the first or, for a loss, the last.
+  const std::vector<NamedPrior>& priors(std::int64_t stage) const {
+    return priors_.at(static_cast<std::size_t>(stage));
+  }
+  // Tells every prior that a forward begins; `layouts` has one for each stage.
+  void begin_forward(const std::vector<Layout>& layouts, const ForwardContext& context) const;
 
   // The losses of the priors that have one, in prior order. Training only.
   std::vector<AuxLoss> auxiliary_losses(const Features& features, const ForwardContext& context) const;
@@ -55,27 +104,39 @@ class Backbone : public torch::nn::Module {
   Decay decay(std::string_view name, const Tensor& parameter) const;
   bool training_only(std::string_view name) const;
 
-  struct NamedPrior {
-    std::string id;
-    std::vector<Hook> hooks;
-    std::shared_ptr<Prior> prior;
-    const PriorItem* item;
-    Json options;  // complete
-    bool has(Hook hook) const { return std::find(hooks.begin(), hooks.end(), hook) != hooks.end(); }
-  };
-  const std::vector<NamedPrior>& priors() const { return priors_; }
-
  protected:
-  // Makes and registers the priors under "priors.<id>"; refuses combinations the catalog excludes
-  // (std::invalid_argument).
-  void build_priors(const BackboneContext& context, const PriorContext& prior_context);
-  void initialize_priors(const RandomStreams& random);
-  Pattern pattern(const LayerInfo& info) const;  // what the priors make of it; global where none does
+  // Makes the priors, one instance for each stage they act in, and registers them under "priors.<id>", in a network
+  // of several stages under "priors.<id>.stages.<s>". Refuses with std::invalid_argument, naming the stage, what the
+  // catalog excludes, what a prior requires and the stage has not, and options that fit no stage. Call first.
+  void build_priors(const BackboneContext& context, std::vector<StageInfo> stages);
+  // Makes the block of a layer with its priors and their pattern, and registers it as "<index>" in `container`, whose
+  // full name is `name`. Call in the order of the network.
+  void add_block(torch::nn::Module& container, const std::string& name, std::int64_t index, BlockOptions options,
+                 const LinearFactory& linear);
+  // Every norm, linear layer and prior by its full name, so that models with other priors start from the same common
+  // weights: weights of linear layers truncated normal with this deviation, their biases 0.
+  void initialize(const RandomStreams& random, double deviation);
+  // What the priors make of the tokens of the stem.
+  Tensor embedded(Site site, Tensor tokens, const Layout& layout, const ForwardContext& context) const;
+  // Runs a block and keeps what was asked for of it.
+  Tensor run_block(std::int64_t layer, const Tensor& x, const Layout& layout, const Inputs& inputs,
+                   const ForwardContext& context, Features& features) const;
+  // Ends a forward: `normed` is the last stage after the final norm.
+  static void finish(Features& features, Tensor normed);
+  // Throws std::invalid_argument where the inputs hide patches.
+  void refuse_hidden(const Inputs& inputs) const;
   // The block before which the prefix tokens join, of `depth` blocks: what the priors say, else 0.
   static std::int64_t prefix_from(const std::vector<PriorChoice>& priors, std::int64_t depth);
 
  private:
-  std::vector<NamedPrior> priors_;
+  Pattern pattern(const LayerInfo& info) const;  // what the priors make of it; global where none does
+  std::vector<AttachedPrior> attached(const LayerInfo& info) const;
+  const NamedPrior* owner(std::string_view name, std::string_view& rest) const;
+
+  std::vector<StageInfo> stages_;
+  std::vector<std::vector<NamedPrior>> priors_;  // by stage
+  std::vector<std::shared_ptr<Block>> blocks_;
+  std::set<std::int64_t> tapped_;
 };
 
 struct BackboneItem {

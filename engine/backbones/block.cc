@@ -24,12 +24,11 @@ void Norm::initialize() {
 
 Block::Block(const BlockOptions& options, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,
              const std::string& name)
-    : name_(name), info_(options.info), pattern_(options.pattern), drop_path_(options.drop_path), hooks_(priors) {
+    : name_(name), options_(options), hooks_(priors) {
   const std::int64_t width = options.info.width;
   norm1_ = register_module("norm1", std::make_shared<Norm>(width));
-  attention_ =
-      register_module("attention", std::make_shared<Attention>(options.info, priors, linear, name + ".attention",
-                                                               options.path, options.pattern, options.qkv_bias));
+  attention_ = register_module(
+      "attention", std::make_shared<Attention>(options.info, priors, linear, name + ".attention", options.attention));
   for (const AttachedPrior& prior : hooks_.of(Hook::kFeedForward)) {
     if (prior.layer->replaces_mlp()) return;
   }
@@ -42,23 +41,28 @@ Block::Block(const BlockOptions& options, const std::vector<AttachedPrior>& prio
           .out = [this](const Tensor& x) { return out_->forward(x); }};
 }
 
-// Q K^T and P V are T x T x D products each, or N x n x D along an axis of n patches.
+// Q K^T and P V are T x T x D products each, N x n x D along an axis of n patches, and in windows of t places t x t x D
+// each, places that hold no token included.
 std::int64_t Block::flops(const Layout& layout) const {
-  const std::int64_t tokens = layout.tokens(), width = info_.width;
-  std::int64_t keys = tokens;
-  if (pattern_ == Pattern::kAxial) {
+  const std::int64_t tokens = layout.tokens(), width = options_.info.width;
+  const Partition& partition = options_.attention.partition;
+  std::int64_t queries = tokens, keys = tokens;
+  if (partition.divides()) {
+    keys = partition.places();
+    queries = partition.count(layout) * keys;
+  } else if (options_.attention.pattern == Pattern::kAxial) {
     keys = 0;
     for (const std::int64_t length : layout.extent) keys += length;
   }
-  const std::int64_t projections = 8 * tokens * width * width, attention = 4 * tokens * keys * width;
-  return projections + attention + (mlp_.in ? 4 * tokens * width * info_.hidden : 0);
+  const std::int64_t projections = 8 * tokens * width * width, attention = 4 * queries * keys * width;
+  return projections + attention + (mlp_.in ? 4 * tokens * width * options_.info.hidden : 0);
 }
 
 Tensor Block::dropped(const Tensor& branch, std::string_view which, const ForwardContext& context) const {
-  if (!context.training || drop_path_ == 0) return branch;
+  if (!context.training || options_.drop_path == 0) return branch;
   const Tensor draw = context.random.uniform(kDropPath, name_ + "." + std::string(which),
                                              static_cast<std::uint64_t>(context.step), {branch.size(0), 1, 1});
-  const Tensor factor = draw.ge(drop_path_).to(branch.scalar_type()).div(1 - drop_path_);
+  const Tensor factor = draw.ge(options_.drop_path).to(branch.scalar_type()).div(1 - options_.drop_path);
   return branch * factor.to(branch.device(), /*non_blocking=*/true);
 }
 
@@ -69,7 +73,9 @@ Tensor Block::fed_forward(const Tensor& x, const Layout& layout, const ForwardCo
   return prior.layer->replaces_mlp() ? added : dropped(added, "mlp", context);
 }
 
-Tensor Block::forward(Tensor x, const Layout& layout, const ForwardContext& context) {
+Tensor Block::forward(Tensor x, const Layout& layout, const ForwardContext& context, const Condition& condition) {
+  if (condition.vector.defined())
+    throw std::invalid_argument(name_ + " is given a condition and has nothing that follows one");
   for (const AttachedPrior& prior : hooks_.of(Hook::kBlockEmbed))
     x = prior.layer->embed(Site::kBlockStart, x, layout, context);
   x = x + dropped(attention_->forward(norm1_->forward(x), layout, context), "attention", context);

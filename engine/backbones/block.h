@@ -17,21 +17,28 @@ class Norm : public torch::nn::Module {
 
 struct BlockOptions {
   LayerInfo info;
-  Pattern pattern = Pattern::kGlobal;
-  double drop_path = 0;  // probability that a sample skips a branch while training
-  std::string path = "auto";
-  bool qkv_bias = true;  // whether the maps to queries, keys and values have biases
+  AttentionOptions attention = {};
+  double drop_path = 0;  // probability that a sample, a whole image, skips a branch while training
+};
+
+// What the blocks of a network follow besides its tokens, made by the task that owns the embeddings.
+struct Condition {
+  Tensor vector;  // [B, D]; undefined: none
 };
 
 // x += drop(attention(norm1 x)); x += drop(mlp(norm2 x)), MLP = Linear - GELU (erf) - Linear. Not
 // thread-safe.
 class Block : public torch::nn::Module {
  public:
-  // `name` is the block's full name, "blocks.0".
+  // `name` is the block's full name, "blocks.0" or "stages.1.blocks.0".
   Block(const BlockOptions& options, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,
         const std::string& name);
 
-  Tensor forward(Tensor x, const Layout& layout, const ForwardContext& context);
+  // x [B, T, D]: the residual stream, laid out like this. Throws std::invalid_argument on a condition: this block
+  // has nothing that follows one.
+  Tensor forward(Tensor x, const Layout& layout, const ForwardContext& context, const Condition& condition = {});
+  const std::string& name() const { return name_; }
+  const LayerInfo& info() const { return options_.info; }
   const Attention& attention() const { return *attention_; }
   Attention& attention() { return *attention_; }
   // Of a forward pass over one sample: Backbone::flops.
@@ -43,9 +50,7 @@ class Block : public torch::nn::Module {
   Tensor fed_forward(const Tensor& x, const Layout& layout, const ForwardContext& context);
 
   std::string name_;
-  LayerInfo info_;
-  Pattern pattern_;
-  double drop_path_;
+  BlockOptions options_;
   HookTable hooks_;
   std::shared_ptr<Norm> norm1_, norm2_;
   std::shared_ptr<Attention> attention_;

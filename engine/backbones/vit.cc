@@ -20,8 +20,6 @@ struct VitOptions {
   std::int64_t prefix() const { return registers + (class_token ? 1 : 0); }
 };
 
-std::string block_name(std::int64_t l) { return "blocks." + std::to_string(l); }
-
 class Vit final : public Backbone {
  public:
   Vit(const BackboneContext& context, const VitOptions& options)
@@ -34,21 +32,18 @@ class Vit final : public Backbone {
     embed_ = register_module("embed", context.linear("embed", channels_ * options.patch * options.patch, width, true));
     if (options.class_token) class_token_ = register_parameter("class_token", at::empty({1, width}));
     if (options.registers > 0) registers_ = register_parameter("registers", at::empty({options.registers, width}));
-    const PriorContext prior_context = describe(context);
-    build_priors(context, prior_context);
-    build_blocks(context, prior_context);
+    build_priors(context, {describe(context)});
+    build_blocks(context);
     norm_ = register_module("norm", std::make_shared<Norm>(width));
-    for (const NamedPrior& named : priors()) {
-      for (const std::string& tap : named.prior->taps()) request_tap(tap);
-    }
-    initialize(context.random);
+    set_weights(context.random);
   }
 
-  Features forward(const Tensor& images, const ForwardContext& context) override {
-    const Layout whole = layout_of(images.size(2), images.size(3));
+  Features forward(const Inputs& inputs, const ForwardContext& context) override {
+    refuse_hidden(inputs);
+    const Layout whole = layout_of(inputs.image.size(2), inputs.image.size(3));
     Layout layout = layout_before(0, whole);  // of x
-    for (const NamedPrior& named : priors()) named.prior->begin_forward(layout, context);
-    Tensor x = embed_patches(images, layout);
+    begin_forward({layout}, context);
+    Tensor x = embed_patches(inputs.image, layout);
     x = embedded(Site::kBeforePrefix, x, layout, context);
     if (prefix_from_ == 0) x = with_prefix(x);
     x = embedded(Site::kAfterPrefix, x, layout, context);
@@ -56,13 +51,10 @@ class Vit final : public Backbone {
     for (std::int64_t l = 0; l < options_.depth; ++l) {
       layout = layout_before(l, whole);
       if (l == prefix_from_ && l > 0) x = with_prefix(x);
-      x = blocks_[static_cast<std::size_t>(l)]->forward(x, layout, context);
-      if (tapped_.contains(l)) features.taps["block-" + std::to_string(l)] = x;
+      x = run_block(l, x, layout, inputs, context, features);
     }
-    features.taps["pre-norm"] = x;
-    features.tokens = norm_->forward(x);
-    features.taps["post-norm"] = features.tokens;
-    features.layout = std::move(layout);
+    features.stages.push_back({x, layout});
+    finish(features, norm_->forward(x));
     return features;
   }
 
@@ -73,32 +65,15 @@ class Vit final : public Backbone {
 
   std::int64_t width() const override { return options_.dim; }
 
+  std::vector<Layout> layouts(std::int64_t height, std::int64_t width) const override {
+    return {layout_of(height, width)};
+  }
+
   std::int64_t flops(std::int64_t height, std::int64_t width) const override {
     const Layout layout = layout_of(height, width);
     std::int64_t sum = 2 * layout.patches() * embed_->weight.numel();
-    for (std::int64_t l = 0; l < options_.depth; ++l)
-      sum += blocks_[static_cast<std::size_t>(l)]->flops(layout_before(l, layout));
+    for (const auto& block : blocks()) sum += block->flops(layout_before(block->info().layer, layout));
     return sum;
-  }
-
-  void request_tap(std::string_view name) override {
-    if (name == "pre-norm" || name == "post-norm") return;
-    for (std::int64_t l = 0; l < options_.depth; ++l) {
-      if (name == "block-" + std::to_string(l)) {
-        tapped_.insert(l);
-        return;
-      }
-    }
-    throw std::invalid_argument("backbone vit has no tap '" + std::string(name) + "'");
-  }
-
-  std::string path() const override {
-    std::set<std::string> taken;
-    for (const auto& block : blocks_)
-      taken.insert(block->attention().paths().begin(), block->attention().paths().end());
-    std::string joined;
-    for (const std::string& path : taken) joined += (joined.empty() ? "" : "+") + path;
-    return joined;
   }
 
  private:
@@ -117,11 +92,9 @@ class Vit final : public Backbone {
     return whole;
   }
 
-  PriorContext describe(const BackboneContext& context) const {
-    PriorContext out;
-    out.width = options_.dim;
+  StageInfo describe(const BackboneContext& context) const {
     const Layout whole = layout_of(context.input.extent.at(0), context.input.extent.at(1));
-    out.reference = layout_before(0, whole);
+    StageInfo out{.width = options_.dim, .grid = layout_before(0, whole), .layers = {}};
     const double scale = 1 / std::sqrt(static_cast<double>(options_.dim / options_.heads));
     const auto hidden = static_cast<std::int64_t>(std::lround(options_.mlp_ratio * static_cast<double>(options_.dim)));
     for (std::int64_t l = 0; l < options_.depth; ++l) {
@@ -136,48 +109,21 @@ class Vit final : public Backbone {
     return out;
   }
 
-  void build_blocks(const BackboneContext& context, const PriorContext& prior_context) {
+  void build_blocks(const BackboneContext& context) {
     const auto container = register_module("blocks", std::make_shared<torch::nn::Module>());
-    for (std::int64_t l = 0; l < options_.depth; ++l) {
-      std::vector<AttachedPrior> attached;
-      for (const NamedPrior& named : priors()) {
-        std::vector<Tensor> state = named.prior->parameters();
-        for (const Tensor& buffer : named.prior->buffers()) state.push_back(buffer);
-        if (const auto& layer = named.prior->layers()[static_cast<std::size_t>(l)])
-          attached.push_back({layer, layer_hooks(named.hooks), state});
-      }
-      const double drop = options_.depth == 1
-                              ? 0
-                              : options_.drop_path * static_cast<double>(l) / static_cast<double>(options_.depth - 1);
-      const LayerInfo& info = prior_context.layers[static_cast<std::size_t>(l)];
-      const BlockOptions block{.info = info,
-                               .pattern = pattern(info),
-                               .drop_path = drop,
-                               .path = context.path,
-                               .qkv_bias = options_.qkv_bias};
-      blocks_.push_back(container->register_module(
-          std::to_string(l), std::make_shared<Block>(block, attached, context.linear, block_name(l))));
+    for (const LayerInfo& info : stages()[0].layers) {
+      const double drop = options_.depth == 1 ? 0
+                                              : options_.drop_path * static_cast<double>(info.layer) /
+                                                    static_cast<double>(options_.depth - 1);
+      add_block(*container, "blocks", info.layer,
+                {.info = info, .attention = {.path = context.path, .qkv_bias = options_.qkv_bias}, .drop_path = drop},
+                context.linear);
     }
   }
 
-  // Hooks that live in a layer; the stem's and the loss belong to the prior itself.
-  static std::vector<Hook> layer_hooks(std::vector<Hook> hooks) {
-    std::erase_if(hooks,
-                  [](Hook hook) { return hook == Hook::kEmbed || hook == Hook::kPattern || hook == Hook::kLoss; });
-    return hooks;
-  }
-
-  // Every weight by its name, so that models with other priors start from the same common weights.
-  void initialize(const RandomStreams& random) {
+  void set_weights(const RandomStreams& random) {
+    initialize(random, options_.init_std);
     const Initializer whole(random, "");
-    for (const auto& entry : named_modules("", /*include_self=*/false)) {
-      if (const auto norm = std::dynamic_pointer_cast<Norm>(entry.value())) norm->initialize();
-      if (const auto linear = std::dynamic_pointer_cast<Linear>(entry.value())) {
-        const at::NoGradGuard no_grad;
-        whole.truncated_normal(linear->weight, entry.key() + ".weight", options_.init_std);
-        if (linear->bias.defined()) linear->bias.zero_();
-      }
-    }
     // The patch embedding is a convolution: PyTorch's default, uniform within one over the root of its
     // fan-in.
     const double bound = 1 / std::sqrt(static_cast<double>(embed_->weight.size(1)));
@@ -185,8 +131,6 @@ class Vit final : public Backbone {
     whole.uniform(embed_->bias, "embed.bias", -bound, bound);
     if (class_token_.defined()) whole.truncated_normal(class_token_, "class_token", kWeightDeviation);
     if (registers_.defined()) whole.truncated_normal(registers_, "registers", kWeightDeviation);
-    initialize_priors(random);
-    for (const auto& block : blocks_) block->attention().start_values();
   }
 
   // [B, C, H, W] -> [B, N, D]: a p x p convolution of stride p, written as the linear map it is.
@@ -207,19 +151,10 @@ class Vit final : public Backbone {
     return at::cat(parts, 1);
   }
 
-  Tensor embedded(Site site, Tensor x, const Layout& layout, const ForwardContext& context) const {
-    for (const NamedPrior& named : priors()) {
-      if (named.has(Hook::kEmbed)) x = named.prior->embed(site, x, layout, context);
-    }
-    return x;
-  }
-
   VitOptions options_;
   std::int64_t channels_, prefix_from_;
-  std::set<std::int64_t> tapped_;
   std::shared_ptr<Linear> embed_;
   Tensor class_token_, registers_;
-  std::vector<std::shared_ptr<Block>> blocks_;
   std::shared_ptr<Norm> norm_;
 };
 

@@ -137,6 +137,7 @@ PriorItem gpsa() {
                .base = 600,
                .paths = {"explicit"},
                .cost = "a second softmax over positions [H, N, N], and P as a tensor"});
+  adds_probability(item);
   item.option(Option::integer("layers", 10, "how many blocks, from the first on").minimum(1).maximum(512));
   item.option(
       Option::number("strength", 1.0, "how sharply heads look at one neighbor at the start").above(0.0).maximum(100.0));

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-
 namespace locus::engine {
 namespace priors {
 
@@ -52,10 +51,24 @@ Item& along_axes_when(Item& item, std::string_view option, std::string_view valu
                    {"value", "prefix"},
                    {"when", when},
                    {"help", "attention along the axes has no place for class and register tokens"}});
+  rules.push_back({{"rule", "none"},
+                   {"value", "windows"},
+                   {"when", when},
+                   {"help", "attention along the axes does not stay within windows"}});
   item.set("requires", std::move(rules));
   return item.set("excludes_when", Json::array({{{"when", when},
                                                  {"excludes", Json::array({kWholeGrid})},
                                                  {"help", "attention along the axes sees lines"}}}));
+}
+
+Item& adds_probability(Item& item, const Json& when) {
+  Json rule = {{"rule", "none"},
+               {"value", "masked"},
+               {"help", "what is added to probabilities would uncover pairs that shifted windows hide"}};
+  if (!when.is_null()) rule["when"] = when;
+  Json rules = item.json().at("requires");
+  rules.push_back(std::move(rule));
+  return item.set("requires", std::move(rules));
 }
 
 }  // namespace priors

@@ -38,9 +38,13 @@ Item& needs_whole_grid(Item& item);  // the same tag where parameters belong to 
 
 // What only one prior of a model may do: the entry provides the tag and excludes it.
 Item& alone(Item& item, std::string_view tag);
-// States as data that attention runs along the axes while `option` is `value`: no prefix tokens, and nothing
-// that needs the whole grid. The backbone refuses the same.
+// States as data that attention runs along the axes while `option` is `value`: no prefix tokens, no windows of
+// the backbone, and nothing that needs the whole grid. The backbone refuses the same.
 Item& along_axes_when(Item& item, std::string_view option, std::string_view value);
+
+// States as data that the hook "probabilities" does not keep 0 at 0, always or under the condition `when`
+// (docs/formats/catalog.md): then no pair may be hidden.
+Item& adds_probability(Item& item, const Json& when = nullptr);
 
 inline constexpr std::string_view kFeedForward = "feed-forward";    // replaces the residual MLP
 inline constexpr std::string_view kSpatialDecay = "spatial-decay";  // sets a decay and the attention pattern

@@ -44,15 +44,26 @@ enum class Site { kBeforePrefix, kAfterPrefix, kBlockStart, kBlockEnd };
 // v. No prefix token has a place in a line, so axial takes none.
 enum class Pattern { kGlobal, kAxial };
 
-// What a prior may know of one layer when it is built. `reference` is the layout at construction; the actual
-// one comes with each forward.
+// What a prior may know of one layer when it is built. `reference` is what the softmax of the layer sees at
+// construction: the grid of its stage, or a window of it. The actual layout comes with each forward.
 struct LayerInfo {
-  std::int64_t layer = 0, layers = 1;
+  std::int64_t layer = 0, layers = 1;  // counted over the whole network
+  std::int64_t stage = 0;
   std::int64_t width = 0, heads = 1;
   std::int64_t hidden = 0;  // width inside the MLP
   double scale = 1;         // c of the algebra
   Layout reference;
   std::int64_t head_width() const { return width / heads; }
+};
+
+// A stage of a network: layers whose tokens lie on one grid and have one width. A plain network is one stage.
+struct StageInfo {
+  std::int64_t index = 0, stages = 1;
+  std::int64_t width = 0;         // of its tokens
+  Layout grid;                    // at construction, as the stage gets it, undivided
+  std::vector<LayerInfo> layers;  // at least one; the extents of their references agree
+  bool windows = false;           // attention stays within windows, so that no prior may set its pattern
+  bool masked = false;            // some pairs of a window are hidden, so that probabilities of 0 must stay 0
 };
 
 // When a forward happens. `random` outlives the call.
@@ -138,7 +149,7 @@ enum class Decay { kDecayed, kExempt };  // whether weight decay pulls on a para
 // The rule where no prior says otherwise: one-dimensional parameters and biases are exempt.
 Decay default_decay(std::string_view name, const Tensor& parameter);
 
-// One prior of one model. Parameters shared by the layers live here. Not thread-safe.
+// One prior in one stage of a model. Parameters shared by the layers live here. Not thread-safe.
 class Prior : public torch::nn::Module {
  public:
   // The prior's part in a layer, or null if it has none there. Called once per layer; the backbone registers
@@ -151,17 +162,18 @@ class Prior : public torch::nn::Module {
   virtual bool uses(Hook hook) const;
   // The attention pattern of a layer; hook "pattern". At most one prior of a model sets it.
   virtual Pattern pattern(const LayerInfo& info) const;
-  virtual void begin_forward(const Layout& layout, const ForwardContext& context);
+  virtual void begin_forward(const Layout& layout, const ForwardContext& context);  // the layout of the stage
   virtual Tensor embed(Site site, const Tensor& tokens, const Layout& layout,
                        const ForwardContext& context);  // stem: before and after the prefix
-  // Training only.
+  // Training only. The taps and the layout of the last stage.
   virtual AuxLoss loss(const Taps& taps, const Layout& layout, const ForwardContext& context);
   virtual std::vector<std::string> taps() const;  // block outputs that loss() reads
   // By parameter name relative to the prior ("layers.0.alpha").
   virtual Decay decay(std::string_view name, const Tensor& parameter) const;
   virtual bool training_only(std::string_view name) const;  // absent from the exported model
 
-  // Layers in order, null where layer() gave none; registered as "layers.<index>".
+  // Layers of the stage in order, null where layer() gave none; registered as "layers.<l>", l counted over the
+  // whole network.
   const std::vector<std::shared_ptr<PriorLayer>>& layers() const { return layers_; }
   void build_layers(const std::vector<LayerInfo>& infos);
 
@@ -169,11 +181,11 @@ class Prior : public torch::nn::Module {
   std::vector<std::shared_ptr<PriorLayer>> layers_;
 };
 
-// What a prior is built from.
+// What a prior is built from: one stage of the network.
 struct PriorContext {
   std::vector<LayerInfo> layers;
-  std::int64_t width = 0;  // of the token stream where the stem embeds
-  Layout reference;
+  std::int64_t width = 0;  // of the token stream
+  Layout reference;        // what its hooks see at construction: those of the softmax a window, the others the grid
 };
 
 // A prior as the catalog lists it: engine/priors/<id with underscores>.cc defines one function that returns

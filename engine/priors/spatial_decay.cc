@@ -133,7 +133,7 @@ class SpatialDecay final : public Prior {
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     const auto of = [&](const std::shared_ptr<Prior>& prior) {
-      return prior ? prior->layers().at(static_cast<std::size_t>(info.layer)) : nullptr;
+      return prior ? prior->layers().at(layers().size()) : nullptr;  // as many as there are: this one's place
     };
     return std::make_shared<SpatialDecayLayer>(settings_, info, of(rope_), of(lepe_));
   }

@@ -355,6 +355,7 @@ PriorItem violin() {
                .paths = {"curve-decay", "fused-bias", "explicit"},
                .cost = "C H N^2 exponentials a layer, alpha M kept in evaluation; P as a tensor"});
   item.set("weight_decay", "exempt");
+  adds_probability(item, {{"option", "apply"}, {"values", Json::array({"add-probs"})}});
   add_options(item);
   item.constraint({{"rule", "at-most"},
                    {"left", "a_min"},

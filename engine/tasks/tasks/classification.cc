@@ -33,7 +33,7 @@ class Classification : public Task {
     const Json& facts = context.dataset_facts;
     const InputFacts input{facts.at("channels"), facts.at("extent")};
     backbone_ = make_backbone(context.configuration, input, context.random, context.path);
-    head_ = std::make_shared<Linear>(backbone_->width(), facts.at("classes").get<std::int64_t>());
+    head_ = std::make_shared<Linear>(backbone_->pooled_width(), facts.at("classes").get<std::int64_t>());
     Initializer(context.random, "head.").truncated_normal(head_->weight, "weight", 0.02);
     at::NoGradGuard no_gradient;
     head_->bias.zero_();
