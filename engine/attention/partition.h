@@ -28,9 +28,9 @@ struct Parts {
   std::int64_t padding = 0;  // places that hold no token
   // Which token is at each place [count * places], int64: those of the grid by number, then N, N + 1, ... for the
   // places that hold none. A permutation, so that no two gradients meet in one token.
-  Tensor take;
-  Tensor back;    // the place of each token, [N] int64
-  Tensor region;  // int8 [count, places]: of a window, pairs of different numbers are hidden; undefined: none is
+  Tensor take = {};
+  Tensor back = {};    // the place of each token, [N] int64
+  Tensor region = {};  // int8 [count, places]: of a window, pairs of different numbers are hidden; undefined: none is
 
   // [B, N, c] to [B * count, places, c]. `fill` [1, 1, c] stands at the places that hold no token.
   Tensor apart(const Tensor& tokens, const Tensor& fill) const;

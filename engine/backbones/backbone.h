@@ -67,6 +67,10 @@ struct NamedPrior {
   bool has(Hook hook) const { return std::find(hooks.begin(), hooks.end(), hook) != hooks.end(); }
 };
 
+// The patches of images [B, C, H, W] in raster order, each a row of its numbers, channels first: [B, N, C patch^2]. A
+// convolution as wide as its stride is a linear map of these. `patch` must divide H and W.
+Tensor patches_of(const Tensor& images, std::int64_t patch);
+
 // A module whose parameters are initialized from context.random by name. Not thread-safe.
 class Backbone : public torch::nn::Module {
  public:

@@ -43,7 +43,7 @@ class Vit final : public Backbone {
     const Layout whole = layout_of(inputs.image.size(2), inputs.image.size(3));
     Layout layout = layout_before(0, whole);  // of x
     begin_forward({layout}, context);
-    Tensor x = embed_patches(inputs.image, layout);
+    Tensor x = embed_->forward(patches_of(inputs.image, options_.patch));
     x = embedded(Site::kBeforePrefix, x, layout, context);
     if (prefix_from_ == 0) x = with_prefix(x);
     x = embedded(Site::kAfterPrefix, x, layout, context);
@@ -131,13 +131,6 @@ class Vit final : public Backbone {
     whole.uniform(embed_->bias, "embed.bias", -bound, bound);
     if (class_token_.defined()) whole.truncated_normal(class_token_, "class_token", kWeightDeviation);
     if (registers_.defined()) whole.truncated_normal(registers_, "registers", kWeightDeviation);
-  }
-
-  // [B, C, H, W] -> [B, N, D]: a p x p convolution of stride p, written as the linear map it is.
-  Tensor embed_patches(const Tensor& images, const Layout& layout) const {
-    const std::int64_t p = options_.patch, rows = layout.extent[0], columns = layout.extent[1];
-    const Tensor patches = images.reshape({images.size(0), channels_, rows, p, columns, p}).permute({0, 2, 4, 1, 3, 5});
-    return embed_->forward(patches.reshape({images.size(0), rows * columns, channels_ * p * p}));
   }
 
   // [B, N, D] -> [B, P + N, D]

@@ -1,6 +1,8 @@
 // Builds the model and finds its parts.
 #include "engine/probe/host.h"
 
+#include <algorithm>
+
 namespace locus::engine {
 namespace {
 
@@ -14,28 +16,32 @@ std::shared_ptr<Module> part(const torch::nn::Module& root, const std::string& n
   throw std::logic_error("the model has no part '" + name + "'");
 }
 
-std::int64_t patch_of(const Json& model_options) { return model_options.at("patch").get<std::int64_t>(); }
+bool takes(const Item& model, const char* option) {
+  const Json& options = model.json().at("options");
+  return std::any_of(options.begin(), options.end(), [&](const Json& each) { return each.at("name") == option; });
+}
 
-// The model's options with what the request decides.
-Json model_options(const HostRequest& request) {
+// The model's options with what the request decides of them.
+Json model_options(const HostRequest& request, const Item& model) {
   Json options = request.specification.at("model").value("options", Json::object());
-  for (const char* name : {"depth", "pool", "registers"}) {
+  const std::pair<const char*, Json> decided[] = {{"depth", request.layers},
+                                                  {"pool", request.prefix > 0 ? "cls" : "mean"},
+                                                  {"registers", std::max<std::int64_t>(request.prefix - 1, 0)}};
+  for (const auto& [name, value] : decided) {
+    if (!takes(model, name)) continue;
     if (options.contains(name)) {
       throw std::invalid_argument("model option '" + std::string(name) +
                                   "' is decided by the number of layers and prefix tokens: leave it out");
     }
+    options[name] = value;
   }
   if (!options.contains("patch")) options["patch"] = 4;
-  options["depth"] = request.layers;
-  options["pool"] = request.prefix > 0 ? "cls" : "mean";
-  options["registers"] = std::max<std::int64_t>(request.prefix - 1, 0);
   return options;
 }
 
 }  // namespace
 
-Host::Host(const HostRequest& request)
-    : channels_(request.specification.value("channels", 3)), layers_(request.layers) {
+Host::Host(const HostRequest& request) : channels_(request.specification.value("channels", 3)) {
   if (request.grid.size() != 2 || request.grid[0] < 1 || request.grid[1] < 1 || request.prefix < 0 ||
       request.layers < 1)
     throw std::invalid_argument("a model needs a grid of rows and columns, layers, and no less than no prefix");
@@ -43,31 +49,27 @@ Host::Host(const HostRequest& request)
     if (!request.specification.contains(key))
       throw std::invalid_argument("the specification has no \"" + std::string(key) + "\"");
   }
-  const Json options = model_options(request);
-  const std::int64_t patch = patch_of(options);
+  const std::string model = request.specification.at("model").value("id", "vit");
+  const Json options = model_options(request, backbone_item(model).item);
+  const auto patch = options.at("patch").get<std::int64_t>();
   image_extent_ = {request.grid[0] * patch, request.grid[1] * patch};
-  layout_ = {request.grid, request.prefix};
   const Json& priors = request.specification.at("priors");
   if (!priors.empty()) prior_options_ = priors[0].value("options", Json::object());
-  const std::string model = request.specification.at("model").value("id", "vit");
-  heads_ = Options(backbone_item(model).item.json(), options).integer("heads");
   const Json configuration = {
       {"task", {{"id", "classification"}}}, {"model", {{"id", model}, {"options", options}}}, {"priors", priors}};
   const Json facts = {
       {"channels", channels_}, {"extent", image_extent_}, {"classes", request.specification.value("classes", 10)}};
   build(configuration, facts, request.seed, request.path);
+  const std::int64_t layers = backbone_layers(), prefix = layout().prefix;
+  if (layers != request.layers || prefix != request.prefix) {
+    throw std::invalid_argument("backbone " + model + " has " + std::to_string(layers) + " layers and " +
+                                std::to_string(prefix) + " prefix tokens by its own options, not " +
+                                std::to_string(request.layers) + " and " + std::to_string(request.prefix));
+  }
 }
 
-Host::Host(const Json& configuration, const Json& facts)
-    : channels_(facts.at("channels").get<std::int64_t>()), layers_(0) {
-  const Json& model = configuration.at("model");
-  const Options options(backbone_item(model.at("id").get<std::string>()).item.json(),
-                        model.value("options", Json::object()));
-  layers_ = options.integer("depth"), heads_ = options.integer("heads");
+Host::Host(const Json& configuration, const Json& facts) : channels_(facts.at("channels").get<std::int64_t>()) {
   image_extent_ = facts.at("extent").get<std::vector<std::int64_t>>();
-  const std::int64_t patch = options.integer("patch");
-  layout_.prefix = options.integer("registers") + (options.text("pool") == "cls" ? 1 : 0);
-  for (const std::int64_t pixels : image_extent_) layout_.extent.push_back(pixels / patch);
   const Json& priors = configuration.at("priors");
   if (!priors.empty()) prior_options_ = priors[0].value("options", Json::object());
   build(configuration, facts, configuration.at("seed").get<std::uint64_t>(), "auto");
@@ -77,24 +79,25 @@ void Host::build(const Json& configuration, const Json& facts, std::uint64_t see
   const RandomStreams random(seed);
   task_ = make_task({configuration, facts, random, path});
   backbone_ = part<Backbone>(*task_, "backbone");
+  layouts_ = backbone_->layouts(image_extent_[0], image_extent_[1]);
 }
 
-Block& Host::block(std::int64_t layer) const { return *part<Block>(*backbone_, "blocks." + std::to_string(layer)); }
-Attention& Host::attention(std::int64_t layer) const {
-  return *part<Attention>(*backbone_, "blocks." + std::to_string(layer) + ".attention");
-}
+Block& Host::block(std::int64_t layer) const { return *backbone_->blocks().at(static_cast<std::size_t>(layer)); }
+Attention& Host::attention(std::int64_t layer) const { return block(layer).attention(); }
 Linear& Host::head() const { return *part<Linear>(*task_, "head"); }
 
-LayerInfo Host::layer_info(std::int64_t layer) const {
-  LayerInfo info;
-  info.layer = layer, info.layers = layers_;
-  info.width = width(), info.heads = heads_;
-  info.reference = layout_;
-  return info;
+const Layout& Host::layout(std::int64_t layer) const {
+  return layouts_.at(static_cast<std::size_t>(layer_info(layer).stage));
 }
 
-void Host::begin_forward(const ForwardContext& context) const {
-  for (const auto& named : backbone_->priors()) named.prior->begin_forward(layout_, context);
+void Host::begin_forward(const ForwardContext& context) const { backbone_->begin_forward(layouts_, context); }
+
+void Host::require_one_plain_stage(const std::string& what) const {
+  const std::vector<StageInfo>& stages = backbone_->stages();
+  if (stages.size() == 1 && !stages[0].windows) return;
+  throw std::invalid_argument(what + " shows one grid on which all attend to all; this network has " +
+                              std::to_string(stages.size()) + " stages" +
+                              (stages[0].windows ? ", the first one in windows" : ""));
 }
 
 }  // namespace locus::engine

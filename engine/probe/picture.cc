@@ -26,10 +26,11 @@ SeenSides no_content(const Host& host) {
 }  // namespace
 
 Json picture_of(const Host& host, std::int64_t layer, std::uint64_t seed) {
-  if (host.backbone().priors().size() != 1 || host.layout().prefix != 0)
+  host.require_one_plain_stage("a picture");
+  if (host.backbone().priors(0).size() != 1 || host.layout().prefix != 0)
     throw std::invalid_argument("a picture shows one prior, without prefix tokens");
   const at::NoGradGuard no_grad;
-  const auto& named = host.backbone().priors()[0];
+  const auto& named = host.backbone().priors(0)[0];
   const RandomStreams random(seed);
   const ForwardContext context{.step = 0, .steps = 1, .training = false, .random = random};
   std::int64_t added = 0;

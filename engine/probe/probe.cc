@@ -8,24 +8,27 @@
 namespace locus::engine {
 namespace {
 
-// Whether a prior's tensor "priors.<id>.layers.<l>.<name>" belongs to another layer than `layer`.
-bool of_another_layer(std::string_view name, std::int64_t layer) {
-  const std::string mark = ".layers.", own = mark + std::to_string(layer) + ".";
+// Whether `name` has a part after `mark` (".layers.") that is not `own`.
+bool of_another(std::string_view name, const std::string& mark, std::int64_t own) {
+  const std::string wanted = mark + std::to_string(own) + ".";
   const std::size_t at = name.find(mark);
-  return at != std::string_view::npos && name.substr(at, own.size()) != own;
+  return at != std::string_view::npos && name.substr(at, wanted.size()) != wanted;
 }
 
 // A tensor's name at a level, or none where it has no part there.
-std::optional<std::string> name_at(const ProbeRequest& request, const Backbone& backbone, const std::string& full) {
+std::optional<std::string> name_at(const ProbeRequest& request, const Host& host, const std::string& full) {
   constexpr std::string_view kBackbone = "backbone.";
   if (request.level == ProbeLevel::kModel) return full;
   if (!full.starts_with(kBackbone)) return std::nullopt;
   const std::string name = full.substr(kBackbone.size());
   if (name.starts_with("priors.")) {
-    if (of_another_layer(name, request.layer) || backbone.training_only(name)) return std::nullopt;
+    // "priors.<id>.layers.<l>.<name>", or "priors.<id>.stages.<s>.layers.<l>.<name>"
+    if (of_another(name, ".layers.", request.layer) ||
+        of_another(name, ".stages.", host.layer_info(request.layer).stage) || host.backbone().training_only(name))
+      return std::nullopt;
     return name;
   }
-  const std::string block = "blocks." + std::to_string(request.layer) + ".";
+  const std::string block = host.block(request.layer).name() + ".";
   if (!name.starts_with(block)) return std::nullopt;
   const std::string within = name.substr(block.size());
   if (request.level == ProbeLevel::kBlock) return within;
@@ -56,7 +59,7 @@ Probe::Probe(const ProbeRequest& request) : request_(request), host_(request.hos
   host_.task().to(request.type);
   const auto sort = [&](const auto& all, NamedTensors& into) {
     for (const auto& entry : all) {
-      if (const auto name = name_at(request_, host_.backbone(), entry.key())) into[*name] = entry.value();
+      if (const auto name = name_at(request_, host_, entry.key())) into[*name] = entry.value();
     }
   };
   sort(host_.task().named_parameters(), parameters_);
@@ -110,7 +113,7 @@ Tensor Probe::input(const NamedTensors& given) const {
   if (request_.level == ProbeLevel::kModel) {
     wanted.insert(wanted.end(), {host_.channels(), host_.image_extent()[0], host_.image_extent()[1]});
   } else {
-    wanted.insert(wanted.end(), {host_.layout().tokens(), host_.width()});
+    wanted.insert(wanted.end(), {host_.layout(request_.layer).tokens(), host_.layer_info(request_.layer).width});
   }
   if (input.sizes() != at::IntArrayRef(wanted)) {
     throw std::invalid_argument(std::string(input_name()) + " has the shape " + shape_text(input.sizes()) +
@@ -131,7 +134,7 @@ NamedTensors Probe::run_attention(const Tensor& x) {
   const ForwardContext context{.step = 0, .steps = 1, .training = false, .random = random_};
   host_.begin_forward(context);
   NamedTensors out;
-  out["output"] = attention.forward(x, host_.layout(), context);
+  out["output"] = attention.forward(x, host_.layout(request_.layer), context);
   attention.watch({});
   for (std::size_t i = 0; i < passes.size(); ++i) {  // along axes, the last one comes first
     const std::string which = passes.size() == 1 ? "" : ".axis-" + std::to_string(passes.size() - 1 - i);
@@ -144,7 +147,7 @@ NamedTensors Probe::run_attention(const Tensor& x) {
 NamedTensors Probe::run_block(const Tensor& x) {
   const ForwardContext context{.step = 0, .steps = 1, .training = false, .random = random_};
   host_.begin_forward(context);
-  return {{"output", host_.block(request_.layer).forward(x, host_.layout(), context)}};
+  return {{"output", host_.block(request_.layer).forward(x, host_.layout(request_.layer), context)}};
 }
 
 NamedTensors Probe::run_model(const Tensor& image) {

@@ -19,7 +19,7 @@ struct ProbeRequest {
 
 // Level attention takes x [B, T, D], the normed input, and writes logits and probabilities [B, H, T, T] and
 // output [B, T, D]. Where attention runs along axes, logits and probabilities end in ".axis-<a>" and hold a
-// sample for each line. Level block takes x, the residual stream, and writes output. Level model takes image
+// sample for each line; within windows they hold one for each window. Level block takes x, the residual stream, and writes output. Level model takes image
 // [B, C, H, W] and writes tokens [B, T, D] after the final norm, logits [B, classes], and for each prior with
 // a loss "loss.<prior>", weighted, in training step 0. Everything else is in evaluation mode.
 //

@@ -33,7 +33,8 @@ Tensor bare_probabilities(const Scores& scores, const AttentionInputs& inputs) {
                     .biases = {},
                     .sum_scales = {},
                     .probabilities = {},
-                    .from_probabilities = {}};
+                    .from_probabilities = {},
+                    .region = scores.region};
   return probabilities_of(bare);
 }
 
@@ -51,7 +52,7 @@ Tensor score_of(const Scores& scores) {
 
 // Whether a prior takes part in the attention of a layer by a hook that can be left out.
 bool takes_part(const Host& host, std::int64_t layer) {
-  for (const auto& named : host.backbone().priors()) {
+  for (const auto& named : host.backbone().priors(0)) {
     if (!named.prior->layers()[static_cast<std::size_t>(layer)]) continue;
     for (const Hook hook : {Hook::kTransformQk, Hook::kBias, Hook::kScale, Hook::kProbabilities}) {
       if (named.has(hook) && named.prior->uses(hook)) return true;

@@ -30,6 +30,7 @@ bool is_exported(const TensorFile& file) {
 
 TrainedHost::TrainedHost(const Json& configuration, const std::filesystem::path& weights)
     : host_(configuration, facts_of(configuration)), random_(configuration.at("seed").get<std::uint64_t>()) {
+  host_.require_one_plain_stage("a picture");
   if (host_.layout().extent.size() != 2 || host_.layout().patches() > kPicturePatches) {
     throw std::invalid_argument("pictures are of grids of at most " + std::to_string(kPicturePatches) +
                                 " patches, not of " + std::to_string(host_.layout().patches()));
@@ -54,7 +55,7 @@ Json TrainedHost::heading(const char* kind, const Json& configuration) const {
   Json priors = Json::array();
   std::int64_t all = 0;
   for (const Tensor& parameter : host_.task().parameters()) all += parameter.numel();
-  for (const auto& named : host_.backbone().priors()) {
+  for (const auto& named : host_.backbone().priors(0)) {
     std::int64_t added = 0, kept = 0;
     for (const auto& parameter : named.prior->named_parameters()) {
       added += parameter.value().numel();

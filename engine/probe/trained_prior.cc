@@ -41,7 +41,7 @@ Layer look_at(const TrainedHost& model, const std::vector<SeenSides>& seen, std:
   const auto add = [&](std::vector<View> views) {
     for (View& view : views) out.views.push_back(std::move(view));
   };
-  for (const auto& named : host.backbone().priors()) {
+  for (const auto& named : host.backbone().priors(0)) {
     add(prior_views(host, named, layer, seen[index], model.forward_context()));
     if (layer == 0) add(stem_views(host, named, seen[0].layout, model.forward_context()));
     for (const Json& curve : curves_of(host, named, layer, seen[index], model.forward_context()))

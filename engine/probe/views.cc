@@ -67,7 +67,7 @@ std::int64_t hidden_width(const Host& host, std::int64_t layer) {
 
 struct Asked {
   const Host& host;
-  const Backbone::NamedPrior& named;
+  const NamedPrior& named;
   std::int64_t layer;
   PriorLayer& part;
   const SeenSides& seen;
@@ -192,14 +192,14 @@ Tensor whole_attention(const std::vector<Tensor>& passes, const std::vector<std:
 }
 
 bool whole_grid(const Host& host, std::int64_t layer) {
-  for (const auto& named : host.backbone().priors()) {
+  for (const auto& named : host.backbone().priors(0)) {
     if (named.has(Hook::kPattern)) return named.prior->pattern(host.layer_info(layer)) == Pattern::kGlobal;
   }
   return true;
 }
 
-std::vector<View> prior_views(const Host& host, const Backbone::NamedPrior& named, std::int64_t layer,
-                              const SeenSides& seen, const ForwardContext& context) {
+std::vector<View> prior_views(const Host& host, const NamedPrior& named, std::int64_t layer, const SeenSides& seen,
+                              const ForwardContext& context) {
   std::vector<View> views;
   const auto& part = named.prior->layers()[static_cast<std::size_t>(layer)];
   if (!part) return views;
@@ -211,7 +211,7 @@ std::vector<View> prior_views(const Host& host, const Backbone::NamedPrior& name
   return views;
 }
 
-std::vector<View> stem_views(const Host& host, const Backbone::NamedPrior& named, const Layout& whole,
+std::vector<View> stem_views(const Host& host, const NamedPrior& named, const Layout& whole,
                              const ForwardContext& context) {
   if (!named.has(Hook::kEmbed) || !named.prior->uses(Hook::kEmbed)) return {};
   // The model's own order: what is added before the prefix joins sees patches alone.
@@ -245,7 +245,7 @@ View equal_attention_view(const Host& host, std::int64_t layer, const ForwardCon
           /*from_zero=*/true};
 }
 
-Json curves_of(const Host& host, const Backbone::NamedPrior& named, std::int64_t layer, const SeenSides& seen,
+Json curves_of(const Host& host, const NamedPrior& named, std::int64_t layer, const SeenSides& seen,
                const ForwardContext& context) {
   Json out = Json::array();
   const auto& part = named.prior->layers()[static_cast<std::size_t>(layer)];

@@ -39,15 +39,15 @@ bool whole_grid(const Host& host, std::int64_t layer);
 // What one prior of the host does in a layer for tokens like `seen`: its factor and bias, what becomes of even
 // attention, how it turns queries and keys, and how far content reaches through what it adds to tokens.
 // What it has no hook for is left out.
-std::vector<View> prior_views(const Host& host, const Backbone::NamedPrior& named, std::int64_t layer,
-                              const SeenSides& seen, const ForwardContext& context);
+std::vector<View> prior_views(const Host& host, const NamedPrior& named, std::int64_t layer, const SeenSides& seen,
+                              const ForwardContext& context);
 // The likeness of what a prior adds to the stem, whose tokens are laid out like this; none without the hook.
-std::vector<View> stem_views(const Host& host, const Backbone::NamedPrior& named, const Layout& layout,
+std::vector<View> stem_views(const Host& host, const NamedPrior& named, const Layout& layout,
                              const ForwardContext& context);
 // Attention when every patch of the image has the same content.
 View equal_attention_view(const Host& host, std::int64_t layer, const ForwardContext& context);
 // The order in which each curve of the prior's factor and bias visits the patches: [{"name", "path"}].
-Json curves_of(const Host& host, const Backbone::NamedPrior& named, std::int64_t layer, const SeenSides& seen,
+Json curves_of(const Host& host, const NamedPrior& named, std::int64_t layer, const SeenSides& seen,
                const ForwardContext& context);
 
 // To 4 significant digits; null for what is hidden or no number.

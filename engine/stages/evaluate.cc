@@ -38,6 +38,11 @@ Json with_positions(Json configuration, const std::string& positions, Json& who)
   for (Json& prior : configuration.at("priors")) {
     if (!can_interpolate(prior)) continue;
     prior["options"][kOption] = kChoice;
+    if (prior.contains("stages")) {
+      for (Json& differs : prior.at("stages")) {
+        if (differs.is_object()) differs.erase(kOption);
+      }
+    }
     who.push_back(prior.at("id"));
   }
   return configuration;

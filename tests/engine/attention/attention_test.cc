@@ -49,7 +49,7 @@ const std::vector<Hook> kLayerHooks = {
 
 std::shared_ptr<Attention> make_attention(const std::vector<AttachedPrior>& priors) {
   LayerInfo info{.layer = 0, .layers = 1, .width = kWidth, .heads = kHeads, .scale = 0.5, .reference = {{2, 3}, 1}};
-  auto layer = std::make_shared<Attention>(info, priors, plain_linear(), "attention", "auto");
+  auto layer = std::make_shared<Attention>(info, priors, plain_linear(), "attention");
   layer->to(at::kDouble);
   const at::NoGradGuard no_grad;
   const RandomStreams random(2);

@@ -16,7 +16,7 @@ namespace {
 using test::largest_difference;
 
 constexpr double kTolerance = 1e-12;
-constexpr std::int64_t kBatch = 2, kHeads = 3, kWidth = 5;
+constexpr std::int64_t kBatch = 4, kWindows = 2, kHeads = 3, kWidth = 5;
 
 // One problem: a layout, the terms' leaves, and the terms as the reference and as the paths see them.
 struct Problem {
@@ -153,11 +153,12 @@ struct PathCase {
   std::string path;
   Layout layout;
   std::vector<TermKind> terms;
+  bool windows = false;  // samples are windows, and pairs of different regions hidden
 };
 
 std::string describe(const PathCase& c) {
   std::string name = c.path + "_on_" + std::to_string(c.layout.extent[0]) + "x" + std::to_string(c.layout.extent[1]) +
-                     "_prefix_" + std::to_string(c.layout.prefix);
+                     "_prefix_" + std::to_string(c.layout.prefix) + (c.windows ? "_in_windows" : "");
   for (const TermKind& term : c.terms) name += "_" + term;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
@@ -170,6 +171,9 @@ TEST_P(PathAgainstReference, AgreesInValueAndEveryGradient) {
   const PathCase& param = GetParam();
   Problem p = make_problem(param.layout, param.terms);
   test::ReferenceInput in{p.q.detach(), p.k.detach(), p.v.detach(), 0.37, {}, {}};
+  const Tensor region =
+      param.windows ? p.draw("region", {kWindows, p.layout.tokens()}, 0, 3).floor().to(at::kChar) : Tensor();
+  in.region = region;
   for (const BiasTerm& term : p.scales) in.scales.push_back(defined_value(term.form(), p));
   for (const BiasTerm& term : p.biases) in.biases.push_back(defined_value(term.form(), p));
   for (const BiasTerm& term : p.sum_scales) in.sum_scales.push_back(defined_value(term.form(), p));
@@ -182,7 +186,8 @@ TEST_P(PathAgainstReference, AgreesInValueAndEveryGradient) {
                 .scales = {},
                 .biases = {},
                 .probabilities = {},
-                .from_probabilities = {}};
+                .from_probabilities = {},
+                .region = region};
   for (const BiasTerm& term : p.scales) scores.scales.push_back(&term);
   for (const BiasTerm& term : p.biases) scores.biases.push_back(&term);
   for (const BiasTerm& term : p.sum_scales) scores.sum_scales.push_back(&term);
@@ -247,6 +252,7 @@ std::vector<PathCase> path_cases() {
   for (const auto& [paths, kinds] : terms) {
     for (const std::string& path : paths) {
       for (const Layout& layout : layouts) cases.push_back({path, layout, kinds});
+      cases.push_back({path, layouts[0], kinds, /*windows=*/true});
     }
   }
   return cases;
@@ -283,6 +289,24 @@ TEST(PathChoice, KeepsHooksOnProbabilitiesAwayFromTheFusedKernel) {
   EXPECT_LT(largest_difference(choose_path("explicit", scores).run(scores),
                                2 * at::matmul(at::softmax(at::matmul(q, q.mT()), -1), q)),
             1e-6);
+}
+
+// Paths without T x T tensors, and those with a hook, hide the same pairs; a tool that looks inside sees them hidden.
+TEST(Regions, HidePairsFromTheHooksOnProbabilitiesToo) {
+  const Tensor q = at::rand({4, 2, 3, 4}, at::kDouble), region = at::tensor({0, 1, 1, 0, 0, 0}, at::kChar).view({2, 3});
+  Scores scores = plain(q);
+  scores.region = region;
+  Tensor seen;
+  scores.probabilities = [&](const Tensor& p) { return seen = p; };
+  choose_path("explicit", scores).run(scores);
+  for (std::int64_t sample = 0; sample < 4; ++sample) {
+    const Tensor row = seen[sample][1][0];
+    const double hidden = (row[1] + row[2]).item<double>();
+    EXPECT_EQ(hidden < 1e-30, sample % 2 == 0) << "sample " << sample << " is window " << sample % 2;
+    EXPECT_NEAR(row.sum().item<double>(), 1, 1e-12);
+  }
+  EXPECT_TRUE(at::equal(explicit_weights(scores).probabilities, seen));
+  EXPECT_LT(explicit_weights(scores).logits[0][0][0][1].item<double>(), -90);
 }
 
 TEST(PathChoice, RefusesAnUnknownNameAndSaysIt) {

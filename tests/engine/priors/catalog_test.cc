@@ -167,7 +167,7 @@ TEST(CatalogEntries, DeclareExactlyTheHooksTheCodeHas) {
     std::set<Hook> used;
     for (const test::PriorSetting& setting : test::settings_of(item)) {
       const auto model = test::small_model({setting}, test::fitting(setting, {.pool = "cls"}));
-      const auto& named = model->priors().at(0);
+      const auto& named = model->priors(0).at(0);
       HookCaller caller(*named.prior, named.prior->layers()[0].get(), test::axial(setting) ? 0 : 1);
       for (int h = 0; h < kHookCount; ++h) {
         const Hook hook = static_cast<Hook>(h);

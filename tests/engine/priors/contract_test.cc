@@ -17,8 +17,8 @@ using test::largest_difference;
 using test::ModelShape;
 using test::PriorSetting;
 using test::small_model;
-using test::test_images;
 using test::test_context;
+using test::test_images;
 
 class EveryPrior : public testing::TestWithParam<PriorSetting> {
  protected:
@@ -43,7 +43,7 @@ void nudge(Backbone& model) {
 
 // Whether the first prior says that it sets the initial weights of the maps to values.
 bool starts_values(const Backbone& model) {
-  for (const auto& layer : model.priors().at(0).prior->layers()) {
+  for (const auto& layer : model.priors(0).at(0).prior->layers()) {
     if (layer && layer->start_values(at::empty({model.width(), model.width()}))) return true;
   }
   return false;

@@ -61,7 +61,7 @@ Step train_step(const PriorSetting& setting, std::int64_t side) {
 bool factorized(const PriorSetting& setting) {
   const test::ModelShape shape = test::fitting(setting, {.pool = "cls", .depth = 1});
   const auto model = test::small_model({setting}, shape);
-  const auto& named = model->priors().at(0);
+  const auto& named = model->priors(0).at(0);
   if (named.has(Hook::kPattern)) return false;
   for (const Hook hook : {Hook::kScale, Hook::kProbabilities, Hook::kFromProbabilities}) {
     if (named.has(hook)) return false;

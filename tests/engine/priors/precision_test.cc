@@ -55,8 +55,9 @@ Layer make(const PriorSetting& setting, const std::string& path) {
     for (const Tensor& buffer : out.prior->buffers()) state.push_back(buffer);
     attached.push_back({layer, hooks, state});
   }
-  out.attention = std::make_shared<Attention>(info, attached, plain_linear(), "attention", path,
-                                              lines ? Pattern::kAxial : Pattern::kGlobal);
+  out.attention = std::make_shared<Attention>(
+      info, attached, plain_linear(), "attention",
+      AttentionOptions{.path = path, .pattern = lines ? Pattern::kAxial : Pattern::kGlobal});
   // Trained scale: logits of a deviation of about 3, and no parameter where it started. The scale of random
   // orders and the like stays what it is.
   const at::NoGradGuard no_grad;

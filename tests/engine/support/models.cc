@@ -87,7 +87,7 @@ std::vector<PriorSetting> mixed_settings(const PriorItem& item, int count) {
 
 bool axial(const PriorSetting& setting) {
   const auto model = small_model({setting}, {.depth = 1});
-  const auto& named = model->priors().at(0);
+  const auto& named = model->priors(0).at(0);
   return named.has(Hook::kPattern) && named.prior->pattern({.heads = 4, .reference = {{4, 5}, 0}}) == Pattern::kAxial;
 }
 

@@ -39,6 +39,10 @@ Row forward_row(const ReferenceInput& in, std::int64_t b, std::int64_t h, std::i
     row.sum.push_back(logit);
     row.outer.push_back(outer);
     logits.push_back(outer * logit);
+    if (in.region.defined()) {
+      const auto region = in.region.accessor<std::int8_t, 2>()[b % in.region.size(0)];
+      if (region[i] != region[j]) logits.back() -= 100;
+    }
     largest = std::max(largest, logits.back());
   }
   for (const double logit : logits) sum += row.p.emplace_back(std::exp(logit - largest));

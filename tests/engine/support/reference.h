@@ -12,6 +12,7 @@ struct ReferenceInput {
   double scale = 1;
   std::vector<Tensor> scales, biases;
   std::vector<Tensor> sum_scales = {};  // factors of the content with its scales plus the biases
+  Tensor region = {};  // int8 [W, T]: sample b is window b mod W; -100 where the numbers of a pair differ
 };
 
 struct ReferenceResult {

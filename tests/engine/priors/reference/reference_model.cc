@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "tests/engine/priors/reference/reference_attention.h"
+
 namespace locus::engine::test {
 
 std::int64_t ReferenceContext::patches() const {
@@ -58,15 +60,6 @@ Array layer_norm(const Array& x, const Array& weight, const Array& bias) {
     }
   }
   return y;
-}
-
-void add(Array& to, const Array& what) {
-  if (to.shape() != what.shape()) throw std::out_of_range("a sum of different shapes");
-  for (std::size_t i = 0; i < to.data().size(); ++i) to.data()[i] += what.data()[i];
-}
-void multiply(Array& to, const Array& what) {
-  if (to.shape() != what.shape()) throw std::out_of_range("a product of different shapes");
-  for (std::size_t i = 0; i < to.data().size(); ++i) to.data()[i] *= what.data()[i];
 }
 
 class Model {
@@ -197,24 +190,11 @@ class Model {
     return x;
   }
 
-  // Rows [part * D + head * d + c] of the projection, [B, H, T, d].
-  Array side(const Array& qkv, std::int64_t part) const {
-    const std::int64_t d = shape_.width / shape_.heads;
-    Array out({batch_, shape_.heads, qkv.size(1), d});
-    for (std::int64_t b = 0; b < batch_; ++b) {
-      for (std::int64_t h = 0; h < shape_.heads; ++h) {
-        for (std::int64_t t = 0; t < qkv.size(1); ++t) {
-          for (std::int64_t c = 0; c < d; ++c) out(b, h, t, c) = qkv(b, t, part * shape_.width + h * d + c);
-        }
-      }
-    }
-    return out;
-  }
-
   Array attention(std::int64_t l, const Array& x) {
     const std::string name = "blocks." + std::to_string(l) + ".attention";
     const Array qkv = map(x, name + ".qkv");
-    const Array q = side(qkv, 0), k = side(qkv, 1), v = side(qkv, 2);
+    const Array q = reference_heads(qkv, 0, shape_.heads), k = reference_heads(qkv, 1, shape_.heads),
+                v = reference_heads(qkv, 2, shape_.heads);
     std::vector<ReferenceContext> contexts;
     for (const Prior& prior : priors_) {
       contexts.push_back(context(prior, l));
@@ -248,52 +228,10 @@ class Model {
     return map(merged, name + ".out");
   }
 
-  // L = prod(scale) c q k^T + sum(bias), times the scales of the sum; P = probabilities(softmax L); P V +
-  // sum(from_probabilities)
   Array attend(const std::vector<ReferenceContext>& contexts, const Array& q, const Array& k, const Array& v) {
-    const std::int64_t batch = q.size(0), heads = q.size(1), tokens = q.size(2), d = q.size(3);
-    Array logits({batch, heads, tokens, tokens});
-    for (std::int64_t b = 0; b < batch; ++b) {
-      for (std::int64_t h = 0; h < heads; ++h) {
-        for (std::int64_t i = 0; i < tokens; ++i) {
-          for (std::int64_t j = 0; j < tokens; ++j) {
-            Real sum = 0.0;
-            for (std::int64_t c = 0; c < d; ++c) sum += q(b, h, i, c) * k(b, h, j, c);
-            logits(b, h, i, j) = sum / std::sqrt(static_cast<double>(d));
-          }
-        }
-      }
-    }
-    const auto scale_by = [&](bool of_sum) {
-      for (std::size_t n = 0; n < priors_.size(); ++n) {
-        if (priors_[n].is->scales_biases(contexts[n]) != of_sum) continue;
-        const Array factor = priors_[n].is->scale(contexts[n]);
-        if (!factor.empty()) multiply(logits, factor);
-      }
-    };
-    scale_by(false);
-    for (std::size_t n = 0; n < priors_.size(); ++n) {
-      const Array summand = priors_[n].is->bias(contexts[n]);
-      if (!summand.empty()) add(logits, summand);
-    }
-    scale_by(true);
-    Array p = softmax(logits);
-    for (std::size_t n = 0; n < priors_.size(); ++n) priors_[n].is->probabilities(contexts[n], p);
-    Array out({batch, heads, tokens, d});
-    for (std::int64_t b = 0; b < batch; ++b) {
-      for (std::int64_t h = 0; h < heads; ++h) {
-        for (std::int64_t i = 0; i < tokens; ++i) {
-          for (std::int64_t c = 0; c < d; ++c) {
-            for (std::int64_t j = 0; j < tokens; ++j) out(b, h, i, c) += p(b, h, i, j) * v(b, h, j, c);
-          }
-        }
-      }
-    }
-    for (std::size_t n = 0; n < priors_.size(); ++n) {
-      const Array more = priors_[n].is->from_probabilities(contexts[n], p);
-      if (!more.empty()) add(out, more);
-    }
-    return out;
+    std::vector<ReferenceHere> here;
+    for (std::size_t n = 0; n < priors_.size(); ++n) here.push_back({*priors_[n].is, contexts[n]});
+    return reference_softmax(here, q, k, v);
   }
 
   // The patch that stands at `place` of line `line` along an axis: 1 is a row, 0 a column.
