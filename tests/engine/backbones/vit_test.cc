@@ -11,8 +11,8 @@ namespace {
 
 using test::largest_difference;
 using test::small_model;
-using test::test_images;
 using test::test_context;
+using test::test_images;
 
 std::shared_ptr<Backbone> vit(const Json& options, const InputFacts& input, std::uint64_t seed = 0) {
   return make_backbone({{"model", {{"id", "vit"}, {"options", options}}}, {"priors", Json::array()}}, input,
@@ -161,6 +161,31 @@ TEST(Vit, DropPathSkipsBranchesOfSamplesWhileTrainingOnly) {
   const double changed =
       (tokens(true, 1) - tokens(false, 1)).abs().amax({1, 2}).gt(1e-6).to(at::kDouble).mean().item<double>();
   EXPECT_EQ(changed, 1) << "kept branches are scaled up, dropped ones are gone: every sample differs from evaluation";
+}
+
+// What other networks have several of it has one of, under the names it always had.
+TEST(Vit, IsOneStageWhoseFeatureMapIsTheStreamBeforeTheNorm) {
+  const auto model = small_model({{"violin"}}, {.pool = "cls", .registers = 1});
+  ASSERT_EQ(model->stages().size(), 1U);
+  EXPECT_FALSE(model->stages()[0].windows);
+  EXPECT_TRUE(model->named_parameters().contains("priors.violin.layers.1.alpha"));
+  EXPECT_EQ(model->pooled_width(), model->width());
+  EXPECT_EQ(model->layouts(8, 10), (std::vector<Layout>{{{4, 5}, 2}}));
+  const Features features = model->forward(test_images(1, {8, 10}), test_context(false));
+  ASSERT_EQ(features.stages.size(), 1U);
+  EXPECT_TRUE(at::equal(features.stages[0].tokens, features.taps.at("pre-norm")));
+  EXPECT_EQ(features.stages[0].layout, features.layout);
+  EXPECT_EQ(features.tap_layouts.at("post-norm"), features.layout);
+}
+
+TEST(Vit, RefusesHiddenPatchesAndConditionsWhichItHasNoUseFor) {
+  const auto model = small_model({});
+  Inputs inputs(test_images(1, {8, 10}));
+  inputs.hidden = at::zeros({1, 20}, at::kBool);
+  EXPECT_THROW(model->forward(inputs, test_context(false)), std::invalid_argument);
+  inputs.hidden = Tensor();
+  inputs.condition.vector = at::zeros({1, 32});
+  EXPECT_THROW(model->forward(inputs, test_context(false)), std::invalid_argument);
 }
 
 TEST(Vit, SaysWhatItRefuses) {
