@@ -70,9 +70,10 @@ std::int64_t Partition::count(const Layout& layout) const {
 }
 
 Parts parts_of(const Partition& partition, const Layout& layout) {
-  Parts parts{.part = {partition.window, 0}, .count = partition.count(layout)};
+  const std::int64_t count = partition.count(layout);
+  Parts parts{.part = {partition.window, 0}, .count = count};
   const std::vector<Axis> axes = axes_of(partition, layout);
-  const std::int64_t tokens = layout.patches(), places = parts.count * partition.places();
+  const std::int64_t tokens = layout.patches(), places = count * partition.places();
   std::vector<std::int64_t> take, back(static_cast<std::size_t>(tokens)), bases;
   std::vector<std::int8_t> region;
   for (const Axis& axis : axes) bases.push_back(axis.windows);
@@ -95,7 +96,7 @@ Parts parts_of(const Partition& partition, const Layout& layout) {
   parts.take = at::tensor(take, at::kLong);
   parts.back = at::tensor(back, at::kLong);
   if (partition.masks()) {
-    parts.region = at::empty({parts.count, places / parts.count}, at::kChar);
+    parts.region = at::empty({count, partition.places()}, at::kChar);
     std::copy(region.begin(), region.end(), parts.region.mutable_data_ptr<std::int8_t>());
   }
   return parts;
