@@ -73,7 +73,7 @@ Parts parts_of(const Partition& partition, const Layout& layout) {
   const std::int64_t count = partition.count(layout);
   Parts parts{.part = {partition.window, 0}, .count = count};
   const std::vector<Axis> axes = axes_of(partition, layout);
-  const std::int64_t tokens = layout.patches(), places = count * partition.places();
+  const std::int64_t tokens = layout.patches();
   std::vector<std::int64_t> take, back(static_cast<std::size_t>(tokens)), bases;
   std::vector<std::int8_t> region;
   for (const Axis& axis : axes) bases.push_back(axis.windows);

@@ -15,7 +15,7 @@ class TrainedHost {
   const Host& host() const { return host_; }
   bool trained() const { return trained_; }
   std::int64_t step() const { return step_; }
-  ForwardContext context() const { return {.step = step_, .steps = 1, .training = false, .random = random_}; }
+  ForwardContext forward_context() const { return {.step = step_, .steps = 1, .training = false, .random = random_}; }
   // What both documents begin with.
   Json heading(const char* kind, const Json& configuration) const;
 
