@@ -90,7 +90,7 @@ struct Node {
   Json scalar;
   std::string text;  // of a scalar, as a key
   int line = 0;
-  int size = 1;                                 // nodes under and including this one, aliases spelt out
+  int size = 1;                                 // nodes under and including this one, aliases spelled out
   std::vector<std::shared_ptr<Node>> children;  // of a list
   std::vector<std::pair<std::string, std::shared_ptr<Node>>> members;  // of a map; the value's line is the key's
 };

@@ -7,7 +7,7 @@ void add_cancel(CLI::App& app) {
   add_steering(app,
                {"cancel",
                 kSteerGroup,
-                "Cancel an experiment; stages that another experiment wants go on",
+                "Cancel an experiment; stages that another experiment references go on",
                 "What runs is asked to stop at once; results that are there stay. `locus rerun` takes it up again.",
                 {{"locus cancel fashion-mnist-priors", "Stop it"}}},
                &Client::cancel_experiment);

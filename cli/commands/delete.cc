@@ -31,15 +31,14 @@ absl::StatusOr<int> run(Client& client, const DeleteOptions& options) {
 }  // namespace
 
 void add_delete(CLI::App& app) {
-  Command& command =
-      add_command(app, {"delete",
-                        kSteerGroup,
-                        "Delete an experiment with all that no other experiment uses",
-                        "Shows what would go and asks. Stages that another experiment wants stay with their points and "
-                        "checkpoints; pinned "
-                        "artifacts stay. What is waiting or running must be cancelled first, or with --force.",
-                        {{"locus delete fashion-mnist-priors --dry-run", "What would go"},
-                         {"locus delete fashion-mnist-priors --force --yes", "From a script, whatever it is doing"}}});
+  Command& command = add_command(
+      app, {"delete",
+            kSteerGroup,
+            "Delete an experiment with all that no other experiment uses",
+            "Shows what would go and asks. Stages that another experiment references stay with their points and "
+            "checkpoints; pinned artifacts stay. What is waiting or running must be cancelled first, or with --force.",
+            {{"locus delete fashion-mnist-priors --dry-run", "What would go"},
+             {"locus delete fashion-mnist-priors --force --yes", "From a script, whatever it is doing"}}});
   auto options = std::make_shared<DeleteOptions>();
   add_server_options(command, options->server);
   add_experiment(command, options->experiment);

@@ -65,7 +65,7 @@ void add_submit(CLI::App& app) {
   Command& command = add_command(
       app, {"submit",
             kExperimentGroup,
-            "Store a specification; only stages that nobody ran yet will run",
+            "Store a specification; only stages without a result will run",
             "Submitting the same specification again changes nothing. More cells, seeds or stages under the "
             "same name extend the "
             "experiment; a specification that would drop or change trials needs --replace.",

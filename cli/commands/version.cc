@@ -34,7 +34,7 @@ void add_version(CLI::App& app) {
   Command& command = add_command(app, {"version",
                                        kLocusGroup,
                                        "Print the version of this program and of the server",
-                                       "`locus --version` prints the program's alone and asks nobody.",
+                                       "`locus --version` prints the program's alone, without asking a server.",
                                        {{"locus version", "Who speaks with whom"}}});
   auto choice = std::make_shared<ServerChoice>();
   add_server_options(command, *choice);

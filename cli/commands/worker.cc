@@ -35,7 +35,8 @@ void add_options(Command& command, WorkerOptions& options) {
       ->capture_default_str();
   command.add_flag("--take-over", options.take_over,
                    "Take the name even from a daemon that lives under it; what that one runs is lost");
-  command.add_flag("--once", options.once, "Do not wait for a server that is not there at the start");
+  command.add_flag("--once", options.once,
+                   "Fail at once if the server cannot be reached at the start, instead of waiting for it");
 }
 
 int run(WorkerOptions options, const ServerChoice& choice) {

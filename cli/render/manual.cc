@@ -108,7 +108,7 @@ std::string render_program_help(const ProgramPage& program, int width) {
              wrap_text(command.summary, static_cast<int>(longest) + 4, width).substr(longest + 4);
     }
   }
-  return out + "\n`" + program.name + " COMMAND --help` tells more, with examples. Every command takes --json.\n" +
+  return out + "\n`" + program.name + " COMMAND --help` describes it, with examples. Every command takes --json.\n" +
          "Start with: locus serve, locus worker, locus submit examples/fashion-mnist-priors.yaml --watch\n";
 }
 

@@ -46,13 +46,13 @@ constexpr char kRules[] =
 - **Priors**: an id, `{violin: {curves: [hilbert]}}` with options, or a list of these for a combination, its order
   kept.
 - **Labels**: `{value: ..., label: "tiny"}` names a value of a factor; assignments may use the label.
-- **Assignments** map factors to values. A value means the equal value of the factor, or the one so labelled, or, for
+- **Assignments** map factors to values. A value means the equal value of the factor, or the one so labeled, or, for
   a prior without options, every
   value of these ids.
 - A value in the matrix wins over the fixed one at the same path; the plan says so.
 - At most 100,000 trials, counted before exclusions and before anything is expanded.
 - If `metric.reports` names a split that no listed stage measures, an `evaluate` stage with default options is added.
-  The primary result is labelled with the
+  The primary result is labeled with the
   dataset's own resolution where it is evaluated, otherwise with the first listed.
 - An `evaluate` stage with `images` scores a part of its split: the first of one fixed permutation, which depends on the
   ids of dataset and split alone. Its results carry the label `images`, and are reported only where no listed stage

@@ -6,7 +6,7 @@
 namespace locus {
 namespace {
 
-// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
+// Insertions, deletions, substitutions and swaps of neighbors (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const std::size_t width = b.size() + 1;
   std::vector<std::size_t> before(width), above(width), row(width);

@@ -1,4 +1,4 @@
-// "Did you mean": which known name a misspelt one stands for.
+// "Did you mean": which known name a misspelled one stands for.
 #pragma once
 
 #include <optional>

@@ -28,7 +28,7 @@ struct OptionSpec {
   Condition when;  // elsewhere the option means nothing and keeps its default
 };
 
-struct Constraint {  // normalised from the JSON's rules
+struct Constraint {  // normalized from the JSON's rules
   std::string rule, left, right, help;
   double factor = 0;
   Condition when;

@@ -10,7 +10,7 @@
 
 namespace locus {
 
-// `value` checked against the declaration and normalised (integral floats of integers become integers).
+// `value` checked against the declaration and normalized (integral floats of integers become integers).
 absl::StatusOr<Json> check_option(const OptionSpec& option, const Json& value, const std::string& field);
 
 // UNKNOWN_KEY naming the owner ("the specification", "prior 'violin'") and the nearest known key.

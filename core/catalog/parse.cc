@@ -18,7 +18,7 @@ constexpr const char* kScalarTypes[] = {"integer", "number", "string", "boolean"
 absl::Status malformed(const std::string& what, const std::string& field) {
   return make_error(
       absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidSpecification,
-      "the catalog is malformed at " + field + ": " + what + "; print it anew with `locus-trainer catalog`", field);
+      "the catalog is malformed at " + field + ": " + what + "; print it again with `locus-trainer catalog`", field);
 }
 
 template <class List>

@@ -60,10 +60,10 @@ PrintedInterval printed_interval(const ClaimTable& table, const ClaimValue& valu
   return out;
 }
 
-Judgement judge(const ClaimTable& table, const ClaimValue& value, const ClaimValue* baseline, const Measured& measured,
-                const std::vector<SettingDifference>& differences) {
+Judgment judge(const ClaimTable& table, const ClaimValue& value, const ClaimValue* baseline, const Measured& measured,
+               const std::vector<SettingDifference>& differences) {
   const auto not_comparable = [](WhyNot why, Direction direction = Direction::kNone) {
-    return Judgement{Verdict::kNotComparable, why, direction};
+    return Judgment{Verdict::kNotComparable, why, direction};
   };
   if (!std::isfinite(value.difference)) return not_comparable(WhyNot::kNoDifference);
   if (measured.n == 0) return not_comparable(WhyNot::kNoResult);
@@ -167,18 +167,18 @@ const char* to_string(Direction direction) {
   return "";
 }
 
-void ClaimCounts::add(const Judgement& judgement, const std::vector<SettingDifference>& differences) {
+void ClaimCounts::add(const Judgment& judgment, const std::vector<SettingDifference>& differences) {
   ++numbers;
-  agrees += judgement.verdict == Verdict::kAgrees ? 1 : 0;
-  contradicts += judgement.verdict == Verdict::kContradicts ? 1 : 0;
-  undecided += judgement.verdict == Verdict::kUndecided ? 1 : 0;
-  if (judgement.verdict != Verdict::kNotComparable) return;
+  agrees += judgment.verdict == Verdict::kAgrees ? 1 : 0;
+  contradicts += judgment.verdict == Verdict::kContradicts ? 1 : 0;
+  undecided += judgment.verdict == Verdict::kUndecided ? 1 : 0;
+  if (judgment.verdict != Verdict::kNotComparable) return;
   ++not_comparable;
-  ++why[judgement.why];
-  same += judgement.direction == Direction::kSame ? 1 : 0;
-  opposite += judgement.direction == Direction::kOpposite ? 1 : 0;
-  open += judgement.direction == Direction::kOpen ? 1 : 0;
-  if (judgement.why != WhyNot::kSetting) return;
+  ++why[judgment.why];
+  same += judgment.direction == Direction::kSame ? 1 : 0;
+  opposite += judgment.direction == Direction::kOpposite ? 1 : 0;
+  open += judgment.direction == Direction::kOpen ? 1 : 0;
+  if (judgment.why != WhyNot::kSetting) return;
   std::set<std::string> names;
   for (const SettingDifference& one : differences)
     names.insert(one.name.find('.') == std::string::npos ? one.name : "options");

@@ -32,7 +32,7 @@ enum class WhyNot {
 // Of what is not comparable for its setting alone: whether the measured difference goes the printed way.
 enum class Direction { kNone, kSame, kOpposite, kOpen };  // open: its interval holds zero, or nothing is printed but 0
 
-struct Judgement {
+struct Judgment {
   Verdict verdict = Verdict::kNotComparable;
   WhyNot why = WhyNot::kNone;
   Direction direction = Direction::kNone;
@@ -46,8 +46,8 @@ struct PrintedInterval {
 PrintedInterval printed_interval(const ClaimTable& table, const ClaimValue& value, const ClaimValue* baseline);
 
 // One match of a number. `measured` may have no pairs.
-Judgement judge(const ClaimTable& table, const ClaimValue& value, const ClaimValue* baseline, const Measured& measured,
-                const std::vector<SettingDifference>& differences);
+Judgment judge(const ClaimTable& table, const ClaimValue& value, const ClaimValue* baseline, const Measured& measured,
+               const std::vector<SettingDifference>& differences);
 
 // A number no cell was found for: why.
 WhyNot why_unmatched(const ClaimValue& value);
@@ -67,7 +67,7 @@ struct ClaimCounts {
   std::map<WhyNot, int> why;
   std::map<std::string, int> settings;
 
-  void add(const Judgement& judgement, const std::vector<SettingDifference>& differences);
+  void add(const Judgment& judgment, const std::vector<SettingDifference>& differences);
   void add(const ClaimCounts& other);
 };
 

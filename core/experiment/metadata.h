@@ -32,7 +32,7 @@ struct AttemptSample {
   SystemSample sample;
 };
 
-// What was last noticed of an experiment, and whether people were told.
+// What was last noticed of an experiment, and whether people were notified.
 enum class AlertOutcome { kNone, kPending, kSent, kFailed };  // none: nothing to tell
 struct AlertRow {
   ExperimentId experiment = 0;

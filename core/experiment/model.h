@@ -1,4 +1,4 @@
-// The nouns as plain values: experiments, cells, trials, stages, attempts, points. No behaviour, no I/O.
+// The nouns as plain values: experiments, cells, trials, stages, attempts, points. No behavior, no I/O.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct SeriesKey {
 struct PointBatch {
   std::vector<SeriesKey> series;            // dictionary of this batch
   std::vector<std::uint32_t> series_index;  // into `series`
-  std::vector<std::int64_t> step;           // optimiser steps done
+  std::vector<std::int64_t> step;           // optimizer steps done
   std::vector<double> epoch;
   std::vector<std::int64_t> images;   // training images seen
   std::vector<Microseconds> time_us;  // wall clock of the trainer

@@ -108,9 +108,9 @@ std::string Scheduler::State::explain_queued(const Stage& stage, Now now) const 
       const auto experiment = experiments_.find(id);
       if (experiment == experiments_.end() || experiment->second.row.reason.empty()) continue;
       return "experiment " + experiment->second.row.name + " is " + experiment->second.row.reason +
-             "; resume it when that is mended";
+             "; resume it when that is fixed";
     }
-    return "every experiment that wants it is paused: resume one of them";
+    return "every experiment that references it is paused: resume one of them";
   }
   if (stage.not_before > now.steady) {
     const int budget = rule_of(stage.row.failure_class).infrastructure

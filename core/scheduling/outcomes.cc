@@ -135,7 +135,7 @@ void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttemp
     note_success(stage, worker);
     succeed(stage, outputs);
   } else {
-    cancel_dependants(stage);
+    cancel_dependents(stage);
     retire(id);
   }
   if (verdict.counts_as_failure) note_failure(id, references, worker.row.id, ending);
@@ -150,10 +150,10 @@ void Scheduler::State::lose(Stage& stage, const std::string& reason, bool strike
 }
 
 void Scheduler::State::succeed(Stage& stage, const std::vector<StageOutput>& outputs) {
-  const std::set<StageId> dependants = stage.dependants;
-  for (StageId id : dependants) {
-    Stage* dependant = find_stage(id);
-    if (dependant != nullptr && dependant->row.state == StageState::kBlocked) fill_inputs(*dependant, stage, outputs);
+  const std::set<StageId> dependents = stage.dependents;
+  for (StageId id : dependents) {
+    Stage* dependent = find_stage(id);
+    if (dependent != nullptr && dependent->row.state == StageState::kBlocked) fill_inputs(*dependent, stage, outputs);
   }
   retire(stage.row.id);
 }
@@ -180,12 +180,12 @@ void Scheduler::State::fill_inputs(Stage& stage, const Stage& source, const std:
   set_state(stage, std::move(mutation));
 }
 
-void Scheduler::State::cancel_dependants(const Stage& stage) {
-  const std::set<StageId> dependants = stage.dependants;
+void Scheduler::State::cancel_dependents(const Stage& stage) {
+  const std::set<StageId> dependents = stage.dependents;
   const std::string reason = "stage " + std::to_string(stage.row.id) + " (" + stage.row.kind +
                              "), which it needs, is " + to_string(stage.row.state);
-  for (StageId id : dependants) {
-    if (Stage* dependant = find_stage(id)) cancel(*dependant, reason);
+  for (StageId id : dependents) {
+    if (Stage* dependent = find_stage(id)) cancel(*dependent, reason);
   }
 }
 
@@ -214,7 +214,7 @@ void Scheduler::State::cancel(Stage& stage, const std::string& reason) {
     set_state(stage,
               SetStageState{.from = stage.row.state, .to = StageState::kCancelled, .reason = reason, .inputs = {}});
   }
-  cancel_dependants(stage);
+  cancel_dependents(stage);
   retire(id);
 }
 

@@ -30,11 +30,11 @@ class ReadyQueue {
  public:
   void insert(int requirement, const ReadyKey& key) { groups_[requirement].insert(key); }
   void erase(int requirement, const ReadyKey& key);
-  // The first stage in grant order that `accept` takes. Only the first of each requirement is shown to it: who
-  // refuses that one would refuse what comes after it.
+  // The first stage in grant order that `accept` takes. Only the first of each requirement is shown to it: if
+  // that one is rejected, so are all later ones with the same requirement.
   std::optional<ReadyKey> first(const std::function<bool(int requirement, const ReadyKey& key)>& accept) const;
-  // Shows the stages of the requirements that `admitted` names in grant order. `visit` returns whether it wants to
-  // see more of that requirement.
+  // Shows the stages of the requirements that `admitted` names in grant order. `visit` returns whether to go
+  // on with that requirement.
   void visit(const std::function<bool(int requirement)>& admitted,
              const std::function<bool(int requirement, const ReadyKey& key)>& visit) const;
   // How many stages come before this one, counted up to `most`.

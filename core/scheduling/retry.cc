@@ -25,7 +25,7 @@ constexpr std::array kRules = {
     // A dataset may be missing or damaged on one worker alone: elsewhere, and one more try where there is nowhere else.
     // On three workers the data as such are to blame.
     ClassRule{FailureClass::kData, false, 2, 5, true, "met missing or damaged data",
-              "mend the dataset on the worker that ran it, then rerun it", 3},
+              "repair the dataset on the worker that ran it, then rerun it", 3},
     ClassRule{FailureClass::kCode, false, 3, 1, false, "broke off with an error", "read its log, then rerun it"},
     ClassRule{FailureClass::kTimeout, false, 2, 1, false, "ran out of time",
               "give it more time or less to do, then submit or rerun it"},

@@ -141,7 +141,7 @@ struct ExperimentSubmitted {
   std::string request_id;
 };
 // Cancelled and paused are refused (WRONG_STATE) when every stage has ended: the experiment is left as it is. Cancelled
-// is the experiment at once, and what of its stages runs and nobody else wants; the others follow in pieces, the first
+// is the experiment at once, and what of its stages runs and no other trial references; the others follow in pieces, the first
 // in this step, the next ones at Ticks.
 struct ExperimentStateRequested {
   ReplyToken reply = 0;
@@ -160,7 +160,7 @@ struct StagesRerun {
   std::map<std::string, ExperimentSubmitted::StageDraft> stages;  // with everything they take inputs from
   std::vector<ExperimentSubmitted::Link> links;
 };
-// WRONG_STATE while stages that only this experiment wants are unfinished, unless `force`, which cancels
+// WRONG_STATE while stages that only this experiment references are unfinished, unless `force`, which cancels
 // them, in pieces as above.
 struct ExperimentDeleted {
   ReplyToken reply = 0;
@@ -169,7 +169,7 @@ struct ExperimentDeleted {
 };
 // A piece of what deleted experiments leave is to go (PurgeDeleted). It takes its turn among the other events: a
 // submission that found one of these stages in the store must find it there still when it is applied. While there are
-// stages left to cancel since nobody wants them, a piece of those is cancelled instead (ReplyDone::later).
+// unreferenced stages left to cancel, a piece of those is cancelled instead (ReplyDone::later).
 struct PurgeDue {
   ReplyToken reply = 0;
   int trials = 0;

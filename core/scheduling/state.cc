@@ -67,7 +67,7 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
     }
     refresh_ready(stage);
   }
-  const auto orphan = std::make_shared<const Unreferenced>(Unreferenced{0, "", "no experiment wants it any more"});
+  const auto orphan = std::make_shared<const Unreferenced>(Unreferenced{0, "", "no experiment references it any more"});
   for (const auto& [id, stage] : stages_) {
     if (stage.references.empty()) unreferenced_.emplace_hint(unreferenced_.end(), id, orphan);
   }
@@ -124,7 +124,7 @@ const Scheduler::State::Stage* Scheduler::State::find_stage(StageId id) const {
 
 void Scheduler::State::link_to_sources(const Stage& stage) {
   for (const StageInput& input : stage.row.inputs) {
-    if (Stage* source = find_stage(input.from_stage)) source->dependants.insert(stage.row.id);
+    if (Stage* source = find_stage(input.from_stage)) source->dependents.insert(stage.row.id);
   }
 }
 

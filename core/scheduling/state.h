@@ -52,7 +52,7 @@ class Scheduler::State {
   struct Stage {
     StageRow row;
     std::set<std::pair<ExperimentId, std::int64_t>> references;  // (experiment, trial)
-    std::set<StageId> dependants;                                // some may be terminal since
+    std::set<StageId> dependents;                                // some may be terminal since
     std::optional<CheckpointRow> resume;
     std::optional<Running> running;
     std::optional<ReadyKey> ready;  // as which it is in the ready queue
@@ -189,7 +189,7 @@ class Scheduler::State {
   void lose(Stage& stage, const std::string& reason, bool strike, bool uncounted);
   void succeed(Stage& stage, const std::vector<StageOutput>& outputs);
   void fill_inputs(Stage& stage, const Stage& source, const std::vector<StageOutput>& outputs);
-  void cancel_dependants(const Stage& stage);
+  void cancel_dependents(const Stage& stage);
   void cancel(Stage& stage, const std::string& reason);
   void set_state(Stage& stage, SetStageState mutation);
   void retire(StageId id);  // forgets a stage that has become terminal

@@ -189,7 +189,7 @@ void Scheduler::State::handle(const ExperimentSubmitted& event) {
     if (placed.live) references.insert({placed.id, link.trial});
   }
   if (!done.empty()) experiment.proven = true;
-  set_references(experiment, references, "experiment " + experiment.row.name + " no longer wants it");
+  set_references(experiment, references, "experiment " + experiment.row.name + " no longer references it");
   for (StageId id : revived) {
     if (const Stage* stage = find_stage(id)) announce_stage(*stage);
   }

@@ -1,6 +1,7 @@
 // Trouble beyond one stage: an experiment whose first cells all fail alike is paused, a worker that fails
-// whatever it is given is drained. Both need as many different stages as poison needs strikes. Failures seen on
-// one of several workers speak against that worker, failures on two, or on the only one, against the work.
+// whatever it is given is drained. Both happen
+// after failures of `policy.strikes` distinct stages. Failures on one of several workers count against that worker,
+// failures on two, or on the only one, against the work.
 #include <algorithm>
 #include <cctype>
 

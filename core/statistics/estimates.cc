@@ -18,7 +18,7 @@ bool all_finite(const std::vector<double>& x) {
   return std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
 }
 
-// The order statistic a percentile interval ends at, linear between neighbours (R's type 7, NumPy's default).
+// The order statistic a percentile interval ends at, linear between neighbors (R's type 7, NumPy's default).
 double quantile_of_sorted(const std::vector<double>& x, double at) {
   const double place = at * static_cast<double>(x.size() - 1);
   const auto below = static_cast<std::size_t>(place);

@@ -1,5 +1,5 @@
 // The numbers of the pivot table: a grid of cells over replicates, compared with baseline cells, corrected,
-// ranked and summarised across columns. Knows no experiment and no metric. Pure.
+// ranked and summarized across columns. Knows no experiment and no metric. Pure.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ struct SampleSummary {
   double mean = kUndefined, std = kUndefined, low = kUndefined, high = kUndefined;
 };
 SampleSummary summarize_sample(const std::vector<double>& x, double level);
-// Two-sided exact sign-flip (randomisation) test of mean difference zero: share of the 2^n sign assignments at least as extreme.
+// Two-sided exact sign-flip (randomization) test of mean difference zero: share of the 2^n sign assignments at least as extreme.
 // Ties and zeros count exactly. Meet in the middle, so 40 pairs take well under a second; beyond, NaN: never by sampling.
 double sign_flip_p(const std::vector<double>& differences);
 // Whether times of equal work vary so much between seeds, by half or more, that something else used the machine.

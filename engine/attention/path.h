@@ -42,7 +42,7 @@ struct ExecutionPath {
   Tensor (*run)(const Scores& scores);      // P V + sum(from_probabilities), [B, H, T, d]
 };
 
-// Most specialised first, "explicit" last; it supports everything.
+// Most specialized first, "explicit" last; it supports everything.
 const std::vector<ExecutionPath>& execution_paths();
 
 // "auto": the first path that supports the scores and is preferred. A name: that path where it supports the

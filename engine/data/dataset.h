@@ -1,4 +1,4 @@
-// Labelled image sets: what the catalog says about them and their splits, resident as bytes.
+// Labeled image sets: what the catalog says about them and their splits, resident as bytes.
 #pragma once
 
 #include <filesystem>

@@ -202,7 +202,7 @@ StageItem evaluate() {
   item.option(Option::text("split", "test", "which part of the data").choices({"train", "validation", "test"}));
   item.option(Option::integer("images", 0,
                               "images of the split that are scored, the first of one fixed permutation of it, "
-                              "the same for every model and seed; 0 for all. Results of a part are labelled with "
+                              "the same for every model and seed; 0 for all. Results of a part are labeled with "
                               "their number")
                   .minimum(0)
                   .neutral(0)

@@ -57,9 +57,9 @@ void fill_counts(const std::map<std::string, int>& counts, v1::ClaimSummary* out
 }
 
 // Verdicts by intervals first, then those whose direction is known.
-int rank(const Judgement& judgement) {
-  if (judgement.verdict != Verdict::kNotComparable) return 0;
-  return judgement.direction != Direction::kNone ? 1 : 2;
+int rank(const Judgment& judgment) {
+  if (judgment.verdict != Verdict::kNotComparable) return 0;
+  return judgment.direction != Direction::kNone ? 1 : 2;
 }
 
 }  // namespace
@@ -137,7 +137,7 @@ std::vector<ClaimTableWriter::Match> ClaimTableWriter::matches_of(const ClaimVal
                 .baseline_label = {},
                 .baseline_labels = {},
                 .differences = cell.differences,
-                .judgement = {}};
+                .judgment = {}};
     const auto more = measured_->differences_at(value, measure, cell, *place);
     match.differences.insert(match.differences.end(), more.begin(), more.end());
     out.push_back(std::move(match));
@@ -157,7 +157,7 @@ std::vector<ClaimTableWriter::Match> ClaimTableWriter::matches_of(const ClaimVal
                       .difference_half_width = kUndefined,
                       .pairs = 0};
     if (baseline != nullptr) pair_with_baseline(*baseline, measure, &match);
-    match.judgement = judge(table_, value, baseline, match.measured, match.differences);
+    match.judgment = judge(table_, value, baseline, match.measured, match.differences);
   }
   return out;
 }
@@ -215,28 +215,28 @@ void ClaimTableWriter::fill_match(const ClaimValue& value, const Match& found, v
   match->set_pairs(measured.pairs);
   match->set_sentence(claim_sentence(value, measured, found.differences));
   for (const SettingDifference& one : found.differences) match->add_differences(to_string(one));
-  match->set_verdict(to_string(found.judgement.verdict));
-  match->set_why(to_string(found.judgement.why));
-  match->set_measured_direction(to_string(found.judgement.direction));
+  match->set_verdict(to_string(found.judgment.verdict));
+  match->set_why(to_string(found.judgment.why));
+  match->set_measured_direction(to_string(found.judgment.direction));
 }
 
 void ClaimTableWriter::judge_number(const ClaimValue& value, const std::vector<Match>& matches, bool any_cell,
                                     v1::Claim* out) {
-  Judgement judgement{Verdict::kNotComparable, why_unmatched(value), Direction::kNone};
-  if (judgement.why == WhyNot::kNoCell && any_cell) judgement.why = WhyNot::kNoResult;  // not measured there
+  Judgment judgment{Verdict::kNotComparable, why_unmatched(value), Direction::kNone};
+  if (judgment.why == WhyNot::kNoCell && any_cell) judgment.why = WhyNot::kNoResult;  // not measured there
   static const std::vector<SettingDifference> kNone;
   const std::vector<SettingDifference>* differences = &kNone;
   const auto best = std::min_element(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
-    return rank(a.judgement) < rank(b.judgement);
+    return rank(a.judgment) < rank(b.judgment);
   });
   if (best != matches.end()) {
-    judgement = best->judgement;
+    judgment = best->judgment;
     differences = &best->differences;
   }
-  counts_.add(judgement, *differences);
-  out->set_verdict(to_string(judgement.verdict));
-  out->set_why(to_string(judgement.why));
-  out->set_measured_direction(to_string(judgement.direction));
+  counts_.add(judgment, *differences);
+  out->set_verdict(to_string(judgment.verdict));
+  out->set_why(to_string(judgment.why));
+  out->set_measured_direction(to_string(judgment.direction));
 }
 
 void fill_summary(const std::string& paper, const std::string& table, const ClaimCounts& counts,

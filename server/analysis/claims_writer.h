@@ -33,7 +33,7 @@ class ClaimTableWriter {
     const BySeed* values = nullptr;
     std::string baseline_label, baseline_labels;
     std::vector<SettingDifference> differences;  // the baseline's options too
-    Judgement judgement;
+    Judgment judgment;
   };
   using HereByName = std::map<std::string, std::set<std::string>>;
 

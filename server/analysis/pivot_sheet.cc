@@ -60,7 +60,7 @@ SheetCell make_cell(const v1::PaperCell& from, const v1::GetPaperTableRequest& r
   return out;
 }
 
-// Neighbours that say the same share a heading, unless an outer line parts them.
+// Neighbors that say the same share a heading, unless an outer line parts them.
 class Heads {
  public:
   Heads(const v1::PaperTable& table, const std::vector<std::string>& metrics, Sheet& out)

@@ -16,7 +16,7 @@ namespace locus::server {
 // A column's metric, completed from the request, the contract and the catalog.
 struct PivotMetric {
   std::string metric, split, reduce, unit;
-  std::string direction;  // "max", "min", or empty: nobody declared it, so nothing is marked best
+  std::string direction;  // "max", "min", or empty: it was not declared, so nothing is marked best
   std::string labels;     // canonical, or empty: chosen by the table
   std::string title;      // "top1", "loss (validation)"; unique within the table
 };

@@ -190,7 +190,7 @@ absl::Status Alerts::tell_pending() {
     const absl::Status told = setup_.tell(alert);
     const int tries = had.tries + 1;
     if (told.ok()) {
-      spdlog::info("alert: {}; told", alert.at("sentence").get<std::string>());
+      spdlog::info("alert: {}; delivered", alert.at("sentence").get<std::string>());
     } else {
       spdlog::warn("alert: {}; try {} of {} failed: {}", alert.at("sentence").get<std::string>(), tries, kTries,
                    std::string(told.message()));

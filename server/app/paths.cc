@@ -73,7 +73,7 @@ absl::StatusOr<Catalog> load_catalog(const fs::path& given) {
       const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
       if (document.is_discarded()) {
         return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                          "the catalog " + place.string() + " is not JSON; write it anew with `locus-trainer catalog`",
+                          "the catalog " + place.string() + " is not JSON; write it again with `locus-trainer catalog`",
                           "", {{"path", place.string()}});
       }
       return Catalog::parse(document);
@@ -101,7 +101,7 @@ Pictures load_pictures(const fs::path& given, const Catalog& catalog) {
     std::string text;
     const std::string fault = read_picture(entry.path(), prior, catalog, &text);
     if (!fault.empty()) {
-      spdlog::warn("the picture {} {}; it is not shown (`make docs` writes them anew)", entry.path().string(), fault);
+      spdlog::warn("the picture {} {}; it is not shown (`make docs` regenerates them)", entry.path().string(), fault);
     } else {
       out.emplace(prior, std::move(text));
     }
@@ -122,7 +122,7 @@ absl::StatusOr<std::vector<PaperClaims>> load_claims() {
     if (claims.ok()) return claims;
     return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
                       "the claims " + place.string() + " cannot be read: " + std::string(claims.status().message()) +
-                          "; write them anew with `make docs`",
+                          "; regenerate them with `make docs`",
                       "", {{"path", place.string()}});
   }
   return std::vector<PaperClaims>();

@@ -26,7 +26,7 @@ StageSentence explain_row(const StageRow& stage) {
               "find out why, then rerun it: held stages wait for a person",
               {}};
     case StageState::kCancelled:
-      return {"cancelled" + because, "rerun it, should it be wanted after all", {}};
+      return {"cancelled" + because, "rerun it if it is needed after all", {}};
     default:
       return {std::string(to_string(stage.state)) + because, "", {}};
   }

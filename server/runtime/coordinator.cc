@@ -222,7 +222,7 @@ absl::Status Coordinator::rebuild(const std::vector<Event>& to_retry) {
     if (!kept) forgotten.push_back(token);
   }
   const absl::Status again = make_error(absl::StatusCode::kUnavailable, ErrorReason::kServerUnavailable,
-                                        "the server took stock anew; ask again");
+                                        "the scheduler was reloaded from the store; retry");
   for (ReplyToken token : forgotten) answer(token, ReplyError{token, again});
   return absl::OkStatus();
 }

@@ -59,10 +59,10 @@ std::string DiskGuard::reason() const {
 absl::Status DiskGuard::admit(DiskState refused_from, const char* consequence) const {
   absl::MutexLock lock(&mutex_);
   if (state_ < refused_from) return absl::OkStatus();
-  return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kDiskFull,
-                    sentence(state_, free_bytes_) + ", so " + consequence +
-                        " for now: free space on it, everything goes on by itself then",
-                    "", {{"retry_seconds", kRetrySeconds}, {"free_bytes", std::to_string(free_bytes_)}});
+  return make_error(
+      absl::StatusCode::kResourceExhausted, ErrorReason::kDiskFull,
+      sentence(state_, free_bytes_) + ", so " + consequence + " until space is free on it; work resumes by itself then",
+      "", {{"retry_seconds", kRetrySeconds}, {"free_bytes", std::to_string(free_bytes_)}});
 }
 
 }  // namespace locus::server

@@ -51,7 +51,8 @@ void Purger::serve() {
     const absl::StatusOr<bool> more = one_piece();
     lock.lock();
     if (!more.ok()) {
-      spdlog::warn("what a deleted experiment left stays for now: {}", std::string(more.status().message()));
+      spdlog::warn("the rows of a deleted experiment could not be removed; they are tried again: {}",
+                   std::string(more.status().message()));
       woken_.wait_for(lock, kRetryAfter, [&] { return stopping_; });
     } else if (!*more) {
       served_ = asked;

@@ -91,7 +91,7 @@ std::set<std::string> MemoryTables::others_linking(StageId id, ExperimentId exce
   return out;
 }
 
-std::set<StageId> MemoryTables::dependants(StageId id) {
+std::set<StageId> MemoryTables::dependents(StageId id) {
   std::set<StageId> out;
   for (const auto& [stage, row] : stages.rows()) {
     for (const StageInput& input : row.inputs) {

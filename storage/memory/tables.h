@@ -180,7 +180,7 @@ class MemoryTables final : public Rows {
   std::int64_t trial_count(ExperimentId id) override;
   std::set<StageId> linked_stages(ExperimentId id) override;
   std::set<std::string> others_linking(StageId id, ExperimentId except) override;
-  std::set<StageId> dependants(StageId id) override;
+  std::set<StageId> dependents(StageId id) override;
   std::set<StageId> sources(StageId id) override;
   std::set<StageId> running_stages(ExperimentId id) override;
   bool linked_beyond(StageId id, ExperimentId experiment, std::int64_t trial) override;

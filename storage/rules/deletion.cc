@@ -16,9 +16,9 @@ void keep_sources(Rows& rows, std::set<StageId>& going) {
   for (bool changed = true; changed;) {
     changed = false;
     for (auto at = going.begin(); at != going.end();) {
-      const std::set<StageId> dependants = rows.dependants(*at);
+      const std::set<StageId> dependents = rows.dependents(*at);
       const bool needed =
-          std::any_of(dependants.begin(), dependants.end(), [&](StageId id) { return !going.contains(id); });
+          std::any_of(dependents.begin(), dependents.end(), [&](StageId id) { return !going.contains(id); });
       at = needed ? going.erase(at) : std::next(at);
       changed = changed || needed;
     }
@@ -80,8 +80,8 @@ Deletion plan_deletion(Rows& rows, ExperimentId id) {
 
 bool goes_with(Rows& rows, StageId stage, ExperimentId id) {
   if (!rows.others_linking(stage, id).empty()) return false;
-  const std::set<StageId> dependants = rows.dependants(stage);
-  return std::all_of(dependants.begin(), dependants.end(), [&](StageId one) { return goes_with(rows, one, id); });
+  const std::set<StageId> dependents = rows.dependents(stage);
+  return std::all_of(dependents.begin(), dependents.end(), [&](StageId one) { return goes_with(rows, one, id); });
 }
 
 PurgePlan plan_purge(Rows& rows, int trials) {

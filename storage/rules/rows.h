@@ -76,7 +76,7 @@ class Rows {
   virtual std::int64_t trial_count(ExperimentId id) = 0;
   virtual std::set<StageId> linked_stages(ExperimentId id) = 0;  // of all its trials, retired ones too
   virtual std::set<std::string> others_linking(StageId id, ExperimentId except) = 0;  // their names
-  virtual std::set<StageId> dependants(StageId id) = 0;           // stages that take an input from it
+  virtual std::set<StageId> dependents(StageId id) = 0;           // stages that take an input from it
   virtual std::set<StageId> sources(StageId id) = 0;              // stages that it takes an input from
   virtual std::set<StageId> running_stages(ExperimentId id) = 0;  // of those it links
   // Whether a trial links it other than those of this experiment up to `trial`. Hidden experiments' count.

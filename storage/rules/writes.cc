@@ -278,7 +278,7 @@ class Rules {
     if (!stored) return refusal::experiment_not_found(m.row.id);
     if (stored->revision != m.expected_revision || stored->name != m.row.name) {
       return wrong_state("experiment '" + stored->name + "' is at revision " + text(stored->revision) + ", not '" +
-                             m.row.name + "' at " + text(m.expected_revision) + ": read it again and submit anew",
+                             m.row.name + "' at " + text(m.expected_revision) + ": read it again and submit again",
                          {{"experiment", stored->name}, {"revision", text(stored->revision)}});
     }
     ExperimentRow row = m.row;

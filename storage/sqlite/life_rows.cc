@@ -117,7 +117,7 @@ std::set<std::string> SqliteRows::others_linking(StageId id, ExperimentId except
   return collect<std::string>(s, first_text);
 }
 
-std::set<StageId> SqliteRows::dependants(StageId id) {
+std::set<StageId> SqliteRows::dependents(StageId id) {
   auto s = db_.prepare("SELECT stage_id FROM stage_input WHERE from_stage_id = ?");
   s.bind(id);
   return collect<StageId>(s, first_integer);

@@ -58,7 +58,7 @@ bool take(Tag tag, const Point& point, SeriesBlock& block) {
 std::string encode_blocks(const std::vector<SeriesBlock>& blocks) {
   PointColumns out;
   for (const SeriesBlock& block : blocks) {
-    Point head = block.first;  // near its neighbours, so that differences stay small
+    Point head = block.first;  // near its neighbors, so that differences stay small
     head.epoch = static_cast<double>(block.count);
     head.value = block.sum;
     put(kHead, head, out);

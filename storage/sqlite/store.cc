@@ -249,7 +249,8 @@ absl::Status check(Connection& connection, const std::filesystem::path& file) {
   if (std::filesystem::file_size(file, error) > kCheckedBytes || error) return absl::OkStatus();
   const std::string verdict = connection.word("PRAGMA quick_check(1)");
   if (verdict == "ok") return absl::OkStatus();
-  return unusable(file, "it is damaged (" + verdict + "); restore a backup, or move it away to start anew");
+  return unusable(file,
+                  "it is damaged (" + verdict + "); restore a backup, or move it away to start with an empty one");
 }
 
 }  // namespace
@@ -265,9 +266,10 @@ absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::
     return std::make_unique<SqliteStore>(std::move(lock), std::move(writer), file, options);
   } catch (const sqlite::SqliteError& error) {
     const bool damaged = (error.code() & 0xff) == SQLITE_NOTADB || (error.code() & 0xff) == SQLITE_CORRUPT;
-    const char* remedy = damaged ? "; it is damaged or no database: restore a backup, or move it away to start anew"
-                         : error.full() ? "; free space on its disk"
-                                        : "; make the folder writable, or choose another one";
+    const char* remedy =
+        damaged        ? "; it is damaged or no database: restore a backup, or move it away to start with an empty one"
+        : error.full() ? "; free space on its disk"
+                       : "; make the folder writable, or choose another one";
     return unusable(file, error.what() + std::string(remedy));
   }
 }

@@ -1,4 +1,4 @@
-// Each call is one reactor towards the client and one towards the server; a message is read on one side only
+// Each call is one reactor toward the client and one toward the server; a message is read on one side only
 // after the one before it was written on the other, so nothing queues up here.
 #include "tests/chaos/proxy.h"
 

@@ -40,8 +40,8 @@ Measured measured(double difference, double half_width, int pairs = 5) {
           .pairs = pairs};
 }
 
-Judgement judged(double difference, double half_width, double print = 2.0,
-                 const std::vector<SettingDifference>& differences = {}) {
+Judgment judged(double difference, double half_width, double print = 2.0,
+                const std::vector<SettingDifference>& differences = {}) {
   const ClaimTable table = table_of(print);
   return judge(table, table.values[0], nullptr, measured(difference, half_width), differences);
 }
@@ -75,7 +75,7 @@ TEST(AVerdict, TakesThePrintAsPreciselyAsItIs) {
 TEST(AVerdict, OfAnotherSettingIsNoneButHasADirection) {
   const std::vector<SettingDifference> other = {{"dataset", "imagenet-1k", "fashion-mnist"}};
   const auto direction = [&](double difference, double half_width, double print) {
-    const Judgement found = judged(difference, half_width, print, other);
+    const Judgment found = judged(difference, half_width, print, other);
     EXPECT_EQ(found.verdict, Verdict::kNotComparable);
     EXPECT_EQ(found.why, WhyNot::kSetting);
     return found.direction;

@@ -1,4 +1,4 @@
-// Which known name a misspelt one stands for.
+// Which known name a misspelled one stands for.
 #include "core/base/nearest.h"
 
 #include <gtest/gtest.h>

@@ -264,9 +264,9 @@ TEST(Plan, CompletesTheContractFromTheTask) {
 }
 
 TEST(Plan, FindsTheBaselineByLabelOrBareId) {
-  const char* labelled =
+  const char* labeled =
       R"({"matrix": {"prior": ["none", {"value": {"violin": {"sigma": 1}}, "label": "wide"}]}, "baseline": {"prior": "wide"}})";
-  EXPECT_TRUE(plan_of(small(labelled)).cells[1].baseline);
+  EXPECT_TRUE(plan_of(small(labeled)).cells[1].baseline);
   const char* bare = R"({"matrix": {"prior": ["none", {"violin": {"sigma": 1}}]}, "baseline": {"prior": "violin"}})";
   EXPECT_TRUE(plan_of(small(bare)).cells[1].baseline);
   const char* alias = R"({"matrix": {"prior": ["none", "learned-absolute"]}, "baseline": {"prior": "ape"}})";

@@ -146,7 +146,7 @@ TEST(Cancel, GoesOnAfterARestart) {
   EXPECT_EQ(in_state(h, "matrix", StageState::kQueued), 6);
   h.join("w", "s");
   EXPECT_FALSE(h.ask("s"));
-  EXPECT_EQ(h.explain(h.train("h")), "no experiment wants it any more, so it is about to be cancelled");
+  EXPECT_EQ(h.explain(h.train("h")), "no experiment references it any more, so it is about to be cancelled");
   h.advance(10s);
   EXPECT_EQ(in_state(h, "matrix", StageState::kCancelled), 8);
 }
@@ -210,7 +210,7 @@ TEST(Cancel, IsFollowedByADeletionBeforeItsEnd) {
   EXPECT_FALSE(h.scheduler().next_wake());
 }
 
-TEST(Dependants, AreCancelledWithTheStageTheyNeed) {
+TEST(Dependents, AreCancelledWithTheStageTheyNeed) {
   Harness h;
   h.submit({.cells = {"a"}});
   h.join("w", "s");
@@ -219,7 +219,7 @@ TEST(Dependants, AreCancelledWithTheStageTheyNeed) {
   EXPECT_THAT(h.evaluate("a").reason, HasSubstr("(train), which it needs, is failed"));
 }
 
-TEST(Dependants, AreQueuedWithTheArtifactWhenTheStageSucceeds) {
+TEST(Dependents, AreQueuedWithTheArtifactWhenTheStageSucceeds) {
   Harness h;
   h.submit({.cells = {"a"}});
   h.join("w", "s");
@@ -230,7 +230,7 @@ TEST(Dependants, AreQueuedWithTheArtifactWhenTheStageSucceeds) {
   EXPECT_EQ(h.evaluate("a").inputs.at(0).artifact_sha256, h.train("a").outputs.at(0).sha256);
 }
 
-TEST(Dependants, AreCancelledWhenTheOutputTheyNeedWasNotMade) {
+TEST(Dependents, AreCancelledWhenTheOutputTheyNeedWasNotMade) {
   Harness h;
   h.submit({.cells = {"a"}});
   h.join("w", "s");

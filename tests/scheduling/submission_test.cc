@@ -68,7 +68,7 @@ TEST(Submission, QueuesAnEvaluationWhoseTrainingIsDone) {
   EXPECT_EQ(grant->inputs.at("checkpoint"), h.train("a").outputs.at(0).sha256);
 }
 
-TEST(Submission, RevivesWhatHadFailedWithItsDependants) {
+TEST(Submission, RevivesWhatHadFailedWithItsDependents) {
   Harness h;
   h.submit({.cells = {"a"}});
   h.join("w", "s");
@@ -115,7 +115,7 @@ TEST(Submission, RevivesForEverybodyWhoHadWantedIt) {
   h.fail("s", *h.ask("s"), FailureClass::kDiverged);
   h.submit({.name = "second", .cells = {"a"}});
   h.set_state("second", ExperimentState::kCancelled);
-  EXPECT_EQ(h.train("a").state, StageState::kQueued) << "the first experiment still wants it";
+  EXPECT_EQ(h.train("a").state, StageState::kQueued) << "the first experiment still references it";
   h.set_state("first", ExperimentState::kPaused);
   EXPECT_FALSE(h.ask("s"));
   h.restart();

@@ -3,7 +3,7 @@
 //  4 one executor per stage         5 states follow their graph     6 nothing is forgotten
 //  7 sequences have no gaps         8 a checkpoint row has its file 9 everything is bounded
 // 10 it all comes to an end        11 what runs alone has its device to itself
-// 12 a grant has the time limit of an experiment that wants it
+// 12 a grant has the time limit of an experiment that references it
 // 13 a daemon that is heard keeps its name, unless another one takes it over
 // 14 a stage goes to who holds its dataset, or does not say what it holds
 // 1, 2, 3, 5, 7, 8, 11, 12 and 14 are asked of the store (ledger.cc), 11 of the workers' trainers, too, 13 of every step

@@ -1,4 +1,4 @@
-// The contract every store fulfils, run against each of them: the fixture its topic files share.
+// The contract every store fulfills, run against each of them: the fixture its topic files share.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -222,7 +222,7 @@ test(
       });
     });
 
-    await check(t, 'draws the curves in the colours of their cells', async () => {
+    await check(t, 'draws the curves in the colors of their cells', async () => {
       const drawn = await page.$eval('.curve-chart canvas', (canvas) => {
         const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
         const near = (i, color) => color.every((channel, k) => Math.abs(data[i + k] - channel) < 24);

@@ -79,10 +79,10 @@ check('the list is empty and leads to the editor', async (page) => {
 
 check('a mistake is marked at its line while one types, and the draft survives a reload', async (page) => {
   const editor = page.getByRole('textbox', { name: 'Specification' });
-  await editor.fill(specification.replace('learned-absolute]', 'learnt-absolute]'));
+  await editor.fill(specification.replace('learned-absolute]', 'learned-absolut]'));
   await shows('.verdict', '1 problem');
   await shows('.problem', 'line 7');
-  await shows('.problem', 'learnt-absolute');
+  await shows('.problem', 'learned-absolut');
   assert.equal(await page.locator('.editor-marked').innerText(), '7');
   await until('no way to submit', async () => !(await button('Submit').isEnabled()));
   await picture(page, 'create-problem-1280-light');

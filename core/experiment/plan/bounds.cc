@@ -50,7 +50,7 @@ std::string partial_report(const MetricContract& metric, const Json& labels, con
   if (images <= 0) return "";
   return "the reported " + metric.name + " is that of " + std::to_string(images) + " of the " +
          std::to_string(images_of(dataset, metric.reports)) + " " + metric.reports +
-         " images, and is labelled so; add an evaluate stage without images for all of them";
+         " images, and is labeled so; add an evaluate stage without images for all of them";
 }
 
 }  // namespace locus

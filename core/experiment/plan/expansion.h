@@ -21,7 +21,7 @@ struct CellDraft {
 // Values in normal form, and which of a factor's values a value in include, exclude, where or baseline means.
 class Values {
  public:
-  // Normalises every value of every factor and include. Notes what has no meaning, its path being unread from
+  // Normalizes every value of every factor and include. Notes what has no meaning, its path being unread from
   // then on, and what stands twice in a factor.
   static Values make(Specification& spec, Resolver& resolver, Mistakes& mistakes);
 

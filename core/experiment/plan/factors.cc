@@ -12,9 +12,9 @@ namespace {
 // A value of a factor: itself, or {value: ..., label: ...}.
 absl::StatusOr<Setting> parse_value(const Json& json, const std::string& field) {
   Setting setting{json, "", field};
-  const bool labelled =
+  const bool labeled =
       json.is_object() && json.contains("value") && json.size() <= 2 && (json.size() == 1 || json.contains("label"));
-  if (labelled) {
+  if (labeled) {
     setting.value = json["value"];
     setting.field = field + ".value";
     if (json.contains("label")) {

@@ -297,7 +297,7 @@ std::optional<Specification> parse_specification(const Json& document, const std
   const std::vector<std::string> known = keys_with(sections);
   Specification spec;
   spec.sections = &sections;
-  // Unknown keys first: a misspelt key is the cause of whatever else is missing.
+  // Unknown keys first: a misspelled key is the cause of whatever else is missing.
   for (const auto& [key, value] : document.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     mistakes.note(unknown_key(key, known, "the specification", key));

@@ -70,12 +70,12 @@ absl::StatusOr<std::vector<const Setting*>> Values::match(const std::string& pat
         path + " is not a factor of the matrix; " + (list.empty() ? "the matrix has none" : "its factors are: " + list),
         setting.field, {{"path", path}});
   }
-  std::vector<const Setting*> exact, labelled, same_ids;
+  std::vector<const Setting*> exact, labeled, same_ids;
   if (setting.value.is_string()) {
     for (const Setting* value : factor->second) {
-      if (!value->label.empty() && value->label == setting.value) labelled.push_back(value);
+      if (!value->label.empty() && value->label == setting.value) labeled.push_back(value);
     }
-    if (!labelled.empty()) return labelled;
+    if (!labeled.empty()) return labeled;
   }
   LOCUS_ASSIGN_OR_RETURN(const NormalValue wanted, resolver.normal(path, setting));
   for (const Setting* value : factor->second) {

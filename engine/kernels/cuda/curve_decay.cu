@@ -1,7 +1,7 @@
 // Curve decay on the GPU: see engine/kernels/curve_decay_abi.h for the mathematics.
 //
 // A thread owns one entry (i, j) of one head for a run of images, so the C exponentials are paid once a run,
-// not once an image; neighbouring threads own neighbouring j, so reads and writes of [B, H, T, T] coalesce.
+// not once an image; neighboring threads own neighboring j, so reads and writes of [B, H, T, T] coalesce.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -90,7 +90,7 @@ TEST(EvaluationBatch, NormalizesByChannel) {
   EXPECT_TRUE(at::allclose(image[1].view({3}), at::tensor({1.0f, 0.0f, -0.2f}), 1e-5, 1e-6));
 }
 
-TEST(EvaluationBatch, ResizesByHalfPixelCentres) {
+TEST(EvaluationBatch, ResizesByHalfPixelCenters) {
   ImageSplit split{at::tensor({0, 100}, at::kByte).view({1, 1, 1, 2}).repeat({1, 1, 2, 1}), at::zeros({1}, at::kLong)};
   const auto row = [&](std::string_view interpolation) {
     return evaluation_batch(split, kPlain, 0, 1, 4, interpolation, at::kCPU).at("image")[0][0][1];

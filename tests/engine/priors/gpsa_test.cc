@@ -12,8 +12,8 @@ using test::draw;
 using test::largest_difference;
 using test::one_prior;
 using test::small_model;
-using test::test_images;
 using test::test_context;
+using test::test_images;
 
 const Json kLate = {{"layers", 2}, {"prefix", "late"}};
 

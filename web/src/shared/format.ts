@@ -160,7 +160,7 @@ export function seriesText(series: { metric: string; split: string; labels: stri
   return [series.metric, series.split, labelText(series.labels)].filter((part) => part !== '').join(' · ');
 }
 
-// A long name by its two ends: the options at the end are what tells neighbouring cells apart.
+// A long name by its two ends: the options at the end are what tells neighboring cells apart.
 export function shortened(name: string, most = 30): string {
   if (name.length <= most) return name;
   const head = Math.floor((most - 1) * 0.4);

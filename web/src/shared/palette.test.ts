@@ -1,4 +1,4 @@
-// Cell colours: stable, apart for colour-blind readers, visible in both themes.
+// Cell colors: stable, apart for color-blind readers, visible in both themes.
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { apart, cellStyle, type Look, paletteSize, withAlpha } from './palette';
@@ -47,7 +47,7 @@ describe.each([
   ['dark', 1],
 ] as const)('in the %s theme', (_, theme) => {
   const colors = Array.from({ length: paletteSize }, (_unused, i) => token(`cell-${i}`, theme));
-  test('every colour stands out from the surface', () => {
+  test('every color stands out from the surface', () => {
     for (const color of colors) expect(contrast(color, token('surface', theme))).toBeGreaterThanOrEqual(2.9);
   });
   test.each(Object.keys(vision))('any two differ with %s', (kind) => {
@@ -83,7 +83,7 @@ test('the priors of the catalog look different, and so do ten cells of each', ()
   expect(new Set(looks.map(styleKey)).size).toBe(looks.length);
 });
 
-test('ten lines of one prior, and five of two that share a colour, have dashes of their own', () => {
+test('ten lines of one prior, and five of two that share a color, have dashes of their own', () => {
   const lineKey = (look: Look) => `${cellStyle(look).color} ${cellStyle(look).dash.join()}`;
   const cells = (hue: number, count: number) =>
     Array.from({ length: count }, (_, variant) => lineKey({ hue, variant }));
@@ -92,7 +92,7 @@ test('ten lines of one prior, and five of two that share a colour, have dashes o
     expect(new Set([...cells(hue, 5), ...cells(hue + 10, 5)]).size).toBe(10);
 });
 
-test('the cells of one prior share its colour, in any experiment', () => {
+test('the cells of one prior share its color, in any experiment', () => {
   const colors = [0, 1, 2, 9].map((variant) => cellStyle({ hue: 16, variant }).color);
   expect(new Set(colors).size).toBe(1);
   expect(cellStyle({ hue: 0, variant: 0 }).color).not.toBe(cellStyle({ hue: 11, variant: 0 }).color);
@@ -103,7 +103,7 @@ test('cells that count on from one prior stay apart', () => {
   expect(new Set(looks.map(styleKey)).size).toBe(60);
 });
 
-test('what would look the same in one figure is set apart, in its colour', () => {
+test('what would look the same in one figure is set apart, in its color', () => {
   const violin = { hue: 16, variant: 0 };
   const looks = apart([violin, violin, null, { hue: 16, variant: 1 }, { hue: 6, variant: 0 }]);
   expect(looks[0]).toEqual(violin);
@@ -111,7 +111,7 @@ test('what would look the same in one figure is set apart, in its colour', () =>
   expect(cellStyle(looks[1]!).color).toBe(cellStyle(violin).color);
 });
 
-test('transparency keeps the colour', () => {
+test('transparency keeps the color', () => {
   expect(withAlpha('rgb(27, 127, 214)', 0.13)).toBe('rgba(27, 127, 214, 0.13)');
   expect(withAlpha('rgba(27, 127, 214, 0.5)', 0.13)).toBe('rgba(27, 127, 214, 0.13)');
   expect(withAlpha('gray', 0.13)).toBe('gray');

@@ -1,7 +1,7 @@
-// How cells look: colour by prior, dash and marker by the rest. The server says which (CellLook), so that a prior is the
+// How cells look: color by prior, dash and marker by the rest. The server says which (CellLook), so that a prior is the
 // same in every chart, table and page.
-// The colours are custom properties (app/styles/tokens.css) in a light and a dark set; a test checks them for
-// colour-blind readers.
+// The colors are custom properties (app/styles/tokens.css) in a light and a dark set; a test checks them for
+// color-blind readers.
 
 export const paletteSize = 11;
 // Told apart by eye in this order: whole, even, dotted, with one dot, with two; then the same, longer or shorter.
@@ -32,12 +32,12 @@ export interface CellStyle {
   marker: Marker;
 }
 
-// The first hue has a neutral colour of its own, the others take turns.
+// The first hue has a neutral color of its own, the others take turns.
 const turns = paletteSize - 1;
 const colorOf = (hue: number) => (hue === 0 ? 0 : 1 + ((hue - 1) % turns));
 const roundOf = (hue: number) => (hue === 0 ? 0 : Math.floor((hue - 1) / turns));
 
-// Ten dashes and seven markers make 70 pairs, and neighbours differ in both. Two hues of the catalog share a colour: each
+// Ten dashes and seven markers make 70 pairs, and neighbors differ in both. Two hues of the catalog share a color: each
 // has half of the pairs to itself, and begins with another dash.
 const pairs = dashes.length * markers.length;
 function mark({ hue, variant }: Look): number {
@@ -59,7 +59,7 @@ export const cellClass = (look: Look | null) =>
   look ? `cell-${colorOf(look.hue)} marker-${cellStyle(look).marker}` : 'cell-none';
 
 // What one figure shows, so that no two look the same: where looks repeat (one cell twice, rows over several
-// experiments), the later ones get the next dash and marker of their colour.
+// experiments), the later ones get the next dash and marker of their color.
 export function apart<T extends Look | null>(looks: readonly T[]): T[] {
   const taken = new Set<string>();
   return looks.map((look) => {
@@ -77,7 +77,7 @@ export function apart<T extends Look | null>(looks: readonly T[]): T[] {
 
 export type Scheme = 'light' | 'dark';
 
-// What a CSS colour expression comes to now, or in a scheme: a canvas and a file cannot read custom properties.
+// What a CSS color expression comes to now, or in a scheme: a canvas and a file cannot read custom properties.
 export function resolveColors(expressions: readonly string[], scheme?: Scheme): string[] {
   const probe = document.createElement('span');
   probe.hidden = true;

@@ -137,7 +137,7 @@ class Client:
         owner: str = "",
         replace: bool = False,
     ) -> Experiment:
-        """Stores a specification; only stages that nobody ran yet will run.
+        """Stores a specification; only stages without a result will run.
 
         `changes` are applied first: {"train.epochs": 5}. The same specification again changes nothing; one that would drop trials
         of the experiment raises AlreadyExists unless `replace`.

@@ -97,7 +97,7 @@ class Plan:
     """Expected of the stages to run that have history; None: none has."""
     stages_without_history: int
     wall_seconds: float | None
-    """On the slots that are free now; None where that cannot be told."""
+    """On the slots that are free now; None where that is unknown."""
     free_slots: int
     history: list[PlanHistory] = field(hash=False)
     """What compute_seconds goes by."""

@@ -95,7 +95,7 @@ class Leaderboard:
         self.labels: str = message.labels
         self.unit: str = message.unit
         self.direction: str = message.direction
-        """"max" or "min"; empty: nobody declared it, so nothing is called best."""
+        """"max" or "min"; empty: it was not declared, so nothing is called best."""
         self.reduce: str = message.reduce
         """What of a trial's series counts: "last", "best", "top-3", "mean", "at-step-300"."""
         self.selects_on: str = message.selects_on

@@ -22,7 +22,7 @@ class TrialStage:
     step: int
     steps: int
     shared: bool
-    """Another experiment wants it too."""
+    """Another experiment references it too."""
 
 
 @dataclass(frozen=True)

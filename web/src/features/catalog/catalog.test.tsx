@@ -99,7 +99,7 @@ describe('a picture', () => {
     expect(usual(0, 1, [0, 1], [0.5, 0.51])).toBe('shared');
     expect(usual(0, 1, [0.5, 0.5], [0.5, 0.5001])).toBe('shared'); // rounding
   });
-  test('what is below zero is never the colour of nothing, whatever the range', () => {
+  test('what is below zero is never the color of nothing, whatever the range', () => {
     const view = { id: '', title: '', help: '', scale: 'diverging', low: -0.77, high: 0.77, heads: [] };
     const values = [[[-0.54, -0.51]], [[0.75, 0.77]], [[-0.1, 0.2]]];
     for (const range of ['own', 'spread', 'shared'] as const)

@@ -60,7 +60,7 @@ describe('pairs', () => {
   });
 });
 
-test('cells and trials become curves in the colour of their place', () => {
+test('cells and trials become curves in the color of their place', () => {
   const found = new Map([
     [name, Curves(answer(`/experiments/${name}/curves`, new URLSearchParams({ metric: 'top1' }), 60), '')],
   ]);

@@ -14,7 +14,7 @@ test('every mistake the server lists stands at its line, from the top', () => {
   expect(problemsOf(error, lineOf)).toEqual([
     { line: 4, field: 'model.dims', message: "did you mean 'dim'?" },
     { line: 6, field: 'train.lr', message: 'lr must be a number' },
-    { line: 1, field: '', message: 'and 12 more mistakes, shown once these are mended' },
+    { line: 1, field: '', message: 'and 12 more mistakes, shown once these are corrected' },
   ]);
 });
 

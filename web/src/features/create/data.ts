@@ -32,7 +32,7 @@ export function problemsOf(error: ApiError, lineOf: (field: string) => number): 
     problems.push({
       line: 1,
       field: '',
-      message: `and ${plural(more, 'more mistake')}, shown once these are mended`,
+      message: `and ${plural(more, 'more mistake')}, shown once these are corrected`,
     });
   return problems;
 }

@@ -137,7 +137,7 @@ function Where({ detail }: { detail: TrialDetail }) {
   );
 }
 
-function Neighbours({ experiment, ordinal }: { experiment: string; ordinal: number }) {
+function Neighbors({ experiment, ordinal }: { experiment: string; ordinal: number }) {
   const { data } = useExperiment(experiment);
   const link = (to: number, text: string, label: string) => (
     <a class="button button-small" href={hrefs.trial(experiment, to)} aria-label={label}>
@@ -145,7 +145,7 @@ function Neighbours({ experiment, ordinal }: { experiment: string; ordinal: numb
     </a>
   );
   return (
-    <span class="neighbours">
+    <span class="neighbors">
       {ordinal > 0 && link(ordinal - 1, '‹', `Trial ${ordinal - 1}`)}
       {data && ordinal + 1 < data.trials && link(ordinal + 1, '›', `Trial ${ordinal + 1}`)}
     </span>
@@ -161,7 +161,7 @@ function Head({ detail, experiment, after }: { detail: TrialDetail; experiment: 
         <State state={trial.state} label={trial.retired ? `${trial.state}, retired` : trial.state} />
         <span class="actions">
           <Rerun detail={detail} experiment={experiment} after={after} />
-          <Neighbours experiment={experiment} ordinal={trial.ordinal} />
+          <Neighbors experiment={experiment} ordinal={trial.ordinal} />
         </span>
       </div>
       <Annotations whose={{ experiment, ordinal: trial.ordinal }} written={trial} after={after} />

@@ -1,9 +1,9 @@
-// The colours of a patch map, and readings of its grid.
+// The colors of a patch map, and readings of its grid.
 import type { Picture, PictureView } from './documents';
 
 export type Value = number | null;
 
-// How values become colours: up from the low end, to both sides of zero, or on one side of zero from its near end to its
+// How values become colors: up from the low end, to both sides of zero, or on one side of zero from its near end to its
 // far one.
 export interface Coloring {
   scale: string; // "sequential", "diverging", "above", "below"
@@ -11,7 +11,7 @@ export interface Coloring {
   high: number;
 }
 
-const nearZero = 0.2; // of the colour, for the end nearest to zero: the sign must show
+const nearZero = 0.2; // of the color, for the end nearest to zero: the sign must show
 
 // Where a value stands between the ends: 0 to 1, or below zero down to -1 where the scale has a sign. null stays null.
 export function share(view: Coloring, value: Value): number | null {
@@ -66,7 +66,7 @@ export function usualRange(view: Shown): Range {
   return widthOf(whole) < 0.35 * (view.high - view.low) ? 'spread' : 'shared';
 }
 
-// The colours of one head. A view with two signs keeps them: what lies on one side of zero takes that side's colour.
+// The colors of one head. A view with two signs keeps them: what lies on one side of zero takes that side's color.
 export function coloring(view: PictureView, head: number, range: Range): Coloring {
   if (range === 'shared') return view;
   const [low, high] = range === 'own' ? ownRange(view.values[head]!) : wholeRange(view);

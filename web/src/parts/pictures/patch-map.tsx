@@ -13,7 +13,7 @@ export interface PatchMapProps {
   choose: (patch: number) => void;
 }
 
-// The colour of a value: a token and how much of it.
+// The color of a value: a token and how much of it.
 export function look(view: Coloring, value: Value): { fill: string; fillOpacity: number } {
   const at = share(view, value);
   if (at === null) return { fill: 'var(--map-none)', fillOpacity: 1 };

@@ -75,8 +75,8 @@ export function useLive<T>(
   return { ...resource.state, refresh: () => void resource.read() };
 }
 
-// What comes in parts: the first, which `load` tells, is shown until everything is there. With something to show
-// already, as when it is read again, `load` is given nobody to tell.
+// Data that arrives in parts: the first, which `load` passes to its callback, is shown until everything is there. Where
+// something is shown already, as when it is read again, `load` is called without a callback.
 export function useLiveParts<T>(
   key: string,
   load: (signal: AbortSignal, begun?: (first: T) => void) => Promise<T>,

@@ -19,7 +19,7 @@ export class Resource<T> {
   private closed = false;
   state: ResourceState<T>;
 
-  // `initial`: what to show until the first answer (the last data of a neighbouring view, so that nothing
+  // `initial`: what to show until the first answer (the last data of a neighboring view, so that nothing
   // jumps).
   constructor(
     private readonly load: (signal: AbortSignal) => Promise<T>,

@@ -34,7 +34,7 @@ interface State extends Frame {
   dragging: boolean;
 }
 
-// The colours of the cells drawn, as expressions.
+// The colors of the cells drawn, as expressions.
 export const colorsOf = (plot: CurvePlot): Map<number, string> =>
   new Map(plot.strokes.map((stroke) => [stroke.cell, cellStyle(stroke.look).color]));
 

@@ -34,7 +34,7 @@ export interface CurveView {
   band: boolean;
   runs: boolean;
   x?: XAxis;
-  smoothing?: number; // 0: none, towards 1: more
+  smoothing?: number; // 0: none, toward 1: more
 }
 
 type Columns = 'low' | 'high' | 'epoch' | 'images' | 'seconds';

@@ -47,7 +47,7 @@ export function bySeed(items: readonly PairedItem[]): { seed: number; values: nu
     }));
 }
 
-// Lines between neighbours that both have a value.
+// Lines between neighbors that both have a value.
 export function segments(values: readonly number[]): [number, number][] {
   const places = values.flatMap((value, i) => (Number.isFinite(value) ? [i] : []));
   return places.slice(1).map((place, i) => [places[i]!, place]);

@@ -40,7 +40,7 @@ export function sweepAxis(series: readonly SweepSeries[]): SweepAxis {
 }
 
 const frame = { left: 44, right: 14, top: 10, bottom: 38 };
-// Pixels between neighbouring cells: apart when few, never as wide as the settings are.
+// Pixels between neighboring cells: apart when few, never as wide as the settings are.
 const apartOf = (cells: number) => Math.min(5, 44 / Math.max(1, cells - 1));
 
 interface Geometry {

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { count, undefinedMark } from '@/shared/format';
 import { cellClass, cellStyle, type Look } from '@/shared/palette';
 
-// States of experiments, stages, attempts and workers, by tone. Colour is never the only sign: the word is
+// States of experiments, stages, attempts and workers, by tone. Color is never the only sign: the word is
 // always there.
 const tones: Record<string, string> = {
   active: 'running',
@@ -75,7 +75,7 @@ export function ProgressBar({
   );
 }
 
-// The cell's colour and marker shape, the same in every chart and table.
+// The cell's color and marker shape, the same in every chart and table.
 export function Swatch({ look }: { look: Look | null }) {
   return <span class={`swatch ${cellClass(look)}`} aria-hidden="true" />;
 }

@@ -4,7 +4,7 @@ import type { ApiError } from '@/shared/api/client';
 import { clockTime } from '@/shared/format';
 import { Icon } from './icon';
 
-// Grey bars in the place of what comes, of the same height, so that nothing jumps.
+// Gray bars in the place of what comes, of the same height, so that nothing jumps.
 export function Skeleton({ rows = 3, height = 20 }: { rows?: number; height?: number }) {
   return (
     <div class="skeleton" role="status" aria-label="Loading">

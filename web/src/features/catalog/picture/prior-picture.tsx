@@ -41,7 +41,7 @@ export const headNote = (label: string | undefined) =>
 const written = (value: Value | undefined) =>
   value === undefined ? undefinedMark : value === null ? 'never' : significant(value, 3);
 
-// The range the colours span: the one asked for, else the one that shows most.
+// The range the colors span: the one asked for, else the one that shows most.
 function useRange(view: PictureView): Range {
   const [range] = useQuery('range', rangeQuery);
   return range === '' ? usualRange(view) : range;

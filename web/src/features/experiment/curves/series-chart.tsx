@@ -83,7 +83,7 @@ export function curvesCsv(curves: Pick<Curves, 'cells' | 'trials'>, hidden: Read
   return csvOf(head, [...means, ...runs]);
 }
 
-const most = 100; // cells drawn; more are a colour without a name
+const most = 100; // cells drawn; more are a color without a name
 
 // The first cells that are not hidden, with their runs.
 export function firstCells(curves: Curves, hidden: ReadonlySet<number>): Curves {
