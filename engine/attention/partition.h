@@ -6,7 +6,7 @@
 namespace locus::engine {
 
 // Windows that tile the grid from its first corner, filled up with places that hold no token where it is no multiple
-// of them. A shift moves the grid under the windows towards that corner; what leaves it comes in at the far end, where
+// of them. A shift moves the grid under the windows toward that corner; what leaves it comes in at the far end, where
 // pairs from opposite borders do not see each other. ("Swin Transformer", Liu et al. 2021, arXiv:2103.14030)
 struct Partition {
   std::vector<std::int64_t> window;  // along each axis of the grid; none: undivided
