@@ -53,7 +53,7 @@ function Stage({ stage, detail }: { stage: TrialStage; detail: StageDetail | und
   const tools = (
     <>
       {stage.shared && (
-        <span class="tag" title="Another experiment wants this stage too; it runs once for both">
+        <span class="tag" title="Another experiment references this stage too; it runs once for both">
           shared
         </span>
       )}
