@@ -7,7 +7,7 @@ TORCH ?=
 CYCLES ?= 200
 SEED ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help demo gpu priors test processors chaos drill build python docs web setup clean
+.PHONY: help demo gpu priors test processors chaos drill lint build python docs web setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -45,6 +45,11 @@ drill: ## add a prior to a copy of the tree, one file and one line, and check th
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build all
 	@tests/engine/drill/adding_a_prior . $(BUILD) build/drill
+
+lint: ## clang-tidy over everything but the engine and the tests; minutes
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus
+	@tools/lint --build $(BUILD) --jobs $(JOBS) cli client core server storage worker/app worker/link
 
 build: ## the programs and the dashboard (after tools/setup)
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer

@@ -210,8 +210,9 @@ absl::StatusOr<std::vector<CellDraft>> expand(const Specification& spec, const V
     Assignment base;
     for (const auto& [path, setting] : one) {
       LOCUS_ASSIGN_OR_RETURN(const auto same, values.match(path, setting, resolver));
-      const auto exact = std::find_if(same.begin(), same.end(),
-                                      [&](const Setting* s) { return values.of(s).key == values.of(&setting).key; });
+      const auto exact = std::find_if(same.begin(), same.end(), [&, asked = &setting](const Setting* s) {
+        return values.of(s).key == values.of(asked).key;
+      });
       base[path] = exact == same.end() ? &setting : *exact;
     }
     for_each_assignment(free_axes(spec, one), base, add);
