@@ -4,15 +4,14 @@
 namespace locus {
 
 void add_resume(CLI::App& app) {
-  add_steering(
-      app,
-      {"resume",
-       kSteerGroup,
-       "Grant a paused experiment's stages again",
-       "An experiment that was paused because its first cells failed alike has the cause in `locus why`; correct "
-       "the cause first.",
-       {{"locus resume fashion-mnist-priors", "Go on"}}},
-      &Client::resume_experiment);
+  add_steering(app,
+               {"resume",
+                kSteerGroup,
+                "Grant a paused experiment's stages again",
+                "An experiment that was paused because its first cells failed alike has the cause in `locus why`; "
+                "correct it first.",
+                {{"locus resume fashion-mnist-priors", "Go on"}}},
+               &Client::resume_experiment);
 }
 
 }  // namespace locus

@@ -87,7 +87,7 @@ function questionOf(action: Exclude<Action, 'delete'>, experiment: Experiment, a
         title: `Cancel ${name}?`,
         text:
           `What runs (${running.length} now) stops, what waits is not started. Results so far stay. ` +
-          'Stages that another experiment wants go on.',
+          'Stages that another experiment references go on.',
         action: 'Cancel the experiment',
         danger: true,
         run: () => then(cancel(name), `${name} is cancelled`),
