@@ -54,7 +54,7 @@ TEST(Submission, CancelsWhatAReplacementNoLongerWants) {
   h.submit({.cells = {"a", "b"}});
   h.submit({.cells = {"b"}});
   EXPECT_EQ(h.train("a").state, StageState::kCancelled);
-  EXPECT_THAT(h.train("a").reason, HasSubstr("no longer wants it"));
+  EXPECT_THAT(h.train("a").reason, HasSubstr("no longer references it"));
   EXPECT_EQ(h.train("b").state, StageState::kQueued);
 }
 
