@@ -45,6 +45,5 @@ inline constexpr std::chrono::seconds kLongPoll = 20s;
 inline constexpr std::chrono::seconds kUnaryDeadline = 10s;
 inline constexpr int kProtocolVersion = 1;                                          // worker <-> server
 inline constexpr std::chrono::microseconds kArtifactGrace = std::chrono::hours(1);  // of one nothing names yet
-inline constexpr int kTrainerProtocolVersion = 1;                                   // worker <-> trainer child
 
 }  // namespace locus

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "core/experiment/lease.h"
 #include "core/experiment/model.h"
 #include "core/limits.h"
 #include "core/ports/mutations.h"
@@ -55,11 +56,6 @@ struct SchedulerPolicy {
 struct SlotOffer {
   std::string device;
   int index = 0, threads = 1;
-};
-struct HeldLease {
-  StageId stage_id = 0;
-  std::int64_t number = 0, step = 0, steps = 0;
-  std::string phase;
 };
 
 // ---- events ----
@@ -199,8 +195,6 @@ using Event =
                  PurgeDue, WorkerDrainRequested, WorkerForgetRequested, IntakeChanged, Tick>;
 
 // ---- commands ----
-// Cancel: no longer wanted, the outcome is of no interest. Drop: a stale or unknown token.
-enum class LeaseWish { kContinue, kCheckpointAndStop, kCancel, kDrop };
 struct Grant {
   StageId stage_id = 0;
   std::int64_t number = 0;

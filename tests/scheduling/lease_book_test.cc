@@ -15,7 +15,7 @@ using Orders = std::vector<std::pair<LeaseBook::Key, LeaseOrder>>;
 struct Book : ::testing::Test {
   Book() { book.add(kKey, kStart, kStart); }
   // A heartbeat sent and answered at the given times.
-  void heartbeat(Microseconds sent, ServerWish wish = ServerWish::kContinue) {
+  void heartbeat(Microseconds sent, LeaseWish wish = LeaseWish::kContinue) {
     book.heartbeat_sent(sent);
     book.heartbeat_answered(sent, {{kKey, wish}});
   }
@@ -30,7 +30,7 @@ TEST_F(Book, AllowsCommitsForOneFenceAfterTheNewestAnsweredHeartbeatWasSent) {
 
 TEST_F(Book, CountsFromTheSendingNotFromTheAnswer) {
   book.heartbeat_sent(kStart + kSecond);
-  book.heartbeat_answered(kStart + kSecond, {{kKey, ServerWish::kContinue}});  // however late
+  book.heartbeat_answered(kStart + kSecond, {{kKey, LeaseWish::kContinue}});  // however late
   EXPECT_FALSE(book.may_commit(kKey, kStart + 22 * kSecond));
 }
 
@@ -43,7 +43,7 @@ TEST_F(Book, CountsAGrantFromWhenItWasAskedFor) {
 
 TEST_F(Book, IgnoresAnAnswerOlderThanTheNewest) {
   heartbeat(kStart + 10 * kSecond);
-  book.heartbeat_answered(kStart + 5 * kSecond, {{kKey, ServerWish::kContinue}});
+  book.heartbeat_answered(kStart + 5 * kSecond, {{kKey, LeaseWish::kContinue}});
   EXPECT_TRUE(book.may_commit(kKey, kStart + 29 * kSecond));
 }
 
@@ -76,7 +76,7 @@ TEST_F(Book, WakesForTheGraceEvenWithoutHeartbeats) {
 }
 
 TEST_F(Book, DiscardsADroppedAttemptOnce) {
-  heartbeat(kStart + kSecond, ServerWish::kDrop);
+  heartbeat(kStart + kSecond, LeaseWish::kDrop);
   EXPECT_FALSE(book.may_commit(kKey, kStart + kSecond));
   EXPECT_TRUE(book.claims().empty());
   EXPECT_EQ(book.take_orders(kStart + kSecond), (Orders{{kKey, LeaseOrder::kDiscard}}));
@@ -84,20 +84,20 @@ TEST_F(Book, DiscardsADroppedAttemptOnce) {
 }
 
 TEST_F(Book, DiscardsACancelledAttempt) {
-  heartbeat(kStart + kSecond, ServerWish::kCancel);
+  heartbeat(kStart + kSecond, LeaseWish::kCancel);
   EXPECT_EQ(book.take_orders(kStart + kSecond), (Orders{{kKey, LeaseOrder::kDiscard}}));
 }
 
 TEST_F(Book, BelievesADropHoweverOldTheAnswer) {
   heartbeat(kStart + 10 * kSecond);
-  book.heartbeat_answered(kStart + 5 * kSecond, {{kKey, ServerWish::kDrop}});
+  book.heartbeat_answered(kStart + 5 * kSecond, {{kKey, LeaseWish::kDrop}});
   EXPECT_FALSE(book.may_commit(kKey, kStart + 11 * kSecond));
 }
 
 TEST_F(Book, OrdersAStopOnceAndKeepsTheLeaseUntilTheOutcomeIsStored) {
-  heartbeat(kStart + kSecond, ServerWish::kCheckpointAndStop);
+  heartbeat(kStart + kSecond, LeaseWish::kCheckpointAndStop);
   EXPECT_EQ(book.take_orders(kStart + kSecond), (Orders{{kKey, LeaseOrder::kCheckpointAndStop}}));
-  heartbeat(kStart + 6 * kSecond, ServerWish::kCheckpointAndStop);
+  heartbeat(kStart + 6 * kSecond, LeaseWish::kCheckpointAndStop);
   EXPECT_TRUE(book.take_orders(kStart + 6 * kSecond).empty());
   EXPECT_TRUE(book.may_commit(kKey, kStart + 7 * kSecond));
   EXPECT_EQ(book.claims().size(), 1u);

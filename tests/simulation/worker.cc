@@ -128,9 +128,7 @@ void WorkerProcess::register_here() {
     if (traits_.holds_data && !found_bad_) event.datasets->insert("d");
     event.data_json = event.datasets->empty() ? R"({"held":[]})" : R"({"held":["d"]})";
   }
-  for (const LeaseClaim& claim : book_.claims()) {
-    event.held.push_back({claim.stage_id, claim.number, claim.step, claim.steps, claim.phase});
-  }
+  event.held = book_.claims();
   call([this, event](Respond respond) { server_.ask(event, std::move(respond)); }, kDeadline,
        [this](const Answer& answer) {
          registering_ = false;
@@ -148,16 +146,13 @@ void WorkerProcess::register_here() {
 
 void WorkerProcess::beat() {
   const Microseconds sent = steady();
-  LeasesSynced event{0, session_, {}};
-  for (const LeaseClaim& claim : book_.heartbeat_sent(sent)) {
-    event.held.push_back({claim.stage_id, claim.number, claim.step, claim.steps, claim.phase});
-  }
+  const LeasesSynced event{0, session_, book_.heartbeat_sent(sent)};
   call([this, event](Respond respond) { server_.ask(event, std::move(respond)); }, kDeadline,
        [this, sent](const Answer& answer) {
          if (noticed(answer.status) || !answer.status.ok()) return;
-         std::vector<std::pair<Key, ServerWish>> wishes;
+         std::vector<std::pair<Key, LeaseWish>> wishes;
          for (const auto& [lease, wish] : answer.wishes) {
-           wishes.emplace_back(Key{lease.stage_id, lease.number}, static_cast<ServerWish>(wish));
+           wishes.emplace_back(Key{lease.stage_id, lease.number}, wish);
          }
          book_.heartbeat_answered(sent, wishes);
          pump();

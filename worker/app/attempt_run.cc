@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "core/base/error.h"
+#include "core/base/trainer_protocol.h"
 
 namespace locus {
 namespace {
@@ -125,12 +126,12 @@ int AttemptRun::poll_milliseconds() const {
 
 void AttemptRun::obey(const RunWishes& wishes) {
   if (wishes.discard && ending_ != Ending::kCancelling) {
-    if (ending_ != Ending::kHung) tell({{"type", "wish"}, {"attempt", name_}, {"wish", "cancel"}});
+    if (ending_ != Ending::kHung) tell({{"type", "wish"}, {"attempt", name_}, {"wish", kWishCancel}});
     ending_ = Ending::kCancelling;
     kill_at_ = now() + limits_.kill_wait;
     points_.clear();
   } else if (wishes.stop && ending_ == Ending::kNone) {
-    tell({{"type", "wish"}, {"attempt", name_}, {"wish", "checkpoint-and-stop"}});
+    tell({{"type", "wish"}, {"attempt", name_}, {"wish", kWishCheckpointAndStop}});
     ending_ = Ending::kStopping;
   }
   if (wishes.stop && wishes.kill_at > 0 && (kill_at_ == 0 || wishes.kill_at < kill_at_)) kill_at_ = wishes.kill_at;
@@ -140,7 +141,7 @@ void AttemptRun::check_time() {
   if (!points_.empty()) watchdog_.heard(now());  // it is we who keep it waiting
   if (time_.end > 0 && ending_ == Ending::kNone && now() >= time_.end) {
     ending_ = Ending::kTimeUp;
-    tell({{"type", "wish"}, {"attempt", name_}, {"wish", "checkpoint-and-stop"}});
+    tell({{"type", "wish"}, {"attempt", name_}, {"wish", kWishCheckpointAndStop}});
     kill_at_ = now() + limits_.kill_wait;
     spdlog::info("attempt {} reached its limit of {} s", name_, time_.seconds);
     note("the limit of " + std::to_string(time_.seconds) + " s is reached: saving a checkpoint and stopping");

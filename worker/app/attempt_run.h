@@ -27,7 +27,8 @@ class Wakeup {
   Fd event_;
 };
 
-// What others want of the attempt that runs in a slot. Set by them, obeyed by the run.
+// What the server, a drain or the end of the daemon want of the attempt that runs in a slot, put together: the server's
+// wish has no deadline, a drain has no "discard". Set by them, obeyed by the run.
 struct RunWishes {
   bool stop = false;         // save a checkpoint and end as stopped
   bool discard = false;      // end, nothing is reported

@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include "core/base/error.h"
+#include "core/base/trainer_protocol.h"
 
 namespace locus {
 namespace {

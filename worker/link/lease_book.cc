@@ -5,25 +5,25 @@
 
 namespace locus {
 
-std::vector<LeaseClaim> LeaseBook::heartbeat_sent(Microseconds now) {
+std::vector<HeldLease> LeaseBook::heartbeat_sent(Microseconds now) {
   heartbeat_due_ = now + policy_.heartbeat;
   return claims();
 }
 
-void LeaseBook::heartbeat_answered(Microseconds sent, const std::vector<std::pair<Key, ServerWish>>& wishes) {
+void LeaseBook::heartbeat_answered(Microseconds sent, const std::vector<std::pair<Key, LeaseWish>>& wishes) {
   for (const auto& [key, wish] : wishes) {
     auto found = held_.find(key);
     if (found == held_.end()) continue;
     Held& held = found->second;
     switch (wish) {
-      case ServerWish::kCheckpointAndStop:
+      case LeaseWish::kCheckpointAndStop:
         held.stop = true;
         [[fallthrough]];
-      case ServerWish::kContinue:
+      case LeaseWish::kContinue:
         held.confirmed = std::max(held.confirmed, sent);
         break;
-      case ServerWish::kCancel:
-      case ServerWish::kDrop:
+      case LeaseWish::kCancel:
+      case LeaseWish::kDrop:
         held.discard = true;  // a token that is stale once is stale for ever, so an old answer counts too
         break;
     }
@@ -34,7 +34,7 @@ bool LeaseBook::add(Key key, Microseconds request_sent, Microseconds now) {
   auto given_up = discarded_.find(key.first);
   if (given_up != discarded_.end() && key.second <= given_up->second) return false;
   // The lease began between sending the request and its answer; only the earlier end is certain.
-  auto [place, added] = held_.try_emplace(key, Held{LeaseClaim{key.first, key.second, 0, 0, ""}, request_sent});
+  auto [place, added] = held_.try_emplace(key, Held{HeldLease{key.first, key.second, 0, 0, ""}, request_sent});
   if (added) heartbeat_due_ = std::min(heartbeat_due_, now);
   return added;
 }
@@ -53,8 +53,8 @@ void LeaseBook::remove(Key key) {
   newest = std::max(newest, key.second);
 }
 
-std::vector<LeaseClaim> LeaseBook::claims() const {
-  std::vector<LeaseClaim> claims;
+std::vector<HeldLease> LeaseBook::claims() const {
+  std::vector<HeldLease> claims;
   for (const auto& [key, held] : held_) {
     if (!held.discard) claims.push_back(held.claim);
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/experiment/lease.h"
 #include "core/experiment/model.h"
 #include "core/limits.h"
 
@@ -25,16 +26,6 @@ struct LeasePolicy {
   Microseconds fence = kWorkerFence.count();    // since the last sent heartbeat that was answered: no more commits
   Microseconds grace = kReattachGrace.count();  // since then: the work is given up
 };
-
-// One attempt as the worker states it in heartbeats and registrations.
-struct LeaseClaim {
-  StageId stage_id = 0;
-  std::int64_t number = 0, step = 0, steps = 0;
-  std::string phase;
-};
-
-// What the server wants of an attempt. Level-triggered: it may be repeated, obeying twice is harmless.
-enum class ServerWish { kContinue, kCheckpointAndStop, kCancel, kDrop };
 
 // What the owner must do with an attempt; each is given once.
 enum class LeaseOrder {
@@ -63,10 +54,10 @@ class LeaseBook {
   // Sending earlier is fine.
   Microseconds heartbeat_due() const { return heartbeat_due_; }
   // A heartbeat leaves now; state exactly the claims returned. Several may be under way at once.
-  std::vector<LeaseClaim> heartbeat_sent(Microseconds now);
+  std::vector<HeldLease> heartbeat_sent(Microseconds now);
   // The heartbeat sent at `sent` was answered. Attempts it did not state are ignored, answers may come in any
   // order.
-  void heartbeat_answered(Microseconds sent, const std::vector<std::pair<Key, ServerWish>>& wishes);
+  void heartbeat_answered(Microseconds sent, const std::vector<std::pair<Key, LeaseWish>>& wishes);
 
   // ---- attempts ----
   // A grant has arrived, answering a request sent at `request_sent`. False: it is held already, or was
@@ -79,7 +70,7 @@ class LeaseBook {
   std::size_t size() const { return held_.size(); }
   // What to declare on registration: every attempt held, trainers that have finished but whose outcome is not
   // stored included.
-  std::vector<LeaseClaim> claims() const;
+  std::vector<HeldLease> claims() const;
 
   // Whether a checkpoint or an outcome of this attempt may be committed now: held, and its newest answered
   // heartbeat (or the request that brought it) was sent at most one fence ago. The store checks the token
@@ -94,7 +85,7 @@ class LeaseBook {
 
  private:
   struct Held {
-    LeaseClaim claim;
+    HeldLease claim;
     Microseconds confirmed = 0;  // sent time of the newest answered heartbeat that stated it
     bool stop = false, stop_ordered = false, discard = false;
   };

@@ -13,21 +13,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
-ServerWish wish_of(v1::Wish wish) {
+LeaseWish wish_of(v1::Wish wish) {
   switch (wish) {
     case v1::WISH_CHECKPOINT_AND_STOP:
-      return ServerWish::kCheckpointAndStop;
+      return LeaseWish::kCheckpointAndStop;
     case v1::WISH_CANCEL:
-      return ServerWish::kCancel;
+      return LeaseWish::kCancel;
     case v1::WISH_DROP:
-      return ServerWish::kDrop;
+      return LeaseWish::kDrop;
     default:
-      return ServerWish::kContinue;
+      return LeaseWish::kContinue;
   }
 }
 
 template <class Held>
-void state(const LeaseClaim& claim, Held* held) {
+void state(const HeldLease& claim, Held* held) {
   held->set_stage(claim.stage_id);
   held->set_attempt(claim.number);
   held->set_step(claim.step);
@@ -141,7 +141,7 @@ absl::Status Session::register_worker() {
     std::lock_guard lock(mutex_);
     request = announcement_;
   }
-  for (const LeaseClaim& claim : leases_.with([](LeaseBook& book) { return book.claims(); }))
+  for (const HeldLease& claim : leases_.with([](LeaseBook& book) { return book.claims(); }))
     state(claim, request.add_held());
   const auto answer = client_.register_worker(request, {.patience = 0us, .cancellation = &stopping_});
   if (!answer.ok()) {
@@ -179,7 +179,7 @@ absl::Status Session::send_heartbeat() {
   request.set_session(id());
   SystemSamples samples = listener_.take_samples();
   if (samples.machine) *request.mutable_sample() = *std::move(samples.machine);
-  for (const LeaseClaim& claim : leases_.with([&](LeaseBook& book) { return book.heartbeat_sent(sent); })) {
+  for (const HeldLease& claim : leases_.with([&](LeaseBook& book) { return book.heartbeat_sent(sent); })) {
     auto* held = request.add_held();
     state(claim, held);
     if (const auto found = samples.attempts.find({claim.stage_id, claim.number}); found != samples.attempts.end())
@@ -192,7 +192,7 @@ absl::Status Session::send_heartbeat() {
     if (has_reason(answer.status(), ErrorReason::kWorkerNotFound)) unknown();
     return answer.status();
   }
-  std::vector<std::pair<LeaseBook::Key, ServerWish>> wishes;
+  std::vector<std::pair<LeaseBook::Key, LeaseWish>> wishes;
   for (const auto& wish : answer->wishes()) wishes.push_back({{wish.stage(), wish.attempt()}, wish_of(wish.wish())});
   leases_.with([&](LeaseBook& book) { book.heartbeat_answered(sent, wishes); });
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "core/base/frame.h"
+#include "core/base/trainer_protocol.h"
 
 namespace locus {
 using namespace engine;
@@ -88,8 +89,8 @@ Wish FrameObserver::wish() {
     if (type == "shutdown") throw SessionEnded("the daemon asked for the end");
     if (type == "wish" && frame->value("attempt", "") == attempt_) {
       const std::string wanted = frame->value("wish", "");
-      if (wanted == "cancel") wish_ = Wish::kCancel;
-      if (wanted == "checkpoint-and-stop" && wish_ != Wish::kCancel) wish_ = Wish::kCheckpointAndStop;
+      if (wanted == kWishCancel) wish_ = Wish::kCancel;
+      if (wanted == kWishCheckpointAndStop && wish_ != Wish::kCancel) wish_ = Wish::kCheckpointAndStop;
     }
     if (type == "start") {
       write_frame(fd_, {{"type", "failed"},

@@ -7,14 +7,13 @@
 
 #include "core/base/frame.h"
 #include "core/base/sha256.h"
+#include "core/base/trainer_protocol.h"
 #include "engine/catalog/catalog.h"
 #include "worker/trainer/frame_observer.h"
 
 namespace locus {
 using namespace engine;
 namespace {
-
-constexpr int kProtocol = 1;
 
 // Throws Json::exception or std::invalid_argument on a frame that breaks the format.
 StageRequest parse_start(const Json& frame) {
@@ -57,7 +56,7 @@ void run_attempt(int fd, const Json& frame) {
 int serve_session(int fd) {
   try {
     write_frame(fd, {{"type", "hello"},
-                     {"protocol", kProtocol},
+                     {"protocol", kTrainerProtocolVersion},
                      {"pid", ::getpid()},
                      {"catalog_digest", sha256_hex(canonical_json(catalog_json()))}});
     while (const auto frame = read_frame(fd)) {
