@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "core/base/json.h"
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 #include "server/analysis/leaderboard_query.h"
 #include "server/analysis/pivot_query.h"
 #include "storage/sqlite/store.h"

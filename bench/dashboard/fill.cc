@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/catalog/catalog.h"
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 #include "storage/sqlite/store.h"
 
 namespace locus {

@@ -7,7 +7,7 @@
 #include "cli/trainer_tool.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 #include "worker/app/spawn.h"
 
 namespace locus {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/catalog/catalog.h"
 #include "core/experiment/model.h"
 #include "core/experiment/plan.h"
 

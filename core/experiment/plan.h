@@ -1,4 +1,4 @@
-// From a specification to cells, trials and stages with identities. Pure: the same document and catalog give the same plan.
+// What a specification is planned to: cells, trials and stages with identities (core/experiment/plan/planner.h). Plain values.
 #pragma once
 
 #include <map>
@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "core/base/json.h"
-#include "core/catalog/catalog.h"
 #include "core/experiment/model.h"
 
 namespace locus {
@@ -66,9 +64,5 @@ struct ExperimentPlan {
   std::string matched;                      // "only the prior differs", or what else differs between the cells
   std::vector<std::string> warnings;
 };
-
-// Validates against the catalog and expands. Every error is INVALID_ARGUMENT (RESOURCE_EXHAUSTED for TOO_MANY_TRIALS, decided
-// before anything is expanded) with reason and field path.
-absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const Catalog& catalog);
 
 }  // namespace locus

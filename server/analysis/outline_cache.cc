@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/experiment/plan/planner.h"
 
 namespace locus::server {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "core/analysis/queries.h"
 #include "core/base/error.h"
+#include "core/experiment/plan/planner.h"
 #include "core/limits.h"
 #include "server/application/forecast.h"
 #include "server/application/stored_stage.h"

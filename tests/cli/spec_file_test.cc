@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/catalog/catalog.h"
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 
 namespace locus {
 namespace {

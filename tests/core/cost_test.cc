@@ -1,7 +1,7 @@
 // What a plan says a cell's model weighs is what the engine builds.
 #include <gmock/gmock.h>
 
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 #include "tests/core/testdata.h"
 
 namespace locus {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "core/base/error.h"
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 #include "core/experiment/schema.h"
 #include "tests/core/testdata.h"
 

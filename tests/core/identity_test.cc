@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/base/sha256.h"
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 #include "tests/core/testdata.h"
 
 namespace locus {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "core/base/error.h"
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 #include "tests/core/testdata.h"
 
 namespace locus {

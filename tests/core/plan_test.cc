@@ -1,5 +1,5 @@
 // Planning: what a specification expands to.
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 
 #include <gmock/gmock.h>
 

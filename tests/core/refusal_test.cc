@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 #include "tests/core/testdata.h"
 
 namespace locus {

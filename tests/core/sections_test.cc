@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 #include "core/experiment/schema.h"
 #include "tests/core/testdata.h"
 

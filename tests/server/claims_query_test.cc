@@ -7,7 +7,7 @@
 #include <fstream>
 #include <functional>
 
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 #include "storage/memory/store.h"
 #include "tests/storage/world.h"
 

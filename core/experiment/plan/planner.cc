@@ -1,5 +1,5 @@
 // Plans an experiment: parse, expand, resolve every cell, identify every stage.
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 
 #include <algorithm>
 #include <set>
