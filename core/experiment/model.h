@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -85,6 +87,16 @@ struct StageOutput {
   std::int64_t step = 0;
 };
 
+// What a stage asks of the worker and the device that run it, known when it is planned.
+struct StageRequirements {
+  std::map<std::string, int> revisions;  // of catalog items, exactly: "prior/violin" -> 1; datasets are such items
+  bool exclusive = false;                // nothing else may run on the device meanwhile
+  std::int64_t memory_bytes = 0;         // estimated that a training needs; 0: not known
+  auto operator<=>(const StageRequirements&) const = default;
+};
+// Shared, since thousands of stages ask the same; null: nothing is asked. Immutable.
+using RequirementsPtr = std::shared_ptr<const StageRequirements>;
+
 struct ExperimentRow {
   ExperimentId id = 0;
   std::string name, owner, spec_json;  // spec_json: canonical
@@ -93,7 +105,8 @@ struct ExperimentRow {
   int priority = 0;
   std::string catalog_digest;
   Microseconds created_us = 0;
-  std::string reason = {};  // for people; why the server paused it by itself
+  std::string reason = {};         // for people; why the server paused it by itself
+  std::int64_t stage_seconds = 0;  // the longest an attempt at a stage may take; 0: no limit
 };
 
 struct CellRow {
@@ -131,6 +144,7 @@ struct StageRow {
   Microseconds retry_delay_us = 0;  // back-off in force, counted anew from server start
   std::vector<StageInput> inputs;
   std::vector<StageOutput> outputs;
+  RequirementsPtr requirements;
 };
 
 struct AttemptRow {

@@ -19,6 +19,7 @@ struct MetricContract {
 struct PlannedStage {
   std::string role, kind, identity, config_json;
   std::vector<std::pair<std::string, std::string>> inputs;  // slot -> identity of the stage it comes from
+  RequirementsPtr requirements;                             // never null
 };
 // A value of a config path: as assignments hold it, equal for values that mean the same, and as shown.
 struct PlannedValue {
@@ -49,6 +50,7 @@ struct ExperimentPlan {
   std::string name, owner, description, dataset, task;
   std::string spec_json;  // canonical form of what was submitted
   int priority = 0;
+  std::int64_t stage_seconds = 0;  // the longest an attempt at a stage may take; 0: no limit
   std::vector<std::int64_t> seeds;
   std::vector<PlannedCell> cells;
   std::vector<PlannedTrial> trials;                         // by cell, then seed

@@ -29,6 +29,13 @@ double memory_of(const WorkerOffer& worker) {
   return most;
 }
 
+// The most that a stage of it is estimated to need; 0: not known.
+double memory_of(const CellNeed& cell) {
+  std::int64_t most = 0;
+  for (const RequirementsPtr& stage : cell.stages) most = std::max(most, stage->memory_bytes);
+  return static_cast<double>(most);
+}
+
 std::string gib(double bytes) {
   char text[32];
   std::snprintf(text, sizeof text, bytes < 100 * kGib ? "%.3g GiB" : "%.0f GiB", bytes / kGib);
@@ -53,8 +60,8 @@ class Judge {
   void look_at(const CellNeed& cell) {
     std::vector<bool> able(fleet_.workers.size(), true);
     std::string why;
-    for (const std::string_view config : cell.configs) {
-      const Found& found = find(requirements_.intern(config));
+    for (const RequirementsPtr& stage : cell.stages) {
+      const Found& found = find(requirements_.intern(stage));
       for (std::size_t w = 0; w < able.size(); ++w) able[w] = able[w] && found.able[w];
       if (why.empty()) why = found.why;
     }
@@ -63,7 +70,8 @@ class Judge {
       lacking_[why].push_back(&cell);
       return;
     }
-    if (cell.memory_bytes < 0) return;
+    const double needed = memory_of(cell);
+    if (needed <= 0) return;
     double most = 0;
     const WorkerOffer* largest = nullptr;
     for (std::size_t w = 0; w < able.size(); ++w) {
@@ -71,7 +79,7 @@ class Judge {
       if (memory_[w] <= 0) return;
       if (memory_[w] > most) most = memory_[w], largest = &fleet_.workers[w];
     }
-    if (largest != nullptr && cell.memory_bytes > most) small_[{most, largest->name}].push_back(&cell);
+    if (largest != nullptr && needed > most) small_[{most, largest->name}].push_back(&cell);
   }
 
   std::vector<std::string> warnings() const {
@@ -80,8 +88,8 @@ class Judge {
       out.push_back("no connected worker can run " + cells_text(cells) + ": " + why);
     for (const auto& [has, cells] : small_) {
       const auto [least, most] = std::minmax_element(
-          cells.begin(), cells.end(), [](const auto* a, const auto* b) { return a->memory_bytes < b->memory_bytes; });
-      const std::string low = gib((*least)->memory_bytes), high = gib((*most)->memory_bytes);
+          cells.begin(), cells.end(), [](const auto* a, const auto* b) { return memory_of(*a) < memory_of(*b); });
+      const std::string low = gib(memory_of(**least)), high = gib(memory_of(**most));
       out.push_back("training " + cells_text(cells) + " needs about " + (low == high ? low : low + " to " + high) +
                     " of memory, and the largest slot of a connected worker that can run " +
                     (cells.size() == 1 ? "it" : "them") + " has " + gib(has.first) + " (" + has.second + ")");

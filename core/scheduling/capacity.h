@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/scheduling/scheduler.h"
@@ -12,8 +11,7 @@ namespace locus {
 // What is left to run of a cell.
 struct CellNeed {
   std::string label;
-  std::vector<std::string_view> configs;  // canonical, of stages that differ in more than the seed
-  double memory_bytes = -1;               // that a training among them is estimated to need; -1: none, or unknown
+  std::vector<RequirementsPtr> stages;  // of those that differ in more than the seed
 };
 
 // Sentences for people, each reason once, with the cells it concerns. Where no slot has the memory, the most that one

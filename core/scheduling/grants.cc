@@ -181,7 +181,7 @@ void Scheduler::State::grant(Stage& stage, const Waiting& to, int slot) {
 std::int64_t Scheduler::State::limit_of(const Stage& stage) const {
   std::int64_t most = 0;
   for (const auto& [experiment, trial] : stage.references) {
-    const std::int64_t seconds = experiments_.at(experiment).stage_seconds;
+    const std::int64_t seconds = experiments_.at(experiment).row.stage_seconds;
     if (seconds == 0) return 0;
     most = std::max(most, seconds);
   }

@@ -7,10 +7,9 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <tuple>
 #include <vector>
 
-#include "core/base/canonical_text.h"
 #include "core/experiment/model.h"
 
 namespace locus {
@@ -21,24 +20,26 @@ inline constexpr std::string_view kDatasetItem = "dataset/";  // what an item's 
 // Thread-compatible.
 class RequirementTable {
  public:
-  // The number of this stage configuration's `revisions` and `exclusive`; equal requirements have equal numbers.
-  int intern(std::string_view config_json);
+  // The number of what a stage asks (null: nothing); equal requirements have equal numbers. Memory is no part of it,
+  // since no rule goes by it.
+  int intern(const RequirementsPtr& asked);
   // The same requirement, to be met elsewhere than on this worker, too, as long as there is another.
   int on_another_worker(int requirement, WorkerId than);
   const std::set<WorkerId>& avoided(int requirement) const { return at(requirement).avoided; }
-  const Revisions& operator[](int requirement) const { return at(requirement).revisions; }
+  const Revisions& operator[](int requirement) const { return at(requirement).asked->revisions; }
   // Whether nothing else may run on the device meanwhile.
-  bool exclusive(int requirement) const { return at(requirement).exclusive; }
+  bool exclusive(int requirement) const { return at(requirement).asked->exclusive; }
 
  private:
   struct Requirement {
-    Revisions revisions;
-    bool exclusive = false;
+    RequirementsPtr asked;
     std::set<WorkerId> avoided;
-    std::string text;  // as which it is interned
+    auto key() const { return std::tie(asked->exclusive, asked->revisions, avoided); }
+    bool operator<(const Requirement& other) const { return key() < other.key(); }
   };
+  int number_of(Requirement requirement);
   const Requirement& at(int requirement) const { return sets_[static_cast<std::size_t>(requirement)]; }
-  std::unordered_map<std::string, int> by_text_;
+  std::map<Requirement, int> numbers_;
   std::vector<Requirement> sets_;
 };
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/experiment/limits_of.h"
 #include "core/scheduling/placement.h"
 
 namespace locus {
@@ -35,7 +34,6 @@ void Scheduler::State::handle(const StagesRerun& event) {
   Experiment& experiment = experiments_[event.row.id];
   if (experiment.row.id == 0) {  // it was cancelled, and so was not here
     experiment.row = event.row;
-    experiment.stage_seconds = stage_seconds_of(event.row.spec_json);
     experiment.row.state = ExperimentState::kActive;
     experiment.row.reason.clear();
     mutate(SetExperimentState{event.row.id, event.row.state, ExperimentState::kActive, ""});

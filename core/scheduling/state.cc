@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "core/experiment/limits_of.h"
-
 namespace locus {
 namespace {
 
@@ -29,7 +27,6 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
   for (const ExperimentRow& row : snapshot.experiments) {
     Experiment& experiment = experiments_[row.id];
     experiment.row = row;
-    experiment.stage_seconds = stage_seconds_of(row.spec_json);
     experiment.proven = snapshot.proven.contains(row.id);
     if (const auto cells = snapshot.cells.find(row.id); cells != snapshot.cells.end()) experiment.cells = cells->second;
   }
@@ -140,7 +137,7 @@ void Scheduler::State::restore_reference(const StageReference& reference) {
 Scheduler::State::Stage& Scheduler::State::add_stage(StageRow row) {
   const StageId id = row.id;
   Stage& stage = stages_[id];
-  stage.requirement = requirements_.intern(row.config_json);
+  stage.requirement = requirements_.intern(row.requirements);
   by_identity_[row.identity] = id;
   stage.row = std::move(row);
   return stage;

@@ -91,7 +91,6 @@ class Scheduler::State {
   };
   struct Experiment {
     ExperimentRow row;
-    std::int64_t stage_seconds = 0;   // its limit; 0: none
     std::set<TrialStage> references;  // live stages only
     std::int64_t cells = 0;
     std::map<std::int64_t, std::int64_t> cell_of;  // trial -> cell, of those that reference a stage

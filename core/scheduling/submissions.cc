@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/experiment/limits_of.h"
 #include "core/scheduling/placement.h"
 
 namespace locus {
@@ -130,7 +129,6 @@ Scheduler::State::Experiment& Scheduler::State::save(Placement& placement) {
   }
   Experiment& experiment = experiments_[save.row.id];
   experiment.row = save.row;
-  experiment.stage_seconds = stage_seconds_of(save.row.spec_json);
   experiment.cells = static_cast<std::int64_t>(save.cells.size());
   for (const TrialRow& trial : save.trials) experiment.cell_of[trial.ordinal] = trial.cell;
   mutate(std::move(save));

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kRunsRead = 4'000;         // of all loads together
 constexpr int kRunsLeast = 20, kRunsMost = 400;  // of one
-constexpr const char* kTrain = "train";
 
 std::int64_t whole(double number) { return static_cast<std::int64_t>(std::llround(number)); }
 
@@ -185,13 +184,11 @@ class Forecast {
     for (const PlannedTrial& trial : plan_.trials) {
       if (trial.cell == last) continue;
       const PlannedCell& cell = plan_.cells[static_cast<std::size_t>(trial.cell)];
-      CellNeed need{cell.label, {}, -1};
+      CellNeed need{cell.label, {}};
       for (const PlannedStage& stage : trial.stages) {
-        if (!to_run(stage)) continue;
-        need.configs.push_back(stage.config_json);
-        if (stage.kind == kTrain) need.memory_bytes = cell.cost.memory_bytes;
+        if (to_run(stage)) need.stages.push_back(stage.requirements);
       }
-      if (need.configs.empty()) continue;
+      if (need.stages.empty()) continue;
       last = trial.cell;
       out.push_back(std::move(need));
     }

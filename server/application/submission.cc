@@ -200,6 +200,7 @@ absl::StatusOr<Event> Submissions::draft(const ExperimentPlan& plan, const Merge
   event.row.spec_json = plan.spec_json;
   event.row.revision = event.expected_revision + 1;
   event.row.priority = plan.priority;
+  event.row.stage_seconds = plan.stage_seconds;
   event.row.catalog_digest = catalog_.digest();
   if (!merged.exists) event.row.created_us = clock_.wall();
   event.cells = merged.cells;
@@ -220,6 +221,7 @@ absl::StatusOr<Event> Submissions::draft(const ExperimentPlan& plan, const Merge
       draft.row.kind = stage.kind;
       draft.row.config_json = stage.config_json;
       draft.row.seed = plan.trials[i].seed;
+      draft.row.requirements = stage.requirements;
     }
   }
   return Event(std::move(event));

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <memory>
 #include <string>
 
 #include "core/base/json.h"
@@ -23,7 +25,7 @@ auto parse_word(const Statement& s, int column, Parse parse) {
 }
 
 #define LOCUS_EXPERIMENT_COLUMNS \
-  "id, name, owner, spec_json, revision, state, priority, catalog_digest, created_us, reason"
+  "id, name, owner, spec_json, revision, state, priority, catalog_digest, created_us, reason, stage_seconds"
 inline ExperimentRow read_experiment(const Statement& s) {
   return {s.integer(0),
           s.text(1),
@@ -34,16 +36,45 @@ inline ExperimentRow read_experiment(const Statement& s) {
           static_cast<int>(s.integer(6)),
           s.text(7),
           s.integer(8),
-          s.text(9)};
+          s.text(9),
+          s.integer(10)};
 }
 
 // From stage s JOIN config c; without inputs and outputs.
 #define LOCUS_STAGE_COLUMNS                                                                               \
   "s.id, s.identity, s.kind, c.json, s.seed, s.state, s.failure_class, s.reason, s.attempt, s.failures, " \
   "s.faults, "                                                                                            \
-  "s.retry_delay_us"
-#define LOCUS_STAGE_TABLES " FROM stage s JOIN config c ON c.hash = s.config_hash "
-inline StageRow read_stage(const Statement& s, int at = 0) {
+  "s.retry_delay_us, s.requirement_id, r.revisions, r.exclusive, r.memory_bytes"
+#define LOCUS_STAGE_JOINS " JOIN config c ON c.hash = s.config_hash LEFT JOIN requirement r ON r.id = s.requirement_id "
+#define LOCUS_STAGE_TABLES " FROM stage s" LOCUS_STAGE_JOINS
+
+// Reads stages of one query; those that ask the same share what they ask.
+class StageReader {
+ public:
+  StageRow read(const Statement& s, int at = 0);
+
+ private:
+  RequirementsPtr requirements(const Statement& s, int at);
+  std::map<std::int64_t, RequirementsPtr> known_;  // by row
+};
+
+inline RequirementsPtr StageReader::requirements(const Statement& s, int at) {
+  if (s.integer(at) == 0) return nullptr;
+  RequirementsPtr& known = known_[s.integer(at)];
+  if (known) return known;
+  StageRequirements read;
+  const Json revisions = Json::parse(s.text(at + 1), nullptr, false);
+  if (!revisions.is_object()) throw SqliteError(SQLITE_CORRUPT, "the revisions of a requirement are no JSON object");
+  for (const auto& [item, revision] : revisions.items()) {
+    if (!revision.is_number_integer()) throw SqliteError(SQLITE_CORRUPT, "the revision of " + item + " is no integer");
+    read.revisions[item] = revision.get<int>();
+  }
+  read.exclusive = s.integer(at + 2) != 0;
+  read.memory_bytes = s.integer(at + 3);
+  return known = std::make_shared<const StageRequirements>(std::move(read));
+}
+
+inline StageRow StageReader::read(const Statement& s, int at) {
   StageRow row;
   row.id = s.integer(at);
   row.identity = s.text(at + 1);
@@ -57,6 +88,7 @@ inline StageRow read_stage(const Statement& s, int at = 0) {
   row.failures = static_cast<int>(s.integer(at + 9));
   row.faults = static_cast<int>(s.integer(at + 10));
   row.retry_delay_us = s.integer(at + 11);
+  row.requirements = requirements(s, at + 12);
   return row;
 }
 

@@ -108,10 +108,10 @@ absl::StatusOr<std::vector<TrialView>> list_trials(Connection& db, ExperimentId 
       "SELECT ordinal, cell, seed, retired FROM trial WHERE experiment_id = ? AND ordinal > ? "
       "ORDER BY ordinal LIMIT ?");
   trials.bind(id, after, std::max(limit, 0));
-  auto links =
-      db.prepare("SELECT l.role, " LOCUS_STAGE_COLUMNS
-                 " FROM trial_stage l JOIN stage s ON s.id = l.stage_id JOIN config c ON c.hash = s.config_hash "
-                 "WHERE l.experiment_id = ? AND l.trial = ? ORDER BY l.position, l.role");
+  auto links = db.prepare("SELECT l.role, " LOCUS_STAGE_COLUMNS
+                          " FROM trial_stage l JOIN stage s ON s.id = l.stage_id" LOCUS_STAGE_JOINS
+                          "WHERE l.experiment_id = ? AND l.trial = ? ORDER BY l.position, l.role");
+  StageReader reader;
   std::vector<TrialView> out;
   while (trials.step()) {
     TrialView view;
@@ -119,7 +119,7 @@ absl::StatusOr<std::vector<TrialView>> list_trials(Connection& db, ExperimentId 
     links.bind(id, view.trial.ordinal);
     while (links.step()) {
       TrialStageView stage;
-      stage.stage = read_stage(links, 1);
+      stage.stage = reader.read(links, 1);
       stage.link = {view.trial.ordinal, links.text(0), stage.stage.id};
       complete_stage(db, stage.stage);
       view.stages.push_back(std::move(stage));

@@ -43,7 +43,8 @@ StageReference read_reference(const Statement& s) { return {s.integer(0), s.inte
 void load_unfinished(Connection& db, Snapshot& out) {
   auto stages = db.prepare("SELECT " LOCUS_STAGE_COLUMNS LOCUS_STAGE_TABLES
                            "WHERE s.state IN ('blocked', 'queued', 'running') ORDER BY s.id");
-  out.stages = all_rows(stages, [](const Statement& s) { return read_stage(s); });
+  StageReader reader;
+  out.stages = all_rows(stages, [&reader](const Statement& s) { return reader.read(s); });
   for (StageRow& stage : out.stages) {
     complete_stage(db, stage);
     if (stage.attempt == 0) continue;
@@ -102,9 +103,10 @@ void complete_stage(Connection& db, StageRow& row) {
 std::map<std::string, StageRow> find_stages(Connection& db, std::span<const std::string> identities) {
   std::map<std::string, StageRow> out;
   auto s = db.prepare("SELECT " LOCUS_STAGE_COLUMNS LOCUS_STAGE_TABLES "WHERE s.identity = ?");
+  StageReader reader;
   for (const std::string& identity : identities) {
     if (out.contains(identity) || !s.bind(identity).step()) continue;
-    StageRow row = read_stage(s);
+    StageRow row = reader.read(s);
     complete_stage(db, row);
     out.emplace(identity, std::move(row));
   }
@@ -125,7 +127,7 @@ std::vector<PastRun> list_past_runs(Connection& db, const std::string& load, int
 absl::StatusOr<StageRow> find_stage(Connection& db, StageId id) {
   auto s = db.prepare("SELECT " LOCUS_STAGE_COLUMNS LOCUS_STAGE_TABLES "WHERE s.id = ?");
   if (!s.bind(id).step()) return refusal::stage_not_found(id);
-  StageRow row = read_stage(s);
+  StageRow row = StageReader().read(s);
   complete_stage(db, row);
   return row;
 }

@@ -28,12 +28,13 @@ std::optional<ExperimentRow> SqliteRows::experiment(const std::string& name) {
 
 void SqliteRows::put_experiment(const ExperimentRow& row) {
   db_.prepare("INSERT INTO experiment (" LOCUS_EXPERIMENT_COLUMNS
-              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
               "ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, spec_json = excluded.spec_json, "
               "revision = excluded.revision, state = excluded.state, priority = excluded.priority, "
-              "catalog_digest = excluded.catalog_digest, reason = excluded.reason")
+              "catalog_digest = excluded.catalog_digest, reason = excluded.reason, "
+              "stage_seconds = excluded.stage_seconds")
       .bind(row.id, row.name, row.owner, row.spec_json, row.revision, to_string(row.state), row.priority,
-            row.catalog_digest, row.created_us, row.reason)
+            row.catalog_digest, row.created_us, row.reason, row.stage_seconds)
       .run();
 }
 
@@ -90,11 +91,22 @@ void SqliteRows::put_request(const std::string& request_id, const std::string& n
 std::optional<StageRow> SqliteRows::stage(StageId id) {
   auto s = db_.prepare("SELECT " LOCUS_STAGE_COLUMNS LOCUS_STAGE_TABLES "WHERE s.id = ?");
   if (!s.bind(id).step()) return std::nullopt;
-  return read_stage(s);
+  return StageReader().read(s);
 }
 
 bool SqliteRows::has_identity(const std::string& identity) {
   return db_.prepare("SELECT 1 FROM stage WHERE identity = ?").bind(identity).step();
+}
+
+std::int64_t SqliteRows::requirement_id(const StageRequirements& asked) {
+  if (asked == StageRequirements{}) return 0;
+  const std::string revisions = Json(asked.revisions).dump();
+  db_.prepare("INSERT INTO requirement (revisions, exclusive, memory_bytes) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+      .bind(revisions, asked.exclusive, asked.memory_bytes)
+      .run();
+  auto s = db_.prepare("SELECT id FROM requirement WHERE revisions = ? AND exclusive = ? AND memory_bytes = ?");
+  s.bind(revisions, asked.exclusive, asked.memory_bytes).step();
+  return s.integer(0);
 }
 
 void SqliteRows::insert_stage(const StageRow& row) {
@@ -102,14 +114,15 @@ void SqliteRows::insert_stage(const StageRow& row) {
   db_.prepare("INSERT INTO config (hash, json) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING")
       .bind(hash, row.config_json)
       .run();
+  const std::int64_t requirement = row.requirements ? requirement_id(*row.requirements) : 0;
   const std::string load = load_of(row.kind, row.config_json);
   db_.prepare("INSERT INTO load (text) VALUES (?) ON CONFLICT (text) DO NOTHING").bind(load).run();
   db_.prepare(
          "INSERT INTO stage (id, identity, kind, config_hash, seed, state, failure_class, reason, attempt, "
-         "failures, faults, retry_delay_us, load_id) "
-         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM load WHERE text = ?))")
+         "failures, faults, retry_delay_us, requirement_id, load_id) "
+         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM load WHERE text = ?))")
       .bind(row.id, row.identity, row.kind, hash, row.seed, to_string(row.state), to_string(row.failure_class),
-            row.reason, row.attempt, row.failures, row.faults, row.retry_delay_us, load)
+            row.reason, row.attempt, row.failures, row.faults, row.retry_delay_us, requirement, load)
       .run();
 }
 

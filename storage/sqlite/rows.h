@@ -94,6 +94,9 @@ class SqliteRows : public Rows {
                     std::span<const std::int64_t> series_ids) override;
 
  private:
+  std::int64_t requirement_id(
+      const StageRequirements& asked);  // of its row, made where there is none; 0: nothing is asked
+
   Connection& db_;
 };
 

@@ -80,6 +80,7 @@ TEST(Identity, CarriesThatAStageRunsAloneAndNothingItIsIndependentOf) {
   for (const PlannedStage& stage : measures(measuring())) {
     const Json config = Json::parse(stage.config_json);
     EXPECT_EQ(config.at("exclusive"), true);
+    EXPECT_TRUE(stage.requirements->exclusive);
     EXPECT_FALSE(config.contains("recipe"));
     EXPECT_FALSE(config.at("revisions").contains("recipe/supervised"));
     EXPECT_TRUE(config.at("inputs").empty());

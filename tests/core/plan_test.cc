@@ -3,10 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <set>
 
 #include "core/base/error.h"
-#include "core/experiment/limits_of.h"
 #include "tests/core/testdata.h"
 
 namespace locus {
@@ -100,14 +100,25 @@ TEST(Plan, GivesStagesTheSameIdentityWhateverTheirLimit) {
   ASSERT_EQ(with.trials.size(), without.trials.size());
   for (std::size_t i = 0; i < with.trials.size(); ++i)
     EXPECT_EQ(with.trials[i].stages[0].identity, without.trials[i].stages[0].identity);
-  EXPECT_EQ(stage_seconds_of(with.spec_json), 60);
-  EXPECT_EQ(stage_seconds_of(without.spec_json), 0);
+  EXPECT_EQ(with.stage_seconds, 60);
+  EXPECT_EQ(without.stage_seconds, 0);
 }
 
-TEST(Plan, LimitsOfTextThatCannotBeReadAreNone) {
-  for (const char* text : {"", "{", "[]", R"({"stage_seconds":7})", R"({"limits":{"stage_seconds":"7"}})",
-                           R"({"limits":["stage_seconds"]})"})
-    EXPECT_EQ(stage_seconds_of(text), 0) << text;
+TEST(Plan, SaysWhatEachStageAsksOfAWorker) {
+  const ExperimentPlan plan = plan_of(demo_specification());
+  const std::vector<PlannedStage>&first = plan.trials[20].stages, &second = plan.trials[21].stages;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    EXPECT_EQ(Json(first[i].requirements->revisions), Json::parse(first[i].config_json)["revisions"]);
+    EXPECT_FALSE(first[i].requirements->exclusive);
+    EXPECT_EQ(first[i].requirements, second[i].requirements) << "seeds share it";
+  }
+  EXPECT_EQ(first[0].requirements->revisions.at("prior/violin"), 1);
+  EXPECT_EQ(first[0].requirements->memory_bytes, 0) << "this catalog has no formulas";
+  const Catalog engine = catalog_of(read_json(LOCUS_SOURCE_ROOT "/engine/catalog.json"));
+  const ExperimentPlan costed = plan_of(demo_specification(), engine);
+  EXPECT_EQ(costed.trials[0].stages[0].requirements->memory_bytes, std::llround(costed.cells[0].cost.memory_bytes));
+  EXPECT_GT(costed.trials[0].stages[0].requirements->memory_bytes, 0);
+  EXPECT_EQ(costed.trials[0].stages[1].requirements->memory_bytes, 0) << "an evaluation is not estimated";
 }
 
 TEST(Plan, CrossesFactorsAndPairsOnTheRemainingOnes) {

@@ -14,7 +14,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
-constexpr char kPlain[] = R"({"revisions":{"prior/none":1}})", kViolin[] = R"({"revisions":{"prior/violin":2}})";
+
+RequirementsPtr asks(const std::string& item, int revision, double gib = 0) {
+  return std::make_shared<const StageRequirements>(StageRequirements{
+      .revisions = {{item, revision}}, .exclusive = false, .memory_bytes = static_cast<std::int64_t>(gib * kGib)});
+}
+
+RequirementsPtr plain(double gib = 0) { return asks("prior/none", 1, gib); }
+const RequirementsPtr kViolin = asks("prior/violin", 2);
 
 WorkerOffer offer(const std::string& name, double gib, int slots = 1, const std::string& device = "cpu") {
   std::string json;
@@ -25,31 +32,30 @@ WorkerOffer offer(const std::string& name, double gib, int slots = 1, const std:
 }
 
 TEST(Capacity, IsEnoughWhereAWorkerHasTheItemsAndTheMemory) {
-  EXPECT_THAT(capacity_warnings({{"a", {kPlain}, 3 * kGib}}, {{offer("w", 2), offer("x", 4)}, 0, 0}), IsEmpty());
-  EXPECT_THAT(capacity_warnings({{"a", {kPlain}, 3 * kGib}}, {{offer("w", 2), offer("x", 0)}, 0, 0}), IsEmpty())
+  EXPECT_THAT(capacity_warnings({{"a", {plain(3)}}}, {{offer("w", 2), offer("x", 4)}, 0, 0}), IsEmpty());
+  EXPECT_THAT(capacity_warnings({{"a", {plain(3)}}}, {{offer("w", 2), offer("x", 0)}, 0, 0}), IsEmpty())
       << "a slot that does not say may have enough";
   EXPECT_THAT(capacity_warnings({}, {}), IsEmpty()) << "nothing is left to run";
 }
 
 TEST(Capacity, IsMissingWhereNoWorkerIsConnected) {
-  EXPECT_THAT(capacity_warnings({{"a", {kPlain}, -1}}, {}), ElementsAre(HasSubstr("no worker is connected")));
-  EXPECT_THAT(capacity_warnings({{"a", {kPlain}, -1}}, {{}, 2, 0}),
+  EXPECT_THAT(capacity_warnings({{"a", {plain()}}}, {}), ElementsAre(HasSubstr("no worker is connected")));
+  EXPECT_THAT(capacity_warnings({{"a", {plain()}}}, {{}, 2, 0}),
               ElementsAre(HasSubstr("every connected worker is draining (2)")));
 }
 
 TEST(Capacity, NamesWhatNoWorkerHasAndForWhichCells) {
-  EXPECT_THAT(capacity_warnings({{"none", {kPlain}, -1}, {"violin", {kPlain, kViolin}, -1}}, {{offer("w", 2)}, 0, 0}),
+  EXPECT_THAT(capacity_warnings({{"none", {plain()}}, {"violin", {plain(), kViolin}}}, {{offer("w", 2)}, 0, 0}),
               ElementsAre("no connected worker can run 'violin': w lacks prior/violin at revision 2 (it has none)"));
   WorkerOffer other = offer("x", 2);
   other.revisions = {{"prior/violin", 2}};
-  EXPECT_THAT(capacity_warnings({{"both", {kPlain, kViolin}, -1}}, {{offer("w", 2), other}, 0, 0}),
+  EXPECT_THAT(capacity_warnings({{"both", {plain(), kViolin}}}, {{offer("w", 2), other}, 0, 0}),
               ElementsAre(HasSubstr("no connected worker can run 'both'")))
       << "each has one of them";
 }
 
 TEST(Capacity, NamesTheMemoryThatIsNeededAndTheMostThereIs) {
-  const std::vector<CellNeed> cells = {
-      {"small", {kPlain}, 1 * kGib}, {"large", {kPlain}, 20 * kGib}, {"larger", {kPlain}, 30 * kGib}};
+  const std::vector<CellNeed> cells = {{"small", {plain(1)}}, {"large", {plain(20)}}, {"larger", {plain(30)}}};
   EXPECT_THAT(capacity_warnings(cells, {{offer("w", 8), offer("x", 16)}, 0, 0}),
               ElementsAre("training 'large' and 'larger' needs about 20 GiB to 30 GiB of memory, and the largest slot "
                           "of a connected worker that can run them has 16 GiB (x)"));

@@ -1,6 +1,7 @@
-// The scheduler's small parts: requirements read from canonical text, the ready queue.
+// Small parts: members of canonical text, the table of requirements, the ready queue.
 #include <gtest/gtest.h>
 
+#include "core/base/canonical_text.h"
 #include "core/scheduling/ready_queue.h"
 #include "core/scheduling/requirements.h"
 
@@ -29,11 +30,22 @@ TEST(TopLevelMember, FindsNothingInNonsense) {
 
 TEST(RequirementTable, GivesEqualRequirementsOneNumber) {
   RequirementTable table;
-  const int first = table.intern(R"({"revisions":{"prior/a":1},"seed":0})");
-  EXPECT_EQ(table.intern(R"({"revisions":{"prior/a":1},"seed":1})"), first);
-  EXPECT_NE(table.intern(R"({"revisions":{"prior/a":2},"seed":0})"), first);
+  const auto asks = [](int revision, bool exclusive = false, std::int64_t bytes = 0) {
+    return std::make_shared<const StageRequirements>(
+        StageRequirements{.revisions = {{"prior/a", revision}}, .exclusive = exclusive, .memory_bytes = bytes});
+  };
+  const int first = table.intern(asks(1)), alone = table.intern(asks(1, true));
+  EXPECT_EQ(table.intern(asks(1)), first);
+  EXPECT_EQ(table.intern(asks(1, false, 99)), first) << "no rule goes by memory";
+  EXPECT_NE(table.intern(asks(2)), first);
+  EXPECT_NE(alone, first);
+  EXPECT_TRUE(table.exclusive(alone));
   EXPECT_EQ(table[first], (Revisions{{"prior/a", 1}}));
-  EXPECT_TRUE(table[table.intern("{}")].empty());
+  EXPECT_TRUE(table[table.intern(nullptr)].empty());
+  const int elsewhere = table.on_another_worker(first, 7);
+  EXPECT_NE(elsewhere, first);
+  EXPECT_EQ(table.on_another_worker(elsewhere, 7), elsewhere);
+  EXPECT_EQ(table.on_another_worker(first, 7), elsewhere);
 }
 
 TEST(FirstMissing, NamesTheItemAndBothRevisions) {

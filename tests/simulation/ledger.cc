@@ -112,7 +112,7 @@ void Ledger::check_alone(StageId id, WorkerId worker) const {
 void Ledger::check_data(StageId id, WorkerId worker) {
   const std::string& says = workers_.at(worker).data_json;
   const std::string needs = store_->stage(id)->config_json;
-  if (says.empty() || needs.find("\"dataset/d\"") == std::string::npos) return;
+  if (says.empty() || needs.find("\"dataset\":\"d\"") == std::string::npos) return;
   if (says.find("\"d\"") == std::string::npos)
     throw Violation(14, stage_text(id) + " was granted to a worker that does not hold its dataset");
 }

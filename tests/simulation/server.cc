@@ -16,9 +16,11 @@ ReplyToken token_of(const Command& command) {
   return std::visit([](const auto& reply) { return reply.reply; }, command);
 }
 
-void forget_alone(std::string& config_json) {
-  constexpr std::string_view kMember = "\"exclusive\":true,";
-  if (const auto at = config_json.find(kMember); at != std::string::npos) config_json.erase(at, kMember.size());
+void forget_alone(StageRow& row) {
+  if (!row.requirements) return;
+  StageRequirements asked = *row.requirements;
+  asked.exclusive = false;
+  row.requirements = std::make_shared<const StageRequirements>(std::move(asked));
 }
 
 }  // namespace
@@ -47,7 +49,7 @@ Snapshot ServerProcess::load() {
   unreferenced_found_ += std::ranges::count_if(snapshot.stages, unreferenced);
   if (mutant_ == Mutant::kForgetsUnreferenced) std::erase_if(snapshot.stages, unreferenced);
   if (mutant_ == Mutant::kForgetsLimit) {
-    for (ExperimentRow& row : snapshot.experiments) row.spec_json = "{}";
+    for (ExperimentRow& row : snapshot.experiments) row.stage_seconds = 0;
   }
   return snapshot;
 }
@@ -234,7 +236,7 @@ absl::Status ServerProcess::submit(const testing::Matrix& matrix) {
   absl::Status status = absl::UnavailableError("no answer");
   ExperimentSubmitted event = testing::submission(matrix, ledger_);
   if (mutant_ == Mutant::kForgetsAlone) {
-    for (auto& [identity, draft] : event.stages) forget_alone(draft.row.config_json);
+    for (auto& [identity, draft] : event.stages) forget_alone(draft.row);
   }
   ask(std::move(event), [&status](const Answer& answer) { status = answer.status; });
   return status;

@@ -15,8 +15,8 @@ constexpr std::int64_t kFatalStep = 3;
 }  // namespace
 
 Fate fate_of(const std::string& config_json) {
-  if (config_json.find("prior/diverges") != std::string::npos) return Fate::kDiverges;
-  return config_json.find("prior/poison") != std::string::npos ? Fate::kPoison : Fate::kNormal;
+  if (config_json.find("\"prior\":\"diverges\"") != std::string::npos) return Fate::kDiverges;
+  return config_json.find("\"prior\":\"poison\"") != std::string::npos ? Fate::kPoison : Fate::kNormal;
 }
 
 std::int64_t steps_of(const std::string& kind) { return kind == "train" ? 18 : 3; }
@@ -243,7 +243,7 @@ void WorkerProcess::train(Key key, std::int64_t life) {
     }
     if (trainer.phase == Phase::kFinished) return;
     if (trainer.step >= steps_of(trainer.grant.kind)) return finish(trainer, AttemptState::kSucceeded);
-    const bool reads = trainer.grant.config_json.find("\"dataset/d\"") != std::string::npos;
+    const bool reads = trainer.grant.config_json.find("\"dataset\":\"d\"") != std::string::npos;
     if (reads && (traits_.bad_data || !traits_.holds_data)) {
       found_bad_ = true;
       book_.session_unknown();  // to say so

@@ -102,7 +102,7 @@ TEST_F(FirstRelease, IsBroughtForwardWithEveryRow) {
     EXPECT_EQ((*store)->log(3, 1, 0, 100)->text, "hello\n");
     EXPECT_TRUE((*store)->check()->problems.empty());
   }
-  EXPECT_EQ(version(), "7");
+  EXPECT_EQ(version(), "8");
 }
 
 std::size_t comparisons(const std::string& text) {
@@ -175,6 +175,39 @@ TEST_F(FirstRelease, FindsRunsOfThePastByTheirLoad) {
     EXPECT_EQ(runs.front().stage_id, 100 + i);
     EXPECT_EQ(runs.front().busy_us, 3000);
   }
+}
+
+TEST_F(FirstRelease, KnowsWhatItsStagesAskAndHowLongTheyMayTake) {
+  const std::string configurations[] = {
+      R"j({"kind":"train","revisions":{"prior/none":1,"prior/violin":2}})j",
+      R"j({"exclusive":true,"kind":"measure","revisions":{"prior/none":1,"prior/violin":2}})j",
+      R"j({"kind":"train","revisions":{"prior/none":1,"prior/violin":2},"seed":1})j", R"j({"kind":"train"})j"};
+  {
+    Database old(file());
+    for (int i = 0; i < 4; ++i) {
+      const std::string id = std::to_string(100 + i);
+      old.run("INSERT INTO config VALUES ('c" + id + "', '" + configurations[i] + "')");
+      old.run("INSERT INTO stage VALUES (" + id + ", 'i" + id + "', 'train', 'c" + id +
+              "', 0, 'queued', 'none', '', 0, 0, 0, 0)");
+    }
+    const std::string specifications[] = {R"({"limits":{"stage_seconds":60},"version":1})", R"({"limits":{}})",
+                                          R"({"limits":{"stage_seconds":"60"}})", R"({"stage_seconds":60})", "{"};
+    for (int i = 0; i < 5; ++i) {
+      const std::string id = std::to_string(10 + i);
+      old.run("INSERT INTO experiment VALUES (" + id + ", 'e" + id + "', '', '" + specifications[i] +
+              "', 1, 'active', 0, 'digest', 0)");
+    }
+  }
+  auto store = open_sqlite_store(folder_.path(), clock_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  const StageRequirements both{.revisions = {{"prior/none", 1}, {"prior/violin", 2}}};
+  EXPECT_EQ(*(*store)->stage(100)->requirements, both);
+  EXPECT_TRUE((*store)->stage(101)->requirements->exclusive);
+  EXPECT_EQ(*(*store)->stage(102)->requirements, both);
+  EXPECT_EQ((*store)->stage(103)->requirements, nullptr);
+  EXPECT_EQ((*store)->experiment(10)->stage_seconds, 60);
+  for (int id = 11; id < 15; ++id) EXPECT_EQ((*store)->experiment(id)->stage_seconds, 0) << id;
+  EXPECT_EQ(Database(file()).column("SELECT COUNT(*) FROM requirement").at(0), "2") << "each is kept once";
 }
 
 TEST(NewestSchema, FindsRunsOfThePastByAnIndex) {

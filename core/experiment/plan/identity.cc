@@ -19,28 +19,24 @@ bool takes(const CatalogItem& stage, const Section& section) {
   return without == stage.facts.end() || std::find(without->begin(), without->end(), section.member) == without->end();
 }
 
-std::string revisions_of(const std::vector<const CatalogItem*>& items) {
-  Json out = Json::object();
-  for (const CatalogItem* item : items) out[item->kind + "/" + item->id] = item->revision;
-  return canonical_json(out);
+// Whether the section is part of what a stage of this kind is.
+bool counts(const CatalogItem& stage, const Section& section, const ResolvedSection& chosen) {
+  return !chosen.canonical.empty() && takes(stage, section);
 }
 
 // What all trials of a cell share; a section that is left out leaves no trace.
-Members shared_members(const Configuration& cell, const std::vector<Section>& sections, const ResolvedStage& stage) {
-  std::vector<const CatalogItem*> items = {stage.item};
+Members shared_members(const Configuration& cell, const std::vector<Section>& sections, const ResolvedStage& stage,
+                       const StageRequirements& asked) {
   Members out = {{"kind", canonical_json(stage.item->id)},
                  {"priors", cell.priors->canonical},
+                 {"revisions", canonical_json(Json(asked.revisions))},
                  {"stage", canonical_json({{"options", stage.scientific}})}};
-  // Known to the scheduler by the configuration, since it asks no catalog.
-  if (stage.item->facts.value("exclusive", false)) out.emplace_back("exclusive", "true");
+  // Known to the daemon by the configuration, since it asks no catalog.
+  if (asked.exclusive) out.emplace_back("exclusive", "true");
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const ResolvedSection& chosen = *cell.sections[i];
-    if (chosen.canonical.empty() || !takes(*stage.item, sections[i])) continue;
-    out.emplace_back(sections[i].member, chosen.canonical);
-    items.push_back(chosen.item);
+    if (counts(*stage.item, sections[i], chosen)) out.emplace_back(sections[i].member, chosen.canonical);
   }
-  for (const ResolvedPrior& prior : cell.priors->list) items.push_back(prior.item);
-  out.emplace_back("revisions", revisions_of(items));
   return out;
 }
 
@@ -54,11 +50,32 @@ std::string put_together(Members members) {
 
 }  // namespace
 
-std::vector<PlannedStage> identify(const Configuration& cell, const std::vector<Section>& sections,
-                                   const std::vector<ResolvedStage>& stages, std::int64_t seed) {
-  std::vector<PlannedStage> out;
+std::vector<RequirementsPtr> requirements_of(const Configuration& cell, const std::vector<Section>& sections,
+                                             const std::vector<ResolvedStage>& stages, std::int64_t training_bytes) {
+  std::vector<RequirementsPtr> out;
   for (const ResolvedStage& stage : stages) {
+    std::vector<const CatalogItem*> items = {stage.item};
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+      if (counts(*stage.item, sections[i], *cell.sections[i])) items.push_back(cell.sections[i]->item);
+    }
+    for (const ResolvedPrior& prior : cell.priors->list) items.push_back(prior.item);
+    StageRequirements asked;
+    for (const CatalogItem* item : items) asked.revisions[item->kind + "/" + item->id] = item->revision;
+    asked.exclusive = stage.item->facts.value("exclusive", false);
+    if (stage.item->id == "train") asked.memory_bytes = training_bytes;
+    out.push_back(std::make_shared<const StageRequirements>(std::move(asked)));
+  }
+  return out;
+}
+
+std::vector<PlannedStage> identify(const Configuration& cell, const std::vector<Section>& sections,
+                                   const std::vector<ResolvedStage>& stages,
+                                   const std::vector<RequirementsPtr>& requirements, std::int64_t seed) {
+  std::vector<PlannedStage> out;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const ResolvedStage& stage = stages[i];
     PlannedStage planned;
+    planned.requirements = requirements[i];
     planned.role = stage.role;
     planned.kind = stage.item->id;
     Json inputs = Json::object();
@@ -66,7 +83,7 @@ std::vector<PlannedStage> identify(const Configuration& cell, const std::vector<
       planned.inputs.emplace_back(slot, out[source].identity);
       inputs[slot] = out[source].identity;
     }
-    Members members = shared_members(cell, sections, stage);
+    Members members = shared_members(cell, sections, stage, *requirements[i]);
     members.emplace_back("inputs", canonical_json(inputs));
     members.emplace_back("seed", canonical_json(seed));
     planned.config_json = put_together(std::move(members));

@@ -21,8 +21,15 @@ struct Configuration {
   const ResolvedSection* recipe() const { return sections[kTrainSection]; }
 };
 
-// The stages of one trial, in dependency order, each named by the SHA-256 of its configuration.
+// What each stage of a cell asks of a worker, whatever the seed. `training_bytes`: the memory that the training is
+// estimated to need; 0: not known.
+std::vector<RequirementsPtr> requirements_of(const Configuration& cell, const std::vector<Section>& sections,
+                                             const std::vector<ResolvedStage>& stages, std::int64_t training_bytes);
+
+// The stages of one trial, in dependency order, each named by the SHA-256 of its configuration. `requirements`: of
+// these stages.
 std::vector<PlannedStage> identify(const Configuration& cell, const std::vector<Section>& sections,
-                                   const std::vector<ResolvedStage>& stages, std::int64_t seed);
+                                   const std::vector<ResolvedStage>& stages,
+                                   const std::vector<RequirementsPtr>& requirements, std::int64_t seed);
 
 }  // namespace locus

@@ -2,6 +2,7 @@
 #include "core/experiment/plan/planner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/experiment/plan/bounds.h"
@@ -190,6 +191,7 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   plan.owner = spec.owner;
   plan.description = spec.description;
   plan.priority = spec.priority;
+  plan.stage_seconds = spec.stage_seconds;
   plan.seeds = spec.seeds;
   plan.factors = values.factors();
   plan.metric = expanded->configured.metric;
@@ -219,10 +221,12 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   plan.matched = describe_difference(drafts, values, configurations);
   for (std::size_t cell = 0; cell < configurations.size(); ++cell) {
     plan.cells[cell].prior = place_of_prior(configurations[cell], catalog);
-    plan.cells[cell].cost = expanded->configured.costs[cell];
+    const CellCost& cost = plan.cells[cell].cost = expanded->configured.costs[cell];
+    const auto requirements = requirements_of(configurations[cell], catalog.sections(), stages,
+                                              std::llround(std::max(cost.memory_bytes, 0.0)));
     for (const std::int64_t seed : spec.seeds) {
-      plan.trials.push_back(
-          {static_cast<std::int64_t>(cell), seed, identify(configurations[cell], catalog.sections(), stages, seed)});
+      plan.trials.push_back({static_cast<std::int64_t>(cell), seed,
+                             identify(configurations[cell], catalog.sections(), stages, requirements, seed)});
     }
   }
   warn_of_overridden(spec, plan);

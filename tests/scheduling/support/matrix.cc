@@ -12,10 +12,15 @@ namespace {
 using Draft = ExperimentSubmitted::StageDraft;
 
 std::string config(const std::string& kind, const std::string& cell, std::int64_t seed, const std::string& dataset) {
-  Json out = {{"kind", kind}, {"revisions", {{"prior/" + cell, 1}, {"stage/" + kind, 1}}}, {"seed", seed}};
-  if (!dataset.empty()) out["revisions"]["dataset/" + dataset] = 1;
-  if (kind == "measure") out["exclusive"] = true;
+  Json out = {{"kind", kind}, {"prior", cell}, {"seed", seed}};
+  if (!dataset.empty()) out["dataset"] = dataset;
   return canonical_json(out);
+}
+
+RequirementsPtr requirements(const std::string& kind, const std::string& cell, const std::string& dataset) {
+  StageRequirements out{.revisions = {{"prior/" + cell, 1}, {"stage/" + kind, 1}}, .exclusive = kind == "measure"};
+  if (!dataset.empty()) out.revisions["dataset/" + dataset] = 1;
+  return std::make_shared<const StageRequirements>(std::move(out));
 }
 
 Draft draft(const std::string& kind, const std::string& cell, std::int64_t seed, const std::string& identity,
@@ -25,6 +30,7 @@ Draft draft(const std::string& kind, const std::string& cell, std::int64_t seed,
   result.row.kind = kind;
   result.row.config_json = config(kind, cell, seed, dataset);
   result.row.seed = seed;
+  result.row.requirements = requirements(kind, cell, dataset);
   if (kind == "evaluate") result.inputs.push_back({"checkpoint", train_identity(cell, seed)});
   return result;
 }
@@ -101,6 +107,7 @@ ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
     }
   }
   event.row.spec_json = spec;
+  event.row.stage_seconds = matrix.stage_seconds;
   look_up(event, store);
   return event;
 }
