@@ -2,31 +2,32 @@
 #include "core/analysis/question.h"
 
 #include <algorithm>
+#include <set>
+#include <vector>
 
 #include "core/analysis/measurements.h"
 #include "core/analysis/reduce.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
+#include "core/base/text.h"
 #include "core/catalog/catalog.h"
 #include "core/experiment/series_labels.h"
 
 namespace locus {
 namespace {
 
-std::string join(const std::set<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) {
-    if (!word.empty()) out += (out.empty() ? "" : ", ") + word;
-  }
+// Without the empty one, which stands for "none".
+std::vector<std::string> named(const std::set<std::string>& words) {
+  std::vector<std::string> out(words.begin(), words.end());
+  std::erase(out, "");
   return out;
 }
 
 absl::Status unknown(const std::string& field, const std::string& what, const std::string& asked,
                      const std::set<std::string>& known) {
-  std::vector<std::string> names(known.begin(), known.end());
-  std::erase(names, "");
+  const std::vector<std::string> names = named(known);
   const auto nearest = nearest_name(asked, names);
-  const std::string list = join(known);
+  const std::string list = joined(names);
   return make_error(
       absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
       "the experiment has no " + what + " '" + asked + "'" +
@@ -94,7 +95,7 @@ absl::Status KnownNames::check_split(const std::string& metric, const std::strin
   if (!split.empty() || none || of_metric->second.contains(split))
     return splits_.contains(split) || split.empty() ? absl::OkStatus() : unknown(field, "split", split, splits_);
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kMissingKey,
-                    metric + " is measured by split; name one of: " + join(of_metric->second), field,
+                    metric + " is measured by split; name one of: " + joined(named(of_metric->second)), field,
                     {{"metric", metric}});
 }
 

@@ -354,13 +354,17 @@ bool writes_events(std::span<const Mutation> mutations) {
                      [](const Mutation& m) { return std::holds_alternative<AppendEvent>(m); });
 }
 
-bool changes_counts(std::span<const Mutation> mutations) {
+Recounted recounted_by(std::span<const Mutation> mutations) {
   // Purging takes away what only deleted experiments had.
-  return std::any_of(mutations.begin(), mutations.end(), [](const Mutation& m) {
-    return std::holds_alternative<SaveExperiment>(m) || std::holds_alternative<DeleteExperiment>(m) ||
-           std::holds_alternative<SetStageState>(m) || std::holds_alternative<GrantAttempt>(m) ||
-           std::holds_alternative<EndAttempt>(m);
-  });
+  Recounted out;
+  for (const Mutation& mutation : mutations) {
+    if (const auto* save = std::get_if<SaveExperiment>(&mutation)) out.experiments.insert(save->row.id);
+    if (const auto* gone = std::get_if<DeleteExperiment>(&mutation)) out.experiments.insert(gone->id);
+    if (const auto* state = std::get_if<SetStageState>(&mutation)) out.stages.insert(state->stage_id);
+    if (const auto* grant = std::get_if<GrantAttempt>(&mutation)) out.stages.insert(grant->stage_id);
+    if (const auto* end = std::get_if<EndAttempt>(&mutation)) out.stages.insert(end->stage_id);
+  }
+  return out;
 }
 
 }  // namespace locus

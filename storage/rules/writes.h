@@ -1,6 +1,7 @@
 // What every store must check and change: the mutations and appends of core/ports/mutations.h, over any Rows.
 #pragma once
 
+#include <set>
 #include <span>
 
 #include "absl/status/statusor.h"
@@ -21,7 +22,11 @@ absl::StatusOr<std::int64_t> append_points(Rows& rows, const PointAppend& append
 
 // Whether a mutation writes an event, so that watchers are told.
 bool writes_events(std::span<const Mutation> mutations);
-// Whether they may change what Store::counts says of an experiment that is there.
-bool changes_counts(std::span<const Mutation> mutations);
+// Whose Store::counts they may change: of these experiments, and of every one that links one of these stages.
+struct Recounted {
+  std::set<ExperimentId> experiments;
+  std::set<StageId> stages;
+};
+Recounted recounted_by(std::span<const Mutation> mutations);
 
 }  // namespace locus

@@ -109,6 +109,12 @@ std::set<StageId> SqliteRows::linked_stages(ExperimentId id) {
   return collect<StageId>(s, first_integer);
 }
 
+std::set<ExperimentId> SqliteRows::experiments_linking(StageId id) {
+  auto s = db_.prepare("SELECT DISTINCT experiment_id FROM trial_stage WHERE stage_id = ?");
+  s.bind(id);
+  return collect<ExperimentId>(s, first_integer);
+}
+
 std::set<std::string> SqliteRows::others_linking(StageId id, ExperimentId except) {
   auto s = db_.prepare(
       "SELECT DISTINCT e.name FROM trial_stage l JOIN experiment e ON e.id = l.experiment_id "

@@ -93,6 +93,9 @@ class SqliteRows : public Rows {
   void store_points(const AttemptRow& attempt, std::int64_t first_seq, const PointBatch& batch, std::size_t skip,
                     std::span<const std::int64_t> series_ids) override;
 
+  // Hidden ones, too.
+  std::set<ExperimentId> experiments_linking(StageId id);
+
  private:
   std::int64_t requirement_id(
       const StageRequirements& asked);  // of its row, made where there is none; 0: nothing is asked

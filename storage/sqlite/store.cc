@@ -36,9 +36,12 @@ class SqliteStore final : public Store {
         readers_(file, options.vfs, options.readers) {}
 
   absl::Status apply(std::span<const Mutation> mutations, Microseconds now_wall_us) override {
-    return writer_.run([&](Rows& rows) {
-      return sqlite::Writer::Outcome{apply_mutations(rows, mutations, now_wall_us), writes_events(mutations),
-                                     changes_counts(mutations)};
+    return writer_.run([&](sqlite::SqliteRows& rows) {
+      sqlite::Writer::Outcome outcome{apply_mutations(rows, mutations, now_wall_us), writes_events(mutations)};
+      const Recounted recounted = recounted_by(mutations);
+      outcome.recounted = recounted.experiments;
+      for (const StageId id : recounted.stages) outcome.recounted.merge(rows.experiments_linking(id));
+      return outcome;
     });
   }
 
@@ -84,16 +87,20 @@ class SqliteStore final : public Store {
   }
   absl::StatusOr<StageCounts> counts(ExperimentId id) override {
     // Every page asks, of 100,000 trials it takes 250 ms: kept until a write may have changed it.
-    const std::int64_t commits = writer_.stage_commits();
+    const std::int64_t commits = writer_.commits_of(id);
     {
       const std::lock_guard lock(counts_mutex_);
-      if (counts_at_ != commits) counts_.clear();
-      counts_at_ = commits;
-      if (const auto kept = counts_.find(id); kept != counts_.end()) return kept->second;
+      const auto kept = counts_.find(id);
+      if (kept != counts_.end() && kept->second.first >= commits) return kept->second.second;
     }
     auto counts = read<StageCounts>([&](Connection& db) { return sqlite::count_stages(db, id); });
     const std::lock_guard lock(counts_mutex_);
-    if (counts.ok() && counts_at_ == commits) counts_[id] = *counts;
+    if (counts.ok()) {
+      auto& kept = counts_.try_emplace(id, commits, *counts).first->second;
+      if (kept.first < commits) kept = {commits, *counts};
+    } else {
+      counts_.erase(id);  // it was deleted
+    }
     return counts;
   }
   absl::StatusOr<std::vector<CellRow>> cells(ExperimentId id) override {
@@ -234,8 +241,8 @@ class SqliteStore final : public Store {
   sqlite::FolderLock lock_;  // before the rest, so that it is released last
   sqlite::Writer writer_;
   std::mutex counts_mutex_;
-  std::int64_t counts_at_ = 0;  // Writer::stage_commits when they were read
-  std::map<ExperimentId, StageCounts> counts_;
+  std::map<ExperimentId, std::pair<std::int64_t, StageCounts>>
+      counts_;               // with Writer::commits_of before they were read
   sqlite::Readers readers_;  // closed before the writer, whose close then empties the log
 };
 

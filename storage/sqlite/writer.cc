@@ -42,6 +42,12 @@ absl::Status Writer::run(Work work) {
   return std::move(call.outcome.status);
 }
 
+std::int64_t Writer::commits_of(ExperimentId id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = commits_.find(id);
+  return found == commits_.end() ? 0 : found->second;
+}
+
 void Writer::on_commit(std::function<void(std::int64_t)> callback) {
   const std::lock_guard lock(callback_mutex_);
   callback_ = std::move(callback);
@@ -59,8 +65,12 @@ void Writer::serve() {
       queue_.erase(queue_.begin(), end);
     }
     commit(batch);
-    if (std::any_of(batch.begin(), batch.end(), [](const Call* call) { return call->outcome.stages; }))
-      ++stage_commits_;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const Call* call : batch) {
+        for (const ExperimentId id : call->outcome.recounted) ++commits_[id];
+      }
+    }
     tell_watchers(batch);
     {
       const std::lock_guard lock(mutex_);
@@ -99,7 +109,8 @@ Writer::Outcome Writer::attempt(const Work& work) {
     if (outcome.status.ok()) {
       savepoint.release();
     } else {
-      outcome.notify = outcome.stages = false;
+      outcome.notify = false;
+      outcome.recounted.clear();
     }
     return outcome;
   } catch (const SqliteError& error) {

@@ -1,12 +1,13 @@
 // The one thread that writes: queued calls share a transaction, and each is answered after the commit.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -23,10 +24,10 @@ class Writer {
  public:
   struct Outcome {
     absl::Status status;
-    bool notify = false;  // it wrote events or points
-    bool stages = false;  // it may have changed trials, stages or attempts
+    bool notify = false;                    // it wrote events or points
+    std::set<ExperimentId> recounted = {};  // it may have changed their trials, stages or attempts
   };
-  using Work = std::function<Outcome(Rows&)>;
+  using Work = std::function<Outcome(SqliteRows&)>;
 
   explicit Writer(std::unique_ptr<Connection> connection);
   ~Writer();  // finishes what is queued
@@ -35,9 +36,9 @@ class Writer {
   absl::Status run(Work work);
   // As Store::on_commit. After it returns the former callback is not running and never called again.
   void on_commit(std::function<void(std::int64_t)> callback);
-  // How often it has committed what may have changed trials, stages or attempts. What is read after this was asked is
-  // at least as new; whoever's run() has returned, and whoever was told of a commit, finds it raised.
-  std::int64_t stage_commits() const { return stage_commits_.load(); }
+  // How often it has committed what may have changed the trials, stages or attempts of an experiment. What is read after
+  // this was asked is at least as new; whoever's run() has returned, and whoever was told of a commit, finds it raised.
+  std::int64_t commits_of(ExperimentId id);
 
  private:
   struct Call {
@@ -53,11 +54,11 @@ class Writer {
 
   std::unique_ptr<Connection> connection_;
   SqliteRows rows_;
-  std::atomic<std::int64_t> stage_commits_ = 0;
   bool broken_ = false;  // writer's thread only
 
   std::mutex mutex_;
   std::condition_variable queued_, answered_;
+  std::map<ExperimentId, std::int64_t> commits_;  // of those that were changed
   std::vector<Call*> queue_;
   bool stopping_ = false;
 

@@ -31,6 +31,31 @@ TEST_P(ExperimentContract, KeepsACatalogByDigestAndTheFirstTextOfIt) {
   EXPECT_EQ(store().catalog("other").status().code(), StatusCode::kNotFound);
 }
 
+TEST_P(ExperimentContract, CountsAStageInEveryExperimentThatLinksItAndInNoOther) {
+  make_world();
+  SaveExperiment other;
+  other.row = small_experiment().row;
+  other.row.id = 2, other.row.name = "other";
+  other.cells = small_experiment().cells;
+  other.trials = {{0, 0, 0, false}};
+  other.stages = {train_stage(5)};
+  other.trial_stages = {{0, "train", 1}, {0, "train-2", 5}};
+  must({other});
+  const auto running = [this](ExperimentId id) {
+    const StageCounts counts = get(store().counts(id));
+    const auto found = counts.by_state.find(StageState::kRunning);
+    return found == counts.by_state.end() ? 0 : found->second;
+  };
+  EXPECT_EQ(running(1), 0);
+  EXPECT_EQ(running(2), 0);
+  must({grant(1, 1)});
+  EXPECT_EQ(running(1), 1);
+  EXPECT_EQ(running(2), 1) << "they share it";
+  must({grant(5, 1)});
+  EXPECT_EQ(running(1), 1);
+  EXPECT_EQ(running(2), 2);
+}
+
 TEST_P(ExperimentContract, ReadsBackWhatWasSaved) {
   make_world();
   for (const auto& row : {store().experiment(1), store().experiment("priors")}) {
