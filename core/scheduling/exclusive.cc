@@ -11,11 +11,11 @@
 // finitely many as for every other stage; and it changes to another device only when that one is emptier.
 #include <algorithm>
 
-#include "core/scheduling/state.h"
+#include "core/scheduling/records.h"
 
 namespace locus {
 
-std::vector<const Scheduler::State::Stage*> Scheduler::State::running_on(const Device& device) const {
+std::vector<const Scheduler::Records::Stage*> Scheduler::Records::running_on(const Device& device) const {
   const Worker& worker = workers_.at(device.first);
   std::vector<const Stage*> out;
   for (const StageId id : worker.running) {
@@ -26,7 +26,7 @@ std::vector<const Scheduler::State::Stage*> Scheduler::State::running_on(const D
   return out;
 }
 
-Scheduler::State::Reservations Scheduler::State::reservations() const {
+Scheduler::Records::Reservations Scheduler::Records::reservations() const {
   struct Candidate {
     Device device;
     std::size_t busy;
@@ -58,7 +58,7 @@ Scheduler::State::Reservations Scheduler::State::reservations() const {
 }
 
 // Whether the whole device of that slot is free, by our books and by what the worker says.
-bool Scheduler::State::vacant(const Worker& worker, int slot, const Waiting& waiting) const {
+bool Scheduler::Records::vacant(const Worker& worker, int slot, const Waiting& waiting) const {
   const int device = worker.device(slot);
   for (std::size_t other = 0; other < worker.device_of.size(); ++other) {
     const auto& free = waiting.free_slots;
@@ -69,8 +69,8 @@ bool Scheduler::State::vacant(const Worker& worker, int slot, const Waiting& wai
 }
 
 // The slot such a stage would get by answering that request, if any.
-std::optional<int> Scheduler::State::slot_for(const Waiting& waiting, int requirement, const ReadyKey& key,
-                                              const Reservations& reserved) const {
+std::optional<int> Scheduler::Records::slot_for(const Waiting& waiting, int requirement, const ReadyKey& key,
+                                                const Reservations& reserved) const {
   const Worker& worker = workers_.at(waiting.worker);
   if (!accepts(worker, requirement)) return std::nullopt;
   const bool alone = requirements_.exclusive(requirement);
@@ -88,7 +88,7 @@ std::optional<int> Scheduler::State::slot_for(const Waiting& waiting, int requir
 }
 
 // Whether no free slot of the worker may be given to a stage with that place in grant order.
-bool Scheduler::State::shut(const Worker& worker, const ReadyKey& key, const Reservations& reserved) const {
+bool Scheduler::Records::shut(const Worker& worker, const ReadyKey& key, const Reservations& reserved) const {
   for (std::size_t slot = 0; slot < std::max<std::size_t>(worker.slots, 1); ++slot) {
     const Device device{worker.row.id, worker.device(static_cast<int>(slot))};
     const std::vector<const Stage*> beside = running_on(device);
@@ -101,47 +101,6 @@ bool Scheduler::State::shut(const Worker& worker, const ReadyKey& key, const Res
     if (!used && (kept == reserved.end() || !(kept->second < key))) return false;
   }
   return true;
-}
-
-// Of a queued stage that runs alone; empty when others like it come first.
-std::string Scheduler::State::explain_alone(const Stage& stage, Now now) const {
-  if (!stage.ready) return "";
-  const Reservations reserved = reservations();
-  const auto mine =
-      std::find_if(reserved.begin(), reserved.end(), [&](const auto& entry) { return entry.second == *stage.ready; });
-  if (mine == reserved.end()) return "";
-  const std::string name = workers_.at(mine->first.first).row.name;
-  const std::vector<const Stage*> busy = running_on(mine->first);
-  std::string text = "runs alone on its device: ";
-  if (busy.empty()) return text + name + " is empty and kept free for it until it asks for work with every slot";
-  text += "waits until " + name + " is empty, where stage " + std::to_string(busy.front()->row.id) + " (" +
-          busy.front()->row.kind + ") still runs";
-  if (busy.size() > 1) text += " and " + std::to_string(busy.size() - 1) + " more";
-  if (const auto until = until_free_slot(stage, now)) text += " until about " + clock_text(now.wall + *until);
-  return text + "; nothing that comes after it is started there meanwhile";
-}
-
-// Of a stage that finds free slots it may not have; empty when there is one it may.
-std::string Scheduler::State::explain_shut(const Stage& stage) const {
-  if (!stage.ready) return "";
-  const Reservations reserved = reservations();
-  std::string text;
-  for (const auto& [id, worker] : workers_) {
-    if (!worker.connected || !accepts(worker, stage.requirement)) continue;
-    if (!shut(worker, *stage.ready, reserved)) return "";
-    for (const StageId running : worker.running) {
-      const Stage& other = stages_.at(running);
-      if (!requirements_.exclusive(other.requirement)) continue;
-      text = "waits for a free slot: stage " + std::to_string(running) + " (" + other.row.kind + ") runs alone on " +
-             worker.row.name;
-    }
-    for (const auto& [device, key] : reserved) {
-      if (device.first != id || !text.empty()) continue;
-      text = "waits for a free slot: " + worker.row.name + " is kept free for stage " + std::to_string(key.stage) +
-             " (" + stages_.at(key.stage).row.kind + "), which runs alone and comes before it";
-    }
-  }
-  return text;
 }
 
 }  // namespace locus

@@ -85,24 +85,6 @@ void Scheduler::State::refresh_ready(Stage& stage) {
   if (stage.ready) ready_.insert(stage.requirement, *stage.ready);
 }
 
-bool Scheduler::State::could_run(const Worker& worker, int requirement) const {
-  return worker.row.state == WorkerState::kActive && !first_missing(requirements_[requirement], worker.revisions);
-}
-
-// One that is to be avoided takes it only while nobody else could.
-bool Scheduler::State::accepts(const Worker& worker, int requirement) const {
-  if (!could_run(worker, requirement)) return false;
-  return !requirements_.avoided(requirement).contains(worker.row.id) || !untried(requirement);
-}
-
-// Whether a connected worker could run it that is not to be avoided.
-bool Scheduler::State::untried(int requirement) const {
-  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
-    return entry.second.connected && !requirements_.avoided(requirement).contains(entry.first) &&
-           could_run(entry.second, requirement);
-  });
-}
-
 void Scheduler::State::match() {
   if (!intake_closed_.empty()) return;
   while (!waiting_.empty()) {
@@ -175,17 +157,6 @@ void Scheduler::State::grant(Stage& stage, const Waiting& to, int slot) {
   announce_attempt(stage, "attempt-started", &worker, "running");
   announce_stage(stage);
   reply(ReplyGrant{to.reply, grant_of(stage)});
-}
-
-// The longest among the experiments that reference it: the limit of one must not end what another still needs.
-std::int64_t Scheduler::State::limit_of(const Stage& stage) const {
-  std::int64_t most = 0;
-  for (const auto& [experiment, trial] : stage.references) {
-    const std::int64_t seconds = experiments_.at(experiment).row.stage_seconds;
-    if (seconds == 0) return 0;
-    most = std::max(most, seconds);
-  }
-  return most;
 }
 
 Grant Scheduler::State::grant_of(const Stage& stage) const {

@@ -2,6 +2,7 @@
 #include "core/scheduling/scheduler.h"
 
 #include "core/scheduling/state.h"
+#include "core/scheduling/view.h"
 
 namespace locus {
 
@@ -14,13 +15,15 @@ Scheduler& Scheduler::operator=(Scheduler&&) noexcept = default;
 Decision Scheduler::step(const Event& event, Now now) { return state_->step(event, now); }
 std::optional<Microseconds> Scheduler::next_wake() const { return state_->next_wake(); }
 std::vector<ReplyToken> Scheduler::waiting() const { return state_->waiting(); }
-std::vector<WorkerView> Scheduler::workers(Now now) const { return state_->workers(now); }
-Fleet Scheduler::fleet() const { return state_->fleet(); }
-std::optional<HeldLease> Scheduler::progress(StageId stage) const { return state_->progress(stage); }
-std::optional<StageState> Scheduler::stage_state(StageId stage) const { return state_->stage_state(stage); }
-std::optional<Microseconds> Scheduler::expected_after(StageId stage, Now now) const {
-  return state_->expected_after(stage, now);
+std::vector<WorkerView> Scheduler::workers(Now now) const { return View(state_->records()).workers(now); }
+Fleet Scheduler::fleet() const { return View(state_->records()).fleet(); }
+std::optional<HeldLease> Scheduler::progress(StageId stage) const { return View(state_->records()).progress(stage); }
+std::optional<StageState> Scheduler::stage_state(StageId stage) const {
+  return View(state_->records()).stage_state(stage);
 }
-std::string Scheduler::explain(StageId stage, Now now) const { return state_->explain(stage, now); }
+std::optional<Microseconds> Scheduler::expected_after(StageId stage, Now now) const {
+  return View(state_->records()).expected_after(stage, now);
+}
+std::string Scheduler::explain(StageId stage, Now now) const { return View(state_->records()).explain(stage, now); }
 
 }  // namespace locus

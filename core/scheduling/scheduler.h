@@ -280,7 +280,9 @@ class Scheduler {
   std::optional<Microseconds> expected_after(StageId stage, Now now) const;
 
  private:
+  class Records;
   class State;
+  class View;
   std::unique_ptr<State> state_;
 };
 

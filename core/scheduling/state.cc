@@ -12,7 +12,7 @@ std::string event_text(const Json& json) { return json.dump(-1, ' ', false, Json
 }  // namespace
 
 Scheduler::State::State(const Snapshot& snapshot, Now now, SchedulerPolicy policy)
-    : policy_(policy), now_(now), last_step_(now.steady) {
+    : Records(policy, now), last_step_(now.steady) {
   restore(snapshot);
 }
 
@@ -109,12 +109,7 @@ std::vector<ReplyToken> Scheduler::State::waiting() const {
   return tokens;
 }
 
-Scheduler::State::Stage* Scheduler::State::find_stage(StageId id) {
-  auto found = stages_.find(id);
-  return found == stages_.end() ? nullptr : &found->second;
-}
-
-const Scheduler::State::Stage* Scheduler::State::find_stage(StageId id) const {
+Scheduler::Records::Stage* Scheduler::State::find_stage(StageId id) {
   auto found = stages_.find(id);
   return found == stages_.end() ? nullptr : &found->second;
 }
@@ -134,46 +129,13 @@ void Scheduler::State::restore_reference(const StageReference& reference) {
   experiment->second.cell_of[reference.trial] = reference.cell;
 }
 
-Scheduler::State::Stage& Scheduler::State::add_stage(StageRow row) {
+Scheduler::Records::Stage& Scheduler::State::add_stage(StageRow row) {
   const StageId id = row.id;
   Stage& stage = stages_[id];
   stage.requirement = requirements_.intern(row.requirements);
   by_identity_[row.identity] = id;
   stage.row = std::move(row);
   return stage;
-}
-
-// Of an unreferenced stage: the last experiment that referenced it.
-std::vector<std::string> Scheduler::State::experiments_of(const Stage& stage) const {
-  std::vector<std::string> names;
-  if (const auto gone = unreferenced_.find(stage.row.id); gone != unreferenced_.end() && !gone->second->name.empty())
-    names.push_back(gone->second->name);
-  ExperimentId last = 0;
-  for (const auto& [experiment, trial] : stage.references) {
-    if (experiment == last) continue;
-    last = experiment;
-    auto found = experiments_.find(experiment);
-    if (found != experiments_.end()) names.push_back(found->second.row.name);
-  }
-  return names;
-}
-
-std::optional<ReadyKey> Scheduler::State::ready_key(const Stage& stage) const {
-  const bool follows = std::any_of(stage.row.inputs.begin(), stage.row.inputs.end(),
-                                   [](const StageInput& input) { return input.from_stage != 0; });
-  std::optional<ReadyKey> best;
-  for (const auto& [experiment, trial] : stage.references) {
-    auto found = experiments_.find(experiment);
-    if (found == experiments_.end() || found->second.row.state != ExperimentState::kActive) continue;
-    const ReadyKey key{.negative_priority = -found->second.row.priority,
-                       .experiment = experiment,
-                       .exclusive = requirements_.exclusive(stage.requirement) ? 1 : 0,
-                       .begins_trial = follows ? 0 : 1,
-                       .trial = trial,
-                       .stage = stage.row.id};
-    if (!best || key < *best) best = key;
-  }
-  return best;
 }
 
 void Scheduler::State::announce_stage(const Stage& stage) {

@@ -1,7 +1,9 @@
 // What people may see of the living state: workers, progress, and why a stage is where it is.
+#include "core/scheduling/view.h"
+
 #include <algorithm>
 
-#include "core/scheduling/state.h"
+#include "core/base/json.h"
 
 namespace locus {
 namespace {
@@ -15,42 +17,34 @@ std::string progress_text(const HeldLease& progress) {
 
 }  // namespace
 
-// "4 s", "3 min", "2 h": rounded up, for sentences.
-std::string Scheduler::State::duration_text(Microseconds us) {
-  const std::int64_t seconds = std::max<std::int64_t>(0, (us + 999'999) / 1'000'000);
-  if (seconds < 120) return std::to_string(seconds) + " s";
-  if (seconds < 7200) return std::to_string((seconds + 59) / 60) + " min";
-  return std::to_string((seconds + 3599) / 3600) + " h";
-}
-
 // "14:05 UTC": the core knows no time zones.
-std::string Scheduler::State::clock_text(Microseconds wall) {
+std::string Scheduler::View::clock_text(Microseconds wall) {
   const std::int64_t minute = (wall / 60'000'000) % (24 * 60);
   const auto two = [](std::int64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
   return two(minute / 60) + ":" + two(minute % 60) + " UTC";
 }
 
-std::vector<WorkerView> Scheduler::State::workers(Now now) const {
+std::vector<WorkerView> Scheduler::View::workers(Now now) const {
   std::vector<WorkerView> views;
-  for (const auto& [id, worker] : workers_) {
+  for (const auto& [id, worker] : records_.workers_) {
     WorkerView view{.id = id,
                     .name = worker.row.name,
                     .state = to_string(worker.row.state),
                     .silent_for = std::max<Microseconds>(0, now.steady - worker.heard),
                     .running = {}};
-    if (worker.row.state != WorkerState::kOffline && (!worker.connected || view.silent_for > policy_.lease)) {
+    if (worker.row.state != WorkerState::kOffline && (!worker.connected || view.silent_for > records_.policy_.lease)) {
       view.state = "silent";
     }
-    for (StageId stage : worker.running) view.running.push_back(stages_.at(stage).running->progress);
+    for (StageId stage : worker.running) view.running.push_back(records_.stages_.at(stage).running->progress);
     views.push_back(std::move(view));
   }
   return views;
 }
 
-Fleet Scheduler::State::fleet() const {
+Fleet Scheduler::View::fleet() const {
   Fleet out;
-  out.queued = ready_.size();
-  for (const auto& [id, worker] : workers_) {
+  out.queued = records_.ready_.size();
+  for (const auto& [id, worker] : records_.workers_) {
     if (!worker.connected) continue;
     if (worker.row.state == WorkerState::kDraining) ++out.draining;
     if (worker.row.state != WorkerState::kActive) continue;
@@ -60,22 +54,22 @@ Fleet Scheduler::State::fleet() const {
   return out;
 }
 
-std::optional<HeldLease> Scheduler::State::progress(StageId id) const {
-  const Stage* stage = find_stage(id);
+std::optional<HeldLease> Scheduler::View::progress(StageId id) const {
+  const Stage* stage = records_.find_stage(id);
   if (stage == nullptr || !stage->running) return std::nullopt;
   return stage->running->progress;
 }
 
-std::optional<StageState> Scheduler::State::stage_state(StageId id) const {
-  const Stage* stage = find_stage(id);
+std::optional<StageState> Scheduler::View::stage_state(StageId id) const {
+  const Stage* stage = records_.find_stage(id);
   if (stage == nullptr) return std::nullopt;
   return stage->row.state;
 }
 
-std::string Scheduler::State::explain(StageId id, Now now) const {
-  const Stage* stage = find_stage(id);
+std::string Scheduler::View::explain(StageId id, Now now) const {
+  const Stage* stage = records_.find_stage(id);
   if (stage == nullptr) return "";
-  if (const auto gone = unreferenced_.find(id); gone != unreferenced_.end())
+  if (const auto gone = records_.unreferenced_.find(id); gone != records_.unreferenced_.end())
     return gone->second->reason + ", so it is about to be cancelled";
   switch (stage->row.state) {
     case StageState::kBlocked:
@@ -89,10 +83,10 @@ std::string Scheduler::State::explain(StageId id, Now now) const {
   }
 }
 
-std::string Scheduler::State::explain_blocked(const Stage& stage) const {
+std::string Scheduler::View::explain_blocked(const Stage& stage) const {
   std::string text;
   for (const StageInput& input : stage.row.inputs) {
-    const Stage* source = input.artifact_sha256.empty() ? find_stage(input.from_stage) : nullptr;
+    const Stage* source = input.artifact_sha256.empty() ? records_.find_stage(input.from_stage) : nullptr;
     if (source == nullptr) continue;
     text += (text.empty() ? "waits for the " : " and the ") + input.slot + " of stage " +
             std::to_string(input.from_stage) + " (" + source->row.kind + ", " + to_string(source->row.state);
@@ -102,11 +96,11 @@ std::string Scheduler::State::explain_blocked(const Stage& stage) const {
   return text;
 }
 
-std::string Scheduler::State::explain_queued(const Stage& stage, Now now) const {
-  if (!ready_key(stage)) {
+std::string Scheduler::View::explain_queued(const Stage& stage, Now now) const {
+  if (!records_.ready_key(stage)) {
     for (const auto& [id, trial] : stage.references) {
-      const auto experiment = experiments_.find(id);
-      if (experiment == experiments_.end() || experiment->second.row.reason.empty()) continue;
+      const auto experiment = records_.experiments_.find(id);
+      if (experiment == records_.experiments_.end() || experiment->second.row.reason.empty()) continue;
       return "experiment " + experiment->second.row.name + " is " + experiment->second.row.reason +
              "; resume it when that is fixed";
     }
@@ -114,27 +108,28 @@ std::string Scheduler::State::explain_queued(const Stage& stage, Now now) const 
   }
   if (stage.not_before > now.steady) {
     const int budget = rule_of(stage.row.failure_class).infrastructure
-                           ? policy_.failures
-                           : budget_of(stage.row.failure_class, policy_, untried(stage.requirement));
-    std::string text = "tries again in " + duration_text(stage.not_before - now.steady) + " (" +
+                           ? records_.policy_.failures
+                           : budget_of(stage.row.failure_class, records_.policy_, records_.untried(stage.requirement));
+    std::string text = "tries again in " + Records::duration_text(stage.not_before - now.steady) + " (" +
                        std::to_string(stage.row.failures) + " of " + std::to_string(budget) + " failures, " +
-                       std::to_string(stage.row.faults) + " of " + std::to_string(policy_.faults) +
+                       std::to_string(stage.row.faults) + " of " + std::to_string(records_.policy_.faults) +
                        " infrastructure faults)";
     if (!stage.row.reason.empty()) text += ": " + stage.row.reason;
     return text;
   }
-  if (!intake_closed_.empty()) return "waits for the server, which starts nothing new: " + intake_closed_;
+  if (!records_.intake_closed_.empty())
+    return "waits for the server, which starts nothing new: " + records_.intake_closed_;
   std::string why, dataset;
   int present = 0, drained = 0, lacking = 0;
-  for (const auto& [id, worker] : workers_) {
+  for (const auto& [id, worker] : records_.workers_) {
     if (!worker.connected) continue;
     if (worker.row.state == WorkerState::kDraining) ++drained;
     if (worker.row.state != WorkerState::kActive) continue;
     ++present;
-    const auto missing = first_missing(requirements_[stage.requirement], worker.revisions);
+    const auto missing = first_missing(records_.requirements_[stage.requirement], worker.revisions);
     if (!missing) return explain_slots(stage, now);
     if (why.empty()) why = worker.row.name + " lacks " + *missing;
-    const auto data = missing_dataset(requirements_[stage.requirement], worker.revisions);
+    const auto data = missing_dataset(records_.requirements_[stage.requirement], worker.revisions);
     if (data && ++lacking == 1) dataset = *data;
   }
   if (present > 0 && lacking == present) return explain_data(dataset);
@@ -147,10 +142,10 @@ std::string Scheduler::State::explain_queued(const Stage& stage, Now now) const 
 }
 
 // No connected worker holds the dataset.
-std::string Scheduler::State::explain_data(const std::string& dataset) const {
+std::string Scheduler::View::explain_data(const std::string& dataset) const {
   std::string text = "no worker holds the dataset " + dataset;
   const char* before = ": ";
-  for (const auto& [id, worker] : workers_) {
+  for (const auto& [id, worker] : records_.workers_) {
     if (!worker.connected || worker.row.state != WorkerState::kActive) continue;
     const Json data = Json::parse(worker.row.data_json, nullptr, false);
     if (!data.is_object() || !data.contains("missing")) continue;
@@ -161,22 +156,22 @@ std::string Scheduler::State::explain_data(const std::string& dataset) const {
 }
 
 // At least one connected worker can run it.
-std::string Scheduler::State::explain_slots(const Stage& stage, Now now) const {
+std::string Scheduler::View::explain_slots(const Stage& stage, Now now) const {
   std::size_t slots = 0, busy = 0, able = 0;
   std::string name;
-  for (const auto& [id, worker] : workers_) {
-    if (!worker.connected || !accepts(worker, stage.requirement)) continue;
+  for (const auto& [id, worker] : records_.workers_) {
+    if (!worker.connected || !records_.accepts(worker, stage.requirement)) continue;
     ++able;
     slots += worker.slots;
     busy += std::min(worker.slots, worker.running.size());
     name = worker.row.name;
   }
-  if (requirements_.exclusive(stage.requirement)) {
+  if (records_.requirements_.exclusive(stage.requirement)) {
     if (std::string text = explain_alone(stage, now); !text.empty()) return text;
   } else if (busy < slots) {
     if (std::string text = explain_shut(stage); !text.empty()) return text;
   }
-  const int ahead = stage.ready ? ready_.ahead_of(*stage.ready, kCountedAhead) : 0;
+  const int ahead = stage.ready ? records_.ready_.ahead_of(*stage.ready, kCountedAhead) : 0;
   std::string place = "it is next";
   if (ahead > 0) {
     place = std::to_string(ahead) + (ahead == kCountedAhead ? " or more" : "") +
@@ -193,7 +188,7 @@ std::string Scheduler::State::explain_slots(const Stage& stage, Now now) const {
 }
 
 // From the progress stated so far.
-std::optional<Microseconds> Scheduler::State::time_left(const Stage& stage, Now now) const {
+std::optional<Microseconds> Scheduler::View::time_left(const Stage& stage, Now now) const {
   if (!stage.running) return std::nullopt;
   const Running& running = *stage.running;
   const std::int64_t done = running.progress.step - running.first_step;
@@ -205,15 +200,15 @@ std::optional<Microseconds> Scheduler::State::time_left(const Stage& stage, Now 
   return std::max<Microseconds>(0, whole - (now.steady - running.listed));
 }
 
-std::optional<Microseconds> Scheduler::State::until_free_slot(const Stage& stage, Now now) const {
-  const bool alone = requirements_.exclusive(stage.requirement);
+std::optional<Microseconds> Scheduler::View::until_free_slot(const Stage& stage, Now now) const {
+  const bool alone = records_.requirements_.exclusive(stage.requirement);
   std::optional<Microseconds> soonest;
-  for (const auto& [id, worker] : workers_) {
-    if (!worker.connected || !accepts(worker, stage.requirement)) continue;
+  for (const auto& [id, worker] : records_.workers_) {
+    if (!worker.connected || !records_.accepts(worker, stage.requirement)) continue;
     if (worker.running.empty() || (!alone && worker.running.size() < worker.slots)) return 0;
     std::optional<Microseconds> here;  // the first to end, or for a stage that runs alone the last
     for (const StageId running : worker.running) {
-      const auto left = time_left(stages_.at(running), now);
+      const auto left = time_left(records_.stages_.at(running), now);
       if (left) here = alone ? std::max(here.value_or(*left), *left) : std::min(here.value_or(*left), *left);
     }
     if (here) soonest = std::min(soonest.value_or(*here), *here);
@@ -221,25 +216,66 @@ std::optional<Microseconds> Scheduler::State::until_free_slot(const Stage& stage
   return soonest;
 }
 
-std::optional<Microseconds> Scheduler::State::expected_after(StageId id, Now now) const {
-  const Stage* stage = find_stage(id);
+std::optional<Microseconds> Scheduler::View::expected_after(StageId id, Now now) const {
+  const Stage* stage = records_.find_stage(id);
   if (stage == nullptr) return std::nullopt;
   if (stage->row.state == StageState::kRunning) return time_left(*stage, now);
-  if (stage->row.state != StageState::kQueued || !ready_key(*stage)) return std::nullopt;
+  if (stage->row.state != StageState::kQueued || !records_.ready_key(*stage)) return std::nullopt;
   if (stage->not_before > now.steady) return stage->not_before - now.steady;
-  return intake_closed_.empty() ? until_free_slot(*stage, now) : std::nullopt;
+  return records_.intake_closed_.empty() ? until_free_slot(*stage, now) : std::nullopt;
 }
 
-std::string Scheduler::State::explain_running(const Stage& stage, Now now) const {
-  const Worker& worker = workers_.at(stage.running->worker);
+std::string Scheduler::View::explain_running(const Stage& stage, Now now) const {
+  const Worker& worker = records_.workers_.at(stage.running->worker);
   std::string text = "runs as attempt " + std::to_string(stage.row.attempt) + " on " + worker.row.name +
                      progress_text(stage.running->progress);
   if (const auto left = time_left(stage, now)) text += ", done at about " + clock_text(now.wall + *left);
   if (worker.row.drain == Drain::kStopWork) text += "; it is being saved and stopped, since its worker drains";
   const Microseconds silent = now.steady - worker.heard;
-  if (silent > policy_.lease) {
-    text += "; the worker has been silent for " + duration_text(silent) + " and is given " +
-            duration_text(worker.heard + policy_.grace - now.steady) + " to come back";
+  if (silent > records_.policy_.lease) {
+    text += "; the worker has been silent for " + Records::duration_text(silent) + " and is given " +
+            Records::duration_text(worker.heard + records_.policy_.grace - now.steady) + " to come back";
+  }
+  return text;
+}
+
+// Of a queued stage that runs alone; empty when others like it come first.
+std::string Scheduler::View::explain_alone(const Stage& stage, Now now) const {
+  if (!stage.ready) return "";
+  const Reservations reserved = records_.reservations();
+  const auto mine =
+      std::find_if(reserved.begin(), reserved.end(), [&](const auto& entry) { return entry.second == *stage.ready; });
+  if (mine == reserved.end()) return "";
+  const std::string name = records_.workers_.at(mine->first.first).row.name;
+  const std::vector<const Stage*> busy = records_.running_on(mine->first);
+  std::string text = "runs alone on its device: ";
+  if (busy.empty()) return text + name + " is empty and kept free for it until it asks for work with every slot";
+  text += "waits until " + name + " is empty, where stage " + std::to_string(busy.front()->row.id) + " (" +
+          busy.front()->row.kind + ") still runs";
+  if (busy.size() > 1) text += " and " + std::to_string(busy.size() - 1) + " more";
+  if (const auto until = until_free_slot(stage, now)) text += " until about " + clock_text(now.wall + *until);
+  return text + "; nothing that comes after it is started there meanwhile";
+}
+
+// Of a stage that finds free slots it may not have; empty when there is one it may.
+std::string Scheduler::View::explain_shut(const Stage& stage) const {
+  if (!stage.ready) return "";
+  const Reservations reserved = records_.reservations();
+  std::string text;
+  for (const auto& [id, worker] : records_.workers_) {
+    if (!worker.connected || !records_.accepts(worker, stage.requirement)) continue;
+    if (!records_.shut(worker, *stage.ready, reserved)) return "";
+    for (const StageId running : worker.running) {
+      const Stage& other = records_.stages_.at(running);
+      if (!records_.requirements_.exclusive(other.requirement)) continue;
+      text = "waits for a free slot: stage " + std::to_string(running) + " (" + other.row.kind + ") runs alone on " +
+             worker.row.name;
+    }
+    for (const auto& [device, key] : reserved) {
+      if (device.first != id || !text.empty()) continue;
+      text = "waits for a free slot: " + worker.row.name + " is kept free for stage " + std::to_string(key.stage) +
+             " (" + records_.stages_.at(key.stage).row.kind + "), which runs alone and comes before it";
+    }
   }
   return text;
 }

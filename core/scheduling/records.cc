@@ -1,0 +1,83 @@
+// Questions about the records that several rules ask.
+#include "core/scheduling/records.h"
+
+#include <algorithm>
+
+namespace locus {
+
+const Scheduler::Records::Stage* Scheduler::Records::find_stage(StageId id) const {
+  auto found = stages_.find(id);
+  return found == stages_.end() ? nullptr : &found->second;
+}
+
+// Of an unreferenced stage: the last experiment that referenced it.
+std::vector<std::string> Scheduler::Records::experiments_of(const Stage& stage) const {
+  std::vector<std::string> names;
+  if (const auto gone = unreferenced_.find(stage.row.id); gone != unreferenced_.end() && !gone->second->name.empty())
+    names.push_back(gone->second->name);
+  ExperimentId last = 0;
+  for (const auto& [experiment, trial] : stage.references) {
+    if (experiment == last) continue;
+    last = experiment;
+    auto found = experiments_.find(experiment);
+    if (found != experiments_.end()) names.push_back(found->second.row.name);
+  }
+  return names;
+}
+
+std::optional<ReadyKey> Scheduler::Records::ready_key(const Stage& stage) const {
+  const bool follows = std::any_of(stage.row.inputs.begin(), stage.row.inputs.end(),
+                                   [](const StageInput& input) { return input.from_stage != 0; });
+  std::optional<ReadyKey> best;
+  for (const auto& [experiment, trial] : stage.references) {
+    auto found = experiments_.find(experiment);
+    if (found == experiments_.end() || found->second.row.state != ExperimentState::kActive) continue;
+    const ReadyKey key{.negative_priority = -found->second.row.priority,
+                       .experiment = experiment,
+                       .exclusive = requirements_.exclusive(stage.requirement) ? 1 : 0,
+                       .begins_trial = follows ? 0 : 1,
+                       .trial = trial,
+                       .stage = stage.row.id};
+    if (!best || key < *best) best = key;
+  }
+  return best;
+}
+
+bool Scheduler::Records::could_run(const Worker& worker, int requirement) const {
+  return worker.row.state == WorkerState::kActive && !first_missing(requirements_[requirement], worker.revisions);
+}
+
+// One that is to be avoided takes it only while nobody else could.
+bool Scheduler::Records::accepts(const Worker& worker, int requirement) const {
+  if (!could_run(worker, requirement)) return false;
+  return !requirements_.avoided(requirement).contains(worker.row.id) || !untried(requirement);
+}
+
+// Whether a connected worker could run it that is not to be avoided.
+bool Scheduler::Records::untried(int requirement) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    return entry.second.connected && !requirements_.avoided(requirement).contains(entry.first) &&
+           could_run(entry.second, requirement);
+  });
+}
+
+// The longest among the experiments that reference it: the limit of one must not end what another still needs.
+std::int64_t Scheduler::Records::limit_of(const Stage& stage) const {
+  std::int64_t most = 0;
+  for (const auto& [experiment, trial] : stage.references) {
+    const std::int64_t seconds = experiments_.at(experiment).row.stage_seconds;
+    if (seconds == 0) return 0;
+    most = std::max(most, seconds);
+  }
+  return most;
+}
+
+// "4 s", "3 min", "2 h": rounded up, for sentences.
+std::string Scheduler::Records::duration_text(Microseconds us) {
+  const std::int64_t seconds = std::max<std::int64_t>(0, (us + 999'999) / 1'000'000);
+  if (seconds < 120) return std::to_string(seconds) + " s";
+  if (seconds < 7200) return std::to_string((seconds + 59) / 60) + " min";
+  return std::to_string((seconds + 3599) / 3600) + " h";
+}
+
+}  // namespace locus

@@ -1,0 +1,135 @@
+// What the scheduler remembers of stages, workers and experiments, and the questions about it that change nothing.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/scheduling/ready_queue.h"
+#include "core/scheduling/requirements.h"
+#include "core/scheduling/retry.h"
+#include "core/scheduling/scheduler.h"
+
+namespace locus {
+
+// State changes it, by the rules; View shows it to people and can only read. Thread-compatible.
+class Scheduler::Records {
+ protected:
+  friend class Scheduler::View;
+  Records(SchedulerPolicy policy, Now now) : policy_(policy), now_(now) {}
+
+  // The attempt that holds a stage.
+  struct Running {
+    WorkerId worker = 0;
+    std::vector<int> slots;
+    Microseconds listed = 0;    // steady; when its worker last stated it, or the grant
+    bool acknowledged = false;  // its worker has stated it at least once
+    std::string resume_sha256;  // as granted; empty: afresh
+    std::int64_t resume_step = 0;
+    HeldLease progress;
+    std::int64_t first_step = 0;  // the first progress stated, and when: what an estimate goes by
+    Microseconds first_at = 0;
+    std::set<std::pair<std::int64_t, std::string>> checkpoints;  // (step, sha256) committed under it
+  };
+  // A stage that is not terminal.
+  struct Stage {
+    StageRow row;
+    std::set<std::pair<ExperimentId, std::int64_t>> references;  // (experiment, trial)
+    std::set<StageId> dependents;                                // some may be terminal since
+    std::optional<CheckpointRow> resume;
+    std::optional<Running> running;
+    std::optional<ReadyKey> ready;  // as which it is in the ready queue
+    Microseconds not_before = 0;    // steady; end of the back-off
+    int requirement = 0;
+    Strikes strikes;
+    std::set<WorkerId> avoid;       // where it failed in a way that may be the worker's
+    WorkerId preferred_worker = 0;  // the worker that ran its input, or its last attempt
+  };
+  struct Worker {
+    WorkerRow row;
+    bool connected = false;  // its session is known to this scheduler
+    Microseconds heard = 0;  // steady
+    Revisions revisions;
+    std::set<StageId> running;
+    std::deque<std::string> superseded;  // sessions a newer daemon replaced
+    struct Asked {
+      std::string request_id;
+      StageId stage = 0;
+      std::int64_t number = 0;
+    };
+    std::deque<Asked> asked;     // newest last: makes requests idempotent
+    std::size_t slots = 0;       // announced; 0 before it has registered here
+    std::vector<int> device_of;  // by slot: slots of one device share its number; all of the CPU's do
+    int device(int slot) const {
+      return static_cast<std::size_t>(slot) < device_of.size() ? device_of[static_cast<std::size_t>(slot)] : 0;
+    }
+    std::set<StageId> failed_in_row;  // by failures that may be its own, without a success between
+  };
+  using TrialStage = std::pair<StageId, std::int64_t>;  // stage, trial
+  // Failures of one kind among an experiment's stages.
+  struct Alike {
+    std::set<std::int64_t> cells;
+    std::set<StageId> stages;
+    std::set<WorkerId> workers;
+  };
+  struct Experiment {
+    ExperimentRow row;
+    std::set<TrialStage> references;  // live stages only
+    std::int64_t cells = 0;
+    std::map<std::int64_t, std::int64_t> cell_of;  // trial -> cell, of those that reference a stage
+    bool proven = false;                           // one of its stages has succeeded
+    std::map<std::string, Alike> failures;         // while it is not
+  };
+  struct Waiting {
+    ReplyToken reply = 0;
+    WorkerId worker = 0;
+    std::string request_id;
+    std::vector<int> free_slots;
+    Microseconds deadline = 0;
+  };
+  // Why no trial references a stage any more, and the experiment that its events name; 0 and empty: unknown.
+  struct Unreferenced {
+    ExperimentId experiment = 0;
+    std::string name, reason;
+  };
+  using Device = std::pair<WorkerId, int>;
+  // Devices that are being emptied, each for a stage that runs alone: nothing that comes after it in grant
+  // order is started there.
+  using Reservations = std::map<Device, ReadyKey>;
+
+  // records.cc
+  const Stage* find_stage(StageId id) const;
+  std::vector<std::string> experiments_of(const Stage& stage) const;  // names of experiments
+  std::optional<ReadyKey> ready_key(const Stage& stage) const;        // nothing: no active experiment references it
+  std::int64_t limit_of(const Stage& stage) const;
+  bool accepts(const Worker& worker, int requirement) const;
+  bool could_run(const Worker& worker, int requirement) const;
+  bool untried(int requirement) const;
+  static std::string duration_text(Microseconds us);
+
+  // exclusive.cc
+  Reservations reservations() const;
+  std::optional<int> slot_for(const Waiting& waiting, int requirement, const ReadyKey& key,
+                              const Reservations& reserved) const;
+  bool vacant(const Worker& worker, int slot, const Waiting& waiting) const;
+  std::vector<const Stage*> running_on(const Device& device) const;
+  bool shut(const Worker& worker, const ReadyKey& key, const Reservations& reserved) const;
+
+  SchedulerPolicy policy_;
+  Now now_;
+  std::map<ExperimentId, Experiment> experiments_;
+  std::map<StageId, Stage> stages_;
+  // Those of stages_ that no trial references, to be cancelled piece by piece.
+  std::map<StageId, std::shared_ptr<const Unreferenced>> unreferenced_;
+  std::map<WorkerId, Worker> workers_;
+  ReadyQueue ready_;
+  RequirementTable requirements_;
+  std::string intake_closed_;  // why nothing is granted; empty: it is
+};
+
+}  // namespace locus

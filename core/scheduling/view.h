@@ -1,0 +1,44 @@
+// What people may see of the scheduler's living state: workers, progress, and why a stage is where it is.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/scheduling/records.h"
+
+namespace locus {
+
+// As the members of Scheduler of the same names. Reads the records, which must outlive it, and cannot change them.
+class Scheduler::View {
+ public:
+  explicit View(const Records& records) : records_(records) {}
+
+  std::vector<WorkerView> workers(Now now) const;
+  Fleet fleet() const;
+  std::optional<HeldLease> progress(StageId stage) const;
+  std::optional<StageState> stage_state(StageId stage) const;
+  std::string explain(StageId stage, Now now) const;
+  std::optional<Microseconds> expected_after(StageId stage, Now now) const;
+
+ private:
+  using Stage = Records::Stage;
+  using Worker = Records::Worker;
+  using Running = Records::Running;
+  using Reservations = Records::Reservations;
+
+  std::string explain_blocked(const Stage& stage) const;
+  std::string explain_queued(const Stage& stage, Now now) const;
+  std::string explain_running(const Stage& stage, Now now) const;
+  std::string explain_data(const std::string& dataset) const;
+  std::string explain_slots(const Stage& stage, Now now) const;
+  std::string explain_alone(const Stage& stage, Now now) const;
+  std::string explain_shut(const Stage& stage) const;
+  static std::string clock_text(Microseconds wall);
+  std::optional<Microseconds> time_left(const Stage& stage, Now now) const;
+  std::optional<Microseconds> until_free_slot(const Stage& stage, Now now) const;
+
+  const Records& records_;
+};
+
+}  // namespace locus
