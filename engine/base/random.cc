@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/base/sha256.h"
+#include "engine/base/draws.h"
 
 namespace locus::engine {
 namespace {
@@ -83,11 +84,9 @@ void append_field(std::string& text, std::string_view field) {
   text += field;
 }
 
-}  // namespace
-
-PhiloxKey RandomStreams::key(std::string_view purpose, std::string_view name) const {
+PhiloxKey key_of(std::uint64_t seed, std::string_view purpose, std::string_view name) {
   std::string text = "locus-random-1:";
-  append_field(text, std::to_string(seed_));
+  append_field(text, std::to_string(seed));
   append_field(text, purpose);
   append_field(text, name);
   Sha256 hash;
@@ -96,6 +95,21 @@ PhiloxKey RandomStreams::key(std::string_view purpose, std::string_view name) co
   PhiloxKey out{};
   for (std::size_t i = 0; i < 8; ++i) out[i / 4] |= static_cast<std::uint32_t>(digest[i]) << (8 * (i % 4));
   return out;
+}
+
+}  // namespace
+
+PhiloxKey RandomStreams::key(std::string_view purpose, std::string_view name) const {
+  return key_of(seed_, purpose, name);
+}
+
+double draw_unit(const RandomStreams& random, std::string_view purpose, std::string_view name, const DrawPlace& place) {
+  return unit(words(key_of(random.seed(), purpose, name), place.index, place.element, place.attempt).first);
+}
+
+double draw_normal(const RandomStreams& random, std::string_view purpose, std::string_view name,
+                   const DrawPlace& place) {
+  return standard_normal(words(key_of(random.seed(), purpose, name), place.index, place.element, place.attempt));
 }
 
 at::Tensor RandomStreams::uniform(std::string_view purpose, std::string_view name, std::uint64_t index,

@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 
+#include "engine/base/draws.h"
+
 namespace locus::engine {
 namespace {
 
@@ -93,6 +95,17 @@ TEST(RandomStreams, TruncatedNormalStaysInsideAndKeepsTheShapeWithin) {
   EXPECT_NEAR((z.abs() < 1).to(at::kDouble).mean().item<double>(), 0.6827 / 0.9545, 0.004);
   EXPECT_THROW(RandomStreams(1).truncated_normal("x", "w", 0, {1}, 0, 1, 40, 41), std::invalid_argument);
   EXPECT_THROW(RandomStreams(1).truncated_normal("x", "w", 0, {1}, 0, 1, 2, -2), std::invalid_argument);
+}
+
+TEST(Draws, AreTheNumbersThatTensorsOfTheStreamHold) {
+  const RandomStreams random(3);
+  const at::Tensor uniform = random.uniform("p", "n", 5, {4}), normal = random.normal("p", "n", 5, {4});
+  for (std::uint64_t element = 0; element < 4; ++element) {
+    const auto i = static_cast<std::int64_t>(element);
+    EXPECT_EQ(static_cast<float>(draw_unit(random, "p", "n", {5, element, 0})), uniform[i].item<float>());
+    EXPECT_EQ(static_cast<float>(draw_normal(random, "p", "n", {5, element, 0})), normal[i].item<float>());
+    EXPECT_NE(draw_unit(random, "p", "n", {5, element, 1}), draw_unit(random, "p", "n", {5, element, 0}));
+  }
 }
 
 TEST(RandomStreams, PermutationHoldsEveryNumberOnceAndMixes) {

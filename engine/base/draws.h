@@ -1,0 +1,21 @@
+// Single numbers of the random streams, in double precision.
+#pragma once
+
+#include "engine/base/random.h"
+
+namespace locus::engine {
+
+// The place of a number: `element` (below 2^56) counts within the occasion `index`, `attempt` (at most 255) the tries of
+// a draw that may be refused. An element's first attempt is where the tensors of RandomStreams take their numbers.
+struct DrawPlace {
+  std::uint64_t index = 0, element = 0;
+  std::uint32_t attempt = 0;
+};
+
+// Uniform in [0, 1). Thread-safe.
+double draw_unit(const RandomStreams& random, std::string_view purpose, std::string_view name, const DrawPlace& place);
+// Standard normal. Thread-safe.
+double draw_normal(const RandomStreams& random, std::string_view purpose, std::string_view name,
+                   const DrawPlace& place);
+
+}  // namespace locus::engine
