@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/catalog/facts.h"
 #include "core/claims/measure.h"
 
 namespace locus {
@@ -133,9 +134,7 @@ ClaimSetting setting_of(const Json& config, const Catalog& catalog) {
   };
   const auto [dataset, dataset_id, dataset_options] = section("dataset", "dataset");
   put("dataset", dataset_id);
-  if (dataset != nullptr && dataset->facts.contains("extent") && dataset->facts["extent"].is_array() &&
-      !dataset->facts["extent"].empty())
-    put("resolution", dataset->facts["extent"][0]);
+  if (dataset != nullptr) put("resolution", native_resolution(*dataset));
   put("task", std::get<1>(section("task", "task")));
   const auto [model, model_id, model_options] = section("model", "backbone");
   put("model", model_of(model, model_id, model_options));

@@ -1,6 +1,8 @@
 // The table of datasets and the ones this process holds open.
 #include "engine/data/dataset.h"
 
+#include <algorithm>
+
 namespace locus::engine {
 
 namespace datasets {
@@ -16,6 +18,19 @@ Registry<DatasetItem>& dataset_registry() {
 #undef LOCUS_DATASET
                                                   });
   return entries;
+}
+
+Json dataset_facts(const Json& dataset) {
+  const Json& item = dataset_item(dataset.at("id").get<std::string>()).item.json();
+  const Options options(item, dataset.value("options", Json::object()));
+  Json out = item.at("facts");
+  const Json variants = out.value("variants", Json::array());
+  for (const Json& variant : variants) {
+    const Json& values = variant.at("when").at("values");
+    const std::string chosen = options.text(variant.at("when").at("option").get<std::string>());
+    if (std::find(values.begin(), values.end(), chosen) != values.end()) out.update(variant.at("facts"));
+  }
+  return out;
 }
 
 std::shared_ptr<Dataset> open_dataset(std::string_view id, const Json& options, const DataPlace& place) {

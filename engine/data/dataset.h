@@ -1,11 +1,12 @@
-// Labeled image sets: what the catalog says about them and their splits, resident as bytes.
+// Datasets: what the catalog says about them, and their splits as sources of samples.
 #pragma once
 
 #include <filesystem>
 
 #include "engine/base/item.h"
 #include "engine/base/registry.h"
-#include "engine/base/torch.h"
+#include "engine/data/source.h"
+#include "engine/data/transform.h"
 
 namespace locus::engine {
 
@@ -15,25 +16,14 @@ struct DataPlace {
   std::filesystem::path cache;
 };
 
-struct ImageSplit {
-  Tensor images;  // uint8 [N, C, H, W]
-  Tensor labels;  // int64 [N]
-  std::int64_t size() const { return images.size(0); }
-};
-
-// Normalized pixels are (pixel / 255 - mean) / deviation, by channel.
-struct Normalization {
-  std::vector<double> mean, deviation;
-};
-
-// One dataset version opened at one place. A split is read and verified when first asked for and kept after
-// that. Thread-compatible.
+// One dataset version opened at one place. A split is verified when first asked for and kept after that.
+// Thread-compatible; the sources are thread-safe.
 class Dataset {
  public:
   virtual ~Dataset() = default;
   // `name`: train, validation or test. Throws DataError when a file is not what the manifest says,
   // std::invalid_argument on another name.
-  virtual const ImageSplit& split(std::string_view name) = 0;
+  virtual std::shared_ptr<const Source> split(std::string_view name) = 0;
   virtual const Normalization& normalization() const = 0;
 };
 
@@ -45,6 +35,10 @@ struct DatasetItem {
 Registry<DatasetItem>& dataset_registry();  // first, every line of datasets.def
 inline const std::deque<DatasetItem>& dataset_items() { return dataset_registry().all(); }
 inline const DatasetItem& dataset_item(std::string_view id) { return dataset_registry().find(id); }
+
+// The facts of a configuration's dataset, {"id", "options"}: the catalog's, with what the options change in them
+// (docs/formats/catalog.md, variants). Throws std::invalid_argument on an unknown id or option.
+Json dataset_facts(const Json& dataset);
 
 // The dataset at `place`, shared by all attempts of this process so that its files are read once. Not
 // thread-safe.

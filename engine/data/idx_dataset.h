@@ -1,9 +1,7 @@
 // A dataset of the MNIST family: IDX files for a training part, split by position, and a test part.
 #pragma once
 
-#include <array>
-
-#include "engine/data/dataset.h"
+#include "engine/data/carved_dataset.h"
 #include "engine/data/manifest.h"
 
 namespace locus::engine {
@@ -11,8 +9,8 @@ namespace locus::engine {
 struct IdxLayout {
   Manifest manifest;
   std::string train_images, train_labels, test_images, test_labels;  // names in the manifest
-  std::int64_t train = 0, validation = 0, test = 0;                  // validation: the last rows of the training files
-  std::array<std::int64_t, 2> extent{};                              // rows, columns
+  CarvedSizes sizes;
+  Extent extent{};
   std::int64_t classes = 0;
   Normalization normalization;
 };

@@ -1,13 +1,10 @@
-// From resident bytes to batches: order, gathering, normalization, resizing.
+// Batches on the device: in the order of training, and in the order of a split for scoring.
 #pragma once
 
 #include "engine/base/random.h"
-#include "engine/data/dataset.h"
+#include "engine/data/batch_stream.h"
 
 namespace locus::engine {
-
-// Named tensors; classification uses "image" (float32 [B, C, H, W]) and "label" (int64 [B]).
-using Batch = std::map<std::string, Tensor>;
 
 // Where training stands in its data: saved in checkpoints and sufficient to go on.
 struct SamplerPosition {
@@ -15,44 +12,100 @@ struct SamplerPosition {
   std::int64_t batch = 0;  // within the epoch
 };
 
-// Serves training batches in an order that depends on the seed and the epoch alone, so trials that differ in
-// the model see the same images in the same order. The last, incomplete batch of an epoch is left out.
-// Thread-compatible.
-class TrainingLoader {
+// Which samples an epoch shows, and in which order: a function of the seed and the epoch alone, so trials that differ in
+// the model see the same samples in the same order. Immutable; thread-safe.
+class TrainingOrder {
  public:
-  // The split's bytes are copied to `device` once (on the CPU they are shared).
-  // `limit` > 0 keeps that many images: the first of one fixed permutation of the split, the same for every
-  // seed.
-  TrainingLoader(const ImageSplit& split, const Normalization& normalization, std::string_view dataset,
-                 std::int64_t batch, std::int64_t limit, const RandomStreams& random, at::Device device);
+  // Of a split of `size` samples, `limit` of them where that is above 0 and less: the first of one fixed permutation of
+  // the split, the same for every seed.
+  TrainingOrder(std::string_view dataset, std::int64_t size, std::int64_t limit, const RandomStreams& random);
 
-  std::int64_t images() const { return images_; }
-  std::int64_t batch_size() const { return batch_; }
-  std::int64_t batches_per_epoch() const { return images_ / batch_; }
-
-  SamplerPosition position() const { return position_; }
-  void seek(SamplerPosition position);
-  Batch next();  // and moves on
+  std::int64_t samples() const { return kept_.size(0); }
+  Tensor rows(std::int64_t epoch) const;  // int64 [samples]
 
  private:
-  ImageSplit split_;
-  Normalization normalization_;
+  RandomStreams random_;
+  Tensor kept_;
+};
+
+struct TrainingSet {
+  std::shared_ptr<const Source> source;
+  Preparation preparation = {};
+  std::string dataset;     // its id
+  std::int64_t batch = 1;  // samples; of a smaller set all
+  std::int64_t limit = 0;  // as in TrainingOrder
+};
+
+// Serves training batches. The last, incomplete batch of an epoch is left out. Samples in memory that nothing transforms
+// are gathered on the device; all others come from a BatchStream, ahead of their use, with the same bits. Not
+// thread-safe.
+class TrainingLoader {
+ public:
+  // Samples in memory are copied to `device` once (on the CPU they are shared), where they are gathered there.
+  TrainingLoader(TrainingSet set, const RandomStreams& random, at::Device device, const Decoding& decoding = {});
+
+  std::int64_t images() const { return order_.samples(); }
+  std::int64_t batch_size() const { return set_.batch; }
+  std::int64_t batches_per_epoch() const { return images() / batch_size(); }
+
+  SamplerPosition position() const { return position_; }
+  // What was prepared for another position is dropped. Throws std::invalid_argument outside the epoch.
+  void seek(SamplerPosition position);
+  // The batch at the position, on the device, images normalized; and moves on. Throws as BatchStream::next.
+  Batch next();
+  // How long next() has waited for data that was not yet prepared, seeks included.
+  double waited_seconds() const { return waited_ + (stream_ ? stream_->waited_seconds() : 0); }
+
+ private:
+  Batch gathered();
+  std::unique_ptr<BatchStream> stream_from(SamplerPosition position) const;
+
+  TrainingSet set_;
   RandomStreams random_;
   at::Device device_;
-  Tensor kept_, order_;  // rows of the split; order_ is kept_ shuffled for the current epoch
-  std::int64_t batch_, images_;
-  std::int64_t order_epoch_ = -1;
+  Decoding decoding_;
+  TrainingOrder order_;
+  Batch resident_;  // on the device; empty: streamed
+  Tensor rows_;     // of epoch rows_epoch_, on the device
+  std::int64_t rows_epoch_ = -1;
   SamplerPosition position_;
+  std::unique_ptr<BatchStream> stream_;  // stands at position_; null until the first batch after a seek
+  double waited_ = 0;                    // of streams that are gone
 };
 
 // Part of a split for scoring: the first `images` of one fixed permutation, which depends on the ids of dataset
 // and split alone, so every model is scored on the same images, and a smaller part lies within a larger one. The
-// split itself, its bytes shared, for 0 or when it has no more than that.
-ImageSplit scored_part(const ImageSplit& split, std::string_view dataset, std::string_view name, std::int64_t images);
+// split itself for 0 or when it has no more than that.
+std::shared_ptr<const Source> scored_part(std::shared_ptr<const Source> split, std::string_view dataset,
+                                          std::string_view name, std::int64_t images);
 
-// Rows [first, end) of a split in file order, for scoring. `resolution` > 0 resizes both extents to it by
-// `interpolation` (bilinear or bicubic, half-pixel centers, no antialiasing).
-Batch evaluation_batch(const ImageSplit& split, const Normalization& normalization, std::int64_t first,
-                       std::int64_t end, std::int64_t resolution, std::string_view interpolation, at::Device device);
+struct EvaluationView {
+  Extent extent{0, 0};  // of all images; 0, 0: as in the files, which then must agree within a batch
+  std::string interpolation = "bilinear";
+};
+
+struct EvaluationSet {
+  std::shared_ptr<const Source> source;
+  Normalization normalization = {};
+  EvaluationView view = {};
+  Collate collate = {};  // empty: stack_samples
+  Decoding decoding = {};
+};
+
+// Serves samples [first, end) in the source's order, `batch` at a time, normalized and then resized. Not thread-safe.
+class EvaluationLoader {
+ public:
+  EvaluationLoader(EvaluationSet set, std::int64_t first, std::int64_t end, std::int64_t batch, at::Device device);
+
+  // On the device; nothing after the last. Throws as BatchStream::next.
+  std::optional<Batch> next();
+  double waited_seconds() const { return stream_ ? stream_->waited_seconds() : 0; }
+
+ private:
+  EvaluationSet set_;
+  std::int64_t row_, end_, batch_;
+  at::Device device_;
+  std::unique_ptr<BatchStream> stream_;  // null: the samples are in memory
+};
 
 }  // namespace locus::engine

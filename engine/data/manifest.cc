@@ -17,11 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string remedy(const Manifest& manifest) {
-  return "; reinstall it with 'apt install --reinstall " + manifest.package +
-         "' or point --data-root at a folder that holds " + manifest.dataset + "/";
-}
-
 std::string hash_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw DataError(path.string() + " cannot be read: check its permissions");
@@ -62,10 +57,26 @@ void remember(const fs::path& record, const std::string& line) {
 
 }  // namespace
 
+Json Archive::json() const { return {{"name", name}, {"url", url}, {"md5", md5}}; }
+
 Json Manifest::json() const {
   Json out = Json::object();
-  for (const auto& [name, file] : files) out[name] = {{"bytes", file.bytes}, {"sha256", file.sha256}};
+  for (const auto& [name, file] : files) {
+    out[name] = {{"bytes", file.bytes}};
+    if (!file.sha256.empty()) out[name]["sha256"] = file.sha256;
+  }
   return out;
+}
+
+std::string Manifest::remedy(const fs::path& folder, bool again) const {
+  const std::string elsewhere = " or point --data-root at a folder that holds " + dataset + "/";
+  if (!package.empty()) {
+    return std::string("; ") +
+           (again ? "reinstall it with 'apt install --reinstall " : "install it with 'apt install ") + package + "'" +
+           elsewhere;
+  }
+  return "; download " + archive.name + (again ? " again" : "") + " (md5 " + archive.md5 + ") from " + archive.url +
+         " and unpack it with 'tar -xzf " + archive.name + " -C " + folder.string() + "'" + elsewhere;
 }
 
 std::string Manifest::digest() const { return sha256_hex(canonical_json(json())); }
@@ -75,23 +86,24 @@ void verify_file(const Manifest& manifest, const std::string& name, const fs::pa
   const fs::path path = folder / name;
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
-    throw DataError("dataset " + manifest.dataset + ": " + path.string() +
-                    " is missing; install it with 'apt install " + manifest.package +
-                    "' or point --data-root at a folder that holds " + manifest.dataset + "/");
+    throw DataError("dataset " + manifest.dataset + ": " + path.string() + " is missing" +
+                    manifest.remedy(folder, /*again=*/false));
   }
   if (info.st_size != expected.bytes) {
     throw DataError("dataset " + manifest.dataset + ": " + path.string() + " has " + std::to_string(info.st_size) +
                     " bytes where " + std::to_string(expected.bytes) + " are expected: it is " +
                     (info.st_size < expected.bytes ? "truncated or another version" : "another version") +
-                    remedy(manifest));
+                    manifest.remedy(folder, /*again=*/true));
   }
+  if (expected.sha256.empty()) return;
   const std::string line = proof(fs::absolute(path), info, expected);
   const fs::path record = cache / "verified" / (sha256_hex(fs::absolute(path).string()) + ".txt");
   if (!cache.empty() && remembered(record, line)) return;
   const std::string found = hash_file(path);
   if (found != expected.sha256) {
     throw DataError("dataset " + manifest.dataset + ": " + path.string() + " hashes to sha256 " + found + " where " +
-                    expected.sha256 + " is expected: it is corrupt or another version" + remedy(manifest));
+                    expected.sha256 + " is expected: it is corrupt or another version" +
+                    manifest.remedy(folder, /*again=*/true));
   }
   if (!cache.empty()) remember(record, line);
 }

@@ -25,8 +25,9 @@ void wait_for(at::Device device) {
   if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->synchronizeDevice(device.index());
 }
 
+// With the dataset's aspect ratio: `resolution` is the shorter side.
 Json facts_at(Json facts, std::int64_t resolution) {
-  facts["extent"] = {resolution, resolution};
+  facts["extent"] = extent_at(facts.at("extent").get<Extent>(), resolution);
   return facts;
 }
 
@@ -48,13 +49,13 @@ class Subject {
     task_ = make_task({model.configuration, facts, random_, execution.path});
     task_->to(device);
     const auto channels = facts.at("channels").get<std::int64_t>();
-    batch_["image"] =
-        random_.normal(kPurpose, "images", 0, {point.batch, channels, point.resolution, point.resolution}).to(device);
-    batch_["label"] = at::arange(point.batch).remainder(facts.at("classes").get<std::int64_t>()).to(device);
+    const auto extent = facts.at("extent").get<Extent>();
+    batch_[kImage] = random_.normal(kPurpose, "images", 0, {point.batch, channels, extent[0], extent[1]}).to(device);
+    batch_[kLabel] = at::arange(point.batch).remainder(facts.at("classes").get<std::int64_t>()).to(device);
     if (training) make_optimizer();
   }
 
-  void forward() { predict(batch_.at("image")); }
+  void forward() { predict(batch_.at(kImage)); }
   void predict(const Tensor& images) {
     const at::NoGradGuard no_gradient;
     task_->eval();
@@ -67,8 +68,9 @@ class Subject {
     ++step_;
   }
   void wait() const { wait_for(device_); }
-  Tensor one_image() const { return batch_.at("image").slice(0, 0, 1); }
+  Tensor one_image() const { return batch_.at(kImage).slice(0, 0, 1); }
   const Task& task() const { return *task_; }
+  std::int64_t flops() const { return task_->flops(batch_.at(kImage).size(2), batch_.at(kImage).size(3)); }
 
  private:
   void make_optimizer() {
@@ -108,7 +110,7 @@ std::unique_ptr<Subject> prepare(const MeasuredModel& model, const MeasurePoint&
   const FlopCounter operations;
   subject->predict(subject->one_image());
   out.flops_counted = operations.total();
-  out.flops = subject->task().flops(point.resolution, point.resolution);
+  out.flops = subject->flops();
   out.parameters = parameters_of(subject->task());
   out.parameters_added = out.parameters - count_parameters(without_priors(model), point.resolution);
   return subject;
@@ -165,7 +167,7 @@ double quantile(const std::vector<double>& sorted, double share) {
 }  // namespace
 
 MeasuredModel measured_model(const Json& configuration) {
-  return {configuration, dataset_item(configuration.at("dataset").at("id").get<std::string>()).item.json().at("facts")};
+  return {configuration, dataset_facts(configuration.at("dataset"))};
 }
 
 MeasuredModel without_priors(MeasuredModel model) {
@@ -194,7 +196,10 @@ std::optional<std::vector<Measured>> measure_models(
   std::vector<std::unique_ptr<Subject>> subjects;
   for (std::size_t i = 0; i < models.size(); ++i) {
     MeasurePoint point = wanted;
-    if (point.resolution == 0) point.resolution = models[i].facts.at("extent").at(0).get<std::int64_t>();
+    if (point.resolution == 0) {
+      const auto extent = models[i].facts.at("extent").get<Extent>();
+      point.resolution = std::min(extent[0], extent[1]);
+    }
     subjects.push_back(prepare(models[i], point, settings, execution, device, out[i]));
   }
   const std::int64_t rounds = settings.rounds * (settings.training ? 2 : 1);

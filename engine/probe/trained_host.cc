@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::int64_t kNumbersMost = 400'000;  // of a document: some 3 MB
 
-const Json& facts_of(const Json& configuration) {
-  return dataset_item(configuration.at("dataset").at("id").get<std::string>()).item.json().at("facts");
-}
+Json facts_of(const Json& configuration) { return dataset_facts(configuration.at("dataset")); }
 
 // Exported models and training checkpoints differ in what lies beside the weights.
 bool is_exported(const TensorFile& file) {
@@ -126,23 +124,25 @@ ChosenImages choose_images(const Json& configuration, const DataPlace& place, co
   const Json& dataset = configuration.at("dataset");
   const auto opened =
       open_dataset(dataset.at("id").get<std::string>(), dataset.value("options", Json::object()), place);
-  const ImageSplit& all = opened->split(split);
+  const std::shared_ptr<const Source> all = opened->split(split);
   const Json names = facts_of(configuration).value("class_names", Json::array());
   ChosenImages out;
   std::vector<Tensor> images;
   for (const std::int64_t index : indexes) {
-    if (index < 0 || index >= all.size()) {
+    if (index < 0 || index >= all->size()) {
       throw std::invalid_argument("split " + split + " has no image " + std::to_string(index) + "; it has 0 to " +
-                                  std::to_string(all.size() - 1));
+                                  std::to_string(all->size() - 1));
     }
-    images.push_back(
-        evaluation_batch(all, opened->normalization(), index, index + 1, /*resolution=*/0, "bilinear", at::kCPU)
-            .at("image"));
-    Tensor pixels = all.images[index].to(at::kFloat);
-    if (std::max(pixels.size(1), pixels.size(2)) > kSide)
-      pixels = at::adaptive_avg_pool2d(pixels.unsqueeze(0), {kSide, kSide})[0];
+    const Sample sample = all->read(index);
+    images.push_back(normalized(sample.at(kImage), opened->normalization(), at::kCPU).unsqueeze(0));
+    Tensor pixels = sample.at(kImage).to(at::kFloat);
+    const std::int64_t rows = pixels.size(1), columns = pixels.size(2), longer = std::max(rows, columns);
+    if (longer > kSide) {
+      const auto shown = [&](std::int64_t side) { return std::max<std::int64_t>(1, side * kSide / longer); };
+      pixels = at::adaptive_avg_pool2d(pixels.unsqueeze(0), {shown(rows), shown(columns)})[0];
+    }
     pixels = pixels.round().to(at::kLong).permute({1, 2, 0}).contiguous();  // rows, columns, channels
-    const auto label = all.labels[index].item<std::int64_t>();
+    const auto label = sample.at(kLabel).item<std::int64_t>();
     Json one = {{"image", index},
                 {"split", split},
                 {"label", label},

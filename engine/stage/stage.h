@@ -14,6 +14,8 @@ struct Execution {
   std::string device = "cpu";  // cpu or cuda
   int index = 0;               // of the CUDA device
   int threads = 1;
+  int decode_threads = 2;                   // beside those, where samples are read as they are needed
+  std::int64_t decode_bytes = 256ll << 20;  // of samples prepared ahead
   std::filesystem::path data_root = "/usr/share/datasets";
   std::filesystem::path work;  // existing folder for the files the stage writes
   double checkpoint_seconds = 60;

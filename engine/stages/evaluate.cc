@@ -100,23 +100,24 @@ class Evaluation {
  public:
   explicit Evaluation(StageContext& context)
       : context_(context),
-        facts_(dataset_item(dataset().at("id").get<std::string>()).item.json().at("facts")),
+        facts_(dataset_facts(dataset())),
         dataset_(open_dataset(dataset().at("id").get<std::string>(), dataset().value("options", Json::object()),
                               {context.execution.data_root, context.execution.work})),
         random_(context.configuration.at("seed").get<std::uint64_t>()),
-        whole_(dataset_->split(context.options.text("split"))),
-        split_(scored_part(whole_, dataset().at("id").get<std::string>(), context.options.text("split"),
-                           context.options.integer("images"))) {}
+        whole_(dataset_->split(context.options.text("split"))->size()),
+        split_(scored_part(dataset_->split(context.options.text("split")), dataset().at("id").get<std::string>(),
+                           context.options.text("split"), context.options.integer("images"))) {}
 
   void run() {
     const auto positions = context_.options.texts("positions");
     std::vector<std::int64_t> resolutions = context_.options.integers("resolution");
-    if (resolutions.empty()) resolutions = {facts_.at("extent").at(0).get<std::int64_t>()};
-    steps_ = static_cast<std::int64_t>(positions.size() * resolutions.size()) * split_.size();
+    const auto extent = facts_.at("extent").get<Extent>();
+    if (resolutions.empty()) resolutions = {std::min(extent[0], extent[1])};
+    steps_ = static_cast<std::int64_t>(positions.size() * resolutions.size()) * split_->size();
     for (const std::string& how : positions) {
       load(how);
       for (const std::int64_t resolution : resolutions) {
-        if (!score({how, resolution, split_.size() < whole_.size() ? split_.size() : 0})) return;
+        if (!score({how, resolution, split_->size() < whole_ ? split_->size() : 0})) return;
       }
     }
     context_.observer.progress(steps_, steps_, "evaluate");
@@ -151,16 +152,18 @@ class Evaluation {
         context_.outcome = Outcome::kStopped;  // nothing worth keeping: it starts anew
       context_.observer.progress(done_ + images, steps_, "evaluate");
       if (pace_.due(/*milestone=*/false))
-        context_.observer.say(text + "  " + std::to_string(images) + "/" + std::to_string(split_.size()) + " images");
+        context_.observer.say(text + "  " + std::to_string(images) + "/" + std::to_string(split_->size()) + " images");
       return wish == Wish::kContinue;
     };
     const ForwardContext context{state_.step, state_.steps, false, random_};
-    if (!evaluate_range(*task_, split_, dataset_->normalization(),
-                        {view.resolution, context_.options.text("interpolation")}, 0, split_.size(), context_.device,
-                        context, *accumulator, go_on)) {
+    const EvaluationSet set{.source = split_,
+                            .normalization = dataset_->normalization(),
+                            .view = view_at(facts_, view.resolution, context_.options.text("interpolation")),
+                            .decoding = decoding_of(context_.execution)};
+    if (!evaluate_range(*task_, set, 0, split_->size(), context_.device, context, *accumulator, go_on)) {
       return false;
     }
-    done_ += split_.size();
+    done_ += split_->size();
     for (const Score& score : accumulator->scores()) {
       context_.results.push_back({{score.metric, context_.options.text("split"), view.labels()},
                                   context_.options.text("checkpoint"),
@@ -168,18 +171,18 @@ class Evaluation {
                                   state_.step});
     }
     char took[64];
-    std::snprintf(took, sizeof took, "  %lld images in %.1f s", static_cast<long long>(split_.size()),
+    std::snprintf(took, sizeof took, "  %lld images in %.1f s", static_cast<long long>(split_->size()),
                   pace_.elapsed() - start);
     context_.observer.say(text + "  " + scores_text(accumulator->scores()) + took);
     return true;
   }
 
   StageContext& context_;
-  const Json& facts_;
+  const Json facts_;
   std::shared_ptr<Dataset> dataset_;
   RandomStreams random_;
-  const ImageSplit& whole_;
-  const ImageSplit split_;  // what of it is scored
+  const std::int64_t whole_;                   // images of the split
+  const std::shared_ptr<const Source> split_;  // what of it is scored
   Pace pace_{steady_seconds()};
   TrainingState state_;
   std::shared_ptr<Task> task_;
@@ -193,8 +196,8 @@ void run(StageContext& context) { Evaluation(context).run(); }
 StageItem evaluate() {
   Item item("stage", "evaluate", 1, "Scores a trained model on a split, at each of several resolutions");
   item.option(Option::list("resolution", "integer", Json::array(),
-                           "image extents, height and width alike; empty for the "
-                           "dataset's own")
+                           "shorter sides of the images, which keep the dataset's aspect "
+                           "ratio; empty for the dataset's own")
                   .minimum(1)
                   .maximum(4096)
                   .unique()

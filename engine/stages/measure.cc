@@ -65,8 +65,7 @@ StageItem measure() {
   Item item("stage", "measure", 1,
             "Measures parameters, operations, time and memory, alone on its device, with random weights");
   item.option(Option::list("resolution", "integer", Json::array(),
-                           "image extents, height and width alike, the model built for each; empty for the "
-                           "dataset's own")
+                           "shorter sides of the images, the model built for each; empty for the dataset's own")
                   .minimum(1)
                   .maximum(4096)
                   .unique()

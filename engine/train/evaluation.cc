@@ -10,25 +10,38 @@ namespace {
 constexpr std::int64_t kPixelsPerBatchCpu = 100'000;
 constexpr std::int64_t kPixelsPerBatchCuda = 50'000'000;
 
-std::int64_t batch_size(const ImageSplit& split, std::int64_t resolution, at::Device device) {
-  const std::int64_t pixels = resolution > 0 ? resolution * resolution : split.images.size(2) * split.images.size(3);
+std::int64_t batch_size(const EvaluationSet& set, std::int64_t first, at::Device device) {
+  const Extent& extent = set.view.extent;
+  std::int64_t pixels = extent[0] * extent[1];
+  if (pixels == 0) {
+    const Tensor image = set.source->read(first).at(kImage);
+    pixels = image.size(1) * image.size(2);
+  }
   const std::int64_t most = device.is_cpu() ? kPixelsPerBatchCpu : kPixelsPerBatchCuda;
   return std::clamp<std::int64_t>(most / std::max<std::int64_t>(pixels, 1), 1, 4096);
 }
 
 }  // namespace
 
-bool evaluate_range(Task& task, const ImageSplit& split, const Normalization& normalization, const EvaluationView& view,
-                    std::int64_t first, std::int64_t end, at::Device device, const ForwardContext& context,
-                    Accumulator& accumulator, const std::function<bool(std::int64_t done)>& go_on) {
+EvaluationView view_at(const Json& dataset_facts, std::int64_t resolution, std::string interpolation) {
+  EvaluationView out{.interpolation = std::move(interpolation)};
+  if (resolution > 0) out.extent = extent_at(dataset_facts.at("extent").get<Extent>(), resolution);
+  return out;
+}
+
+Decoding decoding_of(const Execution& execution) { return {execution.decode_threads, execution.decode_bytes}; }
+
+bool evaluate_range(Task& task, const EvaluationSet& set, std::int64_t first, std::int64_t end, at::Device device,
+                    const ForwardContext& context, Accumulator& accumulator,
+                    const std::function<bool(std::int64_t done)>& go_on) {
   // Not inference mode: what priors keep per layout must stay usable by a training step that follows.
   at::NoGradGuard no_gradient;
-  const std::int64_t size = batch_size(split, view.resolution, device);
+  if (first >= end) return true;
+  const std::int64_t size = batch_size(set, first, device);
+  EvaluationLoader batches(set, first, end, size, device);
   for (std::int64_t row = first; row < end; row += size) {
     if (!go_on(row - first)) return false;
-    const Batch batch = evaluation_batch(split, normalization, row, std::min(row + size, end), view.resolution,
-                                         view.interpolation, device);
-    task.evaluate(batch, context, accumulator);
+    task.evaluate(*batches.next(), context, accumulator);
   }
   return true;
 }

@@ -2,19 +2,22 @@
 #pragma once
 
 #include "engine/data/loader.h"
+#include "engine/stage/stage.h"
 #include "engine/tasks/task.h"
 
 namespace locus::engine {
 
-struct EvaluationView {
-  std::int64_t resolution = 0;  // both extents; 0: as in the files
-  std::string interpolation = "bilinear";
-};
+// The view that an evaluation at `resolution` takes of a dataset with these facts: images whose shorter side it is, with
+// the aspect ratio of the dataset's extent; 0: as in the files.
+EvaluationView view_at(const Json& dataset_facts, std::int64_t resolution, std::string interpolation);
 
-// Adds images [first, end) of `split` to `accumulator`, without gradients, in batches whose size depends on
-// the resolution alone. Before every batch `go_on` is asked; returns false as soon as it says no.
-bool evaluate_range(Task& task, const ImageSplit& split, const Normalization& normalization, const EvaluationView& view,
-                    std::int64_t first, std::int64_t end, at::Device device, const ForwardContext& context,
-                    Accumulator& accumulator, const std::function<bool(std::int64_t done)>& go_on);
+// How the data of a stage are decoded.
+Decoding decoding_of(const Execution& execution);
+
+// Adds images [first, end) of `set` to `accumulator`, without gradients, in batches whose size depends on their extent
+// alone. Before every batch `go_on` is asked; returns false as soon as it says no.
+bool evaluate_range(Task& task, const EvaluationSet& set, std::int64_t first, std::int64_t end, at::Device device,
+                    const ForwardContext& context, Accumulator& accumulator,
+                    const std::function<bool(std::int64_t done)>& go_on);
 
 }  // namespace locus::engine

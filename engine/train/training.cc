@@ -19,10 +19,6 @@ double seconds_since(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
-const Json& dataset_facts(const Json& configuration) {
-  return dataset_item(configuration.at("dataset").at("id").get<std::string>()).item.json().at("facts");
-}
-
 std::shared_ptr<Dataset> open_data(const StageContext& context) {
   const Json& dataset = context.configuration.at("dataset");
   return open_dataset(dataset.at("id").get<std::string>(), dataset.value("options", Json::object()),
@@ -61,10 +57,14 @@ Training::Training(StageContext& context)
       recipe_(context.configuration),
       random_(context.configuration.at("seed").get<std::uint64_t>()),
       dataset_(open_data(context)),
-      task_(make_task({context.configuration, dataset_facts(context.configuration), random_, context.execution.path})),
-      loader_(dataset_->split("train"), dataset_->normalization(),
-              context.configuration.at("dataset").at("id").get<std::string>(), recipe_.batch, recipe_.limit, random_,
-              context.device),
+      facts_(dataset_facts(context.configuration.at("dataset"))),
+      task_(make_task({context.configuration, facts_, random_, context.execution.path})),
+      loader_({.source = dataset_->split("train"),
+               .preparation = {.normalization = dataset_->normalization()},
+               .dataset = context.configuration.at("dataset").at("id").get<std::string>(),
+               .batch = recipe_.batch,
+               .limit = recipe_.limit},
+              random_, context.device, decoding_of(context.execution)),
       best_(context.options.text("keep_best"),
             task_item(context.configuration.at("task").at("id").get<std::string>()).item.json()) {
   task_->to(context.device);
@@ -156,13 +156,18 @@ void Training::run() {
 // differently (the matrix library's choice of kernels depends on what ran before). One unrecorded evaluation
 // gives a resumed process the history that an undisturbed one has.
 void Training::warm_up() {
-  const ImageSplit& split = dataset_->split("validation");
+  const EvaluationSet set = validation_set();
   const std::unique_ptr<Accumulator> unrecorded = task_->accumulator();
   task_->eval();
-  evaluate_range(*task_, split, dataset_->normalization(), {}, 0,
-                 std::min<std::int64_t>(recipe_.validation_images, split.size()), context_.device, context(false),
-                 *unrecorded, [](std::int64_t) { return true; });
+  evaluate_range(*task_, set, 0, std::min<std::int64_t>(recipe_.validation_images, set.source->size()), context_.device,
+                 context(false), *unrecorded, [](std::int64_t) { return true; });
   task_->train();
+}
+
+EvaluationSet Training::validation_set() const {
+  return {.source = dataset_->split("validation"),
+          .normalization = dataset_->normalization(),
+          .decoding = decoding_of(context_.execution)};
 }
 
 void Training::step() {
@@ -220,14 +225,13 @@ bool Training::validation_due() const {
 }
 
 bool Training::validate(bool last) {
-  const ImageSplit& split = dataset_->split("validation");
-  const std::int64_t all = split.size();
+  const EvaluationSet set = validation_set();
+  const std::int64_t all = set.source->size();
   const std::int64_t some = recipe_.validation_images > 0 ? std::min(recipe_.validation_images, all) : all;
   const auto keep_on = [](std::int64_t) { return true; };
   const std::unique_ptr<Accumulator> accumulator = task_->accumulator();
   const auto pass = [&](std::int64_t first, std::int64_t end) {
-    evaluate_range(*task_, split, dataset_->normalization(), {}, first, end, context_.device, context(false),
-                   *accumulator, keep_on);
+    evaluate_range(*task_, set, first, end, context_.device, context(false), *accumulator, keep_on);
   };
   task_->eval();
   context_.observer.progress(step_, steps_, "validate");

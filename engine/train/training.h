@@ -35,6 +35,7 @@ class Training {
   void close_window();
   bool validation_due() const;
   void warm_up();
+  EvaluationSet validation_set() const;
   bool validate(bool last);  // whether the model is the best so far
   void save(bool best = false);
   void begin();
@@ -51,6 +52,7 @@ class Training {
   Recipe recipe_;
   RandomStreams random_;
   std::shared_ptr<Dataset> dataset_;
+  Json facts_;  // of the dataset
   std::shared_ptr<Task> task_;
   TrainingLoader loader_;
   CosineSchedule schedule_;

@@ -27,6 +27,8 @@ StageRequest parse_start(const Json& frame) {
   out.device = execution.value("device", out.device);
   out.index = execution.value("index", out.index);
   out.threads = execution.value("threads", out.threads);
+  out.decode_threads = execution.value("decode_threads", out.decode_threads);
+  out.decode_bytes = execution.value("decode_bytes", out.decode_bytes);
   out.data_root = execution.value("data_root", out.data_root.string());
   out.work = execution.at("work").get<std::string>();
   out.checkpoint_seconds = execution.value("checkpoint_seconds", out.checkpoint_seconds);

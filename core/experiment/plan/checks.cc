@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/catalog/constraint.h"
+#include "core/catalog/facts.h"
 #include "core/experiment/plan/resolver.h"
 
 namespace locus {
@@ -107,6 +108,13 @@ absl::Status check_requirements(const CatalogItem& item, const Json& own, const 
   if (item.requirements.empty()) return absl::OkStatus();
   NamedNumbers numbers = derived_numbers(model, dataset);
   for (auto& [name, values] : numbers_of(own)) numbers[name] = values;
+  // A resolution is the shorter side: what holds for it must hold for the longer one.
+  if (const auto found = numbers.find("resolution"); found != numbers.end()) {
+    const std::vector<double> shorter = found->second;
+    for (const double side : shorter) {
+      if (const double longer = longer_side(*dataset.item, side); longer != side) found->second.push_back(longer);
+    }
+  }
   for (const Constraint& constraint : item.requirements) {
     if (!holds(constraint.when, item, own)) continue;
     const auto why = violation(constraint, numbers);

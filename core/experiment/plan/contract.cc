@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/nearest.h"
+#include "core/catalog/facts.h"
 #include "core/catalog/options.h"
 #include "core/experiment/plan/bounds.h"
 #include "core/experiment/reduction.h"
@@ -236,8 +237,7 @@ std::string partial_validation(const MetricContract& metric, const std::vector<R
 Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricContract& metric,
                        const ResolvedSection& dataset) {
   if (measured_by_training(metric.reports)) return Json::object();
-  const Json extent = dataset.item->facts.value("extent", Json::array());
-  const Json native = extent.empty() ? Json() : extent[0];
+  const Json native = native_resolution(*dataset.item);
   const auto labels = [&](const ResolvedStage& stage, const Json& resolution) {
     Json out = Json::object();
     if (!resolution.is_null()) out[kResolution] = resolution;
@@ -262,8 +262,7 @@ std::map<std::string, std::set<std::string>> planned_labels(const std::vector<Re
                                                             const std::set<const ResolvedSection*>& datasets) {
   std::set<std::string> native;
   for (const ResolvedSection* dataset : datasets) {
-    const auto extent = dataset->item->facts.find("extent");
-    if (extent != dataset->item->facts.end() && !extent->empty()) native.insert(canonical_json(extent->front()));
+    if (const Json own = native_resolution(*dataset->item); !own.is_null()) native.insert(canonical_json(own));
   }
   std::map<std::string, std::set<std::string>> out;
   for (const ResolvedStage& stage : stages) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/catalog/expression.h"
+#include "core/catalog/facts.h"
 
 namespace locus {
 namespace {
@@ -58,12 +59,13 @@ class Formulas {
   Lookup beyond_;
 };
 
-Json facts_of(const CatalogItem& dataset) {
+Json facts_of(const ResolvedSection& dataset) {
+  const Json facts = dataset_facts(*dataset.item, dataset.resolved);
   Json out = Json::object();
-  const Json extent = dataset.facts.value("extent", Json::array());
+  const Json extent = facts.value("extent", Json::array());
   if (extent.size() == 2) out["height"] = extent[0], out["width"] = extent[1];
   for (const char* name : {"channels", "classes", "rank"}) {
-    if (dataset.facts.contains(name)) out[name] = dataset.facts[name];
+    if (facts.contains(name)) out[name] = facts[name];
   }
   return out;
 }
@@ -77,7 +79,7 @@ struct Prefix {
 class Network {
  public:
   explicit Network(const Configuration& cell)
-      : facts_(facts_of(*cell.dataset()->item)),
+      : facts_(facts_of(*cell.dataset())),
         model_(*cell.model()->item, cell.model()->resolved,
                [this](const std::string& name) { return number_in(facts_, name); }) {
     if (cell.priors == nullptr) return;
@@ -128,8 +130,8 @@ class Network {
 };
 
 // Of the training images, which are kept as bytes where they are used.
-double resident_bytes(const CatalogItem& dataset) {
-  const Json facts = facts_of(dataset), splits = dataset.facts.value("splits", Json::object());
+double resident_bytes(const ResolvedSection& dataset) {
+  const Json facts = facts_of(dataset), splits = dataset.item->facts.value("splits", Json::object());
   double pixels = 1;
   for (const char* side : {"height", "width", "channels"}) pixels *= facts.value(side, 0.0);
   return pixels > 0 ? splits.value("train", 0.0) * (pixels + kLabelBytes) : 0;
@@ -141,7 +143,7 @@ CellCost cost_of(const Configuration& cell) {
   CellCost out;
   const Network network(cell);
   network.count(out);
-  out.data_bytes = resident_bytes(*cell.dataset()->item);
+  out.data_bytes = resident_bytes(*cell.dataset());
   const auto activations = network.activations();
   const double batch = cell.recipe()->resolved.value("batch", 1.0);
   if (out.parameters < 0 || !activations) return out;

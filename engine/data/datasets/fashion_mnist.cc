@@ -19,9 +19,8 @@ IdxLayout layout() {
   out.train_labels = "train-labels-idx1-ubyte.gz";
   out.test_images = "t10k-images-idx3-ubyte.gz";
   out.test_labels = "t10k-labels-idx1-ubyte.gz";
-  out.train = 55000;  // the file is shuffled, so its last 5000 rows are a fair validation set
-  out.validation = 5000;
-  out.test = 10000;
+  // The training file is shuffled, so its last 5000 rows are a fair validation set.
+  out.sizes = {.train = 55000, .validation = 5000, .test = 10000};
   out.extent = {28, 28};
   out.classes = 10;
   out.normalization = {{0.2860}, {0.3530}};  // of the whole training file
@@ -45,7 +44,8 @@ DatasetItem fashion_mnist() {
            {"classes", files.classes},
            {"class_names",
             {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"}},
-           {"splits", {{"train", files.train}, {"validation", files.validation}, {"test", files.test}}},
+           {"splits",
+            {{"train", files.sizes.train}, {"validation", files.sizes.validation}, {"test", files.sizes.test}}},
            {"defaults", {{"model.patch", 7}}},  // four by four patches; 16 would not tile the image
            {"package", files.manifest.package}});
   return {std::move(item), [](const DataPlace& place, const Options&) { return open_idx_dataset(layout(), place); }};

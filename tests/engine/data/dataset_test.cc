@@ -35,11 +35,13 @@ class IdxDataset : public ::testing::Test {
 
 TEST_F(IdxDataset, CarvesValidationFromTheEndOfTheTrainingFile) {
   const auto dataset = open_idx_dataset(layout_, {folder_.path(), {}});
-  EXPECT_EQ(dataset->split("train").images.sizes(), (std::vector<std::int64_t>{8, 1, 2, 3}));
-  EXPECT_EQ(dataset->split("train").images[7].max().item<int>(), 7);
-  EXPECT_EQ(dataset->split("validation").images[0].min().item<int>(), 8);
-  EXPECT_EQ(dataset->split("validation").size(), 4);
-  EXPECT_TRUE(at::equal(dataset->split("test").labels, at::tensor({0, 1, 2, 0}, at::kLong)));
+  const Batch& train = *dataset->split("train")->resident();
+  EXPECT_EQ(train.at(kImage).sizes(), (std::vector<std::int64_t>{8, 1, 2, 3}));
+  EXPECT_EQ(train.at(kImage)[7].max().item<int>(), 7);
+  EXPECT_EQ(dataset->split("validation")->read(0).at(kImage).min().item<int>(), 8);
+  EXPECT_EQ(dataset->split("validation")->size(), 4);
+  EXPECT_TRUE(at::equal(dataset->split("test")->resident()->at(kLabel), at::tensor({0, 1, 2, 0}, at::kLong)));
+  EXPECT_EQ(dataset->split("test"), dataset->split("test")) << "read once";
   EXPECT_THROW(dataset->split("all"), std::invalid_argument);
 }
 
@@ -92,6 +94,21 @@ TEST(Manifest, DigestIsThatOfTheCanonicalDocument) {
   EXPECT_EQ(manifest.digest(), sha256_hex(R"({"a.gz":{"bytes":5,"sha256":"11"},"b.gz":{"bytes":7,"sha256":"00"}})"));
 }
 
+TEST(Manifest, KnowsOnlyTheSizeOfAFileWithoutADigest) {
+  const TemporaryFolder folder;
+  const Manifest manifest{"d", "", {{"sub/a.bin", {"", 3}}}, {"a.tar.gz", "https://example.org/a.tar.gz", "00ff"}};
+  EXPECT_EQ(manifest.digest(), sha256_hex(R"({"sub/a.bin":{"bytes":3}})"));
+  const auto verify = [&] { verify_file(manifest, "sub/a.bin", folder.path(), {}); };
+  EXPECT_THAT(refusal(verify),
+              AllOf(HasSubstr("sub/a.bin is missing; download a.tar.gz (md5 00ff) from https://example.org"),
+                    HasSubstr("'tar -xzf a.tar.gz -C " + folder.path().string() + "'"), HasSubstr("--data-root")));
+  write_bytes(folder.path() / "sub" / "a.bin", "abcd");
+  EXPECT_THAT(refusal(verify),
+              AllOf(HasSubstr("has 4 bytes where 3 are expected"), HasSubstr("download a.tar.gz again")));
+  write_bytes(folder.path() / "sub" / "a.bin", "abc");
+  EXPECT_NO_THROW(verify());
+}
+
 class Idx : public ::testing::Test {
  protected:
   std::string refused(const std::string& file) {
@@ -135,11 +152,12 @@ TEST(FashionMnist, IsListedWithItsDigestAndOpensWhereInstalled) {
   if (!std::filesystem::exists(root / "fashion-mnist")) GTEST_SKIP() << "needs the package dataset-fashion-mnist";
   const auto dataset = open_dataset("fashion-mnist", Json::object(), {root, {}});
   EXPECT_EQ(open_dataset("fashion-mnist", Json::object(), {root, {}}), dataset);
-  EXPECT_EQ(dataset->split("train").size(), 55000);
-  EXPECT_EQ(dataset->split("test").size(), 10000);
+  EXPECT_EQ(dataset->split("train")->size(), 55000);
+  EXPECT_EQ(dataset->split("test")->size(), 10000);
   // A thousand test images of each class, and the pixel statistics everybody normalizes by.
-  EXPECT_TRUE(at::equal(dataset->split("test").labels.bincount(), at::full({10}, 1000, at::kLong)));
-  EXPECT_NEAR(dataset->split("train").images.to(at::kFloat).mean().item<double>() / 255, 0.2860, 0.001);
+  EXPECT_TRUE(at::equal(dataset->split("test")->resident()->at(kLabel).bincount(), at::full({10}, 1000, at::kLong)));
+  EXPECT_NEAR(dataset->split("train")->resident()->at(kImage).to(at::kFloat).mean().item<double>() / 255, 0.2860,
+              0.001);
 }
 
 }  // namespace

@@ -89,9 +89,7 @@ inline IdxLayout write_tiny_dataset(const std::filesystem::path& root) {
   layout.train_labels = add("train-labels.gz", idx_bytes({12}, rows(0, 12, 1, 3)));
   layout.test_images = add("test-images.gz", idx_bytes({4, 2, 3}, rows(100, 4, 6, 256)));
   layout.test_labels = add("test-labels.gz", idx_bytes({4}, rows(0, 4, 1, 3)));
-  layout.train = 8;
-  layout.validation = 4;
-  layout.test = 4;
+  layout.sizes = {.train = 8, .validation = 4, .test = 4};
   layout.extent = {2, 3};
   layout.classes = 3;
   layout.normalization = {{0.0}, {1.0}};

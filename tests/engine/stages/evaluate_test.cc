@@ -81,14 +81,6 @@ TEST_F(EvaluateStage, ScoresTheSamePartForEveryModelAndSaysSo) {
   EXPECT_THAT(observer.lines.at(0),
               ::testing::MatchesRegex("test  resolution 28  top1 [0-9.]+  loss [0-9.]+  300 images in [0-9.]+ s"));
   EXPECT_THAT(observer.lines.back(), HasSubstr("resolution 42"));
-
-  const auto dataset = open_dataset("fashion-mnist", Json::object(), {kDataRoot, folder_.path()});
-  const ImageSplit& test = dataset->split("test");
-  const ImageSplit small = scored_part(test, "fashion-mnist", "test", 100),
-                   large = scored_part(test, "fashion-mnist", "test", 300);
-  EXPECT_TRUE(same_bits(small.images, large.images.slice(0, 0, 100))) << "the smaller lies within the larger";
-  EXPECT_FALSE(same_bits(large.labels, test.labels.slice(0, 0, 300))) << "drawn, not the front of the file";
-  EXPECT_EQ(scored_part(test, "fashion-mnist", "test", 10000).images.const_data_ptr(), test.images.const_data_ptr());
 }
 
 TEST_F(EvaluateStage, TakesALimitThatTheSplitDoesNotReachForNone) {
@@ -138,8 +130,8 @@ TEST_F(InterpolatedPositions, AreThoseOfTheSameWeightsUnderThatOption) {
   task->eval();
   const auto dataset = open_dataset("fashion-mnist", Json::object(), {kDataRoot, folder_.path()});
   const auto scores = task->accumulator();
-  evaluate_range(*task, dataset->split("test"), dataset->normalization(), {42, "bilinear"}, 0,
-                 dataset->split("test").size(), at::kCPU, {24, 24, false, random}, *scores,
+  const EvaluationSet set{dataset->split("test"), dataset->normalization(), {{42, 42}, "bilinear"}, {}, {}};
+  evaluate_range(*task, set, 0, set.source->size(), at::kCPU, {24, 24, false, random}, *scores,
                  [](std::int64_t) { return true; });
   for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(report.results[i].value, scores->scores()[i].value);
 }

@@ -1,0 +1,35 @@
+// What datasets give and models are fed: named tensors.
+#pragma once
+
+#include <span>
+
+#include "engine/base/torch.h"
+
+namespace locus::engine {
+
+// Names with one meaning everywhere. "image.NAME" names one more image of a sample: a crop, a view.
+inline constexpr const char* kImage = "image";  // [C, H, W]: uint8 as it was decoded, float32 in batches
+inline constexpr const char* kLabel = "label";  // int64 []
+bool is_image(std::string_view name);
+
+// One item of a dataset: CPU tensors of any shape. They may share memory with other samples, so whoever changes one
+// makes a new tensor.
+using Sample = std::map<std::string, Tensor>;
+// Several samples together: the same names, the first dimension counts samples unless a name's owner says otherwise.
+using Batch = std::map<std::string, Tensor>;
+
+// Of the elements of all tensors.
+std::int64_t bytes_of(const std::map<std::string, Tensor>& tensors);
+
+// Makes a batch of at least one sample, in their order. Called in the threads that decode, for several batches at once.
+using Collate = std::function<Batch(std::span<const Sample> samples)>;
+
+// Stacks each name's tensors: [...] to [B, ...]. Throws std::invalid_argument naming the tensor when a sample lacks it
+// or its shape or type differs from the first sample's.
+Batch stack_samples(std::span<const Sample> samples);
+
+// Stacks as above, but for `names`, whose first extent may differ from sample to sample: those are joined along it, and
+// "NAME.count" int64 [B] says how many rows each sample has ("boxes" [sum n, 4] and "boxes.count" [B]).
+Collate joining(std::vector<std::string> names);
+
+}  // namespace locus::engine

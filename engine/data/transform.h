@@ -1,0 +1,68 @@
+// What happens to a sample between its file and its batch, and the draws it may use.
+#pragma once
+
+#include <array>
+
+#include "engine/base/draws.h"
+#include "engine/data/sample.h"
+
+namespace locus::engine {
+
+inline constexpr std::string_view kAugmentation = "augmentation";  // purpose of the draws below
+
+// The random numbers of one sample in one epoch: functions of (seed, name, epoch, row of the sample in its split) and
+// nothing else, so neither threads nor order, batch size, subset or the point of resumption change them. Immutable;
+// thread-safe. `random` must outlive it.
+class SampleDraws {
+ public:
+  SampleDraws(const RandomStreams& random, std::int64_t epoch, std::int64_t row)
+      : random_(random), epoch_(static_cast<std::uint64_t>(epoch)), row_(static_cast<std::uint64_t>(row)) {}
+
+  // In [0, 1). `attempt` numbers the tries of a draw that may be refused, 0..255.
+  double unit(std::string_view name, std::uint32_t attempt = 0) const {
+    return draw_unit(random_, kAugmentation, name, {epoch_, row_, attempt});
+  }
+  // Standard normal.
+  double normal(std::string_view name, std::uint32_t attempt = 0) const {
+    return draw_normal(random_, kAugmentation, name, {epoch_, row_, attempt});
+  }
+
+ private:
+  const RandomStreams& random_;
+  std::uint64_t epoch_, row_;
+};
+
+// A step of preparation, done sample by sample in the threads that decode. Immutable; thread-safe.
+class Transform {
+ public:
+  virtual ~Transform() = default;
+  // May throw DataError or std::invalid_argument; the message need not name the sample.
+  virtual Sample apply(Sample sample, const SampleDraws& draws) const = 0;
+  // Bytes that a sample of at most `bytes` takes at most while this works and after it.
+  virtual std::int64_t bytes(std::int64_t bytes) const = 0;
+};
+using Transforms = std::vector<std::shared_ptr<const Transform>>;
+
+// Normalized pixels are (pixel / 255 - mean) / deviation, by channel. Without channels: images stay as they are.
+struct Normalization {
+  std::vector<double> mean, deviation;
+};
+
+// Images [..., C, H, W] of any type as new float32 tensors on `device`, normalized.
+Tensor normalized(const Tensor& images, const Normalization& normalization, at::Device device);
+
+using Extent = std::array<std::int64_t, 2>;  // rows, columns
+
+// `own` enlarged or shrunk so that its shorter side is `shorter`, the longer one cut to whole pixels.
+Extent extent_at(const Extent& own, std::int64_t shorter);
+
+// Float images [B, C, H, W] at `extent` by `interpolation` (bilinear or bicubic, half-pixel centers, no antialiasing).
+// Throws std::invalid_argument on another interpolation.
+Tensor resized(const Tensor& images, const Extent& extent, std::string_view interpolation);
+
+// The two above as steps, with the bits that the functions give for whole batches on the CPU: one for every image of a
+// sample, the other for its "image", which must be float and have `channels` channels.
+std::shared_ptr<const Transform> normalizing(Normalization normalization);
+std::shared_ptr<const Transform> resizing(const Extent& extent, std::int64_t channels, std::string interpolation);
+
+}  // namespace locus::engine
