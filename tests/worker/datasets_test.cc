@@ -23,7 +23,11 @@ class DatasetsTest : public testing::Test {
     Json with_files = item("clothes");
     with_files["facts"]["manifest"] = {{"images", {{"bytes", 5}, {"sha256", sha256_hex("hello")}}},
                                        {"labels", {{"bytes", 2}, {"sha256", sha256_hex("hi")}}}};
-    return *Catalog::parse({{"version", 1}, {"items", {with_files, item("noise")}}});
+    Json unpacked = item("photos");
+    unpacked["facts"]["manifest"] = {{"folder/all.bin", {{"bytes", 3}}}};
+    unpacked["facts"]["archive"] = {
+        {"name", "photos.tar.gz"}, {"url", "https://example.org/photos.tar.gz"}, {"md5", "0"}};
+    return *Catalog::parse({{"version", 1}, {"items", {with_files, item("noise"), unpacked}}});
   }
   static Json item(const std::string& id) {
     return {{"kind", "dataset"}, {"id", id}, {"revision", 1}, {"summary", "of a test"}, {"facts", Json::object()}};
@@ -49,6 +53,22 @@ TEST_F(DatasetsTest, HoldsWhatHasEveryFileOfTheManifest) {
   EXPECT_THAT(missing(), HasSubstr("clothes/labels is missing"));
   write("labels", "hi");
   EXPECT_THAT(held(), ElementsAre("clothes", "noise"));
+}
+
+TEST_F(DatasetsTest, KnowsAFileWithoutADigestByItsSizeAndSaysWhereToGetIt) {
+  const std::string folder = folder_ / "photos";
+  EXPECT_EQ(datasets_.look().missing().at("photos"),
+            folder +
+                "/folder/all.bin is missing (get photos.tar.gz from https://example.org/photos.tar.gz and unpack "
+                "it into " +
+                folder + ")");
+  std::filesystem::create_directories(folder_ / "photos" / "folder");
+  std::ofstream(folder_ / "photos" / "folder" / "all.bin") << "abcd";
+  EXPECT_THAT(datasets_.look().missing().at("photos"), HasSubstr("has 4 bytes, not 3"));
+  std::ofstream(folder_ / "photos" / "folder" / "all.bin") << "abc";
+  EXPECT_THAT(held(), ElementsAre("noise", "photos"));
+  datasets_.check("photos");
+  EXPECT_THAT(held(), ElementsAre("noise", "photos")) << "a check compares nothing that is not known";
 }
 
 TEST_F(DatasetsTest, DoesNotHoldWhatHasAnotherSize) {

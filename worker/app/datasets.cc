@@ -33,7 +33,11 @@ std::optional<std::string> hash_of(const fs::path& path) {
 Datasets::Datasets(const Catalog& catalog, fs::path root) : root_(std::move(root)) {
   for (const CatalogItem& item : catalog.items()) {
     if (item.kind != "dataset") continue;
-    Known known{item.id, {}};
+    Known known{item.id, {}, ""};
+    if (const Json archive = item.facts.value("archive", Json()); archive.is_object()) {
+      known.source = " (get " + archive.value("name", "") + " from " + archive.value("url", "") +
+                     " and unpack it into " + (root_ / item.id).string() + ")";
+    }
     const Json manifest = item.facts.value("manifest", Json::object());
     for (const auto& [name, file] : manifest.items())
       known.files.push_back({name, file.value("sha256", ""), file.value("bytes", std::int64_t{0})});
@@ -44,7 +48,7 @@ Datasets::Datasets(const Catalog& catalog, fs::path root) : root_(std::move(root
 std::string Datasets::problem(const Known& dataset, const File& file) const {
   const fs::path path = root_ / dataset.id / file.name;
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return path.string() + " is missing";
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return path.string() + " is missing" + dataset.source;
   if (info.st_size != file.bytes) {
     return path.string() + " has " + std::to_string(info.st_size) + " bytes, not " + std::to_string(file.bytes);
   }
@@ -89,7 +93,7 @@ void Datasets::check(const std::string& id) {
     const auto found = hash_of(path);  // without the lock: it may take minutes
     const std::lock_guard lock(mutex_);
     wrong_.erase(path);
-    if (found == file.sha256) continue;
+    if (found && (file.sha256.empty() || *found == file.sha256)) continue;
     wrong_[path] = {
         seen, path.string() + (found ? " hashes to " + *found + ", not " + file.sha256 : " cannot be read to its end")};
   }

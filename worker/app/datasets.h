@@ -21,7 +21,7 @@ class Datasets {
   // What is there now, by the names, sizes and permissions of the files: cheap, whatever their size. What check() found
   // wrong counts as missing until it changes.
   v1::HeldData look();
-  // Reads the dataset's files through and compares them with the manifest: after a stage met a fault in its data, whose
+  // Reads the dataset's files through and compares them with the manifest, as far as it knows their content: after a stage met a fault in its data, whose
   // cause may be another input.
   void check(const std::string& id);
 
@@ -33,6 +33,7 @@ class Datasets {
   struct Known {
     std::string id;
     std::vector<File> files;
+    std::string source;  // where to get the files, for messages; empty: nobody said
   };
   std::string problem(const Known& dataset, const File& file) const;  // empty: none that can be seen
   std::string stamp(const Known& dataset, const File& file) const;    // changes with the file
