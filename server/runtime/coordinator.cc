@@ -150,7 +150,7 @@ void Coordinator::pump() {
   arm();
 }
 
-bool Coordinator::process(std::vector<Event> events, bool last_chance) {
+bool Coordinator::process(const std::vector<Event>& events, bool last_chance) {
   if (events.empty()) return true;
   if (stale_) {
     if (const absl::Status status = rebuild(events); !status.ok()) return fail(events, {}, status), true;

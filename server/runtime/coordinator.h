@@ -85,7 +85,7 @@ class Coordinator {
   LiveState live_state() const { return {*scheduler_, index_, now_}; }
   Now observe_now();
   void pump();
-  bool process(std::vector<Event> events, bool last_chance);
+  bool process(const std::vector<Event>& events, bool last_chance);
   void commit_answers(const Decision& decision);
   void fail(const std::vector<Event>& events, const Decision& decision, const absl::Status& status);
   void answer(ReplyToken token, Command command);

@@ -60,7 +60,7 @@ absl::Status Link::recover_attempts() {
     // Held, but not confirmed: nothing may be committed before the server has said that the token is current.
     const Microseconds unconfirmed = leases_->now() - options_.leases.fence - 1;
     leases_->with([&](LeaseBook& book) { book.add((*attempt)->key(), unconfirmed, leases_->now()); });
-    begin(*std::move(attempt));
+    begin(*attempt);
   }
   return absl::OkStatus();
 }
@@ -124,7 +124,7 @@ void Link::ordered(LeaseBook::Key key, LeaseOrder order) {
   }
 }
 
-void Link::begin(std::shared_ptr<Attempt> attempt) {
+void Link::begin(const std::shared_ptr<Attempt>& attempt) {
   reap();
   stream_->add(attempt);
   std::lock_guard lock(mutex_);
@@ -188,8 +188,8 @@ bool Link::wait_delivered(std::chrono::microseconds time) {
   return true;
 }
 
-void Link::append_log(Attempt& attempt, std::string text) {
-  if (!attempt.discarded()) logs_->append(attempt.key(), std::move(text));
+void Link::append_log(Attempt& attempt, const std::string& text) {
+  if (!attempt.discarded()) logs_->append(attempt.key(), text);
 }
 
 absl::Status Link::append(Attempt& attempt, const v1::PointColumns& points) {

@@ -57,7 +57,7 @@ class Link : private SessionListener {
   // RESOURCE_EXHAUSTED: full, try again later. ABORTED: the attempt was discarded.
   absl::Status append(Attempt& attempt, const v1::PointColumns& points);
   // What the trainer printed, or the daemon has to say beside it; sent in the background.
-  void append_log(Attempt& attempt, std::string text);
+  void append_log(Attempt& attempt, const std::string& text);
   void set_progress(Attempt& attempt, std::int64_t step, std::int64_t steps, const std::string& phase);
   // Takes the file over.
   absl::Status add_checkpoint(Attempt& attempt, const std::filesystem::path& file, std::int64_t step, bool best);
@@ -90,7 +90,7 @@ class Link : private SessionListener {
   absl::Status upload_outputs(const v1::CompleteAttemptRequest& outcome);
   enum class Verdict { kAgain, kDropped, kRefused };
   Verdict judge(Attempt& attempt, const absl::Status& status);
-  void begin(std::shared_ptr<Attempt> attempt);
+  void begin(const std::shared_ptr<Attempt>& attempt);
   void drop(LeaseBook::Key key);
   void reap();
 

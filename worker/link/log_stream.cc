@@ -35,7 +35,7 @@ void LogStream::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void LogStream::append(LeaseBook::Key key, std::string text) {
+void LogStream::append(LeaseBook::Key key, const std::string& text) {
   if (text.empty()) return;
   std::lock_guard lock(mutex_);
   Log& log = logs_[key];

@@ -22,7 +22,7 @@ class LogStream {
 
   void start();
   void stop();  // what is not sent is lost
-  void append(LeaseBook::Key key, std::string text);
+  void append(LeaseBook::Key key, const std::string& text);
   void close(LeaseBook::Key key);  // nothing more comes; forgotten once sent
   // Waits until everything is sent; false when `time` was up.
   bool wait_sent(std::chrono::microseconds time);
