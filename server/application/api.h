@@ -1,5 +1,6 @@
-// What people may ask of Locus, without a transport: gRPC and HTTP answer from these same methods, so there
-// is one number everywhere.
+// What people may ask of Locus, without a transport: gRPC and HTTP answer from these same functions, so there
+// is one number everywhere. A call of proto/locus/v1 with an HTTP address is answered by the function of its name in
+// small letters (locus/v1/calls.h).
 #pragma once
 
 #include <string>

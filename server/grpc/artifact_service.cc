@@ -183,8 +183,10 @@ class Download final : public grpc::ServerWriteReactor<v1::DownloadArtifactRespo
 
 }  // namespace
 
-grpc::ServerReadReactor<v1::UploadArtifactRequest>* ArtifactService::UploadArtifact(
-    grpc::CallbackServerContext*, v1::UploadArtifactResponse* response) {
+LOCUS_CALLS_OF_ArtifactService(LOCUS_SERVE_CALL)
+
+    grpc::ServerReadReactor<v1::UploadArtifactRequest>* ArtifactService::UploadArtifact(
+        grpc::CallbackServerContext*, v1::UploadArtifactResponse* response) {
   return new Upload(store_, artifacts_, gate_, disk_, pool_, clock_, transfers_,
                     response);  // deletes itself in OnDone
 }
@@ -192,17 +194,6 @@ grpc::ServerReadReactor<v1::UploadArtifactRequest>* ArtifactService::UploadArtif
 grpc::ServerWriteReactor<v1::DownloadArtifactResponse>* ArtifactService::DownloadArtifact(
     grpc::CallbackServerContext*, const v1::DownloadArtifactRequest* request) {
   return new Download(artifacts_, pool_, transfers_, *request);  // deletes itself in OnDone
-}
-
-grpc::ServerUnaryReactor* ArtifactService::ListArtifacts(grpc::CallbackServerContext* context,
-                                                         const v1::ListArtifactsRequest* request,
-                                                         v1::ListArtifactsResponse* response) {
-  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.list_artifacts(r); });
-}
-
-grpc::ServerUnaryReactor* ArtifactService::PinArtifact(grpc::CallbackServerContext* context,
-                                                       const v1::PinArtifactRequest* request, v1::Artifact* response) {
-  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.pin_artifact(r); });
 }
 
 }  // namespace locus::server

@@ -8,6 +8,7 @@
 #include "core/ports/store.h"
 #include "locus/v1/artifact_service.grpc.pb.h"
 #include "server/application/api.h"
+#include "server/grpc/unary.h"
 #include "server/runtime/artifact_gate.h"
 #include "server/runtime/disk_guard.h"
 #include "server/runtime/work_pool.h"
@@ -21,15 +22,10 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
                   WorkPool& pool, Clock& clock)
       : api_(api), store_(store), artifacts_(artifacts), gate_(gate), disk_(disk), pool_(pool), clock_(clock) {}
 
-  grpc::ServerReadReactor<v1::UploadArtifactRequest>* UploadArtifact(grpc::CallbackServerContext* context,
-                                                                     v1::UploadArtifactResponse* response) override;
+  LOCUS_CALLS_OF_ArtifactService(LOCUS_DECLARE_CALL) grpc::ServerReadReactor<v1::UploadArtifactRequest>* UploadArtifact(
+      grpc::CallbackServerContext* context, v1::UploadArtifactResponse* response) override;
   grpc::ServerWriteReactor<v1::DownloadArtifactResponse>* DownloadArtifact(
       grpc::CallbackServerContext* context, const v1::DownloadArtifactRequest* request) override;
-
-  grpc::ServerUnaryReactor* ListArtifacts(grpc::CallbackServerContext* context, const v1::ListArtifactsRequest* request,
-                                          v1::ListArtifactsResponse* response) override;
-  grpc::ServerUnaryReactor* PinArtifact(grpc::CallbackServerContext* context, const v1::PinArtifactRequest* request,
-                                        v1::Artifact* response) override;
 
  private:
   Api& api_;

@@ -1,4 +1,8 @@
 // How a unary call is served: on the work pool, answered once, never on a gRPC thread.
+//
+// The unary calls of a service that have an HTTP address are answered by the function of Api that has their name. A service declares them with
+// LOCUS_CALLS_OF_...(LOCUS_DECLARE_CALL) and defines them with LOCUS_CALLS_OF_...(LOCUS_SERVE_CALL), lists of locus/v1/calls.h; it has members api_
+// and pool_. A call without its function in Api does not compile.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -6,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/error.h"
+#include "locus/v1/calls.h"
 #include "server/runtime/work_pool.h"
 #include "server/wire/status.h"
 
@@ -32,5 +37,16 @@ grpc::ServerUnaryReactor* serve_unary(WorkPool& pool, grpc::CallbackServerContex
   if (!taken) reactor->Finish(to_grpc_status(busy_error()));
   return reactor;
 }
+
+#define LOCUS_DECLARE_CALL(Service, Method, function, Request, Response, slow)                       \
+  grpc::ServerUnaryReactor* Method(grpc::CallbackServerContext* context, const v1::Request* request, \
+                                   v1::Response* response) override;
+
+#define LOCUS_SERVE_CALL(Service, Method, function, Request, Response, slow)                                  \
+  grpc::ServerUnaryReactor* Service::Method(grpc::CallbackServerContext* context, const v1::Request* request, \
+                                            v1::Response* response) {                                         \
+    return serve_unary(pool_, context, request, response,                                                     \
+                       [this](const v1::Request& asked) { return api_.function(asked); });                    \
+  }
 
 }  // namespace locus::server

@@ -122,9 +122,11 @@ class AcquireCall final : public grpc::ServerUnaryReactor {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* WorkerService::RegisterWorker(grpc::CallbackServerContext* context,
-                                                        const v1::RegisterWorkerRequest* request,
-                                                        v1::RegisterWorkerResponse* response) {
+LOCUS_CALLS_OF_WorkerService(LOCUS_SERVE_CALL)
+
+    grpc::ServerUnaryReactor* WorkerService::RegisterWorker(grpc::CallbackServerContext* context,
+                                                            const v1::RegisterWorkerRequest* request,
+                                                            v1::RegisterWorkerResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (const absl::Status status = check(*request); !status.ok()) {
     reactor->Finish(to_grpc_status(status));
@@ -289,32 +291,6 @@ grpc::ServerUnaryReactor* WorkerService::ReportLog(grpc::CallbackServerContext* 
                                                    const v1::ReportLogRequest* request,
                                                    v1::ReportLogResponse* response) {
   return serve_unary(pool_, context, request, response, [this](const auto& r) { return report_log(r); });
-}
-
-grpc::ServerUnaryReactor* WorkerService::GetWorker(grpc::CallbackServerContext* context,
-                                                   const v1::GetWorkerRequest* request, v1::WorkerDetail* response) {
-  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.get_worker(r); });
-}
-
-grpc::ServerUnaryReactor* WorkerService::DrainWorker(grpc::CallbackServerContext* context,
-                                                     const v1::DrainWorkerRequest* request, v1::Worker* response) {
-  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.drain_worker(r); });
-}
-
-grpc::ServerUnaryReactor* WorkerService::UndrainWorker(grpc::CallbackServerContext* context,
-                                                       const v1::UndrainWorkerRequest* request, v1::Worker* response) {
-  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.undrain_worker(r); });
-}
-
-grpc::ServerUnaryReactor* WorkerService::ForgetWorker(grpc::CallbackServerContext* context,
-                                                      const v1::ForgetWorkerRequest* request, v1::Worker* response) {
-  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.forget_worker(r); });
-}
-
-grpc::ServerUnaryReactor* WorkerService::ListWorkers(grpc::CallbackServerContext* context,
-                                                     const v1::ListWorkersRequest* request,
-                                                     v1::ListWorkersResponse* response) {
-  return serve_unary(pool_, context, request, response, [this](const auto& r) { return api_.list_workers(r); });
 }
 
 }  // namespace locus::server

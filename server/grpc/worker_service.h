@@ -7,6 +7,7 @@
 #include "locus/v1/worker_service.grpc.pb.h"
 #include "server/application/api.h"
 #include "server/grpc/point_stream.h"
+#include "server/grpc/unary.h"
 #include "server/runtime/coordinator.h"
 #include "server/runtime/work_pool.h"
 
@@ -25,9 +26,9 @@ class WorkerService final : public v1::WorkerService::CallbackService {
         clock_(clock),
         version_(std::move(version)) {}
 
-  grpc::ServerUnaryReactor* RegisterWorker(grpc::CallbackServerContext* context,
-                                           const v1::RegisterWorkerRequest* request,
-                                           v1::RegisterWorkerResponse* response) override;
+  LOCUS_CALLS_OF_WorkerService(LOCUS_DECLARE_CALL) grpc::ServerUnaryReactor* RegisterWorker(
+      grpc::CallbackServerContext* context, const v1::RegisterWorkerRequest* request,
+      v1::RegisterWorkerResponse* response) override;
   grpc::ServerUnaryReactor* AcquireStage(grpc::CallbackServerContext* context, const v1::AcquireStageRequest* request,
                                          v1::AcquireStageResponse* response) override;
   grpc::ServerUnaryReactor* SyncLeases(grpc::CallbackServerContext* context, const v1::SyncLeasesRequest* request,
@@ -40,19 +41,8 @@ class WorkerService final : public v1::WorkerService::CallbackService {
   grpc::ServerUnaryReactor* CompleteAttempt(grpc::CallbackServerContext* context,
                                             const v1::CompleteAttemptRequest* request,
                                             v1::CompleteAttemptResponse* response) override;
-  grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext* context, const v1::ListWorkersRequest* request,
-                                        v1::ListWorkersResponse* response) override;
-
   grpc::ServerUnaryReactor* ReportLog(grpc::CallbackServerContext* context, const v1::ReportLogRequest* request,
                                       v1::ReportLogResponse* response) override;
-  grpc::ServerUnaryReactor* GetWorker(grpc::CallbackServerContext* context, const v1::GetWorkerRequest* request,
-                                      v1::WorkerDetail* response) override;
-  grpc::ServerUnaryReactor* DrainWorker(grpc::CallbackServerContext* context, const v1::DrainWorkerRequest* request,
-                                        v1::Worker* response) override;
-  grpc::ServerUnaryReactor* ForgetWorker(grpc::CallbackServerContext* context, const v1::ForgetWorkerRequest* request,
-                                         v1::Worker* response) override;
-  grpc::ServerUnaryReactor* UndrainWorker(grpc::CallbackServerContext* context, const v1::UndrainWorkerRequest* request,
-                                          v1::Worker* response) override;
 
   // Ends the open point streams: a stopping server does not wait for them. What was not acknowledged is sent
   // again.

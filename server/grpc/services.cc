@@ -1,0 +1,18 @@
+// The services whose every call is a question to the application, on gRPC.
+#include "server/grpc/services.h"
+
+#include "server/grpc/pull_stream.h"
+
+namespace locus::server {
+
+LOCUS_CALLS_OF_AnalysisService(LOCUS_SERVE_CALL) LOCUS_CALLS_OF_MetricService(LOCUS_SERVE_CALL)
+    LOCUS_CALLS_OF_CatalogService(LOCUS_SERVE_CALL) LOCUS_CALLS_OF_PictureService(LOCUS_SERVE_CALL)
+        LOCUS_CALLS_OF_AdminService(LOCUS_SERVE_CALL)
+
+            grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(grpc::CallbackServerContext*,
+                                                                               const v1::BackupRequest* request) {
+  return new PullStream<v1::BackupResponse>(  // deletes itself in OnDone
+      pool_, [this, request = *request] { return api_.backup(request); });
+}
+
+}  // namespace locus::server
