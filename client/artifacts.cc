@@ -57,7 +57,7 @@ grpc::Status Client::Impl::upload_once(const fs::path& path, const v1::UploadArt
   context.set_deadline(std::chrono::system_clock::now() + std::max(call.deadline, transfer_time(header.bytes())));
   Cancellation::Guard guard(call.cancellation, &context);
   v1::UploadArtifactResponse response;
-  const auto writer = artifacts->UploadArtifact(&context, &response);
+  const auto writer = stub<v1::ArtifactService>().UploadArtifact(&context, &response);
   v1::UploadArtifactRequest part;
   *part.mutable_header() = header;
   bool going = writer->Write(part);
@@ -106,7 +106,7 @@ grpc::Status Client::Impl::download_once(const std::string& sha256, int fd, std:
   v1::DownloadArtifactRequest request;
   request.set_sha256(sha256);
   request.set_offset(offset);
-  const auto reader = artifacts->DownloadArtifact(&context, request);
+  const auto reader = stub<v1::ArtifactService>().DownloadArtifact(&context, request);
   v1::DownloadArtifactResponse part;
   while (reader->Read(&part)) {
     local = write_all(fd, part.chunk(), sha256 + ".part");

@@ -75,7 +75,7 @@ absl::StatusOr<BackupSummary> Client::backup(const fs::path& folder, const CallO
   impl_->settle();
   grpc::ClientContext context;
   Cancellation::Guard guard(call.cancellation, &context);
-  const auto reader = impl_->admin->Backup(&context, v1::BackupRequest());
+  const auto reader = impl_->stub<v1::AdminService>().Backup(&context, v1::BackupRequest());
   v1::BackupResponse message;
   absl::Status local;
   while (local.ok() && reader->Read(&message)) local = intake.take(message);

@@ -6,7 +6,6 @@
 
 #include "client/impl.h"
 #include "core/base/error.h"
-#include "core/base/ids.h"
 
 namespace locus {
 namespace {
@@ -104,14 +103,10 @@ Client::Impl::Impl(std::string address_in, ClientOptions options_in, std::shared
     : address(std::move(address_in)),
       options(options_in),
       channel(std::move(channel_in)),
-      experiments(v1::ExperimentService::NewStub(channel)),
-      analysis(v1::AnalysisService::NewStub(channel)),
-      metrics(v1::MetricService::NewStub(channel)),
-      artifacts(v1::ArtifactService::NewStub(channel)),
-      catalogs(v1::CatalogService::NewStub(channel)),
-      pictures(v1::PictureService::NewStub(channel)),
-      workers(v1::WorkerService::NewStub(channel)),
-      admin(v1::AdminService::NewStub(channel)) {}
+      stubs(v1::ExperimentService::NewStub(channel), v1::AnalysisService::NewStub(channel),
+            v1::MetricService::NewStub(channel), v1::ArtifactService::NewStub(channel),
+            v1::CatalogService::NewStub(channel), v1::PictureService::NewStub(channel),
+            v1::WorkerService::NewStub(channel), v1::AdminService::NewStub(channel)) {}
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Client::~Client() = default;
@@ -129,79 +124,12 @@ absl::StatusOr<std::unique_ptr<Client>> Client::connect(const std::string& addre
   return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(address, options, std::move(channel))));
 }
 
-// The remote name, our name, the stub that has it and the messages: a call is nothing more.
-#define LOCUS_CALL(name, stub, Service, Method, Request, Response)                                 \
-  absl::StatusOr<v1::Response> Client::name(const v1::Request& request, const CallOptions& call) { \
-    return impl_->unary(impl_->stub, &v1::Service::Stub::Method, request, call);                   \
+#define LOCUS_CALL(Service, Method, function, Request, Response, slow)                                 \
+  absl::StatusOr<v1::Response> Client::function(const v1::Request& request, const CallOptions& call) { \
+    return impl_->unary(&v1::Service::Stub::Method, request, call);                                    \
   }
-LOCUS_CALL(plan_experiment, experiments, ExperimentService, PlanExperiment, PlanExperimentRequest, Plan)
-LOCUS_CALL(get_experiment, experiments, ExperimentService, GetExperiment, GetExperimentRequest, Experiment)
-LOCUS_CALL(list_experiments, experiments, ExperimentService, ListExperiments, ListExperimentsRequest,
-           ListExperimentsResponse)
-LOCUS_CALL(cancel_experiment, experiments, ExperimentService, CancelExperiment, CancelExperimentRequest, Experiment)
-LOCUS_CALL(pause_experiment, experiments, ExperimentService, PauseExperiment, PauseExperimentRequest, Experiment)
-LOCUS_CALL(resume_experiment, experiments, ExperimentService, ResumeExperiment, ResumeExperimentRequest, Experiment)
-LOCUS_CALL(list_trials, experiments, ExperimentService, ListTrials, ListTrialsRequest, ListTrialsResponse)
-LOCUS_CALL(get_trial, experiments, ExperimentService, GetTrial, GetTrialRequest, TrialDetail)
-LOCUS_CALL(get_table, experiments, ExperimentService, GetTable, GetTableRequest, Table)
-LOCUS_CALL(list_claims, analysis, AnalysisService, ListClaims, ListClaimsRequest, ListClaimsResponse)
-LOCUS_CALL(get_curves, experiments, ExperimentService, GetCurves, GetCurvesRequest, Curves)
-LOCUS_CALL(list_series, metrics, MetricService, ListSeries, ListSeriesRequest, ListSeriesResponse)
-LOCUS_CALL(query_series, metrics, MetricService, QuerySeries, QuerySeriesRequest, QuerySeriesResponse)
-LOCUS_CALL(register_worker, workers, WorkerService, RegisterWorker, RegisterWorkerRequest, RegisterWorkerResponse)
-LOCUS_CALL(sync_leases, workers, WorkerService, SyncLeases, SyncLeasesRequest, SyncLeasesResponse)
-LOCUS_CALL(commit_checkpoint, workers, WorkerService, CommitCheckpoint, CommitCheckpointRequest,
-           CommitCheckpointResponse)
-LOCUS_CALL(complete_attempt, workers, WorkerService, CompleteAttempt, CompleteAttemptRequest, CompleteAttemptResponse)
-LOCUS_CALL(rerun_experiment, experiments, ExperimentService, RerunExperiment, RerunExperimentRequest,
-           RerunExperimentResponse)
-LOCUS_CALL(delete_experiment, experiments, ExperimentService, DeleteExperiment, DeleteExperimentRequest,
-           DeleteExperimentResponse)
-LOCUS_CALL(annotate, experiments, ExperimentService, Annotate, AnnotateRequest, Annotation)
-LOCUS_CALL(explain, experiments, ExperimentService, Explain, ExplainRequest, Explanation)
-LOCUS_CALL(read_log, experiments, ExperimentService, ReadLog, ReadLogRequest, ReadLogResponse)
-LOCUS_CALL(compare, experiments, ExperimentService, Compare, CompareRequest, Comparison)
-LOCUS_CALL(list_artifacts, artifacts, ArtifactService, ListArtifacts, ListArtifactsRequest, ListArtifactsResponse)
-LOCUS_CALL(pin_artifact, artifacts, ArtifactService, PinArtifact, PinArtifactRequest, Artifact)
-LOCUS_CALL(report_log, workers, WorkerService, ReportLog, ReportLogRequest, ReportLogResponse)
-LOCUS_CALL(get_worker, workers, WorkerService, GetWorker, GetWorkerRequest, WorkerDetail)
-LOCUS_CALL(drain_worker, workers, WorkerService, DrainWorker, DrainWorkerRequest, Worker)
-LOCUS_CALL(forget_worker, workers, WorkerService, ForgetWorker, ForgetWorkerRequest, Worker)
-LOCUS_CALL(undrain_worker, workers, WorkerService, UndrainWorker, UndrainWorkerRequest, Worker)
-LOCUS_CALL(get_paper_table, analysis, AnalysisService, GetPaperTable, GetPaperTableRequest, PaperTable)
-LOCUS_CALL(draw_prior, pictures, PictureService, DrawPrior, DrawPriorRequest, Drawing)
-LOCUS_CALL(draw_trial, pictures, PictureService, DrawTrial, DrawTrialRequest, Drawing)
-LOCUS_CALL(check, admin, AdminService, Check, CheckRequest, CheckReport)
-LOCUS_CALL(collect_garbage, admin, AdminService, CollectGarbage, CollectGarbageRequest, CollectGarbageResponse)
+LOCUS_UNARY_CALLS(LOCUS_CALL)
 #undef LOCUS_CALL
-
-absl::StatusOr<v1::CreateExperimentResponse> Client::create_experiment(v1::CreateExperimentRequest request,
-                                                                       const CallOptions& call) {
-  if (request.request_id().empty()) request.set_request_id(random_uuid());
-  return impl_->unary(impl_->experiments, &v1::ExperimentService::Stub::CreateExperiment, request, call);
-}
-
-absl::StatusOr<v1::AcquireStageResponse> Client::acquire_stage(v1::AcquireStageRequest request,
-                                                               const CallOptions& call) {
-  if (request.request_id().empty()) request.set_request_id(random_uuid());
-  CallOptions longer = call;
-  longer.deadline += std::chrono::seconds(request.wait_duration().seconds()) +
-                     std::chrono::microseconds(request.wait_duration().nanos() / 1000);
-  return impl_->unary(impl_->workers, &v1::WorkerService::Stub::AcquireStage, request, longer);
-}
-
-absl::StatusOr<v1::Catalog> Client::get_catalog(const CallOptions& call) {
-  return impl_->unary(impl_->catalogs, &v1::CatalogService::Stub::GetCatalog, v1::GetCatalogRequest(), call);
-}
-
-absl::StatusOr<v1::Server> Client::get_server(const CallOptions& call) {
-  return impl_->unary(impl_->catalogs, &v1::CatalogService::Stub::GetServer, v1::GetServerRequest(), call);
-}
-
-absl::StatusOr<v1::ListWorkersResponse> Client::list_workers(const v1::ListWorkersRequest& request,
-                                                             const CallOptions& call) {
-  return impl_->unary(impl_->workers, &v1::WorkerService::Stub::ListWorkers, request, call);
-}
 
 absl::Status Client::export_experiment(const v1::ExportExperimentRequest& request,
                                        const std::function<absl::Status(std::string_view)>& each,
@@ -211,7 +139,7 @@ absl::Status Client::export_experiment(const v1::ExportExperimentRequest& reques
     impl_->settle();
     grpc::ClientContext context;
     Cancellation::Guard guard(call.cancellation, &context);
-    const auto reader = impl_->experiments->ExportExperiment(&context, request);
+    const auto reader = impl_->stub<v1::ExperimentService>().ExportExperiment(&context, request);
     v1::ExportExperimentResponse message;
     absl::Status refused;
     bool begun = false;
@@ -236,7 +164,7 @@ absl::Status Client::watch_events(v1::WatchEventsRequest request,
     impl_->settle();
     grpc::ClientContext context;
     Cancellation::Guard guard(call.cancellation, &context);
-    const auto reader = impl_->experiments->WatchEvents(&context, request);
+    const auto reader = impl_->stub<v1::ExperimentService>().WatchEvents(&context, request);
     v1::WatchEventsResponse message;
     bool wanted = true;
     while (wanted && reader->Read(&message)) {

@@ -6,12 +6,14 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "client/backoff.h"
 #include "client/client.h"
 #include "client/errors.h"
 #include "core/base/clock.h"
+#include "core/base/ids.h"
 #include "core/base/sha256.h"
 #include "locus/v1/admin_service.grpc.pb.h"
 #include "locus/v1/analysis_service.grpc.pb.h"
@@ -56,11 +58,22 @@ class Client::Impl {
     return Patience(call.patience.value_or(options.patience), call.cancellation);
   }
 
-  // One unary call with retries. `Method` is a member of the stub.
+  template <class Service>
+  typename Service::Stub& stub() const {
+    return *std::get<std::unique_ptr<typename Service::Stub>>(stubs);
+  }
+
+  // One unary call with retries. `method` is that of a stub.
   template <class Response, class Stub, class Request>
-  absl::StatusOr<Response> unary(const std::unique_ptr<Stub>& stub,
-                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                                 const Request& request, const CallOptions& call) {
+  absl::StatusOr<Response> unary(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                                 Request request, CallOptions call) {
+    if constexpr (requires { request.set_request_id(""); }) {
+      if (request.request_id().empty()) request.set_request_id(random_uuid());
+    }
+    if constexpr (requires { request.wait_duration(); }) {
+      call.deadline += std::chrono::seconds(request.wait_duration().seconds()) +
+                       std::chrono::microseconds(request.wait_duration().nanos() / 1000);
+    }
     Patience retry = patience(call);
     while (true) {
       settle();
@@ -68,6 +81,7 @@ class Client::Impl {
       context.set_deadline(std::chrono::system_clock::now() + call.deadline);
       Cancellation::Guard guard(call.cancellation, &context);
       Response response;
+      const auto& stub = std::get<std::unique_ptr<Stub>>(stubs);
       const grpc::Status status = ((*stub).*method)(&context, request, &response);
       if (status.ok()) return response;
       if (!retry.wait_to_retry(status)) return from_wire(status, address);
@@ -84,14 +98,11 @@ class Client::Impl {
   const std::string address;
   const ClientOptions options;
   const std::shared_ptr<grpc::Channel> channel;
-  const std::unique_ptr<v1::ExperimentService::Stub> experiments;
-  const std::unique_ptr<v1::AnalysisService::Stub> analysis;
-  const std::unique_ptr<v1::MetricService::Stub> metrics;
-  const std::unique_ptr<v1::ArtifactService::Stub> artifacts;
-  const std::unique_ptr<v1::CatalogService::Stub> catalogs;
-  const std::unique_ptr<v1::PictureService::Stub> pictures;
-  const std::unique_ptr<v1::WorkerService::Stub> workers;
-  const std::unique_ptr<v1::AdminService::Stub> admin;
+  const std::tuple<std::unique_ptr<v1::ExperimentService::Stub>, std::unique_ptr<v1::AnalysisService::Stub>,
+                   std::unique_ptr<v1::MetricService::Stub>, std::unique_ptr<v1::ArtifactService::Stub>,
+                   std::unique_ptr<v1::CatalogService::Stub>, std::unique_ptr<v1::PictureService::Stub>,
+                   std::unique_ptr<v1::WorkerService::Stub>, std::unique_ptr<v1::AdminService::Stub>>
+      stubs;
 };
 
 }  // namespace locus
