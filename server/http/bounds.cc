@@ -15,8 +15,8 @@ using google::protobuf::FieldDescriptor;
 
 Json page_token(const std::string& kind) { return {{"pattern", "^(" + kind + ":[0-9]{1,18})?$"}}; }
 
-// The checker of labels wants a JSON object; a pattern can say as much of that.
-Json labels() { return {{"pattern", "^(\\s*\\{[\\s\\S]*\\}\\s*)?$"}}; }
+// The checker of labels wants a JSON object; a pattern can say as much of that. In an address: no control characters.
+Json labels() { return {{"pattern", "^( *\\{[^\\x00-\\x1f\\x7f]*\\} *)?$"}}; }
 
 Json one_of(std::vector<std::string> words) {
   words.insert(words.begin(), "");  // the default
@@ -50,7 +50,7 @@ const std::map<std::string, Json>& table() {
       {"DownloadArtifactRequest.offset", at_least(0)},
       {"CompareRequest.labels", labels()},
       {"CompareRequest.items",
-       {{"minItems", 2}, {"maxItems", 16}, {"items", {{"pattern", "^[^/]+(/cells)?/[0-9]{1,18}$"}}}}},
+       {{"minItems", 2}, {"maxItems", 16}, {"items", {{"pattern", "^[^/\\x00-\\x1f\\x7f]+(/cells)?/[0-9]{1,18}$"}}}}},
       {"GetPaperTableRequest.experiments", {{"minItems", 1}, {"maxItems", 16}, {"uniqueItems", true}}},
       {"GetPaperTableRequest.metrics", {{"maxItems", 16}}},
       {"GetPaperTableRequest.test", one_of({"sign-flip", "paired-t", "welch"})},

@@ -9,6 +9,8 @@
 
 #include "absl/strings/escaping.h"
 #include "core/base/error.h"
+#include "core/base/invalid.h"
+#include "core/base/json.h"
 #include "server/http/routes.h"
 
 namespace locus::server {
@@ -206,6 +208,18 @@ class Writer {
   std::string out_;
 };
 
+// The name of the first null; empty without one. What is no JSON is found by protobuf's reader.
+std::string find_null(const std::string& json) {
+  std::string name = "body", found;
+  const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::key) name = parsed.get<std::string>();
+    if (event == Json::parse_event_t::value && parsed.is_null() && found.empty()) found = name;
+    return true;
+  };
+  [[maybe_unused]] const Json ignored = Json::parse(json, look, false);
+  return found;
+}
+
 }  // namespace
 
 std::string to_json(const Message& message) {
@@ -215,6 +229,9 @@ std::string to_json(const Message& message) {
 }
 
 absl::Status from_json(const std::string& json, Message* message) {
+  // protobuf's reader takes null for a field left out, and thereby a mistake for a default.
+  if (const std::string null = find_null(json); !null.empty())
+    return invalid(null, "\"" + null + "\" is null; give it a value or leave it out");
   const auto status = google::protobuf::util::JsonStringToMessage(json, message, {});
   if (status.ok()) return absl::OkStatus();
   return make_error(

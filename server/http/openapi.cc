@@ -160,6 +160,14 @@ std::vector<std::string> variables_of(const std::string& pattern) {
   return out;
 }
 
+// Text in an address holds no control characters (exchange.cc); a narrower pattern or a list of words says so already.
+Json in_address(Json schema) {
+  Json& text = schema.value("type", "") == "array" ? schema["items"] : schema;
+  if (text.value("type", "") == "string" && !text.contains("pattern") && !text.contains("enum"))
+    text["pattern"] = "^[^\\x00-\\x1f\\x7f]*$";
+  return schema;
+}
+
 Json path_parameters(const Route& route) {
   Json out = Json::array();
   for (const std::string& name : variables_of(route.pattern)) {
@@ -171,7 +179,7 @@ Json path_parameters(const Route& route) {
                    {"in", "path"},
                    {"required", true},
                    {"description", describe_parameter(name)},
-                   {"schema", std::move(schema)}});
+                   {"schema", in_address(std::move(schema))}});
   }
   return out;
 }
@@ -190,7 +198,7 @@ void add_query(const std::string& name, const FieldDescriptor* field, Json& out)
                  {"in", "query"},
                  {"required", is_wanted(field)},
                  {"description", describe(field)},
-                 {"schema", std::move(schema)}});
+                 {"schema", in_address(std::move(schema))}});
 }
 
 Json parameters_of(const Route& route) {
@@ -264,6 +272,14 @@ std::string first_sentence(const std::string& text) {
   return out;
 }
 
+// Of a POST. The server wants the Content-Type also where the body has nothing to say (an empty one does, too).
+Json request_body(const Route& route) {
+  Json schema = {{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
+  if (route.binding.body) schema = body_schema(route.request);
+  for (const auto& [field, text] : route.binding.from_path) schema["properties"].erase(field);  // the address says it
+  return {{"required", true}, {"content", {{"application/json", {{"schema", std::move(schema)}}}}}};
+}
+
 Json operation(const Route& route, Json& schemas) {
   Json responses = error_responses();
   Json schema = {{"type", "string"}};
@@ -278,11 +294,7 @@ Json operation(const Route& route, Json& schemas) {
               {"description", words + " The call " + route.rpc + "."},
               {"parameters", parameters_of(route)},
               {"responses", std::move(responses)}};
-  if (route.binding.body) {
-    Json body = body_schema(route.request);
-    for (const auto& [field, text] : route.binding.from_path) body["properties"].erase(field);  // the address says it
-    out["requestBody"] = {{"required", true}, {"content", {{"application/json", {{"schema", std::move(body)}}}}}};
-  }
+  if (route.method == "POST") out["requestBody"] = request_body(route);
   return out;
 }
 

@@ -3,15 +3,21 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <optional>
+#include <set>
 
+#include "absl/strings/str_join.h"
 #include "core/base/error.h"
 #include "core/base/invalid.h"
+#include "core/base/json.h"
+#include "locus/v1/options.pb.h"
 
 namespace locus::server {
 namespace {
 
 using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
 using Variables = std::map<std::string, std::string>;
 
 template <class Integer>
@@ -62,58 +68,60 @@ std::string expand(std::string text, const Variables& variables) {
   return text;
 }
 
-template <class Request>
-absl::StatusOr<Request> fill(const Binding& binding, const HttpRequest& http, const Variables& variables) {
-  Request request;
-  if (binding.body) LOCUS_RETURN_IF_ERROR(from_json(http.body, &request));
+// The body of a POST whose request stands in path and query: what it said would be lost.
+absl::Status check_no_body(const std::string& body) {
+  if (body.empty()) return absl::OkStatus();
+  const Json parsed = Json::parse(body, nullptr, false);
+  if (parsed.is_object() && parsed.empty()) return absl::OkStatus();
+  return invalid("body", "this address takes no body; what it can be told are parameters of the address");
+}
+
+absl::StatusOr<std::unique_ptr<Message>> fill(const Route& route, const HttpRequest& http, const Variables& variables) {
+  const Binding& binding = route.binding;
+  auto* factory = google::protobuf::MessageFactory::generated_factory();
+  std::unique_ptr<Message> request(factory->GetPrototype(route.request)->New());
+  if (binding.body) {
+    LOCUS_RETURN_IF_ERROR(from_json(http.body, request.get()));
+  } else if (http.method == "POST") {
+    LOCUS_RETURN_IF_ERROR(check_no_body(http.body));
+  }
   for (const auto& [key, value] : http.query) {
     const auto renamed = binding.query_names.find(key);
     const std::string& field = renamed == binding.query_names.end() ? key : renamed->second;
     if (binding.from_path.count(field) > 0) return invalid(key, "\"" + key + "\" is given by the path");
     if (binding.without.count(field) > 0) return invalid(key, "\"" + key + "\" is not a parameter of this address");
-    LOCUS_RETURN_IF_ERROR(set_field(&request, field, value));
+    LOCUS_RETURN_IF_ERROR(set_field(request.get(), field, value));
   }
   for (const auto& [field, text] : binding.from_path)
-    LOCUS_RETURN_IF_ERROR(set_field(&request, field, expand(text, variables)));
+    LOCUS_RETURN_IF_ERROR(set_field(request.get(), field, expand(text, variables)));
   return request;
 }
 
-template <class Request, class Response>
-Route route(Api* api, std::string method, std::string pattern, std::string rpc,
-            absl::StatusOr<Response> (Api::*call)(const Request&), Binding binding = {}) {
-  Route out{std::move(method),  std::move(pattern),    std::move(rpc),
-            std::move(binding), Request::descriptor(), Response::descriptor()};
-  out.answer = [api, call, binding = out.binding](const HttpRequest& http,
-                                                  const Variables& variables) -> absl::StatusOr<HttpResponse> {
-    LOCUS_ASSIGN_OR_RETURN(const Request request, fill<Request>(binding, http, variables));
-    LOCUS_ASSIGN_OR_RETURN(const Response response, (api->*call)(request));
-    HttpResponse answer;
-    answer.body = to_json(response);
-    return answer;
+absl::StatusOr<HttpResponse> answer_with(Api& api, const Route& route, const Message& request) {
+  HttpResponse out;
+  out.content_type = route.content_type;
+  if (route.call->answer) {
+    LOCUS_ASSIGN_OR_RETURN(const std::unique_ptr<Message> response, route.call->answer(api, request));
+    out.body = to_json(*response);
+    return out;
+  }
+  LOCUS_ASSIGN_OR_RETURN(PullSource<std::string> source, route.call->chunks(api, request));
+  out.more = [source = std::move(source)]() -> absl::StatusOr<std::string> {
+    LOCUS_ASSIGN_OR_RETURN(std::optional<std::string> chunk, source());
+    return chunk ? *std::move(chunk) : std::string();
   };
+  LOCUS_ASSIGN_OR_RETURN(out.body, out.more());
   return out;
 }
 
-// An answer whose messages carry a `chunk` each.
-template <class Request, class Message>
-Route stream(Api* api, std::string pattern, std::string rpc,
-             absl::StatusOr<PullSource<Message>> (Api::*call)(const Request&), Binding binding,
-             std::string content_type) {
-  Route out{"GET",   std::move(pattern),     std::move(rpc), std::move(binding), Request::descriptor(),
-            nullptr, std::move(content_type)};
-  out.answer = [api, call, binding = out.binding, type = out.content_type](
-                   const HttpRequest& http, const Variables& variables) -> absl::StatusOr<HttpResponse> {
-    LOCUS_ASSIGN_OR_RETURN(const Request request, fill<Request>(binding, http, variables));
-    LOCUS_ASSIGN_OR_RETURN(PullSource<Message> source, (api->*call)(request));
-    HttpResponse answer;
-    answer.content_type = type;
-    answer.more = [source = std::move(source)]() -> absl::StatusOr<std::string> {
-      LOCUS_ASSIGN_OR_RETURN(const auto message, source());
-      return message ? message->chunk() : std::string();
-    };
-    LOCUS_ASSIGN_OR_RETURN(answer.body, answer.more());
-    return answer;
-  };
+Route make_route(const Call& call, CallAddress address) {
+  const auto* method = call.method;
+  Route out{std::move(address), method->service()->name() + "/" + method->name(), &call, method->input_type()};
+  if (call.answer) {
+    out.response = method->output_type();
+  } else {
+    out.content_type = method->output_type()->FindFieldByName("chunk")->options().GetExtension(v1::content_type);
+  }
   return out;
 }
 
@@ -160,80 +168,10 @@ absl::Status set_field(google::protobuf::Message* message, const std::string& pa
   }
 }
 
-Routes::Routes(Api* api) {
-  add_experiments(api);
-  add_trials(api);
-  add_others(api);
-}
-
-void Routes::add_experiments(Api* api) {
-  const std::string all = "/api/v1/experiments", one = all + "/{name}";
-  const Binding name{{{"name", "{name}"}}}, of_experiment{{{"experiment", "{name}"}}};
-  const Binding body{{}, {}, true};
-  const auto add = [&](auto... arguments) { routes_.push_back(route(api, arguments...)); };
-  add("GET", all, "ExperimentService/ListExperiments", &Api::list_experiments);
-  add("POST", all, "ExperimentService/CreateExperiment", &Api::create_experiment, body);
-  add("POST", all + ":plan", "ExperimentService/PlanExperiment", &Api::plan_experiment, body);
-  add("GET", one, "ExperimentService/GetExperiment", &Api::get_experiment, name);
-  add("POST", one + ":cancel", "ExperimentService/CancelExperiment", &Api::cancel_experiment, name);
-  add("POST", one + ":pause", "ExperimentService/PauseExperiment", &Api::pause_experiment, name);
-  add("POST", one + ":resume", "ExperimentService/ResumeExperiment", &Api::resume_experiment, name);
-  add("POST", one + ":rerun", "ExperimentService/RerunExperiment", &Api::rerun_experiment, name);
-  add("POST", one + ":annotate", "ExperimentService/Annotate", &Api::annotate, Binding{name.from_path, {}, true});
-  add("POST", one + ":delete", "ExperimentService/DeleteExperiment", &Api::delete_experiment, name);
-  add("GET", one + "/table", "ExperimentService/GetTable", &Api::get_table, of_experiment);
-  add("GET", one + "/curves", "ExperimentService/GetCurves", &Api::get_curves, of_experiment);
-  add("GET", one + "/artifacts", "ArtifactService/ListArtifacts", &Api::list_artifacts, name);
-  routes_.push_back(stream(api, one + "/export", "ExperimentService/ExportExperiment", &Api::export_experiment, name,
-                           "application/x-ndjson"));
-}
-
-void Routes::add_trials(Api* api) {
-  const std::string all = "/api/v1/experiments/{name}/trials", one = all + "/{ordinal}";
-  const std::string trial = "{name}/{ordinal}";
-  const Binding name{{{"name", trial}}}, of_trial{{{"trial", trial}}, {}, false, {"stage"}};
-  const auto add = [&](auto... arguments) { routes_.push_back(route(api, arguments...)); };
-  add("GET", all, "ExperimentService/ListTrials", &Api::list_trials, Binding{{{"experiment", "{name}"}}});
-  add("GET", one, "ExperimentService/GetTrial", &Api::get_trial, name);
-  add("POST", one + ":rerun", "ExperimentService/RerunExperiment", &Api::rerun_experiment, name);
-  add("POST", one + ":annotate", "ExperimentService/Annotate", &Api::annotate, Binding{name.from_path, {}, true});
-  add("GET", one + "/explanation", "ExperimentService/Explain", &Api::explain, of_trial);
-  add("GET", one + "/log", "ExperimentService/ReadLog", &Api::read_log, of_trial);
-  add("GET", one + "/artifacts", "ArtifactService/ListArtifacts", &Api::list_artifacts, name);
-  add("GET", one + "/picture", "PictureService/DrawTrial", &Api::draw_trial, of_trial);
-  add("POST", "/api/v1/paper-table", "AnalysisService/GetPaperTable", &Api::get_paper_table, Binding{{}, {}, true});
-  add("GET", "/api/v1/compare", "ExperimentService/Compare", &Api::compare);
-}
-
-void Routes::add_others(Api* api) {
-  const std::string stage = "/api/v1/stages/{stage}", worker = "/api/v1/workers/{name}";
-  const std::string artifact = "/api/v1/artifacts/{sha256}";
-  const Binding of_stage{{{"stage", "{stage}"}}}, name{{{"name", "{name}"}}}, sha256{{{"sha256", "{sha256}"}}};
-  const Binding only_stage{{{"stage", "{stage}"}}, {}, false, {"trial", "role"}};
-  const Binding series{{{"stage", "{stage}"}},
-                       {{"metric", "key.metric"}, {"split", "key.split"}, {"labels", "key.labels"}}};
-  const auto add = [&](auto... arguments) { routes_.push_back(route(api, arguments...)); };
-  add("GET", stage + "/explanation", "ExperimentService/Explain", &Api::explain, only_stage);
-  add("GET", stage + "/log", "ExperimentService/ReadLog", &Api::read_log, only_stage);
-  add("GET", stage + "/series", "MetricService/ListSeries", &Api::list_series, of_stage);
-  add("GET", stage + "/points", "MetricService/QuerySeries", &Api::query_series, series);
-  add("GET", "/api/v1/workers", "WorkerService/ListWorkers", &Api::list_workers);
-  add("GET", worker, "WorkerService/GetWorker", &Api::get_worker, name);
-  add("POST", worker + ":drain", "WorkerService/DrainWorker", &Api::drain_worker, name);
-  add("POST", worker + ":forget", "WorkerService/ForgetWorker", &Api::forget_worker, name);
-  add("POST", worker + ":undrain", "WorkerService/UndrainWorker", &Api::undrain_worker, name);
-  routes_.push_back(stream(api, artifact, "ArtifactService/DownloadArtifact", &Api::download_artifact, sha256,
-                           "application/octet-stream"));
-  add("POST", artifact + ":pin", "ArtifactService/PinArtifact", &Api::pin_artifact, sha256);
-  add("GET", "/api/v1/claims", "AnalysisService/ListClaims", &Api::list_claims);
-  add("GET", "/api/v1/server", "CatalogService/GetServer", &Api::get_server);
-  add("GET", "/api/v1/catalog", "CatalogService/GetCatalog", &Api::get_catalog);
-  add("GET", "/api/v1/catalog/pictures/{prior}", "CatalogService/GetPicture", &Api::get_picture,
-      Binding{{{"prior", "{prior}"}}});
-  add("GET", "/api/v1/catalog/pictures/{prior}/drawing", "PictureService/DrawPrior", &Api::draw_prior,
-      Binding{{{"prior", "{prior}"}}});
-  add("GET", "/api/v1/check", "AdminService/Check", &Api::check);
-  add("POST", "/api/v1/garbage:collect", "AdminService/CollectGarbage", &Api::collect_garbage);
+Routes::Routes(Api* api) : api_(api) {
+  for (const Call& call : calls_with_address()) {
+    for (CallAddress& address : addresses_of(call.method)) routes_.push_back(make_route(call, std::move(address)));
+  }
 }
 
 bool Routes::takes(const HttpRequest& request) const {
@@ -244,15 +182,17 @@ bool Routes::takes(const HttpRequest& request) const {
 }
 
 HttpResponse Routes::answer(const HttpRequest& request) const {
-  std::string allowed;
+  std::set<std::string> allowed;
   for (const Route& candidate : routes_) {
     Variables variables;
     if (!match(candidate.pattern, request.path, &variables)) continue;
     if (candidate.method != request.method && !(candidate.method == "GET" && request.method == "HEAD")) {
-      allowed += (allowed.empty() ? "" : ", ") + candidate.method;
+      allowed.insert(candidate.method);
       continue;
     }
-    auto answered = candidate.answer(request, variables);
+    const auto filled = fill(candidate, request, variables);
+    if (!filled.ok()) return error_response(filled.status());
+    auto answered = answer_with(*api_, candidate, **filled);
     return answered.ok() ? *std::move(answered) : error_response(answered.status());
   }
   if (allowed.empty()) {
@@ -261,10 +201,11 @@ HttpResponse Routes::answer(const HttpRequest& request) const {
                    "there is nothing at \"" + request.path.substr(0, 200) + "\"; docs/formats/http.md lists what is",
                    "", {{"path", request.path.substr(0, 200)}}));
   }
+  const std::string methods = absl::StrJoin(allowed, ", ");
   HttpResponse out = error_response(make_error(absl::StatusCode::kUnimplemented, ErrorReason::kRouteNotFound,
-                                               "this address takes " + allowed + ", not " + request.method),
+                                               "this address takes " + methods + ", not " + request.method),
                                     405);
-  out.allow = allowed;
+  out.allow = methods;
   return out;
 }
 

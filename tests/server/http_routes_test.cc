@@ -166,6 +166,23 @@ TEST_F(HttpRoutes, RefuseWhatTheyDoNotKnow) {
   EXPECT_EQ(http().post("/api/v1/experiments", "nonsense").status, 400);
 }
 
+TEST_F(HttpRoutes, RefuseABodyThatTheyWouldNotRead) {
+  const HttpAnswer lost = http().post("/api/v1/experiments/small:delete", R"({"dry_run": true})");
+  EXPECT_EQ(lost.status, 400);
+  EXPECT_NE(lost.body.find("takes no body"), std::string::npos) << lost.body;
+  EXPECT_EQ(http().get("/api/v1/experiments/small").status, 200) << "and nothing was deleted";
+  EXPECT_EQ(http().post("/api/v1/experiments/small:delete?dry_run=true", " {} ").json()["deleted"], false);
+}
+
+TEST_F(HttpRoutes, RefuseNullInABody) {
+  const std::string address = "/api/v1/experiments/small:annotate";
+  const HttpAnswer refused = http().post(address, R"({"add_tags": ["kept"], "remove_tags": null})");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(refused.json()["error"]["details"][1]["field_violations"][0]["field"], "remove_tags") << refused.body;
+  EXPECT_EQ(http().post(address, R"({"add_tags": [null]})").status, 400);
+  EXPECT_EQ(http().post(address, R"({"note": "null"})").json()["note"], "null");
+}
+
 TEST_F(HttpRoutes, SayWhetherTheServerLivesAndIsReady) {
   EXPECT_EQ(http().get("/healthz").body, "ok\n");
   EXPECT_EQ(http().get("/readyz").status, 200);

@@ -121,7 +121,11 @@ class OpenApiRequests : public OpenApiTest {
       out.push_back({std::vector<std::string>(schema["minItems"].get<std::size_t>() - 1, item), false});
       out.push_back({std::vector<std::string>(schema["maxItems"].get<std::size_t>() + 1, item), false});
     }
-    if (schema.contains("pattern")) out.push_back({{"nonsense"}, false});
+    if (schema.contains("pattern")) {
+      const std::regex pattern(schema["pattern"].get<std::string>());
+      out.push_back({{"%01"}, false});  // a control character is in no pattern
+      if (!std::regex_search("nonsense", pattern)) out.push_back({{"nonsense"}, false});
+    }
     return out;
   }
 
@@ -165,6 +169,8 @@ class OpenApiRequests : public OpenApiTest {
 
   std::string body_of(const Json& operation) {
     if (!operation.contains("requestBody")) return "";
+    const Json& schema = operation["requestBody"]["content"]["application/json"]["schema"];
+    if (schema["properties"].empty()) return pick({"", "", "{}", "{}", "nonsense", "{\"unknown\": 1}"});
     const Json specification = small_specification({{"name", "made-" + std::to_string(random_() % 4)}});
     const std::vector<std::string> bodies = {"",
                                              "{}",

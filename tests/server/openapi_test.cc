@@ -1,13 +1,15 @@
 // The OpenAPI document against the routes and the protos: every route is in it, every call has a route or a reason to
 // have none, and everything is described.
 #include <gmock/gmock.h>
-#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
 
 #include <fstream>
 #include <functional>
 #include <regex>
 #include <set>
 
+#include "google/api/annotations.pb.h"
+#include "proto/described.h"
 #include "server/http/openapi.h"
 #include "tests/server/support/openapi_fixture.h"
 
@@ -56,18 +58,20 @@ TEST_F(OpenApi, HasAnAddressForEveryCallThatIsForPeople) {
   std::set<std::string> answered;
   const server::Routes all(nullptr);
   for (const server::Route& route : all.all()) answered.insert(route.rpc);
-  for (const auto* file :
-       {v1::GetExperimentRequest::descriptor()->file(), v1::RegisterWorkerRequest::descriptor()->file(),
-        v1::GetServerRequest::descriptor()->file(), v1::ListSeriesRequest::descriptor()->file(),
-        v1::DownloadArtifactRequest::descriptor()->file(), v1::CheckRequest::descriptor()->file(),
-        v1::ListClaimsRequest::descriptor()->file()}) {
-    for (int s = 0; s < file->service_count(); ++s) {
-      for (int m = 0; m < file->service(s)->method_count(); ++m) {
-        const std::string call = file->service(s)->name() + "/" + file->service(s)->method(m)->name();
-        EXPECT_NE(answered.count(call) > 0, without.count(call) > 0) << call;
+  google::protobuf::FileDescriptorSet described;
+  ASSERT_TRUE(described.ParseFromArray(described_protos().data(), static_cast<int>(described_protos().size())));
+  std::size_t calls = 0;
+  for (const auto& file : described.file()) {
+    for (const auto& service : file.service()) {
+      for (const auto& method : service.method()) {
+        const std::string call = service.name() + "/" + method.name();
+        EXPECT_EQ(answered.contains(call), method.options().HasExtension(google::api::http)) << call;
+        EXPECT_NE(answered.contains(call), without.contains(call)) << call;
+        ++calls;
       }
     }
   }
+  EXPECT_EQ(calls, answered.size() + without.size());
 }
 
 TEST_F(OpenApi, OperationsAreNamedByTheirAddresses) {
@@ -106,6 +110,21 @@ TEST_F(OpenApi, SaysOfEverythingWhatItIs) {
       for (const auto& [name, field] : body["properties"].items()) expect_words(field, what + " " + name);
     }
   }
+}
+
+TEST_F(OpenApi, EveryPostSaysWhatItsBodyIs) {
+  int posts = 0;
+  for (const auto& [path, methods] : document_["paths"].items()) {
+    if (!methods.contains("post")) continue;
+    ASSERT_TRUE(methods["post"].contains("requestBody")) << path;
+    const Json& schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"];
+    EXPECT_EQ(schema["additionalProperties"], false) << path;
+    ++posts;
+  }
+  EXPECT_GT(posts, 10);
+  EXPECT_TRUE(document_["paths"]["/api/v1/experiments/{name}:delete"]["post"]["requestBody"]["content"]
+                       ["application/json"]["schema"]["properties"]
+                           .empty());
 }
 
 TEST_F(OpenApi, EveryReferenceInItResolves) {
