@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "core/catalog/facts.h"
-#include "core/experiment/plan.h"
+#include "core/experiment/plan/planner.h"
 #include "tests/core/testdata.h"
 
 namespace locus {
