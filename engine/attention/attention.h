@@ -69,7 +69,7 @@ struct AttentionOptions {
 // they see its tokens and its layout, neither shift nor border. A place that holds no token has x = 0, and the q, k
 // and v that the projection makes of that; it is a key like any other. What is added to the output and gates it sees
 // the whole grid.
-class Attention : public torch::nn::Module {
+class Attention : public Module {
  public:
   // `name` is the layer's full name for the linear factory ("blocks.0.attention"). Throws std::invalid_argument on
   // windows together with a pattern that is not global.

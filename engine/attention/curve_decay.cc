@@ -1,6 +1,8 @@
 // Curve decay on the CPU, row by row, and the choice of kernel by device.
 #include "engine/attention/curve_decay.h"
 
+#include <torch/csrc/autograd/custom_function.h>
+
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
 

@@ -1,6 +1,8 @@
 // Lookups on the CPU: one pass over the logits, and one over their gradient.
 #include "engine/attention/lookup.h"
 
+#include <torch/csrc/autograd/custom_function.h>
+
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
 

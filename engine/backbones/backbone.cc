@@ -110,7 +110,7 @@ void Backbone::build_priors(const BackboneContext& context, std::vector<StageInf
   std::for_each(stages_.begin(), stages_.end(), check_stage);
   priors_.resize(stages_.size());
   if (context.priors.empty()) return;
-  const auto container = std::make_shared<torch::nn::Module>();
+  const auto container = std::make_shared<Module>();
   std::vector<SetInStages> all;
   for (const PriorChoice& choice : context.priors) {
     const PriorItem& item = prior_item(choice.id);
@@ -120,7 +120,7 @@ void Backbone::build_priors(const BackboneContext& context, std::vector<StageInf
       if (set[s]) check_requirements(*set[s], stages_[s]);
     }
     for (const SetInStages& earlier : std::span(all).first(all.size() - 1)) check_together(earlier, set, stages_);
-    const auto of_stages = std::make_shared<torch::nn::Module>();
+    const auto of_stages = std::make_shared<Module>();
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       if (!set[s]) continue;
       const auto prior = item.make(context_of(stages_[s], item), Options(item.item.json(), set[s]->options));
@@ -135,8 +135,8 @@ void Backbone::build_priors(const BackboneContext& context, std::vector<StageInf
       priors_[s].push_back(
           {item.id(), std::move(name), hooks_in_use(item, *prior, stages_[s]), prior, &item, set[s]->options});
     }
-    if (of_stages->children().empty()) continue;
-    container->register_module(item.id(), std::make_shared<torch::nn::Module>())->register_module("stages", of_stages);
+    if (of_stages->named_modules().is_empty()) continue;
+    container->register_module(item.id(), std::make_shared<Module>())->register_module("stages", of_stages);
   }
   register_module("priors", container);
   for (const NamedPrior& named : priors_.back()) {
@@ -181,8 +181,8 @@ std::vector<AttachedPrior> Backbone::attached(const LayerInfo& info) const {
   return out;
 }
 
-void Backbone::add_block(torch::nn::Module& container, const std::string& name, std::int64_t index,
-                         BlockOptions options, const LinearFactory& linear) {
+void Backbone::add_block(Module& container, const std::string& name, std::int64_t index, BlockOptions options,
+                         const LinearFactory& linear) {
   options.attention.pattern = pattern(options.info);
   const std::string number = std::to_string(index);
   blocks_.push_back(container.register_module(
@@ -191,7 +191,7 @@ void Backbone::add_block(torch::nn::Module& container, const std::string& name, 
 
 void Backbone::initialize(const RandomStreams& random, double deviation) {
   const Initializer whole(random, "");
-  for (const auto& entry : named_modules("", /*include_self=*/false)) {
+  for (const auto& entry : named_modules()) {
     if (const auto norm = std::dynamic_pointer_cast<Norm>(entry.value())) norm->initialize();
     if (const auto linear = std::dynamic_pointer_cast<Linear>(entry.value())) {
       const at::NoGradGuard no_grad;

@@ -72,7 +72,7 @@ struct NamedPrior {
 Tensor patches_of(const Tensor& images, std::int64_t patch);
 
 // A module whose parameters are initialized from context.random by name. Not thread-safe.
-class Backbone : public torch::nn::Module {
+class Backbone : public Module {
  public:
   // Images of any extent that layouts() takes; throws std::invalid_argument on others, and on inputs that the
   // network has no use for.
@@ -115,7 +115,7 @@ class Backbone : public torch::nn::Module {
   void build_priors(const BackboneContext& context, std::vector<StageInfo> stages);
   // Makes the block of a layer with its priors and their pattern, and registers it as "<index>" in `container`, whose
   // full name is `name`. Call in the order of the network.
-  void add_block(torch::nn::Module& container, const std::string& name, std::int64_t index, BlockOptions options,
+  void add_block(Module& container, const std::string& name, std::int64_t index, BlockOptions options,
                  const LinearFactory& linear);
   // Every norm, linear layer and prior by its full name, so that models with other priors start from the same common
   // weights: weights of linear layers truncated normal with this deviation, their biases 0.

@@ -33,7 +33,7 @@ Block::Block(const BlockOptions& options, const std::vector<AttachedPrior>& prio
     if (prior.layer->replaces_mlp()) return;
   }
   norm2_ = register_module("norm2", std::make_shared<Norm>(width));
-  const auto container = register_module("mlp", std::make_shared<torch::nn::Module>());
+  const auto container = register_module("mlp", std::make_shared<Module>());
   in_ = container->register_module("in", linear(name + ".mlp.in", width, options.info.hidden, true));
   out_ = container->register_module("out", linear(name + ".mlp.out", options.info.hidden, width, true));
   mlp_ = {.norm = [this](const Tensor& x) { return norm2_->forward(x); },

@@ -6,7 +6,7 @@
 namespace locus::engine {
 
 // Layer norm over the last axis, eps 1e-6.
-class Norm : public torch::nn::Module {
+class Norm : public Module {
  public:
   explicit Norm(std::int64_t width);
   Tensor forward(const Tensor& x);
@@ -28,7 +28,7 @@ struct Condition {
 
 // x += drop(attention(norm1 x)); x += drop(mlp(norm2 x)), MLP = Linear - GELU (erf) - Linear. Not
 // thread-safe.
-class Block : public torch::nn::Module {
+class Block : public Module {
  public:
   // `name` is the block's full name, "blocks.0" or "stages.1.blocks.0".
   Block(const BlockOptions& options, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,

@@ -110,7 +110,7 @@ class Vit final : public Backbone {
   }
 
   void build_blocks(const BackboneContext& context) {
-    const auto container = register_module("blocks", std::make_shared<torch::nn::Module>());
+    const auto container = register_module("blocks", std::make_shared<Module>());
     for (const LayerInfo& info : stages()[0].layers) {
       const double drop = options_.depth == 1 ? 0
                                               : options_.drop_path * static_cast<double>(info.layer) /

@@ -3,8 +3,7 @@
 #pragma once
 
 #include <ATen/ATen.h>
-#include <torch/csrc/autograd/custom_function.h>
-#include <torch/nn/module.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cstdint>
 #include <functional>

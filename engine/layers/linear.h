@@ -1,12 +1,12 @@
 // The linear layer of every backbone and head, made by one factory so that adapters (LoRA, DoRA) can wrap it.
 #pragma once
 
-#include "engine/base/torch.h"
+#include "engine/layers/module.h"
 
 namespace locus::engine {
 
 // y = x W^T + b, W [out, in]. Parameters "weight" and "bias"; left uninitialized until somebody sets them.
-class Linear : public torch::nn::Module {
+class Linear : public Module {
  public:
   Linear(std::int64_t in, std::int64_t out, bool with_bias = true);
   virtual Tensor forward(const Tensor& x);

@@ -12,7 +12,7 @@ Tensor patches_as_image(const Tensor& tokens, const Layout& layout);
 Tensor image_as_tokens(const Tensor& image, const Layout& layout);
 
 // One side x side kernel a channel, zero padding, stride 1. Not thread-safe.
-class GridConvolution : public torch::nn::Module {
+class GridConvolution : public Module {
  public:
   // Throws std::invalid_argument on an even side.
   GridConvolution(std::int64_t channels, std::int64_t side, bool with_bias = true);

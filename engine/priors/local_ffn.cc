@@ -67,7 +67,7 @@ class GatedLayer final : public PriorLayer {
 };
 
 // Batch norm of images [B, C, rows, columns]. Batch statistics while training, running ones otherwise.
-class BatchNorm final : public torch::nn::Module {
+class BatchNorm final : public Module {
  public:
   explicit BatchNorm(std::int64_t channels) {
     weight_ = register_parameter("weight", at::empty({channels}));
@@ -89,7 +89,7 @@ class BatchNorm final : public torch::nn::Module {
 };
 
 // What multiplies the channels of an image by what their means say.
-class ChannelGate final : public torch::nn::Module {
+class ChannelGate final : public Module {
  public:
   // `kind`: "se", "eca" or "ecah".
   ChannelGate(std::string kind, std::int64_t channels, std::int64_t reduction) : kind_(std::move(kind)) {

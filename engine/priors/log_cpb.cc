@@ -32,7 +32,7 @@ struct Settings {
   double dropout;
 };
 
-class Mlp final : public torch::nn::Module {
+class Mlp final : public Module {
  public:
   Mlp(std::int64_t hidden, std::int64_t heads, bool with_out_bias) {
     in_weight = register_parameter("in_weight", at::empty({hidden, 2}));

@@ -75,7 +75,7 @@ Decay Prior::decay(std::string_view name, const Tensor& parameter) const { retur
 bool Prior::training_only(std::string_view) const { return false; }
 
 void Prior::build_layers(const std::vector<LayerInfo>& infos) {
-  const auto container = std::make_shared<torch::nn::Module>();
+  const auto container = std::make_shared<Module>();
   bool any = false;
   for (const LayerInfo& info : infos) {
     layers_.push_back(layer(info));

@@ -16,6 +16,7 @@
 #include "engine/base/torch.h"
 #include "engine/layers/forms.h"
 #include "engine/layers/layout.h"
+#include "engine/layers/module.h"
 
 namespace locus::engine {
 
@@ -108,7 +109,7 @@ class Initializer {
 
 // One prior's part in one layer. Hooks named in the catalog entry are called, others never; a hook that is
 // not overridden throws std::logic_error. Hooks must not synchronize with the host. Not thread-safe.
-class PriorLayer : public torch::nn::Module {
+class PriorLayer : public Module {
  public:
   virtual Tensor embed(Site site, const Tensor& tokens, const Layout& layout,
                        const ForwardContext& context);  // block-embed; start and end
@@ -150,7 +151,7 @@ enum class Decay { kDecayed, kExempt };  // whether weight decay pulls on a para
 Decay default_decay(std::string_view name, const Tensor& parameter);
 
 // One prior in one stage of a model. Parameters shared by the layers live here. Not thread-safe.
-class Prior : public torch::nn::Module {
+class Prior : public Module {
  public:
   // The prior's part in a layer, or null if it has none there. Called once per layer; the backbone registers
   // what it returns.

@@ -1,6 +1,8 @@
 // Turning pairs of channels.
 #include "engine/priors/rotation.h"
 
+#include <torch/csrc/autograd/custom_function.h>
+
 namespace locus::engine {
 namespace {
 

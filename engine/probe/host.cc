@@ -7,11 +7,11 @@ namespace locus::engine {
 namespace {
 
 // The module of that type and full name below `root`; a name that does not exist is a defect.
-template <typename Module>
-std::shared_ptr<Module> part(const torch::nn::Module& root, const std::string& name) {
-  for (const auto& entry : root.named_modules("", /*include_self=*/false)) {
+template <typename Part>
+std::shared_ptr<Part> part(const Module& root, const std::string& name) {
+  for (const auto& entry : root.named_modules()) {
     if (entry.key() != name) continue;
-    if (auto found = std::dynamic_pointer_cast<Module>(entry.value())) return found;
+    if (auto found = std::dynamic_pointer_cast<Part>(entry.value())) return found;
   }
   throw std::logic_error("the model has no part '" + name + "'");
 }

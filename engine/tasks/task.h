@@ -34,7 +34,7 @@ class Accumulator {
 
 // Parameters are initialized from context.random by name, on the CPU; the caller moves the module. Not
 // thread-safe.
-class Task : public torch::nn::Module {
+class Task : public Module {
  public:
   // The forward pass alone: what the task says of images [B, C, H, W]. Call without gradients.
   virtual Tensor predict(const Tensor& images, const ForwardContext& context) = 0;

@@ -30,7 +30,7 @@ constexpr const char* kAdvice =
     "-R golden";
 
 // One step of plain gradient descent; a gradient longer than kLongestGradient is shortened to kShortened.
-void descend(torch::nn::Module& model) {
+void descend(Module& model) {
   const at::NoGradGuard no_grad;
   double square = 0;
   for (const Tensor& p : model.parameters()) square += p.grad().square().sum().item<double>();

@@ -23,7 +23,7 @@ struct Layer {
   }
   std::vector<std::pair<std::string, Tensor>> state() const {
     std::vector<std::pair<std::string, Tensor>> all;
-    for (const auto& module : std::initializer_list<torch::nn::Module*>{prior.get(), attention.get()}) {
+    for (const auto& module : std::initializer_list<Module*>{prior.get(), attention.get()}) {
       for (const auto& entry : module->named_parameters()) all.emplace_back(entry.key(), entry.value());
       for (const auto& entry : module->named_buffers()) all.emplace_back(entry.key(), entry.value());
     }

@@ -35,7 +35,7 @@ std::string refusal(const PriorSetting& setting) {
 class EveryPriorInTwoStages : public testing::TestWithParam<PriorSetting> {};
 
 // Moves every parameter a little, so that none that starts at zero hides another.
-void nudge(torch::nn::Module& model) {
+void nudge(Module& model) {
   const at::NoGradGuard no_grad;
   for (auto& entry : model.named_parameters()) {
     const Tensor noise = RandomStreams(13).normal("test", entry.key(), 0, entry.value().sizes());

@@ -21,7 +21,7 @@ struct Settings {
 
 // Four patches become one of twice the width: the numbers of (0, 0), (1, 0), (0, 1), (1, 1) side by side, a norm, a
 // map. Odd sides get a row or column of zeros.
-class Merging : public torch::nn::Module {
+class Merging : public Module {
  public:
   Merging(std::int64_t width, std::int64_t out, const LinearFactory& linear, const std::string& name) {
     norm_ = register_module("norm", std::make_shared<Norm>(4 * width));
@@ -50,16 +50,15 @@ class TwoStage final : public Backbone {
     embed_ = register_module("embed",
                              context.linear("embed", context.input.channels * patch * patch, settings_.dims[0], true));
     build_priors(context, describe(context.input.extent));
-    const auto container = register_module("stages", std::make_shared<torch::nn::Module>());
+    const auto container = register_module("stages", std::make_shared<Module>());
     for (const StageInfo& stage : stages()) {
       const std::string name = "stages." + std::to_string(stage.index);
-      const auto module =
-          container->register_module(std::to_string(stage.index), std::make_shared<torch::nn::Module>());
+      const auto module = container->register_module(std::to_string(stage.index), std::make_shared<Module>());
       if (stage.index > 0) {
         merging_ = module->register_module(
             "entry", std::make_shared<Merging>(settings_.dims[0], stage.width, context.linear, name + ".entry"));
       }
-      const auto blocks = module->register_module("blocks", std::make_shared<torch::nn::Module>());
+      const auto blocks = module->register_module("blocks", std::make_shared<Module>());
       for (std::size_t i = 0; i < stage.layers.size(); ++i) {
         const auto place = static_cast<std::int64_t>(i);
         BlockOptions block{.info = stage.layers[i], .attention = {.path = context.path}};
