@@ -60,10 +60,10 @@ class Case {
     images_ = random_.normal("bench", "images", 0, {a.batch, 1, pixels, pixels});
     labels_ = random_.uniform("bench", "labels", 0, {a.batch}, 0, kClasses).to(at::kLong);
     head_ = random_.normal("bench", "head", 0, {kClasses, model_->width()}, 0, 0.02).requires_grad_();
-    std::vector<NamedParameter> parameters = {{"head", head_}};
+    ParameterGroup decayed{{{"head", head_}}, 0.05}, exempt;
     for (const auto& entry : model_->named_parameters())
-      parameters.push_back({entry.key(), entry.value(), entry.value().dim() > 1});
-    optimizer_ = std::make_unique<AdamW>(std::move(parameters), AdamW::Settings{.weight_decay = 0.05});
+      (entry.value().dim() > 1 ? decayed : exempt).parameters.push_back({entry.key(), entry.value()});
+    optimizer_ = std::make_unique<AdamW>(std::vector{std::move(decayed), std::move(exempt)}, AdamW::Settings{});
   }
 
   // Seconds a step.

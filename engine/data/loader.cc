@@ -37,12 +37,10 @@ Tensor TrainingOrder::rows(std::int64_t epoch) const {
 
 TrainingLoader::TrainingLoader(TrainingSet set, const RandomStreams& random, at::Device device,
                                const Decoding& decoding)
-    : set_(std::move(set)),
-      random_(random),
-      device_(device),
-      decoding_(decoding),
-      order_(set_.dataset, set_.source->size(), set_.limit, random) {
-  set_.batch = std::min(set_.batch, order_.samples());
+    : set_(std::move(set)), random_(random), device_(device), decoding_(decoding) {
+  if (!set_.sampler)
+    set_.sampler = std::make_shared<TrainingOrder>(set_.dataset, set_.source->size(), set_.limit, random);
+  set_.batch = std::min(set_.batch, set_.sampler->samples());
   if (!gathers(*set_.source, set_.preparation.transforms, set_.preparation.collate)) return;
   for (const auto& [name, tensor] : *set_.source->resident()) resident_.emplace(name, tensor.to(device));
 }
@@ -71,7 +69,7 @@ Batch TrainingLoader::next() {
 
 Batch TrainingLoader::gathered() {
   if (rows_epoch_ != position_.epoch) {
-    rows_ = order_.rows(position_.epoch).to(device_);
+    rows_ = set_.sampler->rows(position_.epoch).to(device_);
     rows_epoch_ = position_.epoch;
   }
   const std::int64_t batch = batch_size();
@@ -82,11 +80,11 @@ Batch TrainingLoader::gathered() {
 }
 
 std::unique_ptr<BatchStream> TrainingLoader::stream_from(SamplerPosition position) const {
-  BatchPlan plan = [order = order_, batch = batch_size(), position, rows = std::vector<std::int64_t>(),
+  BatchPlan plan = [order = set_.sampler, batch = batch_size(), position, rows = std::vector<std::int64_t>(),
                     epoch = std::int64_t{-1}]() mutable -> std::optional<PlannedBatch> {
-    if (position.batch == order.samples() / batch) position = {position.epoch + 1, 0};
+    if (position.batch == order->samples() / batch) position = {position.epoch + 1, 0};
     if (epoch != position.epoch) {
-      rows = listed(order.rows(position.epoch));
+      rows = listed(order->rows(position.epoch));
       epoch = position.epoch;
     }
     const auto first = rows.begin() + position.batch * batch;

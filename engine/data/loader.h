@@ -14,14 +14,22 @@ struct SamplerPosition {
 
 // Which samples an epoch shows, and in which order: a function of the seed and the epoch alone, so trials that differ in
 // the model see the same samples in the same order. Immutable; thread-safe.
-class TrainingOrder {
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+  virtual std::int64_t samples() const = 0;           // of every epoch, those shown again included
+  virtual Tensor rows(std::int64_t epoch) const = 0;  // int64 [samples], rows of the split
+};
+
+// Every sample once an epoch, shuffled anew for each.
+class TrainingOrder final : public Sampler {
  public:
   // Of a split of `size` samples, `limit` of them where that is above 0 and less: the first of one fixed permutation of
   // the split, the same for every seed.
   TrainingOrder(std::string_view dataset, std::int64_t size, std::int64_t limit, const RandomStreams& random);
 
-  std::int64_t samples() const { return kept_.size(0); }
-  Tensor rows(std::int64_t epoch) const;  // int64 [samples]
+  std::int64_t samples() const override { return kept_.size(0); }
+  Tensor rows(std::int64_t epoch) const override;
 
  private:
   RandomStreams random_;
@@ -31,9 +39,10 @@ class TrainingOrder {
 struct TrainingSet {
   std::shared_ptr<const Source> source;
   Preparation preparation = {};
-  std::string dataset;     // its id
-  std::int64_t batch = 1;  // samples; of a smaller set all
-  std::int64_t limit = 0;  // as in TrainingOrder
+  std::string dataset;                          // its id
+  std::int64_t batch = 1;                       // samples; of a smaller set all
+  std::int64_t limit = 0;                       // as in TrainingOrder
+  std::shared_ptr<const Sampler> sampler = {};  // null: the TrainingOrder of these
 };
 
 // Serves training batches. The last, incomplete batch of an epoch is left out. Samples in memory that nothing transforms
@@ -44,7 +53,7 @@ class TrainingLoader {
   // Samples in memory are copied to `device` once (on the CPU they are shared), where they are gathered there.
   TrainingLoader(TrainingSet set, const RandomStreams& random, at::Device device, const Decoding& decoding = {});
 
-  std::int64_t images() const { return order_.samples(); }
+  std::int64_t images() const { return set_.sampler->samples(); }
   std::int64_t batch_size() const { return set_.batch; }
   std::int64_t batches_per_epoch() const { return images() / batch_size(); }
 
@@ -64,7 +73,6 @@ class TrainingLoader {
   RandomStreams random_;
   at::Device device_;
   Decoding decoding_;
-  TrainingOrder order_;
   Batch resident_;  // on the device; empty: streamed
   Tensor rows_;     // of epoch rows_epoch_, on the device
   std::int64_t rows_epoch_ = -1;

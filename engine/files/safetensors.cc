@@ -271,4 +271,17 @@ TensorFile read_safetensors(const fs::path& path) {
   return out;
 }
 
+void take_tensor(std::map<std::string, Tensor>& tensors, const std::string& name, Tensor target) {
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) throw DataError("the checkpoint lacks the tensor '" + name + "'");
+  const Tensor& value = found->second;
+  if (value.sizes() != target.sizes() || value.scalar_type() != target.scalar_type()) {
+    throw DataError("the checkpoint's tensor '" + name + "' is " + value.toString() + c10::str(value.sizes()) +
+                    " where the model needs " + target.toString() + c10::str(target.sizes()));
+  }
+  at::NoGradGuard no_gradient;
+  target.copy_(value);
+  tensors.erase(found);
+}
+
 }  // namespace locus::engine

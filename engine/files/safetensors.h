@@ -22,4 +22,8 @@ void write_safetensors(const std::filesystem::path& path, const TensorFile& file
 // file's size asks for. Tensors are on the CPU. Throws DataError naming the file and what is wrong with it.
 TensorFile read_safetensors(const std::filesystem::path& path);
 
+// Copies `tensors`[name] into `target` and takes it out of the map. Throws DataError when it is absent, or of
+// another shape or type.
+void take_tensor(std::map<std::string, Tensor>& tensors, const std::string& name, Tensor target);
+
 }  // namespace locus::engine

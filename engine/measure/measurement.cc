@@ -11,7 +11,7 @@
 #include "engine/measure/flops.h"
 #include "engine/measure/peak_memory.h"
 #include "engine/tasks/task.h"
-#include "engine/train/optimizer.h"
+#include "engine/train/recipe.h"
 
 namespace locus::engine {
 namespace {
@@ -19,7 +19,6 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr double kRate = 1e-6;  // of the optimizer: steps cost the same at any, and weights stay as drawn
-constexpr std::string_view kPurpose = "measure";
 
 void wait_for(at::Device device) {
   if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->synchronizeDevice(device.index());
@@ -44,22 +43,21 @@ class Subject {
  public:
   Subject(const MeasuredModel& model, const MeasurePoint& point, const Execution& execution, at::Device device,
           bool training)
-      : random_(model.configuration.value("seed", std::uint64_t{0})), device_(device) {
+      : random_(model.configuration.value("seed", std::uint64_t{0})),
+        device_(device),
+        extent_(extent_at(model.facts.at("extent").get<Extent>(), point.resolution)) {
     const Json facts = facts_at(model.facts, point.resolution);
     task_ = make_task({model.configuration, facts, random_, execution.path});
     task_->to(device);
-    const auto channels = facts.at("channels").get<std::int64_t>();
-    const auto extent = facts.at("extent").get<Extent>();
-    batch_[kImage] = random_.normal(kPurpose, "images", 0, {point.batch, channels, extent[0], extent[1]}).to(device);
-    batch_[kLabel] = at::arange(point.batch).remainder(facts.at("classes").get<std::int64_t>()).to(device);
-    if (training) make_optimizer();
+    batch_ = example(point.batch);
+    if (training) optimizer_ = std::make_unique<AdamW>(decay_groups(*task_, 0.05), AdamW::Settings{});
   }
 
-  void forward() { predict(batch_.at(kImage)); }
-  void predict(const Tensor& images) {
+  void forward() { predict(batch_); }
+  void predict(const Batch& batch) {
     const at::NoGradGuard no_gradient;
     task_->eval();
-    task_->predict(images, {step_, step_ + 1, false, random_});
+    task_->predict(batch, {step_, step_ + 1, false, random_});
   }
   void train() {
     task_->train();
@@ -68,22 +66,20 @@ class Subject {
     ++step_;
   }
   void wait() const { wait_for(device_); }
-  Tensor one_image() const { return batch_.at(kImage).slice(0, 0, 1); }
+  Batch one_image() const { return example(1); }
   const Task& task() const { return *task_; }
-  std::int64_t flops() const { return task_->flops(batch_.at(kImage).size(2), batch_.at(kImage).size(3)); }
+  std::int64_t flops() const { return task_->flops(extent_[0], extent_[1]); }
 
  private:
-  void make_optimizer() {
-    std::vector<NamedParameter> parameters;
-    for (const auto& item : task_->named_parameters()) {
-      if (!item.value().requires_grad()) continue;
-      parameters.push_back({item.key(), item.value(), task_->decay(item.key(), item.value()) == Decay::kDecayed});
-    }
-    optimizer_ = std::make_unique<AdamW>(std::move(parameters), AdamW::Settings{.weight_decay = 0.05});
+  Batch example(std::int64_t size) const {
+    Batch batch = task_->example_batch(size, extent_, random_);
+    for (auto& [name, tensor] : batch) tensor = tensor.to(device_);
+    return batch;
   }
 
   RandomStreams random_;
   at::Device device_;
+  Extent extent_;
   std::shared_ptr<Task> task_;
   std::unique_ptr<AdamW> optimizer_;
   Batch batch_;

@@ -158,7 +158,7 @@ Json trained_attention(const TrainedRequest& request, const ChosenImages& images
   Json document = model.heading("attention", request.configuration);
   document["queries"] = queries;
   document["images"] = images.described;
-  const Tensor said = model.host().task().predict(images.images, model.forward_context());
+  const Tensor said = model.host().task().predict({{"image", images.images}}, model.forward_context());
   if (said.dim() == 2) {
     const Tensor best = said.argmax(-1);
     for (std::int64_t i = 0; i < count; ++i)

@@ -35,7 +35,7 @@ TrainedHost::TrainedHost(const Json& configuration, const std::filesystem::path&
   }
   host_.task().eval();
   if (weights.empty()) return;
-  naming(weights, [&] {
+  with_file_context(weights, [&] {
     TensorFile file = read_safetensors(weights);
     const bool exported = is_exported(file);
     const TrainingState state = read_checkpoint_metadata(file, exported);

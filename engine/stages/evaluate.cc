@@ -132,8 +132,8 @@ class Evaluation {
     const Json configuration = with_positions(context_.configuration, positions, interpolating);
     const bool first = !task_;
     const auto input = context_.inputs.find(slot_of(context_));
-    naming(input == context_.inputs.end() ? std::filesystem::path() : input->second,
-           [&] { task_ = load_task(context_, facts_, random_, configuration, state_); });
+    with_file_context(input == context_.inputs.end() ? std::filesystem::path() : input->second,
+                      [&] { task_ = load_task(context_, facts_, random_, configuration, state_); });
     if (positions != kNative) context_.environment["interpolated_positions"] = interpolating;
     if (!first) return;
     context_.environment["path"] = context_.execution.path;
@@ -159,6 +159,7 @@ class Evaluation {
     const EvaluationSet set{.source = split_,
                             .normalization = dataset_->normalization(),
                             .view = view_at(facts_, view.resolution, context_.options.text("interpolation")),
+                            .collate = task_->collate(),
                             .decoding = decoding_of(context_.execution)};
     if (!evaluate_range(*task_, set, 0, split_->size(), context_.device, context, *accumulator, go_on)) {
       return false;

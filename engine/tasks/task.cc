@@ -18,6 +18,17 @@ Registry<TaskItem>& task_registry() {
   return entries;
 }
 
+void StepLosses::add(const Tensor& value, const LossFields& more) {
+  loss = loss.defined() ? loss + value : value;
+  for (const auto& [name, field] : more) fields.emplace_back(name, field.detach());
+}
+
+std::shared_ptr<const Sampler> Task::sampler(std::string_view, std::int64_t, std::int64_t, const RandomStreams&) const {
+  return nullptr;
+}
+Collate Task::collate() const { return {}; }
+void Task::after_step(const ForwardContext&) {}
+
 std::shared_ptr<Task> make_task(const TaskContext& context) {
   const Json& task = context.configuration.at("task");
   const TaskItem& item = task_item(task.at("id").get<std::string>());

@@ -1,4 +1,5 @@
-// A task: what is learned and how it is scored. It owns its modules; the training loop knows none of them.
+// A task: what is learned and how it is scored. It owns its modules, of which there may be several models, its losses
+// and its way to score; the training loop knows none of them.
 #pragma once
 
 #include "engine/backbones/backbone.h"
@@ -14,10 +15,16 @@ struct TaskContext {
   std::string path = "auto";    // execution path of attention
 };
 
+// Scalars to log, detached.
+using LossFields = std::vector<std::pair<std::string, Tensor>>;
+
+// The losses of one step.
 struct StepLosses {
-  Tensor loss;  // scalar to differentiate, everything included
-  std::vector<std::pair<std::string, Tensor>>
-      fields;  // detached scalars to log, "loss" first; the same names every step
+  Tensor loss;        // scalar to differentiate: their sum
+  LossFields fields;  // "loss" first; the same names every step
+
+  // Adds a loss, its weight included, and what to log of it.
+  void add(const Tensor& value, const LossFields& more);
 };
 
 struct Score {
@@ -32,22 +39,34 @@ class Accumulator {
   virtual std::vector<Score> scores() const = 0;
 };
 
-// Parameters are initialized from context.random by name, on the CPU; the caller moves the module. Not
-// thread-safe.
+// Parameters are initialized from context.random by name, on the CPU; the caller moves the module. What shall not
+// learn (a teacher's weights) does not require gradients. Not thread-safe.
 class Task : public Module {
  public:
-  // The forward pass alone: what the task says of images [B, C, H, W]. Call without gradients.
-  virtual Tensor predict(const Tensor& images, const ForwardContext& context) = 0;
+  // A made-up batch of images of `extent`, with everything train_step() reads, on the CPU: what the
+  // task's cost is measured with. Drawn from `random` by name.
+  virtual Batch example_batch(std::int64_t size, const Extent& extent, const RandomStreams& random) const = 0;
+  // Which samples an epoch shows, of a split of `size` samples or `limit` of them (TrainingOrder); null, the default: each
+  // once, shuffled.
+  virtual std::shared_ptr<const Sampler> sampler(std::string_view dataset, std::int64_t size, std::int64_t limit,
+                                                 const RandomStreams& random) const;
+  // How samples of a dataset become a batch: stacked by default, which the empty function says. What it returns may
+  // outlive the task.
+  virtual Collate collate() const;
+  // The forward pass alone: what the task says of a batch's inputs. Call without gradients.
+  virtual Tensor predict(const Batch& batch, const ForwardContext& context) = 0;
   // Operations of predict() for one image, by the structure: as Backbone::flops.
   virtual std::int64_t flops(std::int64_t height, std::int64_t width) const = 0;
   virtual StepLosses train_step(const Batch& batch, const ForwardContext& context) = 0;
+  // After the optimizer's step: where a model follows another one. Call without gradients. Nothing by default.
+  virtual void after_step(const ForwardContext& context);
   virtual std::unique_ptr<Accumulator> accumulator() const = 0;
   // Adds a batch's scores; `accumulator` must come from this task. Call without gradients.
   virtual void evaluate(const Batch& batch, const ForwardContext& context, Accumulator& accumulator) = 0;
 
   // By full parameter name.
   virtual Decay decay(std::string_view name, const Tensor& parameter) const = 0;
-  virtual bool training_only(std::string_view name) const = 0;  // absent from the exported model
+  virtual bool training_only(std::string_view name) const = 0;  // absent from the exported model; buffers, too
   virtual std::string path() const = 0;                         // attention's execution path, as taken
 };
 

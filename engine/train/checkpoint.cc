@@ -19,7 +19,7 @@ void require_finite(const std::map<std::string, Tensor>& tensors, const std::str
 
 }  // namespace
 
-void naming(const std::filesystem::path& file, const std::function<void()>& load) {
+void with_file_context(const std::filesystem::path& file, const std::function<void()>& load) {
   try {
     load();
   } catch (const DataError& error) {
@@ -33,7 +33,9 @@ void save_model(const Task& task, bool exported, std::map<std::string, Tensor>& 
   for (const auto& item : task.named_parameters()) {
     if (!exported || !task.training_only(item.key())) tensors[kModel + item.key()] = item.value();
   }
-  for (const auto& item : task.named_buffers()) tensors[kModel + item.key()] = item.value();
+  for (const auto& item : task.named_buffers()) {
+    if (!exported || !task.training_only(item.key())) tensors[kModel + item.key()] = item.value();
+  }
 }
 
 void load_model(Task& task, bool exported, std::map<std::string, Tensor>& tensors) {
@@ -43,7 +45,11 @@ void load_model(Task& task, bool exported, std::map<std::string, Tensor>& tensor
     require_finite(tensors, name);
     take_tensor(tensors, name, item.value());
   }
-  for (const auto& item : task.named_buffers()) take_tensor(tensors, kModel + item.key(), item.value());
+  for (const auto& item : task.named_buffers()) {
+    const std::string name = kModel + item.key();
+    if (exported && task.training_only(item.key()) && !tensors.contains(name)) continue;
+    take_tensor(tensors, name, item.value());
+  }
 }
 
 std::map<std::string, std::string> checkpoint_metadata(const TrainingState& state, bool exported) {

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "engine/data/loader.h"
+#include "engine/files/safetensors.h"
 #include "engine/tasks/task.h"
-#include "engine/train/optimizer.h"
 
 namespace locus::engine {
 
@@ -21,10 +21,9 @@ struct TrainingState {
 };
 
 // Runs `load`, whose DataErrors are of `file`, and sees to it that they name it.
-void naming(const std::filesystem::path& file, const std::function<void()>& load);
+void with_file_context(const std::filesystem::path& file, const std::function<void()>& load);
 
-// The task's parameters and buffers as "model.<name>"; without those that only training needs when
-// `exported`.
+// The task's parameters and buffers as "model.<name>"; without those that only training needs when `exported`.
 void save_model(const Task& task, bool exported, std::map<std::string, Tensor>& tensors);
 
 // Fills the task from "model.<name>" and takes what it uses out of `tensors`. Parameters that only training

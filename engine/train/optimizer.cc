@@ -1,100 +1,100 @@
-// The update itself is ATen's fused kernel, on CPU and CUDA alike.
+// The updates themselves are ATen's fused kernels, on CPU and CUDA alike.
 #include "engine/train/optimizer.h"
-
-#include <cmath>
-#include <numbers>
-
-#include "engine/base/failure.h"
 
 namespace locus::engine {
 namespace {
 
-constexpr const char* kAverage = "optimizer.exp_avg.";
-constexpr const char* kSquare = "optimizer.exp_avg_sq.";
+constexpr const char* kPrefix = "optimizer.";
+
+std::string state_name(const std::string& state, const std::string& parameter) {
+  return kPrefix + state + "." + parameter;
+}
 
 }  // namespace
 
-double CosineSchedule::rate(std::int64_t step) const {
-  if (step < warmup) return peak * static_cast<double>(step + 1) / static_cast<double>(warmup);
-  if (steps <= warmup) return peak;
-  const double done = static_cast<double>(step - warmup) / static_cast<double>(steps - warmup);
-  return minimum + (peak - minimum) * 0.5 * (1 + std::cos(std::numbers::pi * done));
-}
-
-AdamW::AdamW(std::vector<NamedParameter> parameters, Settings settings) : settings_(settings) {
-  for (NamedParameter& named : parameters) {
-    const Tensor zeros = at::zeros_like(named.parameter, at::MemoryFormat::Contiguous).detach();
-    entries_.push_back({std::move(named), zeros, zeros.clone()});
+Optimizer::Optimizer(std::vector<ParameterGroup> groups, std::vector<std::string> states)
+    : groups_(std::move(groups)), state_names_(std::move(states)) {
+  for (const ParameterGroup& group : groups_) {
+    for (const NamedParameter& named : group.parameters) {
+      const auto [kept, fresh] = states_.try_emplace(named.name);
+      if (!fresh) throw std::logic_error("the parameter '" + named.name + "' is in two groups of one optimizer");
+      for (std::size_t i = 0; i < state_names_.size(); ++i)
+        kept->second.push_back(at::zeros_like(named.parameter, at::MemoryFormat::Contiguous).detach());
+    }
   }
 }
 
-void AdamW::step(double rate) {
+void Optimizer::step(double rate) {
   at::NoGradGuard no_gradient;
   ++steps_;
-  step_group(true, rate);
-  step_group(false, rate);
-  for (Entry& entry : entries_) entry.named.parameter.mutable_grad().reset();
-}
-
-void AdamW::step_group(bool decayed, double rate) {
-  std::vector<Tensor> parameters, gradients, averages, squares, counts;
-  Tensor count;
-  for (const Entry& entry : entries_) {
-    const Tensor& gradient = entry.named.parameter.grad();
-    if (entry.named.decayed != decayed || !gradient.defined()) continue;
-    if (!count.defined())
-      count = at::full({}, static_cast<double>(steps_), entry.named.parameter.options().dtype(at::kFloat));
-    parameters.push_back(entry.named.parameter);
-    gradients.push_back(gradient.contiguous());
-    averages.push_back(entry.average);
-    squares.push_back(entry.square);
-    counts.push_back(count);
-  }
-  if (parameters.empty()) return;
-  at::_fused_adamw_(parameters, gradients, averages, squares, /*max_exp_avg_sqs=*/{}, counts, rate, settings_.beta1,
-                    settings_.beta2, decayed ? settings_.weight_decay : 0.0, settings_.epsilon, /*amsgrad=*/false,
-                    /*maximize=*/false);
-  // The fused kernel does not tell that it wrote; whoever keeps values derived from parameters relies on it.
-  for (const Tensor& parameter : parameters) parameter.unsafeGetTensorImpl()->bump_version();
-}
-
-void AdamW::clip(double norm) {
-  at::NoGradGuard no_gradient;
-  std::vector<Tensor> gradients;
-  for (const Entry& entry : entries_) {
-    if (entry.named.parameter.grad().defined()) gradients.push_back(entry.named.parameter.grad());
-  }
-  if (gradients.empty()) return;
-  const Tensor total = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients)));
-  at::_foreach_mul_(gradients, (norm / (total + 1e-6)).clamp_max(1.0));
-}
-
-void AdamW::save(std::map<std::string, Tensor>& tensors) const {
-  for (const Entry& entry : entries_) {
-    tensors[kAverage + entry.named.name] = entry.average;
-    tensors[kSquare + entry.named.name] = entry.square;
+  for (const ParameterGroup& group : groups_) {
+    Update update{{}, {}, {}, rate * group.lr_scale, group.weight_decay, steps_};
+    update.states.resize(state_names_.size());
+    for (const NamedParameter& named : group.parameters) {
+      const Tensor& gradient = named.parameter.grad();
+      if (!gradient.defined()) continue;
+      update.parameters.push_back(named.parameter);
+      update.gradients.push_back(gradient.contiguous());
+      const std::vector<Tensor>& states = states_.at(named.name);
+      for (std::size_t i = 0; i < states.size(); ++i) update.states[i].push_back(states[i]);
+    }
+    if (update.parameters.empty()) continue;
+    apply(update);
+    // Fused kernels do not tell that they wrote; whoever keeps values derived from parameters relies on it.
+    for (const Tensor& parameter : update.parameters) {
+      parameter.unsafeGetTensorImpl()->bump_version();
+      parameter.mutable_grad().reset();
+    }
   }
 }
 
-void AdamW::load(std::map<std::string, Tensor>& tensors, std::int64_t steps) {
-  for (Entry& entry : entries_) {
-    take_tensor(tensors, kAverage + entry.named.name, entry.average);
-    take_tensor(tensors, kSquare + entry.named.name, entry.square);
+void Optimizer::save(std::map<std::string, Tensor>& tensors) const {
+  for (const auto& [name, states] : states_) {
+    for (std::size_t i = 0; i < states.size(); ++i) tensors[state_name(state_names_[i], name)] = states[i];
+  }
+}
+
+void Optimizer::load(std::map<std::string, Tensor>& tensors, std::int64_t steps) {
+  for (const auto& [name, states] : states_) {
+    for (std::size_t i = 0; i < states.size(); ++i) take_tensor(tensors, state_name(state_names_[i], name), states[i]);
   }
   steps_ = steps;
 }
 
-void take_tensor(std::map<std::string, Tensor>& tensors, const std::string& name, Tensor target) {
-  const auto found = tensors.find(name);
-  if (found == tensors.end()) throw DataError("the checkpoint lacks the tensor '" + name + "'");
-  const Tensor& value = found->second;
-  if (value.sizes() != target.sizes() || value.scalar_type() != target.scalar_type()) {
-    throw DataError("the checkpoint's tensor '" + name + "' is " + value.toString() + c10::str(value.sizes()) +
-                    " where the model needs " + target.toString() + c10::str(target.sizes()));
-  }
+AdamW::AdamW(std::vector<ParameterGroup> groups, Settings settings)
+    : Optimizer(std::move(groups), {"exp_avg", "exp_avg_sq"}), settings_(settings) {}
+
+void AdamW::apply(Update& update) {
+  const Tensor count =
+      at::full({}, static_cast<double>(update.step), update.parameters.front().options().dtype(at::kFloat));
+  const std::vector<Tensor> counts(update.parameters.size(), count);
+  at::_fused_adamw_(update.parameters, update.gradients, update.states[0], update.states[1], /*max_exp_avg_sqs=*/{},
+                    counts, update.rate, settings_.beta1, settings_.beta2, update.weight_decay, settings_.epsilon,
+                    /*amsgrad=*/false, /*maximize=*/false);
+}
+
+Sgd::Sgd(std::vector<ParameterGroup> groups, Settings settings)
+    : Optimizer(std::move(groups),
+                settings.momentum > 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{}),
+      settings_(settings) {}
+
+void Sgd::apply(Update& update) {
+  // Buffers start as zeros, which makes the first step like any other.
+  at::_fused_sgd_(update.parameters, update.gradients,
+                  settings_.momentum > 0 ? at::TensorList(update.states[0]) : at::TensorList(), update.weight_decay,
+                  settings_.momentum, update.rate, /*dampening=*/0.0, settings_.nesterov, /*maximize=*/false,
+                  /*is_first_step=*/false);
+}
+
+void clip_joint_norm(std::span<const Tensor> parameters, double norm) {
   at::NoGradGuard no_gradient;
-  target.copy_(value);
-  tensors.erase(found);
+  std::vector<Tensor> gradients;
+  for (const Tensor& parameter : parameters) {
+    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
+  }
+  if (gradients.empty()) return;
+  const Tensor total = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients)));
+  at::_foreach_mul_(gradients, (norm / (total + 1e-6)).clamp_max(1.0));
 }
 
 }  // namespace locus::engine

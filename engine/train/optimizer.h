@@ -1,58 +1,91 @@
-// AdamW (Loshchilov and Hutter 2019) as one fused call per group, and the learning-rate schedule.
+// What turns gradients into new weights, and the parameters it works on.
 #pragma once
 
 #include "engine/files/safetensors.h"
 
 namespace locus::engine {
 
-// Linear warm-up to `peak` over `warmup` steps, then half a cosine down to `minimum` at `steps`. `step`
-// counts from 0.
-struct CosineSchedule {
-  double peak = 0, minimum = 0;
-  std::int64_t warmup = 0, steps = 1;
-  double rate(std::int64_t step) const;
-};
-
 struct NamedParameter {
-  std::string name;
+  std::string name;  // full, as in checkpoints
   Tensor parameter;
-  bool decayed = true;  // takes part in weight decay
 };
 
-// Moments are kept per parameter on its device. Not thread-safe.
-class AdamW {
+// Parameters that are treated alike. Hooks may change the numbers between steps.
+struct ParameterGroup {
+  std::vector<NamedParameter> parameters;
+  double weight_decay = 0;
+  double lr_scale = 1;  // of the rate each step is given
+};
+
+// State is kept per parameter, on its device. Not thread-safe.
+class Optimizer {
  public:
-  struct Settings {
-    double weight_decay = 0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  };
-  AdamW(std::vector<NamedParameter> parameters, Settings settings);
+  virtual ~Optimizer() = default;
 
-  // Applies the gradients and drops them; a parameter without one stays as it is.
+  // Applies the gradients, each group at `rate` times its lr_scale, and drops them; a parameter without one stays as
+  // it is. No host synchronization.
   void step(double rate);
-  // Scales all gradients down to a joint Euclidean norm of at most `norm`; no host synchronization.
-  void clip(double norm);
-  std::int64_t steps() const { return steps_; }
+  std::int64_t steps() const { return steps_; }  // applied so far
+  std::vector<ParameterGroup>& groups() { return groups_; }
 
-  // Moments as "optimizer.exp_avg.<parameter>" and "optimizer.exp_avg_sq.<parameter>"; the step count apart.
+  // The state as "optimizer.<state>.<parameter>"; the step count apart.
   void save(std::map<std::string, Tensor>& tensors) const;
-  // Throws DataError on a missing tensor or one of another shape or type. Takes what it uses out of
-  // `tensors`.
+  // Throws DataError on a missing tensor or one of another shape or type. Takes what it uses out of `tensors`.
   void load(std::map<std::string, Tensor>& tensors, std::int64_t steps);
 
- private:
-  struct Entry {
-    NamedParameter named;
-    Tensor average, square;
-  };
-  void step_group(bool decayed, double rate);
+ protected:
+  // `states` names what is kept of every parameter, as zeros of its shape at first. A parameter must be in one group
+  // at most.
+  Optimizer(std::vector<ParameterGroup> groups, std::vector<std::string> states);
 
-  Settings settings_;
-  std::vector<Entry> entries_;
+  // One group's parameters that have a gradient, at one step.
+  struct Update {
+    std::vector<Tensor> parameters, gradients;  // gradients are contiguous
+    std::vector<std::vector<Tensor>> states;    // as named at construction, each beside `parameters`
+    double rate, weight_decay;
+    std::int64_t step;  // this one, from 1
+  };
+  // Writes parameters and states in place, without recording gradients. The caller raises the versions of both.
+  virtual void apply(Update& update) = 0;
+
+ private:
+  std::vector<ParameterGroup> groups_;
+  std::vector<std::string> state_names_;
+  std::map<std::string, std::vector<Tensor>> states_;  // by parameter, in the order of state_names_
   std::int64_t steps_ = 0;
 };
 
-// Copies `tensors`[name] into `target` and takes it out of the map. Throws DataError when it is absent, or of
-// another shape or type.
-void take_tensor(std::map<std::string, Tensor>& tensors, const std::string& name, Tensor target);
+// AdamW (Loshchilov and Hutter 2019, Algorithm 2): decoupled weight decay. States "exp_avg" and "exp_avg_sq".
+class AdamW final : public Optimizer {
+ public:
+  struct Settings {
+    double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  };
+  AdamW(std::vector<ParameterGroup> groups, Settings settings);
+
+ private:
+  void apply(Update& update) override;
+  Settings settings_;
+};
+
+// Stochastic gradient descent with momentum (Sutskever et al. 2013, in the form of PyTorch): g += decay p;
+// b = momentum b + g; p -= rate b, or with Nesterov's momentum p -= rate (g + momentum b). State "momentum", none
+// without momentum.
+class Sgd final : public Optimizer {
+ public:
+  struct Settings {
+    double momentum = 0.9;
+    bool nesterov = false;
+  };
+  Sgd(std::vector<ParameterGroup> groups, Settings settings);
+
+ private:
+  void apply(Update& update) override;
+  Settings settings_;
+};
+
+// Scales all gradients down to a joint Euclidean norm of at most `norm`, by min(1, norm / (total + 1e-6)). No host
+// synchronization.
+void clip_joint_norm(std::span<const Tensor> parameters, double norm);
 
 }  // namespace locus::engine

@@ -1,4 +1,4 @@
-// The table of recipes.
+// The table of recipes, and groups of parameters.
 #include "engine/train/recipe.h"
 
 namespace locus::engine {
@@ -16,6 +16,25 @@ Registry<RecipeItem>& recipe_registry() {
 #undef LOCUS_RECIPE
                                                 });
   return entries;
+}
+
+std::unique_ptr<Recipe> make_recipe(const Json& configuration) {
+  const Json& recipe = configuration.at("recipe");
+  const RecipeItem& item = recipe_item(recipe.at("id").get<std::string>());
+  return item.make(Options(item.item.json(), recipe.value("options", Json::object())));
+}
+
+TrainingHooks Recipe::hooks(Task&) const { return {}; }
+std::string Recipe::precision() const { return "float32"; }
+
+std::vector<ParameterGroup> decay_groups(const Task& task, double weight_decay) {
+  ParameterGroup decayed{{}, weight_decay}, exempt;
+  for (const auto& item : task.named_parameters()) {
+    if (!item.value().requires_grad()) continue;
+    const bool pulled = task.decay(item.key(), item.value()) == Decay::kDecayed;
+    (pulled ? decayed : exempt).parameters.push_back({item.key(), item.value()});
+  }
+  return {std::move(decayed), std::move(exempt)};
 }
 
 }  // namespace locus::engine

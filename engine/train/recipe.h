@@ -1,17 +1,59 @@
-// Recipes of training: their options are the `train:` section of a specification, which the training loop reads.
+// A recipe: how a task is trained. It makes everything the training loop works with; the loop decides nothing of it.
 #pragma once
 
 #include "engine/base/item.h"
 #include "engine/base/registry.h"
+#include "engine/train/hook.h"
+#include "engine/train/schedule.h"
 
 namespace locus::engine {
 
+// What the loop itself asks of every recipe. Their options are named alike in all of them (recipes/options.h), since
+// planning reads them, too.
+struct LoopSettings {
+  std::int64_t epochs = 1, batch = 1;  // batch: samples a step
+  std::int64_t limit = 0;              // training samples used; 0: all
+  double validate_every = 0;           // epochs; 0: at the end alone
+  std::int64_t validation_images = 0;  // of a validation on the way; 0: all
+  std::int64_t log_every = 1;          // steps averaged into a point
+  std::int64_t snapshots = 0;          // models kept on the way
+};
+
+struct Horizon {
+  std::int64_t epochs = 1, steps_per_epoch = 1;
+  std::int64_t steps() const { return epochs * steps_per_epoch; }
+};
+
+// Immutable; what it makes belongs to one training run.
+class Recipe {
+ public:
+  virtual ~Recipe() = default;
+
+  virtual LoopSettings loop() const = 0;
+  virtual Schedule schedule(const Horizon& horizon) const = 0;
+  // For an initialized task on its device. What shall not learn it freezes (requires_grad_(false)) and leaves out of
+  // every group.
+  virtual std::unique_ptr<Optimizer> optimizer(Task& task) const = 0;
+  // In the order they are to be called; made after the optimizer. None by default.
+  virtual TrainingHooks hooks(Task& task) const;
+  // In which the forward and backward passes compute, as attempts report it: "float32" by default.
+  virtual std::string precision() const;
+};
+
 struct RecipeItem {
   Item item;  // kind "recipe"
+  std::unique_ptr<Recipe> (*make)(const Options& options);
   std::string id() const { return item.json().at("id"); }
 };
 Registry<RecipeItem>& recipe_registry();  // first, every line of recipes.def
 inline const std::deque<RecipeItem>& recipe_items() { return recipe_registry().all(); }
 inline const RecipeItem& recipe_item(std::string_view id) { return recipe_registry().find(id); }
+
+// Reads a stage configuration's "recipe". Throws std::invalid_argument naming what is wrong.
+std::unique_ptr<Recipe> make_recipe(const Json& configuration);
+
+// What learns of the task, in its order, in two groups: what the task lets decay (Task::decay) at `weight_decay`, and
+// the rest. The usual groups of a recipe.
+std::vector<ParameterGroup> decay_groups(const Task& task, double weight_decay);
 
 }  // namespace locus::engine

@@ -34,53 +34,26 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-Training::Recipe::Recipe(const Json& configuration) {
-  const Json& recipe = configuration.at("recipe");
-  const Options options(recipe_item(recipe.at("id").get<std::string>()).item.json(),
-                        recipe.value("options", Json::object()));
-  epochs = options.integer("epochs");
-  batch = options.integer("batch");
-  limit = options.integer("limit");
-  log_every = options.integer("log_every");
-  validation_images = options.integer("validation_images");
-  snapshots = options.integer("snapshots");
-  rate = options.number("lr");
-  min_rate = options.number("min_lr");
-  weight_decay = options.number("weight_decay");
-  warmup_epochs = options.number("warmup_epochs");
-  grad_clip = options.number("grad_clip");
-  validate_every = options.number("validate_every");
-}
-
 Training::Training(StageContext& context)
     : context_(context),
-      recipe_(context.configuration),
+      recipe_(make_recipe(context.configuration)),
+      settings_(recipe_->loop()),
       random_(context.configuration.at("seed").get<std::uint64_t>()),
       dataset_(open_data(context)),
       facts_(dataset_facts(context.configuration.at("dataset"))),
       task_(make_task({context.configuration, facts_, random_, context.execution.path})),
-      loader_({.source = dataset_->split("train"),
-               .preparation = {.normalization = dataset_->normalization()},
-               .dataset = context.configuration.at("dataset").at("id").get<std::string>(),
-               .batch = recipe_.batch,
-               .limit = recipe_.limit},
-              random_, context.device, decoding_of(context.execution)),
+      loader_(training_set(), random_, context.device, decoding_of(context.execution)),
       best_(context.options.text("keep_best"),
             task_item(context.configuration.at("task").at("id").get<std::string>()).item.json()) {
   task_->to(context.device);
   task_->train();
-  const std::int64_t epoch = loader_.batches_per_epoch();
-  steps_ = recipe_.epochs * epoch;
-  snapshots_ = Snapshots(recipe_.snapshots, steps_);
-  schedule_ = {recipe_.rate, recipe_.min_rate, std::llround(recipe_.warmup_epochs * static_cast<double>(epoch)),
-               steps_};
-  std::vector<NamedParameter> parameters;
-  for (const auto& item : task_->named_parameters()) {
-    if (!item.value().requires_grad()) continue;
-    parameters.push_back({item.key(), item.value(), task_->decay(item.key(), item.value()) == Decay::kDecayed});
-  }
-  optimizer_ = std::make_unique<AdamW>(std::move(parameters), AdamW::Settings{.weight_decay = recipe_.weight_decay});
-  if (!context.resume.empty()) naming(context.resume, [this] { resume(); });
+  const Horizon horizon{settings_.epochs, loader_.batches_per_epoch()};
+  steps_ = horizon.steps();
+  snapshots_ = Snapshots(settings_.snapshots, steps_);
+  schedule_ = recipe_->schedule(horizon);
+  optimizer_ = recipe_->optimizer(*task_);
+  hooks_ = recipe_->hooks(*task_);
+  if (!context.resume.empty()) with_file_context(context.resume, [this] { resume(); });
 }
 
 void Training::resume() {
@@ -92,14 +65,18 @@ void Training::resume() {
                     identity);
   }
   const SamplerPosition& place = state.sampler;
-  if (place.epoch < 0 || place.epoch > recipe_.epochs || place.batch < 0 || place.batch > loader_.batches_per_epoch() ||
-      state.step < 0 || state.step > steps_ || state.optimizer_step < 0) {
+  if (place.epoch < 0 || place.epoch > settings_.epochs || place.batch < 0 ||
+      place.batch > loader_.batches_per_epoch() || state.step < 0 || state.step > steps_ || state.optimizer_step < 0) {
     throw DataError("the checkpoint " + context_.resume.string() + " stands at a step outside the schedule");
   }
   load_model(*task_, /*exported=*/false, file.tensors);
-  best_.load(*task_, state, file);
-  snapshots_.load(*task_, state, file);
   optimizer_->load(file.tensors, state.optimizer_step);
+  for (const auto& hook : hooks_) hook->load(file.tensors);
+  {
+    const ReportedWeights reported(hooks_, *task_);
+    best_.load(*task_, state, file);
+    snapshots_.load(*task_, state, file);
+  }
   loader_.seek(state.sampler);
   step_ = state.step;
   seconds_ = state.seconds;
@@ -116,8 +93,9 @@ void Training::resume() {
 
 void Training::begin() {
   context_.environment["path"] = task_->path().empty() ? context_.execution.path : task_->path();
+  context_.environment["dtype"] = recipe_->precision();
   context_.observer.started(context_.environment, steps_, step_);
-  context_.observer.say("training for " + std::to_string(recipe_.epochs) + " epochs of " +
+  context_.observer.say("training for " + std::to_string(settings_.epochs) + " epochs of " +
                         std::to_string(loader_.batches_per_epoch()) + " steps, " +
                         std::to_string(loader_.batch_size()) + " images a step");
   if (step_ > 0) warm_up();
@@ -139,9 +117,12 @@ void Training::run() {
       return;
     }
     step();
-    if (snapshots_.due(step_)) snapshots_.keep(*task_, state_now());
+    if (snapshots_.due(step_)) {
+      const ReportedWeights reported(hooks_, *task_);
+      snapshots_.keep(*task_, state_now());
+    }
     const bool last = step_ == steps_;
-    if (last || step_ % recipe_.log_every == 0) close_window();
+    if (last || step_ % settings_.log_every == 0) close_window();
     const bool best = (last || validation_due()) && validate(last);
     narration_->reached(step_);
     if (!last && (best || seconds_since(last_checkpoint) >= context_.execution.checkpoint_seconds)) {
@@ -159,23 +140,44 @@ void Training::warm_up() {
   const EvaluationSet set = validation_set();
   const std::unique_ptr<Accumulator> unrecorded = task_->accumulator();
   task_->eval();
-  evaluate_range(*task_, set, 0, std::min<std::int64_t>(recipe_.validation_images, set.source->size()), context_.device,
-                 context(false), *unrecorded, [](std::int64_t) { return true; });
+  evaluate_range(*task_, set, 0, std::min<std::int64_t>(settings_.validation_images, set.source->size()),
+                 context_.device, context(false), *unrecorded, [](std::int64_t) { return true; });
   task_->train();
+}
+
+TrainingSet Training::training_set() const {
+  const auto id = context_.configuration.at("dataset").at("id").get<std::string>();
+  const std::shared_ptr<const Source> split = dataset_->split("train");
+  return {.source = split,
+          .preparation = {.normalization = dataset_->normalization(), .collate = task_->collate()},
+          .dataset = id,
+          .batch = settings_.batch,
+          .limit = settings_.limit,
+          .sampler = task_->sampler(id, split->size(), settings_.limit, random_)};
 }
 
 EvaluationSet Training::validation_set() const {
   return {.source = dataset_->split("validation"),
           .normalization = dataset_->normalization(),
+          .collate = task_->collate(),
           .decoding = decoding_of(context_.execution)};
 }
 
 void Training::step() {
   const auto start = SteadyClock::now();
-  const StepLosses losses = task_->train_step(loader_.next(), context(true));
+  const ForwardContext forward = context(true);
+  const StepView view{forward, *task_, *optimizer_};
+  Batch batch = loader_.next();
+  for (const auto& hook : hooks_) hook->before_step(batch, view);
+  const StepLosses losses = task_->train_step(batch, forward);
   losses.loss.backward();
-  if (recipe_.grad_clip > 0) optimizer_->clip(recipe_.grad_clip);
-  optimizer_->step(schedule_.rate(step_));
+  for (const auto& hook : hooks_) hook->before_update(view);
+  optimizer_->step(schedule_(step_));
+  {
+    const at::NoGradGuard no_gradient;
+    task_->after_step(forward);
+  }
+  for (const auto& hook : hooks_) hook->after_step(view);
   std::vector<Tensor> row;
   fields_.clear();
   for (const auto& [name, value] : losses.fields) {
@@ -208,26 +210,27 @@ void Training::close_window() {
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     point(fields_[i], "train", mean[static_cast<std::int64_t>(i)].item<double>());
   }
-  point("lr", "train", schedule_.rate(step_ - 1));
+  point("lr", "train", schedule_(step_ - 1));
   context_.observer.progress(step_, steps_, "train");
   window_.clear();
   seconds_ += window_seconds_;
   window_milliseconds_.push_back(1000 * window_seconds_ / static_cast<double>(window_timed_));
-  narration_->window(mean[0].item<double>(), schedule_.rate(step_ - 1), window_milliseconds_.back());
+  narration_->window(mean[0].item<double>(), schedule_(step_ - 1), window_milliseconds_.back());
   window_seconds_ = 0;
   window_timed_ = 0;
 }
 
 bool Training::validation_due() const {
-  if (recipe_.validate_every <= 0) return false;
-  const double steps = recipe_.validate_every * static_cast<double>(loader_.batches_per_epoch());
+  if (settings_.validate_every <= 0) return false;
+  const double steps = settings_.validate_every * static_cast<double>(loader_.batches_per_epoch());
   return step_ % std::max<std::int64_t>(1, std::llround(steps)) == 0;
 }
 
 bool Training::validate(bool last) {
   const EvaluationSet set = validation_set();
   const std::int64_t all = set.source->size();
-  const std::int64_t some = recipe_.validation_images > 0 ? std::min(recipe_.validation_images, all) : all;
+  const std::int64_t some = settings_.validation_images > 0 ? std::min(settings_.validation_images, all) : all;
+  const ReportedWeights reported(hooks_, *task_);
   const auto keep_on = [](std::int64_t) { return true; };
   const std::unique_ptr<Accumulator> accumulator = task_->accumulator();
   const auto pass = [&](std::int64_t first, std::int64_t end) {
@@ -258,6 +261,7 @@ void Training::save(bool best) {
   TensorFile file;
   save_model(*task_, /*exported=*/false, file.tensors);
   optimizer_->save(file.tensors);
+  for (const auto& hook : hooks_) hook->save(file.tensors);
   if (!window_.empty()) file.tensors["window.fields"] = at::stack(window_);
   if (!window_milliseconds_.empty()) file.tensors["time.milliseconds"] = at::tensor(window_milliseconds_, at::kDouble);
   file.metadata = checkpoint_metadata(state_now(), /*exported=*/false);
@@ -269,6 +273,7 @@ void Training::save(bool best) {
 }
 
 void Training::finish() {
+  const ReportedWeights reported(hooks_, *task_);
   TensorFile file;
   save_model(*task_, /*exported=*/true, file.tensors);
   file.metadata = checkpoint_metadata(state_now(), /*exported=*/true);

@@ -1,4 +1,5 @@
-// The supervised training loop: steps, curves, validation, checkpoints, resumption.
+// The training loop: steps, curves, validation, checkpoints, resumption. What is learned is the task's, how it is
+// learned the recipe's.
 #pragma once
 
 #include "engine/data/dataset.h"
@@ -8,6 +9,7 @@
 #include "engine/train/best_model.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/narration.h"
+#include "engine/train/recipe.h"
 #include "engine/train/snapshots.h"
 
 namespace locus::engine {
@@ -24,17 +26,12 @@ class Training {
   void run();
 
  private:
-  struct Recipe {
-    std::int64_t epochs, batch, limit, log_every, validation_images, snapshots;
-    double rate, min_rate, weight_decay, warmup_epochs, grad_clip, validate_every;
-    explicit Recipe(const Json& configuration);
-  };
-
   void resume();
   void step();
   void close_window();
   bool validation_due() const;
   void warm_up();
+  TrainingSet training_set() const;
   EvaluationSet validation_set() const;
   bool validate(bool last);  // whether the model is the best so far
   void save(bool best = false);
@@ -49,14 +46,16 @@ class Training {
   void result(const std::string& metric, const std::string& split, const std::string& reducer, double value);
 
   StageContext& context_;
-  Recipe recipe_;
+  std::unique_ptr<Recipe> recipe_;
+  LoopSettings settings_;
   RandomStreams random_;
   std::shared_ptr<Dataset> dataset_;
   Json facts_;  // of the dataset
   std::shared_ptr<Task> task_;
   TrainingLoader loader_;
-  CosineSchedule schedule_;
-  std::unique_ptr<AdamW> optimizer_;
+  Schedule schedule_;
+  std::unique_ptr<Optimizer> optimizer_;
+  TrainingHooks hooks_;
   BestModel best_;
   std::unique_ptr<Narration> narration_;
   std::int64_t step_ = 0, steps_ = 0;

@@ -4,6 +4,8 @@
 namespace locus::engine::tasks {
 namespace {
 
+constexpr std::string_view kExample = "measure";  // purpose of the draws of example_batch()
+
 class ClassificationScores : public Accumulator {
  public:
   void add(const Tensor& logits, const Tensor& labels) {
@@ -29,9 +31,9 @@ class ClassificationScores : public Accumulator {
 class Classification : public Task {
  public:
   Classification(const TaskContext& context, const Options& options)
-      : label_smoothing_(options.number("label_smoothing")) {
+      : channels_(context.dataset_facts.at("channels")), label_smoothing_(options.number("label_smoothing")) {
     const Json& facts = context.dataset_facts;
-    const InputFacts input{facts.at("channels"), facts.at("extent")};
+    const InputFacts input{channels_, facts.at("extent")};
     backbone_ = make_backbone(context.configuration, input, context.random, context.path);
     head_ = std::make_shared<Linear>(backbone_->pooled_width(), facts.at("classes").get<std::int64_t>());
     Initializer(context.random, "head.").truncated_normal(head_->weight, "weight", 0.02);
@@ -41,8 +43,13 @@ class Classification : public Task {
     register_module("head", head_);
   }
 
-  Tensor predict(const Tensor& images, const ForwardContext& context) override {
-    return head_->forward(backbone_->pooled(backbone_->forward(images, context)));
+  Batch example_batch(std::int64_t size, const Extent& extent, const RandomStreams& random) const override {
+    return {{kImage, random.normal(kExample, "images", 0, {size, channels_, extent[0], extent[1]})},
+            {kLabel, at::arange(size).remainder(head_->weight.size(0))}};
+  }
+
+  Tensor predict(const Batch& batch, const ForwardContext& context) override {
+    return head_->forward(backbone_->pooled(backbone_->forward(batch.at(kImage), context)));
   }
 
   std::int64_t flops(std::int64_t height, std::int64_t width) const override {
@@ -50,22 +57,21 @@ class Classification : public Task {
   }
 
   StepLosses train_step(const Batch& batch, const ForwardContext& context) override {
-    const Features features = backbone_->forward(batch.at("image"), context);
+    const Features features = backbone_->forward(batch.at(kImage), context);
+    const Tensor loss =
+        at::cross_entropy_loss(head_->forward(backbone_->pooled(features)), batch.at(kLabel), {}, at::Reduction::Mean,
+                               /*ignore_index=*/-100, label_smoothing_);
     StepLosses out;
-    out.loss = at::cross_entropy_loss(head_->forward(backbone_->pooled(features)), batch.at("label"), {},
-                                      at::Reduction::Mean, /*ignore_index=*/-100, label_smoothing_);
-    out.fields.emplace_back("loss", out.loss.detach());
-    for (const AuxLoss& auxiliary : backbone_->auxiliary_losses(features, context)) {
-      out.loss = out.loss + auxiliary.value;
-      for (const auto& [name, value] : auxiliary.fields) out.fields.emplace_back(name, value.detach());
-    }
+    out.add(loss, {{"loss", loss}});
+    for (const AuxLoss& auxiliary : backbone_->auxiliary_losses(features, context))
+      out.add(auxiliary.value, auxiliary.fields);
     return out;
   }
 
   std::unique_ptr<Accumulator> accumulator() const override { return std::make_unique<ClassificationScores>(); }
 
   void evaluate(const Batch& batch, const ForwardContext& context, Accumulator& accumulator) override {
-    dynamic_cast<ClassificationScores&>(accumulator).add(predict(batch.at("image"), context), batch.at("label"));
+    dynamic_cast<ClassificationScores&>(accumulator).add(predict(batch, context), batch.at(kLabel));
   }
 
   Decay decay(std::string_view name, const Tensor& parameter) const override {
@@ -81,6 +87,7 @@ class Classification : public Task {
   static constexpr std::string_view kBackbone = "backbone.";
   static bool within_backbone(std::string_view name) { return name.starts_with(kBackbone); }
 
+  std::int64_t channels_;
   double label_smoothing_;
   std::shared_ptr<Backbone> backbone_;
   std::shared_ptr<Linear> head_;

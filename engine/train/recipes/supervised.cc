@@ -1,51 +1,37 @@
 // Supervised training: AdamW, linear warm-up, cosine decay over a fixed horizon.
-#include "engine/train/recipe.h"
+#include "engine/train/recipe_options.h"
 
 namespace locus::engine::recipes {
+namespace {
+
+class Supervised final : public Recipe {
+ public:
+  explicit Supervised(const Options& options) : options_(options) {}
+
+  LoopSettings loop() const override { return loop_settings(options_); }
+  Schedule schedule(const Horizon& horizon) const override { return cosine_schedule(options_, horizon); }
+  std::unique_ptr<Optimizer> optimizer(Task& task) const override {
+    return std::make_unique<AdamW>(decay_groups(task, options_.number("weight_decay")), AdamW::Settings{});
+  }
+  TrainingHooks hooks(Task& task) const override {
+    TrainingHooks out;
+    add_clipping(out, task, options_);
+    return out;
+  }
+
+ private:
+  Options options_;
+};
+
+}  // namespace
 
 RecipeItem supervised() {
   Item item("recipe", "supervised", 1, "AdamW with linear warm-up and cosine decay over a fixed number of epochs");
-  item.option(Option::integer("epochs", 10, "passes over the training images; the schedule's horizon")
-                  .minimum(1)
-                  .maximum(100000));
-  item.option(Option::integer("batch", 128, "images a step").minimum(1).maximum(65536));
+  add_horizon(item);
   item.option(Option::number("lr", 0.001, "highest learning rate").above(0.0).maximum(10.0));
   item.option(Option::number("weight_decay", 0.05, "decoupled decay of weight matrices").minimum(0.0).maximum(10.0));
-  item.option(Option::number("warmup_epochs", 0.1, "epochs of linear warm-up from zero").minimum(0.0).unit("epochs"));
-  item.option(Option::number("min_lr", 1e-5, "learning rate at the end of the cosine").minimum(0.0).maximum(10.0));
-  item.option(Option::integer("limit", 0, "training images used, one fixed subset for every seed; 0 for all")
-                  .minimum(0)
-                  .neutral(0)
-                  .unit("images"));
-  item.option(Option::number("grad_clip", 0.0, "largest joint norm of the gradients; 0 for no limit")
-                  .minimum(0.0)
-                  .neutral(0.0));
-  item.option(
-      Option::number("validate_every", 0.25, "how often the model is validated while it trains; 0 for the end alone")
-          .minimum(0.0)
-          .unit("epochs"));
-  item.option(Option::integer("validation_images", 1000,
-                              "images of a validation during training, from the front of the split; "
-                              "0 for all. The last validation always uses all")
-                  .minimum(0)
-                  .unit("images"));
-  item.option(
-      Option::integer("log_every", 10, "steps averaged into one point of a training curve").minimum(1).unit("steps"));
-  item.option(Option::integer("snapshots", 0,
-                              "models kept on the way, after steps that divide training into equal parts: 3 keeps "
-                              "those after a quarter, half and three quarters. Checkpoints carry them and grow by a "
-                              "copy of the weights each")
-                  .minimum(0)
-                  .maximum(64)
-                  .neutral(0));
-  item.constraint({{"rule", "at-most"},
-                   {"left", "warmup_epochs"},
-                   {"right", "epochs"},
-                   {"help", "the warm-up must end within the horizon"}});
-  item.constraint({{"rule", "at-most"},
-                   {"left", "min_lr"},
-                   {"right", "lr"},
-                   {"help", "the learning rate at the end must not exceed the highest"}});
+  add_course(item, 1e-5);
+  add_reporting(item);
   item.facts({{"setting",
                {{"optimizer", "AdamW"},
                 {"beta1", 0.9},
@@ -55,7 +41,8 @@ RecipeItem supervised() {
                 {"augmentation", "none"},
                 {"tuning", "all weights"},
                 {"precision", "float32"}}}});
-  return {std::move(item)};
+  return {std::move(item),
+          [](const Options& options) -> std::unique_ptr<Recipe> { return std::make_unique<Supervised>(options); }};
 }
 
 }  // namespace locus::engine::recipes

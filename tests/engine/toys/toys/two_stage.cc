@@ -2,7 +2,7 @@
 // (After Liu et al. 2021, arXiv:2103.14030, which has four such stages.)
 #include <cmath>
 
-#include "tests/engine/toys/toys.h"
+#include "engine/backbones/backbone.h"
 
 namespace locus::engine::toys {
 namespace {
