@@ -41,10 +41,11 @@ chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer locus_chaos
 	@$(BUILD)/tests/locus_chaos --long --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --spec examples/fashion-mnist-priors.yaml --work build/chaos
 
-drill: ## add a prior, then a remote call, to copies of the tree, as CONTRIBUTING.md says, and check that everything follows; minutes
+drill: ## add a prior, one of every other kind of the engine, and a remote call to copies of the tree, as CONTRIBUTING.md says, and check that everything follows; minutes
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build all
 	@tests/engine/drill/adding_a_prior . $(BUILD) build/drill
+	@tests/engine/drill/adding_every_kind . $(BUILD) build/drill
 	@tests/server/drill/adding_a_call . $(BUILD) build/drill
 
 lint: ## clang-tidy over everything but the engine and the tests; minutes
