@@ -297,7 +297,7 @@ const pages = [
   ['paper', `/experiments/${name}?tab=paper&delta=1`, '.pivot-table tbody tr'],
   ['figures', `/experiments/${name}?tab=figures`, '.scatter-point'],
   ['curves', `/experiments/${name}?band=interval&smooth=60&runs=1&logy=1&x=seconds`, '.curve-chart canvas'],
-  ['paper-table', `/paper-table?of=${name}`, '.paper-table tbody tr'],
+  ['paper-table', `/paper-table?of=${name}`, '.pivot-table tbody tr'],
   ['trials', `/experiments/${name}?tab=trials`, 'table.trials a'],
   ['specification', `/experiments/${name}?tab=specification`, '.code'],
   ['trial', `/experiments/${name}/trials/1`, '.curve-chart canvas'],
