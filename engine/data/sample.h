@@ -21,7 +21,8 @@ using Batch = std::map<std::string, Tensor>;
 // Of the elements of all tensors.
 std::int64_t bytes_of(const std::map<std::string, Tensor>& tensors);
 
-// Makes a batch of at least one sample, in their order. Called in the threads that decode, for several batches at once.
+// Makes a batch of at least one sample, in their order. Images are as the last transform left them: bytes as decoded where
+// training has none, float32 and normalized where a split is scored. Called in the threads that decode, for several batches at once.
 using Collate = std::function<Batch(std::span<const Sample> samples)>;
 
 // Stacks each name's tensors: [...] to [B, ...]. Throws std::invalid_argument naming the tensor when a sample lacks it

@@ -64,14 +64,16 @@ LoopSettings loop_settings(const Options& options) {
           .snapshots = options.integer("snapshots")};
 }
 
-Schedule cosine_schedule(const Options& options, const Horizon& horizon) {
-  const auto warmup = std::llround(options.number("warmup_epochs") * static_cast<double>(horizon.steps_per_epoch));
-  return CosineSchedule{options.number("lr"), options.number("min_lr"), warmup, horizon.steps()};
+Schedule CosineRecipe::schedule(const Horizon& horizon) const {
+  const auto warmup = std::llround(options_.number("warmup_epochs") * static_cast<double>(horizon.steps_per_epoch));
+  return CosineSchedule{options_.number("lr"), options_.number("min_lr"), warmup, horizon.steps()};
 }
 
-void add_clipping(TrainingHooks& hooks, const Task& task, const Options& options) {
-  if (const double norm = options.number("grad_clip"); norm > 0)
-    hooks.push_back(std::make_unique<ClipJointNorm>(task, norm));
+TrainingHooks CosineRecipe::hooks(Task& task) const {
+  TrainingHooks out;
+  if (const double norm = options_.number("grad_clip"); norm > 0)
+    out.push_back(std::make_unique<ClipJointNorm>(task, norm));
+  return out;
 }
 
 }  // namespace locus::engine::recipes

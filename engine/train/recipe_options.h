@@ -1,4 +1,5 @@
-// Options that every supervised recipe has, by the same names: planning reads them, too.
+// What recipes share: options by the same names in all of them, since planning reads them, too, and what follows from
+// these.
 #pragma once
 
 #include "engine/train/recipe.h"
@@ -11,9 +12,22 @@ void add_course(Item& item, double minimum_rate);
 void add_reporting(Item& item);  // validate_every, validation_images, log_every, snapshots
 
 LoopSettings loop_settings(const Options& options);
-// lr, warmup_epochs and min_lr as a cosine.
-Schedule cosine_schedule(const Options& options, const Horizon& horizon);
-// Clips where grad_clip asks for it.
-void add_clipping(TrainingHooks& hooks, const Task& task, const Options& options);
+
+// A recipe with all of the options above and lr: a cosine over the horizon, gradients clipped where grad_clip asks for
+// it. What is left to say is the optimizer.
+class CosineRecipe : public Recipe {
+ public:
+  explicit CosineRecipe(const Options& options) : options_(options) {}
+
+  LoopSettings loop() const override { return loop_settings(options_); }
+  Schedule schedule(const Horizon& horizon) const override;
+  TrainingHooks hooks(Task& task) const override;
+
+ protected:
+  const Options& options() const { return options_; }
+
+ private:
+  Options options_;
+};
 
 }  // namespace locus::engine::recipes

@@ -7,26 +7,20 @@
 namespace locus::engine::recipes {
 namespace {
 
-class MomentumDescent final : public Recipe {
+class MomentumDescent final : public CosineRecipe {
  public:
-  explicit MomentumDescent(const Options& options) : options_(options) {}
+  using CosineRecipe::CosineRecipe;
 
-  LoopSettings loop() const override { return loop_settings(options_); }
-  Schedule schedule(const Horizon& horizon) const override { return cosine_schedule(options_, horizon); }
   std::unique_ptr<Optimizer> optimizer(Task& task) const override {
-    return std::make_unique<Sgd>(decay_groups(task, options_.number("weight_decay")),
-                                 Sgd::Settings{options_.number("momentum"), options_.boolean("nesterov")});
+    return std::make_unique<Sgd>(decay_groups(task, options().number("weight_decay")),
+                                 Sgd::Settings{options().number("momentum"), options().boolean("nesterov")});
   }
   TrainingHooks hooks(Task& task) const override {
-    TrainingHooks out;
-    add_clipping(out, task, options_);
-    if (const double decay = options_.number("average_decay"); decay > 0)
+    TrainingHooks out = CosineRecipe::hooks(task);
+    if (const double decay = options().number("average_decay"); decay > 0)
       out.push_back(std::make_unique<AverageWeights>(task, decay));
     return out;
   }
-
- private:
-  Options options_;
 };
 
 }  // namespace

@@ -4,23 +4,13 @@
 namespace locus::engine::recipes {
 namespace {
 
-class Supervised final : public Recipe {
+class Supervised final : public CosineRecipe {
  public:
-  explicit Supervised(const Options& options) : options_(options) {}
+  using CosineRecipe::CosineRecipe;
 
-  LoopSettings loop() const override { return loop_settings(options_); }
-  Schedule schedule(const Horizon& horizon) const override { return cosine_schedule(options_, horizon); }
   std::unique_ptr<Optimizer> optimizer(Task& task) const override {
-    return std::make_unique<AdamW>(decay_groups(task, options_.number("weight_decay")), AdamW::Settings{});
+    return std::make_unique<AdamW>(decay_groups(task, options().number("weight_decay")), AdamW::Settings{});
   }
-  TrainingHooks hooks(Task& task) const override {
-    TrainingHooks out;
-    add_clipping(out, task, options_);
-    return out;
-  }
-
- private:
-  Options options_;
 };
 
 }  // namespace

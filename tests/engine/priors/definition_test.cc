@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/engine/priors/reference/reference_model.h"
+#include "tests/engine/priors/reference/tensors.h"
 #include "tests/engine/support/models.h"
 #include "tests/engine/support/reference.h"
 
@@ -48,22 +49,6 @@ void train(Backbone& model) {
   }
 }
 
-test::Array array_of(const Tensor& t, bool variables) {
-  const Tensor wide = t.detach().to(at::kDouble).contiguous();
-  test::Array out(wide.sizes().vec());
-  for (std::int64_t i = 0; i < wide.numel(); ++i) {
-    const double value = wide.const_data_ptr<double>()[i];
-    out.data()[static_cast<std::size_t>(i)] = variables ? test::Real::variable(value) : test::Real(value);
-  }
-  return out;
-}
-
-Tensor tensor_of(const test::Array& a, double (test::Real::*what)() const) {
-  Tensor out = at::empty(a.shape(), at::kDouble);
-  for (std::size_t i = 0; i < a.data().size(); ++i) out.mutable_data_ptr<double>()[i] = (a.data()[i].*what)();
-  return out;
-}
-
 test::ReferenceShape reference_shape(const ModelShape& shape) {
   return {.width = shape.dim,
           .heads = shape.heads,
@@ -95,12 +80,13 @@ void check(const std::vector<PriorSetting>& priors, const Scene& scene) {
   for (const bool training : {false, true}) {
     test::Real::clear_tape();
     test::Values values;
-    for (const auto& entry : model->named_parameters()) values.emplace(entry.key(), array_of(entry.value(), true));
-    for (const auto& entry : model->named_buffers()) values.emplace(entry.key(), array_of(entry.value(), false));
+    for (const auto& entry : model->named_parameters())
+      values.emplace(entry.key(), test::array_of(entry.value(), true));
+    for (const auto& entry : model->named_buffers()) values.emplace(entry.key(), test::array_of(entry.value(), false));
     const ForwardContext context = test::test_context(training);
-    const auto expected = test::reference_model(reference_shape(shape), choices, values, array_of(images, false),
+    const auto expected = test::reference_model(reference_shape(shape), choices, values, test::array_of(images, false),
                                                 {.training = training, .step = context.step, .random = context.random});
-    const Tensor tokens = tensor_of(expected.tokens, &test::Real::value);
+    const Tensor tokens = test::tensor_of(expected.tokens, &test::Real::value);
     if (!training) {
       const at::NoGradGuard no_grad;
       ASSERT_LT(relative(model->forward(images, context).tokens, tokens), 1e-10) << "tokens in evaluation";
@@ -113,7 +99,7 @@ void check(const std::vector<PriorSetting>& priors, const Scene& scene) {
     }
     loss.backward();
     for (const auto& [name, gradient] : test::gradients(*model, images)) {
-      const Tensor wanted = tensor_of(values.at(name), &test::Real::gradient);
+      const Tensor wanted = test::tensor_of(values.at(name), &test::Real::gradient);
       const Tensor found = gradient.defined() ? gradient : at::zeros_like(wanted);
       ASSERT_LT(relative(found, wanted), 1e-9) << "gradient of " << name;
     }

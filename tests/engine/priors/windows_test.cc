@@ -6,6 +6,7 @@
 
 #include "engine/attention/attention.h"
 #include "tests/engine/priors/reference/reference_windows.h"
+#include "tests/engine/priors/reference/tensors.h"
 #include "tests/engine/support/models.h"
 #include "tests/engine/support/reference.h"
 
@@ -26,22 +27,6 @@ struct Scene {
 std::vector<Scene> scenes() {
   return {{{4, 4}, {2, 2}, {1, 1}},        {{4, 6}, {2, 3}, {0, 0}}, {{5, 4}, {3, 3}, {1, 1}},
           {{5, 4}, {3, 3}, {1, 2}, false}, {{3, 5}, {2, 2}, {0, 1}}, {{2, 3}, {4, 4}, {2, 2}}};
-}
-
-test::Array array_of(const Tensor& t, bool variables) {
-  const Tensor wide = t.detach().to(at::kDouble).contiguous();
-  test::Array out(wide.sizes().vec());
-  for (std::int64_t i = 0; i < wide.numel(); ++i) {
-    const double value = wide.const_data_ptr<double>()[i];
-    out.data()[static_cast<std::size_t>(i)] = variables ? test::Real::variable(value) : test::Real(value);
-  }
-  return out;
-}
-
-Tensor tensor_of(const test::Array& a, double (test::Real::*what)() const) {
-  Tensor out = at::empty(a.shape(), at::kDouble);
-  for (std::size_t i = 0; i < a.data().size(); ++i) out.mutable_data_ptr<double>()[i] = (a.data()[i].*what)();
-  return out;
 }
 
 bool in_attention(Hook hook) {
@@ -97,10 +82,10 @@ struct Layer {
   }
   test::Values values() const {
     test::Values all;
-    for (const auto& [name, parameter] : parameters()) all.emplace(name, array_of(parameter, true));
+    for (const auto& [name, parameter] : parameters()) all.emplace(name, test::array_of(parameter, true));
     for (const auto& [id, prior] : priors) {
       for (const auto& entry : prior->named_buffers())
-        all.emplace("priors." + id + "." + entry.key(), array_of(entry.value(), false));
+        all.emplace("priors." + id + "." + entry.key(), test::array_of(entry.value(), false));
     }
     return all;
   }
@@ -128,13 +113,13 @@ void check(const std::vector<PriorSetting>& settings, const Scene& scene) {
 
   test::Real::clear_tape();
   const test::Values values = layer.values();
-  const test::Array input = array_of(x, true);
+  const test::Array input = test::array_of(x, true);
   const test::ReferenceWindows where{scene.extent, scene.window, scene.shift, scene.pad_first, kHeads};
   const test::Array expected = test::reference_windows(
       where, choices, values, input, {.training = true, .step = context.step, .random = context.random});
   const Tensor given = x.clone().requires_grad_();
   const Tensor found = layer.forward(given, context);
-  ASSERT_LT(relative(found, tensor_of(expected, &test::Real::value)), 1e-10);
+  ASSERT_LT(relative(found, test::tensor_of(expected, &test::Real::value)), 1e-10);
 
   const Tensor weight = RandomStreams(5).normal("test", "weight", 0, found.sizes()).to(at::kDouble);
   test::Real sum = 0.0;
@@ -142,9 +127,9 @@ void check(const std::vector<PriorSetting>& settings, const Scene& scene) {
     sum += expected.data()[static_cast<std::size_t>(i)] * weight.const_data_ptr<double>()[i];
   sum.backward();
   (found * weight).sum().backward();
-  ASSERT_LT(relative(given.grad(), tensor_of(input, &test::Real::gradient)), 1e-9) << "gradient of the tokens";
+  ASSERT_LT(relative(given.grad(), test::tensor_of(input, &test::Real::gradient)), 1e-9) << "gradient of the tokens";
   for (const auto& [name, parameter] : layer.parameters()) {
-    const Tensor wanted = tensor_of(values.at(name), &test::Real::gradient);
+    const Tensor wanted = test::tensor_of(values.at(name), &test::Real::gradient);
     ASSERT_LT(relative(parameter.grad().defined() ? parameter.grad() : at::zeros_like(wanted), wanted), 1e-9)
         << "gradient of " << name;
   }
