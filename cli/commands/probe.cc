@@ -12,7 +12,9 @@ void add_probe(CLI::App& app) {
             "Needs no server: the trainer does it. Tensors travel as safetensors; docs/formats/probe.md names "
             "them. "
             "Missing and extra names are errors.",
-            {{"locus probe --list", "Priors, options, hooks, paths and parameters, as JSON"},
+            {{"locus probe --list", "Priors with options, hooks, paths and parameters, and all components, as JSON"},
+             {"locus probe --component schedule:cosine --spec schedule.yaml --out rates.safetensors",
+              "The rate of every step of a schedule"},
              {"locus probe --spec alibi.yaml --level attention --grid 8x8 --prefix 1 --in in.safetensors --out "
               "out.safetensors",
               "One attention layer on given tensors"}}});
@@ -35,6 +37,7 @@ void add_probe(CLI::App& app) {
       ->expected(1);
   value("--path", "Execution path of the attention", "NAME");
   value("--seed", "Of the initial parameters", "N");
+  value("--component", "Run a transform, schedule, optimizer or loss alone", "KIND:ID");
   value("--in", "Tensors to run on", "FILE");
   value("--out", "Where the results go", "FILE");
   command.add_flag("--init")->description("Write the initial parameters instead of running");

@@ -17,5 +17,8 @@ double draw_unit(const RandomStreams& random, std::string_view purpose, std::str
 // Standard normal. Thread-safe.
 double draw_normal(const RandomStreams& random, std::string_view purpose, std::string_view name,
                    const DrawPlace& place);
+// float32 standard normals: element `first` + i is number i of the contiguous CPU tensor. Thread-safe.
+at::Tensor draw_normals(const RandomStreams& random, std::string_view purpose, std::string_view name,
+                        std::uint64_t index, std::uint64_t first, at::IntArrayRef shape);
 
 }  // namespace locus::engine

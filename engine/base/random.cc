@@ -112,6 +112,12 @@ double draw_normal(const RandomStreams& random, std::string_view purpose, std::s
   return standard_normal(words(key_of(random.seed(), purpose, name), place.index, place.element, place.attempt));
 }
 
+at::Tensor draw_normals(const RandomStreams& random, std::string_view purpose, std::string_view name,
+                        std::uint64_t index, std::uint64_t first, at::IntArrayRef shape) {
+  const PhiloxKey k = key_of(random.seed(), purpose, name);
+  return filled(shape, [&](std::uint64_t i) { return standard_normal(words(k, index, first + i)); });
+}
+
 at::Tensor RandomStreams::uniform(std::string_view purpose, std::string_view name, std::uint64_t index,
                                   at::IntArrayRef shape, double low, double high) const {
   const PhiloxKey k = key(purpose, name);

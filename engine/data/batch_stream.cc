@@ -234,7 +234,7 @@ void BatchStream::prepare(const Task& task) {
 Sample BatchStream::prepared(std::int64_t epoch, std::int64_t row) const {
   try {
     Sample sample = source_->read(row);
-    const SampleDraws draws(random_, epoch, row);
+    const StreamDraws draws(random_, epoch, row);
     for (const auto& transform : transforms_) sample = transform->apply(std::move(sample), draws);
     return sample;
   } catch (...) {

@@ -10,26 +10,39 @@ namespace locus::engine {
 
 inline constexpr std::string_view kAugmentation = "augmentation";  // purpose of the draws below
 
-// The random numbers of one sample in one epoch: functions of (seed, name, epoch, row of the sample in its split) and
-// nothing else, so neither threads nor order, batch size, subset or the point of resumption change them. Immutable;
-// thread-safe. `random` must outlive it.
+// The random numbers of one visit to a sample. Immutable; thread-safe.
 class SampleDraws {
  public:
-  SampleDraws(const RandomStreams& random, std::int64_t epoch, std::int64_t row)
-      : random_(random), epoch_(static_cast<std::uint64_t>(epoch)), row_(static_cast<std::uint64_t>(row)) {}
-
+  virtual ~SampleDraws() = default;
   // In [0, 1). `attempt` numbers the tries of a draw that may be refused, 0..255.
-  double unit(std::string_view name, std::uint32_t attempt = 0) const {
-    return draw_unit(random_, kAugmentation, name, {epoch_, row_, attempt});
-  }
+  virtual double unit(std::string_view name, std::uint32_t attempt = 0) const = 0;
   // Standard normal.
-  double normal(std::string_view name, std::uint32_t attempt = 0) const {
-    return draw_normal(random_, kAugmentation, name, {epoch_, row_, attempt});
+  virtual double normal(std::string_view name, std::uint32_t attempt = 0) const = 0;
+  // float32 standard normals for the numbers of a tensor, at most 2^24 of them. They are no numbers of normal().
+  virtual Tensor normals(std::string_view name, at::IntArrayRef shape) const = 0;
+};
+
+// Functions of (seed, name, epoch, visit) and nothing else, so neither threads nor order, batch size, subset or the
+// point of resumption change them. `visit` is the sample's row in its split where an epoch shows it once, and
+// row R + r for repetition r of R. `random` must outlive it.
+class StreamDraws final : public SampleDraws {
+ public:
+  StreamDraws(const RandomStreams& random, std::int64_t epoch, std::int64_t visit)
+      : random_(random), epoch_(static_cast<std::uint64_t>(epoch)), visit_(static_cast<std::uint64_t>(visit)) {}
+
+  double unit(std::string_view name, std::uint32_t attempt) const override {
+    return draw_unit(random_, kAugmentation, name, {epoch_, visit_, attempt});
+  }
+  double normal(std::string_view name, std::uint32_t attempt) const override {
+    return draw_normal(random_, kAugmentation, name, {epoch_, visit_, attempt});
+  }
+  Tensor normals(std::string_view name, at::IntArrayRef shape) const override {
+    return draw_normals(random_, kAugmentation, name, epoch_, visit_ << 24, shape);
   }
 
  private:
   const RandomStreams& random_;
-  std::uint64_t epoch_, row_;
+  std::uint64_t epoch_, visit_;
 };
 
 // A step of preparation, done sample by sample in the threads that decode. Immutable; thread-safe.

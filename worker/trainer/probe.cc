@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "engine/files/safetensors.h"
+#include "engine/probe/component.h"
 #include "worker/trainer/arguments.h"
 #include "worker/trainer/probe.h"
 
@@ -33,12 +34,29 @@ ProbeRequest request_of(const NamedArguments& arguments) {
           .type = parse_type(arguments.text("--dtype", "float64"))};
 }
 
+// One transform, schedule, optimizer or loss alone, on given tensors and draws.
+void run_alone(const NamedArguments& arguments) {
+  for (const char* other : {"--level", "--grid", "--prefix", "--layer", "--layers", "--dtype", "--path", "--seed"}) {
+    if (arguments.has(other)) throw std::invalid_argument(std::string(other) + " is of priors, not of a --component");
+  }
+  if (arguments.has("--init")) throw std::invalid_argument("--init is of priors: a component has no parameters");
+  const Component& found = component(arguments.required("--component"));
+  const Json specification = arguments.has("--spec") ? read_json_file(arguments.required("--spec")) : Json::object();
+  const NamedTensors given =
+      arguments.has("--in") ? read_safetensors(arguments.required("--in")).tensors : NamedTensors{};
+  const std::string out = arguments.required("--out");
+  write_safetensors(out, {run_component(found, specification, given), {}});
+}
+
 void run(const NamedArguments& arguments) {
   if (arguments.has("--list")) {
     const Json specification = arguments.has("--spec") ? read_json_file(arguments.required("--spec")) : Json::object();
-    std::cout << probe_listing(specification).dump(2) << "\n";
+    Json listing = probe_listing(specification);
+    listing["components"] = component_listing();
+    std::cout << listing.dump(2) << "\n";
     return;
   }
+  if (arguments.has("--component")) return run_alone(arguments);
   const ProbeRequest request = request_of(arguments);
   const std::string out = arguments.required("--out");
   if (arguments.has("--init") == arguments.has("--in"))
@@ -58,7 +76,7 @@ int run_probe(std::span<const std::string> arguments) {
   try {
     run(NamedArguments(arguments,
                        {"--spec", "--level", "--grid", "--prefix", "--layer", "--layers", "--dtype", "--path", "--seed",
-                        "--in", "--out"},
+                        "--in", "--out", "--component"},
                        {"--init", "--list"}));
     return 0;
   } catch (const std::exception& error) {

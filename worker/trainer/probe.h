@@ -10,6 +10,7 @@ inline constexpr const char* kProbeUsage =
     "locus-trainer probe --spec FILE [--level attention|block|model] --grid RxC [--prefix P] [--layer L]\n"
     "                    [--layers N] [--dtype float64|float32|bfloat16] [--path NAME] [--seed N]\n"
     "                    (--in FILE.safetensors | --init) --out FILE.safetensors\n"
+    "       locus-trainer probe --component KIND:ID [--spec FILE] [--in FILE.safetensors] --out FILE.safetensors\n"
     "       locus-trainer probe --list [--spec FILE]\n"
     "  computes what a layer, a block or a model makes of given tensors; --init writes the initial "
     "parameters\n"

@@ -17,10 +17,10 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 // Computed apart from this code: Philox 4x32-10, key from SHA-256, of seed 7, epoch 3 and row 12345.
 TEST(SampleDraws, AreTheKnownNumbersOfSeedNameEpochAndRow) {
   const RandomStreams random(7);
-  const SampleDraws draws(random, 3, 12345);
-  EXPECT_DOUBLE_EQ(draws.unit("crop.area"), 0.0072014924093707355);
-  EXPECT_DOUBLE_EQ(draws.unit("flip"), 0.474526456778262);
-  EXPECT_DOUBLE_EQ(draws.normal("randaugment.0.magnitude"), -1.2018936753373082);
+  const StreamDraws draws(random, 3, 12345);
+  EXPECT_DOUBLE_EQ(draws.unit("crop.area", 0), 0.0072014924093707355);
+  EXPECT_DOUBLE_EQ(draws.unit("flip", 0), 0.474526456778262);
+  EXPECT_DOUBLE_EQ(draws.normal("randaugment.0.magnitude", 0), -1.2018936753373082);
 }
 
 TEST(SampleDraws, DifferByEpochRowAndAttempt) {
@@ -29,7 +29,7 @@ TEST(SampleDraws, DifferByEpochRowAndAttempt) {
   for (const std::int64_t epoch : {0, 1}) {
     for (const std::int64_t row : {0, 1}) {
       for (const std::uint32_t attempt : {0u, 1u})
-        numbers.insert(SampleDraws(random, epoch, row).unit("flip", attempt));
+        numbers.insert(StreamDraws(random, epoch, row).unit("flip", attempt));
     }
   }
   EXPECT_EQ(numbers.size(), 8u);
@@ -77,7 +77,7 @@ TEST_P(Steps, GiveTheBitsOfWholeBatchesAndTakeWhatTheyPromise) {
           resized(normalized(source->resident()->at(kImage), normalization, at::kCPU), extent, interpolation);
       const auto first = normalizing(normalization), second = resizing(extent, channels, interpolation);
       for (std::int64_t row = 0; row < 7; ++row) {
-        const SampleDraws draws(random, 0, row);
+        const StreamDraws draws(random, 0, row);
         const Sample middle = first->apply(source->read(row), draws), out = second->apply(middle, draws);
         EXPECT_TRUE(same_bits(out.at(kImage), batch[row])) << interpolation << " " << extent[0] << " " << row;
         EXPECT_EQ(out.at(kLabel).item<std::int64_t>(), row);
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Channels, Steps, ::testing::Values(1, 3));
 
 TEST(Resizing, RefusesAnImageOfOtherChannels) {
   const RandomStreams random(0);
-  EXPECT_THROW(resizing({4, 4}, 3, "bilinear")->apply({{kImage, at::zeros({1, 2, 2})}}, SampleDraws(random, 0, 0)),
+  EXPECT_THROW(resizing({4, 4}, 3, "bilinear")->apply({{kImage, at::zeros({1, 2, 2})}}, StreamDraws(random, 0, 0)),
                std::invalid_argument);
 }
 
