@@ -41,7 +41,7 @@ std::string Component::name() const {
   return item.json().at("kind").get<std::string>() + ":" + item.json().at("id").get<std::string>();
 }
 
-const std::vector<Component>& components() {
+const std::vector<Component>& all_components() {
   static const std::vector<Component> all = [] {
     std::vector<Component> out;
 #define LOCUS_COMPONENTS(name) \
@@ -55,7 +55,7 @@ const std::vector<Component>& components() {
 
 const Component& component(std::string_view name) {
   std::vector<std::string> known;
-  for (const Component& one : components()) {
+  for (const Component& one : all_components()) {
     known.push_back(one.name());
     if (known.back() == name) return one;
   }
@@ -86,7 +86,7 @@ NamedTensors run_component(const Component& component, const Json& specification
 
 Json component_listing() {
   Json out = Json::array();
-  for (const Component& one : components()) {
+  for (const Component& one : all_components()) {
     Json entry = one.item.json();
     entry["inputs"] = listed(one.inputs);
     entry["draws"] = listed(one.draws);

@@ -36,7 +36,7 @@ struct Component {
 };
 
 // Every component, in the order of components.def. Made once; not thread-safe the first time.
-const std::vector<Component>& components();
+const std::vector<Component>& all_components();
 // By "KIND:ID". Throws std::invalid_argument that names the nearest.
 const Component& component(std::string_view name);
 // Runs it. Throws std::invalid_argument on an option or a tensor that is missing or not known, besides what it throws.

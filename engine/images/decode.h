@@ -1,0 +1,51 @@
+// Image files in memory: what they are, and their pixels. JPEG and PNG are read; the kind is decided by the first bytes,
+// never by a name. The pixels are those of Pillow 9.5 to 12 after convert("RGB"), to the byte. Everything is thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+
+#include "engine/images/image.h"
+
+namespace locus::engine {
+
+// Bytes are not a sound image of a kind that is read. The message follows the file's name: "is a GIF file; ...".
+class ImageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+enum class ImageKind { kUnknown, kJpeg, kPng, kWebp, kTiff, kBmp, kNetpbm, kGif };
+
+// By the first 12 bytes.
+ImageKind image_kind(std::span<const std::byte> bytes);
+// "JPEG", "WebP", ...
+const char* name_of(ImageKind kind);
+
+// What a file says of itself before its pixels.
+struct ImageHeader {
+  ImageKind kind = ImageKind::kUnknown;
+  int height = 0, width = 0;
+  int channels = 0;     // as stored, alpha included; the indexes of a palette are 1
+  int bits = 0;         // of a channel
+  int orientation = 1;  // 1..8 (EXIF tag 0x0112); decoding ignores it
+};
+
+// Needs the bytes up to the first scan (JPEG) or the first image data (PNG) and decodes no pixels. Throws ImageError
+// where they are of another kind, damaged or end before that.
+ImageHeader read_header(std::span<const std::byte> bytes);
+
+// What a file may ask for before memory is taken.
+struct DecodeLimits {
+  std::int64_t pixels = 178'956'970;  // height times width; the number from which Pillow refuses: 2^29 / 3
+  int scans = 500;                    // of a progressive JPEG: each passes over all pixels
+};
+
+// The pixels as RGB, 8 bits. EXIF orientation, color profiles and gamma are ignored, alpha is dropped, gray becomes three
+// equal channels, of 16 bits the high byte is taken. Throws ImageError on a file of another kind, on one that is damaged or
+// ends early (warnings of libjpeg are errors here), on gray PNG of 16 bits and on what is over a limit.
+Image decode(std::span<const std::byte> bytes, const DecodeLimits& limits = {});
+
+}  // namespace locus::engine
