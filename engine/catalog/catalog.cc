@@ -1,6 +1,7 @@
 // Puts every list of items into one document.
 #include "engine/catalog/catalog.h"
 
+#include "engine/augmentation/augmentation.h"
 #include "engine/backbones/backbone.h"
 #include "engine/data/dataset.h"
 #include "engine/priors/prior.h"
@@ -36,6 +37,7 @@ Json catalog_json() {
   add(document, task_items());
   add(document, recipe_items());
   add(document, stage_items());
+  add(document, augmentation_items());
   return document;
 }
 

@@ -16,10 +16,13 @@ class SampleDraws {
   virtual ~SampleDraws() = default;
   // In [0, 1). `attempt` numbers the tries of a draw that may be refused, 0..255.
   virtual double unit(std::string_view name, std::uint32_t attempt = 0) const = 0;
+  // `count` of them, at most 2^24, as keys of a random order.
+  virtual std::vector<double> units(std::string_view name, std::size_t count) const = 0;
   // Standard normal.
   virtual double normal(std::string_view name, std::uint32_t attempt = 0) const = 0;
-  // float32 standard normals for the numbers of a tensor, at most 2^24 of them. They are no numbers of normal().
-  virtual Tensor normals(std::string_view name, at::IntArrayRef shape) const = 0;
+  // float32 standard normals for the numbers of a tensor, at most 2^24 of them. They are no numbers of normal(). A part of a
+  // larger tensor is drawn alone by the place of its `first` number.
+  virtual Tensor normals(std::string_view name, at::IntArrayRef shape, std::int64_t first = 0) const = 0;
 };
 
 // Functions of (seed, name, epoch, visit) and nothing else, so neither threads nor order, batch size, subset or the
@@ -30,17 +33,24 @@ class StreamDraws final : public SampleDraws {
   StreamDraws(const RandomStreams& random, std::int64_t epoch, std::int64_t visit)
       : random_(random), epoch_(static_cast<std::uint64_t>(epoch)), visit_(static_cast<std::uint64_t>(visit)) {}
 
-  double unit(std::string_view name, std::uint32_t attempt) const override {
+  double unit(std::string_view name, std::uint32_t attempt = 0) const override {
     return draw_unit(random_, kAugmentation, name, {epoch_, visit_, attempt});
   }
-  double normal(std::string_view name, std::uint32_t attempt) const override {
+  double normal(std::string_view name, std::uint32_t attempt = 0) const override {
     return draw_normal(random_, kAugmentation, name, {epoch_, visit_, attempt});
   }
-  Tensor normals(std::string_view name, at::IntArrayRef shape) const override {
-    return draw_normals(random_, kAugmentation, name, epoch_, visit_ << 24, shape);
+  std::vector<double> units(std::string_view name, std::size_t count) const override {
+    std::vector<double> out(count);
+    for (std::size_t i = 0; i < count; ++i)
+      out[i] = draw_unit(random_, kAugmentation, name, {epoch_, elements() + i, 0});
+    return out;
+  }
+  Tensor normals(std::string_view name, at::IntArrayRef shape, std::int64_t first = 0) const override {
+    return draw_normals(random_, kAugmentation, name, epoch_, elements() + static_cast<std::uint64_t>(first), shape);
   }
 
  private:
+  std::uint64_t elements() const { return visit_ << 24; }  // where this visit's begin
   const RandomStreams& random_;
   std::uint64_t epoch_, visit_;
 };

@@ -116,14 +116,23 @@ double GivenDraws::normal(std::string_view name, std::uint32_t attempt) const {
   return given ? number_at(*given, name, attempt) : streams_.normal(name, attempt);
 }
 
-Tensor GivenDraws::normals(std::string_view name, at::IntArrayRef shape) const {
+std::vector<double> GivenDraws::units(std::string_view name, std::size_t count) const {
   const Tensor* given = find(name);
-  if (given == nullptr) return streams_.normals(name, shape);
-  if (given->sizes() != shape) {
-    throw std::invalid_argument("draws." + std::string(name) + " has the shape " + c10::str(given->sizes()) + ", not " +
-                                c10::str(shape));
+  if (given == nullptr) return streams_.units(name, count);
+  std::vector<double> out(count);
+  for (std::size_t i = 0; i < count; ++i) out[i] = number_at(*given, name, static_cast<std::uint32_t>(i));
+  return out;
+}
+
+Tensor GivenDraws::normals(std::string_view name, at::IntArrayRef shape, std::int64_t first) const {
+  const Tensor* given = find(name);
+  if (given == nullptr) return streams_.normals(name, shape, first);
+  const std::int64_t count = c10::multiply_integers(shape);
+  if (first + count > given->numel()) {
+    throw std::invalid_argument("draws." + std::string(name) + " has the shape " + c10::str(given->sizes()) +
+                                ", and number " + std::to_string(first + count) + " is asked for");
   }
-  return given->to(at::kFloat);
+  return given->flatten().slice(0, first, first + count).to(at::kFloat).view(shape);
 }
 
 }  // namespace locus::engine

@@ -44,14 +44,15 @@ NamedTensors run_component(const Component& component, const Json& specification
 // What there is: for each its catalog entry with inputs, draws and outputs.
 Json component_listing();
 
-// The draws of a specification: a number given as "draws.NAME" (float64; [n] for attempts 0..n-1, or of the shape that
-// normals() asks for), else the stream of (seed, epoch, row). Thread-compatible.
+// The draws of a specification: a number given as "draws.NAME" (float64; [n] for attempts 0..n-1, [n] for a random order of n, or
+// of the shape of the tensor that normals() asks for a part of), else the stream of (seed, epoch, row). Thread-compatible.
 class GivenDraws final : public SampleDraws {
  public:
   GivenDraws(const Json& specification, const NamedTensors& given);
   double unit(std::string_view name, std::uint32_t attempt) const override;
+  std::vector<double> units(std::string_view name, std::size_t count) const override;
   double normal(std::string_view name, std::uint32_t attempt) const override;
-  Tensor normals(std::string_view name, at::IntArrayRef shape) const override;
+  Tensor normals(std::string_view name, at::IntArrayRef shape, std::int64_t first = 0) const override;
 
  private:
   const Tensor* find(std::string_view name) const;
