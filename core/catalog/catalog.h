@@ -25,7 +25,8 @@ struct OptionSpec {
   std::vector<std::string> choices;
   std::optional<double> minimum, maximum, exclusive_minimum;
   int min_items = 0;
-  Condition when;  // elsewhere the option means nothing and keeps its default
+  Condition when;    // elsewhere the option means nothing and keeps its default
+  std::string fact;  // the fact of the item whose place the value takes: "classes", "splits.train"; or empty
 };
 
 struct Constraint {  // normalized from the JSON's rules

@@ -1,4 +1,4 @@
-// Reads facts.variants and facts.extent.
+// Reads facts.variants, the facts of options, and facts.extent.
 #include "core/catalog/facts.h"
 
 #include <algorithm>
@@ -27,15 +27,49 @@ Json chosen(const CatalogItem& item, const Json& options, const std::string& nam
   return found == item.options.end() ? Json() : found->default_value;
 }
 
+bool holds(const CatalogItem& dataset, const Json& options, const Json& variant) {
+  const Json when = variant.value("when", Json::object()), values = when.value("values", Json::array());
+  const Json value = chosen(dataset, options, when.value("option", ""));
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+void replace(Json& facts, std::string_view path, const Json& value) {
+  Json* at = &facts;
+  for (std::size_t dot; (dot = path.find('.')) != std::string_view::npos; path.remove_prefix(dot + 1))
+    at = &(*at)[std::string(path.substr(0, dot))];
+  (*at)[std::string(path)] = value;
+}
+
+std::int64_t count_in(const Json& facts, const std::string& split, std::int64_t otherwise) {
+  const auto splits = facts.find("splits");
+  return splits == facts.end() || !splits->is_object() ? otherwise : splits->value(split, otherwise);
+}
+
 }  // namespace
 
 Json dataset_facts(const CatalogItem& dataset, const Json& options) {
   Json out = dataset.facts;
   for (const Json& variant : dataset.facts.value("variants", Json::array())) {
-    const Json when = variant.value("when", Json::object()), values = when.value("values", Json::array());
-    const Json value = chosen(dataset, options, when.value("option", ""));
-    if (std::find(values.begin(), values.end(), value) != values.end())
-      out.update(variant.value("facts", Json::object()));
+    if (holds(dataset, options, variant)) out.update(variant.value("facts", Json::object()));
+  }
+  for (const OptionSpec& option : dataset.options) {
+    const Json value = option.fact.empty() ? Json() : chosen(dataset, options, option.name);
+    if (!value.is_null()) replace(out, option.fact, value);
+  }
+  return out;
+}
+
+std::int64_t images_of_split(const CatalogItem& dataset, const Json& options, const std::string& split) {
+  for (const OptionSpec& option : dataset.options) {
+    if (option.fact != "splits." + split) continue;
+    const Json value = chosen(dataset, options, option.name);
+    if (value.is_number_integer()) return value.get<std::int64_t>();
+  }
+  std::int64_t out = count_in(dataset.facts, split, 0);
+  if (const auto variants = dataset.facts.find("variants"); variants != dataset.facts.end()) {
+    for (const Json& variant : *variants) {
+      if (variant.contains("facts") && holds(dataset, options, variant)) out = count_in(variant["facts"], split, out);
+    }
   }
   return out;
 }

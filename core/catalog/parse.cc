@@ -110,6 +110,7 @@ absl::StatusOr<OptionSpec> parse_option(const Json& json, const std::string& fie
   option.element = in.text("element");
   option.unit = in.text("unit");
   option.help = in.text("help");
+  option.fact = in.text("fact");
   option.default_value = in.any("default");
   option.neutral = in.any("neutral");
   option.required = in.flag("required");

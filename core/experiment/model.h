@@ -87,11 +87,16 @@ struct StageOutput {
   std::int64_t step = 0;
 };
 
+inline constexpr char kCopyMark = '@';  // between a dataset's id and the digest of a copy's manifest
+inline constexpr int kCopyRevision = 1;
+
 // What a stage asks of the worker and the device that run it, known when it is planned.
 struct StageRequirements {
-  std::map<std::string, int> revisions;  // of catalog items, exactly: "prior/violin" -> 1; datasets are such items
-  bool exclusive = false;                // nothing else may run on the device meanwhile
-  std::int64_t memory_bytes = 0;         // estimated that a training needs; 0: not known
+  // Of catalog items, exactly: "prior/violin" -> 1; datasets are such items, and so is a copy of one that a
+  // specification names by its manifest: "dataset/photos@<sha256>" -> kCopyRevision.
+  std::map<std::string, int> revisions;
+  bool exclusive = false;         // nothing else may run on the device meanwhile
+  std::int64_t memory_bytes = 0;  // estimated that a training needs; 0: not known
   auto operator<=>(const StageRequirements&) const = default;
 };
 // Shared, since thousands of stages ask the same; null: nothing is asked. Immutable.

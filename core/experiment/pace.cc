@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "core/base/canonical_text.h"
+#include "core/catalog/facts.h"
 
 namespace locus {
 namespace {
@@ -39,10 +40,12 @@ Json completed(const Catalog& catalog, std::string_view kind, const Json& choice
 std::optional<double> count(const Catalog& catalog, const std::string& kind, const Json& dataset, const Json& recipe,
                             const Json& stage) {
   const CatalogItem* data = dataset.is_object() ? catalog.find("dataset", dataset.value("id", std::string())) : nullptr;
-  const Json splits = data ? data->facts.value("splits", Json::object()) : Json::object();
+  const auto images_of = [&](const std::string& split) {
+    return data ? images_of_split(*data, dataset.value("options", Json::object()), split) : 0;
+  };
   if (kind == "train") {
     const Json options = completed(catalog, "recipe", recipe);
-    std::int64_t images = splits.value("train", std::int64_t{0});
+    std::int64_t images = images_of("train");
     if (!options.is_object() || images <= 0) return std::nullopt;
     const auto limit = options.value("limit", std::int64_t{0});
     if (limit > 0) images = std::min(images, limit);
@@ -53,7 +56,7 @@ std::optional<double> count(const Catalog& catalog, const std::string& kind, con
   if (kind != "evaluate") return 1;
   const Json options = completed(catalog, "stage", {{"id", kind}, {"options", stage.value("options", Json::object())}});
   if (!options.is_object()) return std::nullopt;
-  std::int64_t images = splits.value(options.value("split", std::string()), std::int64_t{0});
+  std::int64_t images = images_of(options.value("split", std::string()));
   const auto some = options.value("images", std::int64_t{0});
   if (some > 0) images = std::min(images, some);
   for (const char* list : {"resolution", "positions"})

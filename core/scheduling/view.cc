@@ -143,16 +143,22 @@ std::string Scheduler::View::explain_queued(const Stage& stage, Now now) const {
 
 // No connected worker holds the dataset.
 std::string Scheduler::View::explain_data(const std::string& dataset) const {
-  std::string text = "no worker holds the dataset " + dataset;
+  const std::size_t mark = dataset.find(kCopyMark);
+  const std::string name = dataset.substr(0, mark);
+  std::string text = "no worker holds the dataset " + name;
+  if (mark != std::string::npos) text += " with the manifest " + dataset.substr(mark + 1);
   const char* before = ": ";
   for (const auto& [id, worker] : records_.workers_) {
     if (!worker.connected || worker.row.state != WorkerState::kActive) continue;
     const Json data = Json::parse(worker.row.data_json, nullptr, false);
     if (!data.is_object() || !data.contains("missing")) continue;
-    text += before + std::string("on ") + worker.row.name + " " + data["missing"].value(dataset, "it is missing");
+    const std::string otherwise =
+        mark == std::string::npos ? "it is missing" : "is another copy, or one that nobody has read through";
+    text += before + std::string("on ") + worker.row.name + " " + data["missing"].value(name, otherwise);
     before = "; ";
   }
-  return text + "; install it there, or start the worker with the --data-root that holds " + dataset + "/";
+  if (mark != std::string::npos) text += "; `locus data verify " + name + "` on a worker's machine says which it has";
+  return text + "; install it there, or start the worker with the --data-root that holds " + name + "/";
 }
 
 // At least one connected worker can run it.

@@ -105,13 +105,17 @@ void Scheduler::State::handle(const WorkerRegistered& event) {
   reply(ReplyDone{event.reply});
 }
 
-// A dataset the worker knows but does not hold is none it offers.
+// A dataset the worker knows but does not hold is none it offers; a copy that it holds is one, "photos@<sha256>".
 void Scheduler::State::take_offer(Worker& worker, const WorkerRegistered& event) {
   worker.revisions = event.revisions;
   if (event.datasets) {
     std::erase_if(worker.revisions, [&](const auto& item) {
       return item.first.starts_with(kDatasetItem) && !event.datasets->contains(item.first.substr(kDatasetItem.size()));
     });
+    for (const std::string& held : *event.datasets) {
+      if (held.find(kCopyMark) != std::string::npos)
+        worker.revisions.emplace(std::string(kDatasetItem) + held, kCopyRevision);
+    }
   }
   worker.slots = event.slots.size();
   worker.device_of.clear();

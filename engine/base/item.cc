@@ -32,6 +32,11 @@ Option& Option::set(const char* key, Json value) {
   return *this;
 }
 
+Option& Option::required() {
+  json_.erase("default");
+  return set("required", true);
+}
+
 Item::Item(std::string_view kind, std::string_view id, int revision, std::string_view summary)
     : json_{{"kind", kind},
             {"id", id},

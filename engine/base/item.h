@@ -28,6 +28,10 @@ class Option {
   Option& unique() { return set("unique", true); }
   // Leaves the option out of the identity when it equals `value`.
   Option& neutral(Json value) { return set("neutral", std::move(value)); }
+  // There is no default: a specification must say it.
+  Option& required();
+  // The option's value takes the place of this fact of the item ("classes", "splits.train").
+  Option& fact(std::string_view path) { return set("fact", path); }
   // The option means something only while the string option `other` has one of `values`; elsewhere Options
   // refuses everything but the default.
   Option& when(std::string_view other, std::vector<std::string> values) {

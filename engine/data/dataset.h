@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 
 #include "engine/base/item.h"
 #include "engine/base/registry.h"
+#include "engine/data/progress.h"
 #include "engine/data/source.h"
 #include "engine/data/transform.h"
 
@@ -16,6 +18,19 @@ struct DataPlace {
   std::filesystem::path cache;
 };
 
+// What reading a whole copy through found.
+struct CopyReport {
+  std::string digest;                          // of its manifest, or of the catalog's where that lists the files
+  std::int64_t classes = 0, bytes = 0;         // bytes: of all images as files; 0: not known
+  std::map<std::string, std::int64_t> images;  // by part of the copy
+  Json problems = Json::array();               // the first files that are no sound images, a sentence each
+  std::int64_t problem_count = 0;
+  Json passed_over = Json::array();  // the first files that nobody takes for images
+  std::int64_t passed_over_count = 0;
+  std::int64_t turned = 0;  // images with an EXIF orientation, which nobody applies
+  std::string differs;      // from what the configuration says, with what to write instead; empty: nothing
+};
+
 // One dataset version opened at one place. A split is verified when first asked for and kept after that.
 // Thread-compatible; the sources are thread-safe.
 class Dataset {
@@ -25,11 +40,19 @@ class Dataset {
   // std::invalid_argument on another name.
   virtual std::shared_ptr<const Source> split(std::string_view name) = 0;
   virtual const Normalization& normalization() const = 0;
+
+  // Reads what must be read before the first split, which may take an hour the first time and is remembered in the place's cache. Throws
+  // as split(), and what `progress` throws. Nothing for data that is read as a whole.
+  virtual void prepare(const DataProgress&) {}
+  // What of the data was used, for the attempt's environment, after prepare(): {"manifest": "<sha256>"}; null where the catalog says it all.
+  virtual Json used() const { return nullptr; }
+  // Reads the whole copy through, whatever is remembered of it. Throws DataError when no copy can be made out.
+  virtual CopyReport examine(const DataProgress& progress);
 };
 
 struct DatasetItem {
   Item item;  // kind "dataset"; facts: digest, manifest, rank, channels, extent, classes, splits
-  std::shared_ptr<Dataset> (*open)(const DataPlace& place, const Options& options);
+  std::function<std::shared_ptr<Dataset>(const DataPlace& place, const Options& options)> open;
   std::string id() const { return item.json().at("id"); }
 };
 Registry<DatasetItem>& dataset_registry();  // first, every line of datasets.def

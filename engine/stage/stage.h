@@ -17,9 +17,11 @@ struct Execution {
   int decode_threads = 2;                   // beside those, where samples are read as they are needed
   std::int64_t decode_bytes = 256ll << 20;  // of samples prepared ahead
   std::filesystem::path data_root = "/usr/share/datasets";
-  std::filesystem::path work;  // existing folder for the files the stage writes
+  std::filesystem::path work;   // existing folder for the files the stage writes
+  std::filesystem::path cache;  // what is known of data on this machine; empty: in `work`
   double checkpoint_seconds = 60;
   std::string path = "auto";  // execution path of attention
+  const std::filesystem::path& data_cache() const { return cache.empty() ? work : cache; }
 };
 
 struct SeriesKey {

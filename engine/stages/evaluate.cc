@@ -14,6 +14,7 @@
 #include "engine/train/checkpoint.h"
 #include "engine/train/evaluation.h"
 #include "engine/train/narration.h"
+#include "engine/train/prepared_data.h"
 
 namespace locus::engine::stages {
 namespace {
@@ -101,8 +102,10 @@ class Evaluation {
   explicit Evaluation(StageContext& context)
       : context_(context),
         facts_(dataset_facts(dataset())),
-        dataset_(open_dataset(dataset().at("id").get<std::string>(), dataset().value("options", Json::object()),
-                              {context.execution.data_root, context.execution.work})),
+        dataset_(
+            prepared(open_dataset(dataset().at("id").get<std::string>(), dataset().value("options", Json::object()),
+                                  {context.execution.data_root, context.execution.data_cache()}),
+                     context)),
         random_(context.configuration.at("seed").get<std::uint64_t>()),
         whole_(dataset_->split(context.options.text("split"))->size()),
         split_(scored_part(dataset_->split(context.options.text("split")), dataset().at("id").get<std::string>(),

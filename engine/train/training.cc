@@ -8,6 +8,7 @@
 
 #include "engine/base/failure.h"
 #include "engine/train/evaluation.h"
+#include "engine/train/prepared_data.h"
 #include "engine/train/recipe.h"
 
 namespace locus::engine {
@@ -22,7 +23,7 @@ double seconds_since(SteadyClock::time_point start) {
 std::shared_ptr<Dataset> open_data(const StageContext& context) {
   const Json& dataset = context.configuration.at("dataset");
   return open_dataset(dataset.at("id").get<std::string>(), dataset.value("options", Json::object()),
-                      {context.execution.data_root, context.execution.work});
+                      {context.execution.data_root, context.execution.data_cache()});
 }
 
 double median(std::vector<double> values) {
@@ -39,7 +40,7 @@ Training::Training(StageContext& context)
       recipe_(make_recipe(context.configuration)),
       settings_(recipe_->loop()),
       random_(context.configuration.at("seed").get<std::uint64_t>()),
-      dataset_(open_data(context)),
+      dataset_(prepared(open_data(context), context)),
       facts_(dataset_facts(context.configuration.at("dataset"))),
       task_(make_task({context.configuration, facts_, random_, context.execution.path})),
       loader_(training_set(), random_, context.device, decoding_of(context.execution)),
@@ -138,6 +139,7 @@ void Training::run() {
 // gives a resumed process the history that an undisturbed one has.
 void Training::warm_up() {
   const EvaluationSet set = validation_set();
+  if (set.source->size() == 0) return;
   const std::unique_ptr<Accumulator> unrecorded = task_->accumulator();
   task_->eval();
   evaluate_range(*task_, set, 0, std::min<std::int64_t>(settings_.validation_images, set.source->size()),
@@ -229,6 +231,7 @@ bool Training::validation_due() const {
 bool Training::validate(bool last) {
   const EvaluationSet set = validation_set();
   const std::int64_t all = set.source->size();
+  if (all == 0) return false;  // a dataset need not have a validation split
   const std::int64_t some = settings_.validation_images > 0 ? std::min(settings_.validation_images, all) : all;
   const ReportedWeights reported(hooks_, *task_);
   const auto keep_on = [](std::int64_t) { return true; };

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/scheduling/support/harness.h"
 
 namespace locus::testing {
@@ -76,6 +78,30 @@ TEST_F(Data, ThatAppearsIsAnnouncedUnderTheSameSession) {
   join("w", "s", kHeld);
   EXPECT_TRUE(h.ask("s"));
   EXPECT_EQ(h.worker("w").data_json, kHeld);
+}
+
+TEST_F(Data, OfACopyThatASpecificationNamesIsAskedOfWhoHoldsThatCopy) {
+  h.submit({.name = "other", .cells = {"c"}, .dataset = "clothes@f00d"});
+  const auto join_with = [&](const std::string& name, std::set<std::string> held) {
+    WorkerRegistered event;
+    event.name = event.session = name;
+    event.host = "host";
+    event.slots_json = "[]";
+    event.slots = {{"cpu", 0, 1}};
+    event.revisions = Harness::default_revisions();
+    event.data_json = R"({"held":["clothes"],"missing":{}})";
+    event.datasets = std::move(held);
+    return h.announce(event);
+  };
+  join_with("another", {"clothes", "clothes@beef"});
+  EXPECT_FALSE(h.ask("another"));
+  EXPECT_THAT(h.explain(h.train("c")),
+              AllOf(HasSubstr("no worker holds the dataset clothes with the manifest f00d"),
+                    HasSubstr("on another is another copy"), HasSubstr("`locus data verify clothes`")));
+  join_with("this", {"clothes", "clothes@f00d"});
+  const auto grant = h.ask("this");
+  ASSERT_TRUE(grant);
+  EXPECT_EQ(grant->stage_id, h.train("c").id);
 }
 
 TEST_F(Data, ThatIsBadOnOneWorkerIsLookedForOnAnother) {

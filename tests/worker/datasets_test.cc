@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "core/base/data_copies.h"
 #include "core/base/sha256.h"
 #include "tests/client/temporary_folder.h"
 
@@ -27,7 +28,10 @@ class DatasetsTest : public testing::Test {
     unpacked["facts"]["manifest"] = {{"folder/all.bin", {{"bytes", 3}}}};
     unpacked["facts"]["archive"] = {
         {"name", "photos.tar.gz"}, {"url", "https://example.org/photos.tar.gz"}, {"md5", "0"}};
-    return *Catalog::parse({{"version", 1}, {"items", {with_files, item("noise"), unpacked}}});
+    Json stored = item("scenes");
+    stored["facts"]["stored"] = {
+        {"folder", "all/scenes"}, {"places", {"train", "val"}}, {"get", "get it from its author"}};
+    return *Catalog::parse({{"version", 1}, {"items", {with_files, item("noise"), unpacked, stored}}});
   }
   static Json item(const std::string& id) {
     return {{"kind", "dataset"}, {"id", id}, {"revision", 1}, {"summary", "of a test"}, {"facts", Json::object()}};
@@ -43,7 +47,7 @@ class DatasetsTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  Datasets datasets_{catalog(), folder_ / ""};
+  Datasets datasets_{catalog(), folder_ / "", folder_ / "cache"};
 };
 
 TEST_F(DatasetsTest, HoldsWhatHasEveryFileOfTheManifest) {
@@ -69,6 +73,26 @@ TEST_F(DatasetsTest, KnowsAFileWithoutADigestByItsSizeAndSaysWhereToGetIt) {
   EXPECT_THAT(held(), ElementsAre("noise", "photos"));
   datasets_.check("photos");
   EXPECT_THAT(held(), ElementsAre("noise", "photos")) << "a check compares nothing that is not known";
+}
+
+TEST_F(DatasetsTest, HoldsImageFilesWhereTheirFoldersAreAndNamesTheCopyThatWasReadThrough) {
+  const std::filesystem::path scenes = folder_ / "all/scenes";
+  EXPECT_EQ(datasets_.look().missing().at("scenes"),
+            (scenes / "train").string() + " is missing; get it from its author");
+  std::filesystem::create_directories(scenes / "train");
+  std::filesystem::create_directories(scenes / "val");
+  EXPECT_THAT(held(), ElementsAre("noise", "scenes"));
+  DataCopy copy{"scenes", scenes, "f00d", {"train", "val"}, stamp_of(scenes, {"train", "val"}), 2, {{"train", 5}}};
+  remember_copy(folder_ / "cache", copy);
+  EXPECT_THAT(held(), ElementsAre("noise", "scenes", "scenes@f00d"));
+  std::filesystem::create_directories(scenes / "train" / "another class");
+  std::filesystem::last_write_time(scenes / "train", std::filesystem::file_time_type(std::chrono::hours(1)));
+  EXPECT_THAT(held(), ElementsAre("noise", "scenes")) << "nobody has read what is there now";
+  copy.folder = "/elsewhere";
+  remember_copy(folder_ / "cache", copy);
+  copy.dataset = "unknown";
+  remember_copy(folder_ / "cache", copy);
+  EXPECT_THAT(held(), ElementsAre("noise", "scenes"));
 }
 
 TEST_F(DatasetsTest, DoesNotHoldWhatHasAnotherSize) {

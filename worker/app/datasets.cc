@@ -8,6 +8,7 @@
 #include <fstream>
 #include <optional>
 
+#include "core/base/data_copies.h"
 #include "core/base/sha256.h"
 
 namespace locus {
@@ -30,13 +31,19 @@ std::optional<std::string> hash_of(const fs::path& path) {
 
 }  // namespace
 
-Datasets::Datasets(const Catalog& catalog, fs::path root) : root_(std::move(root)) {
+Datasets::Datasets(const Catalog& catalog, fs::path root, fs::path cache)
+    : root_(std::move(root)), cache_(std::move(cache)) {
   for (const CatalogItem& item : catalog.items()) {
     if (item.kind != "dataset") continue;
-    Known known{item.id, {}, ""};
+    Known known{item.id, {}, item.id, {}, ""};
     if (const Json archive = item.facts.value("archive", Json()); archive.is_object()) {
       known.source = " (get " + archive.value("name", "") + " from " + archive.value("url", "") +
                      " and unpack it into " + (root_ / item.id).string() + ")";
+    }
+    if (const Json stored = item.facts.value("stored", Json()); stored.is_object()) {
+      known.folder = stored.value("folder", item.id);
+      known.places = stored.value("places", std::vector<std::string>());
+      known.source = "; " + stored.value("get", "");
     }
     const Json manifest = item.facts.value("manifest", Json::object());
     for (const auto& [name, file] : manifest.items())
@@ -56,6 +63,28 @@ std::string Datasets::problem(const Known& dataset, const File& file) const {
   return "";
 }
 
+std::string Datasets::lacking(const Known& dataset) const {
+  for (const std::string& place : dataset.places) {
+    const fs::path path = root_ / dataset.folder / place;
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return path.string() + " is missing" + dataset.source;
+    if (::access(path.c_str(), R_OK) != 0) return path.string() + " may not be read: look at its permissions";
+  }
+  return "";
+}
+
+std::vector<std::string> Datasets::copies() const {
+  const std::string below = (fs::absolute(root_).lexically_normal() / "").string();
+  std::vector<std::string> out;
+  for (const DataCopy& copy : known_copies(cache_)) {
+    const bool ours =
+        std::any_of(datasets_.begin(), datasets_.end(), [&](const Known& d) { return d.id == copy.dataset; });
+    if (ours && copy.folder.string().starts_with(below) && unchanged(copy))
+      out.push_back(copy.dataset + "@" + copy.digest);
+  }
+  return out;
+}
+
 std::string Datasets::stamp(const Known& dataset, const File& file) const {
   struct stat info {};
   if (::stat((root_ / dataset.id / file.name).c_str(), &info) != 0) return "";
@@ -67,13 +96,13 @@ v1::HeldData Datasets::look() {
   const std::lock_guard lock(mutex_);
   v1::HeldData out;
   for (const Known& dataset : datasets_) {
-    std::string why;
+    std::string why = lacking(dataset);
     for (const File& file : dataset.files) {
+      if (!why.empty()) break;
       why = problem(dataset, file);
       const auto wrong = wrong_.find(root_ / dataset.id / file.name);
       if (why.empty() && wrong != wrong_.end() && wrong->second.first == stamp(dataset, file))
         why = wrong->second.second;
-      if (!why.empty()) break;
     }
     if (why.empty()) {
       out.add_datasets(dataset.id);
@@ -81,6 +110,7 @@ v1::HeldData Datasets::look() {
       (*out.mutable_missing())[dataset.id] = why;
     }
   }
+  for (const std::string& copy : copies()) out.add_datasets(copy);
   return out;
 }
 

@@ -13,10 +13,12 @@
 
 namespace locus {
 
-// Thread-safe. Knows the files of a dataset by the manifest among its facts; one without a manifest counts as held.
+// Thread-safe. Knows the files of a dataset by the manifest among its facts, one of image files by the places that its
+// folder has (facts.stored); one with neither counts as held. Copies that were read through on this machine are known by
+// `cache` (core/base/data_copies.h), and announced as "ID@DIGEST" beside the id.
 class Datasets {
  public:
-  Datasets(const Catalog& catalog, std::filesystem::path root);
+  Datasets(const Catalog& catalog, std::filesystem::path root, std::filesystem::path cache);
 
   // What is there now, by the names, sizes and permissions of the files: cheap, whatever their size. What check() found
   // wrong counts as missing until it changes.
@@ -33,12 +35,16 @@ class Datasets {
   struct Known {
     std::string id;
     std::vector<File> files;
-    std::string source;  // where to get the files, for messages; empty: nobody said
+    std::string folder;               // below the root
+    std::vector<std::string> places;  // paths below the folder that a copy has
+    std::string source;               // where to get the files, for messages; empty: nobody said
   };
   std::string problem(const Known& dataset, const File& file) const;  // empty: none that can be seen
+  std::string lacking(const Known& dataset) const;                    // likewise, of its places
+  std::vector<std::string> copies() const;                            // "ID@DIGEST" of those as they were when read
   std::string stamp(const Known& dataset, const File& file) const;    // changes with the file
 
-  const std::filesystem::path root_;
+  const std::filesystem::path root_, cache_;
   std::vector<Known> datasets_;
   std::mutex mutex_;
   std::map<std::filesystem::path, std::pair<std::string, std::string>> wrong_;  // path -> stamp, what is wrong

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "core/base/data_copies.h"
 #include "core/base/error.h"
 #include "core/base/ids.h"
 #include "worker/app/datasets.h"
@@ -171,10 +172,11 @@ absl::Status Worker::open_link(const Catalog& catalog) {
   announcement.set_host(host_name());
   LOCUS_ASSIGN_OR_RETURN(*announcement.mutable_instance(), instance_of(options_.work));
   announcement.set_take_over(options_.take_over);
-  data_ = std::make_unique<Datasets>(catalog, options_.data_root);
+  data_ = std::make_unique<Datasets>(catalog, options_.data_root, data_cache_folder());
   *announcement.mutable_data() = data_->look();
-  for (const auto& [dataset, why] : announcement.data().missing())
-    spdlog::warn("no stage that needs {} will be run here: {}", dataset, why);
+  spdlog::info("holds {} of {} known datasets here; no stage that needs another will be run (locus data list)",
+               announcement.data().datasets_size(),
+               announcement.data().datasets_size() + announcement.data().missing_size());
   announcement.set_version(kVersion);
   announcement.set_catalog_digest(catalog.digest());
   for (const auto& [item, revision] : catalog.revisions()) (*announcement.mutable_revisions())[item] = revision;

@@ -8,6 +8,7 @@
 #include "engine/base/device.h"
 #include "engine/catalog/catalog.h"
 #include "engine/kernels/plugin.h"
+#include "worker/trainer/data.h"
 #include "worker/trainer/measure.h"
 #include "worker/trainer/once.h"
 #include "worker/trainer/picture.h"
@@ -25,7 +26,7 @@ constexpr const char* kUsage =
 
 int usage() {
   std::cerr << kUsage << locus::kOnceUsage << "       " << locus::kProbeUsage << "       " << locus::kPictureUsage
-            << "       " << locus::kMeasureUsage;
+            << "       " << locus::kMeasureUsage << "       " << locus::kDataUsage;
   return 2;
 }
 
@@ -89,6 +90,7 @@ int main(int count, char** values) {
     if (arguments[0] == "once") return locus::run_once(std::span(arguments).subspan(1));
     if (arguments[0] == "probe") return locus::run_probe(std::span(arguments).subspan(1));
     if (arguments[0] == "picture") return locus::run_picture(std::span(arguments).subspan(1));
+    if (arguments[0] == "data") return locus::run_data(std::span(arguments).subspan(1));
     if (arguments[0] == "measure") return locus::run_measure(std::span(arguments).subspan(1));
   } catch (const std::exception& error) {
     std::cerr << "locus-trainer: " << error.what() << "\n";

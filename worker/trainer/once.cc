@@ -8,6 +8,7 @@
 #include <iostream>
 #include <optional>
 
+#include "core/base/data_copies.h"
 #include "engine/run/run.h"
 
 namespace locus {
@@ -135,6 +136,7 @@ Json run_stages(const Arguments& arguments) {
   const WorkFolder work(arguments.work);
   StageRequest request{train, {}, {}, arguments.execution};
   request.execution.work = work.path();
+  request.execution.cache = data_cache_folder();
   ConsoleObserver observer(arguments.quiet);
   const auto timed = [&] {
     const auto start = std::chrono::steady_clock::now();

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "core/base/data_copies.h"
 #include "engine/base/failure.h"
 #include "engine/files/safetensors.h"
 #include "engine/probe/trained.h"
@@ -115,7 +116,7 @@ Json trained_document(const Json& request) {
   const auto indexes = request.value("images", std::vector<std::int64_t>());
   ChosenImages images;
   if (!indexes.empty()) {
-    const DataPlace place{request.value("data_root", Execution().data_root.string()), {}};
+    const DataPlace place{request.value("data_root", Execution().data_root.string()), data_cache_folder()};
     images = choose_images(what.configuration, place, request.value("split", "test"), indexes);
   }
   const std::string kind = request.at("kind");

@@ -5,6 +5,7 @@
 
 #include <iostream>
 
+#include "core/base/data_copies.h"
 #include "core/base/frame.h"
 #include "core/base/sha256.h"
 #include "core/base/trainer_protocol.h"
@@ -31,6 +32,7 @@ StageRequest parse_start(const Json& frame) {
   out.decode_bytes = execution.value("decode_bytes", out.decode_bytes);
   out.data_root = execution.value("data_root", out.data_root.string());
   out.work = execution.at("work").get<std::string>();
+  out.cache = data_cache_folder();
   out.checkpoint_seconds = execution.value("checkpoint_seconds", out.checkpoint_seconds);
   out.path = execution.value("path", out.path);
   return request;

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 
+#include "core/catalog/facts.h"
+
 namespace locus {
 namespace {
 
 // 0 where the catalog does not say.
 std::int64_t images_of(const ResolvedSection& dataset, const std::string& split) {
-  const Json splits = dataset.item->facts.value("splits", Json::object());
-  return splits.value(split, std::int64_t{0});
+  return images_of_split(*dataset.item, dataset.resolved, split);
 }
 
 std::int64_t number(const Json& options, const char* name) { return options.value(name, std::int64_t{0}); }

@@ -58,6 +58,7 @@ class Configurer {
 
   void check_stages(const std::vector<ResolvedStage>& stages, const Configuration& cell) {
     if (!cell.dataset() || !cell.model()) return;
+    note(check_splits(stages, *cell.dataset()), {"dataset"});
     if (cell.recipe()) note(check_best(stages, *cell.recipe(), *cell.dataset()), {"train", "dataset"});
     for (const ResolvedStage& stage : stages) {
       note(check_requirements(*stage.item, stage.resolved, *cell.model(), *cell.dataset(), stage.field),

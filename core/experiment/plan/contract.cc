@@ -203,6 +203,19 @@ absl::StatusOr<MetricContract> resolve_metric(const MetricRequest& request, cons
                 "metric.direction", {{"metric", out.name}, {"direction", direction}});
 }
 
+absl::Status check_splits(const std::vector<ResolvedStage>& stages, const ResolvedSection& dataset) {
+  const Json splits = dataset.item->facts.value("splits", Json::object());
+  for (const ResolvedStage& stage : stages) {
+    const std::string split = stage.resolved.value("split", "");
+    if (!splits.contains(split) || images_of_split(*dataset.item, dataset.resolved, split) > 0) continue;
+    return refuse(ErrorReason::kConstraintViolated,
+                  "the stage " + stage.role + " scores the split " + split + ", but the dataset '" + dataset.item->id +
+                      "' as it is specified has no " + split + " images; choose another split, or give it some",
+                  stage.field);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status check_best(const std::vector<ResolvedStage>& stages, const ResolvedSection& recipe,
                         const ResolvedSection& dataset) {
   const ResolvedStage& train = stages.front();
@@ -210,8 +223,7 @@ absl::Status check_best(const std::vector<ResolvedStage>& stages, const Resolved
   const auto cannot = [&](const std::string& why) {
     return refuse(ErrorReason::kConstraintViolated, "the best model is chosen on validation, but " + why, train.field);
   };
-  const Json splits = dataset.item->facts.value("splits", Json::object());
-  if (!splits.empty() && splits.value(kValidation, 0) <= 0) {
+  if (dataset.item->facts.contains("splits") && images_of_split(*dataset.item, dataset.resolved, kValidation) <= 0) {
     return cannot("the dataset '" + dataset.item->id +
                   "' has no validation split; ask for the last model, or choose another dataset");
   }
@@ -227,8 +239,7 @@ std::string partial_validation(const MetricContract& metric, const std::vector<R
   const bool keeps = !stages.front().resolved.value(kKeepBest, "").empty();
   if (!keeps && (metric.reduce == "last" || metric.reports != kValidation)) return "";
   const auto images = recipe.resolved.value("validation_images", std::int64_t{0});
-  const Json splits = dataset.item->facts.value("splits", Json::object());
-  const auto all = splits.value(kValidation, std::int64_t{0});
+  const std::int64_t all = images_of_split(*dataset.item, dataset.resolved, kValidation);
   if (images <= 0 || images >= all) return "";
   return "steps are compared by the first " + std::to_string(images) + " of " + std::to_string(all) +
          " validation images, which validations during training use; set train.validation_images: 0 for all";

@@ -28,6 +28,9 @@ absl::StatusOr<std::vector<ResolvedStage>> resolve_stages(const Specification& s
 // test, directly or as `best` on test that is not chosen on validation.
 absl::StatusOr<MetricContract> resolve_metric(const MetricRequest& request, const ResolvedSection& task);
 
+// CONSTRAINT_VIOLATED where a stage scores a split that has no images.
+absl::Status check_splits(const std::vector<ResolvedStage>& stages, const ResolvedSection& dataset);
+
 // CONSTRAINT_VIOLATED where a best model is to be kept but there is no validation split, or nothing that is
 // validated before the end.
 absl::Status check_best(const std::vector<ResolvedStage>& stages, const ResolvedSection& recipe,

@@ -131,10 +131,11 @@ class Network {
 
 // Of the training images, which are kept as bytes where they are used.
 double resident_bytes(const ResolvedSection& dataset) {
-  const Json facts = facts_of(dataset), splits = dataset.item->facts.value("splits", Json::object());
+  const Json facts = facts_of(dataset);
   double pixels = 1;
   for (const char* side : {"height", "width", "channels"}) pixels *= facts.value(side, 0.0);
-  return pixels > 0 ? splits.value("train", 0.0) * (pixels + kLabelBytes) : 0;
+  const auto images = static_cast<double>(images_of_split(*dataset.item, dataset.resolved, "train"));
+  return pixels > 0 ? images * (pixels + kLabelBytes) : 0;
 }
 
 }  // namespace

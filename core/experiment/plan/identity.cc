@@ -24,12 +24,21 @@ bool counts(const CatalogItem& stage, const Section& section, const ResolvedSect
   return !chosen.canonical.empty() && takes(stage, section);
 }
 
+// Revisions of catalog items, without the copies of datasets that workers are asked for beside them.
+Json item_revisions(const StageRequirements& asked) {
+  Json out = Json::object();
+  for (const auto& [item, revision] : asked.revisions) {
+    if (item.find(kCopyMark) == std::string::npos) out[item] = revision;
+  }
+  return out;
+}
+
 // What all trials of a cell share; a section that is left out leaves no trace.
 Members shared_members(const Configuration& cell, const std::vector<Section>& sections, const ResolvedStage& stage,
                        const StageRequirements& asked) {
   Members out = {{"kind", canonical_json(stage.item->id)},
                  {"priors", cell.priors->canonical},
-                 {"revisions", canonical_json(Json(asked.revisions))},
+                 {"revisions", canonical_json(item_revisions(asked))},
                  {"stage", canonical_json({{"options", stage.scientific}})}};
   // Known to the daemon by the configuration, since it asks no catalog.
   if (asked.exclusive) out.emplace_back("exclusive", "true");
@@ -61,6 +70,12 @@ std::vector<RequirementsPtr> requirements_of(const Configuration& cell, const st
     for (const ResolvedPrior& prior : cell.priors->list) items.push_back(prior.item);
     StageRequirements asked;
     for (const CatalogItem* item : items) asked.revisions[item->kind + "/" + item->id] = item->revision;
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+      const ResolvedSection& chosen = *cell.sections[i];
+      if (chosen.item->kind != "dataset" || !counts(*stage.item, sections[i], chosen)) continue;
+      const std::string manifest = chosen.resolved.value("manifest", "");
+      if (!manifest.empty()) asked.revisions["dataset/" + chosen.item->id + kCopyMark + manifest] = kCopyRevision;
+    }
     asked.exclusive = stage.item->facts.value("exclusive", false);
     if (stage.item->id == "train") asked.memory_bytes = training_bytes;
     out.push_back(std::make_shared<const StageRequirements>(std::move(asked)));

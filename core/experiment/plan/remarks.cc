@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/catalog/facts.h"
 #include "core/catalog/options.h"
 
 namespace locus {
@@ -28,8 +29,7 @@ std::string rounded(double value) {
 
 std::vector<std::string> unfilled(const Configuration& cell) {
   std::vector<std::string> out;
-  const Json splits = cell.dataset()->item->facts.value("splits", Json::object());
-  const auto images = splits.value("train", std::int64_t{0});
+  const std::int64_t images = images_of_split(*cell.dataset()->item, cell.dataset()->resolved, "train");
   if (images <= 0) return out;
   const Json& recipe = cell.recipe()->resolved;
   const auto limit = recipe.value("limit", std::int64_t{0}), batch = recipe.value("batch", std::int64_t{0});

@@ -1,0 +1,78 @@
+// Opens, reads, decodes.
+#include "engine/data/stored/stored_source.h"
+
+#include "engine/base/failure.h"
+#include "engine/data/pixels.h"
+#include "engine/data/stored/file_reader.h"
+#include "engine/images/decode.h"
+
+namespace locus::engine {
+namespace {
+
+constexpr std::int64_t kChannels = 3;
+
+class StoredSource : public Source {
+ public:
+  StoredSource(std::filesystem::path root, std::shared_ptr<const ImageManifest> manifest, const std::string& part,
+               std::vector<std::int64_t> rows)
+      : root_(std::move(root)),
+        manifest_(std::move(manifest)),
+        images_(manifest_->parts.at(part)),
+        rows_(std::move(rows)) {
+    for (const std::string& name : manifest_->shards) shards_.push_back(std::make_unique<ReadFile>(root_ / name));
+  }
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(rows_.size()); }
+
+  Sample read(std::int64_t index) const override {
+    const ManifestImage& image = at(index);
+    const std::vector<std::byte> bytes = bytes_of_image(image);
+    try {
+      const Image pixels = decode(bytes);
+      if (pixels.height != image.height || pixels.width != image.width) changed(image);
+      return {{kImage, tensor_of(pixels)}, {kLabel, at::scalar_tensor(image.label, at::kLong)}};
+    } catch (const ImageError& error) {
+      throw DataError((root_ / image.name).string() + " " + error.what());
+    }
+  }
+
+  // The file, its pixels as they are decoded and as a tensor.
+  std::int64_t bytes(std::int64_t index) const override {
+    const ManifestImage& image = at(index);
+    return image.bytes + 2 * kChannels * image.height * image.width + static_cast<std::int64_t>(sizeof(std::int64_t));
+  }
+
+ private:
+  const ManifestImage& at(std::int64_t index) const {
+    return images_.at(static_cast<std::size_t>(rows_.at(static_cast<std::size_t>(index))));
+  }
+
+  std::vector<std::byte> bytes_of_image(const ManifestImage& image) const {
+    if (image.shard >= 0) return shards_.at(static_cast<std::size_t>(image.shard))->read(image.offset, image.bytes);
+    const ReadFile file(root_ / image.name);
+    if (file.size() != image.bytes) changed(image);
+    return file.read(0, image.bytes);
+  }
+
+  [[noreturn]] void changed(const ManifestImage& image) const {
+    throw DataError((root_ / image.name).string() +
+                    " was changed since the dataset was read through; put the copy in order and verify it again "
+                    "(locus data verify)");
+  }
+
+  const std::filesystem::path root_;
+  const std::shared_ptr<const ImageManifest> manifest_;
+  const std::vector<ManifestImage>& images_;
+  const std::vector<std::int64_t> rows_;
+  std::vector<std::unique_ptr<ReadFile>> shards_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Source> stored_source(const std::filesystem::path& root,
+                                            std::shared_ptr<const ImageManifest> manifest, const std::string& part,
+                                            std::vector<std::int64_t> rows) {
+  return std::make_shared<StoredSource>(root, std::move(manifest), part, std::move(rows));
+}
+
+}  // namespace locus::engine

@@ -1,0 +1,17 @@
+// The images of a part of a copy, by row.
+#pragma once
+
+#include <memory>
+
+#include "engine/data/source.h"
+#include "engine/data/stored/image_manifest.h"
+
+namespace locus::engine {
+
+// Samples `rows` of a part of the manifest. A sample is "image" uint8 [3, H, W] and "label" int64 []; reading it throws DataError
+// that names the file when it is gone, was changed since the copy was read through, or cannot be decoded.
+std::shared_ptr<const Source> stored_source(const std::filesystem::path& root,
+                                            std::shared_ptr<const ImageManifest> manifest, const std::string& part,
+                                            std::vector<std::int64_t> rows);
+
+}  // namespace locus::engine
