@@ -145,6 +145,8 @@ ClaimSetting setting_of(const Json& config, const Catalog& catalog) {
   put("batch", option_of(recipe, recipe_options, "batch"));
   put("lr", option_of(recipe, recipe_options, "lr"));
   put("weight-decay", option_of(recipe, recipe_options, "weight_decay"));
+  put("layer-decay", option_of(recipe, recipe_options, "layer_decay"));
+  put("precision", option_of(recipe, recipe_options, "precision"));
   put("warmup", option_of(recipe, recipe_options, "warmup_epochs"));
   put("drop-path", option_of(model, model_options, "drop_path"));
   const auto [task, task_id, task_options] = section("task", "task");

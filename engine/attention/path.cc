@@ -7,6 +7,7 @@
 
 #include "engine/attention/curve_decay.h"
 #include "engine/attention/lookup.h"
+#include "engine/base/precision.h"
 
 namespace locus::engine {
 namespace {
@@ -120,7 +121,8 @@ bool low_rank_supports(const Scores& s) {
 }
 
 Tensor run_low_rank(const Scores& s) {
-  // Large products cancel in the features: float32 at least.
+  // Large products cancel in the features: float32 at least, in mixed precision too.
+  const Autocast off(Precision::kFloat32, s.q.device());
   const at::ScalarType own = s.q.scalar_type(), type = own == at::kDouble ? at::kDouble : at::kFloat;
   const std::int64_t batch = s.q.size(0), heads = s.q.size(1), width = s.v.size(-1);
   std::vector<Tensor> q = {s.q.to(type) * s.scale}, k = {s.k.to(type)};

@@ -202,7 +202,10 @@ void Backbone::initialize(const RandomStreams& random, double deviation) {
   for (const auto& stage : priors_) {
     for (const NamedPrior& named : stage) named.prior->initialize(Initializer(random, "priors." + named.name + "."));
   }
-  for (const auto& block : blocks_) block->attention().start_values();
+  for (const auto& block : blocks_) {
+    block->attention().start_values();
+    block->start_scales();
+  }
 }
 
 Tensor Backbone::embedded(Site site, Tensor tokens, const Layout& layout, const ForwardContext& context) const {

@@ -18,7 +18,9 @@ class Norm : public Module {
 struct BlockOptions {
   LayerInfo info;
   AttentionOptions attention = {};
-  double drop_path = 0;  // probability that a sample, a whole image, skips a branch while training
+  double drop_path = 0;    // probability that a sample, a whole image, skips a branch while training
+  double dropout = 0;      // that a number of a branch, or inside the MLP, is 0 while training
+  double layer_scale = 0;  // what the learned factors of a branch's channels start from; 0: there are none
 };
 
 // What the blocks of a network follow besides its tokens, made by the task that owns the embeddings.
@@ -26,7 +28,8 @@ struct Condition {
   Tensor vector;  // [B, D]; undefined: none
 };
 
-// x += drop(attention(norm1 x)); x += drop(mlp(norm2 x)), MLP = Linear - GELU (erf) - Linear. Not
+// x += drop(scale1 attention(norm1 x)); x += drop(scale2 mlp(norm2 x)), MLP = Linear - GELU (erf) - Linear. The factors of
+// the channels (LayerScale, Touvron et al. 2021, arXiv:2103.17239, equation 4) are there where they are asked for. Not
 // thread-safe.
 class Block : public Module {
  public:
@@ -39,12 +42,15 @@ class Block : public Module {
   Tensor forward(Tensor x, const Layout& layout, const ForwardContext& context, const Condition& condition = {});
   const std::string& name() const { return name_; }
   const LayerInfo& info() const { return options_.info; }
+  void start_scales();  // layer scale as it starts, where there is any
   const Attention& attention() const { return *attention_; }
   Attention& attention() { return *attention_; }
   // Of a forward pass over one sample: Backbone::flops.
   std::int64_t flops(const Layout& layout) const;
 
  private:
+  // Dropout (Srivastava et al. 2014): while training some numbers are 0 and the others that much larger.
+  Tensor thinned(const Tensor& x, std::string_view which, const ForwardContext& context) const;
   Tensor dropped(const Tensor& branch, std::string_view which, const ForwardContext& context) const;
   // What is added after attention: by the MLP, or by the prior that replaces it.
   Tensor fed_forward(const Tensor& x, const Layout& layout, const ForwardContext& context);
@@ -55,7 +61,9 @@ class Block : public Module {
   std::shared_ptr<Norm> norm1_, norm2_;
   std::shared_ptr<Attention> attention_;
   std::shared_ptr<Linear> in_, out_;
-  FeedForward mlp_;  // empty where a prior replaces it
+  Tensor scale1_, scale2_;                   // [D], undefined without layer scale
+  FeedForward mlp_;                          // empty where a prior replaces it
+  const ForwardContext* context_ = nullptr;  // of the forward that runs, for what is inside mlp_
 };
 
 }  // namespace locus::engine

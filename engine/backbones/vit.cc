@@ -14,10 +14,12 @@ constexpr double kWeightDeviation = 0.02;  // DeiT's, made for widths of 192 and
 
 struct VitOptions {
   std::int64_t dim, depth, heads, patch, registers;
-  bool class_token, qkv_bias;
-  double mlp_ratio, drop_path, init_std;
+  std::string pool;
+  bool qkv_bias, constant_drop;
+  double mlp_ratio, drop_path, dropout, layer_scale, init_std;
 
-  std::int64_t prefix() const { return registers + (class_token ? 1 : 0); }
+  bool class_token() const { return pool == "cls"; }
+  std::int64_t prefix() const { return registers + (class_token() ? 1 : 0); }
 };
 
 class Vit final : public Backbone {
@@ -28,9 +30,11 @@ class Vit final : public Backbone {
       throw std::invalid_argument("backbone vit: heads " + std::to_string(options.heads) + " must divide dim " +
                                   std::to_string(options.dim));
     }
+    if (options.pool == "registers" && options.registers == 0)
+      throw std::invalid_argument("backbone vit: pool registers needs registers, and there are 0; set model.registers");
     const std::int64_t width = options.dim;
     embed_ = register_module("embed", context.linear("embed", channels_ * options.patch * options.patch, width, true));
-    if (options.class_token) class_token_ = register_parameter("class_token", at::empty({1, width}));
+    if (options.class_token()) class_token_ = register_parameter("class_token", at::empty({1, width}));
     if (options.registers > 0) registers_ = register_parameter("registers", at::empty({options.registers, width}));
     build_priors(context, {describe(context)});
     build_blocks(context);
@@ -59,7 +63,8 @@ class Vit final : public Backbone {
   }
 
   Tensor pooled(const Features& features) const override {
-    if (options_.class_token) return features.tokens.select(1, 0);
+    if (options_.class_token()) return features.tokens.select(1, 0);
+    if (options_.pool == "registers") return features.tokens.slice(1, 0, features.layout.prefix).mean(1);
     return features.tokens.slice(1, features.layout.prefix).mean(1);
   }
 
@@ -112,13 +117,21 @@ class Vit final : public Backbone {
   void build_blocks(const BackboneContext& context) {
     const auto container = register_module("blocks", std::make_shared<Module>());
     for (const LayerInfo& info : stages()[0].layers) {
-      const double drop = options_.depth == 1 ? 0
-                                              : options_.drop_path * static_cast<double>(info.layer) /
-                                                    static_cast<double>(options_.depth - 1);
       add_block(*container, "blocks", info.layer,
-                {.info = info, .attention = {.path = context.path, .qkv_bias = options_.qkv_bias}, .drop_path = drop},
+                {.info = info,
+                 .attention = {.path = context.path, .qkv_bias = options_.qkv_bias},
+                 .drop_path = drop_path_of(info.layer),
+                 .dropout = options_.dropout,
+                 .layer_scale = options_.layer_scale},
                 context.linear);
     }
+  }
+
+  // Growing linearly from 0 (Huang et al. 2016, equation 4), or everywhere the same (DeiT-III, PaPE).
+  double drop_path_of(std::int64_t layer) const {
+    if (options_.constant_drop) return options_.drop_path;
+    if (options_.depth == 1) return 0;
+    return options_.drop_path * static_cast<double>(layer) / static_cast<double>(options_.depth - 1);
   }
 
   void set_weights(const RandomStreams& random) {
@@ -161,8 +174,9 @@ Json costs() {
       {"columns", "width / patch"},
       {"patches", "rows * columns"},
       {"tokens", "prefix + patches"},
-      {"mlp", "2 * dim + 2 * dim * hidden + hidden + dim"},  // with its norm
-      {"block", "2 * dim + 4 * dim ^ 2 + dim + qkv_bias * 3 * dim + mlp"},
+      {"scale", "(1 - zero(layer_scale)) * dim"},
+      {"mlp", "2 * dim + 2 * dim * hidden + hidden + dim + scale"},  // with its norm
+      {"block", "2 * dim + 4 * dim ^ 2 + dim + qkv_bias * 3 * dim + scale + mlp"},
       {"parameters", "(channels * patch ^ 2 + 1) * dim + prefix * dim + depth * block + 2 * dim + (dim + 1) * classes"},
       {"activations", "depth * tokens * (8 * dim + 2 * hidden + 2 * heads * tokens)"}};
 }
@@ -181,8 +195,10 @@ BackboneItem vit() {
                   .minimum(1)
                   .maximum(1024)
                   .unit("pixels"));
-  item.option(Option::text("pool", "mean", "what a head reads: the mean of the patch tokens, or a class token")
-                  .choices({"mean", "cls"}));
+  item.option(
+      Option::text("pool", "mean",
+                   "what a head reads: the mean of the patch tokens, a class token, or the mean of the registers")
+          .choices({"mean", "cls", "registers"}));
   item.option(
       Option::integer("registers", 0, "register tokens after the class token").minimum(0).maximum(1024).neutral(0));
   item.option(Option::boolean("qkv_bias", true, "biases of the maps to queries, keys and values; ConViT has none")
@@ -193,6 +209,21 @@ BackboneItem vit() {
                   .minimum(0.0)
                   .maximum(0.99)
                   .neutral(0.0));
+  item.option(Option::text("drop_path_rule", "linear",
+                           "drop_path over depth: linear, or constant, the same in every block (DeiT-III, PaPE)")
+                  .choices({"linear", "constant"})
+                  .neutral("linear"));
+  item.option(
+      Option::number("dropout", 0.0, "probability that a number of a branch, or inside the MLP, is 0 while training")
+          .minimum(0.0)
+          .maximum(0.99)
+          .neutral(0.0));
+  item.option(
+      Option::number("layer_scale", 0.0,
+                     "what the learned factors of each branch's channels start from, 1e-4 in DeiT-III; 0 for none")
+          .minimum(0.0)
+          .maximum(1.0)
+          .neutral(0.0));
   item.option(
       Option::number("init_std", kWeightDeviation,
                      "deviation of the initial weights of the blocks, normal and cut at -2 and 2; narrow models learn "
@@ -206,10 +237,19 @@ BackboneItem vit() {
   item.constraint(
       {{"rule", "divides"}, {"of", "heads"}, {"into", "dim"}, {"help", "every head gets dim / heads channels"}});
   return {item, [](const BackboneContext& context, const Options& o) -> std::shared_ptr<Backbone> {
-            return std::make_shared<Vit>(
-                context, VitOptions{o.integer("dim"), o.integer("depth"), o.integer("heads"), o.integer("patch"),
-                                    o.integer("registers"), o.text("pool") == "cls", o.boolean("qkv_bias"),
-                                    o.number("mlp_ratio"), o.number("drop_path"), o.number("init_std")});
+            return std::make_shared<Vit>(context, VitOptions{.dim = o.integer("dim"),
+                                                             .depth = o.integer("depth"),
+                                                             .heads = o.integer("heads"),
+                                                             .patch = o.integer("patch"),
+                                                             .registers = o.integer("registers"),
+                                                             .pool = o.text("pool"),
+                                                             .qkv_bias = o.boolean("qkv_bias"),
+                                                             .constant_drop = o.text("drop_path_rule") == "constant",
+                                                             .mlp_ratio = o.number("mlp_ratio"),
+                                                             .drop_path = o.number("drop_path"),
+                                                             .dropout = o.number("dropout"),
+                                                             .layer_scale = o.number("layer_scale"),
+                                                             .init_std = o.number("init_std")});
           }};
 }
 

@@ -17,6 +17,10 @@ double draw_unit(const RandomStreams& random, std::string_view purpose, std::str
 // Standard normal. Thread-safe.
 double draw_normal(const RandomStreams& random, std::string_view purpose, std::string_view name,
                    const DrawPlace& place);
+// Of the distribution Beta(a, a), a > 0, in [0, 1]: the uniform number itself for a = 1, otherwise by Johnk's method, whose
+// refusals take attempts from place.attempt on; 1/2 once there are none left. Thread-safe.
+double draw_beta(const RandomStreams& random, std::string_view purpose, std::string_view name, const DrawPlace& place,
+                 double a);
 // float32 standard normals: element `first` + i is number i of the contiguous CPU tensor. Thread-safe.
 at::Tensor draw_normals(const RandomStreams& random, std::string_view purpose, std::string_view name,
                         std::uint64_t index, std::uint64_t first, at::IntArrayRef shape);

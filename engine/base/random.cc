@@ -51,6 +51,14 @@ double natural_log(double x) {
   return exponent * kLn2 + 2 * z * sum;
 }
 
+// e^x for x <= 0 by e^x = 2^k e^r, r in [-ln 2 / 2, ln 2 / 2], and a Taylor series; for the same reason.
+double exponential(double x) {
+  const double k = std::nearbyint(x / kLn2), r = x - k * kLn2;
+  double sum = 1;
+  for (int i = 18; i >= 1; --i) sum = 1 + r / i * sum;
+  return std::ldexp(sum, static_cast<int>(std::max(k, -2000.0)));
+}
+
 // cos(2 pi u) for u in [0, 1), folded into [0, 1/8] of a turn and summed as a Taylor series.
 double cosine_of_turn(double u) {
   if (u > 0.5) u = 1 - u;
@@ -110,6 +118,21 @@ double draw_unit(const RandomStreams& random, std::string_view purpose, std::str
 double draw_normal(const RandomStreams& random, std::string_view purpose, std::string_view name,
                    const DrawPlace& place) {
   return standard_normal(words(key_of(random.seed(), purpose, name), place.index, place.element, place.attempt));
+}
+
+// With x = u^(1/a) and y = v^(1/a) for u and v uniform, x / (x + y) given x + y <= 1 is Beta(a, a) (Johnk 1964).
+double draw_beta(const RandomStreams& random, std::string_view purpose, std::string_view name, const DrawPlace& place,
+                 double a) {
+  if (!(a > 0)) throw std::invalid_argument("draw_beta needs a > 0, not " + std::to_string(a));
+  const PhiloxKey k = key_of(random.seed(), purpose, name);
+  if (a == 1) return unit(words(k, place.index, place.element, place.attempt).first);
+  for (std::uint32_t attempt = place.attempt; attempt <= kMostAttempts; ++attempt) {
+    const Words w = words(k, place.index, place.element, attempt);
+    const double x = exponential(natural_log(positive_unit(w.first)) / a),
+                 y = exponential(natural_log(positive_unit(w.second)) / a);
+    if (x + y > 0 && x + y <= 1) return x / (x + y);
+  }
+  return 0.5;
 }
 
 at::Tensor draw_normals(const RandomStreams& random, std::string_view purpose, std::string_view name,

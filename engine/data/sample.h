@@ -8,8 +8,9 @@
 namespace locus::engine {
 
 // Names with one meaning everywhere. "image.NAME" names one more image of a sample: a crop, a view.
-inline constexpr const char* kImage = "image";  // [C, H, W]: uint8 as it was decoded, float32 in batches
-inline constexpr const char* kLabel = "label";  // int64 []
+inline constexpr const char* kImage = "image";    // [C, H, W]: uint8 as it was decoded, float32 in batches
+inline constexpr const char* kLabel = "label";    // int64 []
+inline constexpr const char* kTarget = "target";  // float [C], batches alone: what is learned in place of the label
 bool is_image(std::string_view name);
 
 // One item of a dataset: CPU tensors of any shape. They may share memory with other samples, so whoever changes one

@@ -3,6 +3,8 @@
 
 #include <c10/core/InferenceMode.h>
 
+#include "engine/base/precision.h"
+
 namespace locus::engine {
 namespace {
 
@@ -27,6 +29,7 @@ struct Members {
 }  // namespace
 
 Tensor LowRank::dense() const {
+  const Autocast off(Precision::kFloat32, query.device());  // large products cancel
   const Tensor products = at::matmul(query, key.transpose(-2, -1));
   return row.defined() ? products + row : products;
 }

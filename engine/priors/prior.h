@@ -72,6 +72,7 @@ struct ForwardContext {
   std::int64_t step = 0, steps = 1;  // optimizer steps done, and planned
   bool training = false;
   const RandomStreams& random;
+  std::int64_t first_sample = 0;  // of the step's batch, where a pass sees a part of it
 };
 
 // The inputs of one attention layer. x is its normed input [B, T, D]; q, k, v [B, H, T, d] are raw: unscaled,

@@ -15,6 +15,7 @@
 #include "engine/train/evaluation.h"
 #include "engine/train/narration.h"
 #include "engine/train/prepared_data.h"
+#include "engine/train/recipe.h"
 
 namespace locus::engine::stages {
 namespace {
@@ -158,6 +159,7 @@ class Evaluation {
         context_.observer.say(text + "  " + std::to_string(images) + "/" + std::to_string(split_->size()) + " images");
       return wish == Wish::kContinue;
     };
+    const Autocast cast(make_recipe(context_.configuration)->loop().eval_precision, context_.device);
     const ForwardContext context{state_.step, state_.steps, false, random_};
     const EvaluationSet set{.source = split_,
                             .normalization = dataset_->normalization(),

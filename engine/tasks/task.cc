@@ -26,6 +26,7 @@ void StepLosses::add(const Tensor& value, const LossFields& more) {
 std::shared_ptr<const Sampler> Task::sampler(std::string_view, std::int64_t, std::int64_t, const RandomStreams&) const {
   return nullptr;
 }
+std::int64_t Task::classes() const { return 0; }
 Collate Task::collate() const { return {}; }
 void Task::after_step(const ForwardContext&) {}
 

@@ -50,6 +50,9 @@ class Task : public Module {
   // once, shuffled.
   virtual std::shared_ptr<const Sampler> sampler(std::string_view dataset, std::int64_t size, std::int64_t limit,
                                                  const RandomStreams& random) const;
+  // Classes that the batch's "label" counts, where a batch may bring "target" float [B, classes] in its place; 0, the
+  // default: the task learns from no such thing.
+  virtual std::int64_t classes() const;
   // How samples of a dataset become a batch: stacked by default, which the empty function says. What it returns may
   // outlive the task.
   virtual Collate collate() const;

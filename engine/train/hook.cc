@@ -2,7 +2,10 @@
 #include "engine/train/hook.h"
 
 #include <algorithm>
+#include <cmath>
 #include <ranges>
+
+#include "engine/train/clipping.h"
 
 namespace locus::engine {
 namespace {
@@ -34,35 +37,70 @@ ReportedWeights::~ReportedWeights() {
   for (const auto& hook : std::views::reverse(hooks_)) hook->exchange_weights(task_);
 }
 
-ClipJointNorm::ClipJointNorm(const Task& task, double norm) : norm_(norm) {
+ClipRule clip_rule_of(std::string_view name) {
+  if (name == "joint") return ClipRule::kJoint;
+  if (name == "tensor") return ClipRule::kTensor;
+  if (name == "unit") return ClipRule::kUnit;
+  throw std::invalid_argument("there is no rule of clipping '" + std::string(name) + "'; choose joint, tensor or unit");
+}
+
+ClipGradients::ClipGradients(const Task& task, ClipRule rule, double limit) : rule_(rule), limit_(limit) {
   for (const Tensor& parameter : task.parameters()) {
     if (parameter.requires_grad()) parameters_.push_back(parameter);
   }
 }
 
-void ClipJointNorm::before_update(const StepView&) { clip_joint_norm(parameters_, norm_); }
+void ClipGradients::before_update(const StepView&) {
+  switch (rule_) {
+    case ClipRule::kJoint:
+      return clip_joint_norm(parameters_, limit_);
+    case ClipRule::kTensor:
+      return clip_each_norm(parameters_, limit_);
+    case ClipRule::kUnit:
+      return clip_units(parameters_, limit_);
+  }
+}
 
-AverageWeights::AverageWeights(const Task& task, double decay) : decay_(decay) {
+double AveragingSettings::decay_at(std::int64_t update) const {
+  if (!third) return decay;
+  const std::int64_t s = update - after - 1;
+  if (s <= 0) return 0;
+  return warmup ? std::clamp(1 - std::pow(1 + static_cast<double>(s), -2.0 / 3), 0.0, decay) : decay;
+}
+
+void follow(const std::vector<Tensor>& averages, const std::vector<Tensor>& weights, const AveragingSettings& settings,
+            std::int64_t update) {
+  const at::NoGradGuard no_gradient;
+  std::vector<Tensor> slow, fast;
+  for (std::size_t i = 0; i < averages.size(); ++i) {
+    if (!weights[i].is_floating_point()) {
+      averages[i].copy_(weights[i]);
+      continue;
+    }
+    slow.push_back(averages[i]);
+    fast.push_back(weights[i].detach());
+  }
+  const double decay = settings.decay_at(update);
+  if (settings.third) return at::_foreach_lerp_(slow, fast, 1 - decay);
+  at::_foreach_mul_(slow, decay);
+  at::_foreach_add_(slow, fast, 1 - decay);
+}
+
+AverageWeights::AverageWeights(const Task& task, AveragingSettings settings) : settings_(settings) {
   for (const auto& [name, weight] : weights_of(task)) averages_.emplace(name, weight.detach().clone());
 }
 
 void AverageWeights::after_step(const StepView& step) {
-  const at::NoGradGuard no_gradient;
   std::vector<Tensor> averages, weights;
   for (const auto& [name, weight] : weights_of(step.task)) {
-    const Tensor& average = averages_.at(name);
-    if (!weight.is_floating_point()) {
-      average.copy_(weight);
-      continue;
-    }
-    averages.push_back(average);
-    weights.push_back(weight.detach());
+    averages.push_back(averages_.at(name));
+    weights.push_back(weight);
   }
-  at::_foreach_mul_(averages, decay_);
-  at::_foreach_add_(averages, weights, 1 - decay_);
+  follow(averages, weights, settings_, step.forward.step + 1);
 }
 
 void AverageWeights::exchange_weights(Task& task) {
+  if (!settings_.reported) return;
   const at::NoGradGuard no_gradient;
   for (const auto& [name, weight] : weights_of(task)) {
     const Tensor kept = weight.clone();

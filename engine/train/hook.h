@@ -48,24 +48,49 @@ class ReportedWeights {
   Task& task_;
 };
 
-// Limits the joint norm of the gradients of everything that learns.
-class ClipJointNorm final : public TrainingHook {
+// How gradients are limited: by the joint norm of all, tensor by tensor, or unit by unit as a share of the weights
+// (clipping.h).
+enum class ClipRule { kJoint, kTensor, kUnit };
+// By its name, "joint", "tensor" or "unit". Throws std::invalid_argument on another.
+ClipRule clip_rule_of(std::string_view name);
+
+// Limits the gradients of everything that learns.
+class ClipGradients final : public TrainingHook {
  public:
-  ClipJointNorm(const Task& task, double norm);
+  ClipGradients(const Task& task, ClipRule rule, double limit);
   void before_update(const StepView& step) override;
 
  private:
-  std::vector<Tensor> parameters_;  // in the task's order, by which the sum is taken
-  double norm_;
+  std::vector<Tensor> parameters_;  // in the task's order, by which sums are taken
+  ClipRule rule_;
+  double limit_;
 };
 
-// An exponential moving average of every parameter and floating buffer, e = d e + (1 - d) x after every step, from a
-// copy of the initial weights; other buffers are copied. The average is what is scored and exported
-// (Polyak and Juditsky 1992; timm's ModelEma).
+struct AveragingSettings {
+  double decay = 0.9999;
+  // timm's ModelEmaV3: e += (1 - d) (x - e), where d is 0 in update 1 and those up to `after`; otherwise, as in ModelEma
+  // and ModelEmaV2, e = d e + (1 - d) x.
+  bool third = false;
+  std::int64_t after = 0;  // updates that only copy the weights; of the third form alone
+  bool warmup = false;  // d grows, 1 - (1 + s)^(-2/3), s = update - after - 1, up to the decay; of the third form alone
+  bool reported = true;  // the average is what is scored and exported
+  // Of update number `update`, counted from 1.
+  double decay_at(std::int64_t update) const;
+};
+
+// One step of an average, in place: floating tensors of `averages` follow those of `weights`, others are copied. The two
+// are parallel. No host synchronization.
+void follow(const std::vector<Tensor>& averages, const std::vector<Tensor>& weights, const AveragingSettings& settings,
+            std::int64_t update);
+
+// An exponential moving average of every parameter and buffer after every step, from a copy of the initial weights
+// (Polyak and Juditsky 1992; timm's ModelEma, ModelEmaV2 and ModelEmaV3).
 class AverageWeights final : public TrainingHook {
  public:
   // The task must be initialized; the averages are made on its device.
-  AverageWeights(const Task& task, double decay);
+  AverageWeights(const Task& task, AveragingSettings settings);
+  // With the first form and this decay.
+  AverageWeights(const Task& task, double decay) : AverageWeights(task, AveragingSettings{.decay = decay}) {}
   void after_step(const StepView& step) override;
   void exchange_weights(Task& task) override;
   void save(std::map<std::string, Tensor>& tensors) const override;
@@ -73,7 +98,7 @@ class AverageWeights final : public TrainingHook {
 
  private:
   std::map<std::string, Tensor> averages_;  // by full name
-  double decay_;
+  AveragingSettings settings_;
 };
 
 }  // namespace locus::engine

@@ -27,6 +27,7 @@ Optimizer::Optimizer(std::vector<ParameterGroup> groups, std::vector<std::string
 void Optimizer::step(double rate) {
   at::NoGradGuard no_gradient;
   ++steps_;
+  std::vector<Update> updates;
   for (const ParameterGroup& group : groups_) {
     Update update{{}, {}, {}, rate * group.lr_scale, group.weight_decay, steps_};
     update.states.resize(state_names_.size());
@@ -38,7 +39,10 @@ void Optimizer::step(double rate) {
       const std::vector<Tensor>& states = states_.at(named.name);
       for (std::size_t i = 0; i < states.size(); ++i) update.states[i].push_back(states[i]);
     }
-    if (update.parameters.empty()) continue;
+    if (!update.parameters.empty()) updates.push_back(std::move(update));
+  }
+  prepare(updates);
+  for (Update& update : updates) {
     apply(update);
     // Fused kernels do not tell that they wrote; whoever keeps values derived from parameters relies on it.
     for (const Tensor& parameter : update.parameters) {
@@ -47,6 +51,14 @@ void Optimizer::step(double rate) {
     }
   }
 }
+
+void Optimizer::skip() {
+  for (const ParameterGroup& group : groups_) {
+    for (const NamedParameter& named : group.parameters) named.parameter.mutable_grad().reset();
+  }
+}
+
+void Optimizer::prepare(std::vector<Update>&) {}
 
 void Optimizer::save(std::map<std::string, Tensor>& tensors) const {
   for (const auto& [name, states] : states_) {
@@ -84,17 +96,6 @@ void Sgd::apply(Update& update) {
                   settings_.momentum > 0 ? at::TensorList(update.states[0]) : at::TensorList(), update.weight_decay,
                   settings_.momentum, update.rate, /*dampening=*/0.0, settings_.nesterov, /*maximize=*/false,
                   /*is_first_step=*/false);
-}
-
-void clip_joint_norm(std::span<const Tensor> parameters, double norm) {
-  at::NoGradGuard no_gradient;
-  std::vector<Tensor> gradients;
-  for (const Tensor& parameter : parameters) {
-    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
-  }
-  if (gradients.empty()) return;
-  const Tensor total = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients)));
-  at::_foreach_mul_(gradients, (norm / (total + 1e-6)).clamp_max(1.0));
 }
 
 }  // namespace locus::engine

@@ -25,6 +25,8 @@ class Optimizer {
   // Applies the gradients, each group at `rate` times its lr_scale, and drops them; a parameter without one stays as
   // it is. No host synchronization.
   void step(double rate);
+  // Drops the gradients and changes nothing else: a step that was not made.
+  void skip();
   std::int64_t steps() const { return steps_; }  // applied so far
   std::vector<ParameterGroup>& groups() { return groups_; }
 
@@ -45,6 +47,8 @@ class Optimizer {
     double rate, weight_decay;
     std::int64_t step;  // this one, from 1
   };
+  // Sees all groups of a step together, before apply() sees each. May change the gradients in place.
+  virtual void prepare(std::vector<Update>& updates);
   // Writes parameters and states in place, without recording gradients. The caller raises the versions of both.
   virtual void apply(Update& update) = 0;
 
@@ -83,9 +87,5 @@ class Sgd final : public Optimizer {
   void apply(Update& update) override;
   Settings settings_;
 };
-
-// Scales all gradients down to a joint Euclidean norm of at most `norm`, by min(1, norm / (total + 1e-6)). No host
-// synchronization.
-void clip_joint_norm(std::span<const Tensor> parameters, double norm);
 
 }  // namespace locus::engine

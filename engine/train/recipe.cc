@@ -1,6 +1,8 @@
 // The table of recipes, and groups of parameters.
 #include "engine/train/recipe.h"
 
+#include "engine/train/groups.h"
+
 namespace locus::engine {
 
 namespace recipes {
@@ -25,16 +27,9 @@ std::unique_ptr<Recipe> make_recipe(const Json& configuration) {
 }
 
 TrainingHooks Recipe::hooks(Task&) const { return {}; }
-std::string Recipe::precision() const { return "float32"; }
 
 std::vector<ParameterGroup> decay_groups(const Task& task, double weight_decay) {
-  ParameterGroup decayed{{}, weight_decay}, exempt;
-  for (const auto& item : task.named_parameters()) {
-    if (!item.value().requires_grad()) continue;
-    const bool pulled = task.decay(item.key(), item.value()) == Decay::kDecayed;
-    (pulled ? decayed : exempt).parameters.push_back({item.key(), item.value()});
-  }
-  return {std::move(decayed), std::move(exempt)};
+  return parameter_groups(task, {.weight_decay = weight_decay});
 }
 
 }  // namespace locus::engine

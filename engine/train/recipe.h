@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/item.h"
+#include "engine/base/precision.h"
 #include "engine/base/registry.h"
 #include "engine/train/hook.h"
 #include "engine/train/schedule.h"
@@ -17,6 +18,9 @@ struct LoopSettings {
   std::int64_t validation_images = 0;  // of a validation on the way; 0: all
   std::int64_t log_every = 1;          // steps averaged into a point
   std::int64_t snapshots = 0;          // models kept on the way
+  // In which the forward and backward passes compute, as attempts report it, and every scoring of the model.
+  Precision precision = Precision::kFloat32, eval_precision = Precision::kFloat32;
+  std::int64_t accumulate = 1;  // parts that a step's batch is computed in
 };
 
 struct Horizon {
@@ -36,8 +40,6 @@ class Recipe {
   virtual std::unique_ptr<Optimizer> optimizer(Task& task) const = 0;
   // In the order they are to be called; made after the optimizer. None by default.
   virtual TrainingHooks hooks(Task& task) const;
-  // In which the forward and backward passes compute, as attempts report it: "float32" by default.
-  virtual std::string precision() const;
 };
 
 struct RecipeItem {

@@ -44,6 +44,7 @@ Training::Training(StageContext& context)
       facts_(dataset_facts(context.configuration.at("dataset"))),
       task_(make_task({context.configuration, facts_, random_, context.execution.path})),
       loader_(training_set(), random_, context.device, decoding_of(context.execution)),
+      backward_(settings_.precision, settings_.accumulate, context.device),
       best_(context.options.text("keep_best"),
             task_item(context.configuration.at("task").at("id").get<std::string>()).item.json()) {
   task_->to(context.device);
@@ -72,6 +73,7 @@ void Training::resume() {
   }
   load_model(*task_, /*exported=*/false, file.tensors);
   optimizer_->load(file.tensors, state.optimizer_step);
+  backward_.load(file.tensors);
   for (const auto& hook : hooks_) hook->load(file.tensors);
   {
     const ReportedWeights reported(hooks_, *task_);
@@ -94,7 +96,7 @@ void Training::resume() {
 
 void Training::begin() {
   context_.environment["path"] = task_->path().empty() ? context_.execution.path : task_->path();
-  context_.environment["dtype"] = recipe_->precision();
+  context_.environment["dtype"] = name_of(settings_.precision);
   context_.observer.started(context_.environment, steps_, step_);
   context_.observer.say("training for " + std::to_string(settings_.epochs) + " epochs of " +
                         std::to_string(loader_.batches_per_epoch()) + " steps, " +
@@ -140,6 +142,7 @@ void Training::run() {
 void Training::warm_up() {
   const EvaluationSet set = validation_set();
   if (set.source->size() == 0) return;
+  const Autocast cast(settings_.eval_precision, context_.device);
   const std::unique_ptr<Accumulator> unrecorded = task_->accumulator();
   task_->eval();
   evaluate_range(*task_, set, 0, std::min<std::int64_t>(settings_.validation_images, set.source->size()),
@@ -171,10 +174,14 @@ void Training::step() {
   const StepView view{forward, *task_, *optimizer_};
   Batch batch = loader_.next();
   for (const auto& hook : hooks_) hook->before_step(batch, view);
-  const StepLosses losses = task_->train_step(batch, forward);
-  losses.loss.backward();
+  const StepLosses losses = backward_.run(*task_, batch, forward);
+  const bool finite = backward_.unscale(optimizer_->groups());
   for (const auto& hook : hooks_) hook->before_update(view);
-  optimizer_->step(schedule_(step_));
+  if (finite) {
+    optimizer_->step(schedule_(step_));
+  } else {
+    optimizer_->skip();
+  }
   {
     const at::NoGradGuard no_gradient;
     task_->after_step(forward);
@@ -187,7 +194,7 @@ void Training::step() {
     row.push_back(value.to(at::kFloat));
   }
   // The whole loss goes last, unseen: it alone tells divergence for sure.
-  row.push_back(losses.loss.detach().to(at::kFloat));
+  row.push_back(losses.loss.to(at::kFloat));
   window_.push_back(at::stack(row));
   ++step_;
   ++window_timed_;
@@ -234,6 +241,7 @@ bool Training::validate(bool last) {
   if (all == 0) return false;  // a dataset need not have a validation split
   const std::int64_t some = settings_.validation_images > 0 ? std::min(settings_.validation_images, all) : all;
   const ReportedWeights reported(hooks_, *task_);
+  const Autocast cast(settings_.eval_precision, context_.device);
   const auto keep_on = [](std::int64_t) { return true; };
   const std::unique_ptr<Accumulator> accumulator = task_->accumulator();
   const auto pass = [&](std::int64_t first, std::int64_t end) {
@@ -264,6 +272,7 @@ void Training::save(bool best) {
   TensorFile file;
   save_model(*task_, /*exported=*/false, file.tensors);
   optimizer_->save(file.tensors);
+  backward_.save(file.tensors);
   for (const auto& hook : hooks_) hook->save(file.tensors);
   if (!window_.empty()) file.tensors["window.fields"] = at::stack(window_);
   if (!window_milliseconds_.empty()) file.tensors["time.milliseconds"] = at::tensor(window_milliseconds_, at::kDouble);

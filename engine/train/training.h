@@ -6,6 +6,7 @@
 #include "engine/data/loader.h"
 #include "engine/stage/stage.h"
 #include "engine/tasks/task.h"
+#include "engine/train/backward.h"
 #include "engine/train/best_model.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/narration.h"
@@ -55,6 +56,7 @@ class Training {
   TrainingLoader loader_;
   Schedule schedule_;
   std::unique_ptr<Optimizer> optimizer_;
+  BackwardPass backward_;
   TrainingHooks hooks_;
   BestModel best_;
   std::unique_ptr<Narration> narration_;

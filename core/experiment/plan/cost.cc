@@ -2,6 +2,7 @@
 #include "core/experiment/plan/cost.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -146,7 +147,8 @@ CellCost cost_of(const Configuration& cell) {
   network.count(out);
   out.data_bytes = resident_bytes(*cell.dataset());
   const auto activations = network.activations();
-  const double batch = cell.recipe()->resolved.value("batch", 1.0);
+  const Json& recipe = cell.recipe()->resolved;
+  const double batch = std::ceil(recipe.value("batch", 1.0) / recipe.value("accumulate", 1.0));  // at once
   if (out.parameters < 0 || !activations) return out;
   const double trained = out.parameters + out.training_parameters;
   out.memory_bytes = kNumberBytes * (kCopiesOfParameters * trained + batch * *activations) + out.data_bytes;

@@ -1,16 +1,26 @@
-// Classification: one label an image, cross-entropy on a linear head over the backbone's pooled features.
+// Classification: one label an image, or a distribution over the labels where images are mixed; cross-entropy on a linear
+// head over the backbone's pooled features.
+#include "engine/tasks/losses.h"
 #include "engine/tasks/task.h"
 
 namespace locus::engine::tasks {
 namespace {
 
 constexpr std::string_view kExample = "measure";  // purpose of the draws of example_batch()
+constexpr const char* kBinary = "binary-cross-entropy";
+constexpr std::int64_t kTop = 5, kTopFrom = 20;  // of fewer classes the best five say little
 
 class ClassificationScores : public Accumulator {
  public:
   void add(const Tensor& logits, const Tensor& labels) {
     const Tensor right = logits.argmax(1).eq(labels).sum();
-    const Tensor loss = at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum).to(at::kDouble);
+    const Tensor loss = at::cross_entropy_loss(logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat),
+                                               labels, {}, at::Reduction::Sum)
+                            .to(at::kDouble);
+    if (logits.size(1) >= kTopFrom) {
+      const Tensor near = engine::ranks(logits, labels).lt(kTop).sum();
+      near_ = near_.defined() ? near_ + near : near;
+    }
     right_ = count_ == 0 ? right : right_ + right;
     loss_ = count_ == 0 ? loss : loss_ + loss;
     count_ += labels.size(0);
@@ -19,19 +29,28 @@ class ClassificationScores : public Accumulator {
   std::vector<Score> scores() const override {
     if (count_ == 0) return {};
     const auto count = static_cast<double>(count_);
-    return {{"top1", 100.0 * static_cast<double>(right_.item<std::int64_t>()) / count},
-            {"loss", loss_.item<double>() / count}};
+    std::vector<Score> out = {{"top1", 100.0 * static_cast<double>(right_.item<std::int64_t>()) / count},
+                              {"loss", loss_.item<double>() / count}};
+    if (near_.defined()) out.push_back({"top5", 100.0 * static_cast<double>(near_.item<std::int64_t>()) / count});
+    return out;
   }
 
  private:
-  Tensor right_, loss_;
+  Tensor right_, loss_, near_;
   std::int64_t count_ = 0;
 };
 
 class Classification : public Task {
  public:
   Classification(const TaskContext& context, const Options& options)
-      : channels_(context.dataset_facts.at("channels")), label_smoothing_(options.number("label_smoothing")) {
+      : channels_(context.dataset_facts.at("channels")),
+        label_smoothing_(options.number("label_smoothing")),
+        binary_(options.text("loss") == kBinary) {
+    if (binary_ && label_smoothing_ > 0) {
+      throw std::invalid_argument(
+          "task classification: binary-cross-entropy makes every target above 0 a 1, so label_smoothing " +
+          std::to_string(label_smoothing_) + " would make all of them ones; set it to 0");
+    }
     const Json& facts = context.dataset_facts;
     const InputFacts input{channels_, facts.at("extent")};
     backbone_ = make_backbone(context.configuration, input, context.random, context.path);
@@ -58,15 +77,19 @@ class Classification : public Task {
 
   StepLosses train_step(const Batch& batch, const ForwardContext& context) override {
     const Features features = backbone_->forward(batch.at(kImage), context);
+    const Tensor logits = head_->forward(backbone_->pooled(features));
+    const auto target = batch.find(kTarget);
+    const Tensor& wanted = target == batch.end() ? batch.at(kLabel) : target->second;
     const Tensor loss =
-        at::cross_entropy_loss(head_->forward(backbone_->pooled(features)), batch.at(kLabel), {}, at::Reduction::Mean,
-                               /*ignore_index=*/-100, label_smoothing_);
+        binary_ ? binarized_cross_entropy(logits, wanted) : soft_cross_entropy(logits, wanted, label_smoothing_);
     StepLosses out;
     out.add(loss, {{"loss", loss}});
     for (const AuxLoss& auxiliary : backbone_->auxiliary_losses(features, context))
       out.add(auxiliary.value, auxiliary.fields);
     return out;
   }
+
+  std::int64_t classes() const override { return head_->weight.size(0); }
 
   std::unique_ptr<Accumulator> accumulator() const override { return std::make_unique<ClassificationScores>(); }
 
@@ -89,6 +112,7 @@ class Classification : public Task {
 
   std::int64_t channels_;
   double label_smoothing_;
+  bool binary_;
   std::shared_ptr<Backbone> backbone_;
   std::shared_ptr<Linear> head_;
 };
@@ -101,10 +125,19 @@ TaskItem classification() {
                   .minimum(0.0)
                   .maximum(1.0)
                   .neutral(0.0));
+  item.option(
+      Option::text("loss", "cross-entropy",
+                   "what is learned from the labels; binary: of every class by itself, targets above 0 as 1 (DeiT-III)")
+          .choices({"cross-entropy", kBinary})
+          .neutral("cross-entropy"));
   item.facts(
       {{"metrics",
         {{{"name", "top1"}, {"unit", "%"}, {"direction", "max"}, {"help", "images whose best class is the label"}},
-         {{"name", "loss"}, {"unit", "nat"}, {"direction", "min"}, {"help", "mean cross-entropy, without smoothing"}}}},
+         {{"name", "loss"}, {"unit", "nat"}, {"direction", "min"}, {"help", "mean cross-entropy, without smoothing"}},
+         {{"name", "top5"},
+          {"unit", "%"},
+          {"direction", "max"},
+          {"help", "images whose label is among the five best classes; of datasets of 20 classes and more"}}}},
        {"default_metric", "top1"}});
   return {std::move(item), [](const TaskContext& context, const Options& options) -> std::shared_ptr<Task> {
             return std::make_shared<Classification>(context, options);

@@ -15,12 +15,6 @@ class MomentumDescent final : public CosineRecipe {
     return std::make_unique<Sgd>(decay_groups(task, options().number("weight_decay")),
                                  Sgd::Settings{options().number("momentum"), options().boolean("nesterov")});
   }
-  TrainingHooks hooks(Task& task) const override {
-    TrainingHooks out = CosineRecipe::hooks(task);
-    if (const double decay = options().number("average_decay"); decay > 0)
-      out.push_back(std::make_unique<AverageWeights>(task, decay));
-    return out;
-  }
 };
 
 }  // namespace
@@ -43,14 +37,14 @@ RecipeItem sgd() {
                   .minimum(0.0)
                   .maximum(0.999999)
                   .neutral(0.0));
+  add_precision(item);
   add_reporting(item);
   item.facts({{"setting",
                {{"optimizer", "SGD"},
                 {"schedule", "cosine decay"},
                 {"layer-decay", 1},
                 {"augmentation", "none"},
-                {"tuning", "all weights"},
-                {"precision", "float32"}}}});
+                {"tuning", "all weights"}}}});
   return {std::move(item),
           [](const Options& options) -> std::unique_ptr<Recipe> { return std::make_unique<MomentumDescent>(options); }};
 }

@@ -18,9 +18,9 @@ class Supervised final : public CosineRecipe {
 RecipeItem supervised() {
   Item item("recipe", "supervised", 1, "AdamW with linear warm-up and cosine decay over a fixed number of epochs");
   add_horizon(item);
-  item.option(Option::number("lr", 0.001, "highest learning rate").above(0.0).maximum(10.0));
-  item.option(Option::number("weight_decay", 0.05, "decoupled decay of weight matrices").minimum(0.0).maximum(10.0));
+  add_rate(item, 0.001, 0.05);
   add_course(item, 1e-5);
+  add_precision(item);
   add_reporting(item);
   item.facts({{"setting",
                {{"optimizer", "AdamW"},
@@ -29,8 +29,7 @@ RecipeItem supervised() {
                 {"schedule", "cosine decay"},
                 {"layer-decay", 1},
                 {"augmentation", "none"},
-                {"tuning", "all weights"},
-                {"precision", "float32"}}}});
+                {"tuning", "all weights"}}}});
   return {std::move(item),
           [](const Options& options) -> std::unique_ptr<Recipe> { return std::make_unique<Supervised>(options); }};
 }

@@ -199,5 +199,74 @@ TEST(Vit, SaysWhatItRefuses) {
   EXPECT_THROW(model->forward(test_images(1, {9, 10}), test_context(false)), std::invalid_argument);
 }
 
+// What a block of one head adds while training, over what it adds when it is used: the factors of its samples.
+TEST(Vit, DropsPathsLinearlyOrConstantlyOverDepth) {
+  const Tensor images = test_images(64, {8, 8});
+  const auto dropped_samples = [&](const char* rule, std::int64_t depth) {
+    Json options = {{"dim", 8}, {"depth", depth}, {"heads", 2}, {"patch", 4}};
+    options["drop_path"] = 0.9;
+    options["drop_path_rule"] = rule;
+    const auto model = vit(options, {test::kTestChannels, {8, 8}});
+    const at::NoGradGuard no_gradient;
+    model->request_tap("block-0");
+    const Tensor out = model->forward(images, test_context(true)).taps.at("block-0");
+    const Tensor used = model->forward(images, test_context(false)).taps.at("block-0");
+    return (out - used).abs().flatten(1).amax(1).gt(1e-6).sum().item<std::int64_t>();
+  };
+  EXPECT_EQ(dropped_samples("linear", 3), 0) << "the first block of several drops nothing";
+  EXPECT_GT(dropped_samples("constant", 3), 32);
+  EXPECT_GT(dropped_samples("constant", 1), 32);
+}
+
+TEST(Vit, ScalesBranchesByLearnedFactorsWhereAskedTo) {
+  const Json plain = {{"dim", 8}, {"depth", 2}, {"heads", 2}, {"patch", 4}};
+  Json scaled = plain;
+  scaled["layer_scale"] = 0.25;
+  const InputFacts input{test::kTestChannels, {8, 8}};
+  const auto without = vit(plain, input), with = vit(scaled, input);
+  EXPECT_EQ(count(*with) - count(*without), 2 * 2 * 8);
+  const auto p = with->named_parameters();
+  EXPECT_TRUE(at::equal(p["blocks.1.scale2"], at::full({8}, 0.25f)));
+  const Tensor images = test_images(2, {8, 8});
+  const at::NoGradGuard no_gradient;
+  for (const char* name : {"blocks.0.scale1", "blocks.0.scale2", "blocks.1.scale1", "blocks.1.scale2"})
+    p[name].fill_(1);
+  EXPECT_EQ(largest_difference(with->forward(images, test_context(false)).tokens,
+                               without->forward(images, test_context(false)).tokens),
+            0)
+      << "factors of 1 change nothing, and common weights start equal";
+  for (const char* name : {"blocks.0.scale1", "blocks.0.scale2", "blocks.1.scale1", "blocks.1.scale2"}) p[name].zero_();
+  with->request_tap("block-0");
+  const Features features = with->forward(images, test_context(false));
+  EXPECT_TRUE(at::equal(features.taps.at("block-0"), features.taps.at("pre-norm")))
+      << "factors of 0 take branches away";
+}
+
+TEST(Vit, ThinsBranchesOutWhileTrainingAlone) {
+  Json options = {{"dim", 8}, {"depth", 2}, {"heads", 2}, {"patch", 4}, {"dropout", 0.5}};
+  const auto model = vit(options, {test::kTestChannels, {8, 8}});
+  options.erase("dropout");
+  const auto plain = vit(options, {test::kTestChannels, {8, 8}});
+  const Tensor images = test_images(3, {8, 8});
+  const at::NoGradGuard no_gradient;
+  EXPECT_TRUE(at::equal(model->forward(images, test_context(false)).tokens,
+                        plain->forward(images, test_context(false)).tokens));
+  const Tensor once = model->forward(images, test_context(true)).tokens;
+  EXPECT_TRUE(at::equal(once, model->forward(images, test_context(true)).tokens)) << "draws have names";
+  EXPECT_GT(largest_difference(once, plain->forward(images, test_context(true)).tokens), 1e-3);
+}
+
+TEST(Vit, PoolsItsRegistersWhereAskedTo) {
+  const Json options = {{"dim", 8}, {"depth", 1}, {"heads", 2}, {"patch", 4}, {"registers", 3}, {"pool", "registers"}};
+  const auto model = vit(options, {test::kTestChannels, {8, 8}});
+  const at::NoGradGuard no_gradient;
+  const Features features = model->forward(test_images(2, {8, 8}), test_context(false));
+  EXPECT_EQ(features.layout.prefix, 3);
+  EXPECT_TRUE(at::equal(model->pooled(features), features.tokens.slice(1, 0, 3).mean(1)));
+  Json none = options;
+  none["registers"] = 0;
+  EXPECT_NE(refusal(none, {test::kTestChannels, {8, 8}}).find("pool registers needs registers"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace locus::engine

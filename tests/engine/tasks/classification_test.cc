@@ -16,9 +16,11 @@ Json configuration(Json priors, Json task_options = Json::object()) {
           {"model", {{"id", "vit"}, {"options", {{"dim", 8}, {"depth", 1}, {"heads", 2}, {"patch", 4}}}}},
           {"priors", std::move(priors)}};
 }
-std::shared_ptr<Task> make(const Json& document, std::uint64_t seed = 3) {
+std::shared_ptr<Task> make(const Json& document, std::uint64_t seed = 3, std::int64_t classes = 3) {
   const RandomStreams random(seed);
-  return make_task({document, kFacts, random});
+  Json facts = kFacts;
+  facts["classes"] = classes;
+  return make_task({document, facts, random});
 }
 Batch batch_of(std::int64_t count) {
   return {{"image", RandomStreams(1).normal("test", "image", 0, {count, 1, 8, 8})},
@@ -74,6 +76,48 @@ TEST(Classification, TopOneIsAPercentage) {
   const auto accumulator = task->accumulator();
   task->evaluate(batch_of(8), context(false), *accumulator);  // labels 0 1 2 0 1 2 0 1
   EXPECT_DOUBLE_EQ(accumulator->scores().at(0).value, 100.0 * 3 / 8);
+}
+
+// Where a batch brings targets, its labels count for nothing.
+TEST(Classification, LearnsFromTargetsWhereABatchHasThem) {
+  for (const char* loss : {"cross-entropy", "binary-cross-entropy"}) {
+    const auto task = make(configuration({{{"id", "none"}}}, {{"loss", loss}}));
+    EXPECT_EQ(task->classes(), 3);
+    const Batch labels = batch_of(6);
+    Batch targets = labels;
+    targets["target"] = at::zeros({6, 3}).scatter(1, labels.at("label").unsqueeze(1), 1.0);
+    const double expected = task->train_step(labels, context(true)).loss.item<double>();
+    targets["label"] = at::zeros_like(labels.at("label"));
+    EXPECT_NEAR(task->train_step(targets, context(true)).loss.item<double>(), expected, 1e-6) << loss;
+    targets["target"] = at::full({6, 3}, 1.0 / 3);
+    EXPECT_GT(std::abs(task->train_step(targets, context(true)).loss.item<double>() - expected), 1e-4) << loss;
+  }
+}
+
+TEST(Classification, RefusesToSmoothTargetsThatBecomeOnes) {
+  const Json options = {{"loss", "binary-cross-entropy"}, {"label_smoothing", 0.1}};
+  EXPECT_THROW(make(configuration({{{"id", "none"}}}, options)), std::invalid_argument);
+}
+
+TEST(Classification, ScoresTheBestFiveOfManyClasses) {
+  const auto names = [](Task& task) {
+    const at::NoGradGuard no_gradient;
+    const auto accumulator = task.accumulator();
+    task.evaluate(batch_of(6), context(false), *accumulator);
+    std::map<std::string, double> out;
+    for (const Score& score : accumulator->scores()) out[score.metric] = score.value;
+    return out;
+  };
+  EXPECT_FALSE(names(*make(configuration({{{"id", "none"}}}))).contains("top5")) << "of three classes";
+  const auto task = make(configuration({{{"id", "none"}}}), 3, 20);
+  const at::NoGradGuard no_gradient;
+  task->named_parameters()["head.weight"].zero_();
+  Tensor bias = at::zeros({20});
+  bias.slice(0, 8, 12).fill_(2);  // four classes before label 0, which is the first of the rest; 1 and 2 are behind
+  task->named_parameters()["head.bias"].copy_(bias);
+  const auto found = names(*task);  // labels 0 1 2 0 1 2
+  EXPECT_DOUBLE_EQ(found.at("top5"), 100.0 / 3);
+  EXPECT_DOUBLE_EQ(found.at("top1"), 0);
 }
 
 TEST(Classification, AddsThePriorsLossAndLogsItApart) {

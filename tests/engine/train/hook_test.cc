@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "engine/base/failure.h"
 
 namespace locus::engine {
@@ -68,6 +70,46 @@ TEST_F(Averages, AreScoredWithoutATrace) {
     EXPECT_GT(task_.weight._version(), version) << "whoever keeps values derived from weights must see it";
   }
   EXPECT_TRUE(at::equal(task_.weight, before));
+}
+
+TEST_F(Averages, AreKeptAndNotScoredWhereTheWeightsAreReported) {
+  AverageWeights kept(task_, {.decay = 0.75, .reported = false});
+  const Tensor before = task_.weight.detach().clone();
+  task_.weight.detach().add_(1);
+  kept.after_step({context_, task_, optimizer_});
+  kept.exchange_weights(task_);
+  EXPECT_TRUE(at::equal(task_.weight, before + 1));
+  std::map<std::string, Tensor> tensors;
+  kept.save(tensors);
+  EXPECT_TRUE(at::allclose(tensors.at("hook.average.weight"), before + 0.25));
+}
+
+// ModelEmaV3 written out: e += (1 - d) (x - e), d by the number of the update.
+TEST(AveragesOfTheThirdForm, FollowTheirFormula) {
+  for (const bool warmup : {false, true}) {
+    for (const std::int64_t after : {0, 2}) {
+      const AveragingSettings settings{.decay = 0.6, .third = true, .after = after, .warmup = warmup};
+      const Tensor average = at::tensor({1.0, -2.0}, at::kDouble), count = at::tensor({3}, at::kLong);
+      double plain[] = {1.0, -2.0};
+      for (std::int64_t update = 1; update <= 8; ++update) {
+        const double x = 0.3 * static_cast<double>(update * update);
+        follow({average, count}, {at::tensor({x, -x}, at::kDouble), at::tensor({update}, at::kLong)}, settings, update);
+        const auto s = static_cast<double>(update - after - 1);
+        double decay = s <= 0 ? 0 : 0.6;
+        if (s > 0 && warmup) decay = std::min(0.6, 1 - std::pow(1 + s, -2.0 / 3));
+        for (int i = 0; i < 2; ++i) {
+          plain[i] += (1 - decay) * ((i == 0 ? x : -x) - plain[i]);
+          EXPECT_NEAR(average[i].item<double>(), plain[i], 1e-13) << "update " << update;
+        }
+        EXPECT_EQ(count.item<std::int64_t>(), update) << "what counts is copied";
+      }
+    }
+  }
+}
+
+TEST(ClipGradients, KnowsItsRulesByName) {
+  EXPECT_EQ(clip_rule_of("tensor"), ClipRule::kTensor);
+  EXPECT_THROW(clip_rule_of("row"), std::invalid_argument);
 }
 
 TEST_F(Averages, GoOnFromACheckpoint) {

@@ -1,0 +1,47 @@
+// Names of precisions, and the switch of ATen's autocast.
+#include "engine/base/precision.h"
+
+#include <ATen/autocast_mode.h>
+
+namespace locus::engine {
+namespace {
+
+struct Entry {
+  Precision precision;
+  std::string_view name;
+  at::ScalarType type;
+};
+constexpr Entry kEntries[] = {{Precision::kFloat32, "float32", at::kFloat},
+                              {Precision::kBfloat16, "bfloat16", at::kBFloat16},
+                              {Precision::kFloat16, "float16", at::kHalf}};
+
+const Entry& entry_of(Precision precision) { return kEntries[static_cast<std::size_t>(precision)]; }
+
+}  // namespace
+
+Precision precision_of(std::string_view name) {
+  for (const Entry& entry : kEntries) {
+    if (entry.name == name) return entry.precision;
+  }
+  throw std::invalid_argument("there is no precision '" + std::string(name) + "'; choose float32, bfloat16 or float16");
+}
+
+std::string_view name_of(Precision precision) { return entry_of(precision).name; }
+
+Autocast::Autocast(Precision precision, at::Device device)
+    : device_(device.type()),
+      before_(at::autocast::is_autocast_enabled(device_)),
+      type_before_(at::autocast::get_autocast_dtype(device_)) {
+  const bool on = precision != Precision::kFloat32;
+  at::autocast::set_autocast_enabled(device_, on);
+  if (on) at::autocast::set_autocast_dtype(device_, entry_of(precision).type);
+  at::autocast::increment_nesting();
+}
+
+Autocast::~Autocast() {
+  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(device_, before_);
+  at::autocast::set_autocast_dtype(device_, type_before_);
+}
+
+}  // namespace locus::engine
