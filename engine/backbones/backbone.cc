@@ -148,6 +148,7 @@ void Backbone::begin_forward(const std::vector<Layout>& layouts, const ForwardCo
   for (std::size_t s = 0; s < priors_.size(); ++s) {
     for (const NamedPrior& named : priors_[s]) named.prior->begin_forward(layouts.at(s), context);
   }
+  for (const auto& [name, adapter] : adapters_) adapter->begin_forward(context.step, context.training, context.random);
 }
 
 std::int64_t Backbone::prefix_from(const std::vector<PriorChoice>& priors, std::int64_t depth) {
@@ -193,6 +194,8 @@ void Backbone::initialize(const RandomStreams& random, double deviation) {
   const Initializer whole(random, "");
   for (const auto& entry : named_modules()) {
     if (const auto norm = std::dynamic_pointer_cast<Norm>(entry.value())) norm->initialize();
+    if (auto adapter = std::dynamic_pointer_cast<Adapter>(entry.value()))
+      adapters_.emplace(entry.key(), std::move(adapter));
     if (const auto linear = std::dynamic_pointer_cast<Linear>(entry.value())) {
       const at::NoGradGuard no_grad;
       whole.truncated_normal(linear->weight, entry.key() + ".weight", deviation);
@@ -233,6 +236,18 @@ void Backbone::finish(Features& features, Tensor normed) {
   features.taps["pre-norm"] = last.tokens;
   features.taps["post-norm"] = features.tokens;
   features.tap_layouts["pre-norm"] = features.tap_layouts["post-norm"] = last.layout;
+}
+
+Tensor Backbone::final_norm(const Tensor&) const {
+  throw std::invalid_argument("the backbone has no final norm for the tokens of other blocks than the last");
+}
+
+Features Backbone::after_block(const Features& features, std::int64_t layer) const {
+  const std::string tap = "block-" + std::to_string(layer);
+  Features out;
+  out.tokens = final_norm(features.taps.at(tap));
+  out.layout = features.tap_layouts.at(tap);
+  return out;
 }
 
 void Backbone::refuse_hidden(const Inputs& inputs) const {
@@ -285,13 +300,29 @@ const NamedPrior* Backbone::owner(std::string_view name, std::string_view& rest)
   return nullptr;
 }
 
+const Adapter* Backbone::adapter_of(std::string_view name) const {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || name.ends_with(".weight") || name.ends_with(".bias")) return nullptr;
+  const auto found = adapters_.find(name.substr(0, dot));
+  return found == adapters_.end() ? nullptr : found->second.get();
+}
+
+std::string Backbone::prior_of(std::string_view name) const {
+  std::string_view rest;
+  const NamedPrior* named = owner(name, rest);
+  return named == nullptr ? "" : named->id;
+}
+
 Decay Backbone::decay(std::string_view name, const Tensor& parameter) const {
+  const Adapter* adapter = adapter_of(name);
+  if (adapter != nullptr && !adapter->decays(name.substr(name.rfind('.') + 1))) return Decay::kExempt;
   std::string_view rest;
   const NamedPrior* named = owner(name, rest);
   return named == nullptr ? default_decay(name, parameter) : named->prior->decay(rest, parameter);
 }
 
 bool Backbone::training_only(std::string_view name) const {
+  if (const Adapter* adapter = adapter_of(name)) return adapter->exports_merged;
   std::string_view rest;
   const NamedPrior* named = owner(name, rest);
   return named != nullptr && named->prior->training_only(rest);
@@ -313,9 +344,19 @@ std::shared_ptr<Backbone> make_backbone(const Json& stage_configuration, const I
     context.priors.push_back({prior.at("id").get<std::string>(), prior.value("options", Json::object()),
                               prior.value("stages", Json::array())});
   }
+  const std::optional<AdapterChoice> adapter = adapter_choice(stage_configuration);
+  std::set<std::string> layers;
+  if (adapter) {
+    context.linear = [&](std::string_view name, std::int64_t in, std::int64_t out, bool with_bias) {
+      layers.emplace(name);
+      return adapter->linear(name, in, out, with_bias);
+    };
+  }
   const Json& model = stage_configuration.at("model");
   const BackboneItem& item = backbone_item(model.at("id").get<std::string>());
-  return item.make(context, Options(item.item.json(), model.value("options", Json::object())));
+  auto backbone = item.make(context, Options(item.item.json(), model.value("options", Json::object())));
+  if (adapter) adapter->check_targets(layers);
+  return backbone;
 }
 
 }  // namespace locus::engine

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/adapters/adapter.h"
 #include "engine/backbones/block.h"
 #include "engine/base/registry.h"
 #include "engine/layers/linear.h"
@@ -80,6 +81,9 @@ class Backbone : public Module {
   virtual Tensor pooled(const Features& features) const = 0;     // [B, pooled_width()]: what a head reads
   virtual std::int64_t width() const = 0;                        // D of Features::tokens
   virtual std::int64_t pooled_width() const { return width(); }  // of pooled()
+  // Features whose tokens are those after block `layer` of the last stage, which must be tapped, through the final norm:
+  // what pooled() takes of another block than the last. Throws std::invalid_argument where the network has no such norm.
+  Features after_block(const Features& features, std::int64_t layer) const;
   // Where the tokens of each stage lie for images of that extent, the prefix included that the stage ends with.
   // Throws std::invalid_argument where the network takes no such images.
   virtual std::vector<Layout> layouts(std::int64_t height, std::int64_t width) const = 0;
@@ -107,6 +111,9 @@ class Backbone : public Module {
   // By full parameter name ("blocks.0.attention.qkv.weight", "priors.violin.layers.0.alpha").
   Decay decay(std::string_view name, const Tensor& parameter) const;
   bool training_only(std::string_view name) const;
+  std::string prior_of(std::string_view name) const;  // the id of the prior whose parameter it is; or empty
+  // The adapter that has it beside weight and bias; or null.
+  const Adapter* adapter_of(std::string_view name) const;
 
  protected:
   // Makes the priors, one instance for each stage they act in, and registers them under "priors.<id>", in a network
@@ -125,6 +132,8 @@ class Backbone : public Module {
   // Runs a block and keeps what was asked for of it.
   Tensor run_block(std::int64_t layer, const Tensor& x, const Layout& layout, const Inputs& inputs,
                    const ForwardContext& context, Features& features) const;
+  // The final norm of tokens [B, T, D] of the last stage.
+  virtual Tensor final_norm(const Tensor& tokens) const;
   // Ends a forward: `normed` is the last stage after the final norm.
   static void finish(Features& features, Tensor normed);
   // Throws std::invalid_argument where the inputs hide patches.
@@ -140,6 +149,7 @@ class Backbone : public Module {
   std::vector<StageInfo> stages_;
   std::vector<std::vector<NamedPrior>> priors_;  // by stage
   std::vector<std::shared_ptr<Block>> blocks_;
+  std::map<std::string, std::shared_ptr<Adapter>, std::less<>> adapters_;  // by full name
   std::set<std::int64_t> tapped_;
 };
 
@@ -152,8 +162,8 @@ Registry<BackboneItem>& backbone_registry();  // first, every line of backbones.
 inline const std::deque<BackboneItem>& backbone_items() { return backbone_registry().all(); }
 inline const BackboneItem& backbone_item(std::string_view id) { return backbone_registry().find(id); }
 
-// From a stage configuration (docs/formats/catalog.md): reads "model" and "priors". Throws
-// std::invalid_argument naming what is wrong.
+// From a stage configuration (docs/formats/catalog.md): reads "model", "priors" and "adapter". Adapters are not started
+// (Adapter::start). Throws std::invalid_argument naming what is wrong.
 std::shared_ptr<Backbone> make_backbone(const Json& stage_configuration, const InputFacts& input,
                                         const RandomStreams& random, const std::string& path = "auto");
 

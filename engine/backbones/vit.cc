@@ -69,6 +69,7 @@ class Vit final : public Backbone {
   }
 
   std::int64_t width() const override { return options_.dim; }
+  Tensor final_norm(const Tensor& tokens) const override { return norm_->forward(tokens); }
 
   std::vector<Layout> layouts(std::int64_t height, std::int64_t width) const override {
     return {layout_of(height, width)};

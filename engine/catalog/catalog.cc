@@ -2,6 +2,7 @@
 #include "engine/catalog/catalog.h"
 
 #include "engine/augmentation/augmentation.h"
+#include "engine/adapters/adapter.h"
 #include "engine/backbones/backbone.h"
 #include "engine/data/dataset.h"
 #include "engine/priors/prior.h"
@@ -38,6 +39,7 @@ Json catalog_json() {
   add(document, recipe_items());
   add(document, stage_items());
   add(document, augmentation_items());
+  add(document, adapter_items());
   return document;
 }
 

@@ -33,7 +33,7 @@ Json facts_at(Json facts, std::int64_t resolution) {
 std::int64_t parameters_of(const Task& task) {
   std::int64_t sum = 0;
   for (const auto& item : task.named_parameters()) {
-    if (item.value().requires_grad() && !task.training_only(item.key())) sum += item.value().numel();
+    if (!task.training_only(item.key())) sum += item.value().numel();
   }
   return sum;
 }

@@ -8,10 +8,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "engine/base/failure.h"
 #include "engine/data/dataset.h"
 #include "engine/stages/stages.h"
-#include "engine/train/checkpoint.h"
+#include "engine/stages/trained_task.h"
 #include "engine/train/evaluation.h"
 #include "engine/train/narration.h"
 #include "engine/train/prepared_data.h"
@@ -21,8 +20,6 @@ namespace locus::engine::stages {
 namespace {
 
 constexpr const char* kNative = "native";
-constexpr const char* kLast = "last";
-constexpr const char* kBest = "best";
 constexpr const char* kOption = "other_grids";
 constexpr const char* kChoice = "interpolate";
 
@@ -48,35 +45,6 @@ Json with_positions(Json configuration, const std::string& positions, Json& who)
     who.push_back(prior.at("id"));
   }
   return configuration;
-}
-
-// The input that holds the model to score.
-std::string slot_of(const StageContext& context) {
-  return context.options.text("checkpoint") == kBest ? "best-checkpoint" : "checkpoint";
-}
-
-// The task of the configuration, filled from the input checkpoint; and the step that checkpoint stands at.
-std::shared_ptr<Task> load_task(const StageContext& context, const Json& facts, const RandomStreams& random,
-                                const Json& configuration, TrainingState& state) {
-  const std::string slot = slot_of(context);
-  const auto input = context.inputs.find(slot);
-  if (input == context.inputs.end())
-    throw DataError("stage evaluate needs the input '" + slot + "', which was not given");
-  auto task = make_task({configuration, facts, random, context.execution.path});
-  TensorFile file = read_safetensors(input->second);
-  state = read_checkpoint_metadata(file, /*exported=*/true);
-  const Json& expected = context.configuration.at("inputs").at(slot);
-  if (expected != state.identity) {
-    throw DataError("the checkpoint " + input->second.string() + " belongs to stage " + state.identity + ", not to " +
-                    expected.get<std::string>());
-  }
-  load_model(*task, /*exported=*/true, file.tensors);
-  if (!file.tensors.empty()) {
-    throw DataError("the checkpoint holds the tensor '" + file.tensors.begin()->first + "', which the model lacks");
-  }
-  task->to(context.device);
-  task->eval();
-  return task;
 }
 
 // One way of scoring, the same for every image that is scored.
@@ -135,9 +103,7 @@ class Evaluation {
     Json interpolating = Json::array();
     const Json configuration = with_positions(context_.configuration, positions, interpolating);
     const bool first = !task_;
-    const auto input = context_.inputs.find(slot_of(context_));
-    with_file_context(input == context_.inputs.end() ? std::filesystem::path() : input->second,
-                      [&] { task_ = load_task(context_, facts_, random_, configuration, state_); });
+    task_ = trained_task(context_, facts_, random_, configuration, state_);
     if (positions != kNative) context_.environment["interpolated_positions"] = interpolating;
     if (!first) return;
     context_.environment["path"] = context_.execution.path;
@@ -218,9 +184,7 @@ StageItem evaluate() {
                   .unit("images"));
   item.option(Option::text("interpolation", "bilinear", "how images are resized: half-pixel centers, no antialiasing")
                   .choices({"bilinear", "bicubic"}));
-  item.option(Option::text("checkpoint", kLast, "which model of the training: the last, or the one that validated best")
-                  .choices({kLast, kBest})
-                  .neutral(kLast));
+  add_checkpoint_option(item);
   item.option(Option::list("positions", "string", Json::array({kNative}),
                            "positions on other grids than at training: as the priors are set (native), or "
                            "multiplied so that they span the training grid's range (interpolated)")
@@ -231,14 +195,7 @@ StageItem evaluate() {
   item.set("requires",
            Json::array(
                {{{"rule", "divides"}, {"of", "patch"}, {"into", "resolution"}, {"help", "patches tile the image"}}}));
-  const auto input = [](const char* slot, const char* when) {
-    return Json{{"slot", slot},
-                {"from", "train"},
-                {"output", slot},
-                {"when", {{"option", "checkpoint"}, {"values", Json::array({when})}}}};
-  };
-  item.facts({{"inputs", Json::array({input("checkpoint", kLast), input("best-checkpoint", kBest)})},
-              {"outputs", Json::array()}});
+  item.facts({{"inputs", checkpoint_inputs()}, {"outputs", Json::array()}});
   return {std::move(item), run};
 }
 

@@ -18,6 +18,7 @@ StageItem train() {
               {"outputs", {"checkpoint", "best-checkpoint"}},
               {"metrics",
                {metric("parameters", "", "min", "of the whole model"),
+                metric("trained_parameters", "", "min", "that learn, those only training needs included"),
                 metric("ms_per_step", "ms", "min", "a step of training, median"),
                 metric("images_per_second", "1/s", "max", "trained on, validation left out"),
                 metric("train_seconds", "s", "min", "spent training")}}});

@@ -1,6 +1,8 @@
 // The table of tasks.
 #include "engine/tasks/task.h"
 
+#include "engine/tasks/tuning.h"
+
 namespace locus::engine {
 
 namespace tasks {
@@ -30,10 +32,25 @@ std::int64_t Task::classes() const { return 0; }
 Collate Task::collate() const { return {}; }
 void Task::after_step(const ForwardContext&) {}
 
+Tensor Task::features(const Batch&, const ForwardContext&) {
+  throw std::invalid_argument("the task gives no features of an image");
+}
+
+void Task::hold(const std::function<bool(const std::string&)>& which) {
+  for (const auto& item : named_parameters()) {
+    if (!item.value().requires_grad() || !which(item.key())) continue;
+    item.value().set_requires_grad(false);
+    held_.insert(item.key());
+  }
+}
+
 std::shared_ptr<Task> make_task(const TaskContext& context) {
   const Json& task = context.configuration.at("task");
   const TaskItem& item = task_item(task.at("id").get<std::string>());
-  return item.make(context, Options(item.item.json(), task.value("options", Json::object())));
+  auto made = item.make(context, Options(item.item.json(), task.value("options", Json::object())));
+  start_adapters(*made, context.random);
+  hold_base(*made, context.configuration);
+  return made;
 }
 
 }  // namespace locus::engine

@@ -58,6 +58,9 @@ class Task : public Module {
   virtual Collate collate() const;
   // The forward pass alone: what the task says of a batch's inputs. Call without gradients.
   virtual Tensor predict(const Batch& batch, const ForwardContext& context) = 0;
+  // [B, D]: what is read of each image of a batch, as neighbors of images are looked for by. Call without gradients.
+  // Throws std::invalid_argument where the task has no such thing, by default.
+  virtual Tensor features(const Batch& batch, const ForwardContext& context);
   // Operations of predict() for one image, by the structure: as Backbone::flops.
   virtual std::int64_t flops(std::int64_t height, std::int64_t width) const = 0;
   virtual StepLosses train_step(const Batch& batch, const ForwardContext& context) = 0;
@@ -71,6 +74,15 @@ class Task : public Module {
   virtual Decay decay(std::string_view name, const Tensor& parameter) const = 0;
   virtual bool training_only(std::string_view name) const = 0;  // absent from the exported model; buffers, too
   virtual std::string path() const = 0;                         // attention's execution path, as taken
+
+  // Takes those parameters that learn and that `which` names out of what learns, for good: neither gradients nor the
+  // task change them, so they stay as make_task(), and whatever gave the network its first weights, left them.
+  // Checkpoints of a training do without them.
+  void hold(const std::function<bool(const std::string& name)>& which);
+  bool holds(std::string_view name) const { return held_.contains(name); }
+
+ private:
+  std::set<std::string, std::less<>> held_;
 };
 
 struct TaskItem {
@@ -82,7 +94,8 @@ Registry<TaskItem>& task_registry();  // first, every line of tasks.def
 inline const std::deque<TaskItem>& task_items() { return task_registry().all(); }
 inline const TaskItem& task_item(std::string_view id) { return task_registry().find(id); }
 
-// Reads the configuration's "task". Throws std::invalid_argument naming what is wrong.
+// Reads the configuration's "task" and, for its networks, "model", "priors" and "adapter". Adapters are started and their
+// base is held (engine/tasks/tuning.h). Throws std::invalid_argument naming what is wrong.
 std::shared_ptr<Task> make_task(const TaskContext& context);
 
 }  // namespace locus::engine

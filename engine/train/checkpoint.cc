@@ -1,7 +1,9 @@
 // Checkpoints in terms of tasks and training state.
 #include "engine/train/checkpoint.h"
 
+#include "core/base/sha256.h"
 #include "engine/base/failure.h"
+#include "engine/tasks/tuning.h"
 
 namespace locus::engine {
 namespace {
@@ -15,6 +17,11 @@ void require_finite(const std::map<std::string, Tensor>& tensors, const std::str
     return;
   throw DataError("the tensor '" + name +
                   "' holds values that are no finite numbers: it is damaged, or what made it had diverged");
+}
+
+// Whether a parameter is in no checkpoint of that kind, or need not be.
+bool left_out(const Task& task, const std::string& name, bool exported) {
+  return exported ? task.training_only(name) : task.holds(name);
 }
 
 }  // namespace
@@ -31,17 +38,34 @@ void with_file_context(const std::filesystem::path& file, const std::function<vo
 
 void save_model(const Task& task, bool exported, std::map<std::string, Tensor>& tensors) {
   for (const auto& item : task.named_parameters()) {
-    if (!exported || !task.training_only(item.key())) tensors[kModel + item.key()] = item.value();
+    if (!left_out(task, item.key(), exported)) tensors[kModel + item.key()] = item.value();
+  }
+  if (exported) {
+    for (auto& [name, weight] : merged_weights(task)) {
+      if (const auto base = tensors.find(kModel + name); base != tensors.end()) base->second = weight;
+    }
   }
   for (const auto& item : task.named_buffers()) {
     if (!exported || !task.training_only(item.key())) tensors[kModel + item.key()] = item.value();
   }
 }
 
+std::string fingerprint_of_held(const Task& task) {
+  std::string all;
+  for (const auto& item : task.named_parameters()) {
+    if (!task.holds(item.key())) continue;
+    // Sums of integers do not depend on their order; the places tell numbers from the same ones elsewhere.
+    const Tensor bits = item.value().detach().contiguous().view(at::kInt).flatten().to(at::kLong);
+    const Tensor places = at::arange(1, bits.numel() + 1, bits.options());
+    all += item.key() + " " + std::to_string((bits * places).sum().item<std::int64_t>()) + "\n";
+  }
+  return all.empty() ? all : sha256_hex(all);
+}
+
 void load_model(Task& task, bool exported, std::map<std::string, Tensor>& tensors) {
   for (const auto& item : task.named_parameters()) {
     const std::string name = kModel + item.key();
-    if (exported && task.training_only(item.key()) && !tensors.contains(name)) continue;
+    if (left_out(task, item.key(), exported) && !tensors.contains(name)) continue;
     require_finite(tensors, name);
     take_tensor(tensors, name, item.value());
   }
@@ -50,6 +74,7 @@ void load_model(Task& task, bool exported, std::map<std::string, Tensor>& tensor
     if (exported && task.training_only(item.key()) && !tensors.contains(name)) continue;
     take_tensor(tensors, name, item.value());
   }
+  if (exported) rest_merged_adapters(task);
 }
 
 std::map<std::string, std::string> checkpoint_metadata(const TrainingState& state, bool exported) {
@@ -65,6 +90,7 @@ std::map<std::string, std::string> checkpoint_metadata(const TrainingState& stat
       {"roles", {{"model.", "weights"}, {"optimizer.", "moments"}, {"window.", "curve"}, {"time.", "clock"}}}};
   if (!exported)
     document["seconds"] = state.seconds;  // equal weights are to have equal digests, however long they took
+  if (!exported && !state.base.empty()) document["base"] = state.base;
   return {{"locus", document.dump()}};
 }
 
@@ -90,7 +116,10 @@ TrainingState read_checkpoint_metadata(const TensorFile& file, bool exported) {
     state.optimizer_step = document.at("optimizer").at("step").get<std::int64_t>();
     state.sampler = {document.at("sampler").at("epoch").get<std::int64_t>(),
                      document.at("sampler").at("batch").get<std::int64_t>()};
-    if (!exported) state.seconds = document.at("seconds").get<double>();
+    if (!exported) {
+      state.seconds = document.at("seconds").get<double>();
+      state.base = document.value("base", "");
+    }
     return state;
   } catch (const Json::exception& error) {
     throw DataError(std::string("the checkpoint's metadata cannot be read: ") + error.what());

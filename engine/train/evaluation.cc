@@ -31,9 +31,8 @@ EvaluationView view_at(const Json& dataset_facts, std::int64_t resolution, std::
 
 Decoding decoding_of(const Execution& execution) { return {execution.decode_threads, execution.decode_bytes}; }
 
-bool evaluate_range(Task& task, const EvaluationSet& set, std::int64_t first, std::int64_t end, at::Device device,
-                    const ForwardContext& context, Accumulator& accumulator,
-                    const std::function<bool(std::int64_t done)>& go_on) {
+bool visit_range(const EvaluationSet& set, std::int64_t first, std::int64_t end, at::Device device,
+                 const std::function<void(const Batch&)>& visit, const std::function<bool(std::int64_t done)>& go_on) {
   // Not inference mode: what priors keep per layout must stay usable by a training step that follows.
   at::NoGradGuard no_gradient;
   if (first >= end) return true;
@@ -41,9 +40,16 @@ bool evaluate_range(Task& task, const EvaluationSet& set, std::int64_t first, st
   EvaluationLoader batches(set, first, end, size, device);
   for (std::int64_t row = first; row < end; row += size) {
     if (!go_on(row - first)) return false;
-    task.evaluate(*batches.next(), context, accumulator);
+    visit(*batches.next());
   }
   return true;
+}
+
+bool evaluate_range(Task& task, const EvaluationSet& set, std::int64_t first, std::int64_t end, at::Device device,
+                    const ForwardContext& context, Accumulator& accumulator,
+                    const std::function<bool(std::int64_t done)>& go_on) {
+  return visit_range(
+      set, first, end, device, [&](const Batch& batch) { task.evaluate(batch, context, accumulator); }, go_on);
 }
 
 }  // namespace locus::engine

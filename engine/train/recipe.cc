@@ -2,6 +2,7 @@
 #include "engine/train/recipe.h"
 
 #include "engine/train/groups.h"
+#include "engine/tasks/tuning.h"
 
 namespace locus::engine {
 
@@ -27,6 +28,8 @@ std::unique_ptr<Recipe> make_recipe(const Json& configuration) {
 }
 
 TrainingHooks Recipe::hooks(Task&) const { return {}; }
+
+void hold_backbones(Task& task) { task.hold(within_backbones(task)); }
 
 std::vector<ParameterGroup> decay_groups(const Task& task, double weight_decay) {
   return parameter_groups(task, {.weight_decay = weight_decay});

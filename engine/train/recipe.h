@@ -54,6 +54,9 @@ inline const RecipeItem& recipe_item(std::string_view id) { return recipe_regist
 // Reads a stage configuration's "recipe". Throws std::invalid_argument naming what is wrong.
 std::unique_ptr<Recipe> make_recipe(const Json& configuration);
 
+// Holds (Task::hold) everything within the task's backbones, so that heads alone learn.
+void hold_backbones(Task& task);
+
 // What learns of the task, in its order, in two groups: what the task lets decay (Task::decay) at `weight_decay`, and
 // the rest. The usual groups of a recipe.
 std::vector<ParameterGroup> decay_groups(const Task& task, double weight_decay);

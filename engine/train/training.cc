@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "engine/base/failure.h"
+#include "engine/tasks/tuning.h"
 #include "engine/train/evaluation.h"
 #include "engine/train/prepared_data.h"
 #include "engine/train/recipe.h"
@@ -47,6 +48,8 @@ Training::Training(StageContext& context)
       backward_(settings_.precision, settings_.accumulate, context.device),
       best_(context.options.text("keep_best"),
             task_item(context.configuration.at("task").at("id").get<std::string>()).item.json()) {
+  // Whoever gave the weights their values since they were made: adapters start from these.
+  start_adapters(*task_, random_);
   task_->to(context.device);
   task_->train();
   const Horizon horizon{settings_.epochs, loader_.batches_per_epoch()};
@@ -54,6 +57,7 @@ Training::Training(StageContext& context)
   snapshots_ = Snapshots(settings_.snapshots, steps_);
   schedule_ = recipe_->schedule(horizon);
   optimizer_ = recipe_->optimizer(*task_);
+  base_ = fingerprint_of_held(*task_);
   hooks_ = recipe_->hooks(*task_);
   if (!context.resume.empty()) with_file_context(context.resume, [this] { resume(); });
 }
@@ -65,6 +69,10 @@ void Training::resume() {
   if (state.identity != identity || state.seed != random_.seed() || state.steps != steps_) {
     throw DataError("the checkpoint " + context_.resume.string() + " belongs to stage " + state.identity + ", not to " +
                     identity);
+  }
+  if (state.base != base_) {
+    throw DataError("the checkpoint " + context_.resume.string() +
+                    " was made beside other frozen weights than the configuration gives here; start the stage anew");
   }
   const SamplerPosition& place = state.sampler;
   if (place.epoch < 0 || place.epoch > settings_.epochs || place.batch < 0 ||
@@ -300,11 +308,13 @@ void Training::finish() {
   std::int64_t number = 0;
   for (const ModelCopy& copy : snapshots_.kept())
     write_model("snapshot-" + std::to_string(++number), copy.exported(), copy.step);
-  std::int64_t parameters = 0;
+  std::int64_t parameters = 0, learning = 0;
   for (const auto& item : task_->named_parameters()) {
-    if (item.value().requires_grad() && !task_->training_only(item.key())) parameters += item.value().numel();
+    if (!task_->training_only(item.key())) parameters += item.value().numel();
+    if (item.value().requires_grad()) learning += item.value().numel();
   }
   result("parameters", "train", "last", static_cast<double>(parameters));
+  result("trained_parameters", "train", "last", static_cast<double>(learning));
   result("ms_per_step", "train", "median", median(window_milliseconds_));
   result("images_per_second", "train", "mean",
          static_cast<double>(step_ * loader_.batch_size()) / std::max(seconds_, 1e-9));
@@ -329,7 +339,8 @@ TrainingState Training::state_now() const {
           steps_,
           optimizer_->steps(),
           loader_.position(),
-          seconds_ + window_seconds_};
+          seconds_ + window_seconds_,
+          base_};
 }
 
 ForwardContext Training::context(bool training) const { return {step_, steps_, training, random_}; }

@@ -60,6 +60,7 @@ class Training {
   TrainingHooks hooks_;
   BestModel best_;
   std::unique_ptr<Narration> narration_;
+  std::string base_;  // what checkpoints are made beside (TrainingState::base)
   std::int64_t step_ = 0, steps_ = 0;
   Snapshots snapshots_{0, 0};
   std::int64_t saved_ = -1;  // step of the last checkpoint this process wrote

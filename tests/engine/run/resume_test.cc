@@ -121,6 +121,16 @@ TEST(Resume, KillsLeaveNoTraceOfMixingAveragesScalesAndParts) {
   EXPECT_TRUE(tensors.contains("hook.average.head.weight"));
 }
 
+// Its checkpoints leave out the frozen weights, which every process makes again.
+TEST(Resume, ThreeKillsLeaveNoTraceInATrainingOfAdapters) {
+  LOCUS_NEEDS_FASHION_MNIST();
+  const TemporaryFolder folder;
+  Json configuration = small_configuration();
+  configuration["adapter"] = {{"id", "dora"}, {"options", {{"rank", 2}, {"dropout", 0.1}, {"exported", "merged"}}}};
+  const auto [whole, killed] = tell(configuration, folder.path());
+  EXPECT_FALSE(read_safetensors(killed.last_checkpoint).tensors.contains("model.backbone.blocks.0.mlp.in.weight"));
+}
+
 TEST(Resume, KillsBeforeAndAfterTheBestModelLeaveItAsItWas) {
   LOCUS_NEEDS_FASHION_MNIST();
   const TemporaryFolder folder;
