@@ -91,15 +91,7 @@ std::string place_of(const Shown& shown) {
 
 }  // namespace
 
-Command& add_command(CLI::App& program, Command::Text text) {
-  const std::string group = text.group;
-  auto command = std::make_shared<Command>(std::move(text));
-  command->group(group);
-  program.add_subcommand(command);
-  return *command;
-}
-
-void add_server_options(CLI::App& command, ServerChoice& choice) {
+void add_server_options(Command& command, ServerChoice& choice) {
   command
       .add_option("--server", choice.server,
                   "Address of the server's gRPC side (default: the configuration file's, else 127.0.0.1:7171)")
@@ -108,21 +100,21 @@ void add_server_options(CLI::App& command, ServerChoice& choice) {
   add_json_option(command, choice.json);
 }
 
-void add_json_option(CLI::App& command, bool& json) {
+void add_json_option(Command& command, bool& json) {
   command.add_flag("--json", json, "Answer with JSON, for programs; errors too, on standard error");
 }
 
-CLI::Option* add_experiment(CLI::App& command, std::string& experiment) {
+Argument* add_experiment(Command& command, std::string& experiment) {
   return command.add_option("experiment", experiment, "Name of the experiment")->type_name("")->required();
 }
 
-CLI::Option* add_trial(CLI::App& command, std::string& trial) {
+Argument* add_trial(Command& command, std::string& trial) {
   return command.add_option("trial", trial, "EXPERIMENT/NUMBER, as `locus list EXPERIMENT` numbers them")
       ->type_name("")
       ->required();
 }
 
-void add_spec_options(CLI::App& command, SpecChoice& choice) {
+void add_spec_options(Command& command, SpecChoice& choice) {
   command.add_option("specification", choice.file, "File in YAML or JSON; - for standard input")
       ->type_name("")
       ->required();
@@ -130,7 +122,7 @@ void add_spec_options(CLI::App& command, SpecChoice& choice) {
       .add_option("--set", choice.changes,
                   "Change a value, the value in YAML: --set train.lr=1e-4 (repeatable; null removes)")
       ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
+      ->one_value_each();
 }
 
 absl::StatusOr<SpecFile> read_spec(const SpecChoice& choice) {

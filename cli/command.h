@@ -3,7 +3,6 @@
 
 #include <google/protobuf/message.h>
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cli/arguments/program.h"
 #include "cli/spec_file.h"
 #include "client/client.h"
 
@@ -24,38 +24,24 @@ inline constexpr int kExitDone = 0, kExitFailed = 1, kExitUsage = 2;
 inline constexpr char kRunGroup[] = "Run", kExperimentGroup[] = "Experiments", kSteerGroup[] = "Steer",
                       kFleetGroup[] = "Workers", kDataGroup[] = "Data", kLocusGroup[] = "Locus";
 
-// A command with what --help, the reference page and completion say of it.
-class Command : public CLI::App {
- public:
-  struct Text {
-    std::string name, group, summary, details;
-    std::vector<std::pair<std::string, std::string>> examples;  // command line, what it does
-  };
-  explicit Command(Text text_in) : App(text_in.summary, text_in.name), text(std::move(text_in)) {}
-
-  const Text text;
-  std::function<int()> body;  // runs after the command line was read; returns the exit status
-};
-Command& add_command(CLI::App& program, Command::Text text);
-
 // Options that every command which asks a server has.
 struct ServerChoice {
   std::string server;  // empty: LOCUS_SERVER, the configuration file, 127.0.0.1:7171
   bool json = false;
 };
-void add_server_options(CLI::App& command, ServerChoice& choice);
-void add_json_option(CLI::App& command, bool& json);
+void add_server_options(Command& command, ServerChoice& choice);
+void add_json_option(Command& command, bool& json);
 
 // The positionals, under the same names everywhere. A trial is EXPERIMENT/NUMBER.
-CLI::Option* add_experiment(CLI::App& command, std::string& experiment);
-CLI::Option* add_trial(CLI::App& command, std::string& trial);
+Argument* add_experiment(Command& command, std::string& experiment);
+Argument* add_trial(Command& command, std::string& trial);
 
 // --set and the file of the commands that take a specification.
 struct SpecChoice {
   std::string file;
   std::vector<std::string> changes;
 };
-void add_spec_options(CLI::App& command, SpecChoice& choice);
+void add_spec_options(Command& command, SpecChoice& choice);
 
 // Reads the file and applies the changes.
 absl::StatusOr<SpecFile> read_spec(const SpecChoice& choice);

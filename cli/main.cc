@@ -2,56 +2,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cli/arguments/reader.h"
 #include "cli/command.h"
-#include "cli/tree.h"
 #include "core/base/error.h"
-#include "core/base/nearest.h"
 #include "core/base/utf8.h"
-#include "core/catalog/catalog.h"
 
 namespace locus {
-#define LOCUS_COMMAND(name) void add_##name(CLI::App& app);
+#define LOCUS_COMMAND(name) void add_##name(Program& app);
 #include "cli/commands.def"
 #undef LOCUS_COMMAND
 
 namespace {
-
-// The command the words name, if one of them does.
-const Command* chosen(const CLI::App& program) {
-  const auto parsed = program.get_subcommands();
-  return parsed.empty() ? nullptr : dynamic_cast<const Command*>(parsed.front());
-}
-
-std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
-  const auto nearest = nearest_name(word, known);
-  return nearest ? "; did you mean " + *nearest + "?" : "";
-}
-
-// What was asked, what was found, what to do.
-std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error) {
-  const Command* command = chosen(program);
-  const std::string see = command ? "; see locus " + command->text.name + " --help" : "; see locus --help";
-  std::vector<std::string> left = program.remaining(true);
-  std::erase(left, "--json");  // it says how to answer, here too
-  std::vector<std::string> known;
-  if (command == nullptr) {
-    for (const CommandPage& one : describe(program).commands) known.push_back(one.name);
-    const auto word = std::find_if(left.begin(), left.end(), [](const auto& w) { return !w.starts_with("-"); });
-    if (word != left.end()) return "locus has no command '" + *word + "'" + suggestion(*word, known) + see;
-    if (!left.empty()) return "locus has no option " + left.front() + see;
-    return "locus needs a command, as in locus list" + see;
-  }
-  const CommandPage page = describe(*command);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !left.empty()) {
-    for (const OptionPage& one : page.options) known.push_back(one.name);
-    const bool option = left.front().starts_with("-");
-    return "locus " + page.name + (option ? " has no option " : " takes no further argument ") + left.front() +
-           (option ? suggestion(left.front().substr(0, left.front().find('=')), known) : "") + see;
-  }
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
-    return "locus " + page.name + ": " + error.what() + ": " + usage_line("locus", page) + see;
-  return "locus " + page.name + ": " + error.what() + see;
-}
 
 // Names travel as UTF-8; anything else would come to nothing on the way.
 const char* not_text(int argc, char** argv) {
@@ -61,42 +22,41 @@ const char* not_text(int argc, char** argv) {
   return nullptr;
 }
 
-int run(CLI::App& program, int argc, char** argv) {
+int run(Program& program, int argc, char** argv) {
   const bool json = std::any_of(argv, argv + argc, [](const char* word) { return std::strcmp(word, "--json") == 0; });
-  if (const char* word = not_text(argc, argv)) {
-    return report_error(make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                                   "the argument '" + std::string(word) + "' is not UTF-8 text; see locus --help"),
-                        json, nullptr, kExitUsage);
+  const auto refuse = [json](const std::string& why) {
+    return report_error(make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, why), json,
+                        nullptr, kExitUsage);
+  };
+  if (const char* word = not_text(argc, argv))
+    return refuse("the argument '" + std::string(word) + "' is not UTF-8 text; see locus --help");
+  const Reading line = read_command_line(program, argc, argv);
+  const int width = std::min(terminal().width, 100);
+  switch (line.outcome) {
+    case Reading::Outcome::kHelp:
+      print(line.command ? render_help(program.name, describe(*line.command), width)
+                         : render_program_help(describe(program), width));
+      return kExitDone;
+    case Reading::Outcome::kVersion:
+      print(program.version + "\n");
+      return kExitDone;
+    case Reading::Outcome::kRefused:
+      return refuse(line.refusal);
+    case Reading::Outcome::kRun:
+      break;
   }
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    const Command* command = chosen(program);
-    const int width = std::min(terminal().width, 100);
-    print(command ? render_help("locus", describe(*command), width) : render_program_help(describe(program), width));
-    return kExitDone;
-  } catch (const CLI::CallForVersion& version) {
-    print(std::string(version.what()) + "\n");
-    return kExitDone;
-  } catch (const CLI::ParseError& error) {
-    return report_error(
-        make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, usage_sentence(program, error)),
-        json, nullptr, kExitUsage);
-  }
-  const Command* command = chosen(program);
-  return command && command->body ? command->body() : kExitUsage;
+  return line.command && line.command->body ? line.command->body() : kExitUsage;
 }
 
 }  // namespace
 }  // namespace locus
 
 int main(int argc, char** argv) {
-  CLI::App program(
-      "Compares position encodings of Vision Transformers: submit a matrix, let workers run it, read the "
-      "table.",
-      "locus");
-  program.set_version_flag("--version", LOCUS_VERSION);
-  program.require_subcommand(1);
+  locus::Program program{
+      "locus",
+      "Compares position encodings of Vision Transformers: submit a matrix, let workers run it, read the table.",
+      LOCUS_VERSION,
+      {}};
 #define LOCUS_COMMAND(name) locus::add_##name(program);
 #include "cli/commands.def"
 #undef LOCUS_COMMAND

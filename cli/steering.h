@@ -8,7 +8,7 @@ namespace locus {
 
 // Adds a command that makes `call`, a member of Client, with the experiment named on the command line.
 template <class Request>
-void add_steering(CLI::App& app, Command::Text text,
+void add_steering(Program& app, Command::Text text,
                   absl::StatusOr<v1::Experiment> (Client::*call)(const Request&, const CallOptions&)) {
   Command& command = add_command(app, std::move(text));
   auto choice = std::make_shared<ServerChoice>();

@@ -57,15 +57,17 @@ absl::Status convert(std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> given_arguments(const CLI::App& command) {
+std::vector<std::string> given_arguments(const Command& command) {
   std::vector<std::string> out;
-  for (const CLI::Option* option : command.get_options()) {
-    const std::string name = option->get_name();
-    if (option->count() == 0 || name == "--json" || name == "--help") continue;
-    const bool flag = option->get_expected_max() == 0;
-    if (flag) out.push_back(name);
-    for (const std::string& value : flag ? std::vector<std::string>() : option->results()) {
-      if (!option->get_positional()) out.push_back(name);
+  for (const auto& argument : command.arguments()) {
+    const std::string& name = argument->page().name;
+    if (argument->given().empty() || name == "--json") continue;
+    if (argument->is_flag()) {
+      out.push_back(name);
+      continue;
+    }
+    for (const std::string& value : argument->given()) {
+      if (!argument->page().positional) out.push_back(name);
       out.push_back(value);
     }
   }

@@ -1,9 +1,10 @@
 // Commands that the trainer carries out: this program only starts it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "cli/arguments/program.h"
 
 namespace locus {
 
@@ -13,7 +14,7 @@ std::string trainer_program();  // the trainer beside this program; LOCUS_TRAINE
 std::string readable_after_exec(const std::string& text);
 
 // What was given to `command`, as the trainer takes it: options under their own names, all but --json.
-std::vector<std::string> given_arguments(const CLI::App& command);
+std::vector<std::string> given_arguments(const Command& command);
 
 // Runs `locus-trainer <tool> <arguments>`, the trainer beside this program (LOCUS_TRAINER names another), and
 // returns its exit status. A YAML file behind --spec is handed over as JSON. What the trainer says on

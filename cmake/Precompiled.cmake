@@ -1,7 +1,7 @@
 # Precompiled headers outside the engine. A folder says which of cmake/precompiled its targets use (and hands that down):
 #   set(LOCUS_PRECOMPILED service)
 # and the functions of Locus.cmake do the rest; its tests use service_test if that is there. A header is compiled once for
-# all of its users (who must link gRPC for any but plain), when the first of them is built: parsing gRPC, JSON and the argument parser costs more than
+# all of its users (who must link gRPC for any but plain), when the first of them is built: parsing gRPC and JSON costs more than
 # compiling most files of ours.
 include_guard(GLOBAL)
 option(LOCUS_PRECOMPILE "Precompile the heavy headers; off, every file must include what it uses" ON)

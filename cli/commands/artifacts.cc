@@ -87,7 +87,7 @@ absl::StatusOr<int> run(Client& client, const ArtifactsOptions& options) {
 
 }  // namespace
 
-void add_artifacts(CLI::App& app) {
+void add_artifacts(Program& app) {
   Command& command = add_command(
       app, {"artifacts",
             kDataGroup,

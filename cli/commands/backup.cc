@@ -5,7 +5,7 @@
 
 namespace locus {
 
-void add_backup(CLI::App& app) {
+void add_backup(Program& app) {
   Command& command = add_command(
       app, {"backup",
             kDataGroup,

@@ -3,7 +3,7 @@
 
 namespace locus {
 
-void add_cancel(CLI::App& app) {
+void add_cancel(Program& app) {
   add_steering(app,
                {"cancel",
                 kSteerGroup,

@@ -66,7 +66,7 @@ absl::StatusOr<int> run(Client& client, const CatalogOptions& options) {
 
 }  // namespace
 
-void add_catalog(CLI::App& app) {
+void add_catalog(Program& app) {
   Command& command =
       add_command(app, {"catalog",
                         kDataGroup,

@@ -21,7 +21,7 @@ absl::StatusOr<int> run(Client& client, const CheckOptions& options) {
 
 }  // namespace
 
-void add_check(CLI::App& app) {
+void add_check(Program& app) {
   Command& command =
       add_command(app, {"check",
                         kDataGroup,

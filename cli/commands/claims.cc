@@ -40,7 +40,7 @@ absl::StatusOr<int> run(Client& client, const ClaimsOptions& options) {
 
 }  // namespace
 
-void add_claims(CLI::App& app) {
+void add_claims(Program& app) {
   Command& command = add_command(
       app, {"claims",
             kExperimentGroup,

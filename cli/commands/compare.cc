@@ -26,7 +26,7 @@ absl::StatusOr<int> run(Client& client, const CompareOptions& options) {
 
 }  // namespace
 
-void add_compare(CLI::App& app) {
+void add_compare(Program& app) {
   Command& command =
       add_command(app, {"compare",
                         kExperimentGroup,

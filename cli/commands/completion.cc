@@ -1,10 +1,9 @@
 // locus completion: scripts for the shells.
 #include "cli/command.h"
-#include "cli/tree.h"
 
 namespace locus {
 
-void add_completion(CLI::App& app) {
+void add_completion(Program& app) {
   Command& command =
       add_command(app, {"completion",
                         kLocusGroup,
@@ -16,10 +15,7 @@ void add_completion(CLI::App& app) {
                          {"locus completion fish | source", "In ~/.config/fish/config.fish"}}});
   auto shell = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  command.add_option("shell", *shell, "Shell")
-      ->type_name("")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command.add_option("shell", *shell, "Shell")->type_name("")->required()->one_of({"bash", "zsh", "fish"});
   add_json_option(command, *json);
   command.body = [&app, shell, json] {
     const std::string script = render_completion(describe(app), *shell);

@@ -60,7 +60,7 @@ absl::StatusOr<int> run(Client& client, const CurvesOptions& options) {
 
 }  // namespace
 
-void add_curves(CLI::App& app) {
+void add_curves(Program& app) {
   Command& command = add_command(
       app, {"curves",
             kExperimentGroup,
@@ -76,12 +76,12 @@ void add_curves(CLI::App& app) {
   command.add_option("name", options->name, "EXPERIMENT or EXPERIMENT/NUMBER")->type_name("")->required();
   command.add_option("--metric", options->metric, "Metric (default: the experiment's own)")->type_name("METRIC");
   options->split = "validation";
-  command.add_option("--split", options->split, "Split")->type_name("SPLIT")->capture_default_str();
+  command.add_option("--split", options->split, "Split")->type_name("SPLIT")->show_default();
   command.add_option("--labels", options->labels, "Labels of the series, as in {\"resolution\":42}")->type_name("JSON");
   command.add_option("--points", options->points, "Points of a curve, at most")
       ->type_name("COUNT")
-      ->check(CLI::Range(8, 10'000))
-      ->capture_default_str();
+      ->range(8, 10'000)
+      ->show_default();
   command.add_flag("--means", options->means, "Means over the seeds of each cell instead of single trials");
   command.body = [options] {
     return ask_server(options->server, [&](Client& client) { return run(client, *options); });

@@ -30,7 +30,7 @@ absl::StatusOr<int> run(Client& client, const DeleteOptions& options) {
 
 }  // namespace
 
-void add_delete(CLI::App& app) {
+void add_delete(Program& app) {
   Command& command = add_command(
       app, {"delete",
             kSteerGroup,

@@ -27,7 +27,7 @@ absl::StatusOr<v1::Worker> ask(Client& client, const DrainOptions& options) {
 
 }  // namespace
 
-void add_drain(CLI::App& app) {
+void add_drain(Program& app) {
   Command& command = add_command(app, {"drain",
                                        kFleetGroup,
                                        "Give a worker no more stages",

@@ -63,7 +63,7 @@ absl::StatusOr<int> run(Client& client, const ExportOptions& options) {
 
 }  // namespace
 
-void add_export(CLI::App& app) {
+void add_export(Program& app) {
   Command& command = add_command(
       app,
       {"export",

@@ -31,7 +31,7 @@ absl::StatusOr<int> run(Client& client, const LeaderboardOptions& options) {
 
 }  // namespace
 
-void add_leaderboard(CLI::App& app) {
+void add_leaderboard(Program& app) {
   Command& command =
       add_command(app, {"leaderboard",
                         kExperimentGroup,
@@ -52,8 +52,8 @@ void add_leaderboard(CLI::App& app) {
       ->type_name("JSON");
   command.add_option("--format", options->format, "Form of the output")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "csv", "markdown", "latex"}))
-      ->capture_default_str();
+      ->one_of({"table", "csv", "markdown", "latex"})
+      ->show_default();
   command.add_flag("--sweep-csv", options->sweep, "Print the sweep over labels as CSV instead");
   command.body = [options] {
     return ask_server(options->server, [&](Client& client) { return run(client, *options); });

@@ -45,7 +45,7 @@ absl::StatusOr<int> list_experiments(Client& client, const ListOptions& options)
 
 }  // namespace
 
-void add_list(CLI::App& app) {
+void add_list(Program& app) {
   Command& command =
       add_command(app, {"list",
                         kExperimentGroup,
@@ -63,8 +63,8 @@ void add_list(CLI::App& app) {
       ->type_name("STATE");
   command.add_option("--tag", options->tags, "Only what has this tag (repeatable: has them all)")
       ->type_name("TAG")
-      ->allow_extra_args(false);
-  command.add_option("--limit", options->limit, "At most so many")->type_name("COUNT")->check(CLI::Range(1, 100'000));
+      ->one_value_each();
+  command.add_option("--limit", options->limit, "At most so many")->type_name("COUNT")->range(1, 100'000);
   command.add_flag("--quiet", options->quiet, "Names alone, one a line");
   command.body = [options] {
     return ask_server(options->server, [&](Client& client) {

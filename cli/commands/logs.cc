@@ -111,7 +111,7 @@ class LogReader {
 
 }  // namespace
 
-void add_logs(CLI::App& app) {
+void add_logs(Program& app) {
   Command& command = add_command(
       app, {"logs",
             kExperimentGroup,
@@ -127,10 +127,10 @@ void add_logs(CLI::App& app) {
   command.add_option("--stage", options->stage, "Stage of the trial, such as train or evaluate")->type_name("STAGE");
   command.add_option("--attempt", options->attempt, "Number of the attempt (default: the newest)")
       ->type_name("NUMBER")
-      ->check(CLI::Range(1, 1'000'000));
+      ->range(1, 1'000'000);
   command.add_option("--tail", options->tail, "Begin so many bytes before the end")
       ->type_name("BYTES")
-      ->check(CLI::Range(1, 1 << 20));
+      ->range(1, 1 << 20);
   command.add_flag("--follow", options->follow, "Go on until the trial is over");
   command.body = [options] {
     return ask_server(options->server, [&](Client& client) { return LogReader(client, *options).run(); });

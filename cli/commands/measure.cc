@@ -106,26 +106,22 @@ int run(const MeasureChoice& choice) {
 void add_protocol_options(Command& command, MeasureChoice& choice) {
   command.add_option("--rounds", choice.rounds, "Timed rounds; the models take turns within each")
       ->type_name("N")
-      ->check(CLI::Range(1, 10000));
-  command.add_option("--warmup", choice.warmup, "Passes before the first round")
-      ->type_name("N")
-      ->check(CLI::Range(0, 10000));
+      ->range(1, 10000);
+  command.add_option("--warmup", choice.warmup, "Passes before the first round")->type_name("N")->range(0, 10000);
   command.add_option("--round-ms", choice.round_ms, "A round repeats the pass until it takes about so long")
       ->type_name("MS")
-      ->check(CLI::Range(0, 60000));
+      ->range(0, 60000);
   command.add_flag("--no-training", choice.no_training, "Forward passes only");
-  command.add_option("--device", choice.device, "Where to measure")
-      ->type_name("DEVICE")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  command.add_option("--index", choice.index, "Which CUDA device")->type_name("N")->check(CLI::Range(0, 1023));
+  command.add_option("--device", choice.device, "Where to measure")->type_name("DEVICE")->one_of({"cpu", "cuda"});
+  command.add_option("--index", choice.index, "Which CUDA device")->type_name("N")->range(0, 1023);
   command.add_option("--threads", choice.threads, "Threads of an operation on the CPU")
       ->type_name("COUNT")
-      ->check(CLI::Range(1, 1024));
+      ->range(1, 1024);
 }
 
 }  // namespace
 
-void add_measure(CLI::App& app) {
+void add_measure(Program& app) {
   Command& command = add_command(
       app, {"measure",
             kLocusGroup,
@@ -149,12 +145,12 @@ void add_measure(CLI::App& app) {
       .add_option("--set", choice->spec.changes,
                   "Change a value, the value in YAML: --set model.dim=192 (repeatable; null removes)")
       ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
+      ->one_value_each();
   command
       .add_option("--prior", choice->priors,
                   "Measure this instead of the matrix: an id, or in YAML with options or a list (repeatable)")
       ->type_name("PRIOR")
-      ->allow_extra_args(false);
+      ->one_value_each();
   command
       .add_option("--against", choice->against,
                   "What to compare with: with --prior a prior, added when missing (none); otherwise a cell's "

@@ -27,7 +27,7 @@ absl::StatusOr<int> run(Client& client, const NoteOptions& options) {
 
 }  // namespace
 
-void add_note(CLI::App& app) {
+void add_note(Program& app) {
   Command& command = add_command(
       app, {"note",
             kExperimentGroup,

@@ -3,7 +3,7 @@
 
 namespace locus {
 
-void add_pause(CLI::App& app) {
+void add_pause(Program& app) {
   add_steering(app,
                {"pause",
                 kSteerGroup,

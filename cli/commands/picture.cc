@@ -23,13 +23,13 @@ absl::Status refuse(const std::string& message, const std::string& field = {}) {
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
 }
 
-std::string text(const CLI::App& command, const std::string& option) {
-  const CLI::Option* found = command.get_option(option);
-  return found->count() == 0 ? "" : found->results().front();
+std::string text(const Command& command, const std::string& option) {
+  const std::vector<std::string>& given = command.argument(option).given();
+  return given.empty() ? "" : given.front();
 }
 
 // "0,7" -> [0, 7]
-absl::StatusOr<std::vector<std::int64_t>> numbers(const CLI::App& command, const std::string& option) {
+absl::StatusOr<std::vector<std::int64_t>> numbers(const Command& command, const std::string& option) {
   const std::string all = text(command, option);
   std::vector<std::int64_t> out;
   const char *at = all.data(), *end = at + all.size();
@@ -64,17 +64,17 @@ class Folder {
   fs::path path_;
 };
 
-absl::StatusOr<Json> request_of(const CLI::App& command) {
-  Json request = {{"kind", command.count("--attention") > 0 ? "attention" : "trained-prior"}};
+absl::StatusOr<Json> request_of(const Command& command) {
+  Json request = {{"kind", command.has("--attention") ? "attention" : "trained-prior"}};
   LOCUS_ASSIGN_OR_RETURN(request["images"], numbers(command, "--images"));
   LOCUS_ASSIGN_OR_RETURN(request["layers"], numbers(command, "--layer"));
   if (request["kind"] == "attention" && request["images"].empty()) request["images"] = {0};
-  if (command.count("--split") > 0) request["split"] = text(command, "--split");
-  if (command.count("--data-root") > 0) request["data_root"] = text(command, "--data-root");
+  if (command.has("--split")) request["split"] = text(command, "--split");
+  if (command.has("--data-root")) request["data_root"] = text(command, "--data-root");
   return request;
 }
 
-absl::StatusOr<int> draw_trial(Client& client, const CLI::App& command, const std::string& name, bool json) {
+absl::StatusOr<int> draw_trial(Client& client, const Command& command, const std::string& name, bool json) {
   LOCUS_ASSIGN_OR_RETURN(Json request, request_of(command));
   v1::GetTrialRequest asked;
   asked.set_name(name);
@@ -93,8 +93,8 @@ absl::StatusOr<int> draw_trial(Client& client, const CLI::App& command, const st
   std::vector<std::string> arguments = {"--trained", file};
   for (const auto& [option, tool] :
        {std::pair("--output", "--json"), {"--png", "--png"}, {"--view", "--view"}, {"--query", "--query"}}) {
-    if (command.count(option) == 0) continue;
-    if (command.get_option(option)->results().size() > 1)
+    if (!command.has(option)) continue;
+    if (command.argument(option).given().size() > 1)
       return refuse("a picture of a trial takes one " + std::string(option));
     arguments.insert(arguments.end(), {tool, text(command, option)});
   }
@@ -103,14 +103,14 @@ absl::StatusOr<int> draw_trial(Client& client, const CLI::App& command, const st
 
 // An option that the other form of the command has; empty: none was given.
 template <std::size_t n>
-std::string misplaced(const CLI::App& command, const char* const (&options)[n]) {
+std::string misplaced(const Command& command, const char* const (&options)[n]) {
   for (const char* option : options) {
-    if (command.count(option) > 0) return option;
+    if (command.has(option)) return option;
   }
   return "";
 }
 
-int draw(const CLI::App& command, const ServerChoice& choice) {
+int draw(const Command& command, const ServerChoice& choice) {
   const std::string name = text(command, "prior");
   const bool trial = name.find('/') != std::string::npos;
   if (const std::string wrong = trial ? misplaced(command, kOfPrior) : misplaced(command, kOfTrial); !wrong.empty()) {
@@ -129,10 +129,9 @@ int draw(const CLI::App& command, const ServerChoice& choice) {
 
 void add_options(Command& command) {
   const auto value = [&](const char* name, const char* help, const char* type) {
-    command.add_option(name)->description(help)->type_name(type)->expected(1);
+    return command.add_option(name, help)->type_name(type);
   };
-  value("prior", "Id of a prior, or a trial: EXPERIMENT/NUMBER", "");
-  command.get_option("prior")->required();
+  value("prior", "Id of a prior, or a trial: EXPERIMENT/NUMBER", "")->required();
   value("--options", "The prior's options", "JSON");
   value("--grid", "Rows and columns of patches", "ROWSxCOLUMNS");
   value("--heads", "Attention heads", "N");
@@ -144,23 +143,20 @@ void add_options(Command& command) {
         "File to take the parameters from; of a trial a step it has kept, best, last or initial (default: last, the "
         "newest there is)",
         "WHICH");
-  command.add_flag("--attention")->description("A trial's attention on images, with and without its priors");
+  command.add_flag("--attention", "A trial's attention on images, with and without its priors");
   value("--images", "Images to look at, by their place in the split", "N,N,...");
-  value("--split", "Which part of the data they are of (default: test)", "SPLIT");
-  command.get_option("--split")->check(CLI::IsMember({"train", "validation", "test"}));
+  value("--split", "Which part of the data they are of (default: test)", "SPLIT")
+      ->one_of({"train", "validation", "test"});
   value("--data-root", "Folder the datasets lie under (default: /usr/share/datasets)", "FOLDER");
   value("--output", "Write the document here instead of printing it", "FILE");
   value("--png", "Draw heat maps", "FILE");
   value("--view", "Which view to draw", "NAME");
-  command.add_option("--query")
-      ->description("Patch whose row is drawn; of a prior it may be given again")
-      ->type_name("ROW,COLUMN")
-      ->delimiter('\0');
+  value("--query", "Patch whose row is drawn; of a prior it may be given again", "ROW,COLUMN");
 }
 
 }  // namespace
 
-void add_picture(CLI::App& app) {
+void add_picture(Program& app) {
   Command& command = add_command(
       app, {"picture",
             kLocusGroup,

@@ -20,7 +20,7 @@ int run(const ServerChoice& choice, const SpecChoice& wanted) {
 
 }  // namespace
 
-void add_plan(CLI::App& app) {
+void add_plan(Program& app) {
   Command& command = add_command(
       app,
       {"plan",

@@ -4,7 +4,7 @@
 
 namespace locus {
 
-void add_probe(CLI::App& app) {
+void add_probe(Program& app) {
   Command& command = add_command(
       app, {"probe",
             kLocusGroup,
@@ -20,28 +20,22 @@ void add_probe(CLI::App& app) {
               "One attention layer on given tensors"}}});
   auto json = std::make_shared<bool>(false);
   const auto value = [&](const char* name, const char* help, const char* type) {
-    command.add_option(name)->description(help)->type_name(type)->expected(1);
+    command.add_option(name, help)->type_name(type);
   };
   value("--spec", "Specification of the prior alone", "FILE");
-  command.add_option("--level")
-      ->description("What to run")
-      ->check(CLI::IsMember({"attention", "block", "model"}))
-      ->expected(1);
+  command.add_option("--level", "What to run")->one_of({"attention", "block", "model"});
   value("--grid", "Rows and columns of patches", "ROWSxCOLUMNS");
   value("--prefix", "Tokens before the patches", "N");
   value("--layer", "Which layer, counted from 0", "N");
   value("--layers", "Of how many", "N");
-  command.add_option("--dtype")
-      ->description("Precision")
-      ->check(CLI::IsMember({"float64", "float32", "bfloat16"}))
-      ->expected(1);
+  command.add_option("--dtype", "Precision")->one_of({"float64", "float32", "bfloat16"});
   value("--path", "Execution path of the attention", "NAME");
   value("--seed", "Of the initial parameters", "N");
   value("--component", "Run a transform, schedule, optimizer or loss alone", "KIND:ID");
   value("--in", "Tensors to run on", "FILE");
   value("--out", "Where the results go", "FILE");
-  command.add_flag("--init")->description("Write the initial parameters instead of running");
-  command.add_flag("--list")->description("Print what there is to probe");
+  command.add_flag("--init", "Write the initial parameters instead of running");
+  command.add_flag("--list", "Print what there is to probe");
   add_json_option(command, *json);
   command.body = [&command, json] { return run_trainer_tool("probe", given_arguments(command), *json); };
 }

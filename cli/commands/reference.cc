@@ -2,7 +2,6 @@
 #include "cli/claims_files.h"
 #include "cli/command.h"
 #include "cli/render/schema.h"
-#include "cli/tree.h"
 #include "core/base/error.h"
 #include "server/app/paths.h"
 #include "server/app/serve.h"
@@ -10,7 +9,7 @@
 namespace locus {
 namespace {
 
-absl::StatusOr<std::string> page(const CLI::App& program, const std::string& name, const std::string& catalog,
+absl::StatusOr<std::string> page(const Program& program, const std::string& name, const std::string& catalog,
                                  const std::string& claims) {
   if (name == "claims") {
     LOCUS_ASSIGN_OR_RETURN(const Json papers, read_claims_folder(claims));
@@ -24,7 +23,7 @@ absl::StatusOr<std::string> page(const CLI::App& program, const std::string& nam
 
 }  // namespace
 
-void add_reference(CLI::App& app) {
+void add_reference(Program& app) {
   Command& command = add_command(
       app, {"reference",
             kLocusGroup,
@@ -45,12 +44,12 @@ void add_reference(CLI::App& app) {
   command.add_option("page", choice->page, "Page")
       ->type_name("")
       ->required()
-      ->check(CLI::IsMember({"command-line", "specification", "priors", "openapi", "claims"}));
+      ->one_of({"command-line", "specification", "priors", "openapi", "claims"});
   command.add_option("--catalog", choice->catalog, "The engine's catalog (default: the one `locus serve` would use)")
       ->type_name("FILE");
   command.add_option("--claims", choice->claims, "Folder of the papers' claims, a YAML file each")
       ->type_name("FOLDER")
-      ->capture_default_str();
+      ->show_default();
   add_json_option(command, choice->json);
   command.body = [&app, choice] {
     if (choice->json && choice->page == "command-line") {

@@ -5,7 +5,7 @@
 
 namespace locus {
 
-void add_rerun(CLI::App& app) {
+void add_rerun(Program& app) {
   Command& command = add_command(app, {"rerun",
                                        kSteerGroup,
                                        "Queue failed, held and cancelled stages again, from their newest checkpoints",

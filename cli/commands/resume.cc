@@ -3,7 +3,7 @@
 
 namespace locus {
 
-void add_resume(CLI::App& app) {
+void add_resume(Program& app) {
   add_steering(app,
                {"resume",
                 kSteerGroup,

@@ -9,15 +9,22 @@
 namespace locus {
 namespace {
 
-void add_options(Command& command, ServerOptions& options) {
+struct ServeChoice {
+  ServerOptions server;
+  int stalled_minutes = static_cast<int>(AlertOptions().stalled_after.count());
+  bool json = false;
+};
+
+void add_options(Command& command, ServeChoice& choice) {
+  ServerOptions& options = choice.server;
   command.add_option("--data", options.data, "Folder of database and artifacts (default: ~/.local/share/locus)")
       ->type_name("FOLDER");
   command.add_option("--grpc-address", options.grpc_address, "Address for gRPC; port 0 for any free one")
       ->type_name("HOST:PORT")
-      ->capture_default_str();
+      ->show_default();
   command.add_option("--http-address", options.http_address, "Address for HTTP and the dashboard; port 0 likewise")
       ->type_name("HOST:PORT")
-      ->capture_default_str();
+      ->show_default();
   command.add_option("--web", options.web, "Folder of the dashboard's build")->type_name("FOLDER");
   command.add_option("--catalog", options.catalog, "The engine's catalog, as `locus-trainer catalog` prints it")
       ->type_name("FILE");
@@ -25,7 +32,7 @@ void add_options(Command& command, ServerOptions& options) {
       .add_option("--allow-host", options.allowed_hosts,
                   "Further host name a browser may use, for tunnels and proxies (repeatable)")
       ->type_name("HOST")
-      ->allow_extra_args(false);
+      ->one_value_each();
   command
       .add_option("--alert-command", options.alerts.command,
                   "Run by /bin/sh when an experiment ends or stands still, with JSON on standard input")
@@ -33,20 +40,19 @@ void add_options(Command& command, ServerOptions& options) {
   command.add_option("--alert-url", options.alerts.url, "Likewise: the same JSON is posted there (http alone)")
       ->type_name("URL");
   command
-      .add_option_function<int>(
-          "--alert-stalled", [&options](int minutes) { options.alerts.stalled_after = std::chrono::minutes(minutes); },
-          "Minutes without progress after which an experiment stands still; 0: never")
+      .add_option("--alert-stalled", choice.stalled_minutes,
+                  "Minutes without progress after which an experiment stands still; 0: never")
       ->type_name("MINUTES")
-      ->check(CLI::Range(0, 100'000))
-      ->default_str("30");
+      ->range(0, 100'000)
+      ->show_default();
   command.add_option("--data-root", options.data_root, "Folder the datasets lie under, for pictures of images")
       ->type_name("FOLDER")
-      ->capture_default_str();
-  command.add_flag("!--no-reflection", options.reflection, "Do not describe the services to gRPC tools");
+      ->show_default();
+  command.add_flag("--no-reflection", options.reflection, "Do not describe the services to gRPC tools")->clears();
   command.add_option("--log-level", options.log_level, "How much to say on standard error")
       ->type_name("LEVEL")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
-      ->capture_default_str();
+      ->one_of({"trace", "debug", "info", "warn", "error"})
+      ->show_default();
 }
 
 void tell(const ServerAddresses& addresses, bool json) {
@@ -59,7 +65,7 @@ void tell(const ServerAddresses& addresses, bool json) {
 
 }  // namespace
 
-void add_serve(CLI::App& app) {
+void add_serve(Program& app) {
   Command& command =
       add_command(app, {"serve",
                         kRunGroup,
@@ -72,14 +78,15 @@ void add_serve(CLI::App& app) {
                           "A message when an experiment ends or stands still"},
                          {"locus serve --data /srv/locus --grpc-address 127.0.0.1:0 --http-address 127.0.0.1:0 --json",
                           "On free ports, for a program that reads them"}}});
-  auto options = std::make_shared<ServerOptions>();
-  options->trainer = trainer_program();
-  auto json = std::make_shared<bool>(false);
-  add_options(command, *options);
-  add_json_option(command, *json);
-  command.body = [options, json] {
-    const auto status = serve(*options, [json](const ServerAddresses& addresses) { tell(addresses, *json); });
-    return status.ok() ? *status : report_error(status.status(), *json);
+  auto choice = std::make_shared<ServeChoice>();
+  choice->server.trainer = trainer_program();
+  add_options(command, *choice);
+  add_json_option(command, choice->json);
+  command.body = [choice] {
+    choice->server.alerts.stalled_after = std::chrono::minutes(choice->stalled_minutes);
+    const bool json = choice->json;
+    const auto status = serve(choice->server, [json](const ServerAddresses& addresses) { tell(addresses, json); });
+    return status.ok() ? *status : report_error(status.status(), json);
   };
 }
 

@@ -30,7 +30,7 @@ absl::StatusOr<int> show_experiment(Client& client, const std::string& name, boo
 
 }  // namespace
 
-void add_show(CLI::App& app) {
+void add_show(Program& app) {
   Command& command = add_command(app, {"show",
                                        kExperimentGroup,
                                        "Show an experiment with its trials, or one trial in full",

@@ -61,7 +61,7 @@ int run(const SubmitOptions& options) {
 
 }  // namespace
 
-void add_submit(CLI::App& app) {
+void add_submit(Program& app) {
   Command& command = add_command(
       app, {"submit",
             kExperimentGroup,

@@ -94,7 +94,7 @@ absl::StatusOr<int> run(Client& client, const TableOptions& options) {
 
 void add_choices(Command& command, TableOptions& options) {
   const auto list = [&](const char* name, std::vector<std::string>& target, const char* help, const char* type) {
-    command.add_option(name, target, help)->type_name(type)->delimiter(',')->allow_extra_args(false);
+    command.add_option(name, target, help)->type_name(type)->delimiter(',')->one_value_each();
   };
   list("--rows", options.rows, "Axes of the rows (default: every factor that varies and is no column)", "AXIS");
   list("--columns", options.columns, "Axes of the columns: factors, labels such as resolution, experiment, metric",
@@ -103,40 +103,38 @@ void add_choices(Command& command, TableOptions& options) {
        "METRIC");
   command.add_option("--where", options.where, "Keep only this value of an axis; again for another")
       ->type_name("AXIS=VALUE")
-      ->allow_extra_args(false);
+      ->one_value_each();
   command.add_option("--test", options.test, "What compares a cell with the baseline")
-      ->check(CLI::IsMember({"sign-flip", "paired-t", "welch"}))
+      ->one_of({"sign-flip", "paired-t", "welch"})
       ->type_name("TEST")
-      ->capture_default_str();
+      ->show_default();
   command.add_option("--correction", options.correction, "For many comparisons of one metric")
-      ->check(CLI::IsMember({"holm", "none"}))
+      ->one_of({"holm", "none"})
       ->type_name("NAME")
-      ->capture_default_str();
+      ->show_default();
   command.add_option("--spread", options.spread, "Shown after the mean")
-      ->check(CLI::IsMember({"std", "interval", "none"}))
+      ->one_of({"std", "interval", "none"})
       ->type_name("NAME")
-      ->capture_default_str();
-  command.add_option("--confidence", options.level, "Of intervals")->type_name("SHARE")->capture_default_str();
-  command.add_option("--alpha", options.alpha, "A difference is marked at this p")
-      ->type_name("P")
-      ->capture_default_str();
+      ->show_default();
+  command.add_option("--confidence", options.level, "Of intervals")->type_name("SHARE")->show_default();
+  command.add_option("--alpha", options.alpha, "A difference is marked at this p")->type_name("P")->show_default();
   command.add_option("--digits", options.digits, "After the point, 1 to 15")
-      ->check(CLI::Range(1, 15))
+      ->range(1, 15)
       ->type_name("COUNT")
-      ->capture_default_str();
+      ->show_default();
   command.add_flag("--differences", options.differences, "Show the difference from the baseline in every cell too");
   command.add_option("--detect", options.detect, "Say how many seeds would show a difference of this size")
       ->type_name("SIZE");
   command.add_option("--format", options.format, "Form of the output")
-      ->check(CLI::IsMember({"text", "latex", "markdown", "csv", "json", "html"}))
+      ->one_of({"text", "latex", "markdown", "csv", "json", "html"})
       ->type_name("FORMAT")
-      ->capture_default_str();
+      ->show_default();
   command.add_option("--out", options.output, "File to write (default: standard output)")->type_name("FILE");
 }
 
 }  // namespace
 
-void add_table(CLI::App& app) {
+void add_table(Program& app) {
   Command& command = add_command(
       app, {"table",
             kExperimentGroup,

@@ -27,7 +27,7 @@ absl::StatusOr<int> run(Client& client, const TagOptions& options) {
 
 }  // namespace
 
-void add_tag(CLI::App& app) {
+void add_tag(Program& app) {
   Command& command = add_command(
       app, {"tag",
             kExperimentGroup,
@@ -44,9 +44,7 @@ void add_tag(CLI::App& app) {
       .add_option("tags", options->add,
                   "Tags to add: lower-case letters, digits, '-', '_', '.' or ':', at most 40; at most 32 in all")
       ->type_name("");
-  command.add_option("--remove", options->remove, "Tag to take away (repeatable)")
-      ->type_name("TAG")
-      ->allow_extra_args(false);
+  command.add_option("--remove", options->remove, "Tag to take away (repeatable)")->type_name("TAG")->one_value_each();
   command.body = [options] {
     return ask_server(options->server, [&](Client& client) { return run(client, *options); });
   };

@@ -30,7 +30,7 @@ int run(const ServerChoice& choice) {
 
 }  // namespace
 
-void add_version(CLI::App& app) {
+void add_version(Program& app) {
   Command& command = add_command(app, {"version",
                                        kLocusGroup,
                                        "Print the version of this program and of the server",

@@ -3,7 +3,7 @@
 
 namespace locus {
 
-void add_watch(CLI::App& app) {
+void add_watch(Program& app) {
   Command& command = add_command(app, {"watch",
                                        kExperimentGroup,
                                        "Follow an experiment until it is over; exit status 0 if it completed",

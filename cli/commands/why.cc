@@ -5,7 +5,7 @@
 
 namespace locus {
 
-void add_why(CLI::App& app) {
+void add_why(Program& app) {
   Command& command =
       add_command(app, {"why",
                         kExperimentGroup,

@@ -13,26 +13,26 @@ void add_options(Command& command, WorkerOptions& options) {
       ->type_name("NAME");
   command.add_option("--device", options.device, "What to train on")
       ->type_name("DEVICE")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
-      ->capture_default_str();
+      ->one_of({"cpu", "cuda"})
+      ->show_default();
   command.add_option("--slots", options.slots, "Stages at a time (default: cores / threads, or one a GPU)")
       ->type_name("COUNT")
-      ->check(CLI::Range(0, 1024));
+      ->range(0, 1024);
   command.add_option("--threads", options.threads, "Threads of a slot")
       ->type_name("COUNT")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+      ->range(1, 1024)
+      ->show_default();
   command.add_option("--work", options.work, "Folder for what is under way (default: ~/.local/share/locus-worker)")
       ->type_name("FOLDER");
   command.add_option("--trainer", options.trainer, "The trainer (default: locus-trainer beside this program)")
       ->type_name("FILE");
   command.add_option("--data-root", options.data_root, "Folder the datasets lie under")
       ->type_name("FOLDER")
-      ->capture_default_str();
+      ->show_default();
   command.add_option("--checkpoint-seconds", options.checkpoint_seconds, "How often a training is saved")
       ->type_name("SECONDS")
-      ->check(CLI::Range(1, 86400))
-      ->capture_default_str();
+      ->range(1, 86400)
+      ->show_default();
   command.add_flag("--take-over", options.take_over,
                    "Take the name even from a daemon that lives under it; what that one runs is lost");
   command.add_flag("--once", options.once,
@@ -56,7 +56,7 @@ int run(WorkerOptions options, const ServerChoice& choice) {
 
 }  // namespace
 
-void add_worker(CLI::App& app) {
+void add_worker(Program& app) {
   Command& command =
       add_command(app, {"worker",
                         kRunGroup,

@@ -6,7 +6,7 @@
 
 namespace locus {
 
-void add_workers(CLI::App& app) {
+void add_workers(Program& app) {
   Command& command =
       add_command(app, {"workers",
                         kFleetGroup,

@@ -44,7 +44,8 @@ constexpr char kRules[] =
   `model.dim`, `train.lr`. Below `matrix`,
   `baseline` and the like a path is one key: `train.lr: [1.0e-3, 3.0e-3]`.
 - **Priors**: an id, `{violin: {curves: [hilbert]}}` with options, or a list of these for a combination, its order
-  kept.
+  kept. In a backbone of several stages, `{violin: {stages: [{curves: [hilbert]}, {}, null]}}` says for each what
+  differs; null leaves the prior out.
 - **Labels**: `{value: ..., label: "tiny"}` names a value of a factor; assignments may use the label.
 - **Assignments** map factors to values. A value means the equal value of the factor, or the one so labeled, or, for
   a prior without options, every

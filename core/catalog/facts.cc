@@ -74,6 +74,14 @@ std::int64_t images_of_split(const CatalogItem& dataset, const Json& options, co
   return out;
 }
 
+std::size_t backbone_stages(const CatalogItem& backbone, const Json& options) {
+  const Json stages = backbone.facts.value("stages", Json());
+  if (stages.is_number_integer()) return std::max<std::size_t>(stages.get<std::size_t>(), 1);
+  if (!stages.is_object()) return 1;
+  const Json list = options.value(stages.value("option", ""), Json());
+  return list.is_array() ? std::max<std::size_t>(list.size(), 1) : 1;
+}
+
 Json native_resolution(const CatalogItem& dataset) {
   const auto sides = sides_of(dataset);
   return sides ? Json(sides->first) : Json();

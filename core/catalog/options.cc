@@ -259,4 +259,15 @@ absl::Status unknown_key(const std::string& key, const std::vector<std::string>&
   return refuse(ErrorReason::kUnknownKey, std::move(message), field, std::move(metadata));
 }
 
+std::string show_option(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return canonical_json(value);
+  std::string out;
+  for (const Json& element : value) {
+    if (!out.empty()) out += ',';
+    out += show_option(element);
+  }
+  return out;
+}
+
 }  // namespace locus

@@ -19,5 +19,6 @@ absl::Status unknown_key(const std::string& key, const std::vector<std::string>&
 
 std::string show_json(const Json& value);      // short, for messages; never throws
 std::string describe_json(const Json& value);  // with its type: the string "abc"
+std::string show_option(const Json& value);    // for labels: strings without quotes, lists without brackets
 
 }  // namespace locus

@@ -276,6 +276,9 @@ absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::vector<Secti
     const std::string at = field + ".options[" + std::to_string(i) + "]";
     LOCUS_ASSIGN_OR_RETURN(OptionSpec option, parse_option(options[i], at));
     if (!names.insert(option.name).second) return malformed("option '" + option.name + "' is declared twice", at);
+    if (item.kind == "prior" && option.name == "stages")
+      return malformed(
+          "'stages' among a prior's options says what differs in stages of the backbone; name it otherwise", at);
     item.options.push_back(std::move(option));
   }
   LOCUS_ASSIGN_OR_RETURN(item.constraints, parse_constraints(constraints, field + ".constraints"));

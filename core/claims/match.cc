@@ -83,6 +83,8 @@ std::optional<std::vector<SettingDifference>> compare_priors(const ClaimPriors& 
     const auto here =
         std::find_if(priors.begin(), priors.end(), [&](const Json& one) { return one.value("id", "") == item->id; });
     if (here == priors.end()) return std::nullopt;
+    if (here->contains("stages"))
+      out.push_back({item->id + ".stages", "the same in every stage", shown((*here)["stages"]), false});
     const Json options = here->value("options", Json::object());
     for (const OptionSpec& spec : item->options) {
       if (spec.name == kOtherGrids) continue;  // the setting `interpolation`

@@ -61,7 +61,6 @@ void Module::convert(std::optional<at::Device> device, std::optional<at::ScalarT
 
 void Module::to(at::Device device) { convert(device, std::nullopt); }
 void Module::to(at::ScalarType type) { convert(std::nullopt, type); }
-void Module::to(at::Device device, at::ScalarType type) { convert(device, type); }
 
 void Module::train(bool on) {
   training_ = on;

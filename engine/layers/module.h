@@ -31,7 +31,6 @@ class Module {
   // Moves parameters and buffers, which stay the tensors they are. Values of floating tensors alone change type.
   void to(at::Device device);
   void to(at::ScalarType type);
-  void to(at::Device device, at::ScalarType type);
 
   // Whether the module trains, for it and all its parts: dropout, batch statistics.
   void train(bool on = true);

@@ -47,7 +47,7 @@ struct Measured {
   std::string path;             // attention's, as taken
 };
 
-// Measures the models at one point. Before every round `go_on` is told how many rounds of how many are done;
+// Measures the models at one point. Before every round `go_on` is given how many rounds of how many are done;
 // nothing comes back once it says no. Uses the process's allocator and dispatcher hooks: one measurement at a
 // time. Throws std::invalid_argument when a model cannot be built at that resolution, or what torch throws.
 std::optional<std::vector<Measured>> measure_models(

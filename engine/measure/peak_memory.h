@@ -17,7 +17,7 @@ class MemoryWatch {
 
   // Bytes above what was there when the watch began, at most, since then or since the last reset.
   std::int64_t peak() const;
-  void reset();  // the peak begins anew at what is occupied now
+  void reset();  // the peak starts again at what is occupied now
 
   static std::string_view source(at::Device device);  // for the record: "allocator" ...
 

@@ -105,7 +105,7 @@ PriorItem learned_absolute() {
                .cost = "one addition at the stem"});
   item.set("weight_decay", "option");
   item.option(Option::text("rows", "patches",
-                           "who gets a row beside the patches: nobody, the first prefix token (with-class), "
+                           "who gets a row beside the patches: none, the first prefix token (with-class), "
                            "or every prefix token (with-prefix)")
                   .choices({"patches", "with-prefix", "with-class"}));
   item.option(

@@ -46,7 +46,7 @@ class Host {
   // cannot be made.
   void require_one_plain_stage(const std::string& what) const;
 
-  // Tells every prior that a forward begins, as the backbone does.
+  // Calls begin_forward of every prior, as the backbone does.
   void begin_forward(const ForwardContext& context) const;
 
  private:

@@ -24,7 +24,7 @@ struct TrainedRequest {
   Json configuration;                 // of the stage that trained (docs/formats/catalog.md)
   std::filesystem::path weights;      // an exported model or a training checkpoint; empty: the initialization
   std::vector<std::int64_t> layers;   // empty: all
-  std::vector<std::int64_t> queries;  // patches whose rows are told; empty: as many as fit
+  std::vector<std::int64_t> queries;  // patches whose rows it holds; empty: as many as fit
 };
 
 // The document "trained-prior" of docs/formats/picture.md: for each layer what every prior does, at

@@ -1,4 +1,4 @@
-// What the documents of trained models share: the hosts, their heading, and which rows are told.
+// What the documents of trained models share: the hosts, their heading, and which rows they hold.
 #pragma once
 
 #include "engine/probe/trained.h"

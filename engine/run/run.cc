@@ -64,7 +64,7 @@ void run(const StageRequest& request, StageObserver& observer, StageReport& repo
                        observer,
                        {{"device", request.execution.device},
                         {"device_name", device_name(device)},
-                        {"dtype", "float32"},
+                        {"dtype", "float32"},  // where the stage says no other
                         {"threads", request.execution.threads},
                         {"build", build_description()}},
                        stages_run++,

@@ -1,4 +1,4 @@
-// What a stage is given, what it tells while it runs and what it leaves behind. Knows no server and no
+// What a stage is given, what it reports while it runs and what it leaves behind. Knows no server and no
 // worker.
 #pragma once
 
@@ -52,7 +52,7 @@ struct StageOutput {
 enum class Wish { kContinue, kCheckpointAndStop, kCancel };
 enum class Outcome { kSucceeded, kStopped, kCancelled };
 
-// Told by the stage, in its thread. May throw: the exception ends the stage.
+// Called by the stage, in its thread. May throw: the exception ends the stage.
 class StageObserver {
  public:
   virtual ~StageObserver() = default;

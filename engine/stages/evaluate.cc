@@ -119,7 +119,7 @@ class Evaluation {
       const Wish wish = context_.observer.wish();
       if (wish == Wish::kCancel) context_.outcome = Outcome::kCancelled;
       if (wish == Wish::kCheckpointAndStop)
-        context_.outcome = Outcome::kStopped;  // nothing worth keeping: it starts anew
+        context_.outcome = Outcome::kStopped;  // nothing worth keeping: it starts again
       context_.observer.progress(done_ + images, steps_, "evaluate");
       if (pace_.due(/*milestone=*/false))
         context_.observer.say(text + "  " + std::to_string(images) + "/" + std::to_string(split_->size()) + " images");

@@ -40,7 +40,7 @@ void run(StageContext& context) {
         const Wish wish = context.observer.wish();
         if (wish == Wish::kCancel) context.outcome = Outcome::kCancelled;
         if (wish == Wish::kCheckpointAndStop)
-          context.outcome = Outcome::kStopped;  // nothing worth keeping: it starts anew
+          context.outcome = Outcome::kStopped;  // nothing worth keeping: it starts again
         context.observer.progress(before + done, steps, "measure");
         return wish == Wish::kContinue;
       };

@@ -41,7 +41,11 @@ void add_item(const Json& item, const std::string& id_path, const std::string& s
 // [{"id": "violin", "options": {...}}] as specifications write it: [{"violin": {...}}].
 Json as_written(const Json& priors) {
   Json out = Json::array();
-  for (const Json& prior : priors) out.push_back({{prior.value("id", ""), prior.value("options", Json::object())}});
+  for (const Json& prior : priors) {
+    Json options = prior.value("options", Json::object());
+    if (prior.contains("stages")) options["stages"] = prior["stages"];
+    out.push_back({{prior.value("id", ""), std::move(options)}});
+  }
   return out;
 }
 

@@ -1,8 +1,7 @@
 // Samples in, series out.
 #include "server/analysis/system_series.h"
 #include "core/experiment/series_labels.h"
-
-#include <spdlog/spdlog.h>
+#include "core/log/log.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +31,7 @@ SystemSample sample_of(const v1::SystemSample& from) {
 
 void keep(Store& store, Mutation mutation, Microseconds now) {
   const absl::Status status = store.apply({&mutation, 1}, now);
-  if (!status.ok()) spdlog::debug("a sample is dropped: {}", std::string(status.message()));
+  if (!status.ok()) log_debug("a sample is dropped: {}", std::string(status.message()));
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // Looks every two seconds.
 #include "server/app/alert_thread.h"
 
-#include <spdlog/spdlog.h>
-
+#include "core/log/log.h"
 #include "server/app/alert_command.h"
 #include "server/http/post.h"
 
@@ -35,7 +34,7 @@ AlertThread::AlertThread(Store& store, Clock& clock, AlertOptions options,
   if (!rows.ok() || rows->empty()) return;
   const Mutation forget = ForgetAlerts{};
   if (const absl::Status status = store.apply({&forget, 1}, clock.wall()); !status.ok())
-    spdlog::warn("alerts: {}", std::string(status.message()));
+    log_warning("alerts: {}", std::string(status.message()));
 }
 
 void AlertThread::stop() {
@@ -52,7 +51,7 @@ void AlertThread::run() {
   while (!stopping_) {
     lock.unlock();
     const absl::Status status = alerts_.look();
-    if (!status.ok() && !stopping_) spdlog::warn("alerts: {}", std::string(status.message()));
+    if (!status.ok() && !stopping_) log_warning("alerts: {}", std::string(status.message()));
     lock.lock();
     changed_.wait_for(lock, kLookEvery, [this] { return stopping_.load(); });
   }

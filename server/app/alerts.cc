@@ -2,12 +2,12 @@
 #include "server/app/alerts.h"
 
 #include <google/protobuf/util/time_util.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <set>
 
 #include "core/base/error.h"
+#include "core/log/log.h"
 #include "server/wire/convert.h"
 
 namespace locus::server {
@@ -190,10 +190,10 @@ absl::Status Alerts::tell_pending() {
     const absl::Status told = setup_.tell(alert);
     const int tries = had.tries + 1;
     if (told.ok()) {
-      spdlog::info("alert: {}; delivered", alert.at("sentence").get<std::string>());
+      log_info("alert: {}; delivered", alert.at("sentence").get<std::string>());
     } else {
-      spdlog::warn("alert: {}; try {} of {} failed: {}", alert.at("sentence").get<std::string>(), tries, kTries,
-                   std::string(told.message()));
+      log_warning("alert: {}; try {} of {} failed: {}", alert.at("sentence").get<std::string>(), tries, kTries,
+                  std::string(told.message()));
     }
     pending_.erase(id);
     if (!told.ok() && tries < kTries) {

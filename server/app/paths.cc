@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "spdlog/spdlog.h"
+#include "core/log/log.h"
 
 #ifndef LOCUS_SOURCE_ROOT
 #define LOCUS_SOURCE_ROOT ""
@@ -101,7 +101,7 @@ Pictures load_pictures(const fs::path& given, const Catalog& catalog) {
     std::string text;
     const std::string fault = read_picture(entry.path(), prior, catalog, &text);
     if (!fault.empty()) {
-      spdlog::warn("the picture {} {}; it is not shown (`make docs` regenerates them)", entry.path().string(), fault);
+      log_warning("the picture {} {}; it is not shown (`make docs` regenerates them)", entry.path().string(), fault);
     } else {
       out.emplace(prior, std::move(text));
     }

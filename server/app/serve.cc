@@ -15,9 +15,8 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "server/app/log.h"
+#include "core/log/log.h"
 #include "server/app/paths.h"
-#include "spdlog/spdlog.h"
 
 namespace locus {
 namespace {
@@ -34,7 +33,7 @@ void raise_descriptor_limit() {
   if (limit.rlim_cur >= wanted) return;
   limit.rlim_cur = wanted;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
-    spdlog::warn("the descriptor limit stays low; many connections may stop the server");
+    log_warning("the descriptor limit stays low; many connections may stop the server");
 }
 
 // Where scripts find the server: replaced whole, removed at the end.
@@ -45,7 +44,7 @@ class ServerFile {
     std::ofstream(fresh) << Json{{"pid", getpid()}, {"grpc", addresses.grpc}, {"http", addresses.http}}.dump() << "\n";
     std::error_code error;
     std::filesystem::rename(fresh, path_, error);
-    if (error) spdlog::warn("{} cannot be written: {}", path_.string(), error.message());
+    if (error) log_warning("{} cannot be written: {}", path_.string(), error.message());
   }
   ~ServerFile() {
     std::error_code ignored;
@@ -64,7 +63,7 @@ class SignalWaiter {
   explicit SignalWaiter(const Server& server) : server_(server), signals_(io_, SIGTERM, SIGINT), timer_(io_) {
     signals_.async_wait([this](const boost::system::error_code& error, int number) {
       if (error) return;
-      spdlog::info("stopping on signal {}", number);
+      log_info("stopping on signal {}", number);
       io_.stop();
     });
     arm();
@@ -88,9 +87,10 @@ class SignalWaiter {
   }
   void judge(bool ok) {
     missed_ = ok ? 0 : missed_ + 1;
-    if (missed_ > 0) spdlog::warn("the server did not answer itself ({} of {})", missed_, kProbesMissed);
+    if (missed_ > 0) log_warning("the server did not answer itself ({} of {})", missed_, kProbesMissed);
     if (missed_ < kProbesMissed) return arm();
-    spdlog::critical("the gRPC listener is dead; exiting so that a supervisor can start a new server");
+    log_entry(LogLevel::kCritical, "the gRPC listener is dead; exiting so that a supervisor can start a new server",
+              {});
     status_ = 1;
     io_.stop();
   }

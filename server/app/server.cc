@@ -3,7 +3,6 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <spdlog/spdlog.h>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -12,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/limits.h"
+#include "core/log/log.h"
 #include "server/app/address.h"
 #include "server/app/alert_thread.h"
 #include "server/app/disk_watch.h"
@@ -155,13 +155,13 @@ class Server::Running {
     } else {
       return;  // in memory
     }
-    if (!room.ok()) return spdlog::warn("{}", std::string(room.status().message()));
+    if (!room.ok()) return log_warning("{}", std::string(room.status().message()));
     const std::lock_guard lock(looking_);
     const DiskState before = disk_.state(), now = judge_disk({room->size, room->free});
     disk_.set(now, room->free, database_bytes());
     if (before == now) return;
-    if (now == DiskState::kOk) spdlog::info("the disk of the data folder has room again");
-    if (now != DiskState::kOk) spdlog::warn("{}", disk_.reason());
+    if (now == DiskState::kOk) log_info("the disk of the data folder has room again");
+    if (now != DiskState::kOk) log_warning("{}", disk_.reason());
     coordinator_->post_unanswered(IntakeChanged{disk_.reason()});
     if (now > before) pool_.post([this] { sweep(); });
   }
@@ -214,9 +214,8 @@ class Server::Running {
 
   void sweep() {
     const auto swept = maintenance_->collect_garbage({});
-    if (!swept.ok()) return spdlog::info("garbage: {}", std::string(swept.status().message()));
-    if (swept->artifacts() > 0)
-      spdlog::info("garbage: {} blobs of {} bytes removed", swept->artifacts(), swept->bytes());
+    if (!swept.ok()) return log_info("garbage: {}", std::string(swept.status().message()));
+    if (swept->artifacts() > 0) log_info("garbage: {} blobs of {} bytes removed", swept->artifacts(), swept->bytes());
   }
 
   static absl::StatusOr<Address> checked(const std::string& text, const std::string& option) {

@@ -1,14 +1,13 @@
 // The HTTP listener.
 #include "server/http/http_server.h"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <list>
 
 #include "core/base/error.h"
+#include "core/log/log.h"
 #include "server/http/session.h"
 
 namespace locus::server {
@@ -84,7 +83,7 @@ class HttpServer::Listener : public std::enable_shared_from_this<HttpServer::Lis
 
   // Out of descriptors, most likely: others will end and give theirs back.
   void accept_later(const boost::system::error_code& error) {
-    spdlog::warn("http: accept: {}; trying again", error.message());
+    log_warning("http: accept: {}; trying again", error.message());
     pause_.expires_after(std::chrono::milliseconds(200));
     pause_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
       if (!cancelled) self->accept();

@@ -1,9 +1,10 @@
 // Answers in pieces: chunked, each made on the work pool while the one before it is being taken.
-#include <spdlog/spdlog.h>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <cstdio>
+
+#include "core/log/log.h"
 
 #include "server/http/session.h"
 
@@ -50,7 +51,7 @@ void Session::next_piece() {
     boost::asio::post(self->stream_.get_executor(), [self, piece = std::move(piece)]() mutable {
       if (!piece.ok()) {
         // Without its last chunk the answer is visibly not whole.
-        spdlog::warn("http: an answer broke off: {}", std::string(piece.status().message()));
+        log_warning("http: an answer broke off: {}", std::string(piece.status().message()));
         return self->close();
       }
       self->text_ = piece->empty() ? "0\r\n\r\n" : chunk_of(*piece);

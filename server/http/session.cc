@@ -1,8 +1,6 @@
 // One HTTP connection.
 #include "server/http/session.h"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/post.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>

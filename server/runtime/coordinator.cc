@@ -1,12 +1,14 @@
 // The scheduler's strand.
 #include "server/runtime/coordinator.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "core/base/error.h"
+#include "core/log/log.h"
 
 namespace locus::server {
 namespace {
@@ -39,14 +41,21 @@ void append(Decision& all, Decision one) {
 
 }  // namespace
 
+// What the one thread runs.
+struct Coordinator::Strand {
+  boost::asio::io_context io{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{io.get_executor()};
+  boost::asio::steady_timer timer{io};
+};
+
 Coordinator::Coordinator(Store& store, Clock& clock, Notice notice)
-    : store_(store), clock_(clock), notice_(std::move(notice)), work_(io_.get_executor()), timer_(io_) {}
+    : store_(store), clock_(clock), notice_(std::move(notice)), strand_(std::make_unique<Strand>()) {}
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::start(Store& store, Clock& clock, Notice notice) {
   std::unique_ptr<Coordinator> self(new Coordinator(store, clock, std::move(notice)));
   LOCUS_RETURN_IF_ERROR(self->rebuild({}));
   self->arm();
-  self->thread_ = std::thread([raw = self.get()] { raw->io_.run(); });
+  self->thread_ = std::thread([raw = self.get()] { raw->strand_->io.run(); });
   return self;
 }
 
@@ -55,26 +64,27 @@ Coordinator::~Coordinator() { stop(); }
 void Coordinator::stop() {
   if (stopped_.exchange(true)) return;
   if (!thread_.joinable()) return;
-  boost::asio::post(io_, [this] {
+  boost::asio::post(strand_->io, [this] {
     pump();
     while (!replies_.empty()) answer(replies_.begin()->first, ReplyError{0, draining_error()});
-    timer_.cancel();
-    work_.reset();
+    strand_->timer.cancel();
+    strand_->work.reset();
   });
   thread_.join();
 }
 
 void Coordinator::on_strand(std::function<void()> task) {
   if (stopped_) return task();  // the thread has ended or is about to: nobody else touches the state any more
-  boost::asio::post(io_, std::move(task));
+  boost::asio::post(strand_->io, std::move(task));
 }
 
 void Coordinator::enqueue(Pending pending) {
   if (stopped_) return pending.reply(ReplyError{pending.token, draining_error()});
-  boost::asio::post(io_, [this, pending = std::move(pending)]() mutable {
+  boost::asio::post(strand_->io, [this, pending = std::move(pending)]() mutable {
     queue_.push_back(std::move(pending));
     if (std::exchange(pump_posted_, true)) return;
-    boost::asio::post(io_, [this] { pump(); });  // after the handlers already queued, so that they share a transaction
+    boost::asio::post(strand_->io,
+                      [this] { pump(); });  // after the handlers already queued, so that they share a transaction
   });
 }
 
@@ -167,7 +177,7 @@ bool Coordinator::process(const std::vector<Event>& events, bool last_chance) {
       stale_ = true;
       if (!last_chance) return rebuild(events).ok() ? false : (fail(events, all, status), true);
       fail(events, all, status);
-      if (const absl::Status rebuilt = rebuild({}); !rebuilt.ok()) spdlog::error("rebuild: {}", rebuilt.ToString());
+      if (const absl::Status rebuilt = rebuild({}); !rebuilt.ok()) log_error("rebuild: {}", rebuilt.ToString());
       return true;
     }
   }
@@ -189,7 +199,7 @@ void Coordinator::commit_answers(const Decision& decision) {
 }
 
 void Coordinator::fail(const std::vector<Event>& events, const Decision& decision, const absl::Status& status) {
-  spdlog::warn("a change was refused: {}", std::string(status.message()));
+  log_warning("a change was refused: {}", std::string(status.message()));
   for (const Command& command : decision.commands) {
     const ReplyToken token = token_of(command);
     answer(token, std::holds_alternative<ReplyError>(command) ? command : Command(ReplyError{token, status}));
@@ -242,11 +252,11 @@ void Coordinator::arm() {
   std::chrono::microseconds delay = kReloadEvery;
   if (!stale_) {
     const auto wake = scheduler_->next_wake();
-    if (!wake) return void(timer_.cancel());
+    if (!wake) return void(strand_->timer.cancel());
     delay = std::chrono::microseconds(std::max<Microseconds>(0, *wake - clock_.steady()));
   }
-  timer_.expires_after(delay);
-  timer_.async_wait([this](const boost::system::error_code& error) {
+  strand_->timer.expires_after(delay);
+  strand_->timer.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
     process({Tick{}}, true);
     arm();

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <functional>
 #include <future>
@@ -96,9 +93,8 @@ class Coordinator {
   Store& store_;
   Clock& clock_;
   const Notice notice_;
-  boost::asio::io_context io_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  boost::asio::steady_timer timer_;
+  struct Strand;
+  const std::unique_ptr<Strand> strand_;
   std::atomic<ReplyToken> last_token_{0};
   std::atomic<bool> stopped_{false};
   std::thread thread_;

@@ -1,7 +1,9 @@
 // Pushes what changed to watchers.
 #include "server/runtime/event_feed.h"
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
@@ -133,15 +135,22 @@ absl::StatusOr<v1::WatchEventsResponse> Watcher::gather() {
   return response;
 }
 
+struct EventFeed::Timers {
+  explicit Timers(boost::asio::io_context& io_in) : io(io_in), publish(io_in), life(io_in) {}
+
+  boost::asio::io_context& io;
+  boost::asio::steady_timer publish, life;
+};
+
 EventFeed::EventFeed(Store& store, WorkPool& pool, boost::asio::io_context& io)
-    : store_(store), pool_(pool), io_(io), publish_timer_(io), life_timer_(io) {
+    : store_(store), pool_(pool), timers_(std::make_unique<Timers>(io)) {
   arm_life();
 }
 
 EventFeed::~EventFeed() { close(); }
 
 void EventFeed::changed() {
-  boost::asio::post(io_, [this] { wake_all(); });
+  boost::asio::post(timers_->io, [this] { wake_all(); });
 }
 
 void EventFeed::notice(const std::string& experiment, const std::string& kind) {
@@ -149,9 +158,9 @@ void EventFeed::notice(const std::string& experiment, const std::string& kind) {
   if (closed_ || experiment.empty()) return;
   pending_.emplace(experiment, kind);
   if (std::exchange(publish_armed_, true)) return;
-  boost::asio::post(io_, [this] {
-    publish_timer_.expires_after(kNoticeEvery);
-    publish_timer_.async_wait([this](const boost::system::error_code& error) {
+  boost::asio::post(timers_->io, [this] {
+    timers_->publish.expires_after(kNoticeEvery);
+    timers_->publish.async_wait([this](const boost::system::error_code& error) {
       if (!error) publish();
     });
   });
@@ -209,8 +218,8 @@ void EventFeed::arm_life() {
     absl::MutexLock lock(&mutex_);
     if (closed_) return;
   }
-  life_timer_.expires_after(kLifeEvery);
-  life_timer_.async_wait([this](const boost::system::error_code& error) {
+  timers_->life.expires_after(kLifeEvery);
+  timers_->life.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
     for (const auto& watcher : watchers()) watcher->beat();
     arm_life();
@@ -222,9 +231,9 @@ void EventFeed::close() {
     absl::MutexLock lock(&mutex_);
     if (std::exchange(closed_, true)) return;
   }
-  boost::asio::post(io_, [this] {
-    publish_timer_.cancel();
-    life_timer_.cancel();
+  boost::asio::post(timers_->io, [this] {
+    timers_->publish.cancel();
+    timers_->life.cancel();
   });
   for (const auto& watcher : watchers()) {
     watcher->close();

@@ -1,8 +1,6 @@
 // Pushes what changed: stored events after a cursor, and coalesced notices of points and progress.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,6 +11,10 @@
 #include "core/ports/store.h"
 #include "locus/v1/experiment_service.pb.h"
 #include "server/runtime/work_pool.h"
+
+namespace boost::asio {
+class io_context;
+}
 
 namespace locus::server {
 
@@ -76,8 +78,8 @@ class EventFeed {
 
   Store& store_;
   WorkPool& pool_;
-  boost::asio::io_context& io_;
-  boost::asio::steady_timer publish_timer_, life_timer_;
+  struct Timers;
+  const std::unique_ptr<Timers> timers_;
   absl::Mutex mutex_;
   std::map<Watcher*, std::weak_ptr<Watcher>> watchers_ ABSL_GUARDED_BY(mutex_);
   std::set<NoticeKey> pending_ ABSL_GUARDED_BY(mutex_);

@@ -1,8 +1,6 @@
 // Looking after the data.
 #include "server/runtime/maintenance.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -11,6 +9,7 @@
 #include "core/base/ids.h"
 #include "core/base/sha256.h"
 #include "core/limits.h"
+#include "core/log/log.h"
 
 namespace locus::server {
 namespace {
@@ -124,7 +123,7 @@ void Maintenance::collect_now(const std::vector<std::string>& digests) {
   for (const std::string& sha256 : digests) {
     std::int64_t bytes = 0;
     const absl::Status status = collect_one(sha256, clock_.wall() + 1, &bytes);
-    if (!status.ok()) spdlog::info("{} stays: {}", sha256, std::string(status.message()));
+    if (!status.ok()) log_info("{} stays: {}", sha256, std::string(status.message()));
   }
 }
 

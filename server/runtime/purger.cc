@@ -1,9 +1,8 @@
 // Takes away what deleted experiments leave.
 #include "server/runtime/purger.h"
 
-#include <spdlog/spdlog.h>
-
 #include "core/base/error.h"
+#include "core/log/log.h"
 
 namespace locus::server {
 namespace {
@@ -51,8 +50,8 @@ void Purger::serve() {
     const absl::StatusOr<bool> more = one_piece();
     lock.lock();
     if (!more.ok()) {
-      spdlog::warn("the rows of a deleted experiment could not be removed; they are tried again: {}",
-                   std::string(more.status().message()));
+      log_warning("the rows of a deleted experiment could not be removed; they are tried again: {}",
+                  std::string(more.status().message()));
       woken_.wait_for(lock, kRetryAfter, [&] { return stopping_; });
     } else if (!*more) {
       served_ = asked;

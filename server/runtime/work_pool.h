@@ -3,38 +3,32 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <utility>
+#include <memory>
+
+#include "absl/functional/any_invocable.h"
+
+namespace boost::asio {
+class thread_pool;
+}
 
 namespace locus::server {
 
-// Thread-safe. Tasks must not throw.
+// Thread-safe. Tasks must not throw; one that is taken runs once, on a thread of the pool.
 class WorkPool {
  public:
-  WorkPool(int threads, int most_waiting) : pool_(threads), most_waiting_(most_waiting) {}
-  ~WorkPool() { join(); }
+  using Task = absl::AnyInvocable<void()>;
+
+  WorkPool(int threads, int most_waiting);
+  ~WorkPool();  // joins
 
   // False, and the task is not taken, when too many wait already: answer RESOURCE_EXHAUSTED.
-  template <class Task>
-  bool try_post(Task task) {
-    if (waiting_.load() >= most_waiting_) return false;
-    post(std::move(task));
-    return true;
-  }
+  bool try_post(Task task);
   // For the next step of work already admitted.
-  template <class Task>
-  void post(Task task) {
-    ++waiting_;
-    boost::asio::post(pool_, [this, task = std::move(task)]() mutable {
-      --waiting_;
-      task();
-    });
-  }
-  void join() { pool_.join(); }  // runs what is queued, then ends the threads
+  void post(Task task);
+  void join();  // runs what is queued, then ends the threads
 
  private:
-  boost::asio::thread_pool pool_;
+  const std::unique_ptr<boost::asio::thread_pool> pool_;
   const int most_waiting_;
   std::atomic<int> waiting_{0};
 };

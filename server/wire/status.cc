@@ -1,8 +1,6 @@
 // Errors on the wire: reasons and field paths beside the sentence.
 #include "server/wire/status.h"
 
-#include <spdlog/spdlog.h>
-
 #include <cstdlib>
 
 #include "core/base/error.h"
@@ -10,6 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/mistakes.h"
 #include "core/base/utf8.h"
+#include "core/log/log.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -62,7 +61,7 @@ ErrorDetail complete_detail(const absl::Status& status) {
   if (const std::int64_t more = listed(status).more; more > 0) detail.metadata[kMoreMistakes] = std::to_string(more);
   if (status.code() == absl::StatusCode::kInternal || status.code() == absl::StatusCode::kUnknown) {
     detail.metadata["log_id"] = random_uuid();
-    spdlog::error("internal error {}: {}", detail.metadata["log_id"], std::string(status.message()));
+    log_error("internal error {}: {}", detail.metadata["log_id"], std::string(status.message()));
   }
   return detail;
 }

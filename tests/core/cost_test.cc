@@ -82,6 +82,20 @@ TEST(Cost, EstimatesMemoryWithWhatPriorsAddAndTheDataThatStays) {
   EXPECT_EQ(bare.memory_bytes, 4 * (4 * bare.parameters + 128 * activations) + bare.data_bytes);
 }
 
+TEST(Cost, LeavesOutTheImagesOfADatasetThatReadsThemAsTheyAreNeeded) {
+  const auto plan_with = [](bool resident) {
+    Json document = engine_catalog();
+    for (Json& item : document["items"]) {
+      if (item["id"] == "fashion-mnist") item["facts"]["resident"] = resident;
+    }
+    return plan_of(specification({{"dim", 64}}, "none"), catalog_of(document)).cells.at(0).cost;
+  };
+  const CellCost streamed = plan_with(false), resident = plan_with(true);
+  EXPECT_EQ(streamed.data_bytes, 0);
+  EXPECT_GT(resident.data_bytes, 0);
+  EXPECT_EQ(streamed.memory_bytes, resident.memory_bytes - resident.data_bytes);
+}
+
 TEST(Cost, NamesAPriorWhoseParametersTheCatalogDoesNotCount) {
   Json document = engine_catalog();
   for (Json& item : document["items"]) {

@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/trainer_protocol.h"
+#include "core/log/log.h"
 
 namespace locus {
 namespace {
@@ -84,7 +84,7 @@ void AttemptRun::tell(const Json& frame) {
   try {
     trainer_.send(frame);
   } catch (const FrameError& error) {
-    spdlog::debug("attempt {}: {}", name_, error.what());
+    log_debug("attempt {}: {}", name_, error.what());
   }
 }
 
@@ -143,7 +143,7 @@ void AttemptRun::check_time() {
     ending_ = Ending::kTimeUp;
     tell({{"type", "wish"}, {"attempt", name_}, {"wish", kWishCheckpointAndStop}});
     kill_at_ = now() + limits_.kill_wait;
-    spdlog::info("attempt {} reached its limit of {} s", name_, time_.seconds);
+    log_info("attempt {} reached its limit of {} s", name_, time_.seconds);
     note("the limit of " + std::to_string(time_.seconds) + " s is reached: saving a checkpoint and stopping");
   }
   if (kill_at_ > 0 && now() >= kill_at_) {
@@ -153,7 +153,7 @@ void AttemptRun::check_time() {
     ended_ = true;
   } else if (ending_ != Ending::kHung && now() >= watchdog_.deadline()) {
     if (ending_ != Ending::kCancelling) ending_ = Ending::kHung;
-    spdlog::warn("attempt {} is silent for too long: ending its trainer {}", name_, trainer_.pid());
+    log_warning("attempt {} is silent for too long: ending its trainer {}", name_, trainer_.pid());
     trainer_.signal(SIGTERM);
     kill_at_ = now() + limits_.kill_wait;
     watchdog_.heard(now());
@@ -204,7 +204,7 @@ void AttemptRun::take_frame(const Json& frame) {
     const auto kept = link_.add_checkpoint(attempt_, frame.at("path").get<std::string>(),
                                            frame.at("step").get<std::int64_t>(), frame.value("best", false));
     // Training goes on: the next checkpoint may fare better, and without one only time is lost.
-    if (!kept.ok()) spdlog::error("a checkpoint of attempt {} is lost: {}", name_, std::string(kept.message()));
+    if (!kept.ok()) log_error("a checkpoint of attempt {} is lost: {}", name_, std::string(kept.message()));
     note("checkpoint at step " + std::to_string(frame.at("step").get<std::int64_t>()) +
          (kept.ok() ? "" : " is lost: " + std::string(kept.message())));
   } else if (type == "done" || type == "failed") {
@@ -254,7 +254,7 @@ void AttemptRun::trainer_gone() {
       break;
   }
   outcome.set_environment_json(environment_);
-  spdlog::warn("attempt {}: {}", name_, outcome.reason());
+  log_warning("attempt {}: {}", name_, outcome.reason());
   finish(std::move(outcome));
 }
 

@@ -3,10 +3,10 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <spdlog/spdlog.h>
 
 #include "core/base/error.h"
 #include "core/base/trainer_protocol.h"
+#include "core/log/log.h"
 
 namespace locus {
 namespace {
@@ -121,9 +121,8 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
     time.seconds = grant.limit_seconds();
     time.end = system_clock().steady() + std::chrono::microseconds(std::chrono::seconds(time.seconds)).count();
   }
-  spdlog::info("attempt {} begins on {} {}: {}{}", attempt->name(), setup_.execution.device, setup_.index,
-               grant.title(),
-               grant.resume_sha256().empty() ? "" : ", from step " + std::to_string(grant.resume_step()));
+  log_info("attempt {} begins on {} {}: {}{}", attempt->name(), setup_.execution.device, setup_.index, grant.title(),
+           grant.resume_sha256().empty() ? "" : ", from step " + std::to_string(grant.resume_step()));
   std::vector<ArtifactCache::Pin> pins;  // the trainer reads these files
   const auto start = prepare(*attempt, pins);
   absl::Status status = start.status();
@@ -202,7 +201,7 @@ absl::Status Slot::await_hello() {
       hello = trainer_->next_frame();
     }
   } catch (const FrameError& error) {
-    spdlog::error("the trainer's first words: {}", error.what());
+    log_error("the trainer's first words: {}", error.what());
   }
   if (!hello) {
     const TrainerEnd gone = trainer_->wait_end(kShutdownWait);

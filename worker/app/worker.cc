@@ -5,8 +5,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -18,6 +16,7 @@
 #include "core/base/data_copies.h"
 #include "core/base/error.h"
 #include "core/base/ids.h"
+#include "core/log/log.h"
 #include "worker/app/datasets.h"
 #include "worker/app/devices.h"
 #include "worker/app/memory.h"
@@ -174,9 +173,8 @@ absl::Status Worker::open_link(const Catalog& catalog) {
   announcement.set_take_over(options_.take_over);
   data_ = std::make_unique<Datasets>(catalog, options_.data_root, data_cache_folder());
   *announcement.mutable_data() = data_->look();
-  spdlog::info("holds {} of {} known datasets here; no stage that needs another will be run (locus data list)",
-               announcement.data().datasets_size(),
-               announcement.data().datasets_size() + announcement.data().missing_size());
+  log_info("holds {} of {} known datasets here; no stage that needs another will be run (locus data list)",
+           announcement.data().datasets_size(), announcement.data().datasets_size() + announcement.data().missing_size());
   announcement.set_version(kVersion);
   announcement.set_catalog_digest(catalog.digest());
   for (const auto& [item, revision] : catalog.revisions()) (*announcement.mutable_revisions())[item] = revision;
@@ -268,7 +266,7 @@ void Worker::drain() {
   for (auto& slot : slots_) slot->drain(kill_at);
   for (auto& slot : slots_) slot->join();
   if (!link_->wait_delivered(options_.delivery_wait)) {
-    spdlog::warn("not everything was delivered; the next worker on {} goes on with it", options_.work.string());
+    log_warning("not everything was delivered; the next worker on {} goes on with it", options_.work.string());
   }
   link_->stop();
   std::lock_guard lock(mutex_);
@@ -277,7 +275,7 @@ void Worker::drain() {
 }
 
 absl::Status Worker::run(int signals) {
-  spdlog::info("worker {} offers {} {} slot(s) to {}", options_.name, slots_.size(), options_.device, options_.server);
+  log_info("worker {} offers {} {} slot(s) to {}", options_.name, slots_.size(), options_.device, options_.server);
   for (auto& slot : slots_) slot->start();
   sampler_->start();
   link_->start();
@@ -293,8 +291,8 @@ absl::Status Worker::run(int signals) {
       signalfd_siginfo info;
       [[maybe_unused]] const ssize_t n = ::read(signals, &info, sizeof(info));
       if (drainer.joinable()) ::_exit(128 + static_cast<int>(info.ssi_signo));  // the trainers die with us
-      spdlog::info("{}: saving checkpoints and stopping; once more to stop at once",
-                   ::strsignal(static_cast<int>(info.ssi_signo)));
+      log_info("{}: saving checkpoints and stopping; once more to stop at once",
+               ::strsignal(static_cast<int>(info.ssi_signo)));
     }
     wakeup_.clear();
     std::unique_lock lock(mutex_);
@@ -324,7 +322,7 @@ absl::Status run_worker(const WorkerOptions& given, std::function<void(const Wor
   ::pthread_sigmask(SIG_BLOCK, &set,
                     nullptr);  // threads to come inherit it; trainers start with an empty mask
   const Fd signals(::signalfd(-1, &set, SFD_CLOEXEC));
-  if (!spdlog::get("worker")) spdlog::set_default_logger(spdlog::stderr_color_mt("worker"));
+  name_log("worker");
   Worker worker(*std::move(options), std::move(ready));
   LOCUS_RETURN_IF_ERROR(worker.prepare());
   return worker.run(signals.get());

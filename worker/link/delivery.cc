@@ -1,9 +1,9 @@
 // How one attempt reaches the server: checkpoints as they come, then the outcome, each retried until it is
 // answered.
-#include <spdlog/spdlog.h>
 
 #include "client/backoff.h"
 #include "core/base/error.h"
+#include "core/log/log.h"
 #include "worker/link/link.h"
 
 namespace locus {
@@ -83,8 +83,8 @@ bool Link::deliver_checkpoint(Attempt& attempt, const PendingCheckpoint& checkpo
       case Verdict::kDropped:
         return true;
       case Verdict::kRefused:
-        spdlog::error("checkpoint of attempt {} at step {} was refused: {}", attempt.name(), checkpoint.step,
-                      std::string(status.message()));
+        log_error("checkpoint of attempt {} at step {} was refused: {}", attempt.name(), checkpoint.step,
+                  std::string(status.message()));
         return true;
       case Verdict::kAgain:
         stopping_.wait_for(backoff.next());
@@ -117,8 +117,8 @@ bool Link::deliver_outcome(Attempt& attempt, v1::CompleteAttemptRequest outcome)
       status = control_->complete_attempt(outcome, {.cancellation = &stopping_}).status();
     }
     if (status.ok()) {
-      spdlog::info("attempt {} {}{}", attempt.name(), outcome.outcome(),
-                   outcome.reason().empty() ? "" : ": " + outcome.reason());
+      log_info("attempt {} {}{}", attempt.name(), outcome.outcome(),
+               outcome.reason().empty() ? "" : ": " + outcome.reason());
       leases_->with([&](LeaseBook& book) { book.remove(attempt.key()); });
       return false;
     }
@@ -134,7 +134,7 @@ bool Link::deliver_outcome(Attempt& attempt, v1::CompleteAttemptRequest outcome)
       outcome.clear_results();
       outcome.clear_outputs();
     } else if (verdict == Verdict::kRefused) {
-      spdlog::error("the end of attempt {} was refused: {}", attempt.name(), std::string(status.message()));
+      log_error("the end of attempt {} was refused: {}", attempt.name(), std::string(status.message()));
       leases_->with([&](LeaseBook& book) { book.remove(attempt.key()); });
       return false;
     }

@@ -1,11 +1,10 @@
 // The link's life: what is held, what arrives, what ends. Delivery itself is in delivery.cc.
 #include "worker/link/link.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/log/log.h"
 
 namespace locus {
 namespace fs = std::filesystem;
@@ -27,7 +26,7 @@ absl::StatusOr<std::unique_ptr<Link>> Link::open(LinkOptions options, LinkListen
     self->drop(key);
   };
   events.failed = [self](LeaseBook::Key key, const absl::Status& status) {
-    spdlog::error("attempt {}/{} dropped: {}", key.first, key.second, std::string(status.message()));
+    log_error("attempt {}/{} dropped: {}", key.first, key.second, std::string(status.message()));
     self->leases_->with([&](LeaseBook& book) { book.remove(key); });  // the lease lapses, the stage is granted anew
     self->drop(key);
   };
@@ -52,11 +51,11 @@ absl::Status Link::recover_attempts() {
   for (const auto& entry : fs::directory_iterator(root, error)) {
     auto attempt = Attempt::recover(entry.path(), options_.outbox);
     if (!attempt.ok()) {  // a folder whose grant was never whole: nothing of it was sent
-      spdlog::warn("leaving out {}: {}", entry.path().string(), std::string(attempt.status().message()));
+      log_warning("leaving out {}: {}", entry.path().string(), std::string(attempt.status().message()));
       fs::remove_all(entry.path(), error);
       continue;
     }
-    spdlog::info("attempt {} was left by an earlier daemon; delivering what it has", (*attempt)->name());
+    log_info("attempt {} was left by an earlier daemon; delivering what it has", (*attempt)->name());
     // Held, but not confirmed: nothing may be committed before the server has said that the token is current.
     const Microseconds unconfirmed = leases_->now() - options_.leases.fence - 1;
     leases_->with([&](LeaseBook& book) { book.add((*attempt)->key(), unconfirmed, leases_->now()); });
@@ -104,7 +103,7 @@ void Link::granted(const v1::StageGrant& grant, Microseconds request_sent) {
   }
   auto attempt = Attempt::create(options_.work / "attempts", grant, options_.outbox);
   if (!attempt.ok()) {
-    spdlog::error("cannot take attempt {}/{} up: {}", key.first, key.second, std::string(attempt.status().message()));
+    log_error("cannot take attempt {}/{} up: {}", key.first, key.second, std::string(attempt.status().message()));
     leases_->with([&](LeaseBook& book) { book.remove(key); });
     session_->offer(slots, kLease.count());  // a full or broken disk must not burn through the queue
     return;
@@ -148,8 +147,7 @@ void Link::drop(LeaseBook::Key key) {
     attempt = found->second.attempt;
   }
   // A heartbeat may cross the answer to an outcome; then nothing is lost.
-  spdlog::log(attempt->finished() ? spdlog::level::debug : spdlog::level::info, "attempt {} is discarded",
-              attempt->name());
+  log_entry(attempt->finished() ? LogLevel::kDebug : LogLevel::kInfo, "attempt {} is discarded", {attempt->name()});
   stream_->remove(key);
   attempt->discard();
   listener_.discarded(key);
@@ -232,7 +230,7 @@ void Link::finish(Attempt& attempt, v1::CompleteAttemptRequest outcome, const st
     kept.push_back(*std::move(blob));
   }
   const absl::Status stored = attempt.finish(std::move(outcome), std::move(kept));
-  if (!stored.ok()) spdlog::warn("{}; a crash before delivery would lose the outcome", std::string(stored.message()));
+  if (!stored.ok()) log_warning("{}; a crash before delivery would lose the outcome", std::string(stored.message()));
 }
 
 }  // namespace locus

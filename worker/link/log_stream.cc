@@ -1,12 +1,11 @@
 // Sends what trainers print to the server.
 #include "worker/link/log_stream.h"
 
-#include <spdlog/spdlog.h>
-
 #include <charconv>
 
 #include "client/backoff.h"
 #include "core/base/error.h"
+#include "core/log/log.h"
 
 namespace locus {
 namespace {
@@ -145,7 +144,7 @@ void LogStream::run() {
       backoff.reset();
       if (piece.text.size() < static_cast<std::size_t>(kLogPieceBytes)) linger();
     } else {
-      spdlog::debug("log: {}", std::string(status.message()));
+      log_debug("log: {}", std::string(status.message()));
       stopping_.wait_for(backoff.next());
     }
   }

@@ -3,13 +3,13 @@
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
-#include <spdlog/spdlog.h>
 
 #include "client/backoff.h"
 #include "client/errors.h"
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/limits.h"
+#include "core/log/log.h"
 #include "locus/v1/worker_service.grpc.pb.h"
 
 namespace locus {
@@ -120,7 +120,7 @@ void PointStream::run() {
     reader.join();
     const absl::Status status = from_wire(connection.finish(), client_.address());
     if (has_reason(status, ErrorReason::kWorkerNotFound)) events_.session_unknown();
-    spdlog::debug("the point stream ended: {}", std::string(status.message()));
+    log_debug("the point stream ended: {}", std::string(status.message()));
     stopping_.wait_for(backoff.next());
   }
 }
@@ -189,8 +189,7 @@ void PointStream::take_answer(const v1::ReportPointsResponse& answer) {
   if (!answer.reason().empty() && answer.acked_seq() < attempt->outbox().acked_seq()) {
     // The server has lost what it acknowledged (a restored backup): the attempt cannot be mended, its stage
     // can.
-    spdlog::error("the server forgot points of attempt {} that it had acknowledged; dropping the attempt",
-                  attempt->name());
+    log_error("the server forgot points of attempt {} that it had acknowledged; dropping the attempt", attempt->name());
     events_.stale(key);
     return;
   }

@@ -2,11 +2,11 @@
 #include "worker/link/session.h"
 
 #include <google/protobuf/util/message_differencer.h>
-#include <spdlog/spdlog.h>
 
 #include "client/backoff.h"
 #include "core/base/error.h"
 #include "core/base/ids.h"
+#include "core/log/log.h"
 
 namespace locus {
 namespace {
@@ -151,7 +151,7 @@ absl::Status Session::register_worker() {
     }
     return answer.status();
   }
-  spdlog::info("registered as {} at {}", announcement_.name(), client_.address());
+  log_info("registered as {} at {}", announcement_.name(), client_.address());
   leases_.with([](LeaseBook& book) { book.registration_answered(); });
   {
     std::lock_guard lock(mutex_);
@@ -200,10 +200,10 @@ absl::Status Session::send_heartbeat() {
 
 void Session::report_trouble(const absl::Status& status) {
   if (status.ok()) {
-    if (troubled_) spdlog::info("the server answers again");
+    if (troubled_) log_info("the server answers again");
     troubled_ = false;
   } else if (!troubled_ && !has_reason(status, ErrorReason::kWorkerNotFound)) {
-    spdlog::warn("{}; training goes on, trying again", std::string(status.message()));
+    log_warning("{}; training goes on, trying again", std::string(status.message()));
     troubled_ = true;
   }
 }

@@ -1,6 +1,6 @@
 // Checks between items: priors with each other, with the model, with the dataset's layout.
 #include <algorithm>
-#include <set>
+#include <type_traits>
 
 #include "core/catalog/constraint.h"
 #include "core/catalog/facts.h"
@@ -9,8 +9,9 @@
 namespace locus {
 namespace {
 
-bool has(const std::vector<std::string>& list, const std::string& name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
+template <class Value>
+bool has(const std::vector<Value>& list, const std::type_identity_t<Value>& one) {
+  return std::find(list.begin(), list.end(), one) != list.end();
 }
 
 absl::Status conflict(std::string message, const std::string& field, const std::string& a, const std::string& b) {
@@ -25,10 +26,11 @@ std::string excluded_by(const std::vector<std::string>& excludes, const CatalogI
   return "";
 }
 
-// What the options of `a` shut out.
-absl::Status check_conditional(const ResolvedPrior& a, const ResolvedPrior& b, const std::string& field) {
+// What `options` of `a` shut out.
+absl::Status check_conditional(const ResolvedPrior& a, const Json& options, const ResolvedPrior& b,
+                               const std::string& field) {
   for (const ConditionalExclusion& exclusion : a.item->exclusions) {
-    if (!holds(exclusion.when, *a.item, a.given)) continue;
+    if (!holds(exclusion.when, *a.item, options)) continue;
     const std::string tag = excluded_by(exclusion.excludes, *b.item);
     if (tag.empty()) continue;
     const std::string setting = exclusion.when.option.empty() ? "" : " with this " + exclusion.when.option;
@@ -41,9 +43,6 @@ absl::Status check_conditional(const ResolvedPrior& a, const ResolvedPrior& b, c
 }
 
 absl::Status check_pair(const CatalogItem& a, const CatalogItem& b, const std::string& field) {
-  if (a.id == b.id) {
-    return conflict("the prior '" + a.id + "' stands twice in one combination; keep one", field, a.id, b.id);
-  }
   for (const auto& [first, second] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
     const std::string tag = excluded_by(first->excludes, *second);
     if (tag.empty()) continue;
@@ -56,23 +55,48 @@ absl::Status check_pair(const CatalogItem& a, const CatalogItem& b, const std::s
     return conflict("the priors '" + a.id + "' and '" + b.id + "' both set the attention pattern; keep one", field,
                     a.id, b.id);
   }
-  for (const CatalogItem* item : {&a, &b}) {
-    if (!item->hooks.empty()) continue;
-    return conflict("the prior '" + item->id + "' does nothing and says so; leave it out of a combination", field, a.id,
-                    b.id);
+  return absl::OkStatus();
+}
+
+// Of two that act in the same stage of the backbone.
+absl::Status check_in_stages(const ResolvedPrior& a, const ResolvedPrior& b, const std::string& field) {
+  const std::size_t listed = std::max<std::size_t>({a.stages.options.size(), b.stages.options.size(), 1});
+  for (std::size_t s = 0; s < listed; ++s) {
+    const Json *of_a = a.options_in(s), *of_b = b.options_in(s);
+    if (of_a == nullptr || of_b == nullptr) continue;
+    LOCUS_RETURN_IF_ERROR(check_pair(*a.item, *b.item, field));
+    LOCUS_RETURN_IF_ERROR(check_conditional(a, *of_a, b, field));
+    LOCUS_RETURN_IF_ERROR(check_conditional(b, *of_b, a, field));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection& model,
-                                                           const ResolvedSection& dataset) {
+const Json* ResolvedPrior::options_in(std::size_t stage) const {
+  if (stage >= stages.options.size()) return &resolved;
+  return stages.options[stage] ? &*stages.options[stage] : nullptr;
+}
+
+std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection& model, const ResolvedSection& dataset,
+                                                           std::optional<std::size_t> stage) {
   NamedNumbers numbers = numbers_of(model.resolved);
+  // What options that list a number for each stage give the names that rules speak of.
+  const Json stages = model.item->facts.value("stages", Json());
+  const Json each = stages.is_object() ? stages.value("each", Json::object()) : Json::object();
+  for (const auto& [name, option] : each.items()) {
+    const auto list = numbers.find(option.is_string() ? option.get<std::string>() : "");
+    if (list == numbers.end()) continue;
+    const std::vector<double> all = list->second;
+    if (!stage) numbers[name] = all;
+    if (stage && *stage < all.size()) numbers[name] = {all[*stage]};
+  }
   const auto dim = numbers.find("dim"), heads = numbers.find("heads");
   const bool both = dim != numbers.end() && heads != numbers.end();
-  if (both && dim->second.size() == 1 && heads->second.size() == 1 && heads->second[0] != 0) {
-    numbers["head_width"] = {dim->second[0] / heads->second[0]};
+  if (both && dim->second.size() == heads->second.size() && !has(heads->second, 0)) {
+    std::vector<double> widths = dim->second;
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] /= heads->second[i];
+    numbers["head_width"] = std::move(widths);
   }
   // Class and register tokens: numbers of options, and one for each option at a certain value.
   const Json prefix = model.item->facts.value("prefix_tokens", Json());
@@ -95,18 +119,25 @@ absl::Status check_combination(const ResolvedPriors& priors, const std::string& 
   for (std::size_t i = 0; i < priors.list.size(); ++i) {
     for (std::size_t j = i + 1; j < priors.list.size(); ++j) {
       const ResolvedPrior &a = priors.list[i], &b = priors.list[j];
-      LOCUS_RETURN_IF_ERROR(check_pair(*a.item, *b.item, field));
-      LOCUS_RETURN_IF_ERROR(check_conditional(a, b, field));
-      LOCUS_RETURN_IF_ERROR(check_conditional(b, a, field));
+      const std::string &one = a.item->id, &other = b.item->id;
+      if (one == other)
+        return conflict("the prior '" + one + "' stands twice in one combination; keep one", field, one, other);
+      LOCUS_RETURN_IF_ERROR(check_in_stages(a, b, field));
+      for (const CatalogItem* item : {a.item, b.item}) {
+        if (!item->hooks.empty()) continue;
+        return conflict("the prior '" + item->id + "' does nothing and says so; leave it out of a combination", field,
+                        one, other);
+      }
     }
   }
   return absl::OkStatus();
 }
 
 absl::Status check_requirements(const CatalogItem& item, const Json& own, const ResolvedSection& model,
-                                const ResolvedSection& dataset, const std::string& field) {
+                                const ResolvedSection& dataset, const std::string& field,
+                                std::optional<std::size_t> stage) {
   if (item.requirements.empty()) return absl::OkStatus();
-  NamedNumbers numbers = derived_numbers(model, dataset);
+  NamedNumbers numbers = derived_numbers(model, dataset, stage);
   for (auto& [name, values] : numbers_of(own)) numbers[name] = values;
   // A resolution is the shorter side: what holds for it must hold for the longer one.
   if (const auto found = numbers.find("resolution"); found != numbers.end()) {
@@ -122,9 +153,31 @@ absl::Status check_requirements(const CatalogItem& item, const Json& own, const 
     const std::string option = own.contains(constraint.left)    ? constraint.left
                                : own.contains(constraint.right) ? constraint.right
                                                                 : "";
-    return refuse(ErrorReason::kConstraintViolated, "the " + item.kind + " '" + item.id + "' cannot be used: " + *why,
+    const std::string where = stage ? " in stage " + std::to_string(*stage) : "";
+    return refuse(ErrorReason::kConstraintViolated,
+                  "the " + item.kind + " '" + item.id + "' cannot be used" + where + ": " + *why,
                   option.empty() ? field : field + "." + option,
                   {{"item", item.id}, {"rule", constraint.rule}, {"left", constraint.left}});
+  }
+  return absl::OkStatus();
+}
+
+// In every stage that the prior acts in.
+static absl::Status check_stages(const ResolvedPrior& prior, const ResolvedSection& model,
+                                 const ResolvedSection& dataset) {
+  const std::size_t listed = prior.stages.options.size(), there = backbone_stages(*model.item, model.resolved);
+  if (listed == 0) return check_requirements(*prior.item, prior.scientific, model, dataset, prior.field);
+  if (listed != there) {
+    return refuse(ErrorReason::kConstraintViolated,
+                  "the prior '" + prior.item->id + "' lists " + std::to_string(listed) +
+                      (listed == 1 ? " stage" : " stages") + ", but the backbone '" + model.item->id + "' has " +
+                      std::to_string(there) +
+                      "; give one entry for each, {} where nothing differs and null where the prior is left out",
+                  prior.field + "." + kPriorStages, {{"listed", std::to_string(listed)}});
+  }
+  for (std::size_t s = 0; s < listed; ++s) {
+    if (const Json* options = prior.options_in(s))
+      LOCUS_RETURN_IF_ERROR(check_requirements(*prior.item, *options, model, dataset, prior.field, s));
   }
   return absl::OkStatus();
 }
@@ -142,7 +195,7 @@ absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection&
                              prior.field, prior.item->id, dataset.item->id));
       continue;
     }
-    mistakes.note(check_requirements(*prior.item, prior.scientific, model, dataset, prior.field));
+    mistakes.note(check_stages(prior, model, dataset));
   }
   return mistakes.status();
 }

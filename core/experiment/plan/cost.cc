@@ -86,6 +86,7 @@ class Network {
     if (cell.priors == nullptr) return;
     for (const ResolvedPrior& prior : cell.priors->list) {
       names_.push_back(prior.item->id);
+      alike_.push_back(prior.stages.differs.empty());
       priors_.emplace_back(*prior.item, prior.resolved, [this](const std::string& name) { return shared(name); });
     }
     place_prefix();
@@ -99,7 +100,7 @@ class Network {
     const auto bare = model_.formula("parameters");
     double own = 0, replaced = 0;
     for (std::size_t i = 0; i < priors_.size(); ++i) {
-      const auto count = priors_[i].formula("parameters");
+      const auto count = alike_[i] ? priors_[i].formula("parameters") : std::nullopt;
       if (!count) out.uncounted.push_back(names_[i]);
       own += count.value_or(0);
       replaced += priors_[i].formula("replaced").value_or(0);
@@ -126,12 +127,15 @@ class Network {
   Json facts_;
   Formulas model_;
   std::vector<std::string> names_;
+  std::vector<bool> alike_;  // in every stage of the backbone: formulas speak of one setting
   std::vector<Formulas> priors_;
   Prefix prefix_;
 };
 
-// Of the training images, which are kept as bytes where they are used.
+// Of the training images, which are kept as bytes where they are used, unless the dataset reads them as they are needed.
 double resident_bytes(const ResolvedSection& dataset) {
+  const Json known = dataset_facts(*dataset.item, dataset.resolved);
+  if (!known.value("resident", !known.contains("stored"))) return 0;
   const Json facts = facts_of(dataset);
   double pixels = 1;
   for (const char* side : {"height", "width", "channels"}) pixels *= facts.value(side, 0.0);

@@ -76,8 +76,9 @@ std::string CellLabels::make_text(const Setting& setting) const {
   for (std::size_t i = 0; i < (*priors)->list.size(); ++i) {
     const ResolvedPrior& prior = (*priors)->list[i];
     const bool told = telling != telling_.end() && i < telling->second.size();
-    out += (out.empty() ? "" : " + ") +
-           resolver_.text(*prior.item, prior.given, told ? telling->second[i] : std::set<std::string>{});
+    out += (out.empty() ? "" : " + ") + resolver_.text(*prior.item, prior.given,
+                                                       told ? telling->second[i] : std::set<std::string>{},
+                                                       prior.stages.differs);
   }
   return out;
 }

@@ -9,21 +9,11 @@
 namespace locus {
 namespace {
 
-std::string canonical_choice(const CatalogItem& item, const Json& scientific) {
+std::string canonical_choice(const CatalogItem& item, const Json& scientific, const Json& differs = Json::array()) {
   Json out = {{"id", item.id}, {"options", scientific}};
+  if (!differs.empty()) out[kPriorStages] = differs;
   if (item.kind == "dataset") out["digest"] = item.facts.value("digest", "");
   return canonical_json(out);
-}
-
-std::string show_option(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return canonical_json(value);
-  std::string out;
-  for (const Json& element : value) {
-    if (!out.empty()) out += ',';
-    out += show_option(element);
-  }
-  return out;
 }
 
 const char* plural(const std::string& kind) {
@@ -86,7 +76,19 @@ absl::StatusOr<ResolvedPrior> Resolver::resolve_prior(const Json& value, const s
   prior.item = selection.item;
   prior.given = selection.given;
   prior.field = selection.field;
+  const Json list = prior.given.value(kPriorStages, Json());
+  prior.given.erase(kPriorStages);
   LOCUS_ASSIGN_OR_RETURN(prior.resolved, catalog_.resolve(*prior.item, prior.given, prior.field));
+  if (selection.given.contains(kPriorStages)) {
+    const std::string at = prior.field + "." + kPriorStages;
+    LOCUS_ASSIGN_OR_RETURN(prior.stages,
+                           resolve_prior_stages(catalog_, *prior.item, prior.given, prior.resolved, list, at));
+  }
+  if (prior.stages.options.size() == 1) {  // of a plain network: the options themselves
+    prior.given.update(list[0]);
+    prior.resolved = *prior.stages.options[0];
+    prior.stages.differs = Json::array();
+  }
   prior.scientific = catalog_.scientific(*prior.item, prior.resolved);
   return prior;
 }
@@ -106,7 +108,8 @@ absl::StatusOr<ResolvedPriors> Resolver::resolve_priors(const Setting& setting) 
   }
   if (!mistakes.none()) return mistakes.status();
   for (const ResolvedPrior& prior : out.list)
-    out.canonical += (out.canonical.empty() ? "[" : ",") + canonical_choice(*prior.item, prior.scientific);
+    out.canonical +=
+        (out.canonical.empty() ? "[" : ",") + canonical_choice(*prior.item, prior.scientific, prior.stages.differs);
   out.canonical += "]";
   LOCUS_RETURN_IF_ERROR(check_combination(out, setting.field));
   return out;
@@ -171,7 +174,8 @@ const Settings& Resolver::defaults_of(const CatalogItem& dataset) {
   return found->second;
 }
 
-std::string Resolver::text(const CatalogItem& item, const Json& given, const std::set<std::string>& telling) const {
+std::string Resolver::text(const CatalogItem& item, const Json& given, const std::set<std::string>& telling,
+                           const Json& differs) const {
   const auto resolved = catalog_.resolve(item, given, "");
   const Json& options = resolved.ok() ? *resolved : given;
   const auto defaults = catalog_.resolve(item, Json::object(), "");
@@ -182,6 +186,7 @@ std::string Resolver::text(const CatalogItem& item, const Json& given, const std
     if (usual && !telling.contains(name)) continue;
     inside += (inside.empty() ? "" : ", ") + name + "=" + show_option(value);
   }
+  if (!differs.empty()) inside += (inside.empty() ? "" : ", ") + (kPriorStages + ("=" + show_prior_stages(differs)));
   return inside.empty() ? item.id : item.id + " (" + inside + ")";
 }
 
@@ -192,9 +197,11 @@ absl::StatusOr<NormalValue> Resolver::normal(const std::string& path, const Sett
     out.assignment = Json::array();
     out.key = priors->canonical;
     for (const ResolvedPrior& prior : priors->list) {
-      out.assignment.push_back({{prior.item->id, prior.given}});
+      Json given = prior.given;
+      if (!prior.stages.differs.empty()) given[kPriorStages] = prior.stages.differs;
+      out.assignment.push_back({{prior.item->id, std::move(given)}});
       out.ids += (out.ids.empty() ? "" : " + ") + prior.item->id;
-      out.text += (out.text.empty() ? "" : " + ") + text(*prior.item, prior.given);
+      out.text += (out.text.empty() ? "" : " + ") + text(*prior.item, prior.given, {}, prior.stages.differs);
     }
     return out;
   }

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/catalog/catalog.h"
+#include "core/experiment/plan/prior_stages.h"
 #include "core/experiment/plan/specification.h"
 
 namespace locus {
@@ -25,12 +26,16 @@ struct ResolvedPrior {
   const CatalogItem* item = nullptr;
   Json given, scientific;
   Json resolved;  // complete
+  PriorStages stages;
   std::string field;
+
+  // The complete options in a stage of the backbone; null where the prior is left out of it.
+  const Json* options_in(std::size_t stage) const;
 };
 
 struct ResolvedPriors {
   std::vector<ResolvedPrior> list;
-  std::string canonical;  // [{"id": ..., "options": ...}] as in the stage configuration
+  std::string canonical;  // [{"id": ..., "options": ..., "stages": ...}] as in the stage configuration
 };
 
 struct ResolvedSection {
@@ -67,8 +72,9 @@ class Resolver {
   const Settings& defaults_of(const CatalogItem& dataset);
 
   // What people call an item with these options: "violin (curves=hilbert,snake)" with every option that is not
-  // at its default, and those in `telling`.
-  std::string text(const CatalogItem& item, const Json& given, const std::set<std::string>& telling = {}) const;
+  // at its default, those in `telling`, and what differs in single stages.
+  std::string text(const CatalogItem& item, const Json& given, const std::set<std::string>& telling = {},
+                   const Json& differs = Json::array()) const;
 
   const Catalog& catalog() const { return catalog_; }
 
@@ -88,15 +94,17 @@ class Resolver {
 // Moves an error about "train.lr" to where train.lr was written, "matrix.train.lr[1]".
 absl::Status relocate(const absl::Status& status, const Effective& effective);
 
-// Numbers that constraints between items speak of: the model's options, head_width, the dataset's extent.
-std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection& model,
-                                                           const ResolvedSection& dataset);
+// Numbers that constraints between items speak of: the model's options, head_width, the dataset's extent; those of one
+// stage of the backbone, or of all.
+std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection& model, const ResolvedSection& dataset,
+                                                           std::optional<std::size_t> stage = std::nullopt);
 
 // CONFLICTING_PRIORS for priors that exclude each other, CONSTRAINT_VIOLATED for requirements the rest does
 // not meet.
 absl::Status check_combination(const ResolvedPriors& priors, const std::string& field);
 absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection& model, const ResolvedSection& dataset);
 absl::Status check_requirements(const CatalogItem& item, const Json& own, const ResolvedSection& model,
-                                const ResolvedSection& dataset, const std::string& field);
+                                const ResolvedSection& dataset, const std::string& field,
+                                std::optional<std::size_t> stage = std::nullopt);
 
 }  // namespace locus

@@ -51,6 +51,20 @@ TEST(Stages, HaveAnInstanceOfAPriorEachWithLayersNumberedOverTheNetwork) {
   EXPECT_EQ(model->priors(1).size(), 2U);
 }
 
+TEST(Stages, AreThoseThatTheFactsOfTheBackboneName) {
+  const auto model = two_stages(Json::array());
+  const Json stages = backbone_item("two-stage").item.json().at("facts").at("stages");
+  const Json options = Options(backbone_item("two-stage").item.json(), Json::object()).json();
+  ASSERT_EQ(options.at(stages.at("option").get<std::string>()).size(), model->stages().size());
+  for (const StageInfo& stage : model->stages()) {
+    const auto listed = [&](const char* name) {
+      return options.at(stages.at("each").at(name).get<std::string>()).at(static_cast<std::size_t>(stage.index));
+    };
+    EXPECT_EQ(listed("dim"), stage.width);
+    EXPECT_EQ(listed("heads"), stage.layers[0].heads);
+  }
+}
+
 TEST(Stages, StartTheirInstancesFromDrawsOfTheirOwnAndDecayThemByTheirPriorsRule) {
   const auto model = two_stages({{{"id", "violin"}}});
   const auto parameters = model->named_parameters();

@@ -4,7 +4,7 @@
 
 namespace locus {
 
-void add_drill_count(CLI::App& app) {
+void add_drill_count(Program& app) {
   Command& command = add_command(app, {"drill-count",
                                        kExperimentGroup,
                                        "Count the trials of an experiment",

@@ -149,6 +149,7 @@ BackboneItem two_stage() {
   item.option(Option::integer("patch", 2, "side of a patch"));
   item.option(Option::list("window", "integer", {3, 3}, "rows and columns of a window of the first stage; none: all"));
   item.option(Option::list("shift", "integer", {1, 1}, "by how much every other block of it shifts them"));
+  item.facts({{"stages", {{"option", "dims"}, {"each", {{"dim", "dims"}, {"heads", "heads"}}}}}});
   return {item, [](const BackboneContext& context, const Options& o) -> std::shared_ptr<Backbone> {
             return std::make_shared<TwoStage>(
                 context, Settings{o.integers("dims"), o.integers("depths"), o.integers("heads"), o.integer("patch"),

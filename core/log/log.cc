@@ -1,5 +1,5 @@
-// The server's log.
-#include "server/app/log.h"
+// The log of server and worker.
+#include "core/log/log.h"
 
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace locus::server {
+namespace locus {
 namespace {
 
 class EscapedMessage final : public spdlog::custom_flag_formatter {
@@ -19,7 +19,48 @@ class EscapedMessage final : public spdlog::custom_flag_formatter {
   std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<EscapedMessage>(); }
 };
 
+spdlog::level::level_enum level_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarning:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      return spdlog::level::err;
+    case LogLevel::kCritical:
+      break;
+  }
+  return spdlog::level::critical;
+}
+
+std::string filled(std::string_view pattern, std::initializer_list<LogValue> values) {
+  std::string out;
+  for (const LogValue& value : values) {
+    const std::size_t place = pattern.find("{}");
+    if (place == std::string_view::npos) break;
+    out.append(pattern.substr(0, place)).append(value.text);
+    pattern.remove_prefix(place + 2);
+  }
+  return out.append(pattern);
+}
+
 }  // namespace
+
+void log_entry(LogLevel level, std::string_view pattern, std::initializer_list<LogValue> values) noexcept {
+  try {
+    spdlog::logger& logger = *spdlog::default_logger_raw();
+    if (!logger.should_log(level_of(level))) return;
+    const std::string text = filled(pattern, values);
+    logger.log(level_of(level), spdlog::string_view_t(text.data(), text.size()));
+  } catch (...) {  // no memory for an entry
+  }
+}
+
+void name_log(const std::string& name) {
+  if (!spdlog::get(name)) spdlog::set_default_logger(spdlog::stderr_color_mt(name));
+}
 
 std::string escape_controls(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -50,4 +91,4 @@ void set_up_log(const std::string& level) {
   spdlog::set_default_logger(std::move(logger));
 }
 
-}  // namespace locus::server
+}  // namespace locus

@@ -1,2 +1,0 @@
-// The file whose compilation makes the precompiled header.
-#include "cmake/precompiled/cli.h"
