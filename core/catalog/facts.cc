@@ -10,13 +10,12 @@ namespace locus {
 namespace {
 
 // Shorter and longer.
-std::optional<std::pair<std::int64_t, std::int64_t>> sides_of(const CatalogItem& dataset) {
-  const auto extent = dataset.facts.find("extent");
-  if (extent == dataset.facts.end() || !extent->is_array() || extent->empty()) return std::nullopt;
-  for (const Json& side : *extent) {
+std::optional<std::pair<std::int64_t, std::int64_t>> sides_of(const Json& extent) {
+  if (!extent.is_array() || extent.empty()) return std::nullopt;
+  for (const Json& side : extent) {
     if (!side.is_number_integer() || side.get<std::int64_t>() <= 0) return std::nullopt;
   }
-  const auto [least, most] = std::minmax_element(extent->begin(), extent->end());
+  const auto [least, most] = std::minmax_element(extent.begin(), extent.end());
   return std::pair(least->get<std::int64_t>(), most->get<std::int64_t>());
 }
 
@@ -27,10 +26,16 @@ Json chosen(const CatalogItem& item, const Json& options, const std::string& nam
   return found == item.options.end() ? Json() : found->default_value;
 }
 
-bool holds(const CatalogItem& dataset, const Json& options, const Json& variant) {
-  const Json when = variant.value("when", Json::object()), values = when.value("values", Json::array());
-  const Json value = chosen(dataset, options, when.value("option", ""));
-  return std::find(values.begin(), values.end(), value) != values.end();
+// Calls `take` with the facts of every variant that the options choose, in order.
+template <typename Take>
+void each_variant(const CatalogItem& dataset, const Json& options, Take take) {
+  const auto variants = dataset.facts.find("variants");
+  if (variants == dataset.facts.end() || !variants->is_array()) return;
+  for (const Json& variant : *variants) {
+    const Json when = variant.value("when", Json::object()), values = when.value("values", Json::array());
+    const Json value = chosen(dataset, options, when.value("option", ""));
+    if (std::find(values.begin(), values.end(), value) != values.end()) take(variant.value("facts", Json::object()));
+  }
 }
 
 void replace(Json& facts, std::string_view path, const Json& value) {
@@ -49,9 +54,7 @@ std::int64_t count_in(const Json& facts, const std::string& split, std::int64_t 
 
 Json dataset_facts(const CatalogItem& dataset, const Json& options) {
   Json out = dataset.facts;
-  for (const Json& variant : dataset.facts.value("variants", Json::array())) {
-    if (holds(dataset, options, variant)) out.update(variant.value("facts", Json::object()));
-  }
+  each_variant(dataset, options, [&](const Json& facts) { out.update(facts); });
   for (const OptionSpec& option : dataset.options) {
     const Json value = option.fact.empty() ? Json() : chosen(dataset, options, option.name);
     if (!value.is_null()) replace(out, option.fact, value);
@@ -66,11 +69,7 @@ std::int64_t images_of_split(const CatalogItem& dataset, const Json& options, co
     if (value.is_number_integer()) return value.get<std::int64_t>();
   }
   std::int64_t out = count_in(dataset.facts, split, 0);
-  if (const auto variants = dataset.facts.find("variants"); variants != dataset.facts.end()) {
-    for (const Json& variant : *variants) {
-      if (variant.contains("facts") && holds(dataset, options, variant)) out = count_in(variant["facts"], split, out);
-    }
-  }
+  each_variant(dataset, options, [&](const Json& facts) { out = count_in(facts, split, out); });
   return out;
 }
 
@@ -82,13 +81,26 @@ std::size_t backbone_stages(const CatalogItem& backbone, const Json& options) {
   return list.is_array() ? std::max<std::size_t>(list.size(), 1) : 1;
 }
 
-Json native_resolution(const CatalogItem& dataset) {
-  const auto sides = sides_of(dataset);
+Json dataset_extent(const CatalogItem& dataset, const Json& options) {
+  Json out = dataset.facts.value("extent", Json());
+  each_variant(dataset, options, [&](const Json& facts) { out = facts.value("extent", out); });
+  return sides_of(out) ? out : Json();
+}
+
+Json given_extent(const CatalogItem& item, const Json& options) {
+  const auto extent = item.facts.find("extent");
+  if (extent == item.facts.end() || !extent->is_object()) return Json();
+  const Json side = chosen(item, options, extent->value("option", ""));
+  return Json::array({side, side});
+}
+
+Json native_resolution(const Json& extent) {
+  const auto sides = sides_of(extent);
   return sides ? Json(sides->first) : Json();
 }
 
-double longer_side(const CatalogItem& dataset, double resolution) {
-  const auto sides = sides_of(dataset);
+double longer_side(const Json& extent, double resolution) {
+  const auto sides = sides_of(extent);
   if (!sides) return resolution;
   return std::floor(resolution * static_cast<double>(sides->second) / static_cast<double>(sides->first));
 }

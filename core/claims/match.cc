@@ -136,7 +136,7 @@ ClaimSetting setting_of(const Json& config, const Catalog& catalog) {
   };
   const auto [dataset, dataset_id, dataset_options] = section("dataset", "dataset");
   put("dataset", dataset_id);
-  if (dataset != nullptr) put("resolution", native_resolution(*dataset));
+  if (dataset != nullptr) put("resolution", native_resolution(dataset_extent(*dataset, dataset_options)));
   put("task", std::get<1>(section("task", "task")));
   const auto [model, model_id, model_options] = section("model", "backbone");
   put("model", model_of(model, model_id, model_options));
@@ -159,8 +159,9 @@ ClaimSetting setting_of(const Json& config, const Catalog& catalog) {
   const Json stage = config.value("stage", Json::object()).value("options", Json::object());
   put("selection", stage.value("keep_best", "").empty() ? "the last epoch" : "the epoch best on validation");
   for (const Section& part : catalog.sections()) {
-    const CatalogItem* item = std::get<0>(section(part.member.c_str(), part.kind.c_str()));
+    const auto [item, id, options] = section(part.member.c_str(), part.kind.c_str());
     if (item == nullptr) continue;
+    put("resolution", native_resolution(given_extent(*item, options)));
     const Json said = item->facts.value("setting", Json::object());
     for (const auto& [name, value] : said.items()) put(name.c_str(), value);
   }

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 
 #include "core/base/sha256.h"
 #include "engine/base/draws.h"
@@ -105,6 +106,46 @@ PhiloxKey key_of(std::uint64_t seed, std::string_view purpose, std::string_view 
   return out;
 }
 
+// What a key is made from.
+struct StreamName {
+  std::uint64_t seed;
+  std::string purpose, name;
+};
+struct StreamView {
+  std::uint64_t seed;
+  std::string_view purpose, name;
+};
+StreamView view_of(const StreamName& stream) { return {stream.seed, stream.purpose, stream.name}; }
+StreamView view_of(const StreamView& stream) { return stream; }
+
+struct StreamHash {
+  using is_transparent = void;
+  std::size_t operator()(const auto& stream) const {
+    const StreamView view = view_of(stream);
+    const std::hash<std::string_view> hash;
+    return static_cast<std::size_t>(view.seed) + 31 * hash(view.purpose) + 1009 * hash(view.name);
+  }
+};
+struct StreamEqual {
+  using is_transparent = void;
+  bool operator()(const auto& one, const auto& other) const {
+    const StreamView a = view_of(one), b = view_of(other);
+    return a.seed == b.seed && a.purpose == b.purpose && a.name == b.name;
+  }
+};
+
+// The same, remembered: an image takes some twenty draws by names that all images share, and a digest costs more than the
+// numbers it is for. Of each thread its own, so that none waits for another.
+PhiloxKey remembered_key(std::uint64_t seed, std::string_view purpose, std::string_view name) {
+  constexpr std::size_t kMostKeys = 4096;
+  thread_local std::unordered_map<StreamName, PhiloxKey, StreamHash, StreamEqual> keys;
+  if (const auto found = keys.find(StreamView{seed, purpose, name}); found != keys.end()) return found->second;
+  if (keys.size() >= kMostKeys) keys.clear();
+  const PhiloxKey out = key_of(seed, purpose, name);
+  keys.emplace(StreamName{seed, std::string(purpose), std::string(name)}, out);
+  return out;
+}
+
 }  // namespace
 
 PhiloxKey RandomStreams::key(std::string_view purpose, std::string_view name) const {
@@ -112,12 +153,13 @@ PhiloxKey RandomStreams::key(std::string_view purpose, std::string_view name) co
 }
 
 double draw_unit(const RandomStreams& random, std::string_view purpose, std::string_view name, const DrawPlace& place) {
-  return unit(words(key_of(random.seed(), purpose, name), place.index, place.element, place.attempt).first);
+  return unit(words(remembered_key(random.seed(), purpose, name), place.index, place.element, place.attempt).first);
 }
 
 double draw_normal(const RandomStreams& random, std::string_view purpose, std::string_view name,
                    const DrawPlace& place) {
-  return standard_normal(words(key_of(random.seed(), purpose, name), place.index, place.element, place.attempt));
+  return standard_normal(
+      words(remembered_key(random.seed(), purpose, name), place.index, place.element, place.attempt));
 }
 
 // With x = u^(1/a) and y = v^(1/a) for u and v uniform, x / (x + y) given x + y <= 1 is Beta(a, a) (Johnk 1964).
@@ -137,7 +179,7 @@ double draw_beta(const RandomStreams& random, std::string_view purpose, std::str
 
 at::Tensor draw_normals(const RandomStreams& random, std::string_view purpose, std::string_view name,
                         std::uint64_t index, std::uint64_t first, at::IntArrayRef shape) {
-  const PhiloxKey k = key_of(random.seed(), purpose, name);
+  const PhiloxKey k = remembered_key(random.seed(), purpose, name);
   return filled(shape, [&](std::uint64_t i) { return standard_normal(words(k, index, first + i)); });
 }
 

@@ -5,6 +5,7 @@
 #include "engine/adapters/adapter.h"
 #include "engine/backbones/backbone.h"
 #include "engine/data/dataset.h"
+#include "engine/inputs/input.h"
 #include "engine/priors/prior.h"
 #include "engine/stages/stages.h"
 #include "engine/tasks/task.h"
@@ -35,6 +36,7 @@ Json catalog_json() {
   add(document, prior_items());
   add(document, backbone_items());
   add(document, dataset_items());
+  add(document, input_items());
   add(document, task_items());
   add(document, recipe_items());
   add(document, stage_items());

@@ -134,7 +134,7 @@ bool BatchStream::take(Task& task) {
   if (queue_.empty() || queue_.back()->begun == queue_.back()->planned.rows.size()) plan_one();
   if (failed_ || planned_all_) return false;
   const std::shared_ptr<Work>& work = queue_.back();
-  const std::int64_t bytes = bound(work->planned.rows[work->begun]);
+  const std::int64_t bytes = bound(work->planned, work->begun);
   if (held_ + bytes > budget_) {
     // Nothing that runs or waits to be taken could make room.
     if (running_ == 0 && work == queue_.front()) {
@@ -162,6 +162,8 @@ void BatchStream::plan_one() {
       return;
     }
     if (planned->rows.empty()) throw std::invalid_argument("a batch of no samples was planned");
+    if (!planned->visits.empty() && planned->visits.size() != planned->rows.size())
+      throw std::invalid_argument("a batch was planned with other than one visit for each row");
     work->planned = std::move(*planned);
     work->samples.resize(work->planned.rows.size());
   } catch (...) {
@@ -187,7 +189,7 @@ void BatchStream::prepare(const Task& task) {
   std::exception_ptr error;
   std::int64_t size = 0;
   try {
-    Sample sample = prepared(work.planned.epoch, row);
+    Sample sample = prepared(work.planned, task.slot);
     size = bytes_of(sample) + kOverhead;
     if (size > task.bound) {
       throw std::logic_error("sample " + std::to_string(row) + " takes " + std::to_string(size - kOverhead) +
@@ -231,20 +233,25 @@ void BatchStream::prepare(const Task& task) {
   --running_;
 }
 
-Sample BatchStream::prepared(std::int64_t epoch, std::int64_t row) const {
+const Transforms& BatchStream::transforms_of(const PlannedBatch& planned) const {
+  return planned.transforms ? *planned.transforms : transforms_;
+}
+
+Sample BatchStream::prepared(const PlannedBatch& planned, std::size_t slot) const {
+  const std::int64_t row = planned.rows[slot];
   try {
     Sample sample = source_->read(row);
-    const StreamDraws draws(random_, epoch, row);
-    for (const auto& transform : transforms_) sample = transform->apply(std::move(sample), draws);
+    const StreamDraws draws(random_, planned.epoch, planned.visits.empty() ? row : planned.visits[slot]);
+    for (const auto& transform : transforms_of(planned)) sample = transform->apply(std::move(sample), draws);
     return sample;
   } catch (...) {
     rethrow_naming(row);
   }
 }
 
-std::int64_t BatchStream::bound(std::int64_t row) const {
-  std::int64_t bytes = source_->bytes(row);
-  for (const auto& transform : transforms_) bytes = transform->bytes(bytes);
+std::int64_t BatchStream::bound(const PlannedBatch& planned, std::size_t slot) const {
+  std::int64_t bytes = source_->bytes(planned.rows[slot]);
+  for (const auto& transform : transforms_of(planned)) bytes = transform->bytes(bytes);
   return bytes + kOverhead;
 }
 

@@ -26,7 +26,9 @@ struct Preparation {
 
 struct PlannedBatch {
   std::int64_t epoch = 0;
-  std::vector<std::int64_t> rows;  // of the source
+  std::vector<std::int64_t> rows;                          // of the source
+  std::vector<std::int64_t> visits = {};                   // of each, for its draws (StreamDraws); empty: the rows
+  std::shared_ptr<const Transforms> transforms = nullptr;  // of this batch; null: the stream's
 };
 // The next batch; nothing after the last one. Called by one thread at a time, and not again after nothing.
 using BatchPlan = std::function<std::optional<PlannedBatch>()>;
@@ -60,8 +62,9 @@ class BatchStream {
   void plan_one();
   void prepare(const Task& task);
   void refuse_budget(Work& work) const;
-  Sample prepared(std::int64_t epoch, std::int64_t row) const;
-  std::int64_t bound(std::int64_t row) const;
+  const Transforms& transforms_of(const PlannedBatch& planned) const;
+  Sample prepared(const PlannedBatch& planned, std::size_t slot) const;
+  std::int64_t bound(const PlannedBatch& planned, std::size_t slot) const;
 
   const std::shared_ptr<const Source> source_;
   const Transforms transforms_;

@@ -22,31 +22,33 @@ std::vector<std::int64_t> listed(const Tensor& rows) {
   return {indexes.const_data_ptr<std::int64_t>(), indexes.const_data_ptr<std::int64_t>() + indexes.numel()};
 }
 
+// With a sampler, a batch that the samples can fill, and transforms for every size.
+TrainingSet completed(TrainingSet set, const RandomStreams& random) {
+  if (!set.sampler) set.sampler = std::make_shared<TrainingOrder>(set.dataset, set.source->size(), set.limit, random);
+  set.batch = std::min(set.batch, set.sampler->samples());
+  if (set.by_size.size() != set.rule.sizes.size()) {
+    throw std::invalid_argument("batches of " + std::to_string(set.rule.sizes.size()) +
+                                " sizes need transforms for each, and there are " + std::to_string(set.by_size.size()));
+  }
+  return set;
+}
+
 }  // namespace
-
-TrainingOrder::TrainingOrder(std::string_view dataset, std::int64_t size, std::int64_t limit,
-                             const RandomStreams& random)
-    : random_(random) {
-  kept_ = limit <= 0 || limit >= size ? at::arange(size, at::kLong)
-                                      : RandomStreams(0).permutation(kSubset, dataset, 0, size).slice(0, 0, limit);
-}
-
-Tensor TrainingOrder::rows(std::int64_t epoch) const {
-  return kept_.index_select(0, random_.permutation(kOrder, "train", static_cast<std::uint64_t>(epoch), samples()));
-}
 
 TrainingLoader::TrainingLoader(TrainingSet set, const RandomStreams& random, at::Device device,
                                const Decoding& decoding)
-    : set_(std::move(set)), random_(random), device_(device), decoding_(decoding) {
-  if (!set_.sampler)
-    set_.sampler = std::make_shared<TrainingOrder>(set_.dataset, set_.source->size(), set_.limit, random);
-  set_.batch = std::min(set_.batch, set_.sampler->samples());
+    : set_(completed(std::move(set), random)),
+      random_(random),
+      device_(device),
+      decoding_(decoding),
+      cuts_(set_.sampler->samples(), set_.batch, set_.rule, random) {
+  if (!set_.by_size.empty()) return;
   if (!gathers(*set_.source, set_.preparation.transforms, set_.preparation.collate)) return;
   for (const auto& [name, tensor] : *set_.source->resident()) resident_.emplace(name, tensor.to(device));
 }
 
 void TrainingLoader::seek(SamplerPosition position) {
-  if (position.epoch < 0 || position.batch < 0 || position.batch > batches_per_epoch()) {
+  if (position.epoch < 0 || position.batch < 0 || position.batch > batches_in(position.epoch)) {
     throw std::invalid_argument("sampler position outside the epoch");
   }
   position_ = position;
@@ -55,7 +57,7 @@ void TrainingLoader::seek(SamplerPosition position) {
 }
 
 Batch TrainingLoader::next() {
-  if (position_.batch == batches_per_epoch()) position_ = {position_.epoch + 1, 0};
+  if (position_.batch == batches_in(position_.epoch)) position_ = {position_.epoch + 1, 0};
   Batch out;
   if (!resident_.empty()) {
     out = gathered();
@@ -72,24 +74,32 @@ Batch TrainingLoader::gathered() {
     rows_ = set_.sampler->rows(position_.epoch).to(device_);
     rows_epoch_ = position_.epoch;
   }
-  const std::int64_t batch = batch_size();
-  const Tensor rows = rows_.slice(0, position_.batch * batch, (position_.batch + 1) * batch);
+  const BatchPlace place = cuts_.at(position_);
+  const Tensor rows = rows_.slice(0, place.first, place.first + place.count);
   Batch out;
   for (const auto& [name, tensor] : resident_) out.emplace(name, tensor.index_select(0, rows));
   return out;
 }
 
 std::unique_ptr<BatchStream> TrainingLoader::stream_from(SamplerPosition position) const {
-  BatchPlan plan = [order = set_.sampler, batch = batch_size(), position, rows = std::vector<std::int64_t>(),
+  std::vector<std::shared_ptr<const Transforms>> by_size;
+  for (const Transforms& one : set_.by_size) by_size.push_back(std::make_shared<const Transforms>(one));
+  BatchPlan plan = [order = set_.sampler, cuts = cuts_, by_size = std::move(by_size), position,
+                    rows = std::vector<std::int64_t>(), visits = std::vector<std::int64_t>(),
                     epoch = std::int64_t{-1}]() mutable -> std::optional<PlannedBatch> {
-    if (position.batch == order->samples() / batch) position = {position.epoch + 1, 0};
+    if (position.batch == cuts.count(position.epoch)) position = {position.epoch + 1, 0};
     if (epoch != position.epoch) {
       rows = listed(order->rows(position.epoch));
+      visits = listed(order->visits(position.epoch));
       epoch = position.epoch;
     }
-    const auto first = rows.begin() + position.batch * batch;
+    const BatchPlace place = cuts.at(position);
     ++position.batch;
-    return PlannedBatch{epoch, {first, first + batch}};
+    const auto part = [&](const std::vector<std::int64_t>& all) {
+      const auto first = all.begin() + place.first;
+      return std::vector<std::int64_t>(first, first + place.count);
+    };
+    return PlannedBatch{epoch, part(rows), part(visits), by_size.empty() ? nullptr : by_size[place.size]};
   };
   return std::make_unique<BatchStream>(set_.source, set_.preparation.transforms, set_.preparation.collate, random_,
                                        std::move(plan), decoding_);
@@ -105,10 +115,11 @@ std::shared_ptr<const Source> scored_part(std::shared_ptr<const Source> split, s
 EvaluationLoader::EvaluationLoader(EvaluationSet set, std::int64_t first, std::int64_t end, std::int64_t batch,
                                    at::Device device)
     : set_(std::move(set)), row_(first), end_(end), batch_(batch), device_(device) {
-  if (gathers(*set_.source, {}, set_.collate)) return;
+  if (gathers(*set_.source, set_.transforms, set_.collate)) return;
   // A stream prepares images one by one, so that those of different extents come to stand in one batch.
-  Transforms transforms{normalizing(set_.normalization)};
-  if (set_.view.extent[0] > 0 && first < end) {
+  Transforms transforms = set_.transforms;
+  transforms.push_back(normalizing(set_.normalization));
+  if (set_.transforms.empty() && set_.view.extent[0] > 0 && first < end) {
     const std::int64_t channels = set_.source->read(first).at(kImage).size(0);
     transforms.push_back(resizing(set_.view.extent, channels, set_.view.interpolation));
   }

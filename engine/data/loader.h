@@ -3,38 +3,9 @@
 
 #include "engine/base/random.h"
 #include "engine/data/batch_stream.h"
+#include "engine/data/sampler.h"
 
 namespace locus::engine {
-
-// Where training stands in its data: saved in checkpoints and sufficient to go on.
-struct SamplerPosition {
-  std::int64_t epoch = 0;
-  std::int64_t batch = 0;  // within the epoch
-};
-
-// Which samples an epoch shows, and in which order: a function of the seed and the epoch alone, so trials that differ in
-// the model see the same samples in the same order. Immutable; thread-safe.
-class Sampler {
- public:
-  virtual ~Sampler() = default;
-  virtual std::int64_t samples() const = 0;           // of every epoch, those shown again included
-  virtual Tensor rows(std::int64_t epoch) const = 0;  // int64 [samples], rows of the split
-};
-
-// Every sample once an epoch, shuffled anew for each.
-class TrainingOrder final : public Sampler {
- public:
-  // Of a split of `size` samples, `limit` of them where that is above 0 and less: the first of one fixed permutation of
-  // the split, the same for every seed.
-  TrainingOrder(std::string_view dataset, std::int64_t size, std::int64_t limit, const RandomStreams& random);
-
-  std::int64_t samples() const override { return kept_.size(0); }
-  Tensor rows(std::int64_t epoch) const override;
-
- private:
-  RandomStreams random_;
-  Tensor kept_;
-};
 
 struct TrainingSet {
   std::shared_ptr<const Source> source;
@@ -43,19 +14,26 @@ struct TrainingSet {
   std::int64_t batch = 1;                       // samples; of a smaller set all
   std::int64_t limit = 0;                       // as in TrainingOrder
   std::shared_ptr<const Sampler> sampler = {};  // null: the TrainingOrder of these
+  BatchRule rule = {};
+  // What samples go through in place of preparation.transforms, for each of rule.sizes; empty where there are none.
+  std::vector<Transforms> by_size = {};
 };
 
-// Serves training batches. The last, incomplete batch of an epoch is left out. Samples in memory that nothing transforms
-// are gathered on the device; all others come from a BatchStream, ahead of their use, with the same bits. Not
-// thread-safe.
+// Serves training batches, cut by the set's rule. Samples in memory that nothing transforms are gathered on the device;
+// all others come from a BatchStream, ahead of their use, with the same bits. Not thread-safe.
 class TrainingLoader {
  public:
-  // Samples in memory are copied to `device` once (on the CPU they are shared), where they are gathered there.
+  // Samples in memory are copied to `device` once (on the CPU they are shared), where they are gathered there. Throws
+  // std::invalid_argument unless there are transforms for each size of the rule.
   TrainingLoader(TrainingSet set, const RandomStreams& random, at::Device device, const Decoding& decoding = {});
 
   std::int64_t images() const { return set_.sampler->samples(); }
-  std::int64_t batch_size() const { return set_.batch; }
-  std::int64_t batches_per_epoch() const { return images() / batch_size(); }
+  std::int64_t batch_size() const { return set_.batch; }  // of a complete batch of images of the usual size
+  // BatchCuts::typical: exact but where sizes are drawn.
+  std::int64_t batches_per_epoch() const { return cuts_.typical(); }
+  std::int64_t batches_in(std::int64_t epoch) { return cuts_.count(epoch); }
+  std::int64_t steps(std::int64_t epochs) { return cuts_.steps(epochs); }   // in that many epochs
+  std::int64_t images_before() { return cuts_.samples_before(position_); }  // shown since the start of training
 
   SamplerPosition position() const { return position_; }
   // What was prepared for another position is dropped. Throws std::invalid_argument outside the epoch.
@@ -73,6 +51,7 @@ class TrainingLoader {
   RandomStreams random_;
   at::Device device_;
   Decoding decoding_;
+  BatchCuts cuts_;
   Batch resident_;  // on the device; empty: streamed
   Tensor rows_;     // of epoch rows_epoch_, on the device
   std::int64_t rows_epoch_ = -1;
@@ -88,7 +67,9 @@ std::shared_ptr<const Source> scored_part(std::shared_ptr<const Source> split, s
                                           std::string_view name, std::int64_t images);
 
 struct EvaluationView {
-  Extent extent{0, 0};  // of all images; 0, 0: as in the files, which then must agree within a batch
+  // Of all images; 0, 0: as in the files, which then must agree within a batch. Where there are transforms, what these
+  // give.
+  Extent extent{0, 0};
   std::string interpolation = "bilinear";
 };
 
@@ -98,9 +79,11 @@ struct EvaluationSet {
   EvaluationView view = {};
   Collate collate = {};  // empty: stack_samples
   Decoding decoding = {};
+  Transforms transforms = {};  // of images as they were decoded, before they are normalized
 };
 
-// Serves samples [first, end) in the source's order, `batch` at a time, normalized and then resized. Not thread-safe.
+// Serves samples [first, end) in the source's order, `batch` at a time: transformed and normalized, or without transforms
+// normalized and then resized. Not thread-safe.
 class EvaluationLoader {
  public:
   EvaluationLoader(EvaluationSet set, std::int64_t first, std::int64_t end, std::int64_t batch, at::Device device);

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/data/dataset.h"
+#include "engine/inputs/input.h"
 #include "engine/measure/flops.h"
 #include "engine/measure/peak_memory.h"
 #include "engine/tasks/task.h"
@@ -162,9 +163,7 @@ double quantile(const std::vector<double>& sorted, double share) {
 
 }  // namespace
 
-MeasuredModel measured_model(const Json& configuration) {
-  return {configuration, dataset_facts(configuration.at("dataset"))};
-}
+MeasuredModel measured_model(const Json& configuration) { return {configuration, input_facts(configuration)}; }
 
 MeasuredModel without_priors(MeasuredModel model) {
   model.configuration["priors"] = Json::array({{{"id", "none"}}});

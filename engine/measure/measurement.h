@@ -19,11 +19,11 @@ struct MeasurePoint {
   std::int64_t batch = 1, resolution = 0;
 };
 
-// A stage configuration, and what its dataset's items look like: facts "channels", "classes", "extent".
+// A stage configuration, and what a model is given (input_facts): facts "channels", "classes", "extent".
 struct MeasuredModel {
   Json configuration, facts;
 };
-MeasuredModel measured_model(const Json& configuration);  // with the facts of its dataset
+MeasuredModel measured_model(const Json& configuration);  // with the facts of its input
 MeasuredModel without_priors(MeasuredModel model);
 
 // Trained weights of the exported model, built for that resolution.

@@ -6,6 +6,7 @@
 
 #include "engine/base/failure.h"
 #include "engine/files/safetensors.h"
+#include "engine/inputs/input.h"
 #include "engine/stage/stage.h"
 #include "engine/train/checkpoint.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kNumbersMost = 400'000;  // of a document: some 3 MB
 
-Json facts_of(const Json& configuration) { return dataset_facts(configuration.at("dataset")); }
+Json facts_of(const Json& configuration) { return input_facts(configuration); }
 
 // Exported models and training checkpoints differ in what lies beside the weights.
 bool is_exported(const TensorFile& file) {
@@ -125,6 +126,9 @@ ChosenImages choose_images(const Json& configuration, const DataPlace& place, co
   const auto opened =
       open_dataset(dataset.at("id").get<std::string>(), dataset.value("options", Json::object()), place);
   const std::shared_ptr<const Source> all = opened->split(split);
+  const std::shared_ptr<const Input> input = make_input(configuration, opened->normalization());
+  const Transforms preparation = input->preparation(input->extent());
+  const RandomStreams no_draws(0);
   const Json names = facts_of(configuration).value("class_names", Json::array());
   ChosenImages out;
   std::vector<Tensor> images;
@@ -133,8 +137,9 @@ ChosenImages choose_images(const Json& configuration, const DataPlace& place, co
       throw std::invalid_argument("split " + split + " has no image " + std::to_string(index) + "; it has 0 to " +
                                   std::to_string(all->size() - 1));
     }
-    const Sample sample = all->read(index);
-    images.push_back(normalized(sample.at(kImage), opened->normalization(), at::kCPU).unsqueeze(0));
+    Sample sample = all->read(index);
+    for (const auto& step : preparation) sample = step->apply(std::move(sample), StreamDraws(no_draws, 0, index));
+    images.push_back(normalized(sample.at(kImage), input->normalization(), at::kCPU).unsqueeze(0));
     Tensor pixels = sample.at(kImage).to(at::kFloat);
     const std::int64_t rows = pixels.size(1), columns = pixels.size(2), longer = std::max(rows, columns);
     if (longer > kSide) {

@@ -9,17 +9,20 @@
 #include <cstdio>
 
 #include "engine/data/dataset.h"
+#include "engine/inputs/input.h"
 #include "engine/stages/stages.h"
 #include "engine/stages/trained_task.h"
 #include "engine/train/evaluation.h"
 #include "engine/train/narration.h"
 #include "engine/train/prepared_data.h"
 #include "engine/train/recipe.h"
+#include "engine/train/training_data.h"
 
 namespace locus::engine::stages {
 namespace {
 
 constexpr const char* kNative = "native";
+constexpr const char* kPlain = "plain";
 constexpr const char* kOption = "other_grids";
 constexpr const char* kChoice = "interpolate";
 
@@ -70,11 +73,9 @@ class Evaluation {
  public:
   explicit Evaluation(StageContext& context)
       : context_(context),
-        facts_(dataset_facts(dataset())),
-        dataset_(
-            prepared(open_dataset(dataset().at("id").get<std::string>(), dataset().value("options", Json::object()),
-                                  {context.execution.data_root, context.execution.data_cache()}),
-                     context)),
+        facts_(input_facts(context.configuration)),
+        dataset_(prepared(open_data(context.configuration, context.execution), context)),
+        input_(make_input(context.configuration, dataset_->normalization())),
         random_(context.configuration.at("seed").get<std::uint64_t>()),
         whole_(dataset_->split(context.options.text("split"))->size()),
         split_(scored_part(dataset_->split(context.options.text("split")), dataset().at("id").get<std::string>(),
@@ -127,11 +128,9 @@ class Evaluation {
     };
     const Autocast cast(make_recipe(context_.configuration)->loop().eval_precision, context_.device);
     const ForwardContext context{state_.step, state_.steps, false, random_};
-    const EvaluationSet set{.source = split_,
-                            .normalization = dataset_->normalization(),
-                            .view = view_at(facts_, view.resolution, context_.options.text("interpolation")),
-                            .collate = task_->collate(),
-                            .decoding = decoding_of(context_.execution)};
+    const EvaluationSet set = scored_set(
+        split_, *input_, {view.resolution, context_.options.text("resize"), context_.options.text("interpolation")},
+        *task_, context_.execution);
     if (!evaluate_range(*task_, set, 0, split_->size(), context_.device, context, *accumulator, go_on)) {
       return false;
     }
@@ -152,6 +151,7 @@ class Evaluation {
   StageContext& context_;
   const Json facts_;
   std::shared_ptr<Dataset> dataset_;
+  std::shared_ptr<const Input> input_;
   RandomStreams random_;
   const std::int64_t whole_;                   // images of the split
   const std::shared_ptr<const Source> split_;  // what of it is scored
@@ -182,8 +182,17 @@ StageItem evaluate() {
                   .minimum(0)
                   .neutral(0)
                   .unit("images"));
-  item.option(Option::text("interpolation", "bilinear", "how images are resized: half-pixel centers, no antialiasing")
+  item.option(Option::text("interpolation", "bilinear",
+                           "kernel that images are resized by to another resolution; half-pixel centers. An input that "
+                           "resizes images has its own")
                   .choices({"bilinear", "bicubic"}));
+  item.option(
+      Option::text("resize", kPlain,
+                   "how images are resized to another resolution: normalized and without antialiasing (plain), or "
+                   "as bytes with antialiasing, by Pillow's resize or torchvision's of tensors. An input that "
+                   "resizes images does it in its own way and takes none but plain")
+          .choices({kPlain, "pillow", "tensor"})
+          .neutral(kPlain));
   add_checkpoint_option(item);
   item.option(Option::list("positions", "string", Json::array({kNative}),
                            "positions on other grids than at training: as the priors are set (native), or "
@@ -192,9 +201,13 @@ StageItem evaluate() {
                   .min_items(1)
                   .unique()
                   .neutral(Json::array({kNative})));
-  item.set("requires",
-           Json::array(
-               {{{"rule", "divides"}, {"of", "patch"}, {"into", "resolution"}, {"help", "patches tile the image"}}}));
+  item.set(
+      "requires",
+      Json::array({{{"rule", "divides"}, {"of", "patch"}, {"into", "resolution"}, {"help", "patches tile the image"}},
+                   {{"rule", "none"},
+                    {"value", "resized"},
+                    {"when", {{"option", "resize"}, {"values", Json::array({"pillow", "tensor"})}}},
+                    {"help", "the input resizes images in its own way; leave resize out"}}}));
   item.facts({{"inputs", checkpoint_inputs()}, {"outputs", Json::array()}});
   return {std::move(item), run};
 }

@@ -7,12 +7,14 @@
 // that were given it tells after the recipe linear-probe, which leaves the backbone as it is.
 #include <algorithm>
 
-#include "engine/data/dataset.h"
+#include "engine/inputs/input.h"
 #include "engine/stages/stages.h"
 #include "engine/stages/trained_task.h"
 #include "engine/train/evaluation.h"
 #include "engine/train/narration.h"
 #include "engine/train/neighbors.h"
+#include "engine/train/prepared_data.h"
+#include "engine/train/training_data.h"
 
 namespace locus::engine::stages {
 namespace {
@@ -21,9 +23,9 @@ class NeighborVotes {
  public:
   explicit NeighborVotes(StageContext& context)
       : context_(context),
-        facts_(dataset_facts(dataset())),
-        dataset_(open_dataset(dataset().at("id").get<std::string>(), dataset().value("options", Json::object()),
-                              {context.execution.data_root, context.execution.work})),
+        facts_(input_facts(context.configuration)),
+        dataset_(prepared(open_data(context.configuration, context.execution), context)),
+        input_(make_input(context.configuration, dataset_->normalization())),
         random_(context.configuration.at("seed").get<std::uint64_t>()) {}
 
   void run() {
@@ -66,10 +68,7 @@ class NeighborVotes {
   bool visit(const std::shared_ptr<const Source>& source,
              const std::function<void(const Tensor& features, const Tensor& labels)>& take) {
     const ForwardContext forward{state_.step, state_.steps, false, random_};
-    const EvaluationSet set{.source = source,
-                            .normalization = dataset_->normalization(),
-                            .collate = task_->collate(),
-                            .decoding = decoding_of(context_.execution)};
+    const EvaluationSet set = scored_set(source, *input_, {}, *task_, context_.execution);
     const auto go_on = [&](std::int64_t images) {
       const Wish wish = context_.observer.wish();
       if (wish == Wish::kCancel) context_.outcome = Outcome::kCancelled;
@@ -106,6 +105,7 @@ class NeighborVotes {
   StageContext& context_;
   const Json facts_;
   std::shared_ptr<Dataset> dataset_;
+  std::shared_ptr<const Input> input_;
   RandomStreams random_;
   Pace pace_{steady_seconds()};
   TrainingState state_;

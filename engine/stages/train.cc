@@ -21,7 +21,8 @@ StageItem train() {
                 metric("trained_parameters", "", "min", "that learn, those only training needs included"),
                 metric("ms_per_step", "ms", "min", "a step of training, median"),
                 metric("images_per_second", "1/s", "max", "trained on, validation left out"),
-                metric("train_seconds", "s", "min", "spent training")}}});
+                metric("train_seconds", "s", "min", "spent training"),
+                metric("data_wait", "s", "min", "of it, spent waiting for images that were not yet prepared")}}});
   return {std::move(item), [](StageContext& context) { Training(context).run(); }};
 }
 

@@ -23,12 +23,6 @@ std::int64_t batch_size(const EvaluationSet& set, std::int64_t first, at::Device
 
 }  // namespace
 
-EvaluationView view_at(const Json& dataset_facts, std::int64_t resolution, std::string interpolation) {
-  EvaluationView out{.interpolation = std::move(interpolation)};
-  if (resolution > 0) out.extent = extent_at(dataset_facts.at("extent").get<Extent>(), resolution);
-  return out;
-}
-
 Decoding decoding_of(const Execution& execution) { return {execution.decode_threads, execution.decode_bytes}; }
 
 bool visit_range(const EvaluationSet& set, std::int64_t first, std::int64_t end, at::Device device,

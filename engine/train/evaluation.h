@@ -7,10 +7,6 @@
 
 namespace locus::engine {
 
-// The view that an evaluation at `resolution` takes of a dataset with these facts: images whose shorter side it is, with
-// the aspect ratio of the dataset's extent; 0: as in the files.
-EvaluationView view_at(const Json& dataset_facts, std::int64_t resolution, std::string interpolation);
-
 // How the data of a stage are decoded.
 Decoding decoding_of(const Execution& execution);
 

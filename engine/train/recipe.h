@@ -21,6 +21,8 @@ struct LoopSettings {
   // In which the forward and backward passes compute, as attempts report it, and every scoring of the model.
   Precision precision = Precision::kFloat32, eval_precision = Precision::kFloat32;
   std::int64_t accumulate = 1;  // parts that a step's batch is computed in
+  std::int64_t repeats = 1;     // repeated augmentation: how often an epoch shows a sample (RepeatedOrder)
+  bool keep_last = false;       // the last, incomplete batch of an epoch is a step, too
 };
 
 struct Horizon {

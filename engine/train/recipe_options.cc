@@ -29,11 +29,22 @@ Option neutral_at(Json value, Option option) {
 
 }  // namespace
 
-void add_horizon(Item& item, std::int64_t epochs, std::int64_t batch) {
+void add_horizon(Item& item, std::int64_t epochs, std::int64_t batch, std::int64_t repeats, bool keep_last) {
   item.option(Option::integer("epochs", epochs, "passes over the training images; the schedule's horizon")
                   .minimum(1)
                   .maximum(100000));
   item.option(Option::integer("batch", batch, "images a step").minimum(1).maximum(65536));
+  item.option(
+      neutral_at(1, Option::integer("repeats", repeats,
+                                    "repeated augmentation: an epoch shows each of its images so many times, side "
+                                    "by side and augmented anew, and so many times fewer of them, cut to a "
+                                    "multiple of 256")
+                        .minimum(1)
+                        .maximum(64)));
+  item.option(
+      neutral_at(false, Option::boolean("keep_last", keep_last,
+                                        "the last, incomplete batch of an epoch is a step, too, instead of being "
+                                        "left out")));
 }
 
 void add_limits(Item& item, double clip) {
@@ -291,7 +302,9 @@ LoopSettings loop_settings(const Options& options) {
           .snapshots = options.integer("snapshots"),
           .precision = precision_of(text_or(options, "precision", "float32")),
           .eval_precision = precision_of(text_or(options, "eval_precision", "float32")),
-          .accumulate = integer_or(options, "accumulate", 1)};
+          .accumulate = integer_or(options, "accumulate", 1),
+          .repeats = options.integer("repeats"),
+          .keep_last = options.boolean("keep_last")};
 }
 
 TrainingHooks OptionRecipe::hooks(Task& task) const {
@@ -328,7 +341,7 @@ std::unique_ptr<Optimizer> DeitRecipe::optimizer(Task& task) const {
 }
 
 void add_deit(Item& item, const DeitNumbers& numbers) {
-  add_horizon(item, numbers.epochs, numbers.batch);
+  add_horizon(item, numbers.epochs, numbers.batch, numbers.repeats);
   add_rate(item, numbers.rate, 0.05);
   add_rate_scaling(item, numbers.scaling, numbers.batch);
   add_course(item, 1e-5, 5);

@@ -9,7 +9,9 @@
 
 namespace locus::engine::recipes {
 
-void add_horizon(Item& item, std::int64_t epochs = 10, std::int64_t batch = 128);  // epochs, batch
+// epochs, batch, repeats, keep_last
+void add_horizon(Item& item, std::int64_t epochs = 10, std::int64_t batch = 128, std::int64_t repeats = 1,
+                 bool keep_last = false);
 // warmup_epochs, min_lr, limit, grad_clip, and the rules that they obey.
 void add_course(Item& item, double minimum_rate, double warmup_epochs = 0.1, double clip = 0);
 // limit and grad_clip alone, of recipes whose schedule counts otherwise.
@@ -91,7 +93,7 @@ class DeitRecipe : public OptionRecipe {
 
 // The numbers in which DeiT and what follows it differ.
 struct DeitNumbers {
-  std::int64_t epochs = 300, batch = 1024;
+  std::int64_t epochs = 300, batch = 1024, repeats = 3;
   double rate = 1e-3;
   std::string_view scaling = "linear";
   double smoothing = 0.1;

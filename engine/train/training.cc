@@ -11,6 +11,7 @@
 #include "engine/train/evaluation.h"
 #include "engine/train/prepared_data.h"
 #include "engine/train/recipe.h"
+#include "engine/train/training_data.h"
 
 namespace locus::engine {
 namespace {
@@ -19,12 +20,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 double seconds_since(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
-}
-
-std::shared_ptr<Dataset> open_data(const StageContext& context) {
-  const Json& dataset = context.configuration.at("dataset");
-  return open_dataset(dataset.at("id").get<std::string>(), dataset.value("options", Json::object()),
-                      {context.execution.data_root, context.execution.data_cache()});
 }
 
 double median(std::vector<double> values) {
@@ -41,10 +36,12 @@ Training::Training(StageContext& context)
       recipe_(make_recipe(context.configuration)),
       settings_(recipe_->loop()),
       random_(context.configuration.at("seed").get<std::uint64_t>()),
-      dataset_(prepared(open_data(context), context)),
-      facts_(dataset_facts(context.configuration.at("dataset"))),
+      dataset_(prepared(open_data(context.configuration, context.execution), context)),
+      input_(make_input(context.configuration, dataset_->normalization())),
+      facts_(input_facts(context.configuration)),
       task_(make_task({context.configuration, facts_, random_, context.execution.path})),
-      loader_(training_set(), random_, context.device, decoding_of(context.execution)),
+      loader_(training_set(context.configuration, *dataset_, *input_, *task_, settings_, random_), random_,
+              context.device, decoding_of(context.execution)),
       backward_(settings_.precision, settings_.accumulate, context.device),
       best_(context.options.text("keep_best"),
             task_item(context.configuration.at("task").at("id").get<std::string>()).item.json()) {
@@ -53,7 +50,8 @@ Training::Training(StageContext& context)
   task_->to(context.device);
   task_->train();
   const Horizon horizon{settings_.epochs, loader_.batches_per_epoch()};
-  steps_ = horizon.steps();
+  planned_ = horizon.steps();
+  steps_ = loader_.steps(settings_.epochs);
   snapshots_ = Snapshots(settings_.snapshots, steps_);
   schedule_ = recipe_->schedule(horizon);
   optimizer_ = recipe_->optimizer(*task_);
@@ -76,7 +74,8 @@ void Training::resume() {
   }
   const SamplerPosition& place = state.sampler;
   if (place.epoch < 0 || place.epoch > settings_.epochs || place.batch < 0 ||
-      place.batch > loader_.batches_per_epoch() || state.step < 0 || state.step > steps_ || state.optimizer_step < 0) {
+      place.batch > loader_.batches_in(place.epoch) || state.step < 0 || state.step > steps_ ||
+      state.optimizer_step < 0) {
     throw DataError("the checkpoint " + context_.resume.string() + " stands at a step outside the schedule");
   }
   load_model(*task_, /*exported=*/false, file.tensors);
@@ -96,6 +95,8 @@ void Training::resume() {
       throw DataError("the checkpoint's tensor 'window.fields' is no table of numbers");
     for (const Tensor& row : rows->second.unbind(0)) window_.push_back(row.to(context_.device));
   }
+  if (const auto waited = file.tensors.find("time.data_wait"); waited != file.tensors.end())
+    waited_before_ = waited->second.item<double>();
   if (const auto times = file.tensors.find("time.milliseconds"); times != file.tensors.end()) {
     const Tensor values = times->second.to(at::kDouble).contiguous();
     window_milliseconds_.assign(values.data_ptr<double>(), values.data_ptr<double>() + values.numel());
@@ -158,23 +159,12 @@ void Training::warm_up() {
   task_->train();
 }
 
-TrainingSet Training::training_set() const {
-  const auto id = context_.configuration.at("dataset").at("id").get<std::string>();
-  const std::shared_ptr<const Source> split = dataset_->split("train");
-  return {.source = split,
-          .preparation = {.normalization = dataset_->normalization(), .collate = task_->collate()},
-          .dataset = id,
-          .batch = settings_.batch,
-          .limit = settings_.limit,
-          .sampler = task_->sampler(id, split->size(), settings_.limit, random_)};
+EvaluationSet Training::validation_set() const {
+  return scored_set(dataset_->split("validation"), *input_, {}, *task_, context_.execution);
 }
 
-EvaluationSet Training::validation_set() const {
-  return {.source = dataset_->split("validation"),
-          .normalization = dataset_->normalization(),
-          .collate = task_->collate(),
-          .decoding = decoding_of(context_.execution)};
-}
+// Where sizes of batches are drawn, the schedule goes by an expected number of steps; those beyond it keep its last rate.
+double Training::rate(std::int64_t step) const { return schedule_(std::min(step, planned_ - 1)); }
 
 void Training::step() {
   const auto start = SteadyClock::now();
@@ -186,7 +176,7 @@ void Training::step() {
   const bool finite = backward_.unscale(optimizer_->groups());
   for (const auto& hook : hooks_) hook->before_update(view);
   if (finite) {
-    optimizer_->step(schedule_(step_));
+    optimizer_->step(rate(step_));
   } else {
     optimizer_->skip();
   }
@@ -227,12 +217,12 @@ void Training::close_window() {
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     point(fields_[i], "train", mean[static_cast<std::int64_t>(i)].item<double>());
   }
-  point("lr", "train", schedule_(step_ - 1));
+  point("lr", "train", rate(step_ - 1));
   context_.observer.progress(step_, steps_, "train");
   window_.clear();
   seconds_ += window_seconds_;
   window_milliseconds_.push_back(1000 * window_seconds_ / static_cast<double>(window_timed_));
-  narration_->window(mean[0].item<double>(), schedule_(step_ - 1), window_milliseconds_.back());
+  narration_->window(mean[0].item<double>(), rate(step_ - 1), window_milliseconds_.back());
   window_seconds_ = 0;
   window_timed_ = 0;
 }
@@ -284,6 +274,7 @@ void Training::save(bool best) {
   for (const auto& hook : hooks_) hook->save(file.tensors);
   if (!window_.empty()) file.tensors["window.fields"] = at::stack(window_);
   if (!window_milliseconds_.empty()) file.tensors["time.milliseconds"] = at::tensor(window_milliseconds_, at::kDouble);
+  file.tensors["time.data_wait"] = at::scalar_tensor(waited_before_ + loader_.waited_seconds(), at::kDouble);
   file.metadata = checkpoint_metadata(state_now(), /*exported=*/false);
   best_.save(step_, file);
   snapshots_.save(file);
@@ -316,9 +307,9 @@ void Training::finish() {
   result("parameters", "train", "last", static_cast<double>(parameters));
   result("trained_parameters", "train", "last", static_cast<double>(learning));
   result("ms_per_step", "train", "median", median(window_milliseconds_));
-  result("images_per_second", "train", "mean",
-         static_cast<double>(step_ * loader_.batch_size()) / std::max(seconds_, 1e-9));
+  result("images_per_second", "train", "mean", static_cast<double>(loader_.images_before()) / std::max(seconds_, 1e-9));
   result("train_seconds", "train", "sum", seconds_);
+  result("data_wait", "train", "sum", waited_before_ + loader_.waited_seconds());
   char line[96];
   std::snprintf(line, sizeof line, "trained %lld steps in %.1f s, %.1f ms/step (median)", static_cast<long long>(step_),
                 seconds_, median(window_milliseconds_));
@@ -345,12 +336,12 @@ TrainingState Training::state_now() const {
 
 ForwardContext Training::context(bool training) const { return {step_, steps_, training, random_}; }
 
-Place Training::place() const {
+Place Training::place() {
   return {step_, static_cast<double>(step_) / static_cast<double>(loader_.batches_per_epoch()),
-          step_ * loader_.batch_size()};
+          loader_.images_before()};
 }
 
-void Training::point(const std::string& metric, const std::string& split, double value, Json labels) const {
+void Training::point(const std::string& metric, const std::string& split, double value, Json labels) {
   context_.observer.point({metric, split, std::move(labels)}, place(), value);
 }
 

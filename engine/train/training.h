@@ -4,6 +4,7 @@
 
 #include "engine/data/dataset.h"
 #include "engine/data/loader.h"
+#include "engine/inputs/input.h"
 #include "engine/stage/stage.h"
 #include "engine/tasks/task.h"
 #include "engine/train/backward.h"
@@ -32,7 +33,6 @@ class Training {
   void close_window();
   bool validation_due() const;
   void warm_up();
-  TrainingSet training_set() const;
   EvaluationSet validation_set() const;
   bool validate(bool last);  // whether the model is the best so far
   void save(bool best = false);
@@ -42,8 +42,9 @@ class Training {
   void write_model(const std::string& slot, const TensorFile& file, std::int64_t step);
   TrainingState state_now() const;
   ForwardContext context(bool training) const;
-  Place place() const;
-  void point(const std::string& metric, const std::string& split, double value, Json labels = Json::object()) const;
+  double rate(std::int64_t step) const;
+  Place place();
+  void point(const std::string& metric, const std::string& split, double value, Json labels = Json::object());
   void result(const std::string& metric, const std::string& split, const std::string& reducer, double value);
 
   StageContext& context_;
@@ -51,7 +52,8 @@ class Training {
   LoopSettings settings_;
   RandomStreams random_;
   std::shared_ptr<Dataset> dataset_;
-  Json facts_;  // of the dataset
+  std::shared_ptr<const Input> input_;
+  Json facts_;  // of what the input makes of the dataset
   std::shared_ptr<Task> task_;
   TrainingLoader loader_;
   Schedule schedule_;
@@ -62,6 +64,8 @@ class Training {
   std::unique_ptr<Narration> narration_;
   std::string base_;  // what checkpoints are made beside (TrainingState::base)
   std::int64_t step_ = 0, steps_ = 0;
+  std::int64_t planned_ = 0;  // steps of the horizon that the schedule is made for
+  double waited_before_ = 0;  // for data, by processes that trained before
   Snapshots snapshots_{0, 0};
   std::int64_t saved_ = -1;  // step of the last checkpoint this process wrote
 

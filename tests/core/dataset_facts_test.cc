@@ -128,7 +128,7 @@ TEST(DatasetFacts, NameACopyThatStagesAskOfWorkersAndThatIsPartOfTheirIdentity) 
 TEST(DatasetFacts, OfImagesThatAreNotSquareTakeTheShorterSideForResolution) {
   for (const Json extent : {Json{28, 42}, Json{42, 28}}) {
     const Catalog catalog = engine_catalog(extent);
-    EXPECT_EQ(native_resolution(*catalog.find("dataset", "fashion-mnist")), 28);
+    EXPECT_EQ(native_resolution(dataset_extent(*catalog.find("dataset", "fashion-mnist"), Json::object())), 28);
     const auto plan = plan_experiment(specification("fashion-mnist", 14), catalog);
     ASSERT_TRUE(plan.ok()) << plan.status();
     EXPECT_EQ(plan->labels.at("resolution"), std::set<std::string>{"28"});
@@ -138,7 +138,7 @@ TEST(DatasetFacts, OfImagesThatAreNotSquareTakeTheShorterSideForResolution) {
 
 TEST(DatasetFacts, HoldPatchesToBothSidesOfAnEvaluation) {
   const Catalog catalog = engine_catalog({28, 42});
-  EXPECT_EQ(longer_side(*catalog.find("dataset", "fashion-mnist"), 42), 63);
+  EXPECT_EQ(longer_side(dataset_extent(*catalog.find("dataset", "fashion-mnist"), Json::object()), 42), 63);
   Json specified = specification("fashion-mnist", 14);
   specified["stages"] = {{{"evaluate", {{"resolution", {56}}}}}};
   EXPECT_TRUE(plan_experiment(specified, catalog).ok()) << "56 x 84";

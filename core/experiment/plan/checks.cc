@@ -78,7 +78,21 @@ const Json* ResolvedPrior::options_in(std::size_t stage) const {
   return stages.options[stage] ? &*stages.options[stage] : nullptr;
 }
 
-std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection& model, const ResolvedSection& dataset,
+ModelImages model_images(const ResolvedSection& dataset, const std::vector<const ResolvedSection*>& sections) {
+  ModelImages out;
+  out.extent = dataset_extent(*dataset.item, dataset.resolved);
+  out.channels = dataset.item->facts.value("channels", Json());
+  for (const ResolvedSection* section : sections) {
+    if (section == nullptr || section == &dataset) continue;
+    Json given = given_extent(*section->item, section->resolved);
+    if (given.is_null()) continue;
+    out.extent = std::move(given);
+    out.resized = section;
+  }
+  return out;
+}
+
+std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection& model, const ModelImages& images,
                                                            std::optional<std::size_t> stage) {
   NamedNumbers numbers = numbers_of(model.resolved);
   // What options that list a number for each stage give the names that rules speak of.
@@ -109,9 +123,9 @@ std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection
     }
     numbers["prefix"] = {tokens};
   }
-  for (const Json& side : dataset.item->facts.value("extent", Json::array())) {
-    if (side.is_number()) numbers["extent"].push_back(side.get<double>());
-  }
+  for (const Json& side : images.extent) numbers["extent"].push_back(side.get<double>());
+  if (images.channels.is_number()) numbers["channels"] = {images.channels.get<double>()};
+  numbers["resized"] = {images.resized ? 1.0 : 0.0};
   return numbers;
 }
 
@@ -134,16 +148,15 @@ absl::Status check_combination(const ResolvedPriors& priors, const std::string& 
 }
 
 absl::Status check_requirements(const CatalogItem& item, const Json& own, const ResolvedSection& model,
-                                const ResolvedSection& dataset, const std::string& field,
-                                std::optional<std::size_t> stage) {
+                                const ModelImages& images, const std::string& field, std::optional<std::size_t> stage) {
   if (item.requirements.empty()) return absl::OkStatus();
-  NamedNumbers numbers = derived_numbers(model, dataset, stage);
+  NamedNumbers numbers = derived_numbers(model, images, stage);
   for (auto& [name, values] : numbers_of(own)) numbers[name] = values;
   // A resolution is the shorter side: what holds for it must hold for the longer one.
   if (const auto found = numbers.find("resolution"); found != numbers.end()) {
     const std::vector<double> shorter = found->second;
     for (const double side : shorter) {
-      if (const double longer = longer_side(*dataset.item, side); longer != side) found->second.push_back(longer);
+      if (const double longer = longer_side(images.extent, side); longer != side) found->second.push_back(longer);
     }
   }
   for (const Constraint& constraint : item.requirements) {
@@ -163,10 +176,9 @@ absl::Status check_requirements(const CatalogItem& item, const Json& own, const 
 }
 
 // In every stage that the prior acts in.
-static absl::Status check_stages(const ResolvedPrior& prior, const ResolvedSection& model,
-                                 const ResolvedSection& dataset) {
+static absl::Status check_stages(const ResolvedPrior& prior, const ResolvedSection& model, const ModelImages& images) {
   const std::size_t listed = prior.stages.options.size(), there = backbone_stages(*model.item, model.resolved);
-  if (listed == 0) return check_requirements(*prior.item, prior.scientific, model, dataset, prior.field);
+  if (listed == 0) return check_requirements(*prior.item, prior.scientific, model, images, prior.field);
   if (listed != there) {
     return refuse(ErrorReason::kConstraintViolated,
                   "the prior '" + prior.item->id + "' lists " + std::to_string(listed) +
@@ -177,13 +189,28 @@ static absl::Status check_stages(const ResolvedPrior& prior, const ResolvedSecti
   }
   for (std::size_t s = 0; s < listed; ++s) {
     if (const Json* options = prior.options_in(s))
-      LOCUS_RETURN_IF_ERROR(check_requirements(*prior.item, *options, model, dataset, prior.field, s));
+      LOCUS_RETURN_IF_ERROR(check_requirements(*prior.item, *options, model, images, prior.field, s));
   }
   return absl::OkStatus();
 }
 
-absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection& model,
-                            const ResolvedSection& dataset) {
+absl::Status check_images(const ModelImages& images, const ResolvedSection& dataset, const Catalog& catalog) {
+  if (!images.extent.is_null() || dataset.item->facts.value("rank", Json()) != 2) return absl::OkStatus();
+  for (const Section& section : catalog.sections()) {
+    if (section.kind == dataset.item->kind) continue;
+    for (const CatalogItem& item : catalog.items()) {
+      if (item.kind != section.kind || given_extent(item, Json::object()).is_null()) continue;
+      return refuse(ErrorReason::kConstraintViolated,
+                    "the images of '" + dataset.item->id + "' differ in size, and a model takes images of one; write " +
+                        section.key + ": " + item.id,
+                    section.key, {{"dataset", dataset.item->id}, {"item", item.id}});
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection& model, const ResolvedSection& dataset,
+                            const ModelImages& images) {
   const Json rank = dataset.item->facts.value("rank", Json());
   Mistakes mistakes;
   for (const ResolvedPrior& prior : priors.list) {
@@ -195,7 +222,7 @@ absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection&
                              prior.field, prior.item->id, dataset.item->id));
       continue;
     }
-    mistakes.note(check_stages(prior, model, dataset));
+    mistakes.note(check_stages(prior, model, images));
   }
   return mistakes.status();
 }

@@ -46,13 +46,16 @@ class Configurer {
     for (const Section& one : resolver_.catalog().sections()) {
       out.sections.push_back(section(one, settings));
       if (out.sections.size() - 1 != kDatasetSection || !out.dataset()) continue;
-      for (const auto& [path, setting] : resolver_.defaults_of(*out.dataset()->item)) settings.emplace(path, &setting);
+      add_defaults_of(*out.dataset()->item, resolver_, settings);
     }
     out.priors = priors(settings);
     if (!out.model() || !out.dataset()) return out;
+    out.images = model_images(*out.dataset(), out.sections);
+    if (!note(check_images(out.images, *out.dataset(), resolver_.catalog()), {"dataset"})) return out;
     check_sections(out, settings);
     if (out.recipe()) note(check_size(out, cost(out), spec_.memory_gib), {"model", "dataset", "train"});
-    if (out.priors) note(check_together(*out.priors, *out.model(), *out.dataset()), {"prior", "model", "dataset"});
+    if (out.priors)
+      note(check_together(*out.priors, *out.model(), *out.dataset(), out.images), {"prior", "model", "dataset"});
     return out;
   }
 
@@ -61,7 +64,7 @@ class Configurer {
     note(check_splits(stages, *cell.dataset()), {"dataset"});
     if (cell.recipe()) note(check_best(stages, *cell.recipe(), *cell.dataset()), {"train", "dataset"});
     for (const ResolvedStage& stage : stages) {
-      note(check_requirements(*stage.item, stage.resolved, *cell.model(), *cell.dataset(), stage.field),
+      note(check_requirements(*stage.item, stage.resolved, *cell.model(), cell.images, stage.field),
            {"model", "dataset"});
     }
   }
@@ -82,7 +85,8 @@ class Configurer {
 
   // Of a cell with dataset, model and recipe: cells that differ in nothing but the task or seeds cost the same.
   const CellCost& cost(const Configuration& cell) {
-    const auto [found, fresh] = costs_.try_emplace({cell.dataset(), cell.model(), cell.recipe(), cell.priors});
+    const auto [found, fresh] =
+        costs_.try_emplace({cell.dataset(), cell.images.resized, cell.model(), cell.recipe(), cell.priors});
     if (fresh) found->second = cost_of(cell);
     return found->second;
   }
@@ -100,7 +104,7 @@ class Configurer {
     for (std::size_t i = 0; i < sections.size(); ++i) {
       if (!cell.sections[i]) continue;
       const ResolvedSection& chosen = *cell.sections[i];
-      note(relocate(check_requirements(*chosen.item, chosen.resolved, *cell.model(), *cell.dataset(), sections[i].key),
+      note(relocate(check_requirements(*chosen.item, chosen.resolved, *cell.model(), cell.images, sections[i].key),
                     settings),
            {sections[i].key, "model", "dataset"});
     }
@@ -125,7 +129,8 @@ class Configurer {
   Resolver& resolver_;
   Mistakes& mistakes_;
   std::set<std::string> loose_;
-  std::map<std::tuple<const ResolvedSection*, const ResolvedSection*, const ResolvedSection*, const ResolvedPriors*>,
+  std::map<std::tuple<const ResolvedSection*, const ResolvedSection*, const ResolvedSection*, const ResolvedSection*,
+                      const ResolvedPriors*>,
            CellCost>
       costs_;
 };
@@ -142,6 +147,16 @@ Effective effective_settings(const Specification& spec, const CellDraft& cell, c
     for (const auto& [path, setting] : one->set) out[path] = &setting;
   }
   return out;
+}
+
+void add_defaults_of(const CatalogItem& dataset, Resolver& resolver, Effective& settings) {
+  const Settings& initial = resolver.initial();
+  for (const auto& [path, setting] : resolver.defaults_of(dataset)) {
+    const auto [found, fresh] = settings.emplace(path, &setting);
+    if (fresh) continue;
+    const auto usual = initial.find(path);
+    if (usual != initial.end() && found->second == &usual->second) found->second = &setting;
+  }
 }
 
 std::optional<Configured> configure(const Specification& spec, const std::vector<CellDraft>& drafts, bool surveyed,

@@ -25,5 +25,7 @@ std::optional<Configured> configure(const Specification& spec, const std::vector
 
 // The settings that win in a cell: defaults, then what is fixed, then the assignment, then overrides.
 Effective effective_settings(const Specification& spec, const CellDraft& cell, const Resolver& resolver);
+// Adds what a dataset sets where the specification says nothing (facts.defaults), be it an option or an item.
+void add_defaults_of(const CatalogItem& dataset, Resolver& resolver, Effective& settings);
 
 }  // namespace locus

@@ -246,9 +246,9 @@ std::string partial_validation(const MetricContract& metric, const std::vector<R
 }
 
 Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricContract& metric,
-                       const ResolvedSection& dataset) {
+                       const ResolvedSection& dataset, const ModelImages& images) {
   if (measured_by_training(metric.reports)) return Json::object();
-  const Json native = native_resolution(*dataset.item);
+  const Json native = native_resolution(images.extent);
   const auto labels = [&](const ResolvedStage& stage, const Json& resolution) {
     Json out = Json::object();
     if (!resolution.is_null()) out[kResolution] = resolution;
@@ -270,11 +270,8 @@ Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricCon
 }
 
 std::map<std::string, std::set<std::string>> planned_labels(const std::vector<ResolvedStage>& stages,
-                                                            const std::set<const ResolvedSection*>& datasets) {
-  std::set<std::string> native;
-  for (const ResolvedSection* dataset : datasets) {
-    if (const Json own = native_resolution(*dataset->item); !own.is_null()) native.insert(canonical_json(own));
-  }
+                                                            const std::set<const ResolvedSection*>& datasets,
+                                                            const std::set<std::string>& native) {
   std::map<std::string, std::set<std::string>> out;
   for (const ResolvedStage& stage : stages) {
     for (const auto& [name, value] : stage.resolved.items()) {

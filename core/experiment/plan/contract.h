@@ -40,14 +40,15 @@ absl::Status check_best(const std::vector<ResolvedStage>& stages, const Resolved
 std::string partial_validation(const MetricContract& metric, const std::vector<ResolvedStage>& stages,
                                const ResolvedSection& recipe, const ResolvedSection& dataset);
 
-// Labels of the primary result: the dataset's own resolution where it is evaluated, otherwise the first
+// Labels of the primary result: the images' own resolution where it is evaluated, otherwise the first
 // listed; of a stage that scores the whole split where there is one, otherwise with the number of images.
 Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricContract& metric,
-                       const ResolvedSection& dataset);
+                       const ResolvedSection& dataset, const ModelImages& images);
 
 // The labels that the stages' results will have, as far as their options say: every list among them, by name,
-// its values canonical. An empty resolution is the datasets' own.
+// its values canonical. An empty resolution is the images' own, of which `native` has those of all cells.
 std::map<std::string, std::set<std::string>> planned_labels(const std::vector<ResolvedStage>& stages,
-                                                            const std::set<const ResolvedSection*>& datasets);
+                                                            const std::set<const ResolvedSection*>& datasets,
+                                                            const std::set<std::string>& native);
 
 }  // namespace locus

@@ -60,10 +60,10 @@ class Formulas {
   Lookup beyond_;
 };
 
-Json facts_of(const ResolvedSection& dataset) {
+// Of images of that extent.
+Json facts_of(const ResolvedSection& dataset, const Json& extent) {
   const Json facts = dataset_facts(*dataset.item, dataset.resolved);
   Json out = Json::object();
-  const Json extent = facts.value("extent", Json::array());
   if (extent.size() == 2) out["height"] = extent[0], out["width"] = extent[1];
   for (const char* name : {"channels", "classes", "rank"}) {
     if (facts.contains(name)) out[name] = facts[name];
@@ -80,7 +80,7 @@ struct Prefix {
 class Network {
  public:
   explicit Network(const Configuration& cell)
-      : facts_(facts_of(*cell.dataset())),
+      : facts_(facts_of(*cell.dataset(), cell.images.extent)),
         model_(*cell.model()->item, cell.model()->resolved,
                [this](const std::string& name) { return number_in(facts_, name); }) {
     if (cell.priors == nullptr) return;
@@ -132,11 +132,12 @@ class Network {
   Prefix prefix_;
 };
 
-// Of the training images, which are kept as bytes where they are used, unless the dataset reads them as they are needed.
+// Of the training images, which are kept as bytes where they are used; none of those that are read from files as they are
+// needed (facts.stored, or facts.resident false), or that have no size in common.
 double resident_bytes(const ResolvedSection& dataset) {
   const Json known = dataset_facts(*dataset.item, dataset.resolved);
   if (!known.value("resident", !known.contains("stored"))) return 0;
-  const Json facts = facts_of(dataset);
+  const Json facts = facts_of(dataset, dataset_extent(*dataset.item, dataset.resolved));
   double pixels = 1;
   for (const char* side : {"height", "width", "channels"}) pixels *= facts.value(side, 0.0);
   const auto images = static_cast<double>(images_of_split(*dataset.item, dataset.resolved, "train"));

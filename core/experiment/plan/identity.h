@@ -14,6 +14,7 @@ namespace locus {
 struct Configuration {
   std::vector<const ResolvedSection*> sections;  // in the order of the catalog's
   const ResolvedPriors* priors = nullptr;
+  ModelImages images;  // what dataset and sections together make of them
 
   const ResolvedSection* dataset() const { return sections[kDatasetSection]; }
   const ResolvedSection* task() const { return sections[kTaskSection]; }

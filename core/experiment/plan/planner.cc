@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/catalog/facts.h"
 #include "core/experiment/plan/bounds.h"
 #include "core/experiment/plan/configure.h"
 #include "core/experiment/plan/contract.h"
@@ -78,7 +79,9 @@ absl::Status add_values(const Specification& spec, const std::vector<CellDraft>&
     plan.settings[path] = {value, value, json.is_string() ? json.get<std::string>() : value};
   }
   // Items are written as a specification writes them, not as they resolve.
-  for (const auto& [path, setting] : effective_settings(spec, drafts.front(), resolver)) {
+  Effective settings = effective_settings(spec, drafts.front(), resolver);
+  add_defaults_of(*first.dataset()->item, resolver, settings);
+  for (const auto& [path, setting] : settings) {
     const auto found = plan.settings.find(std::string(path));
     if (found == plan.settings.end()) continue;
     LOCUS_ASSIGN_OR_RETURN(const NormalValue normal, resolver.normal(found->first, *setting));
@@ -119,6 +122,17 @@ void warn_of_equal_cells(const ExperimentPlan& plan, std::vector<std::string>& w
                        "' are the same training; it runs once and serves both rows");
     return;
   }
+}
+
+// Of the images that the cells' models are given, canonical.
+std::set<std::string> native_resolutions(const std::vector<Configuration>& cells) {
+  std::set<std::pair<const ResolvedSection*, const ResolvedSection*>> seen;
+  std::set<std::string> out;
+  for (const Configuration& cell : cells) {
+    if (!seen.emplace(cell.dataset(), cell.images.resized).second) continue;
+    if (const Json own = native_resolution(cell.images.extent); !own.is_null()) out.insert(canonical_json(own));
+  }
+  return out;
 }
 
 // The datasets and tasks of the cells, each once.
@@ -206,12 +220,12 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   const ResolvedSection &dataset = *configurations.front().dataset(), &recipe = *configurations.front().recipe();
   if (std::string warning = partial_validation(plan.metric, stages, recipe, dataset); !warning.empty())
     plan.warnings.push_back(std::move(warning));
-  plan.evaluation_labels = evaluation_labels(stages, plan.metric, dataset);
+  plan.evaluation_labels = evaluation_labels(stages, plan.metric, dataset, configurations.front().images);
   if (std::string warning = partial_report(plan.metric, plan.evaluation_labels, dataset); !warning.empty())
     plan.warnings.push_back(std::move(warning));
   std::set<const ResolvedSection*> datasets;
   for (const Configuration& one : configurations) datasets.insert(one.dataset());
-  plan.labels = planned_labels(stages, datasets);
+  plan.labels = planned_labels(stages, datasets, native_resolutions(configurations));
   add_cells(spec, drafts, values, resolver, plan);
   std::vector<std::string> labels;
   for (const PlannedCell& cell : plan.cells) labels.push_back(cell.label);

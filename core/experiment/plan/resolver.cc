@@ -134,8 +134,10 @@ absl::StatusOr<ResolvedSection> Resolver::resolve_section(const Section& section
   const std::string prefix = section.key + ".";
   for (const auto& [path, setting] : effective) {
     if (!path.starts_with(prefix) || path == section.id_path) continue;
-    const std::string_view option = path.substr(prefix.size());
-    if (!setting->fallback || has_option(*selection.item, option)) given[std::string(option)] = setting->value;
+    const std::string option(path.substr(prefix.size()));
+    // A dataset's default yields to what is written within the item, {resized: {size: 64}}.
+    const bool usable = has_option(*selection.item, option) && !given.contains(option);
+    if (!setting->fallback || usable) given[option] = setting->value;
   }
   ResolvedSection out;
   out.item = selection.item;

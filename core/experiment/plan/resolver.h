@@ -94,17 +94,31 @@ class Resolver {
 // Moves an error about "train.lr" to where train.lr was written, "matrix.train.lr[1]".
 absl::Status relocate(const absl::Status& status, const Effective& effective);
 
-// Numbers that constraints between items speak of: the model's options, head_width, the dataset's extent; those of one
-// stage of the backbone, or of all.
-std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection& model, const ResolvedSection& dataset,
+// The images that the model of a cell is given.
+struct ModelImages {
+  Json extent;                               // rows and columns; null where they vary or the catalog does not say
+  const ResolvedSection* resized = nullptr;  // the section whose item gives them that extent; null: the dataset
+  Json channels;                             // null where the catalog does not say
+};
+// Of a dataset and of what `sections` make of its images.
+ModelImages model_images(const ResolvedSection& dataset, const std::vector<const ResolvedSection*>& sections);
+
+// Numbers that constraints between items speak of: the model's options, head_width, extent and channels of the images, and
+// `resized`, 1 where an item of another section than the dataset gives the extent; those of one stage of the backbone, or
+// of all.
+std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection& model, const ModelImages& images,
                                                            std::optional<std::size_t> stage = std::nullopt);
 
 // CONFLICTING_PRIORS for priors that exclude each other, CONSTRAINT_VIOLATED for requirements the rest does
 // not meet.
 absl::Status check_combination(const ResolvedPriors& priors, const std::string& field);
-absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection& model, const ResolvedSection& dataset);
+absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection& model, const ResolvedSection& dataset,
+                            const ModelImages& images);
 absl::Status check_requirements(const CatalogItem& item, const Json& own, const ResolvedSection& model,
-                                const ResolvedSection& dataset, const std::string& field,
+                                const ModelImages& images, const std::string& field,
                                 std::optional<std::size_t> stage = std::nullopt);
+// CONSTRAINT_VIOLATED where the dataset's images (rank 2) differ in size and nothing gives them one, though some item of the
+// catalog would.
+absl::Status check_images(const ModelImages& images, const ResolvedSection& dataset, const Catalog& catalog);
 
 }  // namespace locus

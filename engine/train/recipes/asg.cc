@@ -25,7 +25,7 @@ class Asg final : public OptionRecipe {
 RecipeItem asg() {
   Item item("recipe", "asg", 1,
             "Active Spatial Guidance: AdamW in small batches, warm-up and cosine by steps, clipping");
-  add_horizon(item, 130, 32);
+  add_horizon(item, 130, 32, /*repeats=*/1, /*keep_last=*/true);
   add_rate(item, 7e-5, 0.01);
   item.option(Option::integer("warmup_steps", 3000, "steps of linear warm-up").minimum(0).unit("steps"));
   item.option(Option::number("warmup_lr", 1e-7, "learning rate that the warm-up begins at").minimum(0.0).maximum(10.0));

@@ -25,7 +25,7 @@ class Pape final : public OptionRecipe {
 
 RecipeItem pape() {
   Item item("recipe", "pape", 1, "PaPE: AdamW with decay of everything, warm-up and cosine by steps, mixup and CutMix");
-  add_horizon(item, 300, 1024);
+  add_horizon(item, 300, 1024, /*repeats=*/1, /*keep_last=*/true);
   add_rate(item, 6e-4, 0.05);
   add_warmup_share(item, 0.05);
   item.option(Option::number("min_lr", 0.0, "learning rate at the last step").minimum(0.0).maximum(10.0));

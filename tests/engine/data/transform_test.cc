@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/engine/data/sources.h"
 
 namespace locus::engine {
@@ -33,6 +35,20 @@ TEST(SampleDraws, DifferByEpochRowAndAttempt) {
     }
   }
   EXPECT_EQ(numbers.size(), 8u);
+}
+
+// Keys are kept by each thread; asking again, in another order or elsewhere changes no number.
+TEST(SampleDraws, AreTheSameHoweverOftenAndInWhichThreadTheyAreAsked) {
+  const RandomStreams random(7), other(8);
+  const StreamDraws draws(random, 3, 12345), others(other, 3, 12345);
+  const double area = draws.unit("crop.area", 0), different = others.unit("crop.area", 0);
+  EXPECT_NE(area, different);
+  double elsewhere = 0;
+  std::thread([&] { elsewhere = draws.unit("crop.area", 0); }).join();
+  EXPECT_EQ(elsewhere, area);
+  for (int i = 0; i < 5000; ++i) draws.unit("name " + std::to_string(i), 0);  // more than are kept
+  EXPECT_EQ(draws.unit("crop.area", 0), area);
+  EXPECT_EQ(others.unit("crop.area", 0), different);
 }
 
 TEST(Normalized, IsByChannelAndLeavesItsInputAlone) {

@@ -93,6 +93,21 @@ TEST_F(EvaluateStage, TakesALimitThatTheSplitDoesNotReachForNone) {
   }
 }
 
+// Resizing of bytes with antialiasing is another evaluation, and nothing where images have their own size.
+TEST_F(EvaluateStage, ResizesWithAntialiasingWhereAsked) {
+  std::map<std::string, std::vector<double>> loss;
+  for (const char* resize : {"plain", "pillow", "tensor"}) {
+    RecordingObserver observer;
+    const StageReport report =
+        run_stage(request({{"images", 500}, {"resolution", {28, 14}}, {"resize", resize}}), observer);
+    ASSERT_EQ(report.results.size(), 4u) << report.reason;
+    loss[resize] = {report.results[1].value, report.results[3].value};
+  }
+  EXPECT_EQ(loss["pillow"][0], loss["plain"][0]);
+  EXPECT_NE(loss["pillow"][1], loss["plain"][1]);
+  EXPECT_NEAR(loss["tensor"][1], loss["pillow"][1], 0.01);
+}
+
 class InterpolatedPositions : public EvaluateStage {
  protected:
   // violin's curves know no coordinates, so only rope-axial has something to interpolate.
