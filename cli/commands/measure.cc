@@ -1,19 +1,15 @@
 // locus measure: what models cost, here and now.
 #include <algorithm>
-#include <chrono>
 #include <map>
 
 #include "cli/command.h"
-#include "cli/trainer_tool.h"
+#include "cli/commands/trainers_catalog.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/experiment/plan/planner.h"
-#include "worker/app/spawn.h"
 
 namespace locus {
 namespace {
-
-constexpr auto kCatalogWithin = std::chrono::minutes(2);
 
 struct MeasureChoice {
   SpecChoice spec;
@@ -45,11 +41,6 @@ absl::StatusOr<SpecFile> wanted(const MeasureChoice& choice) {
                                  joined(choice.resolutions, ",") +
                                  "], training: " + (choice.no_training ? "false" : "true") + "}}]"));
   return spec;
-}
-
-absl::StatusOr<Catalog> trainers_catalog() {
-  LOCUS_ASSIGN_OR_RETURN(const std::string text, run_and_capture({trainer_program(), "catalog"}, kCatalogWithin));
-  return Catalog::parse(Json::parse(text, nullptr, /*allow_exceptions=*/false));
 }
 
 struct Models {

@@ -21,6 +21,12 @@ Option Option::text(std::string_view name, std::string_view fallback, std::strin
 Option Option::boolean(std::string_view name, bool fallback, std::string_view help) {
   return Option(name, "boolean", fallback, help);
 }
+Option Option::required_text(std::string_view name, std::string_view help) {
+  Option out(name, "string", Json(), help);
+  out.json_.erase("default");
+  out.set("required", true);
+  return out;
+}
 Option Option::list(std::string_view name, std::string_view element, Json fallback, std::string_view help) {
   Option out(name, "list", std::move(fallback), help);
   out.set("element", element);

@@ -17,6 +17,7 @@ class Option {
   static Option number(std::string_view name, double fallback, std::string_view help);
   static Option text(std::string_view name, std::string_view fallback, std::string_view help);
   static Option boolean(std::string_view name, bool fallback, std::string_view help);
+  static Option required_text(std::string_view name, std::string_view help);  // without a default
   static Option list(std::string_view name, std::string_view element, Json fallback, std::string_view help);
 
   Option& minimum(Json value) { return set("minimum", std::move(value)); }

@@ -10,6 +10,7 @@
 #include "engine/stages/stages.h"
 #include "engine/tasks/task.h"
 #include "engine/train/recipe.h"
+#include "engine/weights/init.h"
 
 namespace locus::engine {
 namespace {
@@ -42,6 +43,7 @@ Json catalog_json() {
   add(document, stage_items());
   add(document, augmentation_items());
   add(document, adapter_items());
+  add(document, init_items());
   return document;
 }
 

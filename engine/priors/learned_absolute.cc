@@ -7,15 +7,9 @@
 // Rows: "patches" as in DeiT-III; "with-class" gives the first prefix token a row too, as in ViT and DeiT;
 // "with-prefix" gives one to every prefix token, registers included (timm's EVA, a distilled DeiT).
 //
-// On another grid the patch rows are resized bicubically with half-pixel centers and a clamped border, prefix
-// rows are kept:
-//   deit  to the exact size, a = -0.75 (DeiT, MAE, rope-vit)
-//   dino  the same kernel with the sampling factor (new + 0.1) / old, which shifts the samples a little
-//   timm  antialiased, a = -0.5, the support widened when shrinking
-// all in float32 or better.
-#include <ATen/ops/_upsample_bicubic2d_aa.h>
-#include <ATen/ops/upsample_bicubic2d.h>
-
+// On another grid the patch rows are resized bicubically as in DeiT, DINO or timm (engine/layers/position_table.h); prefix
+// rows are kept.
+#include "engine/layers/position_table.h"
 #include "engine/priors/items.h"
 
 namespace locus::engine::priors {
@@ -64,26 +58,10 @@ class LearnedAbsolute final : public Prior {
     const bool same = layout.extent == reference_.extent;
     if (same && prefix_rows_ == (prefix_rows_ > 0 ? layout.prefix : 0)) return table_;
     const Tensor patches = table_.slice(0, prefix_rows_);
-    const Tensor rows = same ? patches : resized(patches, layout);
+    const Tensor rows = same ? patches : resized_positions(patches, reference_.extent, layout.extent, settings_.resize);
     if (prefix_rows_ == 0) return rows;
     const Tensor without = at::zeros({layout.prefix - prefix_rows_, rows.size(1)}, rows.options());
     return at::cat({table_.slice(0, 0, prefix_rows_), without, rows});
-  }
-
-  Tensor resized(const Tensor& patches, const Layout& layout) const {
-    const at::ScalarType type = patches.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    const Tensor image =
-        patches.to(type).view({1, reference_.extent[0], reference_.extent[1], -1}).permute({0, 3, 1, 2});
-    return scaled(image, layout).permute({0, 2, 3, 1}).reshape({layout.patches(), -1}).to(patches.scalar_type());
-  }
-
-  Tensor scaled(const Tensor& image, const Layout& layout) const {
-    if (settings_.resize == "timm") return at::_upsample_bicubic2d_aa(image, layout.extent, /*align_corners=*/false);
-    if (settings_.resize == "deit") return at::upsample_bicubic2d(image, layout.extent, /*align_corners=*/false);
-    const auto factor = [&](std::size_t axis) {
-      return (static_cast<double>(layout.extent[axis]) + 0.1) / static_cast<double>(reference_.extent[axis]);
-    };
-    return at::upsample_bicubic2d(image, layout.extent, /*align_corners=*/false, factor(0), factor(1));
   }
 
   Layout reference_;

@@ -89,7 +89,7 @@ StageItem measure() {
   item.facts({{"inputs", Json::array()},
               {"outputs", Json::array()},
               {"exclusive", true},
-              {"independent_of", {"recipe"}},
+              {"independent_of", {"init", "recipe"}},
               {"metrics", measured_metrics()}});
   return {std::move(item), run};
 }

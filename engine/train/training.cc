@@ -45,6 +45,7 @@ Training::Training(StageContext& context)
       backward_(settings_.precision, settings_.accumulate, context.device),
       best_(context.options.text("keep_best"),
             task_item(context.configuration.at("task").at("id").get<std::string>()).item.json()) {
+  begun_from_ = start_weights(context.configuration, *task_, init_context());
   // Whoever gave the weights their values since they were made: adapters start from these.
   start_adapters(*task_, random_);
   task_->to(context.device);
@@ -58,6 +59,13 @@ Training::Training(StageContext& context)
   base_ = fingerprint_of_held(*task_);
   hooks_ = recipe_->hooks(*task_);
   if (!context.resume.empty()) with_file_context(context.resume, [this] { resume(); });
+}
+
+InitContext Training::init_context() const {
+  const auto brought = context_.inputs.find("weights");
+  return {.input = {facts_.at("channels").get<std::int64_t>(), facts_.at("extent").get<std::vector<std::int64_t>>()},
+          .file = brought == context_.inputs.end() ? std::filesystem::path() : brought->second,
+          .folder = context_.execution.data_root / "weights"};
 }
 
 void Training::resume() {
@@ -110,6 +118,7 @@ void Training::begin() {
   context_.observer.say("training for " + std::to_string(settings_.epochs) + " epochs of " +
                         std::to_string(loader_.batches_per_epoch()) + " steps, " +
                         std::to_string(loader_.batch_size()) + " images a step");
+  for (const std::string& line : begun_from_) context_.observer.say(line);
   if (step_ > 0) warm_up();
   narration_ = std::make_unique<Narration>(context_.observer, steps_, loader_.batches_per_epoch());
 }

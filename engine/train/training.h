@@ -13,6 +13,7 @@
 #include "engine/train/narration.h"
 #include "engine/train/recipe.h"
 #include "engine/train/snapshots.h"
+#include "engine/weights/init.h"
 
 namespace locus::engine {
 
@@ -28,6 +29,7 @@ class Training {
   void run();
 
  private:
+  InitContext init_context() const;
   void resume();
   void step();
   void close_window();
@@ -66,6 +68,7 @@ class Training {
   std::int64_t step_ = 0, steps_ = 0;
   std::int64_t planned_ = 0;  // steps of the horizon that the schedule is made for
   double waited_before_ = 0;  // for data, by processes that trained before
+  std::vector<std::string> begun_from_;  // lines for people: where the weights came from
   Snapshots snapshots_{0, 0};
   std::int64_t saved_ = -1;  // step of the last checkpoint this process wrote
 

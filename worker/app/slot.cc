@@ -15,6 +15,15 @@ using namespace std::chrono_literals;
 
 constexpr auto kShutdownWait = 2s;  // of an idle trainer
 
+// The digest of the weights that a training begins with, which may be an artifact; the trainer looks for them beside the
+// data where they are none. Empty: it begins with none, or goes on.
+std::string first_weights(const v1::StageGrant& grant) {
+  const Json configuration = Json::parse(grant.config_json(), nullptr, /*allow_exceptions=*/false);
+  if (!configuration.is_object() || configuration.value("kind", "") != "train" || !grant.resume_sha256().empty())
+    return "";
+  return configuration.value("/init/options/sha256"_json_pointer, "");
+}
+
 }  // namespace
 
 Slot::Slot(SlotSetup setup, Link& link, std::function<void(const absl::Status&)> unusable)
@@ -158,6 +167,14 @@ absl::StatusOr<Json> Slot::prepare(Attempt& attempt, std::vector<ArtifactCache::
     LOCUS_ASSIGN_OR_RETURN(auto blob, link_.fetch(sha256));
     inputs.emplace_back(slot, blob->path.string());
     pins.push_back(std::move(blob));
+  }
+  if (const std::string weights = first_weights(grant); !weights.empty()) {
+    auto blob = link_.fetch(weights);
+    if (!blob.ok() && !absl::IsNotFound(blob.status())) return blob.status();
+    if (blob.ok()) {
+      inputs.emplace_back("weights", (*blob)->path.string());
+      pins.push_back(*std::move(blob));
+    }
   }
   std::string resume;
   if (!grant.resume_sha256().empty()) {

@@ -14,6 +14,7 @@
 #include "worker/trainer/picture.h"
 #include "worker/trainer/probe.h"
 #include "worker/trainer/session.h"
+#include "worker/trainer/weights.h"
 
 namespace {
 
@@ -26,7 +27,8 @@ constexpr const char* kUsage =
 
 int usage() {
   std::cerr << kUsage << locus::kOnceUsage << "       " << locus::kProbeUsage << "       " << locus::kPictureUsage
-            << "       " << locus::kMeasureUsage << "       " << locus::kDataUsage;
+            << "       " << locus::kMeasureUsage << "       " << locus::kDataUsage << "       "
+            << locus::kWeightsUsage;
   return 2;
 }
 
@@ -92,6 +94,7 @@ int main(int count, char** values) {
     if (arguments[0] == "picture") return locus::run_picture(std::span(arguments).subspan(1));
     if (arguments[0] == "data") return locus::run_data(std::span(arguments).subspan(1));
     if (arguments[0] == "measure") return locus::run_measure(std::span(arguments).subspan(1));
+    if (arguments[0] == "weights") return locus::run_weights(std::span(arguments).subspan(1));
   } catch (const std::exception& error) {
     std::cerr << "locus-trainer: " << error.what() << "\n";
     return 1;

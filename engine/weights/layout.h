@@ -1,0 +1,68 @@
+// Layouts of weights files: how published code names the tensors of a Vision Transformer, as tables.
+//
+// A table leads to canonical names, which are those of our modules without "backbone.": "embed.weight", "class_token",
+// "registers", "blocks.0.attention.qkv.weight", "norm.bias", "head.weight". Learned positions are "position" [rows, D].
+#pragma once
+
+#include "engine/base/item.h"
+#include "engine/base/registry.h"
+#include "engine/base/torch.h"
+
+namespace locus::engine {
+
+// What is done to a tensor on its way.
+enum class Step {
+  kCopy,
+  kRows,     // [1, ..., n, D] or [n, D] becomes [n, D]
+  kQuery,    // the first third of the rows of a fused map
+  kKey,      // the second; a fused bias without it has zeros there
+  kValue,    // the third
+  kMask,     // where it is 0, the tensor it goes to is 0
+  kIgnored,  // of no use to the model; `to` says why
+  kRefused,  // part of another kind of network; `to` says which
+};
+
+// Names are compared part by part: "{i}" stands for a number, "{p}" for "weight" or "bias", and "**" at the end for one
+// part or more; in `to` they stand for what they stood for in `from`.
+struct LayoutRule {
+  std::string from, to;
+  Step step = Step::kCopy;
+};
+
+struct WeightsLayout {
+  Item item;                                    // kind "layout"
+  std::vector<std::vector<std::string>> marks;  // a file of it has all names of one of these lists; none: by name alone
+  std::vector<std::string> strip;               // beginnings of names that mean nothing
+  std::vector<LayoutRule> rules;                // the first that fits counts
+  std::string resize, resize_with_registers;    // whose manner position tables are resized in (position_table.h)
+  bool square = true;                           // position tables are of square grids unless somebody says otherwise
+  std::string id() const { return item.json().at("id"); }
+};
+Registry<WeightsLayout>& layout_registry();  // first, every line of layouts.def
+inline const std::deque<WeightsLayout>& weights_layouts() { return layout_registry().all(); }
+
+// The tensors of a file under canonical names.
+struct CanonicalWeights {
+  const WeightsLayout* layout = nullptr;
+  std::string prefix;                                        // of the names in the file that hold the model
+  std::map<std::string, Tensor> tensors;                     // as the file has them: any floating type
+  std::vector<std::pair<std::string, std::string>> mapped;   // name in the file -> canonical name
+  std::vector<std::pair<std::string, std::string>> ignored;  // name in the file -> why
+  std::string resize() const;                                // the layout's manner for this file
+  std::int64_t prefix_tokens() const;                        // class token and registers
+};
+
+// Every tensor of a file accounted for. `layout` is an id or "auto", the first whose marks the file has. `prefix` is the
+// beginning of the names that hold the model ("teacher."); empty: none, or else the first of model, teacher, state_dict
+// and student that holds one. Tensors outside it are ignored. Throws DataError, without a file's name, that lists names
+// nobody knows, names of another kind of network, names twice, and parts that do not fit together.
+CanonicalWeights canonical_weights(const std::map<std::string, Tensor>& tensors, const std::string& layout,
+                                   const std::string& prefix);
+
+// What `name` becomes under the rule, where it fits.
+std::optional<std::string> renamed(const LayoutRule& rule, std::string_view name);
+
+// At most eight of the names, and how many more there are: "a, b and 3 more".
+std::string listed(const std::vector<std::string>& names);
+
+}  // namespace locus::engine

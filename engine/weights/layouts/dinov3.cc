@@ -1,0 +1,23 @@
+// DINOv3, its own names and timm's (EVA with rotary positions): four registers, LayerScale, no position table. The bias of
+// the keys is masked to 0. timm's files have no bias of queries, keys and values at all (model: {qkv_bias: false}).
+//
+// Source: Siméoni et al. 2025, arXiv:2508.10104; facebookresearch/dinov3; timm 1.0.20, eva.py.
+#include "engine/weights/layouts.h"
+
+namespace locus::engine::layouts {
+
+WeightsLayout dinov3() {
+  return {.item = Item("layout", "dinov3", 1, "DINOv3, its own names or timm's"),
+          .marks = {{"storage_tokens"}, {"reg_token", "blocks.0.gamma_1"}},
+          .strip = wrappers(),
+          .rules = with({{"storage_tokens", "registers", Step::kRows},
+                         {"blocks.{i}.attn.qkv.bias_mask", "blocks.{i}.attention.qkv.bias", Step::kMask},
+                         {"mask_token", "stands for hidden patches in pre-training", Step::kIgnored},
+                         {"rope_embed.periods", "follows from the settings of rotary positions", Step::kIgnored},
+                         {"local_cls_norm.{p}", "of training alone", Step::kIgnored}},
+                        vit_rules()),
+          .resize = "timm",
+          .resize_with_registers = "timm"};
+}
+
+}  // namespace locus::engine::layouts

@@ -1,0 +1,23 @@
+// Models of Locus: exported ones, and the model of a training checkpoint.
+#include "engine/weights/layouts.h"
+
+namespace locus::engine::layouts {
+
+WeightsLayout locus() {
+  return {.item = Item("layout", "locus", 1, "a model that was trained here"),
+          .marks = {{"embed.weight", "blocks.0.attention.qkv.weight"}},
+          .strip = {"backbone."},
+          .rules = {{"priors.learned-absolute.table", "position"},
+                    {"priors.**", "priors.**"},
+                    {"embed.{p}", "embed.{p}"},
+                    {"class_token", "class_token", Step::kRows},
+                    {"registers", "registers", Step::kRows},
+                    {"blocks.**", "blocks.**"},
+                    {"norm.{p}", "norm.{p}"},
+                    {"head.{p}", "head.{p}"}},
+          .resize = "deit",
+          .resize_with_registers = "deit",
+          .square = false};
+}
+
+}  // namespace locus::engine::layouts

@@ -1,0 +1,196 @@
+// The file's canonical names held against the model's own.
+#include "engine/weights/load.h"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/base/failure.h"
+
+namespace locus::engine {
+namespace {
+
+constexpr std::string_view kBackbone = "backbone.", kTable = "priors.learned-absolute.table", kPosition = "position";
+
+// Canonical name -> tensor of the model; own names by canonical ones.
+struct Own {
+  std::map<std::string, Tensor> tensors;
+  std::map<std::string, std::string> names;
+};
+
+Own own_tensors(const Module& model) {
+  Own out;
+  for (const Module::Tensors& part : {model.named_parameters(), model.named_buffers()}) {
+    for (const auto& entry : part) {
+      std::string name = entry.key();
+      if (name.starts_with(kBackbone)) name.erase(0, kBackbone.size());
+      if (name == kTable) name = kPosition;
+      out.tensors.emplace(name, entry.value());
+      out.names.emplace(name, entry.key());
+    }
+  }
+  return out;
+}
+
+// Whether a model without it in the file could not be what was trained: priors and what adapters have beside weights and
+// biases may be new.
+bool needed(const std::string& name) {
+  if (name.starts_with("priors.") || name == kPosition) return false;
+  return name.ends_with(".weight") || name.ends_with(".bias") || name == "class_token" || name == "registers" ||
+         name.ends_with(".scale1") || name.ends_with(".scale2");
+}
+
+bool is_head(const std::string& name) { return name.starts_with("head."); }
+
+std::int64_t blocks_in(const std::map<std::string, Tensor>& tensors) {
+  std::set<std::string> out;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.starts_with("blocks.")) out.insert(name.substr(7, name.find('.', 7) - 7));
+  }
+  return static_cast<std::int64_t>(out.size());
+}
+
+// What the specification must say for the model to be the file's.
+class Advice {
+ public:
+  Advice(const std::map<std::string, Tensor>& file, const std::map<std::string, Tensor>& model)
+      : file_(file), model_(model) {
+    class_token();
+    registers();
+    width();
+    if (has(file_, "position") && !has(model_, "position"))
+      add("prior: learned-absolute (rows: with-class where the class token has one), or init: {weights: {position: "
+          "drop}}");
+    if (blocks_in(file_) != blocks_in(model_)) add("model: {depth: " + std::to_string(blocks_in(file_)) + "}");
+    differs("blocks.0.attention.qkv.bias", "model: {qkv_bias: true}", "model: {qkv_bias: false}");
+    differs("blocks.0.scale1", "model: {layer_scale: 1.0e-5}", "model without layer_scale");
+    if (has(model_, "head.weight") && has(file_, "head.weight") &&
+        model_.at("head.weight").sizes() != file_.at("head.weight").sizes())
+      add("init: {weights: {head: new}}");
+    if (has(model_, "head.weight") && !has(file_, "head.weight")) add("init: {weights: {head: new}}");
+  }
+  std::string text() const { return text_.empty() ? "" : "; say " + text_; }
+
+ private:
+  static bool has(const std::map<std::string, Tensor>& where, const std::string& name) { return where.contains(name); }
+  void add(const std::string& what) { text_ += (text_.empty() ? "" : "; ") + what; }
+  void differs(const std::string& name, const std::string& in_file, const std::string& in_model) {
+    if (has(file_, name) != has(model_, name)) add(has(file_, name) ? in_file : in_model);
+  }
+  void class_token() { differs("class_token", "model: {pool: cls}", "model: {pool: mean}"); }
+  void registers() {
+    const auto count = [](const std::map<std::string, Tensor>& where) {
+      return has(where, "registers") ? where.at("registers").size(0) : 0;
+    };
+    if (count(file_) != count(model_)) add("model: {registers: " + std::to_string(count(file_)) + "}");
+  }
+  void width() {
+    if (!has(file_, "norm.weight") || !has(model_, "norm.weight")) return;
+    const std::int64_t width = file_.at("norm.weight").numel();
+    if (width != model_.at("norm.weight").numel()) add("model: {dim: " + std::to_string(width) + "}");
+  }
+
+  const std::map<std::string, Tensor>&file_, &model_;
+  std::string text_;
+};
+
+std::vector<std::string> keys_without(const std::map<std::string, Tensor>& of,
+                                      const std::map<std::string, Tensor>& in) {
+  std::vector<std::string> out;
+  for (const auto& [name, tensor] : of) {
+    if (!in.contains(name)) out.push_back(name);
+  }
+  return out;
+}
+
+// Throws with everything that is wrong at once.
+void check_names(const std::map<std::string, Tensor>& file, const std::map<std::string, Tensor>& model,
+                 const std::string& advice) {
+  std::vector<std::string> missing = keys_without(model, file), shapes;
+  const std::vector<std::string> extra = keys_without(file, model);
+  std::erase_if(missing, [](const std::string& name) { return !needed(name); });
+  for (const auto& [name, tensor] : file) {
+    const auto own = model.find(name);
+    if (own == model.end() || own->second.sizes() == tensor.sizes()) continue;
+    shapes.push_back(name + " " + c10::str(tensor.sizes()) + " where the model has " + c10::str(own->second.sizes()));
+  }
+  std::string out;
+  if (!missing.empty()) out += "it lacks " + listed(missing);
+  if (!extra.empty()) out += (out.empty() ? "the model lacks " : "; the model lacks ") + listed(extra);
+  if (!shapes.empty()) out += (out.empty() ? "it has " : "; it has ") + listed(shapes);
+  if (!out.empty()) throw DataError("these weights are of another model: " + out + advice);
+}
+
+void check_numbers(const CanonicalWeights& weights) {
+  for (const auto& [name, tensor] : weights.tensors) {
+    if (!tensor.is_floating_point())
+      throw DataError("the tensor for '" + name + "' holds " + std::string(at::toString(tensor.scalar_type())) +
+                      ", not floating-point numbers");
+    if (at::isfinite(tensor).all().item<bool>()) continue;
+    throw DataError("the tensor for '" + name +
+                    "' holds values that are no finite numbers: the file is damaged, or what made it had diverged");
+  }
+}
+
+}  // namespace
+
+LoadReport plan_load(const Module& model, const LoadInput& input, const std::map<std::string, Tensor>& tensors,
+                     const LoadOptions& options) {
+  const at::NoGradGuard no_gradient;
+  Own own = own_tensors(model);
+  LoadReport out{.weights = canonical_weights(tensors, options.layout, options.prefix), .initial = {}, .notes = {}};
+  auto& file = out.weights.tensors;
+  if (!options.keep_head) {
+    std::erase_if(own.tensors, [](const auto& entry) { return is_head(entry.first); });
+    for (const auto& [name, canonical] : out.weights.mapped) {
+      if (is_head(canonical)) out.weights.ignored.emplace_back(name, "init.head is new");
+    }
+    std::erase_if(file, [](const auto& entry) { return is_head(entry.first); });
+  }
+  if (options.fit.position == "drop") {
+    for (const std::string& name : keys_without(file, own.tensors)) {
+      if (!name.starts_with("priors.")) continue;
+      out.weights.ignored.emplace_back(name, "init.position is drop");
+      file.erase(name);
+    }
+  }
+  const auto of_model = [&](const char* name) {
+    const auto found = own.tensors.find(name);
+    return found == own.tensors.end() ? Tensor() : found->second;
+  };
+  const FitTarget target{input.channels, input.extent, of_model("embed.weight"), of_model("position")};
+  const std::string advice = Advice(file, own.tensors).text();
+  fit_patches(out.weights, target, options.fit, out.notes);
+  fit_positions(out.weights, target, options.fit, out.notes);
+  check_names(file, own.tensors, advice);
+  check_numbers(out.weights);
+  for (const auto& [name, full] : own.names) {
+    if (!file.contains(name)) out.initial.push_back(full);
+  }
+  return out;
+}
+
+LoadReport load_weights(Module& model, const LoadInput& input, const std::map<std::string, Tensor>& tensors,
+                        const LoadOptions& options) {
+  LoadReport out = plan_load(model, input, tensors, options);
+  const at::NoGradGuard no_gradient;
+  const Own own = own_tensors(model);
+  for (const auto& [name, tensor] : out.weights.tensors) {
+    Tensor target = own.tensors.at(name);
+    target.copy_(tensor);
+  }
+  return out;
+}
+
+std::vector<std::string> LoadReport::lines() const {
+  std::vector<std::string> out = {"weights of layout " + weights.layout->id() + ": " +
+                                  std::to_string(weights.mapped.size()) + " tensors of the file are " +
+                                  std::to_string(weights.tensors.size()) + " of the model"};
+  for (const std::string& note : notes) out.push_back(note);
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const auto& [name, why] : weights.ignored) by_reason[why].push_back(name);
+  for (const auto& [why, names] : by_reason) out.push_back("ignored, " + why + ": " + listed(names));
+  if (!initial.empty()) out.push_back("as initialized: " + listed(initial));
+  return out;
+}
+
+}  // namespace locus::engine
