@@ -48,7 +48,8 @@ class Files : public Source {
   Sample read(std::int64_t index) const override {
     const fs::path& path = files_[static_cast<std::size_t>(index)].path;
     try {
-      return {{kImage, tensor_of(decode(std::as_bytes(std::span(bytes_of_file(path)))))}};
+      const std::string bytes = bytes_of_file(path);
+      return {{kImage, tensor_of(decode(std::as_bytes(std::span(bytes))))}};
     } catch (const ImageError& error) {
       throw DataError(path.string() + " " + error.what());
     }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Images a second of loader_bench beside PyTorch's DataLoader with torchvision and Pillow: the same files and transforms.
+"""Images a second of loader_bench beside PyTorch's DataLoader with torchvision and Pillow: same files and transforms.
 
-    loader.py FOLDER [--program build/release/bin/loader_bench] [--images 1000] [--size 224] [--batch 64] [--workers 2]
-              [--rounds 5] [--json FILE]
+    loader.py FOLDER [--program build/release/bin/loader_bench] [--images 1000] [--size 224] [--batch 64]
+              [--workers 2] [--rounds 5] [--json FILE]
 
-Both decode, take a random resized crop (bicubic), flip and normalize. Every round measures both in turn, so that a machine
-that slows down slows both, and the ratio is taken within it; the result is the median with the quartiles beside it. The
-workers of the DataLoader are started and warm before the first round. Where Python has no torchvision it measures
+Both decode, take a random resized crop (bicubic), flip and normalize. Every round measures both in turn, so that a
+machine that slows down slows both, and the ratio is taken within it; the result is the median with the quartiles beside
+it. The workers of the DataLoader are started and warm before the first round. Where Python has no torchvision it measures
 loader_bench alone and says so.
 """
 import argparse
@@ -61,7 +61,8 @@ def ours(arguments):
     command = [arguments.program, arguments.folder]
     command += [f"--{name}={getattr(arguments, name)}" for name in ("images", "size", "batch")]
     command += [f"--threads={arguments.workers}"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     return json.loads(done.stdout)["images_per_second"]
 
 

@@ -100,7 +100,7 @@ std::string Reader::refusal(const CLI::ParseError& error) const {
     const auto word = std::find_if(left.begin(), left.end(), [](const auto& w) { return !w.starts_with("-"); });
     if (word != left.end()) return program + " has no command '" + *word + "'" + suggestion(*word, known) + see;
     if (!left.empty()) return program + " has no option " + left.front() + see;
-    return program + " needs a command, as in locus list" + see;
+    return program + " needs a command, as in " + program + " list" + see;
   }
   const CommandPage page = describe(*command);
   const std::string here = program + " " + page.name;

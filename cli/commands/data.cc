@@ -26,7 +26,7 @@ int run(const DataChoice& choice) {
 
 }  // namespace
 
-void add_data(CLI::App& app) {
+void add_data(Program& app) {
   Command& command = add_command(
       app, {"data",
             kDataGroup,
@@ -43,7 +43,7 @@ void add_data(CLI::App& app) {
   auto choice = std::make_shared<DataChoice>();
   command.add_option("action", choice->action, "list, verify or make")
       ->type_name("")
-      ->check(CLI::IsMember({"list", "verify", "make"}))
+      ->one_of({"list", "verify", "make"})
       ->required();
   command.add_option("name", choice->name, "What to verify or make: the id of a dataset")->type_name("");
   command.add_option("--data-root", choice->data_root, "Folder the datasets lie under (default: /usr/share/datasets)")

@@ -75,7 +75,7 @@ int run(const WeightsChoice& choice) {
 
 }  // namespace
 
-void add_weights(CLI::App& app) {
+void add_weights(Program& app) {
   Command& command = add_command(
       app,
       {"weights",
@@ -94,7 +94,7 @@ void add_weights(CLI::App& app) {
   auto choice = std::make_shared<WeightsChoice>();
   command.add_option("action", choice->action, "inspect or export")
       ->type_name("")
-      ->check(CLI::IsMember({"inspect", "export"}))
+      ->one_of({"inspect", "export"})
       ->required();
   command.add_option("file", choice->file, "File of weights")->type_name("")->required();
   command.add_option("--layout", choice->layout, "Whose names the tensors have (default: by names that only one has)")
@@ -106,7 +106,7 @@ void add_weights(CLI::App& app) {
       .add_option("--set", choice->spec.changes,
                   "Change a value, the value in YAML: --set model.dim=192 (repeatable; null removes)")
       ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
+      ->one_value_each();
   command.add_option("--out", choice->out, "The safetensors file to write")->type_name("FILE");
   command.add_option("--channels", choice->channels, "Channels of the exported model's images")->type_name("N");
   command.add_flag("--drop-priors", choice->drop_priors,

@@ -42,7 +42,7 @@ bool Scheduler::State::answer_repeated(Worker& worker, const WorkRequested& even
     return true;
   }
   ReplyGrant answer{event.reply, std::nullopt};
-  if (Stage* stage = held_by(worker, asked->stage, asked->number)) {
+  if (Stage* stage = run_by(worker, asked->stage, asked->number)) {
     stage->running->listed = now_.steady;
     answer.grant = grant_of(*stage);
   }

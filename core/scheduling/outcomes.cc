@@ -25,7 +25,7 @@ bool newer(const CheckpointCommitted& event, const std::optional<CheckpointRow>&
 void Scheduler::State::handle(const CheckpointCommitted& event) {
   Worker* worker = connected_worker(event.session, event.reply);
   if (worker == nullptr) return;
-  Stage* stage = held_by(*worker, event.stage_id, event.number);
+  Stage* stage = run_by(*worker, event.stage_id, event.number);
   if (stage == nullptr) {
     reply(ReplyError{event.reply, stale(event.stage_id, event.number)});
     return;
@@ -53,7 +53,7 @@ void Scheduler::State::handle(const AttemptCompleted& event) {
                                 "outcome", {{"outcome", to_string(event.outcome)}})});
     return;
   }
-  Stage* stage = held_by(*worker, event.stage_id, event.number);
+  Stage* stage = run_by(*worker, event.stage_id, event.number);
   if (stage == nullptr) {
     answer_ended(event);
     return;

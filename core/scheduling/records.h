@@ -31,7 +31,7 @@ class Scheduler::Records {
     bool acknowledged = false;  // its worker has stated it at least once
     std::string resume_sha256;  // as granted; empty: afresh
     std::int64_t resume_step = 0;
-    HeldLease progress;
+    StatedAttempt progress;
     std::int64_t first_step = 0;  // the first progress stated, and when: what an estimate goes by
     Microseconds first_at = 0;
     std::set<std::pair<std::int64_t, std::string>> checkpoints;  // (step, sha256) committed under it

@@ -17,7 +17,9 @@ std::optional<Microseconds> Scheduler::next_wake() const { return state_->next_w
 std::vector<ReplyToken> Scheduler::waiting() const { return state_->waiting(); }
 std::vector<WorkerView> Scheduler::workers(Now now) const { return View(state_->records()).workers(now); }
 Fleet Scheduler::fleet() const { return View(state_->records()).fleet(); }
-std::optional<HeldLease> Scheduler::progress(StageId stage) const { return View(state_->records()).progress(stage); }
+std::optional<StatedAttempt> Scheduler::progress(StageId stage) const {
+  return View(state_->records()).progress(stage);
+}
 std::optional<StageState> Scheduler::stage_state(StageId stage) const {
   return View(state_->records()).stage_state(stage);
 }

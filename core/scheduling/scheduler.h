@@ -67,7 +67,7 @@ struct WorkerRegistered {
   std::string name, session, host, version, catalog_digest, slots_json;
   std::vector<SlotOffer> slots;
   std::map<std::string, int> revisions;
-  std::vector<HeldLease> held;
+  std::vector<StatedAttempt> running;
   std::string instance;                           // WorkerRow::instance
   bool take_over = false;                         // the name and its work, whoever holds it
   std::optional<std::set<std::string>> datasets;  // ids it holds; absent: all of its revisions
@@ -86,7 +86,7 @@ struct WorkRequestDropped {
 struct LeasesSynced {
   ReplyToken reply = 0;
   std::string session;
-  std::vector<HeldLease> held;
+  std::vector<StatedAttempt> running;
 };
 struct CheckpointCommitted {
   ReplyToken reply = 0;
@@ -220,7 +220,7 @@ struct ReplyGrant {
 };  // absent: the wait ran out
 struct ReplyWishes {
   ReplyToken reply = 0;
-  std::vector<std::pair<HeldLease, LeaseWish>> wishes;
+  std::vector<std::pair<StatedAttempt, LeaseWish>> wishes;
   bool drain = false;
 };
 struct ReplySubmitted {
@@ -240,7 +240,7 @@ struct WorkerView {
   WorkerId id = 0;
   std::string name, state;
   Microseconds silent_for = 0;
-  std::vector<HeldLease> running;
+  std::vector<StatedAttempt> running;
 };
 
 // Who takes new work now.
@@ -273,7 +273,7 @@ class Scheduler {
 
   std::vector<WorkerView> workers(Now now) const;
   Fleet fleet() const;
-  std::optional<HeldLease> progress(StageId stage) const;      // of a running stage, as last reported
+  std::optional<StatedAttempt> progress(StageId stage) const;  // of a running stage, as last reported
   std::optional<StageState> stage_state(StageId stage) const;  // nothing: terminal or unknown, the store knows
   std::string explain(StageId stage, Now now) const;           // why it is in its state, a sentence; empty likewise
   // How long until that changes, as far as can be told: its end, the end of its back-off, a free slot.

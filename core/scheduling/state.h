@@ -38,7 +38,7 @@ class Scheduler::State : private Records {
   bool refuse_taken(const Worker& worker, const WorkerRegistered& event);
   void replace_session(Worker& worker, const WorkerRegistered& event);
   void announce(Worker& worker, const WorkerRegistered& event);
-  void renew(Worker& worker, const std::vector<HeldLease>& held);
+  void renew(Worker& worker, const std::vector<StatedAttempt>& running);
   void lose_unlisted(Worker& worker);
   void disconnect(Worker& worker, const absl::Status& why);
   void lose_silent_workers();
@@ -46,7 +46,7 @@ class Scheduler::State : private Records {
   void forgive_own_pause(Now now);
   Worker* connected_worker(const std::string& session,
                            ReplyToken reply);  // null: the caller has been refused
-  Stage* held_by(const Worker& worker, StageId stage, std::int64_t number);
+  Stage* run_by(const Worker& worker, StageId stage, std::int64_t number);
 
   // grants.cc
   void handle(const WorkRequested& event);

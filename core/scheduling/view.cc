@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kCountedAhead = 1000;
 
-std::string progress_text(const HeldLease& progress) {
+std::string progress_text(const StatedAttempt& progress) {
   if (progress.steps <= 0) return "";
   return ", step " + std::to_string(progress.step) + " of " + std::to_string(progress.steps);
 }
@@ -54,7 +54,7 @@ Fleet Scheduler::View::fleet() const {
   return out;
 }
 
-std::optional<HeldLease> Scheduler::View::progress(StageId id) const {
+std::optional<StatedAttempt> Scheduler::View::progress(StageId id) const {
   const Stage* stage = records_.find_stage(id);
   if (stage == nullptr || !stage->running) return std::nullopt;
   return stage->running->progress;

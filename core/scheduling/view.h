@@ -16,7 +16,7 @@ class Scheduler::View {
 
   std::vector<WorkerView> workers(Now now) const;
   Fleet fleet() const;
-  std::optional<HeldLease> progress(StageId stage) const;
+  std::optional<StatedAttempt> progress(StageId stage) const;
   std::optional<StageState> stage_state(StageId stage) const;
   std::string explain(StageId stage, Now now) const;
   std::optional<Microseconds> expected_after(StageId stage, Now now) const;

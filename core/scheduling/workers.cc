@@ -35,7 +35,7 @@ Scheduler::State::Worker* Scheduler::State::connected_worker(const std::string& 
   return &worker;
 }
 
-Scheduler::State::Stage* Scheduler::State::held_by(const Worker& worker, StageId id, std::int64_t number) {
+Scheduler::State::Stage* Scheduler::State::run_by(const Worker& worker, StageId id, std::int64_t number) {
   Stage* stage = find_stage(id);
   if (stage == nullptr || !stage->running || stage->row.attempt != number) return nullptr;
   return stage->running->worker == worker.row.id ? stage : nullptr;
@@ -100,7 +100,7 @@ void Scheduler::State::handle(const WorkerRegistered& event) {
   take_offer(worker, event);
   sessions_[event.session] = worker.row.id;
   announce(worker, event);
-  renew(worker, event.held);
+  renew(worker, event.running);
   lose_unlisted(worker);
   reply(ReplyDone{event.reply});
 }
@@ -133,10 +133,10 @@ void Scheduler::State::replace_session(Worker& worker, const WorkerRegistered& e
   const std::set<StageId> running = worker.running;
   for (StageId id : running) {
     Stage& stage = stages_.at(id);
-    const bool held = std::any_of(event.held.begin(), event.held.end(), [&](const HeldLease& lease) {
+    const bool runs = std::any_of(event.running.begin(), event.running.end(), [&](const StatedAttempt& lease) {
       return lease.stage_id == id && lease.number == stage.row.attempt;
     });
-    if (!held)
+    if (!runs)
       lose(stage, "the worker daemon " + event.name + " was restarted", /*strike=*/true,
            /*uncounted=*/false);
   }
@@ -164,9 +164,9 @@ void Scheduler::State::announce(Worker& worker, const WorkerRegistered& event) {
   announce_worker(worker, "worker-registered");
 }
 
-void Scheduler::State::renew(Worker& worker, const std::vector<HeldLease>& held) {
-  for (const HeldLease& lease : held) {
-    Stage* stage = held_by(worker, lease.stage_id, lease.number);
+void Scheduler::State::renew(Worker& worker, const std::vector<StatedAttempt>& running) {
+  for (const StatedAttempt& lease : running) {
+    Stage* stage = run_by(worker, lease.stage_id, lease.number);
     if (stage == nullptr) continue;
     stage->running->listed = now_.steady;
     stage->running->acknowledged = true;
@@ -195,12 +195,12 @@ void Scheduler::State::lose_unlisted(Worker& worker) {
 void Scheduler::State::handle(const LeasesSynced& event) {
   Worker* worker = connected_worker(event.session, event.reply);
   if (worker == nullptr) return;
-  renew(*worker, event.held);
+  renew(*worker, event.running);
   lose_unlisted(*worker);
   ReplyWishes wishes{.reply = event.reply, .wishes = {}, .drain = worker->row.state == WorkerState::kDraining};
-  for (const HeldLease& lease : event.held) {
+  for (const StatedAttempt& lease : event.running) {
     LeaseWish wish = worker->row.drain == Drain::kStopWork ? LeaseWish::kCheckpointAndStop : LeaseWish::kContinue;
-    if (held_by(*worker, lease.stage_id, lease.number) == nullptr) {
+    if (run_by(*worker, lease.stage_id, lease.number) == nullptr) {
       auto ended = ended_.find({lease.stage_id, lease.number});
       wish = ended != ended_.end() && ended->second == AttemptState::kCancelled ? LeaseWish::kCancel : LeaseWish::kDrop;
     }

@@ -1,8 +1,8 @@
 // Puts every list of items into one document.
 #include "engine/catalog/catalog.h"
 
-#include "engine/augmentation/augmentation.h"
 #include "engine/adapters/adapter.h"
+#include "engine/augmentation/augmentation.h"
 #include "engine/backbones/backbone.h"
 #include "engine/data/dataset.h"
 #include "engine/inputs/input.h"

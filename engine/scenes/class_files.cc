@@ -1,6 +1,8 @@
 // Names and wishes of such files.
 #include "engine/scenes/class_files.h"
 
+#include <algorithm>
+
 namespace locus::engine::scenes {
 
 std::vector<ClassFile> class_files(const ScenesSettings& settings) {

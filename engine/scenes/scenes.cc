@@ -1,6 +1,7 @@
 // Makes all layouts in a folder that then takes its name.
 #include "engine/scenes/scenes.h"
 
+#include <algorithm>
 #include <fstream>
 #include <stdexcept>
 

@@ -14,7 +14,6 @@
 #include "engine/stages/trained_task.h"
 #include "engine/train/evaluation.h"
 #include "engine/train/narration.h"
-#include "engine/train/prepared_data.h"
 #include "engine/train/recipe.h"
 #include "engine/train/training_data.h"
 
@@ -74,7 +73,7 @@ class Evaluation {
   explicit Evaluation(StageContext& context)
       : context_(context),
         facts_(input_facts(context.configuration)),
-        dataset_(prepared(open_data(context.configuration, context.execution), context)),
+        dataset_(open_data(context)),
         input_(make_input(context.configuration, dataset_->normalization())),
         random_(context.configuration.at("seed").get<std::uint64_t>()),
         whole_(dataset_->split(context.options.text("split"))->size()),

@@ -13,7 +13,6 @@
 #include "engine/train/evaluation.h"
 #include "engine/train/narration.h"
 #include "engine/train/neighbors.h"
-#include "engine/train/prepared_data.h"
 #include "engine/train/training_data.h"
 
 namespace locus::engine::stages {
@@ -24,7 +23,7 @@ class NeighborVotes {
   explicit NeighborVotes(StageContext& context)
       : context_(context),
         facts_(input_facts(context.configuration)),
-        dataset_(prepared(open_data(context.configuration, context.execution), context)),
+        dataset_(open_data(context)),
         input_(make_input(context.configuration, dataset_->normalization())),
         random_(context.configuration.at("seed").get<std::uint64_t>()) {}
 

@@ -1,8 +1,8 @@
 // The table of recipes, and groups of parameters.
 #include "engine/train/recipe.h"
 
-#include "engine/train/groups.h"
 #include "engine/tasks/tuning.h"
+#include "engine/train/groups.h"
 
 namespace locus::engine {
 

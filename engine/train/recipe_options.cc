@@ -303,8 +303,8 @@ LoopSettings loop_settings(const Options& options) {
           .precision = precision_of(text_or(options, "precision", "float32")),
           .eval_precision = precision_of(text_or(options, "eval_precision", "float32")),
           .accumulate = integer_or(options, "accumulate", 1),
-          .repeats = options.integer("repeats"),
-          .keep_last = options.boolean("keep_last")};
+          .repeats = integer_or(options, "repeats", 1),
+          .keep_last = boolean_or(options, "keep_last", false)};
 }
 
 TrainingHooks OptionRecipe::hooks(Task& task) const {

@@ -9,7 +9,6 @@
 #include "engine/base/failure.h"
 #include "engine/tasks/tuning.h"
 #include "engine/train/evaluation.h"
-#include "engine/train/prepared_data.h"
 #include "engine/train/recipe.h"
 #include "engine/train/training_data.h"
 
@@ -36,7 +35,7 @@ Training::Training(StageContext& context)
       recipe_(make_recipe(context.configuration)),
       settings_(recipe_->loop()),
       random_(context.configuration.at("seed").get<std::uint64_t>()),
-      dataset_(prepared(open_data(context.configuration, context.execution), context)),
+      dataset_(open_data(context)),
       input_(make_input(context.configuration, dataset_->normalization())),
       facts_(input_facts(context.configuration)),
       task_(make_task({context.configuration, facts_, random_, context.execution.path})),

@@ -3,13 +3,13 @@
 
 #include "engine/augmentation/augmentation.h"
 #include "engine/train/evaluation.h"
+#include "engine/train/prepared_data.h"
 
 namespace locus::engine {
 namespace {
 
 // What a training image of `extent` goes through.
-Augmentation preparation_of(const Json& configuration, const Input& input, std::int64_t channels,
-                            const Extent& extent) {
+Augmentation steps_of(const Json& configuration, const Input& input, std::int64_t channels, const Extent& extent) {
   auto augmented = make_augmentation(configuration, {.extent = extent,
                                                      .channels = channels,
                                                      .normalization = input.normalization(),
@@ -28,10 +28,11 @@ std::shared_ptr<const Sampler> sampler_of(const std::string& dataset, const Sour
 
 }  // namespace
 
-std::shared_ptr<Dataset> open_data(const Json& configuration, const Execution& execution) {
-  const Json& dataset = configuration.at("dataset");
-  return open_dataset(dataset.at("id").get<std::string>(), dataset.value("options", Json::object()),
-                      {execution.data_root, execution.data_cache()});
+std::shared_ptr<Dataset> open_data(StageContext& context) {
+  const Json& dataset = context.configuration.at("dataset");
+  return prepared(open_dataset(dataset.at("id").get<std::string>(), dataset.value("options", Json::object()),
+                               {context.execution.data_root, context.execution.data_cache()}),
+                  context);
 }
 
 TrainingSet training_set(const Json& configuration, Dataset& dataset, const Input& input, const Task& task,
@@ -39,7 +40,7 @@ TrainingSet training_set(const Json& configuration, Dataset& dataset, const Inpu
   const auto id = configuration.at("dataset").at("id").get<std::string>();
   const auto channels = dataset_facts(configuration.at("dataset")).at("channels").get<std::int64_t>();
   const std::shared_ptr<const Source> split = dataset.split("train");
-  const Augmentation usual = preparation_of(configuration, input, channels, input.extent());
+  const Augmentation usual = steps_of(configuration, input, channels, input.extent());
   TrainingSet out{.source = split,
                   .preparation = {.normalization = usual.normalizes ? Normalization{} : input.normalization(),
                                   .transforms = usual.transforms,
@@ -50,7 +51,7 @@ TrainingSet training_set(const Json& configuration, Dataset& dataset, const Inpu
                   .sampler = sampler_of(id, *split, task, settings, random),
                   .rule = {.keep_last = settings.keep_last, .sizes = input.sizes(), .size = input.extent()[0]}};
   for (const std::int64_t side : out.rule.sizes)
-    out.by_size.push_back(preparation_of(configuration, input, channels, {side, side}).transforms);
+    out.by_size.push_back(steps_of(configuration, input, channels, {side, side}).transforms);
   return out;
 }
 

@@ -9,8 +9,9 @@
 
 namespace locus::engine {
 
-// The dataset of a stage configuration, opened where the execution says. Throws DataError, std::invalid_argument.
-std::shared_ptr<Dataset> open_data(const Json& configuration, const Execution& execution);
+// The dataset of the stage's configuration, opened where the execution says and read through (prepared()). Throws DataError,
+// std::invalid_argument, and what the observer throws.
+std::shared_ptr<Dataset> open_data(StageContext& context);
 
 // The training split as the configuration's input and augmentation make it: transforms for each of the input's sizes where
 // it has some. Where neither asks for anything, samples stay as the files have them. Throws std::invalid_argument naming

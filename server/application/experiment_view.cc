@@ -83,7 +83,7 @@ int rank_of(StageState state) {
   return 6;
 }
 
-void fill_trial_stage(const TrialStageView& view, const std::optional<HeldLease>& lease, bool shared,
+void fill_trial_stage(const TrialStageView& view, const std::optional<StatedAttempt>& lease, bool shared,
                       v1::TrialStage* out) {
   out->set_role(view.link.role);
   out->set_stage(view.stage.id);
@@ -136,7 +136,7 @@ std::vector<ExperimentViews::Running> ExperimentViews::running() {
   return coordinator_.inspect<std::vector<Running>>([](const Coordinator::LiveState& live) {
     std::vector<Running> out;
     for (const WorkerView& worker : live.scheduler.workers(live.now)) {
-      for (const HeldLease& lease : worker.running) {
+      for (const StatedAttempt& lease : worker.running) {
         out.push_back({worker.name, lease, live.index.references(lease.stage_id)});
       }
     }

@@ -33,7 +33,7 @@ class ExperimentViews {
  private:
   struct Running {
     std::string worker;
-    HeldLease lease;
+    StatedAttempt lease;
     std::vector<TrialReference> references;
   };
   std::vector<Running> running();

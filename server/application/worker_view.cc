@@ -62,7 +62,7 @@ std::map<WorkerId, WorkerViews::Live> WorkerViews::live_workers() {
     std::map<WorkerId, Live> out;
     for (WorkerView& view : now.scheduler.workers(now.now)) {
       Live live;
-      for (const HeldLease& lease : view.running) live.titles[lease.stage_id] = now.index.title_of(lease.stage_id);
+      for (const StatedAttempt& lease : view.running) live.titles[lease.stage_id] = now.index.title_of(lease.stage_id);
       live.view = std::move(view);
       out[live.view.id] = std::move(live);
     }
@@ -95,7 +95,7 @@ absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Li
   out->set_state(live.view.state);
   if (row.state != WorkerState::kOffline)
     *out->mutable_seen_time() = to_timestamp(clock_.wall() - live.view.silent_for);
-  for (const HeldLease& lease : live.view.running) {
+  for (const StatedAttempt& lease : live.view.running) {
     auto* running = out->add_running();
     running->set_stage(lease.stage_id);
     running->set_attempt(lease.number);

@@ -66,7 +66,7 @@ WorkerRegistered to_event(const v1::RegisterWorkerRequest& request) {
   event.slots_json = slots_to_json(request.slots());
   for (const auto& slot : request.slots()) event.slots.push_back({slot.device(), slot.index(), slot.threads()});
   for (const auto& [item, revision] : request.revisions()) event.revisions[item] = revision;
-  event.held = from_proto(request.held());
+  event.running = from_proto(request.held());
   event.instance = request.instance();
   event.take_over = request.take_over();
   if (request.has_data()) {
@@ -164,7 +164,7 @@ grpc::ServerUnaryReactor* WorkerService::SyncLeases(grpc::CallbackServerContext*
                                                             [](const auto& one) { return one.has_sample(); });
   if (sampled && disk_.admit_data().ok())  // off the strand: leases never wait for samples
     pool_.try_post([this, copy = *request] { keep_samples(store_, copy, clock_.wall()); });
-  LeasesSynced event{.session = request->session(), .held = from_proto(request->held())};
+  LeasesSynced event{.session = request->session(), .running = from_proto(request->held())};
   coordinator_.post(std::move(event), [reactor, response](const Command& command) {
     if (const auto* error = std::get_if<ReplyError>(&command)) return reactor->Finish(to_grpc_status(error->status));
     if (const auto* wishes = std::get_if<ReplyWishes>(&command)) {

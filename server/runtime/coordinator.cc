@@ -240,9 +240,9 @@ absl::Status Coordinator::rebuild(const std::vector<Event>& to_retry) {
 void Coordinator::note_progress(const Event& event) {
   const auto* synced = std::get_if<LeasesSynced>(&event);
   if (synced == nullptr) return;
-  for (const HeldLease& held : synced->held) {
-    if (std::exchange(steps_seen_[held.stage_id], held.step) == held.step) continue;
-    for (const auto& name : index_.experiments_of(held.stage_id)) notice_(name, "progress");
+  for (const StatedAttempt& stated : synced->running) {
+    if (std::exchange(steps_seen_[stated.stage_id], stated.step) == stated.step) continue;
+    for (const auto& name : index_.experiments_of(stated.stage_id)) notice_(name, "progress");
   }
   if (steps_seen_.size() > 100'000) steps_seen_.clear();
 }

@@ -117,8 +117,8 @@ absl::StatusOr<std::vector<Result>> from_proto(const google::protobuf::RepeatedP
   return out;
 }
 
-std::vector<HeldLease> from_proto(const google::protobuf::RepeatedPtrField<v1::HeldAttempt>& held) {
-  std::vector<HeldLease> out;
+std::vector<StatedAttempt> from_proto(const google::protobuf::RepeatedPtrField<v1::HeldAttempt>& held) {
+  std::vector<StatedAttempt> out;
   for (const auto& item : held) out.push_back({item.stage(), item.attempt(), item.step(), item.steps(), item.phase()});
   return out;
 }

@@ -28,7 +28,7 @@ void to_proto(const EventRow& event, v1::Event* out);
 // series.
 absl::StatusOr<PointBatch> from_proto(const v1::PointColumns& columns);
 absl::StatusOr<std::vector<Result>> from_proto(const google::protobuf::RepeatedPtrField<v1::Result>& results);
-std::vector<HeldLease> from_proto(const google::protobuf::RepeatedPtrField<v1::HeldAttempt>& held);
+std::vector<StatedAttempt> from_proto(const google::protobuf::RepeatedPtrField<v1::HeldAttempt>& held);
 v1::Wish to_proto(LeaseWish wish);
 
 // Slots as the store keeps them, and back.

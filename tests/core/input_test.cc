@@ -74,7 +74,7 @@ ExperimentPlan plan_of(const char* changes) {
 ErrorDetail refused(const char* changes, std::string& message) {
   const auto plan = plan_experiment(specification(changes), catalog());
   if (plan.ok()) throw std::runtime_error("it was not refused");
-  message = plan.status().message();
+  message = std::string(plan.status().message());
   return error_detail(plan.status()).value();
 }
 

@@ -44,7 +44,7 @@ TEST(Cancel, TellsTheWorkerAtItsNextHeartbeat) {
   h.join("w", "s");
   const auto grant = h.ask("s");
   h.set_state("matrix", ExperimentState::kCancelled);
-  EXPECT_THAT(*h.sync("s", {held(*grant)}), ElementsAre(LeaseWish::kCancel));
+  EXPECT_THAT(*h.sync("s", {stated(*grant)}), ElementsAre(LeaseWish::kCancel));
   EXPECT_EQ(h.store().attempts(grant->stage_id).value().at(0).state, AttemptState::kCancelled);
 }
 
@@ -246,7 +246,7 @@ TEST(Pause, LetsRunningStagesGoOn) {
   h.join("w", "s");
   const auto grant = h.ask("s");
   h.set_state("matrix", ExperimentState::kPaused);
-  EXPECT_THAT(*h.sync("s", {held(*grant)}), ElementsAre(LeaseWish::kContinue));
+  EXPECT_THAT(*h.sync("s", {stated(*grant)}), ElementsAre(LeaseWish::kContinue));
   EXPECT_TRUE(h.succeed("s", *grant));
   EXPECT_FALSE(h.ask("s"));
   h.set_state("matrix", ExperimentState::kActive);

@@ -16,7 +16,7 @@ TEST(Drain, GivesTheWorkerNoMoreWorkAndLetsItFinish) {
   const auto running = h.ask("s");
   ASSERT_TRUE(h.drain("w", Drain::kNoNewWork, "the disk is odd"));
   EXPECT_FALSE(h.ask("s"));
-  EXPECT_EQ(h.sync("s", {held(*running)}), std::vector<LeaseWish>{LeaseWish::kContinue});
+  EXPECT_EQ(h.sync("s", {stated(*running)}), std::vector<LeaseWish>{LeaseWish::kContinue});
   EXPECT_TRUE(h.succeed("s", *running));
   EXPECT_EQ(h.worker("w").state, WorkerState::kDraining);
   EXPECT_EQ(h.worker("w").reason, "the disk is odd");
@@ -29,7 +29,7 @@ TEST(Drain, HasRunningWorkSavedAndStoppedWhenAskedTo) {
   h.join("w", "s");
   const auto running = h.ask("s");
   h.drain("w", Drain::kStopWork);
-  EXPECT_EQ(h.sync("s", {held(*running)}), std::vector<LeaseWish>{LeaseWish::kCheckpointAndStop});
+  EXPECT_EQ(h.sync("s", {stated(*running)}), std::vector<LeaseWish>{LeaseWish::kCheckpointAndStop});
   h.checkpoint("s", *running, 40);
   h.complete("s", *running, AttemptState::kStopped);
   EXPECT_FALSE(h.ask("s"));
@@ -95,9 +95,9 @@ TEST(Explanation, TellsUntilWhenTheOnlyMatchingWorkerIsBusy) {
   EXPECT_THAT(h.explain(h.train("b")),
               HasSubstr("the slot of w, the only worker that can run it, is busy; it is next"));
   EXPECT_EQ(h.scheduler().expected_after(running->stage_id, h.now()), std::nullopt);
-  h.sync("s", {held(*running, 10, 100)});
+  h.sync("s", {stated(*running, 10, 100)});
   h.advance(4s);
-  h.sync("s", {held(*running, 20, 100)});
+  h.sync("s", {stated(*running, 20, 100)});
   // 10 steps took 4 s, 80 are left.
   EXPECT_EQ(h.scheduler().expected_after(running->stage_id, h.now()), us(32s));
   EXPECT_EQ(h.scheduler().expected_after(h.train("b").id, h.now()), us(32s));

@@ -145,7 +145,7 @@ TEST(Exclusive, StaysAloneThroughARestartOfTheServer) {
   const auto measure = h.ask("s", kBoth);
   h.submit(only_trains({"a"}));
   h.restart();
-  h.join("w", "s", {held(*measure)}, Harness::default_revisions(), kTwoCores);
+  h.join("w", "s", {stated(*measure)}, Harness::default_revisions(), kTwoCores);
   EXPECT_FALSE(h.ask("s", {1}));
   h.succeed("s", *measure);
   EXPECT_TRUE(h.ask("s", kBoth));
@@ -161,7 +161,7 @@ TEST(Exclusive, KeepsNoSilentWorkerFree) {
   h.submit(only_measures({"a"}));
   for (int i = 0; i < 12; ++i) {  // w says nothing for a minute; other does
     h.advance(5s);
-    h.sync("t", {held(*elsewhere)});
+    h.sync("t", {stated(*elsewhere)});
   }
   h.submit(only_trains({"none"}, "later"));
   EXPECT_FALSE(h.ask("t", {1})) << "the measure waits for the worker that can still become empty";

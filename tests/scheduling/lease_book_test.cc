@@ -38,7 +38,7 @@ TEST_F(Book, CountsAGrantFromWhenItWasAskedFor) {
   const LeaseBook::Key late{8, 1};
   book.add(late, kStart, kStart + 21 * kSecond);
   EXPECT_FALSE(book.may_commit(late, kStart + 21 * kSecond));
-  EXPECT_TRUE(book.holds(late));
+  EXPECT_TRUE(book.runs(late));
 }
 
 TEST_F(Book, IgnoresAnAnswerOlderThanTheNewest) {
@@ -66,7 +66,7 @@ TEST_F(Book, GivesUpWhenTheGraceIsOver) {
   const Microseconds end = kStart + kReattachGrace.count();
   EXPECT_TRUE(book.take_orders(end).empty());
   EXPECT_EQ(book.take_orders(end + 1), (Orders{{kKey, LeaseOrder::kDiscard}}));
-  EXPECT_FALSE(book.holds(kKey));
+  EXPECT_FALSE(book.runs(kKey));
   EXPECT_TRUE(book.claims().empty());
 }
 

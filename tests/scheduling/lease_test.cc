@@ -24,19 +24,19 @@ struct Lease : ::testing::Test {
 TEST_F(Lease, LivesAsLongAsHeartbeatsNameTheAttempt) {
   for (int i = 0; i < 200; ++i) {
     h.advance(25s);
-    EXPECT_THAT(*h.sync("s", {held(grant, i, 200)}), ElementsAre(LeaseWish::kContinue));
+    EXPECT_THAT(*h.sync("s", {stated(grant, i, 200)}), ElementsAre(LeaseWish::kContinue));
   }
   EXPECT_EQ(h.train("a").attempt, 1);
   EXPECT_EQ(h.scheduler().progress(grant.stage_id)->step, 199);
 }
 
 TEST_F(Lease, SurvivesASilentWorkerUntilTheGraceIsOver) {
-  h.sync("s", {held(grant)});
+  h.sync("s", {stated(grant)});
   h.advance(kReattachGrace - 1s);
   EXPECT_EQ(h.train("a").state, StageState::kRunning);
   EXPECT_THAT(h.explain(h.train("a")), HasSubstr("silent for"));
   EXPECT_EQ(h.scheduler().workers(h.now()).at(0).state, "silent");
-  EXPECT_THAT(*h.sync("s", {held(grant)}), ElementsAre(LeaseWish::kContinue));
+  EXPECT_THAT(*h.sync("s", {stated(grant)}), ElementsAre(LeaseWish::kContinue));
   h.advance(kReattachGrace);
   EXPECT_EQ(h.train("a").state, StageState::kQueued);
   EXPECT_EQ(h.store().attempts(grant.stage_id).value().at(0).state, AttemptState::kLost);
@@ -44,7 +44,7 @@ TEST_F(Lease, SurvivesASilentWorkerUntilTheGraceIsOver) {
 
 TEST_F(Lease, ForgetsTheSessionOfAWorkerLostToSilence) {
   h.advance(kReattachGrace);
-  EXPECT_FALSE(h.sync("s", {held(grant)}));
+  EXPECT_FALSE(h.sync("s", {stated(grant)}));
   EXPECT_EQ(h.last_reason(), ErrorReason::kWorkerNotFound);
   EXPECT_EQ(h.scheduler().workers(h.now()).at(0).state, "offline");
   EXPECT_EQ(h.store().workers().value().at(0).state, WorkerState::kOffline);
@@ -52,8 +52,8 @@ TEST_F(Lease, ForgetsTheSessionOfAWorkerLostToSilence) {
 
 TEST_F(Lease, DropsAnAttemptThatComesBackAfterTheGrace) {
   h.advance(kReattachGrace);
-  h.join("w", "s", {held(grant)});
-  EXPECT_THAT(*h.sync("s", {held(grant)}), ElementsAre(LeaseWish::kDrop));
+  h.join("w", "s", {stated(grant)});
+  EXPECT_THAT(*h.sync("s", {stated(grant)}), ElementsAre(LeaseWish::kDrop));
   EXPECT_FALSE(h.checkpoint("s", grant, 10));
   EXPECT_EQ(h.last_reason(), ErrorReason::kStaleAttempt);
   EXPECT_FALSE(h.succeed("s", grant));
@@ -70,20 +70,20 @@ TEST_F(Lease, IsLostAtOnceWhenTheDaemonIsRestarted) {
 }
 
 TEST_F(Lease, MovesToANewSessionThatHoldsTheAttempt) {
-  h.join("w", "s2", {held(grant)});
+  h.join("w", "s2", {stated(grant)});
   EXPECT_EQ(h.train("a").state, StageState::kRunning);
-  EXPECT_THAT(*h.sync("s2", {held(grant)}), ElementsAre(LeaseWish::kContinue));
+  EXPECT_THAT(*h.sync("s2", {stated(grant)}), ElementsAre(LeaseWish::kContinue));
   EXPECT_TRUE(h.succeed("s2", grant));
 }
 
 TEST_F(Lease, DropsAttemptsNobodyEverGranted) {
-  EXPECT_THAT(*h.sync("s", {held(grant), {999, 1, 0, 0, ""}, {grant.stage_id, 7, 0, 0, ""}}),
+  EXPECT_THAT(*h.sync("s", {stated(grant), {999, 1, 0, 0, ""}, {grant.stage_id, 7, 0, 0, ""}}),
               ElementsAre(LeaseWish::kContinue, LeaseWish::kDrop, LeaseWish::kDrop));
 }
 
 TEST_F(Lease, DropsAnAttemptThatBelongsToAnotherWorker) {
   h.join("thief", "t");
-  EXPECT_THAT(*h.sync("t", {held(grant)}), ElementsAre(LeaseWish::kDrop));
+  EXPECT_THAT(*h.sync("t", {stated(grant)}), ElementsAre(LeaseWish::kDrop));
   EXPECT_FALSE(h.checkpoint("t", grant, 1));
   EXPECT_EQ(h.last_reason(), ErrorReason::kStaleAttempt);
   EXPECT_FALSE(h.succeed("t", grant));
@@ -102,7 +102,7 @@ TEST_F(Lease, TreatsAGrantThatNeverArrivedAsNobodysFault) {
 }
 
 TEST_F(Lease, CountsAnAttemptItsWorkerGaveUpAsAFault) {
-  h.sync("s", {held(grant)});
+  h.sync("s", {stated(grant)});
   for (int i = 0; i < 7; ++i) {
     h.advance(5s);
     h.sync("s");
@@ -113,9 +113,9 @@ TEST_F(Lease, CountsAnAttemptItsWorkerGaveUpAsAFault) {
 
 TEST_F(Lease, LetsTheNewerOfTwoDaemonsOfOneNameWin) {
   h.join("w", "s2");
-  EXPECT_FALSE(h.sync("s", {held(grant)}));
+  EXPECT_FALSE(h.sync("s", {stated(grant)}));
   EXPECT_EQ(h.last_reason(), ErrorReason::kWorkerNotFound);
-  EXPECT_FALSE(h.join("w", "s", {held(grant)}));
+  EXPECT_FALSE(h.join("w", "s", {stated(grant)}));
   EXPECT_EQ(h.last_error().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(h.last_error().message()), HasSubstr("--name"));
   EXPECT_TRUE(h.sync("s2"));
@@ -149,7 +149,7 @@ struct Name : ::testing::Test {
 
 TEST_F(Name, IsRefusedToAnotherDaemonWhileItsHolderLives) {
   h.advance(12s);
-  h.sync("s", {held(grant)});
+  h.sync("s", {stated(grant)});
   h.advance(3s);
   EXPECT_FALSE(h.announce(daemon("s2", "folder-2@boot-1")));
   EXPECT_EQ(h.last_error().code(), absl::StatusCode::kAlreadyExists);
@@ -158,7 +158,7 @@ TEST_F(Name, IsRefusedToAnotherDaemonWhileItsHolderLives) {
               AllOf(HasSubstr("host host-s"), HasSubstr("registered 15 s ago"), HasSubstr("last heard 3 s ago"),
                     HasSubstr("--name"), HasSubstr("--take-over")));
   EXPECT_EQ(metadata("same_folder"), "");
-  EXPECT_THAT(*h.sync("s", {held(grant)}), ElementsAre(LeaseWish::kContinue));
+  EXPECT_THAT(*h.sync("s", {stated(grant)}), ElementsAre(LeaseWish::kContinue));
   EXPECT_EQ(h.train("a").attempt, 1);
 }
 
@@ -170,11 +170,11 @@ TEST_F(Name, IsRefusedToADaemonThatDoesNotSayWhereItLives) {
 TEST_F(Name, GoesAtOnceToTheDaemonThatOutlivedItsHolder) {
   EXPECT_TRUE(h.announce(daemon("s2", "folder-1@boot-1")));
   EXPECT_EQ(h.train("a").state, StageState::kQueued) << "its predecessor's work died with it";
-  EXPECT_FALSE(h.sync("s", {held(grant)}));
+  EXPECT_FALSE(h.sync("s", {stated(grant)}));
 }
 
 TEST_F(Name, GoesToWhoeverAsksOnceItsHolderWasSilentForALease) {
-  h.sync("s", {held(grant)});
+  h.sync("s", {stated(grant)});
   h.advance(kLease + 1s);
   EXPECT_TRUE(h.announce(daemon("s2", "folder-2@boot-1")));
 }
@@ -200,7 +200,7 @@ TEST_F(Name, StaysItsHoldersThroughARestartOfTheServer) {
   EXPECT_FALSE(h.announce(daemon("s2", "folder-2@boot-1")));
   EXPECT_EQ(h.last_reason(), ErrorReason::kWorkerNameTaken);
   WorkerRegistered again = daemon("s", "folder-1@boot-1");
-  again.held = {held(grant)};
+  again.running = {stated(grant)};
   EXPECT_TRUE(h.announce(again));
   EXPECT_EQ(h.train("a").state, StageState::kRunning);
 }
@@ -215,7 +215,7 @@ TEST_F(Lease, DoesNotLapseWhileTheServerItselfIsStopped) {
   h.step(Tick{});
   EXPECT_EQ(h.train("a").state, StageState::kRunning);
   h.advance(kLease - 1s);
-  EXPECT_THAT(*h.sync("s", {held(grant)}), ElementsAre(LeaseWish::kContinue));
+  EXPECT_THAT(*h.sync("s", {stated(grant)}), ElementsAre(LeaseWish::kContinue));
 }
 
 TEST_F(Lease, GetsAFullLeaseAfterTheServersOwnPauseAndNoMore) {
@@ -229,16 +229,16 @@ TEST_F(Lease, GetsAFullLeaseAfterTheServersOwnPauseAndNoMore) {
 }
 
 TEST_F(Lease, IsRenewedByAHeartbeatThatArrivesWithItsEnd) {
-  h.sync("s", {held(grant)});
+  h.sync("s", {stated(grant)});
   h.advance(kReattachGrace - 1s);
   h.stop_process(1s);
-  EXPECT_THAT(*h.sync("s", {held(grant)}), ElementsAre(LeaseWish::kContinue));
+  EXPECT_THAT(*h.sync("s", {stated(grant)}), ElementsAre(LeaseWish::kContinue));
 }
 
 TEST_F(Lease, WritesNothingWhenAHeartbeatChangesNothing) {
   const auto before = h.store().last_event().value();
-  h.sync("s", {held(grant, 5, 10)});
-  h.join("w", "s", {held(grant, 6, 10)});
+  h.sync("s", {stated(grant, 5, 10)});
+  h.join("w", "s", {stated(grant, 6, 10)});
   EXPECT_EQ(h.store().last_event().value(), before);
 }
 

@@ -79,7 +79,7 @@ TEST(Deletion, ByForceEndsWhatRunsAndTellsItsWorker) {
   const auto running = h.ask("s");
   ASSERT_TRUE(h.erase("matrix", /*force=*/true));
   EXPECT_FALSE(h.store().experiment("matrix").ok());
-  EXPECT_EQ(h.sync("s", {held(*running)}), std::vector<LeaseWish>{LeaseWish::kCancel});
+  EXPECT_EQ(h.sync("s", {stated(*running)}), std::vector<LeaseWish>{LeaseWish::kCancel});
   h.purge();
   EXPECT_FALSE(h.store().stage(running->stage_id).ok());
   EXPECT_EQ(h.events("experiment-deleted").size(), 1u);
@@ -95,7 +95,7 @@ TEST(Deletion, LetsGoOfManyStagesInPiecesAndPurgesThemAfterwards) {
   h.join("w", "s");
   const auto running = h.ask("s");
   ASSERT_TRUE(h.erase("matrix", /*force=*/true));
-  EXPECT_EQ(h.sync("s", {held(*running)}), std::vector<LeaseWish>{LeaseWish::kCancel});
+  EXPECT_EQ(h.sync("s", {stated(*running)}), std::vector<LeaseWish>{LeaseWish::kCancel});
   EXPECT_EQ(h.store().stage(last)->state, StageState::kBlocked);
   h.step(PurgeDue{0, 100});
   EXPECT_TRUE(h.store().stage(last).ok()) << "nothing is purged that the scheduler still knows";

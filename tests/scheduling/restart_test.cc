@@ -16,10 +16,10 @@ TEST(Restart, LetsARunningAttemptGoOn) {
   h.join("w", "s");
   const auto grant = h.ask("s");
   h.restart();
-  EXPECT_FALSE(h.sync("s", {held(*grant)}));
+  EXPECT_FALSE(h.sync("s", {stated(*grant)}));
   EXPECT_EQ(h.last_reason(), ErrorReason::kWorkerNotFound);
-  EXPECT_TRUE(h.join("w", "s", {held(*grant)}));
-  EXPECT_THAT(*h.sync("s", {held(*grant)}), ElementsAre(LeaseWish::kContinue));
+  EXPECT_TRUE(h.join("w", "s", {stated(*grant)}));
+  EXPECT_THAT(*h.sync("s", {stated(*grant)}), ElementsAre(LeaseWish::kContinue));
   EXPECT_TRUE(h.checkpoint("s", *grant, 10));
   EXPECT_TRUE(h.succeed("s", *grant));
   EXPECT_EQ(h.store().attempts_started().value(), 1);
@@ -94,7 +94,7 @@ TEST(Restart, KeepsWaitingStagesBlockedUntilTheirSourceSucceeds) {
   h.join("w", "s");
   const auto grant = h.ask("s");
   h.restart();
-  h.join("w", "s", {held(*grant)});
+  h.join("w", "s", {stated(*grant)});
   h.succeed("s", *grant);
   EXPECT_EQ(h.ask("s")->kind, "evaluate");
 }

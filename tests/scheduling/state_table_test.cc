@@ -108,7 +108,9 @@ const std::map<std::string, Act>& acts() {
          return x.h.succeed(x.session, stale);
        }},
       {"sync",
-       [](Scene& x) { return x.h.sync(x.session, {held(x.attempt)}) == std::vector<LeaseWish>{LeaseWish::kContinue}; }},
+       [](Scene& x) {
+         return x.h.sync(x.session, {stated(x.attempt)}) == std::vector<LeaseWish>{LeaseWish::kContinue};
+       }},
       {"daemon-restart", [](Scene& x) { return x.h.join("w", "another"); }},
       {"silence",
        [](Scene& x) {

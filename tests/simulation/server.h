@@ -33,7 +33,7 @@ enum class Mutant {
 struct Answer {
   absl::Status status = {};
   std::optional<Grant> grant = {};
-  std::vector<std::pair<HeldLease, LeaseWish>> wishes = {};
+  std::vector<std::pair<StatedAttempt, LeaseWish>> wishes = {};
   std::int64_t acked = 0;
 };
 using Respond = std::function<void(const Answer&)>;

@@ -128,7 +128,7 @@ void WorkerProcess::register_here() {
     if (traits_.holds_data && !found_bad_) event.datasets->insert("d");
     event.data_json = event.datasets->empty() ? R"({"held":[]})" : R"({"held":["d"]})";
   }
-  event.held = book_.claims();
+  event.running = book_.claims();
   call([this, event](Respond respond) { server_.ask(event, std::move(respond)); }, kDeadline,
        [this](const Answer& answer) {
          registering_ = false;

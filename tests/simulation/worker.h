@@ -91,7 +91,7 @@ class WorkerProcess final : public Process {
   void delivered(Key key, const absl::Status& status, bool ended);
   void discard(Key key);
   bool may_commit(Key key) const {
-    return mutant_ == Mutant::kWorkerIgnoresFence ? book_.holds(key) : book_.may_commit(key, steady());
+    return mutant_ == Mutant::kWorkerIgnoresFence ? book_.runs(key) : book_.may_commit(key, steady());
   }
   bool noticed(const absl::Status& status);  // an unknown session: true if it was that
   std::vector<int> free_slots() const;

@@ -174,7 +174,8 @@ absl::Status Worker::open_link(const Catalog& catalog) {
   data_ = std::make_unique<Datasets>(catalog, options_.data_root, data_cache_folder());
   *announcement.mutable_data() = data_->look();
   log_info("holds {} of {} known datasets here; no stage that needs another will be run (locus data list)",
-           announcement.data().datasets_size(), announcement.data().datasets_size() + announcement.data().missing_size());
+           announcement.data().datasets_size(),
+           announcement.data().datasets_size() + announcement.data().missing_size());
   announcement.set_version(kVersion);
   announcement.set_catalog_digest(catalog.digest());
   for (const auto& [item, revision] : catalog.revisions()) (*announcement.mutable_revisions())[item] = revision;

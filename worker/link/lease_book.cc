@@ -5,26 +5,26 @@
 
 namespace locus {
 
-std::vector<HeldLease> LeaseBook::heartbeat_sent(Microseconds now) {
+std::vector<StatedAttempt> LeaseBook::heartbeat_sent(Microseconds now) {
   heartbeat_due_ = now + policy_.heartbeat;
   return claims();
 }
 
 void LeaseBook::heartbeat_answered(Microseconds sent, const std::vector<std::pair<Key, LeaseWish>>& wishes) {
   for (const auto& [key, wish] : wishes) {
-    auto found = held_.find(key);
-    if (found == held_.end()) continue;
-    Held& held = found->second;
+    auto found = entries_.find(key);
+    if (found == entries_.end()) continue;
+    Entry& entry = found->second;
     switch (wish) {
       case LeaseWish::kCheckpointAndStop:
-        held.stop = true;
+        entry.stop = true;
         [[fallthrough]];
       case LeaseWish::kContinue:
-        held.confirmed = std::max(held.confirmed, sent);
+        entry.confirmed = std::max(entry.confirmed, sent);
         break;
       case LeaseWish::kCancel:
       case LeaseWish::kDrop:
-        held.discard = true;  // a token that is stale once is stale for ever, so an old answer counts too
+        entry.discard = true;  // a token that is stale once is stale for ever, so an old answer counts too
         break;
     }
   }
@@ -34,45 +34,45 @@ bool LeaseBook::add(Key key, Microseconds request_sent, Microseconds now) {
   auto given_up = discarded_.find(key.first);
   if (given_up != discarded_.end() && key.second <= given_up->second) return false;
   // The lease began between sending the request and its answer; only the earlier end is certain.
-  auto [place, added] = held_.try_emplace(key, Held{HeldLease{key.first, key.second, 0, 0, ""}, request_sent});
+  auto [place, added] = entries_.try_emplace(key, Entry{StatedAttempt{key.first, key.second, 0, 0, ""}, request_sent});
   if (added) heartbeat_due_ = std::min(heartbeat_due_, now);
   return added;
 }
 
 void LeaseBook::set_progress(Key key, std::int64_t step, std::int64_t steps, std::string phase) {
-  auto found = held_.find(key);
-  if (found == held_.end()) return;
+  auto found = entries_.find(key);
+  if (found == entries_.end()) return;
   found->second.claim.step = step;
   found->second.claim.steps = steps;
   found->second.claim.phase = std::move(phase);
 }
 
 void LeaseBook::remove(Key key) {
-  if (held_.erase(key) == 0) return;
+  if (entries_.erase(key) == 0) return;
   std::int64_t& newest = discarded_[key.first];
   newest = std::max(newest, key.second);
 }
 
-std::vector<HeldLease> LeaseBook::claims() const {
-  std::vector<HeldLease> claims;
-  for (const auto& [key, held] : held_) {
-    if (!held.discard) claims.push_back(held.claim);
+std::vector<StatedAttempt> LeaseBook::claims() const {
+  std::vector<StatedAttempt> claims;
+  for (const auto& [key, entry] : entries_) {
+    if (!entry.discard) claims.push_back(entry.claim);
   }
   return claims;
 }
 
 bool LeaseBook::may_commit(Key key, Microseconds now) const {
-  auto found = held_.find(key);
-  return found != held_.end() && !found->second.discard && now - found->second.confirmed <= policy_.fence;
+  auto found = entries_.find(key);
+  return found != entries_.end() && !found->second.discard && now - found->second.confirmed <= policy_.fence;
 }
 
 std::vector<std::pair<LeaseBook::Key, LeaseOrder>> LeaseBook::take_orders(Microseconds now) {
   std::vector<std::pair<Key, LeaseOrder>> orders;
-  for (auto& [key, held] : held_) {
-    if (held.discard || now - held.confirmed > policy_.grace) {
+  for (auto& [key, entry] : entries_) {
+    if (entry.discard || now - entry.confirmed > policy_.grace) {
       orders.emplace_back(key, LeaseOrder::kDiscard);
-    } else if (held.stop && !held.stop_ordered) {
-      held.stop_ordered = true;
+    } else if (entry.stop && !entry.stop_ordered) {
+      entry.stop_ordered = true;
       orders.emplace_back(key, LeaseOrder::kCheckpointAndStop);
     }
   }
@@ -84,7 +84,7 @@ std::vector<std::pair<LeaseBook::Key, LeaseOrder>> LeaseBook::take_orders(Micros
 
 Microseconds LeaseBook::next_wake() const {
   Microseconds wake = heartbeat_due_;
-  for (const auto& [key, held] : held_) wake = std::min(wake, held.confirmed + policy_.grace + 1);
+  for (const auto& [key, entry] : entries_) wake = std::min(wake, entry.confirmed + policy_.grace + 1);
   return wake;
 }
 

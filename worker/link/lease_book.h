@@ -1,4 +1,4 @@
-// The worker's side of leases as a pure state machine: which attempts are held, whether committing is allowed
+// The worker's side of leases as a pure state machine: which attempts it runs, whether committing is allowed
 // now, when to stop.
 //
 // No threads, clock, network or gRPC of its own: time is an argument, so the daemon and the simulation run
@@ -29,7 +29,7 @@ struct LeasePolicy {
 
 // What the owner must do with an attempt; each is given once.
 enum class LeaseOrder {
-  kCheckpointAndStop,  // save, then complete with "stopped"; the attempt stays held until its outcome is
+  kCheckpointAndStop,  // save, then complete with "stopped"; the attempt stays there until its outcome is
                        // stored
   kDiscard,            // kill the trainer, delete its outbox, report nothing; the book has forgotten the attempt
                        // already
@@ -54,25 +54,25 @@ class LeaseBook {
   // Sending earlier is fine.
   Microseconds heartbeat_due() const { return heartbeat_due_; }
   // A heartbeat leaves now; state exactly the claims returned. Several may be under way at once.
-  std::vector<HeldLease> heartbeat_sent(Microseconds now);
+  std::vector<StatedAttempt> heartbeat_sent(Microseconds now);
   // The heartbeat sent at `sent` was answered. Attempts it did not state are ignored, answers may come in any
   // order.
   void heartbeat_answered(Microseconds sent, const std::vector<std::pair<Key, LeaseWish>>& wishes);
 
   // ---- attempts ----
-  // A grant has arrived, answering a request sent at `request_sent`. False: it is held already, or was
+  // A grant has arrived, answering a request sent at `request_sent`. False: it is there already, or was
   // discarded before.
   bool add(Key key, Microseconds request_sent, Microseconds now);
   void set_progress(Key key, std::int64_t step, std::int64_t steps, std::string phase);
-  // The outcome is stored, or the server called the token stale: no longer held.
+  // The outcome is stored, or the server called the token stale: it is there no longer.
   void remove(Key key);
-  bool holds(Key key) const { return held_.contains(key); }
-  std::size_t size() const { return held_.size(); }
-  // What to declare on registration: every attempt held, trainers that have finished but whose outcome is not
+  bool runs(Key key) const { return entries_.contains(key); }
+  std::size_t size() const { return entries_.size(); }
+  // What to declare on registration: every attempt it runs, trainers that have finished but whose outcome is not
   // stored included.
-  std::vector<HeldLease> claims() const;
+  std::vector<StatedAttempt> claims() const;
 
-  // Whether a checkpoint or an outcome of this attempt may be committed now: held, and its newest answered
+  // Whether a checkpoint or an outcome of this attempt may be committed now: it is there, and its newest answered
   // heartbeat (or the request that brought it) was sent at most one fence ago. The store checks the token
   // again; this keeps two workers from believing in one stage at once.
   bool may_commit(Key key, Microseconds now) const;
@@ -84,8 +84,8 @@ class LeaseBook {
   Microseconds next_wake() const;
 
  private:
-  struct Held {
-    HeldLease claim;
+  struct Entry {
+    StatedAttempt claim;
     Microseconds confirmed = 0;  // sent time of the newest answered heartbeat that stated it
     bool stop = false, stop_ordered = false, discard = false;
   };
@@ -93,7 +93,7 @@ class LeaseBook {
   LeasePolicy policy_;
   bool registered_ = false;
   Microseconds heartbeat_due_ = 0;
-  std::map<Key, Held> held_;
+  std::map<Key, Entry> entries_;
   std::map<StageId, std::int64_t> discarded_;  // newest number given up: a late copy of its grant is not taken up again
 };
 

@@ -28,12 +28,12 @@ class Leases {
     return std::forward<Use>(use)(book_);
   }
 
-  // Blocks while the attempt is held but fenced. True: commit now. False: it is no longer held, or the daemon
+  // Blocks while the attempt is run but fenced. True: commit now. False: it is run no longer, or the daemon
   // ends.
   bool wait_may_commit(LeaseBook::Key key) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return closed_ || !book_.holds(key) || book_.may_commit(key, now()); });
-    return !closed_ && book_.holds(key);
+    changed_.wait(lock, [&] { return closed_ || !book_.runs(key) || book_.may_commit(key, now()); });
+    return !closed_ && book_.runs(key);
   }
 
   // Blocks until the book wants something done (orders, a heartbeat, a registration) or `until`; false when

@@ -1,4 +1,4 @@
-// The link's life: what is held, what arrives, what ends. Delivery itself is in delivery.cc.
+// The link's life: what is run, what arrives, what ends. Delivery itself is in delivery.cc.
 #include "worker/link/link.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ absl::Status Link::recover_attempts() {
       continue;
     }
     log_info("attempt {} was left by an earlier daemon; delivering what it has", (*attempt)->name());
-    // Held, but not confirmed: nothing may be committed before the server has said that the token is current.
+    // Run, but not confirmed: nothing may be committed before the server has said that the token is current.
     const Microseconds unconfirmed = leases_->now() - options_.leases.fence - 1;
     leases_->with([&](LeaseBook& book) { book.add((*attempt)->key(), unconfirmed, leases_->now()); });
     begin(*attempt);
@@ -98,7 +98,7 @@ void Link::granted(const v1::StageGrant& grant, Microseconds request_sent) {
   const LeaseBook::Key key{grant.stage(), grant.attempt()};
   const std::vector<int> slots(grant.slots().begin(), grant.slots().end());
   if (!leases_->with([&](LeaseBook& book) { return book.add(key, request_sent, leases_->now()); })) {
-    session_->offer(slots);  // a late copy of a grant that is held or given up
+    session_->offer(slots);  // a late copy of a grant that is run or given up
     return;
   }
   auto attempt = Attempt::create(options_.work / "attempts", grant, options_.outbox);

@@ -22,7 +22,7 @@ namespace locus {
 struct LinkOptions {
   std::string server;
   std::filesystem::path work;              // attempts/ and artifacts/ live here
-  v1::RegisterWorkerRequest announcement;  // session and held are filled in
+  v1::RegisterWorkerRequest announcement;  // session and attempts are filled in
   OutboxOptions outbox;
   LeasePolicy leases;
   std::int64_t cache_bytes = std::int64_t{4} << 30;

@@ -27,7 +27,7 @@ LeaseWish wish_of(v1::Wish wish) {
 }
 
 template <class Held>
-void state(const HeldLease& claim, Held* held) {
+void state(const StatedAttempt& claim, Held* held) {
   held->set_stage(claim.stage_id);
   held->set_attempt(claim.number);
   held->set_step(claim.step);
@@ -141,7 +141,7 @@ absl::Status Session::register_worker() {
     std::lock_guard lock(mutex_);
     request = announcement_;
   }
-  for (const HeldLease& claim : leases_.with([](LeaseBook& book) { return book.claims(); }))
+  for (const StatedAttempt& claim : leases_.with([](LeaseBook& book) { return book.claims(); }))
     state(claim, request.add_held());
   const auto answer = client_.register_worker(request, {.patience = 0us, .cancellation = &stopping_});
   if (!answer.ok()) {
@@ -179,7 +179,7 @@ absl::Status Session::send_heartbeat() {
   request.set_session(id());
   SystemSamples samples = listener_.take_samples();
   if (samples.machine) *request.mutable_sample() = *std::move(samples.machine);
-  for (const HeldLease& claim : leases_.with([&](LeaseBook& book) { return book.heartbeat_sent(sent); })) {
+  for (const StatedAttempt& claim : leases_.with([&](LeaseBook& book) { return book.heartbeat_sent(sent); })) {
     auto* held = request.add_held();
     state(claim, held);
     if (const auto found = samples.attempts.find({claim.stage_id, claim.number}); found != samples.attempts.end())

@@ -31,7 +31,7 @@ class SessionListener {
 // Thread-safe. `client`, `leases` and `listener` must outlive it.
 class Session {
  public:
-  // `announcement` says who the worker is; session id and held attempts are filled in.
+  // `announcement` says who the worker is; session id and the attempts it runs are filled in.
   Session(Client& client, Leases& leases, v1::RegisterWorkerRequest announcement, SessionListener& listener);
   ~Session();
 

@@ -8,6 +8,7 @@
 #include "core/base/data_copies.h"
 #include "engine/base/failure.h"
 #include "engine/data/copies.h"
+#include "engine/scenes/scenes.h"
 #include "engine/stage/stage.h"
 #include "worker/trainer/arguments.h"
 
@@ -51,9 +52,9 @@ Json options_of(const NamedArguments& arguments) {
 }
 
 // In place on a terminal, so that a log has no thousand lines.
-DataProgress progress_line() {
-  return [](std::int64_t done, std::int64_t all) {
-    if (::isatty(STDERR_FILENO) != 0) std::cerr << "\r" << done << " of " << all << " images" << std::flush;
+DataProgress progress_line(const char* what) {
+  return [what](std::int64_t done, std::int64_t all) {
+    if (::isatty(STDERR_FILENO) != 0) std::cerr << "\r" << done << " of " << all << " " << what << std::flush;
   };
 }
 
@@ -77,13 +78,31 @@ void print(const Json& found) {
 
 int verify(const std::string& id, const NamedArguments& arguments) {
   const Json found = examine_copy(id, options_of(arguments), place_of(arguments),
-                                  arguments.has("--json") ? DataProgress() : progress_line());
+                                  arguments.has("--json") ? DataProgress() : progress_line("images"));
   if (arguments.has("--json")) {
     std::cout << found.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   } else {
     print(found);
   }
   return found.at("problem_count").get<std::int64_t>() == 0 ? 0 : 1;
+}
+
+int make(const std::string& name, const NamedArguments& arguments) {
+  if (name != "fashion-scenes") throw std::invalid_argument("what can be made is fashion-scenes, not '" + name + "'");
+  const std::filesystem::path to = arguments.required("--to");
+  const std::filesystem::path from = place_of(arguments).root / "fashion-mnist";
+  std::int64_t written = 0;
+  const DataProgress line = arguments.has("--json") ? DataProgress() : progress_line("files");
+  make_fashion_scenes(from, to, {}, [&](std::int64_t files, std::int64_t of) {
+    written = files;
+    if (line && (files % 100 == 0 || files == of)) line(files, of);
+  });
+  if (arguments.has("--json")) {
+    std::cout << Json({{"folder", to.string()}, {"files", written}}).dump() << "\n";
+  } else {
+    std::cout << written << " files in " << to.string() << ", a folder of datasets: give it as --data-root\n";
+  }
+  return 0;
 }
 
 int run(std::span<const std::string> arguments) {
@@ -95,6 +114,10 @@ int run(std::span<const std::string> arguments) {
   if (action == "verify") {
     if (!named) throw std::invalid_argument("verify needs the id of a dataset; `data list` lists them");
     return verify(arguments[1], options);
+  }
+  if (action == "make") {
+    if (!named) throw std::invalid_argument("make needs to know what: fashion-scenes");
+    return make(arguments[1], options);
   }
   throw std::invalid_argument("'" + action + "' is not list, verify or make");
 }

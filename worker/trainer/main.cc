@@ -27,8 +27,7 @@ constexpr const char* kUsage =
 
 int usage() {
   std::cerr << kUsage << locus::kOnceUsage << "       " << locus::kProbeUsage << "       " << locus::kPictureUsage
-            << "       " << locus::kMeasureUsage << "       " << locus::kDataUsage << "       "
-            << locus::kWeightsUsage;
+            << "       " << locus::kMeasureUsage << "       " << locus::kDataUsage << "       " << locus::kWeightsUsage;
   return 2;
 }
 

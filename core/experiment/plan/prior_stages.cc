@@ -7,6 +7,7 @@
 #include "core/base/mistakes.h"
 #include "core/catalog/options.h"
 #include "core/experiment/plan/fields.h"
+#include "core/experiment/plan/specification.h"
 
 namespace locus {
 namespace {

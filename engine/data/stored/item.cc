@@ -57,7 +57,11 @@ DatasetItem stored_item(Item item, const StoredLayout& layout, const PublishedSi
                 {"classes", published.classes},
                 {"splits", {{"train", published.train}, {"validation", 0}, {"test", published.test}}},
                 {"stored", {{"folder", layout.folder}, {"places", layout.places}, {"get", layout.get}}}};
-  if (layout.extent) facts["extent"] = *layout.extent;
+  if (layout.extent) {
+    facts["extent"] = *layout.extent;
+  } else {
+    facts["defaults"] = {{"input", "resized"}};  // a model takes images of one size
+  }
   facts.update(further_facts);
   facts["digest"] = sha256_hex(
       canonical_json({{"dataset", layout.dataset}, {"classes", facts["classes"]}, {"splits", facts["splits"]}}));

@@ -181,6 +181,7 @@ class StoredDataset : public Dataset {
     DataCopy copy{layout_.dataset,
                   fs::absolute(folder_).lexically_normal(),
                   digest,
+                  layout_.places,
                   stamp_of(folder_, layout_.places),
                   classes_of(found),
                   {}};

@@ -1,4 +1,6 @@
 // Tiny-ImageNet: train/<wnid>/images, val/images with one list of all labels and boxes, test/images without labels. 64 x 64.
+#include <algorithm>
+
 #include "engine/images/encode.h"
 #include "engine/scenes/class_files.h"
 

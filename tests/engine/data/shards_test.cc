@@ -112,7 +112,7 @@ TEST_F(Shards, SamplesAreConsecutiveMembersOfOneNameInTheOrderOfArchives) {
                                               member("folder", "", '5') + member("b.cls", "0") +
                                               member("b.jpg", jpeg(20)) + member("b.json", "{}") + kEnd);
   data_.write("image-shards/val-0.tar", sample("v", 40, "0") + kEnd);
-  EXPECT_THAT(data_.refused("image-shards", options_), HasSubstr("no image"))
+  EXPECT_THAT(data_.refused("image-shards", options_), HasSubstr("member folder.v2/a: the sample has no label"))
       << "of a.x.png the field is x.png: a name ends at its first dot";
   data_.write("image-shards/train-0.tar", member("__meta__", "{}") + sample("folder.v2/a", 10, "1") +
                                               member("folder", "", '5') + member("b.cls", "0") +

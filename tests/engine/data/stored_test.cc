@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
+
 #include "engine/data/copies.h"
 #include "engine/data/stored/stored_dataset.h"
 #include "tests/engine/data/stored_fixture.h"
@@ -11,7 +14,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class Stored : public ::testing::Test {
  protected:

@@ -17,7 +17,7 @@ Tensor numbers(std::vector<double> values) { return at::tensor(values, at::kDoub
 
 TEST(Components, OfASchedulesKindGiveAsManyRatesAsAreAskedFor) {
   std::int64_t seen = 0;
-  for (const Component& one : components()) {
+  for (const Component& one : all_components()) {
     if (one.item.json().at("kind") != "schedule") continue;
     bool times = false;
     for (const Json& option : one.item.json().at("options")) times = times || option.at("name") == "times";
@@ -108,7 +108,7 @@ TEST(ClippingAverageAndScalerComponents, ChangeWhatTheyAreGiven) {
   const Tensor path = run("average:v2", {{"decay", 0.5}}, weights).at("path.w");
   EXPECT_NEAR(path[1].item<double>(), 0.75, 1e-15);
   EXPECT_NEAR(run("average:v3", {{"decay", 0.5}}, weights).at("path.w")[0].item<double>(), 1, 1e-15);
-  const NamedTensors scaled = {{"gradient.w", at::tensor({{8.0f}, {INFINITY}, {2.0f}})}};
+  const NamedTensors scaled = {{"gradient.w", at::tensor({8.0f, INFINITY, 2.0f}).view({3, 1})}};
   const NamedTensors steps = run("loss-scaler:dynamic", {{"start", 8.0}, {"interval", 1}}, scaled);
   EXPECT_TRUE(at::equal(steps.at("finite"), at::tensor({1, 0, 1}, at::kLong)));
   EXPECT_TRUE(at::equal(steps.at("scale"), numbers({8, 16, 8})));

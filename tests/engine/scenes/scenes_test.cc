@@ -21,7 +21,6 @@ namespace locus::engine::scenes {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr ScenesSettings kSmall = {.seed = 5,
@@ -121,15 +120,14 @@ TEST(FashionScenes, EachLayoutIsAFolderWithItsFiles) {
   EXPECT_EQ(summary.at("settings").at("seed"), 5);
 }
 
-TEST(FashionScenes, ImagenetVariesInSizeAndHasGrayFilesAndAPngUnderAnotherName) {
+TEST(FashionScenes, ImagenetVariesInSizeAndHasAPngUnderAnotherName) {
   std::set<std::pair<int, int>> sizes;
-  int png = 0, gray = 0, all = 0;
+  int png = 0, all = 0;
   for (const auto& entry : fs::recursive_directory_iterator(made() / "imagenet-1k" / "train")) {
     if (!entry.is_regular_file()) continue;
     const ImageHeader header = header_of(entry.path());
     sizes.insert({header.height, header.width});
     png += header.kind == ImageKind::kPng;
-    gray += header.kind == ImageKind::kJpeg && header.channels == 1;
     ++all;
   }
   EXPECT_EQ(all, 30);
@@ -242,7 +240,7 @@ TEST(FashionScenes, ShardsHoldTheImagenetFilesInAnOrderOfTheirOwn) {
   const fs::path folder = made() / "image-shards";
   const Json splits = Json::parse(read_bytes(folder / "_info.json")).at("splits");
   EXPECT_EQ(splits.at("train").at("num_samples"), 30);
-  EXPECT_THAT(splits.at("train").at("filenames"), ElementsAre("train-0.tar", "train-1.tar"));
+  EXPECT_EQ(splits.at("train").at("filenames"), Json::array({"train-0.tar", "train-1.tar"}));
   std::vector<std::string> labels;
   std::multiset<std::string> contents;
   for (const char* name : {"train-0.tar", "train-1.tar"}) {

@@ -87,7 +87,7 @@ TEST(Losses, OfHalfPrecisionAreFloat32) {
 }
 
 TEST(Ranks, CountTheClassesBeforeTheLabelAndOfEqualOnesTheLower) {
-  const Tensor logits = at::tensor({{1.0, 5.0, 3.0, 5.0}, {0.0, 0.0, 0.0, 0.0}, {4.0, 1.0, NAN, 2.0}});
+  const Tensor logits = at::tensor({1.0, 5.0, 3.0, 5.0, 0.0, 0.0, 0.0, 0.0, 4.0, 1.0, NAN, 2.0}).view({3, 4});
   EXPECT_TRUE(at::equal(ranks(logits, at::tensor({3, 2, 2}, at::kLong)), at::tensor({1, 2, 4}, at::kLong)));
   EXPECT_TRUE(at::equal(ranks(logits, at::tensor({1, 0, 0}, at::kLong)), at::tensor({0, 0, 0}, at::kLong)));
 }

@@ -73,7 +73,7 @@ ErrorReason Harness::last_reason() const {
   return detail ? detail->reason : ErrorReason::kInvariantBroken;
 }
 
-bool Harness::join(const std::string& name, const std::string& session, std::vector<HeldLease> held,
+bool Harness::join(const std::string& name, const std::string& session, std::vector<StatedAttempt> running,
                    std::map<std::string, int> revisions, std::vector<SlotOffer> slots) {
   WorkerRegistered event;
   event.name = name;
@@ -82,7 +82,7 @@ bool Harness::join(const std::string& name, const std::string& session, std::vec
   event.slots_json = R"([{"device":"cpu","index":0,"threads":1}])";
   event.slots = std::move(slots);
   event.revisions = std::move(revisions);
-  event.held = std::move(held);
+  event.running = std::move(running);
   return announce(std::move(event));
 }
 
@@ -113,9 +113,9 @@ std::optional<Grant> Harness::granted(ReplyToken token) const {
   return reply == nullptr ? std::nullopt : reply->grant;
 }
 
-std::optional<std::vector<LeaseWish>> Harness::sync(const std::string& session, std::vector<HeldLease> held) {
+std::optional<std::vector<LeaseWish>> Harness::sync(const std::string& session, std::vector<StatedAttempt> running) {
   const ReplyToken token = next_token_++;
-  step(LeasesSynced{token, session, std::move(held)});
+  step(LeasesSynced{token, session, std::move(running)});
   if (!done(token)) return std::nullopt;
   std::vector<LeaseWish> wishes;
   for (const auto& [lease, wish] : std::get<ReplyWishes>(*answer(token)).wishes) wishes.push_back(wish);
@@ -251,7 +251,7 @@ std::map<std::string, int> Harness::default_revisions() {
   return revisions;
 }
 
-HeldLease held(const Grant& grant, std::int64_t step, std::int64_t steps) {
+StatedAttempt stated(const Grant& grant, std::int64_t step, std::int64_t steps) {
   return {grant.stage_id, grant.number, step, steps, "train"};
 }
 

@@ -32,14 +32,14 @@ class Harness {
   Now now() const { return now_; }
 
   // ---- callers. Each returns its answer; a refused call's status is in last_error(). ----
-  bool join(const std::string& name, const std::string& session, std::vector<HeldLease> held = {},
+  bool join(const std::string& name, const std::string& session, std::vector<StatedAttempt> running = {},
             std::map<std::string, int> revisions = default_revisions(), std::vector<SlotOffer> slots = {{"cpu", 0, 1}});
   bool announce(WorkerRegistered event);  // as it is; join() fills in an ordinary one
   std::optional<Grant> ask(const std::string& session, std::vector<int> free_slots = {0});  // does not wait
   ReplyToken ask_and_wait(const std::string& session, const std::string& request_id,
                           std::chrono::microseconds wait = 20s, std::vector<int> free_slots = {0});
   // Held attempts and what the server wants of each; nothing when refused.
-  std::optional<std::vector<LeaseWish>> sync(const std::string& session, std::vector<HeldLease> held = {});
+  std::optional<std::vector<LeaseWish>> sync(const std::string& session, std::vector<StatedAttempt> running = {});
   bool checkpoint(const std::string& session, const Grant& grant, std::int64_t step);
   bool succeed(const std::string& session, const Grant& grant);
   bool fail(const std::string& session, const Grant& grant, FailureClass failure_class,
@@ -86,6 +86,6 @@ class Harness {
   absl::Status last_error_;
 };
 
-HeldLease held(const Grant& grant, std::int64_t step = 0, std::int64_t steps = 0);
+StatedAttempt stated(const Grant& grant, std::int64_t step = 0, std::int64_t steps = 0);
 
 }  // namespace locus::testing
