@@ -6,8 +6,8 @@
 
 Both decode, take a random resized crop (bicubic), flip and normalize. Every round measures both in turn, so that a
 machine that slows down slows both, and the ratio is taken within it; the result is the median with the quartiles beside
-it. The workers of the DataLoader are started and warm before the first round. Where Python has no torchvision it measures
-loader_bench alone and says so.
+it. The workers of the DataLoader are started and warm before the first round. Where Python has no torchvision it
+measures loader_bench alone and says so.
 """
 import argparse
 import json

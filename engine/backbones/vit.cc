@@ -175,9 +175,9 @@ Json costs() {
       {"columns", "width / patch"},
       {"patches", "rows * columns"},
       {"tokens", "prefix + patches"},
-      {"scale", "(1 - zero(layer_scale)) * dim"},
-      {"mlp", "2 * dim + 2 * dim * hidden + hidden + dim + scale"},  // with its norm
-      {"block", "2 * dim + 4 * dim ^ 2 + dim + qkv_bias * 3 * dim + scale + mlp"},
+      {"channel_scales", "(1 - zero(layer_scale)) * dim"},
+      {"mlp", "2 * dim + 2 * dim * hidden + hidden + dim + channel_scales"},  // with its norm
+      {"block", "2 * dim + 4 * dim ^ 2 + dim + qkv_bias * 3 * dim + channel_scales + mlp"},
       {"parameters", "(channels * patch ^ 2 + 1) * dim + prefix * dim + depth * block + 2 * dim + (dim + 1) * classes"},
       {"activations", "depth * tokens * (8 * dim + 2 * hidden + 2 * heads * tokens)"}};
 }

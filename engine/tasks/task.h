@@ -80,6 +80,7 @@ class Task : public Module {
   // Checkpoints of a training do without them.
   void hold(const std::function<bool(const std::string& name)>& which);
   bool holds(std::string_view name) const { return held_.contains(name); }
+  bool holds_any() const { return !held_.empty(); }
 
  private:
   std::set<std::string, std::less<>> held_;

@@ -12,10 +12,13 @@ namespace {
 
 constexpr const char* kAverage = "hook.average.";
 
-// Everything a model's outputs depend on, by full name.
+// Everything a model's outputs depend on and that may change, by full name.
 std::map<std::string, Tensor> weights_of(const Task& task) {
   std::map<std::string, Tensor> out;
-  for (const auto& item : task.named_parameters()) out.emplace(item.key(), item.value());
+  for (const auto& item : task.named_parameters()) {
+    // An average of equal numbers would still round; and checkpoints leave out what is held.
+    if (!task.holds(item.key())) out.emplace(item.key(), item.value());
+  }
   for (const auto& item : task.named_buffers()) out.emplace(item.key(), item.value());
   return out;
 }

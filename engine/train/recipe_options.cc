@@ -195,11 +195,11 @@ void add_averaging(Item& item, double decay, std::int64_t batch) {
                   .choices({"raw", "ema"}));
 }
 
-void add_mixing(Item& item, bool torchvision, double smoothing, double mixup, double cutmix) {
-  item.option(Option::number("mixup", mixup, "a of the distribution Beta(a, a) of mixup's share; 0 for no mixup")
+void add_mixing(Item& item, bool torchvision, double smoothing, std::string_view order) {
+  item.option(Option::number("mixup", 0.8, "a of the distribution Beta(a, a) of mixup's share; 0 for no mixup")
                   .minimum(0.0)
                   .maximum(100.0));
-  item.option(Option::number("cutmix", cutmix, "a of the distribution Beta(a, a) of CutMix's share; 0 for no CutMix")
+  item.option(Option::number("cutmix", 1.0, "a of the distribution Beta(a, a) of CutMix's share; 0 for no CutMix")
                   .minimum(0.0)
                   .maximum(100.0));
   item.option(Option::number("mix_switch", 0.5, "probability of CutMix where both are on").minimum(0.0).maximum(1.0));
@@ -220,11 +220,11 @@ void add_mixing(Item& item, bool torchvision, double smoothing, double mixup, do
   item.option(Option::text("mix_mode", "batch", "what shares a draw: a chunk (batch), an image (elem), or two (pair)")
                   .choices({"batch", "elem", "pair"})
                   .neutral("batch"));
-  item.option(Option::text("mix_order", "consecutive",
-                           "images of a chunk: consecutive ones, or every n-th of n chunks (strided), as where n "
-                           "processes share a list")
-                  .choices({"consecutive", "strided"})
-                  .neutral("consecutive"));
+  item.option(neutral_at("consecutive",
+                         Option::text("mix_order", order,
+                                      "images of a chunk: consecutive ones, or every n-th of n chunks (strided), as "
+                                      "where n processes share a list")
+                             .choices({"consecutive", "strided"})));
   item.option(
       Option::boolean("cutmix_odd", false, "boxes of odd extent keep it, as in timm from 1.0.29 on").neutral(false));
 }
@@ -314,7 +314,7 @@ TrainingHooks OptionRecipe::hooks(Task& task) const {
     if (mixing.mixup > 0 || mixing.cutmix > 0 || mixing.smoothing > 0)
       out.push_back(std::make_unique<MixBatches>(task, mixing));
   }
-  if (const double limit = options_.number("grad_clip"); limit > 0) {
+  if (const double limit = number_or(options_, "grad_clip", 0); limit > 0) {
     const ClipRule rule = clip_rule_of(text_or(options_, "grad_clip_rule", "joint"));
     out.push_back(std::make_unique<ClipGradients>(task, rule, limit));
   }
@@ -348,7 +348,7 @@ void add_deit(Item& item, const DeitNumbers& numbers) {
   add_timm_cosine(item);
   add_groups(item, "timm");
   add_clip_rule(item);
-  add_mixing(item, /*torchvision=*/false, numbers.smoothing);
+  add_mixing(item, /*torchvision=*/false, numbers.smoothing, "strided");
   add_averaging(item, numbers.average_decay, numbers.average_batch);
   add_precision(item, Precision::kFloat16, Precision::kFloat16);
   add_reporting(item);

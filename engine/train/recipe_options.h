@@ -41,7 +41,7 @@ void add_averaging(Item& item, double decay, std::int64_t batch = 0);
 
 // mixup, cutmix, mix_probability, mix_switch, mix_mode, mix_smoothing, mix_chunk, mix_order, cutmix_odd; in torchvision's
 // flavor without those that it has not.
-void add_mixing(Item& item, bool torchvision, double smoothing, double mixup = 0.8, double cutmix = 1);
+void add_mixing(Item& item, bool torchvision, double smoothing, std::string_view order = "consecutive");
 MixingSettings mixing_settings(const Options& options, bool torchvision);
 
 // warmup_lr, schedule_late, schedule_unit, cooldown_epochs, warmup_prefix: timm's cosine over epochs.

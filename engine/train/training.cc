@@ -44,7 +44,9 @@ Training::Training(StageContext& context)
       backward_(settings_.precision, settings_.accumulate, context.device),
       best_(context.options.text("keep_best"),
             task_item(context.configuration.at("task").at("id").get<std::string>()).item.json()) {
-  begun_from_ = start_weights(context.configuration, *task_, init_context());
+  // A checkpoint holds all weights but those that the task holds: only for these is the file needed again.
+  if (context.resume.empty() || task_->holds_any())
+    begun_from_ = start_weights(context.configuration, *task_, init_context());
   // Whoever gave the weights their values since they were made: adapters start from these.
   start_adapters(*task_, random_);
   task_->to(context.device);

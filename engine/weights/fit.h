@@ -13,10 +13,10 @@ Tensor resampled_kernel(const Tensor& kernel, std::int64_t patch);
 
 // How the tensors of a file are made to fit.
 struct Fit {
-  std::string position = "refuse";  // refuse, resize or drop
-  std::string resize = "layout";    // the manner: layout, deit, dino or timm
-  std::vector<std::int64_t> grid;   // of the file's position table, rows and columns; empty: square
-  std::string patch = "refuse";     // refuse or resample
+  std::string position = "refuse";      // refuse, resize or drop
+  std::string resize = "layout";        // the manner: layout, deit, dino or timm
+  std::vector<std::int64_t> grid = {};  // of the file's position table, rows and columns; empty: square
+  std::string patch = "refuse";         // refuse or resample
 };
 
 // The model that they are to fit.

@@ -8,9 +8,9 @@ namespace locus::engine {
 
 struct LoadOptions {
   std::string layout = "auto";
-  std::string prefix;      // canonical_weights()
-  bool keep_head = false;  // else the model's head stays as it was initialized
-  Fit fit;
+  std::string prefix = {};  // canonical_weights()
+  bool keep_head = false;   // else the model's head stays as it was initialized
+  Fit fit = {};
 };
 
 // What the model is given: facts of its dataset.

@@ -35,7 +35,7 @@ Json document() {
     item["requires"].push_back({{"rule", "none"},
                                 {"value", "resized"},
                                 {"help", "it has its own"},
-                                {"when", {{"option", "interpolation"}, {"values", {"bicubic"}}}}});
+                                {"when", {{"option", "interpolation"}, {"values", Json::array({"bicubic"})}}}});
   }
   Json varied;
   for (const Json& item : out["items"]) {
@@ -81,7 +81,9 @@ ErrorDetail refused(const char* changes, std::string& message) {
 TEST(Images, ThatDifferInSizeNeedAnInputThatResizesThem) {
   std::string message;
   EXPECT_EQ(refused("{}", message).field, "input");
-  EXPECT_EQ(message, "the images of 'varied' differ in size, and a model takes images of one; write input: resized");
+  EXPECT_THAT(
+      message,
+      HasSubstr("the images of 'varied' differ in size, and a model takes images of one; write input: resized"));
   refused(R"({"input": "native"})", message);
   EXPECT_THAT(message, HasSubstr("write input: resized"));
   EXPECT_NO_THROW(plan_of(R"({"input": "resized"})"));
@@ -154,12 +156,11 @@ TEST(DatasetDefault, MayBeAnItemThatYieldsToWhatIsWritten) {
 
 TEST(Images, AsTheFilesHaveThemMoveNoIdentity) {
   Json without = document();
+  std::set<std::string> kinds;
+  for (const Json& section : without["sections"]) kinds.insert(section["kind"]);
   without.erase("sections");
-  std::erase_if(without["items"].get_ref<Json::array_t&>(), [](const Json& item) { return item["kind"] == "input"; });
-  for (const Json& section : document()["sections"]) {
-    std::erase_if(without["items"].get_ref<Json::array_t&>(),
-                  [&](const Json& item) { return item["kind"] == section["kind"]; });
-  }
+  std::erase_if(without["items"].get_ref<Json::array_t&>(),
+                [&](const Json& item) { return kinds.contains(item["kind"].get<std::string>()); });
   const Catalog old = catalog_of(without);
   Json spec = specification(R"({"dataset": "cifar-10"})");
   const auto before = plan_experiment(spec, old), now = plan_experiment(spec, catalog());

@@ -16,11 +16,10 @@ using namespace std::chrono_literals;
 constexpr auto kShutdownWait = 2s;  // of an idle trainer
 
 // The digest of the weights that a training begins with, which may be an artifact; the trainer looks for them beside the
-// data where they are none. Empty: it begins with none, or goes on.
+// data where they are none. Empty: it begins with none. Who goes on may need them, too: checkpoints leave out what does not learn.
 std::string first_weights(const v1::StageGrant& grant) {
   const Json configuration = Json::parse(grant.config_json(), nullptr, /*allow_exceptions=*/false);
-  if (!configuration.is_object() || configuration.value("kind", "") != "train" || !grant.resume_sha256().empty())
-    return "";
+  if (!configuration.is_object() || configuration.value("kind", "") != "train") return "";
   return configuration.value("/init/options/sha256"_json_pointer, "");
 }
 

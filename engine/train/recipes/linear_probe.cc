@@ -3,52 +3,33 @@
 // As DINO's eval_linear.py (Caron et al. 2021, arXiv:2104.14294): momentum 0.9, no weight decay, the rate base * batch / 256
 // times (1 + cos(pi e / epochs)) / 2 in epoch e, counted from 0. What the head reads and starts from are options of the
 // task (features, head_std); a backbone of which nothing learns runs in evaluation mode and without gradients.
-#include <cmath>
-#include <numbers>
-
 #include "engine/train/recipe_options.h"
 
 namespace locus::engine::recipes {
 namespace {
 
-constexpr double kBatchOfRate = 256;  // images a step that `lr` is meant for
-
-class LinearProbe final : public Recipe {
+class LinearProbe final : public OptionRecipe {
  public:
-  explicit LinearProbe(const Options& options) : options_(options) {}
-
-  LoopSettings loop() const override { return loop_settings(options_); }
+  using OptionRecipe::OptionRecipe;
 
   Schedule schedule(const Horizon& horizon) const override {
-    const double rate = options_.number("lr") * static_cast<double>(options_.integer("batch")) / kBatchOfRate;
-    return [rate, horizon](std::int64_t step) {
-      const auto epoch = static_cast<double>(step / horizon.steps_per_epoch);
-      return rate * (1 + std::cos(std::numbers::pi * epoch / static_cast<double>(horizon.epochs))) / 2;
-    };
+    return by_epoch(AnnealingCosine{.base = scaled_rate(options()), .length = horizon.epochs}, horizon.steps_per_epoch);
   }
 
   std::unique_ptr<Optimizer> optimizer(Task& task) const override {
     hold_backbones(task);
-    return std::make_unique<Sgd>(decay_groups(task, options_.number("weight_decay")),
-                                 Sgd::Settings{.momentum = options_.number("momentum")});
+    return std::make_unique<Sgd>(decay_groups(task, options().number("weight_decay")),
+                                 Sgd::Settings{.momentum = options().number("momentum")});
   }
-
- private:
-  Options options_;
 };
 
 }  // namespace
 
 RecipeItem linear_probe() {
   Item item("recipe", "linear-probe", 1, "The head alone learns, by SGD with a cosine decay from epoch to epoch");
-  item.option(Option::integer("epochs", 100, "passes over the training images; the schedule's horizon")
-                  .minimum(1)
-                  .maximum(100000));
-  item.option(Option::integer("batch", 256, "images a step").minimum(1).maximum(65536));
-  item.option(
-      Option::number("lr", 0.001, "learning rate of the first epoch at 256 images a step; in proportion to `batch`")
-          .above(0.0)
-          .maximum(100.0));
+  add_horizon(item, 100, 256);
+  item.option(Option::number("lr", 0.001, "learning rate of the first epoch").above(0.0).maximum(100.0));
+  add_rate_scaling(item, "linear", 256);
   item.option(
       Option::number("momentum", 0.9, "share of the last update that the next one keeps").minimum(0.0).maximum(0.9999));
   item.option(Option::number("weight_decay", 0.0, "decay of weight matrices, as part of the gradient")
@@ -58,14 +39,14 @@ RecipeItem linear_probe() {
                   .minimum(0)
                   .neutral(0)
                   .unit("images"));
+  add_precision(item);
   add_reporting(item);
   item.facts({{"setting",
                {{"optimizer", "SGD"},
                 {"schedule", "cosine decay"},
                 {"layer-decay", 1},
                 {"augmentation", "none"},
-                {"tuning", "head"},
-                {"precision", "float32"}}}});
+                {"tuning", "head"}}}});
   return {std::move(item),
           [](const Options& options) -> std::unique_ptr<Recipe> { return std::make_unique<LinearProbe>(options); }};
 }

@@ -143,7 +143,9 @@ TEST_F(Copies, AnInterruptedReadingGoesOnWhereItWas) {
     interrupted = true;
   }
   // A reading that is over before anybody asks is not interrupted.
-  if (interrupted) EXPECT_NO_THROW(dataset->prepare({}));
+  if (interrupted) {
+    EXPECT_NO_THROW(dataset->prepare({}));
+  }
   EXPECT_EQ(dataset->split("train")->size(), 5);
 }
 

@@ -99,7 +99,7 @@ TEST_F(EvaluateStage, ResizesWithAntialiasingWhereAsked) {
   for (const char* resize : {"plain", "pillow", "tensor"}) {
     RecordingObserver observer;
     const StageReport report =
-        run_stage(request({{"images", 500}, {"resolution", {28, 14}}, {"resize", resize}}), observer);
+        run_stage(request({{"images", 500}, {"resolution", {28, 42}}, {"resize", resize}}), observer);
     ASSERT_EQ(report.results.size(), 4u) << report.reason;
     loss[resize] = {report.results[1].value, report.results[3].value};
   }

@@ -29,6 +29,7 @@ std::vector<Choice> choices() {
                                             {"norm_gradient", "through"},
                                             {"magnitude", "frozen"},
                                             {"dropout", 0.2}})},
+          {"lora_averaged", adapter("lora", {{"rank", 2}}), "sgd"},
           {"linear_probe", Json(), "linear-probe"}};
 }
 
@@ -44,6 +45,7 @@ class HeldTraining : public ::testing::TestWithParam<Choice> {
     Json& options = out["recipe"]["options"];
     options = {{"epochs", 3},   {"batch", 8}, {"limit", 64}, {"lr", 0.01}, {"log_every", 5}, {"validation_images", 100},
                {"snapshots", 2}};
+    if (GetParam().recipe == "sgd") options["average_decay"] = 0.5;  // of the weights, which are then what is scored
     out["stage"] = {{"options", {{"keep_best", "top1"}}}};
     return out;
   }

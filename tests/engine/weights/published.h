@@ -108,7 +108,8 @@ inline Tensors below(const Tensors& tensors, const std::string& prefix) {
 inline Tensors as_huggingface(const Task& task, std::int64_t patch, const std::string& family) {
   Tensors out;
   const bool third = family == "dinov3", old = family == "vit" || family == "deit";
-  for (auto [name, tensor] : as_timm(task, patch)) {
+  for (const auto& [given, tensor] : as_timm(task, patch)) {
+    std::string name = given;
     const bool bias = name.ends_with(".bias");
     const std::string end = bias ? ".bias" : ".weight";
     if (name.starts_with("blocks.")) {
