@@ -38,7 +38,7 @@ class Scheduler::State : private Records {
   bool refuse_taken(const Worker& worker, const WorkerRegistered& event);
   void replace_session(Worker& worker, const WorkerRegistered& event);
   void announce(Worker& worker, const WorkerRegistered& event);
-  void renew(Worker& worker, const std::vector<StatedAttempt>& running);
+  void renew(Worker& worker, const std::vector<StatedAttempt>& stated);
   void lose_unlisted(Worker& worker);
   void disconnect(Worker& worker, const absl::Status& why);
   void lose_silent_workers();

@@ -164,8 +164,8 @@ void Scheduler::State::announce(Worker& worker, const WorkerRegistered& event) {
   announce_worker(worker, "worker-registered");
 }
 
-void Scheduler::State::renew(Worker& worker, const std::vector<StatedAttempt>& running) {
-  for (const StatedAttempt& lease : running) {
+void Scheduler::State::renew(Worker& worker, const std::vector<StatedAttempt>& stated) {
+  for (const StatedAttempt& lease : stated) {
     Stage* stage = run_by(worker, lease.stage_id, lease.number);
     if (stage == nullptr) continue;
     stage->running->listed = now_.steady;

@@ -104,14 +104,14 @@ class SignalWaiter {
 };
 
 int complain(const absl::Status& status) {
-  std::fprintf(stderr, "locus serve: %s\n", server::escape_controls(std::string(status.message())).c_str());
+  std::fprintf(stderr, "locus serve: %s\n", escape_controls(std::string(status.message())).c_str());
   return 1;
 }
 
 }  // namespace
 
 absl::StatusOr<int> serve(const ServerOptions& given, const std::function<void(const ServerAddresses&)>& ready) {
-  server::set_up_log(given.log_level);
+  set_up_log(given.log_level);
   raise_descriptor_limit();
   ServerOptions options = given;
   if (options.data.empty()) {
