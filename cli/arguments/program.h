@@ -50,7 +50,7 @@ class Argument {
   bool is_flag() const { return kind_ == Kind::kFlag; }
 
  private:
-  friend class Reader;  // which translates the declaration and fills in what was given
+  friend class CommandLineReader;  // which translates the declaration and fills in what was given
 
   Kind kind_;
   OptionPage page_;

@@ -11,9 +11,9 @@
 namespace locus {
 
 // A program as CLI11 declares it.
-class Reader {
+class CommandLineReader {
  public:
-  explicit Reader(Program& program) : program_(program), app_(program.summary, program.name) {
+  explicit CommandLineReader(Program& program) : program_(program), app_(program.summary, program.name) {
     app_.set_version_flag("--version", program.version);
     app_.require_subcommand(1);
     for (const auto& command : program.commands) add(*command);
@@ -88,7 +88,7 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
 
 }  // namespace
 
-std::string Reader::refusal(const CLI::ParseError& error) const {
+std::string CommandLineReader::refusal(const CLI::ParseError& error) const {
   const Command* command = chosen();
   const std::string& program = program_.name;
   const std::string see = "; see " + program + (command ? " " + command->text.name : "") + " --help";
@@ -116,7 +116,7 @@ std::string Reader::refusal(const CLI::ParseError& error) const {
 }
 
 Reading read_command_line(Program& program, int argc, const char* const* argv) {
-  Reader reader(program);
+  CommandLineReader reader(program);
   try {
     reader.read(argc, argv);
   } catch (const CLI::CallForHelp&) {

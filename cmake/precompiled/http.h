@@ -7,4 +7,4 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
-#include "cmake/precompiled/service.h"
+#include "cmake/precompiled/messages.h"

@@ -1,9 +1,9 @@
-// Precompiled for the folders at the edges: gRPC and our messages.
+// Precompiled for the folders at the edges: gRPC as well.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
 
-#include "cmake/precompiled/plain.h"
+#include "cmake/precompiled/messages.h"
 #include "locus/v1/admin_service.grpc.pb.h"
 #include "locus/v1/analysis_service.grpc.pb.h"
 #include "locus/v1/artifact_service.grpc.pb.h"

@@ -1,6 +1,8 @@
 // Errors on the wire: reasons and field paths beside the sentence.
 #include "server/wire/status.h"
 
+#include <grpcpp/support/status.h>
+
 #include <cstdlib>
 
 #include "core/base/error.h"

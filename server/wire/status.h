@@ -2,11 +2,13 @@
 // HTTP error body.
 #pragma once
 
-#include <grpcpp/support/status.h>
-
 #include <string>
 
 #include "absl/status/status.h"
+
+namespace grpc {
+class Status;
+}
 
 namespace locus::server {
 

@@ -1,5 +1,6 @@
 // The server's small parts: addresses, log lines, targets, routes' fields, errors, bands.
 #include <gmock/gmock.h>
+#include <grpcpp/support/status.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

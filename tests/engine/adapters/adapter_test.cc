@@ -108,8 +108,8 @@ class EveryAdapter : public ::testing::TestWithParam<Setting> {
       out->weight.copy_(drawn("weight", out->weight.sizes()));
       if (with_bias) out->bias.copy_(drawn("bias", out->bias.sizes()));
     }
+    out->to(type);  // what starts from the weight does so in its precision
     out->start(RandomStreams(3));
-    out->to(type);
     return out;
   }
   // Away from where it starts.

@@ -197,10 +197,12 @@ Image moved(const Image& image, const Canvas& canvas, const std::function<Point(
 Image rotate(const Image& image, double degrees, const Canvas& canvas) {
   const double angle = degrees * std::numbers::pi / 180;
   const double cosine = std::round(std::cos(angle) * 1e15) / 1e15, sine = std::round(std::sin(angle) * 1e15) / 1e15;
+  // The sums in Pillow's order: truncation shows their last bits.
   const double middle_x = image.width / 2.0, middle_y = image.height / 2.0;
+  const double left = cosine * -middle_x - sine * -middle_y + middle_x;
+  const double top = sine * -middle_x + cosine * -middle_y + middle_y;
   return moved(image, canvas, [&](double x, double y) {
-    const double dx = x - middle_x, dy = y - middle_y;
-    return Point{middle_x + cosine * dx - sine * dy, middle_y + sine * dx + cosine * dy};
+    return Point{cosine * x - sine * y + left, sine * x + cosine * y + top};
   });
 }
 

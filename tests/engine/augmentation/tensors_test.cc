@@ -91,7 +91,7 @@ TEST(Operations, OfTorchvisionAreWithinOneOfTheTensorExpressions) {
       const Tensor off = (found.to(at::kShort) - tensors.to(at::kShort)).abs();
       EXPECT_LE((off > (factor ? 1 : 0)).to(at::kDouble).mean().item<double>(), operation.name == "rotate" ? 0.001 : 0)
           << operation.name << " " << argument << ", largest " << off.max().item<int>();
-      EXPECT_LE((off > 0).to(at::kDouble).mean().item<double>(), 0.01) << operation.name << " " << argument;
+      EXPECT_LE((off > 0).to(at::kDouble).mean().item<double>(), 0.05) << operation.name << " " << argument;
     }
   }
 }

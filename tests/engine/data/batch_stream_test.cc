@@ -53,7 +53,7 @@ TEST_P(Threads, GiveTheSameBatchesInTheSameOrderHoweverReadsOvertake) {
     for (std::int64_t i = 0; i < 4; ++i) {
       const std::int64_t row = number % 3 * 4 + i;
       ASSERT_EQ(batch->at(kLabel)[i].item<std::int64_t>(), row);
-      const Sample expected = Jittered().apply(samples->read(row), SampleDraws(random, number / 3, row));
+      const Sample expected = Jittered().apply(samples->read(row), StreamDraws(random, number / 3, row));
       EXPECT_TRUE(at::equal(batch->at(kImage)[i], expected.at(kImage))) << number << " " << i;
     }
   }

@@ -71,7 +71,7 @@ TEST_F(TorchArchive, ReadsWhatLaterProtocolsWrite) {
   const std::string type = brief("torch") + brief("FloatStorage") + "\x93";
   const std::string id = "(" + brief("storage") + type + brief("0") + brief("cpu") + "K\6tQ";
   const std::string rebuild = brief("torch._utils") + brief("_rebuild_tensor_v2") + "\x93";
-  const std::string value = "}" + brief("w") + rebuild + "(" + id + std::string("K\0K\6\x85K\1\x85\x89Nt", 12) + "Rs";
+  const std::string value = "}" + brief("w") + rebuild + "(" + id + std::string("K\0K\6\x85K\1\x85\x89Nt", 11) + "Rs";
   const std::string pickle = "\x80\4\x95" + little(value.size(), 8) + value + ".";
   EXPECT_TRUE(at::equal(read(torch_archive(pickle, {kSix})).tensors.at("w"), at::arange(6, at::kFloat)));
 }

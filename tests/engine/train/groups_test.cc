@@ -78,7 +78,8 @@ TEST(LayerDecay, GivesTheScalesOfBeit) {
                                                      {"norm.weight", 1},
                                                      {"fc_norm.weight", 1},
                                                      {"head.weight", 1}};
-  for (const auto& [name, scale] : expected) EXPECT_NEAR(layers.scale(name), scale, 1e-6 * scale) << name;
+  for (const auto& [name, scale] : expected)
+    EXPECT_NEAR(layers.scale(name), scale, 2e-6 * scale) << name;  // six digits are given
   for (int i = 0; i < 12; ++i) {
     const std::string name = "blocks." + std::to_string(i) + ".mlp.fc1.weight";
     EXPECT_NEAR(layers.scale(name), std::pow(0.65, 12 - i), 1e-15) << name;

@@ -113,7 +113,7 @@ inline Tensors as_huggingface(const Task& task, std::int64_t patch, const std::s
     const bool bias = name.ends_with(".bias");
     const std::string end = bias ? ".bias" : ".weight";
     if (name.starts_with("blocks.")) {
-      const std::string block = (third ? "layer." : "encoder.layer.") + name.substr(7, 2);
+      const std::string block = (third ? "layer." : family + ".encoder.layer.") + name.substr(7, 2);
       const std::string part = name.substr(9, name.rfind('.') - 9);
       if (part == "attn.qkv") {
         const auto parts = tensor.chunk(3);
