@@ -1,6 +1,7 @@
 // Whole stages on images of different sizes: resized, repeated, of drawn sizes, the same bits wherever a run is interrupted
 // and however many threads decode.
 #include <gmock/gmock.h>
+#include <utility>
 
 #include "engine/data/dataset.h"
 #include "tests/engine/data/sources.h"
@@ -47,6 +48,8 @@ class SceneData final : public Dataset {
 class InputStages : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
+    static bool added = false;  // two suites share this
+    if (std::exchange(added, true)) return;
     Item item("dataset", "scenes-of-this-test", 1, "of this test");
     item.facts({{"digest", "0"},
                 {"rank", 2},
