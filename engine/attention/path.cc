@@ -191,7 +191,8 @@ Tensor run_bucketed(const Scores& s) {
   for (const BiasTerm* bias : s.biases) (looked_up(bias, s) ? lookups : others).push_back(bias);
   Scores rest = s;
   rest.biases = std::move(others);
-  Tensor logits = with_terms(content_logits(rest), rest, rest.scales);
+  // Mixed precision may have narrowed the product; the kernel is for the type that was asked about.
+  Tensor logits = with_terms(content_logits(rest), rest, rest.scales).to(s.q.scalar_type());
   for (const BiasTerm* bias : lookups) logits = add_lookups(logits, bias->form());
   return weighted_values(scaled(logits, s.sum_scales), s);
 }

@@ -13,6 +13,7 @@
 // table are options.
 #include <cmath>
 
+#include "engine/base/precision.h"
 #include "engine/priors/items.h"
 #include "engine/priors/numbers.h"
 #include "engine/priors/points.h"
@@ -118,6 +119,7 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
  private:
   // s, [1, H, T, m]
   Tensor projected(const AttentionInputs& inputs, at::ScalarType type) const {
+    const Autocast off(Precision::kFloat32, inputs.x.device());  // squares of coordinates need their digits
     const Tensor points = points_->get(inputs.layout, inputs.x.device(), type, [&] {
       return centered_points(inputs.layout, reference_, settings_.measure, inputs.x.options().dtype(type));
     });

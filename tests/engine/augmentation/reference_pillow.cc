@@ -1,6 +1,8 @@
 // Pillow's operations from their formulas.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <numbers>
 
 #include "tests/engine/augmentation/reference_operations.h"
@@ -195,8 +197,13 @@ Image moved(const Image& image, const Canvas& canvas, const std::function<Point(
 }
 
 Image rotate(const Image& image, double degrees, const Canvas& canvas) {
-  const double angle = degrees * std::numbers::pi / 180;
-  const double cosine = std::round(std::cos(angle) * 1e15) / 1e15, sine = std::round(std::sin(angle) * 1e15) / 1e15;
+  const double angle = (degrees < 0 ? degrees + 360 : degrees) * (std::numbers::pi / 180);
+  const auto rounded = [](double value) {  // to 15 decimals
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.15f", value);
+    return std::strtod(digits, nullptr);
+  };
+  const double cosine = rounded(std::cos(angle)), sine = rounded(std::sin(angle));
   // The sums in Pillow's order: truncation shows their last bits.
   const double middle_x = image.width / 2.0, middle_y = image.height / 2.0;
   const double left = cosine * -middle_x - sine * -middle_y + middle_x;

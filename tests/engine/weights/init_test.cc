@@ -71,7 +71,12 @@ class InitStage : public ::testing::Test {
     out["init"] = {{"id", "weights"}, {"options", more}};
     return out;
   }
-  double first_loss(const RecordingObserver& observer) { return observer.points.at(0).value; }
+  double first_loss(const RecordingObserver& observer) {
+    for (const RecordedPoint& point : observer.points) {
+      if (point.series.starts_with("loss/train")) return point.value;
+    }
+    throw std::runtime_error("no loss was reported");
+  }
 
   TemporaryFolder folder_;
   const std::filesystem::path root_ = folder_.path() / "data";
