@@ -88,7 +88,7 @@ TEST(Cost, LeavesOutTheImagesOfADatasetThatReadsThemAsTheyAreNeeded) {
     for (Json& item : document["items"]) {
       if (item["id"] == "fashion-mnist") item["facts"]["resident"] = resident;
     }
-    return plan_of(specification({{"dim", 64}}, "none"), catalog_of(document)).cells.at(0).cost;
+    return plan_of(specification({{"dim", 64}, {"heads", 4}}, "none"), catalog_of(document)).cells.at(0).cost;
   };
   const CellCost streamed = plan_with(false), resident = plan_with(true);
   EXPECT_EQ(streamed.data_bytes, 0);
