@@ -50,7 +50,8 @@ Item::Item(std::string_view kind, std::string_view id, int revision, std::string
             {"revision", revision},
             {"summary", summary},
             {"options", Json::array()},
-            {"constraints", Json::array()}} {}
+            {"constraints", Json::array()},
+            {"facts", Json::object()}} {}
 
 Item& Item::option(const Option& option) {
   json_["options"].push_back(option.json());
