@@ -7,7 +7,7 @@ TORCH ?=
 CYCLES ?= 200
 SEED ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help demo gpu priors test processors chaos drill lint build python docs web setup clean
+.PHONY: help demo gpu priors test processors papers chaos drill lint build python docs web setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -40,6 +40,11 @@ chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer locus_chaos
 	@$(BUILD)/tests/locus_chaos --long --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --spec examples/fashion-mnist-priors.yaml --work build/chaos
+
+papers: ## run the papers' specifications for a few steps on scenes in the formats of their data sets; minutes
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build all
+	@tests/papers/run $(BUILD)
 
 drill: ## add a prior, one of every other kind of the engine, and a remote call to copies of the tree, as CONTRIBUTING.md says, and check that everything follows; minutes
 	@tools/setup test
