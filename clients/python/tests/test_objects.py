@@ -278,7 +278,8 @@ def test_progress_goes_to_standard_output(done: locus.Experiment, capsys: pytest
 
 def test_no_document_installs_a_strangers_package() -> None:
     """The package index has a `locus` of somebody else, and nothing of ours: documents install the wheel's file."""
-    patterns = ("*.md", "docs/**/*.md", "clients/python/*.md", "clients/python/src/**/*.py", "examples/*.*", "examples/papers/*")
+    documents = ("*.md", "docs/**/*.md", "clients/python/*.md")
+    patterns = (*documents, "clients/python/src/**/*.py", "examples/*.*", "examples/papers/*")
     texts = [path for pattern in patterns for path in ROOT.glob(pattern)]
     assert ROOT / "clients/python/README.md" in texts
     for path in texts:
