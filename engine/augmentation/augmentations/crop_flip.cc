@@ -32,6 +32,7 @@ class CropFlip final : public ImageAugmentation {
 
 AugmentationItem crop_flip() {
   Item item("augmentation", "crop-flip", 1, "A random part of the image at a random ratio, resized, flipped or not");
+  item.facts({{"setting", {{"augmentation", "random resized crop and horizontal flip"}}}});
   add_crop_options(item);
   add_flip_option(item);
   add_interpolation_option(item);

@@ -33,6 +33,7 @@ class Deit final : public ImageAugmentation {
 
 AugmentationItem deit() {
   Item item("augmentation", "deit", 1, "timm's crop, flip, policy and random erasing, as DeiT is trained with");
+  item.facts({{"setting", {{"augmentation", "the recipe of DeiT"}}}});
   item.set("paper", "DeiT");
   add_crop_options(item);
   add_interpolation_option(item);

@@ -37,6 +37,7 @@ class PadCrop final : public ImageAugmentation {
 AugmentationItem pad_crop() {
   Item item("augmentation", "pad-crop", 1,
             "A random window of the image with a border of zeros, for images of one size");
+  item.facts({{"setting", {{"augmentation", "padded crop and the policy of DeiT"}}}});
   item.option(Option::integer("padding", 4, "pixels of border on each side").minimum(0).maximum(64));
   add_interpolation_option(item);
   add_timm_options(item, "rand-m9-mstd0.5-inc1", 0.25);

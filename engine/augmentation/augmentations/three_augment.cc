@@ -80,6 +80,7 @@ class ThreeAugment final : public ImageAugmentation {
 AugmentationItem three_augment() {
   Item item("augmentation", "three-augment", 1,
             "3-Augment: one of grayscale, solarization and blur, then color jitter");
+  item.facts({{"setting", {{"augmentation", "3-Augment"}}}});
   item.set("paper", "DeiT-III");
   item.option(
       Option::text("crop", "random", "random: of the area and ratio below; simple: a window of the resized image")

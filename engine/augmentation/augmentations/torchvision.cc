@@ -53,6 +53,7 @@ class Torchvision final : public ImageAugmentation {
 AugmentationItem torchvision() {
   Item item("augmentation", "torchvision", 1,
             "torchvision's crop, flip and policy on 8-bit tensors, as PaPE is trained with");
+  item.facts({{"setting", {{"augmentation", "torchvision's crop, flip and policy"}}}});
   item.set("paper", "PaPE");
   add_crop_options(item);
   add_flip_option(item);
