@@ -47,11 +47,15 @@ void add_horizon(Item& item, std::int64_t epochs, std::int64_t batch, std::int64
                                         "left out")));
 }
 
-void add_limits(Item& item, double clip) {
+void add_limit(Item& item) {
   item.option(Option::integer("limit", 0, "training images used, one fixed subset for every seed; 0 for all")
                   .minimum(0)
                   .neutral(0)
                   .unit("images"));
+}
+
+void add_limits(Item& item, double clip) {
+  add_limit(item);
   item.option(neutral_at(
       0.0, Option::number("grad_clip", clip, "largest joint norm of the gradients; 0 for no limit").minimum(0.0)));
 }
@@ -108,6 +112,17 @@ void add_precision(Item& item, Precision training, Precision evaluation) {
                   .minimum(1)
                   .maximum(4096)
                   .neutral(1));
+}
+
+void add_momentum(Item& item) {
+  item.option(
+      Option::number("momentum", 0.9, "share of the last update that the next one keeps").minimum(0.0).maximum(0.9999));
+}
+
+void add_gradient_decay(Item& item, double weight_decay) {
+  item.option(Option::number("weight_decay", weight_decay, "decay of weight matrices, as part of the gradient")
+                  .minimum(0.0)
+                  .maximum(10.0));
 }
 
 void add_rate(Item& item, double rate, double weight_decay) {

@@ -14,12 +14,17 @@ void add_horizon(Item& item, std::int64_t epochs = 10, std::int64_t batch = 128,
                  bool keep_last = false);
 // warmup_epochs, min_lr, limit, grad_clip, and the rules that they obey.
 void add_course(Item& item, double minimum_rate, double warmup_epochs = 0.1, double clip = 0);
+void add_limit(Item& item);  // limit
 // limit and grad_clip alone, of recipes whose schedule counts otherwise.
 void add_limits(Item& item, double clip = 0);
 void add_reporting(Item& item);  // validate_every, validation_images, log_every, snapshots
 
 // precision, eval_precision, accumulate.
 void add_precision(Item& item, Precision training = Precision::kFloat32, Precision evaluation = Precision::kFloat32);
+
+// momentum and weight_decay of plain descent, whose decay is part of the gradient.
+void add_momentum(Item& item);
+void add_gradient_decay(Item& item, double weight_decay);
 
 // lr and weight_decay.
 void add_rate(Item& item, double rate, double weight_decay);

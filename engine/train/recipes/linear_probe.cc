@@ -30,15 +30,9 @@ RecipeItem linear_probe() {
   add_horizon(item, 100, 256);
   item.option(Option::number("lr", 0.001, "learning rate of the first epoch").above(0.0).maximum(100.0));
   add_rate_scaling(item, "linear", 256);
-  item.option(
-      Option::number("momentum", 0.9, "share of the last update that the next one keeps").minimum(0.0).maximum(0.9999));
-  item.option(Option::number("weight_decay", 0.0, "decay of weight matrices, as part of the gradient")
-                  .minimum(0.0)
-                  .maximum(10.0));
-  item.option(Option::integer("limit", 0, "training images used, one fixed subset for every seed; 0 for all")
-                  .minimum(0)
-                  .neutral(0)
-                  .unit("images"));
+  add_momentum(item);
+  add_gradient_decay(item, 0);
+  add_limit(item);
   add_precision(item);
   add_reporting(item);
   item.facts({{"setting",

@@ -24,11 +24,8 @@ RecipeItem sgd() {
             "Stochastic gradient descent with momentum, linear warm-up and cosine decay over a fixed number of epochs");
   add_horizon(item);
   item.option(Option::number("lr", 0.05, "highest learning rate").above(0.0).maximum(100.0));
-  item.option(Option::number("weight_decay", 1e-4, "decay of weight matrices, as part of the gradient")
-                  .minimum(0.0)
-                  .maximum(10.0));
-  item.option(
-      Option::number("momentum", 0.9, "share of the last update that the next one keeps").minimum(0.0).maximum(0.9999));
+  add_gradient_decay(item, 1e-4);
+  add_momentum(item);
   item.option(Option::boolean("nesterov", false, "look ahead by the momentum before the gradient is applied"));
   add_course(item, 0.0);
   item.option(Option::number("average_decay", 0.0,
