@@ -22,7 +22,7 @@ bool is_digest(const std::string& name) {
   return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-absl::Status refuse(const std::string& message) {
+absl::Status refuse_artifact(const std::string& message) {
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message);
 }
 
@@ -65,7 +65,7 @@ absl::StatusOr<int> one_artifact(Client& client, const ArtifactsOptions& options
     return kExitDone;
   }
   if (options.output.empty())
-    return refuse("say what to do with the artifact: --output FILE downloads it, --pin keeps it");
+    return refuse_artifact("say what to do with the artifact: --output FILE downloads it, --pin keeps it");
   LOCUS_RETURN_IF_ERROR(client.download_artifact(options.name, options.output));
   print(options.server.json ? Json({{"files", {{{"path", options.output}, {"sha256", options.name}}}}}).dump() + "\n"
                             : options.output + "\n");
@@ -75,7 +75,7 @@ absl::StatusOr<int> one_artifact(Client& client, const ArtifactsOptions& options
 absl::StatusOr<int> run(Client& client, const ArtifactsOptions& options) {
   if (is_digest(options.name)) return one_artifact(client, options);
   if (options.pin || options.unpin)
-    return refuse(
+    return refuse_artifact(
         "--pin and --unpin take the SHA-256 of an artifact, as `locus artifacts EXPERIMENT` lists them, not "
         "'" +
         options.name + "'");

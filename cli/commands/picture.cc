@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr const char* kOfTrial[] = {"--attention", "--images", "--split", "--data-root"};
 constexpr const char* kOfPrior[] = {"--options", "--grid", "--heads", "--head-width", "--layers", "--seed"};
 
-absl::Status refuse(const std::string& message, const std::string& field = {}) {
+absl::Status refuse_picture(const std::string& message, const std::string& field = {}) {
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message, field);
 }
 
@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<std::int64_t>> numbers(const Command& command, const 
     std::int64_t value = 0;
     const auto [next, error] = std::from_chars(at, end, value);
     if (error != std::errc() || value < 0 || (next != end && (*next != ',' || next + 1 == end)))
-      return refuse(option + " is \"" + all + "\"; give numbers from 0 with commas between, such as 0,7");
+      return refuse_picture(option + " is \"" + all + "\"; give numbers from 0 with commas between, such as 0,7");
     out.push_back(value);
     at = next == end ? end : next + 1;
   }
@@ -89,13 +89,13 @@ absl::StatusOr<int> draw_trial(Client& client, const Command& command, const std
   }
   request["configuration"] = Json::parse(chosen.stage->config_json(), nullptr, /*allow_exceptions=*/false);
   const std::string file = readable_after_exec(request.dump());
-  if (file.empty()) return refuse("cannot hand the request over to the trainer");
+  if (file.empty()) return refuse_picture("cannot hand the request over to the trainer");
   std::vector<std::string> arguments = {"--trained", file};
   for (const auto& [option, tool] :
        {std::pair("--output", "--json"), {"--png", "--png"}, {"--view", "--view"}, {"--query", "--query"}}) {
     if (!command.has(option)) continue;
     if (command.argument(option).given().size() > 1)
-      return refuse("a picture of a trial takes one " + std::string(option));
+      return refuse_picture("a picture of a trial takes one " + std::string(option));
     arguments.insert(arguments.end(), {tool, text(command, option)});
   }
   return run_trainer_tool("picture", arguments, json);
@@ -115,8 +115,8 @@ int draw(const Command& command, const ServerChoice& choice) {
   const bool trial = name.find('/') != std::string::npos;
   if (const std::string wrong = trial ? misplaced(command, kOfPrior) : misplaced(command, kOfTrial); !wrong.empty()) {
     return report_error(
-        refuse(trial ? wrong + " is for the picture of a prior; a trial's comes from its configuration"
-                     : wrong + " is for the picture of a trial: locus picture EXPERIMENT/NUMBER " + wrong),
+        refuse_picture(trial ? wrong + " is for the picture of a prior; a trial's comes from its configuration"
+                             : wrong + " is for the picture of a trial: locus picture EXPERIMENT/NUMBER " + wrong),
         choice.json, nullptr, kExitUsage);
   }
   if (trial) return ask_server(choice, [&](Client& client) { return draw_trial(client, command, name, choice.json); });

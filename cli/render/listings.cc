@@ -12,12 +12,6 @@
 namespace locus {
 namespace {
 
-const Column kState = {"state", Align::kLeft, Paint::kState};
-
-std::string count(std::int64_t number, const std::string& noun) {
-  return show_count(number) + " " + noun + (number == 1 ? "" : "s");
-}
-
 std::string show_time(const google::protobuf::Timestamp& time) {
   if (time.seconds() == 0) return "-";
   const std::time_t seconds = time.seconds();
@@ -84,15 +78,15 @@ std::string render_submission(const v1::CreateExperimentResponse& response) {
   if (response.created()) {
     out += " submitted: ";
   } else if (response.trials_added() + response.trials_removed() + response.trials_changed() > 0) {
-    out += " extended by " + count(response.trials_added(), "trial");
-    if (response.trials_removed() > 0) out += ", " + count(response.trials_removed(), "trial") + " retired";
-    if (response.trials_changed() > 0) out += ", " + count(response.trials_changed(), "trial") + " changed";
+    out += " extended by " + show_counted(response.trials_added(), "trial");
+    if (response.trials_removed() > 0) out += ", " + show_counted(response.trials_removed(), "trial") + " retired";
+    if (response.trials_changed() > 0) out += ", " + show_counted(response.trials_changed(), "trial") + " changed";
     out += ": ";
   } else {
     out += " is here already: ";
   }
-  return out + count(experiment.cells(), "cell") + ", " + count(experiment.trials(), "trial") + "; " +
-         count(response.stages_done(), "stage") + " done already, " + show_count(response.stages_to_run()) +
+  return out + show_counted(experiment.cells(), "cell") + ", " + show_counted(experiment.trials(), "trial") + "; " +
+         show_counted(response.stages_done(), "stage") + " done already, " + show_count(response.stages_to_run()) +
          " to run\n";
 }
 
@@ -105,7 +99,7 @@ std::string render_experiments(const v1::ListExperimentsResponse& response, Text
   }
   if (rows.empty()) return "no experiment yet; submit one with: locus submit SPECIFICATION\n";
   return render_text_table({{"experiment"},
-                            kState,
+                            kStateColumn,
                             {"trials", Align::kRight},
                             {"dataset"},
                             {"metric"},
@@ -121,8 +115,8 @@ std::string render_experiment(const v1::Experiment& experiment, const v1::ListTr
       printable(experiment.name()) + "  " + paint_state(experiment.state(), experiment.state(), style) + "\n";
   if (!experiment.description().empty()) out += printable(experiment.description()) + "\n";
   out += annotation_text(experiment);
-  out += count(experiment.cells(), "cell") + ", " + std::to_string(experiment.trials_done()) + " of " +
-         count(experiment.trials(), "trial") + " done, revision " + std::to_string(experiment.revision()) +
+  out += show_counted(experiment.cells(), "cell") + ", " + std::to_string(experiment.trials_done()) + " of " +
+         show_counted(experiment.trials(), "trial") + " done, revision " + std::to_string(experiment.revision()) +
          ", created " + show_time(experiment.create_time()) + "\n\n";
   return out + render_trials(trials, style);
 }
@@ -142,7 +136,7 @@ std::string render_trials(const v1::ListTrialsResponse& trials, TextStyle style)
     for (const double value : trial.values()) row.push_back(show_fixed(value, std::abs(value) < 10 ? 4 : 2));
     row.insert(row.end(), {stages, trial.reason(), join_tags(trial.tags())});
   }
-  std::vector<Column> columns = {{"trial", Align::kRight}, {"cell"}, {"seed", Align::kRight}, kState};
+  std::vector<Column> columns = {{"trial", Align::kRight}, {"cell"}, {"seed", Align::kRight}, kStateColumn};
   for (const v1::TrialColumn& column : trials.columns())
     columns.push_back(
         {column.key().metric() + (column.unit().empty() ? "" : " (" + column.unit() + ")"), Align::kRight});
@@ -171,7 +165,7 @@ std::string render_trial(const v1::TrialDetail& detail, TextStyle style) {
     if (!rows.empty()) {
       out += render_text_table({{"attempt", Align::kRight},
                                 {"worker"},
-                                kState,
+                                kStateColumn,
                                 {"started"},
                                 {"took", Align::kRight},
                                 {"from step", Align::kRight},
@@ -215,8 +209,9 @@ std::string render_workers(const v1::ListWorkersResponse& response, TextStyle st
                                                                 " not shown, offline for long or forgotten: --all\n";
   if (rows.empty() && forgotten.empty())
     return "no worker has ever registered; start one with: locus worker --server HOST:PORT\n";
-  return render_text_table({{"worker"}, kState, {"host"}, {"slots"}, {"datasets"}, {"version"}, {"seen"}, {"running"}},
-                           rows, style) +
+  return render_text_table(
+             {{"worker"}, kStateColumn, {"host"}, {"slots"}, {"datasets"}, {"version"}, {"seen"}, {"running"}}, rows,
+             style) +
          forgotten;
 }
 

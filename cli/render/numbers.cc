@@ -38,6 +38,10 @@ std::string show_count(std::int64_t count) {
   return (count < 0 ? "-" : "") + digits;
 }
 
+std::string show_counted(std::int64_t count, const std::string& noun) {
+  return show_count(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string show_short(std::int64_t count) {
   constexpr const char* kUnits[] = {"", " k", " M", " G", " T"};
   double size = static_cast<double>(count);

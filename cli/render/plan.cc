@@ -13,10 +13,6 @@
 namespace locus {
 namespace {
 
-std::string count(std::int64_t number, const std::string& noun) {
-  return show_count(number) + " " + noun + (number == 1 ? "" : "s");
-}
-
 // "0.8–4.2 M": the unit once where both have it.
 std::string range(const v1::PlanRange& of, const std::function<std::string(std::int64_t)>& show) {
   const std::string least = show(of.least()), most = show(of.most());
@@ -27,10 +23,12 @@ std::string range(const v1::PlanRange& of, const std::function<std::string(std::
 }
 
 std::string history_text(const v1::PlanHistory& history) {
-  const std::string runs = (history.stages() > 1 && history.runs() > 1 ? "up to " : "") + count(history.runs(), "run");
+  const std::string runs =
+      (history.stages() > 1 && history.runs() > 1 ? "up to " : "") + show_counted(history.runs(), "run");
   const bool same = history.basis() == "same-setting";
   const std::string what = same ? " of the same setting" : " of other settings of this size";
-  return history.kind() + ": " + count(history.stages(), "stage") + " by " + runs + what + " on " + history.device();
+  return history.kind() + ": " + show_counted(history.stages(), "stage") + " by " + runs + what + " on " +
+         history.device();
 }
 
 std::string time_text(const v1::Plan& plan) {
@@ -44,7 +42,7 @@ std::string time_text(const v1::Plan& plan) {
   out += "\n";
   for (const v1::PlanHistory& history : plan.history()) out += "  " + history_text(history) + "\n";
   if (plan.stages_without_history() > 0)
-    out += "  " + count(plan.stages_without_history(), "stage") + " without history " +
+    out += "  " + show_counted(plan.stages_without_history(), "stage") + " without history " +
            (plan.stages_without_history() == 1 ? "is" : "are") + " not counted\n";
   return out;
 }
@@ -128,15 +126,15 @@ std::string model_text(const v1::Plan& plan) {
 }  // namespace
 
 std::string render_plan(const v1::Plan& plan) {
-  std::string out = printable(plan.name()) + ": " + count(plan.cells(), "cell") + ", " + count(plan.trials(), "trial") +
-                    ", " + count(plan.stages_total(), "stage") + "\n\n";
+  std::string out = printable(plan.name()) + ": " + show_counted(plan.cells(), "cell") + ", " +
+                    show_counted(plan.trials(), "trial") + ", " + show_counted(plan.stages_total(), "stage") + "\n\n";
   out += cells_text(plan) + kinds_text(plan);
   out += "\n" + model_text(plan) + time_text(plan);
-  out += count(plan.stages_done(), "stage") + " done already, " +
+  out += show_counted(plan.stages_done(), "stage") + " done already, " +
          (plan.stages_running() > 0 ? show_count(plan.stages_running()) + " running, " : "") +
          show_count(plan.stages_to_run()) + " to run";
   if (plan.exists()) {
-    out += "\nan experiment of this name exists: " + count(plan.trials_added(), "trial") + " would be added, " +
+    out += "\nan experiment of this name exists: " + show_counted(plan.trials_added(), "trial") + " would be added, " +
            show_count(plan.trials_removed()) + " removed, " + show_count(plan.trials_changed()) + " changed";
     if (plan.trials_removed() + plan.trials_changed() > 0) out += " (submit --replace allows that)";
   }
@@ -153,7 +151,7 @@ std::string render_cost(const v1::Plan& plan) {
   if (plan.has_compute_seconds()) {
     out += (out.empty() ? "" : ", ") + std::string("about ") + show_duration(plan.compute_seconds()) + " of computing";
     if (plan.stages_without_history() > 0)
-      out += " and " + count(plan.stages_without_history(), "stage") + " without history";
+      out += " and " + show_counted(plan.stages_without_history(), "stage") + " without history";
   }
   return out.empty() ? out : "costs:     " + out + "\n";
 }

@@ -7,7 +7,7 @@
 namespace locus {
 namespace {
 
-constexpr char kIntroduction[] =
+constexpr char kPriorsIntroduction[] =
     R"(# The priors
 
 Written by `tools/docs` from `engine/catalog.json`, where each entry comes from the prior's own file in
@@ -111,7 +111,7 @@ std::string section(const Json& item) {
 }  // namespace
 
 std::string render_prior_reference(const Json& catalog) {
-  std::string out = std::string(kIntroduction) +
+  std::string out = std::string(kPriorsIntroduction) +
                     "\n| prior | what it does | formula | hooks | ViT-B adds | paths |\n"
                     "|---|---|---|---|---|---|\n";
   std::string sections;

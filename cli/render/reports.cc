@@ -14,12 +14,6 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-const Column kState = {"state", Align::kLeft, Paint::kState};
-
-std::string count(std::int64_t number, const std::string& noun) {
-  return show_count(number) + " " + noun + (number == 1 ? "" : "s");
-}
-
 std::string show_clock(const google::protobuf::Timestamp& time, const char* pattern) {
   if (time.seconds() == 0) return "";
   const std::time_t seconds = time.seconds();
@@ -158,7 +152,7 @@ std::string render_comparison(const v1::Comparison& comparison, bool all) {
     for (const v1::ComparedSetting& one : comparison.common())
       out += "  " + printable(one.path()) + ": " + printable(one.values_size() > 0 ? one.values(0) : "") + "\n";
   } else if (comparison.common_size() > 0) {
-    out += count(comparison.common_size(), "equal setting") + " left out; --all shows them\n";
+    out += show_counted(comparison.common_size(), "equal setting") + " left out; --all shows them\n";
   }
   columns[0].title = "result";
   for (std::size_t c = 1; c < columns.size(); ++c) columns[c].align = Align::kRight;
@@ -186,7 +180,7 @@ std::string render_worker(const v1::WorkerDetail& detail, TextStyle style) {
   const v1::Worker& worker = detail.worker();
   std::string out = printable(worker.name()) + "  " + paint_state(worker.state(), worker.state(), style) + "  " +
                     printable(worker.host()) + ", " + std::to_string(worker.slots_busy()) + " of " +
-                    count(worker.slots_size(), "slot") + " busy\n";
+                    show_counted(worker.slots_size(), "slot") + " busy\n";
   if (!worker.reason().empty()) out += printable(worker.reason()) + "\n";
   if (worker.has_data()) out += "datasets: " + printable(show_data(worker)) + "\n";
   for (const auto& [dataset, why] : worker.data().missing())
@@ -206,31 +200,32 @@ std::string render_worker(const v1::WorkerDetail& detail, TextStyle style) {
   }
   if (rows.empty()) return out;
   return out + "\n" +
-         render_text_table({{"ran"}, {"stage"}, {"attempt", Align::kRight}, kState, {"started"}, {"reason"}}, rows,
-                           style);
+         render_text_table({{"ran"}, {"stage"}, {"attempt", Align::kRight}, kStateColumn, {"started"}, {"reason"}},
+                           rows, style);
 }
 
 std::string render_rerun(const v1::RerunExperimentResponse& response) {
   const std::string name = printable(response.experiment().name());
   if (response.stages() == 0) return name + ": nothing to run again: no stage failed, is held or was cancelled\n";
-  return name + ": " + count(response.stages(), "stage") + " of " + count(response.trials_size(), "trial") +
-         " queued again\n";
+  return name + ": " + show_counted(response.stages(), "stage") + " of " +
+         show_counted(response.trials_size(), "trial") + " queued again\n";
 }
 
 std::string render_deletion(const v1::DeleteExperimentResponse& response) {
   std::string out = printable(response.name()) + (response.deleted() ? " is deleted: " : " would go with ") +
-                    count(response.trials(), "trial") + ", " + count(response.stages(), "stage") + ", " +
-                    count(response.attempts(), "attempt") + ", " + count(response.points(), "point") + " and " +
-                    count(response.artifacts(), "artifact") + " (" + show_bytes(response.bytes()) + ")\n";
+                    show_counted(response.trials(), "trial") + ", " + show_counted(response.stages(), "stage") + ", " +
+                    show_counted(response.attempts(), "attempt") + ", " + show_counted(response.points(), "point") +
+                    " and " + show_counted(response.artifacts(), "artifact") + " (" + show_bytes(response.bytes()) +
+                    ")\n";
   if (response.stages_kept() > 0) {
     std::string names;
     for (const std::string& one : response.kept_for()) names += (names.empty() ? "" : ", ") + printable(one);
-    out += count(response.stages_kept(), "stage") +
+    out += show_counted(response.stages_kept(), "stage") +
            (response.deleted() ? " stayed, needed by " : " would stay, needed by ") + names + "\n";
   }
   if (response.purging()) out += "its rows and blobs are being taken away; other work goes on meanwhile\n";
   if (response.stages_unfinished() > 0 && !response.deleted())
-    out += count(response.stages_unfinished(), "stage") + " waiting or running: --force cancels them first\n";
+    out += show_counted(response.stages_unfinished(), "stage") + " waiting or running: --force cancels them first\n";
   return out;
 }
 
@@ -239,9 +234,10 @@ std::string render_check(const v1::CheckReport& report) {
   for (const v1::CheckProblem& one : report.problems())
     out += printable(one.subject()) + ": " + printable(one.sentence()) + "\n";
   const std::string size = "schema " + std::to_string(report.schema_version()) + ", database " +
-                           show_bytes(report.database_bytes()) + ", " + count(report.artifacts(), "artifact") + " of " +
-                           show_bytes(report.artifact_bytes());
-  return out + (report.ok() ? "nothing found wrong: " : count(report.problems_size(), "problem") + ": ") + size + "\n";
+                           show_bytes(report.database_bytes()) + ", " + show_counted(report.artifacts(), "artifact") +
+                           " of " + show_bytes(report.artifact_bytes());
+  return out + (report.ok() ? "nothing found wrong: " : show_counted(report.problems_size(), "problem") + ": ") + size +
+         "\n";
 }
 
 }  // namespace locus

@@ -11,7 +11,7 @@
 namespace locus {
 namespace {
 
-constexpr char kIntroduction[] =
+constexpr char kKeysIntroduction[] =
     R"(# The specification of an experiment, version 1
 
 Written by `tools/docs` from `core/experiment/schema.def` and `engine/catalog.json`: edit those, not this page.
@@ -62,13 +62,13 @@ constexpr char kRules[] =
   count by what they stand for.
 )";
 
-std::string cell(const std::string& text) {
+std::string schema_cell(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '|' ? "\\|" : c == '\n' ? " " : std::string(1, c);
   return out;
 }
 
-std::string code(const std::string& text) { return text.empty() ? "" : "`" + cell(text) + "`"; }
+std::string code(const std::string& text) { return text.empty() ? "" : "`" + schema_cell(text) + "`"; }
 
 std::string joined(const Json& list) {
   std::string out;
@@ -97,8 +97,8 @@ std::string option_row(const Json& option) {
   std::string help = option.value("help", "");
   if (const std::string unit = option.value("unit", ""); !unit.empty()) help += " (" + unit + ")";
   const std::string initial = option.contains("default") ? code(option["default"].dump()) : "required";
-  return "| `" + option.value("name", "") + "` | " + type + " | " + initial + " | " + cell(allowed(option)) + " | " +
-         cell(help) + " |\n";
+  return "| `" + option.value("name", "") + "` | " + type + " | " + initial + " | " + schema_cell(allowed(option)) +
+         " | " + schema_cell(help) + " |\n";
 }
 
 std::string item_section(const Json& item) {
@@ -132,17 +132,17 @@ std::string option_table(const Json& item) {
 
 std::string render_specification_reference(const Json& catalog) {
   std::string out =
-      std::string(kIntroduction) + "\n## Keys\n\n| key | value | default | meaning |\n|---|---|---|---|\n";
+      std::string(kKeysIntroduction) + "\n## Keys\n\n| key | value | default | meaning |\n|---|---|---|---|\n";
   for (const SpecificationKey& key : specification_keys())
-    out +=
-        "| `" + std::string(key.path) + "` | " + key.type + " | " + code(key.initial) + " | " + cell(key.help) + " |\n";
+    out += "| `" + std::string(key.path) + "` | " + key.type + " | " + code(key.initial) + " | " +
+           schema_cell(key.help) + " |\n";
   std::vector<std::pair<std::string, std::string>> kinds = {
       {"prior", "Priors"}, {"backbone", "Backbones: options of `model`"}, {"dataset", "Datasets"},
       {"task", "Tasks"},   {"recipe", "Recipes: options of `train`"},     {"stage", "Stages"}};
   for (const Json& section : catalog.value("sections", Json::array())) {
     const std::string key = section.value("key", "");
-    out += "| `" + key + "` | item | " + code(section.value("neutral", "")) + " | " + cell(section.value("help", "")) +
-           " |\n";
+    out += "| `" + key + "` | item | " + code(section.value("neutral", "")) + " | " +
+           schema_cell(section.value("help", "")) + " |\n";
     kinds.emplace_back(section.value("kind", ""), "Items of `" + key + "`");
   }
   out += kRules;

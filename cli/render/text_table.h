@@ -17,6 +17,8 @@ struct Column {
   Paint paint = Paint::kNone;
 };
 
+inline const Column kStateColumn = {"state", Align::kLeft, Paint::kState};
+
 struct TextStyle {
   bool color = false;
 };

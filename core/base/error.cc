@@ -10,7 +10,7 @@
 namespace locus {
 namespace {
 
-constexpr char kPayloadUrl[] = "locus.v1/error-detail";
+constexpr char kDetailUrl[] = "locus.v1/error-detail";
 constexpr std::size_t kMessageMost = 1000, kFieldMost = 300;  // bytes
 
 struct ReasonName {
@@ -80,12 +80,12 @@ absl::Status make_error(absl::StatusCode code, ErrorReason reason, std::string m
   absl::Status status(code, message);
   const Json detail = {
       {"reason", std::string(to_string(reason))}, {"field", std::move(field)}, {"metadata", std::move(metadata)}};
-  status.SetPayload(kPayloadUrl, absl::Cord(dump(detail)));
+  status.SetPayload(kDetailUrl, absl::Cord(dump(detail)));
   return status;
 }
 
 std::optional<ErrorDetail> error_detail(const absl::Status& status) {
-  const auto payload = status.GetPayload(kPayloadUrl);
+  const auto payload = status.GetPayload(kDetailUrl);
   if (!payload) return std::nullopt;
   const Json json = Json::parse(std::string(*payload), nullptr, false);
   if (!json.is_object()) return std::nullopt;

@@ -8,7 +8,7 @@
 namespace locus {
 namespace {
 
-constexpr char kPayloadUrl[] = "locus.v1/violations";
+constexpr char kViolationsUrl[] = "locus.v1/violations";
 constexpr std::size_t kMostKept = 1000;  // a matrix may hold a hundred thousand values, all of them wrong
 
 Json described(const absl::Status& status) {
@@ -32,7 +32,7 @@ absl::Status restored(const Json& json) {
 Violations violations_of(const absl::Status& status) {
   Violations out;
   if (status.ok()) return out;
-  const auto payload = status.GetPayload(kPayloadUrl);
+  const auto payload = status.GetPayload(kViolationsUrl);
   const Json json = payload ? Json::parse(std::string(*payload), nullptr, false) : Json();
   if (!json.is_object()) {
     out.list.push_back(status);
@@ -56,7 +56,7 @@ absl::Status join(const Violations& violations) {
   Json list = Json::array();
   for (const absl::Status& one : violations.list) list.push_back(described(one));
   const Json json = {{"list", std::move(list)}, {"more", violations.more}};
-  out.SetPayload(kPayloadUrl, absl::Cord(json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  out.SetPayload(kViolationsUrl, absl::Cord(json.dump(-1, ' ', false, Json::error_handler_t::replace)));
   return out;
 }
 

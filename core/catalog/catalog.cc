@@ -17,6 +17,10 @@ const std::vector<Section>& sections_of_every() {
   return list;
 }
 
+bool CatalogItem::has_option(std::string_view name) const {
+  return std::any_of(options.begin(), options.end(), [&](const OptionSpec& option) { return option.name == name; });
+}
+
 const CatalogItem* Catalog::find(std::string_view kind, std::string_view id_or_alias) const {
   for (const CatalogItem& item : items_) {
     if (item.kind != kind) continue;

@@ -50,6 +50,8 @@ struct CatalogItem {
   std::vector<ConditionalExclusion> exclusions;
   std::vector<int> layout_ranks;
   Json facts = Json::object();
+
+  bool has_option(std::string_view name) const;
 };
 
 // A part of a specification that chooses one item and its options: `model`, an item of kind backbone. Those of

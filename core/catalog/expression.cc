@@ -16,9 +16,9 @@ constexpr int kMostDepth = 50;  // parentheses
 bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
-class Reader {
+class ExpressionReader {
  public:
-  Reader(std::string_view text, const NameValue& names) : text_(text), names_(names) {}
+  ExpressionReader(std::string_view text, const NameValue& names) : text_(text), names_(names) {}
 
   absl::StatusOr<double> run() {
     const double value = sum();
@@ -136,7 +136,7 @@ class Reader {
 }  // namespace
 
 absl::StatusOr<double> evaluate_expression(std::string_view text, const NameValue& names) {
-  return Reader(text, names).run();
+  return ExpressionReader(text, names).run();
 }
 
 }  // namespace locus

@@ -27,9 +27,9 @@ bool among(const List& list, const std::string& value) {
 }
 
 // Typed reads that remember the first failure, so that a parser reads as a list of fields.
-class Reader {
+class MemberReader {
  public:
-  Reader(const Json& object, std::string field) : object_(object), field_(std::move(field)) {
+  MemberReader(const Json& object, std::string field) : object_(object), field_(std::move(field)) {
     if (!object_.is_object()) fail("expected an object", field_);
   }
 
@@ -94,7 +94,7 @@ absl::StatusOr<Condition> parse_condition(const Json& json, const std::string& f
   Condition when;
   if (!json.is_object() || !json.contains("when")) return when;
   if (!json.at("when").is_object()) return malformed("expected an option and its values", field + ".when");
-  Reader in(json.at("when"), field + ".when");
+  MemberReader in(json.at("when"), field + ".when");
   when.option = in.text("option", true);
   when.values = in.texts("values");
   LOCUS_RETURN_IF_ERROR(in.status());
@@ -103,7 +103,7 @@ absl::StatusOr<Condition> parse_condition(const Json& json, const std::string& f
 }
 
 absl::StatusOr<OptionSpec> parse_option(const Json& json, const std::string& field) {
-  Reader in(json, field);
+  MemberReader in(json, field);
   OptionSpec option;
   option.name = in.text("name", true);
   option.type = in.text("type", true);
@@ -140,7 +140,7 @@ absl::StatusOr<std::vector<Constraint>> parse_constraints(const Json& list, cons
   std::vector<Constraint> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string at = field + "[" + std::to_string(i) + "]";
-    Reader in(list[i], at);
+    MemberReader in(list[i], at);
     Constraint c;
     c.rule = in.text("rule", true);
     c.help = in.text("help");
@@ -167,7 +167,7 @@ absl::StatusOr<std::vector<ConditionalExclusion>> parse_exclusions(const Json& l
   std::vector<ConditionalExclusion> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string at = field + "[" + std::to_string(i) + "]";
-    Reader in(list[i], at);
+    MemberReader in(list[i], at);
     ConditionalExclusion exclusion;
     exclusion.excludes = in.texts("excludes");
     exclusion.help = in.text("help");
@@ -214,7 +214,7 @@ absl::StatusOr<std::vector<Section>> parse_sections(const Json& declared) {
   if (!declared.is_null() && !declared.is_array()) return malformed("expected a list", "sections");
   for (std::size_t i = 0; i < declared.size(); ++i) {
     const std::string at = "sections[" + std::to_string(i) + "]";
-    Reader in(declared[i], at);
+    MemberReader in(declared[i], at);
     Section section;
     section.key = section.id_path = section.member = in.text("key", true);
     section.kind = in.text("kind", true);
@@ -250,7 +250,7 @@ absl::Status check_neutral_items(const Catalog& catalog) {
 
 absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::vector<Section>& sections,
                                        const std::string& field) {
-  Reader in(json, field);
+  MemberReader in(json, field);
   CatalogItem item;
   item.kind = in.text("kind", true);
   item.id = in.text("id", true);

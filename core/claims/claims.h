@@ -25,6 +25,7 @@ const std::vector<SettingName>& setting_names();  // in the order they are shown
 
 // Values as shown ("ViT-S", "0.0006"), by key.
 using ClaimSetting = std::map<std::string, std::string>;
+std::string shown_setting(const Json& value);
 
 struct ClaimMetric {
   std::string name, unit, direction;  // "top1", "%", "max"

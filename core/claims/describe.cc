@@ -61,6 +61,10 @@ Json without_open(Json options) {
 
 }  // namespace
 
+std::string shown_setting(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : canonical_json(value);
+}
+
 const std::vector<SettingName>& setting_names() {
   static const std::vector<SettingName> kNames = {
 #define LOCUS_CLAIM_SETTING(name, compared, cost, meaning) {#name, compared, cost, meaning},
@@ -109,16 +113,13 @@ std::string to_string(const SettingDifference& difference) {
 
 std::vector<SettingDifference> claimed_options(const ClaimValue& claim) {
   std::vector<SettingDifference> out;
-  const auto shown = [](const Json& value) {
-    return value.is_string() ? value.get<std::string>() : canonical_json(value);
-  };
   for (const ClaimPrior& prior : claim.priors) {
     for (const auto& [name, value] : prior.loosely.items()) {
-      if (!value.is_null()) out.push_back({prior.id + "." + name, shown(value), "", false});
+      if (!value.is_null()) out.push_back({prior.id + "." + name, shown_setting(value), "", false});
     }
     for (const auto& [name, value] : prior.code.items()) {
       if (!value.is_null() && !prior.loosely.contains(name))
-        out.push_back({prior.id + "." + name, shown(value), "", true});
+        out.push_back({prior.id + "." + name, shown_setting(value), "", true});
     }
   }
   return out;

@@ -25,8 +25,6 @@ constexpr const char* kPlainFamilies[] = {"ViT", "DeiT"};
 constexpr const char* kOtherGrids = "other_grids";
 constexpr const char* kInterpolate = "interpolate";
 
-std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : canonical_json(value); }
-
 // The value of an option where the neutral one is left out, as configurations do.
 Json option_of(const Json& options, const OptionSpec& spec) {
   const auto found = options.find(spec.name);
@@ -59,7 +57,7 @@ std::string model_of(const CatalogItem* item, const std::string& id, const Json&
     if (dim == size.dim && depth == size.depth && heads == size.heads)
       return std::string(kPlainFamilies[0]) + size.name;
   }
-  return id + " " + shown(dim) + " wide, " + shown(depth) + " deep, " + shown(heads) + " heads";
+  return id + " " + shown_setting(dim) + " wide, " + shown_setting(depth) + " deep, " + shown_setting(heads) + " heads";
 }
 
 // DeiT is the ViT of the same letter, trained otherwise.
@@ -84,7 +82,7 @@ std::optional<std::vector<SettingDifference>> compare_priors(const ClaimPriors& 
         std::find_if(priors.begin(), priors.end(), [&](const Json& one) { return one.value("id", "") == item->id; });
     if (here == priors.end()) return std::nullopt;
     if (here->contains("stages"))
-      out.push_back({item->id + ".stages", "the same in every stage", shown((*here)["stages"]), false});
+      out.push_back({item->id + ".stages", "the same in every stage", shown_setting((*here)["stages"]), false});
     const Json options = here->value("options", Json::object());
     for (const OptionSpec& spec : item->options) {
       if (spec.name == kOtherGrids) continue;  // the setting `interpolation`
@@ -98,7 +96,7 @@ std::optional<std::vector<SettingDifference>> compare_priors(const ClaimPriors& 
       const Json& said = printed ? prior.loosely : prior.code;
       const Json expected = printed || coded ? said[spec.name] : spec.default_value;
       if (!expected.is_null() && !agree(spec, expected, value))
-        out.push_back({item->id + "." + spec.name, shown(expected), shown(value), coded});
+        out.push_back({item->id + "." + spec.name, shown_setting(expected), shown_setting(value), coded});
     }
   }
   return out;
@@ -132,7 +130,7 @@ ClaimSetting setting_of(const Json& config, const Catalog& catalog) {
     return std::tuple(catalog.find(kind, id), id, found.value("options", Json::object()));
   };
   const auto put = [&](const char* name, const Json& value) {
-    if (!value.is_null()) out[name] = shown(value);
+    if (!value.is_null()) out[name] = shown_setting(value);
   };
   const auto [dataset, dataset_id, dataset_options] = section("dataset", "dataset");
   put("dataset", dataset_id);
@@ -248,7 +246,8 @@ std::vector<ClaimedCell> ClaimMatcher::find(const ClaimValue& claim, const std::
     ClaimedCell one{.cell = with.cell, .differences = {}, .scale = {}};
     if (elsewhere && *trained != *evaluated) one.scale = *evaluated / *trained;
     if (const auto trained_here = number(here, "resolution"); one.scale && trained_here) {
-      const std::string paper = shown(*evaluated), scaled = shown(std::round(*trained_here * *one.scale * 1e6) / 1e6);
+      const std::string paper = shown_setting(*evaluated),
+                        scaled = shown_setting(std::round(*trained_here * *one.scale * 1e6) / 1e6);
       if (paper != scaled) one.differences.push_back({"evaluated-at", paper, scaled});
     }
     const std::vector<SettingDifference> settings = compare_settings(claim.setting, here, cost);

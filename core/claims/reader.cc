@@ -68,8 +68,6 @@ void Reader::finish() {
 
 namespace {
 
-std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : canonical_json(value); }
-
 ClaimSetting read_setting(Reader& reader, const Json* value, const std::string& field) {
   ClaimSetting out;
   if (value == nullptr) return out;
@@ -86,7 +84,7 @@ ClaimSetting read_setting(Reader& reader, const Json* value, const std::string& 
     } else if (!each.is_string() && !each.is_number()) {
       reader.fail(ErrorReason::kWrongType, "expected text or a number", field + "." + key);
     } else {
-      out[key] = shown(each);
+      out[key] = shown_setting(each);
     }
   }
   return out;

@@ -9,6 +9,7 @@
 namespace locus {
 
 inline constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kConfidence = 0.95;  // of the intervals that are shown
 
 double sample_mean(const std::vector<double>& x);
 double sample_std(const std::vector<double>& x);                          // n - 1; NaN below two

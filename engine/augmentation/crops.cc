@@ -10,7 +10,7 @@
 namespace locus::engine {
 namespace {
 
-constexpr std::uint32_t kTries = 10;
+constexpr std::uint32_t kCropTries = 10;
 
 // Rounding is half to even, by the mode that every thread starts with.
 int rounded(double value) { return static_cast<int>(std::nearbyint(value)); }
@@ -39,7 +39,7 @@ int drawn(const SampleDraws& draws, std::string_view name, std::uint32_t attempt
 Box random_resized_crop(const ImageSize& image, const CropRange& range, const SampleDraws& draws) {
   const double whole = static_cast<double>(image.height) * image.width;
   const double least = std::log(range.least_ratio), most = std::log(range.most_ratio);
-  for (std::uint32_t attempt = 0; attempt < kTries; ++attempt) {
+  for (std::uint32_t attempt = 0; attempt < kCropTries; ++attempt) {
     const double area = whole * uniform_of(draws.unit("crop.area", attempt), range.least_area, range.most_area);
     const double ratio = std::exp(uniform_of(draws.unit("crop.ratio", attempt), least, most));
     const int width = rounded(std::sqrt(area * ratio)), height = rounded(std::sqrt(area / ratio));

@@ -9,14 +9,14 @@
 namespace locus::engine {
 namespace {
 
-constexpr std::uint32_t kTries = 10;
+constexpr std::uint32_t kErasingTries = 10;
 constexpr double kLeastArea = 0.02, kMostArea = 1.0 / 3, kLeastRatio = 0.3;
 
 std::optional<Box> box_of(const std::string& name, std::int64_t height, std::int64_t width, std::int64_t boxes,
                           const SampleDraws& draws) {
   const double whole = static_cast<double>(height * width) / static_cast<double>(boxes);
   const double most = std::log(1 / kLeastRatio), least = std::log(kLeastRatio);
-  for (std::uint32_t attempt = 0; attempt < kTries; ++attempt) {
+  for (std::uint32_t attempt = 0; attempt < kErasingTries; ++attempt) {
     const double area = whole * uniform_of(draws.unit(name + ".area", attempt), kLeastArea, kMostArea);
     const double ratio = std::exp(uniform_of(draws.unit(name + ".ratio", attempt), least, most));
     const auto rows = static_cast<std::int64_t>(std::nearbyint(std::sqrt(area * ratio)));

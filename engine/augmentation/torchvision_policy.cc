@@ -14,7 +14,7 @@ struct Ranges {
   double translate;  // pixels, or with `relative` a share of the side
   bool relative;
 };
-constexpr Ranges kPlain{0.3, 30, 0.9, 4, 150.0 / 331.0, true};
+constexpr Ranges kPlainRanges{0.3, 30, 0.9, 4, 150.0 / 331.0, true};
 constexpr Ranges kWide{0.99, 135, 0.99, 6, 32, false};
 
 // What the operation at `share` of its range does to an image of that height and width.
@@ -34,7 +34,7 @@ double change(double t, const Ranges& r, const Image&) { return r.factor * t; } 
 double bits(double t, const Ranges& r, const Image&) { return std::nearbyint(8 - r.posterize * t); }
 double threshold(double t, const Ranges&, const Image&) { return 255 * (1 - t); }
 
-constexpr Ranged kOperations[] = {
+constexpr Ranged kRangedOperations[] = {
     {"Identity", "identity", false, none},
     {"ShearX", "shear-x", true, shear},
     {"ShearY", "shear-y", true, shear},
@@ -51,10 +51,10 @@ constexpr Ranged kOperations[] = {
     {"Equalize", "equalize", false, none},
 };
 constexpr Ranged kInvert{"Invert", "invert", false, none};
-constexpr auto kLast = static_cast<std::int64_t>(std::size(kOperations)) - 1;
+constexpr auto kLast = static_cast<std::int64_t>(std::size(kRangedOperations)) - 1;
 
 const Ranged& ranged(std::string_view name) {
-  for (const Ranged& one : kOperations) {
+  for (const Ranged& one : kRangedOperations) {
     if (one.name == name) return one;
   }
   return kInvert;
@@ -81,8 +81,8 @@ class RandAugment final : public Policy {
   Image apply(Image image, const SampleDraws& draws, const Canvas& canvas) const override {
     for (std::int64_t k = 0; k < operations_; ++k) {
       const std::string name = "randaugment." + std::to_string(k);
-      const Ranged& one = kOperations[integer_of(draws.unit(name + ".op"), 0, kLast)];
-      image = applied(image, one, share_, kPlain, name, draws, canvas);
+      const Ranged& one = kRangedOperations[integer_of(draws.unit(name + ".op"), 0, kLast)];
+      image = applied(image, one, share_, kPlainRanges, name, draws, canvas);
     }
     return image;
   }
@@ -97,7 +97,7 @@ class TrivialAugment final : public Policy {
   explicit TrivialAugment(std::int64_t bins) : bins_(bins) {}
 
   Image apply(Image image, const SampleDraws& draws, const Canvas& canvas) const override {
-    const Ranged& one = kOperations[integer_of(draws.unit("trivialaugment.op"), 0, kLast)];
+    const Ranged& one = kRangedOperations[integer_of(draws.unit("trivialaugment.op"), 0, kLast)];
     const std::int64_t bin = integer_of(draws.unit("trivialaugment.magnitude"), 0, bins_ - 1);
     return applied(image, one, share(bin, bins_), kWide, "trivialaugment", draws, canvas);
   }
@@ -115,7 +115,8 @@ class AutoAugment final : public Policy {
     for (std::size_t k = 0; k < policy.size(); ++k) {
       const std::string name = "autoaugment." + std::to_string(k);
       if (draws.unit(name + ".apply") > policy[k].probability) continue;
-      image = applied(image, ranged(policy[k].operation), share(policy[k].level, 10), kPlain, name, draws, canvas);
+      image =
+          applied(image, ranged(policy[k].operation), share(policy[k].level, 10), kPlainRanges, name, draws, canvas);
     }
     return image;
   }

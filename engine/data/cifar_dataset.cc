@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kPixels = kCifarChannels * kCifarExtent[0] * kCifarExtent[1];
-constexpr std::int64_t kBlock = 256;  // records read at once
+constexpr std::int64_t kRecordsAtOnce = 256;  // records read at once
 
 class CifarDataset : public CarvedDataset {
  public:
@@ -59,9 +59,9 @@ class CifarDataset : public CarvedDataset {
     auto* pixels = images.mutable_data_ptr<std::uint8_t>();
     auto* label = labels.mutable_data_ptr<std::int64_t>();
     const std::size_t heads = layout_.label_classes.size();
-    std::vector<char> block(static_cast<std::size_t>(kBlock * record()));
-    for (std::int64_t first = 0; first < records; first += kBlock) {
-      const std::int64_t here = std::min(kBlock, records - first);
+    std::vector<char> block(static_cast<std::size_t>(kRecordsAtOnce * record()));
+    for (std::int64_t first = 0; first < records; first += kRecordsAtOnce) {
+      const std::int64_t here = std::min(kRecordsAtOnce, records - first);
       if (!in.read(block.data(), here * record()))
         throw DataError(path.string() + " cannot be read to its end: look at its permissions and the disk");
       for (std::int64_t i = 0; i < here; ++i) {

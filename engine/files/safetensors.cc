@@ -24,7 +24,7 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::uint64_t kHeaderBytes = 100'000'000;
 constexpr std::size_t kNameShown = 80;
-constexpr int kDepth = 8;  // the format nests three deep
+constexpr int kHeaderDepth = 8;  // the format nests three deep
 
 struct Type {
   std::string_view name;
@@ -95,7 +95,7 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& what) {
+[[noreturn]] void refuse_file(const fs::path& path, const std::string& what) {
   throw DataError(path.string() + " is not a sound safetensors file: " + what);
 }
 
@@ -114,7 +114,8 @@ Json parse_header(const fs::path& path, const std::string& text) {
   std::vector<std::set<std::string>> keys;
   std::string twice;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > kDepth) refuse(path, "its header nests deeper than " + std::to_string(kDepth) + " levels");
+    if (depth > kHeaderDepth)
+      refuse_file(path, "its header nests deeper than " + std::to_string(kHeaderDepth) + " levels");
     if (event == Json::parse_event_t::object_start) {
       keys.resize(static_cast<std::size_t>(depth) + 1);
       keys.back().clear();
@@ -125,14 +126,14 @@ Json parse_header(const fs::path& path, const std::string& text) {
     return true;
   };
   // nlohmann_json takes a null byte for the end: whatever came after it would be hidden.
-  if (text.find('\0') != std::string::npos) refuse(path, "its header is not JSON");
+  if (text.find('\0') != std::string::npos) refuse_file(path, "its header is not JSON");
   try {
     Json header = Json::parse(text, watch);
-    if (!twice.empty()) refuse(path, shown_name(twice) + " appears twice in its header");
-    if (!header.is_object()) refuse(path, "its header is not an object");
+    if (!twice.empty()) refuse_file(path, shown_name(twice) + " appears twice in its header");
+    if (!header.is_object()) refuse_file(path, "its header is not an object");
     return header;
   } catch (const Json::exception&) {
-    refuse(path, "its header is not JSON");
+    refuse_file(path, "its header is not JSON");
   }
 }
 
@@ -145,7 +146,7 @@ struct Entry {
 
 std::uint64_t natural(const fs::path& path, const Json& value, const std::string& name) {
   if (!value.is_number_unsigned())
-    refuse(path, "tensor " + shown_name(name) + " has an extent or offset that is no natural number");
+    refuse_file(path, "tensor " + shown_name(name) + " has an extent or offset that is no natural number");
   return value.get<std::uint64_t>();
 }
 
@@ -153,39 +154,39 @@ Entry parse_entry(const fs::path& path, const std::string& name, const Json& val
   if (!value.is_object() || !value.contains("dtype") || !value["dtype"].is_string() || !value.contains("shape") ||
       !value["shape"].is_array() || !value.contains("data_offsets") || !value["data_offsets"].is_array() ||
       value["data_offsets"].size() != 2) {
-    refuse(path, "tensor " + shown_name(name) + " lacks dtype, shape or data_offsets");
+    refuse_file(path, "tensor " + shown_name(name) + " lacks dtype, shape or data_offsets");
   }
   const auto type_text = value["dtype"].get<std::string>();
   const auto* known = std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return t.name == type_text; });
   if (known == kTypes.end())
-    refuse(path, "tensor " + shown_name(name) + " has the unknown type " + shown_name(type_text));
+    refuse_file(path, "tensor " + shown_name(name) + " has the unknown type " + shown_name(type_text));
   Entry entry{name,
               known->type,
               {},
               natural(path, value["data_offsets"][0], name),
               natural(path, value["data_offsets"][1], name)};
-  if (value["shape"].size() > 16) refuse(path, "tensor " + shown_name(name) + " has more than 16 dimensions");
+  if (value["shape"].size() > 16) refuse_file(path, "tensor " + shown_name(name) + " has more than 16 dimensions");
   std::uint64_t bytes = at::elementSize(entry.type);
   std::int64_t strides = 1;  // what tensors of extent 0 still need to be addressable
   for (const Json& extent : value["shape"]) {
     const std::uint64_t n = natural(path, extent, name);
     if (__builtin_mul_overflow(bytes, n, &bytes) ||
         __builtin_mul_overflow(strides, std::max<std::uint64_t>(n, 1), &strides)) {
-      refuse(path, "tensor " + shown_name(name) + " has extents too large");
+      refuse_file(path, "tensor " + shown_name(name) + " has extents too large");
     }
     entry.shape.push_back(static_cast<std::int64_t>(n));
   }
   if (entry.end < entry.begin || entry.end - entry.begin != bytes) {
-    refuse(path, "tensor " + shown_name(name) + " is given other bytes than its shape needs");
+    refuse_file(path, "tensor " + shown_name(name) + " is given other bytes than its shape needs");
   }
   return entry;
 }
 
 std::map<std::string, std::string> parse_metadata(const fs::path& path, const Json& value) {
   std::map<std::string, std::string> out;
-  if (!value.is_object()) refuse(path, "its __metadata__ is not an object");
+  if (!value.is_object()) refuse_file(path, "its __metadata__ is not an object");
   for (const auto& [key, text] : value.items()) {
-    if (!text.is_string()) refuse(path, "its __metadata__ holds " + shown_name(key) + ", which is not a string");
+    if (!text.is_string()) refuse_file(path, "its __metadata__ holds " + shown_name(key) + ", which is not a string");
     out[key] = text.get<std::string>();
   }
   return out;
@@ -197,12 +198,13 @@ void check_tiling(const fs::path& path, std::vector<Entry>& entries, std::uint64
             [](const Entry& a, const Entry& b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
   std::uint64_t end = 0;
   for (const Entry& entry : entries) {
-    if (entry.begin != end) refuse(path, "tensor " + shown_name(entry.name) + " leaves a hole or overlaps another");
+    if (entry.begin != end)
+      refuse_file(path, "tensor " + shown_name(entry.name) + " leaves a hole or overlaps another");
     end = entry.end;
   }
   if (end != size) {
-    refuse(path,
-           "it holds " + std::to_string(size) + " bytes of data where its header describes " + std::to_string(end));
+    refuse_file(
+        path, "it holds " + std::to_string(size) + " bytes of data where its header describes " + std::to_string(end));
   }
 }
 
@@ -240,12 +242,12 @@ TensorFile read_safetensors(const fs::path& path) {
   if (!in || missing) throw DataError(path.string() + " is missing or cannot be read");
   std::uint64_t length = 0;
   if (size < sizeof length || !in.read(reinterpret_cast<char*>(&length), sizeof length))
-    refuse(path, "it is too short");
+    refuse_file(path, "it is too short");
   if (length > kHeaderBytes || length > size - sizeof length)
-    refuse(path, "its header is longer than the file or 100 MB");
+    refuse_file(path, "its header is longer than the file or 100 MB");
   std::string text(length, '\0');
   if (!in.read(text.data(), static_cast<std::streamsize>(length)))
-    refuse(path, "it cannot be read to the end of its header");
+    refuse_file(path, "it cannot be read to the end of its header");
   TensorFile out;
   std::vector<Entry> entries;
   const Json header = parse_header(path, text);
@@ -261,10 +263,10 @@ TensorFile read_safetensors(const fs::path& path) {
     Tensor tensor = at::empty(entry.shape, entry.type);
     if (!in.read(static_cast<char*>(tensor.mutable_data_ptr()),
                  static_cast<std::streamsize>(entry.end - entry.begin))) {
-      refuse(path, "it cannot be read to its end");
+      refuse_file(path, "it cannot be read to its end");
     }
     if (entry.type == at::kBool && tensor.view(at::kByte).gt(1).any().item<bool>()) {
-      refuse(path, "tensor " + shown_name(entry.name) + " holds bytes that are no booleans");
+      refuse_file(path, "tensor " + shown_name(entry.name) + " holds bytes that are no booleans");
     }
     out.tensors.emplace(entry.name, std::move(tensor));
   }

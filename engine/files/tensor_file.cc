@@ -24,7 +24,7 @@ bool is_zip(const fs::path& path) {
   return std::ifstream(path, std::ios::binary).read(begin.data(), 4) && begin == "PK\3\4";
 }
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& what) {
+[[noreturn]] void refuse_index(const fs::path& path, const std::string& what) {
   throw DataError(path.string() + " is no sound list of safetensors files: " + what);
 }
 
@@ -34,16 +34,16 @@ std::map<std::string, std::string> weight_map(const fs::path& path) {
   std::error_code missing;
   const auto size = fs::file_size(path, missing);
   if (!in || missing) throw DataError(path.string() + " is missing or cannot be read");
-  if (size > kIndexBytes) refuse(path, "it is longer than 100 MB");
+  if (size > kIndexBytes) refuse_index(path, "it is longer than 100 MB");
   const Json document = Json::parse(in, nullptr, /*allow_exceptions=*/false);
   if (!document.is_object() || !document.contains("weight_map") || !document.at("weight_map").is_object())
-    refuse(path, "it has no \"weight_map\"");
+    refuse_index(path, "it has no \"weight_map\"");
   std::map<std::string, std::string> out;
   for (const auto& [name, shard] : document.at("weight_map").items()) {
-    if (!shard.is_string()) refuse(path, "the shard of '" + name + "' is no name");
+    if (!shard.is_string()) refuse_index(path, "the shard of '" + name + "' is no name");
     const auto file = shard.get<std::string>();
     if (fs::path(file).filename() != file || !file.ends_with(".safetensors"))
-      refuse(path, "'" + file + "' is no safetensors file beside it");
+      refuse_index(path, "'" + file + "' is no safetensors file beside it");
     out[name] = file;
   }
   return out;
@@ -63,13 +63,13 @@ TensorFile read_shards(const fs::path& path) {
     for (auto& [name, tensor] : part.tensors) {
       const auto said = map.find(name);
       if (said == map.end() || said->second != shard)
-        refuse(path, shard + " holds the tensor '" + name + "', which is not listed there");
+        refuse_index(path, shard + " holds the tensor '" + name + "', which is not listed there");
       out.tensors.emplace(name, std::move(tensor));
     }
     out.metadata.merge(part.metadata);
   }
   for (const auto& [name, shard] : map) {
-    if (!out.tensors.contains(name)) refuse(path, shard + " lacks the tensor '" + name + "'");
+    if (!out.tensors.contains(name)) refuse_index(path, shard + " lacks the tensor '" + name + "'");
   }
   return out;
 }

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDepth = 32;                   // of dictionaries within dictionaries
+constexpr int kPickleDepth = 32;             // of dictionaries within dictionaries
 constexpr std::size_t kNames = 200'000;      // of tensors
 constexpr std::int64_t kSharing = 16;        // times the file's size that tensors may have together
 constexpr std::int64_t kPickle = 16 << 20;   // bytes, pickle.h
@@ -32,7 +32,7 @@ std::string conversion(const fs::path& path) {
          out.string() + "')\"";
 }
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& what) {
+[[noreturn]] void refuse_archive(const fs::path& path, const std::string& what) {
   throw DataError(path.string() + " cannot be read as a file of torch.save: " + what);
 }
 
@@ -50,7 +50,7 @@ class Archive {
     if (status == ARCHIVE_EOF) return "";
     if (status != ARCHIVE_OK) fail();
     const char* name = archive_entry_pathname(entry_);
-    if (name == nullptr || *name == '\0') refuse(path_, "an entry has no name");
+    if (name == nullptr || *name == '\0') refuse_archive(path_, "an entry has no name");
     return name;
   }
 
@@ -58,7 +58,7 @@ class Archive {
   std::int64_t size() {
     const std::int64_t size = archive_entry_size_is_set(entry_) ? archive_entry_size(entry_) : -1;
     if (size < 0 || size > static_cast<std::int64_t>(fs::file_size(path_)))
-      refuse(path_, "an entry says that it is larger than the file");
+      refuse_archive(path_, "an entry says that it is larger than the file");
     return size;
   }
 
@@ -67,13 +67,13 @@ class Archive {
     while (size > 0) {
       const la_ssize_t got = archive_read_data(archive_.get(), out, static_cast<std::size_t>(size));
       if (got < 0) fail();
-      if (got == 0) refuse(path_, "an entry ends early");
+      if (got == 0) refuse_archive(path_, "an entry ends early");
       out += got;
       size -= got;
     }
   }
   std::string text(std::int64_t most) {
-    if (size() > most) refuse(path_, "an entry of text has " + std::to_string(size()) + " bytes");
+    if (size() > most) refuse_archive(path_, "an entry of text has " + std::to_string(size()) + " bytes");
     std::string out(static_cast<std::size_t>(size()), '\0');
     read(out.data(), size());
     return out;
@@ -82,7 +82,7 @@ class Archive {
  private:
   [[noreturn]] void fail() {
     const char* why = archive_error_string(archive_.get());
-    refuse(path_, why == nullptr ? "it is no sound zip archive" : why);
+    refuse_archive(path_, why == nullptr ? "it is no sound zip archive" : why);
   }
 
   const fs::path& path_;
@@ -98,19 +98,20 @@ std::pair<std::string, Pickle> find_pickle(const fs::path& path) {
   for (std::string name; !(name = archive.next()).empty();) {
     const std::size_t slash = name.find('/');
     const std::string rest = slash == std::string::npos ? name : name.substr(slash + 1);
-    if (rest == "byteorder" && archive.text(16) != "little") refuse(path, "its numbers are not little endian");
-    if (rest == "constants.pkl") refuse(path, "it is a TorchScript program, not a file of tensors" + conversion(path));
+    if (rest == "byteorder" && archive.text(16) != "little") refuse_archive(path, "its numbers are not little endian");
+    if (rest == "constants.pkl")
+      refuse_archive(path, "it is a TorchScript program, not a file of tensors" + conversion(path));
     if (rest != "data.pkl") continue;
-    if (pickle) refuse(path, "it has two pickles");
+    if (pickle) refuse_archive(path, "it has two pickles");
     folder = name.substr(0, slash == std::string::npos ? 0 : slash + 1);
     const std::string text = archive.text(kPickle);
     try {
       pickle = read_pickle(text);
     } catch (const DataError& error) {
-      refuse(path, error.what() + conversion(path));
+      refuse_archive(path, error.what() + conversion(path));
     }
   }
-  if (!pickle) refuse(path, "it is a zip archive without data.pkl");
+  if (!pickle) refuse_archive(path, "it is a zip archive without data.pkl");
   return {std::move(folder), std::move(*pickle)};
 }
 
@@ -120,14 +121,14 @@ using Names = std::vector<std::pair<std::string, const PickleValue*>>;
 void name_tensors(const fs::path& path, const PickleValue& value, const std::string& name, int depth,
                   std::size_t& steps, Names& out) {
   using Kind = PickleValue::Kind;
-  if (++steps > kNames) refuse(path, "it holds more than " + std::to_string(kNames) + " values");
+  if (++steps > kNames) refuse_archive(path, "it holds more than " + std::to_string(kNames) + " values");
   if (value.kind == Kind::kTensor) {
     out.emplace_back(name, &value);
     return;
   }
   const bool dictionary = value.kind == Kind::kDictionary;
   if (!dictionary && value.kind != Kind::kList && value.kind != Kind::kTuple) return;
-  if (depth == 0) refuse(path, "it nests deeper than " + std::to_string(kDepth) + " levels");
+  if (depth == 0) refuse_archive(path, "it nests deeper than " + std::to_string(kPickleDepth) + " levels");
   const std::string start = name.empty() ? "" : name + ".";
   for (std::size_t i = 0; i < value.items.size(); i += dictionary ? 2 : 1) {
     std::string key = std::to_string(i);
@@ -136,7 +137,7 @@ void name_tensors(const fs::path& path, const PickleValue& value, const std::str
       if (given.kind != Kind::kText && given.kind != Kind::kInteger) continue;  // no name for a tensor
       key = given.kind == Kind::kText ? given.text : std::to_string(given.integer);
     }
-    if (start.size() + key.size() > 1000) refuse(path, "a tensor's name has more than 1000 characters");
+    if (start.size() + key.size() > 1000) refuse_archive(path, "a tensor's name has more than 1000 characters");
     name_tensors(path, *value.items[dictionary ? i + 1 : i], start + key, depth - 1, steps, out);
   }
 }
@@ -147,7 +148,7 @@ std::map<std::string, Tensor> read_storages(const fs::path& path, const std::str
   for (const auto& [name, tensor] : named) {
     const auto [found, fresh] = wanted.try_emplace(tensor->storage->text, tensor->storage);
     if (!fresh && (found->second->type != tensor->storage->type || found->second->integer != tensor->storage->integer))
-      refuse(path, "its storage " + found->first + " is of two kinds");
+      refuse_archive(path, "its storage " + found->first + " is of two kinds");
   }
   std::map<std::string, Tensor> out;
   Archive archive(path);
@@ -161,17 +162,17 @@ std::map<std::string, Tensor> read_storages(const fs::path& path, const std::str
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(storage.integer, static_cast<std::int64_t>(at::elementSize(storage.type)), &bytes) ||
         bytes != archive.size())
-      refuse(path, "its storage " + found->first + " has " + std::to_string(archive.size()) + " bytes where " +
-                       std::to_string(storage.integer) + " elements are said to be");
-    if ((left -= bytes) < 0) refuse(path, "its storages are together larger than the file");
+      refuse_archive(path, "its storage " + found->first + " has " + std::to_string(archive.size()) + " bytes where " +
+                               std::to_string(storage.integer) + " elements are said to be");
+    if ((left -= bytes) < 0) refuse_archive(path, "its storages are together larger than the file");
     Tensor data = at::empty({storage.integer}, storage.type);
     archive.read(data.mutable_data_ptr(), bytes);
     if (storage.type == at::kBool && data.view(at::kByte).gt(1).any().item<bool>())
-      refuse(path, "its storage " + found->first + " holds bytes that are no booleans");
-    if (!out.emplace(found->first, data).second) refuse(path, "it has its storage " + found->first + " twice");
+      refuse_archive(path, "its storage " + found->first + " holds bytes that are no booleans");
+    if (!out.emplace(found->first, data).second) refuse_archive(path, "it has its storage " + found->first + " twice");
   }
   for (const auto& [name, storage] : wanted) {
-    if (!out.contains(name)) refuse(path, "it lacks its storage " + name);
+    if (!out.contains(name)) refuse_archive(path, "it lacks its storage " + name);
   }
   return out;
 }
@@ -183,11 +184,11 @@ TensorFile read_torch_archive(const fs::path& path) {
   std::string begin(kZip.size(), '\0');
   if (!in) throw DataError(path.string() + " is missing or cannot be read");
   if (!in.read(begin.data(), static_cast<std::streamsize>(begin.size())) || begin != kZip)
-    refuse(path, "it is no zip archive, as PyTorch writes them since 1.6" + conversion(path));
+    refuse_archive(path, "it is no zip archive, as PyTorch writes them since 1.6" + conversion(path));
   const auto [folder, pickle] = find_pickle(path);
   Names named;
   std::size_t steps = 0;
-  name_tensors(path, *pickle.root, "", kDepth, steps, named);
+  name_tensors(path, *pickle.root, "", kPickleDepth, steps, named);
   const std::map<std::string, Tensor> storages = read_storages(path, folder, named);
   const auto most = static_cast<std::int64_t>(fs::file_size(path)) * kSharing;
   TensorFile out;
@@ -195,8 +196,8 @@ TensorFile read_torch_archive(const fs::path& path) {
   for (const auto& [name, value] : named) {
     const Tensor tensor = storages.at(value->storage->text).as_strided(value->sizes, value->strides, value->integer);
     bytes += tensor.numel() * static_cast<std::int64_t>(tensor.element_size());
-    if (bytes > most) refuse(path, "its tensors are together many times larger than the file");
-    if (!out.tensors.emplace(name, tensor).second) refuse(path, "it has two tensors called '" + name + "'");
+    if (bytes > most) refuse_archive(path, "its tensors are together many times larger than the file");
+    if (!out.tensors.emplace(name, tensor).second) refuse_archive(path, "it has two tensors called '" + name + "'");
   }
   return out;
 }

@@ -11,7 +11,7 @@ namespace {
 
 std::uint8_t cut(float value) { return static_cast<std::uint8_t>(std::clamp(value, 0.0f, 255.0f)); }
 
-float gray_of(const std::uint8_t* rgb) {
+float tensor_gray_of(const std::uint8_t* rgb) {
   const float red_green = 0.2989f * static_cast<float>(rgb[0]) + 0.587f * static_cast<float>(rgb[1]);
   return std::floor(red_green + 0.114f * static_cast<float>(rgb[2]));
 }
@@ -22,11 +22,11 @@ struct Mix {
   std::uint8_t operator()(int value, float with) const { return cut(static_cast<float>(value) * own + with * other); }
 };
 
-float mean_gray(const Image& image) {
+float tensor_mean_gray(const Image& image) {
   const auto channels = static_cast<std::size_t>(image.channels);
   double sum = 0;
   for (std::size_t i = 0; i < image.pixels.size(); i += channels) {
-    sum += channels == 1 ? image.pixels[i] : gray_of(&image.pixels[i]);
+    sum += channels == 1 ? image.pixels[i] : tensor_gray_of(&image.pixels[i]);
   }
   return static_cast<float>(sum / static_cast<double>(image.pixels.size() / channels));
 }
@@ -40,7 +40,7 @@ Image brightness(const Image& image, double factor) {
 
 Image contrast(const Image& image, double factor) {
   const Mix mix(factor);
-  const float mean = mean_gray(image);
+  const float mean = tensor_mean_gray(image);
   return mapped(image, [&](int v) { return mix(v, mean); });
 }
 
@@ -49,7 +49,7 @@ Image saturation(const Image& image, double factor) {
   if (image.channels == 1) return out;
   const Mix mix(factor);
   for (std::size_t i = 0; i < out.pixels.size(); i += 3) {
-    const float gray = gray_of(&image.pixels[i]);
+    const float gray = tensor_gray_of(&image.pixels[i]);
     for (std::size_t c = 0; c < 3; ++c) out.pixels[i + c] = mix(out.pixels[i + c], gray);
   }
   return out;

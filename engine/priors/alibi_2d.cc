@@ -33,7 +33,7 @@ std::vector<double> slopes(std::int64_t heads) {
 }
 
 // Coordinates shared by the layers, per layout and, where attention runs along one axis, per axis.
-struct Positions {
+struct Alibi2dPositions {
   bool origin = false, interpolate = false;
   Layout reference;
   std::map<std::int64_t, PerLayout<Tensor>> kept;  // by the axis of a line, -1 for the whole grid
@@ -63,7 +63,7 @@ struct Positions {
 
 class Alibi2dLayer final : public PriorLayer {
  public:
-  Alibi2dLayer(const LayerInfo& info, std::shared_ptr<Positions> positions) : positions_(std::move(positions)) {
+  Alibi2dLayer(const LayerInfo& info, std::shared_ptr<Alibi2dPositions> positions) : positions_(std::move(positions)) {
     slope_ = register_buffer("slope", at::tensor(slopes(info.heads)).to(at::kFloat));
   }
 
@@ -74,13 +74,13 @@ class Alibi2dLayer final : public PriorLayer {
   }
 
  private:
-  std::shared_ptr<Positions> positions_;
+  std::shared_ptr<Alibi2dPositions> positions_;
   Tensor slope_;  // [H]
 };
 
 class Alibi2d final : public Prior {
  public:
-  Alibi2d(bool origin, bool interpolate, const Layout& reference) : positions_(std::make_shared<Positions>()) {
+  Alibi2d(bool origin, bool interpolate, const Layout& reference) : positions_(std::make_shared<Alibi2dPositions>()) {
     positions_->origin = origin;
     positions_->interpolate = interpolate;
     positions_->reference = reference;
@@ -90,7 +90,7 @@ class Alibi2d final : public Prior {
   }
 
  private:
-  std::shared_ptr<Positions> positions_;
+  std::shared_ptr<Alibi2dPositions> positions_;
 };
 
 }  // namespace

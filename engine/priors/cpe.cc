@@ -16,12 +16,12 @@
 namespace locus::engine::priors {
 namespace {
 
-constexpr std::int64_t kSide = 3;
+constexpr std::int64_t kConvolutionSide = 3;
 
 class CpeLayer final : public PriorLayer {
  public:
   CpeLayer(std::int64_t width, Site site) : site_(site) {
-    convolution_ = register_module("convolution", std::make_shared<GridConvolution>(width, kSide));
+    convolution_ = register_module("convolution", std::make_shared<GridConvolution>(width, kConvolutionSide));
   }
 
   Tensor embed(Site site, const Tensor& tokens, const Layout& layout, const ForwardContext&) override {
@@ -51,7 +51,7 @@ class Cpe final : public Prior {
       GridConvolution& convolution = static_cast<CpeLayer&>(*layers()[l]).convolution();
       const Initializer own = initializer.within("layers." + std::to_string(l) + ".convolution");
       if (fan_out_) {
-        own.normal(convolution.weight.detach(), "weight", 0, std::sqrt(2.0 / (kSide * kSide)));
+        own.normal(convolution.weight.detach(), "weight", 0, std::sqrt(2.0 / (kConvolutionSide * kConvolutionSide)));
         convolution.bias.detach().zero_();
       } else {
         convolution.initialize(own);

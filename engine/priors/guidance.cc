@@ -18,7 +18,7 @@
 namespace locus::engine::priors {
 namespace {
 
-struct Settings {
+struct GuidanceSettings {
   double lambda, start, beta;
   std::int64_t warmup_steps, hidden;
   std::string tap, error;
@@ -27,7 +27,7 @@ struct Settings {
 
 class Guidance final : public Prior {
  public:
-  Guidance(const PriorContext& context, Settings settings)
+  Guidance(const PriorContext& context, GuidanceSettings settings)
       : settings_(std::move(settings)),
         axes_(static_cast<std::int64_t>(context.reference.extent.size())),
         width_(context.width) {
@@ -77,7 +77,7 @@ class Guidance final : public Prior {
     });
   }
 
-  Settings settings_;
+  GuidanceSettings settings_;
   std::int64_t axes_, width_;
   Tensor in_weight_, in_bias_, out_weight_, out_bias_;
   PerLayout<Tensor> targets_;  // [N, axes]
@@ -114,9 +114,9 @@ PriorItem guidance() {
                   .neutral("normalized"));
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             return std::make_shared<Guidance>(
-                context,
-                Settings{o.number("lambda"), o.number("start"), o.number("beta"), o.integer("warmup_steps"),
-                         o.integer("hidden"), o.text("tap"), o.text("error"), o.text("targets") == "normalized"});
+                context, GuidanceSettings{o.number("lambda"), o.number("start"), o.number("beta"),
+                                          o.integer("warmup_steps"), o.integer("hidden"), o.text("tap"),
+                                          o.text("error"), o.text("targets") == "normalized"});
           }};
 }
 

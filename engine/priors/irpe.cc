@@ -22,7 +22,7 @@ namespace {
 
 enum class Method { kProduct, kEuclid, kQuant, kCross };
 
-struct Settings {
+struct IrpeSettings {
   bool k, q, v, contextual, shared;
   Method method;
   double ratio;
@@ -40,7 +40,7 @@ std::int64_t piecewise(std::int64_t value, double ratio) {
   return static_cast<std::int64_t>(std::copysign(std::min(2 * ratio, spread), v));
 }
 
-std::int64_t bucket(const Settings& s, std::size_t table, std::int64_t dy, std::int64_t dx) {
+std::int64_t bucket(const IrpeSettings& s, std::size_t table, std::int64_t dy, std::int64_t dx) {
   const std::int64_t square = dy * dy + dx * dx;
   switch (s.method) {
     case Method::kProduct:
@@ -57,7 +57,7 @@ std::int64_t bucket(const Settings& s, std::size_t table, std::int64_t dy, std::
 
 // bucket(i, j) of every pair, [T, T] int64 for each table; shared by the layers.
 struct Buckets {
-  Settings settings;
+  IrpeSettings settings;
   PerLayout<std::vector<Tensor>> kept;
 
   const std::vector<Tensor>& get(const Layout& layout, at::Device device) {
@@ -86,7 +86,7 @@ class IrpeLayer final : public PriorLayer {
  public:
   IrpeLayer(const LayerInfo& info, std::shared_ptr<Buckets> buckets)
       : buckets_(std::move(buckets)), scale_(info.scale) {
-    const Settings& s = buckets_->settings;
+    const IrpeSettings& s = buckets_->settings;
     const std::int64_t heads = s.shared ? 1 : info.heads;
     const std::int64_t count = s.patch_buckets() + (info.reference.prefix > 0 ? 1 : 0);
     const std::vector<std::int64_t> plain = {heads, count}, by_channel = {heads, info.head_width(), count},
@@ -97,7 +97,7 @@ class IrpeLayer final : public PriorLayer {
   }
 
   BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
-    const Settings& s = buckets_->settings;
+    const IrpeSettings& s = buckets_->settings;
     const auto& index = buckets_->get(inputs.layout, inputs.q.device());
     Bucketed out;
     for (std::size_t t = 0; t < s.tables(); ++t) {
@@ -145,7 +145,7 @@ class IrpeLayer final : public PriorLayer {
 
 class Irpe final : public Prior {
  public:
-  explicit Irpe(const Settings& settings) : buckets_(std::make_shared<Buckets>()) { buckets_->settings = settings; }
+  explicit Irpe(const IrpeSettings& settings) : buckets_(std::make_shared<Buckets>()) { buckets_->settings = settings; }
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     return std::make_shared<IrpeLayer>(info, buckets_);
   }
@@ -153,7 +153,7 @@ class Irpe final : public Prior {
     for (const auto& layer : layers()) static_cast<IrpeLayer&>(*layer).initialize();
   }
   bool uses(Hook hook) const override {
-    const Settings& s = buckets_->settings;
+    const IrpeSettings& s = buckets_->settings;
     return hook == Hook::kFromProbabilities ? s.v : s.k || s.q;
   }
 
@@ -213,8 +213,8 @@ PriorItem irpe() {
             const auto has = [&](char side) { return on.find(side) != std::string::npos; };
             const Method method = method_of(o.text("method"));
             const double ratio = o.number("ratio") > 0 ? o.number("ratio") : ratio_of(method);
-            return std::make_shared<Irpe>(Settings{has('k'), has('q'), has('v'), o.text("content") == "contextual",
-                                                   o.boolean("shared"), method, ratio});
+            return std::make_shared<Irpe>(IrpeSettings{has('k'), has('q'), has('v'), o.text("content") == "contextual",
+                                                       o.boolean("shared"), method, ratio});
           }};
 }
 

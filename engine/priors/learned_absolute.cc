@@ -15,7 +15,7 @@
 namespace locus::engine::priors {
 namespace {
 
-struct Settings {
+struct LearnedAbsoluteSettings {
   std::string rows, resize;
   double deviation;
   bool decay;
@@ -28,7 +28,7 @@ std::int64_t own_prefix_rows(const std::string& rows, std::int64_t prefix) {
 
 class LearnedAbsolute final : public Prior {
  public:
-  LearnedAbsolute(const PriorContext& context, Settings settings)
+  LearnedAbsolute(const PriorContext& context, LearnedAbsoluteSettings settings)
       : reference_(context.reference),
         settings_(std::move(settings)),
         prefix_rows_(own_prefix_rows(settings_.rows, context.reference.prefix)) {
@@ -65,7 +65,7 @@ class LearnedAbsolute final : public Prior {
   }
 
   Layout reference_;
-  Settings settings_;
+  LearnedAbsoluteSettings settings_;
   std::int64_t prefix_rows_;
   Tensor table_;  // [prefix rows + N, D]
 };
@@ -97,7 +97,8 @@ PriorItem learned_absolute() {
                   .neutral(false));
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             return std::make_shared<LearnedAbsolute>(
-                context, Settings{o.text("rows"), o.text("resize"), o.number("std"), o.boolean("decay")});
+                context,
+                LearnedAbsoluteSettings{o.text("rows"), o.text("resize"), o.number("std"), o.boolean("decay")});
           }};
 }
 

@@ -28,10 +28,10 @@
 namespace locus::engine::priors {
 namespace {
 
-constexpr std::int64_t kSide = 3;
-constexpr double kWeightDeviation = 0.02;
+constexpr std::int64_t kKernelSide = 3;
+constexpr double kLinearDeviation = 0.02;
 
-struct Settings {
+struct LocalFfnSettings {
   bool original;
   std::int64_t kernel;
   std::string act;
@@ -125,8 +125,8 @@ class ChannelGate final : public Module {
       const double bound = 1 / std::sqrt(static_cast<double>(kernel_.size(2)));
       return initializer.uniform(kernel_.detach(), "kernel", -bound, bound);
     }
-    initializer.truncated_normal(in_weight_.detach(), "in_weight", kWeightDeviation);
-    initializer.truncated_normal(out_weight_.detach(), "out_weight", kWeightDeviation);
+    initializer.truncated_normal(in_weight_.detach(), "in_weight", kLinearDeviation);
+    initializer.truncated_normal(out_weight_.detach(), "out_weight", kLinearDeviation);
     in_bias_.detach().zero_();
     out_bias_.detach().zero_();
   }
@@ -140,11 +140,11 @@ class ChannelGate final : public Module {
 
 class OriginalLayer final : public PriorLayer {
  public:
-  OriginalLayer(const LayerInfo& info, const Settings& settings) : relu6_(settings.act == "relu6") {
+  OriginalLayer(const LayerInfo& info, const LocalFfnSettings& settings) : relu6_(settings.act == "relu6") {
     in_ = register_parameter("in_weight", at::empty({info.hidden, info.width}));
     norm_in_ = register_module("norm_in", std::make_shared<BatchNorm>(info.hidden));
     if (settings.depthwise) {
-      convolution_ = register_module("convolution", std::make_shared<GridConvolution>(info.hidden, kSide, false));
+      convolution_ = register_module("convolution", std::make_shared<GridConvolution>(info.hidden, kKernelSide, false));
       norm_convolution_ = register_module("norm_convolution", std::make_shared<BatchNorm>(info.hidden));
     }
     if (settings.act.starts_with("hs-")) {
@@ -196,7 +196,7 @@ class OriginalLayer final : public PriorLayer {
 
 class LocalFfn final : public Prior {
  public:
-  explicit LocalFfn(Settings settings) : settings_(std::move(settings)) {}
+  explicit LocalFfn(LocalFfnSettings settings) : settings_(std::move(settings)) {}
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     if (settings_.original) return std::make_shared<OriginalLayer>(info, settings_);
@@ -214,7 +214,7 @@ class LocalFfn final : public Prior {
   }
 
  private:
-  Settings settings_;
+  LocalFfnSettings settings_;
 };
 
 }  // namespace
@@ -237,10 +237,10 @@ PriorItem local_ffn() {
   alone(item, kFeedForward);
   item.option(Option::text("mode", "gated", "beside the model's MLP, its gate starting at 0, or LocalViT's own")
                   .choices({"gated", "original"}));
-  item.option(Option::integer("kernel", kSide, "side of the gated kernel, odd")
+  item.option(Option::integer("kernel", kKernelSide, "side of the gated kernel, odd")
                   .minimum(1)
                   .maximum(31)
-                  .neutral(kSide)
+                  .neutral(kKernelSide)
                   .when("mode", {"gated"}));
   item.option(Option::text("act", "hs-se", "activation of the original, and its channel gate")
                   .choices({"relu6", "hs", "hs-se", "hs-eca", "hs-ecah"})
@@ -255,8 +255,9 @@ PriorItem local_ffn() {
                   .neutral(true)
                   .when("mode", {"original"}));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
-            return std::make_shared<LocalFfn>(Settings{o.text("mode") == "original", o.integer("kernel"), o.text("act"),
-                                                       o.integer("reduction"), o.boolean("depthwise")});
+            return std::make_shared<LocalFfn>(LocalFfnSettings{o.text("mode") == "original", o.integer("kernel"),
+                                                               o.text("act"), o.integer("reduction"),
+                                                               o.boolean("depthwise")});
           }};
 }
 

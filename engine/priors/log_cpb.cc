@@ -22,10 +22,10 @@ namespace locus::engine::priors {
 namespace {
 
 constexpr std::string_view kDropout = "prior-dropout";
-constexpr double kWeightDeviation = 0.02;
+constexpr double kMlpDeviation = 0.02;
 constexpr double kFirstScale = 10, kMostScale = 100, kLeastNorm = 1e-12;  // of cosine attention
 
-struct Settings {
+struct LogCpbSettings {
   bool shared;  // timm-cr
   bool cosine;
   std::int64_t hidden;
@@ -48,8 +48,8 @@ class Mlp final : public Module {
   }
 
   void initialize(const Initializer& initializer) {
-    initializer.truncated_normal(in_weight.detach(), "in_weight", kWeightDeviation);
-    initializer.truncated_normal(out_weight.detach(), "out_weight", kWeightDeviation);
+    initializer.truncated_normal(in_weight.detach(), "in_weight", kMlpDeviation);
+    initializer.truncated_normal(out_weight.detach(), "out_weight", kMlpDeviation);
     in_bias.detach().zero_();
     if (out_bias.defined()) out_bias.detach().zero_();
   }
@@ -58,11 +58,12 @@ class Mlp final : public Module {
 };
 
 // What the layers share: inputs and rows per layout and, in timm-cr's mode, the MLP and this forward's table.
-class Shared {
+class LogCpbTables {
  public:
-  Shared(const Settings& settings, Layout reference) : settings_(settings), reference_(std::move(reference)) {}
+  LogCpbTables(const LogCpbSettings& settings, Layout reference)
+      : settings_(settings), reference_(std::move(reference)) {}
 
-  const Settings& settings() const { return settings_; }
+  const LogCpbSettings& settings() const { return settings_; }
   void begin_forward() { table_ = Tensor(); }
 
   // [1, H, R (+ 1)]: a column of zeros for the prefix, if there is one.
@@ -109,7 +110,7 @@ class Shared {
     return factor.to(mlp.in_weight.device(), factor.scalar_type(), /*non_blocking=*/true);
   }
 
-  Settings settings_;
+  LogCpbSettings settings_;
   Layout reference_;
   PerLayout<Tensor> inputs_, index_;
   Tensor table_;  // [R, H]
@@ -118,7 +119,7 @@ class Shared {
 class LogCpbLayer final : public PriorLayer {
  public:
   // `common`: the MLP of all layers, or null for one of this layer's own.
-  LogCpbLayer(const LayerInfo& info, std::shared_ptr<Shared> shared, std::shared_ptr<Mlp> common)
+  LogCpbLayer(const LayerInfo& info, std::shared_ptr<LogCpbTables> shared, std::shared_ptr<Mlp> common)
       : shared_(std::move(shared)), mlp_(std::move(common)) {
     if (!mlp_) mlp_ = register_module("mlp", std::make_shared<Mlp>(shared_->settings().hidden, info.heads, false));
     if (shared_->settings().cosine) logit_scale_ = register_parameter("logit_scale", at::empty({info.heads}));
@@ -150,7 +151,7 @@ class LogCpbLayer final : public PriorLayer {
   Mlp& mlp() { return *mlp_; }
 
  private:
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<LogCpbTables> shared_;
   std::shared_ptr<Mlp> mlp_;
   Tensor logit_scale_;  // t [H]; undefined without cosine attention
   double scale_ = 1;
@@ -158,8 +159,8 @@ class LogCpbLayer final : public PriorLayer {
 
 class LogCpb final : public Prior {
  public:
-  LogCpb(const PriorContext& context, const Settings& settings)
-      : shared_(std::make_shared<Shared>(settings, context.reference)) {
+  LogCpb(const PriorContext& context, const LogCpbSettings& settings)
+      : shared_(std::make_shared<LogCpbTables>(settings, context.reference)) {
     if (!settings.shared) return;
     const std::int64_t heads = context.layers.at(0).heads;
     for (const LayerInfo& info : context.layers) {
@@ -194,7 +195,7 @@ class LogCpb final : public Prior {
   }
 
  private:
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<LogCpbTables> shared_;
   std::shared_ptr<Mlp> mlp_;  // of all layers, or null
 };
 
@@ -232,9 +233,9 @@ PriorItem log_cpb() {
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             const bool shared = o.text("mode") == "timm-cr";
             const std::int64_t own = shared ? 128 : 512;
-            return std::make_shared<LogCpb>(context, Settings{shared, o.text("attention") == "cosine",
-                                                              o.integer("hidden") > 0 ? o.integer("hidden") : own,
-                                                              shared ? o.number("dropout") : 0.0});
+            return std::make_shared<LogCpb>(context, LogCpbSettings{shared, o.text("attention") == "cosine",
+                                                                    o.integer("hidden") > 0 ? o.integer("hidden") : own,
+                                                                    shared ? o.number("dropout") : 0.0});
           }};
 }
 

@@ -91,7 +91,7 @@ const Group& group_of(const std::string& name) {
   throw std::invalid_argument("prior lookhere: no group of heads is called '" + name + "'");
 }
 
-struct Settings {
+struct LookhereSettings {
   std::string fov;
   std::vector<std::string> layer_fov;  // in turn, instead of fov; empty: fov everywhere
   std::vector<std::string> groups;     // empty: by fov
@@ -112,7 +112,7 @@ struct Head {
                               " groups; a group takes four heads or a multiple, the last one may take two");
 }
 
-std::vector<std::string> group_names(const Settings& settings, std::int64_t heads) {
+std::vector<std::string> group_names(const LookhereSettings& settings, std::int64_t heads) {
   if (!settings.groups.empty()) return settings.groups;
   const std::string directed = settings.fov == "180" ? "halves" : settings.fov == "90" ? "triangles" : "eighths1";
   if (heads <= 4) return {directed};
@@ -138,7 +138,7 @@ double head_slope(bool directed, std::int64_t head, std::int64_t size) {
   return std::exp2(-2.0 * (1.0 + static_cast<double>(head / std::max<std::int64_t>(size / 4, 1))));
 }
 
-std::vector<Head> heads_of(const Settings& settings, std::int64_t count) {
+std::vector<Head> heads_of(const LookhereSettings& settings, std::int64_t count) {
   const std::vector<std::string> names = group_names(settings, count);
   const std::vector<std::int64_t> sizes = group_sizes(count, names.size());
   std::vector<Head> heads;
@@ -185,7 +185,7 @@ Grid grid_of(const Layout& layout, const std::string& power, at::Device device) 
 
 class LookhereLayer final : public PriorLayer {
  public:
-  LookhereLayer(const Settings& settings, const LayerInfo& info)
+  LookhereLayer(const LookhereSettings& settings, const LayerInfo& info)
       : settings_(settings), heads_(heads_of(settings, info.heads)) {
     const bool last_falls = !settings.constant_slopes && info.layers > 1;
     const double layer_slope =
@@ -222,22 +222,22 @@ class LookhereLayer final : public PriorLayer {
     return sloped.masked_fill(visible.logical_not(), settings_.hidden == "zero" ? 0.0 : kHidden);
   }
 
-  Settings settings_;
+  LookhereSettings settings_;
   std::vector<Head> heads_;
   double slope_ = 0;  // of the layer, times the global one
 };
 
 class Lookhere final : public Prior {
  public:
-  explicit Lookhere(Settings settings) : settings_(std::move(settings)) {}
+  explicit Lookhere(LookhereSettings settings) : settings_(std::move(settings)) {}
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
-    Settings own = settings_;
+    LookhereSettings own = settings_;
     if (!own.layer_fov.empty()) own.fov = own.layer_fov[static_cast<std::size_t>(info.layer) % own.layer_fov.size()];
     return std::make_shared<LookhereLayer>(own, info);
   }
 
  private:
-  Settings settings_;
+  LookhereSettings settings_;
 };
 
 }  // namespace
@@ -287,7 +287,7 @@ PriorItem lookhere() {
                   .choices({"none", "bfloat16"})
                   .neutral("none"));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
-            return std::make_shared<Lookhere>(Settings{
+            return std::make_shared<Lookhere>(LookhereSettings{
                 o.text("fov"), o.texts("layer_fov"), o.texts("groups"), o.number("global_slope"), o.text("distance"),
                 o.text("hidden"), o.text("layer_slopes") == "constant-first", o.text("rounding") == "bfloat16"});
           }};

@@ -21,7 +21,7 @@
 namespace locus::engine::priors {
 namespace {
 
-struct Settings {
+struct PapeSettings {
   std::int64_t m;
   bool distance, direction, content, softplus, projection, zero_term;
   Measure measure;
@@ -30,7 +30,7 @@ struct Settings {
 
 class PapeLayer final : public PriorLayer, public HasHeadNumbers {
  public:
-  PapeLayer(const Settings& settings, const LayerInfo& info, std::shared_ptr<PerLayout<Tensor>> points)
+  PapeLayer(const PapeSettings& settings, const LayerInfo& info, std::shared_ptr<PerLayout<Tensor>> points)
       : settings_(settings), points_(std::move(points)), reference_(info.reference), scale_(info.scale) {
     const auto axes = static_cast<std::int64_t>(info.reference.extent.size());
     heads_ = info.heads;
@@ -145,7 +145,7 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
     return out;
   }
 
-  Settings settings_;
+  PapeSettings settings_;
   std::shared_ptr<PerLayout<Tensor>> points_;
   Layout reference_;
   double scale_;
@@ -156,7 +156,7 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
 
 class Pape final : public Prior {
  public:
-  explicit Pape(const Settings& settings) : settings_(settings), points_(std::make_shared<PerLayout<Tensor>>()) {}
+  explicit Pape(const PapeSettings& settings) : settings_(settings), points_(std::make_shared<PerLayout<Tensor>>()) {}
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     return std::make_shared<PapeLayer>(settings_, info, points_);
@@ -167,7 +167,7 @@ class Pape final : public Prior {
   }
 
  private:
-  Settings settings_;
+  PapeSettings settings_;
   std::shared_ptr<PerLayout<Tensor>> points_;
 };
 
@@ -210,10 +210,10 @@ PriorItem pape() {
                   .when("coordinates", {"patches"}));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
             const std::string terms = o.text("terms");
-            return std::make_shared<Pape>(Settings{o.integer("m"), terms != "direction", terms != "distance",
-                                                   o.boolean("content"), o.boolean("softplus"), o.boolean("projection"),
-                                                   o.text("prefix") == "zero-term", measure_of(o),
-                                                   o.text("sign") == "paper" ? 1.0 : -1.0});
+            return std::make_shared<Pape>(PapeSettings{o.integer("m"), terms != "direction", terms != "distance",
+                                                       o.boolean("content"), o.boolean("softplus"),
+                                                       o.boolean("projection"), o.text("prefix") == "zero-term",
+                                                       measure_of(o), o.text("sign") == "paper" ? 1.0 : -1.0});
           }};
 }
 

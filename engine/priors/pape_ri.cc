@@ -17,14 +17,14 @@
 namespace locus::engine::priors {
 namespace {
 
-struct Settings {
+struct PapeRiSettings {
   bool learned, zero_term;
   Measure measure;
 };
 
 class PapeRiLayer final : public PriorLayer, public HasHeadNumbers {
  public:
-  PapeRiLayer(const Settings& settings, const LayerInfo& info, std::shared_ptr<PerLayout<Tensor>> points)
+  PapeRiLayer(const PapeRiSettings& settings, const LayerInfo& info, std::shared_ptr<PerLayout<Tensor>> points)
       : settings_(settings), points_(std::move(points)), reference_(info.reference), scale_(info.scale) {
     a_ = register_parameter("a", at::empty({info.heads, info.width}));
     w_ = settings.learned ? register_parameter("w", at::empty({info.heads}))
@@ -75,7 +75,7 @@ class PapeRiLayer final : public PriorLayer, public HasHeadNumbers {
   }
 
  private:
-  Settings settings_;
+  PapeRiSettings settings_;
   std::shared_ptr<PerLayout<Tensor>> points_;
   Layout reference_;
   double scale_;
@@ -85,7 +85,8 @@ class PapeRiLayer final : public PriorLayer, public HasHeadNumbers {
 
 class PapeRi final : public Prior {
  public:
-  explicit PapeRi(const Settings& settings) : settings_(settings), points_(std::make_shared<PerLayout<Tensor>>()) {}
+  explicit PapeRi(const PapeRiSettings& settings)
+      : settings_(settings), points_(std::make_shared<PerLayout<Tensor>>()) {}
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     return std::make_shared<PapeRiLayer>(settings_, info, points_);
@@ -96,7 +97,7 @@ class PapeRi final : public Prior {
   }
 
  private:
-  Settings settings_;
+  PapeRiSettings settings_;
   std::shared_ptr<PerLayout<Tensor>> points_;
 };
 
@@ -126,7 +127,7 @@ PriorItem pape_ri() {
                   .when("coordinates", {"patches"}));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
             return std::make_shared<PapeRi>(
-                Settings{o.text("w") == "learned", o.text("prefix") == "zero-term", measure_of(o)});
+                PapeRiSettings{o.text("w") == "learned", o.text("prefix") == "zero-term", measure_of(o)});
           }};
 }
 

@@ -21,7 +21,7 @@
 namespace locus::engine::priors {
 namespace {
 
-struct Settings {
+struct RelativeBiasSettings {
   bool beit, geometric, cubic, zero, decay;
   double deviation;
 };
@@ -111,8 +111,8 @@ struct GeometricWeights {
 };
 
 // What the layers share, per layout.
-struct Shared {
-  Settings settings;
+struct RelativeBiasTables {
+  RelativeBiasSettings settings;
   Layout reference;
   PerLayout<Tensor> index;
   PerLayout<GeometricWeights> weights;
@@ -137,7 +137,7 @@ struct Shared {
 
 class RelativeBiasLayer final : public PriorLayer {
  public:
-  RelativeBiasLayer(const LayerInfo& info, std::shared_ptr<Shared> shared)
+  RelativeBiasLayer(const LayerInfo& info, std::shared_ptr<RelativeBiasTables> shared)
       : shared_(std::move(shared)), offsets_(offset_count(shared_->reference)) {
     const std::int64_t extra = shared_->settings.beit && info.reference.prefix > 0 ? 3 : 0;
     table_ = register_parameter("table", at::empty({offsets_ + extra, info.heads}));
@@ -180,14 +180,15 @@ class RelativeBiasLayer final : public PriorLayer {
     return at::cat({grid, table_.slice(0, offsets_)});
   }
 
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<RelativeBiasTables> shared_;
   std::int64_t offsets_;
   Tensor table_;  // [(2 Hp - 1)(2 Wp - 1) (+ 3), H]
 };
 
 class RelativeBias final : public Prior {
  public:
-  RelativeBias(const Settings& settings, const Layout& reference) : shared_(std::make_shared<Shared>()) {
+  RelativeBias(const RelativeBiasSettings& settings, const Layout& reference)
+      : shared_(std::make_shared<RelativeBiasTables>()) {
     shared_->settings = settings;
     shared_->reference = reference;
   }
@@ -207,7 +208,7 @@ class RelativeBias final : public Prior {
   }
 
  private:
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<RelativeBiasTables> shared_;
 };
 
 }  // namespace
@@ -239,13 +240,13 @@ PriorItem relative_bias() {
                   .choices({"bicubic", "geometric", "geometric-cubic"})
                   .neutral("bicubic"));
   item.option(Option::boolean("decay", true, "weight decay pulls on the table; Swin exempts it").neutral(true));
-  return {
-      item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
-        return std::make_shared<RelativeBias>(
-            Settings{o.text("prefix") == "beit", o.text("resize") != "bicubic", o.text("resize") == "geometric-cubic",
-                     o.text("init") == "zero", o.boolean("decay"), o.number("std")},
-            context.reference);
-      }};
+  return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
+            return std::make_shared<RelativeBias>(
+                RelativeBiasSettings{o.text("prefix") == "beit", o.text("resize") != "bicubic",
+                                     o.text("resize") == "geometric-cubic", o.text("init") == "zero",
+                                     o.boolean("decay"), o.number("std")},
+                context.reference);
+          }};
 }
 
 }  // namespace locus::engine::priors

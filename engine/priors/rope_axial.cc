@@ -26,7 +26,6 @@
 namespace locus::engine::priors {
 namespace {
 
-constexpr double kTwoPi = 6.28318530717958647692;
 constexpr std::string_view kAugmentation = "rope-augmentation";
 
 struct Flavor {
@@ -56,7 +55,7 @@ const Flavor& flavor_of(const std::string& name) {
   throw std::invalid_argument("prior rope-axial: no flavor is called '" + name + "'");
 }
 
-struct Settings {
+struct RopeAxialSettings {
   Flavor flavor;
   double theta;
   bool interpolate;
@@ -72,7 +71,8 @@ struct Settings {
 // The tables of a model, shared by its layers.
 class TurnTables {
  public:
-  TurnTables(Settings settings, Layout reference) : settings_(std::move(settings)), reference_(std::move(reference)) {}
+  TurnTables(RopeAxialSettings settings, Layout reference)
+      : settings_(std::move(settings)), reference_(std::move(reference)) {}
 
   void begin_forward() { drawn_.clear(); }
 
@@ -169,7 +169,7 @@ class TurnTables {
     return settings_.flavor.rows_first ? at::cat({along_y, along_x}, 1) : at::cat({along_x, along_y}, 1);
   }
 
-  Settings settings_;
+  RopeAxialSettings settings_;
   Layout reference_;
   PerLayout<Turns> kept_;
   std::map<std::pair<std::string, std::int64_t>, Turns> drawn_;  // of this forward, by layer and prefix
@@ -210,17 +210,17 @@ class RopeAxial final : public Prior {
 
 std::shared_ptr<Prior> make(const PriorContext& context, const Options& o) {
   const Flavor& flavor = flavor_of(o.text("flavor"));
-  Settings settings{.flavor = flavor,
-                    .theta = o.number("theta") > 0 ? o.number("theta") : flavor.theta,
-                    .interpolate = o.text("other_grids") == "interpolate",
-                    .prefix = {},
-                    .normalize = o.text("normalize"),
-                    .min_period = o.number("min_period"),
-                    .max_period = o.number("max_period"),
-                    .shift = o.number("shift"),
-                    .jitter = o.number("jitter"),
-                    .rescale = o.number("rescale"),
-                    .per_block = o.text("draws") == "block"};
+  RopeAxialSettings settings{.flavor = flavor,
+                             .theta = o.number("theta") > 0 ? o.number("theta") : flavor.theta,
+                             .interpolate = o.text("other_grids") == "interpolate",
+                             .prefix = {},
+                             .normalize = o.text("normalize"),
+                             .min_period = o.number("min_period"),
+                             .max_period = o.number("max_period"),
+                             .shift = o.number("shift"),
+                             .jitter = o.number("jitter"),
+                             .rescale = o.number("rescale"),
+                             .per_block = o.text("draws") == "block"};
   if (o.text("prefix") == "coordinate") settings.prefix = o.number("prefix_coordinate");
   if ((settings.min_period > 0) != (settings.max_period > 0))
     throw std::invalid_argument("prior rope-axial: min_period and max_period come together");

@@ -22,17 +22,16 @@
 namespace locus::engine::priors {
 namespace {
 
-constexpr double kTwoPi = 6.28318530717958647692;
 constexpr double kSmallestDivisor = 1e-4;
 
-struct Settings {
+struct RopeMixedSettings {
   bool divisors;  // as PaPE's baseline stores them, instead of frequencies
   double theta;
   bool interpolate;
 };
 
 // Columns and rows of the patches, shared by the layers: [2, N], x first.
-struct Positions {
+struct RopeMixedPositions {
   bool from_one = false, interpolate = false;
   Layout reference;
   PerLayout<Tensor> kept;
@@ -53,7 +52,8 @@ struct Positions {
 
 class RopeMixedLayer final : public PriorLayer {
  public:
-  RopeMixedLayer(const Settings& settings, const LayerInfo& info, std::shared_ptr<Positions> positions)
+  RopeMixedLayer(const RopeMixedSettings& settings, const LayerInfo& info,
+                 std::shared_ptr<RopeMixedPositions> positions)
       : settings_(settings), positions_(std::move(positions)) {
     rates_ = register_parameter(settings.divisors ? "frequencies" : "freqs",
                                 at::empty({2, info.heads, info.head_width() / 2}));
@@ -99,15 +99,15 @@ class RopeMixedLayer final : public PriorLayer {
     return layout.prefix == 0 ? patches : at::constant_pad_nd(patches, {0, 0, layout.prefix, 0});
   }
 
-  Settings settings_;
-  std::shared_ptr<Positions> positions_;
+  RopeMixedSettings settings_;
+  std::shared_ptr<RopeMixedPositions> positions_;
   Tensor rates_;  // [2, H, d/2], x first
 };
 
 class RopeMixed final : public Prior {
  public:
-  RopeMixed(const Settings& settings, const Layout& reference)
-      : settings_(settings), positions_(std::make_shared<Positions>()) {
+  RopeMixed(const RopeMixedSettings& settings, const Layout& reference)
+      : settings_(settings), positions_(std::make_shared<RopeMixedPositions>()) {
     positions_->from_one = settings.divisors;
     positions_->interpolate = settings.interpolate;
     positions_->reference = reference;
@@ -128,8 +128,8 @@ class RopeMixed final : public Prior {
   }
 
  private:
-  Settings settings_;
-  std::shared_ptr<Positions> positions_;
+  RopeMixedSettings settings_;
+  std::shared_ptr<RopeMixedPositions> positions_;
 };
 
 }  // namespace
@@ -162,8 +162,8 @@ PriorItem rope_mixed() {
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             const bool divisors = o.text("init") == "pape";
             const double theta = o.number("theta") > 0 ? o.number("theta") : (divisors ? 100 : 10);
-            return std::make_shared<RopeMixed>(Settings{divisors, theta, o.text("other_grids") == "interpolate"},
-                                               context.reference);
+            return std::make_shared<RopeMixed>(
+                RopeMixedSettings{divisors, theta, o.text("other_grids") == "interpolate"}, context.reference);
           }};
 }
 

@@ -5,6 +5,8 @@
 
 namespace locus::engine {
 
+inline constexpr double kTwoPi = 6.28318530717958647692;  // a full turn, radians
+
 // cos and signed sin per channel, [..., T, d]: turned(x) = x cos + partner(x) sin.
 struct Turns {
   Tensor cos, sin;

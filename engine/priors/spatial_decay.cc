@@ -26,7 +26,7 @@
 namespace locus::engine::priors {
 namespace {
 
-struct Settings {
+struct SpatialDecaySettings {
   std::string mode;
   double alpha, beta, initial, range;
   bool causal, gate, outside, xavier;
@@ -39,7 +39,7 @@ struct Settings {
 class SpatialDecayLayer final : public PriorLayer {
  public:
   // `rope` and `lepe`: the layers of those parts, or null.
-  SpatialDecayLayer(const Settings& settings, const LayerInfo& info, std::shared_ptr<PriorLayer> rope,
+  SpatialDecayLayer(const SpatialDecaySettings& settings, const LayerInfo& info, std::shared_ptr<PriorLayer> rope,
                     std::shared_ptr<PriorLayer> lepe)
       : settings_(settings), rope_(std::move(rope)), lepe_(std::move(lepe)) {
     const auto axes = settings.decomposed() ? static_cast<std::int64_t>(info.reference.extent.size()) : 1;
@@ -114,7 +114,7 @@ class SpatialDecayLayer final : public PriorLayer {
     return mask.masked_fill(later, -std::numeric_limits<double>::infinity());
   }
 
-  Settings settings_;
+  SpatialDecaySettings settings_;
   std::shared_ptr<PriorLayer> rope_, lepe_;
   std::int64_t heads_ = 0;
   std::vector<double> log_gamma_;  // static
@@ -125,7 +125,8 @@ class SpatialDecayLayer final : public PriorLayer {
 class SpatialDecay final : public Prior {
  public:
   // `rope`: "raster", "axial" or "none"; `lepe`: "5x5" and so on, or "none".
-  SpatialDecay(Settings settings, const PriorContext& context, const std::string& rope, const std::string& lepe)
+  SpatialDecay(SpatialDecaySettings settings, const PriorContext& context, const std::string& rope,
+               const std::string& lepe)
       : settings_(std::move(settings)) {
     if (rope != "none") rope_ = part("rope-axial", {{"flavor", rope == "raster" ? "rmt" : "rope-vit"}}, context);
     if (lepe != "none") lepe_ = part("lepe", {{"kernel", lepe[0] - '0'}}, context);
@@ -168,7 +169,7 @@ class SpatialDecay final : public Prior {
     return register_module(id, std::move(made));
   }
 
-  Settings settings_;
+  SpatialDecaySettings settings_;
   std::shared_ptr<Prior> rope_, lepe_;  // or null
 };
 
@@ -260,9 +261,10 @@ PriorItem spatial_decay() {
   add_parts(item);
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             return std::make_shared<SpatialDecay>(
-                Settings{o.text("mode"), o.number("alpha"), o.number("beta"), o.number("initial"), o.number("range"),
-                         o.boolean("causal"), o.boolean("gate"), o.text("gate_sigmoid") == "outside",
-                         o.text("init") == "xavier", o.integer("gate_rank")},
+                SpatialDecaySettings{o.text("mode"), o.number("alpha"), o.number("beta"), o.number("initial"),
+                                     o.number("range"), o.boolean("causal"), o.boolean("gate"),
+                                     o.text("gate_sigmoid") == "outside", o.text("init") == "xavier",
+                                     o.integer("gate_rank")},
                 context, o.text("rope"), o.text("lepe"));
           }};
 }

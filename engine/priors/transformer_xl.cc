@@ -19,7 +19,7 @@ namespace {
 constexpr double kDeviation = 0.02;
 
 // What the layers share: u and v, and the sines per layout.
-struct Shared {
+struct TransformerXlShared {
   Tensor u, v;  // [H, d], parameters of the prior
   PerLayout<Tensor> sines, index;
 
@@ -39,7 +39,7 @@ struct Shared {
 
 class TransformerXlLayer final : public PriorLayer {
  public:
-  TransformerXlLayer(const LayerInfo& info, std::shared_ptr<Shared> shared)
+  TransformerXlLayer(const LayerInfo& info, std::shared_ptr<TransformerXlShared> shared)
       : shared_(std::move(shared)), heads_(info.heads), scale_(info.scale) {
     relative_ = register_parameter("relative", at::empty({info.width, info.width}));
     if (info.reference.prefix > 0) prefix_ = register_parameter("prefix", at::empty({info.width}));
@@ -65,7 +65,7 @@ class TransformerXlLayer final : public PriorLayer {
   }
 
  private:
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<TransformerXlShared> shared_;
   std::int64_t heads_;
   double scale_;
   Tensor relative_;  // W_R [D, D]
@@ -74,7 +74,8 @@ class TransformerXlLayer final : public PriorLayer {
 
 class TransformerXl final : public Prior {
  public:
-  TransformerXl(const LayerInfo& info, bool normal) : normal_(normal), shared_(std::make_shared<Shared>()) {
+  TransformerXl(const LayerInfo& info, bool normal)
+      : normal_(normal), shared_(std::make_shared<TransformerXlShared>()) {
     shared_->u = register_parameter("u", at::empty({info.heads, info.head_width()}));
     shared_->v = register_parameter("v", at::empty({info.heads, info.head_width()}));
   }
@@ -94,7 +95,7 @@ class TransformerXl final : public Prior {
 
  private:
   bool normal_;
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<TransformerXlShared> shared_;
 };
 
 }  // namespace

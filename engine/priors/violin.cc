@@ -35,7 +35,7 @@ namespace {
 
 constexpr double kImproperDeviation = 0.5;  // of a, in the published code's "no_initialize"
 
-struct Settings {
+struct ViolinSettings {
   std::vector<std::string> curves;  // streams of a: one for each row
   std::string apply, distance;
   bool learned_lambda, alpha, learned_weights, learned_prefix, separate_axes, normal_a, masks_sum;
@@ -48,7 +48,7 @@ struct Settings {
 
 // Ranks and distances shared by the layers, per layout.
 struct RankTables {
-  Settings settings;
+  ViolinSettings settings;
   Tensor order;  // random order: six numbers in 0..255, a buffer of the prior
   Tensor place;  // learned order: z of the patches of `reference`, a parameter of the prior
   Layout reference;
@@ -115,7 +115,7 @@ struct RankTables {
 class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
  public:
   ViolinLayer(const LayerInfo& info, std::shared_ptr<RankTables> tables) : tables_(std::move(tables)) {
-    const Settings& s = tables_->settings;
+    const ViolinSettings& s = tables_->settings;
     const std::int64_t heads = info.heads;
     const auto curves = static_cast<std::int64_t>(s.curves.size());
     if (s.learned_lambda) {
@@ -147,7 +147,7 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
 
   // One stream for each curve, so that models with different sets of curves share what they have in common.
   void initialize(const Initializer& initializer) {
-    const Settings& s = tables_->settings;
+    const ViolinSettings& s = tables_->settings;
     const at::NoGradGuard no_grad;
     if (a_.defined()) {
       for (std::size_t c = 0; c < s.curves.size(); ++c) {
@@ -170,7 +170,7 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
 
   // plus + alpha M, in float32 or better.
   BiasTerm term(const AttentionInputs& inputs, double plus) {
-    const Settings& s = tables_->settings;
+    const ViolinSettings& s = tables_->settings;
     const at::ScalarType type = alpha_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const Tensor alpha = alpha_.to(type);
     Tensor rate = (a_.defined() ? at::softplus(a_.neg()) : rate_).to(type);
@@ -185,7 +185,7 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
 
   // M with everything that can be learned, [H, T, T].
   Tensor mixed(const Layout& layout, const Tensor& rate) {
-    const Settings& s = tables_->settings;
+    const ViolinSettings& s = tables_->settings;
     Tensor patches;
     if (s.learned_order()) {
       patches = at::exp(tables_->along_learned_order(layout, rate.scalar_type()) * -rate.view({-1, 1, 1}));
@@ -215,7 +215,7 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
 
 class Violin final : public Prior {
  public:
-  Violin(Settings settings, const Layout& reference) : tables_(std::make_shared<RankTables>()) {
+  Violin(ViolinSettings settings, const Layout& reference) : tables_(std::make_shared<RankTables>()) {
     tables_->settings = std::move(settings);
     tables_->reference = reference;
     if (tables_->settings.learned_order())
@@ -253,23 +253,23 @@ class Violin final : public Prior {
   std::shared_ptr<RankTables> tables_;
 };
 
-Settings settings_of(const PriorContext& context, const Options& o) {
-  Settings s{.curves = o.texts("curves"),
-             .apply = o.text("apply"),
-             .distance = o.text("distance"),
-             .learned_lambda = o.text("lambda") == "learned",
-             .alpha = o.boolean("alpha"),
-             .learned_weights = o.text("curve_weights") == "learned",
-             .learned_prefix = o.text("prefix") == "learned",
-             .separate_axes = o.boolean("separate_axes"),
-             .normal_a = o.text("a_init") == "normal",
-             .masks_sum = o.text("bias_order") == "before",
-             .reference_patches = o.text("ranks") == "scaled" ? context.reference.patches() : 0,
-             .fixed_lambda = o.number("lambda_value"),
-             .alpha_mean = o.number("alpha_mean"),
-             .alpha_std = o.number("alpha_std"),
-             .a_min = o.number("a_min"),
-             .a_max = o.number("a_max")};
+ViolinSettings settings_of(const PriorContext& context, const Options& o) {
+  ViolinSettings s{.curves = o.texts("curves"),
+                   .apply = o.text("apply"),
+                   .distance = o.text("distance"),
+                   .learned_lambda = o.text("lambda") == "learned",
+                   .alpha = o.boolean("alpha"),
+                   .learned_weights = o.text("curve_weights") == "learned",
+                   .learned_prefix = o.text("prefix") == "learned",
+                   .separate_axes = o.boolean("separate_axes"),
+                   .normal_a = o.text("a_init") == "normal",
+                   .masks_sum = o.text("bias_order") == "before",
+                   .reference_patches = o.text("ranks") == "scaled" ? context.reference.patches() : 0,
+                   .fixed_lambda = o.number("lambda_value"),
+                   .alpha_mean = o.number("alpha_mean"),
+                   .alpha_std = o.number("alpha_std"),
+                   .a_min = o.number("a_min"),
+                   .a_max = o.number("a_max")};
   if (s.distance == "manhattan" && s.separate_axes) {
     s.curves = {"rows", "columns"};
   } else if (s.distance != "curves") {

@@ -160,7 +160,7 @@ class Evaluation {
   std::int64_t steps_ = 0, done_ = 0;
 };
 
-void run(StageContext& context) { Evaluation(context).run(); }
+void run_evaluate(StageContext& context) { Evaluation(context).run(); }
 
 }  // namespace
 
@@ -208,7 +208,7 @@ StageItem evaluate() {
                     {"when", {{"option", "resize"}, {"values", Json::array({"pillow", "tensor"})}}},
                     {"help", "the input resizes images in its own way; leave resize out"}}}));
   item.facts({{"inputs", checkpoint_inputs()}, {"outputs", Json::array()}});
-  return {std::move(item), run};
+  return {std::move(item), run_evaluate};
 }
 
 }  // namespace locus::engine::stages

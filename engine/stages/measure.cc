@@ -20,7 +20,7 @@ void describe(StageContext& context, const MeasureSettings& settings) {
                                      {"counted_operators", counted_operators()}};
 }
 
-void run(StageContext& context) {
+void run_measure(StageContext& context) {
   const Options& options = context.options;
   const MeasureSettings settings{options.integer("rounds"), options.integer("warmup"), options.number("round_ms"),
                                  options.boolean("training")};
@@ -91,7 +91,7 @@ StageItem measure() {
               {"exclusive", true},
               {"independent_of", {"init", "recipe"}},
               {"metrics", measured_metrics()}});
-  return {std::move(item), run};
+  return {std::move(item), run_measure};
 }
 
 }  // namespace locus::engine::stages

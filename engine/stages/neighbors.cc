@@ -112,7 +112,7 @@ class NeighborVotes {
   std::int64_t steps_ = 0, done_ = 0;
 };
 
-void run(StageContext& context) { NeighborVotes(context).run(); }
+void run_neighbors(StageContext& context) { NeighborVotes(context).run(); }
 
 }  // namespace
 
@@ -150,7 +150,7 @@ StageItem neighbors() {
               {"metrics",
                {metric("knn_top1", "images whose k nearest training images vote most for the label"),
                 metric("knn_top5", "images whose label is among the min(5, k) largest votes")}}});
-  return {std::move(item), run};
+  return {std::move(item), run_neighbors};
 }
 
 }  // namespace locus::engine::stages

@@ -9,8 +9,8 @@
 namespace locus::engine {
 namespace {
 
-constexpr const char* kKey = "best";      // of the checkpoint's metadata
-constexpr const char* kPrefix = "best.";  // of its tensors
+constexpr const char* kBestKey = "best";      // of the checkpoint's metadata
+constexpr const char* kBestPrefix = "best.";  // of its tensors
 
 }  // namespace
 
@@ -38,13 +38,13 @@ bool BestModel::offer(const std::vector<Score>& scores, const Task& task, const 
 
 void BestModel::save(std::int64_t step, TensorFile& checkpoint) const {
   if (!found()) return;
-  checkpoint.metadata[kKey] =
+  checkpoint.metadata[kBestKey] =
       Json{{"metric", metric_}, {"value", *value_}, {"step", model_.step}, {"model", model_.place}}.dump();
-  if (model_.step != step) model_.put(kPrefix, checkpoint);
+  if (model_.step != step) model_.put(kBestPrefix, checkpoint);
 }
 
 void BestModel::load(const Task& task, const TrainingState& state, TensorFile& checkpoint) {
-  const auto found = checkpoint.metadata.find(kKey);
+  const auto found = checkpoint.metadata.find(kBestKey);
   if (!wanted() || found == checkpoint.metadata.end()) return;  // not validated yet
   model_ = copy_model(task, state);                             // the names and shapes it must have
   try {
@@ -55,7 +55,7 @@ void BestModel::load(const Task& task, const TrainingState& state, TensorFile& c
   } catch (const Json::exception& error) {
     throw DataError(std::string("the checkpoint's best model cannot be read: ") + error.what());
   }
-  if (model_.step != state.step) model_.take(kPrefix, checkpoint);
+  if (model_.step != state.step) model_.take(kBestPrefix, checkpoint);
 }
 
 }  // namespace locus::engine

@@ -9,7 +9,6 @@ namespace locus::engine {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr const char* kModel = "model.";
 
 void require_finite(const std::map<std::string, Tensor>& tensors, const std::string& name) {
   const auto found = tensors.find(name);
@@ -38,15 +37,15 @@ void with_file_context(const std::filesystem::path& file, const std::function<vo
 
 void save_model(const Task& task, bool exported, std::map<std::string, Tensor>& tensors) {
   for (const auto& item : task.named_parameters()) {
-    if (!left_out(task, item.key(), exported)) tensors[kModel + item.key()] = item.value();
+    if (!left_out(task, item.key(), exported)) tensors[kModelPrefix + item.key()] = item.value();
   }
   if (exported) {
     for (auto& [name, weight] : merged_weights(task)) {
-      if (const auto base = tensors.find(kModel + name); base != tensors.end()) base->second = weight;
+      if (const auto base = tensors.find(kModelPrefix + name); base != tensors.end()) base->second = weight;
     }
   }
   for (const auto& item : task.named_buffers()) {
-    if (!exported || !task.training_only(item.key())) tensors[kModel + item.key()] = item.value();
+    if (!exported || !task.training_only(item.key())) tensors[kModelPrefix + item.key()] = item.value();
   }
 }
 
@@ -64,13 +63,13 @@ std::string fingerprint_of_held(const Task& task) {
 
 void load_model(Task& task, bool exported, std::map<std::string, Tensor>& tensors) {
   for (const auto& item : task.named_parameters()) {
-    const std::string name = kModel + item.key();
+    const std::string name = kModelPrefix + item.key();
     if (left_out(task, item.key(), exported) && !tensors.contains(name)) continue;
     require_finite(tensors, name);
     take_tensor(tensors, name, item.value());
   }
   for (const auto& item : task.named_buffers()) {
-    const std::string name = kModel + item.key();
+    const std::string name = kModelPrefix + item.key();
     if (exported && task.training_only(item.key()) && !tensors.contains(name)) continue;
     take_tensor(tensors, name, item.value());
   }

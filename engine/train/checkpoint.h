@@ -10,6 +10,8 @@
 
 namespace locus::engine {
 
+inline constexpr const char* kModelPrefix = "model.";  // of the task's tensors in checkpoints and exported models
+
 // Everything beside tensors that the next step depends on.
 struct TrainingState {
   std::string identity;  // of the stage

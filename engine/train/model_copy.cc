@@ -5,7 +5,6 @@ namespace locus::engine {
 namespace {
 
 constexpr const char* kDocument = "locus";  // of a model's metadata (checkpoint.cc)
-constexpr const char* kModel = "model.";    // of its tensors
 
 }  // namespace
 
@@ -28,7 +27,7 @@ ModelCopy copy_model(const Task& task, const TrainingState& state) {
   save_model(task, /*exported=*/true, out.weights);
   for (const auto& item : task.named_parameters()) {
     // A weight that adapters are merged into changes with them.
-    const auto found = out.weights.find(kModel + item.key());
+    const auto found = out.weights.find(kModelPrefix + item.key());
     if (task.holds(item.key()) && found != out.weights.end() && found->second.is_same(item.value()))
       out.constant.insert(found->first);
   }

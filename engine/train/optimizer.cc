@@ -4,10 +4,10 @@
 namespace locus::engine {
 namespace {
 
-constexpr const char* kPrefix = "optimizer.";
+constexpr const char* kOptimizerPrefix = "optimizer.";
 
 std::string state_name(const std::string& state, const std::string& parameter) {
-  return kPrefix + state + "." + parameter;
+  return kOptimizerPrefix + state + "." + parameter;
 }
 
 }  // namespace

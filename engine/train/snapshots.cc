@@ -8,7 +8,7 @@
 namespace locus::engine {
 namespace {
 
-constexpr const char* kKey = "snapshots";  // of the checkpoint's metadata
+constexpr const char* kSnapshotsKey = "snapshots";  // of the checkpoint's metadata
 
 // Of a checkpoint's tensors.
 std::string prefix_of(std::int64_t step) { return "snapshot." + std::to_string(step) + "."; }
@@ -35,11 +35,11 @@ void Snapshots::save(TensorFile& checkpoint) const {
     places[std::to_string(copy.step)] = copy.place;
     copy.put(prefix_of(copy.step), checkpoint);
   }
-  checkpoint.metadata[kKey] = places.dump();
+  checkpoint.metadata[kSnapshotsKey] = places.dump();
 }
 
 void Snapshots::load(const Task& task, const TrainingState& state, TensorFile& checkpoint) {
-  const auto found = checkpoint.metadata.find(kKey);
+  const auto found = checkpoint.metadata.find(kSnapshotsKey);
   try {
     const Json places = found == checkpoint.metadata.end() ? Json::object() : Json::parse(found->second);
     for (const std::int64_t due : steps_) {

@@ -9,7 +9,6 @@
 namespace locus::server {
 namespace {
 
-constexpr double kLevel = 0.95;
 constexpr std::size_t kMatchesMost = 8;  // of one claim: an answer is for people
 
 std::vector<double> numbers(const BySeed& values) {
@@ -21,7 +20,7 @@ std::vector<double> numbers(const BySeed& values) {
 double mean_or_nan(const std::vector<double>& values) { return values.empty() ? kUndefined : sample_mean(values); }
 
 double half_width_or_nan(const std::vector<double>& values) {
-  return values.size() < 2 ? kUndefined : student_t_half_width(values, kLevel);
+  return values.size() < 2 ? kUndefined : student_t_half_width(values, kConfidence);
 }
 
 const char* source(bool from_code) { return from_code ? "code" : "print"; }

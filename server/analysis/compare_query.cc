@@ -23,7 +23,6 @@ namespace locus::server {
 namespace {
 
 constexpr int kItemsMost = 16;
-constexpr double kLevel = 0.95;
 
 // One side: trials of one experiment with what they made.
 struct Side {
@@ -160,7 +159,7 @@ void fill_results(const std::vector<Side>& sides, v1::Comparison* out) {
       for (const TrialView& trial : side.trials) {
         if (const auto value = measured(trial, side.results, key, reducer)) values.push_back(*value);
       }
-      const SampleSummary summary = summarize_sample(values, kLevel);
+      const SampleSummary summary = summarize_sample(values, kConfidence);
       item->add_n(summary.n);
       item->add_mean(summary.mean);
       item->add_std(summary.std);
@@ -184,7 +183,7 @@ void fill_paired(const std::vector<Side>& sides, v1::Comparison* out) {
       paired->add_seeds(seed);
       paired->add_differences(differences.back());
     }
-    const SampleSummary summary = summarize_sample(differences, kLevel);
+    const SampleSummary summary = summarize_sample(differences, kConfidence);
     paired->set_n(summary.n);
     paired->set_mean(summary.mean);
     paired->set_std(summary.std);

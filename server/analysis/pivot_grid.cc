@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kCellsMost = 100'000;
 
-using Point = std::vector<int>;  // coordinates on all axes
+using Coordinates = std::vector<int>;  // on all axes
 
 class Builder {
  public:
@@ -35,33 +35,33 @@ class Builder {
  private:
   bool used(int axis) const { return selection_.used(axis); }
 
-  Point project(const Point& at, const std::vector<int>& side) const {
-    Point out;
+  Coordinates project(const Coordinates& at, const std::vector<int>& side) const {
+    Coordinates out;
     for (const int axis : side) out.push_back(at[static_cast<std::size_t>(axis)]);
     return out;
   }
 
   // Headings in the order of their axes' values.
-  std::vector<Point> sorted(const std::set<Point>& points, const std::vector<int>& side) const {
+  std::vector<Coordinates> sorted(const std::set<Coordinates>& points, const std::vector<int>& side) const {
     std::vector<std::vector<int>> orders;
     for (const int axis : side) orders.push_back(axes_.axes[static_cast<std::size_t>(axis)].order());
-    std::vector<std::pair<Point, Point>> ranked;
-    for (const Point& point : points) {
-      Point rank;
+    std::vector<std::pair<Coordinates, Coordinates>> ranked;
+    for (const Coordinates& point : points) {
+      Coordinates rank;
       for (std::size_t i = 0; i < point.size(); ++i)
         rank.push_back(point[i] == kAbsent ? -1 : orders[i][static_cast<std::size_t>(point[i])]);
       ranked.emplace_back(std::move(rank), point);
     }
     std::sort(ranked.begin(), ranked.end());
-    std::vector<Point> out;
+    std::vector<Coordinates> out;
     for (auto& [rank, point] : ranked) out.push_back(std::move(point));
     return out;
   }
 
   absl::Status make_headings() {
-    std::map<Point, Look> rows;
-    std::map<Point, int> columns;  // with the metric
-    std::set<Point> column_points;
+    std::map<Coordinates, Look> rows;
+    std::map<Coordinates, int> columns;  // with the metric
+    std::set<Coordinates> column_points;
     // A entry without any measurement keeps its row and its column, unless the column exists with labels.
     for (const PivotEntry& entry : entries_) {
       rows.try_emplace(project(entry.at, grid_.row_axes), look_of(entry));
@@ -80,13 +80,13 @@ class Builder {
                             " cells; filter with `where` or leave an axis out",
                         "rows");
     }
-    std::set<Point> row_points;
+    std::set<Coordinates> row_points;
     for (const auto& [point, look] : rows) row_points.insert(point);
-    for (Point& point : sorted(row_points, grid_.row_axes)) {
+    for (Coordinates& point : sorted(row_points, grid_.row_axes)) {
       row_of_[point] = static_cast<int>(grid_.rows.size());
       grid_.rows.push_back({.at = point, .look = rows.at(point)});
     }
-    for (Point& point : sorted(column_points, grid_.column_axes)) {
+    for (Coordinates& point : sorted(column_points, grid_.column_axes)) {
       column_of_[point] = static_cast<int>(grid_.columns.size());
       const int metric = columns.at(point);
       grid_.columns.push_back({std::move(point), false, metric});
@@ -103,10 +103,10 @@ class Builder {
   }
 
   // Whether some column agrees with an unmeasured entry in everything but the labels.
-  bool has_column(const PivotEntry& entry, const std::map<Point, int>& columns) const {
+  bool has_column(const PivotEntry& entry, const std::map<Coordinates, int>& columns) const {
     return std::any_of(columns.begin(), columns.end(), [&](const auto& column) { return fits(entry, column.first); });
   }
-  bool fits(const PivotEntry& entry, const Point& column) const {
+  bool fits(const PivotEntry& entry, const Coordinates& column) const {
     for (std::size_t i = 0; i < column.size(); ++i) {
       const int axis = grid_.column_axes[i];
       if (axis <= static_cast<int>(axes_.metric) && column[i] != entry.at[static_cast<std::size_t>(axis)]) return false;
@@ -118,7 +118,7 @@ class Builder {
     const int experiment = static_cast<int>(axes_.experiment);
     for (int axis = 0; axis <= experiment; ++axis) {
       if (used(axis)) continue;
-      std::map<std::pair<Point, Point>, std::set<int>> seen;
+      std::map<std::pair<Coordinates, Coordinates>, std::set<int>> seen;
       bool varies = false;
       for (const PivotEntry& entry : entries_) {
         auto& values = seen[{project(entry.at, grid_.row_axes), project(entry.at, grid_.column_axes)}];
@@ -131,7 +131,7 @@ class Builder {
 
   // Trials of one unit and seed are the same measurement, whichever experiment asked for it.
   int unit_of(const PivotEntry& entry) {
-    Point rest;
+    Coordinates rest;
     for (std::size_t axis = 0; axis < axes_.experiment + (selection_.collide ? 1 : 0); ++axis) {
       if (!used(static_cast<int>(axis))) rest.push_back(entry.at[axis]);
     }
@@ -205,7 +205,7 @@ class Builder {
   }
 
   // Moves a heading's coordinates to the baseline; true if it lay there already.
-  static bool move(const std::map<int, int>& baseline, const std::vector<int>& side, Point& at) {
+  static bool move(const std::map<int, int>& baseline, const std::vector<int>& side, Coordinates& at) {
     bool there = true;
     for (std::size_t i = 0; i < side.size(); ++i) {
       const auto value = baseline.find(side[i]);
@@ -255,13 +255,13 @@ class Builder {
     name_what_is_same(baseline);
     std::vector<int> rows, columns;  // of the reference, kAbsent if the table lacks it
     for (PivotHeading& row : grid_.rows) {
-      Point at = row.at;
+      Coordinates at = row.at;
       row.baseline = move(baseline, grid_.row_axes, at) && touches(grid_.row_axes);
       const auto found = row_of_.find(at);
       rows.push_back(found == row_of_.end() ? kAbsent : found->second);
     }
     for (PivotHeading& column : grid_.columns) {
-      Point at = column.at;
+      Coordinates at = column.at;
       column.baseline = move(baseline, grid_.column_axes, at) && touches(grid_.column_axes);
       const auto found = column_of_.find(at);
       columns.push_back(found == column_of_.end() ? kAbsent : found->second);
@@ -278,7 +278,7 @@ class Builder {
   const PivotSelection selection_;
   const std::vector<PivotEntry>& entries_;
   PivotGrid grid_;
-  std::map<Point, int> row_of_, column_of_, units_;
+  std::map<Coordinates, int> row_of_, column_of_, units_;
   std::map<std::size_t, Looks> looks_;  // by source
 };
 

@@ -10,7 +10,7 @@
 namespace locus::server {
 namespace {
 
-using Point = std::vector<int>;  // coordinates on all axes
+using Coordinates = std::vector<int>;  // on all axes
 
 class Selector {
  public:
@@ -72,8 +72,8 @@ class Selector {
   }
 
   // The coordinates of a cell on factors and experiment; nothing where a filter leaves it out.
-  std::optional<Point> place(std::size_t source, std::size_t cell) const {
-    Point at(axes_.axes.size(), kAbsent);
+  std::optional<Coordinates> place(std::size_t source, std::size_t cell) const {
+    Coordinates at(axes_.axes.size(), kAbsent);
     const auto& factors = axes_.cells[source][cell];
     std::copy(factors.begin(), factors.end(), at.begin());
     at[axes_.experiment] = static_cast<int>(source);
@@ -85,7 +85,7 @@ class Selector {
 
   // The same setting and seed measured twice and differently: the experiments are shown apart.
   void find_collisions() {
-    std::map<std::pair<Point, std::int64_t>, StageId> known;
+    std::map<std::pair<Coordinates, std::int64_t>, StageId> known;
     for (std::size_t s = 0; s < sources_.experiments.size(); ++s) {
       const PivotSource& source = sources_.experiments[s];
       for (std::size_t c = 0; c < source.cells.size(); ++c) {
@@ -125,9 +125,9 @@ class Selector {
   std::vector<int> choose_sets(std::size_t source, std::size_t metric, const std::set<int>& available) {
     const auto& labels = axes_.labels[source][metric];
     const std::size_t first = axes_.metric + 1;
-    std::map<Point, std::vector<int>> by_rest;  // coordinates on labels that are no axis -> sets
+    std::map<Coordinates, std::vector<int>> by_rest;  // coordinates on labels that are no axis -> sets
     for (const int set : available) {
-      Point rest = labels[static_cast<std::size_t>(set)];
+      Coordinates rest = labels[static_cast<std::size_t>(set)];
       bool keep = true;
       for (std::size_t i = 0; i < rest.size(); ++i) {
         const int axis = static_cast<int>(first + i);
@@ -137,7 +137,7 @@ class Selector {
       if (keep) by_rest[rest].push_back(set);
     }
     if (by_rest.empty()) return {};
-    Point wanted(axes_.axes.size() - first, kAbsent);
+    Coordinates wanted(axes_.axes.size() - first, kAbsent);
     const Json usual = Json::parse(sources_.experiments[source].outline->evaluation_labels, nullptr, false);
     for (const auto& [name, value] : usual.items()) {
       const int axis = axes_.find(name);
@@ -167,7 +167,7 @@ class Selector {
   }
 
   void add_entries(std::size_t s, std::size_t c, std::size_t m, const std::vector<const PivotTrial*>& trials,
-                   Point at) {
+                   Coordinates at) {
     const PivotSource& source = sources_.experiments[s];
     std::set<int> own, all;
     for (const PivotTrial* trial : trials) {
@@ -182,7 +182,7 @@ class Selector {
     std::vector<int> sets = choose_sets(s, m, own.empty() ? all : own);
     if (sets.empty()) sets.push_back(kAbsent);
     for (const int set : sets) {
-      Point here = at;
+      Coordinates here = at;
       if (set != kAbsent) {
         const auto& labels = axes_.labels[s][m][static_cast<std::size_t>(set)];
         std::copy(labels.begin(), labels.end(), here.begin() + static_cast<std::ptrdiff_t>(axes_.metric) + 1);

@@ -26,7 +26,7 @@ namespace locus::server {
 namespace {
 
 constexpr std::size_t kSaidMost = 1000;
-constexpr int kLookEvery = 100;  // milliseconds, for `stop`
+constexpr int kLookEveryMs = 100;  // milliseconds, for `stop`
 
 absl::Status problem(const std::string& what) {
   return make_error(absl::StatusCode::kUnavailable, ErrorReason::kServerUnavailable, "the alert command " + what);
@@ -117,7 +117,7 @@ absl::Status run_alert_command(const std::string& command, const std::map<std::s
   bool ended = false;
   while (!ended && !stop && system_clock().steady() < end) {
     pollfd fds[] = {{process.get(), POLLIN, 0}, {said_to_us.get(), POLLIN, 0}};
-    ::poll(fds, said_to_us.get() < 0 ? 1 : 2, kLookEvery);
+    ::poll(fds, said_to_us.get() < 0 ? 1 : 2, kLookEveryMs);
     read_said(said_to_us.get(), &said);
     if (fds[1].revents == POLLHUP) said_to_us = Fd();  // or it would wake us at once, again and again
     ended = (fds[0].revents & POLLIN) != 0;

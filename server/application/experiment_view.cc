@@ -10,6 +10,7 @@
 #include "server/analysis/looks.h"
 #include "server/application/annotations.h"
 #include "server/application/paging.h"
+#include "server/application/stored_stage.h"
 #include "server/application/trial_values.h"
 #include "server/wire/convert.h"
 
@@ -60,27 +61,6 @@ std::int64_t eta_seconds(const StageCounts& counts, std::size_t slots, double ru
   }
   seconds -= running_done * known_mean;
   return std::max<std::int64_t>(1, std::llround(seconds / static_cast<double>(slots)));
-}
-
-// The state of a trial is that of its least finished stage; a failure shows before waiting does.
-int rank_of(StageState state) {
-  switch (state) {
-    case StageState::kFailed:
-      return 0;
-    case StageState::kHeld:
-      return 1;
-    case StageState::kCancelled:
-      return 2;
-    case StageState::kRunning:
-      return 3;
-    case StageState::kQueued:
-      return 4;
-    case StageState::kBlocked:
-      return 5;
-    case StageState::kSucceeded:
-      return 6;
-  }
-  return 6;
 }
 
 void fill_trial_stage(const TrialStageView& view, const std::optional<StatedAttempt>& lease, bool shared,

@@ -6,6 +6,7 @@
 #include "core/analysis/queries.h"
 #include "core/base/error.h"
 #include "core/scheduling/retry.h"
+#include "server/application/stored_stage.h"
 #include "server/wire/convert.h"
 
 namespace locus::server {
@@ -30,13 +31,6 @@ StageSentence explain_row(const StageRow& stage) {
     default:
       return {std::string(to_string(stage.state)) + because, "", {}};
   }
-}
-
-int rank_of(StageState state) {
-  constexpr StageState kOrder[] = {StageState::kFailed,   StageState::kHeld,   StageState::kCancelled,
-                                   StageState::kRunning,  StageState::kQueued, StageState::kBlocked,
-                                   StageState::kSucceeded};
-  return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), state) - std::begin(kOrder));
 }
 
 void fill(const StageRow& stage, const std::string& role, const StageSentence& said, Clock& clock,

@@ -11,7 +11,7 @@
 namespace locus::server {
 namespace {
 
-constexpr int kTries = 3, kTrialsListed = 1000;
+constexpr int kRerunTries = 3, kTrialsListed = 1000;
 
 // Gathers trials and, of each stage, everything it takes inputs from.
 class Draft {
@@ -71,7 +71,7 @@ absl::StatusOr<StagesRerun> look_up(Store& store, const std::string& name) {
 absl::StatusOr<v1::RerunExperimentResponse> rerun(Store& store, Coordinator& coordinator,
                                                   const v1::RerunExperimentRequest& request) {
   absl::Status last;
-  for (int attempt = 0; attempt < kTries; ++attempt) {
+  for (int attempt = 0; attempt < kRerunTries; ++attempt) {
     std::vector<TrialRow> trials;
     std::string experiment;
     std::promise<Command> promise;

@@ -6,6 +6,9 @@
 
 namespace locus::server {
 
+// The state of a trial is that of its stage of the lowest rank, its least finished one; a failure shows before waiting does.
+int rank_of(StageState state);
+
 // Failed, held or cancelled: may be queued again.
 bool revivable(StageState state);
 

@@ -7,8 +7,6 @@
 namespace locus::server {
 namespace {
 
-constexpr auto kWrite = std::chrono::seconds(30);  // a reader that takes longer for one message is gone
-
 std::string stream_head() {
   std::string out =
       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: "
@@ -40,7 +38,7 @@ void Session::open_stream(std::int64_t cursor, const std::string& experiment) {
   answering_ = false;  // from here on stop() may cut it at any time
   if (stopping_) return close();
   text_ = stream_head();
-  stream_.expires_after(kWrite);
+  stream_.expires_after(kWriteTimeout);
   boost::asio::async_write(stream_, boost::asio::buffer(text_),
                            [self = shared_from_this(), cursor, experiment](Error error, std::size_t) {
                              if (error || self->stopping_) return self->close();
@@ -60,7 +58,7 @@ void Session::watch_for_end() {
 void Session::write_event(const v1::WatchEventsResponse& response) {
   if (!events_) return;
   text_ = to_server_sent_event(response);
-  stream_.expires_after(kWrite);
+  stream_.expires_after(kWriteTimeout);
   boost::asio::async_write(stream_, boost::asio::buffer(text_), [self = shared_from_this()](Error error, std::size_t) {
     if (error) return self->close();
     self->stream_.expires_never();

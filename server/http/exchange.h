@@ -1,6 +1,7 @@
 // One request and its answer, without Beast: what routes and files are written and tested with.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -11,6 +12,8 @@
 #include "absl/status/statusor.h"
 
 namespace locus::server {
+
+inline constexpr std::chrono::seconds kWriteTimeout{30};  // a reader that takes longer for one message is gone
 
 struct HttpRequest {
   std::string method;                                       // "GET", "HEAD", "POST"

@@ -11,8 +11,6 @@
 namespace locus::server {
 namespace {
 
-constexpr auto kWrite = std::chrono::seconds(30);
-
 std::string chunk_of(const std::string& bytes) {
   char size[32];
   std::snprintf(size, sizeof size, "%zx\r\n", bytes.size());
@@ -38,7 +36,7 @@ void Session::begin_pieces(HttpResponse response) {
 }
 
 void Session::write_piece() {
-  stream_.expires_after(kWrite);
+  stream_.expires_after(kWriteTimeout);
   boost::asio::async_write(stream_, boost::asio::buffer(text_), [self = shared_from_this()](Error error, std::size_t) {
     if (error || !self->more_) return self->close();
     self->next_piece();

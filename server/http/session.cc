@@ -14,7 +14,6 @@ namespace {
 
 namespace http = boost::beast::http;
 constexpr auto kIdle = std::chrono::seconds(60);  // between requests, and for a whole request to arrive
-constexpr auto kWrite = std::chrono::seconds(30);
 
 HttpRequest to_request(const http::request<http::string_body>& message) {
   HttpRequest out;
@@ -191,7 +190,7 @@ void Session::respond(HttpResponse response) {
   message->body() = std::move(response.body);
   message->prepare_payload();
   response_ = message;
-  stream_.expires_after(kWrite);
+  stream_.expires_after(kWriteTimeout);
   auto done = [self = shared_from_this()](Error error, std::size_t) { self->on_written(error); };
   if (!head_) return http::async_write(stream_, *message, std::move(done));
   auto serializer = std::make_shared<http::response_serializer<http::string_body>>(*message);

@@ -8,8 +8,6 @@
 namespace locus {
 namespace {
 
-constexpr auto kFirst = std::numeric_limits<std::int64_t>::min();
-
 // Erases rows of the table from this key on while `goes` says so of theirs.
 template <class Key, class Row, class Goes>
 void erase_while(Table<Key, Row>& table, const Key& from, Goes goes) {

@@ -4,11 +4,7 @@
 #include "storage/memory/tables.h"
 
 namespace locus {
-namespace {
-
-constexpr auto kFirst = std::numeric_limits<std::int64_t>::min();
-
-}  // namespace
+namespace {}  // namespace
 
 Annotation MemoryTables::annotation(ExperimentId experiment, std::int64_t trial) {
   const Annotation* row = annotations.find({experiment, trial});

@@ -243,8 +243,6 @@ class MemoryStore final : public Store {
   absl::StatusOr<StoreReport> check() override { return StoreReport{}; }
 
  private:
-  static constexpr auto kFirst = std::numeric_limits<std::int64_t>::min();
-
   std::mutex writing_;  // one writer at a time; guards callback_. Taken before mutex_, so a callback may read
   std::function<void(std::int64_t)> callback_;
   std::mutex mutex_;  // guards tables_

@@ -7,8 +7,6 @@
 namespace locus {
 namespace {
 
-constexpr auto kFirst = std::numeric_limits<std::int64_t>::min();
-
 template <class Key, class Row>
 std::optional<Row> copy(const Table<Key, Row>& table, const Key& key) {
   const Row* row = table.find(key);

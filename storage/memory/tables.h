@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -14,6 +15,8 @@
 #include "storage/rules/rows.h"
 
 namespace locus {
+
+inline constexpr auto kFirst = std::numeric_limits<std::int64_t>::min();  // comes before every id in a key
 
 // What to undo, newest last. Thread-compatible.
 class Journal {

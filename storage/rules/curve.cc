@@ -13,7 +13,7 @@ using Indices = std::vector<std::size_t>;
 
 enum class Kind { kFinite, kNan, kPlus, kMinus };
 constexpr std::size_t kKinds = 4;
-constexpr std::size_t kLeastPoints = 16;
+constexpr std::size_t kLeastCurvePoints = 16;
 
 Kind kind_of(double value) {
   if (std::isfinite(value)) return Kind::kFinite;
@@ -66,7 +66,7 @@ void sort_by_step(std::vector<Point>& points) {
 }
 
 std::vector<Point> reduce_points(const std::vector<Point>& points, int max_points) {
-  const std::size_t most = max_points <= 0 ? points.size() : std::max<std::size_t>(max_points, kLeastPoints);
+  const std::size_t most = max_points <= 0 ? points.size() : std::max<std::size_t>(max_points, kLeastCurvePoints);
   if (points.size() <= most) return points;
 
   Indices kept = marks(points, false);

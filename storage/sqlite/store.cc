@@ -246,7 +246,7 @@ class SqliteStore final : public Store {
   sqlite::Readers readers_;  // closed before the writer, whose close then empties the log
 };
 
-absl::Status unusable(const std::filesystem::path& file, const std::string& why) {
+absl::Status unusable_file(const std::filesystem::path& file, const std::string& why) {
   return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderUnusable,
                     "the database " + file.string() + " cannot be used: " + why, {}, {{"file", file.string()}});
 }
@@ -256,8 +256,8 @@ absl::Status check(Connection& connection, const std::filesystem::path& file) {
   if (std::filesystem::file_size(file, error) > kCheckedBytes || error) return absl::OkStatus();
   const std::string verdict = connection.word("PRAGMA quick_check(1)");
   if (verdict == "ok") return absl::OkStatus();
-  return unusable(file,
-                  "it is damaged (" + verdict + "); restore a backup, or move it away to start with an empty one");
+  return unusable_file(file,
+                       "it is damaged (" + verdict + "); restore a backup, or move it away to start with an empty one");
 }
 
 }  // namespace
@@ -277,14 +277,14 @@ absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::
         damaged        ? "; it is damaged or no database: restore a backup, or move it away to start with an empty one"
         : error.full() ? "; free space on its disk"
                        : "; make the folder writable, or choose another one";
-    return unusable(file, error.what() + std::string(remedy));
+    return unusable_file(file, error.what() + std::string(remedy));
   }
 }
 
 absl::StatusOr<StoreReport> check_sqlite_file(const std::filesystem::path& file, std::vector<ArtifactRow>* named) {
   try {
     Connection connection(file, Connection::Mode::kRead, "");
-    if (!sqlite::is_ours(connection)) return unusable(file, "it is no database of Locus");
+    if (!sqlite::is_ours(connection)) return unusable_file(file, "it is no database of Locus");
     StoreReport out{sqlite::list_problems(connection), 0, 0};
     out.bytes = connection.number("PRAGMA page_size") * connection.number("PRAGMA page_count");
     out.schema_version = static_cast<int>(connection.number("PRAGMA user_version"));

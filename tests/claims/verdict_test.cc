@@ -11,7 +11,7 @@
 namespace locus::test {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 // A table of one number printed +2.0 from its baseline, which is no part of it.
 ClaimTable table_of(double difference = 2.0) {
@@ -20,7 +20,7 @@ ClaimTable table_of(double difference = 2.0) {
   out.columns = {{"Top-1", ""}};
   ClaimValue value;
   value.value = 80.1;
-  value.std = kNaN;
+  value.std = kUnknown;
   value.difference = difference;
   value.printed_difference = true;
   value.against = "Theirs";
@@ -92,14 +92,14 @@ TEST(AVerdict, OfAnotherSettingIsNoneButHasADirection) {
 TEST(AVerdict, IsNoneWithoutTwoPairs) {
   const ClaimTable table = table_of();
   const auto why = [&](Measured one) { return judge(table, table.values[0], nullptr, one, {}).why; };
-  EXPECT_EQ(why(measured(2.0, kNaN, 1)), WhyNot::kNoPairs);
-  Measured alone = measured(kNaN, kNaN, 0);
+  EXPECT_EQ(why(measured(2.0, kUnknown, 1)), WhyNot::kNoPairs);
+  Measured alone = measured(kUnknown, kUnknown, 0);
   EXPECT_EQ(why(alone), WhyNot::kNoResult);
   alone.n = 5;
   EXPECT_EQ(why(alone), WhyNot::kNoPairs);
   alone.has_baseline = false;
   EXPECT_EQ(why(alone), WhyNot::kNoBaseline);
-  const ClaimTable bare = table_of(kNaN);
+  const ClaimTable bare = table_of(kUnknown);
   EXPECT_EQ(judge(bare, bare.values[0], nullptr, measured(1, 1), {}).why, WhyNot::kNoDifference);
 }
 
@@ -111,7 +111,7 @@ TEST(ANumberWithoutACell, SaysWhy) {
   EXPECT_NE(why_unmeasured(value.metric), "");
   value.priors.clear();
   EXPECT_EQ(why_unmatched(value), WhyNot::kNoMethod);
-  value.difference = kNaN;
+  value.difference = kUnknown;
   EXPECT_EQ(why_unmatched(value), WhyNot::kNoDifference);
 }
 

@@ -16,7 +16,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kSpec[] =
+constexpr char kDaySpec[] =
     "version: 1\nname: day\ndataset: fashion-mnist\nmodel: {backbone: vit, dim: 64, heads: 4}\n"
     "matrix: {prior: [none, learned-absolute]}\nreplicates: {seed: [0]}\nbaseline: {prior: none}\n"
     "metric: {reports: validation}\n";
@@ -54,7 +54,7 @@ constexpr char kTrains[] =
 
 TEST_F(Life, OfAnExperimentThatCompletes) {
   const auto worker = start_worker(kTrains);
-  const Outcome submitted = run({"submit", "-", "--watch"}, kSpec);
+  const Outcome submitted = run({"submit", "-", "--watch"}, kDaySpec);
   ASSERT_EQ(submitted.status, 0) << submitted.out << submitted.err;
   EXPECT_THAT(submitted.out,
               AllOf(HasSubstr("day submitted: 2 cells, 2 trials"), HasSubstr("day completed: 2/2 trials")));
@@ -92,7 +92,7 @@ TEST_F(Life, OfAnExperimentThatCompletes) {
 
 TEST_F(Life, OfArtifacts) {
   const auto worker = start_worker(kTrains);
-  ASSERT_EQ(run({"submit", "-", "--watch"}, kSpec).status, 0);
+  ASSERT_EQ(run({"submit", "-", "--watch"}, kDaySpec).status, 0);
   const Json listed = json({"artifacts", "day/0"})["artifacts"];
   ASSERT_FALSE(listed.empty());
   const std::string digest = listed[0]["sha256"];
@@ -112,7 +112,7 @@ TEST_F(Life, OfArtifacts) {
 
 TEST_F(Life, OfDataThatIsCheckedCopiedAndServedAgain) {
   const auto worker = start_worker(kTrains);
-  ASSERT_EQ(run({"submit", "-", "--watch"}, kSpec).status, 0);
+  ASSERT_EQ(run({"submit", "-", "--watch"}, kDaySpec).status, 0);
   EXPECT_EQ(json({"check", "--deep"})["ok"], true);
   const std::string copy = (folder.path() / "copy").string();
   const Json made = json({"backup", copy});
@@ -134,7 +134,7 @@ TEST_F(Life, OfDataThatIsCheckedCopiedAndServedAgain) {
 }
 
 TEST_F(Life, OfAnExperimentThatIsCancelledTakenUpAgainAndDeleted) {
-  ASSERT_EQ(run({"submit", "-"}, kSpec).status, 0);
+  ASSERT_EQ(run({"submit", "-"}, kDaySpec).status, 0);
   EXPECT_THAT(run({"why", "day/0"}).out, HasSubstr("day/0  queued\n"));
   const Outcome early = run({"delete", "day", "--yes"});
   EXPECT_EQ(early.status, 1);
@@ -157,7 +157,7 @@ TEST_F(Life, OfAWorkerThatIsDrained) {
   const auto worker = start_worker(kTrains);
   EXPECT_THAT(run({"drain", "node-1", "--reason", "new driver"}).out, HasSubstr("draining"));
   EXPECT_THAT(run({"workers", "node-1"}).out, HasSubstr("new driver"));
-  ASSERT_EQ(run({"submit", "-"}, kSpec).status, 0);
+  ASSERT_EQ(run({"submit", "-"}, kDaySpec).status, 0);
   EXPECT_THAT(json({"why", "day/0"})["sentence"].get<std::string>(), HasSubstr("drain"));
   EXPECT_THAT(run({"drain", "node-1", "--undo"}).out, Not(HasSubstr("draining")));
   EXPECT_EQ(run({"watch", "day"}).status, 0);

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "core/experiment/plan/planner.h"
-#include "tests/core/testdata.h"
+#include "tests/core/plans.h"
 
 namespace locus {
 namespace {
@@ -30,12 +30,6 @@ Catalog with_images(const Json& extent, const Json& channels) {
 
 Json specification(const Json& model, const Json& prior) {
   return {{"version", 1}, {"name", "counted"}, {"dataset", "fashion-mnist"}, {"model", model}, {"prior", prior}};
-}
-
-ExperimentPlan plan_of(const Json& specification, const Catalog& catalog) {
-  auto plan = plan_experiment(specification, catalog);
-  if (!plan.ok()) throw std::runtime_error(plan.status().ToString());
-  return *std::move(plan);
 }
 
 TEST(Cost, CountsTheParametersOfEverySettingAsTheEngineBuildsThem) {

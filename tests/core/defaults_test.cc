@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/experiment/plan/planner.h"
 #include "core/experiment/schema.h"
-#include "tests/core/testdata.h"
+#include "tests/core/plans.h"
 
 namespace locus {
 namespace {
@@ -12,19 +12,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-ExperimentPlan plan_of(const Json& specification, const Catalog& catalog = test_catalog()) {
-  auto plan = plan_experiment(specification, catalog);
-  if (!plan.ok()) throw std::runtime_error(plan.status().ToString());
-  return *std::move(plan);
-}
-
-Json small(const std::string& changes = "{}") {
-  Json spec = Json::parse(R"({"version": 1, "name": "small", "dataset": "fashion-mnist", "model": {"backbone": "vit"},
-                              "matrix": {"prior": ["none", "violin"]}})");
-  spec.merge_patch(Json::parse(changes));
-  return spec;
-}
 
 TEST(Defaults, TakesTheBackboneThereIsWhereNoneIsNamed) {
   Json spec = small();

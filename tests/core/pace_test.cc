@@ -11,7 +11,7 @@ namespace {
 
 const Json kUsual = Json::object();
 
-ExperimentPlan plan_of(const Json& changes) {
+ExperimentPlan demo_plan(const Json& changes) {
   Json spec = demo_specification();
   spec.merge_patch(changes);
   auto plan = plan_experiment(spec, test_catalog());
@@ -20,7 +20,7 @@ ExperimentPlan plan_of(const Json& changes) {
 }
 
 PlannedStage stage(int number, const Json& changes = kUsual, int trial = 0) {
-  return plan_of(changes).trials.at(static_cast<std::size_t>(trial)).stages.at(static_cast<std::size_t>(number));
+  return demo_plan(changes).trials.at(static_cast<std::size_t>(trial)).stages.at(static_cast<std::size_t>(number));
 }
 PlannedStage training(const Json& changes = kUsual, int trial = 0) { return stage(0, changes, trial); }
 

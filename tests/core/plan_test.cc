@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "tests/core/testdata.h"
+#include "tests/core/plans.h"
 
 namespace locus {
 namespace {
@@ -16,12 +16,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-ExperimentPlan plan_of(const Json& specification, const Catalog& catalog = test_catalog()) {
-  auto plan = plan_experiment(specification, catalog);
-  if (!plan.ok()) throw std::runtime_error(plan.status().ToString());
-  return *std::move(plan);
-}
-
 std::vector<std::string> labels_of(const ExperimentPlan& plan) {
   std::vector<std::string> out;
   for (const PlannedCell& cell : plan.cells) out.push_back(cell.label);
@@ -29,13 +23,6 @@ std::vector<std::string> labels_of(const ExperimentPlan& plan) {
 }
 
 // A small comparison to vary: two priors, one seed.
-Json small(const std::string& changes = "{}") {
-  Json spec = Json::parse(R"({"version": 1, "name": "small", "dataset": "fashion-mnist", "model": {"backbone": "vit"},
-                              "matrix": {"prior": ["none", "violin"]}})");
-  spec.merge_patch(Json::parse(changes));
-  return spec;
-}
-
 TEST(Plan, OfTheDemoHasSixCellsThirtyTrialsAndSixtyStages) {
   const ExperimentPlan plan = plan_of(demo_specification());
   EXPECT_EQ(plan.name, "fashion-mnist-priors");

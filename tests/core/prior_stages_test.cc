@@ -34,15 +34,15 @@ Json specification(const std::string& prior, const std::string& model = R"({"bac
   return spec;
 }
 
-ExperimentPlan plan_of(const Json& spec) {
+ExperimentPlan staged_plan(const Json& spec) {
   auto plan = plan_experiment(spec, staged_catalog());
   if (!plan.ok()) throw std::runtime_error(plan.status().ToString());
   return *std::move(plan);
 }
 
-Json priors_of(const Json& spec) { return Json::parse(plan_of(spec).trials[0].stages[0].config_json).at("priors"); }
+Json priors_of(const Json& spec) { return Json::parse(staged_plan(spec).trials[0].stages[0].config_json).at("priors"); }
 
-absl::Status refusal(const Json& spec) {
+absl::Status staged_refusal(const Json& spec) {
   const auto plan = plan_experiment(spec, staged_catalog());
   if (plan.ok()) throw std::runtime_error("it was not refused");
   return plan.status();
@@ -63,23 +63,25 @@ TEST(PriorStages, SayWhereAPriorIsLeftOut) {
 }
 
 TEST(PriorStages, InWhichNothingDiffersLeaveTheConfigurationAsItIs) {
-  const std::string plain = plan_of(specification(R"({"violin": {"sigma": 0.1}})")).trials[0].stages[0].config_json;
+  const std::string plain = staged_plan(specification(R"({"violin": {"sigma": 0.1}})")).trials[0].stages[0].config_json;
   for (const char* same : {R"({"violin": {"sigma": 0.1, "stages": [{}, {}]}})",
                            R"({"violin": {"sigma": 0.1, "stages": [{"sigma": 0.1}, {"shared": false}]}})"}) {
-    EXPECT_EQ(plan_of(specification(same)).trials[0].stages[0].config_json, plain) << same;
+    EXPECT_EQ(staged_plan(specification(same)).trials[0].stages[0].config_json, plain) << same;
   }
 }
 
 TEST(PriorStages, KeepOnlyWhatDiffersSoThatEqualSettingsAreOneTraining) {
-  const auto identity = [](const char* prior) { return plan_of(specification(prior)).trials[0].stages[0].identity; };
+  const auto identity = [](const char* prior) {
+    return staged_plan(specification(prior)).trials[0].stages[0].identity;
+  };
   EXPECT_EQ(identity(R"({"violin": {"stages": [{"sigma": 0.5}, {}]}})"),
             identity(R"({"violin": {"stages": [{"sigma": 0.5, "shared": false}, {"sigma": 0.02}]}})"));
 }
 
 TEST(PriorStages, OfAPlainNetworkAreTheOptionsThemselves) {
   const char* vit = R"({"backbone": "vit"})";
-  EXPECT_EQ(plan_of(specification(R"({"violin": {"stages": [{"sigma": 0.5}]}})", vit)).trials[0].stages[0].identity,
-            plan_of(specification(R"({"violin": {"sigma": 0.5}})", vit)).trials[0].stages[0].identity);
+  EXPECT_EQ(staged_plan(specification(R"({"violin": {"stages": [{"sigma": 0.5}]}})", vit)).trials[0].stages[0].identity,
+            staged_plan(specification(R"({"violin": {"sigma": 0.5}})", vit)).trials[0].stages[0].identity);
 }
 
 TEST(PriorStages, StandInLabelsAndAssignments) {
@@ -88,7 +90,7 @@ TEST(PriorStages, StandInLabelsAndAssignments) {
   spec["matrix"] =
       Json::parse(R"({"prior": ["violin", {"violin": {"stages": [{"sigma": 0.5, "curves": ["snake"]}, null]}},
                                              {"violin": {"stages": [{}, {"sigma": 0.5}]}}]})");
-  const ExperimentPlan plan = plan_of(spec);
+  const ExperimentPlan plan = staged_plan(spec);
   ASSERT_EQ(plan.cells.size(), 3u);
   EXPECT_EQ(plan.cells[0].label, "violin");
   EXPECT_EQ(plan.cells[1].label, "violin (stages=[curves=snake sigma=0.5; left out])");
@@ -97,11 +99,12 @@ TEST(PriorStages, StandInLabelsAndAssignments) {
 }
 
 TEST(PriorStages, AreAsManyAsTheBackboneHas) {
-  const absl::Status status = refusal(specification(R"({"violin": {"stages": [{}, {}, {"sigma": 1}]}})"));
+  const absl::Status status = staged_refusal(specification(R"({"violin": {"stages": [{}, {}, {"sigma": 1}]}})"));
   EXPECT_EQ(field_of(status), "prior.violin.stages");
   EXPECT_THAT(status.message(), HasSubstr("lists 3 stages, but the backbone 'pyramid' has 2"));
-  EXPECT_THAT(refusal(specification(R"({"violin": {"stages": [{}, null]}})", R"({"backbone": "vit"})")).message(),
-              HasSubstr("the backbone 'vit' has 1"));
+  EXPECT_THAT(
+      staged_refusal(specification(R"({"violin": {"stages": [{}, null]}})", R"({"backbone": "vit"})")).message(),
+      HasSubstr("the backbone 'vit' has 1"));
   EXPECT_EQ(priors_of(specification(R"({"violin": {"stages": [{}, {}, {"sigma": 1}]}})",
                                     R"({"backbone": "pyramid", "dims": [8, 8, 8], "heads": [2, 2, 2]})"))
                 .at(0)
@@ -111,14 +114,15 @@ TEST(PriorStages, AreAsManyAsTheBackboneHas) {
 }
 
 TEST(PriorStages, AreRefusedWithTheFieldOfTheStage) {
-  EXPECT_EQ(field_of(refusal(specification(R"({"violin": {"stages": [{}, {"sigam": 1}]}})"))),
+  EXPECT_EQ(field_of(staged_refusal(specification(R"({"violin": {"stages": [{}, {"sigam": 1}]}})"))),
             "prior.violin.stages[1].sigam");
-  EXPECT_EQ(field_of(refusal(specification(R"({"violin": {"stages": [{"sigma": -1}, {}]}})"))),
+  EXPECT_EQ(field_of(staged_refusal(specification(R"({"violin": {"stages": [{"sigma": -1}, {}]}})"))),
             "prior.violin.stages[0].sigma");
-  EXPECT_EQ(field_of(refusal(specification(R"({"violin": {"stages": ["snake", {}]}})"))), "prior.violin.stages[0]");
-  EXPECT_EQ(field_of(refusal(specification(R"({"violin": {"stages": {"sigma": 1}}})"))), "prior.violin.stages");
+  EXPECT_EQ(field_of(staged_refusal(specification(R"({"violin": {"stages": ["snake", {}]}})"))),
+            "prior.violin.stages[0]");
+  EXPECT_EQ(field_of(staged_refusal(specification(R"({"violin": {"stages": {"sigma": 1}}})"))), "prior.violin.stages");
   for (const char* nowhere : {R"({"violin": {"stages": [null, null]}})", R"({"violin": {"stages": []}})"}) {
-    const absl::Status status = refusal(specification(nowhere));
+    const absl::Status status = staged_refusal(specification(nowhere));
     EXPECT_EQ(field_of(status), "prior.violin.stages");
     EXPECT_THAT(status.message(), HasSubstr("out of every stage"));
   }
@@ -126,8 +130,8 @@ TEST(PriorStages, AreRefusedWithTheFieldOfTheStage) {
 
 TEST(PriorStages, ThatAPriorIsLeftOutOfAskNothingOfTheNetwork) {
   const char* narrow = R"({"backbone": "pyramid", "dims": [12, 64], "heads": [2, 4]})";  // heads of 6 and 16
-  EXPECT_THAT(refusal(specification(R"("rope-axial")", narrow)).message(), HasSubstr("head_width"));
-  EXPECT_THAT(refusal(specification(R"({"rope-axial": {"stages": [{}, null]}})", narrow)).message(),
+  EXPECT_THAT(staged_refusal(specification(R"("rope-axial")", narrow)).message(), HasSubstr("head_width"));
+  EXPECT_THAT(staged_refusal(specification(R"({"rope-axial": {"stages": [{}, null]}})", narrow)).message(),
               HasSubstr("cannot be used in stage 0"));
   EXPECT_EQ(priors_of(specification(R"({"rope-axial": {"stages": [null, {}]}})", narrow)).size(), 1u);
 }
@@ -138,11 +142,11 @@ TEST(PriorStages, ThatTwoPriorsShareHoldThemToTheirExclusions) {
                          second + "}}]");
   };
   EXPECT_EQ(priors_of(pair("[{}, null]", "[null, {}]")).size(), 2u);
-  EXPECT_TRUE(has_reason(refusal(pair("[{}, null]", "[{}, {}]")), ErrorReason::kConflictingPriors));
+  EXPECT_TRUE(has_reason(staged_refusal(pair("[{}, null]", "[{}, {}]")), ErrorReason::kConflictingPriors));
 }
 
 TEST(PriorStages, InWhichSomethingDiffersAreNotCounted) {
-  const auto uncounted = [](const char* prior) { return plan_of(specification(prior)).cells[0].cost.uncounted; };
+  const auto uncounted = [](const char* prior) { return staged_plan(specification(prior)).cells[0].cost.uncounted; };
   EXPECT_THAT(uncounted(R"({"violin": {"stages": [null, {}]}})"), ElementsAre("violin"));
   EXPECT_THAT(uncounted(R"({"violin": {"stages": [{}, {}]}})"), ElementsAre());
 }

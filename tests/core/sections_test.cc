@@ -32,7 +32,7 @@ const Catalog& augmented_catalog() {
   return catalog;
 }
 
-ExperimentPlan plan_of(const Json& specification, const Catalog& catalog = augmented_catalog()) {
+ExperimentPlan sectioned_plan(const Json& specification, const Catalog& catalog = augmented_catalog()) {
   auto plan = plan_experiment(specification, catalog);
   if (!plan.ok()) throw std::runtime_error(plan.status().ToString());
   return *std::move(plan);
@@ -59,16 +59,17 @@ ErrorDetail refusal(const Json& specification) {
 }
 
 TEST(Section, ThatIsLeftOutLeavesEveryConfigurationAsItIs) {
-  EXPECT_EQ(configurations(plan_of(demo_specification())),
-            configurations(plan_of(demo_specification(), test_catalog())));
+  EXPECT_EQ(configurations(sectioned_plan(demo_specification())),
+            configurations(sectioned_plan(demo_specification(), test_catalog())));
 }
 
 TEST(Section, AtItsNeutralItemIsAsIfItWereLeftOut) {
-  EXPECT_EQ(configurations(plan_of(augmented(R"("none")"))), configurations(plan_of(demo_specification())));
+  EXPECT_EQ(configurations(sectioned_plan(augmented(R"("none")"))),
+            configurations(sectioned_plan(demo_specification())));
 }
 
 TEST(Section, IsHashedAmongTheOthersWithItsRevision) {
-  for (const std::string& text : configurations(plan_of(augmented(R"({"crop": {"padding": 2}})")))) {
+  for (const std::string& text : configurations(sectioned_plan(augmented(R"({"crop": {"padding": 2}})")))) {
     const Json config = Json::parse(text);
     EXPECT_EQ(config.at("augmentation"), Json::parse(R"({"id": "crop", "options": {"padding": 2}})"));
     EXPECT_EQ(config.at("revisions").at("augmentation/crop"), 3);
@@ -80,14 +81,14 @@ TEST(Section, IsAFactorWithLabelsWhoseNeutralCellsAreTheTrainingsThereWere) {
   Json spec = demo_specification();
   spec["matrix"] = Json::parse(R"({"prior": ["none"], "augmentation": ["none", "crop", {"crop": {"padding": 2}}]})");
   spec["baseline"] = {{"augmentation", "none"}};
-  const ExperimentPlan plan = plan_of(spec);
+  const ExperimentPlan plan = sectioned_plan(spec);
   ASSERT_EQ(plan.cells.size(), 3u);
   EXPECT_EQ(plan.cells[0].label, "none, augmentation=none");
   EXPECT_EQ(plan.cells[1].label, "none, augmentation=crop");
   EXPECT_EQ(plan.cells[2].label, "none, augmentation=crop (padding=2)");
   EXPECT_TRUE(plan.cells[0].baseline);
   EXPECT_EQ(plan.matched, "the prior is the same; augmentation differs");
-  const ExperimentPlan before = plan_of(demo_specification(), test_catalog());
+  const ExperimentPlan before = sectioned_plan(demo_specification(), test_catalog());
   EXPECT_EQ(plan.trials[0].stages[0].identity, before.trials[0].stages[0].identity);
   EXPECT_NE(plan.trials[5].stages[0].identity, before.trials[0].stages[0].identity);
   EXPECT_EQ(plan.values.at("augmentation").size(), 3u);
@@ -97,7 +98,7 @@ TEST(Section, HasOptionsThatAreFactors) {
   Json spec = augmented(R"("crop")");
   spec["matrix"] = Json::parse(R"({"prior": ["none"], "augmentation.padding": [1, 2]})");
   spec.erase("baseline");
-  const ExperimentPlan plan = plan_of(spec);
+  const ExperimentPlan plan = sectioned_plan(spec);
   ASSERT_EQ(plan.cells.size(), 2u);
   EXPECT_EQ(plan.cells[1].label, "none, padding=2");
   EXPECT_THAT(plan.trials[0].stages[0].config_json,
@@ -110,7 +111,7 @@ TEST(Section, OfWhichAStageIsIndependentIsNotInItsConfiguration) {
   for (Json& item : document["items"]) {
     if (item["kind"] == "stage" && item["id"] == "evaluate") item["facts"]["independent_of"] = {"augmentation"};
   }
-  const ExperimentPlan plan = plan_of(augmented(R"("crop")"), catalog_of(document));
+  const ExperimentPlan plan = sectioned_plan(augmented(R"("crop")"), catalog_of(document));
   EXPECT_TRUE(Json::parse(plan.trials[0].stages[0].config_json).contains("augmentation"));
   const Json evaluation = Json::parse(plan.trials[0].stages[1].config_json);
   EXPECT_FALSE(evaluation.contains("augmentation"));

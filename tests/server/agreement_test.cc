@@ -55,7 +55,7 @@ class World {
   const unsigned number_;
 };
 
-double score(const std::string& prior, std::int64_t seed, int resolution) {
+double planned_score(const std::string& prior, std::int64_t seed, int resolution) {
   return World(0).score(prior, false, seed, resolution);
 }
 

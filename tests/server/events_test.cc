@@ -26,7 +26,7 @@ class Events : public ServerTest {
   std::string last_id_;
 };
 
-double score(const std::string&, std::int64_t, int) { return 80.0; }
+double events_score(const std::string&, std::int64_t, int) { return 80.0; }
 
 TEST_F(Events, ArePushedToTheBrowser) {
   EventReader reader(http().address(), "/api/v1/events");
@@ -113,7 +113,7 @@ TEST_F(Events, TellTheStatesOfStages) {
   submit(small_specification({{"replicates", {{"seed", {0}}}}}));
   FakeWorker worker(channel_, "one");
   ASSERT_TRUE(worker.register_with().ok());
-  worker.run_all(score);
+  worker.run_all(events_score);
   const Json state = read_until(reader, "attempt-ended");
   EXPECT_EQ(Json::parse(state["json"].get<std::string>())["experiments"], Json::array({"small"}));
 }

@@ -8,7 +8,7 @@
 namespace locus::test {
 namespace {
 
-double score(const std::string&, std::int64_t seed, int) {
+double http_routes_score(const std::string&, std::int64_t seed, int) {
   return seed == 2 ? std::numeric_limits<double>::quiet_NaN() : 80.0;
 }
 
@@ -22,8 +22,8 @@ class HttpRoutes : public ServerTest {
     const auto work = worker.acquire();
     ASSERT_TRUE(work.has_value());
     stage_ = std::to_string(work->grant.stage());
-    worker.run(*work, score);
-    worker.run_all(score);
+    worker.run(*work, http_routes_score);
+    worker.run_all(http_routes_score);
   }
 
   // The JSON of an answer without what moves between two calls.

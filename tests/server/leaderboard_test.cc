@@ -9,7 +9,7 @@ namespace {
 
 // At 28 pixels: none 70, 71, 72; learned-absolute 80, 82, 84; violin 83, 84, 88. At 42 all lose ten;
 // validation is one above test.
-double score(const std::string& prior, std::int64_t seed, int resolution) {
+double leaderboard_score(const std::string& prior, std::int64_t seed, int resolution) {
   static const std::map<std::string, std::vector<double>> kAt28 = {
       {"none", {70, 71, 72}}, {"learned-absolute", {80, 82, 84}}, {"violin", {83, 84, 88}}};
   const double base = kAt28.at(prior)[static_cast<std::size_t>(seed)];
@@ -25,7 +25,7 @@ TEST_F(Leaderboard, EqualsTheHandComputation) {
   submit(small_specification());
   FakeWorker worker(channel_, "one");
   ASSERT_TRUE(worker.register_with().ok());
-  ASSERT_EQ(worker.run_all(score), 18);
+  ASSERT_EQ(worker.run_all(leaderboard_score), 18);
   const v1::Table out = table("small");
   EXPECT_EQ(out.metric(), "top1");
   EXPECT_EQ(out.split(), "test");
@@ -83,7 +83,7 @@ TEST_F(Leaderboard, ItsFirstRowIsTheBestOfTheExperimentInEveryList) {
   ASSERT_TRUE(worker.register_with().ok());
   int ran = 0;
   while (const auto work = worker.acquire()) {
-    worker.run(*work, score);
+    worker.run(*work, leaderboard_score);
     ++ran;
     const v1::TableRow first = table("small").rows(0);  // after every stage: what is kept must not be stale
     v1::ListExperimentsResponse list;
@@ -113,7 +113,7 @@ TEST_F(Leaderboard, AnswersForAnotherLabelSetAndSplit) {
   submit(small_specification());
   FakeWorker worker(channel_, "one");
   ASSERT_TRUE(worker.register_with().ok());
-  worker.run_all(score);
+  worker.run_all(leaderboard_score);
   v1::GetTableRequest request;
   request.set_experiment("small");
   request.set_labels(R"({ "resolution": 42.0 })");  // canonical form is the server's business
@@ -148,7 +148,7 @@ TEST_F(Leaderboard, NamesTheBaselineOfEveryRow) {
   early.set_labels(R"({"resolution":42})");
   v1::Table planned;
   EXPECT_TRUE(experiments_->GetTable(deadline().get(), early, &planned).ok()) << "planned, if not measured yet";
-  worker.run_all(score);
+  worker.run_all(leaderboard_score);
   const v1::Table out = table("small");
   EXPECT_EQ(out.baseline(), "learned-absolute, same train.lr");
   std::map<std::string, const v1::TableRow*> rows;
@@ -166,7 +166,7 @@ TEST_F(Leaderboard, AnswersWithItsFirstRowsAsTheyStandInTheWhole) {
   submit(small_specification());
   FakeWorker worker(channel_, "one");
   ASSERT_TRUE(worker.register_with().ok());
-  worker.run_all(score);
+  worker.run_all(leaderboard_score);
   v1::Table expected = table("small");
   ASSERT_EQ(expected.rows_size(), 3);
   EXPECT_EQ(expected.rows_total(), 3);
@@ -201,7 +201,7 @@ TEST_F(Leaderboard, FlagsMissingSeedsAndNeverAveragesThemAway) {
                       .ok());
       continue;
     }
-    worker.run(*work, score);
+    worker.run(*work, leaderboard_score);
   }
   const v1::Table out = table("small");
   const v1::TableRow& row = out.rows(0);
@@ -222,7 +222,7 @@ TEST_F(Leaderboard, WarnsOfMixedEnvironments) {
   while (const auto work = worker.acquire()) {
     const bool odd = work->prior == "violin" && work->grant.kind() == "train";
     worker.environment = odd ? R"({"device":"cuda","dtype":"float32","threads":1,"path":"explicit"})" : usual;
-    worker.run(*work, score);
+    worker.run(*work, leaderboard_score);
   }
   const v1::Table out = table("small");
   ASSERT_EQ(out.warnings_size(), 2);
@@ -233,7 +233,7 @@ TEST_F(Leaderboard, AveragesCurvesAtTheStepsSeedsShare) {
   submit(small_specification());
   FakeWorker worker(channel_, "one");
   ASSERT_TRUE(worker.register_with().ok());
-  worker.run_all(score);
+  worker.run_all(leaderboard_score);
   v1::GetCurvesRequest request;
   request.set_experiment("small");
   request.set_metric("loss");
@@ -257,7 +257,7 @@ TEST_F(Leaderboard, ShowsTheBestModelsTestWhereTheContractReportsIt) {
   FakeWorker worker(channel_, "one");
   worker.best_gain = 4;
   ASSERT_TRUE(worker.register_with().ok());
-  ASSERT_EQ(worker.run_all(score), 18);
+  ASSERT_EQ(worker.run_all(leaderboard_score), 18);
   const v1::Table out = table("small");
   EXPECT_EQ(out.split(), "test");
   EXPECT_EQ(out.reduce(), "best");
@@ -292,7 +292,7 @@ TEST_F(Leaderboard, NeverShowsOneModelsTestForTheOthers) {
     if (best) {
       EXPECT_TRUE(worker.fail(*work, "code", "kept from ending").ok());
     } else {
-      worker.run(*work, score);
+      worker.run(*work, leaderboard_score);
     }
   }
   const v1::Table out = table("small");
@@ -345,7 +345,7 @@ TEST_F(Leaderboard, KeepsTheBestModelAsAnOutputThatIsListed) {
   submit(small_specification({{"metric", {{"reduce", "best"}}}}));
   FakeWorker worker(channel_, "one");
   ASSERT_TRUE(worker.register_with().ok());
-  worker.run_all(score);
+  worker.run_all(leaderboard_score);
   v1::ListArtifactsRequest request;
   request.set_name("small/0");
   v1::ListArtifactsResponse out;
@@ -367,7 +367,7 @@ TEST_F(Leaderboard, EstimatesTheTimeLeftOnlyFromWhatHasFinished) {
   EXPECT_EQ(experiment("small").eta_seconds(), -1);
   auto work = worker.acquire();
   ASSERT_TRUE(work.has_value());
-  worker.run(*work, score);
+  worker.run(*work, leaderboard_score);
   work = worker.acquire();
   ASSERT_TRUE(work.has_value());
   const v1::Experiment running = experiment("small");
@@ -375,8 +375,8 @@ TEST_F(Leaderboard, EstimatesTheTimeLeftOnlyFromWhatHasFinished) {
   ASSERT_EQ(running.running_size(), 1);
   EXPECT_EQ(running.running(0).worker(), "one");
   EXPECT_EQ(running.running(0).stage(), work->grant.stage());
-  worker.run(*work, score);
-  worker.run_all(score);
+  worker.run(*work, leaderboard_score);
+  worker.run_all(leaderboard_score);
   const v1::Experiment done = experiment("small");
   EXPECT_EQ(done.state(), "completed");
   EXPECT_EQ(done.eta_seconds(), 0);

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 // At 28 pixels: none 70, 71, 72; learned-absolute 80, 82, 84; violin 83, 84, 88. At 42 all lose ten,
 // validation is one above test.
-double score(const std::string& prior, std::int64_t seed, int resolution) {
+double pivot_table_score(const std::string& prior, std::int64_t seed, int resolution) {
   static const std::map<std::string, std::vector<double>> kAt28 = {
       {"none", {70, 71, 72}}, {"learned-absolute", {80, 82, 84}}, {"violin", {83, 84, 88}}};
   const double base = kAt28.at(prior)[static_cast<std::size_t>(seed % 3)];
@@ -32,7 +32,7 @@ class PivotTable : public ServerTest {
   }
   void run(const Json& overrides = Json::object()) {
     submit(small_specification(overrides));
-    worker_->run_all(score);
+    worker_->run_all(pivot_table_score);
   }
   static v1::GetPaperTableRequest ask(const std::vector<std::string>& rows = {},
                                       const std::vector<std::string>& columns = {}) {
@@ -216,7 +216,7 @@ TEST_F(PivotTable, FlagsSeedsThatAreMissingOrFailed) {
       EXPECT_TRUE(worker_->fail(*work, "diverged", "the loss became NaN").ok());
       continue;
     }
-    worker_->run(*work, score);
+    worker_->run(*work, pivot_table_score);
   }
   const v1::PaperTable out = get(ask({"prior"}));
   const v1::PaperCell& violin = cell(out, 2, 0);
@@ -245,7 +245,7 @@ TEST_F(PivotTable, NamesMixedDevicesAndMarksNothingThereUnderTheMatchedProtocol)
   while (const auto work = worker_->acquire()) {
     const bool odd = work->prior == "violin" && work->grant.kind() == "train" && work->seed == 1;
     worker_->environment = odd ? R"({"device":"cuda:0","dtype":"float32","threads":1,"path":"explicit"})" : usual;
-    worker_->run(*work, score);
+    worker_->run(*work, pivot_table_score);
   }
   const v1::PaperTable out = get(ask({"prior"}));
   EXPECT_LE(cell(out, 2, 0).p_adjusted(), 0.05);
@@ -263,7 +263,7 @@ TEST_F(PivotTable, NamesMixedDevicesAndMarksNothingThereUnderTheMatchedProtocol)
 TEST_F(PivotTable, AlignsSeveralExperimentsByTheirSettings) {
   run();
   submit(small_specification({{"name", "more"}, {"replicates", {{"seed", {3, 4, 5}}}}}));  // the same, other seeds
-  worker_->run_all(score);
+  worker_->run_all(pivot_table_score);
   auto request = ask();
   request.add_experiments("more");
   const v1::PaperTable together = get(request);
@@ -275,7 +275,7 @@ TEST_F(PivotTable, AlignsSeveralExperimentsByTheirSettings) {
 
   submit(small_specification(
       {{"name", "longer"}, {"train", {{"epochs", 4}}}, {"matrix", {{"prior", {"violin"}}}}, {"baseline", nullptr}}));
-  worker_->run_all(score);
+  worker_->run_all(pivot_table_score);
   v1::GetPaperTableRequest apart = ask();
   apart.add_experiments("longer");
   const v1::PaperTable averaged = get(apart);

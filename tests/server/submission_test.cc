@@ -37,7 +37,7 @@ class Submission : public ServerTest {
   }
 };
 
-double score(const std::string&, std::int64_t seed, int) { return 80.0 + static_cast<double>(seed); }
+double submission_score(const std::string&, std::int64_t seed, int) { return 80.0 + static_cast<double>(seed); }
 
 TEST_F(Submission, PlansWithoutStoringAnything) {
   const v1::Plan planned = plan(small_specification());
@@ -86,7 +86,7 @@ TEST_F(Submission, ExtendsByASeedAndRunsOnlyWhatIsNew) {
   submit(small_specification());
   FakeWorker worker(channel_, "one");
   ASSERT_TRUE(worker.register_with().ok());
-  EXPECT_EQ(worker.run_all(score), 18);
+  EXPECT_EQ(worker.run_all(submission_score), 18);
   EXPECT_EQ(experiment("small").state(), "completed");
   const auto before = trials("small");
 
@@ -109,7 +109,7 @@ TEST_F(Submission, ExtendsByASeedAndRunsOnlyWhatIsNew) {
     EXPECT_EQ(after[i].cell_label(), before[i].cell_label());
   }
   for (std::size_t i = before.size(); i < after.size(); ++i) EXPECT_EQ(after[i].seed(), 3);
-  EXPECT_EQ(worker.run_all(score), 6);
+  EXPECT_EQ(worker.run_all(submission_score), 6);
   v1::Server server;
   ASSERT_TRUE(catalog_->GetServer(deadline().get(), {}, &server).ok());
   EXPECT_EQ(server.attempts_started(), 24);
@@ -119,12 +119,12 @@ TEST_F(Submission, SharesStagesBetweenExperiments) {
   submit(small_specification());
   FakeWorker worker(channel_, "one");
   ASSERT_TRUE(worker.register_with().ok());
-  worker.run_all(score);
+  worker.run_all(submission_score);
   const auto other = submit(small_specification({{"name", "other"}}));
   EXPECT_TRUE(other.created());
   EXPECT_EQ(other.stages_done(), 18);
   EXPECT_EQ(other.experiment().state(), "completed");
-  EXPECT_EQ(worker.run_all(score), 0);
+  EXPECT_EQ(worker.run_all(submission_score), 0);
 }
 
 TEST_F(Submission, RefusesToDropTrialsUnlessToldTo) {

@@ -7,7 +7,7 @@
 namespace locus::test {
 namespace {
 
-double score(const std::string& prior, std::int64_t seed, int resolution) {
+double trials_score(const std::string& prior, std::int64_t seed, int resolution) {
   const double base = prior == "violin" ? 80 : prior == "none" ? 60 : 70;
   return base + static_cast<double>(seed) + (resolution == 42 ? -10 : resolution == 0 ? 1 : 0);
 }
@@ -19,7 +19,7 @@ class Trials : public ServerTest {
   void run_all() {
     FakeWorker worker(channel_, "one");
     ASSERT_TRUE(worker.register_with().ok());
-    worker.run_all(score);
+    worker.run_all(trials_score);
   }
   v1::ListTrialsResponse list(const std::vector<std::string>& metrics, int page_size = 0,
                               const std::string& token = "") {
@@ -59,7 +59,7 @@ TEST_F(Trials, CarryWhatTheExperimentReportsUnlessAskedOtherwise) {
   EXPECT_EQ(out.columns(0).direction(), "max");
   EXPECT_EQ(out.columns(0).reduce(), "last");
   for (const v1::Trial& trial : out.trials()) {
-    EXPECT_DOUBLE_EQ(trial.values(0), score(trial.cell_label(), trial.seed(), 28)) << trial.name();
+    EXPECT_DOUBLE_EQ(trial.values(0), trials_score(trial.cell_label(), trial.seed(), 28)) << trial.name();
   }
 }
 
@@ -75,8 +75,8 @@ TEST_F(Trials, CarryEveryMetricAskedForOnEveryPage) {
     EXPECT_EQ(page.columns(1).key().labels(), R"({"resolution":42})");
     for (const v1::Trial& trial : page.trials()) {
       ASSERT_EQ(trial.values_size(), 2);
-      EXPECT_DOUBLE_EQ(trial.values(0), score(trial.cell_label(), trial.seed(), 0));
-      EXPECT_DOUBLE_EQ(trial.values(1), score(trial.cell_label(), trial.seed(), 42));
+      EXPECT_DOUBLE_EQ(trial.values(0), trials_score(trial.cell_label(), trial.seed(), 0));
+      EXPECT_DOUBLE_EQ(trial.values(1), trials_score(trial.cell_label(), trial.seed(), 42));
       ++seen;
     }
     token = page.next_page_token();

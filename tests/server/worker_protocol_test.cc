@@ -9,7 +9,7 @@
 namespace locus::test {
 namespace {
 
-double score(const std::string&, std::int64_t, int) { return 80.0; }
+double worker_protocol_score(const std::string&, std::int64_t, int) { return 80.0; }
 
 class WorkerProtocol : public ServerTest {
  protected:
@@ -94,7 +94,7 @@ TEST_F(WorkerProtocol, GrantsOnlyWhatAWorkersRevisionsMatch) {
   int granted = 0;
   while (const auto work = worker.acquire()) {
     EXPECT_EQ(work->prior, "learned-absolute");
-    worker.run(*work, score);
+    worker.run(*work, worker_protocol_score);
     ++granted;
   }
   EXPECT_EQ(granted, 6);
@@ -225,7 +225,7 @@ TEST_F(WorkerProtocol, FencesEveryWriteOfAStaleAttempt) {
   for (const auto& wish : wishes.wishes()) {
     EXPECT_EQ(wish.wish(), wish.attempt() == stolen.grant.attempt() ? v1::WISH_DROP : v1::WISH_CONTINUE);
   }
-  second.run(*fresh, score);  // and the current one is not harmed
+  second.run(*fresh, worker_protocol_score);  // and the current one is not harmed
 }
 
 TEST_F(WorkerProtocol, ChecksWhatIsUploaded) {
@@ -270,7 +270,7 @@ TEST_F(WorkerProtocol, RefusesACheckpointThatIsNotStored) {
   ASSERT_TRUE(worker.register_with().ok());
   const auto work = worker.acquire();
   EXPECT_EQ(wire_error(worker.commit_checkpoint(*work, 10, sha256_hex("nowhere"))).reason, "ARTIFACT_NOT_FOUND");
-  worker.run(*work, score);  // the refusal cost nobody anything
+  worker.run(*work, worker_protocol_score);  // the refusal cost nobody anything
 }
 
 TEST_F(WorkerProtocol, ShowsWorkersWithWhatTheyRun) {

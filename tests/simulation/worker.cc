@@ -8,7 +8,7 @@
 namespace locus::simulation {
 namespace {
 
-constexpr Microseconds kDeadline = 10 * kSecond;
+constexpr Microseconds kAskDeadline = 10 * kSecond;
 constexpr std::int64_t kCheckpointEvery = 5;
 constexpr std::int64_t kFatalStep = 3;
 
@@ -129,7 +129,7 @@ void WorkerProcess::register_here() {
     event.data_json = event.datasets->empty() ? R"({"held":[]})" : R"({"held":["d"]})";
   }
   event.running = book_.claims();
-  call([this, event](Respond respond) { server_.ask(event, std::move(respond)); }, kDeadline,
+  call([this, event](Respond respond) { server_.ask(event, std::move(respond)); }, kAskDeadline,
        [this](const Answer& answer) {
          registering_ = false;
          if (answer.status.ok()) {
@@ -147,7 +147,7 @@ void WorkerProcess::register_here() {
 void WorkerProcess::beat() {
   const Microseconds sent = steady();
   const LeasesSynced event{0, session_, book_.heartbeat_sent(sent)};
-  call([this, event](Respond respond) { server_.ask(event, std::move(respond)); }, kDeadline,
+  call([this, event](Respond respond) { server_.ask(event, std::move(respond)); }, kAskDeadline,
        [this, sent](const Answer& answer) {
          if (noticed(answer.status) || !answer.status.ok()) return;
          std::vector<std::pair<Key, LeaseWish>> wishes;
@@ -176,7 +176,7 @@ void WorkerProcess::ask_for_work() {
   if (request_id_.empty()) request_id_ = session_ + "/" + std::to_string(++request_);
   const Microseconds sent = steady();
   const WorkRequested event{0, session_, request_id_, slots, 15 * kSecond};
-  call([this, event](Respond respond) { server_.ask(event, std::move(respond)); }, 15 * kSecond + kDeadline,
+  call([this, event](Respond respond) { server_.ask(event, std::move(respond)); }, 15 * kSecond + kAskDeadline,
        [this, sent](const Answer& answer) {
          asking_ = false;
          if (noticed(answer.status) || !answer.status.ok()) return;  // the same request again

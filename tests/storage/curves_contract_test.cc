@@ -8,9 +8,9 @@
 namespace locus::testing {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-const SeriesKey kLoss{"loss", "train", "{}"};
+constexpr double kCurveNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kCurveInf = std::numeric_limits<double>::infinity();
+const SeriesKey kTrainLoss{"loss", "train", "{}"};
 const SeriesKey kOther{"top1", "validation", "{}"};
 
 class CurveContract : public StoreContract {
@@ -28,7 +28,7 @@ class CurveContract : public StoreContract {
     std::size_t at = 0;
     for (int round = 0; at < values.size(); ++round) {
       PointBatch batch;
-      batch.series = {kLoss, kOther};
+      batch.series = {kTrainLoss, kOther};
       const std::size_t size = 500 + 1700 * (round % 3);
       for (std::size_t i = 0; i < size && at < values.size(); ++i, ++at) {
         const std::int64_t step = first + stride * static_cast<std::int64_t>(at);
@@ -39,7 +39,7 @@ class CurveContract : public StoreContract {
     }
   }
 
-  std::vector<Point> all(StepRange range = {}) { return store().points(1, kLoss, 0, range).value().points; }
+  std::vector<Point> all(StepRange range = {}) { return store().points(1, kTrainLoss, 0, range).value().points; }
 
  private:
   static void add(PointBatch& batch, std::uint32_t series, std::int64_t step, double value) {
@@ -69,7 +69,7 @@ void expect_blocks_of(const std::vector<Point>& points, const std::vector<Series
   std::size_t at = 0;
   for (const SeriesBlock& block : blocks) {
     const std::size_t begin = at;
-    double sum = 0, low = kInf, high = -kInf;
+    double sum = 0, low = kCurveInf, high = -kCurveInf;
     std::size_t marks = 0;
     for (; at < points.size() && points[at].step >> shift == block.index; ++at) {
       sum += points[at].value;
@@ -106,7 +106,7 @@ TEST_P(CurveContract, GivesOnlyThePartAskedFor) {
   EXPECT_TRUE(all({100'001, 100'009}).empty());
   EXPECT_TRUE(all({5, 4}).empty());
   EXPECT_EQ(all({299'990}).size(), 1u);
-  const auto zoomed = store().points(1, kLoss, 100, {10'000, 200'000}).value();
+  const auto zoomed = store().points(1, kTrainLoss, 100, {10'000, 200'000}).value();
   EXPECT_TRUE(zoomed.reduced);
   EXPECT_LE(zoomed.points.size(), 100u);
   EXPECT_EQ(zoomed.points.front().step, 10'000);
@@ -116,19 +116,19 @@ TEST_P(CurveContract, GivesOnlyThePartAskedFor) {
 
 TEST_P(CurveContract, SumsUpEveryBlockWhateverItsWidth) {
   auto values = noise(25'000, 2);
-  values[20'000] = kNan;
-  values[20'001] = kInf;
-  values[3] = -kInf;
+  values[20'000] = kCurveNan;
+  values[20'001] = kCurveInf;
+  values[3] = -kCurveInf;
   append(1, 1, 3, values);
   for (const int shift : {0, 4, 6, 9, 12, 13, 20, 62}) {
     SCOPED_TRACE(shift);
-    expect_blocks_of(all(), store().blocks(1, kLoss, shift).value(), shift);
+    expect_blocks_of(all(), store().blocks(1, kTrainLoss, shift).value(), shift);
     const StepRange part{777, 44'444};
-    expect_blocks_of(all(part), store().blocks(1, kLoss, shift, part).value(), shift);
+    expect_blocks_of(all(part), store().blocks(1, kTrainLoss, shift, part).value(), shift);
   }
-  const auto marked = store().blocks(1, kLoss, 6).value();
+  const auto marked = store().blocks(1, kTrainLoss, 6).value();
   EXPECT_TRUE(std::isnan(marked[60'001 >> 6].sum));
-  EXPECT_EQ(marked[0].sum, -kInf);
+  EXPECT_EQ(marked[0].sum, -kCurveInf);
 }
 
 TEST_P(CurveContract, SumsUpWhatAResumptionSupersededOnlyOnce) {
@@ -137,8 +137,8 @@ TEST_P(CurveContract, SumsUpWhatAResumptionSupersededOnlyOnce) {
   append(2, 12'346, 1, noise(20'000, 4));
   const auto points = all();
   ASSERT_EQ(points.size(), 32'346u);
-  for (const int shift : {6, 10, 15}) expect_blocks_of(points, store().blocks(1, kLoss, shift).value(), shift);
-  const auto drawn = store().points(1, kLoss, 200).value().points;
+  for (const int shift : {6, 10, 15}) expect_blocks_of(points, store().blocks(1, kTrainLoss, shift).value(), shift);
+  const auto drawn = store().points(1, kTrainLoss, 200).value().points;
   EXPECT_EQ(drawn.front().step, 0);
   EXPECT_EQ(drawn.back().step, 32'345);
 }
@@ -151,7 +151,7 @@ TEST_P(CurveContract, KeepsSpikesOfRandomCurvesAtEveryZoom) {
   const std::int64_t stride = 1 + below(60), n = 40'000;
   auto values = noise(n, 6);
   for (int i = 0; i < 40; ++i) values[below(n)] = 100.0 * (static_cast<double>(below(200)) - 100);
-  for (int i = 0; i < 3; ++i) values[below(n)] = i == 0 ? kNan : i == 1 ? kInf : -kInf;
+  for (int i = 0; i < 3; ++i) values[below(n)] = i == 0 ? kCurveNan : i == 1 ? kCurveInf : -kCurveInf;
   append(1, 0, stride, values);
   const auto every = all();
   for (int zoom = 0; zoom < 60; ++zoom) {
@@ -159,7 +159,7 @@ TEST_P(CurveContract, KeepsSpikesOfRandomCurvesAtEveryZoom) {
     if (range.first > range.last) std::swap(range.first, range.last);
     if (zoom == 0) range = {};
     const int most = 16 << below(6);
-    const auto drawn = store().points(1, kLoss, most, range).value().points;
+    const auto drawn = store().points(1, kTrainLoss, most, range).value().points;
     EXPECT_LE(static_cast<int>(drawn.size()), most);
     EXPECT_TRUE(std::is_sorted(drawn.begin(), drawn.end(), [](auto& a, auto& b) { return a.step < b.step; }));
     const Point *low = nullptr, *high = nullptr;
@@ -184,10 +184,10 @@ TEST_P(CurveContract, KeepsSpikesOfRandomCurvesAtEveryZoom) {
 }
 
 TEST_P(CurveContract, ReadsACurveThatIsMostlyNotFinite) {
-  std::vector<double> values(30'000, kNan);
+  std::vector<double> values(30'000, kCurveNan);
   values[17] = 1;
   append(1, 0, 1, values);
-  const auto drawn = store().points(1, kLoss, 50).value();
+  const auto drawn = store().points(1, kTrainLoss, 50).value();
   EXPECT_TRUE(drawn.reduced);
   EXPECT_LE(drawn.points.size(), 50u);
   EXPECT_TRUE(has(drawn.points, 17));
@@ -196,16 +196,16 @@ TEST_P(CurveContract, ReadsACurveThatIsMostlyNotFinite) {
 
 TEST_P(CurveContract, RefusesABlockWidthThatIsNone) {
   append(1, 0, 1, {1});
-  EXPECT_EQ(reason_of(store().blocks(1, kLoss, 63).status()), "INVALID_ARGUMENT");
-  EXPECT_EQ(reason_of(store().blocks(1, kLoss, -1).status()), "INVALID_ARGUMENT");
+  EXPECT_EQ(reason_of(store().blocks(1, kTrainLoss, 63).status()), "INVALID_ARGUMENT");
+  EXPECT_EQ(reason_of(store().blocks(1, kTrainLoss, -1).status()), "INVALID_ARGUMENT");
   EXPECT_EQ(reason_of(store().blocks(1, {"none", "", "{}"}, 6).status()), "SERIES_NOT_FOUND");
-  EXPECT_EQ(reason_of(store().blocks(99, kLoss, 6).status()), "STAGE_NOT_FOUND");
+  EXPECT_EQ(reason_of(store().blocks(99, kTrainLoss, 6).status()), "STAGE_NOT_FOUND");
 }
 
 TEST_P(CurveContract, ForgetsTheBlocksOfADeletedExperiment) {
   append(1, 0, 1, noise(30'000, 7));
   must({end(1, 1, AttemptState::kSucceeded, StageState::kSucceeded), DeleteExperiment{1}, PurgeDeleted{10}});
-  EXPECT_EQ(reason_of(store().blocks(1, kLoss, 6).status()), "STAGE_NOT_FOUND");
+  EXPECT_EQ(reason_of(store().blocks(1, kTrainLoss, 6).status()), "STAGE_NOT_FOUND");
   EXPECT_TRUE(store().check().value().problems.empty());
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kLinger = 500ms;  // printing comes in bursts: one report for each
+constexpr auto kLogLinger = 500ms;  // printing comes in bursts: one report for each
 
 }  // namespace
 
@@ -84,7 +84,7 @@ bool LogStream::wait_sent(LeaseBook::Key key, std::chrono::microseconds time) {
 
 void LogStream::linger() {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kLinger, [this] { return stopped_ || hurried_ > 0; });
+  changed_.wait_for(lock, kLogLinger, [this] { return stopped_ || hurried_ > 0; });
 }
 
 bool LogStream::next(Piece& piece) {

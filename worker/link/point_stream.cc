@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kLinger = 50ms;  // a commit is dear; points that come close together share it
+constexpr auto kPointLinger = 50ms;  // a commit is dear; points that come close together share it
 constexpr auto kConnect = 200ms;
 constexpr std::int64_t kWindow = 4 * kPointsPerBatch;  // under way and not acknowledged, per attempt
 
@@ -147,8 +147,8 @@ void PointStream::write_all(Connection& connection) {
   Microseconds lingered = 0;  // once for all attempts, not for each
   while (const auto attempt = next_to_send(after)) {
     const Microseconds now = system_clock().steady();
-    if (attempt->outbox().last_seq() - after < kPointsPerBatch && now - lingered > Microseconds{kLinger / 1us}) {
-      if (stopping_.wait_for(kLinger)) return;
+    if (attempt->outbox().last_seq() - after < kPointsPerBatch && now - lingered > Microseconds{kPointLinger / 1us}) {
+      if (stopping_.wait_for(kPointLinger)) return;
       lingered = system_clock().steady();
     }
     auto batch = attempt->outbox().read_after(after);

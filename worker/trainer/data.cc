@@ -45,7 +45,7 @@ int list(const NamedArguments& arguments) {
   return 0;
 }
 
-Json options_of(const NamedArguments& arguments) {
+Json dataset_options_of(const NamedArguments& arguments) {
   const Json out = Json::parse(arguments.text("--options", "{}"), nullptr, /*allow_exceptions=*/false);
   if (!out.is_object()) throw std::invalid_argument("--options must be a JSON object of the dataset's options");
   return out;
@@ -77,7 +77,7 @@ void print(const Json& found) {
 }
 
 int verify(const std::string& id, const NamedArguments& arguments) {
-  const Json found = examine_copy(id, options_of(arguments), place_of(arguments),
+  const Json found = examine_copy(id, dataset_options_of(arguments), place_of(arguments),
                                   arguments.has("--json") ? DataProgress() : progress_line("images"));
   if (arguments.has("--json")) {
     std::cout << found.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";

@@ -48,7 +48,7 @@ std::int64_t number(const NamedArguments& arguments, const char* name, std::int6
   return value;
 }
 
-Request request_of(const NamedArguments& arguments) {
+Request measure_request_of(const NamedArguments& arguments) {
   Request out;
   for (const Json& model : read_json_file(arguments.required("--models"))) {
     out.labels.push_back(model.at("label").get<std::string>());
@@ -196,7 +196,7 @@ int run_measure(std::span<const std::string> arguments) {
                                {"--models", "--against", "--batch", "--resolution", "--rounds", "--warmup",
                                 "--round-ms", "--device", "--index", "--threads", "--out"},
                                {"--no-training", "--json"});
-    const Request request = request_of(named);
+    const Request request = measure_request_of(named);
     std::ofstream file;
     if (named.has("--out")) {  // before the work: a folder that is not there is known at once
       file.open(named.text("--out", ""));

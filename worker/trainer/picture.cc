@@ -46,7 +46,7 @@ void load_prior(const Host& host, const std::string& path) {
   for (auto& entry : host.backbone().named_buffers()) take(entry.key(), entry.value());
 }
 
-Json options_of(const NamedArguments& arguments) {
+Json prior_options_of(const NamedArguments& arguments) {
   try {
     return Json::parse(arguments.text("--options", "{}"));
   } catch (const Json::exception& error) {
@@ -61,14 +61,15 @@ Json document(const std::string& prior, const NamedArguments& arguments) {
   const auto seed = static_cast<std::uint64_t>(arguments.integer("--seed", 0));
   if (layer < 0 || layer >= layers)
     throw std::invalid_argument("--layer counts from 0 and lies below --layers " + std::to_string(layers));
-  const Host host({.specification = {{"model", {{"options", {{"dim", heads * width}, {"heads", heads}, {"patch", 2}}}}},
-                                     {"priors", Json::array({{{"id", prior}, {"options", options_of(arguments)}}})},
-                                     {"channels", 1}},
-                   .grid = {rows, columns},
-                   .prefix = 0,
-                   .layers = layers,
-                   .path = "auto",
-                   .seed = seed});
+  const Host host(
+      {.specification = {{"model", {{"options", {{"dim", heads * width}, {"heads", heads}, {"patch", 2}}}}},
+                         {"priors", Json::array({{{"id", prior}, {"options", prior_options_of(arguments)}}})},
+                         {"channels", 1}},
+       .grid = {rows, columns},
+       .prefix = 0,
+       .layers = layers,
+       .path = "auto",
+       .seed = seed});
   if (arguments.has("--checkpoint")) load_prior(host, arguments.required("--checkpoint"));
   return picture_of(host, layer, seed);
 }

@@ -19,7 +19,7 @@ at::ScalarType parse_type(const std::string& name) {
   throw std::invalid_argument("--dtype must be float64, float32 or bfloat16, not '" + name + "'");
 }
 
-ProbeRequest request_of(const NamedArguments& arguments) {
+ProbeRequest probe_request_of(const NamedArguments& arguments) {
   const std::string grid = arguments.required("--grid");
   const auto [rows, columns] = parse_pair(grid, 'x', "--grid");
   const std::int64_t layer = arguments.integer("--layer", 0);
@@ -57,7 +57,7 @@ void run(const NamedArguments& arguments) {
     return;
   }
   if (arguments.has("--component")) return run_alone(arguments);
-  const ProbeRequest request = request_of(arguments);
+  const ProbeRequest request = probe_request_of(arguments);
   const std::string out = arguments.required("--out");
   if (arguments.has("--init") == arguments.has("--in"))
     throw std::invalid_argument("either --in FILE or --init is needed");

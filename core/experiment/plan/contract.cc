@@ -61,11 +61,6 @@ bool measures(const ResolvedStage& stage, const MetricContract& metric) {
          stage.resolved.value("split", "") == metric.reports && reads_best_model(stage) == reports_best_model(metric);
 }
 
-bool has_option(const CatalogItem& item, const std::string& name) {
-  return std::any_of(item.options.begin(), item.options.end(),
-                     [&](const OptionSpec& option) { return option.name == name; });
-}
-
 // Under a condition an input is one only while it holds.
 bool asked_for(const Json& input, const ResolvedStage& stage) {
   const Json when = input.value("when", Json::object());
@@ -150,7 +145,7 @@ absl::StatusOr<std::vector<ResolvedStage>> resolve_stages(const Specification& s
   for (const StageRequest& request : spec.stages) {
     Json options = request.options;
     const CatalogItem* item = catalog.find("stage", request.kind);
-    if (reports_best_model(metric) && item != nullptr && has_option(*item, kCheckpoint) &&
+    if (reports_best_model(metric) && item != nullptr && item->has_option(kCheckpoint) &&
         !options.contains(kCheckpoint))
       options[kCheckpoint] = kBest;  // what is listed scores the model that the contract reports
     mistakes.note(add_stage(request.role, request.kind, options, request.field, catalog, stages));
@@ -252,7 +247,7 @@ Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricCon
   const auto labels = [&](const ResolvedStage& stage, const Json& resolution) {
     Json out = Json::object();
     if (!resolution.is_null()) out[kResolution] = resolution;
-    if (const auto images = scored_images(stage, dataset); images > 0) out["images"] = images;
+    if (const auto count = scored_images(stage, dataset); count > 0) out["images"] = count;
     return out;
   };
   for (const bool part : {false, true}) {  // a whole split is preferred to a part of one

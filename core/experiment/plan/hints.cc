@@ -15,11 +15,6 @@ struct Place {
   std::string how;   // the sentence's end
 };
 
-bool has_option(const CatalogItem& item, const std::string& name) {
-  return std::any_of(item.options.begin(), item.options.end(),
-                     [&](const OptionSpec& option) { return option.name == name; });
-}
-
 std::optional<Place> place_of(const std::string& key, const Catalog& catalog) {
   const auto asks = [](const std::string& path) { return Place{path, "did you mean '" + path + "'?"}; };
   if (key == "seed" || key == "seeds")
@@ -28,7 +23,7 @@ std::optional<Place> place_of(const std::string& key, const Catalog& catalog) {
     if (section.id_path == section.key + "." + key) return asks(section.id_path);
   }
   for (const CatalogItem& item : catalog.items()) {
-    if (!has_option(item, key)) continue;
+    if (!item.has_option(key)) continue;
     for (const Section& section : catalog.sections()) {
       if (item.kind == section.kind && section.key != section.id_path) return asks(section.key + "." + key);
     }

@@ -20,11 +20,6 @@ const char* plural(const std::string& kind) {
   return kind == "prior" ? "violin: {sigma: 0.02}" : "id: {option: value}";
 }
 
-bool has_option(const CatalogItem& item, std::string_view name) {
-  return std::any_of(item.options.begin(), item.options.end(),
-                     [name](const OptionSpec& option) { return option.name == name; });
-}
-
 }  // namespace
 
 static absl::Status relocate_one(const absl::Status& status, const Effective& effective) {
@@ -136,7 +131,7 @@ absl::StatusOr<ResolvedSection> Resolver::resolve_section(const Section& section
     if (!path.starts_with(prefix) || path == section.id_path) continue;
     const std::string option(path.substr(prefix.size()));
     // A dataset's default yields to what is written within the item, {resized: {size: 64}}.
-    const bool usable = has_option(*selection.item, option) && !given.contains(option);
+    const bool usable = selection.item->has_option(option) && !given.contains(option);
     if (!setting->fallback || usable) given[option] = setting->value;
   }
   ResolvedSection out;

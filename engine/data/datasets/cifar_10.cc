@@ -6,7 +6,7 @@
 namespace locus::engine::datasets {
 namespace {
 
-CifarLayout layout() {
+CifarLayout cifar_10_layout() {
   constexpr std::int64_t kRecords = 10000;  // of each file
   const std::string folder = "cifar-10-batches-bin/";
   CifarLayout out;
@@ -29,7 +29,7 @@ CifarLayout layout() {
 }  // namespace
 
 DatasetItem cifar_10() {
-  const CifarLayout files = layout();
+  const CifarLayout files = cifar_10_layout();
   Item item("dataset", "cifar-10", 1,
             "60,000 color 32 x 32 images of animals and vehicles in 10 classes; validation is the last 5000 of the "
             "training files");
@@ -46,7 +46,8 @@ DatasetItem cifar_10() {
             {{"train", files.sizes.train}, {"validation", files.sizes.validation}, {"test", files.sizes.test}}},
            {"defaults", {{"model.patch", 4}}},  // eight by eight patches
            {"archive", files.manifest.archive.json()}});
-  return {std::move(item), [](const DataPlace& place, const Options&) { return open_cifar_dataset(layout(), place); }};
+  return {std::move(item),
+          [](const DataPlace& place, const Options&) { return open_cifar_dataset(cifar_10_layout(), place); }};
 }
 
 }  // namespace locus::engine::datasets

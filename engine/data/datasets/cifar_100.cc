@@ -11,7 +11,7 @@ constexpr const char* kFine = "fine";
 constexpr const char* kCoarse = "coarse";
 constexpr std::int64_t kCoarseClasses = 20, kFineClasses = 100;
 
-CifarLayout layout() {
+CifarLayout cifar_100_layout() {
   constexpr std::int64_t kTraining = 50000, kTest = 10000;
   CifarLayout out;
   out.manifest.dataset = "cifar-100";
@@ -72,7 +72,7 @@ Json coarse_names() {
 }
 
 std::shared_ptr<Dataset> open(const DataPlace& place, const Options& options) {
-  CifarLayout files = layout();
+  CifarLayout files = cifar_100_layout();
   files.label = options.text(kLabels) == kCoarse ? 0 : 1;
   return open_cifar_dataset(std::move(files), place);
 }
@@ -80,7 +80,7 @@ std::shared_ptr<Dataset> open(const DataPlace& place, const Options& options) {
 }  // namespace
 
 DatasetItem cifar_100() {
-  const CifarLayout files = layout();
+  const CifarLayout files = cifar_100_layout();
   Item item("dataset", "cifar-100", 1,
             "60,000 color 32 x 32 images in 100 classes of 20 superclasses; validation is the last 5000 of the "
             "training file");

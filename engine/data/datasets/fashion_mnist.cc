@@ -6,7 +6,7 @@
 namespace locus::engine::datasets {
 namespace {
 
-IdxLayout layout() {
+IdxLayout fashion_mnist_layout() {
   IdxLayout out;
   out.manifest = {
       "fashion-mnist",
@@ -30,7 +30,7 @@ IdxLayout layout() {
 }  // namespace
 
 DatasetItem fashion_mnist() {
-  const IdxLayout files = layout();
+  const IdxLayout files = fashion_mnist_layout();
   Item item("dataset", "fashion-mnist", 1,
             "70,000 gray 28 x 28 images of clothing in 10 classes; validation is the last 5000 of the "
             "training file");
@@ -48,7 +48,8 @@ DatasetItem fashion_mnist() {
             {{"train", files.sizes.train}, {"validation", files.sizes.validation}, {"test", files.sizes.test}}},
            {"defaults", {{"model.patch", 7}}},  // four by four patches; 16 would not tile the image
            {"package", files.manifest.package}});
-  return {std::move(item), [](const DataPlace& place, const Options&) { return open_idx_dataset(layout(), place); }};
+  return {std::move(item),
+          [](const DataPlace& place, const Options&) { return open_idx_dataset(fashion_mnist_layout(), place); }};
 }
 
 }  // namespace locus::engine::datasets

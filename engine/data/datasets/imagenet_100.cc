@@ -8,7 +8,7 @@
 namespace locus::engine::datasets {
 namespace {
 
-constexpr PublishedSizes kPublished{100, 130000, 5000};
+constexpr PublishedSizes kHundredPublished{100, 130000, 5000};
 constexpr std::string_view kClasses =
     "n01440764 n01443537 n01484850 n01491361 n01494475 n01496331 n01498041 n01514668 n01514859 n01531178 "
     "n01537544 n01560419 n01582220 n01592084 n01601694 n01608432 n01614925 n01622779 n01630670 n01632458 "
@@ -29,7 +29,7 @@ const std::vector<std::string>& training_places() {
 
 // The published classes; of a copy with another number of them, those that its training part has.
 std::vector<std::string> classes_of(const std::filesystem::path& folder, std::int64_t wanted) {
-  if (wanted == kPublished.classes) return class_list(kClasses);
+  if (wanted == kHundredPublished.classes) return class_list(kClasses);
   std::set<std::string> found;
   for (const std::string& place : training_places()) {
     for (const std::string& name : subfolders(folder / place, NameOrder::kBytes)) found.insert(name);
@@ -37,7 +37,7 @@ std::vector<std::string> classes_of(const std::filesystem::path& folder, std::in
   return {found.begin(), found.end()};
 }
 
-Listing list(const std::filesystem::path& folder, std::int64_t wanted) {
+Listing list_hundred(const std::filesystem::path& folder, std::int64_t wanted) {
   const std::vector<std::string> val = {"val.X"};
   Listing out;
   out.classes = classes_of(folder, wanted);
@@ -60,9 +60,12 @@ DatasetItem imagenet_100() {
             "130,000 training and 5,000 validation photographs in the 100 animal classes of the Kaggle set that ASG "
             "uses; the validation part is what is reported (test)");
   item.set("paper", "ImageNet Large Scale Visual Recognition Challenge");
-  return stored_item(std::move(item), layout, kPublished, {}, Json::object(), [](StoredLayout& here, const Options&) {
-    here.list = [classes = here.classes](const std::filesystem::path& folder) { return list(folder, classes); };
-  });
+  return stored_item(std::move(item), layout, kHundredPublished, {}, Json::object(),
+                     [](StoredLayout& here, const Options&) {
+                       here.list = [classes = here.classes](const std::filesystem::path& folder) {
+                         return list_hundred(folder, classes);
+                       };
+                     });
 }
 
 }  // namespace locus::engine::datasets

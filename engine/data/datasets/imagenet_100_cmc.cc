@@ -9,8 +9,8 @@
 namespace locus::engine::datasets {
 namespace {
 
-constexpr PublishedSizes kPublished{100, 126689, 5000};
-constexpr std::string_view kClasses =
+constexpr PublishedSizes kCmcPublished{100, 126689, 5000};
+constexpr std::string_view kCmcClasses =
     "n01558993 n01692333 n01729322 n01735189 n01749939 n01773797 n01820546 n01855672 n01978455 n01980166 "
     "n01983481 n02009229 n02018207 n02085620 n02086240 n02086910 n02087046 n02089867 n02089973 n02090622 "
     "n02091831 n02093428 n02099849 n02100583 n02104029 n02105505 n02106550 n02107142 n02108089 n02109047 "
@@ -22,12 +22,12 @@ constexpr std::string_view kClasses =
     "n04127249 n04136333 n04229816 n04238763 n04336792 n04418357 n04429376 n04435653 n04485082 n04493381 "
     "n04517823 n04589890 n04592741 n07714571 n07715103 n07753275 n07831146 n07836838 n13037406 n13040303";
 
-Listing list(const std::filesystem::path& folder, std::int64_t wanted) {
+Listing list_cmc(const std::filesystem::path& folder, std::int64_t wanted) {
   const std::vector<std::string> train = {"train"}, val = {"val"};
   const std::vector<std::string> present = subfolders(folder / "train", NameOrder::kBytes);
   Listing out;
-  out.classes = class_list(kClasses);
-  if (wanted != kPublished.classes) {
+  out.classes = class_list(kCmcClasses);
+  if (wanted != kCmcPublished.classes) {
     std::erase_if(out.classes, [&](const std::string& name) {
       return std::find(present.begin(), present.end(), name) == present.end();
     });
@@ -53,9 +53,10 @@ DatasetItem imagenet_100_cmc() {
             "126,689 training and 5,000 validation photographs of ImageNet-1K in the 100 classes of Contrastive "
             "Multiview Coding; the validation part is what is reported (test)");
   item.set("paper", "Contrastive Multiview Coding");
-  return stored_item(std::move(item), layout, kPublished, {}, Json::object(), [](StoredLayout& here, const Options&) {
-    here.list = [classes = here.classes](const std::filesystem::path& folder) { return list(folder, classes); };
-  });
+  return stored_item(
+      std::move(item), layout, kCmcPublished, {}, Json::object(), [](StoredLayout& here, const Options&) {
+        here.list = [classes = here.classes](const std::filesystem::path& folder) { return list_cmc(folder, classes); };
+      });
 }
 
 }  // namespace locus::engine::datasets

@@ -10,13 +10,13 @@
 namespace locus::engine::datasets {
 namespace {
 
-constexpr PublishedSizes kPublished{200, 100000, 10000};
-constexpr std::int64_t kListMost = 16 << 20;  // bytes
+constexpr PublishedSizes kTinyPublished{200, 100000, 10000};
+constexpr std::int64_t kTinyListMost = 16 << 20;  // bytes
 
 // Lines "FILE <tab> WNID <tab> box", in their order.
 std::vector<ListedImage> validation(const std::filesystem::path& folder, const std::vector<std::string>& classes) {
   const std::filesystem::path file = folder / "val" / "val_annotations.txt";
-  std::istringstream lines(read_text_file(file, kListMost));
+  std::istringstream lines(read_text_file(file, kTinyListMost));
   std::vector<ListedImage> out;
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
@@ -38,7 +38,7 @@ Listing list(const std::filesystem::path& folder) {
   Listing out;
   out.classes = subfolders(folder / "train", NameOrder::kBytes);
   std::vector<std::string> wnids;
-  std::istringstream words(read_text_file(folder / "wnids.txt", kListMost));
+  std::istringstream words(read_text_file(folder / "wnids.txt", kTinyListMost));
   for (std::string word; words >> word;) wnids.push_back(word);
   std::sort(wnids.begin(), wnids.end());
   if (wnids != out.classes) {
@@ -63,7 +63,7 @@ DatasetItem tiny_imagenet() {
             "100,000 training and 10,000 validation photographs of 64 x 64 pixels in 200 classes; the validation part "
             "is what is reported (test)");
   item.set("paper", "Tiny ImageNet Visual Recognition Challenge");
-  return stored_item(std::move(item), layout, kPublished, {}, {{"defaults", {{"model.patch", 8}}}},
+  return stored_item(std::move(item), layout, kTinyPublished, {}, {{"defaults", {{"model.patch", 8}}}},
                      [](StoredLayout& here, const Options&) { here.list = list; });
 }
 

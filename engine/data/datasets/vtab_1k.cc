@@ -37,7 +37,7 @@ constexpr Task kTasks[] = {
 constexpr std::int64_t kTrain = 800, kValidation = 200;
 constexpr const char* kParts[] = {"train800", "val200", "train800val200", "test"};
 
-Listing list(const std::filesystem::path& folder, std::int64_t classes) {
+Listing list_vtab(const std::filesystem::path& folder, std::int64_t classes) {
   Listing out;
   for (const char* part : kParts) out.parts[part] = read_split_list(folder, part, classes);
   return out;
@@ -59,7 +59,7 @@ void complete(StoredLayout& here, const Options& options) {
   here.test = "test";
   here.sizes.train = final_training ? kTrain + kValidation : kTrain;
   here.sizes.validation = final_training ? 0 : kValidation;
-  here.list = [classes = here.classes](const std::filesystem::path& folder) { return list(folder, classes); };
+  here.list = [classes = here.classes](const std::filesystem::path& folder) { return list_vtab(folder, classes); };
 }
 
 DatasetItem item_of(const Task& task) {

@@ -11,7 +11,7 @@
 namespace locus::engine {
 namespace {
 
-constexpr std::int64_t kBlock = 512;
+constexpr std::int64_t kTarBlock = 512;
 constexpr std::int64_t kExtensionMost = 1 << 20;  // bytes of a long name or of PAX records
 
 class Indexer {
@@ -19,8 +19,8 @@ class Indexer {
   Indexer(const ReadFile& file, const std::filesystem::path& path) : file_(file), path_(path) {}
 
   std::vector<TarMember> run() {
-    while (at_ + kBlock <= file_.size()) {
-      const std::vector<std::byte> block = file_.read(at_, kBlock);
+    while (at_ + kTarBlock <= file_.size()) {
+      const std::vector<std::byte> block = file_.read(at_, kTarBlock);
       header_ = {reinterpret_cast<const char*>(block.data()), block.size()};
       if (std::all_of(header_.begin(), header_.end(), [](char c) { return c == 0; })) return std::move(out_);
       member();
@@ -75,7 +75,7 @@ class Indexer {
 
   std::string content(std::int64_t bytes) const {
     if (bytes > kExtensionMost) broken("a name or record of " + std::to_string(bytes) + " bytes");
-    const std::vector<std::byte> read = file_.read(at_ + kBlock, bytes);
+    const std::vector<std::byte> read = file_.read(at_ + kTarBlock, bytes);
     return {reinterpret_cast<const char*>(read.data()), read.size()};
   }
 
@@ -122,7 +122,7 @@ class Indexer {
     std::int64_t bytes = number(124, 12);
     const bool extension = type == 'L' || type == 'K' || type == 'x' || type == 'g';
     if (!extension && size_ >= 0) bytes = size_;
-    if (bytes < 0 || bytes > file_.size() - at_ - kBlock)
+    if (bytes < 0 || bytes > file_.size() - at_ - kTarBlock)
       broken("a member of " + std::to_string(bytes) + " bytes goes beyond the end: it is truncated");
     if (type == 'L') {
       const std::string name = content(bytes);
@@ -133,11 +133,11 @@ class Indexer {
       broken("a sparse member, which is not read");
     } else if (!extension) {
       if (type == '0' || type == '\0' || type == '7')
-        out_.push_back({name_.empty() ? plain_name() : name_, at_ + kBlock, bytes});
+        out_.push_back({name_.empty() ? plain_name() : name_, at_ + kTarBlock, bytes});
       name_.clear();
       size_ = -1;
     }
-    at_ += kBlock + (bytes + kBlock - 1) / kBlock * kBlock;
+    at_ += kTarBlock + (bytes + kTarBlock - 1) / kTarBlock * kTarBlock;
     // The last member may lack its padding.
     if (at_ > file_.size()) at_ = file_.size();
   }

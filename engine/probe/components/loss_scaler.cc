@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kGradient = "gradient.";
 
-NamedTensors run(const ComponentSpecification& specification, const NamedTensors& given) {
+NamedTensors run_loss_scaler(const ComponentSpecification& specification, const NamedTensors& given) {
   const Options& options = specification.options;
   LossScaler scaler(
       {options.number("start"), options.number("growth"), options.number("backoff"), options.integer("interval")});
@@ -51,7 +51,7 @@ std::vector<Component> loss_scaler() {
                        {"next", "float64 []: of the step after the last"},
                        {"finite", "int64 [n]: 0 where the step is skipped"},
                        {"gradient.*", "[n, ...]: divided by the scale"}},
-           .run = run}};
+           .run = run_loss_scaler}};
 }
 
 }  // namespace locus::engine::components

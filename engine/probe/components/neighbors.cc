@@ -6,7 +6,7 @@
 namespace locus::engine::components {
 namespace {
 
-NamedTensors run(const ComponentSpecification& specification, const NamedTensors& given) {
+NamedTensors run_neighbors(const ComponentSpecification& specification, const NamedTensors& given) {
   const Options& options = specification.options;
   const Tensor& queries = given.at("queries");
   const Tensor &references = given.at("references"), labels = given.at("labels").to(at::kLong);
@@ -50,7 +50,7 @@ std::vector<Component> neighbors() {
                        {"order", "int64 [Q, classes]: classes by vote, the largest first, of equal ones the lower"},
                        {"top1", "float64 []: % of queries whose label is first"},
                        {"top5", "float64 []: % whose label is among the first min(5, k)"}},
-           .run = run}};
+           .run = run_neighbors}};
 }
 
 }  // namespace locus::engine::components

@@ -10,9 +10,9 @@
 namespace locus::engine::components {
 namespace {
 
-using Make = std::unique_ptr<Optimizer> (*)(std::vector<ParameterGroup> groups, const Options& options);
+using MakeOptimizer = std::unique_ptr<Optimizer> (*)(std::vector<ParameterGroup> groups, const Options& options);
 
-constexpr std::string_view kParameter = "parameter.", kGradient = "gradient.";
+constexpr std::string_view kOptimizedParameter = "parameter.", kOptimizedGradient = "gradient.";
 
 // Two groups, with and without weight decay, of copies that learn.
 std::vector<ParameterGroup> groups_of(const NamedTensors& parameters, const Options& options) {
@@ -26,17 +26,17 @@ std::vector<ParameterGroup> groups_of(const NamedTensors& parameters, const Opti
   return {std::move(decayed), std::move(spared)};
 }
 
-NamedTensors run(const ComponentSpecification& specification, const NamedTensors& given, Make make) {
+NamedTensors run(const ComponentSpecification& specification, const NamedTensors& given, MakeOptimizer make) {
   const Options& options = specification.options;
-  const NamedTensors gradients = named(given, kGradient);
-  const std::int64_t steps = common_length(gradients, kGradient);
-  const auto optimizer = make(groups_of(named(given, kParameter), options), options);
+  const NamedTensors gradients = named(given, kOptimizedGradient);
+  const std::int64_t steps = common_length(gradients, kOptimizedGradient);
+  const auto optimizer = make(groups_of(named(given, kOptimizedParameter), options), options);
   const auto rates = given.find("rates");
   std::map<std::string, std::vector<Tensor>> path;
   for (std::int64_t step = 0; step < steps; ++step) {
     for (const ParameterGroup& group : optimizer->groups()) {
       for (const NamedParameter& named : group.parameters)
-        named.parameter.mutable_grad() = beside(gradients, named.name, kGradient)[step].clone();
+        named.parameter.mutable_grad() = beside(gradients, named.name, kOptimizedGradient)[step].clone();
     }
     optimizer->step(rates == given.end() ? options.number("lr") : rates->second[step].item<double>());
     for (const ParameterGroup& group : optimizer->groups()) {
@@ -51,7 +51,7 @@ NamedTensors run(const ComponentSpecification& specification, const NamedTensors
   return out;
 }
 
-Component optimizer_of(const char* id, const char* summary, const std::vector<Option>& own, Make make) {
+Component optimizer_of(const char* id, const char* summary, const std::vector<Option>& own, MakeOptimizer make) {
   Item item("optimizer", id, 1, summary);
   item.option(Option::number("lr", 1e-3, "rate of every step, unless `rates` says it"));
   item.option(Option::number("weight_decay", 0.0, "of every parameter that is not exempt"));

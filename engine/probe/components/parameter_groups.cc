@@ -6,11 +6,11 @@
 namespace locus::engine::components {
 namespace {
 
-constexpr std::string_view kParameter = "parameter.";
+constexpr std::string_view kGroupedParameter = "parameter.";
 
-NamedTensors run(const ComponentSpecification& specification, const NamedTensors& given) {
+NamedTensors run_parameter_groups(const ComponentSpecification& specification, const NamedTensors& given) {
   const Options& options = specification.options;
-  const NamedTensors parameters = named(given, kParameter);
+  const NamedTensors parameters = named(given, kGroupedParameter);
   std::vector<std::string> names;
   for (const auto& [name, tensor] : parameters) names.push_back(name);
   const LayerDecay layers(names, options.number("layer_decay"), options.text("layer_decay_norm") == "last-block");
@@ -41,7 +41,7 @@ std::vector<Component> parameter_groups() {
            .outputs = {{"decayed.*", "int64 []: whether weight decay pulls on it"},
                        {"layer.*", "int64 []: 0 embeddings, 1 + i block i, blocks + 1 the head"},
                        {"scale.*", "float64 []: share of the rate"}},
-           .run = run}};
+           .run = run_parameter_groups}};
 }
 
 }  // namespace locus::engine::components

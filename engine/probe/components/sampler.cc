@@ -33,7 +33,7 @@ std::shared_ptr<const Sampler> order_of(const Options& options, const RandomStre
   return std::make_shared<RepeatedOrder>(std::move(order), options.integer("repeats"));
 }
 
-NamedTensors run(const ComponentSpecification& specification, const NamedTensors& given) {
+NamedTensors run_sampler(const ComponentSpecification& specification, const NamedTensors& given) {
   const Options& options = specification.options;
   const RandomStreams random(specification.json.value("seed", std::uint64_t{0}));
   const auto epoch = specification.json.value("epoch", std::int64_t{0});
@@ -75,7 +75,7 @@ std::vector<Component> sampler() {
                        {"batch.count", "int64 [batches]: samples"},
                        {"batch.size", "int64 [batches]: side of the images"},
                        {"typical", "int64 []: batches that schedules count an epoch by"}},
-           .run = run}};
+           .run = run_sampler}};
 }
 
 }  // namespace locus::engine::components

@@ -6,10 +6,10 @@
 namespace locus::engine::components {
 namespace {
 
-using Make = Schedule (*)(const Options& options);
+using MakeSchedule = Schedule (*)(const Options& options);
 
 // `length` is the option that says how many values there are.
-Component component_of(Item item, const char* length, Make make) {
+Component component_of(Item item, const char* length, MakeSchedule make) {
   return {.item = std::move(item),
           .inputs = {},
           .draws = {},

@@ -5,8 +5,8 @@
 namespace locus::engine::scenes::layouts {
 namespace {
 
-constexpr int kSide = 32, kTrainingFiles = 5;
-const std::filesystem::path kFolder = "cifar-10/cifar-10-batches-bin";
+constexpr int kCifarSide = 32, kTrainingFiles = 5;
+const std::filesystem::path kCifarFolder = "cifar-10/cifar-10-batches-bin";
 
 std::vector<std::byte> records(const ScenesWork& work, const std::string& set, std::int64_t first, bool training) {
   std::vector<std::byte> out;
@@ -15,7 +15,7 @@ std::vector<std::byte> records(const ScenesWork& work, const std::string& set, s
     wish.set = set;
     wish.number = first + i;
     wish.kind = (3 * i + i / kKinds) % kKinds;  // each as often, in no plain order
-    wish.shorter_least = wish.shorter_most = kSide;
+    wish.shorter_least = wish.shorter_most = kCifarSide;
     wish.aspect_most = 1;
     wish.main_least = 0.6;
     wish.main_most = 0.95;
@@ -23,28 +23,30 @@ std::vector<std::byte> records(const ScenesWork& work, const std::string& set, s
     const Image image = work.painted(work.scene(wish, training), training);
     out.push_back(static_cast<std::byte>(*wish.kind));
     for (std::size_t c = 0; c < 3; ++c) {
-      for (std::size_t p = 0; p < std::size_t{kSide} * kSide; ++p)
+      for (std::size_t p = 0; p < std::size_t{kCifarSide} * kCifarSide; ++p)
         out.push_back(static_cast<std::byte>(image.pixels[3 * p + c]));
     }
   }
   return out;
 }
 
-void make(ScenesWork& work) {
+void make_cifar(ScenesWork& work) {
   for (int i = 0; i < kTrainingFiles; ++i) {
-    work.write(kFolder / ("data_batch_" + std::to_string(i + 1) + ".bin"),
+    work.write(kCifarFolder / ("data_batch_" + std::to_string(i + 1) + ".bin"),
                records(work, "cifar-10.train", std::int64_t{i} * work.settings().cifar, true));
   }
-  work.write(kFolder / "test_batch.bin", records(work, "cifar-10.test", 0, false));
+  work.write(kCifarFolder / "test_batch.bin", records(work, "cifar-10.test", 0, false));
   std::string names;
   for (const char* name : kKindNames) names += std::string(name) + "\n";
-  work.write(kFolder / "batches.meta.txt", names);
+  work.write(kCifarFolder / "batches.meta.txt", names);
 }
 
-std::int64_t files(const ScenesSettings&) { return kTrainingFiles + 2; }
+std::int64_t count_cifar_files(const ScenesSettings&) { return kTrainingFiles + 2; }
 
 }  // namespace
 
-ScenesLayout cifar_10() { return {"cifar-10", "CIFAR-10, binary version, with fewer records", files, make}; }
+ScenesLayout cifar_10() {
+  return {"cifar-10", "CIFAR-10, binary version, with fewer records", count_cifar_files, make_cifar};
+}
 
 }  // namespace locus::engine::scenes::layouts

@@ -13,7 +13,7 @@
 namespace locus::engine::scenes::layouts {
 namespace {
 
-constexpr const char* kFolder = "image-shards";
+constexpr const char* kShardsFolder = "image-shards";
 
 // A plain tar file (ustar), its members without owner or time.
 class TarFile {
@@ -76,7 +76,7 @@ Json make_part(ScenesWork& work, const std::string& part, int shards) {
     const std::size_t count = files.size(),
                       first = count * static_cast<std::size_t>(shard) / static_cast<std::size_t>(shards);
     const std::size_t end = count * static_cast<std::size_t>(shard + 1) / static_cast<std::size_t>(shards);
-    TarFile tar(work.place(std::filesystem::path(kFolder) / name));
+    TarFile tar(work.place(std::filesystem::path(kShardsFolder) / name));
     for (std::size_t i = first; i < end; ++i) {
       const std::string key = padded(static_cast<std::int64_t>(i), 8);
       tar.add(key + ".jpg", work.read("imagenet-1k" / imagenet_name(files[i])));
@@ -90,18 +90,19 @@ Json make_part(ScenesWork& work, const std::string& part, int shards) {
   return {{"name", part}, {"filenames", names}, {"shard_lengths", lengths}, {"num_samples", files.size()}};
 }
 
-void make(ScenesWork& work) {
+void make_shards(ScenesWork& work) {
   const Json info = {
       {"splits", {{"train", make_part(work, "train", work.settings().shards)}, {"val", make_part(work, "val", 1)}}}};
-  work.write(std::filesystem::path(kFolder) / "_info.json", info.dump(2) + "\n");
+  work.write(std::filesystem::path(kShardsFolder) / "_info.json", info.dump(2) + "\n");
 }
 
-std::int64_t files(const ScenesSettings& settings) { return settings.shards + 2; }
+std::int64_t count_shards_files(const ScenesSettings& settings) { return settings.shards + 2; }
 
 }  // namespace
 
 ScenesLayout image_shards() {
-  return {kFolder, "tar shards of WebDataset's layout with the files of imagenet-1k", files, make};
+  return {kShardsFolder, "tar shards of WebDataset's layout with the files of imagenet-1k", count_shards_files,
+          make_shards};
 }
 
 }  // namespace locus::engine::scenes::layouts

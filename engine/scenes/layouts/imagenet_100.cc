@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kParts = 4;
 
-void make(ScenesWork& work) {
+void make_hundred(ScenesWork& work) {
   for (const ClassFile& file : class_files(work.settings())) {
     const Scene scene = work.scene(wish_for(work.settings(), "imagenet-100", file), file.training);
     const std::string part = file.training ? "train.X" + std::to_string(file.kind * kParts / kKinds + 1) : "val.X";
@@ -20,14 +20,15 @@ void make(ScenesWork& work) {
   work.write("imagenet-100/Labels.json", labels.dump(2) + "\n");
 }
 
-std::int64_t files(const ScenesSettings& settings) {
+std::int64_t count_hundred_files(const ScenesSettings& settings) {
   return static_cast<std::int64_t>(class_files(settings).size()) + 1;
 }
 
 }  // namespace
 
 ScenesLayout imagenet_100() {
-  return {"imagenet-100", "the folders of the Kaggle set ImageNet100, 10 of its classes", files, make};
+  return {"imagenet-100", "the folders of the Kaggle set ImageNet100, 10 of its classes", count_hundred_files,
+          make_hundred};
 }
 
 }  // namespace locus::engine::scenes::layouts

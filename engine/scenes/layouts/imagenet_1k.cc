@@ -15,7 +15,7 @@ Image gray_of(const Image& image) {
   return out;
 }
 
-void make(ScenesWork& work) {
+void make_imagenet(ScenesWork& work) {
   for (const ClassFile& file : class_files(work.settings())) {
     const Scene scene = work.scene(wish_for(work.settings(), "imagenet-1k", file), file.training);
     const Image image = work.painted(scene, file.training);
@@ -26,13 +26,15 @@ void make(ScenesWork& work) {
   }
 }
 
-std::int64_t files(const ScenesSettings& settings) { return static_cast<std::int64_t>(class_files(settings).size()); }
+std::int64_t count_imagenet_files(const ScenesSettings& settings) {
+  return static_cast<std::int64_t>(class_files(settings).size());
+}
 
 }  // namespace
 
 ScenesLayout imagenet_1k() {
-  return {"imagenet-1k", "folders of ImageNet-1K, 10 classes; sizes vary, some files are gray, one is a PNG", files,
-          make};
+  return {"imagenet-1k", "folders of ImageNet-1K, 10 classes; sizes vary, some files are gray, one is a PNG",
+          count_imagenet_files, make_imagenet};
 }
 
 }  // namespace locus::engine::scenes::layouts

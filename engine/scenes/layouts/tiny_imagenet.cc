@@ -7,22 +7,22 @@
 namespace locus::engine::scenes::layouts {
 namespace {
 
-constexpr int kSide = 64;
-const std::filesystem::path kFolder = "tiny-imagenet";
+constexpr int kTinySide = 64;
+const std::filesystem::path kTinyFolder = "tiny-imagenet";
 
 SceneWish wish_of(const ClassFile& file) {
   SceneWish wish;
   wish.set = file.training ? "tiny-imagenet.train" : "tiny-imagenet.val";
   wish.number = std::int64_t{file.number} * kKinds + file.kind;
   wish.kind = file.kind;
-  wish.shorter_least = wish.shorter_most = kSide;
+  wish.shorter_least = wish.shorter_most = kTinySide;
   wish.aspect_most = 1;
   return wish;
 }
 
 std::string box_of(const Scene& scene) {  // columns and rows of the corners, both inclusive
   const Box& box = scene.main().box;
-  const auto within = [](int value) { return std::to_string(std::clamp(value, 0, kSide - 1)); };
+  const auto within = [](int value) { return std::to_string(std::clamp(value, 0, kTinySide - 1)); };
   return within(box.left) + "\t" + within(box.top) + "\t" + within(box.left + box.width - 1) + "\t" +
          within(box.top + box.height - 1);
 }
@@ -33,12 +33,12 @@ void make_test(ScenesWork& work) {
     wish.set = "tiny-imagenet.test";
     wish.number = i;
     wish.kind.reset();
-    work.write(kFolder / "test" / "images" / ("test_" + std::to_string(i) + ".JPEG"),
+    work.write(kTinyFolder / "test" / "images" / ("test_" + std::to_string(i) + ".JPEG"),
                encode_jpeg(work.painted(work.scene(wish, false), false)));
   }
 }
 
-void make(ScenesWork& work) {
+void make_tiny(ScenesWork& work) {
   std::string lists[kKinds], annotations;
   for (const ClassFile& file : class_files(work.settings())) {
     const Scene scene = work.scene(wish_of(file), file.training);
@@ -46,33 +46,35 @@ void make(ScenesWork& work) {
     const std::string wnid = kClassFolders[static_cast<std::size_t>(file.kind)];
     if (file.training) {
       const std::string name = wnid + "_" + std::to_string(file.number) + ".JPEG";
-      work.write(kFolder / "train" / wnid / "images" / name, bytes);
+      work.write(kTinyFolder / "train" / wnid / "images" / name, bytes);
       lists[file.kind] += name + "\t" + box_of(scene) + "\n";
     } else {
       const std::string name = "val_" + std::to_string(file.number * kKinds + file.kind) + ".JPEG";
-      work.write(kFolder / "val" / "images" / name, bytes);
+      work.write(kTinyFolder / "val" / "images" / name, bytes);
       annotations += name + "\t" + wnid + "\t" + box_of(scene) + "\n";
     }
   }
   std::string wnids, words;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     const std::string wnid = kClassFolders[kind];
-    work.write(kFolder / "train" / wnid / (wnid + "_boxes.txt"), lists[kind]);
+    work.write(kTinyFolder / "train" / wnid / (wnid + "_boxes.txt"), lists[kind]);
     wnids += std::string(kClassFolders[(7 * kind + 3) % kKinds]) + "\n";  // in no order, as in the original
     words += wnid + "\t" + kKindNames[kind] + "\n";
   }
-  work.write(kFolder / "val" / "val_annotations.txt", annotations);
-  work.write(kFolder / "wnids.txt", wnids);
-  work.write(kFolder / "words.txt", words);
+  work.write(kTinyFolder / "val" / "val_annotations.txt", annotations);
+  work.write(kTinyFolder / "wnids.txt", wnids);
+  work.write(kTinyFolder / "words.txt", words);
   make_test(work);
 }
 
-std::int64_t files(const ScenesSettings& settings) {
+std::int64_t count_tiny_files(const ScenesSettings& settings) {
   return static_cast<std::int64_t>(class_files(settings).size()) + kKinds + 3 + settings.validation;
 }
 
 }  // namespace
 
-ScenesLayout tiny_imagenet() { return {"tiny-imagenet", "Tiny-ImageNet, 10 classes of 64 x 64 pixels", files, make}; }
+ScenesLayout tiny_imagenet() {
+  return {"tiny-imagenet", "Tiny-ImageNet, 10 classes of 64 x 64 pixels", count_tiny_files, make_tiny};
+}
 
 }  // namespace locus::engine::scenes::layouts

@@ -13,7 +13,7 @@ struct Task {
   void (*ask)(SceneWish& wish);
 };
 
-constexpr int kSide = 64;
+constexpr int kVtabSide = 64;
 
 const Task kTasks[] = {
     {"caltech101", true, [](const Scene& scene) { return scene.main().kind; }, [](SceneWish&) {}},
@@ -43,8 +43,8 @@ std::string make_part(ScenesWork& work, const Task& task, const Part& part, bool
     SceneWish wish;
     wish.set = std::string("vtab-1k.") + task.folder + "." + part.name;
     wish.number = i;
-    wish.shorter_least = task.varies ? work.settings().shorter_least : kSide;
-    wish.shorter_most = task.varies ? work.settings().shorter_most : kSide;
+    wish.shorter_least = task.varies ? work.settings().shorter_least : kVtabSide;
+    wish.shorter_most = task.varies ? work.settings().shorter_most : kVtabSide;
     if (!task.varies) wish.aspect_most = 1;
     task.ask(wish);
     const Scene scene = work.scene(wish, training);
@@ -60,7 +60,7 @@ std::string make_part(ScenesWork& work, const Task& task, const Part& part, bool
   return lines;
 }
 
-void make(ScenesWork& work) {
+void make_vtab(ScenesWork& work) {
   const ScenesSettings& settings = work.settings();
   for (const Task& task : kTasks) {
     const std::filesystem::path folder = std::filesystem::path("vtab-1k") / task.folder;
@@ -74,7 +74,7 @@ void make(ScenesWork& work) {
   }
 }
 
-std::int64_t files(const ScenesSettings& settings) {
+std::int64_t count_vtab_files(const ScenesSettings& settings) {
   constexpr std::int64_t kLists = 4;
   return static_cast<std::int64_t>(std::size(kTasks)) *
          (2 * (settings.vtab_train + settings.vtab_validation) + settings.vtab_test + kLists);
@@ -84,7 +84,7 @@ std::int64_t files(const ScenesSettings& settings) {
 
 ScenesLayout vtab_1k() {
   return {"vtab-1k", "three tasks of VTAB-1K: caltech101 (10 kinds), eurosat (5 backgrounds), dsprites_loc (16 places)",
-          files, make};
+          count_vtab_files, make_vtab};
 }
 
 }  // namespace locus::engine::scenes::layouts

@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 template <typename Call>
-std::string refusal(Call call) {
+std::string argument_refusal(Call call) {
   try {
     call();
   } catch (const std::invalid_argument& error) {
@@ -39,17 +39,26 @@ TEST(StackSamples, StacksEveryTensorInTheOrderOfTheSamples) {
 
 TEST(StackSamples, NamesTheTensorBothShapesAndTheRemedyWhereShapesDiffer) {
   const std::vector<Sample> samples{{{kImage, at::zeros({3, 4, 5})}}, {{kImage, at::zeros({3, 5, 4})}}};
-  EXPECT_THAT(refusal([&] { stack_samples(samples); }),
+  EXPECT_THAT(argument_refusal([&] { stack_samples(samples); }),
               AllOf(HasSubstr("'image'"), HasSubstr("[3, 4, 5] and [3, 5, 4]"), HasSubstr("resize or crop")));
 }
 
 TEST(StackSamples, RefusesSamplesOfOtherNamesOrTypes) {
   const Sample one{{kLabel, at::zeros({}, at::kLong)}},
       more{{kLabel, at::zeros({}, at::kLong)}, {"mask", at::zeros({})}};
-  EXPECT_THAT(refusal([&] { stack_samples(std::vector<Sample>{one, more}); }), HasSubstr("lacks the tensor 'mask'"));
-  EXPECT_THAT(refusal([&] { stack_samples(std::vector<Sample>{more, one}); }), HasSubstr("lacks the tensor 'mask'"));
+  EXPECT_THAT(argument_refusal([&] {
+                stack_samples(std::vector<Sample>{one, more});
+              }),
+              HasSubstr("lacks the tensor 'mask'"));
+  EXPECT_THAT(argument_refusal([&] {
+                stack_samples(std::vector<Sample>{more, one});
+              }),
+              HasSubstr("lacks the tensor 'mask'"));
   const Sample other{{kLabel, at::zeros({}, at::kInt)}};
-  EXPECT_THAT(refusal([&] { stack_samples(std::vector<Sample>{one, other}); }), HasSubstr("Long in one sample"));
+  EXPECT_THAT(argument_refusal([&] {
+                stack_samples(std::vector<Sample>{one, other});
+              }),
+              HasSubstr("Long in one sample"));
 }
 
 TEST(Joining, KeepsHowManyRowsEachSampleHas) {
@@ -63,7 +72,7 @@ TEST(Joining, KeepsHowManyRowsEachSampleHas) {
 
 TEST(Joining, RefusesRowsOfOtherShapes) {
   const std::vector<Sample> samples{{{"boxes", at::zeros({2, 4})}}, {{"boxes", at::zeros({2, 5})}}};
-  EXPECT_THAT(refusal([&] { joining({"boxes"})(samples); }), HasSubstr("[2, 4] and [2, 5]"));
+  EXPECT_THAT(argument_refusal([&] { joining({"boxes"})(samples); }), HasSubstr("[2, 4] and [2, 5]"));
 }
 
 TEST(Names, OfImagesAreTheImageAndItsViews) {
@@ -83,11 +92,11 @@ TEST(ResidentSource, GivesRowsOfItsTensors) {
 }
 
 TEST(ResidentSource, RefusesTensorsOfDifferentCounts) {
-  EXPECT_THAT(refusal([] {
+  EXPECT_THAT(argument_refusal([] {
                 resident_source({{"a", at::zeros({3})}, {"b", at::zeros({4})}});
               }),
               HasSubstr("'a' and 'b' do not hold equally many samples"));
-  EXPECT_NE(refusal([] { resident_source({}); }), "not refused");
+  EXPECT_NE(argument_refusal([] { resident_source({}); }), "not refused");
 }
 
 TEST(PartOf, IsTheChosenRowsWhereverTheSamplesLie) {

@@ -15,7 +15,8 @@ using test::ModelShape;
 using test::PriorSetting;
 
 constexpr int kMixtures = 6;
-constexpr const char* kAdvice = "If the change is meant: LOCUS_GOLDEN=update ctest --test-dir <build> -R golden";
+constexpr const char* kParametersAdvice =
+    "If the change is meant: LOCUS_GOLDEN=update ctest --test-dir <build> -R golden";
 
 std::string table_file() { return std::filesystem::path(__FILE__).replace_filename("parameters.json"); }
 
@@ -89,10 +90,10 @@ TEST(GoldenParameters, OfEverySettingAreThoseThatPlanningIsHeldAgainst) {
     return;
   }
   std::ifstream in(table_file());
-  ASSERT_TRUE(in) << table_file() << " is missing. " << kAdvice;
+  ASSERT_TRUE(in) << table_file() << " is missing. " << kParametersAdvice;
   const Json known = Json::parse(in);
-  ASSERT_EQ(known.size(), found.size()) << kAdvice;
-  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(known[i], found[i]) << kAdvice;
+  ASSERT_EQ(known.size(), found.size()) << kParametersAdvice;
+  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(known[i], found[i]) << kParametersAdvice;
 }
 
 }  // namespace

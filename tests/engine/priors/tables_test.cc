@@ -12,7 +12,7 @@ using test::draw;
 using test::largest_difference;
 using test::one_prior;
 
-const Layout kGrid{{14, 14}, 1};
+const Layout kTablesGrid{{14, 14}, 1};
 
 // Bias mode with the table 0, 1, 2, ...: the buckets themselves.
 Tensor buckets(const Json& options, const Layout& layout) {
@@ -39,7 +39,7 @@ TEST(Irpe, PutsOffsetsIntoThePiecewiseBucketsOfThePaper) {
 }
 
 TEST(Irpe, UsesAsManyBucketsAsThePublishedCode) {
-  const auto used = [](const Json& options) { return std::get<0>(at::_unique(buckets(options, kGrid))).numel(); };
+  const auto used = [](const Json& options) { return std::get<0>(at::_unique(buckets(options, kTablesGrid))).numel(); };
   EXPECT_EQ(used({{"method", "euclid"}}), 20);
   EXPECT_EQ(used({{"method", "quant"}}), 51);
   EXPECT_EQ(used({}), 50);
@@ -47,7 +47,7 @@ TEST(Irpe, UsesAsManyBucketsAsThePublishedCode) {
 
 TEST(Irpe, HasTheParametersOfThePublishedCode) {
   const auto count = [](const Json& options, std::int64_t heads) {
-    return one_prior("irpe", options, heads, 64, kGrid, 12).parameters();
+    return one_prior("irpe", options, heads, 64, kTablesGrid, 12).parameters();
   };
   EXPECT_EQ(count({}, 12), 38400);
   EXPECT_EQ(count({{"on", "qkv"}}, 12), 115200);
@@ -67,7 +67,7 @@ TEST(Irpe, StartsAsTheModelWithoutIt) {
 
 TEST(Irpe, RefusesPlainNumbersForValues) {
   for (const char* on : {"v", "qkv"})
-    EXPECT_THROW(one_prior("irpe", {{"on", on}, {"content", "bias"}}, 2, 4, kGrid), std::invalid_argument) << on;
+    EXPECT_THROW(one_prior("irpe", {{"on", on}, {"content", "bias"}}, 2, 4, kTablesGrid), std::invalid_argument) << on;
 }
 
 // Sines of a difference are products: the separable form of section 3.11, without prefix tokens.
@@ -97,12 +97,13 @@ TEST(TransformerXl, EqualsTheSeparableForm) {
 
 TEST(TransformerXl, SharesItsBiasesBetweenLayers) {
   const std::int64_t width = 12 * 64;
-  EXPECT_EQ(one_prior("transformer-xl", {}, 12, 64, kGrid, 12).parameters(), 12 * (width * width + width) + 2 * width);
+  EXPECT_EQ(one_prior("transformer-xl", {}, 12, 64, kTablesGrid, 12).parameters(),
+            12 * (width * width + width) + 2 * width);
 }
 
 TEST(TransformerXl, StartsWithoutABiasOrNormal) {
-  const auto zero = one_prior("transformer-xl", {}, 4, 48, kGrid, 2),
-             normal = one_prior("transformer-xl", {{"init", "normal"}}, 4, 48, kGrid, 2);
+  const auto zero = one_prior("transformer-xl", {}, 4, 48, kTablesGrid, 2),
+             normal = one_prior("transformer-xl", {{"init", "normal"}}, 4, 48, kTablesGrid, 2);
   for (const char* name : {"u", "v"}) {
     EXPECT_EQ(zero.parameter(name).abs().max().item<double>(), 0);
     EXPECT_NEAR(normal.parameter(name).std().item<double>(), 0.02, 0.004);
@@ -137,9 +138,10 @@ TEST(Gpsa, HeadsStartLookingAtTheirOwnNeighbor) {
 }
 
 TEST(Violin, WithManhattanDistanceHasOneOrTwoLambdasAndAnAlpha) {
-  EXPECT_EQ(one_prior("violin", {{"distance", "manhattan"}}, 12, 4, kGrid, 12).parameters(), 288);
-  EXPECT_EQ(one_prior("violin", {{"distance", "manhattan"}, {"separate_axes", true}}, 12, 4, kGrid, 12).parameters(),
-            432);
+  EXPECT_EQ(one_prior("violin", {{"distance", "manhattan"}}, 12, 4, kTablesGrid, 12).parameters(), 288);
+  EXPECT_EQ(
+      one_prior("violin", {{"distance", "manhattan"}, {"separate_axes", true}}, 12, 4, kTablesGrid, 12).parameters(),
+      432);
 }
 
 TEST(Violin, RandomOrderTravelsWithTheCheckpoint) {

@@ -77,7 +77,7 @@ class Trained : public testing::Test {
   ChosenImages images_;
 };
 
-const Json& view(const Json& layer, const std::string& id) {
+const Json& view_of(const Json& layer, const std::string& id) {
   for (const Json& one : layer.at("views")) {
     if (one.at("id") == id) return one;
   }
@@ -121,7 +121,7 @@ TEST_F(Trained, WithoutWeightsThereIsTheInitializationAlone) {
   EXPECT_EQ(document.at("states"), Json{"initial"});
   EXPECT_TRUE(document.at("input").is_null());
   ASSERT_EQ(document.at("layers").size(), 1u);
-  const Json& scale = view(document.at("layers")[0], "violin.scale");
+  const Json& scale = view_of(document.at("layers")[0], "violin.scale");
   EXPECT_FALSE(scale.contains("trained"));
   EXPECT_EQ(scale.at("initial")[0].size(), 2u) << "the rows of the queries asked for";
 }
@@ -137,7 +137,7 @@ TEST_F(Trained, ADecayMaskIsThatOfTheParametersSetByHand) {
   });
   const Json document = trained_prior({of, file, {0}, {}}, {});
   const Json& layer = document.at("layers")[0];
-  const Json& mask = view(layer, "violin.scale").at("trained");
+  const Json& mask = view_of(layer, "violin.scale").at("trained");
   const auto rank = [](int patch) { return patch / 4 % 2 == 0 ? patch : patch / 4 * 4 + 3 - patch % 4; };
   for (int i = 0; i < kPatches; ++i) {
     for (int j = 0; j < kPatches; ++j) {
@@ -220,7 +220,8 @@ TEST_F(Trained, PrefixTokensAreToldApart) {
   EXPECT_EQ(with.at("prefix")[0][0].size(), static_cast<std::size_t>(kPatches));
   EXPECT_EQ(with.at("mean")[0].size(), 1u);
   const Json prior = trained_prior({of, trained(of), {}, {}}, images_);
-  EXPECT_EQ(view(prior.at("layers")[0], "rope-axial.turn").at("trained")[0].size(), static_cast<std::size_t>(kPatches));
+  EXPECT_EQ(view_of(prior.at("layers")[0], "rope-axial.turn").at("trained")[0].size(),
+            static_cast<std::size_t>(kPatches));
 }
 
 TEST_F(Trained, MeanAttentionDistanceIsTheLoopOverPairs) {

@@ -9,8 +9,8 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kWidth = 8;
-const Json kFacts = {{"channels", 1}, {"extent", {8, 8}}, {"classes", 3}};
-const RandomStreams kRandom(3);
+const Json kReadoutFacts = {{"channels", 1}, {"extent", {8, 8}}, {"classes", 3}};
+const RandomStreams kReadoutRandom(3);
 
 Json configuration(const Json& task_options, const Json& model_options = Json::object()) {
   Json model = {{"dim", kWidth}, {"depth", 3}, {"heads", 2}, {"patch", 4}, {"pool", "cls"}, {"registers", 2}};
@@ -19,11 +19,12 @@ Json configuration(const Json& task_options, const Json& model_options = Json::o
           {"model", {{"id", "vit"}, {"options", model}}},
           {"priors", {{{"id", "learned-absolute"}}}}};
 }
-std::shared_ptr<Task> make(const Json& document) { return make_task({document, kFacts, kRandom}); }
-Batch batch_of(std::int64_t count) {
-  return {{kImage, kRandom.normal("test", "image", 0, {count, 1, 8, 8})}, {kLabel, at::arange(count).remainder(3)}};
+std::shared_ptr<Task> make(const Json& document) { return make_task({document, kReadoutFacts, kReadoutRandom}); }
+Batch readout_batch(std::int64_t count) {
+  return {{kImage, kReadoutRandom.normal("test", "image", 0, {count, 1, 8, 8})},
+          {kLabel, at::arange(count).remainder(3)}};
 }
-ForwardContext context(bool training) { return {0, 10, training, kRandom}; }
+ForwardContext readout_context(bool training) { return {0, 10, training, kReadoutRandom}; }
 
 // The tokens after every block and the final norm's weights, from outside.
 struct Inside {
@@ -37,7 +38,7 @@ struct Inside {
 Inside inside(const Task& task, const Batch& batch) {
   const auto backbone = std::dynamic_pointer_cast<Backbone>(task.named_modules()["backbone"]);
   for (int l = 0; l < 3; ++l) backbone->request_tap("block-" + std::to_string(l));
-  const Features features = backbone->forward(batch.at(kImage), context(false));
+  const Features features = backbone->forward(batch.at(kImage), readout_context(false));
   Inside out;
   for (int l = 0; l < 3; ++l) out.blocks.push_back(features.taps.at("block-" + std::to_string(l)));
   out.weight = backbone->named_parameters()["norm.weight"];
@@ -52,9 +53,9 @@ TEST(Readout, OfTheLastBlocksIsTheirClassTokensThroughTheFinalNormEarliestFirst)
   const at::NoGradGuard no_gradient;
   const auto task = make(configuration({{"features", "last-blocks"}, {"feature_blocks", 2}}));
   task->named_parameters()["backbone.norm.weight"].mul_(1.5);
-  const Batch batch = batch_of(5);
+  const Batch batch = readout_batch(5);
   const Inside seen = inside(*task, batch);
-  const Tensor found = task->features(batch, context(false));
+  const Tensor found = task->features(batch, readout_context(false));
   for (std::int64_t i = 0; i < 2; ++i) {
     const Tensor expected = seen.normed(seen.blocks[static_cast<std::size_t>(1 + i)]).select(1, 0);
     EXPECT_LT(apart(found.slice(1, kWidth * i, kWidth * (i + 1)), expected), 1e-5) << i;
@@ -66,9 +67,9 @@ TEST(Readout, OfTheLastBlocksIsTheirClassTokensThroughTheFinalNormEarliestFirst)
 TEST(Readout, OfPooledAndMeanInterleavesTheClassTokenWithTheMeanOfThePatchesAlone) {
   const at::NoGradGuard no_gradient;
   const auto task = make(configuration({{"features", "pooled-and-mean"}}));
-  const Batch batch = batch_of(5);
+  const Batch batch = readout_batch(5);
   const Inside seen = inside(*task, batch);
-  const Tensor tokens = seen.normed(seen.blocks[2]), found = task->features(batch, context(false));
+  const Tensor tokens = seen.normed(seen.blocks[2]), found = task->features(batch, readout_context(false));
   ASSERT_EQ(found.size(1), 2 * kWidth);
   for (std::int64_t image = 0; image < 5; ++image) {
     for (std::int64_t c = 0; c < kWidth; ++c) {
@@ -83,9 +84,9 @@ TEST(Readout, OfPooledAndMeanInterleavesTheClassTokenWithTheMeanOfThePatchesAlon
 TEST(Readout, IsWhatTheBackbonePoolsUnlessAskedOtherwise) {
   const at::NoGradGuard no_gradient;
   const auto task = make(configuration(Json::object()));
-  const Batch batch = batch_of(5);
+  const Batch batch = readout_batch(5);
   const Inside seen = inside(*task, batch);
-  EXPECT_LT(apart(task->features(batch, context(false)), seen.normed(seen.blocks[2]).select(1, 0)), 1e-5);
+  EXPECT_LT(apart(task->features(batch, readout_context(false)), seen.normed(seen.blocks[2]).select(1, 0)), 1e-5);
 }
 
 TEST(Readout, RefusesMoreBlocksThanThereAre) {
@@ -110,14 +111,15 @@ TEST(Head, StartsWithTheDeviationAskedFor) {
 
 TEST(FrozenBackbone, RunsAsWhenItIsScoredAndKeepsNoGradients) {
   const auto task = make(configuration(Json::object(), {{"drop_path", 0.9}}));
-  const auto loss = [&] { return task->train_step(batch_of(8), context(true)).loss; };
+  const auto loss = [&] { return task->train_step(readout_batch(8), readout_context(true)).loss; };
   const Tensor learning = loss();
   task->hold(within_backbones(*task));
   const Tensor held = loss();
   Tensor scored;
   {
     const at::NoGradGuard no_gradient;
-    scored = at::cross_entropy_loss(task->predict(batch_of(8), context(false)), batch_of(8).at(kLabel));
+    scored =
+        at::cross_entropy_loss(task->predict(readout_batch(8), readout_context(false)), readout_batch(8).at(kLabel));
   }
   EXPECT_EQ(held.item<double>(), scored.item<double>());
   EXPECT_NE(held.item<double>(), learning.item<double>()) << "while it learns paths are dropped";

@@ -12,7 +12,7 @@
 namespace locus::engine {
 namespace {
 
-const Json kFacts = {{"channels", test::kTestChannels}, {"extent", {12, 12}}, {"classes", 3}};
+const Json kToolsFacts = {{"channels", test::kTestChannels}, {"extent", {12, 12}}, {"classes", 3}};
 
 Json configuration(const char* prior, const Json& options = Json::object()) {
   toys::add_toys();
@@ -37,7 +37,7 @@ TEST(TwoStages, CountTheOperationsTheyDispatch) {
 }
 
 TEST(TwoStages, AreMeasured) {
-  const MeasuredModel model{configuration("relative-bias"), kFacts};
+  const MeasuredModel model{configuration("relative-bias"), kToolsFacts};
   const MeasureSettings quick{.rounds = 1, .warmup = 0, .round_ms = 0, .training = true};
   const Measured found = measure_models({model}, {.batch = 2, .resolution = 12}, quick, Execution{}, at::kCPU,
                                         [](std::int64_t, std::int64_t) { return true; })
@@ -97,7 +97,7 @@ TEST(TwoStages, AreRefusedByTheProbeWhereTheRequestSaysOtherLayers) {
 }
 
 TEST(TwoStages, AreRefusedByPicturesWhichShowOneGrid) {
-  const Host host(configuration("relative-bias"), kFacts);
+  const Host host(configuration("relative-bias"), kToolsFacts);
   try {
     picture_of(host, 0, 0);
     FAIL() << "drew a picture of two grids";

@@ -12,14 +12,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-struct Choice {
+struct AdapterChoice {
   std::string name;
   Json adapter = {};
   std::string recipe = "supervised";
-  friend void PrintTo(const Choice& choice, std::ostream* out) { *out << choice.name; }
+  friend void PrintTo(const AdapterChoice& choice, std::ostream* out) { *out << choice.name; }
 };
 
-std::vector<Choice> choices() {
+std::vector<AdapterChoice> adapter_choices() {
   const auto adapter = [](const char* id, Json options) { return Json{{"id", id}, {"options", std::move(options)}}; };
   return {{"lora", adapter("lora", {{"rank", 2}, {"dropout", 0.2}})},
           {"lora_merged", adapter("lora", {{"rank", 2}, {"split_qkv", true}, {"exported", "merged"}})},
@@ -33,7 +33,7 @@ std::vector<Choice> choices() {
           {"linear_probe", Json(), "linear-probe"}};
 }
 
-class HeldTraining : public ::testing::TestWithParam<Choice> {
+class HeldTraining : public ::testing::TestWithParam<AdapterChoice> {
  protected:
   void SetUp() override { LOCUS_NEEDS_FASHION_MNIST(); }
 
@@ -144,8 +144,8 @@ TEST_P(HeldTraining, ExportsAModelThatIsScoredAsItWasValidated) {
         << result.key.metric;
 }
 
-INSTANTIATE_TEST_SUITE_P(Choices, HeldTraining, ::testing::ValuesIn(choices()),
-                         [](const ::testing::TestParamInfo<Choice>& tested) { return tested.param.name; });
+INSTANTIATE_TEST_SUITE_P(Choices, HeldTraining, ::testing::ValuesIn(adapter_choices()),
+                         [](const ::testing::TestParamInfo<AdapterChoice>& tested) { return tested.param.name; });
 
 }  // namespace
 }  // namespace locus::engine

@@ -14,15 +14,15 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-struct Choice {
+struct RecipeChoice {
   std::string recipe, task;
-  friend void PrintTo(const Choice& choice, std::ostream* out) { *out << choice.recipe << " on " << choice.task; }
+  friend void PrintTo(const RecipeChoice& choice, std::ostream* out) { *out << choice.recipe << " on " << choice.task; }
 };
 
 // Each recipe on the first task, each further task by the first recipe.
-std::vector<Choice> choices() {
+std::vector<RecipeChoice> recipe_choices() {
   toys::add_toys();
-  std::vector<Choice> out;
+  std::vector<RecipeChoice> out;
   for (const RecipeItem& recipe : recipe_items()) out.push_back({recipe.id(), task_items().front().id()});
   for (const TaskItem& task : task_items()) {
     if (task.id() != task_items().front().id()) out.push_back({recipe_items().front().id(), task.id()});
@@ -32,7 +32,7 @@ std::vector<Choice> choices() {
 
 // Every option that a recipe adds beyond the shared ones is set to something else than its default, so that whatever
 // it switches on is there.
-Json configuration_of(const Choice& choice) {
+Json configuration_of(const RecipeChoice& choice) {
   Json out = small_configuration();
   out["task"]["id"] = choice.task;
   out["recipe"] = {
@@ -47,7 +47,7 @@ Json configuration_of(const Choice& choice) {
   return out;
 }
 
-class EveryRecipe : public ::testing::TestWithParam<Choice> {
+class EveryRecipe : public ::testing::TestWithParam<RecipeChoice> {
  protected:
   void SetUp() override { LOCUS_NEEDS_FASHION_MNIST(); }
 
@@ -140,8 +140,8 @@ TEST_P(EveryRecipe, MovesWhatItTrainsAndNothingElse) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalog, EveryRecipe, ::testing::ValuesIn(choices()),
-                         [](const ::testing::TestParamInfo<Choice>& tested) {
+INSTANTIATE_TEST_SUITE_P(Catalog, EveryRecipe, ::testing::ValuesIn(recipe_choices()),
+                         [](const ::testing::TestParamInfo<RecipeChoice>& tested) {
                            std::string name = tested.param.recipe + "_" + tested.param.task;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
