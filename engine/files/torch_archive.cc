@@ -120,22 +120,22 @@ using Names = std::vector<std::pair<std::string, const PickleValue*>>;
 // Values with many paths to them, or a path to themselves, end at the limits.
 void name_tensors(const fs::path& path, const PickleValue& value, const std::string& name, int depth,
                   std::size_t& steps, Names& out) {
-  using Kind = PickleValue::Kind;
+  using ValueKind = PickleValue::Kind;
   if (++steps > kNames) refuse_archive(path, "it holds more than " + std::to_string(kNames) + " values");
-  if (value.kind == Kind::kTensor) {
+  if (value.kind == ValueKind::kTensor) {
     out.emplace_back(name, &value);
     return;
   }
-  const bool dictionary = value.kind == Kind::kDictionary;
-  if (!dictionary && value.kind != Kind::kList && value.kind != Kind::kTuple) return;
+  const bool dictionary = value.kind == ValueKind::kDictionary;
+  if (!dictionary && value.kind != ValueKind::kList && value.kind != ValueKind::kTuple) return;
   if (depth == 0) refuse_archive(path, "it nests deeper than " + std::to_string(kPickleDepth) + " levels");
   const std::string start = name.empty() ? "" : name + ".";
   for (std::size_t i = 0; i < value.items.size(); i += dictionary ? 2 : 1) {
     std::string key = std::to_string(i);
     if (dictionary) {
       const PickleValue& given = *value.items[i];
-      if (given.kind != Kind::kText && given.kind != Kind::kInteger) continue;  // no name for a tensor
-      key = given.kind == Kind::kText ? given.text : std::to_string(given.integer);
+      if (given.kind != ValueKind::kText && given.kind != ValueKind::kInteger) continue;  // no name for a tensor
+      key = given.kind == ValueKind::kText ? given.text : std::to_string(given.integer);
     }
     if (start.size() + key.size() > 1000) refuse_archive(path, "a tensor's name has more than 1000 characters");
     name_tensors(path, *value.items[dictionary ? i + 1 : i], start + key, depth - 1, steps, out);

@@ -63,13 +63,13 @@ constexpr std::array<Kernel, 6> kKernels = {{{"nearest", 0, nullptr},
 
 const Kernel& kernel_of(Filter filter) { return kKernels[static_cast<std::size_t>(filter)]; }
 
-Taps taps_at(int from, int to, int index, const Kernel& kernel) {
+ResizeTaps taps_at(int from, int to, int index, const Kernel& kernel) {
   const double scale = static_cast<double>(from) / to, widened = std::max(scale, 1.0);
   const double support = kernel.support * widened, narrowed = 1 / widened;
   const double center = (index + 0.5) * scale;
   const int first = std::max(static_cast<int>(center - support + 0.5), 0);
   const int end = std::min(static_cast<int>(center + support + 0.5), from);
-  Taps out{first, {}};
+  ResizeTaps out{first, {}};
   double sum = 0;
   for (int j = first; j < end; ++j) {
     out.weights.push_back(kernel.value((j - center + 0.5) * narrowed));
@@ -95,7 +95,7 @@ Weights weights_of(int from, int to, const Kernel& kernel) {
   Weights out;
   out.outputs.reserve(static_cast<std::size_t>(to));
   for (int i = 0; i < to; ++i) {
-    const Taps taps = taps_at(from, to, i, kernel);
+    const ResizeTaps taps = taps_at(from, to, i, kernel);
     out.outputs.push_back({taps.first, static_cast<int>(taps.weights.size()), out.values.size()});
     for (double weight : taps.weights) {
       const double scaled = weight * (1 << kBits);
@@ -240,7 +240,7 @@ Image resize(const Image& from, const Box& box, int height, int width, Filter fi
   return vertical(wide, {0, 0, wide.height, wide.width}, height, kernel);
 }
 
-Taps resize_taps(int from, int to, int index, Filter filter) {
+ResizeTaps resize_taps(int from, int to, int index, Filter filter) {
   if (filter == Filter::kNearest) throw std::invalid_argument("nearest has no kernel");
   check_sizes(from, to);
   if (index < 0 || index >= to)

@@ -24,11 +24,11 @@ Image resize(const Image& from, int height, int width, Filter filter);
 Image resize(const Image& from, const Box& box, int height, int width, Filter filter);
 
 // The taps of one pass, for tests and probes.
-struct Taps {
+struct ResizeTaps {
   int first = 0;                // source index of the first weight
   std::vector<double> weights;  // sum 1
 };
 // Of output `index` of `from` -> `to` pixels. Throws std::invalid_argument on Filter::kNearest and on sizes below 1.
-Taps resize_taps(int from, int to, int index, Filter filter);
+ResizeTaps resize_taps(int from, int to, int index, Filter filter);
 
 }  // namespace locus::engine

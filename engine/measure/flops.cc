@@ -8,25 +8,25 @@
 namespace locus::engine {
 namespace {
 
-using Inputs = c10::ArrayRef<const c10::IValue>;
-using Count = std::int64_t (*)(Inputs inputs);
+using OperatorInputs = c10::ArrayRef<const c10::IValue>;
+using Count = std::int64_t (*)(OperatorInputs inputs);
 
 std::int64_t size(const c10::IValue& value, std::int64_t axis) { return value.toTensor().size(axis); }
 
 // [.., m, k] x [.., k, n], the factors at `first` and behind it.
 template <std::size_t first>
-std::int64_t product(Inputs in) {
+std::int64_t product(OperatorInputs in) {
   return 2 * in[first].toTensor().numel() * size(in[first + 1], -1);
 }
 
 // [m, k] x [k]
 template <std::size_t first>
-std::int64_t product_with_vector(Inputs in) {
+std::int64_t product_with_vector(OperatorInputs in) {
   return 2 * in[first].toTensor().numel();
 }
 
 // Every output pixel of a group is an inner product over a window of the group's input channels.
-std::int64_t convolution(Inputs in) {
+std::int64_t convolution(OperatorInputs in) {
   const Tensor &image = in[0].toTensor(), &weight = in[1].toTensor();
   const auto stride = in[3].toIntVector(), padding = in[4].toIntVector(), dilation = in[5].toIntVector();
   if (in[6].toBool()) return 2 * image.numel() * weight.numel() / image.size(1);  // transposed: per input pixel
@@ -42,7 +42,7 @@ std::int64_t convolution(Inputs in) {
 }
 
 // Fused attention: Q K^T and P V.
-std::int64_t attention(Inputs in) {
+std::int64_t attention(OperatorInputs in) {
   const Tensor &q = in[0].toTensor(), &k = in[1].toTensor(), &v = in[2].toTensor();
   return 2 * q.numel() / q.size(-1) * k.size(-2) * (q.size(-1) + v.size(-1));
 }

@@ -53,7 +53,7 @@ Range range_of(const Json& view) {
   return {view.at("low").get<double>(), view.at("high").get<double>(), view.at("scale") == "diverging"};
 }
 
-void draw_map(Canvas& canvas, int left, int top, const Json& row, const Range& range, const Grid& grid,
+void draw_map(Drawing& canvas, int left, int top, const Json& row, const Range& range, const Grid& grid,
               std::int64_t query) {
   const auto corner = [&](std::int64_t patch) {
     return std::pair(left + static_cast<int>(patch % grid.columns) * kCell,
@@ -71,7 +71,7 @@ void draw_map(Canvas& canvas, int left, int top, const Json& row, const Range& r
   canvas.line(x, y, x, y + far, kFrame), canvas.line(x + far, y, x + far, y + far, kFrame);
 }
 
-void draw_path(Canvas& canvas, int left, int top, const Json& path, const Grid& grid) {
+void draw_path(Drawing& canvas, int left, int top, const Json& path, const Grid& grid) {
   constexpr Color kBegin = {8, 48, 107}, kEnd = {220, 90, 20};
   canvas.fill(left, top, grid.wide() - kGap, grid.high() - kGap, {245, 245, 245});
   const auto center = [&](const Json& patch) {
@@ -94,7 +94,7 @@ struct Row {
   const Json* pixels = nullptr;
 };
 
-void draw_pixels(Canvas& canvas, int left, int top, const Json& pixels, const Grid& grid) {
+void draw_pixels(Drawing& canvas, int left, int top, const Json& pixels, const Grid& grid) {
   const int rows = pixels.at("extent")[0], columns = pixels.at("extent")[1], channels = pixels.at("channels");
   const int wide = grid.wide() - kGap, high = grid.high() - kGap;
   for (int y = 0; y < high; ++y) {
@@ -110,11 +110,11 @@ void draw_pixels(Canvas& canvas, int left, int top, const Json& pixels, const Gr
   }
 }
 
-Canvas draw_rows(const std::vector<Row>& rows, const Grid& grid) {
+Drawing draw_rows(const std::vector<Row>& rows, const Grid& grid) {
   std::size_t columns = 1;
   for (const Row& row : rows) columns = std::max(columns, row.maps.size() + (row.pixels != nullptr ? 1 : 0));
-  Canvas canvas(kGap + static_cast<int>(columns) * grid.wide(),
-                kGap + std::max(1, static_cast<int>(rows.size())) * grid.high(), kPaper);
+  Drawing canvas(kGap + static_cast<int>(columns) * grid.wide(),
+                 kGap + std::max(1, static_cast<int>(rows.size())) * grid.high(), kPaper);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const int top = kGap + static_cast<int>(r) * grid.high();
     int left = kGap;
@@ -196,14 +196,14 @@ std::vector<Row> rows_of_attention(const Json& document, std::size_t query) {
 
 }  // namespace
 
-Canvas draw(const Json& picture, const std::string& view_name,
-            const std::vector<std::pair<std::int64_t, std::int64_t>>& queries) {
+Drawing draw(const Json& picture, const std::string& view_name,
+             const std::vector<std::pair<std::int64_t, std::int64_t>>& queries) {
   const Json& view = view_named(picture, view_name);
   const Json &values = view.at("values"), &curves = picture.at("curves");
   const Grid grid{picture.at("grid")[0], picture.at("grid")[1]};
   const auto heads = static_cast<int>(values.size()), rows = static_cast<int>(queries.size());
   const int in_row = std::max(heads, 1), curve_rows = (static_cast<int>(curves.size()) + in_row - 1) / in_row;
-  Canvas canvas(kGap + in_row * grid.wide(), kGap + (rows + curve_rows) * grid.high(), kPaper);
+  Drawing canvas(kGap + in_row * grid.wide(), kGap + (rows + curve_rows) * grid.high(), kPaper);
   for (int r = 0; r < rows; ++r) {
     const auto [y, x] = queries[static_cast<std::size_t>(r)];
     if (y < 0 || x < 0 || y >= grid.rows || x >= grid.columns) {
@@ -224,7 +224,7 @@ Canvas draw(const Json& picture, const std::string& view_name,
   return canvas;
 }
 
-Canvas draw_trained(const Json& document, const std::string& view, std::int64_t query) {
+Drawing draw_trained(const Json& document, const std::string& view, std::int64_t query) {
   const Grid grid{document.at("grid")[0], document.at("grid")[1]};
   const std::int64_t middle = grid.rows / 2 * grid.columns + grid.columns / 2;
   const std::size_t row = nearest_query(document.at("queries"), grid, query < 0 ? middle : query);

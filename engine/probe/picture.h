@@ -19,7 +19,7 @@ Json catalog_picture(const std::string& prior);
 // Heat maps of one view of such a document: a row for each query patch (row, column), a column for each head;
 // the query is framed. Curves follow as drawn paths. `view` empty: the first. Throws std::invalid_argument
 // when the document has no such view or the grid no such patch.
-Canvas draw(const Json& picture, const std::string& view,
-            const std::vector<std::pair<std::int64_t, std::int64_t>>& queries);
+Drawing draw(const Json& picture, const std::string& view,
+             const std::vector<std::pair<std::int64_t, std::int64_t>>& queries);
 
 }  // namespace locus::engine

@@ -37,19 +37,19 @@ std::string compressed(const std::string& bytes) {
 
 }  // namespace
 
-Canvas::Canvas(int width, int height, Color background) : width_(width), height_(height) {
+Drawing::Drawing(int width, int height, Color background) : width_(width), height_(height) {
   if (width < 1 || height < 1) throw std::invalid_argument("a picture has at least one pixel");
   rgb_.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
   fill(0, 0, width, height, background);
 }
 
-Color Canvas::at(int x, int y) const {
+Color Drawing::at(int x, int y) const {
   if (x < 0 || y < 0 || x >= width_ || y >= height_) throw std::out_of_range("a pixel outside the picture");
   const auto first = (static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x)) * 3;
   return {rgb_[first], rgb_[first + 1], rgb_[first + 2]};
 }
 
-void Canvas::fill(int left, int top, int width, int height, Color color) {
+void Drawing::fill(int left, int top, int width, int height, Color color) {
   for (int y = std::max(top, 0); y < std::min(top + height, height_); ++y) {
     for (int x = std::max(left, 0); x < std::min(left + width, width_); ++x) {
       const auto first =
@@ -59,7 +59,7 @@ void Canvas::fill(int left, int top, int width, int height, Color color) {
   }
 }
 
-void Canvas::line(int x0, int y0, int x1, int y1, Color color) {
+void Drawing::line(int x0, int y0, int x1, int y1, Color color) {
   const int steps = std::max({std::abs(x1 - x0), std::abs(y1 - y0), 1});
   for (int i = 0; i <= steps; ++i) {
     const auto between = [&](int from, int to) {
@@ -69,7 +69,7 @@ void Canvas::line(int x0, int y0, int x1, int y1, Color color) {
   }
 }
 
-std::string Canvas::png() const {
+std::string Drawing::png() const {
   std::string out("\x89PNG\r\n\x1a\n", 8);
   std::string header;
   put_big_endian(header, static_cast<std::uint32_t>(width_));

@@ -11,9 +11,9 @@ namespace locus::engine {
 using Color = std::array<std::uint8_t, 3>;  // red, green, blue
 
 // Not thread-safe.
-class Canvas {
+class Drawing {
  public:
-  Canvas(int width, int height, Color background);
+  Drawing(int width, int height, Color background);
 
   int width() const { return width_; }
   int height() const { return height_; }

@@ -40,7 +40,7 @@ Json trained_attention(const TrainedRequest& request, const ChosenImages& images
 
 // Heat maps of either document: for each layer a row for each state and query, a column for each head. `view`
 // of a trained prior; empty: the first. `query` counts patches; -1: the middle one.
-Canvas draw_trained(const Json& document, const std::string& view, std::int64_t query);
+Drawing draw_trained(const Json& document, const std::string& view, std::int64_t query);
 
 // Mean over queries i of sum_j p[i, j] |r_i - r_j|_2, in patches, rows of p first made to sum to 1. p [B, H, N, N]
 // over patches of a grid; [H]. (Dosovitskiy et al. 2021, arXiv:2010.11929, section 4.5; Raghu et al. 2021,

@@ -5,7 +5,7 @@
 namespace locus::engine::datasets {
 namespace {
 
-Listing list(const std::filesystem::path& folder, NameOrder order, const std::string& test) {
+Listing list_folders(const std::filesystem::path& folder, NameOrder order, const std::string& test) {
   const std::vector<std::string> training = {"train"}, scored = {test};
   Listing out;
   out.classes = subfolders(folder / "train", order);
@@ -30,8 +30,10 @@ DatasetItem image_folder() {
                        here.folder = place_name(options.text("folder"), "folder");
                        here.test = place_name(options.text("test_part"), "test_part");
                        here.places = {"train", here.test};
-                       here.list = [order = parse_name_order(options.text("order")), test = here.test](
-                                       const std::filesystem::path& folder) { return list(folder, order, test); };
+                       here.list = [order = parse_name_order(options.text("order")),
+                                    test = here.test](const std::filesystem::path& folder) {
+                         return list_folders(folder, order, test);
+                       };
                      });
 }
 

@@ -11,7 +11,7 @@ constexpr PublishedSizes kPublished{1000, 1281167, 50000};
 constexpr const char* kFirst = "n01440764";
 constexpr const char* kLast = "n15075141";
 
-Listing list(const std::filesystem::path& folder, NameOrder order, std::int64_t wanted) {
+Listing list_imagenet(const std::filesystem::path& folder, NameOrder order, std::int64_t wanted) {
   const std::vector<std::string> train = {"train"}, val = {"val"};
   Listing out;
   out.classes = subfolders(folder / "train", order);
@@ -42,8 +42,10 @@ DatasetItem imagenet_1k() {
   item.set("paper", "ImageNet Large Scale Visual Recognition Challenge");
   return stored_item(std::move(item), layout, kPublished, {.order = true}, Json::object(),
                      [](StoredLayout& here, const Options& options) {
-                       here.list = [order = parse_name_order(options.text("order")), classes = here.classes](
-                                       const std::filesystem::path& folder) { return list(folder, order, classes); };
+                       here.list = [order = parse_name_order(options.text("order")),
+                                    classes = here.classes](const std::filesystem::path& folder) {
+                         return list_imagenet(folder, order, classes);
+                       };
                      });
 }
 

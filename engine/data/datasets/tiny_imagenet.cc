@@ -33,7 +33,7 @@ std::vector<ListedImage> validation(const std::filesystem::path& folder, const s
   return out;
 }
 
-Listing list(const std::filesystem::path& folder) {
+Listing list_tiny(const std::filesystem::path& folder) {
   const std::vector<std::string> train = {"train"};
   Listing out;
   out.classes = subfolders(folder / "train", NameOrder::kBytes);
@@ -64,7 +64,7 @@ DatasetItem tiny_imagenet() {
             "is what is reported (test)");
   item.set("paper", "Tiny ImageNet Visual Recognition Challenge");
   return stored_item(std::move(item), layout, kTinyPublished, {}, {{"defaults", {{"model.patch", 8}}}},
-                     [](StoredLayout& here, const Options&) { here.list = list; });
+                     [](StoredLayout& here, const Options&) { here.list = list_tiny; });
 }
 
 }  // namespace locus::engine::datasets

@@ -7,8 +7,6 @@
 namespace locus::engine::components {
 namespace {
 
-constexpr std::string_view kParameter = "parameter.", kGradient = "gradient.";
-
 Component clipping_of(const char* id, const char* summary, double limit, const char* help,
                       void (*clip)(std::span<const Tensor> parameters, double limit)) {
   Item item("clipping", id, 1, summary);

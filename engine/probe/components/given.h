@@ -5,6 +5,9 @@
 
 namespace locus::engine::components {
 
+// What names of parameters and of their gradients begin with.
+inline constexpr std::string_view kParameter = "parameter.", kGradient = "gradient.";
+
 // Those whose names begin with `prefix`, by the rest of the name.
 inline NamedTensors named(const NamedTensors& given, std::string_view prefix) {
   NamedTensors out;

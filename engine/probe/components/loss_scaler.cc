@@ -7,8 +7,6 @@
 namespace locus::engine::components {
 namespace {
 
-constexpr std::string_view kGradient = "gradient.";
-
 NamedTensors run_loss_scaler(const ComponentSpecification& specification, const NamedTensors& given) {
   const Options& options = specification.options;
   LossScaler scaler(

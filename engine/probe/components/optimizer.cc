@@ -12,8 +12,6 @@ namespace {
 
 using MakeOptimizer = std::unique_ptr<Optimizer> (*)(std::vector<ParameterGroup> groups, const Options& options);
 
-constexpr std::string_view kOptimizedParameter = "parameter.", kOptimizedGradient = "gradient.";
-
 // Two groups, with and without weight decay, of copies that learn.
 std::vector<ParameterGroup> groups_of(const NamedTensors& parameters, const Options& options) {
   const std::vector<std::string> exempt = options.texts("exempt");
@@ -28,15 +26,15 @@ std::vector<ParameterGroup> groups_of(const NamedTensors& parameters, const Opti
 
 NamedTensors run(const ComponentSpecification& specification, const NamedTensors& given, MakeOptimizer make) {
   const Options& options = specification.options;
-  const NamedTensors gradients = named(given, kOptimizedGradient);
-  const std::int64_t steps = common_length(gradients, kOptimizedGradient);
-  const auto optimizer = make(groups_of(named(given, kOptimizedParameter), options), options);
+  const NamedTensors gradients = named(given, kGradient);
+  const std::int64_t steps = common_length(gradients, kGradient);
+  const auto optimizer = make(groups_of(named(given, kParameter), options), options);
   const auto rates = given.find("rates");
   std::map<std::string, std::vector<Tensor>> path;
   for (std::int64_t step = 0; step < steps; ++step) {
     for (const ParameterGroup& group : optimizer->groups()) {
       for (const NamedParameter& named : group.parameters)
-        named.parameter.mutable_grad() = beside(gradients, named.name, kOptimizedGradient)[step].clone();
+        named.parameter.mutable_grad() = beside(gradients, named.name, kGradient)[step].clone();
     }
     optimizer->step(rates == given.end() ? options.number("lr") : rates->second[step].item<double>());
     for (const ParameterGroup& group : optimizer->groups()) {

@@ -6,11 +6,9 @@
 namespace locus::engine::components {
 namespace {
 
-constexpr std::string_view kGroupedParameter = "parameter.";
-
 NamedTensors run_parameter_groups(const ComponentSpecification& specification, const NamedTensors& given) {
   const Options& options = specification.options;
-  const NamedTensors parameters = named(given, kGroupedParameter);
+  const NamedTensors parameters = named(given, kParameter);
   std::vector<std::string> names;
   for (const auto& [name, tensor] : parameters) names.push_back(name);
   const LayerDecay layers(names, options.number("layer_decay"), options.text("layer_decay_norm") == "last-block");

@@ -117,7 +117,7 @@ TEST(Resize, ColumnsAreResizedAsRowsAre) {
 }
 
 TEST(Resize, TheTapsOfBicubicAreThoseOfKeysWithMinusOneHalf) {
-  const Taps taps = resize_taps(8, 5, 0, Filter::kBicubic);
+  const ResizeTaps taps = resize_taps(8, 5, 0, Filter::kBicubic);
   EXPECT_EQ(taps.first, 0);
   ASSERT_EQ(taps.weights.size(), 4u);
   const double expected[] = {.611381, .429092, -.018213, -.022260};
@@ -128,7 +128,7 @@ TEST(Resize, TapsSumToOneWhateverTheSizes) {
   for (const Filter filter : kWithKernel) {
     for (const auto& [from, to] : {std::pair{375, 224}, {224, 375}, {3, 1}, {1, 3}, {1000, 7}}) {
       for (int i = 0; i < to; ++i) {
-        const Taps taps = resize_taps(from, to, i, filter);
+        const ResizeTaps taps = resize_taps(from, to, i, filter);
         EXPECT_NEAR(std::accumulate(taps.weights.begin(), taps.weights.end(), 0.0), 1, 1e-12);
         EXPECT_GE(taps.first, 0);
         EXPECT_LE(taps.first + static_cast<int>(taps.weights.size()), from);

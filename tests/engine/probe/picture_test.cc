@@ -194,7 +194,7 @@ std::string decoded(const std::string& png) {
 }
 
 TEST(Png, AnotherReaderFindsThePixelsThatWereDrawn) {
-  Canvas canvas(300, 200, {1, 2, 3});
+  Drawing canvas(300, 200, {1, 2, 3});
   canvas.fill(10, 20, 5, 5, {200, 100, 50});
   canvas.line(0, 0, 299, 199, {9, 9, 9});
   canvas.fill(290, 190, 100, 100, {7, 7, 7});  // cut at the border
@@ -222,7 +222,7 @@ TEST(Png, AnotherReaderFindsThePixelsThatWereDrawn) {
 TEST(Png, LinesReachBothEnds) {
   for (const auto& [x0, y0, x1, y1] :
        std::vector<std::array<int, 4>>{{2, 3, 17, 3}, {5, 18, 5, 1}, {18, 17, 3, 2}, {1, 1, 1, 1}}) {
-    Canvas canvas(20, 20, {0, 0, 0});
+    Drawing canvas(20, 20, {0, 0, 0});
     canvas.line(x0, y0, x1, y1, {255, 0, 0});
     EXPECT_EQ(canvas.at(x0, y0)[0], 255);
     EXPECT_EQ(canvas.at(x1, y1)[0], 255);
@@ -231,10 +231,10 @@ TEST(Png, LinesReachBothEnds) {
 
 TEST(Drawing, ShowsARowForEachQueryAColumnForEachHeadAndTheCurves) {
   const Json document = picture("violin");
-  const Canvas one = draw(document, "scale", {{0, 0}}), two = draw(document, "scale", {{0, 0}, {2, 3}});
+  const Drawing one = draw(document, "scale", {{0, 0}}), two = draw(document, "scale", {{0, 0}, {2, 3}});
   EXPECT_GT(two.height(), one.height());
   EXPECT_EQ(two.width(), one.width());
-  const Canvas other = draw(document, "attention", {{0, 0}});
+  const Drawing other = draw(document, "attention", {{0, 0}});
   EXPECT_NE(one.png(), other.png());
   EXPECT_THROW(draw(document, "aura", {{0, 0}}), std::invalid_argument);
   EXPECT_THROW(draw(document, "", {{3, 0}}), std::invalid_argument);

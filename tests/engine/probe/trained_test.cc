@@ -285,11 +285,11 @@ TEST_F(Trained, WhatDoesNotFitIsRefusedByName) {
 TEST_F(Trained, ADrawingHasARowForEachLayerAndStateAndAColumnForEachHead) {
   const Json of = configuration("violin");
   const fs::path file = trained(of);
-  const Canvas priors = draw_trained(trained_prior({of, file, {}, {}}, {}), "", -1);
+  const Drawing priors = draw_trained(trained_prior({of, file, {}, {}}, {}), "", -1);
   constexpr int kMap = 4 * 8 + 6;  // four patches of 8 pixels and the gap
   EXPECT_EQ(priors.width(), 6 + 4 * kMap);
   EXPECT_EQ(priors.height(), 6 + 4 * kMap) << "2 layers, 2 states";
-  const Canvas attention = draw_trained(trained_attention({of, file, {0}, {}}, images_), "", -1);
+  const Drawing attention = draw_trained(trained_attention({of, file, {0}, {}}, images_), "", -1);
   EXPECT_EQ(attention.width(), 6 + 5 * kMap) << "the image beside the heads";
   EXPECT_EQ(attention.height(), 6 + 4 * kMap) << "2 images, with and without";
   EXPECT_THROW(draw_trained(trained_prior({of, file, {}, {}}, {}), "nothing", -1), std::invalid_argument);
