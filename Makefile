@@ -7,7 +7,7 @@ TORCH ?=
 CYCLES ?= 200
 SEED ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help demo gpu priors test processors papers chaos drill lint build python docs web setup clean
+.PHONY: help demo gpu priors test processors papers hosts peers chaos drill lint build python docs web setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -45,6 +45,15 @@ papers: ## run the papers' specifications for a few steps on scenes in the forma
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build all
 	@tests/papers/run $(BUILD)
+
+hosts: ## every host with its own position encoding and two others, three seeds; minutes; writes docs/results/hosts.md
+	@tools/setup build
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer step_bench
+	@BUILD=$(BUILD) tools/hosts
+
+peers: ## what benchmarks are compared with, from PyPI into build/peers; gigabytes
+	@[ -x build/peers/bin/python ] || python3 -m venv build/peers
+	@build/peers/bin/pip install --quiet --requirement bench/peers.txt
 
 drill: ## add a prior, one of every other kind of the engine, and a remote call to copies of the tree, as CONTRIBUTING.md says, and check that everything follows; minutes
 	@tools/setup test

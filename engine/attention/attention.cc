@@ -77,7 +77,12 @@ Attention::Attention(const LayerInfo& info, const std::vector<AttachedPrior>& pr
     : info_(info), options_(std::move(options)), hooks_(priors), priors_(priors) {
   if (options_.partition.divides() && options_.pattern != Pattern::kGlobal)
     throw std::invalid_argument(name + ": attention within windows runs along no axes");
-  qkv_ = register_module("qkv", linear(name + ".qkv", info.width, 3 * info.width, options_.qkv_bias));
+  const bool fused = options_.qkv_bias == QkvBias::kAll || options_.qkv_bias == QkvBias::kMaskedKey;
+  qkv_ = register_module("qkv", linear(name + ".qkv", info.width, 3 * info.width, fused));
+  if (options_.qkv_bias == QkvBias::kQueryValue) {
+    query_bias_ = register_parameter("q_bias", at::empty({info.width}));
+    value_bias_ = register_parameter("v_bias", at::empty({info.width}));
+  }
   out_ = register_module("out", linear(name + ".out", info.width, info.width, /*with_bias=*/true));
   for (const auto& prior : hooks_.of(Hook::kBias)) biases_.emplace_back(prior, &PriorLayer::bias);
   for (const auto& prior : hooks_.of(Hook::kScale)) {
@@ -89,8 +94,20 @@ Attention::Attention(const LayerInfo& info, const std::vector<AttachedPrior>& pr
 
 void Attention::start_values() {
   const at::NoGradGuard no_grad;
+  for (const Tensor& bias : {query_bias_, value_bias_}) {
+    if (bias.defined()) bias.zero_();
+  }
   for (const AttachedPrior& prior : priors_)
     prior.layer->start_values(qkv_->weight.narrow(0, 2 * info_.width, info_.width));
+}
+
+Tensor Attention::project(const Tensor& x) const {
+  const Tensor projected = qkv_->forward(x);
+  if (query_bias_.defined()) return projected + at::cat({query_bias_, at::zeros_like(query_bias_), value_bias_});
+  if (options_.qkv_bias != QkvBias::kMaskedKey) return projected;
+  // The layer adds the whole bias, an adapter in it or not; the keys' part goes away again, to the bit where it is 0.
+  const Tensor keys = qkv_->bias.narrow(0, info_.width, info_.width);
+  return projected - at::constant_pad_nd(keys, {info_.width, info_.width});
 }
 
 std::vector<Tensor> Attention::heads_of(const Tensor& projected) const {
@@ -101,7 +118,7 @@ std::vector<Tensor> Attention::heads_of(const Tensor& projected) const {
 }
 
 Tensor Attention::forward(const Tensor& x, const Layout& layout, const ForwardContext& context) {
-  const Tensor projected = qkv_->forward(x);
+  const Tensor projected = project(x);
   const bool whole = !options_.partition.divides();
   Tensor out = whole ? Tensor() : attend_in_parts(x, projected, layout, context);
   if (whole || hooks_.any(Hook::kAddOutput) || hooks_.any(Hook::kGateOutput)) {
@@ -128,8 +145,7 @@ Tensor Attention::attend_in_parts(const Tensor& x, const Tensor& projected, cons
                                   [&] { return to_device(parts_of(options_.partition, layout), x.device()); });
   // A place without a token is a token of zeros; its projection is made once, not once for each such place.
   const Tensor nothing = at::zeros({1, 1, info_.width}, x.options());
-  const std::vector<Tensor> qkv =
-      heads_of(parts.apart(projected, parts.padding == 0 ? Tensor() : qkv_->forward(nothing)));
+  const std::vector<Tensor> qkv = heads_of(parts.apart(projected, parts.padding == 0 ? Tensor() : project(nothing)));
   const Tensor inside = parts.apart(x, nothing);
   const Tensor out = attend({inside, qkv[0], qkv[1], qkv[2], parts.part}, context, parts.region);
   return parts.together(out.transpose(1, 2).flatten(2));

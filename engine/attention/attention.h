@@ -56,11 +56,19 @@ class TermSource {
   std::optional<BiasTerm> current_;
 };
 
+// Which of the maps to queries, keys and values have a bias.
+enum class QkvBias {
+  kAll,  // "qkv.bias" [3 D]
+  kNone,
+  kQueryValue,  // "q_bias" and "v_bias" [D] (Swin V2, EVA)
+  kMaskedKey,   // "qkv.bias" [3 D] whose middle third counts as 0 and gets no gradient (DINOv3)
+};
+
 struct AttentionOptions {
   std::string path = "auto";           // execution path, or "auto"
   Pattern pattern = Pattern::kGlobal;  // within windows global
   Partition partition = {};
-  bool qkv_bias = true;  // whether the maps to queries, keys and values have biases
+  QkvBias qkv_bias = QkvBias::kAll;
 };
 
 // Not thread-safe.
@@ -79,7 +87,7 @@ class Attention : public Module {
   // x: the normed tokens [B, T, D]; returns what is added to the residual stream, [B, T, D].
   Tensor forward(const Tensor& x, const Layout& layout, const ForwardContext& context);
   const std::set<std::string, std::less<>>& paths() const { return paths_; }  // taken so far
-  // Lets its priors overwrite the initial weight of the map to values.
+  // Biases of its own to 0, and lets its priors overwrite the initial weight of the map to values.
   void start_values();
 
   // Called with what every execution path is about to run and the raw inputs it was made from, once for each
@@ -88,6 +96,8 @@ class Attention : public Module {
   void watch(Watcher watcher) { watcher_ = std::move(watcher); }
 
  private:
+  // What the softmax is made of: [B, T, 3 D] of x [B, T, D].
+  Tensor project(const Tensor& x) const;
   // The heads' queries, keys and values of projected tokens [B, T, 3 D]: each [B, H, T, d].
   std::vector<Tensor> heads_of(const Tensor& projected) const;
   Tensor attend(const AttentionInputs& inputs, const ForwardContext& context, const Tensor& region = {});
@@ -108,6 +118,7 @@ class Attention : public Module {
   std::set<std::string, std::less<>> paths_;
   Watcher watcher_;
   std::shared_ptr<Linear> qkv_, out_;
+  Tensor query_bias_, value_bias_;  // [D]; undefined unless only these have one
 };
 
 }  // namespace locus::engine

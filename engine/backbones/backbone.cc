@@ -1,6 +1,7 @@
 // What all backbones share: blocks and priors by stage, and the way from a stage configuration.
 #include "engine/backbones/backbone.h"
 
+#include <cmath>
 #include <optional>
 #include <span>
 
@@ -190,17 +191,32 @@ void Backbone::add_block(Module& container, const std::string& name, std::int64_
       number, std::make_shared<Block>(options, attached(options.info), linear, name + "." + number)));
 }
 
-void Backbone::initialize(const RandomStreams& random, double deviation) {
+Backbone::LinearStart Backbone::truncated_normal(double deviation) {
+  return [deviation](const Initializer& whole, const std::string& name, Linear& linear) {
+    const at::NoGradGuard no_grad;
+    whole.truncated_normal(linear.weight, name + ".weight", deviation);
+    if (linear.bias.defined()) linear.bias.zero_();
+  };
+}
+
+Backbone::LinearStart Backbone::xavier_uniform() {
+  return [](const Initializer& whole, const std::string& name, Linear& linear) {
+    const at::NoGradGuard no_grad;
+    const double bound = std::sqrt(6 / static_cast<double>(linear.weight.size(0) + linear.weight.size(1)));
+    whole.uniform(linear.weight, name + ".weight", -bound, bound);
+    if (linear.bias.defined()) linear.bias.zero_();
+  };
+}
+
+void Backbone::initialize(const RandomStreams& random, const LinearStart& start) {
   const Initializer whole(random, "");
   for (const auto& entry : named_modules()) {
-    if (const auto norm = std::dynamic_pointer_cast<Norm>(entry.value())) norm->initialize();
+    if (entry.key().starts_with("priors.")) continue;  // they start by themselves
+    if (const auto part = std::dynamic_pointer_cast<SelfStarting>(entry.value()))
+      part->start(whole.within(entry.key()));
     if (auto adapter = std::dynamic_pointer_cast<Adapter>(entry.value()))
       adapters_.emplace(entry.key(), std::move(adapter));
-    if (const auto linear = std::dynamic_pointer_cast<Linear>(entry.value())) {
-      const at::NoGradGuard no_grad;
-      whole.truncated_normal(linear->weight, entry.key() + ".weight", deviation);
-      if (linear->bias.defined()) linear->bias.zero_();
-    }
+    if (const auto linear = std::dynamic_pointer_cast<Linear>(entry.value())) start(whole, entry.key(), *linear);
   }
   for (const auto& stage : priors_) {
     for (const NamedPrior& named : stage) named.prior->initialize(Initializer(random, "priors." + named.name + "."));

@@ -124,9 +124,15 @@ class Backbone : public Module {
   // full name is `name`. Call in the order of the network.
   void add_block(Module& container, const std::string& name, std::int64_t index, BlockOptions options,
                  const LinearFactory& linear);
-  // Every norm, linear layer and prior by its full name, so that models with other priors start from the same common
-  // weights: weights of linear layers truncated normal with this deviation, their biases 0.
-  void initialize(const RandomStreams& random, double deviation);
+  // How a linear layer of that full name starts, its bias included.
+  using LinearStart = std::function<void(const Initializer& whole, const std::string& name, Linear& linear)>;
+  // Weights truncated normal, cut at -2 and 2; biases 0.
+  static LinearStart truncated_normal(double deviation);
+  // Weights uniform within sqrt(6 / (in + out)) (Glorot and Bengio 2010); biases 0.
+  static LinearStart xavier_uniform();
+  // Every linear layer, self-starting part and prior by its full name, so that models with other priors start from the
+  // same common weights. Call last.
+  void initialize(const RandomStreams& random, const LinearStart& start);
   // What the priors make of the tokens of the stem.
   Tensor embedded(Site site, Tensor tokens, const Layout& layout, const ForwardContext& context) const;
   // Runs a block and keeps what was asked for of it.

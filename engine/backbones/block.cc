@@ -1,46 +1,63 @@
-// Layer norm and the pre-norm residual block.
+// The residual block.
 #include "engine/backbones/block.h"
+
+#include <ATen/ops/silu.h>
 
 namespace locus::engine {
 namespace {
 
 constexpr std::string_view kDropPath = "drop-path", kDropout = "dropout";  // purposes of draws
-constexpr double kNormEps = 1e-6;
+constexpr std::int64_t kModulations = 6;                                   // shift, factor and gate of two branches
+
+// The factors [B, 1, 1] of samples whose draws [B, 1, 1] are uniform.
+Tensor kept_samples(const Tensor& draw, double rate, DropRule rule, at::ScalarType type) {
+  if (rule == DropRule::kEach) return draw.ge(rate).to(type).div(1 - rate);
+  const std::int64_t batch = draw.size(0);
+  const auto kept = std::max<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(batch) * (1 - rate)), 1);
+  Tensor factors = at::zeros(draw.sizes(), type);
+  factors.index_fill_(0, draw.flatten().argsort().slice(0, 0, kept),
+                      static_cast<double>(batch) / static_cast<double>(kept));
+  return factors;
+}
 
 }  // namespace
 
-Norm::Norm(std::int64_t width) {
-  weight = register_parameter("weight", at::empty({width}));
-  bias = register_parameter("bias", at::empty({width}));
-}
-
-Tensor Norm::forward(const Tensor& x) { return at::layer_norm(x, weight.sizes(), weight, bias, kNormEps); }
-
-void Norm::initialize() {
-  const at::NoGradGuard no_grad;
-  weight.fill_(1);
-  bias.zero_();
+double linear_drop_path(double rate, std::int64_t layer, std::int64_t layers) {
+  return layers == 1 ? 0 : rate * static_cast<double>(layer) / static_cast<double>(layers - 1);
 }
 
 Block::Block(const BlockOptions& options, const std::vector<AttachedPrior>& priors, const LinearFactory& linear,
              const std::string& name)
     : name_(name), options_(options), hooks_(priors) {
   const std::int64_t width = options.info.width;
-  norm1_ = register_module("norm1", std::make_shared<Norm>(width));
+  norm1_ = register_module("norm1", std::make_shared<Norm>(width, options.norm_eps, !options.modulated));
   attention_ = register_module(
       "attention", std::make_shared<Attention>(options.info, priors, linear, name + ".attention", options.attention));
   if (options.layer_scale > 0) scale1_ = register_parameter("scale1", at::empty({width}));
+  if (options.modulated)
+    modulation_ = register_module("modulation", linear(name + ".modulation", width, kModulations * width, true));
   for (const AttachedPrior& prior : hooks_.of(Hook::kFeedForward)) {
-    if (prior.layer->replaces_mlp()) return;
+    if (!prior.layer->replaces_mlp()) continue;
+    if (options.modulated)
+      throw std::invalid_argument(name + ": a prior that replaces the MLP would lose what modulates it");
+    return;
   }
-  if (options.layer_scale > 0) scale2_ = register_parameter("scale2", at::empty({width}));
-  norm2_ = register_module("norm2", std::make_shared<Norm>(width));
-  const auto container = register_module("mlp", std::make_shared<Module>());
-  in_ = container->register_module("in", linear(name + ".mlp.in", width, options.info.hidden, true));
-  out_ = container->register_module("out", linear(name + ".mlp.out", options.info.hidden, width, true));
-  mlp_ = {.norm = [this](const Tensor& x) { return norm2_->forward(x); },
-          .in = [this](const Tensor& x) { return thinned(at::gelu(in_->forward(x)), "mlp.in", *context_); },
-          .out = [this](const Tensor& x) { return thinned(out_->forward(x), "mlp.out", *context_); }};
+  build_mlp(linear);
+}
+
+void Block::build_mlp(const LinearFactory& linear) {
+  const std::int64_t width = options_.info.width;
+  if (options_.layer_scale > 0) scale2_ = register_parameter("scale2", at::empty({width}));
+  norm2_ = register_module("norm2", std::make_shared<Norm>(width, options_.norm_eps, !options_.modulated));
+  layers_ =
+      register_module("mlp", std::make_shared<Mlp>(options_.mlp, width, options_.info.hidden, linear, name_ + ".mlp"));
+  mlp_ = {.norm = [this](const Tensor& x) { return read(*norm2_, x, mlp_modulation_); },
+          .in = [this](const Tensor& x) { return thinned(layers_->in(x, *layout_), "mlp.in", *context_); },
+          .out =
+              [this](const Tensor& hidden) {
+                const Tensor out = thinned(layers_->out(hidden), "mlp.out", *context_);
+                return options_.post_norm ? norm2_->forward(out) : out;
+              }};
 }
 
 void Block::start_scales() {
@@ -64,7 +81,30 @@ std::int64_t Block::flops(const Layout& layout) const {
     for (const std::int64_t length : layout.extent) keys += length;
   }
   const std::int64_t projections = 8 * tokens * width * width, attention = 4 * queries * keys * width;
-  return projections + attention + (mlp_.in ? 4 * tokens * width * options_.info.hidden : 0);
+  return projections + attention + (layers_ ? layers_->flops(layout) : 0) +
+         (modulation_ ? 2 * modulation_->weight.numel() : 0);
+}
+
+std::array<Block::Modulation, 2> Block::modulation_of(const Condition& condition) const {
+  if (!modulation_) {
+    if (!condition.vector.defined()) return {};
+    throw std::invalid_argument(name_ + " is given a condition and has nothing that follows one");
+  }
+  if (!condition.vector.defined())
+    throw std::invalid_argument(name_ + " follows a condition, which the task must give and did not");
+  const auto parts = modulation_->forward(at::silu(condition.vector)).unsqueeze(1).chunk(kModulations, -1);
+  return {Modulation{parts[0], parts[1], parts[2]}, Modulation{parts[3], parts[4], parts[5]}};
+}
+
+Tensor Block::read(const Norm& norm, const Tensor& x, const Modulation& modulation) const {
+  if (options_.post_norm) return x;
+  const Tensor normed = norm.forward(x);
+  return modulation.shift.defined() ? normed * (1 + modulation.factor) + modulation.shift : normed;
+}
+
+Tensor Block::scaled(const Tensor& branch, const Tensor& scale, const Modulation& modulation) const {
+  const Tensor out = scale.defined() ? branch * scale : branch;
+  return modulation.gate.defined() ? modulation.gate * out : out;
 }
 
 Tensor Block::thinned(const Tensor& x, std::string_view which, const ForwardContext& context) const {
@@ -86,28 +126,32 @@ Tensor Block::dropped(const Tensor& branch, std::string_view which, const Forwar
       context.random
           .uniform(kDropPath, name_ + "." + std::string(which), static_cast<std::uint64_t>(context.step), {end, 1, 1})
           .slice(0, first);
-  const Tensor factor = draw.ge(options_.drop_path).to(branch.scalar_type()).div(1 - options_.drop_path);
+  const Tensor factor = kept_samples(draw, options_.drop_path, options_.drop_rule, branch.scalar_type());
   return branch * factor.to(branch.device(), /*non_blocking=*/true);
 }
 
 Tensor Block::fed_forward(const Tensor& x, const Layout& layout, const ForwardContext& context) {
-  const auto scaled = [this](const Tensor& branch) { return scale2_.defined() ? branch * scale2_ : branch; };
-  if (!hooks_.any(Hook::kFeedForward)) return dropped(scaled(mlp_(x)), "mlp", context);
+  const auto taken = [&](const Tensor& branch) {
+    return dropped(scaled(branch, scale2_, mlp_modulation_), "mlp", context);
+  };
+  if (!hooks_.any(Hook::kFeedForward)) return taken(mlp_(x));
   const AttachedPrior& prior = hooks_.of(Hook::kFeedForward).front();  // the catalog allows one
   const Tensor added = prior.layer->feed_forward(x, mlp_, layout, context);
-  return prior.layer->replaces_mlp() ? added : dropped(scaled(added), "mlp", context);
+  return prior.layer->replaces_mlp() ? added : taken(added);
 }
 
 Tensor Block::forward(Tensor x, const Layout& layout, const ForwardContext& context, const Condition& condition) {
-  if (condition.vector.defined())
-    throw std::invalid_argument(name_ + " is given a condition and has nothing that follows one");
+  auto [of_attention, of_mlp] = modulation_of(condition);
   context_ = &context;
+  layout_ = &layout;
+  mlp_modulation_ = std::move(of_mlp);
   for (const AttachedPrior& prior : hooks_.of(Hook::kBlockEmbed))
     x = prior.layer->embed(Site::kBlockStart, x, layout, context);
-  Tensor attended = thinned(attention_->forward(norm1_->forward(x), layout, context), "attention", context);
-  if (scale1_.defined()) attended = attended * scale1_;
-  x = x + dropped(attended, "attention", context);
+  Tensor attended = thinned(attention_->forward(read(*norm1_, x, of_attention), layout, context), "attention", context);
+  if (options_.post_norm) attended = norm1_->forward(attended);
+  x = x + dropped(scaled(attended, scale1_, of_attention), "attention", context);
   x = x + fed_forward(x, layout, context);
+  mlp_modulation_ = {};  // no graph outlives its forward here
   for (const AttachedPrior& prior : hooks_.of(Hook::kBlockEmbed))
     x = prior.layer->embed(Site::kBlockEnd, x, layout, context);
   return x;

@@ -63,6 +63,11 @@ Item& Item::constraint(Json rule) {
   return *this;
 }
 
+Item& Item::preset(std::string_view name, Json options) {
+  json_["presets"][std::string(name)] = std::move(options);
+  return *this;
+}
+
 Item& Item::facts(Json facts) { return set("facts", std::move(facts)); }
 
 Item& Item::set(const char* key, Json value) {

@@ -54,6 +54,9 @@ class Item {
 
   Item& option(const Option& option);
   Item& constraint(Json rule);
+  // A published size: `size: <name>` beside the options gives these values to those that nobody writes. No option is
+  // called "size", and no identity holds the name: it means its numbers.
+  Item& preset(std::string_view name, Json options);
   Item& facts(Json facts);
   Item& set(const char* key, Json value);  // anything else the format knows: hooks, paper, layouts, ...
 

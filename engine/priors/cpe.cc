@@ -10,7 +10,7 @@
 // (timm's Twins).
 #include <cmath>
 
-#include "engine/priors/grid_convolution.h"
+#include "engine/layers/grid_convolution.h"
 #include "engine/priors/items.h"
 
 namespace locus::engine::priors {
@@ -54,7 +54,7 @@ class Cpe final : public Prior {
         own.normal(convolution.weight.detach(), "weight", 0, std::sqrt(2.0 / (kConvolutionSide * kConvolutionSide)));
         convolution.bias.detach().zero_();
       } else {
-        convolution.initialize(own);
+        convolution.start(own);
       }
     }
   }

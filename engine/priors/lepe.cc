@@ -6,7 +6,7 @@
 // Spatial Decay for Vision Transformers", section 3.4.
 //
 // V is laid out over the grid with channel n d + c; prefix tokens get nothing.
-#include "engine/priors/grid_convolution.h"
+#include "engine/layers/grid_convolution.h"
 #include "engine/priors/items.h"
 
 namespace locus::engine::priors {
@@ -40,7 +40,7 @@ class Lepe final : public Prior {
     for (std::size_t l = 0; l < layers().size(); ++l) {
       static_cast<LepeLayer&>(*layers()[l])
           .convolution()
-          .initialize(initializer.within("layers." + std::to_string(l) + ".convolution"));
+          .start(initializer.within("layers." + std::to_string(l) + ".convolution"));
     }
   }
 

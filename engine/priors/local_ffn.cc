@@ -17,12 +17,12 @@
 //                   length t = int((log2 h + 1) / 2), or t + 1 where t is even
 // Convolutions start as PyTorch's do, linear maps truncated normal 0.02 with zero biases. Batch norms: eps
 // 1e-5, momentum 0.1.
-#include <ATen/ops/batch_norm.h>
 #include <ATen/ops/conv1d.h>
 
 #include <cmath>
 
-#include "engine/priors/grid_convolution.h"
+#include "engine/layers/grid_convolution.h"
+#include "engine/layers/norm.h"
 #include "engine/priors/items.h"
 
 namespace locus::engine::priors {
@@ -64,28 +64,6 @@ class GatedLayer final : public PriorLayer {
  private:
   std::shared_ptr<GridConvolution> convolution_;
   Tensor gate_;  // [1]
-};
-
-// Batch norm of images [B, C, rows, columns]. Batch statistics while training, running ones otherwise.
-class BatchNorm final : public Module {
- public:
-  explicit BatchNorm(std::int64_t channels) {
-    weight_ = register_parameter("weight", at::empty({channels}));
-    bias_ = register_parameter("bias", at::empty({channels}));
-    mean_ = register_buffer("running_mean", at::zeros({channels}));
-    variance_ = register_buffer("running_var", at::ones({channels}));
-  }
-  Tensor forward(const Tensor& x, const ForwardContext& context) {
-    return at::batch_norm(x, weight_, bias_, mean_, variance_, context.training, /*momentum=*/0.1,
-                          /*eps=*/1e-5, /*cudnn_enabled=*/true);
-  }
-  void initialize() {
-    weight_.detach().fill_(1);
-    bias_.detach().zero_();
-  }
-
- private:
-  Tensor weight_, bias_, mean_, variance_;
 };
 
 // What multiplies the channels of an image by what their means say.
@@ -164,10 +142,11 @@ class OriginalLayer final : public PriorLayer {
       return at::linear(image.movedim(1, -1), weight).movedim(-1, 1);
     };
     Tensor image = mapped(patches_as_image(residual, layout), in_);
-    image = activated(norm_in_->forward(image, context));
-    if (convolution_) image = activated(norm_convolution_->forward(convolution_->image_forward(image), context));
+    image = activated(norm_in_->forward(image, context.training));
+    if (convolution_)
+      image = activated(norm_convolution_->forward(convolution_->image_forward(image), context.training));
     if (gate_) image = gate_->forward(image);
-    return image_as_tokens(norm_out_->forward(mapped(image, out_), context), layout);
+    return image_as_tokens(norm_out_->forward(mapped(image, out_), context.training), layout);
   }
 
   void initialize(const Initializer& initializer) {
@@ -177,10 +156,10 @@ class OriginalLayer final : public PriorLayer {
     };
     map(in_, "in_weight");
     map(out_, "out_weight");
-    if (convolution_) convolution_->initialize(initializer.within("convolution"));
+    if (convolution_) convolution_->start(initializer.within("convolution"));
     if (gate_) gate_->initialize(initializer.within("gate"));
     for (const auto& norm : {norm_in_, norm_convolution_, norm_out_}) {
-      if (norm) norm->initialize();
+      if (norm) norm->start(initializer);
     }
   }
 

@@ -15,6 +15,7 @@
 #include "engine/base/registry.h"
 #include "engine/base/torch.h"
 #include "engine/layers/forms.h"
+#include "engine/layers/initializer.h"
 #include "engine/layers/layout.h"
 #include "engine/layers/module.h"
 
@@ -91,21 +92,6 @@ struct FeedForward {
   Map in;    // GELU(fc1 x): [B, T, D] -> [B, T, hidden]
   Map out;   // fc2: [B, T, hidden] -> [B, T, D]
   Tensor operator()(const Tensor& residual) const { return out(in(norm(residual))); }
-};
-
-// Draws for initialization, named after the parameter, so that equal names under equal seeds start equal.
-class Initializer {
- public:
-  Initializer(const RandomStreams& random, std::string prefix) : random_(random), prefix_(std::move(prefix)) {}
-  // `name` is relative to the prefix. Each overwrites `parameter` in place.
-  void truncated_normal(Tensor parameter, std::string_view name, double deviation) const;
-  void normal(Tensor parameter, std::string_view name, double mean, double deviation) const;
-  void uniform(Tensor parameter, std::string_view name, double low, double high) const;
-  Initializer within(std::string_view name) const;  // prefix + name + "."
-
- private:
-  const RandomStreams& random_;
-  std::string prefix_;
 };
 
 // One prior's part in one layer. Hooks named in the catalog entry are called, others never; a hook that is

@@ -67,7 +67,7 @@ class TwoStage final : public Backbone {
       }
     }
     norm_ = register_module("norm", std::make_shared<Norm>(width()));
-    initialize(context.random, 0.1);
+    initialize(context.random, truncated_normal(0.1));
   }
 
   Features forward(const Inputs& inputs, const ForwardContext& context) override {

@@ -1,7 +1,9 @@
-// A depth-wise convolution over the grid of patches, shared by the priors that have one.
+// A depth-wise convolution over the grid of patches.
 #pragma once
 
-#include "engine/priors/prior.h"
+#include "engine/layers/initializer.h"
+#include "engine/layers/layout.h"
+#include "engine/layers/module.h"
 
 namespace locus::engine {
 
@@ -12,7 +14,7 @@ Tensor patches_as_image(const Tensor& tokens, const Layout& layout);
 Tensor image_as_tokens(const Tensor& image, const Layout& layout);
 
 // One side x side kernel a channel, zero padding, stride 1. Not thread-safe.
-class GridConvolution : public Module {
+class GridConvolution : public Module, public SelfStarting {
  public:
   // Throws std::invalid_argument on an even side.
   GridConvolution(std::int64_t channels, std::int64_t side, bool with_bias = true);
@@ -21,7 +23,9 @@ class GridConvolution : public Module {
   Tensor forward(const Tensor& tokens, const Layout& layout) const;
   Tensor image_forward(const Tensor& image) const;  // [B, C, rows, columns] -> same
   // PyTorch's default: weight and bias uniform within 1 / side.
-  void initialize(const Initializer& initializer);
+  void start(const Initializer& own) override;
+  // Of a grid of that many patches: a multiply-add counts as two.
+  std::int64_t flops(std::int64_t patches) const { return 2 * patches * weight.numel(); }
 
   Tensor weight, bias;  // [C, 1, side, side], [C] or undefined
 };

@@ -120,7 +120,7 @@ class Vit final : public Backbone {
     for (const LayerInfo& info : stages()[0].layers) {
       add_block(*container, "blocks", info.layer,
                 {.info = info,
-                 .attention = {.path = context.path, .qkv_bias = options_.qkv_bias},
+                 .attention = {.path = context.path, .qkv_bias = options_.qkv_bias ? QkvBias::kAll : QkvBias::kNone},
                  .drop_path = drop_path_of(info.layer),
                  .dropout = options_.dropout,
                  .layer_scale = options_.layer_scale},
@@ -128,15 +128,14 @@ class Vit final : public Backbone {
     }
   }
 
-  // Growing linearly from 0 (Huang et al. 2016, equation 4), or everywhere the same (DeiT-III, PaPE).
+  // Growing linearly, or everywhere the same (DeiT-III, PaPE).
   double drop_path_of(std::int64_t layer) const {
     if (options_.constant_drop) return options_.drop_path;
-    if (options_.depth == 1) return 0;
-    return options_.drop_path * static_cast<double>(layer) / static_cast<double>(options_.depth - 1);
+    return linear_drop_path(options_.drop_path, layer, options_.depth);
   }
 
   void set_weights(const RandomStreams& random) {
-    initialize(random, options_.init_std);
+    initialize(random, truncated_normal(options_.init_std));
     const Initializer whole(random, "");
     // The patch embedding is a convolution: PyTorch's default, uniform within one over the root of its
     // fan-in.

@@ -1,5 +1,5 @@
 // The depth-wise convolution over patches.
-#include "engine/priors/grid_convolution.h"
+#include "engine/layers/grid_convolution.h"
 
 #include <ATen/ops/conv2d.h>
 
@@ -34,10 +34,10 @@ Tensor GridConvolution::forward(const Tensor& tokens, const Layout& layout) cons
   return image_as_tokens(image_forward(patches_as_image(tokens, layout)), layout);
 }
 
-void GridConvolution::initialize(const Initializer& initializer) {
+void GridConvolution::start(const Initializer& own) {
   const double bound = 1 / static_cast<double>(weight.size(2));  // one over the root of the fan-in
-  initializer.uniform(weight.detach(), "weight", -bound, bound);
-  if (bias.defined()) initializer.uniform(bias.detach(), "bias", -bound, bound);
+  own.uniform(weight.detach(), "weight", -bound, bound);
+  if (bias.defined()) own.uniform(bias.detach(), "bias", -bound, bound);
 }
 
 }  // namespace locus::engine

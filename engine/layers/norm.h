@@ -1,0 +1,37 @@
+// Norms: of tokens over their channels, and of images over a batch.
+#pragma once
+
+#include "engine/layers/initializer.h"
+#include "engine/layers/module.h"
+
+namespace locus::engine {
+
+// Layer norm over the last axis. Not thread-safe.
+class Norm : public Module, public SelfStarting {
+ public:
+  // `affine`: with a learned factor and summand for each channel.
+  explicit Norm(std::int64_t width, double eps = 1e-6, bool affine = true);
+  Tensor forward(const Tensor& x) const;
+  void start(const Initializer& own) override;  // 1 and 0
+
+  Tensor weight, bias;  // [width]; undefined where it is not affine
+
+ private:
+  std::int64_t width_;
+  double eps_;
+};
+
+// Batch norm of images [B, C, rows, columns] (Ioffe and Szegedy 2015, arXiv:1502.03167), eps 1e-5. Training normalizes by
+// the batch, with its biased variance, and moves the running statistics a tenth of the way, to the unbiased one; otherwise
+// these normalize. Not thread-safe.
+class BatchNorm final : public Module, public SelfStarting {
+ public:
+  explicit BatchNorm(std::int64_t channels);
+  Tensor forward(const Tensor& x, bool training);
+  void start(const Initializer& own) override;  // 1 and 0; the running mean 0 and variance 1
+
+ private:
+  Tensor weight_, bias_, mean_, variance_;  // [C]: "weight", "bias", "running_mean", "running_var"
+};
+
+}  // namespace locus::engine

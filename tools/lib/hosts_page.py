@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Writes docs/results/hosts.md: hosts_page.py TABLE EXPORT STEPS SPEC REVISION. Every statistic is the server's.
+
+TABLE: `locus leaderboard --json`; EXPORT: `locus export --without-points`; STEPS: `bench/hosts.py --json`, which may be
+missing.
+"""
+import json
+import pathlib
+import sys
+
+from priors_page import Run, fixed, interval
+
+
+def measured(run, row):
+    """FLOPs of a forward pass and bytes of a training step of the row's model, by its measure stages."""
+    trials = [t for t in run.lines["trial"] if t["cell"] == row["cell"]]
+    stages = {stage for t in trials for role, stage in t["stages"].items() if role.startswith("measure")}
+    found = {}
+    for result in run.lines["result"]:
+        if result["stage"] in stages:
+            found.setdefault(result["metric"], []).append(float(result["value"]))
+    return {name: sum(values) / len(values) for name, values in found.items()}
+
+
+def accuracy(run):
+    lines = [
+        "| host | position encoding | top1 %, mean ± std | paired difference to none | its 95 % interval | parameters "
+        "| MFLOPs a forward pass | MiB of a training step | ms a training step |",
+        "|---" * 9 + "|",
+    ]
+    for row in run.table["rows"]:
+        cost, paired = measured(run, row), row["pairs"] > 0
+        assignment = json.loads(row["assignment_json"])
+        encoding = " + ".join(name for each in assignment["prior"] for name in each) or "none"
+        lines.append(
+            f"| {assignment['model.backbone']} | {encoding} | {fixed(row['mean'])} ± {fixed(row['std'])} "
+            f"| {fixed(row['difference'], 2, True) if paired else '–'} "
+            f"| {interval(row['difference_low'], row['difference_high'], True) if paired else '–'} "
+            f"| {int(row['parameters']):,} | {cost['flops'] / 1e6:.1f} | {cost['peak_memory_bytes'] / 2**20:.1f} "
+            f"| {cost['train_ms_p50']:.1f} |"
+        )
+    return lines
+
+
+def beside_eager(steps):
+    document = json.loads(steps.read_text())
+    settings = document["settings"]
+    lines = [
+        f"Published sizes, images of 224 x 224 and 1000 classes, batch {settings['batch']}, float32, {settings['threads']} "
+        f"threads of {document['cpu']}; {document['peers']}, eager. Medians and quartiles of {settings['rounds']} rounds, "
+        "ours and theirs in turn within a round. Parameters were found equal first.",
+        "",
+        "| host | parameters | GFLOPs a forward pass | ms a step | eager | times as fast |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for row in document["rows"]:
+        other = row.get("eager")
+        lines.append(
+            f"| {row['label']} | {row['parameters']:,} | {row['flops'] / 1e9:.2f} | {1e3 * row['seconds']['median']:.0f} "
+            f"| {1e3 * other['median']:.0f} | {row['speedup']['median']:.2f} ({row['speedup']['low']:.2f} to {row['speedup']['high']:.2f}) |"
+            if other
+            else f"| {row['label']} | {row['parameters']:,} | {row['flops'] / 1e9:.2f} | {1e3 * row['seconds']['median']:.0f} | – | – |"
+        )
+    return lines
+
+
+def main(table, export, steps, spec, revision):
+    run, steps = Run(table, export), pathlib.Path(steps)
+    found = run.environments()
+    start, end = run.span()
+    parts = [
+        "# Hosts",
+        "",
+        f"Written by `make hosts` (`tools/hosts`) from a run of `{spec}`: do not edit. Sizes for trying out (`size: mini`), "
+        "one short protocol for all, tuned for none: it shows that every host learns with its own position encoding and "
+        "with others, not which host is best.",
+        "",
+        *accuracy(run),
+        "",
+        "FLOPs count a multiply-add as two; memory and time are those of the measure stage, alone on the machine.",
+        "",
+    ]
+    if steps.exists():
+        parts += ["## A step beside eager PyTorch", "", *beside_eager(steps), ""]
+    parts += [
+        "## Machine",
+        "",
+        f"- trials: {', '.join(sorted(found['device_name']))}, {', '.join(sorted(found['build']))}",
+        f"- run from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC, revision {revision}",
+        "",
+        "## Again",
+        "",
+        "```sh",
+        "make peers hosts",
+        "```",
+    ]
+    print("\n".join(parts))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
