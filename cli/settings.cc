@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostBytes = 1 << 16;
 
-absl::Status invalid(const std::string& message, const fs::path& path, int line) {
+absl::Status invalid_settings(const std::string& message, const fs::path& path, int line) {
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
                     "in the configuration file, " + message, "",
                     {{"where", path.string() + (line > 0 ? ":" + std::to_string(line) : "")}});
@@ -43,18 +43,18 @@ absl::StatusOr<Settings> read_settings(const fs::path& path) {
   Settings out;
   std::error_code error;
   if (path.empty() || !fs::exists(path, error)) return out;
-  if (fs::is_directory(path, error)) return invalid("there is a folder where a file belongs", path, 0);
+  if (fs::is_directory(path, error)) return invalid_settings("there is a folder where a file belongs", path, 0);
   const auto text = read_text(path.string(), "a configuration file", kMostBytes);
-  if (!text.ok()) return invalid("nothing can be read; check its permissions and size", path, 0);
+  if (!text.ok()) return invalid_settings("nothing can be read; check its permissions and size", path, 0);
   const auto document = parse_yaml(*text);
   if (!document.ok()) {
     const auto detail = error_detail(document.status());
-    return invalid(std::string(document.status().message()), path,
-                   detail && detail->metadata.contains("line") ? std::stoi(detail->metadata.at("line")) : 1);
+    return invalid_settings(std::string(document.status().message()), path,
+                            detail && detail->metadata.contains("line") ? std::stoi(detail->metadata.at("line")) : 1);
   }
   if (document->json.is_null()) return out;
   if (!document->json.is_object())
-    return invalid("there is no mapping; write it as in server: 127.0.0.1:7171", path, 1);
+    return invalid_settings("there is no mapping; write it as in server: 127.0.0.1:7171", path, 1);
   const std::map<std::string, std::string*> keys = {{"server", &out.server}, {"owner", &out.owner}};
   std::vector<std::string> known;
   for (const auto& [key, target] : keys) known.push_back(key);
@@ -64,11 +64,11 @@ absl::StatusOr<Settings> read_settings(const fs::path& path) {
     const auto found = keys.find(key);
     if (found == keys.end()) {
       const auto nearest = nearest_name(key, known);
-      return invalid("the key '" + key + "' is unknown; " +
-                         (nearest ? "did you mean '" + *nearest + "'?" : "its keys are: owner, server"),
-                     path, at);
+      return invalid_settings("the key '" + key + "' is unknown; " +
+                                  (nearest ? "did you mean '" + *nearest + "'?" : "its keys are: owner, server"),
+                              path, at);
     }
-    if (!value.is_string()) return invalid(key + " must be text, not " + value.dump(), path, at);
+    if (!value.is_string()) return invalid_settings(key + " must be text, not " + value.dump(), path, at);
     *found->second = value.get<std::string>();
   }
   return out;

@@ -16,7 +16,7 @@ namespace {
 using test::largest_difference;
 
 constexpr double kTolerance = 1e-12;
-constexpr std::int64_t kBatch = 4, kWindows = 2, kHeads = 3, kWidth = 5;
+constexpr std::int64_t kBatch = 4, kWindows = 2, kPathHeads = 3, kPathWidth = 5;
 
 // One problem: a layout, the terms' leaves, and the terms as the reference and as the paths see them.
 struct Problem {
@@ -43,32 +43,35 @@ std::vector<BiasTerm>& scales_of(Problem& p, const TermKind& kind) {
 
 void add_term(Problem& p, const TermKind& kind) {
   const std::int64_t tokens = p.layout.tokens();
-  if (kind == "dense") p.biases.emplace_back(Depends::kParameters, Dense{p.leaf("dense", {1, kHeads, tokens, tokens})});
+  if (kind == "dense")
+    p.biases.emplace_back(Depends::kParameters, Dense{p.leaf("dense", {1, kPathHeads, tokens, tokens})});
   if (kind == "fixed-dense") p.biases.emplace_back(Depends::kLayout, Dense{p.draw("fixed", {1, 1, tokens, tokens})});
   if (kind == "low-rank") {
-    p.biases.emplace_back(Depends::kContent,
-                          LowRank{p.leaf("lrq", {kBatch, kHeads, tokens, 2}), p.leaf("lrk", {1, kHeads, tokens, 2})});
+    p.biases.emplace_back(Depends::kContent, LowRank{p.leaf("lrq", {kBatch, kPathHeads, tokens, 2}),
+                                                     p.leaf("lrk", {1, kPathHeads, tokens, 2})});
   }
   if (kind == "low-rank-row") {
     p.biases.emplace_back(Depends::kContent,
-                          LowRank{p.leaf("lrrq", {1, kHeads, tokens, 3}), p.leaf("lrrk", {kBatch, 1, tokens, 3}),
-                                  p.leaf("row", {1, kHeads, tokens, 1}, -9, 9)});
+                          LowRank{p.leaf("lrrq", {1, kPathHeads, tokens, 3}), p.leaf("lrrk", {kBatch, 1, tokens, 3}),
+                                  p.leaf("row", {1, kPathHeads, tokens, 1}, -9, 9)});
   }
   const auto index = [&](const char* name, std::int64_t most) {
     return p.draw(name, {tokens, tokens}, 0, static_cast<double>(most)).floor().to(at::kLong);
   };
   if (kind == "relative-table") {
-    p.biases.emplace_back(Depends::kParameters, RelativeTable{p.leaf("table", {1, kHeads, 6}), index("relative", 6)});
+    p.biases.emplace_back(Depends::kParameters,
+                          RelativeTable{p.leaf("table", {1, kPathHeads, 6}), index("relative", 6)});
   }
   if (kind == "bucketed") {
     p.biases.emplace_back(
         Depends::kContent,
-        Bucketed{{{p.leaf("by-query", {kBatch, kHeads, tokens, 4}), index("query-index", 4)},
-                  {p.leaf("by-key", {1, kHeads, tokens, 5}), index("key-index", 5), /*by_key=*/true}}});
+        Bucketed{{{p.leaf("by-query", {kBatch, kPathHeads, tokens, 4}), index("query-index", 4)},
+                  {p.leaf("by-key", {1, kPathHeads, tokens, 5}), index("key-index", 5), /*by_key=*/true}}});
   }
   if (kind == "distance-decay") {
     const Tensor positions = grid_positions(p.layout, at::kDouble);
-    p.biases.emplace_back(Depends::kLayout, DistanceDecay{positions, p.draw("slope", {kHeads}, 0, 1), p.layout.prefix});
+    p.biases.emplace_back(Depends::kLayout,
+                          DistanceDecay{positions, p.draw("slope", {kPathHeads}, 0, 1), p.layout.prefix});
   }
   if (kind == "curve-decay" || kind == "sum-curve-decay") {
     std::vector<Tensor> rows;
@@ -76,21 +79,21 @@ void add_term(Problem& p, const TermKind& kind) {
       rows.push_back(at::tensor(curve_ranks(name, p.layout.extent[0], p.layout.extent[1]), at::kInt));
     }
     const auto ranks = std::make_shared<const CurveRanks>(at::stack(rows), p.layout.prefix);
-    const Tensor rate = p.leaf(kind + "rate", {3, kHeads}, 0.01, 0.9), alpha = p.leaf(kind, {kHeads}, -2, 2);
+    const Tensor rate = p.leaf(kind + "rate", {3, kPathHeads}, 0.01, 0.9), alpha = p.leaf(kind, {kPathHeads}, -2, 2);
     scales_of(p, kind).emplace_back(Depends::kParameters, CurveDecay{ranks, rate, alpha});
   }
   if (kind == "dense-scale" || kind == "sum-dense-scale")
-    scales_of(p, kind).emplace_back(Depends::kContent, Dense{p.leaf(kind, {kBatch, kHeads, tokens, tokens})});
+    scales_of(p, kind).emplace_back(Depends::kContent, Dense{p.leaf(kind, {kBatch, kPathHeads, tokens, tokens})});
 }
 
 Problem make_problem(const Layout& layout, const std::vector<TermKind>& terms) {
   Problem p;
   p.layout = layout;
   const std::int64_t tokens = layout.tokens();
-  p.q = p.leaf("q", {kBatch, kHeads, tokens, kWidth}, -3, 3);
-  p.k = p.leaf("k", {kBatch, kHeads, tokens, kWidth}, -3, 3);
-  p.v = p.leaf("v", {kBatch, kHeads, tokens, kWidth});
-  p.weight = p.draw("weight", {kBatch, kHeads, tokens, kWidth});
+  p.q = p.leaf("q", {kBatch, kPathHeads, tokens, kPathWidth}, -3, 3);
+  p.k = p.leaf("k", {kBatch, kPathHeads, tokens, kPathWidth}, -3, 3);
+  p.v = p.leaf("v", {kBatch, kPathHeads, tokens, kPathWidth});
+  p.weight = p.draw("weight", {kBatch, kPathHeads, tokens, kPathWidth});
   for (const TermKind& term : terms) add_term(p, term);
   return p;
 }
@@ -116,7 +119,7 @@ Tensor defined_value(const Form& form, const Problem& p) {
   if (const auto* f = std::get_if<CurveDecay>(&form)) {
     value = test::reference_curve_decay(f->ranks->rank(), f->rate.detach(), f->alpha.detach(), f->ranks->prefix());
   }
-  return value.expand({kBatch, kHeads, tokens, tokens}).contiguous();
+  return value.expand({kBatch, kPathHeads, tokens, tokens}).contiguous();
 }
 
 // Gradients of the leaves of a form, from the gradient of its full value.

@@ -218,7 +218,9 @@ TEST(EvaluationLoader, ServesARangeInOrderWithTheSameBitsFromMemoryAndStreamed) 
         ASSERT_TRUE(one && other);
         EXPECT_TRUE(at::equal(one->at(kLabel), at::tensor(rows, at::kLong)));
         EXPECT_TRUE(same_bits(*one, *other)) << threads;
-        if (view.extent[0] > 0) EXPECT_EQ(one->at(kImage).size(3), view.extent[1]);
+        if (view.extent[0] > 0) {
+          EXPECT_EQ(one->at(kImage).size(3), view.extent[1]);
+        }
       }
       EXPECT_FALSE(resident.next());
       EXPECT_FALSE(streamed.next());

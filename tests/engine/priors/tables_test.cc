@@ -72,15 +72,15 @@ TEST(Irpe, RefusesPlainNumbersForValues) {
 
 // Sines of a difference are products: the separable form of section 3.11, without prefix tokens.
 TEST(TransformerXl, EqualsTheSeparableForm) {
-  constexpr std::int64_t kHeads = 2, kWidth = 8, kAll = 16, kBands = kAll / 4;
+  constexpr std::int64_t kHeads = 2, kHeadWidth = 8, kAll = 16, kBands = kAll / 4;
   const Layout layout{{4, 5}, 0};
-  const auto one = one_prior("transformer-xl", {}, kHeads, kWidth, layout);
+  const auto one = one_prior("transformer-xl", {}, kHeads, kHeadWidth, layout);
   const at::NoGradGuard no_grad;
   for (auto& entry : one.prior->named_parameters()) entry.value().copy_(draw(entry.key(), entry.value().sizes()));
-  const Tensor q = draw("q", {2, kHeads, 20, kWidth}), x = draw("x", {2, 20, kAll});
+  const Tensor q = draw("q", {2, kHeads, 20, kHeadWidth}), x = draw("x", {2, 20, kAll});
   const Tensor found = one.bias(layout, x, q, q).dense();
 
-  const Tensor map = one.parameter("layers.0.relative").view({kHeads, kWidth, kAll});
+  const Tensor map = one.parameter("layers.0.relative").view({kHeads, kHeadWidth, kAll});
   const Tensor z = at::matmul(q + one.parameter("v").unsqueeze(1), map);  // [B, H, T, D]
   const Tensor frequency = at::pow(10000.0, at::arange(kBands, at::kDouble) / -double(kBands));
   const Tensor position = grid_positions(layout, at::kDouble);

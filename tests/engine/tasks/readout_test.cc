@@ -12,7 +12,7 @@ constexpr std::int64_t kWidth = 8;
 const Json kReadoutFacts = {{"channels", 1}, {"extent", {8, 8}}, {"classes", 3}};
 const RandomStreams kReadoutRandom(3);
 
-Json configuration(const Json& task_options, const Json& model_options = Json::object()) {
+Json readout_configuration(const Json& task_options, const Json& model_options = Json::object()) {
   Json model = {{"dim", kWidth}, {"depth", 3}, {"heads", 2}, {"patch", 4}, {"pool", "cls"}, {"registers", 2}};
   model.update(model_options);
   return {{"task", {{"id", "classification"}, {"options", task_options}}},
@@ -51,7 +51,7 @@ double apart(const Tensor& a, const Tensor& b) {
 
 TEST(Readout, OfTheLastBlocksIsTheirClassTokensThroughTheFinalNormEarliestFirst) {
   const at::NoGradGuard no_gradient;
-  const auto task = make(configuration({{"features", "last-blocks"}, {"feature_blocks", 2}}));
+  const auto task = make(readout_configuration({{"features", "last-blocks"}, {"feature_blocks", 2}}));
   task->named_parameters()["backbone.norm.weight"].mul_(1.5);
   const Batch batch = readout_batch(5);
   const Inside seen = inside(*task, batch);
@@ -66,7 +66,7 @@ TEST(Readout, OfTheLastBlocksIsTheirClassTokensThroughTheFinalNormEarliestFirst)
 
 TEST(Readout, OfPooledAndMeanInterleavesTheClassTokenWithTheMeanOfThePatchesAlone) {
   const at::NoGradGuard no_gradient;
-  const auto task = make(configuration({{"features", "pooled-and-mean"}}));
+  const auto task = make(readout_configuration({{"features", "pooled-and-mean"}}));
   const Batch batch = readout_batch(5);
   const Inside seen = inside(*task, batch);
   const Tensor tokens = seen.normed(seen.blocks[2]), found = task->features(batch, readout_context(false));
@@ -83,7 +83,7 @@ TEST(Readout, OfPooledAndMeanInterleavesTheClassTokenWithTheMeanOfThePatchesAlon
 
 TEST(Readout, IsWhatTheBackbonePoolsUnlessAskedOtherwise) {
   const at::NoGradGuard no_gradient;
-  const auto task = make(configuration(Json::object()));
+  const auto task = make(readout_configuration(Json::object()));
   const Batch batch = readout_batch(5);
   const Inside seen = inside(*task, batch);
   EXPECT_LT(apart(task->features(batch, readout_context(false)), seen.normed(seen.blocks[2]).select(1, 0)), 1e-5);
@@ -91,7 +91,7 @@ TEST(Readout, IsWhatTheBackbonePoolsUnlessAskedOtherwise) {
 
 TEST(Readout, RefusesMoreBlocksThanThereAre) {
   try {
-    make(configuration({{"features", "last-blocks"}, {"feature_blocks", 4}}));
+    make(readout_configuration({{"features", "last-blocks"}, {"feature_blocks", 4}}));
     FAIL() << "the model has three blocks";
   } catch (const std::invalid_argument& error) {
     EXPECT_THAT(error.what(), HasSubstr("feature_blocks is 4"));
@@ -101,7 +101,7 @@ TEST(Readout, RefusesMoreBlocksThanThereAre) {
 
 TEST(Head, StartsWithTheDeviationAskedFor) {
   for (const double deviation : {2e-5, 0.01, 0.02}) {
-    const auto task = make(configuration({{"head_std", deviation}}, {{"dim", 512}}));
+    const auto task = make(readout_configuration({{"head_std", deviation}}, {{"dim", 512}}));
     const Tensor weight = task->named_parameters()["head.weight"];
     EXPECT_NEAR(weight.std().item<double>() / deviation, 1, 0.06);
     EXPECT_LT(weight.abs().max().item<double>(), 6 * deviation);
@@ -110,7 +110,7 @@ TEST(Head, StartsWithTheDeviationAskedFor) {
 }
 
 TEST(FrozenBackbone, RunsAsWhenItIsScoredAndKeepsNoGradients) {
-  const auto task = make(configuration(Json::object(), {{"drop_path", 0.9}}));
+  const auto task = make(readout_configuration(Json::object(), {{"drop_path", 0.9}}));
   const auto loss = [&] { return task->train_step(readout_batch(8), readout_context(true)).loss; };
   const Tensor learning = loss();
   task->hold(within_backbones(*task));
@@ -129,7 +129,7 @@ TEST(FrozenBackbone, RunsAsWhenItIsScoredAndKeepsNoGradients) {
 }
 
 TEST(HeldParameters, NeitherLearnNorComeBack) {
-  const auto task = make(configuration(Json::object()));
+  const auto task = make(readout_configuration(Json::object()));
   task->hold([](const std::string& name) { return name == "head.bias"; });
   EXPECT_TRUE(task->holds("head.bias"));
   EXPECT_FALSE(task->holds("head.weight"));
