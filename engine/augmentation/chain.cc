@@ -36,7 +36,13 @@ ImageAugmentation::ImageAugmentation(const AugmentationContext& context)
 
 Sample ImageAugmentation::apply(Sample sample, const SampleDraws& draws) const {
   Tensor& image = sample.at(kImage);
-  image = changed(image, draws);
+  image = changed(TensorParts(image), draws);
+  return sample;
+}
+
+Sample ImageAugmentation::begin(const UndecodedSample& undecoded, const SampleDraws& draws) const {
+  Sample sample = undecoded.rest();
+  sample[kImage] = changed(undecoded, draws);
   return sample;
 }
 

@@ -15,11 +15,12 @@ class ImageAugmentation : public Transform {
   // Of images that come out with `numbers` values.
   explicit ImageAugmentation(const AugmentationContext& context);
   Sample apply(Sample sample, const SampleDraws& draws) const final;
+  Sample begin(const UndecodedSample& undecoded, const SampleDraws& draws) const final;
   std::int64_t bytes(std::int64_t bytes) const override;
 
  protected:
-  // A new tensor; `image` is uint8 [C, H, W].
-  virtual Tensor changed(const Tensor& image, const SampleDraws& draws) const = 0;
+  // A new tensor [C, H, W]. Of an image that is not decoded yet only the parts that are asked for will be.
+  virtual Tensor changed(const ImageParts& image, const SampleDraws& draws) const = 0;
   std::int64_t numbers() const { return numbers_; }  // of an image that comes out
 
  private:

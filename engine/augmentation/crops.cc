@@ -54,6 +54,10 @@ Image resized_crop(const Image& image, const Box& box, const Extent& extent, Fil
   return resize(image, box, static_cast<int>(extent[0]), static_cast<int>(extent[1]), filter);
 }
 
+Image resized_crop(const ImageParts& image, const Box& box, const Extent& extent, Filter filter) {
+  return resize(image.part(box), static_cast<int>(extent[0]), static_cast<int>(extent[1]), filter);
+}
+
 Box random_window(const ImageSize& image, const Extent& extent, const SampleDraws& draws) {
   const int height = static_cast<int>(extent[0]), width = static_cast<int>(extent[1]);
   if (image.height < height || image.width < width) {

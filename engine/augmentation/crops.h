@@ -21,6 +21,7 @@ Box random_resized_crop(const ImageSize& image, const CropRange& range, const Sa
 
 // `image` there, resized to `extent` by Pillow's rule. Thread-safe.
 Image resized_crop(const Image& image, const Box& box, const Extent& extent, Filter filter);
+Image resized_crop(const ImageParts& image, const Box& box, const Extent& extent, Filter filter);
 
 // Of a window of `extent` within the image, by the draws "pad.top" and "pad.left". Throws std::invalid_argument where the
 // image is smaller than the window.

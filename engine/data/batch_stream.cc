@@ -240,9 +240,12 @@ const Transforms& BatchStream::transforms_of(const PlannedBatch& planned) const 
 Sample BatchStream::prepared(const PlannedBatch& planned, std::size_t slot) const {
   const std::int64_t row = planned.rows[slot];
   try {
-    Sample sample = source_->read(row);
     const StreamDraws draws(random_, planned.epoch, planned.visits.empty() ? row : planned.visits[slot]);
-    for (const auto& transform : transforms_of(planned)) sample = transform->apply(std::move(sample), draws);
+    const Transforms& transforms = transforms_of(planned);
+    const auto undecoded = transforms.empty() ? nullptr : source_->open(row);
+    Sample sample = undecoded ? transforms.front()->begin(*undecoded, draws) : source_->read(row);
+    for (std::size_t i = undecoded ? 1 : 0; i < transforms.size(); ++i)
+      sample = transforms[i]->apply(std::move(sample), draws);
     return sample;
   } catch (...) {
     rethrow_naming(row);

@@ -38,6 +38,7 @@ class Part : public Source {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(rows_.size()); }
   Sample read(std::int64_t index) const override { return source_->read(row(index)); }
+  std::unique_ptr<UndecodedSample> open(std::int64_t index) const override { return source_->open(row(index)); }
   std::int64_t bytes(std::int64_t index) const override { return source_->bytes(row(index)); }
 
  private:

@@ -1,7 +1,7 @@
 // Where samples come from: memory or files.
 #pragma once
 
-#include "engine/data/sample.h"
+#include "engine/data/undecoded.h"
 
 namespace locus::engine {
 
@@ -13,6 +13,9 @@ class Source {
   // Reads and decodes sample `index` of 0..size()-1. Throws DataError naming the file and what is wrong with it. Some
   // threads call it at once, for any indexes.
   virtual Sample read(std::int64_t index) const = 0;
+  // Sample `index` with its image not decoded yet, for a step that needs a part of it; null where read() is all there is. What
+  // comes of it takes no more than bytes() says. Throws and may be called as read().
+  virtual std::unique_ptr<UndecodedSample> open(std::int64_t) const { return nullptr; }
   // Bytes that reading the sample takes at most, its own included. Must be cheap: it reads no file.
   virtual std::int64_t bytes(std::int64_t index) const = 0;
   // All samples stacked, [N, ...] by name, where they lie in memory; null where they are read when asked for. Lives as

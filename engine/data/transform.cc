@@ -1,6 +1,8 @@
 // Normalization and resizing, of batches and as steps.
 #include "engine/data/transform.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 
 namespace locus::engine {
@@ -48,7 +50,9 @@ class Resizing : public Transform {
 
 }  // namespace
 
-Tensor normalized(const Tensor& images, const Normalization& normalization, at::Device device) {
+namespace {
+
+Tensor computed(const Tensor& images, const Normalization& normalization, at::Device device) {
   Tensor out = images.to(device).to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
   const auto channels = static_cast<std::int64_t>(normalization.mean.size());
   if (channels == 0) return out;
@@ -59,6 +63,50 @@ Tensor normalized(const Tensor& images, const Normalization& normalization, at::
   const Tensor mean = at::tensor(normalization.mean).to(device, at::kFloat).view({channels, 1, 1});
   const Tensor deviation = at::tensor(normalization.deviation).to(device, at::kFloat).view({channels, 1, 1});
   return out.div_(255).sub_(mean).div_(deviation);
+}
+
+constexpr std::int64_t kValues = 256;                // of a byte
+constexpr std::int64_t kTableFrom = 16 * kValues;    // elements below which a table is no gain
+constexpr std::int64_t kElementsAtOnce = 32 * 1024;  // of a thread
+
+// What normalization makes of each value of a byte, float32 [channels of the normalization, 256]: computed by the same operations, so
+// looking up gives the same bits in one pass over memory instead of four.
+Tensor table_of(const Normalization& normalization) {
+  const auto channels = static_cast<std::int64_t>(normalization.mean.size());
+  const Tensor values = at::arange(kValues, at::kByte).view({1, 1, kValues}).expand({channels, 1, kValues});
+  return computed(values, normalization, at::kCPU).view({channels, kValues}).contiguous();
+}
+
+// Whether there is a table for each plane of such images.
+bool has_table(const Tensor& images, const Normalization& normalization, at::Device device) {
+  if (!device.is_cpu() || !images.is_cpu() || images.scalar_type() != at::kByte || !images.is_contiguous())
+    return false;
+  if (images.dim() < 3 || images.numel() < kTableFrom) return false;
+  const auto channels = static_cast<std::int64_t>(normalization.mean.size());
+  return channels == 1 || (channels > 1 && images.size(-3) == channels);
+}
+
+Tensor looked_up(const Tensor& images, const Tensor& tables) {
+  Tensor out = at::empty(images.sizes(), at::kFloat);
+  const std::int64_t plane = images.size(-1) * images.size(-2), channels = tables.size(0);
+  const auto* from = images.const_data_ptr<std::uint8_t>();
+  const auto* table = tables.const_data_ptr<float>();
+  auto* to = out.mutable_data_ptr<float>();
+  at::parallel_for(0, images.numel() / plane, std::max<std::int64_t>(1, kElementsAtOnce / plane),
+                   [&](std::int64_t first, std::int64_t end) {
+                     for (std::int64_t p = first; p < end; ++p) {
+                       const float* of_channel = table + p % channels * kValues;
+                       for (std::int64_t i = p * plane; i < (p + 1) * plane; ++i) to[i] = of_channel[from[i]];
+                     }
+                   });
+  return out;
+}
+
+}  // namespace
+
+Tensor normalized(const Tensor& images, const Normalization& normalization, at::Device device) {
+  if (has_table(images, normalization, device)) return looked_up(images, table_of(normalization));
+  return computed(images, normalization, device);
 }
 
 Extent extent_at(const Extent& own, std::int64_t shorter) {

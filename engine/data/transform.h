@@ -4,7 +4,7 @@
 #include <array>
 
 #include "engine/base/draws.h"
-#include "engine/data/sample.h"
+#include "engine/data/undecoded.h"
 
 namespace locus::engine {
 
@@ -61,6 +61,11 @@ class Transform {
   virtual ~Transform() = default;
   // May throw DataError or std::invalid_argument; the message need not name the sample.
   virtual Sample apply(Sample sample, const SampleDraws& draws) const = 0;
+  // The same of a sample that is not decoded, for the first step of several: apply(undecoded.decoded(), draws), to the bit,
+  // with less work where a part of the image is enough.
+  virtual Sample begin(const UndecodedSample& undecoded, const SampleDraws& draws) const {
+    return apply(undecoded.decoded(), draws);
+  }
   // Bytes that a sample of at most `bytes` takes at most while this works and after it.
   virtual std::int64_t bytes(std::int64_t bytes) const = 0;
 };

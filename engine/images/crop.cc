@@ -23,7 +23,7 @@ int half_to_even(int odd_or_even) {
 
 }  // namespace
 
-void check_box(const Image& image, const Box& box) {
+void check_box(const ImageSize& image, const Box& box) {
   check_size(box.height, box.width, "a crop");
   if (box.top >= 0 && box.left >= 0 && box.height <= image.height - box.top && box.width <= image.width - box.left)
     return;
@@ -31,6 +31,8 @@ void check_box(const Image& image, const Box& box) {
                               ", column " + std::to_string(box.left) + " leaves its image of " +
                               text(image.height, image.width));
 }
+
+void check_box(const Image& image, const Box& box) { check_box(ImageSize{image.height, image.width}, box); }
 
 Image crop(const Image& image, const Box& box) {
   check_box(image, box);

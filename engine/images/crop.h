@@ -18,7 +18,8 @@ struct ImageSize {
   bool operator==(const ImageSize&) const = default;
 };
 
-// Throws std::invalid_argument unless the box has pixels and all of them are the image's.
+// Throw std::invalid_argument unless the box has pixels and all of them are the image's.
+void check_box(const ImageSize& image, const Box& box);
 void check_box(const Image& image, const Box& box);
 
 // Throws std::invalid_argument where the box leaves the image or has no pixels.

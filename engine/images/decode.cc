@@ -75,6 +75,13 @@ Image decode(std::span<const std::byte> bytes, const DecodeLimits& limits) {
   refuse_kind(kind);
 }
 
+Image decode_part(std::span<const std::byte> bytes, const Box& part, const DecodeLimits& limits) {
+  const ImageKind kind = image_kind(bytes);
+  if (kind == ImageKind::kJpeg) return decode_jpeg_part(bytes, part, limits);
+  if (kind == ImageKind::kPng) return decode_png_part(bytes, part, limits);
+  refuse_kind(kind);
+}
+
 void check_pixels(std::int64_t height, std::int64_t width, const DecodeLimits& limits) {
   if (height <= limits.pixels / width) return;
   throw ImageError("says that it has " + std::to_string(height) + " x " + std::to_string(width) +

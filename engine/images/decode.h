@@ -7,7 +7,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "engine/images/image.h"
+#include "engine/images/crop.h"
 
 namespace locus::engine {
 
@@ -47,5 +47,11 @@ struct DecodeLimits {
 // equal channels, of 16 bits the high byte is taken. Throws ImageError on a file of another kind, on one that is damaged or
 // ends early (warnings of libjpeg are errors here), on gray PNG of 16 bits and on what is over a limit.
 Image decode(std::span<const std::byte> bytes, const DecodeLimits& limits = {});
+
+// The same bytes as crop(decode(bytes, limits), part), with less work: of JPEG the rows and columns beside the part are not
+// transformed, and nothing below it is read; of PNG nothing below it is inflated. Damage of what is not read goes unnoticed.
+// Progressive JPEG is read to its end, and inks and interlaced PNG are decoded as a whole. Throws as decode(), and
+// std::invalid_argument where the part leaves the image or has no pixels.
+Image decode_part(std::span<const std::byte> bytes, const Box& part, const DecodeLimits& limits = {});
 
 }  // namespace locus::engine

@@ -181,13 +181,27 @@ Image rotated(const Image& image, double degrees, Sampling sampling, std::span<c
   return affine(image, rotation(degrees, image.height, image.width), sampling, fill);
 }
 
-Image flipped(const Image& image) {
-  Image out = Image::blank(image.height, image.width, image.channels);
-  const int channels = image.channels;
+namespace {
+
+template <int kChannels>
+void turn_rows(const Image& image, Image& out) {
   for (int y = 0; y < image.height; ++y) {
     const std::uint8_t* from = image.row(y);
-    std::uint8_t* to = out.row(y) + (image.width - 1) * channels;
-    for (int x = 0; x < image.width; ++x, from += channels, to -= channels) std::copy_n(from, channels, to);
+    std::uint8_t* to = out.row(y) + (image.width - 1) * kChannels;
+    for (int x = 0; x < image.width; ++x, from += kChannels, to -= kChannels) {
+      for (int c = 0; c < kChannels; ++c) to[c] = from[c];
+    }
+  }
+}
+
+}  // namespace
+
+Image flipped(const Image& image) {
+  Image out = Image::blank(image.height, image.width, image.channels);
+  if (image.channels == 1) {
+    turn_rows<1>(image, out);
+  } else {
+    turn_rows<3>(image, out);
   }
   return out;
 }

@@ -129,6 +129,16 @@ void rgb_of_inks(const JSAMPLE* inks, int width, std::uint8_t* rgb) {
   }
 }
 
+// Whether libjpeg decodes a part of such an image as it decodes the whole. It does for every sampling of the luma over
+// chroma that is sampled least; inks, and components sampled in other ways, are so rare that they are left out.
+bool decodes_parts(const jpeg_decompress_struct& codec) {
+  if (codec.num_components == 1) return true;
+  const jpeg_component_info* components = codec.comp_info;
+  return codec.num_components == 3 && std::all_of(components + 1, components + 3, [](const jpeg_component_info& one) {
+           return one.h_samp_factor == 1 && one.v_samp_factor == 1;
+         });
+}
+
 }  // namespace
 
 ImageHeader read_jpeg_header(std::span<const std::byte> bytes) {
@@ -166,6 +176,37 @@ Image decode_jpeg(std::span<const std::byte> bytes, const DecodeLimits& limits) 
       if (inks) rgb_of_inks(row, out.width, to);
     }
     ::jpeg_finish_decompress(&codec);
+  });
+  return out;
+}
+
+Image decode_jpeg_part(std::span<const std::byte> bytes, const Box& part, const DecodeLimits& limits) {
+  JpegDecoder decoder(bytes, limits.scans);
+  jpeg_decompress_struct& codec = decoder.codec();
+  decoder.read_header();
+  check_pixels(codec.image_height, codec.image_width, limits);
+  const ImageSize size{static_cast<int>(codec.image_height), static_cast<int>(codec.image_width)};
+  check_box(size, part);
+  if (part == Box{0, 0, size.height, size.width}) return decode_jpeg(bytes, limits);
+  if (!decodes_parts(codec)) return crop(decode_jpeg(bytes, limits), part);
+  codec.out_color_space = JCS_RGB;
+  // Upsampling takes the outermost columns of what is decoded for those of the image, and smooths them otherwise: one block
+  // more on each side keeps them out of the part. Rows that are skipped still serve the upsampling of the next one.
+  const int block = DCTSIZE * codec.max_h_samp_factor;
+  const int first = std::max(0, part.left - block), end = std::min(size.width, part.left + part.width + block);
+  auto left = static_cast<JDIMENSION>(first), width = static_cast<JDIMENSION>(end - first);
+  std::vector<JSAMPLE> line(std::size_t{3} * codec.image_width);
+  Image out = Image::blank(part.height, part.width, 3);
+  decoder.run([&] {
+    ::jpeg_start_decompress(&codec);
+    if (width < codec.output_width) ::jpeg_crop_scanline(&codec, &left, &width);  // begins at a whole block
+    if (part.top > 0) ::jpeg_skip_scanlines(&codec, static_cast<JDIMENSION>(part.top));
+    const std::size_t before = std::size_t{3} * (static_cast<JDIMENSION>(part.left) - left);
+    JSAMPROW row = line.data();
+    for (int y = 0; y < part.height; ++y) {
+      ::jpeg_read_scanlines(&codec, &row, 1);
+      std::copy_n(row + before, std::size_t{3} * static_cast<std::size_t>(part.width), out.row(y));
+    }
   });
   return out;
 }

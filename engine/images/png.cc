@@ -131,8 +131,10 @@ ImageHeader read_png_header(std::span<const std::byte> bytes) {
   throw ImageError(kShort);
 }
 
-Image decode_png(std::span<const std::byte> bytes, const DecodeLimits& limits) {
-  PngDecoder decoder(bytes);
+namespace {
+
+// Ready to give rows of RGB, 8 bits: reads what precedes the pixels and returns the passes over them.
+int begin(PngDecoder& decoder, const DecodeLimits& limits) {
   decoder.read_info();
   const png_uint_32 height = ::png_get_image_height(decoder.png(), decoder.info());
   const png_uint_32 width = ::png_get_image_width(decoder.png(), decoder.info());
@@ -144,12 +146,46 @@ Image decode_png(std::span<const std::byte> bytes, const DecodeLimits& limits) {
   const int passes = decoder.ask_for_rgb();
   if (::png_get_rowbytes(decoder.png(), decoder.info()) != std::size_t{3} * width)
     throw std::logic_error("libpng gives no RGB of 8 bits");
-  Image out = Image::blank(static_cast<int>(height), static_cast<int>(width), 3);
+  return passes;
+}
+
+ImageSize size_of(PngDecoder& decoder) {
+  return {static_cast<int>(::png_get_image_height(decoder.png(), decoder.info())),
+          static_cast<int>(::png_get_image_width(decoder.png(), decoder.info()))};
+}
+
+}  // namespace
+
+Image decode_png(std::span<const std::byte> bytes, const DecodeLimits& limits) {
+  PngDecoder decoder(bytes);
+  const int passes = begin(decoder, limits);
+  const ImageSize size = size_of(decoder);
+  Image out = Image::blank(size.height, size.width, 3);
   decoder.run([&] {
     for (int pass = 0; pass < passes; ++pass) {
       for (int y = 0; y < out.height; ++y) ::png_read_row(decoder.png(), out.row(y), nullptr);
     }
     ::png_read_end(decoder.png(), nullptr);
+  });
+  return out;
+}
+
+Image decode_png_part(std::span<const std::byte> bytes, const Box& part, const DecodeLimits& limits) {
+  PngDecoder decoder(bytes);
+  const int passes = begin(decoder, limits);
+  const ImageSize size = size_of(decoder);
+  check_box(size, part);
+  if (part == Box{0, 0, size.height, size.width}) return decode_png(bytes, limits);
+  if (passes > 1) return crop(decode_png(bytes, limits), part);
+  const std::size_t before = std::size_t{3} * static_cast<std::size_t>(part.left);
+  std::vector<png_byte> line(std::size_t{3} * static_cast<std::size_t>(size.width));
+  Image out = Image::blank(part.height, part.width, 3);
+  decoder.run([&] {  // each row is predicted from the one above
+    for (int y = 0; y < part.top + part.height; ++y) {
+      ::png_read_row(decoder.png(), line.data(), nullptr);
+      if (y < part.top) continue;
+      std::copy_n(line.data() + before, std::size_t{3} * static_cast<std::size_t>(part.width), out.row(y - part.top));
+    }
   });
   return out;
 }

@@ -11,12 +11,7 @@
 #include <string>
 #include <utility>
 
-#if defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-// The linker picks by processor. The arithmetic is on integers, so the pixels are the same.
-#define LOCUS_BY_PROCESSOR __attribute__((target_clones("avx2", "default")))
-#else
-#define LOCUS_BY_PROCESSOR
-#endif
+#include "engine/images/by_processor.h"
 
 namespace locus::engine {
 namespace {

@@ -15,9 +15,8 @@ class CropFlip final : public ImageAugmentation {
         flip_(options.number("flip")) {}
 
  private:
-  Tensor changed(const Tensor& pixels, const SampleDraws& draws) const override {
-    const Image image = image_of(pixels);
-    const Box box = random_resized_crop(size_of(image), range_, draws);
+  Tensor changed(const ImageParts& image, const SampleDraws& draws) const override {
+    const Box box = random_resized_crop(image.size(), range_, draws);
     const Filter filter = filter_of(interpolation_.drawn(draws));
     return tensor_of(maybe_flipped(resized_crop(image, box, extent_, filter), flip_, draws));
   }

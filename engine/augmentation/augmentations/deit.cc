@@ -16,9 +16,8 @@ class Deit final : public ImageAugmentation {
         chain_(chain) {}
 
  private:
-  Tensor changed(const Tensor& pixels, const SampleDraws& draws) const override {
-    const Image image = image_of(pixels);
-    const Box box = random_resized_crop(size_of(image), range_, draws);
+  Tensor changed(const ImageParts& image, const SampleDraws& draws) const override {
+    const Box box = random_resized_crop(image.size(), range_, draws);
     const std::string interpolation = interpolation_.drawn(draws);
     return chain_(resized_crop(image, box, extent_, filter_of(interpolation)), interpolation, draws);
   }

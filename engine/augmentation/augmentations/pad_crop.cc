@@ -20,8 +20,8 @@ class PadCrop final : public ImageAugmentation {
   }
 
  private:
-  Tensor changed(const Tensor& pixels, const SampleDraws& draws) const override {
-    const Image image = zero_padded(image_of(pixels), {padding_, padding_, padding_, padding_});
+  Tensor changed(const ImageParts& parts, const SampleDraws& draws) const override {
+    const Image image = zero_padded(parts.whole(), {padding_, padding_, padding_, padding_});
     const Box box = random_window(size_of(image), extent_, draws);
     return chain_(crop(image, box), interpolation_.drawn(draws), draws);
   }

@@ -30,10 +30,9 @@ class ThreeAugment final : public ImageAugmentation {
   }
 
  private:
-  Tensor changed(const Tensor& pixels, const SampleDraws& draws) const override {
-    const Image image = image_of(pixels);
-    Image part = simple_ ? simple_crop(image, draws)
-                         : resized_crop(image, random_resized_crop(size_of(image), range_, draws), extent_, filter_);
+  Tensor changed(const ImageParts& image, const SampleDraws& draws) const override {
+    Image part = simple_ ? simple_crop(image.whole(), draws)
+                         : resized_crop(image, random_resized_crop(image.size(), range_, draws), extent_, filter_);
     part = one_of_three(maybe_flipped(std::move(part), flip_, draws), draws);
     return tensor_of(jittered(std::move(part), jitter_, draws));
   }

@@ -32,11 +32,9 @@ class Torchvision final : public ImageAugmentation {
         policy_(policy_of(options)) {}
 
  private:
-  Tensor changed(const Tensor& pixels, const SampleDraws& draws) const override {
-    const ImageSize size{static_cast<int>(pixels.size(1)), static_cast<int>(pixels.size(2))};
-    const Box box = random_resized_crop(size, range_, draws);
-    const Tensor part = pixels.slice(1, box.top, box.top + box.height).slice(2, box.left, box.left + box.width);
-    Tensor out = resized_antialias(part.contiguous(), extent_, interpolation_);
+  Tensor changed(const ImageParts& image, const SampleDraws& draws) const override {
+    const Box box = random_resized_crop(image.size(), range_, draws);
+    Tensor out = resized_antialias(tensor_of(image.part(box)), extent_, interpolation_);
     if (flip_ > 0 && draws.unit("flip") < flip_) out = out.flip({2});
     return policy_ ? tensor_of(policy_->apply(image_of(out), draws, {})) : out;
   }

@@ -11,6 +11,48 @@ namespace {
 
 constexpr std::int64_t kChannels = 3;
 
+[[noreturn]] void changed(const std::filesystem::path& file) {
+  throw DataError(file.string() +
+                  " was changed since the dataset was read through; put the copy in order and verify it again "
+                  "(locus data verify)");
+}
+
+// The bytes of an image's file.
+class StoredSample final : public UndecodedSample {
+ public:
+  StoredSample(std::filesystem::path file, const ManifestImage& image, std::vector<std::byte> bytes)
+      : file_(std::move(file)), size_{image.height, image.width}, label_(image.label), bytes_(std::move(bytes)) {
+    const ImageHeader header = naming_file([&] { return read_header(bytes_); });
+    if (ImageSize{header.height, header.width} != size_) changed(file_);
+  }
+
+  ImageSize size() const override { return size_; }
+  Image part(const Box& box) const override {
+    return naming_file([&] { return decode_part(bytes_, box); });
+  }
+  Sample rest() const override { return {{kLabel, at::scalar_tensor(label_, at::kLong)}}; }
+  Sample decoded() const override {
+    Sample out = rest();
+    out.emplace(kImage, tensor_of(naming_file([&] { return decode(bytes_); })));
+    return out;
+  }
+
+ private:
+  template <typename Step>
+  std::invoke_result_t<Step> naming_file(const Step& step) const {
+    try {
+      return step();
+    } catch (const ImageError& error) {
+      throw DataError(file_.string() + " " + error.what());
+    }
+  }
+
+  const std::filesystem::path file_;
+  const ImageSize size_;
+  const std::int64_t label_;
+  const std::vector<std::byte> bytes_;
+};
+
 class StoredSource : public Source {
  public:
   StoredSource(std::filesystem::path root, std::shared_ptr<const ImageManifest> manifest, const std::string& part,
@@ -24,16 +66,11 @@ class StoredSource : public Source {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(rows_.size()); }
 
-  Sample read(std::int64_t index) const override {
+  Sample read(std::int64_t index) const override { return open(index)->decoded(); }
+
+  std::unique_ptr<UndecodedSample> open(std::int64_t index) const override {
     const ManifestImage& image = at(index);
-    const std::vector<std::byte> bytes = bytes_of_image(image);
-    try {
-      const Image pixels = decode(bytes);
-      if (pixels.height != image.height || pixels.width != image.width) changed(image);
-      return {{kImage, tensor_of(pixels)}, {kLabel, at::scalar_tensor(image.label, at::kLong)}};
-    } catch (const ImageError& error) {
-      throw DataError((root_ / image.name).string() + " " + error.what());
-    }
+    return std::make_unique<StoredSample>(root_ / image.name, image, bytes_of_image(image));
   }
 
   // The file, its pixels as they are decoded and as a tensor.
@@ -50,14 +87,8 @@ class StoredSource : public Source {
   std::vector<std::byte> bytes_of_image(const ManifestImage& image) const {
     if (image.shard >= 0) return shards_.at(static_cast<std::size_t>(image.shard))->read(image.offset, image.bytes);
     const ReadFile file(root_ / image.name);
-    if (file.size() != image.bytes) changed(image);
+    if (file.size() != image.bytes) changed(root_ / image.name);
     return file.read(0, image.bytes);
-  }
-
-  [[noreturn]] void changed(const ManifestImage& image) const {
-    throw DataError((root_ / image.name).string() +
-                    " was changed since the dataset was read through; put the copy in order and verify it again "
-                    "(locus data verify)");
   }
 
   const std::filesystem::path root_;

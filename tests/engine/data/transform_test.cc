@@ -60,6 +60,23 @@ TEST(Normalized, IsByChannelAndLeavesItsInputAlone) {
   EXPECT_TRUE(same_bits(normalized(pixels.to(at::kByte), {}, at::kCPU), pixels)) << "without channels only the type";
 }
 
+// Floats go through the operations, bytes of that many pixels through the table.
+TEST(Normalized, GivesBytesTheBitsOfTheirFloats) {
+  const Normalization gray{{0.286}, {0.353}}, color{{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}}, zero{{0}, {1}};
+  for (const Normalization& normalization : {gray, color, zero}) {
+    for (const std::int64_t channels : {1, 3}) {
+      if (normalization.mean.size() == 3 && channels == 1) continue;
+      const Tensor batch = drawn_samples(5, channels, 37, 41).at(kImage);
+      for (const Tensor& images : {batch, batch[3], batch.slice(3, 1, 40), batch.slice(2, 0, 1)}) {
+        EXPECT_TRUE(same_bits(normalized(images, normalization, at::kCPU),
+                              normalized(images.to(at::kFloat), normalization, at::kCPU)))
+            << normalization.mean.size() << " for " << channels << " channels, " << images.sizes();
+      }
+    }
+  }
+  EXPECT_THROW(normalized(drawn_samples(1, 2, 80, 80).at(kImage), color, at::kCPU), c10::Error) << "other channels";
+}
+
 TEST(ExtentAt, KeepsTheAspectRatio) {
   EXPECT_EQ(extent_at({28, 28}, 42), (Extent{42, 42}));
   EXPECT_EQ(extent_at({320, 480}, 224), (Extent{224, 336}));

@@ -7,6 +7,7 @@
 #include <png.h>
 #include <zlib.h>
 
+#include <array>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -35,6 +36,12 @@ std::vector<std::byte> png_file(const PngSettings& settings, std::span<const std
   ::png_set_IHDR(png, info, static_cast<png_uint_32>(settings.width), static_cast<png_uint_32>(settings.height),
                  settings.bits, settings.color, settings.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  if (settings.color == kPngPalette) {
+    std::vector<png_color> palette;
+    for (int i = 0; i < 1 << settings.bits; ++i)
+      palette.push_back({static_cast<png_byte>(i), static_cast<png_byte>(255 - i), static_cast<png_byte>(7 * i)});
+    ::png_set_PLTE(png, info, palette.data(), static_cast<int>(palette.size()));
+  }
   if (settings.transparent) {
     const png_color_16 color = {0, rows[0], rows[1], rows[2], 0};
     ::png_set_tRNS(png, info, nullptr, 0, &color);
@@ -47,6 +54,49 @@ std::vector<std::byte> png_file(const PngSettings& settings, std::span<const std
   ::png_write_image(png, at.data());
   ::png_write_end(png, info);
   ::png_destroy_write_struct(&png, &info);
+  return out;
+}
+
+std::vector<std::byte> jpeg_file(const JpegSettings& settings, const Image& image) {
+  jpeg_error_mgr errors;
+  jpeg_compress_struct codec;
+  codec.err = ::jpeg_std_error(&errors);
+  jpeg_create_compress(&codec);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  ::jpeg_mem_dest(&codec, &bytes, &size);
+  codec.image_width = static_cast<JDIMENSION>(image.width);
+  codec.image_height = static_cast<JDIMENSION>(image.height);
+  codec.input_components = 3;
+  codec.in_color_space = JCS_RGB;
+  ::jpeg_set_defaults(&codec);
+  if (settings.gray) ::jpeg_set_colorspace(&codec, JCS_GRAYSCALE);
+  ::jpeg_set_quality(&codec, 90, TRUE);
+  codec.comp_info[0].h_samp_factor = settings.horizontal;
+  codec.comp_info[0].v_samp_factor = settings.vertical;
+  codec.arith_code = settings.arithmetic ? TRUE : FALSE;
+  codec.restart_interval = static_cast<unsigned>(settings.restart);
+  if (settings.progressive) ::jpeg_simple_progression(&codec);
+  std::array<jpeg_scan_info, 3> scans = {};
+  if (settings.separate) {
+    for (std::size_t i = 0; i < scans.size(); ++i) {
+      scans[i].comps_in_scan = 1;
+      scans[i].component_index[0] = static_cast<int>(i);
+      scans[i].Se = DCTSIZE2 - 1;
+    }
+    codec.scan_info = scans.data();
+    codec.num_scans = settings.gray ? 1 : 3;
+  }
+  ::jpeg_start_compress(&codec, TRUE);
+  for (int y = 0; y < image.height; ++y) {
+    auto* row = const_cast<JSAMPLE*>(image.row(y));
+    ::jpeg_write_scanlines(&codec, &row, 1);
+  }
+  ::jpeg_finish_compress(&codec);
+  ::jpeg_destroy_compress(&codec);
+  const auto* first = reinterpret_cast<const std::byte*>(bytes);
+  std::vector<std::byte> out(first, first + size);
+  std::free(bytes);
   return out;
 }
 
