@@ -1,6 +1,8 @@
 // The attention layer.
 #include "engine/attention/attention.h"
 
+#include <limits>
+
 namespace locus::engine {
 namespace {
 
@@ -31,6 +33,12 @@ class Lines {
   std::vector<std::int64_t> extent_, order_;  // order: the axes of [B, H, extent..., c] when apart
 };
 
+// What fills samples up is a region of its own, int8 [B, T]; undefined where nothing does.
+Tensor padding_of(const Layout& layout) {
+  if (!layout.valid.defined()) return {};
+  return at::constant_pad_nd(layout.valid.logical_not().to(at::kChar), {layout.prefix, 0}, 0);
+}
+
 }  // namespace
 
 HookTable::HookTable(const std::vector<AttachedPrior>& priors) {
@@ -60,7 +68,8 @@ const BiasTerm& TermSource::get(const AttentionInputs& inputs, const ForwardCont
     if (kept.term.on() == Depends::kLayout || (!gradients && kept.version == version())) return kept.term;
   }
   BiasTerm term = ((*prior_.layer).*call_)(inputs, context);
-  if (term.on() == Depends::kContent || (term.on() == Depends::kParameters && gradients)) {
+  // Points come with their batch: what is made of them is used in it alone.
+  if (inputs.layout.points || term.on() == Depends::kContent || (term.on() == Depends::kParameters && gradients)) {
     return current_.emplace(std::move(term));
   }
   if (term.on() == Depends::kLayout && requires_grad(term.form())) {
@@ -120,11 +129,13 @@ std::vector<Tensor> Attention::heads_of(const Tensor& projected) const {
 Tensor Attention::forward(const Tensor& x, const Layout& layout, const ForwardContext& context) {
   const Tensor projected = project(x);
   const bool whole = !options_.partition.divides();
+  if (layout.valid.defined() && (!whole || options_.pattern != Pattern::kGlobal))
+    throw std::invalid_argument("attention within windows or along axes takes no samples of several lengths");
   Tensor out = whole ? Tensor() : attend_in_parts(x, projected, layout, context);
   if (whole || hooks_.any(Hook::kAddOutput) || hooks_.any(Hook::kGateOutput)) {
     const std::vector<Tensor> qkv = heads_of(projected);
     const AttentionInputs inputs{x, qkv[0], qkv[1], qkv[2], layout};
-    if (whole) out = attend(inputs, context).transpose(1, 2).reshape(x.sizes());
+    if (whole) out = attend(inputs, context, padding_of(layout)).transpose(1, 2).reshape(x.sizes());
     for (const auto& prior : hooks_.of(Hook::kAddOutput)) out = out + prior.layer->add_output(inputs, context);
     for (const auto& prior : hooks_.of(Hook::kGateOutput)) out = out * prior.layer->gate_output(inputs, context);
   }
@@ -178,6 +189,7 @@ Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const Attentio
                 .probabilities = {},
                 .from_probabilities = {},
                 .region = region};
+  if (inputs.layout.valid.defined()) scores.hidden = -std::numeric_limits<double>::infinity();
   for (TermSource& source : scales_) scores.scales.push_back(&source.get(inputs, context));
   for (TermSource& source : sum_scales_) scores.sum_scales.push_back(&source.get(inputs, context));
   for (TermSource& source : biases_) scores.biases.push_back(&source.get(inputs, context));

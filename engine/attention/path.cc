@@ -40,14 +40,15 @@ Tensor with_terms(Tensor logits, const Scores& s, std::span<const BiasTerm* cons
 }
 
 // What is added to the logits of an image's windows, [windows, 1, T, T].
-Tensor region_mask(const Tensor& region, at::ScalarType type) {
-  return region.unsqueeze(2).ne(region.unsqueeze(1)).unsqueeze(1).to(type) * kHidden;
+Tensor region_mask(const Scores& s, at::ScalarType type) {
+  const Tensor apart = s.region.unsqueeze(2).ne(s.region.unsqueeze(1)).unsqueeze(1);
+  return at::zeros(apart.sizes(), apart.options().dtype(type)).masked_fill_(apart, s.hidden);
 }
 
 // Logits [B, H, T, T] with pairs of different regions hidden.
 Tensor hidden(const Tensor& logits, const Scores& s) {
   if (!s.region.defined()) return logits;
-  return (logits.unflatten(0, {-1, s.region.size(0)}) + region_mask(s.region, logits.scalar_type())).flatten(0, 1);
+  return (logits.unflatten(0, {-1, s.region.size(0)}) + region_mask(s, logits.scalar_type())).flatten(0, 1);
 }
 
 // softmax and what follows, for logits without regions
@@ -78,14 +79,14 @@ Tensor kernel(const Tensor& q, const Tensor& k, const Tensor& v, const std::opti
 
 // `mask` [B|1, H|1, T, T] has no gradient.
 Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask, double scale,
-             const Tensor& region) {
+             const Scores& s) {
   const std::int64_t batch = q.size(0), heads = q.size(1);
-  if (!region.defined()) {
+  if (!s.region.defined()) {
     return kernel(q, k, v, mask ? std::optional(mask->expand({batch, heads, -1, -1})) : mask, scale);
   }
   // The windows of an image become heads, so that the kernel takes one mask of all windows for every image.
-  const std::int64_t windows = region.size(0), images = batch / windows;
-  Tensor sum = region_mask(region, q.scalar_type()).unsqueeze(0);  // [images|1, windows, H|1, T, T]
+  const std::int64_t windows = s.region.size(0), images = batch / windows;
+  Tensor sum = region_mask(s, q.scalar_type()).unsqueeze(0);  // [images|1, windows, H|1, T, T]
   if (mask) sum = sum + (mask->size(0) == 1 ? mask->unsqueeze(0) : mask->unflatten(0, {images, windows}));
   sum = sum.expand({-1, -1, heads, -1, -1}).flatten(1, 2).expand({images, -1, -1, -1});
   const auto gathered = [&](const Tensor& t) { return t.unflatten(0, {images, windows}).flatten(1, 2); };
@@ -94,7 +95,7 @@ Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const std::optio
 
 bool fused_supports(const Scores& s) { return !has_scales(s) && s.biases.empty() && !s.hooked(); }
 
-Tensor run_fused(const Scores& s) { return fused(s.q, s.k, s.v, std::nullopt, s.scale, s.region); }
+Tensor run_fused(const Scores& s) { return fused(s.q, s.k, s.v, std::nullopt, s.scale, s); }
 
 // A mask with a gradient would be expanded over the batch before it is reduced, so those stay explicit.
 bool fit_for_mask(const BiasTerm* bias) { return !requires_grad(bias->form()); }
@@ -107,7 +108,7 @@ bool fused_bias_supports(const Scores& s) {
 Tensor run_fused_bias(const Scores& s) {
   Tensor sum = s.biases[0]->dense();
   for (const BiasTerm* bias : std::span(s.biases).subspan(1)) sum = sum + bias->dense();
-  return fused(s.q, s.k, s.v, sum.to(s.q.scalar_type()), s.scale, s.region);
+  return fused(s.q, s.k, s.v, sum.to(s.q.scalar_type()), s.scale, s);
 }
 
 const LowRank* low_rank(const BiasTerm* bias) { return std::get_if<LowRank>(&bias->form()); }
@@ -143,7 +144,7 @@ Tensor run_low_rank(const Scores& s) {
   }
   // The CPU kernel wants v as wide as q; CUDA's memory-efficient one takes it as it is.
   if (v.is_cpu()) v = at::constant_pad_nd(v, {0, wide_q.size(-1) - width});
-  return fused(wide_q, wide_k, v, mask, 1.0, s.region).narrow(-1, 0, width).to(own);
+  return fused(wide_q, wide_k, v, mask, 1.0, s).narrow(-1, 0, width).to(own);
 }
 
 // The scale that the kernel applies: the first, and one of the sum before one of the content.

@@ -8,11 +8,14 @@
 
 namespace locus::engine {
 
+inline constexpr double kHidden = -100;  // as published with Swin: e^-100 is 0 beside what is seen
+
 // One layer's attention, ready to run: everything between the projections. Holds references; lives for one
 // call.
 //
 // Where attention stays within windows every window is a sample, those of an image side by side. Pairs of different
-// regions are hidden: kHidden is added to what the algebra makes of their logits, after every scale.
+// regions are hidden: `hidden` is added to what the algebra makes of their logits, after every scale. Samples that are
+// filled up to a common length count as windows of one image, what fills them up as a region.
 struct Scores {
   const Tensor &q, &k, &v;  // [B, H, T, d], q and k transformed
   double scale = 1;         // c
@@ -20,12 +23,11 @@ struct Scores {
   std::vector<const BiasTerm*> sum_scales = {};             // factors of the content with its scales plus the biases
   std::function<Tensor(const Tensor&)> probabilities;       // null when no prior has the hook
   std::function<Tensor(const Tensor&)> from_probabilities;  // likewise; the sum over priors
-  Tensor region = {};  // int8 [windows of an image, T] or undefined; sample b has row b mod windows
+  Tensor region = {};       // int8 [windows of an image, T] or undefined; sample b has row b mod windows
+  double hidden = kHidden;  // may be -infinity, since every token sees itself
 
   bool hooked() const { return probabilities || from_probabilities; }  // whether somebody must see P
 };
-
-inline constexpr double kHidden = -100;  // as published with Swin: e^-100 is 0 beside what is seen
 
 // What the algebra makes of the scores, by the explicit formula, for tools that look inside: the logits L
 // and, after softmax and the priors' hooks, the probabilities P. Each [B, H, T, T].

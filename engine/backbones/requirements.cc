@@ -36,8 +36,10 @@ std::map<std::string, std::int64_t> values_of(const StageInfo& stage) {
           {"head_width", info.head_width()},
           {"depth", info.layers},
           {"prefix", stage.layers.back().reference.prefix},
+          {"third_axis", stage.grid.rank() > 2 ? 1 : 0},
+          {"points", stage.grid.points ? 1 : 0},
           {"windows", stage.windows ? 1 : 0},
-          {"masked", stage.masked ? 1 : 0}};
+          {"masked", stage.masked || stage.padded ? 1 : 0}};
 }
 
 void check_rule(const Json& rule, const std::string& who, std::int64_t value) {
@@ -55,6 +57,17 @@ void check_rule(const Json& rule, const std::string& who, std::int64_t value) {
                               std::to_string(factor) + why);
 }
 
+// Attention hides what fills a sample up; these hooks reach other tokens past it.
+void check_padding(const PriorItem& item, const std::string& who) {
+  for (const Hook hook : item.hooks()) {
+    if (hook != Hook::kBlockEmbed && hook != Hook::kAddOutput && hook != Hook::kFeedForward && hook != Hook::kPattern &&
+        hook != Hook::kLoss)
+      continue;
+    throw std::invalid_argument(who + ": its hook " + std::string(to_string(hook)) +
+                                " would reach the tokens that fill samples up to a common length");
+  }
+}
+
 }  // namespace
 
 std::string in_stage(const StageInfo& stage) {
@@ -64,9 +77,12 @@ std::string in_stage(const StageInfo& stage) {
 void check_requirements(const SetPrior& prior, const StageInfo& stage) {
   const Json& entry = prior.item->item.json();
   const std::string who = in_stage(stage) + "prior " + prior.item->id();
-  const auto rank = stage.grid.extent.size();
+  const std::int64_t rank = stage.grid.rank();
+  if (stage.grid.points && !entry.at("layouts").value("points", false))
+    throw std::invalid_argument(who + " is defined on grids, and the tokens are points of any place");
   if (!contains(entry.at("layouts").at("ranks"), rank))
     throw std::invalid_argument(who + " does not support grids of rank " + std::to_string(rank));
+  if (stage.padded) check_padding(*prior.item, who);
   const std::map<std::string, std::int64_t> values = values_of(stage);
   for (const Json& rule : entry.at("requires")) {
     if (concerns(rule, prior.options)) check_rule(rule, who, values.at(rule.at("value").get<std::string>()));

@@ -51,9 +51,10 @@ Tensor Bucketed::dense() const {
 
 Tensor DistanceDecay::dense() const {
   // Not at::cdist: its gradient is undefined on the diagonal, and a product form loses digits.
-  const Tensor difference = positions.unsqueeze(1) - positions.unsqueeze(0);
+  const Tensor difference = positions.unsqueeze(-2) - positions.unsqueeze(-3);
   const Tensor distance = difference.square().sum(-1).sqrt();
-  return with_prefix(distance.unsqueeze(0) * slope.neg().view({-1, 1, 1}), prefix).unsqueeze(0);
+  const Tensor values = with_prefix(distance.unsqueeze(-3) * slope.neg().view({-1, 1, 1}), prefix);
+  return values.dim() == 3 ? values.unsqueeze(0) : values;
 }
 
 const Tensor& CurveRanks::distance(at::ScalarType type) const {

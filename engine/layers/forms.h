@@ -44,7 +44,7 @@ struct Bucketed {
 // -slope[h] * |position_i - position_j|_2. Pairs with a prefix token are 0, unless `positions` has rows for
 // the prefix too.
 struct DistanceDecay {
-  Tensor positions;         // [N, axes], or [T, axes] with prefix rows
+  Tensor positions;         // [N, axes], or [T, axes] with prefix rows; a batch in front where samples differ
   Tensor slope;             // [H]
   std::int64_t prefix = 0;  // tokens in front that have no row in `positions`
   Tensor dense() const;

@@ -7,7 +7,8 @@
 //
 // Prefix tokens: "zero" gives their pairs no bias (CROMA); "origin" puts them at (0, 0) and the patches from
 // (1, 1) on, as in the PaPE paper's baseline. Positions go on counting on larger grids, or are squeezed to
-// the range seen in training.
+// the range seen in training. On boxes the distance is that of (t, y, x); points have the distance of their coordinates,
+// and "origin" puts prefix tokens at 0, wherever the points lie.
 #include <cmath>
 
 #include "engine/priors/items.h"
@@ -40,12 +41,10 @@ struct Alibi2dPositions {
 
   const Tensor& get(const Layout& layout, std::int64_t line, const Tensor& like) {
     return kept[line].get(layout, like.device(), like.scalar_type(), [&] {
-      Tensor patches = grid_positions(layout, at::kDouble);
-      if (origin && layout.prefix > 0) patches = patches + 1;
+      const bool placed = origin && layout.prefix > 0;
+      Tensor patches = patch_positions(layout, at::kDouble, placed ? 1 : 0);
       if (interpolate) patches = patches * squeeze(layout, line);
-      if (origin && layout.prefix > 0)
-        patches = at::cat({at::zeros({layout.prefix, patches.size(1)}, at::kDouble), patches});
-      return patches.to(like.options());
+      return (placed ? behind_origin(patches, layout.prefix) : patches).to(like.options());
     });
   }
 
@@ -103,6 +102,8 @@ PriorItem alibi_2d() {
                .base = 0,
                .paths = {"fused-bias", "explicit"},
                .cost = "a mask [H, T, T] a layer, kept per grid"});
+  takes_points(item);
+  on_grids_when(item, "other_grids", {"interpolate"}, "points have no sides to be squeezed by");
   item.option(Option::text("prefix", "zero",
                            "bias of class and register tokens: none (zero), or by distance from a corner (origin)")
                   .choices({"zero", "origin"}));

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "engine/priors/box_curves.h"
+
 namespace locus::engine {
 namespace {
 
@@ -123,6 +125,26 @@ std::vector<std::int32_t> curve_ranks(std::string_view name, std::int64_t rows, 
     return ranks;
   }
   throw std::invalid_argument("no curve is called '" + std::string(name) + "'");
+}
+
+std::vector<std::int32_t> curve_ranks(std::string_view name, const std::vector<std::int64_t>& extent) {
+  if (extent.size() == 2) return curve_ranks(name, extent[0], extent[1]);
+  if (extent.size() != 3)
+    throw std::invalid_argument("curves fill rectangles and boxes, not " + std::to_string(extent.size()) + " axes");
+  const std::int64_t frames = extent[0], rows = extent[1], columns = extent[2];
+  if (frames == 1) return curve_ranks(name, rows, columns);
+  const bool transposed = name.ends_with(kTransposed);
+  const std::string_view base = transposed ? name.substr(0, name.size() - kTransposed.size()) : name;
+  const std::vector<BoxCell> path =
+      transposed ? box_curve(base, frames, columns, rows) : box_curve(base, frames, rows, columns);
+  if (path.empty()) throw std::invalid_argument("no curve is called '" + std::string(name) + "'");
+  std::vector<std::int32_t> ranks(path.size());
+  std::int32_t rank = 0;
+  for (const BoxCell cell : path) {
+    const std::int64_t row = transposed ? cell.x : cell.y, column = transposed ? cell.y : cell.x;
+    ranks[static_cast<std::size_t>((cell.t * rows + row) * columns + column)] = rank++;
+  }
+  return ranks;
 }
 
 }  // namespace locus::engine

@@ -35,6 +35,34 @@ Item& needs_whole_grid(Item& item) {
   return item.set("provides", std::move(tags));
 }
 
+Item& takes_points(Item& item) {
+  Json layouts = item.json().at("layouts");
+  layouts["points"] = true;
+  return item.set("layouts", std::move(layouts));
+}
+
+namespace {
+
+Item& none_when(Item& item, std::string_view value, std::string_view option, std::vector<std::string> values,
+                std::string_view help) {
+  Json rules = item.json().at("requires");
+  rules.push_back({{"rule", "none"},
+                   {"value", value},
+                   {"when", {{"option", option}, {"values", std::move(values)}}},
+                   {"help", help}});
+  return item.set("requires", std::move(rules));
+}
+
+}  // namespace
+
+Item& on_rectangles_when(Item& item, std::string_view option, std::vector<std::string> values, std::string_view help) {
+  return none_when(item, "third_axis", option, std::move(values), help);
+}
+
+Item& on_grids_when(Item& item, std::string_view option, std::vector<std::string> values, std::string_view help) {
+  return none_when(item, "points", option, std::move(values), help);
+}
+
 Item& alone(Item& item, std::string_view tag) {
   for (const char* list : {"provides", "excludes"}) {
     Json tags = item.json().at(list);

@@ -36,6 +36,14 @@ inline constexpr std::string_view kWholeGrid = "whole-grid";
 
 Item& needs_whole_grid(Item& item);  // the same tag where parameters belong to the rank of the grid
 
+// States as data that it reads coordinates, so that tokens may be points of any place instead of patches of a grid.
+Item& takes_points(Item& item);
+
+// State as data what is defined on rectangles alone, or on grids alone: `option` at one of `values` needs tokens of two
+// axes, or of a grid.
+Item& on_rectangles_when(Item& item, std::string_view option, std::vector<std::string> values, std::string_view help);
+Item& on_grids_when(Item& item, std::string_view option, std::vector<std::string> values, std::string_view help);
+
 // What only one prior of a model may do: the entry provides the tag and excludes it.
 Item& alone(Item& item, std::string_view tag);
 // States as data that attention runs along the axes while `option` is `value`: no prefix tokens, no windows of

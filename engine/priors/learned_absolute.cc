@@ -8,7 +8,7 @@
 // "with-prefix" gives one to every prefix token, registers included (timm's EVA, a distilled DeiT).
 //
 // On another grid the patch rows are resized bicubically as in DeiT, DINO or timm (engine/layers/position_table.h); prefix
-// rows are kept.
+// rows are kept. On boxes the table serves the box it was made for alone: nobody has published how to resize it.
 #include "engine/layers/position_table.h"
 #include "engine/priors/items.h"
 
@@ -57,6 +57,11 @@ class LearnedAbsolute final : public Prior {
   Tensor rows_for(const Layout& layout) const {
     const bool same = layout.extent == reference_.extent;
     if (same && prefix_rows_ == (prefix_rows_ > 0 ? layout.prefix : 0)) return table_;
+    if (!same && layout.extent.size() != 2) {
+      throw std::invalid_argument("prior learned-absolute: a table of " + c10::str(reference_.extent) +
+                                  " patches is resized along rows and columns alone, and the input has " +
+                                  c10::str(layout.extent) + "; take an input of the size the model was built for");
+    }
     const Tensor patches = table_.slice(0, prefix_rows_);
     const Tensor rows = same ? patches : resized_positions(patches, reference_.extent, layout.extent, settings_.resize);
     if (prefix_rows_ == 0) return rows;
@@ -74,7 +79,7 @@ class LearnedAbsolute final : public Prior {
 
 PriorItem learned_absolute() {
   Item item = prior_entry("learned-absolute", 1, "Learned vector for each position, added to the patches",
-                          "Dosovitskiy et al. 2021, arXiv:2010.11929", "z = z + E", {"embed"}, {2});
+                          "Dosovitskiy et al. 2021, arXiv:2010.11929", "z = z + E", {"embed"}, {2, 3});
   weigh(item, {.parameters = "N D, and D for each prefix row, once a model",
                .counts = {{"parameters",
                            "(patches + rows.with-prefix * stem_prefix + rows.with-class * min(stem_prefix, 1)) * dim"}},

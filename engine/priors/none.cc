@@ -10,6 +10,7 @@ PriorItem none() {
                .base = 0,
                .paths = {"fused", "explicit"},
                .cost = "none"});
+  takes_points(item);
   item.set("provides", Json::array()).set("excludes", Json::array({kSpatialPrior}));
   return {item, [](const PriorContext&, const Options&) { return std::make_shared<Prior>(); }};
 }

@@ -10,7 +10,8 @@
 // 3 m + 2 channels wide; expanding the square leaves 2 m, [-a, 2 a s_i + b] . [s_j^2, s_j], and a row
 // constant. Coordinates are centered (z does not change), since the squares cancel inside the product. Prefix
 // tokens lie at (0, 0) before patches from (1, 1), or have z = 0 ("zero-term"). The ablations of the paper's
-// table are options.
+// table are options. Boxes count (t, y, x) from (1, 1, 1), with prefix tokens at (0, 0, 0); points keep their
+// coordinates and the order of their axes.
 #include <cmath>
 
 #include "engine/base/precision.h"
@@ -32,7 +33,7 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
  public:
   PapeLayer(const PapeSettings& settings, const LayerInfo& info, std::shared_ptr<PerLayout<Tensor>> points)
       : settings_(settings), points_(std::move(points)), reference_(info.reference), scale_(info.scale) {
-    const auto axes = static_cast<std::int64_t>(info.reference.extent.size());
+    const std::int64_t axes = info.reference.rank();
     heads_ = info.heads;
     m_ = settings.projection ? settings.m : axes;
     const std::vector<std::int64_t> shape =
@@ -44,7 +45,7 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
 
   BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
     const at::ScalarType type = inputs.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    const Tensor s = projected(inputs, type);  // [1, H, T, m]
+    const Tensor s = projected(inputs, type);  // [1, H, T, m], of points [B, H, T, m]
     std::vector<Tensor> query, key;
     Tensor row;
     if (a_.defined()) {
@@ -117,19 +118,26 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
   }
 
  private:
-  // s, [1, H, T, m]
+  // s, [1, H, T, m], of points [B, H, T, m]
   Tensor projected(const AttentionInputs& inputs, at::ScalarType type) const {
     const Autocast off(Precision::kFloat32, inputs.x.device());  // squares of coordinates need their digits
     const Tensor points = points_->get(inputs.layout, inputs.x.device(), type, [&] {
       return centered_points(inputs.layout, reference_, settings_.measure, inputs.x.options().dtype(type));
     });
-    if (!position_.defined()) return points.unsqueeze(0).unsqueeze(0).expand({1, heads_, -1, -1});
-    return at::linear(points, position_.to(type)).unflatten(1, {heads_, m_}).transpose(0, 1).unsqueeze(0);
+    if (position_.defined()) {
+      const Tensor s = at::linear(points, position_.to(type)).unflatten(-1, {heads_, m_}).transpose(-3, -2);
+      return s.dim() == 3 ? s.unsqueeze(0) : s;
+    }
+    const Tensor s = points.dim() == 2 ? points.unsqueeze(0) : points;
+    return s.unsqueeze(1).expand({-1, heads_, -1, -1});
   }
 
   // a before softplus, or b: [B|1, H, T|1, m]
   Tensor numbers(const Tensor& weight, const AttentionInputs& inputs, at::ScalarType type) const {
-    if (!settings_.content) return weight.to(type).unsqueeze(0).unsqueeze(2).expand({1, -1, inputs.x.size(1), -1});
+    if (!settings_.content) {
+      const std::int64_t batch = inputs.layout.points ? inputs.x.size(0) : 1;
+      return weight.to(type).unsqueeze(0).unsqueeze(2).expand({batch, -1, inputs.x.size(1), -1});
+    }
     return at::linear(inputs.x, weight).to(type).unflatten(2, {heads_, m_}).transpose(1, 2);
   }
 
@@ -187,6 +195,9 @@ PriorItem pape() {
                .cost = "a product of x with 2 D H m weights and 2 m channels beside those of q and k a "
                        "layer; no T x T tensor"});
   needs_whole_grid(item);
+  takes_points(item);
+  on_grids_when(item, "other_grids", {"interpolate"}, "points have no sides to be squeezed by");
+  on_grids_when(item, "coordinates", {"grids"}, "points have no sides to be divided by");
   item.option(Option::integer("m", 50, "projections of the positions a head").minimum(1).maximum(4096));
   item.option(
       Option::text("terms", "both", "both terms, the square alone (no direction), the linear alone (no distance)")

@@ -7,7 +7,7 @@
 // invariance. The paper writes the scale w of a head as a parameter; the published code draws it once and
 // never trains it ("buffer", the default). Only w^2 matters: a head whose w falls near 0 has no signal.
 // As rank axes + 1 inner products, [-a w^2, 2 a w^2 r_i] . [|r_j|^2, r_j], and a row constant. Prefix tokens
-// lie at (0, 0) before patches from (1, 1), or have no term ("zero-term").
+// lie at (0, 0) before patches from (1, 1), or have no term ("zero-term"). Boxes and points as in pape.
 #include <cmath>
 
 #include "engine/priors/items.h"
@@ -34,14 +34,16 @@ class PapeRiLayer final : public PriorLayer, public HasHeadNumbers {
   BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
     const Layout& layout = inputs.layout;
     const at::ScalarType type = inputs.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    const Tensor points = points_->get(layout, inputs.x.device(), type, [&] {
+    const Tensor kept = points_->get(layout, inputs.x.device(), type, [&] {
       return centered_points(layout, reference_, settings_.measure, inputs.x.options().dtype(type));
-    });                                                               // [T, p]
-    const Tensor square = points.square().sum(-1, /*keepdim=*/true);  // [T, 1]
+    });
+    const Tensor points = kept.dim() == 3 ? kept.unsqueeze(1) : kept;  // [T, p], or [B, 1, T, p] where they are points
+    const Tensor square = points.square().sum(-1, /*keepdim=*/true);   // [.., T, 1]
     const Tensor a = at::softplus(at::linear(inputs.x, a_).to(type)).transpose(1, 2).unsqueeze(-1);
     const Tensor strength = a * w_.to(type).square().view({-1, 1, 1}) * scale_;  // [B, H, T, 1]
     Tensor query = at::cat({-strength, 2 * strength * points}, -1);
-    Tensor key = at::cat({square, points}, -1).unsqueeze(0).unsqueeze(0), row = -strength * square;
+    Tensor key = at::cat({square, points}, -1), row = -strength * square;
+    if (key.dim() == 2) key = key.unsqueeze(0).unsqueeze(0);
     if (settings_.zero_term && layout.prefix > 0) {
       // The row constant of patch rows must not reach the columns of prefix tokens: one more channel takes it
       // off there.
@@ -70,7 +72,7 @@ class PapeRiLayer final : public PriorLayer, public HasHeadNumbers {
   void initialize(const Initializer& initializer) {
     const double fan = 1 / std::sqrt(static_cast<double>(a_.size(1)));
     initializer.uniform(a_.detach(), "a", -fan, fan);
-    const double spread = 1 / std::sqrt(static_cast<double>(reference_.extent.size()));
+    const double spread = 1 / std::sqrt(static_cast<double>(reference_.rank()));
     initializer.uniform(w_.detach(), "w", -spread, spread);
   }
 
@@ -114,6 +116,9 @@ PriorItem pape_ri() {
                .cost = "a product of x with D H weights and 3 channels beside those of q and k a layer; no T "
                        "x T tensor"});
   needs_whole_grid(item);
+  takes_points(item);
+  on_grids_when(item, "other_grids", {"interpolate"}, "points have no sides to be squeezed by");
+  on_grids_when(item, "coordinates", {"grids"}, "points have no sides to be divided by");
   item.option(Option::text("w", "buffer", "scale a head: drawn and kept (published code), or learned (paper)")
                   .choices({"buffer", "learned"}));
   item.option(Option::text("prefix", "origin", "class and register tokens: at (0, 0), or without the term")

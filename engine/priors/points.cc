@@ -10,7 +10,24 @@ Measure measure_of(const Options& options) {
 
 std::string unit_of(Measure measure) { return measure == Measure::kGrids ? "grids" : "patches"; }
 
+namespace {
+
+// [B, T, rank]
+Tensor centered(const Layout& layout, at::TensorOptions options) {
+  const Tensor position = patch_positions(layout, options.dtype(at::kDouble));
+  Tensor weight = at::ones({1, layout.patches(), 1}, position.options());
+  if (layout.valid.defined()) weight = layout.valid.to(position.options()).unsqueeze(2);
+  const Tensor middle = (position * weight).sum(1, /*keepdim=*/true) / weight.sum(1, /*keepdim=*/true).clamp_min(1);
+  return (behind_origin(position, layout.prefix) - middle).to(options);
+}
+
+}  // namespace
+
 Tensor centered_points(const Layout& layout, const Layout& reference, Measure measure, at::TensorOptions options) {
+  if (layout.points) {
+    if (measure != Measure::kPatches) throw std::invalid_argument("points have no sides to measure positions by");
+    return centered(layout, options);
+  }
   const auto rank = static_cast<std::int64_t>(layout.extent.size());
   const auto wide = options.dtype(at::kDouble);
   const Tensor patches = grid_positions(layout, wide) + 1;

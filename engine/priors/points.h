@@ -13,7 +13,9 @@ Measure measure_of(const Options& options);  // reads "coordinates" and "other_g
 std::string unit_of(Measure measure);        // what coordinates count: "patches" or "grids"
 
 // Coordinates of every token, [T, rank]: patches at integers from 1 on (x before y on a grid of rank 2, else
-// in the order of the axes), prefix tokens at the origin, all moved so that the grid's center is 0.
+// in the order of the axes), prefix tokens at the origin, all moved so that the grid's center is 0. Of points [B, T,
+// rank]: as given, prefix tokens at the origin, each sample moved so that the mean of its valid points is 0; throws
+// std::invalid_argument on another measure than kPatches, since they have no sides.
 Tensor centered_points(const Layout& layout, const Layout& reference, Measure measure, at::TensorOptions options);
 
 }  // namespace locus::engine

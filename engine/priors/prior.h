@@ -66,6 +66,7 @@ struct StageInfo {
   std::vector<LayerInfo> layers;  // at least one; the extents of their references agree
   bool windows = false;           // attention stays within windows, so that no prior may set its pattern
   bool masked = false;            // some pairs of a window are hidden, so that probabilities of 0 must stay 0
+  bool padded = false;            // samples may be filled up to a common length (Layout::valid)
 };
 
 // When a forward happens. `random` outlives the call.

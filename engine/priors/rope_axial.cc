@@ -14,7 +14,10 @@
 //   rmt          raster index y Wp + x; 10000^(-linspace(0, 1, d/2)); every pair; neighbors; not turned
 //
 // pape pads heads that four does not divide with zeros, turns, and cuts back: the padded width is the d of
-// its frequencies and pairs, and logits then depend on absolute positions too (as published).
+// its frequencies and pairs, and logits then depend on absolute positions too (as published). On boxes it turns a third
+// of the pairs each with t, y and x, 10000^(-6k/d); p axes in general a p-th each, 10000^(-2pk/d), and padding to a
+// multiple of 2p: heads of 64 channels become 66 wide, so that the two slowest pairs of x lose their partners. Points
+// keep their coordinates and the order of their axes. The other flavors are defined on rectangles.
 // dinov3 can vary its positions while training, in this order: a shift per axis, a stretch per axis (jitter),
 // a stretch of both (rescale).
 // Pairing matters only for exchanging weights. Angles are computed in double, applied in float32 or better.
@@ -38,7 +41,7 @@ struct Flavor {
   bool alternate;         // axes alternate from pair to pair
   bool neighbors;         // a pair is (2c, 2c + 1), not (c, c + d/2)
   bool prefix_at_raster;  // prefix tokens at raster index -1, else not turned
-  bool pads;              // heads that four does not divide are padded
+  bool pads;              // heads that 2 p does not divide are padded, p the axes, of which there may be any number
 };
 constexpr Flavor kFlavors[] = {
     {"rope-vit", 100, 0, false, false, false, false, true, false, false},
@@ -76,12 +79,13 @@ class TurnTables {
 
   void begin_forward() { drawn_.clear(); }
 
-  // For heads as wide as `like` [.., d]; of one layer where each has its own draw. [T, d], padded where the
-  // flavor pads.
+  // For heads as wide as `like` [.., d]; of one layer where each has its own draw. [T, d], of points [B, 1, T, d],
+  // padded where the flavor pads.
   const Turns& get(const Layout& layout, const Tensor& like, std::int64_t layer, const ForwardContext& context) {
     const at::ScalarType type = like.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const auto make = [&](const Tensor& positions) {
-      const Turns made = channel_turns(angles(layout, positions, padded(like.size(-1))), neighbors());
+      const std::int64_t width = padded(like.size(-1), positions.size(-1));
+      const Turns made = channel_turns(angles(layout, positions, width), neighbors());
       return Turns{made.cos.to(like.device(), type, /*non_blocking=*/true),
                    made.sin.to(like.device(), type, /*non_blocking=*/true)};
     };
@@ -94,17 +98,22 @@ class TurnTables {
   }
 
   bool neighbors() const { return settings_.flavor.neighbors; }
-  std::int64_t padded(std::int64_t width) const { return settings_.flavor.pads ? (width + 3) / 4 * 4 : width; }
 
  private:
+  std::int64_t padded(std::int64_t width, std::int64_t axes) const {
+    const std::int64_t whole = 2 * axes;  // a pair for each axis
+    return settings_.flavor.pads ? (width + whole - 1) / whole * whole : width;
+  }
   static double length(const Layout& layout, std::size_t axis) { return static_cast<double>(layout.extent[axis]); }
   // What positions are multiplied by along an axis.
   double squeeze(const Layout& layout, std::size_t axis) const {
     return settings_.interpolate ? length(reference_, axis) / length(layout, axis) : 1.0;
   }
 
-  // (y, x) of every patch, [N, 2], or its index twice, in double.
+  // (y, x) of every patch, [N, 2], or its index twice; (t, y, x) on a box; the coordinates of points, [B, N, axes]. In
+  // double.
   Tensor positions(const Layout& layout) const {
+    if (layout.points) return patch_positions(layout, at::kDouble);
     const Tensor index = grid_positions(layout, at::kDouble);
     if (settings_.flavor.raster) {
       const double factor = settings_.interpolate
@@ -113,7 +122,8 @@ class TurnTables {
       return (at::arange(layout.patches(), at::kDouble) * factor).unsqueeze(1).expand({-1, 2});
     }
     if (!settings_.flavor.centered) {
-      const std::vector<double> factor = {squeeze(layout, 0), squeeze(layout, 1)};
+      std::vector<double> factor;
+      for (std::size_t axis = 0; axis < layout.extent.size(); ++axis) factor.push_back(squeeze(layout, axis));
       return (index + settings_.flavor.first) * at::tensor(factor, at::kDouble);
     }
     std::vector<double> over = {length(layout, 0), length(layout, 1)};
@@ -137,36 +147,40 @@ class TurnTables {
     return out;
   }
 
-  // Coordinates of a prefix token, (y, x). Zero turns by nothing.
-  std::pair<double, double> prefix_position(const Layout& layout) const {
-    if (settings_.prefix) return {*settings_.prefix, *settings_.prefix};
-    if (!settings_.flavor.prefix_at_raster) return {0, 0};
-    return {-squeeze(layout, 0), (length(layout, 1) - 1) * squeeze(layout, 1)};
+  // Coordinate of a prefix token along an axis. Zero turns by nothing.
+  double prefix_position(const Layout& layout, std::int64_t axis) const {
+    if (settings_.prefix) return *settings_.prefix;
+    if (!settings_.flavor.prefix_at_raster) return 0;
+    return axis == 0 ? -squeeze(layout, 0) : (length(layout, 1) - 1) * squeeze(layout, 1);
   }
 
-  // Radians per unit of position: [d/4], or [d/2] where every pair has the same position.
-  Tensor frequencies(std::int64_t width) const {
+  // Radians per unit of position: [d / (2 axes)], or [d/2] where every pair has the same position.
+  Tensor frequencies(std::int64_t width, std::int64_t axes) const {
     if (settings_.flavor.raster) return at::pow(settings_.theta, -at::linspace(0, 1, width / 2, at::kDouble));
     if (settings_.min_period > 0) {
       const Tensor place = at::linspace(0, 1, width / 4, at::kDouble);
       return kTwoPi / (settings_.min_period * at::pow(settings_.max_period / settings_.min_period, place));
     }
-    const Tensor exponent = at::arange(width / 4, at::kDouble) * (-4.0 / static_cast<double>(width));
+    const double step = -2.0 * static_cast<double>(axes) / static_cast<double>(width);
+    const Tensor exponent = at::arange(width / (2 * axes), at::kDouble) * step;
     return at::pow(settings_.theta, exponent) * (settings_.flavor.centered ? kTwoPi : 1.0);
   }
 
-  // [T, d/2]
+  // [T, d/2], of points [B, 1, T, d/2]
   Tensor angles(const Layout& layout, const Tensor& patches, std::int64_t width) const {
-    const auto [prefix_y, prefix_x] = prefix_position(layout);
-    const auto column = [&](std::int64_t axis, double front) {
-      return at::cat({at::full({layout.prefix}, front, at::kDouble), patches.select(1, axis)}).unsqueeze(1);
+    const std::int64_t axes = patches.size(-1);
+    const Tensor frequency = frequencies(width, axes).to(patches.device());
+    const auto along = [&](std::int64_t axis) {  // [.., T, d / (2 axes)], or [T, d/2] on the raster
+      const double front = prefix_position(layout, axis);
+      return at::constant_pad_nd(patches.select(-1, axis), {layout.prefix, 0}, front).unsqueeze(-1) * frequency;
     };
-    const Tensor frequency = frequencies(width);
-    const Tensor along_y = column(0, prefix_y) * frequency;  // [T, d/4], or [T, d/2] on the raster
-    if (settings_.flavor.raster) return along_y;
-    const Tensor along_x = column(1, prefix_x) * frequency;
-    if (settings_.flavor.alternate) return at::stack({along_x, along_y}, 2).flatten(1);
-    return settings_.flavor.rows_first ? at::cat({along_y, along_x}, 1) : at::cat({along_x, along_y}, 1);
+    if (settings_.flavor.raster) return along(0);
+    if (settings_.flavor.alternate) return at::stack({along(1), along(0)}, 2).flatten(1);
+    std::vector<Tensor> parts;
+    for (std::int64_t axis = 0; axis < axes; ++axis) parts.push_back(along(axis));
+    if (layout.extent.size() == 2 && !settings_.flavor.rows_first) std::swap(parts[0], parts[1]);
+    const Tensor all = at::cat(parts, -1);
+    return layout.points ? all.unsqueeze(1) : all;
   }
 
   RopeAxialSettings settings_;
@@ -261,15 +275,16 @@ void add_dinov3_options(Item& item) {
 
 PriorItem rope_axial() {
   Item item = prior_entry("rope-axial", 1, "Rotation of queries and keys by column and row",
-                          "Heo et al. 2024, arXiv:2403.13298", "q' = R(p) q, k' = R(p) k", {"transform-qk"}, {2});
+                          "Heo et al. 2024, arXiv:2403.13298", "q' = R(p) q, k' = R(p) k", {"transform-qk"}, {2, 3});
   weigh(item, {.parameters = "none",
                .counts = {{"parameters", "0"}},
                .base = 0,
                .paths = {"fused", "explicit"},
                .cost = "a rotation of q and k in every layer; the angles are kept per grid"});
-  std::vector<std::string> names, unpadded;
+  std::vector<std::string> names, unpadded, planar;
   for (const Flavor& flavor : kFlavors) {
     names.emplace_back(flavor.name);
+    if (!flavor.pads) planar.emplace_back(flavor.name);
     if (!flavor.pads && !flavor.raster) unpadded.emplace_back(flavor.name);
   }
   item.set("requires",
@@ -280,6 +295,10 @@ PriorItem rope_axial() {
                  {"when", {{"option", "flavor"}, {"values", unpadded}}},
                  {"help", "two axes, two channels a pair"}},
                 {{"rule", "multiple-of"}, {"value", "head_width"}, {"factor", 2}, {"help", "two channels a pair"}}}));
+  takes_points(item);
+  on_rectangles_when(item, "flavor", planar, "this flavor is defined on rows and columns; flavor pape on any axes");
+  on_grids_when(item, "flavor", planar, "only flavor pape is defined for points");
+  on_grids_when(item, "other_grids", {"interpolate"}, "points have no sides to be squeezed by");
   item.option(Option::text("flavor", "rope-vit", "whose positions, frequencies and pairing").choices(names));
   item.option(Option::number("theta", 0.0,
                              "base of the frequencies; 0: the flavor's own (rope-vit, dinov3 100; the others "

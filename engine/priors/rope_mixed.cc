@@ -12,7 +12,8 @@
 //   pape   the baseline of the PaPE paper's code: divisors 100^(2c/d), the same for all heads and both axes,
 //          angle x / lx + y / ly; positions from 1; pairs (c, c + d/2); decayed like any matrix
 //
-// A divisor nearer to zero than 1e-4 counts as 1e-4 of its sign: the published code divides by it as it is.
+// On boxes pape's has a third set of divisors, angle t / lt + y / ly + x / lx; p axes p sets, and points keep their
+// coordinates and the order of their axes. naver's start is a direction in the plane. A divisor nearer to zero than 1e-4 counts as 1e-4 of its sign: the published code divides by it as it is.
 // Prefix tokens are not turned. Angles are computed and applied in float32 or better.
 #include <cmath>
 
@@ -30,7 +31,8 @@ struct RopeMixedSettings {
   bool interpolate;
 };
 
-// Columns and rows of the patches, shared by the layers: [2, N], x first.
+// Coordinates of the patches, shared by the layers: [2, N] with x first, on a box [3, N] in the order of its axes, of
+// points [axes, B, 1, N].
 struct RopeMixedPositions {
   bool from_one = false, interpolate = false;
   Layout reference;
@@ -38,14 +40,16 @@ struct RopeMixedPositions {
 
   const Tensor& get(const Layout& layout, at::Device device, at::ScalarType type) {
     return kept.get(layout, device, type, [&] {
-      Tensor columns = (grid_positions(layout, at::kDouble) + (from_one ? 1 : 0)).mT().flip(0);
+      Tensor patches = patch_positions(layout, at::kDouble, from_one ? 1 : 0);
       if (interpolate) {
-        const auto factor = [&](std::size_t axis) {
-          return static_cast<double>(reference.extent[axis]) / static_cast<double>(layout.extent[axis]);
-        };
-        columns = columns * at::tensor({factor(1), factor(0)}, at::kDouble).unsqueeze(1);
+        std::vector<double> factor;
+        for (std::size_t axis = 0; axis < layout.extent.size(); ++axis)
+          factor.push_back(static_cast<double>(reference.extent[axis]) / static_cast<double>(layout.extent[axis]));
+        patches = patches * at::tensor(factor, at::kDouble);
       }
-      return columns.contiguous().to(device, type);
+      if (layout.extent.size() == 2) patches = patches.flip(1);
+      const Tensor columns = patches.movedim(-1, 0);
+      return (layout.points ? columns.unsqueeze(2) : columns).contiguous().to(device, type);
     });
   }
 };
@@ -56,12 +60,12 @@ class RopeMixedLayer final : public PriorLayer {
                  std::shared_ptr<RopeMixedPositions> positions)
       : settings_(settings), positions_(std::move(positions)) {
     rates_ = register_parameter(settings.divisors ? "frequencies" : "freqs",
-                                at::empty({2, info.heads, info.head_width() / 2}));
+                                at::empty({info.reference.rank(), info.heads, info.head_width() / 2}));
   }
 
   std::pair<Tensor, Tensor> transform_qk(const Tensor& q, const Tensor& k, const AttentionInputs& inputs,
                                          const ForwardContext&) override {
-    const Turns turns = channel_turns(angles(inputs.layout, q), !settings_.divisors);  // [H, T, d]
+    const Turns turns = channel_turns(angles(inputs.layout, q), !settings_.divisors);  // [.., H, T, d]
     return {turned(q, turns, !settings_.divisors), turned(k, turns, !settings_.divisors)};
   }
 
@@ -83,7 +87,7 @@ class RopeMixedLayer final : public PriorLayer {
   }
 
  private:
-  // [H, T, d/2], 0 for prefix tokens.
+  // [H, T, d/2], of points [B, H, T, d/2]; 0 for prefix tokens.
   Tensor angles(const Layout& layout, const Tensor& like) const {
     const at::ScalarType type = like.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const Tensor& at_patch = positions_->get(layout, like.device(), type);
@@ -93,15 +97,16 @@ class RopeMixedLayer final : public PriorLayer {
       rates = at::where(rates.abs().lt(kSmallestDivisor), sign, rates).reciprocal();
     }
     const auto along = [&](std::int64_t axis) {
-      return at_patch.select(0, axis).unsqueeze(1) * rates.select(0, axis).unsqueeze(1);  // [H, N, d/2]
+      return at_patch.select(0, axis).unsqueeze(-1) * rates.select(0, axis).unsqueeze(1);  // [.., H, N, d/2]
     };
-    const Tensor patches = along(0) + along(1);
+    Tensor patches = along(0);
+    for (std::int64_t axis = 1; axis < rates.size(0); ++axis) patches = patches + along(axis);
     return layout.prefix == 0 ? patches : at::constant_pad_nd(patches, {0, 0, layout.prefix, 0});
   }
 
   RopeMixedSettings settings_;
   std::shared_ptr<RopeMixedPositions> positions_;
-  Tensor rates_;  // [2, H, d/2], x first
+  Tensor rates_;  // [axes, H, d/2], of images x first
 };
 
 class RopeMixed final : public Prior {
@@ -137,9 +142,9 @@ class RopeMixed final : public Prior {
 PriorItem rope_mixed() {
   Item item =
       prior_entry("rope-mixed", 1, "Rotation of queries and keys along learned directions",
-                  "Heo et al. 2024, arXiv:2403.13298", "q' = R(x fx + y fy) q, k' likewise", {"transform-qk"}, {2});
-  weigh(item, {.parameters = "H d a layer",
-               .counts = {{"parameters", "depth * dim"}},
+                  "Heo et al. 2024, arXiv:2403.13298", "q' = R(x fx + y fy) q, k' likewise", {"transform-qk"}, {2, 3});
+  weigh(item, {.parameters = "H d a layer, H d / 2 for each further axis",
+               .counts = {{"parameters", "depth * dim * rank / 2"}},
                .base = 9216,
                .paths = {"fused", "explicit"},
                .cost = "a rotation of q and k in every layer by angles [H, N, d / 2] that are made in every step"});
@@ -148,6 +153,11 @@ PriorItem rope_mixed() {
                                      {"value", "head_width"},
                                      {"factor", 4},
                                      {"help", "two axes, two channels a pair"}}}));
+  takes_points(item);
+  on_rectangles_when(item, "init", {"naver"},
+                     "this start is a direction in the plane; init pape has one for each axis");
+  on_grids_when(item, "init", {"naver"}, "only init pape is defined for points");
+  on_grids_when(item, "other_grids", {"interpolate"}, "points have no sides to be squeezed by");
   item.option(
       Option::text("init", "naver", "frequencies in a random direction a head (naver), or equal divisors (pape)")
           .choices({"naver", "pape"}));

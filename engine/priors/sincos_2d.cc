@@ -10,6 +10,8 @@
 //   timm-interleaved  0; [sin y | cos y | sin x | cos x]; nothing added
 //   pape              1; x in the first half of the channels, y in the rest, each [sin | cos]; at (0, 0)
 //
+// On boxes (pape alone; the others have two axes) t, y and x have a third of the channels each, x the rest too; points
+// keep their coordinates and the order of their axes. ("Where to Attend", section on the baselines: nD-sincos.)
 // In pape's order an axis of odd width D_a has one sine more than cosines and w_k = base^(-2k / D_a); the
 // other orders need a width that four divides. (The original of mae calls the column "h".) Any grid is
 // computed anew.
@@ -20,15 +22,15 @@
 namespace locus::engine::priors {
 namespace {
 
-// [T, width]: sines, then cosines, of position * base^(-2k / width).
+// [.., T, width]: sines, then cosines, of position [.., T] * base^(-2k / width).
 struct Waves {
   Tensor sin, cos;
 };
 Waves waves(const Tensor& position, std::int64_t width, double base) {
   const std::int64_t sines = (width + 1) / 2;
-  const Tensor exponent = at::arange(sines, at::kDouble) * (-2.0 / static_cast<double>(width));
-  const Tensor angle = position.unsqueeze(1) * at::pow(base, exponent);
-  return {angle.sin(), angle.cos().slice(1, 0, width / 2)};
+  const Tensor exponent = at::arange(sines, position.options()) * (-2.0 / static_cast<double>(width));
+  const Tensor angle = position.unsqueeze(-1) * at::pow(base, exponent);
+  return {angle.sin(), angle.cos().slice(-1, 0, width / 2)};
 }
 
 class Sincos2d final : public Prior {
@@ -54,22 +56,34 @@ class Sincos2d final : public Prior {
  private:
   bool pape() const { return order_ == "pape"; }
 
-  // Of the patches along an axis, behind the prefix where it has a place; in double.
-  Tensor coordinate(const Layout& layout, std::int64_t axis) const {
-    Tensor out = grid_positions(layout, at::kDouble).select(1, axis) + (pape() ? 1 : 0);
-    const auto side = static_cast<std::size_t>(axis);
-    if (interpolate_)
-      out = out * (static_cast<double>(reference_.extent[side]) / static_cast<double>(layout.extent[side]));
-    return pape() ? at::cat({at::zeros({layout.prefix}, at::kDouble), out}) : out;
-  }
-
-  // [N, D], or [T, D] in pape's order.
+  // [N, D], or [T, D] in pape's order; of points [B, T, D].
   Tensor table(const Layout& layout) const {
-    const Waves x = waves(coordinate(layout, 1), width_ / 2, base_);
-    const Waves y = waves(coordinate(layout, 0), width_ - width_ / 2, base_);
+    Tensor position = patch_positions(layout, at::kDouble, pape() ? 1 : 0);
+    if (interpolate_) {
+      std::vector<double> factor;
+      for (std::size_t axis = 0; axis < layout.extent.size(); ++axis)
+        factor.push_back(static_cast<double>(reference_.extent[axis]) / static_cast<double>(layout.extent[axis]));
+      position = position * at::tensor(factor, at::kDouble);
+    }
+    if (pape()) return in_papes_order(behind_origin(position, layout.prefix), layout.extent.size() == 2);
+    const Waves x = waves(position.select(1, 1), width_ / 2, base_),
+                y = waves(position.select(1, 0), width_ / 2, base_);
     if (order_ == "timm") return at::cat({y.sin, x.sin, y.cos, x.cos}, 1);
     if (order_ == "timm-interleaved") return at::cat({y.sin, y.cos, x.sin, x.cos}, 1);
     return at::cat({x.sin, x.cos, y.sin, y.cos}, 1);
+  }
+
+  // An equal share of the channels for each axis, the last one has the rest. Images name x first.
+  Tensor in_papes_order(Tensor position, bool image) const {
+    if (image) position = position.flip(-1);
+    const std::int64_t axes = position.size(-1), share = width_ / axes;
+    std::vector<Tensor> parts;
+    for (std::int64_t axis = 0; axis < axes; ++axis) {
+      const std::int64_t width = axis + 1 < axes ? share : width_ - share * (axes - 1);
+      const Waves wave = waves(position.select(-1, axis), width, base_);
+      parts.insert(parts.end(), {wave.sin, wave.cos});
+    }
+    return at::cat(parts, -1);
   }
 
   Layout reference_;
@@ -84,12 +98,17 @@ class Sincos2d final : public Prior {
 
 PriorItem sincos_2d() {
   Item item = prior_entry("sincos-2d", 1, "Fixed sines and cosines of column and row, added to the patches",
-                          "He et al. 2021, arXiv:2111.06377", "z = z + [sin(r w), cos(r w)]", {"embed"}, {2});
+                          "He et al. 2021, arXiv:2111.06377", "z = z + [sin(r w), cos(r w)]", {"embed"}, {2, 3});
   weigh(item, {.parameters = "none",
                .counts = {{"parameters", "0"}},
                .base = 0,
                .paths = {"fused", "explicit"},
                .cost = "one addition at the stem; the table is kept per grid"});
+  takes_points(item);
+  on_rectangles_when(item, "order", {"mae", "timm", "timm-interleaved"},
+                     "this order has channels for two axes; order pape has them for three");
+  on_grids_when(item, "order", {"mae", "timm", "timm-interleaved"}, "only order pape is defined for points");
+  on_grids_when(item, "other_grids", {"interpolate"}, "points have no sides to be squeezed by");
   item.option(Option::text("order", "mae", "whose channels, and where counting starts")
                   .choices({"mae", "timm", "timm-interleaved", "pape"}));
   item.option(Option::number("base", 10000.0, "base of the frequencies").above(1.0).maximum(1e9).neutral(10000.0));

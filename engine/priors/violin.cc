@@ -22,7 +22,11 @@
 // layers and heads share: pi(i) = sum over j of sigmoid(N (z_i - z_j)), the rank where z are far apart and
 // smooth where they meet. They start in raster order, z_i = (i + 1/2) / N; another grid gets them by linear
 // interpolation.
+//
+// On boxes the curves are those of box_curves.h, ranks count all frames, and distances are |dt| + |dr| + |dc|. (The
+// paper's appendix D.2 names this way and a curve within each frame, and runs neither.)
 #include <ATen/ops/upsample_bilinear2d.h>
+#include <ATen/ops/upsample_trilinear3d.h>
 
 #include <cmath>
 
@@ -63,7 +67,7 @@ struct RankTables {
     });
   }
 
-  // |dr|, |dc| or their sum, by row of a: [1 or 2, N, N]
+  // |dr|, |dc| (on a box |dt| before them) or their sum, by row of a: [1 or rank, N, N]
   const Tensor& manhattan(const Layout& layout, const Tensor& like) {
     return distances.get(layout, like.device(), like.scalar_type(), [&] {
       const Tensor position = grid_positions(layout, like.options());
@@ -76,8 +80,10 @@ struct RankTables {
   Tensor along_learned_order(const Layout& layout, at::ScalarType type) const {
     Tensor z = place.to(type);
     if (layout.extent != reference.extent) {
-      const Tensor image = z.view({1, 1, reference.extent[0], reference.extent[1]});
-      z = at::upsample_bilinear2d(image, layout.extent, /*align_corners=*/false).flatten();
+      const Tensor map = z.unflatten(0, reference.extent).unsqueeze(0).unsqueeze(0);
+      z = (map.dim() == 4 ? at::upsample_bilinear2d(map, layout.extent, /*align_corners=*/false)
+                          : at::upsample_trilinear3d(map, layout.extent, /*align_corners=*/false))
+              .flatten();
     }
     const Tensor ahead = (z.unsqueeze(1) - z.unsqueeze(0)) * static_cast<double>(layout.patches());
     const Tensor rank = at::sigmoid(ahead).sum(1);
@@ -90,7 +96,7 @@ struct RankTables {
     if (settings.distance == "random") return shuffled(layout.patches()).unsqueeze(0);
     std::vector<Tensor> rows;
     for (const std::string& curve : settings.curves)
-      rows.push_back(at::tensor(curve_ranks(curve, layout.extent[0], layout.extent[1]), at::kInt));
+      rows.push_back(at::tensor(curve_ranks(curve, layout.extent), at::kInt));
     return at::stack(rows);
   }
 
@@ -271,7 +277,8 @@ ViolinSettings settings_of(const PriorContext& context, const Options& o) {
                    .a_min = o.number("a_min"),
                    .a_max = o.number("a_max")};
   if (s.distance == "manhattan" && s.separate_axes) {
-    s.curves = {"rows", "columns"};
+    s.curves = {"frames", "rows", "columns"};
+    if (context.reference.rank() == 2) s.curves.erase(s.curves.begin());
   } else if (s.distance != "curves") {
     s.curves = {s.distance};
   }
@@ -286,7 +293,7 @@ void add_options(Item& item) {
                   .when("distance", {"curves"}));
   item.option(Option::text("distance", "curves",
                            "along curves, in raster order (z-curve), in one random order, in one that is "
-                           "learned, or |dr| + |dc|")
+                           "learned, or |dr| + |dc| (videos: + |dt|)")
                   .choices({"curves", "z-curve", "random", "manhattan", "learned-order"})
                   .neutral("curves"));
   item.option(Option::boolean("separate_axes", false, "lambda_r^|dr| lambda_c^|dc|: a lambda for each axis")
@@ -345,15 +352,16 @@ PriorItem violin() {
   Item item = prior_entry("violin", 1, "Decay masks along space-filling curves scale the logits",
                           "Spatial Priors via Space Filling Curves for Small and Limited Data Vision Transformers",
                           "L = alpha M (c q k^T), M = mean_c lambda_c^|pi_c(i) - pi_c(j)|",
-                          {"scale", "bias", "probabilities"}, {2});
-  weigh(item, {.parameters = "(C + 1) H a layer, C the curves",
-               .counts = {{"lines", "distance.curves * curves + (1 - distance.curves) * (1 + separate_axes)"},
-                          {"tables", "lambda.learned * lines + alpha + curve_weights.learned * lines"},
-                          {"parameters",
-                           "heads * (depth * tables + prefix.learned * prefixed) + distance.learned-order * patches"}},
-               .base = 1296,
-               .paths = {"curve-decay", "fused-bias", "explicit"},
-               .cost = "C H N^2 exponentials a layer, alpha M kept in evaluation; P as a tensor"});
+                          {"scale", "bias", "probabilities"}, {2, 3});
+  weigh(item,
+        {.parameters = "(C + 1) H a layer, C the curves",
+         .counts = {{"lines", "distance.curves * curves + (1 - distance.curves) * (1 + separate_axes * (rank - 1))"},
+                    {"tables", "lambda.learned * lines + alpha + curve_weights.learned * lines"},
+                    {"parameters",
+                     "heads * (depth * tables + prefix.learned * prefixed) + distance.learned-order * patches"}},
+         .base = 1296,
+         .paths = {"curve-decay", "fused-bias", "explicit"},
+         .cost = "C H N^2 exponentials a layer, alpha M kept in evaluation; P as a tensor"});
   item.set("weight_decay", "exempt");
   adds_probability(item, {{"option", "apply"}, {"values", Json::array({"add-probs"})}});
   add_options(item);
