@@ -11,14 +11,16 @@
 namespace locus {
 namespace {
 
-constexpr int kMostDepth = 50;  // parentheses
+constexpr int kMostDepth = 50;        // parentheses
+constexpr double kMostEntries = 1e6;  // of a list
 
 bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
 class ExpressionReader {
  public:
-  ExpressionReader(std::string_view text, const NameValue& names) : text_(text), names_(names) {}
+  ExpressionReader(std::string_view text, const FormulaWords& words, std::optional<std::size_t> stage)
+      : text_(text), words_(words), stage_(stage) {}
 
   absl::StatusOr<double> run() {
     const double value = sum();
@@ -93,8 +95,37 @@ class ExpressionReader {
     at_ = static_cast<std::size_t>(read.ptr - text_.data());
     return value;
   }
+  // `sum_stages(x)`, from the parenthesis on: x is read once for each stage.
+  double sum_over_stages() {
+    if (words_.stages == 0) fail("there are no stages");
+    const std::size_t from = at_;
+    const std::optional<std::size_t> outside = stage_;
+    double value = 0;
+    for (std::size_t s = 0; s < words_.stages && wrong_.empty(); ++s) {
+      at_ = from;
+      stage_ = s;
+      take('(');
+      value += parenthesis();
+    }
+    stage_ = outside;
+    return value;
+  }
+  // `[x]` behind the name of a list.
+  double entry(std::string_view list) {
+    take('[');
+    if (++depth_ > kMostDepth) fail("parentheses are nested too deeply");
+    const double place = sum();
+    if (!take(']')) fail("a ] is missing");
+    --depth_;
+    if (!wrong_.empty()) return 0;
+    const bool counts = place >= 0 && place < kMostEntries && place == std::floor(place);
+    const auto value = counts ? words_.entry(list, static_cast<std::size_t>(place)) : std::nullopt;
+    if (!value) fail("'" + std::string(list) + "' has no such entry");
+    return value.value_or(0);
+  }
   // `round(x)` and so on, from the parenthesis on.
   double call(std::string_view function) {
+    if (function == "sum_stages") return sum_over_stages();
     take('(');
     if (++depth_ > kMostDepth) fail("parentheses are nested too deeply");
     const double first = sum();
@@ -105,6 +136,7 @@ class ExpressionReader {
     --depth_;
     if (function == "round") return std::round(first);
     if (function == "floor") return std::floor(first);
+    if (function == "ceil") return std::ceil(first);
     if (function == "log2") return std::log2(first);
     if (function == "zero") return first == 0 ? 1 : 0;
     if (function == "min") return std::min(first, second);
@@ -121,13 +153,15 @@ class ExpressionReader {
     }
     const std::string_view word = text_.substr(from, at_ - from);
     if (next() == '(') return call(word);
-    const auto value = names_(word);
+    if (next() == '[') return entry(word);
+    const auto value = words_.number(word, stage_);
     if (!value) fail("'" + std::string(word) + "' is not known");
     return value.value_or(0);
   }
 
   std::string_view text_;
-  const NameValue& names_;
+  const FormulaWords& words_;
+  std::optional<std::size_t> stage_;
   std::size_t at_ = 0;
   int depth_ = 0;
   std::string wrong_;
@@ -135,8 +169,15 @@ class ExpressionReader {
 
 }  // namespace
 
+absl::StatusOr<double> evaluate_expression(std::string_view text, const FormulaWords& words,
+                                           std::optional<std::size_t> stage) {
+  return ExpressionReader(text, words, stage).run();
+}
+
 absl::StatusOr<double> evaluate_expression(std::string_view text, const NameValue& names) {
-  return ExpressionReader(text, names).run();
+  return evaluate_expression(
+      text, FormulaWords{.number = [&](std::string_view name, std::optional<std::size_t>) { return names(name); },
+                         .entry = [](std::string_view, std::size_t) { return std::nullopt; }});
 }
 
 }  // namespace locus

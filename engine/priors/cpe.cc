@@ -73,7 +73,7 @@ PriorItem cpe() {
   Item item = prior_entry("cpe", 1, "Depth-wise convolution over the patches, added to them",
                           "Chu et al. 2023, arXiv:2102.10882", "z = z + DWConv3x3(z)", {"block-embed"}, {2});
   weigh(item, {.parameters = "10 D once a model; every-block 10 D a layer",
-               .counts = {{"parameters", "10 * dim * (place.after-first + place.every-block * depth)"}},
+               .counts = {{"parameters", "10 * dim * (place.after-first * zero(stage) + place.every-block * depth)"}},
                .base = 7680,
                .paths = {"fused", "explicit"},
                .cost = "9 N D multiplications, once or a layer"});

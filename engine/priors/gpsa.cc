@@ -133,7 +133,8 @@ PriorItem gpsa() {
                           "P = (1 - sigmoid(g)) softmax(c q k^T) + sigmoid(g) softmax(w . (dx, dy, dx^2 + dy^2))",
                           {"probabilities"}, {2});
   weigh(item, {.parameters = "5 H a layer it acts on",
-               .counts = {{"parameters", "5 * heads * min(layers, depth)"}, {"prefix_from", "prefix.late * layers"}},
+               .counts = {{"parameters", "5 * heads * max(0, min(layers - blocks_before, depth))"},
+                          {"prefix_from", "prefix.late * layers"}},
                .base = 600,
                .paths = {"explicit"},
                .cost = "a second softmax over positions [H, N, N], and P as a tensor"});

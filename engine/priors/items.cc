@@ -84,6 +84,9 @@ Item& along_axes_when(Item& item, std::string_view option, std::string_view valu
                    {"when", when},
                    {"help", "attention along the axes does not stay within windows"}});
   item.set("requires", std::move(rules));
+  Json facts = item.json().at("facts");
+  facts["costs"]["axial"] = std::string(option) + "." + std::string(value);
+  item.facts(std::move(facts));
   return item.set("excludes_when", Json::array({{{"when", when},
                                                  {"excludes", Json::array({kWholeGrid})},
                                                  {"help", "attention along the axes sees lines"}}}));

@@ -47,7 +47,8 @@ Item& on_grids_when(Item& item, std::string_view option, std::vector<std::string
 // What only one prior of a model may do: the entry provides the tag and excludes it.
 Item& alone(Item& item, std::string_view tag);
 // States as data that attention runs along the axes while `option` is `value`: no prefix tokens, no windows of
-// the backbone, and nothing that needs the whole grid. The backbone refuses the same.
+// the backbone, and nothing that needs the whole grid. The backbone refuses the same. Adds the formula "axial" by which
+// planning knows; call after weigh().
 Item& along_axes_when(Item& item, std::string_view option, std::string_view value);
 
 // States as data that the hook "probabilities" does not keep 0 at 0, always or under the condition `when`

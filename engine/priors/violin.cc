@@ -358,7 +358,7 @@ PriorItem violin() {
          .counts = {{"lines", "distance.curves * curves + (1 - distance.curves) * (1 + separate_axes * (rank - 1))"},
                     {"tables", "lambda.learned * lines + alpha + curve_weights.learned * lines"},
                     {"parameters",
-                     "heads * (depth * tables + prefix.learned * prefixed) + distance.learned-order * patches"}},
+                     "heads * (depth * tables + prefix.learned * prefixed) + distance.learned-order * rows * columns"}},
          .base = 1296,
          .paths = {"curve-decay", "fused-bias", "explicit"},
          .cost = "C H N^2 exponentials a layer, alpha M kept in evaluation; P as a tensor"});

@@ -153,19 +153,53 @@ TEST(Expression, IsArithmeticOverNames) {
     return std::nullopt;
   };
   const std::pair<const char*, double> rows[] = {
-      {"1 + 2 * 3", 7},          {"(1 + 2) * 3", 9},         {"2 ^ 3 ^ 2", 512},
-      {"10 - 4 - 3", 3},         {"8 / 4 / 2", 1},           {"dim * (dim + 1) / 2", 2080},
-      {"-dim + 1", -63},         {"round(2.3 * 16)", 37},    {"3 + pool.cls * dim", 67},
-      {" 1.5e3 ", 1500},         {"rows.with-class - 1", 0}, {"floor(7 / 2)", 3},
-      {"log2(dim / 2)", 5},      {"zero(dim) + zero(0)", 1}, {"min(dim, 2 * 3)", 6},
-      {"max(1, min(dim, 2))", 2}};
+      {"1 + 2 * 3", 7},           {"(1 + 2) * 3", 9},         {"2 ^ 3 ^ 2", 512},
+      {"10 - 4 - 3", 3},          {"8 / 4 / 2", 1},           {"dim * (dim + 1) / 2", 2080},
+      {"-dim + 1", -63},          {"round(2.3 * 16)", 37},    {"3 + pool.cls * dim", 67},
+      {" 1.5e3 ", 1500},          {"rows.with-class - 1", 0}, {"floor(7 / 2)", 3},
+      {"log2(dim / 2)", 5},       {"zero(dim) + zero(0)", 1}, {"min(dim, 2 * 3)", 6},
+      {"max(1, min(dim, 2))", 2}, {"ceil(7 / 2)", 4}};
   for (const auto& [text, value] : rows) {
     const auto found = evaluate_expression(text, names);
     ASSERT_TRUE(found.ok()) << text << ": " << found.status();
     EXPECT_DOUBLE_EQ(*found, value) << text;
   }
-  for (const char* bad : {"", "1 +", "(1", "1)", "depth", "1 2", "dim..x", "2 $ 3", "min(1)", "sin(1)", "floor(1, 2)"})
+  for (const char* bad :
+       {"", "1 +", "(1", "1)", "depth", "1 2", "dim..x", "2 $ 3", "min(1)", "sin(1)", "floor(1, 2)", "dims[0]"})
     EXPECT_TRUE(has_reason(evaluate_expression(bad, names).status(), ErrorReason::kInvalidSpecification)) << bad;
+}
+
+TEST(Expression, AddsUpOverTheStagesOfANetwork) {
+  const std::vector<double> dims = {2, 3, 5};
+  const FormulaWords words = {
+      .number = [&](std::string_view name, std::optional<std::size_t> stage) -> std::optional<double> {
+        if (name == "stage" && stage) return static_cast<double>(*stage);
+        if (name == "dim" && stage) return dims[*stage];
+        if (name == "stages") return static_cast<double>(dims.size());
+        return std::nullopt;
+      },
+      .entry = [&](std::string_view list, std::size_t place) -> std::optional<double> {
+        if (list != "dims" || place >= dims.size()) return std::nullopt;
+        return dims[place];
+      },
+      .stages = dims.size()};
+  const std::pair<const char*, double> rows[] = {{"dims[0] + dims[stages - 1]", 7},
+                                                 {"sum_stages(dim)", 10},
+                                                 {"1 + 2 * sum_stages((dim + 1) * dims[stage]) ^ 2", 1 + 2 * 48.0 * 48},
+                                                 {"sum_stages(stage) * stages", 9},
+                                                 {"sum_stages(dims[max(stage - 1, 0)] * (1 - zero(stage)))", 5},
+                                                 {"sum_stages(dim - sum_stages(dim) / stages)", 0}};
+  for (const auto& [text, value] : rows) {
+    const auto found = evaluate_expression(text, words);
+    ASSERT_TRUE(found.ok()) << text << ": " << found.status();
+    EXPECT_NEAR(*found, value, 1e-12) << text;
+  }
+  EXPECT_EQ(*evaluate_expression("dim * stage", words, 2), 10);
+  EXPECT_EQ(*evaluate_expression("sum_stages(dim) - dim", words, 1), 7) << "a sum ends in the stage it began in";
+  for (const char* bad :
+       {"dim", "stage", "sum_stages(dim) + dim", "sum_stages(dim", "sum_stages()", "sum_stages(1, 2)", "dims[3]",
+        "dims[-1]", "dims[0.5]", "dims[1", "dims[]", "heads[0]", "sum_stages(dims[stage + 1])"})
+    EXPECT_TRUE(has_reason(evaluate_expression(bad, words).status(), ErrorReason::kInvalidSpecification)) << bad;
 }
 
 }  // namespace

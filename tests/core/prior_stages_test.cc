@@ -15,13 +15,23 @@ using ::testing::HasSubstr;
 const Catalog& staged_catalog() {
   static const Catalog catalog = [] {
     Json document = test_catalog_document();
+    const std::map<std::string, const char*> costs = {
+        {"violin", R"json({"parameters": "curves * depth * heads + 100 * blocks_before"})json"},
+        {"learned-absolute", R"json({"parameters": "dim"})json"},
+        {"guidance", R"json({"parameters": "0", "training_only": "dim"})json"},
+        {"alibi-2d", R"json({"parameters": "0", "axial": "1"})json"}};
     for (Json& item : document["items"]) {
-      if (item["id"] == "violin") item["facts"]["costs"]["parameters"] = "7";
+      const auto found = costs.find(item["id"]);
+      if (found != costs.end()) item["facts"]["costs"] = Json::parse(found->second);
     }
-    document["items"].push_back(Json::parse(R"({"kind": "backbone", "id": "pyramid", "revision": 1, "options": [
+    document["items"].push_back(Json::parse(R"json({"kind": "backbone", "id": "pyramid", "revision": 1, "options": [
         {"name": "dims", "type": "list", "element": "integer", "default": [32, 64], "min_items": 1},
+        {"name": "depths", "type": "list", "element": "integer", "default": [1, 2], "min_items": 1},
         {"name": "heads", "type": "list", "element": "integer", "default": [2, 4], "min_items": 1}],
-      "facts": {"stages": {"option": "dims", "each": {"dim": "dims", "heads": "heads"}}}})"));
+      "facts": {"stages": {"option": "dims", "each": {"dim": "dims", "depth": "depths", "heads": "heads"}},
+                "costs": {"parameters": "sum_stages(depth * block) + dims[stages - 1]", "block": "dim * heads",
+                          "activations": "sum_stages(rows * dim * (1 + axial))",
+                          "rows": "ceil(height / 2 ^ (stage + 2))"}}})json"));
     return catalog_of(document);
   }();
   return catalog;
@@ -145,10 +155,30 @@ TEST(PriorStages, ThatTwoPriorsShareHoldThemToTheirExclusions) {
   EXPECT_TRUE(has_reason(staged_refusal(pair("[{}, null]", "[{}, {}]")), ErrorReason::kConflictingPriors));
 }
 
-TEST(PriorStages, InWhichSomethingDiffersAreNotCounted) {
-  const auto uncounted = [](const char* prior) { return staged_plan(specification(prior)).cells[0].cost.uncounted; };
-  EXPECT_THAT(uncounted(R"({"violin": {"stages": [null, {}]}})"), ElementsAre("violin"));
-  EXPECT_THAT(uncounted(R"({"violin": {"stages": [{}, {}]}})"), ElementsAre());
+TEST(PriorStages, AreCountedEachWithItsOptionsAndItsWidth) {
+  const auto cost = [](const char* prior) { return staged_plan(specification(prior)).cells[0].cost; };
+  constexpr double kBare = 1 * 32 * 2 + 2 * 64 * 4 + 64;
+  for (const auto& [prior, own] :
+       std::map<const char*, double>{{R"("violin")", 8 * 1 * 2 + 8 * 2 * 4 + 100},
+                                     {R"({"violin": {"stages": [{}, {}]}})", 8 * 1 * 2 + 8 * 2 * 4 + 100},
+                                     {R"({"violin": {"stages": [null, {}]}})", 8 * 2 * 4 + 100},
+                                     {R"({"violin": {"stages": [{"curves": ["snake"]}, null]}})", 1 * 1 * 2}}) {
+    EXPECT_THAT(cost(prior).uncounted, ElementsAre()) << prior;
+    EXPECT_EQ(cost(prior).prior_parameters, own) << prior;
+    EXPECT_EQ(cost(prior).parameters, kBare + own) << prior;
+  }
+  EXPECT_EQ(cost(R"("learned-absolute")").prior_parameters, 32) << "it embeds at the stem";
+  EXPECT_EQ(cost(R"("guidance")").training_parameters, 64) << "its loss reads the last stage";
+}
+
+TEST(PriorStages, InWhichAttentionRunsAlongTheAxesKeepOtherActivations) {
+  const auto memory = [](const char* prior) { return staged_plan(specification(prior)).cells[0].cost.memory_bytes; };
+  constexpr double kFirst = 7 * 32, kSecond = 4 * 64;
+  const double bare = memory(R"({"violin": {"stages": [null, {"curves": ["snake"]}]}})");
+  const double counted = 16 * (1 * 2 * 4 + 100);  // weights, gradients and moments of that one
+  const double everywhere = memory(R"("alibi-2d")"), last = memory(R"({"alibi-2d": {"stages": [null, {}]}})");
+  EXPECT_GT(last, bare - counted);
+  EXPECT_DOUBLE_EQ((last - (bare - counted)) * (kFirst + kSecond), (everywhere - (bare - counted)) * kSecond);
 }
 
 TEST(PriorStages, AreNoNameOfAnOption) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -32,31 +34,56 @@ std::optional<double> number_in(const Json& options, const std::string& name) {
   return *found == name.substr(dot + 1) ? 1 : 0;
 }
 
-using Lookup = std::function<std::optional<double>(const std::string& name)>;
+// A stage of the backbone, counted from 0; nothing outside of all.
+using Stage = std::optional<std::size_t>;
+using Lookup = std::function<std::optional<double>(const std::string& name, Stage stage)>;
 
 // The formulas of one item over its own options, and over what else is known.
 class Formulas {
  public:
-  Formulas(const CatalogItem& item, const Json& options, Lookup beyond)
-      : options_(options), costs_(item.facts.value("costs", Json::object())), beyond_(std::move(beyond)) {}
+  Formulas(const CatalogItem& item, const Json& options, std::size_t stages, Lookup beyond)
+      : options_(options),
+        costs_(item.facts.value("costs", Json::object())),
+        each_(lists_of_stages(item)),
+        stages_(stages),
+        beyond_(std::move(beyond)) {}
 
   // Nothing where there is no formula of that name, or it names what this model or dataset has not.
-  std::optional<double> formula(const std::string& name, int depth = 0) const {
+  std::optional<double> formula(const std::string& name, Stage stage = std::nullopt, int depth = 0) const {
     if (!costs_.contains(name) || !costs_[name].is_string() || depth > kMostSteps) return std::nullopt;
-    const auto value = evaluate_expression(costs_[name].get<std::string>(),
-                                           [&](std::string_view word) { return named(std::string(word), depth + 1); });
+    const FormulaWords words = {
+        .number = [&](std::string_view word, Stage at) { return named(std::string(word), at, depth + 1); },
+        .entry = [&](std::string_view list, std::size_t place) { return entry(std::string(list), place); },
+        .stages = stages_};
+    const auto value = evaluate_expression(costs_[name].get<std::string>(), words, stage);
     if (!value.ok()) return std::nullopt;
     return *value;
   }
-  std::optional<double> named(const std::string& name, int depth = 0) const {
-    if (costs_.contains(name)) return formula(name, depth);
+  std::optional<double> named(const std::string& name, Stage stage = std::nullopt, int depth = 0) const {
+    if (costs_.contains(name)) return formula(name, stage, depth);
+    if (stage && each_.contains(name)) return entry(each_[name], *stage);
     if (const auto own = number_in(options_, name)) return own;
-    return beyond_(name);
+    if (name == "stages") return static_cast<double>(stages_);
+    if (name == "stage" && stage) return static_cast<double>(*stage);
+    return beyond_(name, stage);
   }
 
  private:
+  // Of a backbone, the options that list what is called "dim" in each stage, and so on.
+  static Json lists_of_stages(const CatalogItem& item) {
+    const Json stages = item.facts.value("stages", Json());
+    return stages.is_object() ? stages.value("each", Json::object()) : Json::object();
+  }
+  std::optional<double> entry(const std::string& list, std::size_t place) const {
+    const auto found = options_.find(list);
+    if (found == options_.end() || !found->is_array() || place >= found->size()) return std::nullopt;
+    const Json& value = (*found)[place];
+    return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+  }
+
   const Json& options_;
-  Json costs_;
+  Json costs_, each_;
+  std::size_t stages_;
   Lookup beyond_;
 };
 
@@ -77,19 +104,31 @@ struct Prefix {
   double blocks = 0;   // how many blocks have them
 };
 
+// The only stage a prior acts in, nothing where it acts in all: without hooks in blocks the last one has its loss, or the
+// first one embeds (docs/formats/catalog.md, The stage configuration).
+Stage only_stage(const CatalogItem& prior, std::size_t stages) {
+  const auto has = [&](const char* hook) {
+    return std::find(prior.hooks.begin(), prior.hooks.end(), hook) != prior.hooks.end();
+  };
+  const auto elsewhere = static_cast<std::size_t>(has("embed") + has("pattern") + has("loss"));
+  if (prior.hooks.size() > elsewhere) return std::nullopt;
+  return has("loss") ? stages - 1 : 0;
+}
+
 class Network {
  public:
   explicit Network(const Configuration& cell)
       : facts_(facts_of(*cell.dataset(), cell.images.extent)),
-        model_(*cell.model()->item, cell.model()->resolved,
-               [this](const std::string& name) { return number_in(facts_, name); }) {
+        axial_(backbone_stages(*cell.model()->item, cell.model()->resolved), 0.0),
+        model_(*cell.model()->item, cell.model()->resolved, axial_.size(),
+               [this](const std::string& name, Stage stage) { return beside_model(name, stage); }) {
     if (cell.priors == nullptr) return;
-    for (const ResolvedPrior& prior : cell.priors->list) {
-      names_.push_back(prior.item->id);
-      alike_.push_back(prior.stages.differs.empty());
-      priors_.emplace_back(*prior.item, prior.resolved, [this](const std::string& name) { return shared(name); });
-    }
+    for (const ResolvedPrior& prior : cell.priors->list) add(prior);
     place_prefix();
+    for (const Counted& prior : priors_) {
+      for (const auto& [stage, formulas] : prior.stages)
+        axial_[stage] = std::max(axial_[stage], formulas.formula("axial", stage).value_or(0));
+    }
   }
   Network(const Network&) = delete;  // the formulas refer to it
   Network& operator=(const Network&) = delete;
@@ -99,36 +138,74 @@ class Network {
   void count(CellCost& out) const {
     const auto bare = model_.formula("parameters");
     double own = 0, replaced = 0;
-    for (std::size_t i = 0; i < priors_.size(); ++i) {
-      const auto count = alike_[i] ? priors_[i].formula("parameters") : std::nullopt;
-      if (!count) out.uncounted.push_back(names_[i]);
+    for (const Counted& prior : priors_) {
+      const auto count = prior.sum("parameters");
+      if (!count) out.uncounted.push_back(prior.id);
       own += count.value_or(0);
-      replaced += priors_[i].formula("replaced").value_or(0);
-      out.training_parameters += priors_[i].formula("training_only").value_or(0);
+      replaced += prior.sum("replaced").value_or(0);
+      out.training_parameters += prior.sum("training_only").value_or(0);
     }
     if (out.uncounted.empty()) out.prior_parameters = own;
     if (bare) out.parameters = *bare - replaced + own;
   }
 
  private:
-  std::optional<double> shared(const std::string& name) const {
+  struct Counted {
+    std::string id;
+    std::map<std::size_t, Formulas> stages;  // that it acts in, under its options there
+
+    // Over the stages; nothing where a formula is missing or cannot be computed.
+    std::optional<double> sum(const std::string& name) const {
+      double out = 0;
+      for (const auto& [stage, formulas] : stages) {
+        const auto value = formulas.formula(name, stage);
+        if (!value) return std::nullopt;
+        out += *value;
+      }
+      return out;
+    }
+  };
+
+  void add(const ResolvedPrior& prior) {
+    Counted& counted = priors_.emplace_back();
+    counted.id = prior.item->id;
+    const Stage only = only_stage(*prior.item, axial_.size());
+    for (std::size_t s = 0; s < axial_.size(); ++s) {
+      const Json* options = prior.options_in(s);
+      if (options == nullptr || only.value_or(s) != s) continue;
+      counted.stages.try_emplace(s, *prior.item, *options, axial_.size(),
+                                 [this](const std::string& name, Stage stage) { return shared(name, stage); });
+    }
+  }
+  std::optional<double> beside_model(const std::string& name, Stage stage) const {
+    if (name == "axial") return axial_[stage.value_or(0)];
+    return number_in(facts_, name);
+  }
+  std::optional<double> shared(const std::string& name, Stage stage) const {
     if (name == "stem_prefix") return prefix_.at_stem;
     if (name == "prefixed") return prefix_.blocks;
-    return model_.named(name);
+    if (name == "blocks_before") {
+      double sum = 0;
+      for (std::size_t s = 0; s < stage.value_or(0); ++s) sum += model_.named("depth", s).value_or(0);
+      return sum;
+    }
+    return model_.named(name, stage);
   }
   void place_prefix() {
     const double tokens = model_.named("prefix").value_or(0), depth = model_.named("depth").value_or(0);
     double from = 0;
-    for (const Formulas& prior : priors_) from = std::max(from, prior.formula("prefix_from").value_or(0));
+    for (const Counted& prior : priors_) {
+      for (const auto& [stage, formulas] : prior.stages)
+        from = std::max(from, formulas.formula("prefix_from", stage).value_or(0));
+    }
     from = std::min(from, depth - 1);
     prefix_ = {from > 0 ? 0 : tokens, tokens > 0 ? depth - from : 0};
   }
 
   Json facts_;
+  std::vector<double> axial_;  // 1 for a stage in which attention runs along the axes, else 0
   Formulas model_;
-  std::vector<std::string> names_;
-  std::vector<bool> alike_;  // in every stage of the backbone: formulas speak of one setting
-  std::vector<Formulas> priors_;
+  std::deque<Counted> priors_;
   Prefix prefix_;
 };
 
