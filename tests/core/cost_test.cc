@@ -58,6 +58,28 @@ TEST(Cost, CountsTheParametersOfEverySettingAsTheEngineBuildsThem) {
   }
 }
 
+// With their own priors, of images of 224 pixels; published counts are of a thousand classes.
+TEST(Cost, OfSwinTransformersIsWhatIsPublished) {
+  const Catalog catalog = with_images({224, 224}, 3);
+  const Json base = {{"backbone", "swin"},
+                     {"patch", 4},
+                     {"dims", {128, 256, 512, 1024}},
+                     {"depths", {2, 2, 18, 2}},
+                     {"heads", {4, 8, 16, 32}}},
+             second = {{"backbone", "swin"}, {"patch", 4}, {"version", 2}};
+  const struct {
+    Json model, prior;
+    double width, parameters;
+  } cases[] = {{{{"backbone", "swin"}, {"patch", 4}}, {{"relative-bias", {{"decay", false}}}}, 768, 28288354},
+               {base, {{"relative-bias", {{"decay", false}}}}, 1024, 87768224},
+               {second, {{"log-cpb", {{"attention", "cosine"}}}}, 768, 28347154}};
+  for (const auto& [model, prior, width, parameters] : cases) {
+    const CellCost cost = plan_of(specification(model, prior), catalog).cells.at(0).cost;
+    EXPECT_EQ(cost.parameters, parameters - (1000 - kClasses) * (width + 1)) << model;
+    EXPECT_THAT(cost.uncounted, ElementsAre()) << model;
+  }
+}
+
 // 4 bytes x (4 x parameters + batch x activations) and the training images.
 TEST(Cost, EstimatesMemoryWithWhatPriorsAddAndTheDataThatStays) {
   const Catalog catalog = with_images({28, 28}, 1);
