@@ -39,7 +39,8 @@ std::map<std::string, std::int64_t> values_of(const StageInfo& stage) {
           {"third_axis", stage.grid.rank() > 2 ? 1 : 0},
           {"points", stage.grid.points ? 1 : 0},
           {"windows", stage.windows ? 1 : 0},
-          {"masked", stage.masked || stage.padded ? 1 : 0}};
+          {"masked", stage.masked || stage.padded ? 1 : 0},
+          {"condition", stage.condition ? 1 : 0}};
 }
 
 void check_rule(const Json& rule, const std::string& who, std::int64_t value) {

@@ -214,6 +214,12 @@ PriorItem local_ffn() {
                .paths = {"fused", "explicit"},
                .cost = "9 N hidden multiplications a layer"});
   alone(item, kFeedForward);
+  Json rules = item.json().at("requires");
+  rules.push_back({{"rule", "none"},
+                   {"value", "condition"},
+                   {"when", {{"option", "mode"}, {"values", Json::array({"original"})}}},
+                   {"help", "the original replaces the MLP, and what a condition does to it would be lost"}});
+  item.set("requires", std::move(rules));
   item.option(Option::text("mode", "gated", "beside the model's MLP, its gate starting at 0, or LocalViT's own")
                   .choices({"gated", "original"}));
   item.option(Option::integer("kernel", kKernelSide, "side of the gated kernel, odd")

@@ -67,6 +67,7 @@ struct StageInfo {
   bool windows = false;           // attention stays within windows, so that no prior may set its pattern
   bool masked = false;            // some pairs of a window are hidden, so that probabilities of 0 must stay 0
   bool padded = false;            // samples may be filled up to a common length (Layout::valid)
+  bool condition = false;  // blocks follow a condition that a task gives, which scales, shifts and gates their MLPs
 };
 
 // When a forward happens. `random` outlives the call.

@@ -126,6 +126,7 @@ std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection
   for (const Json& side : images.extent) numbers["extent"].push_back(side.get<double>());
   if (images.channels.is_number()) numbers["channels"] = {images.channels.get<double>()};
   numbers["resized"] = {images.resized ? 1.0 : 0.0};
+  numbers["condition"] = {model.item->facts.value("condition", false) ? 1.0 : 0.0};
   return numbers;
 }
 

@@ -156,6 +156,10 @@ TaskItem classification() {
                   .maximum(1.0)
                   .neutral(0.02));
   add_readout_options(item);
+  item.set("requires",
+           Json::array({{{"rule", "none"},
+                         {"value", "condition"},
+                         {"help", "the backbone follows a time and a class, which this task does not give"}}}));
   item.facts(
       {{"metrics",
         {{{"name", "top1"}, {"unit", "%"}, {"direction", "max"}, {"help", "images whose best class is the label"}},
