@@ -7,7 +7,7 @@ TORCH ?=
 CYCLES ?= 200
 SEED ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help demo gpu priors test processors papers hosts peers chaos drill lint build python docs web setup clean
+.PHONY: help demo gpu priors vtab test processors papers hosts peers chaos drill lint build python docs web setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -26,6 +26,11 @@ priors: ## every prior and the papers' combinations on Fashion-MNIST, three seed
 	@tools/setup build
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer priors_bench
 	@BUILD=$(BUILD) tools/priors
+
+vtab: ## the VTAB-1K protocol on small scenes: pre-training, learning rates chosen on 200 images, training on 1000 by full tuning, LoRA and DoRA; some ten minutes; writes docs/results/vtab.md
+	@tools/setup build
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer
+	@BUILD=$(BUILD) tools/vtab
 
 test: ## run every test: C++, dashboard, browser
 	@tools/setup test

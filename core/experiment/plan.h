@@ -34,7 +34,7 @@ struct CellCost {
   double parameters = -1;              // that the trained model keeps, those of its priors included
   double prior_parameters = -1;        // of these, the priors' own
   double training_parameters = 0;      // more, while it trains
-  std::vector<std::string> uncounted;  // priors without a formula: all of the above leaves theirs out
+  std::vector<std::string> uncounted;  // priors and adapters without a formula: all of the above leaves theirs out
   double memory_bytes = -1;  // of a training in float32: weights, gradients, optimizer, activations of a batch, and
   double data_bytes = 0;     // its training images, which stay in memory
 };

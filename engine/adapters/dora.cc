@@ -100,7 +100,8 @@ AdapterItem dora() {
   item.option(Option::text("magnitude", "trained", "whether m learns; vtab1k-pytorch freezes it")
                   .choices({"trained", "frozen"})
                   .neutral("trained"));
-  item.facts({{"setting", {{"tuning", "DoRA"}}}});
+  item.facts({{"setting", {{"tuning", "DoRA"}}},
+              {"costs", low_rank_costs("low_rank + norm.rows * out + norm.columns * parts * in")}});
   return {std::move(item), [](const AdaptedLayer& layer, const Options& options) -> std::shared_ptr<Adapter> {
             return std::make_shared<Dora>(layer, options);
           }};

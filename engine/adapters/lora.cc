@@ -28,7 +28,7 @@ AdapterItem lora() {
   item.set("paper", "Hu et al. 2022, arXiv:2106.09685");
   item.set("formula", "W' = W + s B A");
   add_low_rank_options(item);
-  item.facts({{"setting", {{"tuning", "LoRA"}}}});
+  item.facts({{"setting", {{"tuning", "LoRA"}}}, {"costs", low_rank_costs("low_rank")}});
   return {std::move(item), [](const AdaptedLayer& layer, const Options& options) -> std::shared_ptr<Adapter> {
             return std::make_shared<Lora>(layer, options);
           }};

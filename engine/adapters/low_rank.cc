@@ -55,4 +55,8 @@ void add_low_rank_options(Item& item) {
   add_adapter_options(item);
 }
 
+Json low_rank_costs(const std::string& each_map) {
+  return {{"parts", "1 + split_qkv * (joint - 1)"}, {"low_rank", "rank * (parts * in + out)"}, {"each_map", each_map}};
+}
+
 }  // namespace locus::engine

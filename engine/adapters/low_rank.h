@@ -29,4 +29,8 @@ class LowRankAdapter : public Adapter {
 // rank, alpha, scaling and dropout, and those of add_adapter_options.
 void add_low_rank_options(Item& item);
 
+// The catalog's formulas for the parameters beside one linear map (docs/formats/catalog.md, costs): `each_map`, in which
+// `low_rank` stands for those of A and B, and `parts` for the maps that are adapted each by itself.
+Json low_rank_costs(const std::string& each_map);
+
 }  // namespace locus::engine

@@ -34,7 +34,7 @@ Json specification(const Json& model, const Json& prior) {
 
 TEST(Cost, CountsTheParametersOfEverySettingAsTheEngineBuildsThem) {
   std::map<std::string, Catalog> catalogs;
-  std::set<std::string> seen;
+  std::set<std::string> seen, adapters = {"none"};
   for (const Json& row : read_json(LOCUS_SOURCE_ROOT "/tests/engine/golden/parameters.json")) {
     const std::string shape = row["extent"].dump();
     auto catalog = catalogs.find(shape);
@@ -44,7 +44,12 @@ TEST(Cost, CountsTheParametersOfEverySettingAsTheEngineBuildsThem) {
       priors.push_back({{prior["id"].get<std::string>(), prior["options"]}});
       seen.insert(prior["id"]);
     }
-    const CellCost cost = plan_of(specification(row["model"], priors), catalog->second).cells.at(0).cost;
+    Json asked = specification(row["model"], priors);
+    if (row.contains("adapter")) {
+      asked["adapter"] = {{row["adapter"]["id"].get<std::string>(), row["adapter"]["options"]}};
+      adapters.insert(row["adapter"]["id"]);
+    }
+    const CellCost cost = plan_of(asked, catalog->second).cells.at(0).cost;
     const double head = (row["model"]["dim"].get<double>() + 1) * kClasses;
     ASSERT_EQ(cost.parameters, row["parameters"].get<double>() + head) << row;
     ASSERT_EQ(cost.prior_parameters, row["prior_parameters"].get<double>()) << row;
@@ -54,6 +59,9 @@ TEST(Cost, CountsTheParametersOfEverySettingAsTheEngineBuildsThem) {
   for (const Json& item : engine_catalog()["items"]) {
     if (item["kind"] == "prior") {
       EXPECT_TRUE(seen.contains(item["id"])) << item["id"];
+    }
+    if (item["kind"] == "adapter") {
+      EXPECT_TRUE(adapters.contains(item["id"])) << item["id"];
     }
   }
 }
@@ -124,6 +132,40 @@ TEST(Cost, NamesAPriorWhoseParametersTheCatalogDoesNotCount) {
   EXPECT_THAT(cost.uncounted, ElementsAre("violin"));
   EXPECT_EQ(cost.prior_parameters, -1);
   EXPECT_EQ(cost.parameters, plan_of(specification(model, "learned-absolute"), catalog).cells.at(0).cost.parameters);
+}
+
+// 12 blocks of 768 channels, 147,456 numbers a rank (tests/engine/adapters/network_test.cc, Counts).
+TEST(Cost, AddsWhatAnAdapterHasBesideEachOfItsLinearMaps) {
+  const Catalog catalog = with_images({224, 224}, 3);
+  const auto parameters = [&](const Json& adapter) {
+    Json asked = specification({{"dim", 768}, {"depth", 12}, {"heads", 12}, {"patch", 16}}, "violin");
+    asked["adapter"] = adapter;
+    return plan_of(asked, catalog).cells.at(0).cost.parameters;
+  };
+  const double whole = parameters("none");
+  EXPECT_EQ(parameters({{"lora", {{"rank", 4}}}}), whole + 4 * 147'456);
+  EXPECT_EQ(parameters({{"lora", {{"rank", 4}, {"split_qkv", true}}}}), whole + 4 * 165'888);
+  EXPECT_EQ(parameters({{"dora", {{"rank", 4}}}}), whole + 4 * 147'456 + 82'944);
+  EXPECT_EQ(parameters({{"dora", {{"rank", 4}, {"norm", "columns"}}}}), whole + 4 * 147'456 + 64'512);
+  EXPECT_EQ(parameters({{"lora", {{"rank", 4}, {"targets", {"blocks.0.mlp.*", "blocks.11.mlp.in"}}}}}),
+            whole + 4 * 3 * (768 + 3072));
+}
+
+TEST(Cost, NamesAnAdapterBesideMapsThatTheCatalogDoesNotTell) {
+  Json document = engine_catalog();
+  for (Json& item : document["items"]) {
+    if (item["kind"] == "backbone") item["facts"].erase("linear_maps");
+  }
+  Json asked = specification({{"dim", 64}, {"depth", 2}, {"heads", 4}}, "violin");
+  const double bare = plan_of(asked, catalog_of(document)).cells.at(0).cost.parameters;
+  asked["adapter"] = "lora";
+  const CellCost cost = plan_of(asked, catalog_of(document)).cells.at(0).cost;
+  EXPECT_THAT(cost.uncounted, ElementsAre("lora"));
+  EXPECT_EQ(cost.parameters, bare);
+  EXPECT_GT(cost.prior_parameters, 0) << "those of priors are known all the same";
+  asked["prior"] = {{"local-ffn", {{"mode", "original"}}}};
+  EXPECT_THAT(plan_of(asked, catalog_of(engine_catalog())).cells.at(0).cost.uncounted, ElementsAre("lora"))
+      << "a prior that takes the MLP away takes its maps away";
 }
 
 TEST(Cost, IsUnknownWithoutAFormulaForTheBackbone) {

@@ -41,8 +41,8 @@ start_server() { # sets `server`: the one that runs already, else a new one at t
   fi
 }
 
-start_worker() { # slots
-  "$bin/locus" worker --server "$server" --name "$tool" --slots "$1" --work "$home/worker" >"$home/worker.log" 2>&1 &
+start_worker() { # slots, folder of datasets (the worker's own choice without it)
+  "$bin/locus" worker --server "$server" --name "$tool" --slots "$1" ${2:+--data-root "$2"} --work "$home/worker" >"$home/worker.log" 2>&1 &
   worker_pid=$!
 }
 

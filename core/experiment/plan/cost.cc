@@ -1,5 +1,8 @@
-// Evaluates the formulas of a backbone and its priors (facts.costs) over their options and the dataset's facts.
+// Evaluates the formulas of a backbone, its priors and its adapters (facts.costs) over their options and the dataset's
+// facts.
 #include "core/experiment/plan/cost.h"
+
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +21,7 @@ constexpr double kNumberBytes = 4;         // float32
 constexpr double kCopiesOfParameters = 4;  // weights, gradients, two moments of AdamW
 constexpr double kLabelBytes = 8;          // of an image in memory, beside a byte a pixel and channel
 constexpr int kMostSteps = 8;              // formulas may name formulas, never in a circle
+constexpr char kEachMap[] = "each_map";    // the formula of what adapts linear maps
 
 // A number or a boolean of that name among `options`, or whether one of them has a value: "pool.cls". A list is how
 // many it holds.
@@ -115,13 +119,38 @@ Stage only_stage(const CatalogItem& prior, std::size_t stages) {
   return has("loss") ? stages - 1 : 0;
 }
 
+// Whether one of an adapter's targets, shell patterns whose star stands for any text, names that linear map.
+bool targets(const Json& options, const std::string& name) {
+  const Json patterns = options.value("targets", Json::array({"*"}));
+  return std::any_of(patterns.begin(), patterns.end(), [&](const Json& pattern) {
+    return ::fnmatch(pattern.get<std::string>().c_str(), name.c_str(), 0) == 0;
+  });
+}
+
+// How many of a backbone's linear maps of that name are meant: "#" in it counts up from 0.
+double adapted_count(const Json& options, const std::string& name, std::int64_t count) {
+  const std::size_t number = name.find('#');
+  if (number == std::string::npos) return targets(options, name) ? 1 : 0;
+  double out = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    out += targets(options, std::string(name).replace(number, 1, std::to_string(i)));
+  return out;
+}
+
 class Network {
  public:
   explicit Network(const Configuration& cell)
       : facts_(facts_of(*cell.dataset(), cell.images.extent)),
         axial_(backbone_stages(*cell.model()->item, cell.model()->resolved), 0.0),
+        backbone_(cell.model()->item),
         model_(*cell.model()->item, cell.model()->resolved, axial_.size(),
                [this](const std::string& name, Stage stage) { return beside_model(name, stage); }) {
+    for (std::size_t i = kSectionsOfEvery; i < cell.sections.size(); ++i) {
+      const ResolvedSection* section = cell.sections[i];
+      if (section != nullptr && section->item != nullptr &&
+          section->item->facts.value("costs", Json::object()).contains(kEachMap))
+        adapters_.push_back(section);
+    }
     if (cell.priors == nullptr) return;
     for (const ResolvedPrior& prior : cell.priors->list) add(prior);
     place_prefix();
@@ -135,6 +164,13 @@ class Network {
 
   std::optional<double> activations() const { return model_.formula("activations"); }
 
+  // Of a forward pass over one image; nothing where a prior takes parts of the blocks away.
+  std::optional<double> flops() const {
+    const auto replaces = [](const Counted& prior) { return prior.sum("replaced").value_or(0) != 0; };
+    if (std::any_of(priors_.begin(), priors_.end(), replaces)) return std::nullopt;
+    return model_.formula("flops");
+  }
+
   void count(CellCost& out) const {
     const auto bare = model_.formula("parameters");
     double own = 0, replaced = 0;
@@ -147,6 +183,12 @@ class Network {
     }
     if (out.uncounted.empty()) out.prior_parameters = own;
     if (bare) out.parameters = *bare - replaced + own;
+    for (const ResolvedSection* adapter : adapters_) {
+      // Which maps are left where a prior takes parts of the backbone away, no formula says.
+      const auto beside = replaced == 0 ? adapter_parameters(*adapter) : std::nullopt;
+      if (!beside) out.uncounted.push_back(adapter->item->id);
+      if (bare) out.parameters += beside.value_or(0);
+    }
   }
 
  private:
@@ -179,11 +221,37 @@ class Network {
   }
   std::optional<double> beside_model(const std::string& name, Stage stage) const {
     if (name == "axial") return axial_[stage.value_or(0)];
-    return number_in(facts_, name);
-  }
-  std::optional<double> shared(const std::string& name, Stage stage) const {
     if (name == "stem_prefix") return prefix_.at_stem;
     if (name == "prefixed") return prefix_.blocks;
+    return number_in(facts_, name);
+  }
+  // Beside all linear maps that the adapter's targets name; nothing where the backbone does not list its maps.
+  std::optional<double> adapter_parameters(const ResolvedSection& adapter) const {
+    const auto maps = backbone_->facts.find("linear_maps");
+    if (maps == backbone_->facts.end() || !maps->is_array()) return std::nullopt;
+    double out = 0;
+    for (const Json& map : *maps) {
+      const auto of_map = [&](const std::string& name, Stage) { return map_number(map, name); };
+      const auto count = map_number(map, "count");
+      const auto each = Formulas(*adapter.item, adapter.resolved, 1, of_map).formula(kEachMap);
+      if (!count || !each) return std::nullopt;
+      out += *each * adapted_count(adapter.resolved, map.value("name", ""), std::llround(*count));
+    }
+    return out;
+  }
+  // What a linear map says under that name: a number, or a formula over what the backbone knows. It is there once and is
+  // one map unless it says otherwise.
+  std::optional<double> map_number(const Json& map, const std::string& name) const {
+    const auto found = map.find(name);
+    if (found == map.end()) return name == "count" || name == "joint" ? std::optional<double>(1) : std::nullopt;
+    if (found->is_number()) return found->get<double>();
+    if (!found->is_string()) return std::nullopt;
+    const auto value = evaluate_expression(found->get<std::string>(),
+                                           [this](std::string_view word) { return model_.named(std::string(word)); });
+    if (!value.ok()) return std::nullopt;
+    return *value;
+  }
+  std::optional<double> shared(const std::string& name, Stage stage) const {
     if (name == "blocks_before") {
       double sum = 0;
       for (std::size_t s = 0; s < stage.value_or(0); ++s) sum += model_.named("depth", s).value_or(0);
@@ -204,7 +272,9 @@ class Network {
 
   Json facts_;
   std::vector<double> axial_;  // 1 for a stage in which attention runs along the axes, else 0
+  const CatalogItem* backbone_;
   Formulas model_;
+  std::vector<const ResolvedSection*> adapters_;
   std::deque<Counted> priors_;
   Prefix prefix_;
 };
@@ -228,6 +298,7 @@ CellCost cost_of(const Configuration& cell) {
   const Network network(cell);
   network.count(out);
   out.data_bytes = resident_bytes(*cell.dataset());
+  out.flops = network.flops().value_or(-1);
   const auto activations = network.activations();
   const Json& recipe = cell.recipe()->resolved;
   const double batch = std::ceil(recipe.value("batch", 1.0) / recipe.value("accumulate", 1.0));  // at once

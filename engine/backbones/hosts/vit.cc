@@ -181,13 +181,26 @@ Json costs() {
       {"activations", "depth * tokens * (8 * dim + 2 * hidden + 2 * heads * tokens)"}};
 }
 
+// Those that adapters may take the place of, by the names that blocks give them.
+Json linear_maps() {
+  const auto of_blocks = [](const char* name, const char* in, const char* out, int joint) {
+    return Json({{"name", name}, {"count", "depth"}, {"in", in}, {"out", out}, {"joint", joint}});
+  };
+  return Json::array({{{"name", "embed"}, {"in", "channels * patch ^ 2"}, {"out", "dim"}},
+                      of_blocks("blocks.#.attention.qkv", "dim", "3 * dim", 3),
+                      of_blocks("blocks.#.attention.out", "dim", "dim", 1),
+                      of_blocks("blocks.#.mlp.in", "dim", "hidden", 1),
+                      of_blocks("blocks.#.mlp.out", "hidden", "dim", 1)});
+}
+
 }  // namespace
 
 BackboneItem vit() {
   Item item("backbone", "vit", 1, "Vision Transformer, pre-norm");
   item.set("paper", "Dosovitskiy et al. 2021, arXiv:2010.11929");
   item.facts({{"prefix_tokens", Json::array({{{"option", "registers"}}, {{"option", "pool"}, {"value", "cls"}}})},
-              {"costs", costs()}});
+              {"costs", costs()},
+              {"linear_maps", linear_maps()}});
   item.option(Option::integer("dim", 192, "width of a token").minimum(1).maximum(16384));
   item.option(Option::integer("depth", 12, "number of blocks").minimum(1).maximum(512));
   item.option(Option::integer("heads", 3, "attention heads").minimum(1).maximum(1024));

@@ -1,11 +1,12 @@
-// How many parameters networks have with every setting of every prior. Planning, which has no torch, is held against
-// the same table (tests/core/cost_test.cc): what it counts by the catalog's formulas is what is built.
+// How many parameters networks have with every setting of every prior and every adapter. Planning, which has no torch, is
+// held against the same table (tests/core/cost_test.cc): what it counts by the catalog's formulas is what is built.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "engine/adapters/adapter.h"
 #include "tests/engine/support/models.h"
 
 namespace locus::engine {
@@ -20,23 +21,49 @@ constexpr const char* kParametersAdvice =
 
 std::string table_file() { return std::filesystem::path(__FILE__).replace_filename("parameters.json"); }
 
-// One network of the table, without a head.
-Json row(const std::vector<PriorSetting>& priors, const ModelShape& shape) {
-  const Json configuration = test::stage_configuration(priors, shape);
-  const auto model = test::small_model(priors, shape);
+// One network of the table, without a head. `adapter`: {"id", "options"}, or null.
+Json row(const std::vector<PriorSetting>& priors, const ModelShape& shape, const Json& adapter = Json()) {
+  Json configuration = test::stage_configuration(priors, shape);
+  if (!adapter.is_null()) configuration["adapter"] = adapter;
+  const auto model =
+      make_backbone(configuration, {test::kTestChannels, shape.extent}, RandomStreams(0), /*path=*/"auto");
   std::int64_t whole = 0, own = 0, training = 0;
   for (const auto& item : model->named_parameters()) {
     const std::int64_t size = item.value().numel();
     (model->training_only(item.key()) ? training : whole) += size;
     if (item.key().starts_with("priors.") && !model->training_only(item.key())) own += size;
   }
-  return {{"extent", shape.extent},
-          {"channels", test::kTestChannels},
-          {"model", configuration.at("model").at("options")},
-          {"priors", configuration.at("priors")},
-          {"parameters", whole},
-          {"prior_parameters", own},
-          {"training_parameters", training}};
+  Json out = {{"extent", shape.extent},
+              {"channels", test::kTestChannels},
+              {"model", configuration.at("model").at("options")},
+              {"priors", configuration.at("priors")},
+              {"parameters", whole},
+              {"prior_parameters", own},
+              {"training_parameters", training}};
+  if (!adapter.is_null()) out["adapter"] = adapter;
+  return out;
+}
+
+// Every adapter at its defaults, then each option in turn at every other choice or boolean, then beside other maps.
+void add_adapted(Json& table, const ModelShape& shape) {
+  for (const AdapterItem& item : adapter_items()) {
+    if (item.make == nullptr) continue;
+    const auto add = [&](const Json& options) {
+      table.push_back(row({{"violin"}}, shape, {{"id", item.id()}, {"options", options}}));
+    };
+    add(Json::object());
+    for (const Json& option : item.item.json().at("options")) {
+      const auto name = option.at("name").get<std::string>();
+      const Json& fallback = option.at("default");
+      if (option.at("type") == "boolean") add({{name, !fallback.get<bool>()}});
+      if (option.at("type") != "string" || !option.contains("choices")) continue;
+      for (const Json& choice : option.at("choices")) {
+        if (choice != fallback) add({{name, choice}});
+      }
+    }
+    add({{"targets", {"*.mlp.in", "embed"}}});
+    add({{"targets", {"blocks.1.*"}}, {"split_qkv", true}});
+  }
 }
 
 // Those whose prefix tokens join behind some block, beside every prior that may stand there.
@@ -73,6 +100,7 @@ Json table() {
     }
   }
   add_late(out, wide);
+  add_adapted(out, wide);
   return out;
 }
 
