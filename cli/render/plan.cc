@@ -59,6 +59,7 @@ std::vector<CostColumn> differing(const v1::Plan& plan) {
       {"parameters", [](const v1::PlanCell& c) { return c.has_parameters() ? show_count(c.parameters()) : ""; }},
       {"its priors'",
        [](const v1::PlanCell& c) { return c.has_prior_parameters() ? show_count(c.prior_parameters()) : ""; }},
+      {"operations", [](const v1::PlanCell& c) { return c.has_flops() ? show_short(c.flops()) : ""; }},
       {"memory", [](const v1::PlanCell& c) { return c.has_memory_bytes() ? show_bytes(c.memory_bytes()) : ""; }},
       {"time", [](const v1::PlanCell& c) {
          if (c.stages_to_run() == 0 || !c.has_compute_seconds()) return std::string();
@@ -119,6 +120,8 @@ std::string model_text(const v1::Plan& plan) {
   std::string out = "parameters: " + range(plan.parameters(), show_short);
   if (plan.has_prior_parameters()) out += ", of these the priors' own " + range(plan.prior_parameters(), show_short);
   out += uncounted_text(plan) + "\n";
+  if (plan.has_flops())
+    out += "operations: " + range(plan.flops(), show_short) + " an image, a multiply-add two of them\n";
   if (plan.has_memory_bytes()) out += "memory: about " + range(plan.memory_bytes(), show_bytes) + " a training\n";
   return out;
 }

@@ -46,6 +46,9 @@ constexpr char kRules[] =
 - **Priors**: an id, `{violin: {curves: [hilbert]}}` with options, or a list of these for a combination, its order
   kept. In a backbone of several stages, `{violin: {stages: [{curves: [hilbert]}, {}, null]}}` says for each what
   differs; null leaves the prior out.
+- **Sizes**: where an item has named sizes, as `model: {backbone: vit, size: deit-small}`, `size` gives every option that
+  is not written beside it, before a dataset's own defaults. It may be a factor, `model.size: [deit-tiny, deit-small]`. A
+  size means its numbers: writing these names the same stages.
 - **Labels**: `{value: ..., label: "tiny"}` names a value of a factor; assignments may use the label.
 - **Assignments** map factors to values. A value means the equal value of the factor, or the one so labeled, or, for
   a prior without options, every
@@ -101,6 +104,18 @@ std::string option_row(const Json& option) {
          " | " + schema_cell(help) + " |\n";
 }
 
+std::string size_table(const Json& item) {
+  const Json presets = item.value("presets", Json::object());
+  if (presets.empty()) return "";
+  std::string out = "\n| size | options |\n|---|---|\n";
+  for (const auto& [size, options] : presets.items()) {
+    std::string given;
+    for (const auto& [name, value] : options.items()) given += (given.empty() ? "" : ", ") + name + ": " + value.dump();
+    out += "| `" + size + "` | " + code(given) + " |\n";
+  }
+  return out;
+}
+
 std::string item_section(const Json& item) {
   std::string out = "\n### " + item.value("id", "") + "\n\n" + item.value("summary", "") + ".\n";
   if (const std::string formula = item.value("formula", ""); !formula.empty()) out += "\n    " + formula + "\n";
@@ -117,7 +132,7 @@ std::string item_section(const Json& item) {
     facts.push_back("`" + path + "` is " + value.dump() + " unless given");
   if (!facts.empty()) out += "\n";
   for (const std::string& fact : facts) out += "- " + fact + "\n";
-  return out + option_table(item);
+  return out + option_table(item) + size_table(item);
 }
 
 }  // namespace

@@ -12,7 +12,8 @@
 
 namespace locus {
 
-// Holds while the string option `option` of the same item has one of `values`; always without an option.
+// Holds while the option `option` of the same item, a string or a boolean ("true"), has one of `values`; always without an
+// option.
 struct Condition {
   std::string option;
   std::vector<std::string> values;
@@ -46,6 +47,8 @@ struct CatalogItem {
   std::vector<std::string> aliases, hooks, provides, excludes;
   int revision = 1;
   std::vector<OptionSpec> options;
+  std::map<std::string, Json>
+      presets;  // published sizes: of each the options it gives where nobody writes them, checked
   std::vector<Constraint> constraints, requirements;
   std::vector<ConditionalExclusion> exclusions;
   std::vector<int> layout_ranks;
@@ -65,6 +68,9 @@ struct Section {
   std::string neutral;  // the item that is left out of the stage configuration, as if nobody knew the section; or empty
   std::string help;
 };
+// The key, beside the options of an item with presets, that names one of them; no option of such an item is called that.
+inline constexpr char kSizeKey[] = "size";
+
 enum SectionPlace : std::size_t { kDatasetSection, kTaskSection, kModelSection, kTrainSection, kSectionsOfEvery };
 const std::vector<Section>& sections_of_every();  // those of sections.def; thread-safe
 
@@ -81,7 +87,8 @@ class Catalog {
   const CatalogItem* find(std::string_view kind, std::string_view id_or_alias) const;
   // The item, or UNKNOWN_PRIOR / UNKNOWN_ITEM naming the nearest known id.
   absl::StatusOr<const CatalogItem*> get(std::string_view kind, std::string_view id, const std::string& field) const;
-  // `given` checked (unknown keys with the nearest name, types, ranges, choices, constraints) and completed with defaults.
+  // `given` checked (unknown keys with the nearest name, types, ranges, choices, constraints) and completed: by the preset
+  // that its `size` names, where the item has presets, then with defaults. The size itself is not in the answer.
   absl::StatusOr<Json> resolve(const CatalogItem& item, const Json& given, const std::string& field) const;
   // `resolved` without the options at their neutral value: what is hashed.
   Json scientific(const CatalogItem& item, const Json& resolved) const;

@@ -77,6 +77,7 @@ bool holds(const Condition& when, const CatalogItem& item, const Json& options) 
   for (const OptionSpec& option : item.options) {
     if (value.is_null() && option.name == when.option) value = option.default_value;
   }
+  if (value.is_boolean()) value = value.get<bool>() ? "true" : "false";
   return value.is_string() &&
          std::find(when.values.begin(), when.values.end(), value.get<std::string>()) != when.values.end();
 }

@@ -157,14 +157,37 @@ absl::StatusOr<Json> check_option(const OptionSpec& option, const Json& value, c
 
 namespace {
 
-// The options that are given, checked one by one.
+absl::StatusOr<Json> find_preset(const CatalogItem& item, const Json& size, const std::string& field) {
+  if (!size.is_string()) return wrong_type("the name of a size", size, field);
+  const auto& name = size.get_ref<const std::string&>();
+  if (const auto found = item.presets.find(name); found != item.presets.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [one, options] : item.presets) known.push_back(one);
+  std::string message = item.kind + " '" + item.id + "' has no size '" + name + "'";
+  std::map<std::string, std::string> metadata = {{"value", name}, {"choices", joined(known)}};
+  if (const auto nearest = nearest_name(name, known)) {
+    message += "; did you mean '" + *nearest + "'?";
+    metadata["nearest"] = *nearest;
+  }
+  message += message.ends_with('?') ? " (sizes: " + joined(known) + ")" : "; choose one of: " + joined(known);
+  return refuse(ErrorReason::kOptionOutOfRange, std::move(message), field, std::move(metadata));
+}
+
+// The options that are given, checked one by one, a size standing for those of its preset.
 absl::StatusOr<Json> check_given(const CatalogItem& item, const Json& given, const std::string& prefix) {
   Json out = Json::object();
   if (!given.is_object()) return out;
   std::vector<std::string> names;
   for (const OptionSpec& option : item.options) names.push_back(option.name);
+  const bool sized = !item.presets.empty();
+  if (sized) names.emplace_back(kSizeKey);
   Mistakes mistakes;
+  if (sized && given.contains(kSizeKey)) {
+    if (auto preset = mistakes.value(find_preset(item, given.at(kSizeKey), prefix + kSizeKey)))
+      out = *std::move(preset);
+  }
   for (const auto& [key, value] : given.items()) {
+    if (sized && key == kSizeKey) continue;
     const auto option = std::find_if(item.options.begin(), item.options.end(),
                                      [&key = key](const OptionSpec& o) { return o.name == key; });
     if (option == item.options.end()) {

@@ -248,6 +248,30 @@ absl::Status check_neutral_items(const Catalog& catalog) {
   return absl::OkStatus();
 }
 
+// Sizes, each a mapping of options of the item.
+absl::Status parse_presets(const Json& presets, const std::string& field, CatalogItem& item) {
+  if (presets.is_null()) return absl::OkStatus();
+  if (!presets.is_object()) return malformed("expected an object", field);
+  for (const OptionSpec& option : item.options) {
+    if (option.name == kSizeKey)
+      return malformed("the option 'size' would hide the key that names a preset; name it otherwise", field);
+  }
+  for (const auto& [name, options] : presets.items()) {
+    const std::string at = field + "." + name;
+    if (!options.is_object()) return malformed("expected an object", at);
+    Json& checked = item.presets[name] = Json::object();
+    for (const auto& [key, value] : options.items()) {
+      const auto option = std::find_if(item.options.begin(), item.options.end(),
+                                       [&key = key](const OptionSpec& o) { return o.name == key; });
+      if (option == item.options.end()) return malformed("no option '" + key + "'", at);
+      const auto good = check_option(*option, value, at + "." + key);
+      if (!good.ok()) return malformed(std::string(good.status().message()), at);
+      checked[key] = *good;
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::vector<Section>& sections,
                                        const std::string& field) {
   MemberReader in(json, field);
@@ -267,7 +291,7 @@ absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::vector<Secti
   const Json& requirements = in.list("requires");
   const Json& exclusions = in.list("excludes_when");
   const Json facts = in.any("facts");
-  const Json layouts = in.any("layouts");
+  const Json layouts = in.any("layouts"), presets = in.any("presets");
   LOCUS_RETURN_IF_ERROR(in.status());
   if (!known_kind(item.kind, sections)) return malformed("unknown kind '" + item.kind + "'", field + ".kind");
   if (item.revision < 1) return malformed("a revision of at least 1 is needed", field + ".revision");
@@ -281,6 +305,7 @@ absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::vector<Secti
           "'stages' among a prior's options says what differs in stages of the backbone; name it otherwise", at);
     item.options.push_back(std::move(option));
   }
+  LOCUS_RETURN_IF_ERROR(parse_presets(presets, field + ".presets", item));
   LOCUS_ASSIGN_OR_RETURN(item.constraints, parse_constraints(constraints, field + ".constraints"));
   LOCUS_ASSIGN_OR_RETURN(item.requirements, parse_constraints(requirements, field + ".requires"));
   LOCUS_ASSIGN_OR_RETURN(item.exclusions, parse_exclusions(exclusions, field + ".excludes_when"));

@@ -35,6 +35,7 @@ struct CellCost {
   double prior_parameters = -1;        // of these, the priors' own
   double training_parameters = 0;      // more, while it trains
   std::vector<std::string> uncounted;  // priors and adapters without a formula: all of the above leaves theirs out
+  double flops = -1;  // of the backbone for one image, a multiply-add counted as two; what priors compute is left out
   double memory_bytes = -1;  // of a training in float32: weights, gradients, optimizer, activations of a batch, and
   double data_bytes = 0;     // its training images, which stay in memory
 };

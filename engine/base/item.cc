@@ -5,6 +5,11 @@
 #include <utility>
 
 namespace locus::engine {
+namespace {
+
+constexpr const char* kSize = "size";  // the key, beside the options, that names a preset
+
+}  // namespace
 
 Option::Option(std::string_view name, std::string_view type, Json fallback, std::string_view help)
     : json_{{"name", name}, {"type", type}, {"default", std::move(fallback)}, {"help", help}} {}
@@ -80,13 +85,26 @@ Options::Options(const Json& item, const Json& given)
   for (const Json& option : item.at("options")) {
     if (option.contains("default")) values_[option.at("name").get<std::string>()] = option.at("default");
   }
+  const bool sized = item.contains("presets") && given.contains(kSize);
+  if (sized) values_.update(preset(item, given.at(kSize)));
   for (const auto& [name, entry] : given.items()) {
-    bool known = false;
+    bool known = sized && name == kSize;
+    if (known) continue;
     for (const Json& option : item.at("options")) known = known || option.at("name") == name;
     if (!known) throw std::invalid_argument(item_ + " has no option '" + name + "'");
     values_[name] = entry;
   }
   for (const Json& option : item.at("options")) check_meaning(option);
+}
+
+// The options that a size stands for.
+const Json& Options::preset(const Json& item, const Json& size) const {
+  const Json& presets = item.at("presets");
+  if (size.is_string() && presets.contains(size.get<std::string>())) return presets.at(size.get<std::string>());
+  std::string known;
+  for (const auto& [name, options] : presets.items()) known += (known.empty() ? "" : ", ") + name;
+  throw std::invalid_argument(item_ + " has no size " + size.dump(-1, ' ', false, Json::error_handler_t::replace) +
+                              "; choose one of: " + known);
 }
 
 // Refuses an option that is set where another option makes it meaningless.
@@ -97,7 +115,8 @@ void Options::check_meaning(const Json& option) const {
   const auto other = option.at("when").at("option").get<std::string>();
   std::string allowed;
   for (const Json& value : option.at("when").at("values")) {
-    if (values_.at(other) == value) return;
+    const Json& found = values_.at(other);
+    if (found == value || (found.is_boolean() && value == (found.get<bool>() ? "true" : "false"))) return;
     allowed += (allowed.empty() ? "" : ", ") + value.get<std::string>();
   }
   throw std::invalid_argument(item_ + ": option '" + name + "' means nothing while " + other + " is " +

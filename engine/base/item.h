@@ -33,8 +33,8 @@ class Option {
   Option& required();
   // The option's value takes the place of this fact of the item ("classes", "splits.train").
   Option& fact(std::string_view path) { return set("fact", path); }
-  // The option means something only while the string option `other` has one of `values`; elsewhere Options
-  // refuses everything but the default.
+  // The option means something only while the option `other`, a string or a boolean ("true"), has one of `values`;
+  // elsewhere Options refuses everything but the default.
   Option& when(std::string_view other, std::vector<std::string> values) {
     return set("when", {{"option", other}, {"values", std::move(values)}});
   }
@@ -71,8 +71,9 @@ class Item {
 // value has another type.
 class Options {
  public:
-  // Throws std::invalid_argument on a key the item does not declare, and on a value other than the default
-  // where the option means nothing (Option::when).
+  // A size (Item::preset) gives what is not given beside it. Throws std::invalid_argument on a key the item does not
+  // declare, on a size it does not have, and on a value other than the default where the option means nothing
+  // (Option::when).
   Options(const Json& item, const Json& given);
 
   std::int64_t integer(std::string_view name) const;
@@ -86,6 +87,7 @@ class Options {
 
  private:
   const Json& value(std::string_view name) const;
+  const Json& preset(const Json& item, const Json& size) const;
   void check_meaning(const Json& option) const;
   std::string item_;
   Json values_ = Json::object();

@@ -26,16 +26,18 @@ void widen(double number, bool* known, v1::PlanRange* range) {
 }
 
 void add_costs(const ExperimentPlan& plan, v1::Plan* out) {
-  bool parameters = false, own = false, memory = false;
+  bool parameters = false, own = false, flops = false, memory = false;
   for (std::size_t i = 0; i < plan.cells.size(); ++i) {
     const CellCost& cost = plan.cells[i].cost;
     if (cost.parameters >= 0) widen(cost.parameters, &parameters, out->mutable_parameters());
     if (cost.prior_parameters >= 0) widen(cost.prior_parameters, &own, out->mutable_prior_parameters());
+    if (cost.flops >= 0) widen(cost.flops, &flops, out->mutable_flops());
     if (cost.memory_bytes >= 0) widen(cost.memory_bytes, &memory, out->mutable_memory_bytes());
     if (static_cast<int>(i) >= out->cell_list_size()) continue;
     v1::PlanCell* cell = out->mutable_cell_list(static_cast<int>(i));
     if (cost.parameters >= 0) cell->set_parameters(whole(cost.parameters));
     if (cost.prior_parameters >= 0) cell->set_prior_parameters(whole(cost.prior_parameters));
+    if (cost.flops >= 0) cell->set_flops(whole(cost.flops));
     cell->set_training_parameters(whole(cost.training_parameters));
     for (const std::string& prior : cost.uncounted) cell->add_uncounted_priors(prior);
     if (cost.memory_bytes < 0) continue;

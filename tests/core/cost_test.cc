@@ -35,6 +35,7 @@ Json specification(const Json& model, const Json& prior) {
 TEST(Cost, CountsTheParametersOfEverySettingAsTheEngineBuildsThem) {
   std::map<std::string, Catalog> catalogs;
   std::set<std::string> seen, adapters = {"none"};
+  int counted = 0;  // whose operations are known
   for (const Json& row : read_json(LOCUS_SOURCE_ROOT "/tests/engine/golden/parameters.json")) {
     const std::string shape = row["extent"].dump();
     auto catalog = catalogs.find(shape);
@@ -55,7 +56,12 @@ TEST(Cost, CountsTheParametersOfEverySettingAsTheEngineBuildsThem) {
     ASSERT_EQ(cost.prior_parameters, row["prior_parameters"].get<double>()) << row;
     ASSERT_EQ(cost.training_parameters, row["training_parameters"].get<double>()) << row;
     ASSERT_THAT(cost.uncounted, ElementsAre()) << row;
+    if (cost.flops >= 0) {
+      ASSERT_EQ(cost.flops, row["flops"].get<double>()) << row;
+    }
+    counted += cost.flops >= 0 ? 1 : 0;
   }
+  EXPECT_GT(counted, 0);
   for (const Json& item : engine_catalog()["items"]) {
     if (item["kind"] == "prior") {
       EXPECT_TRUE(seen.contains(item["id"])) << item["id"];
@@ -86,6 +92,103 @@ TEST(Cost, OfSwinTransformersIsWhatIsPublished) {
     EXPECT_EQ(cost.parameters, parameters - (1000 - kClasses) * (width + 1)) << model;
     EXPECT_THAT(cost.uncounted, ElementsAre()) << model;
   }
+}
+
+// Sizes, gates, biases, norms and tokens of the backbones.
+TEST(Cost, CountsEveryBackboneAsTheEngineBuildsIt) {
+  std::map<std::string, Catalog> catalogs;
+  std::set<std::string> seen;
+  for (const Json& row : read_json(LOCUS_SOURCE_ROOT "/tests/engine/golden/networks.json")) {
+    const std::string shape = row["extent"].dump();
+    auto catalog = catalogs.find(shape);
+    if (catalog == catalogs.end()) catalog = catalogs.emplace(shape, with_images(row["extent"], row["channels"])).first;
+    Json model = row["options"];
+    model["backbone"] = row["backbone"];
+    const CatalogItem* item = catalog->second.find("backbone", row["backbone"].get<std::string>());
+    ASSERT_NE(item, nullptr) << row;
+    const Json costs = item->facts.value("costs", Json::object());
+    const CellCost cost = plan_of(specification(model, "none"), catalog->second).cells.at(0).cost;
+    const double head = (row["pooled"].get<double>() + 1) * kClasses;
+    if (costs.contains("parameters")) {
+      ASSERT_EQ(cost.parameters, row["parameters"].get<double>() + head) << row;
+    }
+    if (costs.contains("flops")) {
+      ASSERT_EQ(cost.flops, row["flops"].get<double>()) << row;
+    }
+    seen.insert(row["backbone"]);
+  }
+  for (const Json& item : engine_catalog()["items"]) {
+    if (item["kind"] == "backbone") {
+      EXPECT_TRUE(seen.contains(item["id"])) << item["id"];
+    }
+  }
+}
+
+struct Published {
+  const char* size;
+  bool positions;  // the published number has them in it
+  double parameters;
+  double multiply_adds;  // the head's in them, priors' left out; 0: not known
+};
+
+// At 224 x 224 pixels, by the published code of DeiT, DeiT III, timm and PaPE. Each with 1000 classes, timm's DINOv3 with 100.
+constexpr Published kPublished[] = {{"deit-tiny", true, 5'717'416, 1'253'683'200},
+                                    {"deit-small", true, 22'050'664, 4'598'882'304},
+                                    {"deit-base", true, 86'567'656, 17'563'828'224},
+                                    {"vit-base", true, 86'567'656, 17'563'828'224},
+                                    {"deit-iii-small", true, 22'059'496, 4'598'882'304},
+                                    {"deit-iii-base", true, 86'585'320, 17'563'828'224},
+                                    {"deit-iii-large", true, 304'374'760, 61'554'712'576},
+                                    {"deit-iii-huge", true, 632'126'440, 167'295'109'120},
+                                    {"timm-dinov3-small", false, 21'625'444, 4'698'143'232},
+                                    {"timm-dinov3-base", false, 85'718'116, 17'932'219'392},
+                                    {"timm-dinov3-small-plus", false, 28'721'764, 6'120'798'720},
+                                    {"timm-dinov3-large", false, 303'181'924, 62'840'000'512},
+                                    {"timm-dinov3-huge-plus", false, 840'637'540, 172'113'474'560},
+                                    {"dinov3-small", false, 21'601'152 + 385'000, 0},
+                                    {"dinov3-base", false, 85'669'632 + 769'000, 0},
+                                    {"pape-base", false, 86'417'896, 17'563'828'224},
+                                    {"pape-small", false, 32'433'128, 6'672'070'656},
+                                    {"pape-tiny", false, 4'144'872, 900'875'776},
+                                    {"pape-nano", false, 757'992, 162'420'736},
+                                    {"convit-tiny", true, 5'710'512, 0},
+                                    {"convit-small", true, 27'777'322, 0},
+                                    {"convit-base", true, 86'540'040, 0},
+                                    {"localvit-tiny", true, 9'376'168, 0},
+                                    {"localvit-tiny-narrow", true, 5'908'696, 0},
+                                    {"localvit-tiny-relu6", true, 7'655'080, 0},
+                                    {"localvit-small", true, 22'433'176, 0}};
+
+TEST(Cost, OfPublishedSizesIsWhatIsPublished) {
+  for (const Published& one : kPublished) {
+    const int classes = std::string_view(one.size).starts_with("timm-dinov3") ? 100 : 1000;
+    Json document = engine_catalog();
+    Json own = "none", width;
+    for (Json& item : document["items"]) {
+      if (item["id"] == "fashion-mnist")
+        item["facts"].update({{"extent", {224, 224}}, {"channels", 3}, {"classes", classes}});
+      if (item["kind"] != "backbone" || item["id"] != "vit") continue;
+      if (one.positions) own = item["facts"]["own_priors"][one.size];
+      width = item["presets"][one.size]["dim"];
+    }
+    const Catalog catalog = catalog_of(document);
+    const Json model = {{"backbone", "vit"}, {"size", one.size}};
+    EXPECT_EQ(plan_of(specification(model, own), catalog).cells.at(0).cost.parameters, one.parameters) << one.size;
+    if (one.multiply_adds == 0) continue;
+    const double flops = plan_of(specification(model, "none"), catalog).cells.at(0).cost.flops;
+    EXPECT_EQ(flops / 2 + width.get<double>() * classes, one.multiply_adds) << one.size;
+  }
+}
+
+TEST(Cost, SaysNothingOfOperationsThatPriorsChange) {
+  const Catalog catalog = with_images({28, 28}, 1);
+  const auto flops = [&](const Json& prior) {
+    return plan_of(specification({{"dim", 64}, {"heads", 4}}, prior), catalog).cells.at(0).cost.flops;
+  };
+  EXPECT_GT(flops("none"), 0);
+  EXPECT_EQ(flops("alibi-2d"), flops("none"));
+  EXPECT_EQ(flops({{"manhattan-decay", {{"form", "decomposed"}}}}), -1);
+  EXPECT_EQ(flops({{"local-ffn", {{"mode", "original"}}}}), -1);
 }
 
 // 4 bytes x (4 x parameters + batch x activations) and the training images.

@@ -39,6 +39,22 @@ std::pair<Flat, Flat> split(const Flat& flat, const std::vector<std::string>& de
   return out;
 }
 
+// The declared paths, and with a size (model.size) the options that sizes of the section's item give.
+std::vector<std::string> with_sizes(const std::vector<std::string>& declared, const std::vector<Section>& sections,
+                                    const std::vector<Configuration>& configurations) {
+  std::set<std::string> out(declared.begin(), declared.end());
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    const std::string start = sections[i].key + ".";
+    if (!out.contains(start + kSizeKey)) continue;
+    for (const Configuration& one : configurations) {
+      for (const auto& [size, options] : one.sections[i]->item->presets) {
+        for (const auto& [option, value] : options.items()) out.insert(start + option);
+      }
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
 std::string differing_paths(const Flat& a, const Flat& b) {
   std::string out;
   for (const auto& [path, value] : a) {
@@ -61,10 +77,11 @@ std::map<std::string, std::string> effective_values(const Configuration& cell, c
 absl::Status prove_matched(const Specification& spec, const std::vector<CellDraft>& cells,
                            const std::vector<Configuration>& configurations, const std::vector<std::string>& labels) {
   if (spec.matched.empty()) return absl::OkStatus();
+  const std::vector<std::string> declared = with_sizes(spec.matched, *spec.sections, configurations);
   std::set<Flat> treatments;
   std::map<Flat, std::map<Flat, std::size_t>> by_rest;  // everything else -> treatment -> a cell
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    auto [treatment, rest] = split(flatten(configurations[i], *spec.sections), spec.matched);
+    auto [treatment, rest] = split(flatten(configurations[i], *spec.sections), declared);
     treatments.insert(treatment);
     by_rest[rest].emplace(treatment, i);
   }

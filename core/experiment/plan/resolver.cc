@@ -117,6 +117,24 @@ absl::StatusOr<const ResolvedPriors*> Resolver::priors(const Setting& setting) {
   return &(priors_[&setting] = std::move(resolved));
 }
 
+// What is written of the item's options, and what the dataset brings besides.
+static Json given_options(const Section& section, const Selection& selection, const Effective& effective) {
+  Json given = selection.given, brought = Json::object();
+  const std::string prefix = section.key + ".";
+  for (const auto& [path, setting] : effective) {
+    if (!path.starts_with(prefix) || path == section.id_path) continue;
+    (setting->fallback ? brought : given)[std::string(path.substr(prefix.size()))] = setting->value;
+  }
+  // A dataset's default yields to what is written, be it within the item, {resized: {size: 64}}, and to a size.
+  const Json size = given.value(kSizeKey, Json());
+  const auto preset = selection.item->presets.find(size.is_string() ? size.get<std::string>() : "");
+  for (const auto& [option, value] : brought.items()) {
+    const bool sized = preset != selection.item->presets.end() && preset->second.contains(option);
+    if (has_option(*selection.item, option) && !given.contains(option) && !sized) given[option] = value;
+  }
+  return given;
+}
+
 absl::StatusOr<ResolvedSection> Resolver::resolve_section(const Section& section, const Effective& effective) const {
   const auto id = effective.find(section.id_path);
   if (id == effective.end()) {
@@ -125,15 +143,7 @@ absl::StatusOr<ResolvedSection> Resolver::resolve_section(const Section& section
                   section.id_path, {{"key", section.id_path}});
   }
   LOCUS_ASSIGN_OR_RETURN(Selection selection, select(section.kind, id->second->value, id->second->field));
-  Json given = selection.given;
-  const std::string prefix = section.key + ".";
-  for (const auto& [path, setting] : effective) {
-    if (!path.starts_with(prefix) || path == section.id_path) continue;
-    const std::string option(path.substr(prefix.size()));
-    // A dataset's default yields to what is written within the item, {resized: {size: 64}}.
-    const bool usable = selection.item->has_option(option) && !given.contains(option);
-    if (!setting->fallback || usable) given[option] = setting->value;
-  }
+  const Json given = given_options(section, selection, effective);
   ResolvedSection out;
   out.item = selection.item;
   auto resolved = catalog_.resolve(*out.item, given, section.key);
@@ -175,8 +185,10 @@ std::string Resolver::text(const CatalogItem& item, const Json& given, const std
                            const Json& differs) const {
   const auto resolved = catalog_.resolve(item, given, "");
   const Json& options = resolved.ok() ? *resolved : given;
-  const auto defaults = catalog_.resolve(item, Json::object(), "");
-  std::string inside;
+  // Beside a size stands what differs from it.
+  const bool sized = !item.presets.empty() && given.contains(kSizeKey);
+  const auto defaults = catalog_.resolve(item, sized ? Json({{kSizeKey, given.at(kSizeKey)}}) : Json::object(), "");
+  std::string inside = sized ? kSizeKey + ("=" + show_option(given.at(kSizeKey))) : "";
   for (const auto& [name, value] : options.items()) {
     const bool usual = defaults.ok() ? defaults->contains(name) && (*defaults)[name] == value
                                      : !given.contains(name);  // an item that needs options has no usual ones

@@ -1,26 +1,55 @@
-// Vision Transformer: patches, prefix tokens, pre-norm blocks, a final norm.
+// Vision Transformer: patches, prefix tokens, pre-norm blocks, a final norm. Its options make it any plain network of the
+// family (vit_family.cc).
 //
 // Papers: Dosovitskiy et al. 2021, arXiv:2010.11929; initialization and mean pooling as in DeiT (Touvron et
 // al. 2021, arXiv:2012.12877).
 #include <cmath>
 
 #include "engine/backbones/block.h"
+#include "engine/backbones/hosts/vit_family.h"
 #include "engine/backbones/items.h"
 
 namespace locus::engine::backbones {
 namespace {
 
-constexpr double kWeightDeviation = 0.02;  // DeiT's, made for widths of 192 and more
+enum class FinalNorm {
+  kTokens,  // of every token
+  kPooled,  // of what is pooled, the tokens as they are: timm's fc_norm
+  kUntied,  // of prefix tokens one, of patches another (DINOv3)
+};
 
 struct VitOptions {
-  std::int64_t dim, depth, heads, patch, registers;
+  std::int64_t dim, depth, heads, patch, registers, hidden;
   std::string pool;
-  bool qkv_bias, constant_drop;
-  double mlp_ratio, drop_path, dropout, layer_scale, init_std;
+  bool class_token, pre_norm, mask_token, constant_drop;
+  QkvBias qkv_bias;
+  MlpKind mlp;
+  FinalNorm final_norm;
+  DropRule drop_rule;
+  double drop_path, dropout, layer_scale, norm_eps, init_std;
+  VitStart start;
 
-  bool class_token() const { return pool == "cls"; }
-  std::int64_t prefix() const { return registers + (class_token() ? 1 : 0); }
+  std::int64_t prefix() const { return registers + (class_token ? 1 : 0); }
 };
+
+// The width inside the MLP: mlp_ratio times dim, or two thirds of that where it is gated, so that three maps weigh what two
+// did, rounded up to a multiple (Shazeer 2020, arXiv:2002.05202, section 2; DINOv2 and DINOv3).
+std::int64_t hidden_of(const Options& o) {
+  const double whole = o.number("mlp_ratio") * static_cast<double>(o.integer("dim"));
+  if (o.text("mlp") != "swiglu") return static_cast<std::int64_t>(std::lround(whole));
+  const std::int64_t least = 2 * static_cast<std::int64_t>(whole) / 3, multiple = o.integer("mlp_multiple");
+  return (least + multiple - 1) / multiple * multiple;
+}
+
+QkvBias qkv_bias_of(const Options& o) {
+  if (!o.boolean("qkv_bias")) return QkvBias::kNone;
+  const std::string key = o.text("key_bias");
+  return key == "none" ? QkvBias::kQueryValue : key == "masked" ? QkvBias::kMaskedKey : QkvBias::kAll;
+}
+
+FinalNorm final_norm_of(const std::string& name) {
+  return name == "pooled" ? FinalNorm::kPooled : name == "untied" ? FinalNorm::kUntied : FinalNorm::kTokens;
+}
 
 class Vit final : public Backbone {
  public:
@@ -34,23 +63,25 @@ class Vit final : public Backbone {
       throw std::invalid_argument("backbone vit: pool registers needs registers, and there are 0; set model.registers");
     const std::int64_t width = options.dim;
     embed_ = register_module("embed", context.linear("embed", channels_ * options.patch * options.patch, width, true));
-    if (options.class_token()) class_token_ = register_parameter("class_token", at::empty({1, width}));
+    if (options.class_token) class_token_ = register_parameter("class_token", at::empty({1, width}));
     if (options.registers > 0) registers_ = register_parameter("registers", at::empty({options.registers, width}));
+    if (options.mask_token) mask_token_ = register_parameter("mask_token", at::empty({1, width}));
     build_priors(context, {describe(context)});
+    if (options.pre_norm) pre_norm_ = register_module("norm_pre", make_norm());
     build_blocks(context);
-    norm_ = register_module("norm", std::make_shared<Norm>(width));
+    build_final_norms();
     set_weights(context.random);
   }
 
   Features forward(const Inputs& inputs, const ForwardContext& context) override {
-    refuse_hidden(inputs);
     const Layout whole = layout_of(inputs.image.size(2), inputs.image.size(3));
     Layout layout = layout_before(0, whole);  // of x
     begin_forward({layout}, context);
-    Tensor x = embed_->forward(patches_of(inputs.image, options_.patch));
+    Tensor x = with_hidden(embed_->forward(patches_of(inputs.image, options_.patch)), inputs);
     x = embedded(Site::kBeforePrefix, x, layout, context);
     if (prefix_from_ == 0) x = with_prefix(x);
     x = embedded(Site::kAfterPrefix, x, layout, context);
+    if (pre_norm_) x = pre_norm_->forward(x);
     Features features;
     for (std::int64_t l = 0; l < options_.depth; ++l) {
       layout = layout_before(l, whole);
@@ -58,18 +89,22 @@ class Vit final : public Backbone {
       x = run_block(l, x, layout, inputs, context, features);
     }
     features.stages.push_back({x, layout});
-    finish(features, norm_->forward(x));
+    finish(features, final_norm(x));
     return features;
   }
 
   Tensor pooled(const Features& features) const override {
-    if (options_.class_token()) return features.tokens.select(1, 0);
-    if (options_.pool == "registers") return features.tokens.slice(1, 0, features.layout.prefix).mean(1);
-    return features.tokens.slice(1, features.layout.prefix).mean(1);
+    const Tensor out = mean_or_token(features);
+    return options_.final_norm == FinalNorm::kPooled ? norm_->forward(out) : out;
   }
 
   std::int64_t width() const override { return options_.dim; }
-  Tensor final_norm(const Tensor& tokens) const override { return norm_->forward(tokens); }
+  Tensor final_norm(const Tensor& tokens) const override {
+    if (options_.final_norm == FinalNorm::kPooled) return tokens;
+    if (!prefix_norm_) return norm_->forward(tokens);
+    const std::int64_t prefix = options_.prefix();
+    return at::cat({prefix_norm_->forward(tokens.slice(1, 0, prefix)), norm_->forward(tokens.slice(1, prefix))}, 1);
+  }
 
   std::vector<Layout> layouts(std::int64_t height, std::int64_t width) const override {
     return {layout_of(height, width)};
@@ -102,13 +137,12 @@ class Vit final : public Backbone {
     const Layout whole = layout_of(context.input.extent.at(0), context.input.extent.at(1));
     StageInfo out{.width = options_.dim, .grid = layout_before(0, whole), .layers = {}};
     const double scale = 1 / std::sqrt(static_cast<double>(options_.dim / options_.heads));
-    const auto hidden = static_cast<std::int64_t>(std::lround(options_.mlp_ratio * static_cast<double>(options_.dim)));
     for (std::int64_t l = 0; l < options_.depth; ++l) {
       out.layers.push_back({.layer = l,
                             .layers = options_.depth,
                             .width = options_.dim,
                             .heads = options_.heads,
-                            .hidden = hidden,
+                            .hidden = options_.hidden,
                             .scale = scale,
                             .reference = layout_before(l, whole)});
     }
@@ -120,12 +154,28 @@ class Vit final : public Backbone {
     for (const LayerInfo& info : stages()[0].layers) {
       add_block(*container, "blocks", info.layer,
                 {.info = info,
-                 .attention = {.path = context.path, .qkv_bias = options_.qkv_bias ? QkvBias::kAll : QkvBias::kNone},
+                 .attention = {.path = context.path, .qkv_bias = options_.qkv_bias},
                  .drop_path = drop_path_of(info.layer),
+                 .drop_rule = options_.drop_rule,
                  .dropout = options_.dropout,
-                 .layer_scale = options_.layer_scale},
+                 .layer_scale = options_.layer_scale,
+                 .norm_eps = options_.norm_eps,
+                 .mlp = options_.mlp},
                 context.linear);
     }
+  }
+
+  std::shared_ptr<Norm> make_norm() const { return std::make_shared<Norm>(options_.dim, options_.norm_eps); }
+
+  void build_final_norms() {
+    norm_ = register_module(options_.final_norm == FinalNorm::kPooled ? "fc_norm" : "norm", make_norm());
+    if (options_.final_norm != FinalNorm::kUntied) return;
+    if (options_.prefix() == 0 || prefix_from_ > 0) {
+      throw std::invalid_argument(
+          "backbone vit: final_norm untied gives prefix tokens a norm of their own, which needs prefix tokens from the "
+          "first block on; add a class token or registers, or take the prior out that lets them join later");
+    }
+    prefix_norm_ = register_module("cls_norm", make_norm());
   }
 
   // Growing linearly, or everywhere the same (DeiT-III, PaPE).
@@ -134,17 +184,60 @@ class Vit final : public Backbone {
     return linear_drop_path(options_.drop_path, layer, options_.depth);
   }
 
-  void set_weights(const RandomStreams& random) {
-    initialize(random, truncated_normal(options_.init_std));
-    const Initializer whole(random, "");
-    // The patch embedding is a convolution: PyTorch's default, uniform within one over the root of its
-    // fan-in.
-    const double bound = 1 / std::sqrt(static_cast<double>(embed_->weight.size(1)));
-    whole.uniform(embed_->weight, "embed.weight", -bound, bound);
-    whole.uniform(embed_->bias, "embed.bias", -bound, bound);
-    if (class_token_.defined()) whole.truncated_normal(class_token_, "class_token", kWeightDeviation);
-    if (registers_.defined()) whole.truncated_normal(registers_, "registers", kWeightDeviation);
+  // PyTorch's default.
+  static void start_uniform(const Initializer& whole, const std::string& name, const Linear& linear) {
+    const double bound = 1 / std::sqrt(static_cast<double>(linear.weight.size(1)));
+    whole.uniform(linear.weight, name + ".weight", -bound, bound);
+    if (linear.bias.defined()) whole.uniform(linear.bias, name + ".bias", -bound, bound);
   }
+
+  LinearStart linear_start() const {
+    if (options_.start.uniform) return start_uniform;
+    const LinearStart normal = truncated_normal(options_.init_std);
+    if (!options_.start.damped) return normal;
+    return [normal](const Initializer& whole, const std::string& name, Linear& linear) {
+      normal(whole, name, linear);
+      if (!name.ends_with(".attention.out") && !name.ends_with(".mlp.out")) return;
+      const at::NoGradGuard no_grad;
+      const double layer = std::stod(name.substr(std::string_view("blocks.").size()));
+      linear.weight.div_(std::sqrt(2 * (layer + 1)));
+    };
+  }
+
+  void set_weights(const RandomStreams& random) {
+    const VitStart& start = options_.start;
+    initialize(random, linear_start());
+    const Initializer whole(random, "");
+    start_uniform(whole, "embed", *embed_);  // a convolution elsewhere
+    const at::NoGradGuard no_grad;
+    for (const auto& [name, tokens] : {std::pair("class_token", class_token_), std::pair("registers", registers_)}) {
+      if (!tokens.defined()) continue;
+      if (start.cut) {
+        whole.truncated_normal(tokens, name, start.token_std);
+      } else {
+        whole.normal(tokens, name, 0, start.token_std);
+      }
+    }
+    if (mask_token_.defined()) mask_token_.zero_();
+  }
+
+  // Hidden patches have the mask token in place of their content.
+  Tensor with_hidden(const Tensor& patches, const Inputs& inputs) const {
+    if (!mask_token_.defined()) refuse_hidden(inputs);
+    if (!inputs.hidden.defined()) return patches;
+    if (inputs.hidden.sizes() != patches.sizes().slice(0, 2)) {
+      throw std::invalid_argument("backbone vit: the hidden patches are given as " + c10::str(inputs.hidden.sizes()) +
+                                  ", and there are " + c10::str(patches.sizes().slice(0, 2)) + " of them");
+    }
+    return at::where(inputs.hidden.unsqueeze(-1), mask_token_.to(patches.scalar_type()), patches);
+  }
+
+  Tensor mean_or_token(const Features& features) const {
+    if (options_.pool == "cls") return features.tokens.select(1, 0);
+    if (options_.pool == "registers") return features.tokens.slice(1, class_tokens(), features.layout.prefix).mean(1);
+    return features.tokens.slice(1, features.layout.prefix).mean(1);
+  }
+  std::int64_t class_tokens() const { return options_.class_token ? 1 : 0; }
 
   // [B, N, D] -> [B, P + N, D]
   Tensor with_prefix(const Tensor& patches) const {
@@ -160,110 +253,37 @@ class Vit final : public Backbone {
   VitOptions options_;
   std::int64_t channels_, prefix_from_;
   std::shared_ptr<Linear> embed_;
-  Tensor class_token_, registers_;
-  std::shared_ptr<Norm> norm_;
+  Tensor class_token_, registers_, mask_token_;          // [1, D], [R, D], [1, D]
+  std::shared_ptr<Norm> pre_norm_, norm_, prefix_norm_;  // null where there is none
 };
 
-// Formulas over the options and the dataset's facts. Activations: what a block keeps for the backward pass where
-// attention is computed explicitly, the most there can be.
-Json costs() {
-  return {
-      {"hidden", "round(mlp_ratio * dim)"},
-      {"prefix", "registers + pool.cls"},
-      {"rows", "height / patch"},
-      {"columns", "width / patch"},
-      {"patches", "rows * columns"},
-      {"tokens", "prefix + patches"},
-      {"channel_scales", "(1 - zero(layer_scale)) * dim"},
-      {"mlp", "2 * dim + 2 * dim * hidden + hidden + dim + channel_scales"},  // with its norm
-      {"block", "2 * dim + 4 * dim ^ 2 + dim + qkv_bias * 3 * dim + channel_scales + mlp"},
-      {"parameters", "(channels * patch ^ 2 + 1) * dim + prefix * dim + depth * block + 2 * dim + (dim + 1) * classes"},
-      {"activations", "depth * tokens * (8 * dim + 2 * hidden + 2 * heads * tokens)"}};
-}
-
-// Those that adapters may take the place of, by the names that blocks give them.
-Json linear_maps() {
-  const auto of_blocks = [](const char* name, const char* in, const char* out, int joint) {
-    return Json({{"name", name}, {"count", "depth"}, {"in", in}, {"out", out}, {"joint", joint}});
-  };
-  return Json::array({{{"name", "embed"}, {"in", "channels * patch ^ 2"}, {"out", "dim"}},
-                      of_blocks("blocks.#.attention.qkv", "dim", "3 * dim", 3),
-                      of_blocks("blocks.#.attention.out", "dim", "dim", 1),
-                      of_blocks("blocks.#.mlp.in", "dim", "hidden", 1),
-                      of_blocks("blocks.#.mlp.out", "hidden", "dim", 1)});
+std::shared_ptr<Backbone> make(const BackboneContext& context, const Options& o) {
+  return std::make_shared<Vit>(
+      context, VitOptions{.dim = o.integer("dim"),
+                          .depth = o.integer("depth"),
+                          .heads = o.integer("heads"),
+                          .patch = o.integer("patch"),
+                          .registers = o.integer("registers"),
+                          .hidden = hidden_of(o),
+                          .pool = o.text("pool"),
+                          .class_token = o.text("pool") == "cls" || o.text("class_token") == "always",
+                          .pre_norm = o.boolean("pre_norm"),
+                          .mask_token = o.boolean("mask_token"),
+                          .constant_drop = o.text("drop_path_rule") == "constant",
+                          .qkv_bias = qkv_bias_of(o),
+                          .mlp = o.text("mlp") == "swiglu" ? MlpKind::kSwiGlu : MlpKind::kGelu,
+                          .final_norm = final_norm_of(o.text("final_norm")),
+                          .drop_rule = o.text("drop_path_draw") == "exactly" ? DropRule::kExactly : DropRule::kEach,
+                          .drop_path = o.number("drop_path"),
+                          .dropout = o.number("dropout"),
+                          .layer_scale = o.number("layer_scale"),
+                          .norm_eps = o.number("norm_eps"),
+                          .init_std = o.number("init_std"),
+                          .start = vit_start(o.text("init"))});
 }
 
 }  // namespace
 
-BackboneItem vit() {
-  Item item("backbone", "vit", 1, "Vision Transformer, pre-norm");
-  item.set("paper", "Dosovitskiy et al. 2021, arXiv:2010.11929");
-  item.facts({{"prefix_tokens", Json::array({{{"option", "registers"}}, {{"option", "pool"}, {"value", "cls"}}})},
-              {"costs", costs()},
-              {"linear_maps", linear_maps()}});
-  item.option(Option::integer("dim", 192, "width of a token").minimum(1).maximum(16384));
-  item.option(Option::integer("depth", 12, "number of blocks").minimum(1).maximum(512));
-  item.option(Option::integer("heads", 3, "attention heads").minimum(1).maximum(1024));
-  item.option(Option::integer("patch", 16, "side of a patch; a dataset may bring another default")
-                  .minimum(1)
-                  .maximum(1024)
-                  .unit("pixels"));
-  item.option(
-      Option::text("pool", "mean",
-                   "what a head reads: the mean of the patch tokens, a class token, or the mean of the registers")
-          .choices({"mean", "cls", "registers"}));
-  item.option(
-      Option::integer("registers", 0, "register tokens after the class token").minimum(0).maximum(1024).neutral(0));
-  item.option(Option::boolean("qkv_bias", true, "biases of the maps to queries, keys and values; ConViT has none")
-                  .neutral(true));
-  item.option(Option::number("mlp_ratio", 4.0, "width inside the MLP over dim").above(0.0).maximum(64.0).neutral(4.0));
-  item.option(Option::number("drop_path", 0.0,
-                             "probability that a sample skips a branch of the last block, growing linearly from 0")
-                  .minimum(0.0)
-                  .maximum(0.99)
-                  .neutral(0.0));
-  item.option(Option::text("drop_path_rule", "linear",
-                           "drop_path over depth: linear, or constant, the same in every block (DeiT-III, PaPE)")
-                  .choices({"linear", "constant"})
-                  .neutral("linear"));
-  item.option(
-      Option::number("dropout", 0.0, "probability that a number of a branch, or inside the MLP, is 0 while training")
-          .minimum(0.0)
-          .maximum(0.99)
-          .neutral(0.0));
-  item.option(
-      Option::number("layer_scale", 0.0,
-                     "what the learned factors of each branch's channels start from, 1e-4 in DeiT-III; 0 for none")
-          .minimum(0.0)
-          .maximum(1.0)
-          .neutral(0.0));
-  item.option(
-      Option::number("init_std", kWeightDeviation,
-                     "deviation of the initial weights of the blocks, normal and cut at -2 and 2; narrow models learn "
-                     "faster with about 0.6 / sqrt(dim)")
-          .above(0.0)
-          .maximum(1.0)
-          .neutral(kWeightDeviation));
-  item.set(
-      "requires",
-      Json::array({{{"rule", "divides"}, {"of", "patch"}, {"into", "extent"}, {"help", "patches tile the image"}}}));
-  item.constraint(
-      {{"rule", "divides"}, {"of", "heads"}, {"into", "dim"}, {"help", "every head gets dim / heads channels"}});
-  return {item, [](const BackboneContext& context, const Options& o) -> std::shared_ptr<Backbone> {
-            return std::make_shared<Vit>(context, VitOptions{.dim = o.integer("dim"),
-                                                             .depth = o.integer("depth"),
-                                                             .heads = o.integer("heads"),
-                                                             .patch = o.integer("patch"),
-                                                             .registers = o.integer("registers"),
-                                                             .pool = o.text("pool"),
-                                                             .qkv_bias = o.boolean("qkv_bias"),
-                                                             .constant_drop = o.text("drop_path_rule") == "constant",
-                                                             .mlp_ratio = o.number("mlp_ratio"),
-                                                             .drop_path = o.number("drop_path"),
-                                                             .dropout = o.number("dropout"),
-                                                             .layer_scale = o.number("layer_scale"),
-                                                             .init_std = o.number("init_std")});
-          }};
-}
+BackboneItem vit() { return {vit_item(), make}; }
 
 }  // namespace locus::engine::backbones

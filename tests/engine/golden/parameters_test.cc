@@ -1,5 +1,6 @@
-// How many parameters networks have with every setting of every prior and every adapter. Planning, which has no torch, is
-// held against the same table (tests/core/cost_test.cc): what it counts by the catalog's formulas is what is built.
+// How many parameters networks have with every setting of every prior and every adapter, and their operations. Planning,
+// which has no torch, is held against the same table (tests/core/cost_test.cc): what it counts by the catalog's formulas is
+// what is built.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -39,7 +40,8 @@ Json row(const std::vector<PriorSetting>& priors, const ModelShape& shape, const
               {"priors", configuration.at("priors")},
               {"parameters", whole},
               {"prior_parameters", own},
-              {"training_parameters", training}};
+              {"training_parameters", training},
+              {"flops", model->flops(shape.extent[0], shape.extent[1])}};
   if (!adapter.is_null()) out["adapter"] = adapter;
   return out;
 }

@@ -1,0 +1,110 @@
+// Parameters and operations of every backbone with every choice of its options. Planning, which has no torch, is held
+// against the same table (tests/core/cost_test.cc).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "tests/engine/support/models.h"
+
+namespace locus::engine {
+namespace {
+
+constexpr const char* kAdvice = "If the change is meant: LOCUS_GOLDEN=update ctest --test-dir <build> -R golden";
+constexpr std::int64_t kRows = 32, kColumns = 64;  // pixels
+
+std::string table_file() { return std::filesystem::path(__FILE__).replace_filename("networks.json"); }
+
+// What makes a network small whose options have these names; lists stay as they are.
+Json small_options(const Json& item) {
+  const Json small = {{"dim", 32}, {"depth", 2}, {"heads", 4}, {"patch", 8}, {"registers", 1}};
+  Json out = Json::object();
+  for (const Json& option : item.at("options")) {
+    const auto name = option.at("name").get<std::string>();
+    if (small.contains(name)) out[name] = small.at(name);
+  }
+  return out;
+}
+
+// A network without a head; nothing where the backbone refuses it.
+std::optional<Json> row(const BackboneItem& item, const Json& options) {
+  try {
+    const Json model = {{"id", item.id()}, {"options", options}};
+    const auto backbone = make_backbone({{"model", model}, {"priors", Json::array()}},
+                                        {test::kTestChannels, {kRows, kColumns}}, RandomStreams(0));
+    std::int64_t parameters = 0;
+    for (const Tensor& parameter : backbone->parameters()) parameters += parameter.numel();
+    return Json{{"backbone", item.id()},
+                {"options", options},
+                {"extent", {kRows, kColumns}},
+                {"channels", test::kTestChannels},
+                {"parameters", parameters},
+                {"pooled", backbone->pooled_width()},
+                {"flops", backbone->flops(kRows, kColumns)}};
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+// The reduced network, then with each option at every other choice, and each size with what it says beyond the shape.
+std::vector<Json> settings_of(const Json& item) {
+  const Json small = small_options(item);
+  std::vector<Json> out = {small};
+  const auto add = [&](const std::string& name, const Json& value) {
+    out.push_back(small);
+    out.back()[name] = value;
+  };
+  for (const Json& option : item.at("options")) {
+    const auto name = option.at("name").get<std::string>();
+    if (option.at("type") == "boolean") add(name, !option.at("default").get<bool>());
+    if (option.at("type") != "string" || !option.contains("choices")) continue;
+    for (const Json& choice : option.at("choices")) {
+      if (choice != option.at("default")) add(name, choice);
+    }
+  }
+  for (const auto& [size, options] : item.value("presets", Json::object()).items()) {
+    out.push_back(options);
+    out.back().update(small);
+  }
+  return out;
+}
+
+Json table() {
+  Json out = Json::array();
+  for (const BackboneItem& item : backbone_items()) {
+    bool any = false;
+    for (const Json& options : settings_of(item.item.json())) {
+      if (auto one = row(item, options)) {
+        out.push_back(*std::move(one));
+        any = true;
+      }
+    }
+    EXPECT_TRUE(any) << "no network of backbone " << item.id() << " could be built";
+  }
+  return out;
+}
+
+TEST(GoldenNetworks, OfEveryBackboneAreThoseThatPlanningIsHeldAgainst) {
+  const Json found = table();
+  const char* mode = std::getenv("LOCUS_GOLDEN");
+  if (mode && std::string_view(mode) == "update") {
+    std::ofstream out(table_file());
+    const char* before = "[\n";
+    for (const Json& one : found) {
+      out << before << one.dump();
+      before = ",\n";
+    }
+    out << "\n]\n";
+    return;
+  }
+  std::ifstream in(table_file());
+  ASSERT_TRUE(in) << table_file() << " is missing. " << kAdvice;
+  const Json known = Json::parse(in);
+  ASSERT_EQ(known.size(), found.size()) << kAdvice;
+  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(known[i], found[i]) << kAdvice;
+}
+
+}  // namespace
+}  // namespace locus::engine
