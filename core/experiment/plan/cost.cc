@@ -277,7 +277,6 @@ class Network {
   std::vector<const ResolvedSection*> adapters_;
   std::deque<Counted> priors_;
   Prefix prefix_;
-  bool global_ = true;  // no prior may make attention run otherwise than from each token to all
 };
 
 // Of the training images, which are kept as bytes where they are used; none of those that are read from files as they are

@@ -130,7 +130,7 @@ static Json given_options(const Section& section, const Selection& selection, co
   const auto preset = selection.item->presets.find(size.is_string() ? size.get<std::string>() : "");
   for (const auto& [option, value] : brought.items()) {
     const bool sized = preset != selection.item->presets.end() && preset->second.contains(option);
-    if (has_option(*selection.item, option) && !given.contains(option) && !sized) given[option] = value;
+    if (selection.item->has_option(option) && !given.contains(option) && !sized) given[option] = value;
   }
   return given;
 }

@@ -31,7 +31,20 @@ Json costs() {
       {"flops_a_token", "8 * dim ^ 2 + (4 + 2 * gated) * dim * hidden"},
       {"flops",
        "2 * patches * channels * patch ^ 2 * dim + prefixed * tokens * (flops_a_token + 4 * dim * tokens) + (depth - "
-       "prefixed) * patches * (flops_a_token + 4 * dim * patches)"}};
+       "prefixed) * patches * (flops_a_token + 4 * dim * (axial * (rows + columns) + (1 - axial) * patches))"}};
+}
+
+// Those that adapters may take the place of, by the names that blocks give them.
+Json linear_maps() {
+  const auto of_blocks = [](const char* name, const char* in, const char* out, int joint) {
+    return Json({{"name", name}, {"count", "depth"}, {"in", in}, {"out", out}, {"joint", joint}});
+  };
+  return Json::array({{{"name", "embed"}, {"in", "channels * patch ^ 2"}, {"out", "dim"}},
+                      of_blocks("blocks.#.attention.qkv", "dim", "3 * dim", 3),
+                      of_blocks("blocks.#.attention.out", "dim", "dim", 1),
+                      {{"name", "blocks.#.mlp.gate"}, {"count", "gated * depth"}, {"in", "dim"}, {"out", "hidden"}},
+                      of_blocks("blocks.#.mlp.in", "dim", "hidden", 1),
+                      of_blocks("blocks.#.mlp.out", "hidden", "dim", 1)});
 }
 
 void add_shape(Item& item) {
@@ -144,6 +157,7 @@ Item vit_item() {
                                              {{"option", "pool"}, {"value", "cls"}},
                                              {{"option", "class_token"}, {"value", "always"}}})},
               {"costs", costs()},
+              {"linear_maps", linear_maps()},
               {"own_priors", vit_own_priors()}});
   add_shape(item);
   add_blocks(item);
