@@ -2,7 +2,7 @@
 // floats. One pass over the files, timed from the first batch asked for to the last one given; bench/loader.py sets it
 // beside PyTorch's DataLoader.
 //
-//   loader_bench FOLDER [--images=1000] [--size=224] [--batch=64] [--threads=2] [--megabytes=256]
+//   loader_bench FOLDER [--images=1000] [--size=224] [--batch=64] [--interpolation=bicubic] [--threads=2] [--megabytes=256]
 //
 // FOLDER holds JPEG and PNG files at any depth; a smaller set than --images is shown again. Prints a line of JSON.
 #include <ATen/Parallel.h>
@@ -28,7 +28,38 @@ namespace fs = std::filesystem;
 
 struct Arguments {
   fs::path folder;
+  std::string interpolation = "bicubic";
   std::int64_t images = 1000, size = 224, batch = 64, threads = 2, megabytes = 256;
+};
+
+std::vector<std::byte> bytes_of_file(const fs::path& path) {
+  std::vector<std::byte> out(fs::file_size(path));
+  std::ifstream in(path, std::ios::binary);
+  if (!in.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size())))
+    throw DataError(path.string() + " cannot be read");
+  return out;
+}
+
+// A file that was read, decoded as the source of a dataset's files decodes it.
+class File final : public UndecodedSample {
+ public:
+  explicit File(fs::path path) : path_(std::move(path)), bytes_(bytes_of_file(path_)), header_(read_header(bytes_)) {}
+
+  ImageSize size() const override { return {header_.height, header_.width}; }
+  Image part(const Box& box) const override {
+    try {
+      return decode_part(bytes_, box);
+    } catch (const ImageError& error) {
+      throw DataError(path_.string() + " " + error.what());
+    }
+  }
+  Sample rest() const override { return {}; }
+  Sample decoded() const override { return {{kImage, tensor_of(whole())}}; }
+
+ private:
+  fs::path path_;
+  std::vector<std::byte> bytes_;
+  ImageHeader header_;
 };
 
 // The image files of a folder, read and decoded when asked for.
@@ -41,40 +72,32 @@ class Files : public Source {
       if (entry.is_regular_file() && (kind == ".jpeg" || kind == ".jpg" || kind == ".png")) add(entry.path());
     }
     if (files_.empty()) throw std::invalid_argument(folder.string() + " holds no .jpeg, .jpg or .png files");
-    std::sort(files_.begin(), files_.end(), [](const File& a, const File& b) { return a.path < b.path; });
+    std::sort(files_.begin(), files_.end(), [](const Named& a, const Named& b) { return a.path < b.path; });
   }
 
   std::int64_t size() const override { return static_cast<std::int64_t>(files_.size()); }
-  Sample read(std::int64_t index) const override {
-    const fs::path& path = files_[static_cast<std::size_t>(index)].path;
-    try {
-      const std::string bytes = bytes_of_file(path);
-      return {{kImage, tensor_of(decode(std::as_bytes(std::span(bytes))))}};
-    } catch (const ImageError& error) {
-      throw DataError(path.string() + " " + error.what());
-    }
+  Sample read(std::int64_t index) const override { return open(index)->decoded(); }
+  std::unique_ptr<UndecodedSample> open(std::int64_t index) const override {
+    return std::make_unique<File>(files_[static_cast<std::size_t>(index)].path);
   }
   std::int64_t bytes(std::int64_t index) const override { return 2 * files_[static_cast<std::size_t>(index)].bytes; }
 
  private:
-  struct File {
+  struct Named {
     fs::path path;
     std::int64_t bytes;  // decoded
   };
 
-  static std::string bytes_of_file(const fs::path& path) {
-    std::string out(fs::file_size(path), '\0');
-    std::ifstream(path, std::ios::binary).read(out.data(), static_cast<std::streamsize>(out.size()));
-    return out;
-  }
-
   void add(const fs::path& path) {
-    const std::string bytes = bytes_of_file(path);
-    const ImageHeader header = read_header(std::as_bytes(std::span(bytes)));
-    files_.push_back({path, std::int64_t{3} * header.height * header.width});
+    try {
+      const ImageSize size = File(path).size();
+      files_.push_back({path, std::int64_t{3} * size.height * size.width});
+    } catch (const ImageError& error) {
+      throw DataError(path.string() + " " + error.what());
+    }
   }
 
-  std::vector<File> files_;
+  std::vector<Named> files_;
 };
 
 Arguments parse(int count, char** values) {
@@ -91,6 +114,8 @@ Arguments parse(int count, char** values) {
         number != numbers.end() && equals != std::string::npos) {
       *number->second = std::stoll(word.substr(equals + 1));
       if (*number->second < 1) throw std::invalid_argument("'" + word + "': 1 at least");
+    } else if (word.starts_with("--interpolation=")) {
+      a.interpolation = word.substr(equals + 1);
     } else if (a.folder.empty() && !word.starts_with("--")) {
       a.folder = word;
     } else {
@@ -105,7 +130,8 @@ int main_of(const Arguments& a) {
   at::set_num_threads(1);  // of this thread, which normalizes
   const auto files = std::make_shared<const Files>(a.folder);
   const Normalization normalization{{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
-  const AugmentationContext context{.extent = {a.size, a.size}, .normalization = normalization};
+  const AugmentationContext context{
+      .extent = {a.size, a.size}, .normalization = normalization, .interpolation = a.interpolation};
   const auto augmentation =
       make_augmentation({{"augmentation", {{"id", "crop-flip"}, {"options", Json::object()}}}}, context);
   const RandomStreams random(0);

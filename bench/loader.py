@@ -2,12 +2,13 @@
 """Images a second of loader_bench beside PyTorch's DataLoader with torchvision and Pillow: same files and transforms.
 
     loader.py FOLDER [--program build/release/bin/loader_bench] [--images 1000] [--size 224] [--batch 64]
-              [--workers 2] [--rounds 5] [--json FILE]
+              [--interpolation bicubic|bilinear] [--workers 2] [--rounds 5] [--json FILE]
 
-Both decode, take a random resized crop (bicubic), flip and normalize. Every round measures both in turn, so that a
-machine that slows down slows both, and the ratio is taken within it; the result is the median with the quartiles beside
-it. The workers of the DataLoader are started and warm before the first round. Where Python has no torchvision it
-measures loader_bench alone and says so.
+Both decode, take a random resized crop, flip and normalize, and their main thread goes through whole batches of floats.
+Every round measures both in turn, the one that begins changing, so that a machine that slows down slows both, and the
+ratio is taken within it; the result is the median with the quartiles beside it. The workers of the DataLoader are started
+and warm before the first round. `bench/peers` installs what it needs; where Python has no torchvision it measures
+loader_bench alone and says so.
 """
 import argparse
 import json
@@ -20,6 +21,7 @@ import time
 try:
     import torch
     import torchvision
+    import PIL
     from PIL import Image
     from torchvision import transforms
 except ImportError as error:
@@ -32,11 +34,13 @@ KINDS = (".jpeg", ".jpg", ".png")
 class Files:
     """The image files of a folder, sorted; shown again where there are fewer than asked for."""
 
-    def __init__(self, folder, images, size):
+    def __init__(self, folder, images, size, interpolation):
         self.paths = sorted(str(p) for p in pathlib.Path(folder).rglob("*") if p.suffix.lower() in KINDS)
+        if not self.paths:
+            raise SystemExit(f"loader: {folder} holds no .jpeg, .jpg or .png files")
         self.images = images
         self.transform = transforms.Compose([
-            transforms.RandomResizedCrop(size, interpolation=transforms.InterpolationMode.BICUBIC),
+            transforms.RandomResizedCrop(size, interpolation=transforms.InterpolationMode(interpolation)),
             transforms.RandomHorizontalFlip(),
             transforms.ToTensor(),
             transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
@@ -59,7 +63,7 @@ def theirs(loader):
 
 def ours(arguments):
     command = [arguments.program, arguments.folder]
-    command += [f"--{name}={getattr(arguments, name)}" for name in ("images", "size", "batch")]
+    command += [f"--{name}={getattr(arguments, name)}" for name in ("images", "size", "batch", "interpolation")]
     command += [f"--threads={arguments.workers}"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
@@ -77,6 +81,7 @@ def main():
     parser.add_argument("--program", default=str(PROGRAM))
     for name, default in (("images", 1000), ("size", 224), ("batch", 64), ("workers", 2), ("rounds", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--interpolation", choices=("bicubic", "bilinear"), default="bicubic")
     parser.add_argument("--json")
     arguments = parser.parse_args()
     loader = None
@@ -84,23 +89,27 @@ def main():
         print(f"loader: loader_bench alone, this Python cannot load images for comparison ({missing})")
     else:
         torch.set_num_threads(1)
-        files = Files(arguments.folder, arguments.images, arguments.size)
+        files = Files(arguments.folder, arguments.images, arguments.size, arguments.interpolation)
         loader = torch.utils.data.DataLoader(files, arguments.batch, num_workers=arguments.workers, drop_last=True,
                                              persistent_workers=True)
         theirs(loader)
     ours(arguments)  # both have then read the files once
     rows = {"locus": [], "dataloader": [], "ratio": []}
-    for _ in range(arguments.rounds):
-        rows["locus"].append(ours(arguments))
+    sides = {"locus": lambda: ours(arguments)}
+    if loader is not None:
+        sides["dataloader"] = lambda: theirs(loader)
+    for number in range(arguments.rounds):
+        for name in sorted(sides, reverse=number % 2 == 0):
+            rows[name].append(sides[name]())
         if loader is not None:
-            rows["dataloader"].append(theirs(loader))
             rows["ratio"].append(rows["locus"][-1] / rows["dataloader"][-1])
     out = {name: summary(values) for name, values in rows.items() if values}
     for name, row in out.items():
         unit = "" if name == "ratio" else " images a second"
         print(f"{name:10s} {row['median']:8.2f}  [{row['low']:.2f}, {row['high']:.2f}]{unit}")
     if arguments.json:
-        versions = {} if torch is None else {"torch": torch.__version__, "torchvision": torchvision.__version__}
+        versions = {} if torch is None else {"torch": torch.__version__, "torchvision": torchvision.__version__,
+                                             "pillow": PIL.__version__}
         with open(arguments.json, "w") as file:
             json.dump({"version": 1, **versions, "settings": vars(arguments), "rows": out}, file)
 

@@ -21,10 +21,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr double kRate = 1e-6;  // of the optimizer: steps cost the same at any, and weights stay as drawn
 
-void wait_for(at::Device device) {
-  if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->synchronizeDevice(device.index());
-}
-
 // With the dataset's aspect ratio: `resolution` is the shorter side.
 Json facts_at(Json facts, std::int64_t resolution) {
   facts["extent"] = extent_at(facts.at("extent").get<Extent>(), resolution);
@@ -162,6 +158,10 @@ double quantile(const std::vector<double>& sorted, double share) {
 }
 
 }  // namespace
+
+void wait_for(at::Device device) {
+  if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->synchronizeDevice(device.index());
+}
 
 MeasuredModel measured_model(const Json& configuration) { return {configuration, input_facts(configuration)}; }
 

@@ -7,6 +7,9 @@
 
 namespace locus::engine {
 
+// Returns when the device has done all that it was given.
+void wait_for(at::Device device);
+
 struct MeasureSettings {
   std::int64_t rounds = 20;  // at least 1
   std::int64_t warmup = 5;   // passes before the first round

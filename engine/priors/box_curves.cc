@@ -8,7 +8,7 @@
 namespace locus::engine {
 namespace {
 
-using Path = std::vector<BoxCell>;
+using BoxPath = std::vector<BoxCell>;
 
 BoxCell operator+(BoxCell a, BoxCell b) { return {a.t + b.t, a.y + b.y, a.x + b.x}; }
 BoxCell operator-(BoxCell a, BoxCell b) { return {a.t - b.t, a.y - b.y, a.x - b.x}; }
@@ -24,8 +24,8 @@ BoxCell half(BoxCell v) {
   return length(floor) % 2 == 1 && length(v) > 2 ? floor + unit(v) : floor;
 }
 
-Path snake(std::int64_t frames, std::int64_t rows, std::int64_t columns) {
-  Path path;
+BoxPath snake(std::int64_t frames, std::int64_t rows, std::int64_t columns) {
+  BoxPath path;
   for (std::int64_t t = 0; t < frames; ++t) {
     for (std::int64_t i = 0; i < rows * columns; ++i) {
       const std::int64_t at = t % 2 == 0 ? i : rows * columns - 1 - i, y = at / columns, along = at % columns;
@@ -36,7 +36,7 @@ Path snake(std::int64_t frames, std::int64_t rows, std::int64_t columns) {
 }
 
 // The anti-diagonal y + x = d of one frame, even ones running up and right.
-void diagonal(std::int64_t t, std::int64_t d, std::int64_t rows, std::int64_t columns, Path& path) {
+void diagonal(std::int64_t t, std::int64_t d, std::int64_t rows, std::int64_t columns, BoxPath& path) {
   const std::int64_t low = std::max<std::int64_t>(0, d - columns + 1), high = std::min(d, rows - 1);
   for (std::int64_t i = low; i <= high; ++i) {
     const std::int64_t y = d % 2 == 0 ? high - (i - low) : i;
@@ -44,8 +44,8 @@ void diagonal(std::int64_t t, std::int64_t d, std::int64_t rows, std::int64_t co
   }
 }
 
-Path zigzag(std::int64_t frames, std::int64_t rows, std::int64_t columns) {
-  Path path;
+BoxPath zigzag(std::int64_t frames, std::int64_t rows, std::int64_t columns) {
+  BoxPath path;
   for (std::int64_t e = 0; e <= frames + rows + columns - 3; ++e) {
     for (std::int64_t i = 0; i < frames; ++i) {
       const std::int64_t t = e % 2 == 0 ? i : frames - 1 - i, d = e - t;
@@ -61,18 +61,18 @@ std::uint64_t spread_bits(std::int64_t v) {
   return out;
 }
 
-Path peano(std::int64_t frames, std::int64_t rows, std::int64_t columns) {
+BoxPath peano(std::int64_t frames, std::int64_t rows, std::int64_t columns) {
   std::vector<std::pair<std::uint64_t, BoxCell>> keyed;
   for (const BoxCell cell : snake(frames, rows, columns))
     keyed.push_back({spread_bits(cell.x) | spread_bits(cell.y) << 1 | spread_bits(cell.t) << 2, cell});
   std::sort(keyed.begin(), keyed.end(), [](const auto& l, const auto& r) { return l.first < r.first; });
-  Path path;
+  BoxPath path;
   for (const auto& [key, cell] : keyed) path.push_back(cell);
   return path;
 }
 
 // Walks the box spanned by a (the direction of travel), b and c from p.
-void hilbert_walk(BoxCell p, BoxCell a, BoxCell b, BoxCell c, Path& path) {
+void hilbert_walk(BoxCell p, BoxCell a, BoxCell b, BoxCell c, BoxPath& path) {
   const std::int64_t w = length(a), h = length(b), d = length(c);
   if (w == 0 || h == 0 || d == 0) return;
   if ((w == 1) + (h == 1) + (d == 1) >= 2) {
@@ -102,22 +102,22 @@ void hilbert_walk(BoxCell p, BoxCell a, BoxCell b, BoxCell c, Path& path) {
   }
 }
 
-Path hilbert(std::int64_t frames, std::int64_t rows, std::int64_t columns) {
-  Path path;
+BoxPath hilbert(std::int64_t frames, std::int64_t rows, std::int64_t columns) {
+  BoxPath path;
   hilbert_walk({0, 0, 0}, {0, 0, columns}, {0, rows, 0}, {frames, 0, 0}, path);
   return path;
 }
 
-struct Curve {
+struct BoxCurve {
   std::string_view name;
-  Path (*walk)(std::int64_t frames, std::int64_t rows, std::int64_t columns);
+  BoxPath (*walk)(std::int64_t frames, std::int64_t rows, std::int64_t columns);
 };
-constexpr Curve kCurves[] = {{"snake", snake}, {"hilbert", hilbert}, {"peano", peano}, {"zigzag", zigzag}};
+constexpr BoxCurve kBoxCurves[] = {{"snake", snake}, {"hilbert", hilbert}, {"peano", peano}, {"zigzag", zigzag}};
 
 }  // namespace
 
 std::vector<BoxCell> box_curve(std::string_view base, std::int64_t frames, std::int64_t rows, std::int64_t columns) {
-  for (const Curve& curve : kCurves) {
+  for (const BoxCurve& curve : kBoxCurves) {
     if (curve.name == base) return curve.walk(frames, rows, columns);
   }
   return {};

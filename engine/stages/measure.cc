@@ -1,12 +1,23 @@
-// Stage "measure": what the model costs at every batch size and resolution. Needs no training before it.
+// Stage "measure": what the model costs at every batch size and resolution, and how its training is fed. Needs no training
+// before it.
+#include <set>
+
+#include "engine/measure/feeding.h"
 #include "engine/measure/flops.h"
 #include "engine/measure/hardware.h"
 #include "engine/measure/measurement.h"
 #include "engine/measure/peak_memory.h"
 #include "engine/stages/stages.h"
+#include "engine/train/training_data.h"
 
 namespace locus::engine::stages {
 namespace {
+
+Json metrics() {
+  Json out = measured_metrics();
+  for (Json& metric : feeding_metrics()) out.push_back(std::move(metric));
+  return out;
+}
 
 void describe(StageContext& context, const MeasureSettings& settings) {
   context.environment["path"] = context.execution.path;
@@ -20,6 +31,32 @@ void describe(StageContext& context, const MeasureSettings& settings) {
                                      {"counted_operators", counted_operators()}};
 }
 
+// What the observer wishes, and what becomes of the stage by it.
+bool measure_goes_on(StageContext& context) {
+  const Wish wish = context.observer.wish();
+  if (wish == Wish::kCancel) context.outcome = Outcome::kCancelled;
+  if (wish == Wish::kCheckpointAndStop) context.outcome = Outcome::kStopped;  // nothing worth keeping: it starts again
+  return wish == Wish::kContinue;
+}
+
+// How training is fed at each batch size, after `before` of `steps` are done. False where the stage is to end.
+bool feed(StageContext& context, Dataset& dataset, const MeasureSettings& settings, std::int64_t before,
+          std::int64_t steps) {
+  std::set<std::int64_t> measured;
+  for (const std::int64_t batch : context.options.integers("batch")) {
+    const auto go_on = [&] {
+      context.observer.progress(std::min(before++, steps), steps, "measure");
+      return measure_goes_on(context);
+    };
+    const auto fed =
+        measure_feeding(context.configuration, dataset, batch, settings, context.execution, context.device, go_on);
+    if (!fed) return false;
+    if (!measured.insert(fed->point.batch).second) continue;  // all images of a small set
+    for (StageResult& result : feeding_results(*fed)) context.results.push_back(std::move(result));
+  }
+  return true;
+}
+
 void run_measure(StageContext& context) {
   const Options& options = context.options;
   const MeasureSettings settings{options.integer("rounds"), options.integer("warmup"), options.number("round_ms"),
@@ -29,7 +66,10 @@ void run_measure(StageContext& context) {
   const std::vector<std::int64_t> batches = options.integers("batch");
   const std::vector<MeasuredModel> model = {measured_model(context.configuration)};
   const auto points = static_cast<std::int64_t>(resolutions.size() * batches.size());
-  const std::int64_t steps = points * settings.rounds * (settings.training ? 2 : 1);
+  const std::shared_ptr<Dataset> data = options.boolean("data") ? open_data(context) : nullptr;
+  const std::int64_t of_model = points * settings.rounds * (settings.training ? 2 : 1);
+  const std::int64_t fed = static_cast<std::int64_t>(batches.size()) * (2 * settings.rounds + settings.warmup + 1);
+  const std::int64_t steps = of_model + (data ? fed : 0);
   describe(context, settings);
   context.observer.started(context.environment, steps, 0);
   std::int64_t before = 0;
@@ -37,12 +77,9 @@ void run_measure(StageContext& context) {
   for (const std::int64_t resolution : resolutions) {
     for (const std::int64_t batch : batches) {
       const auto go_on = [&](std::int64_t done, std::int64_t) {
-        const Wish wish = context.observer.wish();
-        if (wish == Wish::kCancel) context.outcome = Outcome::kCancelled;
-        if (wish == Wish::kCheckpointAndStop)
-          context.outcome = Outcome::kStopped;  // nothing worth keeping: it starts again
+        const bool on = goes_on(context);
         context.observer.progress(before + done, steps, "measure");
-        return wish == Wish::kContinue;
+        return on;
       };
       const auto measured =
           measure_models(model, {batch, resolution}, settings, context.execution, context.device, go_on);
@@ -52,8 +89,12 @@ void run_measure(StageContext& context) {
       }
       for (StageResult& result : measured_results(measured->front())) context.results.push_back(std::move(result));
       path = measured->front().path;
-      before += steps / points;
+      before += of_model / points;
     }
+  }
+  if (data && !feed(context, *data, settings, before, steps)) {
+    context.results.clear();
+    return;
   }
   context.observer.progress(steps, steps, "measure");
   context.environment["path"] = path;
@@ -83,6 +124,11 @@ StageItem measure() {
                   .maximum(60000.0)
                   .unit("ms"));
   item.option(Option::boolean("training", true, "measure training steps, too"));
+  item.option(
+      Option::boolean("data", false,
+                      "measure how training is fed, too: reads the training split and reports how long steps wait "
+                      "for their images and how many are prepared a second")
+          .neutral(false));
   item.set("requires",
            Json::array(
                {{{"rule", "divides"}, {"of", "patch"}, {"into", "resolution"}, {"help", "patches tile the image"}}}));

@@ -43,9 +43,10 @@ std::string scores_text(const std::vector<Score>& scores) {
 Narration::Narration(StageObserver& observer, std::int64_t steps, std::int64_t steps_per_epoch, Seconds clock)
     : observer_(observer), steps_(steps), per_epoch_(steps_per_epoch), pace_(std::move(clock)) {}
 
-void Narration::window(double loss, double rate, double milliseconds) {
+void Narration::window(double loss, double rate, double milliseconds, double waited) {
   window_ = "  loss " + format("%.4f", loss) + "  lr " + format("%.1e", rate) + "  " + format("%.1f", milliseconds) +
             " ms/step";
+  if (waited >= 0.01) window_ += " (" + format("%.0f", 100 * waited) + " % waiting for data)";
 }
 
 void Narration::reached(std::int64_t step) {

@@ -41,8 +41,9 @@ class Narration {
   Narration(StageObserver& observer, std::int64_t steps, std::int64_t steps_per_epoch,
             Seconds clock = steady_seconds());
 
-  // What the next line will say: a window of steps, averaged, and a validation. The latter is said once.
-  void window(double loss, double rate, double milliseconds);
+  // What the next line will say: a window of steps, averaged, and a validation. The latter is said once. `waited`: the share
+  // of the time that steps waited for data, said from 1 % on.
+  void window(double loss, double rate, double milliseconds, double waited = 0);
   void validated(const std::vector<Score>& scores) { scores_ = scores_text(scores); }
   // `step` steps are done: prints a line if one is due, the last step's in any case.
   void reached(std::int64_t step);

@@ -232,7 +232,10 @@ void Training::close_window() {
   window_.clear();
   seconds_ += window_seconds_;
   window_milliseconds_.push_back(1000 * window_seconds_ / static_cast<double>(window_timed_));
-  narration_->window(mean[0].item<double>(), rate(step_ - 1), window_milliseconds_.back());
+  const double waited = loader_.waited_seconds();
+  narration_->window(mean[0].item<double>(), rate(step_ - 1), window_milliseconds_.back(),
+                     (waited - waited_at_window_) / std::max(window_seconds_, 1e-9));
+  waited_at_window_ = waited;
   window_seconds_ = 0;
   window_timed_ = 0;
 }

@@ -68,6 +68,7 @@ class Training {
   std::int64_t step_ = 0, steps_ = 0;
   std::int64_t planned_ = 0;             // steps of the horizon that the schedule is made for
   double waited_before_ = 0;             // for data, by processes that trained before
+  double waited_at_window_ = 0;          // for data, by this process, when the last window was closed
   std::vector<std::string> begun_from_;  // lines for people: where the weights came from
   Snapshots snapshots_{0, 0};
   std::int64_t saved_ = -1;  // step of the last checkpoint this process wrote

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Catalog engine_catalog(const Json& extent = Json()) {
+Catalog catalog_with_extent(const Json& extent = Json()) {
   Json document = read_json(LOCUS_SOURCE_ROOT "/engine/catalog.json");
   for (Json& item : document["items"]) {
     if (item["id"] == "fashion-mnist" && !extent.is_null()) item["facts"]["extent"] = extent;
@@ -33,7 +33,7 @@ CellCost cost_of_labels(const Catalog& catalog, const Json& dataset) {
 }
 
 TEST(DatasetFacts, AreThoseOfTheChosenVariant) {
-  const Catalog catalog = engine_catalog();
+  const Catalog catalog = catalog_with_extent();
   const CatalogItem& item = *catalog.find("dataset", "cifar-100");
   EXPECT_EQ(dataset_facts(item, Json::object()).at("classes"), 100);
   EXPECT_EQ(dataset_facts(item, {{"labels", "fine"}}).at("classes"), 100);
@@ -127,7 +127,7 @@ TEST(DatasetFacts, NameACopyThatStagesAskOfWorkersAndThatIsPartOfTheirIdentity) 
 
 TEST(DatasetFacts, OfImagesThatAreNotSquareTakeTheShorterSideForResolution) {
   for (const Json extent : {Json{28, 42}, Json{42, 28}}) {
-    const Catalog catalog = engine_catalog(extent);
+    const Catalog catalog = catalog_with_extent(extent);
     EXPECT_EQ(native_resolution(dataset_extent(*catalog.find("dataset", "fashion-mnist"), Json::object())), 28);
     const auto plan = plan_experiment(specification("fashion-mnist", 14), catalog);
     ASSERT_TRUE(plan.ok()) << plan.status();
@@ -137,7 +137,7 @@ TEST(DatasetFacts, OfImagesThatAreNotSquareTakeTheShorterSideForResolution) {
 }
 
 TEST(DatasetFacts, HoldPatchesToBothSidesOfAnEvaluation) {
-  const Catalog catalog = engine_catalog({28, 42});
+  const Catalog catalog = catalog_with_extent({28, 42});
   EXPECT_EQ(longer_side(dataset_extent(*catalog.find("dataset", "fashion-mnist"), Json::object()), 42), 63);
   Json specified = specification("fashion-mnist", 14);
   specified["stages"] = {{{"evaluate", {{"resolution", {56}}}}}};

@@ -65,7 +65,7 @@ Json specification(const char* changes) {
   return out;
 }
 
-ExperimentPlan plan_of(const char* changes) {
+ExperimentPlan input_plan(const char* changes) {
   auto plan = plan_experiment(specification(changes), catalog());
   if (!plan.ok()) throw std::runtime_error(plan.status().ToString());
   return *std::move(plan);
@@ -86,11 +86,11 @@ TEST(Images, ThatDifferInSizeNeedAnInputThatResizesThem) {
       HasSubstr("the images of 'varied' differ in size, and a model takes images of one; write input: resized"));
   refused(R"({"input": "native"})", message);
   EXPECT_THAT(message, HasSubstr("write input: resized"));
-  EXPECT_NO_THROW(plan_of(R"({"input": "resized"})"));
+  EXPECT_NO_THROW(input_plan(R"({"input": "resized"})"));
 }
 
 TEST(Images, AreOfTheExtentThatTheInputGivesThem) {
-  const ExperimentPlan plan = plan_of(R"({"input": {"resized": {"size": 64}}})");
+  const ExperimentPlan plan = input_plan(R"({"input": {"resized": {"size": 64}}})");
   EXPECT_EQ(plan.evaluation_labels, (Json{{"resolution", 64}}));
   EXPECT_EQ(plan.labels.at("resolution"), std::set<std::string>{"64"});
   const Json config = Json::parse(plan.trials.at(0).stages.at(0).config_json);
@@ -104,7 +104,7 @@ TEST(Images, AreOfTheExtentThatTheInputGivesThem) {
 
 TEST(Images, OfSeveralInputsAreEachTheirOwn) {
   const ExperimentPlan plan =
-      plan_of(R"({"matrix": {"input": [{"resized": {"size": 64}}, {"resized": {"size": 128}}]}})");
+      input_plan(R"({"matrix": {"input": [{"resized": {"size": 64}}, {"resized": {"size": 128}}]}})");
   ASSERT_EQ(plan.cells.size(), 2u);
   EXPECT_EQ(plan.labels.at("resolution"), (std::set<std::string>{"64", "128"}));
   EXPECT_GT(plan.cells[1].cost.memory_bytes, plan.cells[0].cost.memory_bytes);
@@ -114,7 +114,7 @@ TEST(Images, TileIntoPatchesAtEverySizeThatTrainingTakes) {
   std::string message;
   refused(R"({"input": {"resized": {"sizes": [192, 200]}}})", message);
   EXPECT_THAT(message, HasSubstr("patch = 16 does not divide sizes = 200"));
-  EXPECT_NO_THROW(plan_of(R"({"input": {"resized": {"sizes": [192, 224, 288]}}})"));
+  EXPECT_NO_THROW(input_plan(R"({"input": {"resized": {"sizes": [192, 224, 288]}}})"));
 }
 
 TEST(Images, OfOneChannelTakeNoNumbersOfThree) {
@@ -129,29 +129,29 @@ TEST(Images, ThatAreResizedLeaveNoChoiceToAnEvaluation) {
   std::string message;
   refused(R"({"input": "resized", "stages": [{"evaluate": {"interpolation": "bicubic"}}]})", message);
   EXPECT_THAT(message, HasSubstr("it has its own"));
-  EXPECT_NO_THROW(plan_of(R"({"dataset": "cifar-10", "stages": [{"evaluate": {"interpolation": "bicubic"}}]})"));
+  EXPECT_NO_THROW(input_plan(R"({"dataset": "cifar-10", "stages": [{"evaluate": {"interpolation": "bicubic"}}]})"));
 }
 
 TEST(Images, StayInMemoryUnlessTheyAreReadFromFiles) {
-  const CellCost varied = plan_of(R"({"input": "resized"})").cells.at(0).cost;
+  const CellCost varied = input_plan(R"({"input": "resized"})").cells.at(0).cost;
   EXPECT_EQ(varied.data_bytes, 0) << "without a common size";
-  EXPECT_EQ(plan_of(R"({"dataset": "stored"})").cells.at(0).cost.data_bytes, 0);
+  EXPECT_EQ(input_plan(R"({"dataset": "stored"})").cells.at(0).cost.data_bytes, 0);
   const CellCost cifar =
-      plan_of(R"({"dataset": "cifar-10", "input": "resized", "model": {"patch": 16}})").cells.at(0).cost;
+      input_plan(R"({"dataset": "cifar-10", "input": "resized", "model": {"patch": 16}})").cells.at(0).cost;
   EXPECT_EQ(cifar.data_bytes, 45000.0 * (32 * 32 * 3 + 8)) << "as the files have them";
   EXPECT_EQ(cifar.memory_bytes - cifar.data_bytes, varied.memory_bytes);
 }
 
 TEST(DatasetDefault, MayBeAnItemThatYieldsToWhatIsWritten) {
   const auto input = [](const char* changes) {
-    return Json::parse(plan_of(changes).trials.at(0).stages.at(0).config_json).value("input", Json());
+    return Json::parse(input_plan(changes).trials.at(0).stages.at(0).config_json).value("input", Json());
   };
   EXPECT_EQ(input(R"({"dataset": "stored"})").at("options").at("size"), 96);
   EXPECT_EQ(input(R"({"dataset": "stored", "input": "resized"})").at("options").at("size"), 96);
   EXPECT_EQ(input(R"({"dataset": "stored", "input": {"resized": {"size": 32}}})").at("options").at("size"), 32);
   EXPECT_TRUE(input(R"({"dataset": "stored", "input": "native"})").is_null());
   EXPECT_TRUE(input(R"({"dataset": "cifar-10"})").is_null());
-  EXPECT_EQ(plan_of(R"({"dataset": "stored"})").settings.at("input").value, "\"resized\"");
+  EXPECT_EQ(input_plan(R"({"dataset": "stored"})").settings.at("input").value, "\"resized\"");
 }
 
 TEST(Images, AsTheFilesHaveThemMoveNoIdentity) {

@@ -29,7 +29,7 @@ const Catalog& sized_catalog() {
   return catalog;
 }
 
-Json specification(const std::string& model, const std::string& changes = "{}") {
+Json preset_specification(const std::string& model, const std::string& changes = "{}") {
   Json spec = Json::parse(R"({"version": 1, "name": "sized", "dataset": "fashion-mnist", "prior": "none"})");
   spec["model"] = Json::parse(model);
   spec.merge_patch(Json::parse(changes));
@@ -48,7 +48,7 @@ Json model_of(const ExperimentPlan& plan, std::size_t trial = 0) {
 
 std::string identity_of(const Json& spec) { return plan_of(spec).trials.at(0).stages.at(0).identity; }
 
-absl::Status refusal(const Json& spec) {
+absl::Status preset_refusal(const Json& spec) {
   const auto plan = plan_experiment(spec, sized_catalog());
   if (plan.ok()) throw std::runtime_error("it was not refused");
   return plan.status();
@@ -56,14 +56,14 @@ absl::Status refusal(const Json& spec) {
 
 TEST(Sizes, AreOneStageWithTheirNumbersWrittenOut) {
   const std::string written =
-      identity_of(specification(R"({"backbone": "vit", "dim": 32, "depth": 2, "heads": 2, "patch": 14})"));
-  EXPECT_EQ(identity_of(specification(R"({"backbone": "vit", "size": "tiny"})")), written);
-  EXPECT_EQ(identity_of(specification(R"({"backbone": {"vit": {"size": "tiny"}}})")), written);
-  EXPECT_NE(identity_of(specification(R"({"backbone": "vit", "size": "small"})")), written);
+      identity_of(preset_specification(R"({"backbone": "vit", "dim": 32, "depth": 2, "heads": 2, "patch": 14})"));
+  EXPECT_EQ(identity_of(preset_specification(R"({"backbone": "vit", "size": "tiny"})")), written);
+  EXPECT_EQ(identity_of(preset_specification(R"({"backbone": {"vit": {"size": "tiny"}}})")), written);
+  EXPECT_NE(identity_of(preset_specification(R"({"backbone": "vit", "size": "small"})")), written);
 }
 
 TEST(Sizes, AreInNoStageConfiguration) {
-  const ExperimentPlan plan = plan_of(specification(R"({"backbone": "vit", "size": "tiny"})"));
+  const ExperimentPlan plan = plan_of(preset_specification(R"({"backbone": "vit", "size": "tiny"})"));
   for (const PlannedStage& stage : plan.trials.at(0).stages) {
     EXPECT_THAT(stage.config_json, Not(HasSubstr("tiny")));
     EXPECT_FALSE(model_of(plan).contains("size"));
@@ -72,17 +72,18 @@ TEST(Sizes, AreInNoStageConfiguration) {
 }
 
 TEST(Sizes, YieldToWhatIsWrittenBesideThem) {
-  const Json model = model_of(plan_of(specification(R"({"backbone": "vit", "size": "tiny", "depth": 7})")));
+  const Json model = model_of(plan_of(preset_specification(R"({"backbone": "vit", "size": "tiny", "depth": 7})")));
   EXPECT_EQ(model.at("depth"), 7);
   EXPECT_EQ(model.at("dim"), 32);
-  const Json varied = specification(R"({"backbone": "vit", "size": "tiny"})", R"({"matrix": {"model.depth": [5, 6]}})");
+  const Json varied =
+      preset_specification(R"({"backbone": "vit", "size": "tiny"})", R"({"matrix": {"model.depth": [5, 6]}})");
   EXPECT_EQ(model_of(plan_of(varied), 1).at("depth"), 6);
   EXPECT_EQ(model_of(plan_of(varied), 1).at("heads"), 2);
 }
 
 TEST(Sizes, WinOverWhatADatasetBrings) {
   const auto on_mnist = [](const std::string& model) {
-    return model_of(plan_of(specification(model, R"({"dataset": "mnist"})")));
+    return model_of(plan_of(preset_specification(model, R"({"dataset": "mnist"})")));
   };
   EXPECT_EQ(on_mnist(R"({"backbone": "vit"})").at("patch"), 4);
   EXPECT_EQ(on_mnist(R"({"backbone": "vit", "size": "tiny"})").at("patch"), 14);
@@ -92,28 +93,28 @@ TEST(Sizes, WinOverWhatADatasetBrings) {
 
 TEST(Sizes, AreFactorsWhoseLabelsShowThem) {
   const ExperimentPlan plan =
-      plan_of(specification(R"({"backbone": "vit"})", R"({"matrix": {"model.size": ["tiny", "small"]}})"));
+      plan_of(preset_specification(R"({"backbone": "vit"})", R"({"matrix": {"model.size": ["tiny", "small"]}})"));
   ASSERT_EQ(plan.cells.size(), 2U);
   EXPECT_THAT(plan.cells[0].label, HasSubstr("size=tiny"));
   EXPECT_THAT(plan.cells[1].label, HasSubstr("size=small"));
   EXPECT_EQ(model_of(plan, 0).at("dim"), 32);
   EXPECT_EQ(model_of(plan, 1).at("dim"), 64);
-  const ExperimentPlan zipped = plan_of(specification(
+  const ExperimentPlan zipped = plan_of(preset_specification(
       R"({"backbone": "vit"})", R"({"zip": [{"model.size": ["tiny", "small"], "train.lr": [0.001, 0.002]}]})"));
   EXPECT_EQ(model_of(zipped, 1).at("depth"), 4);
 }
 
 TEST(Sizes, OfABackboneAsAFactorStandInItsText) {
-  const ExperimentPlan plan =
-      plan_of(specification("{}", R"({"matrix": {"model.backbone": [{"vit": {"size": "tiny"}}, {"vit": {"size": "small",
+  const ExperimentPlan plan = plan_of(
+      preset_specification("{}", R"({"matrix": {"model.backbone": [{"vit": {"size": "tiny"}}, {"vit": {"size": "small",
                               "registers": 2}}]}})"));
   EXPECT_THAT(plan.cells.at(0).label, HasSubstr("vit (size=tiny)"));
   EXPECT_THAT(plan.cells.at(1).label, HasSubstr("vit (size=small, registers=2)"));
 }
 
 TEST(Sizes, CanBeSetByOverrides) {
-  const ExperimentPlan plan = plan_of(specification(R"({"backbone": "vit", "size": "tiny"})",
-                                                    R"({"prior": null, "matrix": {"prior": ["none", "violin"]},
+  const ExperimentPlan plan = plan_of(preset_specification(R"({"backbone": "vit", "size": "tiny"})",
+                                                           R"({"prior": null, "matrix": {"prior": ["none", "violin"]},
           "overrides": [{"where": {"prior": "violin"}, "set": {"model.size": "small"}}]})"));
   EXPECT_EQ(model_of(plan, 0).at("dim"), 32);
   EXPECT_EQ(model_of(plan, 1).at("dim"), 64);
@@ -123,24 +124,25 @@ TEST(Sizes, CanBeSetByOverrides) {
 TEST(Sizes, AloneMayDifferWhereTheyAreMatched) {
   const char* sizes = R"({"prior": null, "matrix": {"prior": ["none", "violin"], "model.size": ["tiny", "small"]},
                           "matched": {"except": ["prior", "model.size"]}})";
-  const auto plan = plan_experiment(specification(R"({"backbone": "vit"})", sizes), sized_catalog());
+  const auto plan = plan_experiment(preset_specification(R"({"backbone": "vit"})", sizes), sized_catalog());
   EXPECT_TRUE(plan.ok()) << plan.status();
 }
 
 TEST(Sizes, ThatNobodyKnowsAreRefusedWithThoseThereAre) {
-  const absl::Status unknown = refusal(specification(R"({"backbone": "vit", "size": "tinny"})"));
+  const absl::Status unknown = preset_refusal(preset_specification(R"({"backbone": "vit", "size": "tinny"})"));
   EXPECT_TRUE(has_reason(unknown, ErrorReason::kOptionOutOfRange)) << unknown;
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("did you mean 'tiny'?"));
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("small, tiny"));
   EXPECT_EQ(error_detail(unknown).value().field, "model.size");
-  const absl::Status factor =
-      refusal(specification(R"({"backbone": "vit"})", R"({"matrix": {"model.size": ["tiny", "enormous"]}})"));
+  const absl::Status factor = preset_refusal(
+      preset_specification(R"({"backbone": "vit"})", R"({"matrix": {"model.size": ["tiny", "enormous"]}})"));
   EXPECT_EQ(error_detail(factor).value().field, "matrix.model.size[1]");
-  EXPECT_TRUE(has_reason(refusal(specification(R"({"backbone": "vit", "size": 3})")), ErrorReason::kWrongType));
+  EXPECT_TRUE(
+      has_reason(preset_refusal(preset_specification(R"({"backbone": "vit", "size": 3})")), ErrorReason::kWrongType));
 }
 
 TEST(Sizes, AreNoKeyOfItemsThatHaveNone) {
-  const auto plan = plan_experiment(specification(R"({"backbone": "vit", "size": "tiny"})"), test_catalog());
+  const auto plan = plan_experiment(preset_specification(R"({"backbone": "vit", "size": "tiny"})"), test_catalog());
   EXPECT_TRUE(has_reason(plan.status(), ErrorReason::kUnknownKey)) << plan.status();
 }
 

@@ -256,7 +256,7 @@ TEST_F(Comparing, WritesSettingsUnderThePathsThatSpecificationsUse) {
                               {"baseline", nullptr}}));
   FakeWorker worker(channel_, "one");
   ASSERT_TRUE(worker.register_with().ok());
-  worker.run_all(score);
+  worker.run_all(planned_score);
   v1::CompareRequest request;
   request.add_items("small/8");
   request.add_items("fast/2");

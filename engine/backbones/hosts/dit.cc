@@ -107,7 +107,7 @@ class Dit final : public Backbone {
 
 // As of the whole denoising network with its learned variance and a label dropped now and then, without the frozen table
 // of positions (engine/tasks/denoiser.h): the number that the paper's table has, rounded.
-Json costs() {
+Json dit_costs() {
   return {{"hidden", "round(mlp_ratio * dim)"},
           {"prefix", "0"},
           {"rows", "height / patch"},
@@ -131,7 +131,7 @@ BackboneItem dit() {
   item.facts({{"condition", true},
               {"prefix_tokens", Json::array()},
               {"own_priors", Json::array({{{"sincos-2d", Json::object()}}})},
-              {"costs", costs()}});
+              {"costs", dit_costs()}});
   item.option(Option::integer("dim", 384, "width of a token").minimum(1).maximum(16384));
   item.option(Option::integer("depth", 12, "number of blocks").minimum(1).maximum(512));
   item.option(Option::integer("heads", 6, "attention heads").minimum(1).maximum(1024));

@@ -25,7 +25,7 @@
 namespace locus::engine::backbones {
 namespace {
 
-constexpr double kNormEps = 1e-5, kWeightDeviation = 0.02;
+constexpr double kNormEps = 1e-5, kSwinDeviation = 0.02;
 
 enum class Compat { kMs, kTimm, kDetection };
 
@@ -187,7 +187,7 @@ class Swin final : public StagedBackbone {
   std::shared_ptr<Norm> embed_norm_, norm_;
 };
 
-std::shared_ptr<Backbone> make(const BackboneContext& context, const Options& o) {
+std::shared_ptr<Backbone> make_swin(const BackboneContext& context, const Options& o) {
   const std::string compat = o.text("compat");
   SwinOptions options{
       .sizes = {.dims = o.integers("dims"), .depths = o.integers("depths"), .heads = o.integers("heads"), .hidden = {}},
@@ -238,11 +238,10 @@ void add_options(Item& item) {
                   .minimum(0.0)
                   .maximum(0.99)
                   .neutral(0.0));
-  item.option(
-      Option::number("init_std", kWeightDeviation, "deviation of the initial weights, normal and cut at -2 and 2")
-          .above(0.0)
-          .maximum(1.0)
-          .neutral(kWeightDeviation));
+  item.option(Option::number("init_std", kSwinDeviation, "deviation of the initial weights, normal and cut at -2 and 2")
+                  .above(0.0)
+                  .maximum(1.0)
+                  .neutral(kSwinDeviation));
 }
 
 // The sizes of both papers; those of the second with the windows of its networks for images of 256 pixels.
@@ -264,7 +263,7 @@ void add_presets(Item& item) {
 }
 
 // Formulas as those of vit, over the stages (docs/formats/catalog.md): `rows` and `columns` are those of a window.
-Json costs() {
+Json swin_costs() {
   return {
       {"hidden", "round(mlp_ratio * dim)"},
       {"prefix", "0"},
@@ -294,7 +293,7 @@ BackboneItem swin() {
   const Json first = {{"relative-bias", {{"decay", false}}}}, second = {{"log-cpb", {{"attention", "cosine"}}}};
   item.facts({{"stages", {{"option", "dims"}, {"each", {{"dim", "dims"}, {"heads", "heads"}, {"depth", "depths"}}}}},
               {"prefix_tokens", Json::array()},
-              {"costs", costs()},
+              {"costs", swin_costs()},
               {"own_priors", Json::array({first})},
               {"own_priors_when",
                Json::array({{{"option", "version"}, {"value", 2}, {"own_priors", Json::array({second})}}})}});
@@ -305,7 +304,7 @@ BackboneItem swin() {
                                      {"into", "extent"},
                                      {"when", {{"option", "compat"}, {"values", {"ms", "timm"}}}},
                                      {"help", "patches tile the image; compat detection fills it up"}}}));
-  return {item, make};
+  return {item, make_swin};
 }
 
 }  // namespace locus::engine::backbones

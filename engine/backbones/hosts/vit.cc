@@ -257,7 +257,7 @@ class Vit final : public Backbone {
   std::shared_ptr<Norm> pre_norm_, norm_, prefix_norm_;  // null where there is none
 };
 
-std::shared_ptr<Backbone> make(const BackboneContext& context, const Options& o) {
+std::shared_ptr<Backbone> make_vit(const BackboneContext& context, const Options& o) {
   return std::make_shared<Vit>(
       context, VitOptions{.dim = o.integer("dim"),
                           .depth = o.integer("depth"),
@@ -284,6 +284,6 @@ std::shared_ptr<Backbone> make(const BackboneContext& context, const Options& o)
 
 }  // namespace
 
-BackboneItem vit() { return {vit_item(), make}; }
+BackboneItem vit() { return {vit_item(), make_vit}; }
 
 }  // namespace locus::engine::backbones

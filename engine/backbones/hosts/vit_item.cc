@@ -8,7 +8,7 @@ constexpr double kWeightDeviation = 0.02;  // DeiT's, made for widths of 192 and
 
 // Formulas over the options and the dataset's facts. Activations: what a block keeps for the backward pass where
 // attention is computed explicitly, the most there can be.
-Json costs() {
+Json vit_costs() {
   return {
       {"gated", "mlp.swiglu"},
       {"inside", "floor(2 * floor(mlp_ratio * dim) / 3)"},  // of gated MLPs, before it is rounded
@@ -35,7 +35,7 @@ Json costs() {
 }
 
 // Those that adapters may take the place of, by the names that blocks give them.
-Json linear_maps() {
+Json vit_linear_maps() {
   const auto of_blocks = [](const char* name, const char* in, const char* out, int joint) {
     return Json({{"name", name}, {"count", "depth"}, {"in", in}, {"out", out}, {"joint", joint}});
   };
@@ -156,8 +156,8 @@ Item vit_item() {
   item.facts({{"prefix_tokens", Json::array({{{"option", "registers"}},
                                              {{"option", "pool"}, {"value", "cls"}},
                                              {{"option", "class_token"}, {"value", "always"}}})},
-              {"costs", costs()},
-              {"linear_maps", linear_maps()},
+              {"costs", vit_costs()},
+              {"linear_maps", vit_linear_maps()},
               {"own_priors", vit_own_priors()}});
   add_shape(item);
   add_blocks(item);

@@ -15,16 +15,17 @@ using test::test_context;
 using test::test_images;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kDim = 16, kHeads = 2, kWidth = kDim / kHeads, kDepth = 2, kRows = 3, kColumns = 4;
-constexpr std::int64_t kTokens = kRows * kColumns;
+constexpr std::int64_t kDitDim = 16, kDitHeads = 2, kWidth = kDitDim / kDitHeads, kDitDepth = 2, kDitRows = 3,
+                       kDitColumns = 4;
+constexpr std::int64_t kTokens = kDitRows * kDitColumns;
 
 const Json kSpatialDecay = {{"id", "spatial-decay"},
                             {"options", {{"rope", "axial"}, {"lepe", "5x5"}, {"init", "xavier"}, {"gate_rank", 3}}}};
 
 std::shared_ptr<Backbone> dit(const Json& priors, Json options = Json::object(), std::uint64_t seed = 0) {
-  options.update({{"dim", kDim}, {"depth", kDepth}, {"heads", kHeads}, {"patch", 2}});
+  options.update({{"dim", kDitDim}, {"depth", kDitDepth}, {"heads", kDitHeads}, {"patch", 2}});
   return make_backbone({{"model", {{"id", "dit"}, {"options", options}}}, {"priors", priors}},
-                       {test::kTestChannels, {2 * kRows, 2 * kColumns}}, RandomStreams(seed));
+                       {test::kTestChannels, {2 * kDitRows, 2 * kDitColumns}}, RandomStreams(seed));
 }
 
 std::shared_ptr<Backbone> randomized(const Json& priors) {
@@ -49,11 +50,11 @@ class Definition {
   Definition(const Backbone& model, bool spatial_decay) : p_(model.named_parameters()), decays_(spatial_decay) {}
 
   Tensor operator()(const Tensor& images, const Tensor& condition) const {
-    Tensor x = at::conv2d(images, p_["embed.weight"].view({kDim, test::kTestChannels, 2, 2}), p_["embed.bias"], 2)
+    Tensor x = at::conv2d(images, p_["embed.weight"].view({kDitDim, test::kTestChannels, 2, 2}), p_["embed.bias"], 2)
                    .flatten(2)
                    .transpose(1, 2) +
                table();
-    for (std::int64_t l = 0; l < kDepth; ++l) x = block(x, condition, l);
+    for (std::int64_t l = 0; l < kDitDepth; ++l) x = block(x, condition, l);
     return x;
   }
 
@@ -67,13 +68,13 @@ class Definition {
   }
   // The column in the first half of the channels, the row in the second; sines, then cosines.
   static Tensor table() {
-    Tensor out = at::empty({kTokens, kDim}, at::kDouble);
-    const std::int64_t quarter = kDim / 4;
+    Tensor out = at::empty({kTokens, kDitDim}, at::kDouble);
+    const std::int64_t quarter = kDitDim / 4;
     for (std::int64_t n = 0; n < kTokens; ++n) {
-      for (std::int64_t c = 0; c < kDim; ++c) {
-        const auto place = static_cast<double>(c < kDim / 2 ? n % kColumns : n / kColumns);
+      for (std::int64_t c = 0; c < kDitDim; ++c) {
+        const auto place = static_cast<double>(c < kDitDim / 2 ? n % kDitColumns : n / kDitColumns);
         const double rate = std::pow(10000.0, -static_cast<double>(c % quarter) / static_cast<double>(quarter));
-        const bool sine = c % (kDim / 2) < quarter;
+        const bool sine = c % (kDitDim / 2) < quarter;
         out[n][c] = sine ? std::sin(place * rate) : std::cos(place * rate);
       }
     }
@@ -85,7 +86,7 @@ class Definition {
     const std::int64_t quarter = kWidth / 4;
     for (std::int64_t n = 0; n < kTokens; ++n) {
       for (std::int64_t i = 0; i < kWidth / 2; ++i) {
-        const auto place = static_cast<double>(i < quarter ? n % kColumns : n / kColumns);
+        const auto place = static_cast<double>(i < quarter ? n % kDitColumns : n / kDitColumns);
         angles[n][i] = place * std::pow(100.0, -4.0 * static_cast<double>(i % quarter) / kWidth);
       }
     }
@@ -97,13 +98,14 @@ class Definition {
     Tensor out = at::empty({kTokens, kTokens}, at::kDouble);
     for (std::int64_t i = 0; i < kTokens; ++i) {
       for (std::int64_t j = 0; j < kTokens; ++j)
-        out[i][j] = static_cast<double>(std::abs(i / kColumns - j / kColumns) + std::abs(i % kColumns - j % kColumns));
+        out[i][j] = static_cast<double>(std::abs(i / kDitColumns - j / kDitColumns) +
+                                        std::abs(i % kDitColumns - j % kDitColumns));
     }
     return out;
   }
   Tensor attention(const Tensor& u, std::int64_t l) const {
     const std::string block = "blocks." + std::to_string(l);
-    const auto heads = [&](const Tensor& x) { return x.unflatten(-1, {kHeads, kWidth}).transpose(1, 2); };
+    const auto heads = [&](const Tensor& x) { return x.unflatten(-1, {kDitHeads, kWidth}).transpose(1, 2); };
     const auto qkv = linear(u, block + ".attention.qkv").chunk(3, -1);
     Tensor q = heads(qkv[0]), k = heads(qkv[1]);
     if (decays_) q = turned(q), k = turned(k);
@@ -116,9 +118,9 @@ class Definition {
     Tensor out = at::matmul(at::softmax(logits, -1), heads(qkv[2])).transpose(1, 2).flatten(2);
     if (decays_) {
       const std::string kernel = "priors.spatial-decay.lepe.layers." + std::to_string(l) + ".convolution.";
-      const Tensor grid = qkv[2].transpose(1, 2).unflatten(-1, {kRows, kColumns});
+      const Tensor grid = qkv[2].transpose(1, 2).unflatten(-1, {kDitRows, kDitColumns});
       const Tensor near =
-          at::conv2d(grid, p_[kernel + "weight"].view({kDim, 1, 5, 5}), p_[kernel + "bias"], 1, 2, 1, kDim);
+          at::conv2d(grid, p_[kernel + "weight"].view({kDitDim, 1, 5, 5}), p_[kernel + "bias"], 1, 2, 1, kDitDim);
       out = (out + near.flatten(2).transpose(1, 2)) *
             at::matmul(at::sigmoid(at::matmul(u, p_[own + "down"].t())), p_[own + "up"].t());
     }
@@ -127,7 +129,7 @@ class Definition {
   Tensor block(Tensor x, const Tensor& condition, std::int64_t l) const {
     const std::string name = "blocks." + std::to_string(l);
     const Tensor six = linear(condition * at::sigmoid(condition), name + ".modulation").unsqueeze(1);
-    const auto part = [&](std::int64_t i) { return six.slice(-1, i * kDim, (i + 1) * kDim); };
+    const auto part = [&](std::int64_t i) { return six.slice(-1, i * kDitDim, (i + 1) * kDitDim); };
     x = x + part(2) * attention(normed(x) * (1 + part(1)) + part(0), l);
     const Tensor inside = linear(normed(x) * (1 + part(4)) + part(3), name + ".mlp.in");
     const Tensor gelu =
@@ -142,9 +144,10 @@ class Definition {
 // Tokens and all gradients, those of image and condition included.
 void expect_the_definition(const Json& priors, bool spatial_decay) {
   const auto model = randomized(priors);
-  const Tensor weight = RandomStreams(5).normal("test", "weight", 0, {2, kTokens, kDim}).to(at::kDouble);
-  const Tensor images = test_images(2, {2 * kRows, 2 * kColumns}).to(at::kDouble).set_requires_grad(true);
-  const Tensor condition = RandomStreams(6).normal("test", "c", 0, {2, kDim}).to(at::kDouble).set_requires_grad(true);
+  const Tensor weight = RandomStreams(5).normal("test", "weight", 0, {2, kTokens, kDitDim}).to(at::kDouble);
+  const Tensor images = test_images(2, {2 * kDitRows, 2 * kDitColumns}).to(at::kDouble).set_requires_grad(true);
+  const Tensor condition =
+      RandomStreams(6).normal("test", "c", 0, {2, kDitDim}).to(at::kDouble).set_requires_grad(true);
   std::map<std::string, Tensor> of;
   for (const auto& entry : model->named_parameters()) of[entry.key()] = entry.value();
   of["image"] = images;
@@ -176,9 +179,9 @@ TEST(Dit, ComputesTheDefinitionOfSpatialDecayOnItsModulatedInput) {
 TEST(Dit, StartsWithBlocksThatAreTheIdentity) {
   const auto model = dit({{{"id", "sincos-2d"}}, kSpatialDecay});
   model->request_tap("block-0");
-  const Tensor condition = RandomStreams(6).normal("test", "c", 0, {2, kDim});
+  const Tensor condition = RandomStreams(6).normal("test", "c", 0, {2, kDitDim});
   const Features features =
-      model->forward(inputs(test_images(2, {2 * kRows, 2 * kColumns}), condition), test_context(true));
+      model->forward(inputs(test_images(2, {2 * kDitRows, 2 * kDitColumns}), condition), test_context(true));
   EXPECT_TRUE(at::equal(features.taps.at("block-0"), features.tokens));
   EXPECT_GT(features.tokens.abs().max().item<double>(), 0.1);
 }
@@ -195,12 +198,12 @@ TEST(Dit, StartsItsMapsByXaviersUniformAndThoseOfTheConditionAtZero) {
     EXPECT_LE(most, bound) << entry.key();
     EXPECT_GT(most, 0.9 * bound) << entry.key();
   }
-  EXPECT_EQ(p["blocks.1.attention.qkv.weight"].sizes(), at::IntArrayRef({3 * kDim, kDim}));
+  EXPECT_EQ(p["blocks.1.attention.qkv.weight"].sizes(), at::IntArrayRef({3 * kDitDim, kDitDim}));
 }
 
 TEST(Dit, NeedsAConditionAndTakesNoHiddenPatches) {
   const auto model = dit(Json::array());
-  const Tensor images = test_images(2, {2 * kRows, 2 * kColumns});
+  const Tensor images = test_images(2, {2 * kDitRows, 2 * kDitColumns});
   const auto why = [&](const Inputs& given) -> std::string {
     try {
       model->forward(given, test_context(false));
@@ -210,15 +213,16 @@ TEST(Dit, NeedsAConditionAndTakesNoHiddenPatches) {
     return "";
   };
   EXPECT_THAT(why(images), HasSubstr("follows a condition"));
-  Inputs hidden = inputs(images, at::zeros({2, kDim}));
+  Inputs hidden = inputs(images, at::zeros({2, kDitDim}));
   hidden.hidden = at::zeros({2, kTokens}, at::kBool);
   EXPECT_THAT(why(hidden), HasSubstr("hidden patches"));
 }
 
 TEST(Dit, TakesOtherGridsThanItsOwn) {
   const auto model = dit({{{"id", "sincos-2d"}}});
-  const Features features = model->forward(inputs(test_images(1, {4, 14}), at::zeros({1, kDim})), test_context(false));
-  EXPECT_EQ(features.tokens.sizes(), at::IntArrayRef({1, 14, kDim}));
+  const Features features =
+      model->forward(inputs(test_images(1, {4, 14}), at::zeros({1, kDitDim})), test_context(false));
+  EXPECT_EQ(features.tokens.sizes(), at::IntArrayRef({1, 14, kDitDim}));
   EXPECT_EQ(model->layouts(4, 14)[0], features.layout);
   EXPECT_THROW(model->layouts(5, 14), std::invalid_argument);
 }

@@ -66,7 +66,7 @@ TEST(Swin, OfPublishedSizesHasTheirParametersAndMultiplyAdds) {
   EXPECT_EQ(size_of(preset("v2-tiny"), 256, 3, 1000), (Size{28347154, 5939690496}));
 }
 
-std::int64_t count(const Backbone& model) {
+std::int64_t swin_parameters(const Backbone& model) {
   std::int64_t sum = 0;
   for (const Tensor& p : model.parameters()) sum += p.numel();
   return sum;
@@ -78,7 +78,7 @@ TEST(Swin, HasTheSizeThatItsOptionsSay) {
     const bool second = options.value("version", 1) == 2;
     const auto model = swin(options, {16, 16}, own_priors(second));
     const Size size = size_of(options, 16, kTestChannels, 0);
-    EXPECT_EQ(count(*model), size.parameters) << options;
+    EXPECT_EQ(swin_parameters(*model), size.parameters) << options;
     if (second) continue;  // what its prior computes is no part of the network
     EXPECT_EQ(model->flops(16, 16), 2 * size.products) << options;
   }
@@ -178,9 +178,9 @@ TEST(Violin, HasNineScalarsForEachHeadAndBlockOfSwin) {
     return 9 * std::inner_product(depths.begin(), depths.end(), heads.begin(), std::int64_t{0});
   };
   const Json options = small_swin();
-  EXPECT_EQ(
-      count(*swin(options, {16, 16}, violin(Json::object()))) - count(*swin(options, {16, 16}, own_priors(false))),
-      scalars(options));
+  EXPECT_EQ(swin_parameters(*swin(options, {16, 16}, violin(Json::object()))) -
+                swin_parameters(*swin(options, {16, 16}, own_priors(false))),
+            scalars(options));
   EXPECT_EQ(scalars(preset("tiny")), 1242);
   EXPECT_EQ(scalars(preset("small")), 2538);
   EXPECT_EQ(scalars(preset("base")), 3384);

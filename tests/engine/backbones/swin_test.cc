@@ -16,7 +16,7 @@ using test::SwinPlain;
 using test::test_context;
 using test::test_images;
 
-struct Case {
+struct SwinCase {
   const char* what;
   Json options;
   std::vector<std::int64_t> built, run;  // extents of images
@@ -27,7 +27,7 @@ SwinPlain plain(std::vector<test::SwinWindows> windows, bool second = false, boo
   return {.depths = {2, 2}, .heads = {2, 4}, .windows = std::move(windows), .second = second, .pad_first = pad_first};
 }
 
-std::vector<Case> cases() {
+std::vector<SwinCase> swin_cases() {
   const Json timm = {{"compat", "timm"}}, detection = {{"compat", "detection"}};
   return {
       {"ms: a grid of windows, then one window", small_swin(), {16, 16}, {16, 16}, plain({{4, 4, 2, 2}, {4, 4, 0, 0}})},
@@ -77,7 +77,7 @@ double relative(const Tensor& found, const Tensor& expected) {
 }
 
 TEST(Swin, EqualsItsDefinitionInValueAndEveryGradient) {
-  for (const Case& one : cases()) {
+  for (const SwinCase& one : swin_cases()) {
     SCOPED_TRACE(one.what);
     const auto model = random_swin(one.options, one.built, own_priors(one.plain.second));
     const SwinParameters parameters = copies(*model);
@@ -107,7 +107,7 @@ TEST(Swin, EqualsItsDefinitionInValueAndEveryGradient) {
 }
 
 // How far the tokens of a network are from a misreading of it.
-double off(const Case& one, const SwinPlain& misread) {
+double off(const SwinCase& one, const SwinPlain& misread) {
   const at::NoGradGuard no_grad;
   const auto model = random_swin(one.options, one.built, own_priors(one.plain.second));
   const Tensor image = test_images(2, one.run).to(at::kDouble);
@@ -117,8 +117,8 @@ double off(const Case& one, const SwinPlain& misread) {
 }
 
 TEST(Swin, IsTellableFromEveryMisreading) {
-  const std::vector<Case> all = cases();
-  const Case &ms = all[0], &timm_rectangle = all[3], &timm = all[4], &detection = all[5];
+  const std::vector<SwinCase> all = swin_cases();
+  const SwinCase &ms = all[0], &timm_rectangle = all[3], &timm = all[4], &detection = all[5];
   SwinPlain other = ms.plain;
   other.masked = false;
   EXPECT_GT(off(ms, other), 1e-3) << "no mask";

@@ -15,12 +15,12 @@ using test::test_images;
 constexpr std::int64_t kBatch = 5, kRows = 4, kColumns = 6, kDepth = 2, kHeads = 2, kDim = 8;
 constexpr double kNear = 1e-10;
 
-struct Case {
+struct VitCase {
   std::string name;
   Json options;  // besides the reduced shape
   Json priors = Json::array();
 };
-void PrintTo(const Case& one, std::ostream* out) { *out << one.name << " " << one.options; }
+void PrintTo(const VitCase& one, std::ostream* out) { *out << one.name << " " << one.options; }
 
 const Json& entry() { return backbone_item("vit").item.json(); }
 
@@ -34,8 +34,8 @@ Json tables_of(const std::string& size) {
   return out;
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> out;
+std::vector<VitCase> vit_cases() {
+  std::vector<VitCase> out;
   for (const auto& [size, options] : entry().at("presets").items())
     out.push_back({size, {{"size", size}}, tables_of(size)});
   const Json table = Json::array({{{"id", "learned-absolute"}, {"options", {{"rows", "with-prefix"}}}}});
@@ -50,7 +50,7 @@ std::vector<Case> cases() {
 }
 
 // Parameters random, those that start at 0 or 1, too.
-std::shared_ptr<Backbone> build(const Case& one, const Json& more = Json::object()) {
+std::shared_ptr<Backbone> build(const VitCase& one, const Json& more = Json::object()) {
   Json options = {{"dim", kDim}, {"depth", kDepth}, {"heads", kHeads}, {"patch", 2}};
   options.update(one.options);
   options.update(more);
@@ -64,13 +64,13 @@ std::shared_ptr<Backbone> build(const Case& one, const Json& more = Json::object
   return model;
 }
 
-Options options_of(const Case& one, const Json& more) {
+Options options_of(const VitCase& one, const Json& more) {
   Json options = one.options;
   options.update(more);
   return {entry(), options};
 }
 
-PlainVit definition_of(const Backbone& model, const Case& one, const Json& more = Json::object()) {
+PlainVit definition_of(const Backbone& model, const VitCase& one, const Json& more = Json::object()) {
   const Options o = options_of(one, more);
   PlainVit out;
   for (const auto& parameter : model.named_parameters()) out.p[parameter.key()] = parameter.value();
@@ -115,7 +115,7 @@ void expect_same(Backbone& model, const PlainVit& plain, const Inputs& inputs, c
 
 Tensor images() { return test_images(kBatch, {2 * kRows, 2 * kColumns}).to(at::kDouble); }
 
-class VitFamily : public ::testing::TestWithParam<Case> {};
+class VitFamily : public ::testing::TestWithParam<VitCase> {};
 
 // A size gives way to the small shape.
 TEST_P(VitFamily, ComputesItsPlainDefinition) {
@@ -145,7 +145,7 @@ Tensor factors(const Tensor& draws, double rate, bool exactly) {
   return out;
 }
 
-void expect_drops(const Case& one, const char* rule, const char* draw) {
+void expect_drops(const VitCase& one, const char* rule, const char* draw) {
   constexpr double kRate = 0.5;
   const Json training = {{"drop_path", kRate}, {"drop_path_rule", rule}, {"drop_path_draw", draw}};
   const auto model = build(one, training);
@@ -173,7 +173,7 @@ TEST_P(VitFamily, DropsPathsWhileTrainingAsItsRuleAndDrawSay) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Published, VitFamily, ::testing::ValuesIn(cases()), [](const auto& one) {
+INSTANTIATE_TEST_SUITE_P(Published, VitFamily, ::testing::ValuesIn(vit_cases()), [](const auto& one) {
   std::string name = one.param.name;
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '-' || c == ' '; }, '_');

@@ -12,10 +12,11 @@
 namespace locus::engine {
 namespace {
 
-constexpr const char* kAdvice = "If the change is meant: LOCUS_GOLDEN=update ctest --test-dir <build> -R golden";
+constexpr const char* kNetworksAdvice =
+    "If the change is meant: LOCUS_GOLDEN=update ctest --test-dir <build> -R golden";
 constexpr std::int64_t kRows = 32, kColumns = 64;  // pixels
 
-std::string table_file() { return std::filesystem::path(__FILE__).replace_filename("networks.json"); }
+std::string networks_file() { return std::filesystem::path(__FILE__).replace_filename("networks.json"); }
 
 // What makes a network small whose options have these names; lists stay as they are.
 Json small_options(const Json& item) {
@@ -71,7 +72,7 @@ std::vector<Json> settings_of(const Json& item) {
   return out;
 }
 
-Json table() {
+Json networks() {
   Json out = Json::array();
   for (const BackboneItem& item : backbone_items()) {
     bool any = false;
@@ -87,10 +88,10 @@ Json table() {
 }
 
 TEST(GoldenNetworks, OfEveryBackboneAreThoseThatPlanningIsHeldAgainst) {
-  const Json found = table();
+  const Json found = networks();
   const char* mode = std::getenv("LOCUS_GOLDEN");
   if (mode && std::string_view(mode) == "update") {
-    std::ofstream out(table_file());
+    std::ofstream out(networks_file());
     const char* before = "[\n";
     for (const Json& one : found) {
       out << before << one.dump();
@@ -99,11 +100,11 @@ TEST(GoldenNetworks, OfEveryBackboneAreThoseThatPlanningIsHeldAgainst) {
     out << "\n]\n";
     return;
   }
-  std::ifstream in(table_file());
-  ASSERT_TRUE(in) << table_file() << " is missing. " << kAdvice;
+  std::ifstream in(networks_file());
+  ASSERT_TRUE(in) << networks_file() << " is missing. " << kNetworksAdvice;
   const Json known = Json::parse(in);
-  ASSERT_EQ(known.size(), found.size()) << kAdvice;
-  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(known[i], found[i]) << kAdvice;
+  ASSERT_EQ(known.size(), found.size()) << kNetworksAdvice;
+  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(known[i], found[i]) << kNetworksAdvice;
 }
 
 }  // namespace

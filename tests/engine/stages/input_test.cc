@@ -11,6 +11,7 @@ namespace locus::engine {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -141,6 +142,37 @@ TEST_F(InputStages, TellHowLongTrainingWaitedForItsImages) {
   }
   EXPECT_GT(waited, 0);
   EXPECT_LE(waited, spent);
+}
+
+TEST_F(InputStages, MeasureHowTrainingIsFed) {
+  Json configuration = training(Json::object());
+  configuration["kind"] = "measure";
+  configuration["exclusive"] = true;
+  configuration.erase("recipe");
+  Json options = {{"batch", {4, 60, 80}}, {"resolution", {16}}, {"rounds", 2}, {"warmup", 1}, {"round_ms", 0}};
+  configuration["stage"] = {{"options", options}};
+  RecordingObserver observer;
+  const StageReport without = run_stage(request_for(configuration, folder_.path() / "measure"), observer);
+  ASSERT_EQ(without.outcome, "succeeded") << without.reason;
+  for (const StageResult& result : without.results) EXPECT_FALSE(result.key.metric.starts_with("data_"));
+  configuration["stage"]["options"]["data"] = true;
+  const StageReport report = run_stage(request_for(configuration, folder_.path() / "measure"), observer);
+  ASSERT_EQ(report.outcome, "succeeded") << report.reason;
+  EXPECT_EQ(report.results.size(), without.results.size() + 4) << "60 and 80 are the same batch";
+  std::vector<std::int64_t> batches;
+  for (const StageResult& result : report.results) {
+    if (!result.key.metric.starts_with("data_")) continue;
+    EXPECT_EQ(result.key.labels.at("resolution"), 8) << "that of the input, whatever is measured";
+    if (result.key.metric == "data_wait_percent") {
+      batches.push_back(result.key.labels.at("batch").get<std::int64_t>());
+      EXPECT_GE(result.value, 0);
+      EXPECT_LE(result.value, 100);
+    } else {
+      EXPECT_EQ(result.key.metric, "data_images_per_second");
+      EXPECT_GT(result.value, 0);
+    }
+  }
+  EXPECT_THAT(batches, ElementsAre(4, 50)) << "there are 50 images";
 }
 
 TEST_F(InputStages, ScoreAtTheSizeOfTrainingAndAtOthersByTheSameRule) {

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const RandomStreams kRandom(11);
+const RandomStreams kDenoiserRandom(11);
 
 Json configuration(const Json& options, const Json& more = Json::array()) {
   Json priors = {{{"id", "sincos-2d"}}};
@@ -30,15 +30,15 @@ Denoiser small(const DenoiserOptions& options = {.classes = 5}) {
 void scatter(Denoiser& model) {
   const at::NoGradGuard no_grad;
   for (const auto& entry : model.named_parameters())
-    entry.value().copy_(kRandom.normal("test", entry.key(), 0, entry.value().sizes(), 0, 0.3));
+    entry.value().copy_(kDenoiserRandom.normal("test", entry.key(), 0, entry.value().sizes(), 0, 0.3));
 }
 
 ForwardContext context(bool training, std::int64_t step = 0) {
-  return {.step = step, .steps = 10, .training = training, .random = kRandom};
+  return {.step = step, .steps = 10, .training = training, .random = kDenoiserRandom};
 }
 
 Denoiser::Given given(std::int64_t batch, at::ScalarType type = at::kFloat) {
-  return {.image = kRandom.normal("test", "images", 0, {batch, 4, 6, 8}).to(type),
+  return {.image = kDenoiserRandom.normal("test", "images", 0, {batch, 4, 6, 8}).to(type),
           .time = at::arange(batch) * 137 + 500,
           .label = at::arange(batch).remainder(5)};
 }
@@ -143,7 +143,7 @@ TEST(Denoiser, ComputesItsDefinition) {
 
 TEST(Denoiser, DropsLabelsWhileItTrainsByDrawsOfTheirPlaceInTheBatch) {
   LabelEmbedding labels(3, 4, 0.5);
-  labels.initialize(Initializer(kRandom, "label."));
+  labels.initialize(Initializer(kDenoiserRandom, "label."));
   const Tensor table = labels.named_parameters()["table"], asked = at::zeros({64}, at::kLong);
   ASSERT_EQ(table.size(0), 4);
   const auto dropped = [&](const Tensor& rows) { return rows.eq(table[3]).all(-1); };

@@ -38,6 +38,21 @@ TEST(Narration, SaysTheLastWindowAndAValidationOnce) {
                                      "epoch 2/3  step 20/30  loss nan  lr 1.0e-05  12.0 ms/step"));
 }
 
+TEST(Narration, SaysWhatPartOfTheStepsWasWaitingForData) {
+  Lines lines;
+  double now = 0;
+  Narration narration(lines, 20, 10, [&] { return now; });
+  narration.window(0.5, 1e-4, 80, /*waited=*/0.183);
+  now = 2;
+  narration.reached(10);
+  narration.window(0.5, 1e-4, 80, /*waited=*/0.009);
+  now = 4;
+  narration.reached(20);
+  EXPECT_THAT(lines.all,
+              ElementsAre("epoch 1/2  step 10/20  loss 0.5000  lr 1.0e-04  80.0 ms/step (18 % waiting for data)",
+                          "epoch 2/2  step 20/20  loss 0.5000  lr 1.0e-04  80.0 ms/step"));
+}
+
 TEST(Narration, OfShortEpochsSpeaksOnceASecondAndAlwaysAtTheEnd) {
   Lines lines;
   double now = 0;

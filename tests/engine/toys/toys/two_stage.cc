@@ -7,7 +7,7 @@
 namespace locus::engine::toys {
 namespace {
 
-struct Settings {
+struct TwoStageSettings {
   std::vector<std::int64_t> dims, depths, heads;  // of each stage
   std::int64_t patch;
   std::vector<std::int64_t> window, shift;  // of the first stage; its even blocks are not shifted
@@ -21,9 +21,9 @@ struct Settings {
 
 // Four patches become one of twice the width: the numbers of (0, 0), (1, 0), (0, 1), (1, 1) side by side, a norm, a
 // map. Odd sides get a row or column of zeros.
-class Merging : public Module {
+class TwoStageMerging : public Module {
  public:
-  Merging(std::int64_t width, std::int64_t out, const LinearFactory& linear, const std::string& name) {
+  TwoStageMerging(std::int64_t width, std::int64_t out, const LinearFactory& linear, const std::string& name) {
     norm_ = register_module("norm", std::make_shared<Norm>(4 * width));
     map_ = register_module("map", linear(name + ".map", 4 * width, out, /*with_bias=*/false));
   }
@@ -45,7 +45,7 @@ class Merging : public Module {
 
 class TwoStage final : public Backbone {
  public:
-  TwoStage(const BackboneContext& context, Settings settings) : settings_(std::move(settings)) {
+  TwoStage(const BackboneContext& context, TwoStageSettings settings) : settings_(std::move(settings)) {
     const std::int64_t patch = settings_.patch;
     embed_ = register_module("embed",
                              context.linear("embed", context.input.channels * patch * patch, settings_.dims[0], true));
@@ -55,8 +55,8 @@ class TwoStage final : public Backbone {
       const std::string name = "stages." + std::to_string(stage.index);
       const auto module = container->register_module(std::to_string(stage.index), std::make_shared<Module>());
       if (stage.index > 0) {
-        merging_ = module->register_module(
-            "entry", std::make_shared<Merging>(settings_.dims[0], stage.width, context.linear, name + ".entry"));
+        merging_ = module->register_module("entry", std::make_shared<TwoStageMerging>(settings_.dims[0], stage.width,
+                                                                                      context.linear, name + ".entry"));
       }
       const auto blocks = module->register_module("blocks", std::make_shared<Module>());
       for (std::size_t i = 0; i < stage.layers.size(); ++i) {
@@ -133,9 +133,9 @@ class TwoStage final : public Backbone {
     return out;
   }
 
-  Settings settings_;
+  TwoStageSettings settings_;
   std::shared_ptr<Linear> embed_;
-  std::shared_ptr<Merging> merging_;
+  std::shared_ptr<TwoStageMerging> merging_;
   std::shared_ptr<Norm> norm_;
 };
 
@@ -152,8 +152,8 @@ BackboneItem two_stage() {
   item.facts({{"stages", {{"option", "dims"}, {"each", {{"dim", "dims"}, {"heads", "heads"}}}}}});
   return {item, [](const BackboneContext& context, const Options& o) -> std::shared_ptr<Backbone> {
             return std::make_shared<TwoStage>(
-                context, Settings{o.integers("dims"), o.integers("depths"), o.integers("heads"), o.integer("patch"),
-                                  o.integers("window"), o.integers("shift")});
+                context, TwoStageSettings{o.integers("dims"), o.integers("depths"), o.integers("heads"),
+                                          o.integer("patch"), o.integers("window"), o.integers("shift")});
           }};
 }
 
