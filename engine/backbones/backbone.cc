@@ -69,12 +69,23 @@ PriorContext context_of(const StageInfo& stage, const PriorItem& item) {
           .reference = any_of(item.hooks(), of_softmax) ? stage.layers.at(0).reference : stage.grid};
 }
 
+// Attention hides what fills a sample up. These hooks reach other tokens without it, or lines of them.
+bool passes_attention(Hook hook) {
+  return hook == Hook::kBlockEmbed || hook == Hook::kAddOutput || hook == Hook::kFeedForward || hook == Hook::kLoss ||
+         hook == Hook::kPattern;
+}
+
 std::vector<Hook> hooks_in_use(const PriorItem& item, const Prior& prior, const StageInfo& stage) {
   std::vector<Hook> hooks = item.hooks();
   std::erase_if(hooks, [&](Hook hook) { return !prior.uses(hook); });
   if (stage.windows && std::find(hooks.begin(), hooks.end(), Hook::kPattern) != hooks.end())
     throw std::invalid_argument(in_stage(stage) + "prior " + item.id() +
                                 " sets the pattern of attention, which stays within windows here");
+  for (const Hook hook : hooks) {
+    if (!stage.padded || !passes_attention(hook)) continue;
+    throw std::invalid_argument(in_stage(stage) + "prior " + item.id() + ": its hook " + std::string(to_string(hook)) +
+                                " would reach the tokens that fill samples up to a common length");
+  }
   return hooks;
 }
 

@@ -58,17 +58,6 @@ void check_rule(const Json& rule, const std::string& who, std::int64_t value) {
                               std::to_string(factor) + why);
 }
 
-// Attention hides what fills a sample up; these hooks reach other tokens past it.
-void check_padding(const PriorItem& item, const std::string& who) {
-  for (const Hook hook : item.hooks()) {
-    if (hook != Hook::kBlockEmbed && hook != Hook::kAddOutput && hook != Hook::kFeedForward && hook != Hook::kPattern &&
-        hook != Hook::kLoss)
-      continue;
-    throw std::invalid_argument(who + ": its hook " + std::string(to_string(hook)) +
-                                " would reach the tokens that fill samples up to a common length");
-  }
-}
-
 }  // namespace
 
 std::string in_stage(const StageInfo& stage) {
@@ -83,7 +72,6 @@ void check_requirements(const SetPrior& prior, const StageInfo& stage) {
     throw std::invalid_argument(who + " is defined on grids, and the tokens are points of any place");
   if (!contains(entry.at("layouts").at("ranks"), rank))
     throw std::invalid_argument(who + " does not support grids of rank " + std::to_string(rank));
-  if (stage.padded) check_padding(*prior.item, who);
   const std::map<std::string, std::int64_t> values = values_of(stage);
   for (const Json& rule : entry.at("requires")) {
     if (concerns(rule, prior.options)) check_rule(rule, who, values.at(rule.at("value").get<std::string>()));

@@ -110,7 +110,96 @@ TEST(Curves, SnakeAndHilbertMoveToNeighbors) {
   }
 }
 
+// S = sum of (p + 1) rank(p), p = (t H + y) W + x.
+std::int64_t checksum(const std::string& name, const std::vector<std::int64_t>& box) {
+  const auto ranks = curve_ranks(name, box);
+  std::int64_t sum = 0;
+  for (std::size_t p = 0; p < ranks.size(); ++p) sum += static_cast<std::int64_t>(p + 1) * ranks[p];
+  return sum;
+}
+
+TEST(BoxCurves, HaveTheChecksumsOfTheirDefinitions) {
+  const std::vector<std::string> names = {"snake", "hilbert", "peano", "zigzag"};
+  const std::vector<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> expected = {
+      {{2, 2, 2}, {158, 134, 168, 162}},
+      {{4, 4, 4}, {86000, 66560, 85376, 81189}},
+      {{3, 4, 5}, {70610, 52330, 65592, 64887}},
+      {{5, 15, 20}, {1115990290, 849455076, 907931716, 928723062}}};
+  for (const auto& [box, sums] : expected) {
+    for (std::size_t c = 0; c < names.size(); ++c) EXPECT_EQ(checksum(names[c], box), sums[c]) << names[c];
+  }
+}
+
+// Every box of up to 4 x 7 x 7 cells.
+template <typename Check>
+void for_each_box(Check check) {
+  for (std::int64_t frames = 1; frames <= 4; ++frames) {
+    for (std::int64_t rows = 1; rows <= 7; ++rows) {
+      for (std::int64_t columns = 1; columns <= 7; ++columns) check(std::vector{frames, rows, columns});
+    }
+  }
+}
+
+TEST(BoxCurves, VisitEveryCellOnceOnAnyBox) {
+  for_each_box([](const std::vector<std::int64_t>& box) {
+    for (const std::string& name : curve_names()) {
+      auto ranks = curve_ranks(name, box);
+      ASSERT_EQ(ranks.size(), static_cast<std::size_t>(box[0] * box[1] * box[2]));
+      std::sort(ranks.begin(), ranks.end());
+      for (std::size_t i = 0; i < ranks.size(); ++i) ASSERT_EQ(ranks[i], static_cast<std::int32_t>(i)) << name;
+    }
+  });
+}
+
+TEST(BoxCurves, OfOneFrameAreThoseOfItsRectangle) {
+  for (const std::string& name : curve_names())
+    EXPECT_EQ(curve_ranks(name, {1, 5, 9}), curve_ranks(name, 5, 9)) << name;
+}
+
+TEST(BoxCurves, TransposesExchangeRowsAndColumns) {
+  for (const std::string name : {"snake", "hilbert", "peano", "zigzag"}) {
+    const auto plain = curve_ranks(name, {3, 4, 6}), transposed = curve_ranks(name + "-transposed", {3, 6, 4});
+    for (std::size_t t = 0; t < 3; ++t) {
+      for (std::size_t r = 0; r < 6; ++r) {
+        for (std::size_t c = 0; c < 4; ++c)
+          ASSERT_EQ(transposed[(t * 6 + r) * 4 + c], plain[(t * 4 + c) * 6 + r]) << name;
+      }
+    }
+  }
+}
+
+// Number of steps that are not to a neighbor.
+int jumps(const std::string& name, const std::vector<std::int64_t>& box) {
+  const auto ranks = curve_ranks(name, box);
+  std::vector<std::int64_t> at(ranks.size());
+  for (std::size_t p = 0; p < ranks.size(); ++p) at[static_cast<std::size_t>(ranks[p])] = static_cast<std::int64_t>(p);
+  int count = 0;
+  for (std::size_t i = 1; i < at.size(); ++i) {
+    std::int64_t distance = 0, one = at[i], other = at[i - 1];
+    for (std::size_t axis = 3; axis-- > 0; one /= box[axis], other /= box[axis])
+      distance += std::abs(one % box[axis] - other % box[axis]);
+    count += distance != 1;
+  }
+  return count;
+}
+
+TEST(BoxCurves, SnakeMovesToNeighborsOnEveryBoxAndHilbertOnThoseOfEvenSides) {
+  for_each_box([](const std::vector<std::int64_t>& box) {
+    EXPECT_EQ(jumps("snake", box), 0);
+    const bool even = std::all_of(box.begin(), box.end(), [](std::int64_t side) { return side % 2 == 0; });
+    if (even) {
+      EXPECT_EQ(jumps("hilbert", box), 0) << box[0] << " x " << box[1] << " x " << box[2];
+    }
+  });
+  EXPECT_EQ(jumps("hilbert", {5, 15, 20}), 20);
+}
+
 TEST(Curves, RefuseAnUnknownName) { EXPECT_THROW(curve_ranks("sierpinski", 4, 4), std::invalid_argument); }
+
+TEST(BoxCurves, RefuseAnUnknownNameAndOtherRanks) {
+  EXPECT_THROW(curve_ranks("sierpinski", {2, 4, 4}), std::invalid_argument);
+  EXPECT_THROW(curve_ranks("snake", std::vector<std::int64_t>{4}), std::invalid_argument);
+}
 
 }  // namespace
 }  // namespace locus::engine

@@ -67,7 +67,7 @@ class Model {
   Model(const ReferenceShape& shape, const std::vector<ReferenceChoice>& choices, const Values& values,
         const Array& images, const ReferenceRun& run)
       : shape_(shape), values_(values), batch_(images.size(0)), images_(images), run_(run) {
-    for (std::size_t axis = 0; axis < 2; ++axis) {
+    for (std::size_t axis = 0; axis < shape.image_extent.size(); ++axis) {
       extent_.push_back(images.size(2 + axis) / shape.patch);
       reference_.push_back(shape.image_extent[axis] / shape.patch);
     }
@@ -135,14 +135,15 @@ class Model {
 
   // Patches, then the prefix before them.
   Array embedded() {
-    const std::int64_t p = shape_.patch, channels = images_.size(1), patches = extent_[0] * extent_[1];
-    Array pixels({batch_, patches, channels * p * p});
+    std::int64_t patches = 1, numbers = images_.size(1);
+    for (const std::int64_t side : extent_) {
+      patches *= side;
+      numbers *= shape_.patch;
+    }
+    Array pixels({batch_, patches, numbers});
     for (std::int64_t b = 0; b < batch_; ++b) {
       for (std::int64_t t = 0; t < patches; ++t) {
-        for (std::int64_t i = 0; i < channels * p * p; ++i) {
-          const std::int64_t y = t / extent_[1] * p + i / p % p, x = t % extent_[1] * p + i % p;
-          pixels(b, t, i) = images_(b, i / (p * p), y, x);
-        }
+        for (std::int64_t i = 0; i < numbers; ++i) pixels(b, t, i) = pixel(b, t, i);
       }
     }
     Array x = map(pixels, "embed");
@@ -150,6 +151,18 @@ class Model {
     x = with_prefix(x);
     for (const Prior& prior : priors_) prior.is->embed(context(prior, 0), true, x);
     return x;
+  }
+
+  // Number i of a patch: channels first, then its rows and columns, in a video frames before them.
+  const Real& pixel(std::int64_t b, std::int64_t patch, std::int64_t i) const {
+    const std::int64_t p = shape_.patch;
+    std::vector<std::int64_t> at(extent_.size());
+    for (std::size_t axis = extent_.size(); axis-- > 0;) {
+      at[axis] = patch % extent_[axis] * p + i % p;
+      patch /= extent_[axis];
+      i /= p;
+    }
+    return at.size() == 3 ? images_(b, i, at[0], at[1], at[2]) : images_(b, i, at[0], at[1]);
   }
 
   Array with_prefix(const Array& patches) const {
@@ -234,16 +247,19 @@ class Model {
     return reference_softmax(here, q, k, v);
   }
 
-  // The patch that stands at `place` of line `line` along an axis: 1 is a row, 0 a column.
+  // The patch that stands at `place` of line `line` along an axis: on a rectangle 1 is a row, 0 a column.
   std::int64_t on_line(std::int64_t axis, std::int64_t line, std::int64_t place) const {
-    return axis == 1 ? line * extent_[1] + place : place * extent_[1] + line;
+    std::int64_t step = 1;  // between neighbors of the line
+    for (std::size_t later = static_cast<std::size_t>(axis) + 1; later < extent_.size(); ++later)
+      step *= extent_[later];
+    return (line / step * extent_[static_cast<std::size_t>(axis)] + place) * step + line % step;
   }
 
   // [B, H, N, c] -> [B * lines, H, length, c]; `heads` 0: [B, N, c] -> [B * lines, length, c].
   Array lines(const Array& t, std::int64_t axis) const {
-    const std::int64_t count = axis == 1 ? extent_[0] : extent_[1], length = axis == 1 ? extent_[1] : extent_[0];
     std::vector<std::int64_t> shape = t.shape();
     const std::size_t place = shape.size() - 2;
+    const std::int64_t length = extent_[static_cast<std::size_t>(axis)], count = shape[place] / length;
     shape[0] *= count;
     shape[place] = length;
     Array out(shape);
@@ -260,7 +276,7 @@ class Model {
   }
 
   Array attend_along_axes(const std::vector<ReferenceContext>& contexts, const Array& q, const Array& k, Array v) {
-    for (const std::int64_t axis : {std::int64_t{1}, std::int64_t{0}}) {
+    for (auto axis = static_cast<std::int64_t>(extent_.size()) - 1; axis >= 0; --axis) {
       const Array x = lines(*contexts[0].x, axis), raw_q = lines(*contexts[0].q, axis),
                   raw_k = lines(*contexts[0].k, axis), values = lines(v, axis);
       std::vector<ReferenceContext> along = contexts;

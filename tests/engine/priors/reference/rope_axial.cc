@@ -24,19 +24,31 @@ class RopeAxial final : public ReferencePrior {
   static void turn(const ReferenceContext& c, Array& side, std::int64_t b, std::int64_t n, std::int64_t t) {
     const std::string flavor = c.text("flavor");
     const bool neighbors = flavor == "rope-vit" || flavor == "visionllama" || flavor == "rmt";
-    const std::int64_t own = c.head_width(), width = flavor == "pape" ? (own + 3) / 4 * 4 : own;
-    const Position at = c.patch(t) ? patch(c, t) : prefix(c);
+    const bool box = c.extent.size() == 3;
+    const std::int64_t own = c.head_width(), pairs = box ? 6 : 4;
+    const std::int64_t width = flavor == "pape" ? (own + pairs - 1) / pairs * pairs : own;
+    const Position at = box ? Position() : c.patch(t) ? patch(c, t) : prefix(c);
     std::vector<Real> wide(static_cast<std::size_t>(width), 0.0);
     for (std::int64_t i = 0; i < own; ++i) wide[static_cast<std::size_t>(i)] = side(b, n, t, i);
     for (std::int64_t pair = 0; pair < width / 2; ++pair) {
       const auto one = static_cast<std::size_t>(neighbors ? 2 * pair : pair);
       const auto other = static_cast<std::size_t>(neighbors ? 2 * pair + 1 : pair + width / 2);
-      const double angle = angle_of(c, at, pair, width);
+      const double angle = box ? angle_in_box(c, t, pair, width) : angle_of(c, at, pair, width);
       const Real first = wide[one], second = wide[other];
       wide[one] = first * std::cos(angle) - second * std::sin(angle);
       wide[other] = first * std::sin(angle) + second * std::cos(angle);
     }
     for (std::int64_t i = 0; i < own; ++i) side(b, n, t, i) = wide[static_cast<std::size_t>(i)];
+  }
+
+  // The first third of the pairs turns with t, the second with y, the last with x, counted from 1.
+  static double angle_in_box(const ReferenceContext& c, std::int64_t t, std::int64_t pair, std::int64_t width) {
+    const std::int64_t share = width / 6;
+    const auto axis = static_cast<std::size_t>(pair / share);
+    double at = c.text("prefix") == "coordinate" ? c.number("prefix_coordinate") : 0;
+    if (c.patch(t)) at = static_cast<double>(c.at(t, axis) + 1) * squeeze(c, axis);
+    const double theta = c.number("theta") == 0 ? 10000 : c.number("theta");
+    return at * std::pow(theta, -6.0 * static_cast<double>(pair % share) / static_cast<double>(width));
   }
 
   static double squeeze(const ReferenceContext& c, std::size_t axis) {

@@ -1,4 +1,6 @@
 // Fixed sines and cosines of column and row.
+#include <algorithm>
+
 #include "tests/engine/priors/reference/reference_prior.h"
 
 namespace locus::engine::test {
@@ -9,6 +11,7 @@ class Sincos2d final : public ReferencePrior {
   void embed(const ReferenceContext& c, bool after_prefix, Array& tokens) override {
     const bool pape = c.text("order") == "pape";
     if (after_prefix != pape) return;
+    if (c.extent.size() == 3) return embed_box(c, tokens);
     for (std::int64_t b = 0; b < tokens.size(0); ++b) {
       for (std::int64_t t = 0; t < tokens.size(1); ++t) {
         double y = 0, x = 0;
@@ -23,6 +26,21 @@ class Sincos2d final : public ReferencePrior {
   }
 
  private:
+  // A third of the channels for t, y and x each, the rest with x; counted from 1, prefix tokens at 0.
+  static void embed_box(const ReferenceContext& c, Array& tokens) {
+    const std::int64_t share = c.width / 3;
+    for (std::int64_t b = 0; b < tokens.size(0); ++b) {
+      for (std::int64_t t = 0; t < tokens.size(1); ++t) {
+        for (std::int64_t channel = 0; channel < c.width; ++channel) {
+          const std::int64_t axis = std::min<std::int64_t>(channel / share, 2), first = axis * share;
+          const auto side = static_cast<std::size_t>(axis);
+          const double at = c.patch(t) ? position(c, side, c.at(t, side), true) : 0;
+          tokens(b, t, channel) += wave(at, channel - first, axis == 2 ? c.width - first : share, c.number("base"));
+        }
+      }
+    }
+  }
+
   static double position(const ReferenceContext& c, std::size_t axis, std::int64_t index, bool from_one) {
     const double at = static_cast<double>(index) + (from_one ? 1 : 0);
     if (c.text("other_grids") != "interpolate") return at;

@@ -1,6 +1,7 @@
 // M from ranks along curves that are walked here once more.
 #include <algorithm>
 
+#include "tests/engine/priors/reference/box_walks.h"
 #include "tests/engine/priors/reference/reference_prior.h"
 
 namespace locus::engine::test {
@@ -140,13 +141,12 @@ class Violin final : public ReferencePrior {
   static Real entry(const ReferenceContext& c, const std::vector<std::vector<std::int64_t>>& rows, std::int64_t n,
                     std::int64_t i, std::int64_t j) {
     const bool manhattan = c.text("distance") == "manhattan";
-    const std::int64_t width = c.extent[1];
     Real m = manhattan ? 1.0 : 0.0;
-    if (manhattan) {
-      const double dr = static_cast<double>(std::abs(i / width - j / width)),
-                   dc = static_cast<double>(std::abs(i % width - j % width));
-      return c.flag("separate_axes") ? power(c, 0, n, dr) * power(c, 1, n, dc) : power(c, 0, n, dr + dc);
+    for (std::size_t axis = 0; manhattan && axis < c.extent.size(); ++axis) {
+      const auto apart = static_cast<double>(std::abs(c.at(i + c.prefix, axis) - c.at(j + c.prefix, axis)));
+      m *= power(c, c.flag("separate_axes") ? static_cast<std::int64_t>(axis) : 0, n, apart);
     }
+    if (manhattan) return m;
     for (std::size_t curve = 0; curve < rows.size(); ++curve) {
       const std::int64_t e =
           std::abs(rows[curve][static_cast<std::size_t>(i)] - rows[curve][static_cast<std::size_t>(j)]);
@@ -159,7 +159,9 @@ class Violin final : public ReferencePrior {
 
   static double stretch(const ReferenceContext& c) {
     if (c.text("ranks") != "scaled") return 1;
-    return static_cast<double>(c.reference_extent[0] * c.reference_extent[1]) / static_cast<double>(c.patches());
+    double trained = 1;
+    for (const std::int64_t side : c.reference_extent) trained *= static_cast<double>(side);
+    return trained / static_cast<double>(c.patches());
   }
 
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -170,28 +172,27 @@ class Violin final : public ReferencePrior {
     return log_sigmoid(c.own("a")(row, n));
   }
 
-  // z of a patch, linear between the four of the reference grid around it (half-pixel centers).
-  static Real place(const ReferenceContext& c, std::int64_t row, std::int64_t column) {
-    const auto along = [&](std::size_t axis, std::int64_t i) {
-      const double from = static_cast<double>(c.reference_extent[axis]);
-      const double s = (static_cast<double>(i) + 0.5) * from / static_cast<double>(c.extent[axis]) - 0.5;
-      return std::clamp(s, 0.0, from - 1);
-    };
-    const double y = along(0, row), x = along(1, column);
+  // z of a patch, linear between those of the reference grid around it (half-pixel centers).
+  static Real place(const ReferenceContext& c, std::int64_t patch) {
+    ReferenceContext trained = c;
+    trained.extent = c.reference_extent;
     Real sum = 0.0;
-    for (std::int64_t r = 0; r < c.reference_extent[0]; ++r) {
-      for (std::int64_t k = 0; k < c.reference_extent[1]; ++k) {
-        const double weight = std::max(0.0, 1 - std::abs(y - static_cast<double>(r))) *
-                              std::max(0.0, 1 - std::abs(x - static_cast<double>(k)));
-        if (weight > 0) sum += c.parameter("place")(r * c.reference_extent[1] + k) * weight;
+    for (std::int64_t r = c.prefix; r < trained.tokens(); ++r) {
+      double weight = 1;
+      for (std::size_t axis = 0; axis < c.extent.size(); ++axis) {
+        const auto from = static_cast<double>(c.reference_extent[axis]);
+        const double at = static_cast<double>(c.at(patch + c.prefix, axis)) + 0.5;
+        const double s = std::clamp(at * from / static_cast<double>(c.extent[axis]) - 0.5, 0.0, from - 1);
+        weight *= std::max(0.0, 1 - std::abs(s - static_cast<double>(trained.at(r, axis))));
       }
+      if (weight > 0) sum += c.parameter("place")(r - c.prefix) * weight;
     }
     return sum;
   }
 
   static std::vector<Real> soft_ranks(const ReferenceContext& c) {
     std::vector<Real> z, ranks;
-    for (std::int64_t p = 0; p < c.patches(); ++p) z.push_back(place(c, p / c.extent[1], p % c.extent[1]));
+    for (std::int64_t p = 0; p < c.patches(); ++p) z.push_back(place(c, p));
     for (const Real& own : z) {
       Real rank = 0.0;
       for (const Real& other : z) rank += sigmoid((own - other) * static_cast<double>(c.patches()));
@@ -209,7 +210,13 @@ class Violin final : public ReferencePrior {
     std::vector<std::vector<std::int64_t>> rows;
     const std::string distance = c.text("distance");
     if (distance == "curves") {
-      for (const Json& name : c.options.at("curves")) rows.push_back(ranks(name, c.extent[0], c.extent[1]));
+      for (const Json& name : c.options.at("curves")) {
+        if (c.extent.size() == 3 && c.extent[0] > 1) {
+          rows.push_back(box_ranks(name, c.extent));
+        } else {
+          rows.push_back(ranks(name, c.extent[c.extent.size() - 2], c.extent.back()));
+        }
+      }
     } else if (distance == "z-curve") {
       rows.emplace_back();
       for (std::int64_t p = 0; p < c.patches(); ++p) rows[0].push_back(p);
