@@ -345,7 +345,7 @@ Decay Backbone::decay(std::string_view name, const Tensor& parameter) const {
   if (adapter != nullptr && !adapter->decays(name.substr(name.rfind('.') + 1))) return Decay::kExempt;
   std::string_view rest;
   const NamedPrior* named = owner(name, rest);
-  return named == nullptr ? default_decay(name, parameter) : named->prior->decay(rest, parameter);
+  return named == nullptr ? own_decay(name, parameter) : named->prior->decay(rest, parameter);
 }
 
 bool Backbone::training_only(std::string_view name) const {

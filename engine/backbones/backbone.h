@@ -133,6 +133,10 @@ class Backbone : public Module {
   // Every linear layer, self-starting part and prior by its full name, so that models with other priors start from the
   // same common weights. Call last.
   void initialize(const RandomStreams& random, const LinearStart& start);
+  // Whether weight decay pulls on a parameter that is no prior's and no adapter's.
+  virtual Decay own_decay(std::string_view name, const Tensor& parameter) const {
+    return default_decay(name, parameter);
+  }
   // What the priors make of the tokens of the stem.
   Tensor embedded(Site site, Tensor tokens, const Layout& layout, const ForwardContext& context) const;
   // Runs a block and keeps what was asked for of it.

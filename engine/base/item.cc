@@ -170,6 +170,11 @@ std::vector<std::int64_t> Options::integers(std::string_view name) const {
   const bool fits = all_of_list(v, [](const Json& e) { return e.is_number_integer(); });
   return checked<std::vector<std::int64_t>>(v, fits, "a list of integers", item_, name);
 }
+std::vector<double> Options::numbers(std::string_view name) const {
+  const Json& v = value(name);
+  const bool fits = all_of_list(v, [](const Json& e) { return e.is_number(); });
+  return checked<std::vector<double>>(v, fits, "a list of numbers", item_, name);
+}
 std::vector<std::string> Options::texts(std::string_view name) const {
   const Json& v = value(name);
   const bool fits = all_of_list(v, [](const Json& e) { return e.is_string(); });

@@ -81,6 +81,7 @@ class Options {
   std::string text(std::string_view name) const;
   bool boolean(std::string_view name) const;
   std::vector<std::int64_t> integers(std::string_view name) const;
+  std::vector<double> numbers(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;
 
   const Json& json() const { return values_; }

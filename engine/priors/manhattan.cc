@@ -42,14 +42,14 @@ LowRank with_row(const Tensor& query, const Tensor& key, const Tensor& row, std:
 }  // namespace
 
 LowRank manhattan_bias(const Layout& layout, const Tensor& slope) {
-  const Tensor code = manhattan_code(layout, slope.options()).view({1, 1, layout.patches(), -1});
+  const Tensor code = manhattan_code(layout, slope.options()).unsqueeze(0).unsqueeze(0);
   const Tensor factor = slope.view({1, -1, 1, 1});
   const double half = 0.5 * static_cast<double>(code.size(-1));
   return with_row(factor * -2 * code, code, (factor * half).expand({1, -1, layout.patches(), 1}), layout.prefix);
 }
 
 LowRank gated_manhattan_bias(const Layout& layout, const Tensor& gate) {
-  const Tensor code = manhattan_code(layout, gate.options()).view({1, 1, layout.patches(), -1});
+  const Tensor code = manhattan_code(layout, gate.options()).unsqueeze(0).unsqueeze(0);
   const double half = 0.5 * static_cast<double>(code.size(-1));
   const Tensor g = gate.unsqueeze(-1), gated = g * code;  // [B, H, N, 1], [B, H, N, R]
   const Tensor plain = code.expand_as(gated);
