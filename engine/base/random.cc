@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/sha256.h"
 #include "engine/base/draws.h"
@@ -187,16 +188,22 @@ at::Tensor RandomStreams::uniform(std::string_view purpose, std::string_view nam
                                   at::IntArrayRef shape, double low, double high) const {
   const PhiloxKey k = key(purpose, name);
   const auto below = std::nextafter(static_cast<float>(high), static_cast<float>(low));
-  return filled(shape, [&](std::uint64_t i) {
-    const auto value = static_cast<float>(low + (high - low) * unit(words(k, index, i).first));
-    return value < static_cast<float>(high) ? value : below;  // rounding to float may reach the open end
-  });
+  return watched(purpose, name, filled(shape, [&](std::uint64_t i) {
+                   const auto value = static_cast<float>(low + (high - low) * unit(words(k, index, i).first));
+                   return value < static_cast<float>(high) ? value : below;  // rounding to float may reach the open end
+                 }));
 }
 
 at::Tensor RandomStreams::normal(std::string_view purpose, std::string_view name, std::uint64_t index,
                                  at::IntArrayRef shape, double mean, double deviation) const {
   const PhiloxKey k = key(purpose, name);
-  return filled(shape, [&](std::uint64_t i) { return mean + deviation * standard_normal(words(k, index, i)); });
+  return watched(purpose, name, filled(shape, [&](std::uint64_t i) {
+                   return mean + deviation * standard_normal(words(k, index, i));
+                 }));
+}
+
+at::Tensor RandomStreams::watched(std::string_view purpose, std::string_view name, at::Tensor drawn) const {
+  return watch_ ? watch_(purpose, name, std::move(drawn)) : drawn;
 }
 
 at::Tensor RandomStreams::truncated_normal(std::string_view purpose, std::string_view name, std::uint64_t index,

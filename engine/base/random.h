@@ -5,7 +5,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/philox.h"
@@ -23,7 +25,11 @@ inline constexpr std::string_view kSubset = "subset";
 // thread-safe.
 class RandomStreams {
  public:
-  explicit RandomStreams(std::uint64_t seed) : seed_(seed) {}
+  // Is shown each tensor of uniform() and normal() draws, and returns the one to take in its place: to know the draws of
+  // a pass, or to set them. Called in whatever thread draws.
+  using Watch = std::function<at::Tensor(std::string_view purpose, std::string_view name, at::Tensor drawn)>;
+
+  explicit RandomStreams(std::uint64_t seed, Watch watch = {}) : seed_(seed), watch_(std::move(watch)) {}
 
   std::uint64_t seed() const { return seed_; }
 
@@ -44,7 +50,9 @@ class RandomStreams {
 
  private:
   PhiloxKey key(std::string_view purpose, std::string_view name) const;
+  at::Tensor watched(std::string_view purpose, std::string_view name, at::Tensor drawn) const;
   std::uint64_t seed_;
+  Watch watch_;  // or empty
 };
 
 }  // namespace locus::engine

@@ -6,6 +6,9 @@
 namespace locus::engine {
 namespace {
 
+constexpr std::int64_t kPatch = 4;   // where the model has the option and nobody says
+constexpr std::int64_t kStride = 4;  // of the stem of a model without the option
+
 // The module of that type and full name below `root`; a name that does not exist is a defect.
 template <typename Part>
 std::shared_ptr<Part> part(const Module& root, const std::string& name) {
@@ -21,50 +24,84 @@ bool takes(const Item& model, const char* option) {
   return std::any_of(options.begin(), options.end(), [&](const Json& each) { return each.at("name") == option; });
 }
 
+// The catalog's own options that the model has as many prefix tokens by, where none of them is written: the first that
+// stands for one token at a value, then the first that counts.
+void set_prefix(const Json& facts, std::int64_t prefix, Json& options) {
+  const Json parts = facts.value("prefix_tokens", Json::array());
+  const auto written = [&](const Json& part) { return options.contains(part.at("option").get<std::string>()); };
+  if (std::any_of(parts.begin(), parts.end(), written)) return;
+  const auto first = [&](bool counts) {
+    return std::find_if(parts.begin(), parts.end(), [&](const Json& p) { return p.contains("value") != counts; });
+  };
+  std::int64_t left = prefix;
+  if (const auto one = first(false); one != parts.end() && left > 0) {
+    options[one->at("option").get<std::string>()] = one->at("value");
+    --left;
+  }
+  if (const auto counted = first(true); counted != parts.end())
+    options[counted->at("option").get<std::string>()] = left;
+}
+
 // The model's options with what the request decides of them.
 Json model_options(const HostRequest& request, const Item& model) {
   Json options = request.specification.at("model").value("options", Json::object());
-  const std::pair<const char*, Json> decided[] = {{"depth", request.layers},
-                                                  {"pool", request.prefix > 0 ? "cls" : "mean"},
-                                                  {"registers", std::max<std::int64_t>(request.prefix - 1, 0)}};
-  for (const auto& [name, value] : decided) {
-    if (!takes(model, name)) continue;
-    if (options.contains(name)) {
-      throw std::invalid_argument("model option '" + std::string(name) +
-                                  "' is decided by the number of layers and prefix tokens: leave it out");
-    }
-    options[name] = value;
-  }
-  if (!options.contains("patch")) options["patch"] = 4;
+  set_prefix(model.json().value("facts", Json::object()), request.prefix.value_or(0), options);
+  if (takes(model, "depth") && !options.contains("depth"))
+    options["depth"] = request.layers.value_or(request.least_layers);
+  if (takes(model, "patch") && !options.contains("patch")) options["patch"] = kPatch;
   return options;
+}
+
+void check_grid(const std::vector<std::int64_t>& grid) {
+  if (grid.size() != 2 || grid[0] < 1 || grid[1] < 1)
+    throw std::invalid_argument("a model needs a grid of rows and columns");
+}
+
+std::string grid_text(const std::vector<std::int64_t>& grid) {
+  return std::to_string(grid.at(0)) + " x " + std::to_string(grid.at(1));
 }
 
 }  // namespace
 
 Host::Host(const HostRequest& request) : channels_(request.specification.value("channels", 3)) {
-  if (request.grid.size() != 2 || request.grid[0] < 1 || request.grid[1] < 1 || request.prefix < 0 ||
-      request.layers < 1)
-    throw std::invalid_argument("a model needs a grid of rows and columns, layers, and no less than no prefix");
+  check_grid(request.grid);
+  if (!request.reference.empty()) check_grid(request.reference);
+  if (request.prefix.value_or(0) < 0 || request.layers.value_or(1) < 1)
+    throw std::invalid_argument("a model needs layers, and no less than no prefix");
   for (const char* key : {"model", "priors"}) {
     if (!request.specification.contains(key))
       throw std::invalid_argument("the specification has no \"" + std::string(key) + "\"");
   }
   const std::string model = request.specification.at("model").value("id", "vit");
-  const Json options = model_options(request, backbone_item(model).item);
-  const auto patch = options.at("patch").get<std::int64_t>();
-  image_extent_ = {request.grid[0] * patch, request.grid[1] * patch};
+  const Item& item = backbone_item(model).item;
+  const Json options = model_options(request, item);
+  const std::int64_t stride = options.contains("patch")
+                                  ? options.at("patch").get<std::int64_t>()
+                                  : item.json().value("facts", Json::object()).value("stride", kStride);
+  const auto extent = [&](const std::vector<std::int64_t>& grid) {
+    return std::vector<std::int64_t>{grid[0] * stride, grid[1] * stride};
+  };
+  image_extent_ = extent(request.grid);
   const Json& priors = request.specification.at("priors");
   if (!priors.empty()) prior_options_ = priors[0].value("options", Json::object());
   const Json configuration = {
       {"task", {{"id", "classification"}}}, {"model", {{"id", model}, {"options", options}}}, {"priors", priors}};
-  const Json facts = {
-      {"channels", channels_}, {"extent", image_extent_}, {"classes", request.specification.value("classes", 10)}};
+  const Json facts = {{"channels", channels_},
+                      {"extent", extent(request.reference.empty() ? request.grid : request.reference)},
+                      {"classes", request.specification.value("classes", 10)}};
   build(configuration, facts, request.seed, request.path);
+  if (layouts_[0].extent != request.grid) {
+    throw std::invalid_argument("backbone " + model + " makes a grid of " + grid_text(layouts_[0].extent) +
+                                " of an image of " + grid_text(image_extent_) + " pixels, not one of " +
+                                grid_text(request.grid) +
+                                "; its fact \"stride\" must be the side of a token in pixels");
+  }
   const std::int64_t layers = backbone_layers(), prefix = layout().prefix;
-  if (layers != request.layers || prefix != request.prefix) {
+  if (layers != request.layers.value_or(layers) || prefix != request.prefix.value_or(prefix)) {
     throw std::invalid_argument("backbone " + model + " has " + std::to_string(layers) + " layers and " +
                                 std::to_string(prefix) + " prefix tokens by its own options, not " +
-                                std::to_string(request.layers) + " and " + std::to_string(request.prefix));
+                                std::to_string(request.layers.value_or(layers)) + " and " +
+                                std::to_string(request.prefix.value_or(prefix)));
   }
 }
 
@@ -77,17 +114,36 @@ Host::Host(const Json& configuration, const Json& facts) : channels_(facts.at("c
 
 void Host::build(const Json& configuration, const Json& facts, std::uint64_t seed, const std::string& path) {
   const RandomStreams random(seed);
-  task_ = make_task({configuration, facts, random, path});
-  backbone_ = part<Backbone>(*task_, "backbone");
+  const BackboneItem& item = backbone_item(configuration.at("model").at("id").get<std::string>());
+  if (item.item.json().value("facts", Json::object()).value("condition", false)) {
+    const InputFacts input{channels_, facts.at("extent").get<std::vector<std::int64_t>>()};
+    denoiser_ = std::make_shared<Denoiser>(
+        configuration, input, DenoiserOptions{.classes = facts.at("classes").get<std::int64_t>()}, random, path);
+    network_ = denoiser_;
+  } else {
+    task_ = make_task({configuration, facts, random, path});
+    network_ = task_;
+  }
+  backbone_ = part<Backbone>(*network_, "backbone");
   layouts_ = backbone_->layouts(image_extent_[0], image_extent_[1]);
+}
+
+Task& Host::task() const {
+  if (!task_) throw std::logic_error("the host is no task: it is a denoiser");
+  return *task_;
 }
 
 Block& Host::block(std::int64_t layer) const { return *backbone_->blocks().at(static_cast<std::size_t>(layer)); }
 Attention& Host::attention(std::int64_t layer) const { return block(layer).attention(); }
-Linear& Host::head() const { return *part<Linear>(*task_, "head"); }
+Linear& Host::head() const { return *part<Linear>(task(), "head"); }
 
-const Layout& Host::layout(std::int64_t layer) const {
-  return layouts_.at(static_cast<std::size_t>(layer_info(layer).stage));
+const Layout& Host::layout(std::int64_t layer) const { return stage_layout(layer_info(layer).stage); }
+
+const StageInfo& Host::stage(std::int64_t stage) const {
+  const std::vector<StageInfo>& all = backbone_->stages();
+  if (stage >= 0 && stage < static_cast<std::int64_t>(all.size())) return all[static_cast<std::size_t>(stage)];
+  throw std::invalid_argument("the network has no stage " + std::to_string(stage) + "; it has " +
+                              std::to_string(all.size()) + ", counted from 0");
 }
 
 void Host::begin_forward(const ForwardContext& context) const { backbone_->begin_forward(layouts_, context); }

@@ -3,37 +3,45 @@
 
 #include "engine/backbones/backbone.h"
 #include "engine/backbones/block.h"
+#include "engine/tasks/denoiser.h"
 #include "engine/tasks/task.h"
 
 namespace locus::engine {
 
-// What to build. `specification`: "model" {"id", "options"} and "priors" [{"id", "options"}] as in a stage
-// configuration, and optionally "channels" (3) and "classes" (10). Where the model has options for its depth, class
-// token and registers, these come from the other fields and may not stand in the options.
+// What to build. `specification`: "model" {"id", "options"} and "priors" [{"id", "options", "stages"}] as in a stage
+// configuration, and optionally "channels" (3) and "classes" (10). Options of the model that hold its depth or its prefix
+// tokens (the fact prefix_tokens) follow from the other fields where the options do not say them.
 struct HostRequest {
   Json specification;
-  std::vector<std::int64_t> grid;  // rows and columns of patches, of the first stage
-  std::int64_t prefix = 0;         // tokens in front: none, a class token, a class token and registers
-  std::int64_t layers = 1;
+  std::vector<std::int64_t> grid;           // rows and columns of patches, of the first stage
+  std::optional<std::int64_t> prefix = {};  // tokens in front: a class token, then registers; none: by options, else 0
+  std::optional<std::int64_t> layers = {};  // of the network; none: by options, else `least_layers`
   std::string path = "auto";
   std::uint64_t seed = 0;
+  std::vector<std::int64_t> reference = {};  // the grid it is built for; empty: `grid`
+  std::int64_t least_layers = 1;
 };
 
-// A task with its backbone, and the parts of it by name. Throws std::invalid_argument on anything the
-// catalog refuses. Not thread-safe.
+// A network with its parts by name: the classification task with its backbone, or where the backbone follows a condition
+// a denoiser (engine/tasks/denoiser.h). Throws std::invalid_argument on anything the catalog refuses. Not thread-safe.
 class Host {
  public:
   explicit Host(const HostRequest& request);
   // The model of a stage configuration (docs/formats/catalog.md) as it is initialized; `facts` of its dataset.
   Host(const Json& configuration, const Json& facts);
 
-  Task& task() const { return *task_; }
+  Module& network() const { return *network_; }
+  Task& task() const;                                           // throws std::logic_error where it is a denoiser
+  const Denoiser* denoiser() const { return denoiser_.get(); }  // or null
   Backbone& backbone() const { return *backbone_; }
   Attention& attention(std::int64_t layer) const;
   Block& block(std::int64_t layer) const;
-  Linear& head() const;
+  Linear& head() const;                                     // of the classification
   const Layout& layout() const { return layouts_.back(); }  // of the last stage
   const Layout& layout(std::int64_t layer) const;           // of the layer's stage
+  const Layout& stage_layout(std::int64_t stage) const { return layouts_.at(static_cast<std::size_t>(stage)); }
+  // Throws std::invalid_argument, naming what there is, where there is no such stage.
+  const StageInfo& stage(std::int64_t stage) const;
   const LayerInfo& layer_info(std::int64_t layer) const { return block(layer).info(); }
   std::int64_t width() const { return backbone_->width(); }   // of the last stage
   std::int64_t heads() const { return layer_info(0).heads; }  // of the first layer
@@ -41,6 +49,7 @@ class Host {
   std::int64_t channels() const { return channels_; }
   const Json& prior_options() const { return prior_options_; }  // of the first prior, as given
   const std::vector<std::int64_t>& image_extent() const { return image_extent_; }
+  at::TensorOptions options() const { return backbone_->parameters().at(0).options(); }  // of its parameters
 
   // Throws std::invalid_argument where the network has several stages or windows, of which `what` ("a picture")
   // cannot be made.
@@ -56,7 +65,9 @@ class Host {
   Json prior_options_ = Json::object();
   std::vector<std::int64_t> image_extent_;
   std::vector<Layout> layouts_;  // by stage
-  std::shared_ptr<Task> task_;
+  std::shared_ptr<Task> task_;   // or null
+  std::shared_ptr<Denoiser> denoiser_;
+  std::shared_ptr<Module> network_;  // either of them
   std::shared_ptr<Backbone> backbone_;
 };
 

@@ -12,9 +12,9 @@ HostRequest host_of(const Json& model, const Json& priors, std::int64_t prefix, 
   return {.specification = {{"model", model}, {"priors", priors}, {"channels", 1}},
           .grid = {kRows, kColumns},
           .prefix = prefix,
-          .layers = kLayers,
           .path = path,
-          .seed = 0};
+          .seed = 0,
+          .least_layers = kLayers};
 }
 
 Json shapes(const Host& host, bool buffers) {
@@ -37,10 +37,18 @@ Json paths(const Json& model, const Json& priors, std::int64_t prefix) {
   for (const ExecutionPath& path : execution_paths()) {
     const Host host(host_of(model, priors, prefix, std::string(path.name)));
     const Tensor image = at::zeros({1, host.channels(), host.image_extent()[0], host.image_extent()[1]});
-    host.backbone().forward(image, {.step = 0, .steps = 1, .training = true, .random = random});
+    const auto run = [&](bool training) {
+      const ForwardContext context{.step = 0, .steps = 1, .training = training, .random = random};
+      if (host.denoiser() == nullptr) {
+        host.backbone().forward(image, context);
+      } else {
+        host.denoiser()->forward({.image = image, .time = at::zeros({1}), .label = at::zeros({1}, at::kLong)}, context);
+      }
+    };
+    run(/*training=*/true);
     {
       const at::NoGradGuard no_grad;
-      host.backbone().forward(image, {.step = 0, .steps = 1, .training = false, .random = random});
+      run(/*training=*/false);
     }
     const std::string taken = "+" + host.backbone().path() + "+";
     if (taken.find("+" + std::string(path.name) + "+") != std::string::npos) out.push_back(path.name);

@@ -13,7 +13,7 @@
 namespace locus::engine::stages {
 namespace {
 
-Json metrics() {
+Json measure_stage_metrics() {
   Json out = measured_metrics();
   for (Json& metric : feeding_metrics()) out.push_back(std::move(metric));
   return out;
@@ -77,7 +77,7 @@ void run_measure(StageContext& context) {
   for (const std::int64_t resolution : resolutions) {
     for (const std::int64_t batch : batches) {
       const auto go_on = [&](std::int64_t done, std::int64_t) {
-        const bool on = goes_on(context);
+        const bool on = measure_goes_on(context);
         context.observer.progress(before + done, steps, "measure");
         return on;
       };
@@ -136,7 +136,7 @@ StageItem measure() {
               {"outputs", Json::array()},
               {"exclusive", true},
               {"independent_of", {"init", "recipe"}},
-              {"metrics", measured_metrics()}});
+              {"metrics", measure_stage_metrics()}});
   return {std::move(item), run_measure};
 }
 

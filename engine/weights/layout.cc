@@ -28,10 +28,16 @@ bool is_number(std::string_view part) {
   return !part.empty() && part.size() < 6 && part.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+bool stands_for_number(std::string_view part) {
+  return part == "{i}" || part == "{s}" || part == "{s+1}" || part == "{l}";
+}
+
+using Placeholders = std::map<std::string, std::string, std::less<>>;
+
 // What the placeholders of a pattern stand for in a name that it fits.
-std::optional<std::map<std::string, std::string, std::less<>>> fitted(std::string_view pattern, std::string_view name) {
+std::optional<Placeholders> fitted(std::string_view pattern, std::string_view name) {
   const auto wanted = parts_of(pattern), given = parts_of(name);
-  std::map<std::string, std::string, std::less<>> out;
+  Placeholders out;
   const bool open = wanted.back() == "**";
   if (open ? given.size() < wanted.size() : given.size() != wanted.size()) return std::nullopt;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -39,13 +45,36 @@ std::optional<std::map<std::string, std::string, std::less<>>> fitted(std::strin
       out["**"] = name.substr(static_cast<std::size_t>(given[i].data() - name.data()));
       break;
     }
-    if (wanted[i] == "{i}"   ? !is_number(given[i])
-        : wanted[i] == "{p}" ? given[i] != "weight" && given[i] != "bias"
-                             : wanted[i] != given[i])
+    if (stands_for_number(wanted[i]) ? !is_number(given[i])
+        : wanted[i] == "{p}"         ? given[i] != "weight" && given[i] != "bias"
+                                     : wanted[i] != given[i])
       return std::nullopt;
     if (wanted[i].starts_with('{')) out[std::string(wanted[i])] = given[i];
   }
   return out;
+}
+
+std::optional<std::int64_t> number_at(const Placeholders& known, std::string_view placeholder) {
+  const auto found = known.find(placeholder);
+  if (found == known.end()) return std::nullopt;
+  return std::stoll(found->second);
+}
+
+// Adds the numbers of stage and block that follow from those that are known; false where there is no such place.
+bool complete(Placeholders& known, const std::vector<std::int64_t>& depths) {
+  auto stage = number_at(known, "{s}");
+  if (const auto next = number_at(known, "{s+1}"); next && !stage) stage = *next - 1;
+  if (!stage) return true;
+  if (*stage < 0) return false;
+  known["{s}"] = std::to_string(*stage);
+  known["{s+1}"] = std::to_string(*stage + 1);
+  std::int64_t before = 0;
+  for (std::size_t s = 0; s < std::min(static_cast<std::size_t>(*stage), depths.size()); ++s) before += depths[s];
+  const auto block = number_at(known, "{i}"), layer = number_at(known, "{l}");
+  if (block) known["{l}"] = std::to_string(before + *block);
+  if (layer && *layer < before) return false;
+  if (layer && !block) known["{i}"] = std::to_string(*layer - before);
+  return true;
 }
 
 std::string stripped(std::string name, const std::vector<std::string>& starts) {
@@ -135,6 +164,13 @@ Tensor rows_of(const std::string& name, const Tensor& tensor) {
   return out;
 }
 
+Tensor refolded(const std::string& name, const Tensor& tensor) {
+  if (tensor.dim() == 0 || tensor.size(-1) % 4 != 0)
+    throw DataError("the tensor '" + name + "' of shape " + c10::str(tensor.sizes()) +
+                    " is of no cells of four patches");
+  return tensor.unflatten(-1, {-1, 2, 2}).transpose(-3, -1).flatten(-3);
+}
+
 Tensor fused(const std::string& name, std::array<Tensor, 3> parts) {
   const bool bias = name.ends_with(".bias");
   if (!parts[1].defined() && bias && parts[0].defined()) parts[1] = at::zeros_like(parts[0]);
@@ -157,11 +193,11 @@ Tensor masked(const std::string& name, const Tensor& value, const Tensor& mask) 
 
 class Mapping {
  public:
-  explicit Mapping(CanonicalWeights& out) : out_(out) {}
+  Mapping(CanonicalWeights& out, std::vector<std::int64_t> depths) : out_(out), depths_(std::move(depths)) {}
 
   void add(const std::string& full, const std::string& name, const Tensor& tensor) {
     for (const LayoutRule& rule : out_.layout->rules) {
-      const auto to = renamed(rule, name);
+      const auto to = renamed(rule, name, depths_);
       if (!to) continue;
       if (rule.step == Step::kIgnored) {
         out_.ignored.emplace_back(full, rule.to);
@@ -199,20 +235,40 @@ class Mapping {
                     : step == Step::kValue ? parts.of_map[2]
                                            : parts.whole;
     if (place.defined()) throw DataError("two of its tensors would be '" + to + "', '" + full + "' the second");
-    place = step == Step::kRows ? rows_of(full, tensor) : tensor;
+    place = step == Step::kRows       ? rows_of(full, tensor)
+            : step == Step::kFactors  ? tensor.flatten()
+            : step == Step::kUnfolded ? refolded(full, tensor)
+                                      : tensor;
     out_.mapped.emplace_back(full, to);
   }
 
   CanonicalWeights& out_;
+  std::vector<std::int64_t> depths_;  // blocks of each stage in the file
   std::map<std::string, Parts> parts_;
   std::vector<std::string> unknown_;
 };
 
 }  // namespace
 
-std::optional<std::string> renamed(const LayoutRule& rule, std::string_view name) {
-  const auto stands_for = fitted(rule.from, name);
-  if (!stands_for) return std::nullopt;
+std::vector<std::int64_t> stage_depths(const std::vector<std::string>& patterns,
+                                       const std::vector<std::string>& names) {
+  std::vector<std::int64_t> out;
+  for (const std::string& pattern : patterns) {
+    for (const std::string& name : names) {
+      const auto found = fitted(pattern, name);
+      if (!found) continue;
+      const auto stage = static_cast<std::size_t>(number_at(*found, "{s}").value_or(0));
+      if (out.size() <= stage) out.resize(stage + 1, 0);
+      out[stage] = std::max(out[stage], number_at(*found, "{i}").value_or(0) + 1);
+    }
+  }
+  return out;
+}
+
+std::optional<std::string> renamed(const LayoutRule& rule, std::string_view name,
+                                   const std::vector<std::int64_t>& depths) {
+  auto stands_for = fitted(rule.from, name);
+  if (!stands_for || !complete(*stands_for, depths)) return std::nullopt;
   std::string out;
   for (const std::string_view part : parts_of(rule.to)) {
     const auto found = stands_for->find(part);
@@ -247,7 +303,12 @@ CanonicalWeights canonical_weights(const std::map<std::string, Tensor>& tensors,
   CanonicalWeights out;
   out.layout = found.layout;
   out.prefix = found.prefix;
-  Mapping mapping(out);
+  std::vector<std::string> of_blocks;
+  for (const LayoutRule& rule : found.layout->rules) {
+    if (rule.from.find("{s}") != std::string::npos && rule.from.find("{i}") != std::string::npos)
+      of_blocks.push_back(rule.from);
+  }
+  Mapping mapping(out, stage_depths(of_blocks, names_within(tensors, *found.layout, found.prefix)));
   for (const auto& [name, tensor] : tensors) {
     if (name.starts_with(found.prefix)) {
       mapping.add(name, stripped(name.substr(found.prefix.size()), found.layout->strip), tensor);

@@ -1,7 +1,8 @@
-// Layouts of weights files: how published code names the tensors of a Vision Transformer, as tables.
+// Layouts of weights files: how published code names the tensors of Vision Transformers, as tables.
 //
 // A table leads to canonical names, which are those of our modules without "backbone.": "embed.weight", "class_token",
-// "registers", "blocks.0.attention.qkv.weight", "norm.bias", "head.weight". Learned positions are "position" [rows, D].
+// "registers", "blocks.0.attention.qkv.weight", "norm.bias", "head.weight"; of stages "stages.0.blocks.0.norm1.weight" and
+// so on. Learned positions are "position" [rows, D].
 #pragma once
 
 #include "engine/base/item.h"
@@ -13,17 +14,21 @@ namespace locus::engine {
 // What is done to a tensor on its way.
 enum class Step {
   kCopy,
-  kRows,     // [1, ..., n, D] or [n, D] becomes [n, D]
-  kQuery,    // the first third of the rows of a fused map
-  kKey,      // the second; a fused bias without it has zeros there
-  kValue,    // the third
-  kMask,     // where it is 0, the tensor it goes to is 0
-  kIgnored,  // of no use to the model; `to` says why
-  kRefused,  // part of another kind of network; `to` says which
+  kRows,      // [1, ..., n, D] or [n, D] becomes [n, D]
+  kQuery,     // the first third of the rows of a fused map
+  kKey,       // the second; a fused bias without it has zeros there
+  kValue,     // the third
+  kMask,      // where it is 0, the tensor it goes to is 0
+  kFactors,   // [n, 1, 1] becomes [n]
+  kUnfolded,  // the last axis, counted by channel, row and column of a 2 x 2 cell, is counted by column, row and channel
+  kIgnored,   // of no use to the model; `to` says why
+  kRefused,   // part of another kind of network; `to` says which
 };
 
 // Names are compared part by part: "{i}" stands for a number, "{p}" for "weight" or "bias", and "**" at the end for one
-// part or more; in `to` they stand for what they stood for in `from`.
+// part or more; in `to` they stand for what they stood for in `from`. In a network of stages "{s}" is the number of the
+// stage and "{i}" that of the block in it; then "{s+1}" is the next stage, and "{l}" the block counted over the network,
+// both on either side.
 struct LayoutRule {
   std::string from, to;
   Step step = Step::kCopy;
@@ -59,8 +64,13 @@ struct CanonicalWeights {
 CanonicalWeights canonical_weights(const std::map<std::string, Tensor>& tensors, const std::string& layout,
                                    const std::string& prefix);
 
-// What `name` becomes under the rule, where it fits.
-std::optional<std::string> renamed(const LayoutRule& rule, std::string_view name);
+// How many blocks each stage has by names that fit one of the patterns, which have "{s}" and "{i}": from those of the
+// first stage on; empty where none fits.
+std::vector<std::int64_t> stage_depths(const std::vector<std::string>& patterns, const std::vector<std::string>& names);
+
+// What `name` becomes under the rule, where it fits, in a network whose stages have that many blocks.
+std::optional<std::string> renamed(const LayoutRule& rule, std::string_view name,
+                                   const std::vector<std::int64_t>& depths = {});
 
 // At most eight of the names, and how many more there are: "a, b and 3 more".
 std::string listed(const std::vector<std::string>& names);

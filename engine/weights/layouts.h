@@ -16,6 +16,15 @@ std::vector<std::string> wrappers();
 // A table's rules after those of `base`.
 std::vector<LayoutRule> with(std::vector<LayoutRule> base, const std::vector<LayoutRule>& more);
 
+// How layouts of Swin Transformers name what lies in a block: the block, its attention, the patches' map, the maps of the
+// MLP.
+struct SwinNames {
+  std::string block = "layers.{s}.blocks.{i}.", attention = "attn.", embed = "proj", in = "mlp.fc1", out = "mlp.fc2";
+};
+// Rules of all that is not merging, head or positions of the stem, for both versions.
+std::vector<LayoutRule> swin_rules(const SwinNames& names);
+
+inline constexpr const char* kFromWindows = "follows from the windows";
 inline constexpr const char* kGated = "a network with gated MLPs (SwiGLU), which backbone vit has not";
 
 }  // namespace locus::engine::layouts

@@ -1,7 +1,9 @@
 // Arguments and files of the probe.
 #include "engine/probe/probe.h"
 
+#include <algorithm>
 #include <iostream>
+#include <optional>
 
 #include "engine/files/safetensors.h"
 #include "engine/probe/component.h"
@@ -19,24 +21,53 @@ at::ScalarType parse_type(const std::string& name) {
   throw std::invalid_argument("--dtype must be float64, float32 or bfloat16, not '" + name + "'");
 }
 
+// Which layers run: "3", counted over the network, or "2.3", the layer of a stage.
+struct Place {
+  std::optional<std::int64_t> stage;
+  std::int64_t layer = 0;
+};
+
+Place place_of(const NamedArguments& arguments, ProbeLevel level) {
+  const bool whole_stage = level == ProbeLevel::kStage;
+  if (whole_stage && arguments.has("--layer")) throw std::invalid_argument("level stage takes --stage, not --layer");
+  if (!whole_stage && arguments.has("--stage"))
+    throw std::invalid_argument("--stage is of level stage; a layer of a stage is --layer STAGE.LAYER");
+  if (whole_stage) return {arguments.integer("--stage", 0), 0};
+  if (arguments.text("--layer", "").find('.') == std::string::npos) return {{}, arguments.integer("--layer", 0)};
+  const auto [stage, layer] = arguments.pair("--layer", '.', {0, 0});
+  return {stage, layer};
+}
+
+std::vector<std::int64_t> grid_of(const NamedArguments& arguments, const std::string& name) {
+  const auto [rows, columns] = parse_pair(arguments.required(name), 'x', name);
+  return {rows, columns};
+}
+
 ProbeRequest probe_request_of(const NamedArguments& arguments) {
-  const std::string grid = arguments.required("--grid");
-  const auto [rows, columns] = parse_pair(grid, 'x', "--grid");
-  const std::int64_t layer = arguments.integer("--layer", 0);
-  return {.host = {.specification = read_json_file(arguments.required("--spec")),
-                   .grid = {rows, columns},
-                   .prefix = arguments.integer("--prefix", 0),
-                   .layers = arguments.integer("--layers", layer + 1),
-                   .path = arguments.text("--path", "auto"),
-                   .seed = static_cast<std::uint64_t>(arguments.integer("--seed", 0))},
-          .level = parse_probe_level(arguments.text("--level", "attention")),
-          .layer = layer,
-          .type = parse_type(arguments.text("--dtype", "float64"))};
+  const ProbeLevel level = parse_probe_level(arguments.text("--level", "attention"));
+  const Place place = place_of(arguments, level);
+  ProbeRequest out{.host = {.specification = read_json_file(arguments.required("--spec")),
+                            .grid = grid_of(arguments, "--grid"),
+                            .path = arguments.text("--path", "auto"),
+                            .seed = static_cast<std::uint64_t>(arguments.integer("--seed", 0)),
+                            .least_layers = std::max<std::int64_t>(place.layer + 1, 1)},
+                   .level = level,
+                   .layer = place.layer,
+                   .stage = place.stage,
+                   .type = parse_type(arguments.text("--dtype", "float64")),
+                   .step = arguments.integer("--step", 0),
+                   .training = arguments.has("--training")};
+  if (out.step < 0) throw std::invalid_argument("--step counts the steps done: it is at least 0");
+  if (arguments.has("--prefix")) out.host.prefix = arguments.integer("--prefix", 0);
+  if (arguments.has("--layers")) out.host.layers = arguments.integer("--layers", 1);
+  if (arguments.has("--reference")) out.host.reference = grid_of(arguments, "--reference");
+  return out;
 }
 
 // One transform, schedule, optimizer or loss alone, on given tensors and draws.
 void run_alone(const NamedArguments& arguments) {
-  for (const char* other : {"--level", "--grid", "--prefix", "--layer", "--layers", "--dtype", "--path", "--seed"}) {
+  for (const char* other : {"--level", "--grid", "--reference", "--prefix", "--layer", "--layers", "--stage", "--dtype",
+                            "--path", "--seed", "--step", "--training"}) {
     if (arguments.has(other)) throw std::invalid_argument(std::string(other) + " is of priors, not of a --component");
   }
   if (arguments.has("--init")) throw std::invalid_argument("--init is of priors: a component has no parameters");
@@ -75,9 +106,9 @@ void run(const NamedArguments& arguments) {
 int run_probe(std::span<const std::string> arguments) {
   try {
     run(NamedArguments(arguments,
-                       {"--spec", "--level", "--grid", "--prefix", "--layer", "--layers", "--dtype", "--path", "--seed",
-                        "--in", "--out", "--component"},
-                       {"--init", "--list"}));
+                       {"--spec", "--level", "--grid", "--reference", "--prefix", "--layer", "--layers", "--stage",
+                        "--dtype", "--path", "--seed", "--step", "--in", "--out", "--component"},
+                       {"--init", "--list", "--training"}));
     return 0;
   } catch (const std::exception& error) {
     return refuse_arguments("probe", error.what(), kProbeUsage);

@@ -7,12 +7,13 @@
 namespace locus {
 
 inline constexpr const char* kProbeUsage =
-    "locus-trainer probe --spec FILE [--level attention|block|model] --grid RxC [--prefix P] [--layer L]\n"
-    "                    [--layers N] [--dtype float64|float32|bfloat16] [--path NAME] [--seed N]\n"
+    "locus-trainer probe --spec FILE [--level attention|block|stage|model] --grid RxC [--reference RxC] [--prefix P]\n"
+    "                    [--layer L | --layer STAGE.L | --stage S] [--layers N] [--dtype float64|float32|bfloat16]\n"
+    "                    [--path NAME] [--seed N] [--step N] [--training]\n"
     "                    (--in FILE.safetensors | --init) --out FILE.safetensors\n"
     "       locus-trainer probe --component KIND:ID [--spec FILE] [--in FILE.safetensors] --out FILE.safetensors\n"
     "       locus-trainer probe --list [--spec FILE]\n"
-    "  computes what a layer, a block or a model makes of given tensors; --init writes the initial "
+    "  computes what a layer, a block, a stage or a model makes of given tensors; --init writes the initial "
     "parameters\n"
     "  instead; --list prints ids, options, hooks, paths and parameter names (docs/formats/probe.md)\n";
 

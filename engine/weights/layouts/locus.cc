@@ -5,7 +5,8 @@ namespace locus::engine::layouts {
 
 WeightsLayout locus() {
   return {.item = Item("layout", "locus", 1, "a model that was trained here"),
-          .marks = {{"embed.weight", "blocks.0.attention.qkv.weight"}},
+          .marks = {{"embed.weight", "blocks.0.attention.qkv.weight"},
+                    {"embed.weight", "stages.0.blocks.0.attention.qkv.weight"}},
           .strip = {"backbone."},
           .rules = {{"priors.learned-absolute.table", "position"},
                     {"priors.**", "priors.**"},
@@ -13,6 +14,8 @@ WeightsLayout locus() {
                     {"class_token", "class_token", Step::kRows},
                     {"registers", "registers", Step::kRows},
                     {"blocks.**", "blocks.**"},
+                    {"embed_norm.{p}", "embed_norm.{p}"},
+                    {"stages.**", "stages.**"},
                     {"norm.{p}", "norm.{p}"},
                     {"head.{p}", "head.{p}"}},
           .resize = "deit",
