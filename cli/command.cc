@@ -128,6 +128,7 @@ void add_spec_options(Command& command, SpecChoice& choice) {
 absl::StatusOr<SpecFile> read_spec(const SpecChoice& choice) {
   LOCUS_ASSIGN_OR_RETURN(SpecFile spec, SpecFile::read(choice.file));
   for (const std::string& change : choice.changes) LOCUS_RETURN_IF_ERROR(spec.set(change));
+  LOCUS_RETURN_IF_ERROR(spec.name_weights());
   return spec;
 }
 

@@ -43,7 +43,7 @@ struct SpecChoice {
 };
 void add_spec_options(Command& command, SpecChoice& choice);
 
-// Reads the file and applies the changes.
+// Reads the file, applies the changes and names weights by their digests (SpecFile::name_weights).
 absl::StatusOr<SpecFile> read_spec(const SpecChoice& choice);
 
 // The address to ask: the choice, else the configuration file's, else 127.0.0.1:7171.

@@ -11,6 +11,11 @@
 
 namespace locus {
 
+// A file of weights that a specification names by where it lies.
+struct WeightsFile {
+  std::string path, sha256;
+};
+
 // A parsed specification. Field paths are those the server answers with: "matrix.prior[2].violin.curves".
 class SpecFile {
  public:
@@ -25,15 +30,25 @@ class SpecFile {
   // away.
   absl::Status set(const std::string& assignment);
 
+  // Names the weights that models start from by their content: in section init, wherever it stands, `from: FILE` becomes
+  // the `sha256` of the file, from the folder the program runs in. Reads each whole. Refused: a file that cannot be read,
+  // one that is not what a `sha256` beside it says, and a list of shards, which is no single file.
+  absl::Status name_weights();
+  const std::vector<WeightsFile>& weights() const { return weights_; }  // those it named, each once
+
   const Json& json() const { return json_; }
   std::string text() const { return json_.dump(); }  // what travels to the server
   // Where a field stands, "FILE:LINE", or the nearest thing around it; empty for an empty path.
   std::string where(const std::string& field) const;
 
  private:
+  absl::Status name_weights_below(Json& node, const std::string& path, bool within_init);
+  absl::Status name_weights_of(Json& options, const std::string& path);
+
   Json json_;
   std::string name_;
   std::map<std::string, std::string> places_;
+  std::vector<WeightsFile> weights_;
 };
 
 }  // namespace locus

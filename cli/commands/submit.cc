@@ -5,6 +5,7 @@
 #include "cli/render/listings.h"
 #include "cli/render/plan.h"
 #include "cli/settings.h"
+#include "cli/uploads.h"
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 
@@ -38,6 +39,17 @@ std::string cost_of(Client& client, const SpecFile& spec, const v1::CreateExperi
   return plan.ok() ? render_cost(*plan) : "";
 }
 
+// The server gets the weights that the specification names by files before it can grant a stage that starts from them; a
+// specification that it would refuse sends nothing.
+absl::Status send_weights(Client& client, const SpecFile& spec) {
+  if (spec.weights().empty()) return absl::OkStatus();
+  v1::PlanExperimentRequest request;
+  request.set_spec_json(spec.text());
+  LOCUS_RETURN_IF_ERROR(client.plan_experiment(request).status());
+  for (const WeightsFile& file : spec.weights()) LOCUS_RETURN_IF_ERROR(keep_weights(client, file.path).status());
+  return absl::OkStatus();
+}
+
 int run(const SubmitOptions& options) {
   const bool json = options.server.json;
   const auto spec = read_spec(options.spec);
@@ -48,6 +60,7 @@ int run(const SubmitOptions& options) {
     LOCUS_ASSIGN_OR_RETURN(const std::string owner, owner_of(options));
     request.set_owner(owner);
     request.set_replace(options.replace);
+    if (const absl::Status sent = send_weights(client, *spec); !sent.ok()) return report_error(sent, json, &*spec);
     const auto response = client.create_experiment(request);
     if (!response.ok()) return report_error(response.status(), json, &*spec);
     const std::string& name = response->experiment().name();
@@ -68,7 +81,8 @@ void add_submit(Program& app) {
             "Store a specification; only stages without a result will run",
             "Submitting the same specification again changes nothing. More cells, seeds or stages under the "
             "same name extend the "
-            "experiment; a specification that would drop or change trials needs --replace.",
+            "experiment; a specification that would drop or change trials needs --replace. A file that section init "
+            "names with from is uploaded first, so that every worker has it; what is stored is its SHA-256.",
             {{"locus submit examples/fashion-mnist-priors.yaml --watch", "Store it and follow it to the end"},
              {"locus submit examples/fashion-mnist-priors.yaml --set train.epochs=5 --set "
               "'matrix.prior=[none,violin]' "

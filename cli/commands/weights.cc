@@ -1,8 +1,11 @@
-// locus weights: files of weights, looked into and written for other programs.
+// locus weights: files of weights, looked into, written for other programs, and brought to the server.
+#include <filesystem>
 #include <map>
 
 #include "cli/command.h"
 #include "cli/commands/trainers_catalog.h"
+#include "cli/render/reports.h"
+#include "cli/uploads.h"
 #include "core/base/error.h"
 #include "core/experiment/plan/planner.h"
 
@@ -10,9 +13,10 @@ namespace locus {
 namespace {
 
 struct WeightsChoice {
+  ServerChoice server;
   std::string action, file, layout, prefix, out, channels;
   SpecChoice spec;
-  bool drop_priors = false, json = false;
+  bool drop_priors = false;
 };
 
 // Each training of the plan once, as {"label", "configuration"}.
@@ -39,62 +43,93 @@ int inspect(const WeightsChoice& choice) {
   add("--below", choice.prefix);
   if (!choice.spec.file.empty()) {
     const auto spec = read_spec(choice.spec);
-    if (!spec.ok()) return report_error(spec.status(), choice.json);
+    if (!spec.ok()) return report_error(spec.status(), choice.server.json);
     const auto catalog = trainers_catalog();
-    if (!catalog.ok()) return report_error(catalog.status(), choice.json);
+    if (!catalog.ok()) return report_error(catalog.status(), choice.server.json);
     const auto plan = plan_experiment(spec->json(), *catalog);
-    if (!plan.ok()) return report_error(plan.status(), choice.json, &*spec);
+    if (!plan.ok()) return report_error(plan.status(), choice.server.json, &*spec);
     add("--models", readable_after_exec(trainings_of(*plan).dump()));
   }
-  if (choice.json) arguments.push_back("--json");
-  return run_trainer_tool("weights", std::move(arguments), choice.json);
+  if (choice.server.json) arguments.push_back("--json");
+  return run_trainer_tool("weights", std::move(arguments), choice.server.json);
 }
 
 int export_to_timm(const WeightsChoice& choice) {
   std::vector<std::string> arguments = {"export", "--file", choice.file, "--out", choice.out};
   if (!choice.channels.empty()) arguments.insert(arguments.end(), {"--channels", choice.channels});
   if (choice.drop_priors) arguments.push_back("--drop-priors");
-  if (choice.json) arguments.push_back("--json");
-  return run_trainer_tool("weights", std::move(arguments), choice.json);
+  if (choice.server.json) arguments.push_back("--json");
+  return run_trainer_tool("weights", std::move(arguments), choice.server.json);
+}
+
+// Each worker that asks for the digest gets the file from the server.
+int upload(const WeightsChoice& choice) {
+  return ask_server(choice.server, [&](Client& client) -> absl::StatusOr<int> {
+    if (choice.file.ends_with(".index.json")) {
+      return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                        choice.file +
+                            " is a list of files, and an artifact is one: put the list and its files below "
+                            "the folder weights of each worker's data");
+    }
+    LOCUS_ASSIGN_OR_RETURN(const std::string sha256, keep_weights(client, choice.file));
+    const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(choice.file));
+    if (choice.server.json) {
+      print(Json({{"path", choice.file}, {"sha256", sha256}, {"bytes", bytes}}).dump() + "\n");
+    } else {
+      print("the server keeps " + choice.file + ", " + show_bytes(bytes) + "\n  init    {weights: {sha256: " + sha256 +
+            "}}\n");
+    }
+    return kExitDone;
+  });
+}
+
+// Options of one action that stand beside another; empty where none does.
+std::string misplaced(const WeightsChoice& choice) {
+  const bool exports = choice.action == "export";
+  if (exports && choice.out.empty()) return "export needs --out, the file to write";
+  if (choice.action != "inspect" && !(choice.layout + choice.prefix + choice.spec.file).empty())
+    return "--layout, --below and --spec are for inspect; export reads models of Locus, and upload sends files as they "
+           "are";
+  if (!exports && (choice.drop_priors || !(choice.out + choice.channels).empty()))
+    return "--out, --channels and --drop-priors are for export";
+  return "";
 }
 
 int run(const WeightsChoice& choice) {
-  const bool exports = choice.action == "export";
-  std::string wrong;
-  if (exports && choice.out.empty()) wrong = "export needs --out, the file to write";
-  if (exports && !(choice.layout + choice.prefix + choice.spec.file).empty())
-    wrong = "--layout, --below and --spec are for inspect; export reads models of Locus";
-  if (!exports && (choice.drop_priors || !(choice.out + choice.channels).empty()))
-    wrong = "--out, --channels and --drop-priors are for export";
-  if (!wrong.empty()) {
+  if (const std::string wrong = misplaced(choice); !wrong.empty()) {
     return report_error(make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, wrong),
-                        choice.json, nullptr, kExitUsage);
+                        choice.server.json, nullptr, kExitUsage);
   }
-  return exports ? export_to_timm(choice) : inspect(choice);
+  if (choice.action == "upload") return upload(choice);
+  return choice.action == "export" ? export_to_timm(choice) : inspect(choice);
 }
 
 }  // namespace
 
 void add_weights(Program& app) {
   Command& command = add_command(
-      app,
-      {"weights",
-       kDataGroup,
-       "Look into a file of pretrained weights, or write a model for other programs",
-       "Needs no server: the trainer does it. inspect prints a file's SHA-256, which section init of a "
-       "specification takes, its layout, what each tensor would be and, with --spec, whether the file fits every "
-       "model of the specification and what it must say otherwise. Reads safetensors, lists of shards and plain "
-       "files of torch.save, of which it runs nothing. export writes an exported model of Locus under timm's names.",
-       {{"locus weights inspect deit_tiny_patch16_224-a1311bcf.pth", "Its digest, layout and tensors"},
-        {"locus weights inspect model.safetensors --spec finetune.yaml",
-         "Whether the models of finetune.yaml can "
-         "begin with it"},
-        {"locus weights export checkpoints/trial-1-train-checkpoint-step-500.safetensors --out timm.safetensors",
-         "A model that was trained here, for timm"}}});
+      app, {"weights",
+            kDataGroup,
+            "Look into a file of pretrained weights, bring it to the server, or write a model for other programs",
+            "inspect and export need no server: the trainer does it. inspect prints a file's SHA-256, which section "
+            "init of a "
+            "specification takes, its layout, what each tensor would be and, with --spec, whether the file fits every "
+            "model of the specification and what it must say otherwise. Reads safetensors, lists of shards and plain "
+            "files of torch.save, of which it runs nothing. export writes an exported model of Locus under timm's "
+            "names. upload gives the "
+            "server a file to keep, whatever retention does, so that workers start from it wherever they run.",
+            {{"locus weights inspect deit_tiny_patch16_224-a1311bcf.pth", "Its digest, layout and tensors"},
+             {"locus weights inspect model.safetensors --spec finetune.yaml",
+              "Whether the models of finetune.yaml can "
+              "begin with it"},
+             {"locus weights export checkpoints/trial-1-train-checkpoint-step-500.safetensors --out timm.safetensors",
+              "A model that was trained here, for timm"},
+             {"locus weights upload model.safetensors", "Every worker can then start from it"}}});
   auto choice = std::make_shared<WeightsChoice>();
-  command.add_option("action", choice->action, "inspect or export")
+  add_server_options(command, choice->server);
+  command.add_option("action", choice->action, "inspect, export or upload")
       ->type_name("")
-      ->one_of({"inspect", "export"})
+      ->one_of({"inspect", "export", "upload"})
       ->required();
   command.add_option("file", choice->file, "File of weights")->type_name("")->required();
   command.add_option("--layout", choice->layout, "Whose names the tensors have (default: by names that only one has)")
@@ -111,7 +146,6 @@ void add_weights(Program& app) {
   command.add_option("--channels", choice->channels, "Channels of the exported model's images")->type_name("N");
   command.add_flag("--drop-priors", choice->drop_priors,
                    "Leave out parameters of priors, which timm's model has not; it then computes something else");
-  add_json_option(command, choice->json);
   command.body = [choice] { return run(*choice); };
 }
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/sha256.h"
 #include "core/catalog/catalog.h"
 #include "core/experiment/plan/planner.h"
 
@@ -173,6 +174,41 @@ TEST(SpecFile, OfEveryPriorPlansEachIdOfTheCatalogAloneUnderOneProtocol) {
     if (item.at("kind") == "prior") all.insert(item.at("id"));
   EXPECT_EQ(alone, all) << "examples/every-prior.yaml lists every prior";
   EXPECT_GT(plan->cells.size(), all.size()) << "and combinations";
+}
+
+std::string file_of(const std::string& name, const std::string& text) {
+  const std::string path = ::testing::TempDir() + "spec-file-" + std::to_string(::getpid()) + "-" + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(SpecFile, NamesWeightsByTheirDigestWhereverSectionInitStands) {
+  const std::string one = file_of("one.safetensors", "one"), two = file_of("two.pth", "two");
+  SpecFile spec = parsed("name: x\ninit: {weights: {from: " + one +
+                         ", head: keep}}\nmatrix:\n  init:\n    - scratch\n" + "    - {value: {weights: {from: " + two +
+                         "}}, label: two}\n    - {weights: {from: " + one + "}}\nmodel: {weights: {from: here}}\n");
+  ASSERT_TRUE(spec.name_weights().ok());
+  EXPECT_EQ(spec.json()["init"], Json({{"weights", {{"sha256", sha256_hex("one")}, {"head", "keep"}}}}));
+  EXPECT_EQ(spec.json()["matrix"]["init"][1]["value"]["weights"], Json({{"sha256", sha256_hex("two")}}));
+  EXPECT_EQ(spec.json()["matrix"]["init"][2]["weights"], Json({{"sha256", sha256_hex("one")}}));
+  EXPECT_EQ(spec.json()["model"]["weights"]["from"], "here") << "another section's is its own business";
+  EXPECT_EQ(spec.where("init.weights.sha256"), "x.yaml:2");
+  ASSERT_EQ(spec.weights().size(), 2u) << "each file once";
+  EXPECT_EQ(spec.weights()[0].path, one);
+  EXPECT_EQ(spec.weights()[1].sha256, sha256_hex("two"));
+}
+
+TEST(SpecFile, RefusesWeightsThatAreNotWhatItSays) {
+  const std::string file = file_of("said.safetensors", "said");
+  const auto told = [&](const std::string& options) {
+    return std::string(parsed("init: {weights: {" + options + "}}\n").name_weights().message());
+  };
+  EXPECT_EQ(told("from: " + file + ", sha256: " + sha256_hex("said")), "");
+  EXPECT_THAT(told("from: " + file + ", sha256: " + sha256_hex("other")),
+              HasSubstr("has the SHA-256 " + sha256_hex("said")));
+  EXPECT_THAT(told("from: " + file + ".none"), HasSubstr("cannot be read"));
+  EXPECT_THAT(told("from: [a, b]"), HasSubstr("is a file of weights, written as text"));
+  EXPECT_THAT(told("from: model.safetensors.index.json"), HasSubstr("`locus weights inspect` prints it"));
 }
 
 }  // namespace

@@ -28,10 +28,11 @@ Item entry() {
   Item item("init", "weights", 1, "The weights of a file, published ones or those of another trial");
   std::vector<std::string> layouts = {"auto"};
   for (const WeightsLayout& layout : weights_layouts()) layouts.push_back(layout.id());
-  item.option(
-      Option::required_text("sha256",
-                            "SHA-256 of the file, which lies in the folder weights of the worker's data or is an "
-                            "artifact of the server; `locus weights inspect FILE` prints it"));
+  item.option(Option::required_text(
+      "sha256",
+      "SHA-256 of the file, which lies in the folder weights of the worker's data or is an "
+      "artifact of the server; `locus weights inspect FILE` prints it, and on the command line from: "
+      "FILE stands for it"));
   item.option(Option::text("layout", "auto", "whose names its tensors have; auto goes by names that only one has")
                   .choices(layouts)
                   .neutral("auto"));

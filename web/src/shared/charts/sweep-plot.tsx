@@ -39,6 +39,18 @@ export function sweepAxis(series: readonly SweepSeries[]): SweepAxis {
   };
 }
 
+const glyph = 6.5; // pixels of a character of a tick, at most
+// Which texts, centered at these places from left to right, have room beside those drawn before them.
+export function roomy(places: readonly number[], texts: readonly string[]): boolean[] {
+  let end = -Infinity;
+  return places.map((place, i) => {
+    const half = (glyph * texts[i]!.length) / 2;
+    if (place - half < end + glyph) return false;
+    end = place + half;
+    return true;
+  });
+}
+
 const frame = { left: 44, right: 14, top: 10, bottom: 38 };
 // Pixels between neighboring cells: apart when few, never as wide as the settings are.
 const apartOf = (cells: number) => Math.min(5, 44 / Math.max(1, cells - 1));
@@ -120,6 +132,8 @@ export function SweepPlot(props: SweepPlotProps) {
   const at = geometry(props, axis, width);
   const base = props.height - frame.bottom;
   const middle = (props.series.length - 1) / 2;
+  const places = at ? axis.keys.map((key) => at.x(key, middle)) : [];
+  const room = roomy(places, axis.texts);
   return (
     <div ref={box} class="sweep-plot" style={{ height: `${props.height}px` }}>
       {at && (
@@ -139,9 +153,14 @@ export function SweepPlot(props: SweepPlotProps) {
             </g>
           ))}
           {axis.keys.map((key, i) => (
-            <text key={key} class="tick" x={at.x(key, middle)} y={base + 16} text-anchor="middle">
-              {axis.texts[i]}
-            </text>
+            <g key={key} class="sweep-tick">
+              <line class="grid-line" x1={places[i]} x2={places[i]} y1={base} y2={base + 4} />
+              {room[i] && (
+                <text class="tick" x={places[i]} y={base + 16} text-anchor="middle">
+                  {axis.texts[i]}
+                </text>
+              )}
+            </g>
           ))}
           <text
             class="tick axis-name"
