@@ -152,6 +152,7 @@ BackboneItem dit() {
   size("base", 768, 12, 12);
   size("large", 1024, 24, 16);
   size("xlarge", 1152, 28, 16);
+  size("mini", 64, 4, 4);
   return {item, [](const BackboneContext& context, const Options& o) -> std::shared_ptr<Backbone> {
             return std::make_shared<Dit>(context, DitOptions{.dim = o.integer("dim"),
                                                              .depth = o.integer("depth"),

@@ -244,7 +244,8 @@ void add_options(Item& item) {
                   .neutral(kSwinDeviation));
 }
 
-// The sizes of both papers; those of the second with the windows of its networks for images of 256 pixels.
+// The sizes of both papers, those of the second with the windows of its networks for images of 256 pixels, and one for
+// images of 28.
 void add_presets(Item& item) {
   const struct {
     const char* name;
@@ -254,12 +255,15 @@ void add_presets(Item& item) {
     const std::int64_t heads = dim / 32;
     Json options = {{"dims", {dim, 2 * dim, 4 * dim, 8 * dim}},
                     {"depths", {2, 2, third, 2}},
-                    {"heads", {heads, 2 * heads, 4 * heads, 8 * heads}}};
+                    {"heads", {heads, 2 * heads, 4 * heads, 8 * heads}},
+                    {"patch", 4},
+                    {"window", 7}};
     item.preset(name, options);
     options["version"] = 2;
     options["window"] = window;
     item.preset(std::string("v2-") + name, options);
   }
+  item.preset("mini", {{"dims", {32, 64}}, {"depths", {2, 2}}, {"heads", {2, 4}}, {"patch", 2}, {"window", 7}});
 }
 
 // Formulas as those of vit, over the stages (docs/formats/catalog.md): `rows` and `columns` are those of a window.

@@ -177,6 +177,8 @@ void add_vit_sizes(Item& item) {
       item.preset(size.name, merged(merged(numbers, family.common), size.further));
     }
   }
+  item.preset("mini",
+              {{"dim", 64}, {"depth", 4}, {"heads", 4}, {"init_std", 0.075}});  // patches as the dataset has them
 }
 
 Json vit_own_priors() {
