@@ -73,9 +73,9 @@ std::string conditions(const Json& item) {
 
 std::string ranks(const Json& item) {
   std::string out;
-  for (const Json& rank : item.value("layouts", Json::object()).value("ranks", Json::array()))
-    out += (out.empty() ? "" : ", ") + rank.dump() + "-D";
-  return out;
+  const Json layouts = item.value("layouts", Json::object());
+  for (const Json& rank : layouts.value("ranks", Json::array())) out += (out.empty() ? "" : ", ") + rank.dump() + "-D";
+  return layouts.value("points", false) ? out + ", points" : out;
 }
 
 std::string decay_of(const Json& item) {

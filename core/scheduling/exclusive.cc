@@ -2,10 +2,9 @@
 //
 //  - one is granted only when nothing runs on the device and the worker itself offers every slot of it;
 //  - while it runs, nothing is granted beside it;
-//  - while it waits, one device is emptied for it: nothing behind it in grant order is started there. What
-//  comes
-//    before it in that order still is, so priorities keep their meaning; within an experiment it comes after
-//    what shares devices. Each such stage, in grant order, has the emptiest device that none before it has.
+//  - while it waits, one device is emptied for it: nothing behind it in grant order is started there. What comes before
+//    it in that order still is, so priorities keep their meaning; within an experiment it comes after what shares
+//    devices. Each such stage, in grant order, has the emptiest device that none before it has.
 //
 // It never starves: on its device, what runs only becomes less, save by stages before it, of which there are
 // finitely many as for every other stage; and it changes to another device only when that one is emptier.

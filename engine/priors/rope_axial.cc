@@ -296,8 +296,8 @@ PriorItem rope_axial() {
                  {"help", "two axes, two channels a pair"}},
                 {{"rule", "multiple-of"}, {"value", "head_width"}, {"factor", 2}, {"help", "two channels a pair"}}}));
   takes_points(item);
-  on_rectangles_when(item, "flavor", planar, "this flavor is defined on rows and columns; flavor pape on any axes");
-  on_grids_when(item, "flavor", planar, "only flavor pape is defined for points");
+  on_rectangles_when(item, "flavor", planar, "flavors other than pape turn with rows and columns alone");
+  on_grids_when(item, "flavor", planar, "of the flavors only pape is defined for points");
   on_grids_when(item, "other_grids", {"interpolate"}, "points have no sides to be squeezed by");
   item.option(Option::text("flavor", "rope-vit", "whose positions, frequencies and pairing").choices(names));
   item.option(Option::number("theta", 0.0,

@@ -154,9 +154,8 @@ PriorItem rope_mixed() {
                                      {"factor", 4},
                                      {"help", "two axes, two channels a pair"}}}));
   takes_points(item);
-  on_rectangles_when(item, "init", {"naver"},
-                     "this start is a direction in the plane; init pape has one for each axis");
-  on_grids_when(item, "init", {"naver"}, "only init pape is defined for points");
+  on_rectangles_when(item, "init", {"naver"}, "init naver starts along a direction in the plane");
+  on_grids_when(item, "init", {"naver"}, "of the starts only pape is defined for points");
   on_grids_when(item, "other_grids", {"interpolate"}, "points have no sides to be squeezed by");
   item.option(
       Option::text("init", "naver", "frequencies in a random direction a head (naver), or equal divisors (pape)")

@@ -106,8 +106,8 @@ PriorItem sincos_2d() {
                .cost = "one addition at the stem; the table is kept per grid"});
   takes_points(item);
   on_rectangles_when(item, "order", {"mae", "timm", "timm-interleaved"},
-                     "this order has channels for two axes; order pape has them for three");
-  on_grids_when(item, "order", {"mae", "timm", "timm-interleaved"}, "only order pape is defined for points");
+                     "orders other than pape have channels for two axes");
+  on_grids_when(item, "order", {"mae", "timm", "timm-interleaved"}, "of the orders only pape is defined for points");
   on_grids_when(item, "other_grids", {"interpolate"}, "points have no sides to be squeezed by");
   item.option(Option::text("order", "mae", "whose channels, and where counting starts")
                   .choices({"mae", "timm", "timm-interleaved", "pape"}));

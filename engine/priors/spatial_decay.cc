@@ -214,8 +214,8 @@ void add_parts(Item& item) {
                         {"excludes", Json::array({"lepe"})},
                         {"help", "the values are convolved once"}});
   item.set("requires", std::move(rules)).set("excludes_when", std::move(exclusions));
-  on_rectangles_when(item, "rope", {"raster", "axial"}, "these rotations are defined on rows and columns");
-  on_rectangles_when(item, "lepe", {"3x3", "5x5", "7x7"}, "the convolution runs over rows and columns");
+  on_rectangles_when(item, "rope", {"raster", "axial"}, "its rotations are defined on rows and columns");
+  on_rectangles_when(item, "lepe", {"3x3", "5x5", "7x7"}, "its convolution runs over rows and columns");
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ void TrainingHook::before_step(Batch&, const StepView&) {}
 void TrainingHook::before_update(const StepView&) {}
 void TrainingHook::after_step(const StepView&) {}
 void TrainingHook::exchange_weights(Task&) {}
+std::string TrainingHook::exchange_others(Task&) { return ""; }
 void TrainingHook::save(std::map<std::string, Tensor>&) const {}
 void TrainingHook::load(std::map<std::string, Tensor>&) {}
 
@@ -103,7 +104,15 @@ void AverageWeights::after_step(const StepView& step) {
 }
 
 void AverageWeights::exchange_weights(Task& task) {
-  if (!settings_.reported) return;
+  if (settings_.reported) exchange(task);
+}
+
+std::string AverageWeights::exchange_others(Task& task) {
+  exchange(task);
+  return settings_.reported ? "raw" : "ema";
+}
+
+void AverageWeights::exchange(Task& task) {
   const at::NoGradGuard no_gradient;
   for (const auto& [name, weight] : weights_of(task)) {
     const Tensor kept = weight.clone();

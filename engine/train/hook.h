@@ -26,6 +26,9 @@ class TrainingHook {
   // Exchanges the task's weights with those the hook wants scored and exported, where it has others. Called before
   // and again after every validation and export, so that two calls leave everything as it was, to the bit.
   virtual void exchange_weights(Task& task);
+  // Between these two calls: exchanges the weights that are scored with others that the hook keeps beside them, and says
+  // which they are, "raw" or "ema". Empty: it keeps none, and nothing changed. A second call takes it back, to the bit.
+  virtual std::string exchange_others(Task& task);
 
   // What the next step depends on, as "hook.<name>", into a checkpoint and out of it. load() takes what it uses out
   // of `tensors` and throws DataError on what is missing or misshapen.
@@ -93,10 +96,13 @@ class AverageWeights final : public TrainingHook {
   AverageWeights(const Task& task, double decay) : AverageWeights(task, AveragingSettings{.decay = decay}) {}
   void after_step(const StepView& step) override;
   void exchange_weights(Task& task) override;
+  std::string exchange_others(Task& task) override;
   void save(std::map<std::string, Tensor>& tensors) const override;
   void load(std::map<std::string, Tensor>& tensors) override;
 
  private:
+  void exchange(Task& task);
+
   std::map<std::string, Tensor> averages_;  // by full name
   AveragingSettings settings_;
 };

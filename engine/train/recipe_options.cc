@@ -206,7 +206,8 @@ void add_averaging(Item& item, double decay, std::int64_t batch) {
                   .unit("steps"));
   item.option(Option::boolean("average_warmup", false, "the decay grows from 0 (v3)").neutral(false));
   item.option(Option::text("report", "raw",
-                           "which weights are validated and kept: those that learn (raw) or their average (ema)")
+                           "which weights are validated and kept: those that learn (raw) or their average (ema). The "
+                           "last model's others are validated, too: top1_ema or top1_raw")
                   .choices({"raw", "ema"}));
 }
 

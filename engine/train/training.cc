@@ -271,10 +271,25 @@ bool Training::validate(bool last) {
       if (some < all) point(score.metric, "validation", score.value);
       result(score.metric, "validation", "last", score.value);
     }
+    score_others(set);
   }
   narration_->validated(last ? accumulator->scores() : scores);
   task_->train();
   return best;
+}
+
+// Of the last model: papers differ in whether they print the weights that learned or their average.
+void Training::score_others(const EvaluationSet& set) {
+  for (const auto& hook : hooks_) {
+    const std::string which = hook->exchange_others(*task_);
+    if (which.empty()) continue;
+    const std::unique_ptr<Accumulator> accumulator = task_->accumulator();
+    evaluate_range(*task_, set, 0, set.source->size(), context_.device, context(false), *accumulator,
+                   [](std::int64_t) { return true; });
+    hook->exchange_others(*task_);
+    for (const Score& score : accumulator->scores())
+      result(score.metric + "_" + which, "validation", "last", score.value);
+  }
 }
 
 void Training::save(bool best) {

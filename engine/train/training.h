@@ -37,6 +37,7 @@ class Training {
   void warm_up();
   EvaluationSet validation_set() const;
   bool validate(bool last);  // whether the model is the best so far
+  void score_others(const EvaluationSet& set);
   void save(bool best = false);
   void begin();
   void finish();

@@ -37,7 +37,7 @@ const Catalog& staged_catalog() {
   return catalog;
 }
 
-Json specification(const std::string& prior, const std::string& model = R"({"backbone": "pyramid"})") {
+Json staged_specification(const std::string& prior, const std::string& model = R"({"backbone": "pyramid"})") {
   Json spec = Json::parse(R"({"version": 1, "name": "staged", "dataset": "fashion-mnist"})");
   spec["model"] = Json::parse(model);
   spec["prior"] = Json::parse(prior);
@@ -61,28 +61,30 @@ absl::Status staged_refusal(const Json& spec) {
 std::string field_of(const absl::Status& status) { return error_detail(status).value().field; }
 
 TEST(PriorStages, AreInTheConfigurationBesideTheOptions) {
-  const Json prior = priors_of(specification(R"({"violin": {"sigma": 0.1, "stages": [{"sigma": 0.5}, {}]}})")).at(0);
+  const Json prior =
+      priors_of(staged_specification(R"({"violin": {"sigma": 0.1, "stages": [{"sigma": 0.5}, {}]}})")).at(0);
   EXPECT_EQ(prior.at("options").at("sigma"), 0.1);
   EXPECT_EQ(prior.at("stages"), Json::parse(R"([{"sigma": 0.5}, {}])"));
   EXPECT_FALSE(prior.at("options").contains("stages"));
 }
 
 TEST(PriorStages, SayWhereAPriorIsLeftOut) {
-  EXPECT_EQ(priors_of(specification(R"({"alibi-2d": {"stages": [null, {}]}})")).at(0).at("stages"),
+  EXPECT_EQ(priors_of(staged_specification(R"({"alibi-2d": {"stages": [null, {}]}})")).at(0).at("stages"),
             Json::parse("[null, {}]"));
 }
 
 TEST(PriorStages, InWhichNothingDiffersLeaveTheConfigurationAsItIs) {
-  const std::string plain = staged_plan(specification(R"({"violin": {"sigma": 0.1}})")).trials[0].stages[0].config_json;
+  const std::string plain =
+      staged_plan(staged_specification(R"({"violin": {"sigma": 0.1}})")).trials[0].stages[0].config_json;
   for (const char* same : {R"({"violin": {"sigma": 0.1, "stages": [{}, {}]}})",
                            R"({"violin": {"sigma": 0.1, "stages": [{"sigma": 0.1}, {"shared": false}]}})"}) {
-    EXPECT_EQ(staged_plan(specification(same)).trials[0].stages[0].config_json, plain) << same;
+    EXPECT_EQ(staged_plan(staged_specification(same)).trials[0].stages[0].config_json, plain) << same;
   }
 }
 
 TEST(PriorStages, KeepOnlyWhatDiffersSoThatEqualSettingsAreOneTraining) {
   const auto identity = [](const char* prior) {
-    return staged_plan(specification(prior)).trials[0].stages[0].identity;
+    return staged_plan(staged_specification(prior)).trials[0].stages[0].identity;
   };
   EXPECT_EQ(identity(R"({"violin": {"stages": [{"sigma": 0.5}, {}]}})"),
             identity(R"({"violin": {"stages": [{"sigma": 0.5, "shared": false}, {"sigma": 0.02}]}})"));
@@ -90,12 +92,15 @@ TEST(PriorStages, KeepOnlyWhatDiffersSoThatEqualSettingsAreOneTraining) {
 
 TEST(PriorStages, OfAPlainNetworkAreTheOptionsThemselves) {
   const char* vit = R"({"backbone": "vit"})";
-  EXPECT_EQ(staged_plan(specification(R"({"violin": {"stages": [{"sigma": 0.5}]}})", vit)).trials[0].stages[0].identity,
-            staged_plan(specification(R"({"violin": {"sigma": 0.5}})", vit)).trials[0].stages[0].identity);
+  EXPECT_EQ(staged_plan(staged_specification(R"({"violin": {"stages": [{"sigma": 0.5}]}})", vit))
+                .trials[0]
+                .stages[0]
+                .identity,
+            staged_plan(staged_specification(R"({"violin": {"sigma": 0.5}})", vit)).trials[0].stages[0].identity);
 }
 
 TEST(PriorStages, StandInLabelsAndAssignments) {
-  Json spec = specification("null");
+  Json spec = staged_specification("null");
   spec.erase("prior");
   spec["matrix"] =
       Json::parse(R"({"prior": ["violin", {"violin": {"stages": [{"sigma": 0.5, "curves": ["snake"]}, null]}},
@@ -109,14 +114,14 @@ TEST(PriorStages, StandInLabelsAndAssignments) {
 }
 
 TEST(PriorStages, AreAsManyAsTheBackboneHas) {
-  const absl::Status status = staged_refusal(specification(R"({"violin": {"stages": [{}, {}, {"sigma": 1}]}})"));
+  const absl::Status status = staged_refusal(staged_specification(R"({"violin": {"stages": [{}, {}, {"sigma": 1}]}})"));
   EXPECT_EQ(field_of(status), "prior.violin.stages");
   EXPECT_THAT(status.message(), HasSubstr("lists 3 stages, but the backbone 'pyramid' has 2"));
   EXPECT_THAT(
-      staged_refusal(specification(R"({"violin": {"stages": [{}, null]}})", R"({"backbone": "vit"})")).message(),
+      staged_refusal(staged_specification(R"({"violin": {"stages": [{}, null]}})", R"({"backbone": "vit"})")).message(),
       HasSubstr("the backbone 'vit' has 1"));
-  EXPECT_EQ(priors_of(specification(R"({"violin": {"stages": [{}, {}, {"sigma": 1}]}})",
-                                    R"({"backbone": "pyramid", "dims": [8, 8, 8], "heads": [2, 2, 2]})"))
+  EXPECT_EQ(priors_of(staged_specification(R"({"violin": {"stages": [{}, {}, {"sigma": 1}]}})",
+                                           R"({"backbone": "pyramid", "dims": [8, 8, 8], "heads": [2, 2, 2]})"))
                 .at(0)
                 .at("stages")
                 .size(),
@@ -124,15 +129,16 @@ TEST(PriorStages, AreAsManyAsTheBackboneHas) {
 }
 
 TEST(PriorStages, AreRefusedWithTheFieldOfTheStage) {
-  EXPECT_EQ(field_of(staged_refusal(specification(R"({"violin": {"stages": [{}, {"sigam": 1}]}})"))),
+  EXPECT_EQ(field_of(staged_refusal(staged_specification(R"({"violin": {"stages": [{}, {"sigam": 1}]}})"))),
             "prior.violin.stages[1].sigam");
-  EXPECT_EQ(field_of(staged_refusal(specification(R"({"violin": {"stages": [{"sigma": -1}, {}]}})"))),
+  EXPECT_EQ(field_of(staged_refusal(staged_specification(R"({"violin": {"stages": [{"sigma": -1}, {}]}})"))),
             "prior.violin.stages[0].sigma");
-  EXPECT_EQ(field_of(staged_refusal(specification(R"({"violin": {"stages": ["snake", {}]}})"))),
+  EXPECT_EQ(field_of(staged_refusal(staged_specification(R"({"violin": {"stages": ["snake", {}]}})"))),
             "prior.violin.stages[0]");
-  EXPECT_EQ(field_of(staged_refusal(specification(R"({"violin": {"stages": {"sigma": 1}}})"))), "prior.violin.stages");
+  EXPECT_EQ(field_of(staged_refusal(staged_specification(R"({"violin": {"stages": {"sigma": 1}}})"))),
+            "prior.violin.stages");
   for (const char* nowhere : {R"({"violin": {"stages": [null, null]}})", R"({"violin": {"stages": []}})"}) {
-    const absl::Status status = staged_refusal(specification(nowhere));
+    const absl::Status status = staged_refusal(staged_specification(nowhere));
     EXPECT_EQ(field_of(status), "prior.violin.stages");
     EXPECT_THAT(status.message(), HasSubstr("out of every stage"));
   }
@@ -140,23 +146,23 @@ TEST(PriorStages, AreRefusedWithTheFieldOfTheStage) {
 
 TEST(PriorStages, ThatAPriorIsLeftOutOfAskNothingOfTheNetwork) {
   const char* narrow = R"({"backbone": "pyramid", "dims": [12, 64], "heads": [2, 4]})";  // heads of 6 and 16
-  EXPECT_THAT(staged_refusal(specification(R"("rope-axial")", narrow)).message(), HasSubstr("head_width"));
-  EXPECT_THAT(staged_refusal(specification(R"({"rope-axial": {"stages": [{}, null]}})", narrow)).message(),
+  EXPECT_THAT(staged_refusal(staged_specification(R"("rope-axial")", narrow)).message(), HasSubstr("head_width"));
+  EXPECT_THAT(staged_refusal(staged_specification(R"({"rope-axial": {"stages": [{}, null]}})", narrow)).message(),
               HasSubstr("cannot be used in stage 0"));
-  EXPECT_EQ(priors_of(specification(R"({"rope-axial": {"stages": [null, {}]}})", narrow)).size(), 1u);
+  EXPECT_EQ(priors_of(staged_specification(R"({"rope-axial": {"stages": [null, {}]}})", narrow)).size(), 1u);
 }
 
 TEST(PriorStages, ThatTwoPriorsShareHoldThemToTheirExclusions) {
   const auto pair = [](const char* first, const char* second) {
-    return specification(std::string(R"([{"rope-axial": {"stages": )") + first + R"(}}, {"rope-mixed": {"stages": )" +
-                         second + "}}]");
+    return staged_specification(std::string(R"([{"rope-axial": {"stages": )") + first +
+                                R"(}}, {"rope-mixed": {"stages": )" + second + "}}]");
   };
   EXPECT_EQ(priors_of(pair("[{}, null]", "[null, {}]")).size(), 2u);
   EXPECT_TRUE(has_reason(staged_refusal(pair("[{}, null]", "[{}, {}]")), ErrorReason::kConflictingPriors));
 }
 
 TEST(PriorStages, AreCountedEachWithItsOptionsAndItsWidth) {
-  const auto cost = [](const char* prior) { return staged_plan(specification(prior)).cells[0].cost; };
+  const auto cost = [](const char* prior) { return staged_plan(staged_specification(prior)).cells[0].cost; };
   constexpr double kBare = 1 * 32 * 2 + 2 * 64 * 4 + 64;
   for (const auto& [prior, own] :
        std::map<const char*, double>{{R"("violin")", 8 * 1 * 2 + 8 * 2 * 4 + 100},
@@ -172,7 +178,9 @@ TEST(PriorStages, AreCountedEachWithItsOptionsAndItsWidth) {
 }
 
 TEST(PriorStages, InWhichAttentionRunsAlongTheAxesKeepOtherActivations) {
-  const auto memory = [](const char* prior) { return staged_plan(specification(prior)).cells[0].cost.memory_bytes; };
+  const auto memory = [](const char* prior) {
+    return staged_plan(staged_specification(prior)).cells[0].cost.memory_bytes;
+  };
   constexpr double kFirst = 7 * 32, kSecond = 4 * 64;
   const double bare = memory(R"({"violin": {"stages": [null, {"curves": ["snake"]}]}})");
   const double counted = 16 * (1 * 2 * 4 + 100);  // weights, gradients and moments of that one

@@ -232,20 +232,20 @@ TEST_P(Refused, WithReasonFieldAndRemedy) {
 INSTANTIATE_TEST_SUITE_P(Specification, Refused, ::testing::ValuesIn(kRefusals),
                          [](const auto& row) { return std::string(row.param.name); });
 
-absl::Status refused(Json spec) { return plan_experiment(spec, test_catalog()).status(); }
+absl::Status status_of(Json spec) { return plan_experiment(spec, test_catalog()).status(); }
 
 TEST(Refusal, OfAMissingKeyNamesIt) {
   for (const char* key : {"version", "name", "dataset"}) {
     Json spec = demo_specification();
     spec.erase(key);
-    const absl::Status status = refused(spec);
+    const absl::Status status = status_of(spec);
     EXPECT_TRUE(has_reason(status, ErrorReason::kMissingKey)) << key << ": " << status;
     EXPECT_EQ(error_detail(status)->field, key);
   }
   Json spec = demo_specification();
   spec.erase("matrix"), spec.erase("baseline");
-  EXPECT_TRUE(has_reason(refused(spec), ErrorReason::kMissingKey));
-  EXPECT_EQ(error_detail(refused(spec))->field, "prior");
+  EXPECT_TRUE(has_reason(status_of(spec), ErrorReason::kMissingKey));
+  EXPECT_EQ(error_detail(status_of(spec))->field, "prior");
 }
 
 TEST(Refusal, OfTheBestModelWhereNothingValidatesIt) {
@@ -264,24 +264,24 @@ TEST(Refusal, OfTheBestModelWhereNothingValidatesIt) {
 TEST(Refusal, OfAnEmptyMatrix) {
   Json spec = demo_specification();
   spec["matrix"] = Json::object();
-  EXPECT_TRUE(has_reason(refused(spec), ErrorReason::kEmptyMatrix));
-  EXPECT_EQ(error_detail(refused(spec))->field, "matrix");
+  EXPECT_TRUE(has_reason(status_of(spec), ErrorReason::kEmptyMatrix));
+  EXPECT_EQ(error_detail(status_of(spec))->field, "matrix");
 }
 
 TEST(Refusal, OfADocumentThatIsNoMapping) {
   for (const char* text : {"[]", "3", "\"x\"", "null"}) {
-    EXPECT_TRUE(has_reason(refused(Json::parse(text)), ErrorReason::kWrongType)) << text;
+    EXPECT_TRUE(has_reason(status_of(Json::parse(text)), ErrorReason::kWrongType)) << text;
   }
 }
 
 TEST(Refusal, OfNotANumberAsADouble) {
   Json spec = demo_specification();
   spec["train"]["lr"] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(has_reason(refused(spec), ErrorReason::kOptionOutOfRange));
-  EXPECT_EQ(error_detail(refused(spec))->field, "train.lr");
+  EXPECT_TRUE(has_reason(status_of(spec), ErrorReason::kOptionOutOfRange));
+  EXPECT_EQ(error_detail(status_of(spec))->field, "train.lr");
   spec = demo_specification();
   spec["matrix"]["train.lr"] = {0.001, -std::numeric_limits<double>::infinity()};
-  EXPECT_EQ(error_detail(refused(spec))->field, "matrix.train.lr[1]");
+  EXPECT_EQ(error_detail(status_of(spec))->field, "matrix.train.lr[1]");
 }
 
 TEST(Refusal, OfAnUnbalancedMatchedProtocol) {
@@ -289,7 +289,7 @@ TEST(Refusal, OfAnUnbalancedMatchedProtocol) {
   spec["matched"] = "prior";
   spec["matrix"]["train.lr"] = {0.001, 0.003};
   spec["exclude"] = Json::parse(R"([{"prior": "none", "train.lr": 0.003}])");
-  const absl::Status status = refused(spec);
+  const absl::Status status = status_of(spec);
   EXPECT_TRUE(has_reason(status, ErrorReason::kConstraintViolated)) << status;
   EXPECT_EQ(error_detail(status)->field, "matched");
   EXPECT_THAT(std::string(status.message()), HasSubstr("train.lr"));
@@ -305,7 +305,7 @@ TEST(Refusal, OfTooManyTrialsComesBeforeExpansion) {
     for (int i = 1; i <= 16384; ++i) values.push_back(i);
     spec["matrix"][std::string("train.") + path] = values;
   }
-  const absl::Status status = refused(spec);
+  const absl::Status status = status_of(spec);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(has_reason(status, ErrorReason::kTooManyTrials)) << status;
   EXPECT_EQ(error_detail(status)->field, "matrix");
@@ -318,8 +318,8 @@ TEST(Refusal, OfOneTrialTooMany) {
   spec.erase("baseline");
   spec["replicates"]["seed"] = {0};
   for (int i = 1; i <= 100001; ++i) spec["matrix"]["train.limit"].push_back(i);
-  EXPECT_TRUE(has_reason(refused(spec), ErrorReason::kTooManyTrials));
-  EXPECT_THAT(std::string(refused(spec).message()), HasSubstr("100001 trials"));
+  EXPECT_TRUE(has_reason(status_of(spec), ErrorReason::kTooManyTrials));
+  EXPECT_THAT(std::string(status_of(spec).message()), HasSubstr("100001 trials"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The tables of tools/vtab: rates are chosen on validation alone, accuracies are the server's."""
 
+import itertools
 import json
 import pathlib
 import subprocess
@@ -9,6 +10,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1))
+cells = itertools.count()
 TASKS, TUNINGS = ("caltech101", "dsprites-loc"), ("none", {"lora": {"rank": 4}})
 PRIORS = ([{"learned-absolute": {}}], [{"learned-absolute": {}}, {"violin": {"alpha_mean": 1}}])
 
@@ -18,6 +20,7 @@ def row(task, tuning, prior, values, rate=None):
     if rate is not None:
         assignment["train.lr"] = rate
     return {
+        "cell": next(cells),
         "label": f"{task} {rate}",
         "assignment_json": json.dumps(assignment),
         "missing_seeds": [],
@@ -82,8 +85,9 @@ class Vtab(unittest.TestCase):
         found = self.overrides()
         self.assertEqual(len(found), 8)
         self.assertEqual({one["set"]["train.lr"] for one in found}, {0.003})
-        self.assertIn({"dataset": "dsprites-loc", "adapter": "lora", "prior": "violin"}, [one["where"] for one in found])
-        self.assertIn({"dataset": "caltech101", "adapter": "full", "prior": "none"}, [one["where"] for one in found])
+        cells_named = [one["where"] for one in found]
+        self.assertIn({"dataset": "dsprites-loc", "adapter": "lora", "prior": "violin"}, cells_named)
+        self.assertIn({"dataset": "caltech101", "adapter": "full", "prior": "none"}, cells_named)
 
     def test_of_equal_means_the_smaller_rate_is_chosen(self):
         for each in self.select["rows"]:

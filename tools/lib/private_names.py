@@ -15,15 +15,22 @@ ALONE = re.compile(r"^locus_alone\(([^)]*)\)", re.M)
 
 
 def parameters(text):
-    """The types between the first bracket of `text` and its partner."""
+    """The lists of types that a call may have, the longest first: those between the first bracket of `text` and its
+    partner, and without what has a default. A value and a reference to a constant are called alike."""
     depth, out = 0, ""
     for c in text[text.index("("):]:
         depth += (c in "(<{") - (c in ")>}")
         if depth == 0:
             break
         out += c if depth == 1 or c not in "," else ";"
-    each = [re.sub(r"\s*=.*", "", one).strip() for one in out[1:].split(",")]
-    return ", ".join(re.sub(r"(?<=[&*> ])\w+$", "", one).strip() if " " in one or "&" in one else one for one in each)
+    each = [one.strip() for one in out[1:].split(",")]
+    types = []
+    for one in each:
+        one = re.sub(r"\s*=.*", "", one)
+        one = re.sub(r"(?<=[&*> ])\w+$", "", one).strip() if " " in one or "&" in one else one
+        types.append(re.sub(r"^const (.*)&$", r"\1", one).strip())
+    least = sum("=" not in one for one in each)
+    return [", ".join(types[:n]) for n in range(len(types), least - 1, -1)]
 
 
 def private_names(text):
@@ -48,7 +55,8 @@ def private_names(text):
                 out.setdefault(name, i + 1)
         elif (match := FUNCTION.match(line)) and not re.match(r"(?:TEST\w*|INSTANTIATE\w+|LOCUS_\w+)\b", line):
             whole = " ".join(one.strip() for one in lines[i:i + 6])[match.end() - 1:]
-            out.setdefault(f"{match[1]}({parameters(whole)})", i + 1)
+            for types in parameters(whole):
+                out.setdefault(f"{match[1]}({types})", i + 1)
     return out
 
 
@@ -76,10 +84,11 @@ def targets(names, read):
 def clashes(names, read):
     """(file, line, what is wrong) for every second definition."""
     for (_, target), sources in sorted(targets(names, read).items()):
-        first = {}
+        first, said = {}, set()
         for source in sorted(sources):
             for what, line in private_names(read(source)).items():
-                if first.setdefault(what, source) != source:
+                if first.setdefault(what, source) != source and (source, line) not in said:
+                    said.add((source, line))
                     where = f"an anonymous namespace of {first[what]}, too, of the same target {target}"
                     yield source, line, f"{what} is in {where}: share it, or name it more precisely"
 
@@ -89,8 +98,8 @@ def self_test():
     tree = {
         "a/CMakeLists.txt": "locus_alone(d.cc)\nlocus_library(a SRCS\n  b.cc\n  c.cc\n  d.cc\n  DEPS x)\nlocus_test(other SRCS e.cc)\n",
         "a/b.cc": "// b\nnamespace {\n\nconstexpr int kA = 1, kB = 2;\nstruct Settings {\n};\nint f(int x, const T& y = {}) {\n}\n\n}  // namespace\nint shared();\n",
-        "a/c.cc": "// c\nnamespace {\n\nconstexpr double kB = 2;\nint f(int x) {\n}\nint f(int z, const T& other) {\n}\n\n}  // namespace\nstruct Settings {\n};\n",
+        "a/c.cc": "// c\nnamespace {\n\nconstexpr double kB = 2;\nint f(const char* x) {\n}\nint f(int z, T other) {\n}\nint f(int z) {\n}\n\n}  // namespace\nstruct Settings {\n};\n",
     }
     tree["a/d.cc"] = tree["a/e.cc"] = tree["a/b.cc"]
     found = [(file, line) for file, line, _ in clashes(list(tree), tree.get)]
-    return None if found == [("a/c.cc", 4), ("a/c.cc", 7)] else f"private names: {found}"
+    return None if found == [("a/c.cc", 4), ("a/c.cc", 7), ("a/c.cc", 9)] else f"private names: {found}"

@@ -49,8 +49,8 @@ std::vector<PriorSetting> resized_settings(const PriorItem& item) {
 
 // A shape with prefix tokens where the setting has a place for them.
 ClipShape fitting(const PriorSetting& setting) {
-  if (test::axial(setting)) return {.pool = "mean"};
-  return {.pool = "cls", .registers = 1};
+  if (test::axial(setting)) return {.pool = "mean", .depth = 1};
+  return {.pool = "cls", .registers = 1, .depth = 1};
 }
 
 // The model, or null and why it is refused.

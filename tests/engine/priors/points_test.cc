@@ -1,4 +1,4 @@
-// Every prior on points of any place, in samples of several lengths: as on a grid where they form one, blind to what
+// Every prior on points of any place, in samples of several lengths: as on a grid where they form one, unchanged by what
 // fills samples up, and without a table of an earlier batch; or refused with the reason.
 #include <gmock/gmock.h>
 

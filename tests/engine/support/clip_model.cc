@@ -40,7 +40,7 @@ ClipModel::ClipModel(const BackboneContext& context, const ClipShape& shape) : s
     add_block(*container, "blocks", info.layer, options, context.linear);
   }
   norm_ = register_module("norm", std::make_shared<Norm>(shape.dim));
-  initialize(context.random, 0.1);
+  initialize(context.random, truncated_normal(0.1));
   const Initializer whole(context.random, "");
   if (class_token_.defined()) whole.truncated_normal(class_token_, "class_token", 0.1);
   if (registers_.defined()) whole.truncated_normal(registers_, "registers", 0.1);

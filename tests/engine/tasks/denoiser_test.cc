@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 const RandomStreams kDenoiserRandom(11);
 
-Json configuration(const Json& options, const Json& more = Json::array()) {
+Json denoiser_configuration(const Json& options, const Json& more = Json::array()) {
   Json priors = {{{"id", "sincos-2d"}}};
   for (const Json& prior : more) priors.push_back(prior);
   return {{"model", {{"id", "dit"}, {"options", options}}}, {"priors", priors}};
@@ -23,7 +23,7 @@ const Json kSmall = {{"dim", 16}, {"depth", 1}, {"heads", 2}, {"patch", 2}};
 const InputFacts kLatent{4, {6, 8}};
 
 Denoiser small(const DenoiserOptions& options = {.classes = 5}) {
-  return Denoiser(configuration(kSmall), kLatent, options, RandomStreams(0));
+  return Denoiser(denoiser_configuration(kSmall), kLatent, options, RandomStreams(0));
 }
 
 // With every parameter drawn anew, so that nothing is 0.
@@ -33,7 +33,7 @@ void scatter(Denoiser& model) {
     entry.value().copy_(kDenoiserRandom.normal("test", entry.key(), 0, entry.value().sizes(), 0, 0.3));
 }
 
-ForwardContext context(bool training, std::int64_t step = 0) {
+ForwardContext denoiser_context(bool training, std::int64_t step = 0) {
   return {.step = step, .steps = 10, .training = training, .random = kDenoiserRandom};
 }
 
@@ -56,7 +56,7 @@ std::pair<std::int64_t, std::int64_t> counted(const Json& preset, const Json& pr
   Json options = preset;
   const auto depth = options.at("depth").get<std::int64_t>();
   options["depth"] = 1;
-  const Denoiser model(configuration(options, priors), {4, {32, 32}}, {}, RandomStreams(0));
+  const Denoiser model(denoiser_configuration(options, priors), {4, {32, 32}}, {}, RandomStreams(0));
   std::int64_t block = 0, rest = 256 * model.backbone().width();
   for (const auto& entry : model.named_parameters()) {
     const bool repeated =
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(Denoiser, PublishedSizes,
 
 TEST(Denoiser, SaysNothingAtFirstAndLearnsItsLastMapFirst) {
   Denoiser model = small();
-  const Tensor out = model.forward(given(3), context(true));
+  const Tensor out = model.forward(given(3), denoiser_context(true));
   EXPECT_EQ(out.sizes(), at::IntArrayRef({3, 8, 6, 8}));
   EXPECT_EQ(out.abs().max().item<double>(), 0);
   (out - 1).square().mean().backward();
@@ -123,13 +123,13 @@ TEST(Denoiser, ComputesItsDefinition) {
   const Denoiser::Given in = given(2, at::kDouble);
   const Tensor time = linear(silu(linear(TimeEmbedding::waves(in.time).to(at::kDouble), "time.in")), "time.out");
   const Tensor condition = time + at::stack({p["label.table"][0], p["label.table"][1]});
-  EXPECT_LT((model.condition(in, context(false)) - condition).abs().max().item<double>(), 1e-12);
-  const Tensor tokens = model.features(in, condition, context(false)).tokens;
+  EXPECT_LT((model.condition(in, denoiser_context(false)) - condition).abs().max().item<double>(), 1e-12);
+  const Tensor tokens = model.features(in, condition, denoiser_context(false)).tokens;
   const Tensor two = linear(silu(condition), "final.modulation").unsqueeze(1);
   const Tensor centered = tokens - tokens.mean(-1, true);
   const Tensor normed = centered / (centered.square().mean(-1, true) + 1e-6).sqrt();
   const Tensor numbers = linear(normed * (1 + two.slice(-1, 16)) + two.slice(-1, 0, 16), "final.map");
-  const Tensor out = model.forward(in, context(false));
+  const Tensor out = model.forward(in, denoiser_context(false));
   for (const auto& [row, column, channel] : {std::tuple{0, 0, 0}, std::tuple{3, 5, 2}, std::tuple{5, 6, 7}}) {
     const int token = row / 2 * 4 + column / 2, within = (row % 2 * 2 + column % 2) * 8 + channel;
     EXPECT_LT((out.select(3, column).select(2, row).select(1, channel) - numbers.select(2, within).select(1, token))
@@ -147,22 +147,22 @@ TEST(Denoiser, DropsLabelsWhileItTrainsByDrawsOfTheirPlaceInTheBatch) {
   const Tensor table = labels.named_parameters()["table"], asked = at::zeros({64}, at::kLong);
   ASSERT_EQ(table.size(0), 4);
   const auto dropped = [&](const Tensor& rows) { return rows.eq(table[3]).all(-1); };
-  const Tensor drawn = dropped(labels.forward(asked, context(true)));
+  const Tensor drawn = dropped(labels.forward(asked, denoiser_context(true)));
   EXPECT_GT(drawn.sum().item<int>(), 16);
   EXPECT_LT(drawn.sum().item<int>(), 48);
-  EXPECT_FALSE(at::equal(drawn, dropped(labels.forward(asked, context(true, 1))))) << "another step";
-  ForwardContext later = context(true);
+  EXPECT_FALSE(at::equal(drawn, dropped(labels.forward(asked, denoiser_context(true, 1))))) << "another step";
+  ForwardContext later = denoiser_context(true);
   later.first_sample = 40;
   EXPECT_TRUE(at::equal(dropped(labels.forward(asked.slice(0, 40), later)), drawn.slice(0, 40)));
-  EXPECT_FALSE(dropped(labels.forward(asked, context(false))).any().item<bool>());
-  EXPECT_TRUE(at::equal(dropped(labels.forward(asked, context(false), drawn)), drawn)) << "as it is told";
+  EXPECT_FALSE(dropped(labels.forward(asked, denoiser_context(false))).any().item<bool>());
+  EXPECT_TRUE(at::equal(dropped(labels.forward(asked, denoiser_context(false), drawn)), drawn)) << "as it is told";
 }
 
 TEST(Denoiser, HasNoNullClassWhereNoLabelIsDropped) {
   Denoiser model = small({.classes = 5, .label_drop = 0});
   EXPECT_EQ(model.named_parameters()["label.table"].size(0), 5);
-  EXPECT_NO_THROW(model.forward(given(2), context(true)));
-  EXPECT_THROW(model.guided(given(2), 2, 3, context(false)), std::invalid_argument);
+  EXPECT_NO_THROW(model.forward(given(2), denoiser_context(true)));
+  EXPECT_THROW(model.guided(given(2), 2, 3, denoiser_context(false)), std::invalid_argument);
 }
 
 TEST(Denoiser, GuidesTheFirstChannelsAwayFromWhatItSaysWithoutLabels) {
@@ -173,16 +173,17 @@ TEST(Denoiser, GuidesTheFirstChannelsAwayFromWhatItSaysWithoutLabels) {
   const Denoiser::Given in = given(2, at::kDouble);
   Denoiser::Given unlabeled = in;
   unlabeled.dropped = at::ones({2}, at::kBool);
-  const Tensor with = model.forward(in, context(false)), without = model.forward(unlabeled, context(false));
+  const Tensor with = model.forward(in, denoiser_context(false)),
+               without = model.forward(unlabeled, denoiser_context(false));
   ASSERT_GT((with - without).abs().max().item<double>(), 1e-3);
   for (const std::int64_t channels : {3, 4}) {
-    const Tensor guided = model.guided(in, 1.5, channels, context(false));
+    const Tensor guided = model.guided(in, 1.5, channels, denoiser_context(false));
     const Tensor wanted = without + 1.5 * (with - without);
     EXPECT_LT((guided - wanted).slice(1, 0, channels).abs().max().item<double>(), 1e-12);
     EXPECT_LT((guided - with).slice(1, channels).abs().max().item<double>(), 1e-12);
   }
-  EXPECT_TRUE(at::equal(model.guided(in, 1, 3, context(false)), with));
-  EXPECT_THROW(model.guided(in, 2, 5, context(false)), std::invalid_argument) << "variance is not guided";
+  EXPECT_TRUE(at::equal(model.guided(in, 1, 3, denoiser_context(false)), with));
+  EXPECT_THROW(model.guided(in, 2, 5, denoiser_context(false)), std::invalid_argument) << "variance is not guided";
 }
 
 TEST(Denoiser, NeedsABackboneThatFollowsACondition) {

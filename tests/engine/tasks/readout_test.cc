@@ -19,7 +19,9 @@ Json readout_configuration(const Json& task_options, const Json& model_options =
           {"model", {{"id", "vit"}, {"options", model}}},
           {"priors", {{{"id", "learned-absolute"}}}}};
 }
-std::shared_ptr<Task> make(const Json& document) { return make_task({document, kReadoutFacts, kReadoutRandom}); }
+std::shared_ptr<Task> readout_task(const Json& document) {
+  return make_task({document, kReadoutFacts, kReadoutRandom});
+}
 Batch readout_batch(std::int64_t count) {
   return {{kImage, kReadoutRandom.normal("test", "image", 0, {count, 1, 8, 8})},
           {kLabel, at::arange(count).remainder(3)}};
@@ -51,7 +53,7 @@ double apart(const Tensor& a, const Tensor& b) {
 
 TEST(Readout, OfTheLastBlocksIsTheirClassTokensThroughTheFinalNormEarliestFirst) {
   const at::NoGradGuard no_gradient;
-  const auto task = make(readout_configuration({{"features", "last-blocks"}, {"feature_blocks", 2}}));
+  const auto task = readout_task(readout_configuration({{"features", "last-blocks"}, {"feature_blocks", 2}}));
   task->named_parameters()["backbone.norm.weight"].mul_(1.5);
   const Batch batch = readout_batch(5);
   const Inside seen = inside(*task, batch);
@@ -66,7 +68,7 @@ TEST(Readout, OfTheLastBlocksIsTheirClassTokensThroughTheFinalNormEarliestFirst)
 
 TEST(Readout, OfPooledAndMeanInterleavesTheClassTokenWithTheMeanOfThePatchesAlone) {
   const at::NoGradGuard no_gradient;
-  const auto task = make(readout_configuration({{"features", "pooled-and-mean"}}));
+  const auto task = readout_task(readout_configuration({{"features", "pooled-and-mean"}}));
   const Batch batch = readout_batch(5);
   const Inside seen = inside(*task, batch);
   const Tensor tokens = seen.normed(seen.blocks[2]), found = task->features(batch, readout_context(false));
@@ -83,7 +85,7 @@ TEST(Readout, OfPooledAndMeanInterleavesTheClassTokenWithTheMeanOfThePatchesAlon
 
 TEST(Readout, IsWhatTheBackbonePoolsUnlessAskedOtherwise) {
   const at::NoGradGuard no_gradient;
-  const auto task = make(readout_configuration(Json::object()));
+  const auto task = readout_task(readout_configuration(Json::object()));
   const Batch batch = readout_batch(5);
   const Inside seen = inside(*task, batch);
   EXPECT_LT(apart(task->features(batch, readout_context(false)), seen.normed(seen.blocks[2]).select(1, 0)), 1e-5);
@@ -91,7 +93,7 @@ TEST(Readout, IsWhatTheBackbonePoolsUnlessAskedOtherwise) {
 
 TEST(Readout, RefusesMoreBlocksThanThereAre) {
   try {
-    make(readout_configuration({{"features", "last-blocks"}, {"feature_blocks", 4}}));
+    readout_task(readout_configuration({{"features", "last-blocks"}, {"feature_blocks", 4}}));
     FAIL() << "the model has three blocks";
   } catch (const std::invalid_argument& error) {
     EXPECT_THAT(error.what(), HasSubstr("feature_blocks is 4"));
@@ -101,7 +103,7 @@ TEST(Readout, RefusesMoreBlocksThanThereAre) {
 
 TEST(Head, StartsWithTheDeviationAskedFor) {
   for (const double deviation : {2e-5, 0.01, 0.02}) {
-    const auto task = make(readout_configuration({{"head_std", deviation}}, {{"dim", 512}}));
+    const auto task = readout_task(readout_configuration({{"head_std", deviation}}, {{"dim", 512}}));
     const Tensor weight = task->named_parameters()["head.weight"];
     EXPECT_NEAR(weight.std().item<double>() / deviation, 1, 0.06);
     EXPECT_LT(weight.abs().max().item<double>(), 6 * deviation);
@@ -110,7 +112,7 @@ TEST(Head, StartsWithTheDeviationAskedFor) {
 }
 
 TEST(FrozenBackbone, RunsAsWhenItIsScoredAndKeepsNoGradients) {
-  const auto task = make(readout_configuration(Json::object(), {{"drop_path", 0.9}}));
+  const auto task = readout_task(readout_configuration(Json::object(), {{"drop_path", 0.9}}));
   const auto loss = [&] { return task->train_step(readout_batch(8), readout_context(true)).loss; };
   const Tensor learning = loss();
   task->hold(within_backbones(*task));
@@ -129,7 +131,7 @@ TEST(FrozenBackbone, RunsAsWhenItIsScoredAndKeepsNoGradients) {
 }
 
 TEST(HeldParameters, NeitherLearnNorComeBack) {
-  const auto task = make(readout_configuration(Json::object()));
+  const auto task = readout_task(readout_configuration(Json::object()));
   task->hold([](const std::string& name) { return name == "head.bias"; });
   EXPECT_TRUE(task->holds("head.bias"));
   EXPECT_FALSE(task->holds("head.weight"));

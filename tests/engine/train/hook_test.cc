@@ -84,6 +84,29 @@ TEST_F(Averages, AreKeptAndNotScoredWhereTheWeightsAreReported) {
   EXPECT_TRUE(at::allclose(tensors.at("hook.average.weight"), before + 0.25));
 }
 
+TEST_F(Averages, GiveTheOtherWeightsBesideThoseThatAreReported) {
+  for (const bool average_is_reported : {true, false}) {
+    AverageWeights hook(task_, {.decay = 0.75, .reported = average_is_reported});
+    const double first = task_.weight.detach()[0].item<double>();
+    {
+      const at::NoGradGuard no_gradient;
+      task_.weight.add_(1);
+    }
+    hook.after_step({context_, task_, optimizer_});
+    const Tensor raw = task_.weight.detach().clone();
+    hook.exchange_weights(task_);
+    const Tensor reported = task_.weight.detach().clone();
+    EXPECT_EQ(hook.exchange_others(task_), average_is_reported ? "raw" : "ema");
+    EXPECT_DOUBLE_EQ(task_.weight[0].item<double>(), average_is_reported ? first + 1 : first + 0.25);
+    hook.exchange_others(task_);
+    EXPECT_TRUE(at::equal(task_.weight, reported));
+    hook.exchange_weights(task_);
+    EXPECT_TRUE(at::equal(task_.weight, raw)) << "and nothing is left of it";
+  }
+  ClipGradients keeps_none(task_, ClipRule::kJoint, 1);
+  EXPECT_EQ(keeps_none.exchange_others(task_), "");
+}
+
 // ModelEmaV3 written out: e += (1 - d) (x - e), d by the number of the update.
 TEST(AveragesOfTheThirdForm, FollowTheirFormula) {
   for (const bool warmup : {false, true}) {
