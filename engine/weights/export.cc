@@ -1,4 +1,4 @@
-// The rules of layout timm, read backwards.
+// The rules of layouts timm and swin-timm, read backwards.
 #include "engine/weights/export.h"
 
 #include <cmath>
@@ -19,14 +19,30 @@ Tensor kernel_of(const Tensor& embed, std::int64_t channels) {
                   " numbers a patch is of no square patches of that many channels: say how many with --channels");
 }
 
-std::string timm_name(const std::string& canonical) {
-  for (const LayoutRule& rule : layout_registry().find("timm").rules) {
-    if (rule.step != Step::kCopy && rule.step != Step::kRows) continue;
-    if (rule.from == "dist_token") continue;  // the same as a register, which goes by reg_token
-    if (auto name = renamed({rule.to, rule.from}, canonical)) return *name;
+// timm's names for the tensors of a network, by canonical ones.
+class TimmNames {
+ public:
+  explicit TimmNames(const std::map<std::string, Tensor>& tensors) {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : tensors) names.push_back(name);
+    depths_ = stage_depths({"stages.{s}.blocks.{i}.**"}, names);
+    layout_ = &layout_registry().find(depths_.empty() ? "timm" : "swin-timm");
   }
-  return "";
-}
+
+  // The rule that leads to a tensor and the name that it begins with; null where there is none.
+  std::pair<const LayoutRule*, std::string> of(const std::string& canonical) const {
+    for (const LayoutRule& rule : layout_->rules) {
+      if (rule.step != Step::kCopy && rule.step != Step::kRows && rule.step != Step::kFactors) continue;
+      if (rule.from == "dist_token") continue;  // the same as a register, which goes by reg_token
+      if (auto name = renamed({rule.to, rule.from}, canonical, depths_)) return {&rule, *name};
+    }
+    return {nullptr, ""};
+  }
+
+ private:
+  std::vector<std::int64_t> depths_;  // blocks of each stage; empty: one stage
+  const WeightsLayout* layout_;
+};
 
 }  // namespace
 
@@ -35,13 +51,16 @@ std::map<std::string, Tensor> timm_tensors(const std::map<std::string, Tensor>& 
   const CanonicalWeights weights = canonical_weights(model, "locus", "");
   std::map<std::string, Tensor> out;
   std::vector<std::string> homeless;
+  const TimmNames names(weights.tensors);
   for (const auto& [name, tensor] : weights.tensors) {
-    if (drop_priors && name.starts_with("priors.")) continue;
-    const std::string target = timm_name(name);
-    if (target.empty()) {
+    const auto [rule, target] = names.of(name);
+    if (drop_priors && name.starts_with("priors.") && rule == nullptr) continue;
+    if (rule == nullptr) {
       homeless.push_back(name);
     } else if (name == "embed.weight") {
       out[target] = kernel_of(tensor, channels);
+    } else if (rule->step == Step::kFactors) {
+      out[target] = tensor.view({-1, 1, 1});
     } else {
       const bool rows = name == "class_token" || name == "registers" || name == "position";
       out[target] = rows ? tensor.unsqueeze(0) : tensor;

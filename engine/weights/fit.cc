@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/base/failure.h"
+#include "engine/layers/offset_table.h"
 #include "engine/layers/position_table.h"
 
 namespace locus::engine {
@@ -71,6 +72,18 @@ void fold(CanonicalWeights& weights, const Tensor& rows, std::int64_t from, std:
     first += count;
   }
 }
+
+// A table of `old` x `old` offsets as one of `wanted` x `wanted`.
+Tensor resized_offsets(const Tensor& table, std::int64_t old, std::int64_t wanted, const std::string& manner) {
+  const Tensor rows = table.to(at::promote_types(table.scalar_type(), at::kFloat));
+  if (manner != "timm") return resized_positions(rows, {old, old}, {wanted, wanted}, "deit");
+  const Tensor weights = geometric_weights(old, wanted);
+  const Tensor image = rows.to(at::kDouble).view({old, old, -1}).permute({2, 0, 1});
+  return at::matmul(at::matmul(weights, image), weights.t()).flatten(1).t().to(rows.scalar_type());
+}
+
+// Of the window with that many offsets along an axis: "7 x 7".
+std::string window_text(std::int64_t offsets) { return grid_text({(offsets + 1) / 2, (offsets + 1) / 2}); }
 
 }  // namespace
 
@@ -164,6 +177,35 @@ void fit_positions(CanonicalWeights& weights, const FitTarget& target, const Fit
   const std::int64_t lacking = std::max<std::int64_t>(kept - table.prefix, 0);
   found->second = at::cat({prefix.slice(0, 0, std::min(kept, table.prefix)).to(patches.scalar_type()),
                            at::zeros({lacking, patches.size(1)}, patches.options()), patches});
+}
+
+void fit_windows(CanonicalWeights& weights, const std::map<std::string, Tensor>& model, const Fit& fit,
+                 std::vector<std::string>& notes) {
+  if (!weights.layout->square) return;
+  std::vector<std::string> dropped, done;
+  for (auto& [name, table] : weights.tensors) {
+    const auto own = model.find(name);
+    if (!name.starts_with("priors.relative-bias.") || own == model.end() || table.dim() != 2) continue;
+    if (table.size(1) != own->second.size(1) || table.size(0) == own->second.size(0)) continue;
+    const std::int64_t old = side_of(table.size(0)), wanted = side_of(own->second.size(0));
+    if (old % 2 == 0 || wanted % 2 == 0) continue;  // told by whoever compares shapes
+    if (fit.position == "drop") {
+      dropped.push_back(name);
+      continue;
+    }
+    if (fit.position != "resize") {
+      throw DataError("'" + name + "' is of windows of " + window_text(old) + " patches, the model's are of " +
+                      window_text(wanted) + ": say model: {window: " + std::to_string((old + 1) / 2) +
+                      "}, or init: {weights: {position: resize}}, or {position: drop} to leave such tables");
+    }
+    table = resized_offsets(table, old, wanted, fit.resize == "layout" ? weights.resize() : fit.resize);
+    done.push_back(name);
+  }
+  for (const std::string& name : dropped) {
+    weights.ignored.emplace_back(name, "init.position is drop");
+    weights.tensors.erase(name);
+  }
+  if (!done.empty()) notes.push_back("resized to the windows of the model: " + listed(done));
 }
 
 }  // namespace locus::engine

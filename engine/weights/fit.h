@@ -39,4 +39,11 @@ void fit_patches(CanonicalWeights& weights, const FitTarget& target, const Fit& 
 // likewise.
 void fit_positions(CanonicalWeights& weights, const FitTarget& target, const Fit& fit, std::vector<std::string>& notes);
 
+// Makes each table of relative positions [(2 side - 1)^2, heads] that of the window the model has under the same name
+// ("priors.relative-bias.stages.0.layers.0.table"), bicubically or, in the manner of timm, between samples in geometric
+// progression; `fit.position` must allow it, or drop such tables. Tables that are not of squares stay as they are. Throws
+// likewise.
+void fit_windows(CanonicalWeights& weights, const std::map<std::string, Tensor>& model, const Fit& fit,
+                 std::vector<std::string>& notes);
+
 }  // namespace locus::engine

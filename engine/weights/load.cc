@@ -35,11 +35,23 @@ Own own_tensors(const Module& model) {
 // biases may be new.
 bool needed(const std::string& name) {
   if (name.starts_with("priors.") || name == kPosition) return false;
-  return name.ends_with(".weight") || name.ends_with(".bias") || name == "class_token" || name == "registers" ||
-         name.ends_with(".scale1") || name.ends_with(".scale2");
+  return name.ends_with(".weight") || name.ends_with(".bias") || name.ends_with("_bias") || name == "class_token" ||
+         name == "registers" || name.ends_with(".scale1") || name.ends_with(".scale2");
 }
 
 bool is_head(const std::string& name) { return name.starts_with("head."); }
+
+// Blocks of each stage of a network that has stages.
+std::vector<std::int64_t> depths_of(const std::map<std::string, Tensor>& tensors) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : tensors) names.push_back(name);
+  return stage_depths({"stages.{s}.blocks.{i}.**"}, names);
+}
+
+bool any_below(const std::map<std::string, Tensor>& tensors, const std::string& start) {
+  const auto first = tensors.lower_bound(start);
+  return first != tensors.end() && first->first.starts_with(start);
+}
 
 std::int64_t blocks_in(const std::map<std::string, Tensor>& tensors) {
   std::set<std::string> out;
@@ -61,6 +73,7 @@ class Advice {
       add("prior: learned-absolute (rows: with-class where the class token has one), or init: {weights: {position: "
           "drop}}");
     if (blocks_in(file_) != blocks_in(model_)) add("model: {depth: " + std::to_string(blocks_in(file_)) + "}");
+    stages();
     differs("blocks.0.attention.qkv.bias", "model: {qkv_bias: true}", "model: {qkv_bias: false}");
     differs("blocks.0.scale1", "model: {layer_scale: 1.0e-5}", "model without layer_scale");
     if (has(model_, "head.weight") && has(file_, "head.weight") &&
@@ -83,10 +96,32 @@ class Advice {
     };
     if (count(file_) != count(model_)) add("model: {registers: " + std::to_string(count(file_)) + "}");
   }
+  void stages() {
+    const std::vector<std::int64_t> in_file = depths_of(file_), in_model = depths_of(model_);
+    if (in_file.empty() || in_model.empty()) return;
+    if (in_file != in_model) add("model: {depths: " + Json(in_file).dump() + "}");
+    differs("stages.0.blocks.0.attention.v_bias", "model: {version: 2}", "model: {version: 1}");
+    for (const char* prior : {"relative-bias", "log-cpb"}) {
+      const std::string start = "priors." + std::string(prior) + ".";
+      if (any_below(file_, start) && !any_below(model_, start))
+        add("prior: " + std::string(prior) + ", or init: {weights: {position: drop}}");
+    }
+  }
   void width() {
+    if (any_below(file_, "stages.")) return widths();
     if (!has(file_, "norm.weight") || !has(model_, "norm.weight")) return;
     const std::int64_t width = file_.at("norm.weight").numel();
     if (width != model_.at("norm.weight").numel()) add("model: {dim: " + std::to_string(width) + "}");
+  }
+
+  void widths() {
+    std::vector<std::int64_t> in_file, in_model;
+    for (std::size_t s = 0; s < depths_of(file_).size(); ++s) {
+      const std::string name = "stages." + std::to_string(s) + ".blocks.0.norm1.weight";
+      if (has(file_, name)) in_file.push_back(file_.at(name).numel());
+      if (has(model_, name)) in_model.push_back(model_.at(name).numel());
+    }
+    if (in_file != in_model) add("model: {dims: " + Json(in_file).dump() + "}");
   }
 
   const std::map<std::string, Tensor>&file_, &model_;
@@ -161,6 +196,7 @@ LoadReport plan_load(const Module& model, const LoadInput& input, const std::map
   const std::string advice = Advice(file, own.tensors).text();
   fit_patches(out.weights, target, options.fit, out.notes);
   fit_positions(out.weights, target, options.fit, out.notes);
+  fit_windows(out.weights, own.tensors, options.fit, out.notes);
   check_names(file, own.tensors, advice);
   check_numbers(out.weights);
   for (const auto& [name, full] : own.names) {

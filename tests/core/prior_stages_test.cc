@@ -73,6 +73,22 @@ TEST(PriorStages, SayWhereAPriorIsLeftOut) {
             Json::parse("[null, {}]"));
 }
 
+TEST(PriorStages, WithinWindowsTakeNoPriorThatAsksForNone) {
+  for (const bool windows : {false, true}) {
+    Json document = test_catalog_document();
+    for (Json& item : document["items"]) {
+      if (item["id"] != "violin") continue;
+      item["requires"] = Json::parse(R"([{"rule": "none", "value": "windows", "help": "lines leave windows"}])");
+    }
+    document["items"].push_back(
+        {{"kind", "backbone"}, {"id", "paned"}, {"revision", 1}, {"facts", {{"windows", windows}}}});
+    const auto plan = plan_experiment(specification(R"("violin")", R"({"backbone": "paned"})"), catalog_of(document));
+    ASSERT_EQ(plan.ok(), !windows) << plan.status();
+    if (!windows) continue;
+    EXPECT_THAT(std::string(plan.status().message()), HasSubstr("lines leave windows"));
+  }
+}
+
 TEST(PriorStages, InWhichNothingDiffersLeaveTheConfigurationAsItIs) {
   const std::string plain =
       staged_plan(staged_specification(R"({"violin": {"sigma": 0.1}})")).trials[0].stages[0].config_json;

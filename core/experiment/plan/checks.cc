@@ -123,6 +123,7 @@ std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection
     }
     numbers["prefix"] = {tokens};
   }
+  if (model.item->facts.value("windows", false)) numbers["windows"] = {1};
   for (const Json& side : images.extent) numbers["extent"].push_back(side.get<double>());
   if (images.channels.is_number()) numbers["channels"] = {images.channels.get<double>()};
   numbers["resized"] = {images.resized ? 1.0 : 0.0};

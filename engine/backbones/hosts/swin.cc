@@ -296,6 +296,7 @@ BackboneItem swin() {
   item.set("paper", "Liu et al. 2021, arXiv:2103.14030; version 2: Liu et al. 2022, arXiv:2111.09883");
   const Json first = {{"relative-bias", {{"decay", false}}}}, second = {{"log-cpb", {{"attention", "cosine"}}}};
   item.facts({{"stages", {{"option", "dims"}, {"each", {{"dim", "dims"}, {"heads", "heads"}, {"depth", "depths"}}}}},
+              {"windows", true},
               {"prefix_tokens", Json::array()},
               {"costs", swin_costs()},
               {"own_priors", Json::array({first})},
