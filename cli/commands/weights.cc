@@ -54,8 +54,9 @@ int inspect(const WeightsChoice& choice) {
   return run_trainer_tool("weights", std::move(arguments), choice.server.json);
 }
 
-int export_to_timm(const WeightsChoice& choice) {
+int export_model(const WeightsChoice& choice) {
   std::vector<std::string> arguments = {"export", "--file", choice.file, "--out", choice.out};
+  if (!choice.layout.empty()) arguments.insert(arguments.end(), {"--layout", choice.layout});
   if (!choice.channels.empty()) arguments.insert(arguments.end(), {"--channels", choice.channels});
   if (choice.drop_priors) arguments.push_back("--drop-priors");
   if (choice.server.json) arguments.push_back("--json");
@@ -87,9 +88,10 @@ int upload(const WeightsChoice& choice) {
 std::string misplaced(const WeightsChoice& choice) {
   const bool exports = choice.action == "export";
   if (exports && choice.out.empty()) return "export needs --out, the file to write";
-  if (choice.action != "inspect" && !(choice.layout + choice.prefix + choice.spec.file).empty())
-    return "--layout, --below and --spec are for inspect; export reads models of Locus, and upload sends files as they "
-           "are";
+  if (choice.action != "inspect" && !(choice.prefix + choice.spec.file).empty())
+    return "--below and --spec are for inspect; export reads models of Locus, and upload sends files as they are";
+  if (choice.action == "upload" && !choice.layout.empty())
+    return "--layout is for inspect and export; upload sends files as they are";
   if (!exports && (choice.drop_priors || !(choice.out + choice.channels).empty()))
     return "--out, --channels and --drop-priors are for export";
   return "";
@@ -101,7 +103,7 @@ int run(const WeightsChoice& choice) {
                         choice.server.json, nullptr, kExitUsage);
   }
   if (choice.action == "upload") return upload(choice);
-  return choice.action == "export" ? export_to_timm(choice) : inspect(choice);
+  return choice.action == "export" ? export_model(choice) : inspect(choice);
 }
 
 }  // namespace
@@ -115,8 +117,8 @@ void add_weights(Program& app) {
             "init of a "
             "specification takes, its layout, what each tensor would be and, with --spec, whether the file fits every "
             "model of the specification and what it must say otherwise. Reads safetensors, lists of shards and plain "
-            "files of torch.save, of which it runs nothing. export writes an exported model of Locus under timm's "
-            "names. upload gives the "
+            "files of torch.save, of which it runs nothing. export writes an exported model of Locus under the "
+            "names of a layout, timm's where none is given. upload gives the "
             "server a file to keep, whatever retention does, so that workers start from it wherever they run.",
             {{"locus weights inspect deit_tiny_patch16_224-a1311bcf.pth", "Its digest, layout and tensors"},
              {"locus weights inspect model.safetensors --spec finetune.yaml",
@@ -132,7 +134,10 @@ void add_weights(Program& app) {
       ->one_of({"inspect", "export", "upload"})
       ->required();
   command.add_option("file", choice->file, "File of weights")->type_name("")->required();
-  command.add_option("--layout", choice->layout, "Whose names the tensors have (default: by names that only one has)")
+  command
+      .add_option(
+          "--layout", choice->layout,
+          "Whose names the tensors have (default: by names that only one has), or get in an export (default: timm)")
       ->type_name("LAYOUT");
   command.add_option("--below", choice->prefix, "Beginning of the names that hold the model, as in teacher.")
       ->type_name("PREFIX");
@@ -144,8 +149,9 @@ void add_weights(Program& app) {
       ->one_value_each();
   command.add_option("--out", choice->out, "The safetensors file to write")->type_name("FILE");
   command.add_option("--channels", choice->channels, "Channels of the exported model's images")->type_name("N");
-  command.add_flag("--drop-priors", choice->drop_priors,
-                   "Leave out parameters of priors, which timm's model has not; it then computes something else");
+  command.add_flag(
+      "--drop-priors", choice->drop_priors,
+      "Leave out parameters of priors that the layout has no names for; the model then computes something else");
   command.body = [choice] { return run(*choice); };
 }
 

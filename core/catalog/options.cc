@@ -218,6 +218,14 @@ absl::Status complete(const CatalogItem& item, const std::string& prefix, Json& 
   return mistakes.status();
 }
 
+// What a size says for another setting than the one that is given goes without saying.
+void leave_unmeant(const CatalogItem& item, const Json& given, Json& out) {
+  for (const OptionSpec& option : item.options) {
+    if (!option.required && !given.contains(option.name) && !holds(option.when, item, out))
+      out[option.name] = option.default_value;
+  }
+}
+
 // What the options say together.
 absl::Status check_rules(const CatalogItem& item, const Json& given, const std::string& prefix, const Json& out) {
   Mistakes mistakes;
@@ -249,6 +257,7 @@ absl::StatusOr<Json> Catalog::resolve(const CatalogItem& item, const Json& given
   if (!given.is_null() && !given.is_object()) return wrong_type("a mapping of options", given, field);
   LOCUS_ASSIGN_OR_RETURN(Json out, check_given(item, given, prefix));
   LOCUS_RETURN_IF_ERROR(complete(item, prefix, out));
+  if (given.is_object() && given.contains(kSizeKey)) leave_unmeant(item, given, out);
   LOCUS_RETURN_IF_ERROR(check_rules(item, given, prefix, out));
   return out;
 }

@@ -94,7 +94,12 @@ Options::Options(const Json& item, const Json& given)
     if (!known) throw std::invalid_argument(item_ + " has no option '" + name + "'");
     values_[name] = entry;
   }
-  for (const Json& option : item.at("options")) check_meaning(option);
+  for (const Json& option : item.at("options")) {
+    // What a size says for another setting than the one that is given goes without saying.
+    const auto name = option.at("name").get<std::string>();
+    if (sized && !given.contains(name) && !missing_condition(option).empty()) values_[name] = option.at("default");
+    check_meaning(option);
+  }
 }
 
 // The options that a size stands for.
@@ -107,18 +112,26 @@ const Json& Options::preset(const Json& item, const Json& size) const {
                               "; choose one of: " + known);
 }
 
-// Refuses an option that is set where another option makes it meaningless.
-void Options::check_meaning(const Json& option) const {
-  if (!option.contains("when")) return;
-  const auto name = option.at("name").get<std::string>();
-  if (!values_.contains(name) || values_.at(name) == option.at("default")) return;
+// The values that another option would need for this one to mean something; empty where it does.
+std::string Options::missing_condition(const Json& option) const {
+  if (!option.contains("when")) return "";
   const auto other = option.at("when").at("option").get<std::string>();
   std::string allowed;
   for (const Json& value : option.at("when").at("values")) {
     const Json& found = values_.at(other);
-    if (found == value || (found.is_boolean() && value == (found.get<bool>() ? "true" : "false"))) return;
+    if (found == value || (found.is_boolean() && value == (found.get<bool>() ? "true" : "false"))) return "";
     allowed += (allowed.empty() ? "" : ", ") + value.get<std::string>();
   }
+  return allowed;
+}
+
+// Refuses an option that is set where another option makes it meaningless.
+void Options::check_meaning(const Json& option) const {
+  const auto name = option.at("name").get<std::string>();
+  if (!option.contains("when") || !values_.contains(name) || values_.at(name) == option.at("default")) return;
+  const std::string allowed = missing_condition(option);
+  if (allowed.empty()) return;
+  const auto other = option.at("when").at("option").get<std::string>();
   throw std::invalid_argument(item_ + ": option '" + name + "' means nothing while " + other + " is " +
                               values_.at(other).dump() + "; it needs " + other + ": " + allowed);
 }

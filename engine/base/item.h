@@ -89,6 +89,7 @@ class Options {
  private:
   const Json& value(std::string_view name) const;
   const Json& preset(const Json& item, const Json& size) const;
+  std::string missing_condition(const Json& option) const;
   void check_meaning(const Json& option) const;
   std::string item_;
   Json values_ = Json::object();

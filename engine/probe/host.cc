@@ -148,12 +148,4 @@ const StageInfo& Host::stage(std::int64_t stage) const {
 
 void Host::begin_forward(const ForwardContext& context) const { backbone_->begin_forward(layouts_, context); }
 
-void Host::require_one_plain_stage(const std::string& what) const {
-  const std::vector<StageInfo>& stages = backbone_->stages();
-  if (stages.size() == 1 && !stages[0].windows) return;
-  throw std::invalid_argument(what + " shows one grid on which all attend to all; this network has " +
-                              std::to_string(stages.size()) + " stages" +
-                              (stages[0].windows ? ", the first one in windows" : ""));
-}
-
 }  // namespace locus::engine

@@ -51,10 +51,6 @@ class Host {
   const std::vector<std::int64_t>& image_extent() const { return image_extent_; }
   at::TensorOptions options() const { return backbone_->parameters().at(0).options(); }  // of its parameters
 
-  // Throws std::invalid_argument where the network has several stages or windows, of which `what` ("a picture")
-  // cannot be made.
-  void require_one_plain_stage(const std::string& what) const;
-
   // Calls begin_forward of every prior, as the backbone does.
   void begin_forward(const ForwardContext& context) const;
 

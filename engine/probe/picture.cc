@@ -15,22 +15,25 @@ Json to_json(const View& view) {
   return out;
 }
 
-// Tokens without content, in the shapes of the host's layers.
-SeenSides no_content(const Host& host) {
-  const std::int64_t tokens = host.layout().tokens(), width = host.width(), heads = host.heads();
-  const Tensor x = at::zeros({1, tokens, width}, host.head().weight.options()),
+// Tokens without content, in the shapes of the stage's layers.
+SeenSides no_content(const Host& host, const Shown& shown) {
+  const std::int64_t tokens = shown.layout.tokens(), width = shown.width(), heads = shown.heads();
+  const Tensor x = at::zeros({1, tokens, width}, host.options()),
                q = at::zeros({1, heads, tokens, width / heads}, x.options());
-  return SeenSides{x, q, q, q, host.layout(), ""}.without_content();
+  return SeenSides{x, q, q, q, shown.layout, ""}.without_content();
 }
 
 }  // namespace
 
 Json picture_of(const Host& host, std::int64_t layer, std::uint64_t seed) {
-  host.require_one_plain_stage("a picture");
-  if (host.backbone().priors(0).size() != 1 || host.layout().prefix != 0)
+  if (layer < 0 || layer >= host.backbone_layers())
+    throw std::invalid_argument("the model has no layer " + std::to_string(layer));
+  const Shown shown = shown_stage(host, host.layer_info(layer).stage);
+  const auto& priors = host.backbone().priors(shown.stage.index);
+  if (priors.size() != 1 || shown.layout.prefix != 0)
     throw std::invalid_argument("a picture shows one prior, without prefix tokens");
   const at::NoGradGuard no_grad;
-  const auto& named = host.backbone().priors(0)[0];
+  const NamedPrior& named = priors[0];
   const RandomStreams random(seed);
   const ForwardContext context{.step = 0, .steps = 1, .training = false, .random = random};
   std::int64_t added = 0;
@@ -41,16 +44,19 @@ Json picture_of(const Host& host, std::int64_t layer, std::uint64_t seed) {
       {"revision", named.item->item.json().at("revision")},
       {"options", host.prior_options()},
       {"setting", std::to_string(host.backbone_layers()) +
-                      (host.backbone_layers() == 1 ? " layer of " : " layers of ") + std::to_string(host.heads()) +
-                      " heads, " + std::to_string(host.width() / host.heads()) + " channels each, layer " +
+                      (host.backbone_layers() == 1 ? " layer of " : " layers of ") + std::to_string(shown.heads()) +
+                      " heads, " + std::to_string(shown.width() / shown.heads()) + " channels each, layer " +
                       std::to_string(layer) + ", seed " + std::to_string(seed)},
-      {"grid", host.layout().extent},
+      {"grid", shown.layout.extent},
       {"parameters_added", added},
       {"views", Json::array()},
       {"curves", Json::array()}};
-  const SeenSides seen = no_content(host);
+  document.update(shown.described());
+  const SeenSides seen = no_content(host, shown);
   for (const View& view : prior_views(host, named, layer, seen, context)) document["views"].push_back(to_json(view));
-  for (const View& view : stem_views(host, named, host.layout(), context)) document["views"].push_back(to_json(view));
+  if (shows_stem(shown)) {
+    for (const View& view : stem_views(host, named, shown.layout, context)) document["views"].push_back(to_json(view));
+  }
   document["views"].push_back(to_json(equal_attention_view(host, layer, context)));
   document["curves"] = curves_of(host, named, layer, seen, context);
   return document;

@@ -6,7 +6,8 @@
 
 namespace locus::engine {
 
-// The document of docs/formats/picture.md for one layer of a host with exactly one prior and no prefix token:
+// The document of docs/formats/picture.md for one layer, counted over the network, of a host with exactly one prior in the
+// layer's stage and no prefix token, on the grid of that stage or a window of it:
 // the prior's terms, the likeness of what it adds to the stem, attention when all patches have the same
 // content, and the paths of its curves. Knows forms and hooks, no prior.
 Json picture_of(const Host& host, std::int64_t layer, std::uint64_t seed);

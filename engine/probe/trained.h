@@ -23,8 +23,9 @@ ChosenImages choose_images(const Json& configuration, const DataPlace& place, co
 struct TrainedRequest {
   Json configuration;                 // of the stage that trained (docs/formats/catalog.md)
   std::filesystem::path weights;      // an exported model or a training checkpoint; empty: the initialization
-  std::vector<std::int64_t> layers;   // empty: all
+  std::vector<std::int64_t> layers;   // counted over the network; empty: all of the stage
   std::vector<std::int64_t> queries;  // patches whose rows it holds; empty: as many as fit
+  std::int64_t stage = 0;             // of the network, whose grid or window is shown
 };
 
 // The document "trained-prior" of docs/formats/picture.md: for each layer what every prior does, at

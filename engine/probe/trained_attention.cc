@@ -52,8 +52,10 @@ Tensor score_of(const Scores& scores) {
 
 // Whether a prior takes part in the attention of a layer by a hook that can be left out.
 bool takes_part(const Host& host, std::int64_t layer) {
-  for (const auto& named : host.backbone().priors(0)) {
-    if (!named.prior->layers()[static_cast<std::size_t>(layer)]) continue;
+  const StageInfo& stage = host.stage(host.layer_info(layer).stage);
+  const auto place = static_cast<std::size_t>(layer - stage.layers[0].layer);
+  for (const auto& named : host.backbone().priors(stage.index)) {
+    if (!named.prior->layers()[place]) continue;
     for (const Hook hook : {Hook::kTransformQk, Hook::kBias, Hook::kScale, Hook::kProbabilities}) {
       if (named.has(hook) && named.prior->uses(hook)) return true;
     }
@@ -62,9 +64,11 @@ bool takes_part(const Host& host, std::int64_t layer) {
 }
 
 std::vector<Attended> watch(const TrainedHost& model, const Tensor& images) {
+  const std::int64_t stage = model.shown().stage.index;
   std::vector<Attended> out(static_cast<std::size_t>(model.host().backbone_layers()));
   watch_forward(model.host(), images, model.forward_context(),
                 [&](std::int64_t layer, const Scores& scores, const AttentionInputs& inputs) {
+                  if (model.host().layer_info(layer).stage != stage) return;
                   Attended& one = out[static_cast<std::size_t>(layer)];
                   one.with.push_back(probabilities_of(scores));
                   if (takes_part(model.host(), layer)) one.without.push_back(bare_probabilities(scores, inputs));
@@ -97,7 +101,8 @@ Json maps_of(const Tensor& p, std::int64_t prefix, const std::vector<std::int64_
 
 Json describe(std::int64_t layer, const Attended& seen, const TrainedHost& model,
               const std::vector<std::int64_t>& queries, const Json& images) {
-  const std::vector<std::int64_t>& extent = model.host().layout().extent;
+  const Shown shown = model.shown();
+  const std::vector<std::int64_t>& extent = shown.layout.extent;
   const auto whole = [&](const std::vector<Tensor>& passes) { return whole_attention(passes, extent); };
   const auto patches = [&](const Tensor& p) { return p.slice(-2, seen.prefix).slice(-1, seen.prefix); };
   const Tensor with = whole(seen.with), without = seen.without.empty() ? Tensor() : whole(seen.without);
@@ -108,7 +113,7 @@ Json describe(std::int64_t layer, const Attended& seen, const TrainedHost& model
   if (without.defined()) out["distance"]["without"] = heads_of(mean_attention_distance(patches(without), extent));
   if (seen.position.defined()) out["position_score"] = heads_of(seen.position);
   for (std::size_t i = 0; i < images.size(); ++i) {
-    const auto index = static_cast<std::int64_t>(i);
+    const std::int64_t index = static_cast<std::int64_t>(i) * shown.windows;  // its first one
     Json one = {{"image", images[i].at("image")}, {"with", maps_of(with[index], seen.prefix, queries)}};
     one["without"] = without.defined() ? maps_of(without[index], seen.prefix, queries) : Json(nullptr);
     out["images"].push_back(std::move(one));
@@ -142,19 +147,19 @@ Tensor position_score(const Tensor& position, const Tensor& content, double shar
 
 Json trained_attention(const TrainedRequest& request, const ChosenImages& images) {
   const at::NoGradGuard no_grad;
-  const TrainedHost model(request.configuration, request.weights);
-  const Host& host = model.host();
+  const TrainedHost model(request.configuration, request.weights, request.stage);
+  const Shown shown = model.shown();
   if (!images.images.defined() || images.described.empty())
     throw std::invalid_argument("attention is of images; choose some");
-  const std::vector<std::int64_t> layers = layers_of(host, request.layers);
+  const std::vector<std::int64_t> layers = layers_of(shown, request.layers);
   const auto count = static_cast<std::int64_t>(images.described.size());
-  const std::int64_t maps = static_cast<std::int64_t>(layers.size()) * host.heads() * count * 2;
+  const std::int64_t maps = static_cast<std::int64_t>(layers.size()) * shown.heads() * count * 2;
   std::vector<std::int64_t> queries = request.queries;
   if (queries.empty()) {
-    const std::int64_t rows = host.layout().extent[0], columns = host.layout().extent[1];
+    const std::int64_t rows = shown.layout.extent[0], columns = shown.layout.extent[1];
     queries = {rows / 2 * columns + columns / 2};
   }
-  queries = queries_of(host, queries, maps);
+  queries = queries_of(shown, queries, maps);
   Json document = model.heading("attention", request.configuration);
   document["queries"] = queries;
   document["images"] = images.described;

@@ -27,12 +27,15 @@ bool is_exported(const TensorFile& file) {
 
 }  // namespace
 
-TrainedHost::TrainedHost(const Json& configuration, const std::filesystem::path& weights)
-    : host_(configuration, facts_of(configuration)), random_(configuration.at("seed").get<std::uint64_t>()) {
-  host_.require_one_plain_stage("a picture");
-  if (host_.layout().extent.size() != 2 || host_.layout().patches() > kPicturePatches) {
+TrainedHost::TrainedHost(const Json& configuration, const std::filesystem::path& weights, std::int64_t stage)
+    : host_(configuration, facts_of(configuration)),
+      stage_(stage),
+      random_(configuration.at("seed").get<std::uint64_t>()) {
+  const Layout seen = shown().layout;
+  if (seen.extent.size() != 2 || seen.patches() > kPicturePatches) {
     throw std::invalid_argument("pictures are of grids of at most " + std::to_string(kPicturePatches) +
-                                " patches, not of " + std::to_string(host_.layout().patches()));
+                                " patches, not of " + std::to_string(seen.patches()) +
+                                (host_.backbone().stages().size() > 1 ? "; choose another --stage" : ""));
   }
   host_.task().eval();
   if (weights.empty()) return;
@@ -54,7 +57,8 @@ Json TrainedHost::heading(const char* kind, const Json& configuration) const {
   Json priors = Json::array();
   std::int64_t all = 0;
   for (const Tensor& parameter : host_.task().parameters()) all += parameter.numel();
-  for (const auto& named : host_.backbone().priors(0)) {
+  const Shown shown = this->shown();
+  for (const auto& named : host_.backbone().priors(shown.stage.index)) {
     std::int64_t added = 0, kept = 0;
     for (const auto& parameter : named.prior->named_parameters()) {
       added += parameter.value().numel();
@@ -66,35 +70,38 @@ Json TrainedHost::heading(const char* kind, const Json& configuration) const {
                       {"parameters_added", added},
                       {"parameters_kept", kept}});
   }
-  return {{"version", 1},
-          {"kind", kind},
-          {"model",
-           {{"id", configuration.at("model").at("id")},
-            {"layers", host_.backbone_layers()},
-            {"heads", host_.heads()},
-            {"head_width", host_.width() / host_.heads()},
-            {"prefix", host_.layout().prefix},
-            {"parameters", all}}},
-          {"priors", priors},
-          {"grid", host_.layout().extent},
-          {"seed", configuration.at("seed")},
-          {"step", step_},
-          {"states", trained_ ? Json{"initial", "trained"} : Json{"initial"}}};
+  Json out = {{"version", 1},
+              {"kind", kind},
+              {"model",
+               {{"id", configuration.at("model").at("id")},
+                {"layers", host_.backbone_layers()},
+                {"heads", shown.heads()},
+                {"head_width", shown.width() / shown.heads()},
+                {"prefix", shown.layout.prefix},
+                {"parameters", all}}},
+              {"priors", priors},
+              {"grid", shown.layout.extent},
+              {"seed", configuration.at("seed")},
+              {"step", step_},
+              {"states", trained_ ? Json{"initial", "trained"} : Json{"initial"}}};
+  out.update(shown.described());
+  return out;
 }
 
-std::vector<std::int64_t> layers_of(const Host& host, const std::vector<std::int64_t>& wanted) {
+std::vector<std::int64_t> layers_of(const Shown& shown, const std::vector<std::int64_t>& wanted) {
   std::vector<std::int64_t> all;
-  for (std::int64_t l = 0; l < host.backbone_layers(); ++l) all.push_back(l);
+  for (const LayerInfo& info : shown.stage.layers) all.push_back(info.layer);
   for (const std::int64_t layer : wanted) {
-    if (layer >= 0 && layer < host.backbone_layers()) continue;
-    throw std::invalid_argument("the model has no layer " + std::to_string(layer) + "; it has 0 to " +
-                                std::to_string(host.backbone_layers() - 1));
+    if (layer >= all.front() && layer <= all.back()) continue;
+    const std::string who = shown.plain ? "the model" : "stage " + std::to_string(shown.stage.index) + " of the model";
+    throw std::invalid_argument(who + " has no layer " + std::to_string(layer) + "; it has " +
+                                std::to_string(all.front()) + " to " + std::to_string(all.back()));
   }
   return wanted.empty() ? all : wanted;
 }
 
-std::vector<std::int64_t> queries_of(const Host& host, const std::vector<std::int64_t>& wanted, std::int64_t maps) {
-  const std::int64_t patches = host.layout().patches();
+std::vector<std::int64_t> queries_of(const Shown& shown, const std::vector<std::int64_t>& wanted, std::int64_t maps) {
+  const std::int64_t patches = shown.layout.patches();
   const std::int64_t fit = kNumbersMost / std::max<std::int64_t>(1, maps * patches);
   for (const std::int64_t query : wanted) {
     if (query >= 0 && query < patches) continue;
@@ -107,7 +114,7 @@ std::vector<std::int64_t> queries_of(const Host& host, const std::vector<std::in
                                 " numbers; ask for fewer layers, images or queries");
   }
   if (count > 0) return wanted;
-  const std::int64_t rows = host.layout().extent[0], columns = host.layout().extent[1];
+  const std::int64_t rows = shown.layout.extent[0], columns = shown.layout.extent[1];
   const auto side = static_cast<std::int64_t>(std::floor(std::sqrt(static_cast<double>(fit))));
   const std::int64_t down = fit >= patches ? rows : std::min(side, rows),
                      across = fit >= patches ? columns : std::min(side, columns);

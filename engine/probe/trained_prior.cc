@@ -8,21 +8,24 @@ namespace {
 // the grid.
 std::vector<SeenSides> seen_by(const TrainedHost& model, const ChosenImages& images) {
   const Host& host = model.host();
+  const Shown looked = model.shown();
   const bool content = images.images.defined();
   const Tensor shown = content ? images.images.narrow(0, 0, 1) : equal_patches(host);
   std::vector<SeenSides> seen(static_cast<std::size_t>(host.backbone_layers()));
   watch_forward(
       host, shown, model.forward_context(), [&](std::int64_t layer, const Scores&, const AttentionInputs& inputs) {
+        if (host.layer_info(layer).stage != looked.stage.index) return;
         SeenSides& one = seen[static_cast<std::size_t>(layer)];
         if (inputs.axis < 0) {
           one = {inputs.x, inputs.q, inputs.k, inputs.v, inputs.layout, "for the image's tokens"};
           if (!content) one = one.without_content();
           return;
         }
-        const std::int64_t tokens = host.layout().patches(), heads = host.heads();
-        const Tensor q = at::zeros({1, heads, tokens, host.width() / heads}, inputs.q.options());
-        one = SeenSides{at::zeros({1, tokens, host.width()}, q.options()), q, q, q, Layout{host.layout().extent, 0}, ""}
-                  .without_content();
+        const std::int64_t tokens = looked.layout.patches(), heads = looked.heads();
+        const Tensor q = at::zeros({1, heads, tokens, looked.width() / heads}, inputs.q.options());
+        one =
+            SeenSides{at::zeros({1, tokens, looked.width()}, q.options()), q, q, q, Layout{looked.layout.extent, 0}, ""}
+                .without_content();
       });
   return seen;
 }
@@ -36,17 +39,18 @@ struct Layer {
 
 Layer look_at(const TrainedHost& model, const std::vector<SeenSides>& seen, std::int64_t layer) {
   const Host& host = model.host();
-  const auto index = static_cast<std::size_t>(layer);
+  const Shown shown = model.shown();
+  const auto index = static_cast<std::size_t>(layer), place = static_cast<std::size_t>(layer - shown.first_layer());
   Layer out;
   const auto add = [&](std::vector<View> views) {
     for (View& view : views) out.views.push_back(std::move(view));
   };
-  for (const auto& named : host.backbone().priors(0)) {
+  for (const auto& named : host.backbone().priors(shown.stage.index)) {
     add(prior_views(host, named, layer, seen[index], model.forward_context()));
-    if (layer == 0) add(stem_views(host, named, seen[0].layout, model.forward_context()));
+    if (layer == 0 && shows_stem(shown)) add(stem_views(host, named, seen[0].layout, model.forward_context()));
     for (const Json& curve : curves_of(host, named, layer, seen[index], model.forward_context()))
       out.curves.push_back(curve);
-    if (auto* has = dynamic_cast<HasHeadNumbers*>(named.prior->layers()[index].get())) {
+    if (auto* has = dynamic_cast<HasHeadNumbers*>(named.prior->layers()[place].get())) {
       for (HeadNumbers& numbers : has->head_numbers(seen[index].inputs()))
         out.numbers.emplace_back(named.id, std::move(numbers));
     }
@@ -90,11 +94,10 @@ Json describe(std::int64_t layer, const Layer& initial, const Layer* trained,
 
 Json trained_prior(const TrainedRequest& request, const ChosenImages& images) {
   const at::NoGradGuard no_grad;
-  const TrainedHost initial(request.configuration, {});
-  const Host& host = initial.host();
-  const std::vector<std::int64_t> layers = layers_of(host, request.layers);
+  const TrainedHost initial(request.configuration, {}, request.stage);
+  const std::vector<std::int64_t> layers = layers_of(initial.shown(), request.layers);
   std::optional<TrainedHost> trained;
-  if (!request.weights.empty()) trained.emplace(request.configuration, request.weights);
+  if (!request.weights.empty()) trained.emplace(request.configuration, request.weights, request.stage);
   Json document = (trained ? *trained : initial).heading("trained-prior", request.configuration);
   document["input"] = images.described.empty() ? Json(nullptr) : images.described[0];
   const std::vector<SeenSides> seen = seen_by(initial, images);
@@ -106,7 +109,7 @@ Json trained_prior(const TrainedRequest& request, const ChosenImages& images) {
     for (const View& view : before.views) maps += view.values.size(0) * (trained ? 2 : 1);
     looks.emplace_back(std::move(before), trained ? look_at(*trained, seen_trained, layer) : Layer());
   }
-  const std::vector<std::int64_t> queries = queries_of(host, request.queries, maps);
+  const std::vector<std::int64_t> queries = queries_of(initial.shown(), request.queries, maps);
   document["queries"] = queries;
   document["layers"] = Json::array();
   for (std::size_t i = 0; i < layers.size(); ++i)

@@ -62,7 +62,7 @@ FeedForward copying(std::int64_t width, std::int64_t hidden) {
 std::int64_t hidden_width(const Host& host, std::int64_t layer) {
   const auto parameters = host.block(layer).named_parameters();
   const Tensor* in = parameters.find("mlp.in.weight");
-  return in == nullptr ? host.width() : in->size(0);
+  return in == nullptr ? host.layer_info(layer).width : in->size(0);
 }
 
 struct Asked {
@@ -75,7 +75,14 @@ struct Asked {
 
   bool has(Hook hook) const { return named.has(hook) && named.prior->uses(hook); }
   const Layout& layout() const { return seen.layout; }
+  std::int64_t heads() const { return host.layer_info(layer).heads; }
 };
+
+// The prior's part in a layer, or null.
+PriorLayer* part_in(const Host& host, const NamedPrior& named, std::int64_t layer) {
+  const std::int64_t first = host.stage(host.layer_info(layer).stage).layers[0].layer;
+  return named.prior->layers()[static_cast<std::size_t>(layer - first)].get();
+}
 
 void add_terms(const Asked& asked, std::vector<View>& views) {
   const auto add = [&](Hook hook, BiasTerm (PriorLayer::*call)(const AttentionInputs&, const ForwardContext&),
@@ -84,7 +91,7 @@ void add_terms(const Asked& asked, std::vector<View>& views) {
     const AttentionInputs inputs = asked.seen.inputs();
     const BiasTerm term = (asked.part.*call)(inputs, asked.context);
     views.push_back(
-        {id, title, help + ", " + asked.seen.what, asked.named.id, table(term, asked.layout(), asked.host.heads())});
+        {id, title, help + ", " + asked.seen.what, asked.named.id, table(term, asked.layout(), asked.heads())});
   };
   if (!whole_grid(asked.host, asked.layer)) return;
   add(Hook::kScale, &PriorLayer::scale, "scale", "Factor on the logits",
@@ -94,7 +101,7 @@ void add_terms(const Asked& asked, std::vector<View>& views) {
   if (asked.has(Hook::kProbabilities)) {
     const std::int64_t tokens = asked.layout().tokens();
     const Tensor even =
-        at::full({1, asked.host.heads(), tokens, tokens}, 1.0 / static_cast<double>(tokens), asked.seen.x.options());
+        at::full({1, asked.heads(), tokens, tokens}, 1.0 / static_cast<double>(tokens), asked.seen.x.options());
     const Tensor made = asked.part.probabilities(even, asked.seen.inputs(), asked.context);
     views.push_back({"probabilities", "What becomes of even attention",
                      "the probabilities that the prior makes where every key had the same, " + asked.seen.what,
@@ -116,7 +123,7 @@ void add_turn(const Asked& asked, std::vector<View>& views) {
 
 void add_reach(const Asked& asked, std::vector<View>& views) {
   const Layout& layout = asked.layout();
-  const std::int64_t width = asked.host.width(), heads = asked.host.heads();
+  const std::int64_t width = asked.host.layer_info(asked.layer).width, heads = asked.heads();
   const auto add = [&](const char* id, const char* title, std::int64_t parts,
                        const std::function<Tensor(const Tensor&)>& response) {
     const Tensor responses = impulse_responses(response, layout, width, asked.seen.x.options());
@@ -162,6 +169,23 @@ class Watching {
 
 }  // namespace
 
+Json Shown::described() const {
+  if (plain) return Json::object();
+  Json out = {{"stage", stage.index}};
+  if (stage.windows) out["window"] = layout.extent;
+  return out;
+}
+
+Shown shown_stage(const Host& host, std::int64_t stage) {
+  const StageInfo& info = host.stage(stage);
+  const Layout& grid = host.stage_layout(stage);
+  Shown out{.stage = info, .layout = grid, .plain = info.stages == 1 && !info.windows};
+  if (!info.windows) return out;
+  out.layout = info.layers[0].reference;
+  out.windows = host.block(info.layers[0].layer).options().attention.partition.count(grid);
+  return out;
+}
+
 SeenSides SeenSides::without_content() const {
   return {at::zeros_like(x),           at::zeros_like(q), at::zeros_like(k), at::zeros_like(v), layout,
           "for tokens without content"};
@@ -177,7 +201,7 @@ void watch_forward(const Host& host, const Tensor& images, const ForwardContext&
 }
 
 Tensor equal_patches(const Host& host) {
-  return at::ones({1, host.channels(), host.image_extent()[0], host.image_extent()[1]}, host.head().weight.options());
+  return at::ones({1, host.channels(), host.image_extent()[0], host.image_extent()[1]}, host.options());
 }
 
 Tensor whole_attention(const std::vector<Tensor>& passes, const std::vector<std::int64_t>& extent) {
@@ -192,7 +216,7 @@ Tensor whole_attention(const std::vector<Tensor>& passes, const std::vector<std:
 }
 
 bool whole_grid(const Host& host, std::int64_t layer) {
-  for (const auto& named : host.backbone().priors(0)) {
+  for (const auto& named : host.backbone().priors(host.layer_info(layer).stage)) {
     if (named.has(Hook::kPattern)) return named.prior->pattern(host.layer_info(layer)) == Pattern::kGlobal;
   }
   return true;
@@ -201,8 +225,8 @@ bool whole_grid(const Host& host, std::int64_t layer) {
 std::vector<View> prior_views(const Host& host, const NamedPrior& named, std::int64_t layer, const SeenSides& seen,
                               const ForwardContext& context) {
   std::vector<View> views;
-  const auto& part = named.prior->layers()[static_cast<std::size_t>(layer)];
-  if (!part) return views;
+  PriorLayer* part = part_in(host, named, layer);
+  if (part == nullptr) return views;
   named.prior->begin_forward(seen.layout, context);
   const Asked asked{host, named, layer, *part, seen, context};
   add_terms(asked, views);
@@ -216,7 +240,7 @@ std::vector<View> stem_views(const Host& host, const NamedPrior& named, const La
   if (!named.has(Hook::kEmbed) || !named.prior->uses(Hook::kEmbed)) return {};
   // The model's own order: what is added before the prefix joins sees patches alone.
   named.prior->begin_forward(whole, context);
-  Tensor added = at::zeros({1, whole.patches(), host.width()}, host.head().weight.options());
+  Tensor added = at::zeros({1, whole.patches(), host.stage(0).width}, host.options());
   added = named.prior->embed(Site::kBeforePrefix, added, whole, context);
   added = at::constant_pad_nd(added, {0, 0, whole.prefix, 0});
   added = named.prior->embed(Site::kAfterPrefix, added, whole, context).slice(1, whole.prefix);
@@ -236,7 +260,7 @@ View equal_attention_view(const Host& host, std::int64_t layer, const ForwardCon
             explicit_weights(scores).probabilities.expand({scores.q.size(0), scores.q.size(1), tokens, tokens}));
         prefix = inputs.layout.prefix;
       });
-  const Tensor whole = whole_attention(passes, host.layout().extent)[0];
+  const Tensor whole = whole_attention(passes, shown_stage(host, host.layer_info(layer).stage).layout.extent)[0];
   return {"attention",
           "Attention of equal patches",
           "what is attended to when every patch has the same content",
@@ -248,8 +272,8 @@ View equal_attention_view(const Host& host, std::int64_t layer, const ForwardCon
 Json curves_of(const Host& host, const NamedPrior& named, std::int64_t layer, const SeenSides& seen,
                const ForwardContext& context) {
   Json out = Json::array();
-  const auto& part = named.prior->layers()[static_cast<std::size_t>(layer)];
-  if (!part || !whole_grid(host, layer)) return out;
+  PriorLayer* part = part_in(host, named, layer);
+  if (part == nullptr || !whole_grid(host, layer)) return out;
   const auto add = [&](Hook hook, BiasTerm (PriorLayer::*call)(const AttentionInputs&, const ForwardContext&)) {
     if (!named.has(hook) || !named.prior->uses(hook)) return;
     const BiasTerm term = ((*part).*call)(seen.inputs(), context);

@@ -6,6 +6,24 @@
 
 namespace locus::engine {
 
+// Where the layers of a stage look: what their softmax sees, the stage's grid or one window of it.
+struct Shown {
+  const StageInfo& stage;
+  Layout layout;
+  std::int64_t windows = 1;  // of an image
+  bool plain = true;         // the whole grid of a network of one stage
+  std::int64_t heads() const { return stage.layers[0].heads; }
+  std::int64_t width() const { return stage.width; }
+  std::int64_t first_layer() const { return stage.layers[0].layer; }
+  // "stage", and "window" where there are any; nothing of a plain network.
+  Json described() const;
+};
+// Throws std::invalid_argument where the network has no such stage.
+Shown shown_stage(const Host& host, std::int64_t stage);
+
+// Whether what is added to the stem lies on that grid.
+inline bool shows_stem(const Shown& shown) { return shown.stage.index == 0 && !shown.stage.windows; }
+
 // What an attention layer worked on: x [B, T, D] and raw q, k, v [B, H, T, d].
 struct SeenSides {
   Tensor x, q, k, v;
@@ -33,7 +51,7 @@ struct View {
   bool from_zero = false;              // the smallest color is 0 even where no value is
 };
 
-// Whether the layer attends to the whole grid in one pass.
+// Whether the layer attends to all it sees in one pass.
 bool whole_grid(const Host& host, std::int64_t layer);
 
 // What one prior of the host does in a layer for tokens like `seen`: its factor and bias, what becomes of even
@@ -44,7 +62,7 @@ std::vector<View> prior_views(const Host& host, const NamedPrior& named, std::in
 // The likeness of what a prior adds to the stem, whose tokens are laid out like this; none without the hook.
 std::vector<View> stem_views(const Host& host, const NamedPrior& named, const Layout& layout,
                              const ForwardContext& context);
-// Attention when every patch of the image has the same content.
+// Attention when every patch of the image has the same content, of windows that of the first.
 View equal_attention_view(const Host& host, std::int64_t layer, const ForwardContext& context);
 // The order in which each curve of the prior's factor and bias visits the patches: [{"name", "path"}].
 Json curves_of(const Host& host, const NamedPrior& named, std::int64_t layer, const SeenSides& seen,

@@ -121,7 +121,8 @@ std::int64_t LayerDecay::layer(std::string_view name) const {
   const auto block = std::find(blocks_.begin(), blocks_.end(), block_of(name));
   if (block != blocks_.end()) return 1 + (block - blocks_.begin());
   const std::string_view rest = plain(name);
-  if (rest.starts_with("norm.") || rest.starts_with("fc_norm.")) return norm_with_last_block_ ? last - 1 : last;
+  if (rest.starts_with("norm.") || rest.starts_with("fc_norm.") || rest.starts_with("cls_norm."))
+    return norm_with_last_block_ ? last - 1 : last;
   return rest.starts_with("head") ? last : 0;
 }
 

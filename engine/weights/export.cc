@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 // The rules of layouts timm and swin-timm, read backwards.
+=======
+// The rules of a layout, read backwards.
+>>>>>>> h1
 #include "engine/weights/export.h"
 
 #include <cmath>
@@ -19,6 +23,7 @@ Tensor kernel_of(const Tensor& embed, std::int64_t channels) {
                   " numbers a patch is of no square patches of that many channels: say how many with --channels");
 }
 
+<<<<<<< HEAD
 // timm's names for the tensors of a network, by canonical ones.
 class TimmNames {
  public:
@@ -43,16 +48,137 @@ class TimmNames {
   std::vector<std::int64_t> depths_;  // blocks of each stage; empty: one stage
   const WeightsLayout* layout_;
 };
+=======
+using Weights = std::map<std::string, Tensor>;
+
+// Writes canonical tensors by the rules of a layout, the first that fits.
+class Writer {
+ public:
+  Writer(const WeightsLayout& layout, const Weights& weights, std::int64_t channels)
+      : layout_(layout), weights_(weights), channels_(channels) {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : weights) names.push_back(name);
+    depths_ = stage_depths({"stages.{s}.blocks.{i}.**"}, names);
+  }
+
+  // Whether the layout has a place for it.
+  bool write(const std::string& name, const Tensor& tensor) {
+    for (const LayoutRule& rule : layout_.rules) {
+      if (rule.read_only || rule.step == Step::kIgnored || rule.step == Step::kRefused || rule.step == Step::kMask)
+        continue;
+      const std::string& to = !rule.second.empty() && !filled(rule.to, rule.from, name) ? rule.second : rule.to;
+      const auto target = filled(to, rule.from, name);
+      if (!target) continue;
+      if (!rule.beside.empty() && !weights_.contains(filled(to, rule.beside, name).value_or(""))) continue;
+      if (rule.step == Step::kHalves && !weights_.contains(other_half(rule, name))) continue;
+      put(rule, name, tensor, *target);
+      if (rule.step != Step::kQuery && rule.step != Step::kKey && rule.step != Step::kValue &&
+          rule.step != Step::kQueryKey)
+        return true;
+      covered_[name] += rule.step == Step::kQueryKey ? 2 : 1;
+      if (covered_[name] == 3) return true;
+    }
+    return false;
+  }
+
+  // The masks of biases whose part for the keys is 0.
+  void write_masks() {
+    for (const LayoutRule& rule : layout_.rules) {
+      if (rule.step != Step::kMask) continue;
+      for (const auto& [name, tensor] : weights_) {
+        const auto target = filled(rule.to, rule.from, name);
+        if (!target || tensor.size(0) % 3 != 0) continue;
+        const std::int64_t part = tensor.size(0) / 3;
+        if (tensor.slice(0, part, 2 * part).ne(0).any().item<bool>()) continue;
+        Tensor mask = at::ones_like(tensor);
+        mask.slice(0, part, 2 * part).zero_();
+        out[*target] = mask;
+      }
+    }
+  }
+
+  Weights out;
+
+ private:
+  // The placeholders of a rule's `to`, filled in for a canonical name that fits it, put into another of its patterns.
+  std::optional<std::string> filled(const std::string& to, const std::string& pattern,
+                                    const std::string& canonical) const {
+    return renamed({to, pattern}, canonical, depths_);
+  }
+  std::string other_half(const LayoutRule& rule, const std::string& name) const {
+    const bool first = filled(rule.to, rule.from, name).has_value();
+    return *filled(first ? rule.to : rule.second, first ? rule.second : rule.to, name);
+  }
+  void put(const LayoutRule& rule, const std::string& name, const Tensor& tensor, const std::string& target) {
+    const auto third = [&](std::int64_t first, std::int64_t count) {
+      const std::int64_t part = tensor.size(0) / 3;
+      return tensor.slice(0, first * part, (first + count) * part).contiguous();
+    };
+    switch (rule.step) {
+      case Step::kRows:
+        out[target] = tensor.unsqueeze(0);
+        return;
+      case Step::kMap:
+        out[target] = tensor.unsqueeze(-1).unsqueeze(-1);
+        return;
+      case Step::kFactors:
+        out[target] = tensor.unsqueeze(-1).unsqueeze(-1);
+        return;
+      case Step::kUnfolded:
+        out[target] = tensor.unflatten(-1, {2, 2, -1}).transpose(-3, -1).flatten(-3);
+        return;
+      case Step::kQuery:
+        out[target] = third(0, 1);
+        return;
+      case Step::kKey:
+        out[target] = third(1, 1);
+        return;
+      case Step::kValue:
+        out[target] = third(2, 1);
+        return;
+      case Step::kQueryKey:
+        out[target] = third(0, 2);
+        return;
+      case Step::kHalves: {
+        const Tensor& other = weights_.at(other_half(rule, name));
+        out[target] = filled(rule.to, rule.from, name) ? at::cat({tensor, other}) : at::cat({other, tensor});
+        return;
+      }
+      default:
+        out[target] = name == "embed.weight" ? kernel_of(tensor, channels_) : tensor;
+    }
+  }
+
+  const WeightsLayout& layout_;
+  const Weights& weights_;
+  std::int64_t channels_;
+  std::vector<std::int64_t> depths_;    // blocks of each stage of a network that has several
+  std::map<std::string, int> covered_;  // of maps that are written in parts, how many of three are
+};
+
+std::string writable_layouts() {
+  std::string out;
+  for (const WeightsLayout& one : weights_layouts()) {
+    if (one.writes) out += (out.empty() ? "" : ", ") + one.id();
+  }
+  return out;
+}
+>>>>>>> h1
 
 }  // namespace
 
-std::map<std::string, Tensor> timm_tensors(const std::map<std::string, Tensor>& model, std::int64_t channels,
-                                           bool drop_priors) {
+std::map<std::string, Tensor> layout_tensors(const std::map<std::string, Tensor>& model, const std::string& layout,
+                                             std::int64_t channels, bool drop_priors) {
+  const WeightsLayout& target = layout_registry().find(layout);
+  if (!target.writes)
+    throw DataError("no models are written by the names of layout " + layout +
+                    "; choose one of: " + writable_layouts());
   const CanonicalWeights weights = canonical_weights(model, "locus", "");
-  std::map<std::string, Tensor> out;
+  Writer writer(target, weights.tensors, channels);
   std::vector<std::string> homeless;
   const TimmNames names(weights.tensors);
   for (const auto& [name, tensor] : weights.tensors) {
+<<<<<<< HEAD
     const auto [rule, target] = names.of(name);
     if (drop_priors && name.starts_with("priors.") && rule == nullptr) continue;
     if (rule == nullptr) {
@@ -65,11 +191,16 @@ std::map<std::string, Tensor> timm_tensors(const std::map<std::string, Tensor>& 
       const bool rows = name == "class_token" || name == "registers" || name == "position";
       out[target] = rows ? tensor.unsqueeze(0) : tensor;
     }
+=======
+    if (writer.write(name, tensor)) continue;
+    if (!drop_priors || !name.starts_with("priors.")) homeless.push_back(name);
+>>>>>>> h1
   }
+  writer.write_masks();
   if (!homeless.empty())
-    throw DataError("timm's model has no place for " + listed(homeless) +
+    throw DataError("a model by the names of layout " + layout + " has no place for " + listed(homeless) +
                     "; leave parameters of priors out with --drop-priors, which changes what the model computes");
-  return out;
+  return writer.out;
 }
 
 }  // namespace locus::engine

@@ -164,6 +164,39 @@ Tensor rows_of(const std::string& name, const Tensor& tensor) {
   return out;
 }
 
+std::pair<Tensor, Tensor> halves_of(const std::string& name, const Tensor& tensor) {
+  if (tensor.dim() == 0 || tensor.size(0) % 2 != 0)
+    throw DataError("the tensor '" + name + "' of shape " + c10::str(tensor.sizes()) + " has no two halves");
+  const std::int64_t half = tensor.size(0) / 2;
+  return {tensor.slice(0, 0, half), tensor.slice(0, half)};
+}
+
+Tensor map_of(const std::string& name, const Tensor& tensor) {
+  if (tensor.dim() == 4 && tensor.size(2) == 1 && tensor.size(3) == 1) return tensor.flatten(1);
+  throw DataError("the tensor '" + name + "' of shape " + c10::str(tensor.sizes()) + " is no 1 x 1 convolution");
+}
+
+// timm packs a gated MLP's gate and map under the name of the map alone: twice the rows that the map out reads.
+void split_gates(std::map<std::string, Tensor>& tensors) {
+  const std::string in = ".mlp.in.weight";
+  std::vector<std::string> packed;
+  for (const auto& [name, tensor] : tensors) {
+    if (!name.ends_with(in) || tensor.dim() != 2) continue;
+    const auto out = tensors.find(name.substr(0, name.size() - in.size()) + ".mlp.out.weight");
+    if (out != tensors.end() && out->second.dim() == 2 && tensor.size(0) == 2 * out->second.size(1))
+      packed.push_back(name.substr(0, name.size() - in.size()) + ".mlp.");
+  }
+  for (const std::string& at : packed) {
+    for (const char* end : {"weight", "bias"}) {
+      const auto found = tensors.find(at + "in." + end);
+      if (found == tensors.end()) continue;
+      const auto halves = halves_of(found->first, found->second);
+      tensors[at + "gate." + end] = halves.first;
+      tensors[at + "in." + end] = halves.second;
+    }
+  }
+}
+
 Tensor refolded(const std::string& name, const Tensor& tensor) {
   if (tensor.dim() == 0 || tensor.size(-1) % 4 != 0)
     throw DataError("the tensor '" + name + "' of shape " + c10::str(tensor.sizes()) +
@@ -203,6 +236,14 @@ class Mapping {
         out_.ignored.emplace_back(full, rule.to);
       } else if (rule.step == Step::kRefused) {
         throw DataError("the tensor '" + full + "' is part of " + rule.to);
+      } else if (rule.step == Step::kHalves) {
+        const auto halves = halves_of(full, tensor);
+        put(full, *to, Step::kCopy, halves.first);
+        put(full, *renamed({rule.from, rule.second}, name), Step::kCopy, halves.second);
+      } else if (rule.step == Step::kQueryKey) {
+        const auto halves = halves_of(full, tensor);
+        put(full, *to, Step::kQuery, halves.first);
+        put(full, *to, Step::kKey, halves.second);
       } else {
         put(full, *to, rule.step, tensor);
       }
@@ -224,11 +265,18 @@ class Mapping {
       if (!value.defined()) throw DataError("it holds a mask for '" + name + "', which it lacks");
       out_.tensors[name] = parts.mask.defined() ? masked(name, value, parts.mask) : value;
     }
+    split_gates(out_.tensors);
   }
 
  private:
   void put(const std::string& full, const std::string& to, Step step, const Tensor& tensor) {
     Parts& parts = parts_[to];
+    if (out_.layout->copies && step == Step::kCopy && parts.whole.defined()) {
+      if (!at::equal(parts.whole, tensor))
+        throw DataError("the copies of '" + to + "' in the file differ, '" + full + "' from those before it");
+      out_.mapped.emplace_back(full, to);
+      return;
+    }
     Tensor& place = step == Step::kMask    ? parts.mask
                     : step == Step::kQuery ? parts.of_map[0]
                     : step == Step::kKey   ? parts.of_map[1]
@@ -236,10 +284,11 @@ class Mapping {
                                            : parts.whole;
     if (place.defined()) throw DataError("two of its tensors would be '" + to + "', '" + full + "' the second");
     place = step == Step::kRows       ? rows_of(full, tensor)
+            : step == Step::kMap      ? map_of(full, tensor)
             : step == Step::kFactors  ? tensor.flatten()
             : step == Step::kUnfolded ? refolded(full, tensor)
                                       : tensor;
-    out_.mapped.emplace_back(full, to);
+    if (out_.mapped.empty() || out_.mapped.back() != std::pair(full, to)) out_.mapped.emplace_back(full, to);
   }
 
   CanonicalWeights& out_;
@@ -317,6 +366,9 @@ CanonicalWeights canonical_weights(const std::map<std::string, Tensor>& tensors,
     }
   }
   mapping.finish();
+  for (const auto& [name, why] : out.ignored) {
+    if (out.layout->verify != nullptr && name.starts_with(out.prefix)) out.layout->verify(name, tensors.at(name));
+  }
   return out;
 }
 

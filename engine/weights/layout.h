@@ -1,8 +1,9 @@
 // Layouts of weights files: how published code names the tensors of Vision Transformers, as tables.
 //
 // A table leads to canonical names, which are those of our modules without "backbone.": "embed.weight", "class_token",
-// "registers", "blocks.0.attention.qkv.weight", "norm.bias", "head.weight"; of stages "stages.0.blocks.0.norm1.weight" and
-// so on. Learned positions are "position" [rows, D].
+// "registers", "mask_token", "blocks.0.attention.qkv.weight", "norm.bias", "head.weight", "priors.gpsa.layers.0.gate"; of
+// stages "stages.0.blocks.0.norm1.weight" and so on. Learned positions are "position" [rows, D]. Where only queries and
+// values have a bias, that is "blocks.0.attention.q_bias" and "v_bias".
 #pragma once
 
 #include "engine/base/item.h"
@@ -18,6 +19,9 @@ enum class Step {
   kQuery,     // the first third of the rows of a fused map
   kKey,       // the second; a fused bias without it has zeros there
   kValue,     // the third
+  kQueryKey,  // the first and the second
+  kHalves,    // the first half of the rows is `to`, the other `second`
+  kMap,       // a 1 x 1 convolution [out, in, 1, 1] becomes a map [out, in]
   kMask,      // where it is 0, the tensor it goes to is 0
   kFactors,   // [n, 1, 1] becomes [n]
   kUnfolded,  // the last axis, counted by channel, row and column of a 2 x 2 cell, is counted by column, row and channel
@@ -32,6 +36,9 @@ enum class Step {
 struct LayoutRule {
   std::string from, to;
   Step step = Step::kCopy;
+  std::string second = {};  // of kHalves
+  bool read_only = false;   // known in files, and not written
+  std::string beside = {};  // written where the model has this tensor, too; placeholders stand for what they do in `to`
 };
 
 struct WeightsLayout {
@@ -41,6 +48,13 @@ struct WeightsLayout {
   std::vector<LayoutRule> rules;                // the first that fits counts
   std::string resize, resize_with_registers;    // whose manner position tables are resized in (position_table.h)
   bool square = true;                           // position tables are of square grids unless somebody says otherwise
+<<<<<<< HEAD
+  bool copies = false;                          // a tensor may be there several times: all must be equal
+  // Throws DataError where what a rule ignores, under that name in the file, is not what the model computes by itself.
+  void (*verify)(const std::string& name, const Tensor& tensor) = nullptr;
+=======
+  bool writes = true;                           // models of ours can be written by its rules (export.h)
+>>>>>>> h1
   std::string id() const { return item.json().at("id"); }
 };
 Registry<WeightsLayout>& layout_registry();  // first, every line of layouts.def

@@ -11,6 +11,11 @@ namespace locus::engine::layouts {
 
 // timm's names, which DeiT, DINO, DINOv2 and MAE have in common, distilled models included.
 std::vector<LayoutRule> vit_rules();
+// Names of gated MLPs. `written`: which of them a model gets: "packed" (DINOv2: w12, w3), "apart" (DINOv3: w1, w2, w3), "eva"
+// (timm's EVA: fc1_g, fc1_x), or none.
+std::vector<LayoutRule> gate_rules(const std::string& written = "");
+// LocalViT's MLPs, which are prior local-ffn; `gated`: the channels have a gate, which moves what follows it.
+std::vector<LayoutRule> localvit_rules(bool gated);
 // Beginnings that wrappers of training code add: DistributedDataParallel, torch.compile, DINO's multi-crop wrapper.
 std::vector<std::string> wrappers();
 // A table's rules after those of `base`.
@@ -25,6 +30,5 @@ struct SwinNames {
 std::vector<LayoutRule> swin_rules(const SwinNames& names);
 
 inline constexpr const char* kFromWindows = "follows from the windows";
-inline constexpr const char* kGated = "a network with gated MLPs (SwiGLU), which backbone vit has not";
 
 }  // namespace locus::engine::layouts

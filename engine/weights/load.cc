@@ -9,7 +9,8 @@
 namespace locus::engine {
 namespace {
 
-constexpr std::string_view kBackbone = "backbone.", kTable = "priors.learned-absolute.table", kPosition = "position";
+constexpr std::string_view kBackbone = "backbone.", kTable = "priors.learned-absolute.table", kPosition = "position",
+                           kPriors = "priors.", kMaskToken = "mask_token";
 
 // Canonical name -> tensor of the model; own names by canonical ones.
 struct Own {
@@ -34,9 +35,16 @@ Own own_tensors(const Module& model) {
 // Whether a model without it in the file could not be what was trained: priors and what adapters have beside weights and
 // biases may be new.
 bool needed(const std::string& name) {
+  if (name == "label.table") return true;
   if (name.starts_with("priors.") || name == kPosition) return false;
+<<<<<<< HEAD
   return name.ends_with(".weight") || name.ends_with(".bias") || name.ends_with("_bias") || name == "class_token" ||
          name == "registers" || name.ends_with(".scale1") || name.ends_with(".scale2");
+=======
+  return name.ends_with(".weight") || name.ends_with(".bias") || name.ends_with(".q_bias") ||
+         name.ends_with(".v_bias") || name == "class_token" || name == "registers" || name.ends_with(".scale1") ||
+         name.ends_with(".scale2");
+>>>>>>> h1
 }
 
 bool is_head(const std::string& name) { return name.starts_with("head."); }
@@ -73,9 +81,18 @@ class Advice {
       add("prior: learned-absolute (rows: with-class where the class token has one), or init: {weights: {position: "
           "drop}}");
     if (blocks_in(file_) != blocks_in(model_)) add("model: {depth: " + std::to_string(blocks_in(file_)) + "}");
+<<<<<<< HEAD
     stages();
     differs("blocks.0.attention.qkv.bias", "model: {qkv_bias: true}", "model: {qkv_bias: false}");
+=======
+    biases();
+>>>>>>> h1
     differs("blocks.0.scale1", "model: {layer_scale: 1.0e-5}", "model without layer_scale");
+    differs("blocks.0.mlp.gate.weight", "model: {mlp: swiglu}", "model: {mlp: gelu}");
+    differs("norm_pre.weight", "model: {pre_norm: true}", "model: {pre_norm: false}");
+    differs("fc_norm.weight", "model: {final_norm: pooled}", "model: {final_norm: tokens}");
+    differs("cls_norm.weight", "model: {final_norm: untied}", "model: {final_norm: tokens}");
+    priors();
     if (has(model_, "head.weight") && has(file_, "head.weight") &&
         model_.at("head.weight").sizes() != file_.at("head.weight").sizes())
       add("init: {weights: {head: new}}");
@@ -89,7 +106,28 @@ class Advice {
   void differs(const std::string& name, const std::string& in_file, const std::string& in_model) {
     if (has(file_, name) != has(model_, name)) add(has(file_, name) ? in_file : in_model);
   }
-  void class_token() { differs("class_token", "model: {pool: cls}", "model: {pool: mean}"); }
+  // Those of the file that the model has nothing of.
+  void priors() {
+    std::set<std::string> of_file;
+    for (const auto& [name, tensor] : file_) {
+      if (name.starts_with(kPriors)) of_file.insert(name.substr(0, name.find('.', kPriors.size()) + 1));
+    }
+    for (const std::string& start : of_file) {
+      const auto found = model_.lower_bound(start);
+      if (found == model_.end() || !found->first.starts_with(start))
+        add("prior: " + start.substr(kPriors.size(), start.size() - kPriors.size() - 1));
+    }
+  }
+  void class_token() {
+    differs("class_token", "model: {pool: cls}, or {class_token: always} beside another pool", "model: {pool: mean}");
+  }
+  void biases() {
+    const auto name = [](const std::map<std::string, Tensor>& where) {
+      if (has(where, "blocks.0.attention.q_bias")) return "model: {key_bias: none}";
+      return has(where, "blocks.0.attention.qkv.bias") ? "model: {qkv_bias: true}" : "model: {qkv_bias: false}";
+    };
+    if (std::string_view(name(file_)) != name(model_)) add(name(file_));
+  }
   void registers() {
     const auto count = [](const std::map<std::string, Tensor>& where) {
       return has(where, "registers") ? where.at("registers").size(0) : 0;
@@ -135,6 +173,31 @@ std::vector<std::string> keys_without(const std::map<std::string, Tensor>& of,
     if (!in.contains(name)) out.push_back(name);
   }
   return out;
+}
+
+// The biases of queries, keys and values as the model has them: those of queries and values alone are the same as all
+// three with 0 for the keys.
+void fit_biases(std::map<std::string, Tensor>& file, const std::map<std::string, Tensor>& model) {
+  constexpr std::string_view kEnd = ".attention.qkv.weight";
+  std::vector<std::string> places;
+  for (const auto& [name, tensor] : model) {
+    if (name.ends_with(kEnd)) places.push_back(name.substr(0, name.size() - kEnd.size()) + ".attention.");
+  }
+  for (const std::string& at : places) {
+    const std::string whole = at + "qkv.bias", query = at + "q_bias", value = at + "v_bias";
+    const auto fused = file.find(whole), q = file.find(query), v = file.find(value);
+    if (model.contains(whole) && q != file.end() && v != file.end() && q->second.sizes() == v->second.sizes()) {
+      file[whole] = at::cat({q->second, at::zeros_like(q->second), v->second});
+      file.erase(query);
+      file.erase(value);
+    } else if (model.contains(query) && fused != file.end() && fused->second.dim() == 1) {
+      const auto parts = fused->second.chunk(3);
+      if (parts.size() != 3 || parts[1].ne(0).any().item<bool>()) continue;  // told by whoever compares names
+      file[query] = parts[0];
+      file[value] = parts[2];
+      file.erase(whole);
+    }
+  }
 }
 
 // Throws with everything that is wrong at once.
@@ -193,6 +256,11 @@ LoadReport plan_load(const Module& model, const LoadInput& input, const std::map
     return found == own.tensors.end() ? Tensor() : found->second;
   };
   const FitTarget target{input.channels, input.extent, of_model("embed.weight"), of_model("position")};
+  fit_biases(file, own.tensors);
+  if (file.contains(std::string(kMaskToken)) && !own.tensors.contains(std::string(kMaskToken))) {
+    out.weights.ignored.emplace_back(kMaskToken, "stands for hidden patches, which the model has not (mask_token)");
+    file.erase(std::string(kMaskToken));
+  }
   const std::string advice = Advice(file, own.tensors).text();
   fit_patches(out.weights, target, options.fit, out.notes);
   fit_positions(out.weights, target, options.fit, out.notes);

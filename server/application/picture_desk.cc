@@ -152,6 +152,7 @@ absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawTrialRequest& reques
   if (split != "train" && split != "validation" && split != "test")
     return invalid("split", "split is \"" + split.substr(0, 100) + "\"; give train, validation or test");
   if (request.step() < 0) return invalid("step", "step is negative; give that of a checkpoint, or 0 for the newest");
+  if (request.stage() < 0) return invalid("stage", "stage is negative; give that of the network, counted from 0");
   if (request.step() != 0 && !request.checkpoint().empty())
     return invalid("checkpoint", "both step and checkpoint are given; give one of them");
   LOCUS_ASSIGN_OR_RETURN(const auto layers, numbers_of("layers", request.layers(), kListMost));
@@ -170,6 +171,7 @@ absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawTrialRequest& reques
                {"queries", queries},
                {"images", images},
                {"split", split}};
+  if (request.stage() > 0) what["stage"] = request.stage();
   v1::Drawing out;
   out.set_step(chosen.step);
   out.set_sha256(chosen.sha256);

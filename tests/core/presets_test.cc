@@ -81,6 +81,28 @@ TEST(Sizes, YieldToWhatIsWrittenBesideThem) {
   EXPECT_EQ(model_of(plan_of(varied), 1).at("heads"), 2);
 }
 
+TEST(Sizes, LeaveOutWhatMeansNothingBesideWhatIsWritten) {
+  Json document = sized_document();
+  for (Json& item : document["items"]) {
+    if (item["id"] != "vit") continue;
+    item["options"].push_back({{"name", "spare"},
+                               {"type", "boolean"},
+                               {"default", false},
+                               {"neutral", false},
+                               {"help", "h"},
+                               {"when", {{"option", "pool"}, {"values", {"mean"}}}}});
+    item["presets"]["tiny"]["spare"] = true;
+  }
+  const Catalog catalog = catalog_of(document);
+  const auto spare = [&](const std::string& model) {
+    const auto plan = plan_experiment(specification(model), catalog);
+    return plan.ok() ? model_of(*plan).value("spare", false) ? "yes" : "no" : "refused";
+  };
+  EXPECT_STREQ(spare(R"({"backbone": "vit", "size": "tiny"})"), "yes");
+  EXPECT_STREQ(spare(R"({"backbone": "vit", "size": "tiny", "pool": "cls"})"), "no");
+  EXPECT_STREQ(spare(R"({"backbone": "vit", "size": "tiny", "pool": "cls", "spare": true})"), "refused");
+}
+
 TEST(Sizes, WinOverWhatADatasetBrings) {
   const auto on_mnist = [](const std::string& model) {
     return model_of(plan_of(preset_specification(model, R"({"dataset": "mnist"})")));

@@ -111,9 +111,9 @@ void deliver(const Json& picture, const NamedArguments& arguments) {
 
 // What a request asks for (docs/formats/picture.md).
 Json trained_document(const Json& request) {
-  const TrainedRequest what{request.at("configuration"), request.value("weights", ""),
-                            request.value("layers", std::vector<std::int64_t>()),
-                            request.value("queries", std::vector<std::int64_t>())};
+  const TrainedRequest what{
+      request.at("configuration"), request.value("weights", ""), request.value("layers", std::vector<std::int64_t>()),
+      request.value("queries", std::vector<std::int64_t>()), request.value("stage", std::int64_t{0})};
   const auto indexes = request.value("images", std::vector<std::int64_t>());
   ChosenImages images;
   if (!indexes.empty()) {

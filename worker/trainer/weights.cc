@@ -113,11 +113,11 @@ int inspect(const NamedArguments& arguments) {
   return fits ? 0 : 1;
 }
 
-int write_timm(const NamedArguments& arguments) {
+int write_model(const NamedArguments& arguments) {
   const std::string path = arguments.required("--file"), out = arguments.required("--out");
   try {
-    TensorFile file{timm_tensors(read_tensor_file(path).tensors, arguments.integer("--channels", 0),
-                                 arguments.has("--drop-priors")),
+    TensorFile file{layout_tensors(read_tensor_file(path).tensors, arguments.text("--layout", "timm"),
+                                   arguments.integer("--channels", 0), arguments.has("--drop-priors")),
                     {{"format", "pt"}}};  // what transformers asks of safetensors
     write_safetensors(out, file);
     if (arguments.has("--json")) {
@@ -142,7 +142,8 @@ int run_weights(std::span<const std::string> arguments) {
       return inspect(NamedArguments(rest, {"--file", "--layout", "--below", "--models"}, {"--json"}));
     }
     if (action == "export")
-      return write_timm(NamedArguments(rest, {"--file", "--out", "--channels"}, {"--drop-priors", "--json"}));
+      return write_model(
+          NamedArguments(rest, {"--file", "--out", "--layout", "--channels"}, {"--drop-priors", "--json"}));
     throw std::invalid_argument("weights are for inspect or export, not '" + action + "'");
   } catch (const DataError& error) {
     const char* caller = std::getenv("LOCUS_CALLER");

@@ -10,7 +10,7 @@ WeightsLayout deit() {
   return {.item = Item("layout", "deit", 1, "DeiT; a distillation token becomes a register token"),
           .marks = {{"dist_token", "patch_embed.proj.weight"}, {"model.cls_token", "model.patch_embed.proj.weight"}},
           .strip = wrappers(),
-          .rules = vit_rules(),
+          .rules = with({{"dist_token", "registers", Step::kRows}}, vit_rules()),
           .resize = "deit",
           .resize_with_registers = "deit"};
 }

@@ -9,7 +9,8 @@ WeightsLayout deit_iii() {
   return {.item = Item("layout", "deit-iii", 1, "DeiT-III: LayerScale, no position for the class token"),
           .marks = {{"pos_embed", "blocks.0.gamma_1", "patch_embed.proj.weight"}},
           .strip = wrappers(),
-          .rules = vit_rules(),
+          .rules = with({{"blocks.{i}.gamma_1", "blocks.{i}.scale1"}, {"blocks.{i}.gamma_2", "blocks.{i}.scale2"}},
+                        vit_rules()),
           .resize = "deit",
           .resize_with_registers = "deit"};
 }

@@ -10,9 +10,9 @@ WeightsLayout dinov2() {
   return {.item = Item("layout", "dinov2", 1, "DINOv2, with or without registers"),
           .marks = {{"mask_token", "pos_embed", "blocks.0.ls1.gamma"}, {"register_tokens", "pos_embed"}},
           .strip = wrappers(),
-          .rules = with({{"register_tokens", "registers", Step::kRows},
-                         {"mask_token", "stands for hidden patches in pre-training", Step::kIgnored}},
-                        vit_rules()),
+          .rules = with(
+              with({{"register_tokens", "registers", Step::kRows}, {"mask_token", "mask_token"}}, gate_rules("packed")),
+              vit_rules()),
           .resize = "dino",
           .resize_with_registers = "timm"};
 }

@@ -12,10 +12,11 @@ WeightsLayout dinov3() {
           .strip = wrappers(),
           .rules = with({{"storage_tokens", "registers", Step::kRows},
                          {"blocks.{i}.attn.qkv.bias_mask", "blocks.{i}.attention.qkv.bias", Step::kMask},
-                         {"mask_token", "stands for hidden patches in pre-training", Step::kIgnored},
+                         {"mask_token", "mask_token"},
+                         {"cls_norm.{p}", "cls_norm.{p}"},
                          {"rope_embed.periods", "follows from the settings of rotary positions", Step::kIgnored},
                          {"local_cls_norm.{p}", "of training alone", Step::kIgnored}},
-                        vit_rules()),
+                        with(gate_rules("apart"), vit_rules())),
           .resize = "timm",
           .resize_with_registers = "timm"};
 }

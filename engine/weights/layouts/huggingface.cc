@@ -9,7 +9,7 @@ namespace {
 
 // A map at `place` of every block to `to` of ours, weight and bias.
 LayoutRule of_block(const std::string& place, const std::string& to, Step step = Step::kCopy) {
-  return {place, step == Step::kRefused ? to : "blocks.{i}." + to, step};
+  return {place, "blocks.{i}." + to, step};
 }
 
 std::vector<LayoutRule> embeddings() {
@@ -21,7 +21,7 @@ std::vector<LayoutRule> embeddings() {
       {"embeddings.patch_embeddings.projection.{p}", "embed.{p}"},
       {"embeddings.patch_embeddings.proj.{p}", "embed.{p}"},
       {"embeddings.patch_embeddings.{p}", "embed.{p}"},
-      {"embeddings.mask_token", "stands for hidden patches in pre-training", Step::kIgnored},
+      {"embeddings.mask_token", "mask_token", Step::kRows},
       {"rope_embeddings.periods", "follows from the settings of rotary positions", Step::kIgnored},
       {"layernorm.{p}", "norm.{p}"},
       {"norm.{p}", "norm.{p}"},
@@ -48,8 +48,8 @@ std::vector<LayoutRule> encoder() {
           of_block(at + "mlp.fc1.{p}", "mlp.in.{p}"),
           of_block(at + "mlp.fc2.{p}", "mlp.out.{p}"),
           of_block(at + "layer_scale2.lambda1", "scale2"),
-          of_block(at + "mlp.weights_in.{p}", kGated, Step::kRefused),
-          of_block(at + "mlp.weights_out.{p}", kGated, Step::kRefused)};
+          {at + "mlp.weights_in.{p}", "blocks.{i}.mlp.gate.{p}", Step::kHalves, "blocks.{i}.mlp.in.{p}"},
+          of_block(at + "mlp.weights_out.{p}", "mlp.out.{p}")};
 }
 
 // DINOv3, as published and as first converted.
@@ -68,10 +68,10 @@ std::vector<LayoutRule> dinov3_layers() {
     out.push_back(of_block(at + "layer_scale1." + name, "scale1"));
     out.push_back(of_block(at + "layer_scale2." + name, "scale2"));
   }
-  for (const char* name : {"gate_proj", "w1", "w2", "w3"})
-    out.push_back(of_block(at + "mlp." + name + ".{p}", kGated, Step::kRefused));
-  for (const char* name : {"up_proj", "fc1"}) out.push_back(of_block(at + "mlp." + name + ".{p}", "mlp.in.{p}"));
-  for (const char* name : {"down_proj", "fc2"}) out.push_back(of_block(at + "mlp." + name + ".{p}", "mlp.out.{p}"));
+  for (const char* name : {"gate_proj", "w1"}) out.push_back(of_block(at + "mlp." + name + ".{p}", "mlp.gate.{p}"));
+  for (const char* name : {"up_proj", "fc1", "w2"}) out.push_back(of_block(at + "mlp." + name + ".{p}", "mlp.in.{p}"));
+  for (const char* name : {"down_proj", "fc2", "w3"})
+    out.push_back(of_block(at + "mlp." + name + ".{p}", "mlp.out.{p}"));
   return out;
 }
 
@@ -84,7 +84,8 @@ WeightsLayout huggingface() {
       .strip = {"module.", "_orig_mod.", "vit.", "deit.", "dinov2.", "dinov2_with_registers.", "dinov3_vit.", "model."},
       .rules = with(with(embeddings(), encoder()), dinov3_layers()),
       .resize = "deit",
-      .resize_with_registers = "timm"};
+      .resize_with_registers = "timm",
+      .writes = false};
 }
 
 }  // namespace locus::engine::layouts

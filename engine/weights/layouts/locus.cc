@@ -14,13 +14,25 @@ WeightsLayout locus() {
                     {"class_token", "class_token", Step::kRows},
                     {"registers", "registers", Step::kRows},
                     {"blocks.**", "blocks.**"},
+                    {"mask_token", "mask_token", Step::kRows},
                     {"embed_norm.{p}", "embed_norm.{p}"},
                     {"stages.**", "stages.**"},
                     {"norm.{p}", "norm.{p}"},
+<<<<<<< HEAD
+                    {"head.{p}", "head.{p}"},
+                    {"time.**", "time.**"},
+                    {"label.**", "label.**"},
+                    {"final.**", "final.**"}},
+=======
+                    {"norm_pre.{p}", "norm_pre.{p}"},
+                    {"cls_norm.{p}", "cls_norm.{p}"},
+                    {"fc_norm.{p}", "fc_norm.{p}"},
                     {"head.{p}", "head.{p}"}},
+>>>>>>> h1
           .resize = "deit",
           .resize_with_registers = "deit",
-          .square = false};
+          .square = false,
+          .writes = false};
 }
 
 }  // namespace locus::engine::layouts

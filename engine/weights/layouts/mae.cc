@@ -16,7 +16,8 @@ WeightsLayout mae() {
                          decoder("decoder_pred.**"), decoder("decoder_pos_embed"), decoder("mask_token")},
                         vit_rules()),
           .resize = "deit",
-          .resize_with_registers = "deit"};
+          .resize_with_registers = "deit",
+          .writes = false};
 }
 
 }  // namespace locus::engine::layouts

@@ -62,7 +62,8 @@ WeightsLayout swin_huggingface() {
           .rules = with(with(with({{"classifier.{p}", "head.{p}"}}, first_version("swin.")), second_version("swinv2.")),
                         first_version("")),
           .resize = "deit",
-          .resize_with_registers = "deit"};
+          .resize_with_registers = "deit",
+          .writes = false};
 }
 
 }  // namespace locus::engine::layouts

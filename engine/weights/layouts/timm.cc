@@ -10,7 +10,7 @@ WeightsLayout timm() {
   return {.item = Item("layout", "timm", 1, "timm's vision_transformer"),
           .marks = {{"cls_token", "patch_embed.proj.weight"}, {"pos_embed", "patch_embed.proj.weight"}},
           .strip = wrappers(),
-          .rules = vit_rules(),
+          .rules = with(gate_rules(), vit_rules()),
           .resize = "timm",
           .resize_with_registers = "timm"};
 }

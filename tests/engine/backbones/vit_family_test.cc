@@ -240,6 +240,14 @@ TEST(VitOptions, ThatMeanNothingAreRefused) {
   for (const auto& [options, why] : wrong) EXPECT_NE(refusal(options).find(why), std::string::npos) << refusal(options);
 }
 
+TEST(VitOptions, OfASizeThatMeanNothingBesideWhatIsWrittenAreLeftOut) {
+  const Options pooled(entry(), {{"size", "timm-dinov3-small"}, {"pool", "cls"}});
+  EXPECT_EQ(pooled.text("class_token"), "pool");
+  EXPECT_EQ(pooled.integer("registers"), 4);
+  EXPECT_THROW(Options(entry(), {{"size", "timm-dinov3-small"}, {"pool", "cls"}, {"class_token", "always"}}),
+               std::invalid_argument);
+}
+
 TEST(VitOptions, OfHiddenPatchesAreOneForEachPatch) {
   const auto model = build({"plain", {{"mask_token", true}}});
   Inputs inputs(images());

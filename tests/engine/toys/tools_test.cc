@@ -1,10 +1,13 @@
 // What looks at models from outside takes a network of several stages: operations, measurements, the probe, pictures.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "engine/measure/flops.h"
 #include "engine/measure/measurement.h"
 #include "engine/probe/picture.h"
 #include "engine/probe/probe.h"
+#include "engine/probe/trained.h"
 #include "tests/engine/support/models.h"
 #include "tests/engine/support/reference.h"
 #include "tests/engine/toys/toys.h"
@@ -96,14 +99,77 @@ TEST(TwoStages, AreRefusedByTheProbeWhereTheRequestSaysOtherLayers) {
   EXPECT_THROW(Probe{wrong}, std::invalid_argument);
 }
 
-TEST(TwoStages, AreRefusedByPicturesWhichShowOneGrid) {
-  const Host host(configuration("relative-bias"), kToolsFacts);
-  try {
-    picture_of(host, 0, 0);
-    FAIL() << "drew a picture of two grids";
-  } catch (const std::invalid_argument& error) {
-    EXPECT_NE(std::string(error.what()).find("2 stages, the first one in windows"), std::string::npos) << error.what();
+const Json& view(const Json& views, const std::string& id) {
+  for (const Json& one : views) {
+    if (one.at("id") == id) return one;
   }
+  throw std::out_of_range(id);
+}
+
+TEST(TwoStages, ArePicturedOnTheGridOrTheWindowOfTheLayersStage) {
+  const Host host(configuration("relative-bias"), kToolsFacts);
+  const Json windows = picture_of(host, 1, 0), grid = picture_of(host, 2, 0);
+  EXPECT_EQ(windows.at("stage"), 0);
+  EXPECT_EQ(windows.at("window"), (Json{3, 3}));
+  EXPECT_EQ(windows.at("grid"), (Json{3, 3}));
+  EXPECT_EQ(grid.at("stage"), 1);
+  EXPECT_FALSE(grid.contains("window"));
+  EXPECT_EQ(windows.at("setting").get<std::string>().find("4 layers of 4 heads, 4 channels each, layer 1"), 0U);
+  for (const Json& document : {windows, grid}) {
+    for (const char* id : {"bias", "attention"}) {
+      const Json& values = view(document.at("views"), id).at("values");
+      ASSERT_EQ(values.size(), 4U) << id;
+      EXPECT_EQ(values[0].size(), 9U) << id;
+    }
+  }
+  EXPECT_NE(view(windows.at("views"), "bias"), view(grid.at("views"), "bias")) << "each stage has its own table";
+  EXPECT_THROW(picture_of(host, 4, 0), std::invalid_argument);
+}
+
+TEST(TwoStages, ShowWhatTheyAddToTheStemWhereItsGridIsShown) {
+  const auto ids = [](const Json& picture) {
+    std::set<std::string> out;
+    for (const Json& one : picture.at("views")) out.insert(one.at("id").get<std::string>());
+    return out;
+  };
+  const Host undivided(configuration("learned-absolute", {{"window", Json::array()}}), kToolsFacts);
+  EXPECT_TRUE(ids(picture_of(undivided, 0, 0)).contains("likeness"));
+  EXPECT_FALSE(ids(picture_of(Host(configuration("learned-absolute"), kToolsFacts), 0, 0)).contains("likeness"));
+}
+
+TEST(TwoStages, AreLookedAtByStageAfterTraining) {
+  Json of = configuration("relative-bias");
+  of["dataset"] = {{"id", "fashion-mnist"}};  // 28 x 28: grids of 14 x 14 and 7 x 7
+  const Json windows = trained_prior({of, {}, {}, {}, 0}, {}), grid = trained_prior({of, {}, {}, {}, 1}, {});
+  EXPECT_EQ(windows.at("grid"), (Json{3, 3}));
+  EXPECT_EQ(windows.at("window"), (Json{3, 3}));
+  EXPECT_EQ(grid.at("grid"), (Json{7, 7}));
+  const auto layers = [](const Json& document) {
+    std::vector<std::int64_t> out;
+    for (const Json& layer : document.at("layers")) out.push_back(layer.at("layer"));
+    return out;
+  };
+  EXPECT_EQ(layers(windows), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(layers(grid), (std::vector<std::int64_t>{2, 3}));
+  EXPECT_THROW(trained_prior({of, {}, {0}, {}, 1}, {}), std::invalid_argument) << "a layer of another stage";
+  EXPECT_THROW(trained_prior({of, {}, {}, {}, 2}, {}), std::invalid_argument);
+}
+
+TEST(TwoStages, ShowTheAttentionOfAnImagesFirstWindow) {
+  Json of = configuration("relative-bias");
+  of["dataset"] = {{"id", "fashion-mnist"}};
+  ChosenImages images;
+  images.images = RandomStreams(2).normal("test", "images", 0, {2, 1, 28, 28});
+  for (int i = 0; i < 2; ++i) images.described.push_back({{"image", i}});
+  const Json document = trained_attention({of, {}, {1}, {4}, 0}, images);
+  const Json& shown = document.at("layers")[0].at("images");
+  ASSERT_EQ(shown.size(), 2U);
+  double sum = 0;
+  for (const Json& value : shown[1].at("with").at("queries")[0][0]) sum += value.get<double>();
+  EXPECT_EQ(shown[1].at("with").at("queries")[0][0].size(), 9U);
+  EXPECT_NEAR(sum, 1, 0.01);
+  EXPECT_NE(shown[0], shown[1]);
+  EXPECT_THROW(trained_attention({of, {}, {1}, {9}, 0}, images), std::invalid_argument) << "a window has nine places";
 }
 
 }  // namespace

@@ -253,10 +253,14 @@ TEST(LoadedWeights, OfOtherKindsOfNetworksAreRefusedByTheirParts) {
   const auto task = tiny_task(tiny, 2);
   Tensors file = as_timm(*task, tiny.patch);
   rename(file, "norm.weight", "fc_norm.weight");
-  EXPECT_THAT(refused(*task, tiny, file), HasSubstr("normalizes after pooling"));
+  rename(file, "norm.bias", "fc_norm.bias");
+  EXPECT_THAT(refused(*task, tiny, file), AllOf(HasSubstr("it lacks norm.bias"), HasSubstr("final_norm: pooled")));
   file = as_timm(*task, tiny.patch);
   file["blocks.0.mlp.w12.weight"] = at::ones({4, 4});
-  EXPECT_THAT(refused(*task, tiny, file), HasSubstr("SwiGLU"));
+  EXPECT_THAT(refused(*task, tiny, file), HasSubstr("two of its tensors would be 'blocks.0.mlp.in.weight'"));
+  file = as_timm(*task, tiny.patch);
+  file["blocks.0.mlp.fc1_g.weight"] = at::ones({32, 8});
+  EXPECT_THAT(refused(*task, tiny, file), HasSubstr("mlp: swiglu"));
   EXPECT_THAT(refused(*task, tiny, {{"layer1.0.conv1.weight", at::ones({1})}}), HasSubstr("no patch embedding"));
   EXPECT_THAT(refused(*task, tiny, {}), HasSubstr("no tensors"));
 }
@@ -290,7 +294,7 @@ TEST(ExportedWeights, LeadBackToTheSameFunctionByTimmsNames) {
   for (const Tiny& tiny : {Tiny{}, Tiny{.registers = 2, .rows = "with-prefix"}, Tiny{.rows = "patches"},
                            Tiny{.channels = 1, .rows = "patches", .pool = "mean"}}) {
     const auto task = tiny_task(tiny, 1);
-    const Tensors file = timm_tensors(below(parameters_of(*task), "model."), tiny.channels, false);
+    const Tensors file = layout_tensors(below(parameters_of(*task), "model."), "timm", tiny.channels, false);
     EXPECT_EQ(file.at("patch_embed.proj.weight").sizes(), (std::vector<std::int64_t>{8, tiny.channels, 4, 4}));
     const Tensors wanted = as_timm(*task, tiny.patch);
     ASSERT_EQ(file.size(), wanted.size());
@@ -304,12 +308,12 @@ TEST(ExportedWeights, DropPriorsOnlyWhenTold) {
   const auto task = tiny_task({.more = {{{"id", "violin"}}}}, 1);
   const Tensors model = below(parameters_of(*task), "model.");
   try {
-    timm_tensors(model, 0, false);
+    layout_tensors(model, "timm", 0, false);
     FAIL() << "not refused";
   } catch (const DataError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("priors.violin"), HasSubstr("--drop-priors")));
   }
-  for (const auto& [name, tensor] : timm_tensors(model, 0, true)) EXPECT_THAT(name, Not(HasSubstr("violin")));
+  for (const auto& [name, tensor] : layout_tensors(model, "timm", 0, true)) EXPECT_THAT(name, Not(HasSubstr("violin")));
 }
 
 }  // namespace

@@ -16,25 +16,23 @@ struct Tiny {
   std::int64_t side = 12, patch = 4, registers = 0, classes = 5, channels = 3;
   std::string rows = "with-class", pool = "cls";  // rows "": no position table
   bool qkv_bias = true;
-  Json more = Json::array();  // priors
+  Json more = Json::array();    // priors
+  Json model = Json::object();  // further options
 };
 
 inline Json tiny_configuration(const Tiny& tiny) {
+  Json options = {{"dim", 8},
+                  {"depth", 2},
+                  {"heads", 2},
+                  {"patch", tiny.patch},
+                  {"pool", tiny.pool},
+                  {"registers", tiny.registers},
+                  {"qkv_bias", tiny.qkv_bias}};
+  options.update(tiny.model);
   Json priors = Json::array();
   if (!tiny.rows.empty()) priors.push_back({{"id", "learned-absolute"}, {"options", {{"rows", tiny.rows}}}});
   for (const Json& prior : tiny.more) priors.push_back(prior);
-  return {{"task", {{"id", "classification"}}},
-          {"model",
-           {{"id", "vit"},
-            {"options",
-             {{"dim", 8},
-              {"depth", 2},
-              {"heads", 2},
-              {"patch", tiny.patch},
-              {"pool", tiny.pool},
-              {"registers", tiny.registers},
-              {"qkv_bias", tiny.qkv_bias}}}}},
-          {"priors", priors}};
+  return {{"task", {{"id", "classification"}}}, {"model", {{"id", "vit"}, {"options", options}}}, {"priors", priors}};
 }
 
 // Every parameter random, those that start at 0 or 1, too.
@@ -134,6 +132,7 @@ inline Tensors as_huggingface(const Task& task, std::int64_t patch, const std::s
                                                   {"mlp.fc1", old     ? "intermediate.dense"
                                                               : third ? "mlp.up_proj"
                                                                       : "mlp.fc1"},
+                                                  {"mlp.gate", "mlp.gate_proj"},
                                                   {"mlp.fc2", old     ? "output.dense"
                                                               : third ? "mlp.down_proj"
                                                                       : "mlp.fc2"}};
