@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-// The rules of layouts timm and swin-timm, read backwards.
-=======
 // The rules of a layout, read backwards.
->>>>>>> h1
 #include "engine/weights/export.h"
 
 #include <cmath>
@@ -23,32 +19,6 @@ Tensor kernel_of(const Tensor& embed, std::int64_t channels) {
                   " numbers a patch is of no square patches of that many channels: say how many with --channels");
 }
 
-<<<<<<< HEAD
-// timm's names for the tensors of a network, by canonical ones.
-class TimmNames {
- public:
-  explicit TimmNames(const std::map<std::string, Tensor>& tensors) {
-    std::vector<std::string> names;
-    for (const auto& [name, tensor] : tensors) names.push_back(name);
-    depths_ = stage_depths({"stages.{s}.blocks.{i}.**"}, names);
-    layout_ = &layout_registry().find(depths_.empty() ? "timm" : "swin-timm");
-  }
-
-  // The rule that leads to a tensor and the name that it begins with; null where there is none.
-  std::pair<const LayoutRule*, std::string> of(const std::string& canonical) const {
-    for (const LayoutRule& rule : layout_->rules) {
-      if (rule.step != Step::kCopy && rule.step != Step::kRows && rule.step != Step::kFactors) continue;
-      if (rule.from == "dist_token") continue;  // the same as a register, which goes by reg_token
-      if (auto name = renamed({rule.to, rule.from}, canonical, depths_)) return {&rule, *name};
-    }
-    return {nullptr, ""};
-  }
-
- private:
-  std::vector<std::int64_t> depths_;  // blocks of each stage; empty: one stage
-  const WeightsLayout* layout_;
-};
-=======
 using Weights = std::map<std::string, Tensor>;
 
 // Writes canonical tensors by the rules of a layout, the first that fits.
@@ -163,7 +133,6 @@ std::string writable_layouts() {
   }
   return out;
 }
->>>>>>> h1
 
 }  // namespace
 
@@ -178,28 +147,15 @@ std::map<std::string, Tensor> layout_tensors(const std::map<std::string, Tensor>
   std::vector<std::string> homeless;
   const TimmNames names(weights.tensors);
   for (const auto& [name, tensor] : weights.tensors) {
-<<<<<<< HEAD
-    const auto [rule, target] = names.of(name);
-    if (drop_priors && name.starts_with("priors.") && rule == nullptr) continue;
-    if (rule == nullptr) {
-      homeless.push_back(name);
-    } else if (name == "embed.weight") {
-      out[target] = kernel_of(tensor, channels);
-    } else if (rule->step == Step::kFactors) {
-      out[target] = tensor.view({-1, 1, 1});
-    } else {
-      const bool rows = name == "class_token" || name == "registers" || name == "position";
-      out[target] = rows ? tensor.unsqueeze(0) : tensor;
-    }
-=======
     if (writer.write(name, tensor)) continue;
     if (!drop_priors || !name.starts_with("priors.")) homeless.push_back(name);
->>>>>>> h1
   }
   writer.write_masks();
   if (!homeless.empty())
     throw DataError("a model by the names of layout " + layout + " has no place for " + listed(homeless) +
-                    "; leave parameters of priors out with --drop-priors, which changes what the model computes");
+                    "; leave parameters of priors out with --drop-priors, which changes what the model computes, or "
+                    "name the layout of its network with --layout: " +
+                    writable_layouts());
   return writer.out;
 }
 

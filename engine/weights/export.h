@@ -5,14 +5,6 @@
 
 namespace locus::engine {
 
-<<<<<<< HEAD
-// The tensors of an exported model or checkpoint of ours under timm's names and shapes (layout timm; of a network of stages
-// swin-timm): what timm's vision_transformer or swin_transformer of that size loads. `channels` of its images; 0: three, or
-// one where three do not divide. Throws DataError, without the file's name, where it is no model of ours, and naming what
-// timm's model has no place for, as parameters of most priors; with `drop_priors` those are left out.
-std::map<std::string, Tensor> timm_tensors(const std::map<std::string, Tensor>& model, std::int64_t channels,
-                                           bool drop_priors);
-=======
 // The tensors of an exported model or checkpoint of ours under the names and shapes of a layout (WeightsLayout::writes): what
 // the published code of that network loads, but for buffers that follow from its settings. `channels` of its images; 0:
 // three, or one where three do not divide. Throws DataError, without the file's name, where it is no model of ours, where
@@ -20,6 +12,5 @@ std::map<std::string, Tensor> timm_tensors(const std::map<std::string, Tensor>& 
 // `drop_priors` those are left out.
 std::map<std::string, Tensor> layout_tensors(const std::map<std::string, Tensor>& model, const std::string& layout,
                                              std::int64_t channels, bool drop_priors);
->>>>>>> h1
 
 }  // namespace locus::engine

@@ -48,13 +48,10 @@ struct WeightsLayout {
   std::vector<LayoutRule> rules;                // the first that fits counts
   std::string resize, resize_with_registers;    // whose manner position tables are resized in (position_table.h)
   bool square = true;                           // position tables are of square grids unless somebody says otherwise
-<<<<<<< HEAD
   bool copies = false;                          // a tensor may be there several times: all must be equal
   // Throws DataError where what a rule ignores, under that name in the file, is not what the model computes by itself.
   void (*verify)(const std::string& name, const Tensor& tensor) = nullptr;
-=======
   bool writes = true;                           // models of ours can be written by its rules (export.h)
->>>>>>> h1
   std::string id() const { return item.json().at("id"); }
 };
 Registry<WeightsLayout>& layout_registry();  // first, every line of layouts.def

@@ -37,14 +37,8 @@ Own own_tensors(const Module& model) {
 bool needed(const std::string& name) {
   if (name == "label.table") return true;
   if (name.starts_with("priors.") || name == kPosition) return false;
-<<<<<<< HEAD
   return name.ends_with(".weight") || name.ends_with(".bias") || name.ends_with("_bias") || name == "class_token" ||
          name == "registers" || name.ends_with(".scale1") || name.ends_with(".scale2");
-=======
-  return name.ends_with(".weight") || name.ends_with(".bias") || name.ends_with(".q_bias") ||
-         name.ends_with(".v_bias") || name == "class_token" || name == "registers" || name.ends_with(".scale1") ||
-         name.ends_with(".scale2");
->>>>>>> h1
 }
 
 bool is_head(const std::string& name) { return name.starts_with("head."); }
@@ -81,12 +75,8 @@ class Advice {
       add("prior: learned-absolute (rows: with-class where the class token has one), or init: {weights: {position: "
           "drop}}");
     if (blocks_in(file_) != blocks_in(model_)) add("model: {depth: " + std::to_string(blocks_in(file_)) + "}");
-<<<<<<< HEAD
     stages();
-    differs("blocks.0.attention.qkv.bias", "model: {qkv_bias: true}", "model: {qkv_bias: false}");
-=======
     biases();
->>>>>>> h1
     differs("blocks.0.scale1", "model: {layer_scale: 1.0e-5}", "model without layer_scale");
     differs("blocks.0.mlp.gate.weight", "model: {mlp: swiglu}", "model: {mlp: gelu}");
     differs("norm_pre.weight", "model: {pre_norm: true}", "model: {pre_norm: false}");

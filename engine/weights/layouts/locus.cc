@@ -18,17 +18,13 @@ WeightsLayout locus() {
                     {"embed_norm.{p}", "embed_norm.{p}"},
                     {"stages.**", "stages.**"},
                     {"norm.{p}", "norm.{p}"},
-<<<<<<< HEAD
+                    {"norm_pre.{p}", "norm_pre.{p}"},
+                    {"cls_norm.{p}", "cls_norm.{p}"},
+                    {"fc_norm.{p}", "fc_norm.{p}"},
                     {"head.{p}", "head.{p}"},
                     {"time.**", "time.**"},
                     {"label.**", "label.**"},
                     {"final.**", "final.**"}},
-=======
-                    {"norm_pre.{p}", "norm_pre.{p}"},
-                    {"cls_norm.{p}", "cls_norm.{p}"},
-                    {"fc_norm.{p}", "fc_norm.{p}"},
-                    {"head.{p}", "head.{p}"}},
->>>>>>> h1
           .resize = "deit",
           .resize_with_registers = "deit",
           .square = false,

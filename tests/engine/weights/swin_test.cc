@@ -287,7 +287,7 @@ TEST(ExportedWeights, OfSwinLeadBackToTimmsFile) {
     const Tensors wanted = as_published(*task, tiny, /*timm=*/true);
     const auto loaded = swin_task(tiny, 2);
     load_weights(*loaded, {kChannels, {kSide, kSide}}, wanted, options_for());
-    const Tensors file = timm_tensors(below(parameters_of(*loaded), "model."), kChannels, false);
+    const Tensors file = layout_tensors(below(parameters_of(*loaded), "model."), "swin-timm", kChannels, false);
     ASSERT_EQ(file.size(), wanted.size());
     for (const auto& [name, tensor] : wanted) {
       ASSERT_TRUE(file.contains(name)) << name;
