@@ -6,9 +6,9 @@
 
 Both decode, take a random resized crop, flip and normalize, and their main thread goes through whole batches of floats.
 Every round measures both in turn, the one that begins changing, so that a machine that slows down slows both, and the
-ratio is taken within it; the result is the median with the quartiles beside it. The workers of the DataLoader are started
-and warm before the first round. `bench/peers` installs what it needs; where Python has no torchvision it measures
-loader_bench alone and says so.
+ratio is taken within it; the result is the median with the quartiles beside it. The workers of the DataLoader are
+started and warm before the first round. `bench/peers` installs what it needs; where Python has no torchvision it
+measures loader_bench alone and says so.
 """
 import argparse
 import json

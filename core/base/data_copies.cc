@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <tuple>
@@ -33,6 +34,13 @@ fs::path data_cache_folder() {
   if (const std::string caches = environment("XDG_CACHE_HOME"); !caches.empty()) return fs::path(caches) / "locus";
   if (const std::string home = environment("HOME"); !home.empty()) return fs::path(home) / ".cache" / "locus";
   return {};
+}
+
+std::int64_t decoded_cache_bytes() {
+  const std::string text = environment("LOCUS_DECODED_BYTES");
+  std::int64_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size() && out > 0 ? out : 0;
 }
 
 std::string stamp_of(const fs::path& folder, const std::vector<std::string>& names) {

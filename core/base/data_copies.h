@@ -13,6 +13,9 @@ namespace locus {
 // set. Not made here. Thread-safe as long as nobody changes the environment.
 std::filesystem::path data_cache_folder();
 
+// Bytes that decoded images may take in that folder: LOCUS_DECODED_BYTES; 0 where it is not set or no whole number. Thread-safe as above.
+std::int64_t decoded_cache_bytes();
+
 // One copy of a dataset, as it was when all of it was read.
 struct DataCopy {
   std::string dataset;              // id

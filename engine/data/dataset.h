@@ -12,10 +12,11 @@
 
 namespace locus::engine {
 
-// Where dataset folders lie and where proofs of verification are kept (empty: nowhere).
+// Where dataset folders lie and where proofs of verification are kept (empty: nowhere), and decoded images.
 struct DataPlace {
   std::filesystem::path root;
   std::filesystem::path cache;
+  std::int64_t decoded_bytes = 0;  // that decoded images may take in the cache; 0: none are kept
 };
 
 // What reading a whole copy through found.

@@ -15,7 +15,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr double kRate = 1e-6;  // of the optimizer: steps cost the same at any
+constexpr double kFeedingRate = 1e-6;  // of the optimizer: steps cost the same at any
 
 double seconds_since(SteadyClock::time_point start) {
   return std::max(1e-9, std::chrono::duration<double>(SteadyClock::now() - start).count());
@@ -54,7 +54,7 @@ std::optional<Feeding> measure_feeding(const Json& configuration, Dataset& datas
     const auto step = [&] {
       const Batch fed = loader.next();
       task->train_step(fed, {done, done + 1, true, random}).loss.backward();
-      optimizer.step(kRate);
+      optimizer.step(kFeedingRate);
       ++done;
       wait_for(device);
     };

@@ -6,7 +6,7 @@
 namespace locus::engine {
 namespace {
 
-constexpr std::string_view kDraws = "draws.";
+constexpr std::string_view kDrawsPrefix = "draws.";
 
 bool stands_for(const ComponentTensor& tensor, std::string_view name) {
   if (!tensor.name.ends_with('*')) return tensor.name == name;
@@ -66,9 +66,9 @@ const Component& component(std::string_view name) {
 
 NamedTensors run_component(const Component& component, const Json& specification, const NamedTensors& given) {
   for (const auto& [name, tensor] : given) {
-    const bool draw = name.starts_with(kDraws);
+    const bool draw = name.starts_with(kDrawsPrefix);
     const auto& table = draw ? component.draws : component.inputs;
-    const std::string plain = draw ? name.substr(kDraws.size()) : name;
+    const std::string plain = draw ? name.substr(kDrawsPrefix.size()) : name;
     if (std::none_of(table.begin(), table.end(), [&](const ComponentTensor& t) { return stands_for(t, plain); })) {
       throw std::invalid_argument(component.name() + " reads no tensor '" + name +
                                   "'; inputs: " + names_of(component.inputs) + "; draws: " + names_of(component.draws));
@@ -102,7 +102,7 @@ GivenDraws::GivenDraws(const Json& specification, const NamedTensors& given)
       streams_(random_, specification.value("epoch", std::int64_t{0}), specification.value("row", std::int64_t{0})) {}
 
 const Tensor* GivenDraws::find(std::string_view name) const {
-  const auto found = given_.find(std::string(kDraws) + std::string(name));
+  const auto found = given_.find(std::string(kDrawsPrefix) + std::string(name));
   return found == given_.end() ? nullptr : &found->second;
 }
 

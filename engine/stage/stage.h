@@ -16,6 +16,7 @@ struct Execution {
   int threads = 1;
   int decode_threads = 2;                   // beside those, where samples are read as they are needed
   std::int64_t decode_bytes = 256ll << 20;  // of samples prepared ahead
+  std::int64_t decoded_bytes = 0;           // of decoded images kept in the cache for all processes; 0: none
   std::filesystem::path data_root = "/usr/share/datasets";
   std::filesystem::path work;   // existing folder for the files the stage writes
   std::filesystem::path cache;  // what is known of data on this machine; empty: in `work`

@@ -30,9 +30,10 @@ std::shared_ptr<const Sampler> sampler_of(const std::string& dataset, const Sour
 
 std::shared_ptr<Dataset> open_data(StageContext& context) {
   const Json& dataset = context.configuration.at("dataset");
-  return prepared(open_dataset(dataset.at("id").get<std::string>(), dataset.value("options", Json::object()),
-                               {context.execution.data_root, context.execution.data_cache()}),
-                  context);
+  return prepared(
+      open_dataset(dataset.at("id").get<std::string>(), dataset.value("options", Json::object()),
+                   {context.execution.data_root, context.execution.data_cache(), context.execution.decoded_bytes}),
+      context);
 }
 
 TrainingSet training_set(const Json& configuration, Dataset& dataset, const Input& input, const Task& task,

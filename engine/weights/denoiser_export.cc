@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kEach = "{i}";  // in a name that a tensor has in every block
 
 // [D, C p^2] -> [D, C, p, p]
-Tensor kernel_of(const Tensor& embed, std::int64_t channels) {
+Tensor denoiser_kernel_of(const Tensor& embed, std::int64_t channels) {
   const std::int64_t area = channels > 0 && embed.size(1) % channels == 0 ? embed.size(1) / channels : 0;
   const auto side = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(area))));
   if (area > 0 && side * side == area) return embed.view({embed.size(0), channels, side, side});
@@ -21,7 +21,7 @@ Tensor kernel_of(const Tensor& embed, std::int64_t channels) {
 }
 
 Tensor part_of(const std::string& name, const Tensor& tensor, Step step, std::int64_t channels) {
-  if (name == "embed.weight") return kernel_of(tensor, channels);
+  if (name == "embed.weight") return denoiser_kernel_of(tensor, channels);
   if (step != Step::kQuery && step != Step::kKey && step != Step::kValue) return tensor;
   return tensor.chunk(3)[step == Step::kQuery ? 0 : step == Step::kKey ? 1 : 2].contiguous();
 }

@@ -30,6 +30,7 @@ StageRequest parse_start(const Json& frame) {
   out.threads = execution.value("threads", out.threads);
   out.decode_threads = execution.value("decode_threads", out.decode_threads);
   out.decode_bytes = execution.value("decode_bytes", out.decode_bytes);
+  out.decoded_bytes = execution.value("decoded_bytes", decoded_cache_bytes());
   out.data_root = execution.value("data_root", out.data_root.string());
   out.work = execution.at("work").get<std::string>();
   out.cache = data_cache_folder();

@@ -26,8 +26,8 @@
 namespace locus::engine::backbones {
 namespace {
 
-constexpr double kNormEps = 1e-6, kWeightDeviation = 0.02;
-constexpr std::int64_t kSide = 3;  // of every convolution
+constexpr double kRmtNormEps = 1e-6, kRmtDeviation = 0.02;
+constexpr std::int64_t kRmtSide = 3;  // of every convolution
 
 struct RmtOptions {
   StageSizes sizes;
@@ -43,7 +43,7 @@ std::int64_t halved(std::int64_t side) { return (side + 1) / 2; }
 class NormedConvolution final : public StageEntry {
  public:
   NormedConvolution(std::int64_t in, std::int64_t out, std::int64_t stride) {
-    convolution_ = register_module("conv", std::make_shared<Convolution>(in, out, kSide, stride, kSide / 2));
+    convolution_ = register_module("conv", std::make_shared<Convolution>(in, out, kRmtSide, stride, kRmtSide / 2));
     norm_ = register_module("norm", std::make_shared<BatchNorm>(out));
   }
 
@@ -159,7 +159,7 @@ class Rmt final : public StagedBackbone {
             .attention = {.path = path_},
             .drop_path = linear_drop_path(options_.drop_path, info.layer, info.layers),
             .layer_scale = options_.layer_scale[static_cast<std::size_t>(stage.index)],
-            .norm_eps = kNormEps,
+            .norm_eps = kRmtNormEps,
             .mlp = MlpKind::kConvolution};
   }
 
@@ -200,7 +200,7 @@ Json costs() {
 }
 
 // One of the published sizes, and how its decay is set: how many stages attend along lines, and the range in each.
-struct Size {
+struct RmtSize {
   const char* name;
   std::int64_t dim, first, second, third, fourth;  // width of the first stage, blocks of each
   std::int64_t last;                               // width of the last stage
@@ -209,12 +209,12 @@ struct Size {
   int lines;
   std::array<int, 4> range;
 };
-constexpr Size kSizes[] = {{"tiny", 64, 2, 2, 8, 2, 512, 3, false, 2, {4, 4, 6, 6}},
-                           {"small", 64, 3, 4, 18, 4, 512, 4, false, 3, {4, 4, 6, 6}},
-                           {"base", 80, 4, 8, 25, 8, 512, 4, true, 3, {5, 5, 6, 6}},
-                           {"large", 112, 4, 8, 25, 8, 640, 4, true, 3, {6, 6, 6, 6}}};
+constexpr RmtSize kSizes[] = {{"tiny", 64, 2, 2, 8, 2, 512, 3, false, 2, {4, 4, 6, 6}},
+                              {"small", 64, 3, 4, 18, 4, 512, 4, false, 3, {4, 4, 6, 6}},
+                              {"base", 80, 4, 8, 25, 8, 512, 4, true, 3, {5, 5, 6, 6}},
+                              {"large", 112, 4, 8, 25, 8, 640, 4, true, 3, {6, 6, 6, 6}}};
 
-Json options_of(const Size& size) {
+Json options_of(const RmtSize& size) {
   const std::int64_t d = size.dim;
   return {{"dims", {d, 2 * d, 4 * d, size.last}},
           {"depths", {size.first, size.second, size.third, size.fourth}},
@@ -244,7 +244,7 @@ Json priors_of_sdt() {
                         {{"rope", "raster"}, {"lepe", "5x5"}, {"stages", Json::array({lines, lines, grid, grid})}}}}});
 }
 
-void add_options(Item& item) {
+void add_rmt_options(Item& item) {
   const Json tiny = options_of(kSizes[0]);
   item.option(Option::list("dims", "integer", tiny.at("dims"), "width of each stage").minimum(1).min_items(1));
   item.option(Option::list("depths", "integer", tiny.at("depths"), "blocks of each stage").minimum(1).min_items(1));
@@ -269,17 +269,17 @@ void add_options(Item& item) {
                   .minimum(0.0)
                   .maximum(0.99)
                   .neutral(0.0));
-  item.option(Option::number("init_std", kWeightDeviation,
+  item.option(Option::number("init_std", kRmtDeviation,
                              "deviation of the initial weights of linear maps, normal and cut at -2 and 2")
                   .above(0.0)
                   .maximum(1.0)
-                  .neutral(kWeightDeviation));
+                  .neutral(kRmtDeviation));
 }
 
 // The sizes of the paper, and one for trying out, of two stages.
 void add_sizes(Item& item) {
   Json own = {{"mini", priors_of(1, {4, 4})}};
-  for (const Size& size : kSizes) {
+  for (const RmtSize& size : kSizes) {
     item.preset(size.name, options_of(size));
     own[size.name] = priors_of(size.lines, {size.range.begin(), size.range.end()});
   }
@@ -305,7 +305,7 @@ BackboneItem rmt() {
   Item item("backbone", "rmt", 1,
             "RMT: convolutions at the stem, between stages and in the MLPs; the network of SDT-H, too");
   item.set("paper", "Fan et al. 2024, arXiv:2309.11523");
-  add_options(item);
+  add_rmt_options(item);
   add_sizes(item);
   return {item, [](const BackboneContext& context, const Options& o) -> std::shared_ptr<Backbone> {
             return std::make_shared<Rmt>(context, RmtOptions{.sizes = {.dims = o.integers("dims"),

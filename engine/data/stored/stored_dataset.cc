@@ -22,7 +22,10 @@ Json texts(const Problems& problems) { return problems.first(); }
 class StoredDataset : public Dataset {
  public:
   StoredDataset(StoredLayout layout, const DataPlace& place)
-      : layout_(std::move(layout)), folder_(place.root / layout_.folder), cache_(place.cache) {}
+      : layout_(std::move(layout)),
+        folder_(place.root / layout_.folder),
+        cache_(place.cache),
+        decoded_bytes_(place.decoded_bytes) {}
 
   void prepare(const DataProgress& progress) override {
     if (manifest_) return;
@@ -40,7 +43,8 @@ class StoredDataset : public Dataset {
       throw std::invalid_argument("no split '" + std::string(name) + "': there are train, validation and test");
     prepare({});
     auto& source = splits_[std::string(name)];
-    if (!source) source = stored_source(folder_, manifest_, part_of_split(name), rows_of(name));
+    if (!source)
+      source = stored_source(folder_, manifest_, part_of_split(name), rows_of(name), decoded(part_of_split(name)));
     return source;
   }
 
@@ -189,6 +193,17 @@ class StoredDataset : public Dataset {
     remember_copy(cache_, copy);
   }
 
+  // Kept for all splits of the part; null where nothing is kept.
+  std::shared_ptr<DecodedImages> decoded(const std::string& part) {
+    if (decoded_bytes_ <= 0 || cache_.empty()) return nullptr;
+    auto& kept = decoded_[part];
+    if (kept) return kept;
+    std::vector<ImageSize> sizes;
+    for (const ManifestImage& image : manifest_->parts.at(part)) sizes.push_back({image.height, image.width});
+    kept = DecodedImages::open(cache_ / "decoded", digest_ + " " + part, sizes, decoded_bytes_);
+    return kept;
+  }
+
   const std::string& part_of_split(std::string_view name) const {
     if (name == "test") return layout_.test;
     return name == "validation" && !layout_.validation.empty() ? layout_.validation : layout_.train;
@@ -205,9 +220,11 @@ class StoredDataset : public Dataset {
 
   const StoredLayout layout_;
   const fs::path folder_, cache_;
+  const std::int64_t decoded_bytes_;
   std::shared_ptr<const ImageManifest> manifest_;  // null: not read through
   std::string digest_;
   std::map<std::string, std::shared_ptr<const Source>> splits_;
+  std::map<std::string, std::shared_ptr<DecodedImages>> decoded_;  // by part
 };
 
 }  // namespace

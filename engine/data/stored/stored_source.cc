@@ -53,14 +53,37 @@ class StoredSample final : public UndecodedSample {
   const std::vector<std::byte> bytes_;
 };
 
+// An image that was decoded before.
+class KeptSample final : public UndecodedSample {
+ public:
+  KeptSample(const DecodedImages& decoded, std::int64_t row, const ManifestImage& image)
+      : decoded_(decoded), row_(row), size_{image.height, image.width}, label_(image.label) {}
+
+  ImageSize size() const override { return size_; }
+  Image part(const Box& box) const override { return decoded_.part(row_, box); }
+  Sample rest() const override { return {{kLabel, at::scalar_tensor(label_, at::kLong)}}; }
+  Sample decoded() const override {
+    Sample out = rest();
+    out.emplace(kImage, tensor_of(whole()));
+    return out;
+  }
+
+ private:
+  const DecodedImages& decoded_;
+  const std::int64_t row_;
+  const ImageSize size_;
+  const std::int64_t label_;
+};
+
 class StoredSource : public Source {
  public:
   StoredSource(std::filesystem::path root, std::shared_ptr<const ImageManifest> manifest, const std::string& part,
-               std::vector<std::int64_t> rows)
+               std::vector<std::int64_t> rows, std::shared_ptr<DecodedImages> decoded)
       : root_(std::move(root)),
         manifest_(std::move(manifest)),
         images_(manifest_->parts.at(part)),
-        rows_(std::move(rows)) {
+        rows_(std::move(rows)),
+        decoded_(std::move(decoded)) {
     for (const std::string& name : manifest_->shards) shards_.push_back(std::make_unique<ReadFile>(root_ / name));
   }
 
@@ -70,7 +93,13 @@ class StoredSource : public Source {
 
   std::unique_ptr<UndecodedSample> open(std::int64_t index) const override {
     const ManifestImage& image = at(index);
-    return std::make_unique<StoredSample>(root_ / image.name, image, bytes_of_image(image));
+    const std::int64_t row = rows_[static_cast<std::size_t>(index)];
+    if (decoded_ && decoded_->has(row)) return std::make_unique<KeptSample>(*decoded_, row, image);
+    auto file = std::make_unique<StoredSample>(root_ / image.name, image, bytes_of_image(image));
+    if (!decoded_) return file;
+    decoded_->fill(row, [&] { return file->whole(); });
+    if (!decoded_->has(row)) return file;  // somebody else is at it
+    return std::make_unique<KeptSample>(*decoded_, row, image);
   }
 
   // The file, its pixels as they are decoded and as a tensor.
@@ -95,6 +124,7 @@ class StoredSource : public Source {
   const std::shared_ptr<const ImageManifest> manifest_;
   const std::vector<ManifestImage>& images_;
   const std::vector<std::int64_t> rows_;
+  const std::shared_ptr<DecodedImages> decoded_;  // null: images are decoded each time
   std::vector<std::unique_ptr<ReadFile>> shards_;
 };
 
@@ -102,8 +132,8 @@ class StoredSource : public Source {
 
 std::shared_ptr<const Source> stored_source(const std::filesystem::path& root,
                                             std::shared_ptr<const ImageManifest> manifest, const std::string& part,
-                                            std::vector<std::int64_t> rows) {
-  return std::make_shared<StoredSource>(root, std::move(manifest), part, std::move(rows));
+                                            std::vector<std::int64_t> rows, std::shared_ptr<DecodedImages> decoded) {
+  return std::make_shared<StoredSource>(root, std::move(manifest), part, std::move(rows), std::move(decoded));
 }
 
 }  // namespace locus::engine

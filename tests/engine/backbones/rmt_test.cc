@@ -73,7 +73,7 @@ Tensor weights_like(const Tensor& values, const char* name) {
   return RandomStreams(5).normal("test", name, 0, values.sizes()).to(at::kDouble);
 }
 
-double relative(const Tensor& found, const Tensor& expected) {
+double rmt_relative(const Tensor& found, const Tensor& expected) {
   return largest_difference(found, expected) / (1 + expected.abs().max().item<double>());
 }
 
@@ -91,20 +91,20 @@ TEST(Rmt, EqualsItsDefinitionInValueAndEveryGradient) {
     for (std::size_t s = 0; s < 4; ++s) {
       const Tensor& grid = expected.stages[s];
       EXPECT_EQ(found.stages[s].layout, (Layout{{grid.size(1), grid.size(2)}, 0}));
-      EXPECT_LT(relative(found.stages[s].tokens, grid.flatten(1, 2)), 1e-10) << "stage " << s;
+      EXPECT_LT(rmt_relative(found.stages[s].tokens, grid.flatten(1, 2)), 1e-10) << "stage " << s;
     }
     EXPECT_TRUE(found.tokens.is_same(found.stages[3].tokens)) << "there is no norm behind the last block";
     ASSERT_EQ(pooled.sizes(), (std::vector<std::int64_t>{3, model->pooled_width()}));
-    EXPECT_LT(relative(pooled, expected.pooled), 1e-10);
+    EXPECT_LT(rmt_relative(pooled, expected.pooled), 1e-10);
 
     const Tensor of_tokens = weights_like(found.tokens, "tokens"), of_pooled = weights_like(pooled, "pooled");
     ((found.tokens * of_tokens).sum() + (pooled * of_pooled).sum()).backward();
     ((expected.stages[3].flatten(1, 2) * of_tokens).sum() + (expected.pooled * of_pooled).sum()).backward();
-    EXPECT_LT(relative(given.grad(), expected_of.grad()), 1e-10) << "gradient of the image";
+    EXPECT_LT(rmt_relative(given.grad(), expected_of.grad()), 1e-10) << "gradient of the image";
     for (const auto& parameter : model->named_parameters()) {
       const Tensor wanted = tensors.at(parameter.key()).grad();
       ASSERT_TRUE(wanted.defined() && parameter.value().grad().defined()) << parameter.key();
-      EXPECT_LT(relative(parameter.value().grad(), wanted), 1e-10) << "gradient of " << parameter.key();
+      EXPECT_LT(rmt_relative(parameter.value().grad(), wanted), 1e-10) << "gradient of " << parameter.key();
     }
   }
 }
@@ -152,8 +152,8 @@ Json with_decay(const Json& options) {
 
 TEST(Rmt, AlongLinesIsOverTheGridWhereThatIsOneLine) {
   for (const std::vector<std::int64_t>& extent : {std::vector<std::int64_t>{4, 70}, {53, 3}}) {
-    EXPECT_LT(relative(pooled_under(with_decay({{"form", "decomposed"}}), extent),
-                       pooled_under(with_decay({{"form", "full"}}), extent)),
+    EXPECT_LT(rmt_relative(pooled_under(with_decay({{"form", "decomposed"}}), extent),
+                           pooled_under(with_decay({{"form", "full"}}), extent)),
               1e-12);
   }
   EXPECT_GT(largest_difference(pooled_under(with_decay({{"form", "decomposed"}}), {40, 40}),
@@ -166,7 +166,7 @@ TEST(Rmt, WithoutDecayIsPlainAttentionWithRotationAndConvolution) {
   without.erase(2);
   ASSERT_EQ(without.size(), 3U);
   const Tensor plain = pooled_under(without, {40, 30});
-  EXPECT_LT(relative(pooled_under(with_decay({{"initial", 50.0}}), {40, 30}), plain), 1e-12);
+  EXPECT_LT(rmt_relative(pooled_under(with_decay({{"initial", 50.0}}), {40, 30}), plain), 1e-12);
   EXPECT_GT(largest_difference(pooled_under(with_decay({{"initial", 2.0}}), {40, 30}), plain), 1e-6);
 }
 
@@ -190,7 +190,7 @@ TEST(Rmt, OfSdtAlongOneRowIsTheDecayInRasterOrder) {
   const auto pooled = [&](Backbone& model) {
     return model.pooled(model.forward(test_images(2, extent).to(at::kDouble), test_context(false)));
   };
-  EXPECT_LT(relative(pooled(*lines), pooled(*raster)), 1e-12);
+  EXPECT_LT(rmt_relative(pooled(*lines), pooled(*raster)), 1e-12);
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ Json small_options(const Json& item) {
   return out;
 }
 
-ProbeRequest request(const Json& model, ProbeLevel level, const Json& priors = Json::array(), bool staged = false) {
+ProbeRequest host_request(const Json& model, ProbeLevel level, const Json& priors = Json::array(),
+                          bool staged = false) {
   const std::vector<std::int64_t> grid = staged ? std::vector<std::int64_t>{16, 16} : std::vector<std::int64_t>{2, 3};
   return {.host = {.specification = {{"model", model}, {"priors", priors}, {"channels", 2}, {"classes", 3}},
                    .grid = grid,
@@ -49,7 +50,7 @@ Tensor random(at::IntArrayRef shape, const char* name = "x") {
   return RandomStreams(4).normal("test", name, 0, shape).to(at::kDouble);
 }
 
-double difference(const Tensor& a, const Tensor& b) { return (a - b).abs().max().item<double>(); }
+double host_difference(const Tensor& a, const Tensor& b) { return (a - b).abs().max().item<double>(); }
 
 // All parameters at a size at which they matter, and the inputs of the level.
 NamedTensors tensors_for(const ProbeRequest& of, const Probe& probe) {
@@ -72,7 +73,7 @@ NamedTensors tensors_for(const ProbeRequest& of, const Probe& probe) {
   return out;
 }
 
-std::string message_of(const std::function<void()>& act) {
+std::string refusal_of(const std::function<void()>& act) {
   try {
     act();
   } catch (const std::invalid_argument& error) {
@@ -88,7 +89,7 @@ TEST(ProbeHosts, AreThoseOfTheCatalogAtEveryLevelWithGradients) {
     for (const ProbeLevel level :
          {ProbeLevel::kAttention, ProbeLevel::kBlock, ProbeLevel::kStage, ProbeLevel::kModel}) {
       const ProbeRequest asked =
-          request({{"id", item.id()}, {"options", small_options(entry)}}, level, prior("none"), staged);
+          host_request({{"id", item.id()}, {"options", small_options(entry)}}, level, prior("none"), staged);
       Probe probe(asked);
       NamedTensors given = tensors_for(asked, probe);
       const bool model = level == ProbeLevel::kModel;
@@ -105,12 +106,12 @@ TEST(ProbeHosts, AreThoseOfTheCatalogAtEveryLevelWithGradients) {
 
 TEST(ProbeHosts, RunTheBlocksOfAStageOneAfterAnother) {
   const Json none = prior("none");
-  Probe stage(request(vit(), ProbeLevel::kStage, none)), first(request(vit(), ProbeLevel::kBlock, none));
-  ProbeRequest of_second = request(vit(), ProbeLevel::kBlock, none);
+  Probe stage(host_request(vit(), ProbeLevel::kStage, none)), first(host_request(vit(), ProbeLevel::kBlock, none));
+  ProbeRequest of_second = host_request(vit(), ProbeLevel::kBlock, none);
   of_second.stage = 0;
   of_second.layer = 1;
   Probe second(of_second);
-  const NamedTensors given = tensors_for(request(vit(), ProbeLevel::kStage, none), stage);
+  const NamedTensors given = tensors_for(host_request(vit(), ProbeLevel::kStage, none), stage);
   const auto within = [&](const std::string& block, const Tensor& x) {
     NamedTensors out = {{"x", x}};
     for (const auto& [name, tensor] : given) {
@@ -119,29 +120,30 @@ TEST(ProbeHosts, RunTheBlocksOfAStageOneAfterAnother) {
     return out;
   };
   const Tensor middle = first.run(within("blocks.0.", given.at("x"))).at("output");
-  EXPECT_LT(difference(stage.run(given).at("output"), second.run(within("blocks.1.", middle)).at("output")), 1e-12);
+  EXPECT_LT(host_difference(stage.run(given).at("output"), second.run(within("blocks.1.", middle)).at("output")),
+            1e-12);
 }
 
 TEST(ProbeHosts, RefuseStagesAndLayersThatDoNotExist) {
-  ProbeRequest beyond = request(vit(), ProbeLevel::kStage);
+  ProbeRequest beyond = host_request(vit(), ProbeLevel::kStage);
   beyond.stage = 1;
-  EXPECT_THAT(message_of([&] { Probe{beyond}; }), HasSubstr("no stage 1"));
-  beyond = request(vit(), ProbeLevel::kBlock);
+  EXPECT_THAT(refusal_of([&] { Probe{beyond}; }), HasSubstr("no stage 1"));
+  beyond = host_request(vit(), ProbeLevel::kBlock);
   beyond.stage = 0;
   beyond.layer = 2;
-  EXPECT_THAT(message_of([&] { Probe{beyond}; }), HasSubstr("layer 2 of stage 0 is not one of 2"));
+  EXPECT_THAT(refusal_of([&] { Probe{beyond}; }), HasSubstr("layer 2 of stage 0 is not one of 2"));
 }
 
 TEST(ProbeHosts, KeepTheOptionsThatTheSpecificationWrites) {
-  ProbeRequest asked = request(vit({{"pool", "cls"}, {"registers", 2}, {"depth", 3}}), ProbeLevel::kBlock);
+  ProbeRequest asked = host_request(vit({{"pool", "cls"}, {"registers", 2}, {"depth", 3}}), ProbeLevel::kBlock);
   EXPECT_EQ(Host(asked.host).layout().prefix, 3);
   EXPECT_EQ(Host(asked.host).backbone_layers(), 3);
   asked.host.prefix = 1;
-  EXPECT_THAT(message_of([&] { Probe{asked}; }), HasSubstr("3 prefix tokens by its own options"));
+  EXPECT_THAT(refusal_of([&] { Probe{asked}; }), HasSubstr("3 prefix tokens by its own options"));
 }
 
 TEST(Probe, BuildsForAnotherGridThanItRunsOn) {
-  ProbeRequest asked = request(vit(), ProbeLevel::kAttention, prior("relative-bias"));
+  ProbeRequest asked = host_request(vit(), ProbeLevel::kAttention, prior("relative-bias"));
   asked.host.reference = {4, 4};
   Probe probe(asked);
   NamedTensors given = tensors_for(asked, probe);
@@ -150,7 +152,7 @@ TEST(Probe, BuildsForAnotherGridThanItRunsOn) {
 }
 
 TEST(Probe, WeighsLossesByTheStepAndTakesTheirCotangent) {
-  ProbeRequest asked = request(vit(), ProbeLevel::kModel, prior("guidance"));
+  ProbeRequest asked = host_request(vit(), ProbeLevel::kModel, prior("guidance"));
   Probe first(asked);
   asked.step = 30;
   Probe later(asked);
@@ -161,13 +163,13 @@ TEST(Probe, WeighsLossesByTheStepAndTakesTheirCotangent) {
   given["cotangent.loss.guidance"] = at::tensor(1.0, at::kDouble);
   const std::string name = "grad.backbone.priors.guidance.in_weight";
   EXPECT_GT(twice.at(name).abs().max().item<double>(), 0);
-  EXPECT_LT(difference(twice.at(name), 2 * first.run(given).at(name)), 1e-12);
+  EXPECT_LT(host_difference(twice.at(name), 2 * first.run(given).at(name)), 1e-12);
   given["cotangent.loss.other"] = at::tensor(1.0, at::kDouble);
-  EXPECT_THAT(message_of([&] { first.run(given); }), HasSubstr("belongs to no output"));
+  EXPECT_THAT(refusal_of([&] { first.run(given); }), HasSubstr("belongs to no output"));
 }
 
 TEST(Probe, TakesTheDrawsOfTrainingAndSaysThem) {
-  ProbeRequest asked = request(vit({{"drop_path", 0.5}}), ProbeLevel::kBlock, prior("none"));
+  ProbeRequest asked = host_request(vit({{"drop_path", 0.5}}), ProbeLevel::kBlock, prior("none"));
   asked.layer = 1;
   asked.training = true;
   Probe probe(asked);
@@ -178,18 +180,18 @@ TEST(Probe, TakesTheDrawsOfTrainingAndSaysThem) {
     ASSERT_TRUE(own.contains(name)) << name;
     given[name] = at::zeros_like(own.at(name));  // below the rate: both branches are skipped
   }
-  EXPECT_EQ(difference(probe.run(given).at("output"), given.at("x")), 0);
+  EXPECT_EQ(host_difference(probe.run(given).at("output"), given.at("x")), 0);
   for (const std::string& name : names) given[name] = own.at(name);
-  EXPECT_EQ(difference(probe.run(given).at("output"), own.at("output")), 0);
+  EXPECT_EQ(host_difference(probe.run(given).at("output"), own.at("output")), 0);
   given["draws.drop-path.blocks.0.mlp"] = given.at(names[1]);
-  EXPECT_THAT(message_of([&] { probe.run(given); }), HasSubstr("nobody draws draws.drop-path.blocks.0.mlp"));
+  EXPECT_THAT(refusal_of([&] { probe.run(given); }), HasSubstr("nobody draws draws.drop-path.blocks.0.mlp"));
   given.erase("draws.drop-path.blocks.0.mlp");
   given[names[0]] = at::zeros({2, 1, 1});
-  EXPECT_THAT(message_of([&] { probe.run(given); }), HasSubstr("the pass draws [1,1,1]"));
+  EXPECT_THAT(refusal_of([&] { probe.run(given); }), HasSubstr("the pass draws [1,1,1]"));
 }
 
 TEST(Probe, NormalizesByTheBatchInTrainingAndSaysWhatBecomesOfTheAverages) {
-  ProbeRequest asked = request(vit(), ProbeLevel::kBlock, prior("local-ffn", {{"mode", "original"}}));
+  ProbeRequest asked = host_request(vit(), ProbeLevel::kBlock, prior("local-ffn", {{"mode", "original"}}));
   asked.training = true;
   Probe probe(asked);
   const NamedTensors given = tensors_for(asked, probe);
@@ -202,22 +204,22 @@ TEST(Probe, NormalizesByTheBatchInTrainingAndSaysWhatBecomesOfTheAverages) {
   }
   EXPECT_GT(averages, 0);
   asked.training = false;
-  EXPECT_GT(difference(Probe(asked).run(given).at("output"), out.at("output")), 1e-6);
+  EXPECT_GT(host_difference(Probe(asked).run(given).at("output"), out.at("output")), 1e-6);
 }
 
 TEST(Probe, HandsHiddenPatchesToTheNetwork) {
-  const ProbeRequest asked = request(vit(), ProbeLevel::kModel, prior("none"));
+  const ProbeRequest asked = host_request(vit(), ProbeLevel::kModel, prior("none"));
   Probe probe(asked);
   NamedTensors given = tensors_for(asked, probe);
   given["hidden"] = at::zeros({1, 6}, at::kBool);
-  EXPECT_THAT(message_of([&] { probe.run(given); }), HasSubstr("hidden patches"));
+  EXPECT_THAT(refusal_of([&] { probe.run(given); }), HasSubstr("hidden patches"));
   given["hidden"] = at::zeros({1, 5}, at::kBool);
-  EXPECT_THAT(message_of([&] { probe.run(given); }), HasSubstr("hidden has the shape [1,5]"));
+  EXPECT_THAT(refusal_of([&] { probe.run(given); }), HasSubstr("hidden has the shape [1,5]"));
 }
 
 TEST(Probe, RunsADenoiserWholeWithTimeAndLabel) {
-  const ProbeRequest asked = request({{"id", "dit"}, {"options", {{"dim", 16}, {"heads", 2}, {"patch", 2}}}},
-                                     ProbeLevel::kModel, prior("sincos-2d"));
+  const ProbeRequest asked = host_request({{"id", "dit"}, {"options", {{"dim", 16}, {"heads", 2}, {"patch", 2}}}},
+                                          ProbeLevel::kModel, prior("sincos-2d"));
   Probe probe(asked);
   NamedTensors given = tensors_for(asked, probe);
   given["cotangent.output"] = random({1, 4, 4, 6}, "cotangent");
@@ -228,9 +230,9 @@ TEST(Probe, RunsADenoiserWholeWithTimeAndLabel) {
   EXPECT_FALSE(out.contains("grad.label"));
   NamedTensors dropped = given;
   dropped["dropped"] = at::ones({1}, at::kBool);
-  EXPECT_GT(difference(probe.run(dropped).at("output"), out.at("output")), 1e-6);
+  EXPECT_GT(host_difference(probe.run(dropped).at("output"), out.at("output")), 1e-6);
   given.erase("label");
-  EXPECT_THAT(message_of([&] { probe.run(given); }), HasSubstr("missing label"));
+  EXPECT_THAT(refusal_of([&] { probe.run(given); }), HasSubstr("missing label"));
 }
 
 }  // namespace
