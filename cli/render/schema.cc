@@ -46,9 +46,9 @@ constexpr char kRules[] =
 - **Priors**: an id, `{violin: {curves: [hilbert]}}` with options, or a list of these for a combination, its order
   kept. In a backbone of several stages, `{violin: {stages: [{curves: [hilbert]}, {}, null]}}` says for each what
   differs; null leaves the prior out.
-- **Sizes**: where an item has named sizes, as `model: {backbone: vit, size: deit-small}`, `size` gives every option that
-  is not written beside it, before a dataset's own defaults. It may be a factor, `model.size: [deit-tiny, deit-small]`. A
-  size means its numbers: writing these names the same stages.
+- **Sizes**: where an item has named sizes, as `model: {backbone: vit, size: deit-small}`, `size` gives the options that
+  are not written beside it, before a dataset's own defaults. It may be a factor, `model.size: [deit-tiny,
+  deit-small]`. A size means its numbers: writing these names the same stages.
 - **Labels**: `{value: ..., label: "tiny"}` names a value of a factor; assignments may use the label.
 - **Assignments** map factors to values. A value means the equal value of the factor, or the one so labeled, or, for
   a prior without options, every

@@ -10,8 +10,9 @@ namespace locus::engine {
 // How it is drawn which samples skip a branch.
 enum class DropRule {
   kEach,  // each by itself, with the probability; what stays is divided by that of staying
-  kExactly,  // max(floor(B (1 - p)), 1) of the B that are there stay, chosen without replacement, times B over their number
-             // (DINOv2 and DINOv3)
+  // max(floor(B (1 - p)), 1) of the B that are there stay, chosen without replacement, times B over their number (DINOv2
+  // and DINOv3).
+  kExactly,
 };
 
 struct BlockOptions {

@@ -10,7 +10,7 @@ enum class MlpKind {
   kGelu,         // out(h), h = GELU(in x), the exact GELU
   kGeluTanh,     // the same with the tanh form of GELU (DiT)
   kSwiGlu,       // out(SiLU(gate x) * (in x)) (Shazeer 2020, arXiv:2002.05202)
-  kConvolution,  // out(h + DWConv3x3(h)), h = GELU(in x) (RMT): the convolution is over the grid, prefix tokens have none
+  kConvolution,  // out(h + DWConv3x3(h)), h = GELU(in x) (RMT): over the grid; prefix tokens have none
 };
 
 // Parameters "in", "out" and, by kind, "gate" and "conv". Not thread-safe.

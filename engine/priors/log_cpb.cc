@@ -9,7 +9,8 @@
 // baseline of that name runs.
 //
 // Offsets are query minus key, the MLP reads (u_y, u_x). Pairs with prefix tokens get 0. swinv2 keeps the
-// grid it was built at as its reference; its MLP is exempt from weight decay, timm-cr's weights are not.
+// grid it was built at as its reference, or one of "pretraining_window" patches along each axis; its MLP is
+// exempt from weight decay, timm-cr's weights are not.
 // "attention" cosine adds Swin V2's: L = exp(min(ln 100, t)) <q / |q|, k / |k|> + b without 1 / sqrt(d), t a
 // head from ln 10 on, exempt from weight decay; norms below 1e-12 count as that. (Swin V2's k has no bias;
 // here the host's.)
@@ -30,6 +31,7 @@ struct LogCpbSettings {
   bool cosine;
   std::int64_t hidden;
   double dropout;
+  std::int64_t pretraining;  // side of the grid or window whose offsets were learned; 0: the reference's
 };
 
 class Mlp final : public Module {
@@ -92,13 +94,15 @@ class LogCpbTables {
       if (!settings_.shared) {
         std::vector<double> last;
         for (const std::int64_t side : reference_.extent)
-          last.push_back(static_cast<double>(std::max<std::int64_t>(side - 1, 1)));
+          last.push_back(static_cast<double>(std::max<std::int64_t>(learned_on(side) - 1, 1)));
         v = v * 8 / at::tensor(last, at::kDouble);
         base = std::log(8.0);
       }
       return (v.sign() * v.abs().log1p() / base).to(like.options());
     });
   }
+
+  std::int64_t learned_on(std::int64_t side) const { return settings_.pretraining > 0 ? settings_.pretraining : side; }
 
   // Which hidden units survive, scaled by 1 / (1 - dropout); undefined without dropout. [R, hidden]
   Tensor kept(const Layout& layout, const Mlp& mlp, const ForwardContext& context) const {
@@ -230,12 +234,20 @@ PriorItem log_cpb() {
       Option::text("attention", "dot", "the model's own, or Swin V2's: the cosine of q and k times a learned factor")
           .choices({"dot", "cosine"})
           .neutral("dot"));
+  item.option(Option::integer("pretraining_window", 0,
+                              "side of the window that pretrained offsets were learned within; 0: the one at hand")
+                  .minimum(0)
+                  .maximum(1024)
+                  .neutral(0)
+                  .unit("patches")
+                  .when("mode", {"swinv2"}));
   return {item, [](const PriorContext& context, const Options& o) -> std::shared_ptr<Prior> {
             const bool shared = o.text("mode") == "timm-cr";
             const std::int64_t own = shared ? 128 : 512;
             return std::make_shared<LogCpb>(context, LogCpbSettings{shared, o.text("attention") == "cosine",
                                                                     o.integer("hidden") > 0 ? o.integer("hidden") : own,
-                                                                    shared ? o.number("dropout") : 0.0});
+                                                                    shared ? o.number("dropout") : 0.0,
+                                                                    shared ? 0 : o.integer("pretraining_window")});
           }};
 }
 

@@ -8,7 +8,7 @@
 namespace locus::engine {
 namespace {
 
-constexpr std::string_view kDraws = "draws.", kCotangent = "cotangent";
+constexpr std::string_view kOfDraw = "draws.", kCotangent = "cotangent";
 
 // The number behind `mark` (".layers.") in a name, or none.
 std::optional<std::int64_t> number_behind(std::string_view name, std::string_view mark) {
@@ -132,7 +132,7 @@ void Probe::check_names(const NamedTensors& given) const {
   }
   for (const auto& [name, tensor] : given) {
     const bool checked_later = name == kCotangent || (whole() && name.starts_with("cotangent.")) ||
-                               (request_.training && name.starts_with(kDraws));
+                               (request_.training && name.starts_with(kOfDraw));
     if (!checked_later && !known.contains(name) && !parameters_.contains(name) && !buffers_.contains(name))
       extra.push_back(name);
   }
@@ -180,7 +180,7 @@ NamedTensors Probe::inputs(const NamedTensors& given) const {
 
 // What a pass draws of itself, or what is given in its place.
 Tensor Probe::drawn(const std::string& name, const Tensor& own) {
-  const std::string full = std::string(kDraws) + name;
+  const std::string full = std::string(kOfDraw) + name;
   Tensor out = own;
   if (const auto found = given_->find(full); found != given_->end()) {
     if (found->second.sizes() != own.sizes()) {
@@ -197,7 +197,7 @@ void Probe::check_draws(const NamedTensors& given) const {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : drawn_) names.push_back(name);
   for (const auto& [name, tensor] : given) {
-    if (!name.starts_with(kDraws) || drawn_.contains(name)) continue;
+    if (!name.starts_with(kOfDraw) || drawn_.contains(name)) continue;
     throw std::invalid_argument("nobody draws " + name + "; the pass draws " +
                                 (names.empty() ? "nothing" : joined(names)));
   }

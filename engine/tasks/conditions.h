@@ -1,9 +1,7 @@
 // What a denoising network is told beside the noisy image: how noisy it is, and of which class.
 #pragma once
 
-#include "engine/layers/initializer.h"
-#include "engine/layers/linear.h"
-#include "engine/priors/prior.h"
+#include "engine/backbones/backbone.h"
 
 namespace locus::engine {
 

@@ -9,7 +9,7 @@ namespace locus::engine {
 namespace {
 
 // [D, C p^2] -> [D, C, p, p]
-Tensor kernel_of(const Tensor& embed, std::int64_t channels) {
+Tensor patch_kernel(const Tensor& embed, std::int64_t channels) {
   for (const std::int64_t c : channels > 0 ? std::vector{channels} : std::vector<std::int64_t>{3, 1}) {
     const std::int64_t area = embed.size(1) % c == 0 ? embed.size(1) / c : 0;
     const auto side = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(area))));
@@ -115,7 +115,7 @@ class Writer {
         return;
       }
       default:
-        out[target] = name == "embed.weight" ? kernel_of(tensor, channels_) : tensor;
+        out[target] = name == "embed.weight" ? patch_kernel(tensor, channels_) : tensor;
     }
   }
 

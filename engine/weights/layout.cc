@@ -112,10 +112,11 @@ bool marked(const WeightsLayout& layout, const Names& names, const Names& all) {
   });
 }
 
-// Every network here begins with a map of patches.
+// Every network here begins with a map of patches or a convolution.
 bool holds_model(const WeightsLayout& layout, const Names& names) {
   for (const LayoutRule& rule : layout.rules) {
-    if (rule.to != "embed.{p}" && rule.to != "embed.weight") continue;
+    if (rule.to != "embed.{p}" && rule.to != "embed.weight" && rule.to != "stem.0.conv.{p}" && rule.to != "stem.**")
+      continue;
     if (any_fits(rule.from, names)) return true;
   }
   return false;

@@ -24,7 +24,7 @@ enum class Step {
   kMap,       // a 1 x 1 convolution [out, in, 1, 1] becomes a map [out, in]
   kMask,      // where it is 0, the tensor it goes to is 0
   kFactors,   // [n, 1, 1] becomes [n]
-  kUnfolded,  // the last axis, counted by channel, row and column of a 2 x 2 cell, is counted by column, row and channel
+  kUnfolded,  // the last axis, counted by channel, row, column of a 2 x 2 cell, is counted by column, row, channel
   kIgnored,   // of no use to the model; `to` says why
   kRefused,   // part of another kind of network; `to` says which
 };
@@ -48,10 +48,10 @@ struct WeightsLayout {
   std::vector<LayoutRule> rules;                // the first that fits counts
   std::string resize, resize_with_registers;    // whose manner position tables are resized in (position_table.h)
   bool square = true;                           // position tables are of square grids unless somebody says otherwise
+  bool writes = true;                           // models of ours can be written by its rules (export.h)
   bool copies = false;                          // a tensor may be there several times: all must be equal
   // Throws DataError where what a rule ignores, under that name in the file, is not what the model computes by itself.
   void (*verify)(const std::string& name, const Tensor& tensor) = nullptr;
-  bool writes = true;                           // models of ours can be written by its rules (export.h)
   std::string id() const { return item.json().at("id"); }
 };
 Registry<WeightsLayout>& layout_registry();  // first, every line of layouts.def

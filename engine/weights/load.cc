@@ -10,7 +10,7 @@ namespace locus::engine {
 namespace {
 
 constexpr std::string_view kBackbone = "backbone.", kTable = "priors.learned-absolute.table", kPosition = "position",
-                           kPriors = "priors.", kMaskToken = "mask_token";
+                           kPriors = "priors.", kMaskToken = "mask_token", kSecondHead = "head_distilled.";
 
 // Canonical name -> tensor of the model; own names by canonical ones.
 struct Own {
@@ -36,12 +36,26 @@ Own own_tensors(const Module& model) {
 // biases may be new.
 bool needed(const std::string& name) {
   if (name == "label.table") return true;
+  const bool statistics = name.ends_with(".running_mean") || name.ends_with(".running_var");
+  if (statistics && !name.starts_with("priors.")) return true;
   if (name.starts_with("priors.") || name == kPosition) return false;
   return name.ends_with(".weight") || name.ends_with(".bias") || name.ends_with("_bias") || name == "class_token" ||
          name == "registers" || name.ends_with(".scale1") || name.ends_with(".scale2");
 }
 
-bool is_head(const std::string& name) { return name.starts_with("head."); }
+bool is_head(const std::string& name) { return name.starts_with("head.") || name.starts_with(kSecondHead); }
+
+// What a file may have and a model need not: the token of hidden patches, and a second head.
+void leave_spare(CanonicalWeights& weights, const std::map<std::string, Tensor>& model) {
+  std::erase_if(weights.tensors, [&](const auto& entry) {
+    const std::string& name = entry.first;
+    const bool token = name == kMaskToken;
+    if ((!token && !name.starts_with(kSecondHead)) || model.contains(name)) return false;
+    weights.ignored.emplace_back(name, token ? "stands for hidden patches, which the model has not (mask_token)"
+                                             : "the task has one head (distilled_head)");
+    return true;
+  });
+}
 
 // Blocks of each stage of a network that has stages.
 std::vector<std::int64_t> depths_of(const std::map<std::string, Tensor>& tensors) {
@@ -129,10 +143,13 @@ class Advice {
     if (in_file.empty() || in_model.empty()) return;
     if (in_file != in_model) add("model: {depths: " + Json(in_file).dump() + "}");
     differs("stages.0.blocks.0.attention.v_bias", "model: {version: 2}", "model: {version: 1}");
-    for (const char* prior : {"relative-bias", "log-cpb"}) {
-      const std::string start = "priors." + std::string(prior) + ".";
-      if (any_below(file_, start) && !any_below(model_, start))
-        add("prior: " + std::string(prior) + ", or init: {weights: {position: drop}}");
+    std::set<std::string> priors;
+    for (const auto& [name, tensor] : file_) {
+      if (name.starts_with("priors.")) priors.insert(name.substr(7, name.find('.', 7) - 7));
+    }
+    for (const std::string& prior : priors) {
+      if (!any_below(model_, "priors." + prior + "."))
+        add("prior: " + prior + ", or init: {weights: {position: drop}}");
     }
   }
   void width() {
@@ -247,10 +264,7 @@ LoadReport plan_load(const Module& model, const LoadInput& input, const std::map
   };
   const FitTarget target{input.channels, input.extent, of_model("embed.weight"), of_model("position")};
   fit_biases(file, own.tensors);
-  if (file.contains(std::string(kMaskToken)) && !own.tensors.contains(std::string(kMaskToken))) {
-    out.weights.ignored.emplace_back(kMaskToken, "stands for hidden patches, which the model has not (mask_token)");
-    file.erase(std::string(kMaskToken));
-  }
+  leave_spare(out.weights, own.tensors);
   const std::string advice = Advice(file, own.tensors).text();
   fit_patches(out.weights, target, options.fit, out.notes);
   fit_positions(out.weights, target, options.fit, out.notes);

@@ -23,7 +23,7 @@ std::vector<LayoutRule> vit_rules() {
           {"blocks.{i}.gamma_2", "blocks.{i}.scale2"},
           {"norm.{p}", "norm.{p}"},
           {"head.{p}", "head.{p}"},
-          {"head_dist.{p}", "the head of the distillation token: ours reads the class token", Step::kIgnored},
+          {"head_dist.{p}", "head_distilled.{p}"},
           {"fc_norm.{p}", "fc_norm.{p}"}};
 }
 

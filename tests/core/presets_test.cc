@@ -95,7 +95,7 @@ TEST(Sizes, LeaveOutWhatMeansNothingBesideWhatIsWritten) {
   }
   const Catalog catalog = catalog_of(document);
   const auto spare = [&](const std::string& model) {
-    const auto plan = plan_experiment(specification(model), catalog);
+    const auto plan = plan_experiment(preset_specification(model), catalog);
     return plan.ok() ? model_of(*plan).value("spare", false) ? "yes" : "no" : "refused";
   };
   EXPECT_STREQ(spare(R"({"backbone": "vit", "size": "tiny"})"), "yes");

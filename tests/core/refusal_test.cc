@@ -261,6 +261,30 @@ TEST(Refusal, OfTheBestModelWhereNothingValidatesIt) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("'fashion-mnist' has no validation split"));
 }
 
+// A network whose blocks follow what a task gives beside the image, in a task that gives nothing.
+TEST(Refusal, OfANetworkThatFollowsAConditionInATaskThatGivesNone) {
+  Json document = test_catalog_document();
+  Json follower;
+  for (Json& item : document["items"]) {
+    if (item["id"] == "classification")
+      item["requires"] = Json::array({{{"rule", "none"}, {"value", "condition"}, {"help", "the task gives none"}}});
+    if (item["id"] == "vit" && item["kind"] == "backbone") follower = item;
+  }
+  follower["id"] = "follower";
+  follower["facts"]["condition"] = true;
+  document["items"].push_back(follower);
+  const Catalog catalog = catalog_of(document);
+  Json spec = demo_specification();
+  EXPECT_TRUE(plan_experiment(spec, catalog).ok()) << plan_experiment(spec, catalog).status();
+  spec["model"]["backbone"] = "follower";
+  const absl::Status status = plan_experiment(spec, catalog).status();
+  EXPECT_TRUE(has_reason(status, ErrorReason::kConstraintViolated)) << status;
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr(
+          "the task 'classification' cannot be used: condition = 1 where there may be none: the task gives none"));
+}
+
 TEST(Refusal, OfAnEmptyMatrix) {
   Json spec = demo_specification();
   spec["matrix"] = Json::object();

@@ -46,21 +46,23 @@ def beside_eager(steps):
     document = json.loads(steps.read_text())
     settings = document["settings"]
     lines = [
-        f"Published sizes, images of 224 x 224 and 1000 classes, batch {settings['batch']}, float32, {settings['threads']} "
-        f"threads of {document['cpu']}; {document['peers']}, eager. Medians and quartiles of {settings['rounds']} rounds, "
-        "ours and theirs in turn within a round. Parameters were found equal first.",
+        f"Published sizes, images of 224 x 224 and 1000 classes, batch {settings['batch']}, float32, "
+        f"{settings['threads']} threads of {document['cpu']}; {document['peers']}, eager. Medians and quartiles of "
+        f"{settings['rounds']} rounds, ours and theirs in turn within a round. Parameters were found equal first.",
         "",
         "| host | parameters | GFLOPs a forward pass | ms a step | eager | times as fast |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for row in document["rows"]:
-        other = row.get("eager")
-        lines.append(
-            f"| {row['label']} | {row['parameters']:,} | {row['flops'] / 1e9:.2f} | {1e3 * row['seconds']['median']:.0f} "
-            f"| {1e3 * other['median']:.0f} | {row['speedup']['median']:.2f} ({row['speedup']['low']:.2f} to {row['speedup']['high']:.2f}) |"
-            if other
-            else f"| {row['label']} | {row['parameters']:,} | {row['flops'] / 1e9:.2f} | {1e3 * row['seconds']['median']:.0f} | – | – |"
-        )
+        milliseconds = 1e3 * row["seconds"]["median"]
+        cells = [row["label"], f"{row['parameters']:,}", f"{row['flops'] / 1e9:.2f}", f"{milliseconds:.0f}"]
+        if "eager" in row:
+            speed = row["speedup"]
+            cells.append(f"{1e3 * row['eager']['median']:.0f}")
+            cells.append(f"{speed['median']:.2f} ({speed['low']:.2f} to {speed['high']:.2f})")
+        else:
+            cells += ["–", "–"]
+        lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 
@@ -71,7 +73,7 @@ def main(table, export, steps, spec, revision):
     parts = [
         "# Hosts",
         "",
-        f"Written by `make hosts` (`tools/hosts`) from a run of `{spec}`: do not edit. Sizes for trying out (`size: mini`), "
+        f"Written by `make hosts` (`tools/hosts`) from a run of `{spec}`: do not edit. Sizes for trying out, "
         "one short protocol for all, tuned for none: it shows that every host learns with its own position encoding and "
         "with others, not which host is best.",
         "",

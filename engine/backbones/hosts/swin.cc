@@ -25,7 +25,7 @@
 namespace locus::engine::backbones {
 namespace {
 
-constexpr double kNormEps = 1e-5, kSwinDeviation = 0.02;
+constexpr double kSwinNormEps = 1e-5, kSwinDeviation = 0.02;
 
 enum class Compat { kMs, kTimm, kDetection };
 
@@ -51,7 +51,7 @@ class Merging final : public StageEntry {
  public:
   Merging(std::int64_t width, std::int64_t out, bool norm_last, const LinearFactory& linear, const std::string& name)
       : norm_last_(norm_last) {
-    norm_ = register_module("norm", std::make_shared<Norm>(norm_last ? out : 4 * width, kNormEps));
+    norm_ = register_module("norm", std::make_shared<Norm>(norm_last ? out : 4 * width, kSwinNormEps));
     map_ = register_module("map", linear(name + ".map", 4 * width, out, /*with_bias=*/false));
   }
 
@@ -80,14 +80,14 @@ class Swin final : public StagedBackbone {
     const std::int64_t width = options_.sizes.dims[0],
                        numbers = context.input.channels * options_.patch * options_.patch;
     embed_ = register_module("embed", context.linear("embed", numbers, width, true));
-    embed_norm_ = register_module("embed_norm", std::make_shared<Norm>(width, kNormEps));
+    embed_norm_ = register_module("embed_norm", std::make_shared<Norm>(width, kSwinNormEps));
     build_stages(
         context, describe(context.input.extent),
         [&](const StageInfo& from, const StageInfo& to, const std::string& name) {
           return std::make_shared<Merging>(from.width, to.width, options_.second, context.linear, name);
         },
         [&](const StageInfo& stage, std::int64_t place) { return block(stage, place); });
-    norm_ = register_module("norm", std::make_shared<Norm>(options_.sizes.dims.back(), kNormEps));
+    norm_ = register_module("norm", std::make_shared<Norm>(options_.sizes.dims.back(), kSwinNormEps));
     set_weights(context.random);
   }
 
@@ -160,7 +160,7 @@ class Swin final : public StagedBackbone {
     return {.info = info,
             .attention = {.path = path_, .partition = std::move(partition), .qkv_bias = options_.bias()},
             .drop_path = linear_drop_path(options_.drop_path, info.layer, info.layers),
-            .norm_eps = kNormEps,
+            .norm_eps = kSwinNormEps,
             .post_norm = options_.second};
   }
 
@@ -205,7 +205,7 @@ std::shared_ptr<Backbone> make_swin(const BackboneContext& context, const Option
   return std::make_shared<Swin>(context, std::move(options));
 }
 
-void add_options(Item& item) {
+void add_swin_options(Item& item) {
   item.option(Option::list("dims", "integer", {96, 192, 384, 768}, "width of each stage").min_items(1));
   item.option(
       Option::list("depths", "integer", {2, 2, 6, 2}, "blocks of each stage; every other one is shifted").min_items(1));
@@ -246,7 +246,7 @@ void add_options(Item& item) {
 
 // The sizes of both papers, those of the second with the windows of its networks for images of 256 pixels, and one for
 // images of 28.
-void add_presets(Item& item) {
+void add_swin_sizes(Item& item) {
   const struct {
     const char* name;
     std::int64_t dim, third, window;  // `third`: blocks of the third stage
@@ -294,16 +294,17 @@ Json swin_costs() {
 BackboneItem swin() {
   Item item("backbone", "swin", 1, "Swin Transformer: shifted windows, stages of merged patches");
   item.set("paper", "Liu et al. 2021, arXiv:2103.14030; version 2: Liu et al. 2022, arXiv:2111.09883");
+  add_swin_options(item);
+  add_swin_sizes(item);
   const Json first = {{"relative-bias", {{"decay", false}}}}, second = {{"log-cpb", {{"attention", "cosine"}}}};
+  Json own = Json::object();
+  for (const auto& [size, options] : item.json().at("presets").items())
+    own[size] = Json::array({options.value("version", 1) == 2 ? second : first});
   item.facts({{"stages", {{"option", "dims"}, {"each", {{"dim", "dims"}, {"heads", "heads"}, {"depth", "depths"}}}}},
               {"windows", true},
               {"prefix_tokens", Json::array()},
               {"costs", swin_costs()},
-              {"own_priors", Json::array({first})},
-              {"own_priors_when",
-               Json::array({{{"option", "version"}, {"value", 2}, {"own_priors", Json::array({second})}}})}});
-  add_options(item);
-  add_presets(item);
+              {"own_priors", std::move(own)}});
   item.set("requires", Json::array({{{"rule", "divides"},
                                      {"of", "patch"},
                                      {"into", "extent"},

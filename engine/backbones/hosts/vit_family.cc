@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::int64_t kPatch = 16;
 
-struct Size {
+struct VitSize {
   std::string name;
   std::int64_t dim, depth, heads;
   Json further = Json::object();  // options that are not the family's
 };
 
 struct Family {
-  std::vector<Size> sizes;
+  std::vector<VitSize> sizes;
   Json common = Json::object();     // options of all its sizes
   Json own_priors = Json::array();  // of the published networks
 };
@@ -35,6 +35,14 @@ Family deit() {
   return {.sizes = {{"deit-tiny", 192, 12, 3}, {"deit-small", 384, 12, 6}, {"deit-base", 768, 12, 12}},
           .common = {{"pool", "cls"}},
           .own_priors = Json::array({table("with-class")})};
+}
+
+Family distilled_deit() {
+  return {.sizes = {{"deit-tiny-distilled", 192, 12, 3},
+                    {"deit-small-distilled", 384, 12, 6},
+                    {"deit-base-distilled", 768, 12, 12}},
+          .common = {{"pool", "cls"}, {"registers", 1}},
+          .own_priors = Json::array({table("with-prefix")})};
 }
 
 Family vit_of_timm() {
@@ -70,7 +78,7 @@ Family dinov2() {
 }
 
 // Sizes of DINOv3, which timm has with other biases, pooling and starts.
-std::vector<Size> sizes_of_dinov3(const std::string& start) {
+std::vector<VitSize> sizes_of_dinov3(const std::string& start) {
   const Json gated = {{"mlp", "swiglu"}, {"mlp_ratio", 6.0}};
   return {{start + "small", 384, 12, 6},
           {start + "small-plus", 384, 12, 6, gated},
@@ -127,7 +135,7 @@ Family convit() {
 }
 
 // LocalViT's MLP is a prior; its published widths differ by what is inside it.
-Family localvit(const Size& size, const Json& inside) {
+Family localvit(const VitSize& size, const Json& inside) {
   Json mlp = {{"mode", "original"}};
   mlp.update(inside);
   return {.sizes = {size},
@@ -138,6 +146,7 @@ Family localvit(const Size& size, const Json& inside) {
 std::vector<Family> families() {
   return {vit_of_timm(),
           deit(),
+          distilled_deit(),
           deit_iii(),
           dinov2(),
           dinov3(),
@@ -172,7 +181,7 @@ const VitStart& vit_start(std::string_view name) {
 
 void add_vit_sizes(Item& item) {
   for (const Family& family : families()) {
-    for (const Size& size : family.sizes) {
+    for (const VitSize& size : family.sizes) {
       const Json numbers = {{"dim", size.dim}, {"depth", size.depth}, {"heads", size.heads}, {"patch", kPatch}};
       item.preset(size.name, merged(merged(numbers, family.common), size.further));
     }
@@ -184,7 +193,7 @@ void add_vit_sizes(Item& item) {
 Json vit_own_priors() {
   Json out = Json::object();
   for (const Family& family : families()) {
-    for (const Size& size : family.sizes) out[size.name] = family.own_priors;
+    for (const VitSize& size : family.sizes) out[size.name] = family.own_priors;
   }
   return out;
 }

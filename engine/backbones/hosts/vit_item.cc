@@ -4,7 +4,7 @@
 namespace locus::engine::backbones {
 namespace {
 
-constexpr double kWeightDeviation = 0.02;  // DeiT's, made for widths of 192 and more
+constexpr double kUsualDeviation = 0.02;  // DeiT's, made for widths of 192 and more
 
 // Formulas over the options and the dataset's facts. Activations: what a block keeps for the backward pass where
 // attention is computed explicitly, the most there can be.
@@ -139,12 +139,12 @@ void add_training(Item& item) {
   item.option(
       Option::text("init", "deit", "whose parameters the initial ones are like").choices(starts).neutral("deit"));
   item.option(
-      Option::number("init_std", kWeightDeviation,
+      Option::number("init_std", kUsualDeviation,
                      "deviation of the initial weights of the blocks, normal and cut at -2 and 2; narrow models learn "
                      "faster with about 0.6 / sqrt(dim)")
           .above(0.0)
           .maximum(1.0)
-          .neutral(kWeightDeviation)
+          .neutral(kUsualDeviation)
           .when("init", normal));
 }
 

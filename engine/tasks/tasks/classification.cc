@@ -1,5 +1,7 @@
 // Classification: one label an image, or a distribution over the labels where images are mixed; cross-entropy on a linear
 // head over the backbone's pooled features.
+#include <cmath>
+
 #include "engine/tasks/losses.h"
 #include "engine/tasks/readout.h"
 #include "engine/tasks/task.h"
@@ -8,7 +10,8 @@ namespace locus::engine::tasks {
 namespace {
 
 constexpr std::string_view kExample = "measure";  // purpose of the draws of example_batch()
-constexpr const char* kBinary = "binary-cross-entropy";
+constexpr const char *kBinary = "binary-cross-entropy", *kUniform = "uniform";
+constexpr std::int64_t kDistillation = 1;        // the place of the distillation token, behind the class token
 constexpr std::int64_t kTop = 5, kTopFrom = 20;  // of fewer classes the best five say little
 
 class ClassificationScores : public Accumulator {
@@ -56,12 +59,20 @@ class Classification : public Task {
     const InputFacts input{channels_, facts.at("extent")};
     backbone_ = make_backbone(context.configuration, input, context.random, context.path);
     readout_.emplace(*backbone_, options);
-    head_ = std::make_shared<Linear>(readout_->width(), facts.at("classes").get<std::int64_t>());
-    Initializer(context.random, "head.").truncated_normal(head_->weight, "weight", options.number("head_std"));
-    at::NoGradGuard no_gradient;
-    head_->bias.zero_();
     register_module("backbone", backbone_);
-    register_module("head", head_);
+    const auto classes = facts.at("classes").get<std::int64_t>();
+    head_ = register_module("head", std::make_shared<Linear>(readout_->width(), classes));
+    start(*head_, "head.", context, options);
+    if (!options.boolean("distilled_head")) return;
+    const std::int64_t prefix = backbone_->layouts(input.extent.at(0), input.extent.at(1)).back().prefix;
+    if (prefix <= kDistillation) {
+      throw std::invalid_argument(
+          "task classification: distilled_head reads the token behind the class token, and the "
+          "model has prefix tokens: " +
+          std::to_string(prefix) + "; say model: {pool: cls, registers: 1}");
+    }
+    distilled_ = register_module("head_distilled", std::make_shared<Linear>(backbone_->width(), classes));
+    start(*distilled_, "head_distilled.", context, options);
   }
 
   Batch example_batch(std::int64_t size, const Extent& extent, const RandomStreams& random) const override {
@@ -70,7 +81,7 @@ class Classification : public Task {
   }
 
   Tensor predict(const Batch& batch, const ForwardContext& context) override {
-    return head_->forward(features(batch, context));
+    return logits(backbone_->forward(batch.at(kImage), context));
   }
 
   Tensor features(const Batch& batch, const ForwardContext& context) override {
@@ -78,13 +89,14 @@ class Classification : public Task {
   }
 
   std::int64_t flops(std::int64_t height, std::int64_t width) const override {
-    return backbone_->flops(height, width) + 2 * head_->weight.numel();
+    return backbone_->flops(height, width) +
+           2 * (head_->weight.numel() + (distilled_ ? distilled_->weight.numel() : 0));
   }
 
   StepLosses train_step(const Batch& batch, const ForwardContext& context) override {
     const bool frozen = !backbone_learns();
     const Features features = frozen ? frozen_features(batch, context) : backbone_->forward(batch.at(kImage), context);
-    const Tensor logits = head_->forward((*readout_)(features));
+    const Tensor logits = this->logits(features);
     const auto target = batch.find(kTarget);
     const Tensor& wanted = target == batch.end() ? batch.at(kLabel) : target->second;
     const Tensor loss =
@@ -118,6 +130,22 @@ class Classification : public Task {
   static constexpr std::string_view kBackbone = "backbone.";
   static bool within_backbone(std::string_view name) { return name.starts_with(kBackbone); }
 
+  static void start(Linear& head, const std::string& name, const TaskContext& context, const Options& options) {
+    const at::NoGradGuard no_gradient;
+    if (options.text("head_init") == kUniform) {
+      head.weight.zero_();
+      head.bias.fill_(-std::log(static_cast<double>(head.bias.size(0))));
+      return;
+    }
+    Initializer(context.random, name).truncated_normal(head.weight, "weight", options.number("head_std"));
+    head.bias.zero_();
+  }
+
+  Tensor logits(const Features& features) const {
+    const Tensor out = head_->forward((*readout_)(features));
+    return distilled_ ? (out + distilled_->forward(features.tokens.select(1, kDistillation))) / 2 : out;
+  }
+
   bool backbone_learns() const {
     const std::vector<Tensor> parameters = backbone_->parameters();
     return std::any_of(parameters.begin(), parameters.end(), [](const Tensor& p) { return p.requires_grad(); });
@@ -133,7 +161,7 @@ class Classification : public Task {
   bool binary_;
   std::shared_ptr<Backbone> backbone_;
   std::optional<Readout> readout_;
-  std::shared_ptr<Linear> head_;
+  std::shared_ptr<Linear> head_, distilled_;  // the second null where there is one head
 };
 
 }  // namespace
@@ -154,7 +182,18 @@ TaskItem classification() {
                              "0. Fine-tuning on VTAB-1K has 2e-5, DINO's linear probe 0.01")
                   .above(0.0)
                   .maximum(1.0)
-                  .neutral(0.02));
+                  .neutral(0.02)
+                  .when("head_init", {"normal"}));
+  item.option(
+      Option::text("head_init", "normal",
+                   "how the head starts: normal, or uniform over the classes, its weights 0 and its biases minus "
+                   "the logarithm of their number (PaPE)")
+          .choices({"normal", kUniform})
+          .neutral("normal"));
+  item.option(Option::boolean("distilled_head", false,
+                              "a second head reads the token behind the class token, and the mean of both is what is "
+                              "said, as of a distilled DeiT once it is trained")
+                  .neutral(false));
   add_readout_options(item);
   item.set("requires",
            Json::array({{{"rule", "none"},

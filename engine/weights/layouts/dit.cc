@@ -53,6 +53,7 @@ WeightsLayout dit() {
                     {"final_layer.linear.{p}", "final.map.{p}"}},
           .resize = "deit",
           .resize_with_registers = "deit",
+          .writes = false,  // denoiser_export.h does
           .verify = verify};
 }
 

@@ -28,6 +28,7 @@ WeightsLayout dit_diffusers() {
                     {"proj_out_2.{p}", "final.map.{p}"}},
           .resize = "deit",
           .resize_with_registers = "deit",
+          .writes = false,  // denoiser_export.h does
           .copies = true};
 }
 

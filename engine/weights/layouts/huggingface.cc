@@ -13,22 +13,21 @@ LayoutRule of_block(const std::string& place, const std::string& to, Step step =
 }
 
 std::vector<LayoutRule> embeddings() {
-  return {
-      {"embeddings.cls_token", "class_token", Step::kRows},
-      {"embeddings.distillation_token", "registers", Step::kRows},
-      {"embeddings.register_tokens", "registers", Step::kRows},
-      {"embeddings.position_embeddings", "position", Step::kRows},
-      {"embeddings.patch_embeddings.projection.{p}", "embed.{p}"},
-      {"embeddings.patch_embeddings.proj.{p}", "embed.{p}"},
-      {"embeddings.patch_embeddings.{p}", "embed.{p}"},
-      {"embeddings.mask_token", "mask_token", Step::kRows},
-      {"rope_embeddings.periods", "follows from the settings of rotary positions", Step::kIgnored},
-      {"layernorm.{p}", "norm.{p}"},
-      {"norm.{p}", "norm.{p}"},
-      {"classifier.{p}", "head.{p}"},
-      {"cls_classifier.{p}", "head.{p}"},
-      {"distillation_classifier.{p}", "the head of the distillation token: ours reads the class token", Step::kIgnored},
-      {"pooler.**", "a map after the final norm that classification does not use", Step::kIgnored}};
+  return {{"embeddings.cls_token", "class_token", Step::kRows},
+          {"embeddings.distillation_token", "registers", Step::kRows},
+          {"embeddings.register_tokens", "registers", Step::kRows},
+          {"embeddings.position_embeddings", "position", Step::kRows},
+          {"embeddings.patch_embeddings.projection.{p}", "embed.{p}"},
+          {"embeddings.patch_embeddings.proj.{p}", "embed.{p}"},
+          {"embeddings.patch_embeddings.{p}", "embed.{p}"},
+          {"embeddings.mask_token", "mask_token", Step::kRows},
+          {"rope_embeddings.periods", "follows from the settings of rotary positions", Step::kIgnored},
+          {"layernorm.{p}", "norm.{p}"},
+          {"norm.{p}", "norm.{p}"},
+          {"classifier.{p}", "head.{p}"},
+          {"cls_classifier.{p}", "head.{p}"},
+          {"distillation_classifier.{p}", "head_distilled.{p}"},
+          {"pooler.**", "a map after the final norm that classification does not use", Step::kIgnored}};
 }
 
 // ViT, DeiT and DINOv2.

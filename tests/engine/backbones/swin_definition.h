@@ -22,10 +22,11 @@ struct SwinPlain {
   std::vector<SwinWindows> windows;  // of each stage
   bool second = false;
   bool pad_first = true;
-  bool masked = true;        // misread: pairs of opposite borders see each other
-  bool padding_seen = true;  // misread: places without tokens are hidden
-  bool columns_last = true;  // misread: cells are merged in raster order
-  double eps = 1e-5;         // misread: 1e-6
+  bool masked = true;            // misread: pairs of opposite borders see each other
+  bool padding_seen = true;      // misread: places without tokens are hidden
+  bool columns_last = true;      // misread: cells are merged in raster order
+  std::int64_t pretraining = 0;  // side of the window that offsets are read by; 0: the stage's
+  double eps = 1e-5;             // misread: 1e-6
 };
 
 using SwinParameters = std::map<std::string, Tensor>;
@@ -186,8 +187,8 @@ class SwinDefinition {
       for (std::int64_t j = 0; j < places; ++j) {
         const std::int64_t down = i / w.columns - j / w.columns, right = i % w.columns - j % w.columns;
         rows.push_back((down + w.rows - 1) * (2 * w.columns - 1) + right + w.columns - 1);
-        offsets.push_back(spaced(down, w.rows));
-        offsets.push_back(spaced(right, w.columns));
+        offsets.push_back(spaced(down, plain_.pretraining > 0 ? plain_.pretraining : w.rows));
+        offsets.push_back(spaced(right, plain_.pretraining > 0 ? plain_.pretraining : w.columns));
       }
     }
     Tensor pairs;  // [T T, heads]

@@ -72,7 +72,7 @@ Tensor weights_like(const Tensor& tokens) {
   return RandomStreams(5).normal("test", "weight", 0, tokens.sizes()).to(at::kDouble);
 }
 
-double relative(const Tensor& found, const Tensor& expected) {
+double largest_relative(const Tensor& found, const Tensor& expected) {
   return largest_difference(found, expected) / (1 + expected.abs().max().item<double>());
 }
 
@@ -97,11 +97,11 @@ TEST(Swin, EqualsItsDefinitionInValueAndEveryGradient) {
     const Tensor weight = weights_like(found.tokens);
     (found.tokens * weight).sum().backward();
     (expected.tokens * weight).sum().backward();
-    EXPECT_LT(relative(given.grad(), expected_of.grad()), 1e-10) << "gradient of the image";
+    EXPECT_LT(largest_relative(given.grad(), expected_of.grad()), 1e-10) << "gradient of the image";
     for (const auto& parameter : model->named_parameters()) {
       const Tensor wanted = parameters.at(parameter.key()).grad();
       ASSERT_TRUE(wanted.defined() && parameter.value().grad().defined()) << parameter.key();
-      EXPECT_LT(relative(parameter.value().grad(), wanted), 1e-10) << "gradient of " << parameter.key();
+      EXPECT_LT(largest_relative(parameter.value().grad(), wanted), 1e-10) << "gradient of " << parameter.key();
     }
   }
 }
@@ -140,6 +140,20 @@ TEST(Swin, IsTellableFromEveryMisreading) {
   other = detection.plain;
   other.padding_seen = false;
   EXPECT_GT(off(detection, other), 1e-2) << "places without tokens hidden";
+}
+
+TEST(Swin, OfTheSecondVersionReadsOffsetsByTheWindowOfItsPretraining) {
+  Json priors = own_priors(true);
+  priors[0]["options"]["pretraining_window"] = 8;
+  const Json options = small_swin({{"version", 2}});
+  const auto model = random_swin(options, {16, 16}, priors);
+  const Tensor image = test_images(2, {16, 16}).to(at::kDouble);
+  const Tensor tokens = model->forward(image, test_context(false)).tokens;
+  const SwinParameters parameters = copies(*model);
+  SwinPlain other = plain({{4, 4, 2, 2}, {4, 4, 0, 0}}, true);
+  EXPECT_GT(largest_difference(tokens, SwinDefinition(other, parameters).run(image).tokens), 1e-4);
+  other.pretraining = 8;
+  EXPECT_LT(largest_difference(tokens, SwinDefinition(other, parameters).run(image).tokens), 1e-10);
 }
 
 TEST(Swin, OfAllCodesIsOneNetworkWhereWindowsDivideLargerGrids) {

@@ -16,11 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kBudget = 1 << 20;
+constexpr std::int64_t kDecodedBudget = 1 << 20;
 
 class Decoded : public ::testing::Test {
  protected:
-  std::shared_ptr<DecodedImages> open(const std::string& name = "a", std::int64_t budget = kBudget) const {
+  std::shared_ptr<DecodedImages> open(const std::string& name = "a", std::int64_t budget = kDecodedBudget) const {
     return DecodedImages::open(folder(), name, sizes_, budget);
   }
   fs::path folder() const { return folder_.path() / "decoded"; }
@@ -131,7 +131,7 @@ TEST_F(Decoded, WhatDoesNotFitTheBudgetIsNotKept) {
   EXPECT_EQ(open("a", 8192 + 3 * (35 + 1 + 60) - 1), nullptr);
   EXPECT_FALSE(fs::exists(folder()));
   EXPECT_NE(open("a", 8192 + 3 * (35 + 1 + 60)), nullptr);
-  EXPECT_EQ(DecodedImages::open("/proc/nowhere", "a", sizes_, kBudget), nullptr) << "no folder can be made";
+  EXPECT_EQ(DecodedImages::open("/proc/nowhere", "a", sizes_, kDecodedBudget), nullptr) << "no folder can be made";
 }
 
 TEST_F(Decoded, TheFileUsedLongestAgoMakesRoom) {
@@ -157,7 +157,7 @@ TEST(DecodedSources, GiveTheSamplesOfTheFiles) {
   const DatasetItem& item = dataset_item("imagenet-1k");
   const Options options(item.item.json(), kTwoClasses);
   const auto plain = item.open(data.place(), options)->split("train");
-  const DataPlace place{data.place().root, data.place().cache, kBudget};
+  const DataPlace place{data.place().root, data.place().cache, kDecodedBudget};
   const auto keeping = item.open(place, options)->split("train"), again = item.open(place, options)->split("train");
   for (const auto& source : {keeping, keeping, again}) {
     for (std::int64_t row = 0; row < 5; ++row) {

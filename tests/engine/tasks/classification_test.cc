@@ -53,6 +53,41 @@ TEST(Classification, SmoothingRaisesTheLossOfACertainHead) {
   EXPECT_NEAR(loss(0.3), log_sum - 2 * (0.7 + 0.1), 1e-6);
 }
 
+TEST(Classification, StartsUniformOverTheClassesWhereAskedTo) {
+  const auto task = make(configuration({{{"id", "none"}}}, {{"head_init", "uniform"}}));
+  const at::NoGradGuard no_gradient;
+  const Tensor logits = task->predict(batch_of(4), context(false));
+  EXPECT_LT((logits + std::log(3.0)).abs().max().item<double>(), 1e-6);
+  EXPECT_THROW(make(configuration({{{"id", "none"}}}, {{"head_init", "uniform"}, {"head_std", 0.1}})),
+               std::invalid_argument);
+}
+
+TEST(Classification, OfTwoHeadsSaysTheMean) {
+  Json both = configuration({{{"id", "none"}}}, {{"distilled_head", true}}), one = configuration({{{"id", "none"}}});
+  for (Json* document : {&both, &one}) (*document)["model"]["options"].update({{"pool", "cls"}, {"registers", 1}});
+  const auto task = make(both), plain = make(one);
+  const at::NoGradGuard no_gradient;
+  const Batch batch = batch_of(4);
+  const auto p = task->named_parameters();
+  const Tensor head = plain->predict(batch, context(false));
+  p["head_distilled.weight"].zero_();
+  p["head_distilled.bias"].fill_(4);
+  EXPECT_LT((task->predict(batch, context(false)) - (head + 4) / 2).abs().max().item<double>(), 1e-6);
+  p["head.weight"].zero_();
+  p["head_distilled.bias"].zero_();
+  p["head_distilled.weight"].copy_(RandomStreams(2).normal("test", "weight", 0, {3, 8}));
+  Tensor seen = task->predict(batch, context(false));
+  p["backbone.registers"].add_(1);
+  EXPECT_GT((task->predict(batch, context(false)) - seen).abs().max().item<double>(), 1e-4) << "it reads the register";
+  EXPECT_EQ(task->flops(8, 8) - plain->flops(8, 8), 2 * 3 * 8);
+  try {
+    make(configuration({{{"id", "none"}}}, {{"distilled_head", true}}));
+    FAIL() << "not refused";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("model: {pool: cls, registers: 1}"));
+  }
+}
+
 TEST(Classification, ScoresCountEveryImageOnceWhateverTheBatches) {
   const auto task = make(configuration({{{"id", "learned-absolute"}}}));
   const Batch all = batch_of(10);

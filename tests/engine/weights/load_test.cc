@@ -75,6 +75,20 @@ TEST(LoadedWeights, OfADistilledDeitHaveItsTokenAsARegister) {
   EXPECT_TRUE(gives_back(*task, tiny, file, "auto", "deit"));
 }
 
+TEST(LoadedWeights, OfADistilledDeitKeepBothHeadsWhereTheTaskHasThem) {
+  const Tiny tiny{.registers = 1, .rows = "with-prefix", .task = {{"distilled_head", true}}};
+  const auto task = tiny_task(tiny, 1);
+  Tensors file = as_timm(*task, tiny.patch);
+  rename(file, "reg_token", "dist_token");
+  for (const char* end : {".weight", ".bias"})
+    rename(file, "head_distilled" + std::string(end), "head_dist" + std::string(end));
+  EXPECT_TRUE(gives_back(*task, tiny, file, "auto", "deit"));
+  const Tensors written = layout_tensors(below(parameters_of(*task), "model."), "deit", tiny.channels, false);
+  ASSERT_EQ(written.size(), file.size());
+  for (const auto& [name, tensor] : file)
+    EXPECT_TRUE(same_bits(written.at(name).contiguous(), tensor.contiguous())) << name;
+}
+
 TEST(LoadedWeights, OfDeitIIIHaveNoPositionForTheClassToken) {
   const Tiny tiny{.rows = "patches"};
   const auto task = tiny_task(tiny, 1);

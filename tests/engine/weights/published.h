@@ -18,6 +18,7 @@ struct Tiny {
   bool qkv_bias = true;
   Json more = Json::array();    // priors
   Json model = Json::object();  // further options
+  Json task = Json::object();
 };
 
 inline Json tiny_configuration(const Tiny& tiny) {
@@ -32,7 +33,9 @@ inline Json tiny_configuration(const Tiny& tiny) {
   Json priors = Json::array();
   if (!tiny.rows.empty()) priors.push_back({{"id", "learned-absolute"}, {"options", {{"rows", tiny.rows}}}});
   for (const Json& prior : tiny.more) priors.push_back(prior);
-  return {{"task", {{"id", "classification"}}}, {"model", {{"id", "vit"}, {"options", options}}}, {"priors", priors}};
+  return {{"task", {{"id", "classification"}, {"options", tiny.task}}},
+          {"model", {{"id", "vit"}, {"options", options}}},
+          {"priors", priors}};
 }
 
 // Every parameter random, those that start at 0 or 1, too.
@@ -60,6 +63,30 @@ inline Tensors parameters_of(const Task& task) {
     std::string name = entry.key();
     if (name.starts_with("backbone.")) name.erase(0, 9);
     out[name] = entry.value().detach().clone();
+  }
+  return out;
+}
+
+// Parameters and buffers without "backbone.".
+inline Tensors tensors_of(const Task& task) {
+  Tensors out = parameters_of(task);
+  for (const auto& entry : task.named_buffers()) {
+    std::string name = entry.key();
+    if (name.starts_with("backbone.")) name.erase(0, 9);
+    out[name] = entry.value().clone();
+  }
+  return out;
+}
+
+// The parts of a name between its dots.
+inline std::vector<std::string> split_name(const std::string& name) {
+  std::vector<std::string> out = {""};
+  for (const char c : name) {
+    if (c == '.') {
+      out.emplace_back();
+    } else {
+      out.back() += c;
+    }
   }
   return out;
 }

@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kSide = 32, kChannels = 3, kPatch = 2;
+constexpr std::int64_t kSwinSide = 32, kChannels = 3, kPatch = 2;
 
 struct TinySwin {
   bool second = false, table = false, own_prior = true;
@@ -43,7 +43,7 @@ std::shared_ptr<Task> swin_task(const TinySwin& tiny, std::uint64_t seed) {
                                   {"window", tiny.window},
                                   {"version", tiny.second ? 2 : 1}}}}},
                               {"priors", priors}};
-  const Json facts = {{"channels", kChannels}, {"extent", {kSide, kSide}}, {"classes", 5}};
+  const Json facts = {{"channels", kChannels}, {"extent", {kSwinSide, kSwinSide}}, {"classes", 5}};
   const RandomStreams random(seed);
   auto task = make_task({configuration, facts, random});
   const at::NoGradGuard no_gradient;
@@ -52,19 +52,7 @@ std::shared_ptr<Task> swin_task(const TinySwin& tiny, std::uint64_t seed) {
   return task;
 }
 
-Tensor logits(Task& task) { return logits_of(task, {.side = kSide, .channels = kChannels}); }
-
-std::vector<std::string> split(const std::string& name) {
-  std::vector<std::string> out = {""};
-  for (const char c : name) {
-    if (c == '.') {
-      out.emplace_back();
-    } else {
-      out.back() += c;
-    }
-  }
-  return out;
-}
+Tensor swin_logits(Task& task) { return logits_of(task, {.side = kSwinSide, .channels = kChannels}); }
 
 // The names of microsoft's code, both versions; of timm's with `timm`.
 Tensors as_published(const Task& task, const TinySwin& tiny, bool timm = false) {
@@ -73,7 +61,7 @@ Tensors as_published(const Task& task, const TinySwin& tiny, bool timm = false) 
       {"mlp.in", "mlp.fc1"}, {"mlp.out", "mlp.fc2"}};
   Tensors out;
   for (const auto& [name, tensor] : parameters_of(task)) {
-    const auto at = split(name);
+    const auto at = split_name(name);
     const std::string& end = at.back();
     if (name == "embed.weight") {
       out["patch_embed.proj.weight"] = tensor.view({-1, kChannels, kPatch, kPatch});
@@ -192,17 +180,17 @@ LoadOptions options_for(const std::string& layout = "auto", Fit fit = {}) {
 ::testing::AssertionResult gives_back(Task& made_by, const TinySwin& tiny, const Tensors& file,
                                       const std::string& detected) {
   const auto fresh = swin_task(tiny, 99);
-  const LoadReport report = load_weights(*fresh, {kChannels, {kSide, kSide}}, file, options_for());
+  const LoadReport report = load_weights(*fresh, {kChannels, {kSwinSide, kSwinSide}}, file, options_for());
   if (report.weights.layout->id() != detected)
     return ::testing::AssertionFailure() << "layout " << report.weights.layout->id();
   if (!report.initial.empty()) return ::testing::AssertionFailure() << "initial: " << report.initial[0];
-  if (!same_bits(logits(*fresh), logits(made_by))) return ::testing::AssertionFailure() << "another function";
+  if (!same_bits(swin_logits(*fresh), swin_logits(made_by))) return ::testing::AssertionFailure() << "another function";
   return ::testing::AssertionSuccess();
 }
 
 std::string refused(const TinySwin& tiny, const Tensors& file, const Fit& fit = {}) {
   try {
-    load_weights(*swin_task(tiny, 2), {kChannels, {kSide, kSide}}, file, options_for("auto", fit));
+    load_weights(*swin_task(tiny, 2), {kChannels, {kSwinSide, kSwinSide}}, file, options_for("auto", fit));
   } catch (const DataError& error) {
     return error.what();
   }
@@ -256,7 +244,7 @@ TEST(LoadedWeights, OfOtherWindowsAreResizedWhenTold) {
   const auto loaded = [&](const Tensors& from) {
     const auto fresh = swin_task(large, 2);
     const LoadReport report =
-        load_weights(*fresh, {kChannels, {kSide, kSide}}, from, options_for("auto", {.position = "resize"}));
+        load_weights(*fresh, {kChannels, {kSwinSide, kSwinSide}}, from, options_for("auto", {.position = "resize"}));
     EXPECT_THAT(report.notes, Contains(HasSubstr("resized to the windows of the model")));
     return parameters_of(*fresh);
   };
@@ -286,7 +274,7 @@ TEST(ExportedWeights, OfSwinLeadBackToTimmsFile) {
     const auto task = swin_task(tiny, 1);
     const Tensors wanted = as_published(*task, tiny, /*timm=*/true);
     const auto loaded = swin_task(tiny, 2);
-    load_weights(*loaded, {kChannels, {kSide, kSide}}, wanted, options_for());
+    load_weights(*loaded, {kChannels, {kSwinSide, kSwinSide}}, wanted, options_for());
     const Tensors file = layout_tensors(below(parameters_of(*loaded), "model."), "swin-timm", kChannels, false);
     ASSERT_EQ(file.size(), wanted.size());
     for (const auto& [name, tensor] : wanted) {

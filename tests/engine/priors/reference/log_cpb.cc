@@ -44,10 +44,12 @@ class LogCpb final : public ReferencePrior {
       }
   }
 
-  // Swin V2: offsets in eighths of the reference grid, logarithm to the base of 8, 16 sigmoid.
+  // Swin V2: offsets in eighths of the reference grid, or of the window of pretraining, logarithm to the base of 8, 16
+  // sigmoid.
   static std::vector<Real> own(const ReferenceContext& c, std::int64_t dy, std::int64_t dx) {
+    const std::int64_t window = c.integer("pretraining_window");
     const auto spaced = [&](std::int64_t offset, std::size_t axis) {
-      const std::int64_t last = std::max<std::int64_t>(c.reference_extent[axis] - 1, 1);
+      const std::int64_t last = std::max<std::int64_t>((window > 0 ? window : c.reference_extent[axis]) - 1, 1);
       const double v = 8 * static_cast<double>(offset) / static_cast<double>(last);
       return (v < 0 ? -1.0 : 1.0) * std::log2(1 + std::abs(v)) / 3;
     };
