@@ -56,9 +56,8 @@ hosts: ## every host with its own position encoding and two others, three seeds;
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer step_bench
 	@BUILD=$(BUILD) tools/hosts
 
-peers: ## what benchmarks are compared with, from PyPI into build/peers; gigabytes
-	@[ -x build/peers/bin/python ] || python3 -m venv build/peers
-	@build/peers/bin/pip install --quiet --requirement bench/peers.txt
+peers: ## what benchmarks are held beside, from PyPI into build/bench/venv; gigabytes
+	@bench/peers
 
 drill: ## add a prior, one of every other kind of the engine, and a remote call to copies of the tree, as CONTRIBUTING.md says, and check that everything follows; minutes
 	@tools/setup test

@@ -3,7 +3,7 @@
 
     hosts.py STEP_BENCH [--rounds 7] [--threads 2] [--batch 4] [--only LABEL,...] [--json FILE]
 
-STEP_BENCH is our program (bench/steps.cc). timm comes from PyPI, in a folder of its own: make peers. Networks that timm
+STEP_BENCH is our program (bench/steps.cc). `bench/peers` installs timm. Networks that timm
 has not, RMT among them, are measured alone. A round measures each case once, ours and then theirs; printed are medians
 and quartiles of the rounds and the median of the rounds' ratios. Parameters are compared before anything is measured: a
 row whose two networks are not the same size is refused.

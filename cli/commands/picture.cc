@@ -69,7 +69,7 @@ absl::StatusOr<Json> request_of(const Command& command) {
   LOCUS_ASSIGN_OR_RETURN(request["images"], numbers(command, "--images"));
   LOCUS_ASSIGN_OR_RETURN(request["layers"], numbers(command, "--layer"));
   LOCUS_ASSIGN_OR_RETURN(const std::vector<std::int64_t> stage, numbers(command, "--stage"));
-  if (stage.size() > 1) return refuse("--stage takes one stage: a picture is of one grid");
+  if (stage.size() > 1) return refuse_picture("--stage takes one stage: a picture is of one grid");
   if (!stage.empty()) request["stage"] = stage[0];
   if (request["kind"] == "attention" && request["images"].empty()) request["images"] = {0};
   if (command.has("--split")) request["split"] = text(command, "--split");

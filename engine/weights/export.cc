@@ -145,7 +145,6 @@ std::map<std::string, Tensor> layout_tensors(const std::map<std::string, Tensor>
   const CanonicalWeights weights = canonical_weights(model, "locus", "");
   Writer writer(target, weights.tensors, channels);
   std::vector<std::string> homeless;
-  const TimmNames names(weights.tensors);
   for (const auto& [name, tensor] : weights.tensors) {
     if (writer.write(name, tensor)) continue;
     if (!drop_priors || !name.starts_with("priors.")) homeless.push_back(name);

@@ -35,9 +35,9 @@ Own own_tensors(const Module& model) {
 // Whether a model without it in the file could not be what was trained: priors and what adapters have beside weights and
 // biases may be new.
 bool needed(const std::string& name) {
-  if (name == "label.table") return true;
   const bool statistics = name.ends_with(".running_mean") || name.ends_with(".running_var");
   if (statistics && !name.starts_with("priors.")) return true;
+  if (name == "label.table") return true;
   if (name.starts_with("priors.") || name == kPosition) return false;
   return name.ends_with(".weight") || name.ends_with(".bias") || name.ends_with("_bias") || name == "class_token" ||
          name == "registers" || name.ends_with(".scale1") || name.ends_with(".scale2");

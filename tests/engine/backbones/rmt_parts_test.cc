@@ -15,27 +15,27 @@ using test::small_rmt;
 using test::test_context;
 using test::test_images;
 
-constexpr std::int64_t kClasses = 1000, kSide = 224;
+constexpr std::int64_t kRmtClasses = 1000, kRmtSide = 224;
 
 // A published size, of which one block of each stage is built: the others are like it.
-class Published {
+class PublishedRmt {
  public:
-  Published(const std::string& size, const Json& priors) {
+  PublishedRmt(const std::string& size, const Json& priors) {
     Json options = rmt_entry().at("presets").at(size);
     depths_ = options.at("depths").get<std::vector<std::int64_t>>();
     options["depths"] = {1, 1, 1, 1};
-    model_ = rmt(options, {kSide, kSide}, priors, 3);
+    model_ = rmt(options, {kRmtSide, kRmtSide}, priors, 3);
   }
 
   std::int64_t parameters() const {
-    std::int64_t sum = (model_->pooled_width() + 1) * kClasses;
+    std::int64_t sum = (model_->pooled_width() + 1) * kRmtClasses;
     for (const auto& entry : model_->named_parameters()) sum += times(entry.key()) * entry.value().numel();
     return sum;
   }
   // Multiply-adds, with those of priors' convolutions, which the network's own count leaves out, and of the head.
   std::int64_t multiply_adds() const {
-    const std::vector<Layout> layouts = model_->layouts(kSide, kSide);
-    std::int64_t sum = model_->flops(kSide, kSide) / 2 + model_->pooled_width() * kClasses;
+    const std::vector<Layout> layouts = model_->layouts(kRmtSide, kRmtSide);
+    std::int64_t sum = model_->flops(kRmtSide, kRmtSide) / 2 + model_->pooled_width() * kRmtClasses;
     for (std::size_t s = 0; s < 4; ++s) sum += (depths_[s] - 1) * model_->blocks()[s]->flops(layouts[s]) / 2;
     for (const auto& entry : model_->named_parameters()) {
       if (!entry.key().starts_with("priors.") || !entry.key().ends_with("convolution.weight")) continue;
@@ -67,11 +67,11 @@ TEST(RmtSizes, HaveThePublishedParametersAndMultiplyAdds) {
               {"base", 54154896, 10373118208},
               {"large", 95464864, 19487964928}};
   for (const auto& [size, parameters, multiply_adds] : rows) {
-    const Published network(size, priors_of_size(size));
+    const PublishedRmt network(size, priors_of_size(size));
     EXPECT_EQ(network.parameters(), parameters) << size;
     EXPECT_EQ(network.multiply_adds(), multiply_adds) << size;
   }
-  EXPECT_EQ(Published("small", priors_of_size("tiny")).multiply_adds(), 5080039424) << "two stages along lines";
+  EXPECT_EQ(PublishedRmt("small", priors_of_size("tiny")).multiply_adds(), 5080039424) << "two stages along lines";
 }
 
 TEST(RmtSizes, OfSdtHaveThoseOfThePaperByTheRankOfTheGate) {
@@ -85,7 +85,7 @@ TEST(RmtSizes, OfSdtHaveThoseOfThePaperByTheRankOfTheGate) {
     for (std::size_t i = 0; i < 3; ++i) {
       Json priors = priors_of_sdt();
       priors[1]["options"]["gate_rank"] = std::array{0, 16, 32}[i];
-      EXPECT_EQ(Published(size, priors).parameters(), parameters[i]) << size << " " << i;
+      EXPECT_EQ(PublishedRmt(size, priors).parameters(), parameters[i]) << size << " " << i;
     }
   }
 }

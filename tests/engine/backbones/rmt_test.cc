@@ -18,7 +18,7 @@ using test::small_rmt;
 using test::test_context;
 using test::test_images;
 
-struct Case {
+struct RmtCase {
   const char* what;
   Json options, priors;
   std::vector<std::int64_t> built, run;  // extents of images
@@ -33,43 +33,47 @@ Json sdt(const Json& more) {
   return priors;
 }
 
-RmtPlain plain(std::vector<bool> lines, bool training, bool content = false, bool outside = false) {
+RmtPlain rmt_plain(std::vector<bool> lines, bool training, bool content = false, bool outside = false) {
   RmtPlain out = small_plain(std::move(lines));
   out.training = training, out.content = content, out.outside = outside;
   return out;
 }
 
-std::vector<Case> cases() {
+std::vector<RmtCase> rmt_cases() {
   const Json scaled = small_rmt({{"layer_scale", {0.0, 0.0, 1e-6, 1e-6}}});
-  return {
-      {"training, channel factors in the last stages",
-       scaled,
-       priors_of_size("tiny"),
-       {32, 32},
-       {32, 32},
-       plain({true, true, false, false}, true)},
-      {"odd sides, three stages along lines",
-       small_rmt(),
-       priors_of_size("small"),
-       {37, 23},
-       {37, 23},
-       plain({true, true, true, false}, false)},
-      {"other images than at construction",
-       small_rmt(),
-       priors_of_size("tiny"),
-       {32, 32},
-       {21, 50},
-       plain({true, true, false, false}, false)},
-      {"SDT-H", small_rmt(), sdt(Json::object()), {40, 27}, {40, 27}, plain({true, true, false, false}, false, true)},
-      {"SDT-H, training, the sigmoid of the gate behind both maps",
-       scaled,
-       sdt({{"gate_sigmoid", "outside"}}),
-       {32, 24},
-       {32, 24},
-       plain({true, true, false, false}, true, true, true)}};
+  return {{"training, channel factors in the last stages",
+           scaled,
+           priors_of_size("tiny"),
+           {32, 32},
+           {32, 32},
+           rmt_plain({true, true, false, false}, true)},
+          {"odd sides, three stages along lines",
+           small_rmt(),
+           priors_of_size("small"),
+           {37, 23},
+           {37, 23},
+           rmt_plain({true, true, true, false}, false)},
+          {"other images than at construction",
+           small_rmt(),
+           priors_of_size("tiny"),
+           {32, 32},
+           {21, 50},
+           rmt_plain({true, true, false, false}, false)},
+          {"SDT-H",
+           small_rmt(),
+           sdt(Json::object()),
+           {40, 27},
+           {40, 27},
+           rmt_plain({true, true, false, false}, false, true)},
+          {"SDT-H, training, the sigmoid of the gate behind both maps",
+           scaled,
+           sdt({{"gate_sigmoid", "outside"}}),
+           {32, 24},
+           {32, 24},
+           rmt_plain({true, true, false, false}, true, true, true)}};
 }
 
-Tensor weights_like(const Tensor& values, const char* name) {
+Tensor rmt_draws(const Tensor& values, const char* name) {
   return RandomStreams(5).normal("test", name, 0, values.sizes()).to(at::kDouble);
 }
 
@@ -78,7 +82,7 @@ double rmt_relative(const Tensor& found, const Tensor& expected) {
 }
 
 TEST(Rmt, EqualsItsDefinitionInValueAndEveryGradient) {
-  for (const Case& one : cases()) {
+  for (const RmtCase& one : rmt_cases()) {
     SCOPED_TRACE(one.what);
     const auto model = random_rmt(one.options, one.built, one.priors);
     const RmtTensors tensors = copies(*model);
@@ -97,7 +101,7 @@ TEST(Rmt, EqualsItsDefinitionInValueAndEveryGradient) {
     ASSERT_EQ(pooled.sizes(), (std::vector<std::int64_t>{3, model->pooled_width()}));
     EXPECT_LT(rmt_relative(pooled, expected.pooled), 1e-10);
 
-    const Tensor of_tokens = weights_like(found.tokens, "tokens"), of_pooled = weights_like(pooled, "pooled");
+    const Tensor of_tokens = rmt_draws(found.tokens, "tokens"), of_pooled = rmt_draws(pooled, "pooled");
     ((found.tokens * of_tokens).sum() + (pooled * of_pooled).sum()).backward();
     ((expected.stages[3].flatten(1, 2) * of_tokens).sum() + (expected.pooled * of_pooled).sum()).backward();
     EXPECT_LT(rmt_relative(given.grad(), expected_of.grad()), 1e-10) << "gradient of the image";
@@ -110,8 +114,8 @@ TEST(Rmt, EqualsItsDefinitionInValueAndEveryGradient) {
 }
 
 TEST(Rmt, IsTellableFromEveryMisreading) {
-  const std::vector<Case> all = cases();
-  const auto off = [](const Case& one, const RmtPlain& misread) {
+  const std::vector<RmtCase> all = rmt_cases();
+  const auto off = [](const RmtCase& one, const RmtPlain& misread) {
     const at::NoGradGuard no_grad;
     const auto model = random_rmt(one.options, one.built, one.priors);
     const RmtTensors tensors = copies(*model);
@@ -119,7 +123,7 @@ TEST(Rmt, IsTellableFromEveryMisreading) {
     const Tensor found = model->pooled(model->forward(image, test_context(one.plain.training)));
     return largest_difference(found, RmtDefinition(misread, tensors).run(image).pooled);
   };
-  const auto misread = [](const Case& one, auto change) {
+  const auto misread = [](const RmtCase& one, auto change) {
     RmtPlain out = one.plain;
     change(out);
     return out;

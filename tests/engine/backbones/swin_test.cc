@@ -61,7 +61,7 @@ std::vector<SwinCase> swin_cases() {
        plain({{4, 4, 2, 2}, {3, 4, 0, 2}}, true, false)}};
 }
 
-SwinParameters copies(const Backbone& model) {
+SwinParameters swin_copies(const Backbone& model) {
   SwinParameters out;
   for (const auto& parameter : model.named_parameters())
     out.emplace(parameter.key(), parameter.value().detach().clone().requires_grad_());
@@ -80,7 +80,7 @@ TEST(Swin, EqualsItsDefinitionInValueAndEveryGradient) {
   for (const SwinCase& one : swin_cases()) {
     SCOPED_TRACE(one.what);
     const auto model = random_swin(one.options, one.built, own_priors(one.plain.second));
-    const SwinParameters parameters = copies(*model);
+    const SwinParameters parameters = swin_copies(*model);
     const Tensor given = test_images(2, one.run).to(at::kDouble).requires_grad_(),
                  expected_of = given.detach().clone().requires_grad_();
     const Features found = model->forward(given, test_context(false));
@@ -111,7 +111,7 @@ double off(const SwinCase& one, const SwinPlain& misread) {
   const at::NoGradGuard no_grad;
   const auto model = random_swin(one.options, one.built, own_priors(one.plain.second));
   const Tensor image = test_images(2, one.run).to(at::kDouble);
-  const SwinParameters parameters = copies(*model);
+  const SwinParameters parameters = swin_copies(*model);
   return largest_difference(model->forward(image, test_context(false)).tokens,
                             SwinDefinition(misread, parameters).run(image).tokens);
 }
@@ -149,7 +149,7 @@ TEST(Swin, OfTheSecondVersionReadsOffsetsByTheWindowOfItsPretraining) {
   const auto model = random_swin(options, {16, 16}, priors);
   const Tensor image = test_images(2, {16, 16}).to(at::kDouble);
   const Tensor tokens = model->forward(image, test_context(false)).tokens;
-  const SwinParameters parameters = copies(*model);
+  const SwinParameters parameters = swin_copies(*model);
   SwinPlain other = plain({{4, 4, 2, 2}, {4, 4, 0, 0}}, true);
   EXPECT_GT(largest_difference(tokens, SwinDefinition(other, parameters).run(image).tokens), 1e-4);
   other.pretraining = 8;

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 
+#include "tests/engine/golden/small_lists.h"
 #include "tests/engine/support/models.h"
 
 namespace locus::engine {
@@ -18,7 +19,7 @@ constexpr std::int64_t kRows = 32, kColumns = 64;  // pixels
 
 std::string networks_file() { return std::filesystem::path(__FILE__).replace_filename("networks.json"); }
 
-// What makes a network small whose options have these names; lists stay as they are.
+// What makes a network small whose options have these names.
 Json small_options(const Json& item) {
   const Json small = {{"dim", 32}, {"depth", 2}, {"heads", 4}, {"patch", 8}, {"registers", 1}};
   Json out = Json::object();
@@ -26,6 +27,7 @@ Json small_options(const Json& item) {
     const auto name = option.at("name").get<std::string>();
     if (small.contains(name)) out[name] = small.at(name);
   }
+  out.update(test::small_lists(Options(item, Json::object()).json()));
   return out;
 }
 
@@ -68,6 +70,7 @@ std::vector<Json> settings_of(const Json& item) {
   for (const auto& [size, options] : item.value("presets", Json::object()).items()) {
     out.push_back(options);
     out.back().update(small);
+    out.back().update(test::small_lists(options));
   }
   return out;
 }

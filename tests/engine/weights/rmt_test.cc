@@ -12,8 +12,8 @@ namespace {
 using namespace test;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kRmtSide = 32, kChannels = 3;
-const std::vector<std::int64_t> kDepths = {1, 2, 1, 1};
+constexpr std::int64_t kRmtSide = 32, kRmtChannels = 3;
+const std::vector<std::int64_t> kRmtDepths = {1, 2, 1, 1};
 
 // Every parameter random, and the running statistics.
 std::shared_ptr<Task> rmt_task(std::uint64_t seed) {
@@ -27,13 +27,13 @@ std::shared_ptr<Task> rmt_task(std::uint64_t seed) {
                                {{"id", "rmt"},
                                 {"options",
                                  {{"dims", {4, 8, 8, 16}},
-                                  {"depths", kDepths},
+                                  {"depths", kRmtDepths},
                                   {"heads", {1, 2, 2, 2}},
                                   {"hidden", {6, 10, 12, 20}},
                                   {"pool_width", 12},
                                   {"layer_scale", {0.0, 0.0, 1e-6, 1e-6}}}}}},
                               {"priors", priors}};
-  const Json facts = {{"channels", kChannels}, {"extent", {kRmtSide, kRmtSide}}, {"classes", 5}};
+  const Json facts = {{"channels", kRmtChannels}, {"extent", {kRmtSide, kRmtSide}}, {"classes", 5}};
   const RandomStreams random(seed);
   auto task = make_task({configuration, facts, random});
   const at::NoGradGuard no_gradient;
@@ -50,12 +50,12 @@ std::shared_ptr<Task> rmt_task(std::uint64_t seed) {
 // "layers.1.blocks.0." of the layer that is counted over the network.
 std::string block_of(std::int64_t layer) {
   std::size_t stage = 0;
-  while (layer >= kDepths[stage]) layer -= kDepths[stage++];
+  while (layer >= kRmtDepths[stage]) layer -= kRmtDepths[stage++];
   return "layers." + std::to_string(stage) + ".blocks." + std::to_string(layer) + ".";
 }
 
 // The names of the published code.
-Tensors as_published(const Task& task) {
+Tensors as_rmt(const Task& task) {
   const std::map<std::string, std::string> parts = {
       {"norm1", "retention_layer_norm"},       {"norm2", "final_layer_norm"},
       {"attention.out", "retention.out_proj"}, {"mlp.in", "ffn.fc1"},
@@ -93,17 +93,17 @@ Tensors as_published(const Task& task) {
   return out;
 }
 
-Tensor rmt_logits(Task& task) { return logits_of(task, {.side = kRmtSide, .channels = kChannels}); }
+Tensor rmt_logits(Task& task) { return logits_of(task, {.side = kRmtSide, .channels = kRmtChannels}); }
 
 TEST(LoadedWeights, OfRmtUnderItsOwnNamesAndOursAreTheSameFunctionToTheBit) {
   const auto task = rmt_task(1);
-  const std::pair<Tensors, const char*> files[] = {{as_published(*task), "rmt"},
-                                                   {below(as_published(*task), "module."), "rmt"},
-                                                   {below(as_published(*task), "model."), "rmt"},
+  const std::pair<Tensors, const char*> files[] = {{as_rmt(*task), "rmt"},
+                                                   {below(as_rmt(*task), "module."), "rmt"},
+                                                   {below(as_rmt(*task), "model."), "rmt"},
                                                    {tensors_of(*task), "locus"}};
   for (const auto& [file, layout] : files) {
     const auto fresh = rmt_task(99);
-    const LoadReport report = load_weights(*fresh, {kChannels, {kRmtSide, kRmtSide}}, file, {.keep_head = true});
+    const LoadReport report = load_weights(*fresh, {kRmtChannels, {kRmtSide, kRmtSide}}, file, {.keep_head = true});
     EXPECT_EQ(report.weights.layout->id(), layout);
     EXPECT_TRUE(report.initial.empty()) << layout << ": " << report.initial.front();
     EXPECT_TRUE(same_bits(rmt_logits(*fresh), rmt_logits(*task))) << layout;
@@ -115,10 +115,10 @@ TEST(LoadedWeights, OfRmtUnderItsOwnNamesAndOursAreTheSameFunctionToTheBit) {
 
 TEST(LoadedWeights, OfRmtWithoutRunningStatisticsAreRefused) {
   const auto task = rmt_task(1);
-  Tensors file = as_published(*task);
+  Tensors file = as_rmt(*task);
   file.erase("layers.1.downsample.norm.running_var");
   try {
-    load_weights(*rmt_task(2), {kChannels, {kRmtSide, kRmtSide}}, file, {.keep_head = true});
+    load_weights(*rmt_task(2), {kRmtChannels, {kRmtSide, kRmtSide}}, file, {.keep_head = true});
     FAIL() << "not refused";
   } catch (const DataError& error) {
     EXPECT_THAT(error.what(), HasSubstr("lacks stages.2.entry.norm.running_var"));

@@ -1,0 +1,105 @@
+// Parameters and operations of every backbone of several stages under every setting of every prior, and under priors that
+// are set otherwise in some stages. Planning, which has no torch, is held against the same table (tests/core/stages_cost_test.cc).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "tests/engine/golden/small_lists.h"
+#include "tests/engine/support/models.h"
+
+namespace locus::engine {
+namespace {
+
+constexpr const char* kStagesAdvice = "If the change is meant: LOCUS_GOLDEN=update ctest --test-dir <build> -R golden";
+constexpr std::int64_t kPixels = 56;  // of a side
+
+std::string stages_file() { return std::filesystem::path(__FILE__).replace_filename("stages.json"); }
+
+// A network without a head; nothing where it is refused.
+std::optional<Json> staged_row(const BackboneItem& item, const Json& options, const Json& priors) {
+  try {
+    const auto model = make_backbone({{"model", {{"id", item.id()}, {"options", options}}}, {"priors", priors}},
+                                     {test::kTestChannels, {kPixels, kPixels}}, RandomStreams(0));
+    std::int64_t whole = 0, own = 0, training = 0;
+    for (const auto& entry : model->named_parameters()) {
+      const std::int64_t size = entry.value().numel();
+      (model->training_only(entry.key()) ? training : whole) += size;
+      if (entry.key().starts_with("priors.") && !model->training_only(entry.key())) own += size;
+    }
+    return Json{{"backbone", item.id()},
+                {"options", options},
+                {"priors", priors},
+                {"extent", {kPixels, kPixels}},
+                {"channels", test::kTestChannels},
+                {"parameters", whole},
+                {"prior_parameters", own},
+                {"training_parameters", training},
+                {"pooled", model->pooled_width()},
+                {"flops", model->flops(kPixels, kPixels)}};
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+// The priors to try: every setting in all stages, and where there are several, two in turn with a stage left out.
+std::vector<Json> prior_lists(std::size_t stages) {
+  std::vector<Json> out = {Json::array()};
+  for (const PriorItem& item : prior_items()) {
+    const std::vector<test::PriorSetting> settings = test::settings_of(item);
+    for (const test::PriorSetting& setting : settings)
+      out.push_back(Json::array({{{"id", setting.id}, {"options", setting.options}}}));
+    for (std::size_t i = 1; i < settings.size(); ++i) {
+      Json differs = Json::array({Json()});
+      for (std::size_t s = 1; s < stages; ++s) differs.push_back(s % 2 == 1 ? settings[i].options : Json::object());
+      out.push_back(Json::array({{{"id", item.id()}, {"options", Json::object()}, {"stages", differs}}}));
+    }
+  }
+  return out;
+}
+
+Json staged_networks() {
+  Json out = Json::array();
+  for (const BackboneItem& item : backbone_items()) {
+    const Json facts = item.item.json().value("facts", Json::object());
+    if (!facts.contains("stages") || !facts.at("stages").is_object()) continue;
+    const Json defaults = Options(item.item.json(), Json::object()).json();
+    Json options = test::small_lists(defaults);
+    if (defaults.contains("patch")) options["patch"] = 4;
+    std::size_t taken = 0;
+    const std::size_t stages = defaults.at(facts.at("stages").at("option").get<std::string>()).size();
+    for (const Json& priors : prior_lists(stages)) {
+      if (auto one = staged_row(item, options, priors)) {
+        out.push_back(*std::move(one));
+        ++taken;
+      }
+    }
+    EXPECT_GT(taken, prior_items().size()) << "backbone " << item.id() << " refuses most priors";
+  }
+  return out;
+}
+
+TEST(GoldenStages, OfEveryBackboneOfStagesAreThoseThatPlanningIsHeldAgainst) {
+  const Json found = staged_networks();
+  const char* mode = std::getenv("LOCUS_GOLDEN");
+  if (mode && std::string_view(mode) == "update") {
+    std::ofstream out(stages_file());
+    const char* before = "[\n";
+    for (const Json& one : found) {
+      out << before << one.dump();
+      before = ",\n";
+    }
+    out << "\n]\n";
+    return;
+  }
+  std::ifstream in(stages_file());
+  ASSERT_TRUE(in) << stages_file() << " is missing. " << kStagesAdvice;
+  const Json known = Json::parse(in);
+  ASSERT_EQ(known.size(), found.size()) << kStagesAdvice;
+  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(known[i], found[i]) << kStagesAdvice;
+}
+
+}  // namespace
+}  // namespace locus::engine
