@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr char kWeights[] = "what a model starts from";
-constexpr char kSpec[] =
+constexpr char kWeightsSpec[] =
     "version: 1\nname: day\ndataset: fashion-mnist\nmodel: {backbone: vit, dim: 64, heads: 4}\n"
     "prior: none\nmetric: {reports: validation}\n";
 
@@ -47,7 +47,7 @@ class WeightsFiles : public ::testing::Test {
   }
   // Standard output of a submission whose models start from `init`.
   Outcome submit(const std::string& init, const std::string& change = "name=day") {
-    return run({"submit", "-", "--set", "init=" + init, "--set", change}, kSpec);
+    return run({"submit", "-", "--set", "init=" + init, "--set", change}, kWeightsSpec);
   }
   std::vector<Json> exported(const std::string& type) {
     std::vector<Json> out;

@@ -82,7 +82,8 @@ TEST(PriorStages, WithinWindowsTakeNoPriorThatAsksForNone) {
     }
     document["items"].push_back(
         {{"kind", "backbone"}, {"id", "paned"}, {"revision", 1}, {"facts", {{"windows", windows}}}});
-    const auto plan = plan_experiment(specification(R"("violin")", R"({"backbone": "paned"})"), catalog_of(document));
+    const auto plan =
+        plan_experiment(staged_specification(R"("violin")", R"({"backbone": "paned"})"), catalog_of(document));
     ASSERT_EQ(plan.ok(), !windows) << plan.status();
     if (!windows) continue;
     EXPECT_THAT(std::string(plan.status().message()), HasSubstr("lines leave windows"));

@@ -19,9 +19,9 @@ Catalog with_images(const Json& extent, const Json& channels, int classes) {
   return catalog_of(document);
 }
 
-CellCost cost_of_model(const Json& model, const Json& priors, const Catalog& catalog) {
-  const Json asked = {
-      {"version", 1}, {"name", "counted"}, {"dataset", "fashion-mnist"}, {"model", model}, {"prior", priors}};
+CellCost cost_of_model(const Json& model, const Json& priors, const Catalog& catalog, const Json& adapter = {}) {
+  Json asked = {{"version", 1}, {"name", "counted"}, {"dataset", "fashion-mnist"}, {"model", model}, {"prior", priors}};
+  if (!adapter.is_null()) asked["adapter"] = {{adapter["id"].get<std::string>(), adapter["options"]}};
   return plan_of(asked, catalog).cells.at(0).cost;
 }
 
@@ -43,7 +43,7 @@ TEST(StagesCost, IsThatOfEveryNetworkUnderEverySettingOfEveryPrior) {
     if (priors.empty()) priors = "none";
     Json model = row["options"];
     model["backbone"] = row["backbone"];
-    const CellCost cost = cost_of_model(model, priors, catalog->second);
+    const CellCost cost = cost_of_model(model, priors, catalog->second, row.value("adapter", Json()));
     const double head = (row["pooled"].get<double>() + 1) * kClasses;
     ASSERT_EQ(cost.parameters, row["parameters"].get<double>() + head) << row;
     ASSERT_EQ(cost.prior_parameters, row["prior_parameters"].get<double>()) << row;

@@ -20,6 +20,7 @@ namespace {
 constexpr double kNumberBytes = 4;         // float32
 constexpr double kCopiesOfParameters = 4;  // weights, gradients, two moments of AdamW
 constexpr double kLabelBytes = 8;          // of an image in memory, beside a byte a pixel and channel
+constexpr char kStageNumber = '@';         // in the name of a linear map
 constexpr int kMostSteps = 8;              // formulas may name formulas, never in a circle
 constexpr char kEachMap[] = "each_map";    // the formula of what adapts linear maps
 
@@ -55,13 +56,17 @@ class Formulas {
   // Nothing where there is no formula of that name, or it names what this model or dataset has not.
   std::optional<double> formula(const std::string& name, Stage stage = std::nullopt, int depth = 0) const {
     if (!costs_.contains(name) || !costs_[name].is_string() || depth > kMostSteps) return std::nullopt;
+    return value(costs_[name].get<std::string>(), stage, depth);
+  }
+  // Of an expression over the same words.
+  std::optional<double> value(const std::string& text, Stage stage, int depth = 0) const {
     const FormulaWords words = {
         .number = [&](std::string_view word, Stage at) { return named(std::string(word), at, depth + 1); },
         .entry = [&](std::string_view list, std::size_t place) { return entry(std::string(list), place); },
         .stages = stages_};
-    const auto value = evaluate_expression(costs_[name].get<std::string>(), words, stage);
-    if (!value.ok()) return std::nullopt;
-    return *value;
+    const auto found = evaluate_expression(text, words, stage);
+    if (!found.ok()) return std::nullopt;
+    return *found;
   }
   std::optional<double> named(const std::string& name, Stage stage = std::nullopt, int depth = 0) const {
     if (costs_.contains(name)) return formula(name, stage, depth);
@@ -231,25 +236,27 @@ class Network {
     if (maps == backbone_->facts.end() || !maps->is_array()) return std::nullopt;
     double out = 0;
     for (const Json& map : *maps) {
-      const auto of_map = [&](const std::string& name, Stage) { return map_number(map, name); };
-      const auto count = map_number(map, "count");
-      const auto each = Formulas(*adapter.item, adapter.resolved, 1, of_map).formula(kEachMap);
-      if (!count || !each) return std::nullopt;
-      out += *each * adapted_count(adapter.resolved, map.value("name", ""), std::llround(*count));
+      const std::string name = map.value("name", "");
+      const std::size_t number = name.find(kStageNumber);
+      for (std::size_t s = 0; s < (number == std::string::npos ? 1 : axial_.size()); ++s) {
+        const Stage stage = number == std::string::npos ? Stage() : s;
+        const auto of_map = [&](const std::string& word, Stage) { return map_number(map, word, stage); };
+        const auto count = map_number(map, "count", stage);
+        const auto each = Formulas(*adapter.item, adapter.resolved, 1, of_map).formula(kEachMap);
+        if (!count || !each) return std::nullopt;
+        const std::string there = stage ? std::string(name).replace(number, 1, std::to_string(s)) : name;
+        out += *each * adapted_count(adapter.resolved, there, std::llround(*count));
+      }
     }
     return out;
   }
-  // What a linear map says under that name: a number, or a formula over what the backbone knows. It is there once and is
-  // one map unless it says otherwise.
-  std::optional<double> map_number(const Json& map, const std::string& name) const {
+  // What a linear map says under that name, in a stage: a number, or a formula over what the backbone knows. It is there
+  // once and is one map unless it says otherwise.
+  std::optional<double> map_number(const Json& map, const std::string& name, Stage stage) const {
     const auto found = map.find(name);
     if (found == map.end()) return name == "count" || name == "joint" ? std::optional<double>(1) : std::nullopt;
     if (found->is_number()) return found->get<double>();
-    if (!found->is_string()) return std::nullopt;
-    const auto value = evaluate_expression(found->get<std::string>(),
-                                           [this](std::string_view word) { return model_.named(std::string(word)); });
-    if (!value.ok()) return std::nullopt;
-    return *value;
+    return found->is_string() ? model_.value(found->get<std::string>(), stage) : std::nullopt;
   }
   std::optional<double> shared(const std::string& name, Stage stage) const {
     if (name == "blocks_before") {

@@ -276,6 +276,22 @@ void add_rmt_options(Item& item) {
                   .neutral(kRmtDeviation));
 }
 
+// Those that adapters may take the place of, in each stage.
+Json rmt_linear_maps() {
+  const auto of_blocks = [](const char* name, const char* in, const char* out, int joint) {
+    return Json({{"name", std::string("stages.@.blocks.#.") + name},
+                 {"count", "depth"},
+                 {"in", in},
+                 {"out", out},
+                 {"joint", joint}});
+  };
+  return Json::array({of_blocks("attention.qkv", "dim", "3 * dim", 3),
+                      of_blocks("attention.out", "dim", "dim", 1),
+                      of_blocks("mlp.in", "dim", "hidden", 1),
+                      of_blocks("mlp.out", "hidden", "dim", 1),
+                      {{"name", "pool.map"}, {"in", "dims[stages - 1]"}, {"out", "pool_width"}}});
+}
+
 // The sizes of the paper, and one for trying out, of two stages.
 void add_sizes(Item& item) {
   Json own = {{"mini", priors_of(1, {4, 4})}};
@@ -296,7 +312,8 @@ void add_sizes(Item& item) {
               {"prefix_tokens", Json::array()},
               {"own_priors", std::move(own)},
               {"other_networks", {{"sdt-h", priors_of_sdt()}}},
-              {"costs", costs()}});
+              {"costs", costs()},
+              {"linear_maps", rmt_linear_maps()}});
 }
 
 }  // namespace

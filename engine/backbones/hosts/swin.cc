@@ -289,6 +289,24 @@ Json swin_costs() {
       {"activations", "sum_stages(depth * (patches * (8 * dim + 2 * hidden) + 2 * heads * pairs))"}};
 }
 
+// Those that adapters may take the place of, in each stage.
+Json swin_linear_maps() {
+  const auto of_blocks = [](const char* name, const char* in, const char* out, int joint) {
+    return Json({{"name", std::string("stages.@.blocks.#.") + name},
+                 {"count", "depth"},
+                 {"in", in},
+                 {"out", out},
+                 {"joint", joint}});
+  };
+  return Json::array(
+      {{{"name", "embed"}, {"in", "channels * patch ^ 2"}, {"out", "dims[0]"}},
+       {{"name", "stages.@.entry.map"}, {"count", "1 - zero(stage)"}, {"in", "4 * former"}, {"out", "dim"}},
+       of_blocks("attention.qkv", "dim", "3 * dim", 3),
+       of_blocks("attention.out", "dim", "dim", 1),
+       of_blocks("mlp.in", "dim", "hidden", 1),
+       of_blocks("mlp.out", "hidden", "dim", 1)});
+}
+
 }  // namespace
 
 BackboneItem swin() {
@@ -304,6 +322,7 @@ BackboneItem swin() {
               {"windows", true},
               {"prefix_tokens", Json::array()},
               {"costs", swin_costs()},
+              {"linear_maps", swin_linear_maps()},
               {"own_priors", std::move(own)}});
   item.set("requires", Json::array({{{"rule", "divides"},
                                      {"of", "patch"},

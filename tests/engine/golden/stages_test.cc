@@ -19,17 +19,19 @@ constexpr std::int64_t kPixels = 56;  // of a side
 std::string stages_file() { return std::filesystem::path(__FILE__).replace_filename("stages.json"); }
 
 // A network without a head; nothing where it is refused.
-std::optional<Json> staged_row(const BackboneItem& item, const Json& options, const Json& priors) {
+std::optional<Json> staged_row(const BackboneItem& item, const Json& options, const Json& priors,
+                               const Json& adapter = {}) {
   try {
-    const auto model = make_backbone({{"model", {{"id", item.id()}, {"options", options}}}, {"priors", priors}},
-                                     {test::kTestChannels, {kPixels, kPixels}}, RandomStreams(0));
+    Json configuration = {{"model", {{"id", item.id()}, {"options", options}}}, {"priors", priors}};
+    if (!adapter.is_null()) configuration["adapter"] = adapter;
+    const auto model = make_backbone(configuration, {test::kTestChannels, {kPixels, kPixels}}, RandomStreams(0));
     std::int64_t whole = 0, own = 0, training = 0;
     for (const auto& entry : model->named_parameters()) {
       const std::int64_t size = entry.value().numel();
       (model->training_only(entry.key()) ? training : whole) += size;
       if (entry.key().starts_with("priors.") && !model->training_only(entry.key())) own += size;
     }
-    return Json{{"backbone", item.id()},
+    Json out = {{"backbone", item.id()},
                 {"options", options},
                 {"priors", priors},
                 {"extent", {kPixels, kPixels}},
@@ -39,6 +41,8 @@ std::optional<Json> staged_row(const BackboneItem& item, const Json& options, co
                 {"training_parameters", training},
                 {"pooled", model->pooled_width()},
                 {"flops", model->flops(kPixels, kPixels)}};
+    if (!adapter.is_null()) out["adapter"] = adapter;
+    return out;
   } catch (const std::invalid_argument&) {
     return std::nullopt;
   }
@@ -75,6 +79,12 @@ Json staged_networks() {
         out.push_back(*std::move(one));
         ++taken;
       }
+    }
+    for (const AdapterItem& adapter : adapter_items()) {
+      if (adapter.make == nullptr) continue;
+      for (const Json& targets : {Json::array({"*"}), Json::array({"stages.1.*.mlp.*"})})
+        out.push_back(
+            *staged_row(item, options, Json::array(), {{"id", adapter.id()}, {"options", {{"targets", targets}}}}));
     }
     EXPECT_GT(taken, prior_items().size()) << "backbone " << item.id() << " refuses most priors";
   }

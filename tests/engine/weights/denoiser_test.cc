@@ -37,7 +37,7 @@ Tensor output_of(const Denoiser& model) {
                        {.random = random});
 }
 
-Tensors parameters_of(const Denoiser& model) {
+Tensors denoiser_parameters(const Denoiser& model) {
   Tensors out;
   for (const auto& entry : model.named_parameters()) out[entry.key()] = entry.value().detach().clone();
   return out;
@@ -55,7 +55,7 @@ Tensor table() {
 
 // Names and shapes written out once more, without the tables of engine/weights.
 Tensors as_published(const Denoiser& model) {
-  const Tensors p = parameters_of(model);
+  const Tensors p = denoiser_parameters(model);
   Tensors out = {{"x_embedder.proj.weight", p.at("backbone.embed.weight").view({kDim, 4, 2, 2})},
                  {"x_embedder.proj.bias", p.at("backbone.embed.bias")},
                  {"y_embedder.embedding_table.weight", p.at("label.table")}};
@@ -77,7 +77,7 @@ Tensors as_published(const Denoiser& model) {
 }
 
 Tensors as_diffusers(const Denoiser& model) {
-  const Tensors p = parameters_of(model);
+  const Tensors p = denoiser_parameters(model);
   Tensors out = {{"pos_embed.proj.weight", p.at("backbone.embed.weight").view({kDim, 4, 2, 2})},
                  {"pos_embed.proj.bias", p.at("backbone.embed.bias")}};
   for (const std::string kind : {".weight", ".bias"}) {
@@ -133,14 +133,14 @@ TEST(DenoiserWeights, AreWrittenAsTheyWereRead) {
   const auto model = network(1);
   for (const auto& [file, layout] :
        {std::pair{as_published(*model), "dit"}, std::pair{as_diffusers(*model), "dit-diffusers"}}) {
-    const Tensors written = denoiser_tensors(parameters_of(*model), layout, 4);
+    const Tensors written = denoiser_tensors(denoiser_parameters(*model), layout, 4);
     EXPECT_EQ(written.size(), file.size());
     for (const auto& [name, tensor] : file) {
       ASSERT_TRUE(written.contains(name)) << name;
       EXPECT_TRUE(at::equal(written.at(name), tensor)) << name;
     }
   }
-  Tensors with_prior = parameters_of(*model);
+  Tensors with_prior = denoiser_parameters(*model);
   with_prior["backbone.priors.spatial-decay.layers.0.decay"] = at::zeros({2, kDim});
   EXPECT_THROW(denoiser_tensors(with_prior, "dit", 4), DataError);
 }
