@@ -75,7 +75,8 @@ std::string render_catalog_item(const Json& item, int width) {
   const Json facts = item.value("facts", Json::object()), defaults = facts.value("defaults", Json::object());
   for (const auto& [path, value] : defaults.items())
     out += wrap_text(printable(path) + " is " + value.dump() + " unless given", 0, width);
-  for (const auto& [size, options] : item.value("presets", Json::object()).items())
+  const Json presets = item.value("presets", Json::object());
+  for (const auto& [size, options] : presets.items())
     out += wrap_text("size " + printable(size) + ": " + printable(options.dump()), 0, width);
   for (const Json& option : item.value("options", Json::array())) out += "\n" + render_option(option, width);
   return out;

@@ -195,6 +195,7 @@ Json vit_own_priors() {
   for (const Family& family : families()) {
     for (const VitSize& size : family.sizes) out[size.name] = family.own_priors;
   }
+  out["mini"] = Json::array({"learned-absolute"});
   return out;
 }
 

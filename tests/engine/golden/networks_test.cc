@@ -67,7 +67,8 @@ std::vector<Json> settings_of(const Json& item) {
       if (choice != option.at("default")) add(name, choice);
     }
   }
-  for (const auto& [size, options] : item.value("presets", Json::object()).items()) {
+  const Json presets = item.value("presets", Json::object());
+  for (const auto& [size, options] : presets.items()) {
     out.push_back(options);
     out.back().update(small);
     out.back().update(test::small_lists(options));

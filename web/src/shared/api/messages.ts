@@ -196,23 +196,23 @@ export const PlanHistory = /* @__PURE__ */ message({ basis: text, device: text, 
   stages: integer });
 export type PlanHistory = Decoded<typeof PlanHistory>;
 export const PlanCell = /* @__PURE__ */ message({ assignment_json: text, compute_seconds: optional(real),
-  data_bytes: long, history: list(PlanHistory), label: text, memory_bytes: optional(long),
-  parameters: optional(long), prior_parameters: optional(long), stages_done: integer, stages_to_run: integer,
-  stages_without_history: integer, training_parameters: long, trials: integer,
-  uncounted_priors: list(text) });
+  data_bytes: long, flops: optional(long), history: list(PlanHistory), label: text,
+  memory_bytes: optional(long), parameters: optional(long), prior_parameters: optional(long),
+  stages_done: integer, stages_to_run: integer, stages_without_history: integer, training_parameters: long,
+  trials: integer, uncounted_priors: list(text) });
 export type PlanCell = Decoded<typeof PlanCell>;
+export const PlanRange = /* @__PURE__ */ message({ least: long, most: long });
+export type PlanRange = Decoded<typeof PlanRange>;
 export const PlanKind = /* @__PURE__ */ message({ compute_seconds: optional(real), done: integer, kind: text,
   stages_without_history: integer, to_run: integer, total: integer });
 export type PlanKind = Decoded<typeof PlanKind>;
-export const PlanRange = /* @__PURE__ */ message({ least: long, most: long });
-export type PlanRange = Decoded<typeof PlanRange>;
 export const Plan = /* @__PURE__ */ message({ cell_list: list(PlanCell), cells: integer,
-  compute_seconds: optional(real), exists: flag, free_slots: integer, history: list(PlanHistory),
-  kinds: list(PlanKind), memory_bytes: optional(PlanRange), name: text, parameters: optional(PlanRange),
-  prior_parameters: optional(PlanRange), stages_done: integer, stages_running: integer,
-  stages_to_run: integer, stages_total: integer, stages_without_history: integer, trials: integer,
-  trials_added: integer, trials_changed: integer, trials_removed: integer, wall_seconds: optional(real),
-  warnings: list(text) });
+  compute_seconds: optional(real), exists: flag, flops: optional(PlanRange), free_slots: integer,
+  history: list(PlanHistory), kinds: list(PlanKind), memory_bytes: optional(PlanRange), name: text,
+  parameters: optional(PlanRange), prior_parameters: optional(PlanRange), stages_done: integer,
+  stages_running: integer, stages_to_run: integer, stages_total: integer, stages_without_history: integer,
+  trials: integer, trials_added: integer, trials_changed: integer, trials_removed: integer,
+  wall_seconds: optional(real), warnings: list(text) });
 export type Plan = Decoded<typeof Plan>;
 export const QuerySeriesResponse = /* @__PURE__ */ message({ epoch: list(real), images: list(long),
   reduced: flag, step: list(long), time_us: list(long), value: list(real) });
