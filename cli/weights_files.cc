@@ -49,11 +49,13 @@ absl::Status SpecFile::name_weights_of(Json& options, const std::string& path) {
                   place);
   }
   const auto known = std::find_if(weights_.begin(), weights_.end(), [&](const auto& one) { return one.path == file; });
-  if (known == weights_.end()) {
-    LOCUS_ASSIGN_OR_RETURN(const std::string digest, sha256_of(file, place));
-    weights_.push_back({file, digest});
+  std::string found;
+  if (known != weights_.end()) {
+    found = known->sha256;
+  } else {
+    LOCUS_ASSIGN_OR_RETURN(found, sha256_of(file, place));
+    weights_.push_back({file, found});
   }
-  const std::string found = known == weights_.end() ? weights_.back().sha256 : known->sha256;
   if (options.contains(kDigest) && options.at(kDigest) != found) {
     return refuse(file + " has the SHA-256 " + found + " where sha256 says " + options.at(kDigest).dump() +
                       ": take one of the two away",

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Options of one form of the command alone.
-constexpr const char* kOfTrial[] = {"--attention", "--images", "--split", "--data-root", "--stage"};
+constexpr const char* kOfTrial[] = {"--attention", "--images", "--split", "--data-root", "--network-stage"};
 constexpr const char* kOfPrior[] = {"--options", "--grid", "--heads", "--head-width", "--layers", "--seed"};
 
 absl::Status refuse_picture(const std::string& message, const std::string& field = {}) {
@@ -68,8 +68,8 @@ absl::StatusOr<Json> request_of(const Command& command) {
   Json request = {{"kind", command.has("--attention") ? "attention" : "trained-prior"}};
   LOCUS_ASSIGN_OR_RETURN(request["images"], numbers(command, "--images"));
   LOCUS_ASSIGN_OR_RETURN(request["layers"], numbers(command, "--layer"));
-  LOCUS_ASSIGN_OR_RETURN(const std::vector<std::int64_t> stage, numbers(command, "--stage"));
-  if (stage.size() > 1) return refuse_picture("--stage takes one stage: a picture is of one grid");
+  LOCUS_ASSIGN_OR_RETURN(const std::vector<std::int64_t> stage, numbers(command, "--network-stage"));
+  if (stage.size() > 1) return refuse_picture("--network-stage takes one stage: a picture is of one grid");
   if (!stage.empty()) request["stage"] = stage[0];
   if (request["kind"] == "attention" && request["images"].empty()) request["images"] = {0};
   if (command.has("--split")) request["split"] = text(command, "--split");
@@ -139,9 +139,9 @@ void add_options(Command& command) {
   value("--grid", "Rows and columns of patches", "ROWSxCOLUMNS");
   value("--heads", "Attention heads", "N");
   value("--head-width", "Width of a head", "N");
-  value("--layer", "Which layer, counted from 0; of a trial several, such as 0,3 (default: all)", "N");
+  value("--layer", "Which layer, counted from 0; of a trial several, such as 0,3 (default: all)", "LAYER");
   value("--layers", "Of how many", "N");
-  value("--stage", "Of a trial: which stage of the network, counted from 0; its grid or window is shown", "N");
+  value("--network-stage", "Of a trial: which stage of the network, counted from 0; its grid or window is shown", "N");
   value("--seed", "Of the initial parameters", "N");
   value("--checkpoint",
         "File to take the parameters from; of a trial a step it has kept, best, last or initial (default: last, the "

@@ -27,9 +27,9 @@ void add_probe(Program& app) {
   value("--grid", "Rows and columns of patches, of the first stage", "ROWSxCOLUMNS");
   value("--reference", "The grid that the model is built for, if another", "ROWSxCOLUMNS");
   value("--prefix", "Tokens before the patches", "N");
-  value("--layer", "Which layer, counted from 0, over the network or in a stage", "N|STAGE.N");
+  value("--layer", "Which layer, counted from 0, over the network, or STAGE.LAYER, within a stage", "LAYER");
   value("--layers", "Of how many", "N");
-  value("--stage", "Which stage, counted from 0, at level stage", "N");
+  value("--network-stage", "Which stage, counted from 0, at level stage", "N");
   command.add_option("--dtype", "Precision")->one_of({"float64", "float32", "bfloat16"});
   value("--path", "Execution path of the attention", "NAME");
   value("--seed", "Of the initial parameters", "N");

@@ -56,7 +56,10 @@ void add_low_rank_options(Item& item) {
 }
 
 Json low_rank_costs(const std::string& each_map) {
-  return {{"parts", "1 + split_qkv * (joint - 1)"}, {"low_rank", "rank * (parts * in + out)"}, {"each_map", each_map}};
+  return {{"parts", "1 + split_qkv * (joint - 1)"},
+          {"low_rank", "rank * (parts * in + out)"},
+          {"each_map", each_map},
+          {"kept", "1 - exported.merged"}};
 }
 
 }  // namespace locus::engine

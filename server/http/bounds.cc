@@ -75,6 +75,7 @@ const std::map<std::string, Json>& table() {
       {"DrawPriorRequest.layers", between(0, 48)},
       {"DrawPriorRequest.seed", at_least(0)},
       {"DrawTrialRequest.step", at_least(0)},
+      {"DrawTrialRequest.stage", at_least(0)},
       {"DrawTrialRequest.checkpoint", {{"pattern", "^([0-9]{1,18}|best|last|initial)?$"}}},
       {"DrawTrialRequest.split", one_of({"train", "validation", "test"})},
   };

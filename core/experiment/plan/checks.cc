@@ -4,6 +4,7 @@
 
 #include "core/catalog/constraint.h"
 #include "core/catalog/facts.h"
+#include "core/experiment/plan/formulas.h"
 #include "core/experiment/plan/resolver.h"
 
 namespace locus {
@@ -92,6 +93,24 @@ ModelImages model_images(const ResolvedSection& dataset, const std::vector<const
   return out;
 }
 
+// Whether some pairs of a window are hidden, 1 or 0, in the stage or in each; nothing where the backbone does not say
+// (costs.masked).
+static std::vector<double> masked_stages(const ResolvedSection& model, const ModelImages& images,
+                                         std::optional<std::size_t> stage) {
+  const std::size_t stages = backbone_stages(*model.item, model.resolved);
+  const Formulas formulas(*model.item, model.resolved, stages, [&](const std::string& name, Stage) {
+    if (images.extent.size() != 2) return std::optional<double>();
+    return name == "height"  ? std::optional(images.extent[0].get<double>())
+           : name == "width" ? std::optional(images.extent[1].get<double>())
+                             : std::nullopt;
+  });
+  std::vector<double> out;
+  for (std::size_t s = stage.value_or(0); s < (stage ? *stage + 1 : stages); ++s) {
+    if (const auto masked = formulas.formula("masked", s)) out.push_back(*masked);
+  }
+  return out;
+}
+
 std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection& model, const ModelImages& images,
                                                            std::optional<std::size_t> stage) {
   NamedNumbers numbers = numbers_of(model.resolved);
@@ -124,6 +143,8 @@ std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection
     numbers["prefix"] = {tokens};
   }
   if (model.item->facts.value("windows", false)) numbers["windows"] = {1};
+  if (const std::vector<double> masked = masked_stages(model, images, stage); !masked.empty())
+    numbers["masked"] = masked;
   for (const Json& side : images.extent) numbers["extent"].push_back(side.get<double>());
   if (images.channels.is_number()) numbers["channels"] = {images.channels.get<double>()};
   numbers["resized"] = {images.resized ? 1.0 : 0.0};

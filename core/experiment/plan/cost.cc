@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "core/catalog/expression.h"
 #include "core/catalog/facts.h"
+#include "core/experiment/plan/formulas.h"
 
 namespace locus {
 namespace {
@@ -21,80 +21,7 @@ constexpr double kNumberBytes = 4;         // float32
 constexpr double kCopiesOfParameters = 4;  // weights, gradients, two moments of AdamW
 constexpr double kLabelBytes = 8;          // of an image in memory, beside a byte a pixel and channel
 constexpr char kStageNumber = '@';         // in the name of a linear map
-constexpr int kMostSteps = 8;              // formulas may name formulas, never in a circle
 constexpr char kEachMap[] = "each_map";    // the formula of what adapts linear maps
-
-// A number or a boolean of that name among `options`, or whether one of them has a value: "pool.cls". A list is how
-// many it holds.
-std::optional<double> number_in(const Json& options, const std::string& name) {
-  if (const auto found = options.find(name); found != options.end()) {
-    if (found->is_number()) return found->get<double>();
-    if (found->is_boolean()) return found->get<bool>() ? 1 : 0;
-    if (found->is_array()) return static_cast<double>(found->size());
-  }
-  const std::size_t dot = name.find('.');
-  if (dot == std::string::npos) return std::nullopt;
-  const auto found = options.find(name.substr(0, dot));
-  if (found == options.end()) return std::nullopt;
-  return *found == name.substr(dot + 1) ? 1 : 0;
-}
-
-// A stage of the backbone, counted from 0; nothing outside of all.
-using Stage = std::optional<std::size_t>;
-using Lookup = std::function<std::optional<double>(const std::string& name, Stage stage)>;
-
-// The formulas of one item over its own options, and over what else is known.
-class Formulas {
- public:
-  Formulas(const CatalogItem& item, const Json& options, std::size_t stages, Lookup beyond)
-      : options_(options),
-        costs_(item.facts.value("costs", Json::object())),
-        each_(lists_of_stages(item)),
-        stages_(stages),
-        beyond_(std::move(beyond)) {}
-
-  // Nothing where there is no formula of that name, or it names what this model or dataset has not.
-  std::optional<double> formula(const std::string& name, Stage stage = std::nullopt, int depth = 0) const {
-    if (!costs_.contains(name) || !costs_[name].is_string() || depth > kMostSteps) return std::nullopt;
-    return value(costs_[name].get<std::string>(), stage, depth);
-  }
-  // Of an expression over the same words.
-  std::optional<double> value(const std::string& text, Stage stage, int depth = 0) const {
-    const FormulaWords words = {
-        .number = [&](std::string_view word, Stage at) { return named(std::string(word), at, depth + 1); },
-        .entry = [&](std::string_view list, std::size_t place) { return entry(std::string(list), place); },
-        .stages = stages_};
-    const auto found = evaluate_expression(text, words, stage);
-    if (!found.ok()) return std::nullopt;
-    return *found;
-  }
-  std::optional<double> named(const std::string& name, Stage stage = std::nullopt, int depth = 0) const {
-    if (costs_.contains(name)) return formula(name, stage, depth);
-    if (stage && each_.contains(name)) return entry(each_[name], *stage);
-    if (const auto own = number_in(options_, name)) return own;
-    if (name == "stages") return static_cast<double>(stages_);
-    if (name == "stage" && stage) return static_cast<double>(*stage);
-    return beyond_(name, stage);
-  }
-
- private:
-  // Of a backbone, the options that list what is called "dim" in each stage, and so on.
-  static Json lists_of_stages(const CatalogItem& item) {
-    const Json stages = item.facts.value("stages", Json());
-    return stages.is_object() ? stages.value("each", Json::object()) : Json::object();
-  }
-  std::optional<double> entry(const std::string& list, std::size_t place) const {
-    const auto found = options_.find(list);
-    if (found == options_.end() || !found->is_array() || place >= found->size()) return std::nullopt;
-    const Json& value = (*found)[place];
-    return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
-  }
-
-  const Json& options_;
-  Json costs_, each_;
-  std::size_t stages_;
-  Lookup beyond_;
-};
 
 // Of images of that extent.
 Json facts_of(const ResolvedSection& dataset, const Json& extent) {
@@ -135,12 +62,14 @@ bool targets(const Json& options, const std::string& name) {
 // How many of a backbone's linear maps of that name are meant: "#" in it counts up from 0.
 double adapted_count(const Json& options, const std::string& name, std::int64_t count) {
   const std::size_t number = name.find('#');
-  if (number == std::string::npos) return targets(options, name) ? 1 : 0;
+  if (number == std::string::npos) return targets(options, name) ? static_cast<double>(count) : 0;
   double out = 0;
   for (std::int64_t i = 0; i < count; ++i)
     out += targets(options, std::string(name).replace(number, 1, std::to_string(i)));
   return out;
 }
+
+std::optional<double> nothing_beyond(const std::string&, Stage) { return std::nullopt; }
 
 class Network {
  public:
@@ -192,7 +121,8 @@ class Network {
       // Which maps are left where a prior takes parts of the backbone away, no formula says.
       const auto beside = replaced == 0 ? adapter_parameters(*adapter) : std::nullopt;
       if (!beside) out.uncounted.push_back(adapter->item->id);
-      if (bare) out.parameters += beside.value_or(0);
+      const bool kept = Formulas(*adapter->item, adapter->resolved, 1, nothing_beyond).formula("kept").value_or(1) != 0;
+      if (bare) (kept ? out.parameters : out.training_parameters) += beside.value_or(0);
     }
   }
 

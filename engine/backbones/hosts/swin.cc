@@ -277,6 +277,8 @@ Json swin_costs() {
       {"rows", "compat.ms * min(window, shorter) + compat.timm * min(window, grid_rows) + compat.detection * window"},
       {"columns",
        "compat.ms * min(window, shorter) + compat.timm * min(window, grid_columns) + compat.detection * window"},
+      {"larger", "compat.ms * shorter + compat.timm * max(grid_rows, grid_columns) + compat.detection * (window + 1)"},
+      {"masked", "min(depth - 1, 1) * min(window - 1, 1) * (1 - zero(max(larger - window, 0)))"},
       {"patches", "grid_rows * grid_columns"},
       {"pairs", "ceil(grid_rows / rows) * ceil(grid_columns / columns) * (rows * columns) ^ 2"},
       {"mlp", "2 * dim + 2 * dim * hidden + hidden + dim"},

@@ -58,6 +58,9 @@ class Classification : public Task {
     const Json& facts = context.dataset_facts;
     const InputFacts input{channels_, facts.at("extent")};
     backbone_ = make_backbone(context.configuration, input, context.random, context.path);
+    if (backbone_->stages()[0].condition)
+      throw std::invalid_argument(
+          "task classification: the backbone follows a time and a class, which images have not");
     readout_.emplace(*backbone_, options);
     register_module("backbone", backbone_);
     const auto classes = facts.at("classes").get<std::int64_t>();

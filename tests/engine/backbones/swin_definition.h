@@ -173,7 +173,7 @@ class SwinDefinition {
 
   Tensor scores(const Tensor& q, const Tensor& k, std::size_t stage, std::int64_t layer) const {
     if (!plain_.second) return at::matmul(q, k.mT()) / std::sqrt(static_cast<double>(q.size(-1)));
-    const auto unit = [](const Tensor& t) { return t / t.square().sum(-1, true).sqrt(); };
+    const auto unit = [](const Tensor& t) { return t / t.square().sum(-1, true).clamp_min(1e-24).sqrt(); };
     const Tensor factor = p_.at(of_prior("log-cpb", stage, layer) + "logit_scale").clamp_max(std::log(100.0)).exp();
     return at::matmul(unit(q), unit(k).mT()) * factor.view({-1, 1, 1});
   }

@@ -193,7 +193,7 @@ std::map<std::string, Tensor> started(const Json& more) {
 double spread(const Tensor& x) { return x.std().item<double>(); }
 
 TEST(VitStarts, OfEvaDampTheMapsThatEndABranch) {
-  const auto deit = started({}), eva = started({{"init", "eva"}});
+  const auto deit = started(Json::object()), eva = started({{"init", "eva"}});
   for (const auto& [name, tensor] : eva) {
     const bool ends = name.ends_with(".attention.out.weight") || name.ends_with(".mlp.out.weight");
     const double layer = ends ? std::stod(name.substr(7)) : 0;
@@ -205,7 +205,7 @@ TEST(VitStarts, OfDinov3DrawItsTokensUncutAndHideNothingYet) {
   const auto p = started({{"init", "dinov3"}, {"mask_token", true}});
   EXPECT_NEAR(spread(p.at("registers")), 0.02, 0.002);
   EXPECT_EQ(p.at("mask_token").abs().max().item<double>(), 0);
-  EXPECT_TRUE(at::equal(p.at("blocks.1.mlp.in.weight"), started({}).at("blocks.1.mlp.in.weight")));
+  EXPECT_TRUE(at::equal(p.at("blocks.1.mlp.in.weight"), started(Json::object()).at("blocks.1.mlp.in.weight")));
 }
 
 TEST(VitStarts, OfPapeAreThoseOfPyTorch) {

@@ -158,9 +158,9 @@ TEST(Probe, WeighsLossesByTheStepAndTakesTheirCotangent) {
   Probe later(asked);
   NamedTensors given = tensors_for(asked, first);
   EXPECT_NE(first.run(given).at("loss.guidance").item<double>(), later.run(given).at("loss.guidance").item<double>());
-  given["cotangent.loss.guidance"] = at::tensor(2.0, at::kDouble);
+  given["cotangent.loss.guidance"] = at::full({}, 2.0, at::kDouble);
   const NamedTensors twice = first.run(given);
-  given["cotangent.loss.guidance"] = at::tensor(1.0, at::kDouble);
+  given["cotangent.loss.guidance"] = at::full({}, 1.0, at::kDouble);
   const std::string name = "grad.backbone.priors.guidance.in_weight";
   EXPECT_GT(twice.at(name).abs().max().item<double>(), 0);
   EXPECT_LT(host_difference(twice.at(name), 2 * first.run(given).at(name)), 1e-12);
