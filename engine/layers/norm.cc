@@ -33,7 +33,9 @@ BatchNorm::BatchNorm(std::int64_t channels) {
 }
 
 Tensor BatchNorm::forward(const Tensor& x, bool training) {
-  return at::batch_norm(x, weight_, bias_, mean_, variance_, training, kBatchMomentum, kBatchEps,
+  // With running statistics torch 2.11 gives wrong gradients of weight and bias on the CPU where the channels lie last in
+  // memory.
+  return at::batch_norm(x.contiguous(), weight_, bias_, mean_, variance_, training, kBatchMomentum, kBatchEps,
                         /*cudnn_enabled=*/true);
 }
 

@@ -50,7 +50,7 @@ class RmtDefinition {
       out.stages.push_back(x);
     }
     const Tensor y = batch_norm(linear(x, "pool.map"), "pool.norm.");
-    out.pooled = (y / (1 + (-y).exp())).mean({1, 2});
+    out.pooled = (y * at::sigmoid(y)).mean({1, 2});
     return out;
   }
 
