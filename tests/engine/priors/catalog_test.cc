@@ -24,10 +24,10 @@ bool fits(const Json& option, const Json& value) {
   if (type == "number" && !value.is_number()) return false;
   if (type == "boolean") return value.is_boolean();
   if (type == "list") {
-    const auto& choices = option.at("choices");
+    Json element = option;
+    element["type"] = option.at("element");
     return value.is_array() && value.size() >= option.value("min_items", 0u) &&
-           std::all_of(value.begin(), value.end(),
-                       [&](const Json& v) { return std::find(choices.begin(), choices.end(), v) != choices.end(); });
+           std::all_of(value.begin(), value.end(), [&](const Json& each) { return fits(element, each); });
   }
   if (type == "string") {
     const auto& choices = option.at("choices");
