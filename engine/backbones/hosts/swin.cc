@@ -288,6 +288,10 @@ Json swin_costs() {
       {"parameters",
        "(channels * patch ^ 2 + 3) * dims[0] + sum_stages(merging + depth * block) + 2 * dims[stages - 1] + "
        "(dims[stages - 1] + 1) * classes"},
+      {"flops",
+       "sum_stages(zero(stage) * 2 * patches * channels * patch ^ 2 * dim + (1 - zero(stage)) * 8 * patches * former * "
+       "dim "
+       "+ depth * (patches * (8 * dim ^ 2 + 4 * dim * hidden) + 4 * dim * pairs))"},
       {"activations", "sum_stages(depth * (patches * (8 * dim + 2 * hidden) + 2 * heads * pairs))"}};
 }
 
