@@ -29,10 +29,11 @@ struct Place {
 
 Place place_of(const NamedArguments& arguments, ProbeLevel level) {
   const bool whole_stage = level == ProbeLevel::kStage;
-  if (whole_stage && arguments.has("--layer")) throw std::invalid_argument("level stage takes --stage, not --layer");
-  if (!whole_stage && arguments.has("--stage"))
-    throw std::invalid_argument("--stage is of level stage; a layer of a stage is --layer STAGE.LAYER");
-  if (whole_stage) return {arguments.integer("--stage", 0), 0};
+  if (whole_stage && arguments.has("--layer"))
+    throw std::invalid_argument("level stage takes --network-stage, not --layer");
+  if (!whole_stage && arguments.has("--network-stage"))
+    throw std::invalid_argument("--network-stage is of level stage; a layer of a stage is --layer STAGE.LAYER");
+  if (whole_stage) return {arguments.integer("--network-stage", 0), 0};
   if (arguments.text("--layer", "").find('.') == std::string::npos) return {{}, arguments.integer("--layer", 0)};
   const auto [stage, layer] = arguments.pair("--layer", '.', {0, 0});
   return {stage, layer};
@@ -66,8 +67,8 @@ ProbeRequest probe_request_of(const NamedArguments& arguments) {
 
 // One transform, schedule, optimizer or loss alone, on given tensors and draws.
 void run_alone(const NamedArguments& arguments) {
-  for (const char* other : {"--level", "--grid", "--reference", "--prefix", "--layer", "--layers", "--stage", "--dtype",
-                            "--path", "--seed", "--step", "--training"}) {
+  for (const char* other : {"--level", "--grid", "--reference", "--prefix", "--layer", "--layers", "--network-stage",
+                            "--dtype", "--path", "--seed", "--step", "--training"}) {
     if (arguments.has(other)) throw std::invalid_argument(std::string(other) + " is of priors, not of a --component");
   }
   if (arguments.has("--init")) throw std::invalid_argument("--init is of priors: a component has no parameters");
@@ -106,8 +107,8 @@ void run(const NamedArguments& arguments) {
 int run_probe(std::span<const std::string> arguments) {
   try {
     run(NamedArguments(arguments,
-                       {"--spec", "--level", "--grid", "--reference", "--prefix", "--layer", "--layers", "--stage",
-                        "--dtype", "--path", "--seed", "--step", "--in", "--out", "--component"},
+                       {"--spec", "--level", "--grid", "--reference", "--prefix", "--layer", "--layers",
+                        "--network-stage", "--dtype", "--path", "--seed", "--step", "--in", "--out", "--component"},
                        {"--init", "--list", "--training"}));
     return 0;
   } catch (const std::exception& error) {

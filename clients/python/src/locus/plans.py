@@ -47,6 +47,8 @@ class PlanCell:
     """More, while it trains."""
     uncounted_priors: list[str] = field(hash=False)
     """Whose parameters the catalog does not count: they are left out of the above."""
+    flops: int | None
+    """Operations of the backbone for one image, a multiply-add counted as two; None: not known."""
     memory_bytes: int | None
     """That a training is estimated to need, its data included."""
     data_bytes: int
@@ -91,6 +93,8 @@ class Plan:
     warnings: list[str] = field(hash=False)
     parameters: PlanRange | None
     prior_parameters: PlanRange | None
+    flops: PlanRange | None
+    """As of a cell, over those where it is known."""
     memory_bytes: PlanRange | None
     """That a training is estimated to need."""
     compute_seconds: float | None
