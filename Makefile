@@ -4,10 +4,11 @@ JOBS ?= $(shell nproc)
 KEEP ?=
 SET ?=
 TORCH ?=
+ARGS ?=
 CYCLES ?= 200
 SEED ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help demo gpu priors vtab test processors papers hosts peers chaos drill lint build python docs web setup clean
+.PHONY: help demo gpu kernels priors vtab dense test processors papers hosts bench peers chaos drill lint build python docs web setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -22,6 +23,12 @@ gpu: ## set up a machine for a GPU worker: CUDA libraries, programs, kernels, an
 	@BUILD=$(BUILD) JOBS=$(JOBS) TORCH='$(TORCH)' DASHBOARD=no tools/build locus locus-trainer locus_kernels_cuda
 	@$(BUILD)/bin/locus-trainer devices --load
 
+kernels: ## compile the CUDA kernels and write what the compiler says of them to engine/kernels/cuda/figures.md: registers, shared memory, occupancy; needs nvcc, no GPU; minutes
+	@tools/setup build
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus_kernels_cuda
+	@tools/kernels table $(BUILD)/engine/kernels/cuda > engine/kernels/cuda/figures.md
+	@tools/kernels check $(BUILD)/engine/kernels/cuda engine/kernels/cuda/figures.md
+
 priors: ## every prior and the papers' combinations on Fashion-MNIST, three seeds; hours; writes docs/results/priors.md
 	@tools/setup build
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer priors_bench
@@ -31,6 +38,11 @@ vtab: ## the VTAB-1K protocol on small scenes: pre-training, learning rates chos
 	@tools/setup build
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer
 	@BUILD=$(BUILD) tools/vtab
+
+dense: ## segmentation and depth of small scenes with five position encodings, three seeds; half an hour; writes docs/results/dense.md
+	@tools/setup build
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer
+	@BUILD=$(BUILD) tools/dense
 
 test: ## run every test: C++, dashboard, browser
 	@tools/setup test
@@ -55,6 +67,11 @@ hosts: ## every host with its own position encoding and two others, three seeds;
 	@tools/setup build
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer step_bench
 	@BUILD=$(BUILD) tools/hosts
+
+bench: ## every benchmark beside what it is held against (ARGS='--only steps,restart', '--update'); after make peers; an hour on an idle machine
+	@tools/setup build
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer step_bench priors_bench control_plane
+	@BUILD=$(BUILD) bench/run $(ARGS)
 
 peers: ## what benchmarks are held beside, from PyPI into build/bench/venv; gigabytes
 	@bench/peers

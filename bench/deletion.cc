@@ -13,81 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "bench/synthetic.h"
 #include "client/client.h"
-#include "server/app/serve.h"
-#include "storage/sqlite/store.h"
 
-namespace locus {
+namespace locus::bench {
 namespace {
-
-using Timer = std::chrono::steady_clock;
-
-double milliseconds_since(Timer::time_point start) {
-  return std::chrono::duration<double, std::milli>(Timer::now() - start).count();
-}
-
-template <class T>
-T must(absl::StatusOr<T> value) {
-  if (value.ok()) return *std::move(value);
-  std::fprintf(stderr, "%s\n", value.status().ToString().c_str());
-  std::exit(1);
-}
-void must(const absl::Status& status) {
-  if (!status.ok()) must(absl::StatusOr<int>(status));
-}
-
-constexpr int kPointsPerTrial = 20;
-
-SaveExperiment experiment_of(ExperimentId id, const std::string& name, int trials, StageId first) {
-  SaveExperiment out;
-  out.row.id = id;
-  out.row.name = name;
-  out.row.spec_json = "{}";
-  out.row.revision = 1;
-  out.row.state = ExperimentState::kActive;
-  for (int i = 0; i < trials; ++i) {
-    StageRow train, evaluate;
-    train.id = first + 2 * i;
-    evaluate.id = train.id + 1;
-    train.identity = "train-" + std::to_string(train.id);
-    evaluate.identity = "evaluate-" + std::to_string(train.id);
-    train.kind = "train";
-    evaluate.kind = "evaluate";
-    train.config_json = "{\"lr\":" + std::to_string(train.id) + "}";
-    evaluate.config_json = "{\"resolution\":28,\"of\":" + std::to_string(train.id) + "}";
-    train.state = StageState::kQueued;
-    evaluate.state = StageState::kBlocked;
-    evaluate.inputs = {{"checkpoint", train.id, ""}};
-    out.cells.push_back({i, std::to_string(i), "lr=" + std::to_string(i), "{}"});
-    out.trials.push_back({i, i, 0, false});
-    out.trial_stages.push_back({i, "train", train.id});
-    out.trial_stages.push_back({i, "evaluate", evaluate.id});
-    out.stages.push_back(std::move(train));
-    out.stages.push_back(std::move(evaluate));
-  }
-  return out;
-}
-
-PointAppend points_of(StageId stage) {
-  PointAppend out{stage, 1, 1, {}};
-  out.points.series = {{"loss", "train", "{}"}};
-  for (int i = 0; i < kPointsPerTrial; ++i) {
-    out.points.series_index.push_back(0);
-    out.points.step.push_back(i);
-    out.points.epoch.push_back(0);
-    out.points.images.push_back(i);
-    out.points.time_us.push_back(i);
-    out.points.value.push_back(1.0 / (i + 1));
-  }
-  return out;
-}
-
-// A transaction of a hundred thousand seals takes minutes.
-void apply_in_parts(Store& store, std::span<const Mutation> mutations) {
-  constexpr std::size_t kPart = 1000;
-  for (; !mutations.empty(); mutations = mutations.subspan(std::min(kPart, mutations.size())))
-    must(store.apply(mutations.first(std::min(kPart, mutations.size())), 0));
-}
 
 // One experiment to end, and a small one to ask about meanwhile.
 void fill(const std::filesystem::path& folder, int trials, bool ran) {
@@ -98,36 +28,7 @@ void fill(const std::filesystem::path& folder, int trials, bool ran) {
   must(store->apply(std::vector<Mutation>{PutWorker{worker}, experiment_of(1, "large", trials, 1),
                                           experiment_of(2, "small", 20, 2 * trials + 1)},
                     0));
-  if (!ran) return;
-  std::vector<Mutation> grants, ends;
-  for (StageId stage = 1; stage <= 2 * trials; stage += 2) {
-    grants.push_back(GrantAttempt{stage, 1, 1, "session", {0}, "", 0, 0});
-    EndAttempt end;
-    end.stage_id = stage;
-    end.number = 1;
-    end.outcome = AttemptState::kSucceeded;
-    end.ended_us = 1;
-    end.stage_state = StageState::kSucceeded;
-    end.results = {{{"top1", "test", "{}"}, "last", 0.5, kPointsPerTrial}};
-    ends.push_back(end);
-    SetStageState cancelled;
-    cancelled.stage_id = stage + 1;
-    cancelled.from = StageState::kBlocked;
-    cancelled.to = StageState::kCancelled;
-    ends.push_back(cancelled);
-  }
-  apply_in_parts(*store, grants);
-  std::vector<std::future<void>> writers;  // they share transactions
-  constexpr int kWriters = 16;
-  for (int w = 0; w < kWriters; ++w) {
-    writers.push_back(std::async(std::launch::async, [&, w] {
-      for (StageId stage = 1 + 2 * w; stage <= 2 * trials; stage += 2 * kWriters) {
-        must(store->append(points_of(stage), 0).status());
-      }
-    }));
-  }
-  for (auto& writer : writers) writer.get();
-  apply_in_parts(*store, ends);
+  if (ran) run_all(*store, trials, 1);
 }
 
 // What others ask, again and again. Times in milliseconds.
@@ -203,10 +104,7 @@ bool cancelling(Client& client) {
 int run(const std::filesystem::path& folder, int trials, bool cancel) {
   std::filesystem::remove_all(folder);
   fill(folder, trials, !cancel);
-  ServerOptions options;
-  options.data = folder;
-  options.grpc_address = options.http_address = "127.0.0.1:0";
-  auto server = must(Server::start(options, must(make_parts(options))));
+  auto server = serve(folder);
   auto client = must(Client::connect(server->addresses().grpc));
   auto other = must(Client::connect(server->addresses().grpc));
 
@@ -233,7 +131,7 @@ int run(const std::filesystem::path& folder, int trials, bool cancel) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::bench
 
 int main(int argc, char** argv) {
   const bool cancel = argc == 4 && std::string(argv[3]) == "cancel";
@@ -242,5 +140,5 @@ int main(int argc, char** argv) {
                  "usage: deletion_bench FOLDER [TRIALS [cancel]]   (made, filled and removed; 100,000 trials)\n");
     return 2;
   }
-  return locus::run(argv[1], argc >= 3 ? std::atoi(argv[2]) : 100'000, cancel);
+  return locus::bench::run(argv[1], argc >= 3 ? std::atoi(argv[2]) : 100'000, cancel);
 }

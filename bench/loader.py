@@ -5,18 +5,18 @@
               [--interpolation bicubic|bilinear] [--workers 2] [--rounds 5] [--json FILE]
 
 Both decode, take a random resized crop, flip and normalize, and their main thread goes through whole batches of floats.
-Every round measures both in turn, the one that begins changing, so that a machine that slows down slows both, and the
-ratio is taken within it; the result is the median with the quartiles beside it. The workers of the DataLoader are
-started and warm before the first round. `bench/peers` installs what it needs; where Python has no torchvision it
-measures loader_bench alone and says so.
+Both take their turn in rounds (bench/rounds.py), and a ratio is taken within each; the result is the median with the
+quartiles beside it. The workers of the DataLoader are started and warm before the first round, the files read once.
+`bench/peers` installs what it needs; where Python has no torchvision it measures loader_bench alone and says so.
 """
 import argparse
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import time
+
+from rounds import in_turn, quartiles, ratio
 
 try:
     import torch
@@ -70,11 +70,6 @@ def ours(arguments):
     return json.loads(done.stdout)["images_per_second"]
 
 
-def summary(values):
-    low, _, high = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
-    return {"median": statistics.median(values), "low": low, "high": high}
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
@@ -92,18 +87,13 @@ def main():
         files = Files(arguments.folder, arguments.images, arguments.size, arguments.interpolation)
         loader = torch.utils.data.DataLoader(files, arguments.batch, num_workers=arguments.workers, drop_last=True,
                                              persistent_workers=True)
-        theirs(loader)
-    ours(arguments)  # both have then read the files once
-    rows = {"locus": [], "dataloader": [], "ratio": []}
     sides = {"locus": lambda: ours(arguments)}
     if loader is not None:
         sides["dataloader"] = lambda: theirs(loader)
-    for number in range(arguments.rounds):
-        for name in sorted(sides, reverse=number % 2 == 0):
-            rows[name].append(sides[name]())
-        if loader is not None:
-            rows["ratio"].append(rows["locus"][-1] / rows["dataloader"][-1])
-    out = {name: summary(values) for name, values in rows.items() if values}
+    taken = in_turn({"loader": sides}, arguments.rounds)["loader"]
+    out = {name: quartiles(values) for name, values in taken.items()}
+    if loader is not None:
+        out["ratio"] = ratio(taken["locus"], taken["dataloader"])
     for name, row in out.items():
         unit = "" if name == "ratio" else " images a second"
         print(f"{name:10s} {row['median']:8.2f}  [{row['low']:.2f}, {row['high']:.2f}]{unit}")

@@ -93,7 +93,7 @@ void fill(Store& store, const ExperimentPlan& plan, const std::string& digest) {
     mutations.push_back(GrantAttempt{stage.id, 1, 1, "session", {0}, "", 0, 0});
     EndAttempt end;
     end.stage_id = stage.id;
-    end.number = 1;
+    end.attempt = 1;
     end.outcome = AttemptState::kSucceeded;
     end.stage_state = StageState::kSucceeded;
     end.environment_json = R"({"device":"cpu","dtype":"float32","threads":1,"path":"explicit","build":"bench"})";

@@ -75,7 +75,8 @@ struct Terminal {
 Terminal terminal();
 
 // Follows an experiment until it is over: bars in place on a terminal, lines elsewhere, one JSON object a
-// change with `json`. Outlives restarts of the server. kExitDone when it completed.
+// change with `json`. Outlives restarts of the server. kExitDone when it completed; ends, too, when it is
+// paused and nothing of it runs.
 int follow(Client& client, const std::string& experiment, bool json);
 
 }  // namespace locus

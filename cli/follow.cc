@@ -28,6 +28,7 @@ class Screen {
     print(out);
   }
   void clear() { print(erase()), drawn_ = 0; }
+  void leave() { drawn_ = 0; }  // what is drawn stays
 
  private:
   std::string erase() const { return drawn_ > 0 ? "\033[" + std::to_string(drawn_) + "A\033[J" : ""; }
@@ -59,6 +60,11 @@ bool server_is_away(const absl::Status& status) {
   return !detail || detail->reason == ErrorReason::kServerUnavailable || detail->reason == ErrorReason::kServerDraining;
 }
 
+// Paused, and what ran then has ended: nothing happens until somebody resumes it.
+bool is_resting(const v1::Experiment& experiment) {
+  return experiment.state() == "paused" && experiment.running_size() == 0;
+}
+
 class Follower {
  public:
   Follower(Client& client, bool json) : client_(client), json_(json), terminal_(terminal()) {}
@@ -82,6 +88,14 @@ class Follower {
     print(clock_text() + " " + render_progress_line(experiment) + "\n");
     const std::string hint = worker_hint(experiment);
     if (!hint.empty() && !hinted_) print(hint + "\n"), hinted_ = true;
+  }
+
+  // Says why following ends although the experiment is not over.
+  void resting(const v1::Experiment& experiment) {
+    screen_.leave();
+    const std::string why = experiment.reason().empty() ? "" : " (" + experiment.reason() + ")";
+    note(experiment.name() + " is paused" + why + "; go on with: locus resume " + experiment.name() +
+         " && locus watch " + experiment.name());
   }
 
   void server_away(const absl::Status& status) {
@@ -139,6 +153,10 @@ int follow(Client& client, const std::string& experiment, bool json) {
     if (answer.ok()) {
       follower.show(*answer);
       if (is_over(*answer)) return answer->state() == "completed" ? kExitDone : kExitFailed;
+      if (is_resting(*answer)) {
+        follower.resting(*answer);
+        return kExitFailed;
+      }
       answered = true;
       answered_at = Steady::now();
       wait = kRedraw;

@@ -77,16 +77,21 @@ grpc::Status Client::Impl::upload_once(const fs::path& path, const v1::UploadArt
 }
 
 absl::StatusOr<std::string> Client::upload_artifact(const fs::path& path, const std::string& kind,
-                                                    const CallOptions& call) {
+                                                    const CallOptions& call, const std::string& sha256) {
   v1::UploadArtifactRequest::Header header;
-  {
+  header.set_kind(kind);
+  if (!sha256.empty()) {
+    std::error_code error;
+    header.set_bytes(static_cast<std::int64_t>(fs::file_size(path, error)));
+    if (error) return file_error("open", path, error.value());
+    header.set_sha256(sha256);
+  } else {
     const Fd file = open_file(path, O_RDONLY);
     if (!file) return file_error("open", path);
     Sha256 hash;
     LOCUS_ASSIGN_OR_RETURN(const std::int64_t bytes, hash_file(file.get(), path, hash));
     header.set_bytes(bytes);
     header.set_sha256(hash.hex_digest());
-    header.set_kind(kind);
   }
   Patience retry = impl_->patience(call);
   while (true) {

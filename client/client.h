@@ -89,9 +89,9 @@ class Client {
   // that holds a database is refused; one with artifacts from before is completed.
   absl::StatusOr<BackupSummary> backup(const std::filesystem::path& folder, const CallOptions& call = {});
   // Uploads a file under its SHA-256, which is returned; cheap when the server has it already. The file must
-  // not change meanwhile (DIGEST_MISMATCH).
+  // not change meanwhile (DIGEST_MISMATCH). `sha256`: of its bytes, where it is known; otherwise they are read twice.
   absl::StatusOr<std::string> upload_artifact(const std::filesystem::path& path, const std::string& kind,
-                                              const CallOptions& call = {});
+                                              const CallOptions& call = {}, const std::string& sha256 = {});
   // Downloads a blob to `path`, which appears whole, checked and durable or not at all. An interrupted
   // download leaves PATH.part, from which the next one goes on. DATA_LOSS (DIGEST_MISMATCH) when the bytes
   // are not those named.

@@ -98,7 +98,7 @@ Stored rows_of(const ExperimentPlan& plan, ExperimentId id, StageId first_stage,
 EndAttempt finished(StageId stage, double score) {
   EndAttempt end;
   end.stage_id = stage;
-  end.number = 1;
+  end.attempt = 1;
   end.outcome = AttemptState::kSucceeded;
   end.stage_state = StageState::kSucceeded;
   end.ended_us = kStart + 60'000'000;

@@ -1,7 +1,7 @@
 // locus artifacts: checkpoints and outputs.
 #include <algorithm>
-#include <filesystem>
 
+#include "cli/artifact_files.h"
 #include "cli/command.h"
 #include "cli/pages.h"
 #include "cli/render/reports.h"
@@ -9,8 +9,6 @@
 
 namespace locus {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct ArtifactsOptions {
   ServerChoice server;
@@ -26,31 +24,15 @@ absl::Status refuse_artifact(const std::string& message) {
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, message);
 }
 
-// "trial-17-train-step-1500.safetensors", unique for what one experiment makes.
-std::string file_name(const v1::Artifact& one) {
-  const auto [experiment, number] = split_trial(one.trial());
-  return "trial-" + std::to_string(number) + "-" + one.role() + (one.slot().empty() ? "" : "-" + one.slot()) +
-         "-step-" + std::to_string(one.step()) + ".safetensors";
-}
-
 absl::StatusOr<int> download(Client& client, const ArtifactsOptions& options, const v1::ListArtifactsResponse& all) {
-  std::error_code error;
-  fs::create_directories(options.output, error);
-  if (error)
-    return make_error(
-        absl::ErrnoToStatusCode(error.value()), ErrorReason::kStorageFailed,
-        "cannot make the folder " + options.output + ": " + error.message() + "; choose another with --output");
-  Json files = Json::array();
-  for (const v1::Artifact& one : all.artifacts()) {
-    if (!one.present()) continue;
-    const fs::path path = fs::path(options.output) / file_name(one);
-    LOCUS_RETURN_IF_ERROR(client.download_artifact(one.sha256(), path));
-    files.push_back({{"path", path.string()}, {"sha256", one.sha256()}, {"bytes", one.bytes()}});
-    if (!options.server.json) print(path.string() + "\n");
+  LOCUS_ASSIGN_OR_RETURN(const Json files,
+                         download_artifacts(client, {all.artifacts().begin(), all.artifacts().end()}, options.output));
+  if (options.server.json) {
+    print(Json({{"files", files}}).dump() + "\n");
+    return kExitDone;
   }
-  if (options.server.json) print(Json({{"files", files}}).dump() + "\n");
-  if (files.empty() && !options.server.json)
-    print("nothing to download: nothing has been made yet, or all was let go\n");
+  for (const Json& file : files) print(file["path"].get<std::string>() + "\n");
+  if (files.empty()) print("nothing to download: nothing has been made yet, or all was let go\n");
   return kExitDone;
 }
 

@@ -26,6 +26,7 @@ void add_probe(Program& app) {
   command.add_option("--level", "What to run")->one_of({"attention", "block", "stage", "model"});
   value("--grid", "Rows and columns of patches, of the first stage", "ROWSxCOLUMNS");
   value("--reference", "The grid that the model is built for, if another", "ROWSxCOLUMNS");
+  value("--points", "In place of a grid: tokens are points of as many axes, at the tensor positions", "COUNT");
   value("--prefix", "Tokens before the patches", "N");
   value("--layer", "Which layer, counted from 0, over the network, or STAGE.LAYER, within a stage", "LAYER");
   value("--layers", "Of how many", "N");

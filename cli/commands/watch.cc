@@ -4,14 +4,16 @@
 namespace locus {
 
 void add_watch(Program& app) {
-  Command& command = add_command(app, {"watch",
-                                       kExperimentGroup,
-                                       "Follow an experiment until it is over; exit status 0 if it completed",
-                                       "On a terminal, bars that redraw in place; elsewhere a line whenever something "
-                                       "changed; with --json one "
-                                       "object a change. Outlives restarts of the server for up to half an hour.",
-                                       {{"locus watch fashion-mnist-priors && locus leaderboard fashion-mnist-priors",
-                                         "Wait for it, then read the table"}}});
+  Command& command =
+      add_command(app, {"watch",
+                        kExperimentGroup,
+                        "Follow an experiment until it is over or paused; exit status 0 if it completed",
+                        "On a terminal, bars that redraw in place; elsewhere a line whenever something "
+                        "changed; with --json one "
+                        "object a change. A paused experiment is followed until what runs has ended. Outlives "
+                        "restarts of the server for up to half an hour.",
+                        {{"locus watch fashion-mnist-priors && locus leaderboard fashion-mnist-priors",
+                          "Wait for it, then read the table"}}});
   auto choice = std::make_shared<ServerChoice>();
   auto experiment = std::make_shared<std::string>();
   add_server_options(command, *choice);

@@ -18,6 +18,9 @@ void add_options(Command& command, WorkerOptions& options) {
   command.add_option("--slots", options.slots, "Stages at a time (default: cores / threads, or one a GPU)")
       ->type_name("COUNT")
       ->range(0, 1024);
+  command.add_option("--per-gpu", options.per_gpu, "Slots on each GPU, or auto: by its memory")
+      ->type_name("COUNT")
+      ->show_default();
   command.add_option("--threads", options.threads, "Threads of a slot")
       ->type_name("COUNT")
       ->range(1, 1024)
@@ -51,7 +54,8 @@ int run(WorkerOptions options, const ServerChoice& choice) {
                : "locus worker: " + ready.name + " offers " + std::to_string(ready.slots) + " " + ready.device +
                      (ready.slots == 1 ? " slot to " : " slots to ") + ready.server + "\n");
   });
-  return status.ok() ? kExitDone : report_error(status, json);
+  if (status.ok()) return kExitDone;
+  return report_error(status, json, nullptr, absl::IsInvalidArgument(status) ? kExitUsage : kExitFailed);
 }
 
 }  // namespace
@@ -65,7 +69,8 @@ void add_worker(Program& app) {
                         "saves checkpoints and "
                         "stops, and a second signal ends it at once. It trains on through a restart of the server.",
                         {{"locus worker --slots 2", "Two CPU slots for the server on this machine"},
-                         {"locus worker --device cuda", "One slot for each GPU"}}});
+                         {"locus worker --device cuda", "One slot for each GPU"},
+                         {"locus worker --device cuda --per-gpu 4", "Four stages at a time on each GPU"}}});
   auto options = std::make_shared<WorkerOptions>();
   auto choice = std::make_shared<ServerChoice>();
   add_server_options(command, *choice);

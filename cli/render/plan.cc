@@ -126,12 +126,62 @@ std::string model_text(const v1::Plan& plan) {
   return out;
 }
 
+std::string from_to(const std::string& least, const std::string& most) {
+  return least == most ? most : least + "\u2013" + most;
+}
+
+std::string epochs_text(double epochs) {
+  return epochs == std::floor(epochs) ? show_count(std::llround(epochs)) : show_fixed(epochs, 1);
+}
+
+std::string proposals_text(const v1::PlanSearch& search) {
+  if (search.propose() == "external")
+    return "search: proposals of a client" +
+           (search.proposals() > 0 ? ", " + show_count(search.proposals()) + " at most" : std::string());
+  std::string out = "search: " + search.propose() + ", " + show_counted(search.proposals(), "proposal");
+  if (search.groups() < 2) return out;
+  return out + (search.shared() ? ", the same for all " : ", drawn for each of ") + show_count(search.groups()) +
+         " groups";
+}
+
+std::string rungs_text(const v1::PlanSearch& search) {
+  std::vector<std::vector<std::string>> rows;
+  for (int i = 0; i < search.brackets_size(); ++i) {
+    for (const v1::PlanRung& rung : search.brackets(i).rungs()) {
+      rows.push_back({search.brackets_size() > 1 ? std::to_string(i + 1) : "", show_count(rung.rung()),
+                      from_to(show_count(rung.least()), show_count(rung.most()))});
+    }
+  }
+  return render_text_table(
+      {{"bracket", Align::kRight}, {search.resource(), Align::kRight}, {search.unit() + "s", Align::kRight}}, rows);
+}
+
+// Rungs and work, where rules decide over them.
+std::string search_text(const v1::Plan& plan) {
+  if (!plan.has_search()) return "";
+  const v1::PlanSearch& search = plan.search();
+  std::string out = "\n" + proposals_text(search);
+  if (!search.decides()) return out + ", every one to its end\n";
+  if (search.units() == 0) return out + "\n";
+  if (search.advance() != "none")
+    out += ", " + search.advance() + " over " + show_counted(search.units(), search.unit());
+  out += "\n";
+  if (search.advance() != "none") out += rungs_text(search);
+  out += "work: " + from_to(show_count(search.least_trainings()), show_count(search.most_trainings())) +
+         " trainings, " + from_to(epochs_text(search.least_epochs()), epochs_text(search.most_epochs())) +
+         " epochs; all other counts are of cells that are trained to their end\n";
+  if (search.parked() == 0) return out;
+  out += "parked: at most " + show_counted(search.parked(), "checkpoint");
+  out += search.has_parked_bytes() ? ", about " + show_bytes(search.parked_bytes()) : ", of unknown size";
+  return out + "\n";
+}
+
 }  // namespace
 
 std::string render_plan(const v1::Plan& plan) {
   std::string out = printable(plan.name()) + ": " + show_counted(plan.cells(), "cell") + ", " +
                     show_counted(plan.trials(), "trial") + ", " + show_counted(plan.stages_total(), "stage") + "\n\n";
-  out += cells_text(plan) + kinds_text(plan);
+  out += cells_text(plan) + kinds_text(plan) + search_text(plan);
   out += "\n" + model_text(plan) + time_text(plan);
   out += show_counted(plan.stages_done(), "stage") + " done already, " +
          (plan.stages_running() > 0 ? show_count(plan.stages_running()) + " running, " : "") +

@@ -61,6 +61,24 @@ constexpr char kRules[] =
 - An `evaluate` stage with `images` scores a part of its split: the first of one fixed permutation, which depends on the
   ids of dataset and split alone. Its results carry the label `images`, and are reported only where no listed stage
   scores the whole split; the plan says so, and names limits that exceed what they limit.
+- **Searches**: `search: {propose: sobol, proposals: 32, space: {train.lr: {log: [1.0e-4, 1.0e-2]}}}` adds 32 settings
+  to every combination of the matrix, its *group*: the same for all groups unless `shared: false`, so that every prior
+  is tuned with the same budget. Without a space all cells of the matrix are one group. Proposal i follows from
+  `seed`, the space and i alone: more of them append, and written out as a matrix they name the same stages. Values
+  are rounded to `digits` decimal digits; a proposal with the values of an earlier one shares its cells.
+- **Rungs**: with `advance: {rule: halve, rungs: [1, 3, 9]}` the best third of each group goes on at every rung, and
+  none before all have reached it, so the plan is exact. `asha` does not wait; the plan gives bounds. `hyperband`
+  takes its proposals from its brackets. A race compares cells over the seeds of `replicates.seed`, in their order.
+  What is judged is `metric.name` on `metric.selects_on`, of a cell the mean over its seeds; what fails is last.
+- Rungs and rules that count epochs need a validation at the end of these epochs: `train.validate_every` is a whole
+  number that divides them. They say `train.epochs`, which is one number for all cells.
+- **Phases** inherit what stands outside of `phases`, fix values with `set`, add factors with `matrix` and replace
+  `replicates`, `search`, `stages` and keys of `metric`. A choice is made for each combination of the factors that are
+  not chosen (`per` names fewer), by the mean over seeds, or over seeds and datasets, on `metric.selects_on`; of equal
+  ones the first written is taken. Where a later phase uses it the matrix says the same values for those factors. What
+  is used takes the place of a fixed value: a phase with the value written in names the same stages.
+- **`over_seeds: {top: 3}`** exists to meet published protocols: the best three of five normal values read 0.55
+  standard deviations high, and differ more from one another than means of all five.
 - YAML scalars follow the core schema of YAML 1.2; a key given twice, several documents and tags are refused; aliases
   count by what they stand for.
 )";

@@ -36,6 +36,18 @@ void give_looks(const std::vector<PlannedCell>& planned, std::vector<OutlineCell
   }
 }
 
+// The best of several reads high even where all are equal, and the more so the more there are.
+std::string tuning_text(const ExperimentPlan& plan) {
+  if (!plan.search || plan.search->proposals < 2) return "";
+  const std::string number = std::to_string(plan.search->proposals);
+  const std::size_t groups = plan.search->groups.size();
+  const std::string best = "best of " + number + " proposals";
+  if (groups < 2) return "the first row is the " + best + ", which by itself reads high";
+  const bool shared = plan.search->search.shared || plan.search->search.space.empty();
+  return "the best row of each of " + std::to_string(groups) + " groups is the " + best +
+         (shared ? ", the same " + number + " for all" : ", drawn for each of them") + ", and by itself reads high";
+}
+
 }  // namespace
 
 absl::StatusOr<Outline> make_outline(const ExperimentPlan& plan, const Catalog& catalog) {
@@ -51,6 +63,7 @@ absl::StatusOr<Outline> make_outline(const ExperimentPlan& plan, const Catalog& 
   out.seeds = plan.seeds;
   out.metric = plan.metric;
   out.has_baseline = plan.has_baseline;
+  out.tuned = tuning_text(plan);
   out.evaluation_labels = canonical_json(plan.evaluation_labels);
   out.labels = plan.labels;
   out.metrics = declared_metrics(plan, catalog);

@@ -40,6 +40,7 @@ struct Outline {
   std::map<std::string, std::set<std::string>> labels;  // that are planned: name -> values, canonical
   Json metrics = Json::array();  // what the catalog says of the task's metrics: name, unit, direction
   bool has_baseline = false;
+  std::string tuned;  // for people, where a search proposed the cells: what choosing the best of them means
 };
 
 // What a cell and its prior are called: by the plan, as labels may be made better after a cell was stored.

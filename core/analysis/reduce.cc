@@ -38,11 +38,11 @@ std::string word(const Reduction& reduction) {
     case Reduction::Kind::kBest:
       return "best";
     case Reduction::Kind::kTop:
-      return "top-" + std::to_string(reduction.number);
+      return "top-" + std::to_string(reduction.count);
     case Reduction::Kind::kMean:
       return "mean";
     case Reduction::Kind::kAtStep:
-      return "at-step-" + std::to_string(reduction.number);
+      return "at-step-" + std::to_string(reduction.step);
     case Reduction::Kind::kLast:
       break;
   }
@@ -69,14 +69,12 @@ std::optional<Result> reduce_points(const Reduction& reduction, const SeriesKey&
     out.step = reported.back().step;
     return out;
   }
-  std::vector<std::int64_t> steps = {reduction.number};
+  std::vector<std::int64_t> steps = {reduction.step};
   if (reduction.kind != Kind::kAtStep)
     steps =
-        best_steps(selecting, reduction.kind == Kind::kTop ? static_cast<std::size_t>(reduction.number) : 1, maximize);
-  if (reduction.kind == Kind::kTop && std::ssize(steps) < reduction.number)
-    return std::nullopt;  // fewer than asked for
-  if (reduction.kind == Kind::kAtStep && reported.back().step < reduction.number)
-    return std::nullopt;  // not got so far
+        best_steps(selecting, reduction.kind == Kind::kTop ? static_cast<std::size_t>(reduction.count) : 1, maximize);
+  if (reduction.kind == Kind::kTop && std::ssize(steps) < reduction.count) return std::nullopt;  // fewer than asked for
+  if (reduction.kind == Kind::kAtStep && reported.back().step < reduction.step) return std::nullopt;  // not got so far
   std::vector<double> values;
   for (const std::int64_t step : steps) {
     const Point* point = at_step(reported, step);

@@ -38,14 +38,33 @@ absl::Status sync_folder(const std::filesystem::path& folder) {
   return absl::OkStatus();
 }
 
-absl::Status write_file_durably(const std::filesystem::path& path, std::string_view bytes, mode_t mode) {
+namespace {
+
+absl::Status replace(const std::filesystem::path& path, std::string_view bytes, mode_t mode, bool flush) {
   std::filesystem::path fresh = path;
   fresh += ".new";
   const Fd fd = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC, mode);
   if (!fd) return file_error("create", fresh);
   LOCUS_RETURN_IF_ERROR(write_all(fd.get(), bytes, fresh));
-  if (::fsync(fd.get()) != 0) return file_error("flush", fresh);
+  if (flush && ::fsync(fd.get()) != 0) return file_error("flush", fresh);
   if (::rename(fresh.c_str(), path.c_str()) != 0) return file_error("rename", fresh);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status replace_file(const std::filesystem::path& path, std::string_view bytes, mode_t mode) {
+  return replace(path, bytes, mode, false);
+}
+
+absl::Status sync_file(const std::filesystem::path& path) {
+  const Fd fd = open_file(path, O_RDONLY);
+  if (!fd || ::fsync(fd.get()) != 0) return file_error("flush", path);
+  return absl::OkStatus();
+}
+
+absl::Status write_file_durably(const std::filesystem::path& path, std::string_view bytes, mode_t mode) {
+  LOCUS_RETURN_IF_ERROR(replace(path, bytes, mode, true));
   return sync_folder(path.parent_path());
 }
 

@@ -32,7 +32,7 @@ struct OptionSpec {
 
 struct Constraint {  // normalized from the JSON's rules
   std::string rule, left, right, help;
-  double factor = 0;
+  double factor = 0;  // of multiple-of; what at-least asks for
   Condition when;
 };
 
@@ -40,6 +40,14 @@ struct ConditionalExclusion {
   Condition when;
   std::vector<std::string> excludes;
   std::string help;
+};
+
+// Settings that an item refuses: where the formula is not 0.
+struct RefusedSetting {
+  std::string formula;
+  std::string words;        // why, and what to do; "{rows}" stands for the value of a formula
+  std::string option;       // that it is about, or empty
+  bool each_stage = false;  // of a backbone: asked of every stage
 };
 
 struct CatalogItem {
@@ -51,6 +59,7 @@ struct CatalogItem {
       presets;  // published sizes: of each the options it gives where nobody writes them, checked
   std::vector<Constraint> constraints, requirements;
   std::vector<ConditionalExclusion> exclusions;
+  std::vector<RefusedSetting> refusals;
   std::vector<int> layout_ranks;
   Json facts = Json::object();
 

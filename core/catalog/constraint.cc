@@ -48,6 +48,13 @@ std::optional<std::string> violation(const Constraint& constraint, const NamedNu
     }
     return std::nullopt;
   }
+  if (constraint.rule == "at-least") {
+    for (const double value : left->second) {
+      if (value >= constraint.factor) continue;
+      return constraint.left + " = " + show(value) + " is less than " + show(constraint.factor) + why;
+    }
+    return std::nullopt;
+  }
   if (constraint.rule == "none") {
     for (const double value : left->second) {
       if (value != 0) return constraint.left + " = " + show(value) + " where there may be none" + why;

@@ -151,6 +151,9 @@ absl::StatusOr<std::vector<Constraint>> parse_constraints(const Json& list, cons
     } else if (c.rule == "multiple-of") {
       c.left = in.text("value", true), c.factor = in.number("factor").value_or(0);
       if (c.factor <= 0) in.fail("a positive factor is needed", at + ".factor");
+    } else if (c.rule == "at-least") {
+      c.left = in.text("value", true), c.factor = in.number("least").value_or(0);
+      if (c.factor <= 0) in.fail("a positive least is needed", at + ".least");
     } else if (c.rule == "none") {
       c.left = in.text("value", true);
     } else {
@@ -159,6 +162,20 @@ absl::StatusOr<std::vector<Constraint>> parse_constraints(const Json& list, cons
     LOCUS_RETURN_IF_ERROR(in.status());
     LOCUS_ASSIGN_OR_RETURN(c.when, parse_condition(list[i], at));
     out.push_back(std::move(c));
+  }
+  return out;
+}
+
+absl::StatusOr<std::vector<RefusedSetting>> parse_refusals(const Json& list, const std::string& field) {
+  std::vector<RefusedSetting> out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    MemberReader in(list[i], field + "[" + std::to_string(i) + "]");
+    RefusedSetting one{.formula = in.text("if", true),
+                       .words = in.text("say", true),
+                       .option = in.text("option"),
+                       .each_stage = in.flag("each_stage")};
+    LOCUS_RETURN_IF_ERROR(in.status());
+    out.push_back(std::move(one));
   }
   return out;
 }
@@ -290,6 +307,7 @@ absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::vector<Secti
   const Json& constraints = in.list("constraints");
   const Json& requirements = in.list("requires");
   const Json& exclusions = in.list("excludes_when");
+  const Json& refusals = in.list("refuses");
   const Json facts = in.any("facts");
   const Json layouts = in.any("layouts"), presets = in.any("presets");
   LOCUS_RETURN_IF_ERROR(in.status());
@@ -309,6 +327,7 @@ absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::vector<Secti
   LOCUS_ASSIGN_OR_RETURN(item.constraints, parse_constraints(constraints, field + ".constraints"));
   LOCUS_ASSIGN_OR_RETURN(item.requirements, parse_constraints(requirements, field + ".requires"));
   LOCUS_ASSIGN_OR_RETURN(item.exclusions, parse_exclusions(exclusions, field + ".excludes_when"));
+  LOCUS_ASSIGN_OR_RETURN(item.refusals, parse_refusals(refusals, field + ".refuses"));
   LOCUS_RETURN_IF_ERROR(check_own_constraints(item, field));
   LOCUS_RETURN_IF_ERROR(check_conditions(item, field));
   if (facts.is_object()) item.facts = facts;

@@ -12,7 +12,7 @@ namespace locus {
 // One attempt as its worker states it in heartbeats and registrations.
 struct StatedAttempt {
   StageId stage_id = 0;
-  std::int64_t number = 0, step = 0, steps = 0;
+  std::int64_t attempt = 0, step = 0, steps = 0;
   std::string phase;
 };
 

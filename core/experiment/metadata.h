@@ -28,7 +28,7 @@ struct SystemSample {
   std::map<SeriesKey, double> values;
 };
 struct AttemptSample {
-  std::int64_t number = 0;  // of the attempt
+  std::int64_t attempt = 0;
   SystemSample sample;
 };
 

@@ -154,7 +154,7 @@ struct StageRow {
 
 struct AttemptRow {
   StageId stage_id = 0;
-  std::int64_t number = 0;
+  std::int64_t number = 0;  // `attempt` wherever else it is spoken of
   WorkerId worker_id = 0;
   std::string session;
   AttemptState state = AttemptState::kRunning;
@@ -171,7 +171,7 @@ struct AttemptRow {
 
 struct CheckpointRow {
   StageId stage_id = 0;
-  std::int64_t number = 0;
+  std::int64_t attempt = 0;
   std::int64_t step = 0;
   std::string sha256;
   bool best = false;

@@ -59,7 +59,7 @@ std::optional<double> count(const Catalog& catalog, const std::string& kind, con
   std::int64_t images = images_of(options.value("split", std::string()));
   const auto some = options.value("images", std::int64_t{0});
   if (some > 0) images = std::min(images, some);
-  for (const char* list : {"resolution", "positions"})
+  for (const char* list : {"resolution", "positions", "view"})
     images *= static_cast<std::int64_t>(std::max<std::size_t>(1, options.value(list, Json::array()).size()));
   if (images <= 0) return std::nullopt;
   return static_cast<double>(images);

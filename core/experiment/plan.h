@@ -9,11 +9,13 @@
 
 #include "core/base/json.h"
 #include "core/experiment/model.h"
+#include "core/search/figures.h"
 
 namespace locus {
 
 struct MetricContract {
   std::string name, reports = "test", selects_on = "validation", direction = "max", reduce = "last", unit;
+  std::int64_t top_seeds = 0;  // the mean is over so many best seeds by the reported metric; 0: over all
 };
 
 struct PlannedStage {
@@ -31,13 +33,21 @@ struct PlannedTrial {
 };  // in dependency order
 // What the model of a cell weighs, by the catalog's formulas (docs/formats/catalog.md). -1: there is no formula.
 struct CellCost {
-  double parameters = -1;              // that the trained model keeps, those of its priors included
-  double prior_parameters = -1;        // of these, the priors' own
-  double training_parameters = 0;      // more, while it trains
-  std::vector<std::string> uncounted;  // priors and adapters without a formula: all of the above leaves theirs out
-  double flops = -1;  // of the backbone for one image, a multiply-add counted as two; what priors compute is left out
+  double parameters = -1;          // that the trained model keeps, those of its priors included
+  double prior_parameters = -1;    // of these, the priors' own
+  double training_parameters = 0;  // more, while it trains
+  std::vector<std::string>
+      uncounted;  // priors, adapters and decoders without a formula: all of the above leaves theirs out
+  double flops =
+      -1;  // of backbone and decoder for one image, a multiply-add counted as two; what priors compute is left out
   double memory_bytes = -1;  // of a training in float32: weights, gradients, optimizer, activations of a batch, and
   double data_bytes = 0;     // its training images, which stay in memory
+};
+// Where a cell stands in the search that proposed it; -1 without one.
+struct SearchPlace {
+  std::int64_t group = -1;     // among SearchPlan::groups
+  std::int64_t proposal = -1;  // by index; the first of those with equal values
+  std::int64_t rung = -1;      // of a search whose rungs train anew, the rung this cell is for; otherwise 0
 };
 struct PlannedCell {
   std::string row_key, label, assignment_json;
@@ -45,6 +55,20 @@ struct PlannedCell {
   std::int64_t pair_group = 0;
   int prior = 0;  // the place of its last prior, the one added to the others, among the catalog's; 0 without one
   CellCost cost = {};
+  SearchPlace search = {};
+};
+// What a specification searches. The cells of the plan are all that may ever run; the rules of core/search/ say which do, and how
+// far.
+struct SearchPlan {
+  Search search;
+  std::vector<std::string>
+      groups;  // assignments outside the space, canonical; one, "{}", where the matrix alone competes
+  // Of each group, proposals that repeat the values of an earlier one: they share its cells, are no units of their own and
+  // cost nothing.
+  std::vector<std::map<std::int64_t, std::int64_t>> repeats;
+  std::int64_t proposals = 0;  // of the group that has most, repeated ones included
+  SearchFigures figures;
+  double checkpoint_bytes = -1;  // of the largest training that may be parked; -1: unknown
 };
 
 struct ExperimentPlan {
@@ -65,6 +89,7 @@ struct ExperimentPlan {
   std::map<std::string, std::set<std::string>> labels;  // of results that are planned: name -> values, canonical
   std::vector<std::string> matched_except;  // the factors that alone may differ; empty: nothing was declared
   std::string matched;                      // "only the prior differs", or what else differs between the cells
+  std::optional<SearchPlan> search;
   std::vector<std::string> warnings;
 };
 

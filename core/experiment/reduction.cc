@@ -34,9 +34,9 @@ absl::StatusOr<Reduction> parse_reduction(const std::string& text, const std::st
   } else if (text == "mean") {
     out.kind = Kind::kMean;
   } else if (const std::int64_t top = number_after(text, "top-"); top > 0) {
-    out = {Kind::kTop, top};
+    out = {.kind = Kind::kTop, .count = top};
   } else if (const std::int64_t step = number_after(text, "at-step-"); step > 0) {
-    out = {Kind::kAtStep, step};
+    out = {.kind = Kind::kAtStep, .step = step};
   } else {
     return refused(field + " is '" + text +
                        "'; write last, best or mean, {top: 3} for the mean of the three best or {at_step: 300} for the "

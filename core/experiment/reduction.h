@@ -13,7 +13,8 @@ namespace locus {
 // over all steps. "at-step-300": the newest at that step.
 struct Reduction {
   enum class Kind { kLast, kBest, kTop, kMean, kAtStep } kind = Kind::kLast;
-  std::int64_t number = 0;  // of kTop and kAtStep, at least 1
+  std::int64_t count = 0;  // of kTop: how many steps, at least 1
+  std::int64_t step = 0;   // of kAtStep, at least 1
   // Whether values on `selects_on` choose the steps.
   bool selects() const { return kind == Kind::kBest || kind == Kind::kTop; }
 };

@@ -20,7 +20,7 @@ bool runs_from(std::span<const AttemptRow> attempts, const std::string& sha256) 
 }
 
 bool same(const CheckpointRow& row, const std::optional<CheckpointRow>& other) {
-  return other && row.number == other->number && row.step == other->step;
+  return other && row.attempt == other->attempt && row.step == other->step;
 }
 
 }  // namespace
@@ -43,9 +43,9 @@ std::optional<CheckpointRow> newest_checkpoint(std::span<const CheckpointRow> ch
   const auto live = live_until(attempts);
   std::optional<CheckpointRow> newest;
   for (const CheckpointRow& row : checkpoints) {
-    const auto bound = live.find(row.number);
+    const auto bound = live.find(row.attempt);
     if (bound == live.end() || row.step > bound->second) continue;
-    if (!newest || std::pair(row.number, row.step) > std::pair(newest->number, newest->step)) newest = row;
+    if (!newest || std::pair(row.attempt, row.step) > std::pair(newest->attempt, newest->step)) newest = row;
   }
   return newest;
 }
@@ -58,7 +58,7 @@ std::vector<std::string> checkpoint_roles(const StageRow& stage, std::span<const
     resume = newest_checkpoint(checkpoints, attempts);
     std::vector<CheckpointRow> older;
     for (const CheckpointRow& row : checkpoints) {
-      if (resume && std::pair(row.number, row.step) < std::pair(resume->number, resume->step)) older.push_back(row);
+      if (resume && std::pair(row.attempt, row.step) < std::pair(resume->attempt, resume->step)) older.push_back(row);
     }
     before = newest_checkpoint(older, attempts);
   }

@@ -61,11 +61,11 @@ struct SetStageState {
   bool forgive = false;                       // resets failures and faults (explicit resubmission)
   std::map<std::string, std::string> inputs;  // slot -> artifact sha256, filled when unblocked
 };
-// STALE_ATTEMPT unless the stage is queued at number - 1. Clears the stage's reason, failure class and retry
+// STALE_ATTEMPT unless the stage is queued at attempt - 1. Clears the stage's reason, failure class and retry
 // delay.
 struct GrantAttempt {
   StageId stage_id = 0;
-  std::int64_t number = 0;
+  std::int64_t attempt = 0;
   WorkerId worker_id = 0;
   std::string session;
   std::vector<int> slots;
@@ -73,9 +73,9 @@ struct GrantAttempt {
   std::int64_t resume_step = 0;
   Microseconds started_us = 0;
 };
-struct EndAttempt {  // STALE_ATTEMPT unless number is newest and running
+struct EndAttempt {  // STALE_ATTEMPT unless the attempt is newest and running
   StageId stage_id = 0;
-  std::int64_t number = 0;
+  std::int64_t attempt = 0;
   AttemptState outcome{};
   FailureClass failure_class = FailureClass::kNone;
   std::string reason, environment_json = "{}";
@@ -90,7 +90,7 @@ struct EndAttempt {  // STALE_ATTEMPT unless number is newest and running
 // former best.
 struct CommitCheckpoint {
   StageId stage_id = 0;
-  std::int64_t number = 0, step = 0;
+  std::int64_t attempt = 0, step = 0;
   std::string sha256;
   bool best = false;
 };
@@ -117,7 +117,7 @@ struct ReleaseCheckpoints {
 // expected_sequence, the offset to go on from.
 struct AppendLog {
   StageId stage_id = 0;
-  std::int64_t number = 0;
+  std::int64_t attempt = 0;
   std::string session;
   std::int64_t offset = 0;
   std::string text;
@@ -137,7 +137,7 @@ struct Annotate {
 // AppendLog is.
 struct AddAttemptSample {
   StageId stage_id = 0;
-  std::int64_t number = 0;
+  std::int64_t attempt = 0;
   std::string session;
   SystemSample sample;  // its time is that of the commit
 };
@@ -160,7 +160,7 @@ using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, De
 
 struct PointAppend {
   StageId stage_id = 0;
-  std::int64_t number = 0;     // attempt token, checked inside the write: STALE_ATTEMPT unless newest and running
+  std::int64_t attempt = 0;    // the token, checked inside the write: STALE_ATTEMPT unless newest and running
   std::int64_t first_seq = 1;  // sequences start at 1, gap-free within an attempt: SEQUENCE_GAP with expected_sequence
   PointBatch points;           // those already stored are ignored
 };

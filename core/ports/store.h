@@ -84,7 +84,7 @@ class Store {
   virtual absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id,
                                                                      int limit) = 0;  // newest first
   // Stored text from `offset` on, at most `most` bytes; from the oldest kept when that is gone.
-  virtual absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) = 0;
+  virtual absl::StatusOr<LogView> log(StageId id, std::int64_t attempt, std::int64_t offset, std::int64_t most) = 0;
   // By digest, after this one; "" from the first.
   virtual absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) = 0;
   // Stages after this one with checkpoints that ReleaseCheckpoints would drop.

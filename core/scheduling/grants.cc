@@ -27,7 +27,7 @@ void Scheduler::State::handle(const WorkRequested& event) {
   waiting_.push_back({event.reply, worker->row.id, event.request_id, event.free_slots, now_.steady + wait});
 }
 
-// The same request id again: the same grant while its lease lives, the same place in the queue while it
+// The same request id again: the same grant while its lease lives, the same place in the queue, for the slots it names now, while it
 // waits, else nothing, so that a late copy of an answered request never takes a stage that nobody will run.
 bool Scheduler::State::answer_repeated(Worker& worker, const WorkRequested& event) {
   auto asked = std::find_if(worker.asked.begin(), worker.asked.end(),
@@ -39,10 +39,11 @@ bool Scheduler::State::answer_repeated(Worker& worker, const WorkRequested& even
   if (waiting != waiting_.end()) {
     reply(ReplyGrant{waiting->reply, std::nullopt});  // the former call; its caller has gone or will ask again
     waiting->reply = event.reply;
+    waiting->free_slots = event.free_slots;
     return true;
   }
   ReplyGrant answer{event.reply, std::nullopt};
-  if (Stage* stage = run_by(worker, asked->stage, asked->number)) {
+  if (Stage* stage = run_by(worker, asked->stage, asked->attempt)) {
     stage->running->listed = now_.steady;
     answer.grant = grant_of(*stage);
   }
@@ -147,7 +148,7 @@ void Scheduler::State::grant(Stage& stage, const Waiting& to, int slot) {
     if (asked.request_id == to.request_id) asked = {to.request_id, row.id, row.attempt};
   }
   mutate(GrantAttempt{.stage_id = row.id,
-                      .number = row.attempt,
+                      .attempt = row.attempt,
                       .worker_id = worker.row.id,
                       .session = worker.row.session,
                       .slots = stage.running->slots,
@@ -162,7 +163,7 @@ void Scheduler::State::grant(Stage& stage, const Waiting& to, int slot) {
 Grant Scheduler::State::grant_of(const Stage& stage) const {
   const StageRow& row = stage.row;
   Grant grant{.stage_id = row.id,
-              .number = row.attempt,
+              .attempt = row.attempt,
               .kind = row.kind,
               .config_json = row.config_json,
               .slots = stage.running->slots,

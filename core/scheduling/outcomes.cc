@@ -9,15 +9,15 @@ namespace {
 
 constexpr std::size_t kEndsRemembered = 4096;
 
-absl::Status stale(StageId stage, std::int64_t number) {
+absl::Status stale(StageId stage, std::int64_t attempt) {
   return make_error(absl::StatusCode::kAborted, ErrorReason::kStaleAttempt,
-                    "attempt " + std::to_string(number) + " of stage " + std::to_string(stage) +
+                    "attempt " + std::to_string(attempt) + " of stage " + std::to_string(stage) +
                         " is not the newest running one of this worker; drop the work",
-                    {}, {{"stage", std::to_string(stage)}, {"attempt", std::to_string(number)}});
+                    {}, {{"stage", std::to_string(stage)}, {"attempt", std::to_string(attempt)}});
 }
 
 bool newer(const CheckpointCommitted& event, const std::optional<CheckpointRow>& known) {
-  return !known || std::pair(event.number, event.step) > std::pair(known->number, known->step);
+  return !known || std::pair(event.attempt, event.step) > std::pair(known->attempt, known->step);
 }
 
 }  // namespace
@@ -25,18 +25,18 @@ bool newer(const CheckpointCommitted& event, const std::optional<CheckpointRow>&
 void Scheduler::State::handle(const CheckpointCommitted& event) {
   Worker* worker = connected_worker(event.session, event.reply);
   if (worker == nullptr) return;
-  Stage* stage = run_by(*worker, event.stage_id, event.number);
+  Stage* stage = run_by(*worker, event.stage_id, event.attempt);
   if (stage == nullptr) {
-    reply(ReplyError{event.reply, stale(event.stage_id, event.number)});
+    reply(ReplyError{event.reply, stale(event.stage_id, event.attempt)});
     return;
   }
   if (stage->running->checkpoints.insert({event.step, event.sha256}).second) {
-    mutate(CommitCheckpoint{event.stage_id, event.number, event.step, event.sha256, event.best});
+    mutate(CommitCheckpoint{event.stage_id, event.attempt, event.step, event.sha256, event.best});
     if (newer(event, stage->resume)) {
-      stage->resume = CheckpointRow{event.stage_id, event.number, event.step, event.sha256, event.best};
+      stage->resume = CheckpointRow{event.stage_id, event.attempt, event.step, event.sha256, event.best};
     }
     stage->strikes = {};
-    const Json json{{"experiments", experiments_of(*stage)}, {"attempt", event.number}, {"step", event.step}};
+    const Json json{{"experiments", experiments_of(*stage)}, {"attempt", event.attempt}, {"step", event.step}};
     mutate(AppendEvent{"stages/" + std::to_string(event.stage_id), "checkpoint", json.dump()});
   }
   reply(ReplyDone{event.reply});
@@ -53,7 +53,7 @@ void Scheduler::State::handle(const AttemptCompleted& event) {
                                 "outcome", {{"outcome", to_string(event.outcome)}})});
     return;
   }
-  Stage* stage = run_by(*worker, event.stage_id, event.number);
+  Stage* stage = run_by(*worker, event.stage_id, event.attempt);
   if (stage == nullptr) {
     answer_ended(event);
     return;
@@ -75,11 +75,11 @@ void Scheduler::State::handle(const AttemptCompleted& event) {
 // The stage is not this attempt's any more. Saying the same again is fine; so is anything about a cancelled
 // attempt.
 void Scheduler::State::answer_ended(const AttemptCompleted& event) {
-  auto ended = ended_.find({event.stage_id, event.number});
+  auto ended = ended_.find({event.stage_id, event.attempt});
   if (ended != ended_.end() && (ended->second == event.outcome || ended->second == AttemptState::kCancelled)) {
     reply(ReplyDone{event.reply});
   } else {
-    reply(ReplyError{event.reply, stale(event.stage_id, event.number)});
+    reply(ReplyError{event.reply, stale(event.stage_id, event.attempt)});
   }
 }
 
@@ -100,7 +100,7 @@ void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttemp
   const Verdict verdict = judge(stage.row, ending, stage.strikes, live_workers(), policy_, others);
   const std::vector<StageOutput> outputs = mutation.outputs;
   mutation.stage_id = stage.row.id;
-  mutation.number = stage.row.attempt;
+  mutation.attempt = stage.row.attempt;
   mutation.outcome = ending.outcome;
   mutation.failure_class = ending.failure_class;
   mutation.reason = verdict.reason;
@@ -197,7 +197,7 @@ void Scheduler::State::cancel(Stage& stage, const std::string& reason) {
     Worker& worker = workers_.at(stage.running->worker);
     EndAttempt end;
     end.stage_id = id;
-    end.number = stage.row.attempt;
+    end.attempt = stage.row.attempt;
     end.outcome = AttemptState::kCancelled;
     end.reason = reason;
     end.ended_us = now_.wall;

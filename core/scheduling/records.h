@@ -60,11 +60,11 @@ class Scheduler::Records {
     struct Asked {
       std::string request_id;
       StageId stage = 0;
-      std::int64_t number = 0;
+      std::int64_t attempt = 0;
     };
     std::deque<Asked> asked;     // newest last: makes requests idempotent
     std::size_t slots = 0;       // announced; 0 before it has registered here
-    std::vector<int> device_of;  // by slot: slots of one device share its number; all of the CPU's do
+    std::vector<int> device_of;  // by slot: slots of one device share its index; all of the CPU's do
     int device(int slot) const {
       return static_cast<std::size_t>(slot) < device_of.size() ? device_of[static_cast<std::size_t>(slot)] : 0;
     }

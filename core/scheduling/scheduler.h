@@ -92,7 +92,7 @@ struct CheckpointCommitted {
   ReplyToken reply = 0;
   std::string session;
   StageId stage_id = 0;
-  std::int64_t number = 0, step = 0;
+  std::int64_t attempt = 0, step = 0;
   std::string sha256;
   bool best = false;
 };
@@ -100,7 +100,7 @@ struct AttemptCompleted {
   ReplyToken reply = 0;
   std::string session;
   StageId stage_id = 0;
-  std::int64_t number = 0;
+  std::int64_t attempt = 0;
   AttemptState outcome{};
   FailureClass failure_class = FailureClass::kNone;
   std::string reason, environment_json = "{}";
@@ -197,7 +197,7 @@ using Event =
 // ---- commands ----
 struct Grant {
   StageId stage_id = 0;
-  std::int64_t number = 0;
+  std::int64_t attempt = 0;
   std::string kind, config_json;
   std::vector<int> slots;
   std::map<std::string, std::string> inputs;

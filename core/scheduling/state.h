@@ -46,7 +46,7 @@ class Scheduler::State : private Records {
   void forgive_own_pause(Now now);
   Worker* connected_worker(const std::string& session,
                            ReplyToken reply);  // null: the caller has been refused
-  Stage* run_by(const Worker& worker, StageId stage, std::int64_t number);
+  Stage* run_by(const Worker& worker, StageId stage, std::int64_t attempt);
 
   // grants.cc
   void handle(const WorkRequested& event);

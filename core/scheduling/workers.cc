@@ -35,9 +35,9 @@ Scheduler::State::Worker* Scheduler::State::connected_worker(const std::string& 
   return &worker;
 }
 
-Scheduler::State::Stage* Scheduler::State::run_by(const Worker& worker, StageId id, std::int64_t number) {
+Scheduler::State::Stage* Scheduler::State::run_by(const Worker& worker, StageId id, std::int64_t attempt) {
   Stage* stage = find_stage(id);
-  if (stage == nullptr || !stage->running || stage->row.attempt != number) return nullptr;
+  if (stage == nullptr || !stage->running || stage->row.attempt != attempt) return nullptr;
   return stage->running->worker == worker.row.id ? stage : nullptr;
 }
 
@@ -134,7 +134,7 @@ void Scheduler::State::replace_session(Worker& worker, const WorkerRegistered& e
   for (StageId id : running) {
     Stage& stage = stages_.at(id);
     const bool runs = std::any_of(event.running.begin(), event.running.end(), [&](const StatedAttempt& lease) {
-      return lease.stage_id == id && lease.number == stage.row.attempt;
+      return lease.stage_id == id && lease.attempt == stage.row.attempt;
     });
     if (!runs)
       lose(stage, "the worker daemon " + event.name + " was restarted", /*strike=*/true,
@@ -166,7 +166,7 @@ void Scheduler::State::announce(Worker& worker, const WorkerRegistered& event) {
 
 void Scheduler::State::renew(Worker& worker, const std::vector<StatedAttempt>& stated) {
   for (const StatedAttempt& lease : stated) {
-    Stage* stage = run_by(worker, lease.stage_id, lease.number);
+    Stage* stage = run_by(worker, lease.stage_id, lease.attempt);
     if (stage == nullptr) continue;
     stage->running->listed = now_.steady;
     stage->running->acknowledged = true;
@@ -200,8 +200,8 @@ void Scheduler::State::handle(const LeasesSynced& event) {
   ReplyWishes wishes{.reply = event.reply, .wishes = {}, .drain = worker->row.state == WorkerState::kDraining};
   for (const StatedAttempt& lease : event.running) {
     LeaseWish wish = worker->row.drain == Drain::kStopWork ? LeaseWish::kCheckpointAndStop : LeaseWish::kContinue;
-    if (run_by(*worker, lease.stage_id, lease.number) == nullptr) {
-      auto ended = ended_.find({lease.stage_id, lease.number});
+    if (run_by(*worker, lease.stage_id, lease.attempt) == nullptr) {
+      auto ended = ended_.find({lease.stage_id, lease.attempt});
       wish = ended != ended_.end() && ended->second == AttemptState::kCancelled ? LeaseWish::kCancel : LeaseWish::kDrop;
     }
     wishes.wishes.emplace_back(lease, wish);

@@ -70,9 +70,9 @@ std::vector<std::int64_t> geometric_rungs(std::int64_t least, std::int64_t most,
   return out;
 }
 
-std::vector<Bracket> hyperband(std::int64_t most, std::int64_t eta) {
-  std::int64_t last = 0;  // the largest s with eta^s <= most; by integers, since a quotient of logarithms misses it
-  for (std::int64_t power = eta; power <= most; power *= eta) ++last;
+std::vector<Bracket> hyperband(std::int64_t most, std::int64_t eta, std::int64_t least) {
+  std::int64_t last = 0;  // the largest s with least eta^s <= most; by integers: a quotient of logarithms misses it
+  for (std::int64_t reach = least * eta; reach <= most; reach *= eta) ++last;
   std::vector<Bracket> out;
   for (std::int64_t s = last; s >= 0; --s) {
     std::int64_t power = 1;  // eta^s

@@ -42,8 +42,8 @@ std::vector<std::int64_t> geometric_rungs(std::int64_t least, std::int64_t most,
 struct Bracket {
   std::vector<std::int64_t> units, rungs;
 };
-// Brackets from the most aggressive one on, for rungs from 1 to `most` (Li et al. 2018, JMLR 18, algorithm 1; the table of
+// Brackets from the most aggressive one on, for rungs from `least` to `most` (Li et al. 2018, JMLR 18, algorithm 1; the table of
 // that paper rounds (s_max + 1) / (s + 1) down before it multiplies, the algorithm does not, nor does this).
-std::vector<Bracket> hyperband(std::int64_t most, std::int64_t eta);
+std::vector<Bracket> hyperband(std::int64_t most, std::int64_t eta, std::int64_t least = 1);
 
 }  // namespace locus

@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "engine/fused/branch.h"
+
 namespace locus::engine {
 namespace {
 
@@ -126,20 +128,31 @@ std::vector<Tensor> Attention::heads_of(const Tensor& projected) const {
       .unbind(0);
 }
 
+std::vector<Tensor> Attention::heads_from(const Tensor& x) const {
+  const bool one_map = options_.qkv_bias == QkvBias::kAll || options_.qkv_bias == QkvBias::kNone;
+  if (!one_map || !qkv_->plain() || !fused::fits(x) || qkv_->weight.scalar_type() != x.scalar_type())
+    return heads_of(project(x));
+  return fused::project_heads(x, {qkv_->weight, qkv_->bias}, info_.heads);
+}
+
 Tensor Attention::forward(const Tensor& x, const Layout& layout, const ForwardContext& context) {
-  const Tensor projected = project(x);
+  return out_->forward(mixed(x, layout, context));
+}
+
+Tensor Attention::mixed(const Tensor& x, const Layout& layout, const ForwardContext& context) {
   const bool whole = !options_.partition.divides();
   if (layout.valid.defined() && (!whole || options_.pattern != Pattern::kGlobal))
     throw std::invalid_argument("attention within windows or along axes takes no samples of several lengths");
+  const Tensor projected = whole ? Tensor() : project(x);
   Tensor out = whole ? Tensor() : attend_in_parts(x, projected, layout, context);
   if (whole || hooks_.any(Hook::kAddOutput) || hooks_.any(Hook::kGateOutput)) {
-    const std::vector<Tensor> qkv = heads_of(projected);
+    const std::vector<Tensor> qkv = whole ? heads_from(x) : heads_of(projected);
     const AttentionInputs inputs{x, qkv[0], qkv[1], qkv[2], layout};
     if (whole) out = attend(inputs, context, padding_of(layout)).transpose(1, 2).reshape(x.sizes());
     for (const auto& prior : hooks_.of(Hook::kAddOutput)) out = out + prior.layer->add_output(inputs, context);
     for (const auto& prior : hooks_.of(Hook::kGateOutput)) out = out * prior.layer->gate_output(inputs, context);
   }
-  return out_->forward(out);
+  return out;
 }
 
 Tensor Attention::attend(const AttentionInputs& inputs, const ForwardContext& context, const Tensor& region) {
@@ -177,6 +190,40 @@ Tensor Attention::attend_along_axes(const Tensor& q, const Tensor& k, const Atte
   return out;
 }
 
+void Attention::add_hooks_on_probabilities(Scores& scores, const AttentionInputs& inputs,
+                                           const ForwardContext& context) const {
+  // Terms where all priors have one; else functions, since what is done to P has an order.
+  bool terms = true;
+  for (const auto& prior : hooks_.of(Hook::kProbabilities)) {
+    auto term = prior.layer->probability_term(inputs, context);
+    terms = terms && term.has_value();
+    if (!terms) break;
+    scores.probability_terms.push_back(std::move(*term));
+  }
+  if (!terms) {
+    scores.probability_terms.clear();
+    scores.probabilities = [&](Tensor p) {
+      for (const auto& prior : hooks_.of(Hook::kProbabilities)) p = prior.layer->probabilities(p, inputs, context);
+      return p;
+    };
+  }
+  std::vector<AttachedPrior> functions;
+  for (const auto& prior : hooks_.of(Hook::kFromProbabilities)) {
+    auto tables = prior.layer->value_tables(inputs, context);
+    if (!tables) functions.push_back(prior);
+    if (tables) std::move(tables->begin(), tables->end(), std::back_inserter(scores.value_tables));
+  }
+  if (functions.empty()) return;
+  scores.from_probabilities = [functions, &inputs, &context](const Tensor& p) {
+    Tensor sum;
+    for (const auto& prior : functions) {
+      const Tensor part = prior.layer->from_probabilities(p, inputs, context);
+      sum = sum.defined() ? sum + part : part;
+    }
+    return sum;
+  };
+}
+
 Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const AttentionInputs& inputs,
                                 const ForwardContext& context, const Tensor& region) {
   Scores scores{.q = q,
@@ -193,22 +240,7 @@ Tensor Attention::attend_within(const Tensor& q, const Tensor& k, const Attentio
   for (TermSource& source : scales_) scores.scales.push_back(&source.get(inputs, context));
   for (TermSource& source : sum_scales_) scores.sum_scales.push_back(&source.get(inputs, context));
   for (TermSource& source : biases_) scores.biases.push_back(&source.get(inputs, context));
-  if (hooks_.any(Hook::kProbabilities)) {
-    scores.probabilities = [&](Tensor p) {
-      for (const auto& prior : hooks_.of(Hook::kProbabilities)) p = prior.layer->probabilities(p, inputs, context);
-      return p;
-    };
-  }
-  if (hooks_.any(Hook::kFromProbabilities)) {
-    scores.from_probabilities = [&](const Tensor& p) {
-      Tensor sum;
-      for (const auto& prior : hooks_.of(Hook::kFromProbabilities)) {
-        const Tensor part = prior.layer->from_probabilities(p, inputs, context);
-        sum = sum.defined() ? sum + part : part;
-      }
-      return sum;
-    };
-  }
+  add_hooks_on_probabilities(scores, inputs, context);
   if (watcher_) watcher_(scores, inputs);
   const ExecutionPath& path = choose_path(options_.path, scores);
   if (!paths_.contains(path.name)) paths_.emplace(path.name);

@@ -86,6 +86,9 @@ class Attention : public Module {
 
   // x: the normed tokens [B, T, D]; returns what is added to the residual stream, [B, T, D].
   Tensor forward(const Tensor& x, const Layout& layout, const ForwardContext& context);
+  // The same before the map of its output, out().
+  Tensor mixed(const Tensor& x, const Layout& layout, const ForwardContext& context);
+  Linear& out() const { return *out_; }
   const std::set<std::string, std::less<>>& paths() const { return paths_; }  // taken so far
   // Biases of its own to 0, and lets its priors overwrite the initial weight of the map to values.
   void start_values();
@@ -98,7 +101,8 @@ class Attention : public Module {
  private:
   // What the softmax is made of: [B, T, 3 D] of x [B, T, D].
   Tensor project(const Tensor& x) const;
-  // The heads' queries, keys and values of projected tokens [B, T, 3 D]: each [B, H, T, d].
+  // The heads' queries, keys and values of tokens [B, T, D], and of projected ones [B, T, 3 D]: each [B, H, T, d].
+  std::vector<Tensor> heads_from(const Tensor& x) const;
   std::vector<Tensor> heads_of(const Tensor& projected) const;
   Tensor attend(const AttentionInputs& inputs, const ForwardContext& context, const Tensor& region = {});
   // [B, T, D], the heads side by side.
@@ -108,6 +112,8 @@ class Attention : public Module {
   // The softmax part, [B, H, T, d], for transformed q and k and the values of `inputs`.
   Tensor attend_within(const Tensor& q, const Tensor& k, const AttentionInputs& inputs, const ForwardContext& context,
                        const Tensor& region = {});
+  // The lambdas that it puts into `scores` hold on to `inputs` and `context`.
+  void add_hooks_on_probabilities(Scores& scores, const AttentionInputs& inputs, const ForwardContext& context) const;
 
   LayerInfo info_;
   AttentionOptions options_;

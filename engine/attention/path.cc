@@ -2,11 +2,12 @@
 #include "engine/attention/path.h"
 
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/record_function.h>
 
 #include <algorithm>
 
-#include "engine/attention/curve_decay.h"
-#include "engine/attention/lookup.h"
+#include "engine/attention/flash.h"
+#include "engine/attention/flash_cuda.h"
 #include "engine/base/precision.h"
 
 namespace locus::engine {
@@ -51,12 +52,18 @@ Tensor hidden(const Tensor& logits, const Scores& s) {
   return (logits.unflatten(0, {-1, s.region.size(0)}) + region_mask(s, logits.scalar_type())).flatten(0, 1);
 }
 
+// P after everything that is done to it.
+Tensor hooked_probabilities(Tensor p, const Scores& s) {
+  for (const ProbabilityTerm& term : s.probability_terms) p = apply_term(term, p);
+  return s.probabilities ? s.probabilities(p) : p;
+}
+
 // softmax and what follows, for logits without regions
 Tensor weighted_values(const Tensor& logits, const Scores& s) {
-  Tensor p = at::softmax(hidden(logits, s), -1);
-  if (s.probabilities) p = s.probabilities(p);
-  p = p.to(s.v.scalar_type());  // terms may have brought float32 into a model of half precision
-  const Tensor out = at::matmul(p, s.v);
+  // Terms may have brought float32 into a model of half precision.
+  const Tensor p = hooked_probabilities(at::softmax(hidden(logits, s), -1), s).to(s.v.scalar_type());
+  Tensor out = at::matmul(p, s.v);
+  for (const ValueTable& table : s.value_tables) out = out + table.of(p);
   return s.from_probabilities ? out + s.from_probabilities(p) : out;
 }
 
@@ -65,13 +72,16 @@ Tensor explicit_logits(const Scores& s) { return scaled(with_terms(content_logit
 
 bool always(const Scores&) { return true; }
 
+bool sees_probabilities(const Scores& s) {
+  return s.hooked() || !s.probability_terms.empty() || !s.value_tables.empty();
+}
+
 Tensor run_explicit(const Scores& s) { return weighted_values(explicit_logits(s), s); }
 
 bool has_scales(const Scores& s) { return !s.scales.empty() || !s.sum_scales.empty(); }
 
-// The blocked kernels: never a T x T tensor where there is no mask. On the CPU they pay off once a row of
-// logits no longer fits beside its neighbors in the cache.
-bool fused_preferred(const Scores& s) { return !s.q.is_cpu() || s.q.size(2) >= 128; }
+// PyTorch's blocked kernels, for devices without one of ours: never a T x T tensor where there is no mask.
+bool sdpa_preferred(const Scores& s) { return !s.q.is_cpu(); }
 
 Tensor kernel(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask, double scale) {
   return at::scaled_dot_product_attention(q, k, v, mask, /*dropout_p=*/0, /*is_causal=*/false, scale);
@@ -93,32 +103,14 @@ Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const std::optio
   return kernel(gathered(q), gathered(k), gathered(v), sum, scale).unflatten(1, {windows, heads}).flatten(0, 1);
 }
 
-bool fused_supports(const Scores& s) { return !has_scales(s) && s.biases.empty() && !s.hooked(); }
-
-Tensor run_fused(const Scores& s) { return fused(s.q, s.k, s.v, std::nullopt, s.scale, s); }
-
-// A mask with a gradient would be expanded over the batch before it is reduced, so those stay explicit.
-bool fit_for_mask(const BiasTerm* bias) { return !requires_grad(bias->form()); }
-
-bool fused_bias_supports(const Scores& s) {
-  return !has_scales(s) && !s.biases.empty() && !s.hooked() &&
-         std::all_of(s.biases.begin(), s.biases.end(), fit_for_mask);
-}
-
-Tensor run_fused_bias(const Scores& s) {
-  Tensor sum = s.biases[0]->dense();
-  for (const BiasTerm* bias : std::span(s.biases).subspan(1)) sum = sum + bias->dense();
-  return fused(s.q, s.k, s.v, sum.to(s.q.scalar_type()), s.scale, s);
-}
-
 const LowRank* low_rank(const BiasTerm* bias) { return std::get_if<LowRank>(&bias->form()); }
 
-// Low-rank biases ride along as further channels of q and k; other biases, if any, make a mask.
-bool low_rank_supports(const Scores& s) {
-  if (has_scales(s) || s.hooked()) return false;
-  return std::any_of(s.biases.begin(), s.biases.end(), low_rank) &&
-         std::all_of(s.biases.begin(), s.biases.end(),
-                     [](const BiasTerm* bias) { return low_rank(bias) != nullptr || fit_for_mask(bias); });
+// Low-rank biases ride along as further channels of q and k; other biases, if any, make a mask. A mask with a gradient
+// would be expanded over the batch before it is reduced, so those stay explicit.
+bool sdpa_supports(const Scores& s) {
+  if (has_scales(s) || sees_probabilities(s)) return false;
+  return std::all_of(s.biases.begin(), s.biases.end(),
+                     [](const BiasTerm* bias) { return low_rank(bias) != nullptr || !requires_grad(bias->form()); });
 }
 
 Tensor run_low_rank(const Scores& s) {
@@ -147,72 +139,34 @@ Tensor run_low_rank(const Scores& s) {
   return fused(wide_q, wide_k, v, mask, 1.0, s).narrow(-1, 0, width).to(own);
 }
 
-// The scale that the kernel applies: the first, and one of the sum before one of the content.
-const CurveDecay* curve_decay(const Scores& s) {
-  if (!s.sum_scales.empty()) return std::get_if<CurveDecay>(&s.sum_scales[0]->form());
-  return s.scales.empty() ? nullptr : std::get_if<CurveDecay>(&s.scales[0]->form());
+Tensor run_sdpa(const Scores& s) {
+  if (std::any_of(s.biases.begin(), s.biases.end(), low_rank)) return run_low_rank(s);
+  std::optional<Tensor> mask;
+  for (const BiasTerm* bias : s.biases) mask = mask ? *mask + bias->dense() : bias->dense();
+  if (mask) mask = mask->to(s.q.scalar_type());
+  return fused(s.q, s.k, s.v, mask, s.scale, s);
 }
 
-bool curve_decay_supports(const Scores& s) {
-  const CurveDecay* decay = curve_decay(s);
-  return decay != nullptr && curve_decay_kernel(s.q, decay->rate.size(0)) != nullptr;
-}
-
-// A kept mask (evaluation) is one multiplication; the kernel wins where the mask is new each time.
-bool curve_decay_preferred(const Scores& s) {
-  const CurveDecay* decay = curve_decay(s);
-  return decay->rate.requires_grad() || decay->alpha.requires_grad() || s.q.is_cuda();
-}
-
-Tensor run_curve_decay(const Scores& s) {
-  const bool of_sum = !s.sum_scales.empty();
-  Tensor content = content_logits(s);
-  if (of_sum) content = with_terms(content, s, s.scales);
-  Tensor logits = apply_curve_decay(content, *curve_decay(s));
-  if (curve_decay(s)->plus != 0) logits = at::add(logits, content, curve_decay(s)->plus);
-  if (of_sum) return weighted_values(scaled(logits, std::span(s.sum_scales).subspan(1)), s);
-  return weighted_values(with_terms(logits, s, std::span(s.scales).subspan(1)), s);
-}
-
-bool looked_up(const BiasTerm* bias, const Scores& s) { return can_look_up(s.q, bias->form()); }
-
-bool bucketed_supports(const Scores& s) {
-  return std::any_of(s.biases.begin(), s.biases.end(), [&](const BiasTerm* bias) { return looked_up(bias, s); });
-}
-
-// What is kept (evaluation) is one addition; the kernel wins where a lookup is new each time.
-bool bucketed_preferred(const Scores& s) {
-  return std::any_of(s.biases.begin(), s.biases.end(), [&](const BiasTerm* bias) {
-    return looked_up(bias, s) && (requires_grad(bias->form()) || bias->on() == Depends::kContent);
-  });
-}
-
-Tensor run_bucketed(const Scores& s) {
-  std::vector<const BiasTerm*> lookups, others;
-  for (const BiasTerm* bias : s.biases) (looked_up(bias, s) ? lookups : others).push_back(bias);
-  Scores rest = s;
-  rest.biases = std::move(others);
-  // Mixed precision may have narrowed the product; the kernel is for the type that was asked about.
-  Tensor logits = with_terms(content_logits(rest), rest, rest.scales).to(s.q.scalar_type());
-  for (const BiasTerm* bias : lookups) logits = add_lookups(logits, bias->form());
-  return weighted_values(scaled(logits, s.sum_scales), s);
+// One blocked computation, by the kernels of the device.
+bool flash_on_device_supports(const Scores& s) { return s.q.is_cuda() ? flash_cuda_supports(s) : flash_supports(s); }
+// Our kernels are told of as an operator is, so that profiles show them and their operations are counted.
+Tensor run_flash_on_device(const Scores& s) {
+  const c10::IValue told[] = {s.q, s.k, s.v};
+  RECORD_FUNCTION(kFlashOperator, c10::ArrayRef<const c10::IValue>(told));
+  return s.q.is_cuda() ? flash_cuda(s) : run_flash(s);
 }
 
 }  // namespace
 
 AttentionWeights explicit_weights(const Scores& scores) {
   const Tensor logits = hidden(explicit_logits(scores), scores);
-  const Tensor p = at::softmax(logits, -1);
-  return {logits, scores.probabilities ? scores.probabilities(p) : p};
+  return {logits, hooked_probabilities(at::softmax(logits, -1), scores)};
 }
 
 const std::vector<ExecutionPath>& execution_paths() {
   static const std::vector<ExecutionPath> paths = {
-      {"curve-decay", curve_decay_supports, curve_decay_preferred, run_curve_decay},
-      {"fused", fused_supports, fused_preferred, run_fused},
-      {"low-rank", low_rank_supports, fused_preferred, run_low_rank},
-      {"bucketed", bucketed_supports, bucketed_preferred, run_bucketed},
-      {"fused-bias", fused_bias_supports, fused_preferred, run_fused_bias},
+      {"flash", flash_on_device_supports, always, run_flash_on_device},
+      {"sdpa", sdpa_supports, sdpa_preferred, run_sdpa},
       {"explicit", always, always, run_explicit},
   };
   return paths;

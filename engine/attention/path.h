@@ -4,10 +4,12 @@
 
 #include <span>
 
-#include "engine/layers/forms.h"
+#include "engine/layers/probability.h"
 
 namespace locus::engine {
 
+// What profilers and counters of operations see of our blocked attention; its inputs begin with q, k and v.
+inline constexpr const char* kFlashOperator = "locus::flash_attention";
 inline constexpr double kHidden = -100;  // as published with Swin: e^-100 is 0 beside what is seen
 
 // One layer's attention, ready to run: everything between the projections. Holds references; lives for one
@@ -25,8 +27,10 @@ struct Scores {
   std::function<Tensor(const Tensor&)> from_probabilities;  // likewise; the sum over priors
   Tensor region = {};       // int8 [windows of an image, T] or undefined; sample b has row b mod windows
   double hidden = kHidden;  // may be -infinity, since every token sees itself
+  std::vector<ProbabilityTerm> probability_terms = {};  // done to P one after the other, before `probabilities`
+  std::vector<ValueTable> value_tables = {};            // of the P that results; beside `from_probabilities`
 
-  bool hooked() const { return probabilities || from_probabilities; }  // whether somebody must see P
+  bool hooked() const { return probabilities || from_probabilities; }  // whether somebody must see all of P
 };
 
 // What the algebra makes of the scores, by the explicit formula, for tools that look inside: the logits L

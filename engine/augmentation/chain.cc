@@ -3,12 +3,15 @@
 
 #include <cmath>
 
+#include "engine/data/joint.h"
 #include "engine/data/pixels.h"
 
 namespace locus::engine {
 namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
+constexpr std::string_view kWho = "this augmentation";
+constexpr std::string_view kInstead = "write augmentation: asg-segmentation, asg-depth or mmseg";
 constexpr double kFillWithoutMean = 128;  // timm's, where no mean is given
 
 // timm fills with the mean that images are normalized by, in 8 bits.
@@ -35,6 +38,7 @@ ImageAugmentation::ImageAugmentation(const AugmentationContext& context)
     : numbers_(context.channels * context.extent[0] * context.extent[1]) {}
 
 Sample ImageAugmentation::apply(Sample sample, const SampleDraws& draws) const {
+  refuse_targets(sample, kWho, kInstead);
   Tensor& image = sample.at(kImage);
   image = changed(TensorParts(image), draws);
   return sample;
@@ -42,6 +46,7 @@ Sample ImageAugmentation::apply(Sample sample, const SampleDraws& draws) const {
 
 Sample ImageAugmentation::begin(const UndecodedSample& undecoded, const SampleDraws& draws) const {
   Sample sample = undecoded.rest();
+  refuse_targets(sample, kWho, kInstead);
   sample[kImage] = changed(undecoded, draws);
   return sample;
 }

@@ -355,6 +355,14 @@ bool Backbone::training_only(std::string_view name) const {
   return named != nullptr && named->prior->training_only(rest);
 }
 
+Json backbones::linear_maps_of_blocks(const std::string& blocks) {
+  const auto map = [&](const char* name, const char* in, const char* out, int joint) {
+    return Json({{"name", blocks + "." + name}, {"count", "depth"}, {"in", in}, {"out", out}, {"joint", joint}});
+  };
+  return Json::array({map("attention.qkv", "dim", "3 * dim", 3), map("attention.out", "dim", "dim", 1),
+                      map("mlp.in", "dim", "hidden", 1), map("mlp.out", "hidden", "dim", 1)});
+}
+
 Registry<BackboneItem>& backbone_registry() {
   static Registry<BackboneItem> entries("backbone", {
 #define LOCUS_BACKBONE(file) backbones::file(),

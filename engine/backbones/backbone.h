@@ -16,6 +16,9 @@ namespace locus::engine {
 struct InputFacts {
   std::int64_t channels = 1;
   std::vector<std::int64_t> extent;  // of an image at training resolution: height, width
+  // Above 0: there are no images, the tokens are points whose coordinates have that many axes. A network with the fact
+  // "points" is then built of its blocks, which run on any points_layout(), of samples of several lengths, too.
+  std::int64_t point_axes = 0;
 };
 
 struct PriorChoice {

@@ -3,6 +3,8 @@
 
 #include <ATen/ops/silu.h>
 
+#include "engine/fused/branch.h"
+
 namespace locus::engine {
 namespace {
 
@@ -19,6 +21,9 @@ Tensor kept_samples(const Tensor& draw, double rate, DropRule rule, at::ScalarTy
                       static_cast<double>(batch) / static_cast<double>(kept));
   return factors;
 }
+
+fused::NormWeights weights_of(const Norm& norm) { return {norm.weight, norm.bias, norm.eps()}; }
+fused::LinearWeights weights_of(const Linear& map) { return {map.weight, map.bias}; }
 
 }  // namespace
 
@@ -119,15 +124,45 @@ Tensor Block::thinned(const Tensor& x, std::string_view which, const ForwardCont
 }
 
 Tensor Block::dropped(const Tensor& branch, std::string_view which, const ForwardContext& context) const {
-  if (!context.training || options_.drop_path == 0) return branch;
+  const Tensor factors = kept(branch, which, context);
+  return factors.defined() ? branch * factors : branch;
+}
+
+Tensor Block::kept(const Tensor& x, std::string_view which, const ForwardContext& context) const {
+  if (!context.training || options_.drop_path == 0) return {};
   // A sample's draw is its place's in the whole batch, however that is split.
-  const std::int64_t first = context.first_sample, end = first + branch.size(0);
+  const std::int64_t first = context.first_sample, end = first + x.size(0);
   const Tensor draw =
       context.random
           .uniform(kDropPath, name_ + "." + std::string(which), static_cast<std::uint64_t>(context.step), {end, 1, 1})
           .slice(0, first);
-  const Tensor factor = kept_samples(draw, options_.drop_path, options_.drop_rule, branch.scalar_type());
-  return branch * factor.to(branch.device(), /*non_blocking=*/true);
+  return kept_samples(draw, options_.drop_path, options_.drop_rule, x.scalar_type())
+      .to(x.device(), /*non_blocking=*/true);
+}
+
+bool Block::fuses(const Tensor& x, const ForwardContext& context) const {
+  return !options_.post_norm && !options_.modulated && (options_.dropout == 0 || !context.training) && fused::fits(x) &&
+         norm1_->weight.scalar_type() == x.scalar_type();
+}
+
+Tensor Block::with_attention(const Tensor& x, const Layout& layout, const ForwardContext& context,
+                             const Modulation& modulation) {
+  if (!fuses(x, context) || !attention_->out().plain()) {
+    const Tensor read_from_stream = read(*norm1_, x, modulation);
+    Tensor attended = thinned(attention_->forward(read_from_stream, layout, context), "attention", context);
+    if (options_.post_norm) attended = norm1_->forward(attended);
+    return x + dropped(scaled(attended, scale1_, modulation), "attention", context);
+  }
+  const auto [stream, normed] = fused::fork_norm(x, weights_of(*norm1_));
+  const Tensor mixed = attention_->mixed(normed, layout, context);
+  return fused::add_projected(stream, mixed, weights_of(attention_->out()), {scale1_, kept(x, "attention", context)});
+}
+
+Tensor Block::with_mlp(const Tensor& x, const Layout& layout, const ForwardContext& context) {
+  if (hooks_.any(Hook::kFeedForward) || !fuses(x, context) || !layers_->plain())
+    return x + fed_forward(x, layout, context);
+  return fused::add_mlp(x, weights_of(*norm2_), weights_of(layers_->first()), weights_of(layers_->last()),
+                        {scale2_, kept(x, "mlp", context)});
 }
 
 Tensor Block::fed_forward(const Tensor& x, const Layout& layout, const ForwardContext& context) {
@@ -147,10 +182,8 @@ Tensor Block::forward(Tensor x, const Layout& layout, const ForwardContext& cont
   mlp_modulation_ = std::move(of_mlp);
   for (const AttachedPrior& prior : hooks_.of(Hook::kBlockEmbed))
     x = prior.layer->embed(Site::kBlockStart, x, layout, context);
-  Tensor attended = thinned(attention_->forward(read(*norm1_, x, of_attention), layout, context), "attention", context);
-  if (options_.post_norm) attended = norm1_->forward(attended);
-  x = x + dropped(scaled(attended, scale1_, of_attention), "attention", context);
-  x = x + fed_forward(x, layout, context);
+  x = with_attention(fused::stream_of(x), layout, context, of_attention);
+  x = with_mlp(x, layout, context);
   mlp_modulation_ = {};  // no graph outlives its forward here
   for (const AttachedPrior& prior : hooks_.of(Hook::kBlockEmbed))
     x = prior.layer->embed(Site::kBlockEnd, x, layout, context);

@@ -77,9 +77,17 @@ class Block : public Module {
   // Dropout (Srivastava et al. 2014): while training some numbers are 0 and the others that much larger.
   Tensor thinned(const Tensor& x, std::string_view which, const ForwardContext& context) const;
   Tensor dropped(const Tensor& branch, std::string_view which, const ForwardContext& context) const;
+  // The factors [B, 1, 1] of a branch's samples by drop path, in the type and on the device of x; undefined where all
+  // are 1.
+  Tensor kept(const Tensor& x, std::string_view which, const ForwardContext& context) const;
   void build_mlp(const LinearFactory& linear);
-  // What is added after attention: by the MLP, or by the prior that replaces it.
-  Tensor fed_forward(const Tensor& x, const Layout& layout, const ForwardContext& context);
+  // Whether fused passes do what the block's single operations would, in value and gradient.
+  bool fuses(const Tensor& x, const ForwardContext& context) const;
+  // The stream behind attention, and behind what comes after: the MLP, or the prior that replaces it.
+  Tensor with_attention(const Tensor& x, const Layout& layout, const ForwardContext& context,
+                        const Modulation& modulation);
+  Tensor with_mlp(const Tensor& x, const Layout& layout, const ForwardContext& context);
+  Tensor fed_forward(const Tensor& x, const Layout& layout, const ForwardContext& context);  // what is added there
 
   std::string name_;
   BlockOptions options_;

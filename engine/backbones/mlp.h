@@ -22,6 +22,10 @@ class Mlp : public Module {
   Tensor in(const Tensor& x, const Layout& layout) const;  // [B, T, width] -> [B, T, hidden]
   Tensor out(const Tensor& hidden) const;                  // [B, T, hidden] -> [B, T, width]
   std::int64_t flops(const Layout& layout) const;          // of one sample: Backbone::flops
+  // Whether it is two plain linear layers and the exact GELU, so that others may compute it from their parameters.
+  bool plain() const { return kind_ == MlpKind::kGelu && in_->plain() && out_->plain(); }
+  const Linear& first() const { return *in_; }
+  const Linear& last() const { return *out_; }
 
  private:
   MlpKind kind_;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/backbones/items.h"
+
 namespace locus::engine {
 
 void StageSizes::check(const std::string& backbone) const {
@@ -20,6 +22,15 @@ void StageSizes::check(const std::string& backbone) const {
                                 std::to_string(depths[s]) + " blocks and " + std::to_string(heads[s]) +
                                 " heads, which must divide its width of " + std::to_string(dims[s]));
   }
+}
+
+Item& backbones::refuse_uneven_stages(Item& item, const std::vector<std::string>& lists) {
+  for (const std::string& list : lists)
+    item.refuse(list + " - stages", list + " has {" + list + "} entries and dims {stages}: one for each stage", list);
+  return item.refuse("zero(depth) + zero(heads) + 1 - zero(dim - heads * floor(dim / max(heads, 1)))",
+                     "stage {stage} has {depth} blocks and {heads} heads, which must divide its width of {dim}",
+                     "heads",
+                     /*each_stage=*/true);
 }
 
 std::vector<StageInfo> StageSizes::describe(const std::vector<Layout>& grids) const {

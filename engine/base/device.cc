@@ -41,6 +41,7 @@ std::vector<CudaDevice> cuda_devices() {
   const auto count = symbol<int (*)(int*)>(driver, "cuDeviceGetCount");
   const auto get = symbol<int (*)(int*, int)>(driver, "cuDeviceGet");
   const auto name = symbol<int (*)(char*, int, int)>(driver, "cuDeviceGetName");
+  const auto memory = symbol<int (*)(std::size_t*, int)>(driver, "cuDeviceTotalMem_v2");
   int devices = 0;
   if (!init || !count || !get || !name || init(0) != 0 || count(&devices) != 0) return {};
   std::vector<CudaDevice> out;
@@ -48,7 +49,9 @@ std::vector<CudaDevice> cuda_devices() {
     std::array<char, 256> text{};
     int device = 0;
     if (get(&device, index) == 0 && name(text.data(), static_cast<int>(text.size()) - 1, device) == 0) {
-      out.push_back({index, text.data()});
+      std::size_t bytes = 0;
+      if (!memory || memory(&bytes, device) != 0) bytes = 0;
+      out.push_back({index, text.data(), static_cast<std::int64_t>(bytes)});
     }
   }
   return out;

@@ -12,6 +12,7 @@ namespace locus::engine {
 struct CudaDevice {
   int index = 0;
   std::string name;
+  std::int64_t memory_bytes = 0;  // 0: the driver does not say
 };
 
 // What the driver offers, whether or not torch can use it; empty without a driver. Loads no torch library.

@@ -68,6 +68,14 @@ Item& Item::constraint(Json rule) {
   return *this;
 }
 
+Item& Item::refuse(std::string_view formula, std::string_view words, std::string_view option, bool each_stage) {
+  Json refusal = {{"if", formula}, {"say", words}};
+  if (!option.empty()) refusal["option"] = option;
+  if (each_stage) refusal["each_stage"] = true;
+  json_["refuses"].push_back(std::move(refusal));
+  return *this;
+}
+
 Item& Item::preset(std::string_view name, Json options) {
   json_["presets"][std::string(name)] = std::move(options);
   return *this;

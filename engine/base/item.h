@@ -54,6 +54,10 @@ class Item {
 
   Item& option(const Option& option);
   Item& constraint(Json rule);
+  // States as data what is refused where it is made: settings at which `formula`, over the options, the costs and the
+  // model's, is not 0 (docs/formats/catalog.md, refuses). `words` are those of the refusal behind the item's name,
+  // `option` is what it is about, or empty. `each_stage`: asked of every stage of a backbone.
+  Item& refuse(std::string_view formula, std::string_view words, std::string_view option = "", bool each_stage = false);
   // A published size: `size: <name>` beside the options gives these values to those that nobody writes. No option is
   // called "size", and no identity holds the name: it means its numbers.
   Item& preset(std::string_view name, Json options);

@@ -224,13 +224,22 @@ at::Tensor RandomStreams::truncated_normal(std::string_view purpose, std::string
 
 at::Tensor RandomStreams::permutation(std::string_view purpose, std::string_view name, std::uint64_t index,
                                       std::int64_t size) const {
+  return permutation_begin(purpose, name, index, size, size);
+}
+
+at::Tensor RandomStreams::permutation_begin(std::string_view purpose, std::string_view name, std::uint64_t index,
+                                            std::int64_t size, std::int64_t count) const {
   const PhiloxKey k = key(purpose, name);
   std::vector<std::pair<std::uint64_t, std::int64_t>> order(static_cast<std::size_t>(size));
   for (std::int64_t i = 0; i < size; ++i) {
     order[static_cast<std::size_t>(i)] = {words(k, index, static_cast<std::uint64_t>(i)).first, i};
   }
+  if (count < size) {  // pairs are all different: which come first does not depend on how they are found
+    std::nth_element(order.begin(), order.begin() + count, order.end());
+    order.resize(static_cast<std::size_t>(count));
+  }
   std::sort(order.begin(), order.end());
-  at::Tensor out = at::empty({size}, at::kLong);
+  at::Tensor out = at::empty({count}, at::kLong);
   auto* values = out.mutable_data_ptr<std::int64_t>();
   for (const auto& [word, element] : order) *values++ = element;
   return out;

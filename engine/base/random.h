@@ -47,6 +47,9 @@ class RandomStreams {
                               double high = 2) const;
   // int64, a permutation of 0..size-1.
   at::Tensor permutation(std::string_view purpose, std::string_view name, std::uint64_t index, std::int64_t size) const;
+  // Its first `count` values, 0 <= count <= size, without putting the others in order.
+  at::Tensor permutation_begin(std::string_view purpose, std::string_view name, std::uint64_t index, std::int64_t size,
+                               std::int64_t count) const;
 
  private:
   PhiloxKey key(std::string_view purpose, std::string_view name) const;

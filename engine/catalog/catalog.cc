@@ -5,6 +5,7 @@
 #include "engine/augmentation/augmentation.h"
 #include "engine/backbones/backbone.h"
 #include "engine/data/dataset.h"
+#include "engine/decoders/decoder.h"
 #include "engine/inputs/input.h"
 #include "engine/priors/prior.h"
 #include "engine/stages/stages.h"
@@ -44,6 +45,7 @@ Json catalog_json() {
   add(document, augmentation_items());
   add(document, adapter_items());
   add(document, init_items());
+  add(document, decoder_items());
   return document;
 }
 

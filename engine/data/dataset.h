@@ -41,6 +41,8 @@ class Dataset {
   // std::invalid_argument on another name.
   virtual std::shared_ptr<const Source> split(std::string_view name) = 0;
   virtual const Normalization& normalization() const = 0;
+  // Of the classes in their order, as the copy in use says them, after prepare(); empty where it does not, and the facts may.
+  virtual std::vector<std::string> class_names() const { return {}; }
 
   // Reads what must be read before the first split, which may take an hour the first time and is remembered in the place's cache. Throws
   // as split(), and what `progress` throws. Nothing for data that is read as a whole.

@@ -109,7 +109,7 @@ std::shared_ptr<const Source> scored_part(std::shared_ptr<const Source> split, s
                                           std::string_view name, std::int64_t images) {
   if (images <= 0 || images >= split->size()) return split;
   const std::string who = std::string(dataset) + "/" + std::string(name);
-  return part_of(split, RandomStreams(0).permutation(kSubset, who, 0, split->size()).slice(0, 0, images));
+  return part_of(split, RandomStreams(0).permutation_begin(kSubset, who, 0, split->size(), images));
 }
 
 EvaluationLoader::EvaluationLoader(EvaluationSet set, std::int64_t first, std::int64_t end, std::int64_t batch,

@@ -71,6 +71,7 @@ struct EvaluationView {
   // give.
   Extent extent{0, 0};
   std::string interpolation = "bilinear";
+  bool apart = false;  // images keep extents of their own, so that each is a batch
 };
 
 struct EvaluationSet {

@@ -11,6 +11,14 @@ namespace locus::engine {
 inline constexpr const char* kImage = "image";    // [C, H, W]: uint8 as it was decoded, float32 in batches
 inline constexpr const char* kLabel = "label";    // int64 []
 inline constexpr const char* kTarget = "target";  // float [C], batches alone: what is learned in place of the label
+inline constexpr const char* kMask = "mask";      // uint8 [H, W]: the class of each pixel, kIgnored where none counts
+inline constexpr const char* kDepth = "depth";    // float32 [H, W]: meters along the optical axis, 0 where unknown
+inline constexpr std::uint8_t kIgnored = 255;
+// Objects of an image, one a row of each: corners x1, y1, x2, y2 in pixels, the pixel's area being 1 (float64 [n, 4]); their
+// classes (int64 [n]); and which pixels are theirs (uint8 [n, H, W], 0 or 1).
+inline constexpr const char* kBoxes = "boxes";
+inline constexpr const char* kBoxClasses = "boxes.class";
+inline constexpr const char* kInstances = "instances";
 bool is_image(std::string_view name);
 
 // One item of a dataset: CPU tensors of any shape. They may share memory with other samples, so whoever changes one

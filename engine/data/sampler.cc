@@ -18,7 +18,7 @@ TrainingOrder::TrainingOrder(std::string_view dataset, std::int64_t size, std::i
                              const RandomStreams& random)
     : random_(random) {
   kept_ = limit <= 0 || limit >= size ? at::arange(size, at::kLong)
-                                      : RandomStreams(0).permutation(kSubset, dataset, 0, size).slice(0, 0, limit);
+                                      : RandomStreams(0).permutation_begin(kSubset, dataset, 0, size, limit);
 }
 
 Tensor TrainingOrder::rows(std::int64_t epoch) const {

@@ -75,10 +75,11 @@ class AtomicFile {
     }
   }
 
-  void commit() {
-    if (::fsync(descriptor_) != 0) fail("cannot be synchronized to disk");
+  void commit(bool durable) {
+    if (durable && ::fsync(descriptor_) != 0) fail("cannot be synchronized to disk");
     const int closed = ::close(std::exchange(descriptor_, -1));
     if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be put in place");
+    if (!durable) return;
     const int folder = ::open(path_.parent_path().empty() ? "." : path_.parent_path().c_str(), O_RDONLY | O_CLOEXEC);
     if (folder >= 0) {
       ::fsync(folder);  // so that the name, too, survives a power cut
@@ -210,7 +211,7 @@ void check_tiling(const fs::path& path, std::vector<Entry>& entries, std::uint64
 
 }  // namespace
 
-void write_safetensors(const fs::path& path, const TensorFile& file) {
+void write_safetensors(const fs::path& path, const TensorFile& file, bool durable) {
   Json header = Json::object();
   if (!file.metadata.empty()) header["__metadata__"] = file.metadata;
   // Widest elements first, so every tensor starts at a multiple of its element size.
@@ -232,7 +233,7 @@ void write_safetensors(const fs::path& path, const TensorFile& file) {
   out.write(&length, sizeof length);
   out.write(text.data(), text.size());
   for (const auto& [name, tensor] : ordered) out.write(tensor.const_data_ptr(), tensor.nbytes());
-  out.commit();
+  out.commit(durable);
 }
 
 TensorFile read_safetensors(const fs::path& path) {

@@ -12,10 +12,10 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-// Writes atomically: the file is at `path` whole, synchronized to disk, or not at all. The same content gives
-// the same bytes. Tensors may be on any device. Throws std::runtime_error when the disk refuses,
+// Writes atomically: the file is at `path` whole, synchronized to disk unless not `durable`, or not at all (of a file that
+// is not durable a power cut may leave anything). The same content gives the same bytes. Tensors may be on any device. Throws std::runtime_error when the disk refuses,
 // std::invalid_argument on a type the format lacks.
-void write_safetensors(const std::filesystem::path& path, const TensorFile& file);
+void write_safetensors(const std::filesystem::path& path, const TensorFile& file, bool durable = true);
 
 // Reads and checks everything: header at most 100 MB, known types, extents that multiply to the bytes given,
 // data without holes or overlaps up to the end of the file, no name twice. Never allocates more than the

@@ -48,6 +48,14 @@ struct DecodeLimits {
 // ends early (warnings of libjpeg are errors here), on gray PNG of 16 bits and on what is over a limit.
 Image decode(std::span<const std::byte> bytes, const DecodeLimits& limits = {});
 
+// Which PNG files hold values instead of colors.
+enum class StoredValues { kGray, kGrayOrPalette };
+
+// The values of a PNG file of one channel as they are stored, gray of 8 bits or fewer or the indexes of a palette, whatever its
+// colors: 1 channel. Throws ImageError on another kind of file, on other PNG files than `which` says, on one that is damaged and on
+// what is over a limit.
+Image decode_values(std::span<const std::byte> bytes, StoredValues which, const DecodeLimits& limits = {});
+
 // The same bytes as crop(decode(bytes, limits), part), with less work: of JPEG the rows and columns beside the part are not
 // transformed, and nothing below it is read; of PNG nothing below it is inflated. Damage of what is not read goes unnoticed.
 // Progressive JPEG is read to its end, and inks and interlaced PNG are decoded as a whole. Throws as decode(), and

@@ -90,6 +90,17 @@ class PngDecoder {
     return passes;
   }
 
+  // Asks for the values of one channel as they are stored, each a byte; `passes` over the rows then give it.
+  int ask_for_values() {
+    int passes = 0;
+    run([&] {
+      ::png_set_packing(png_);
+      passes = ::png_set_interlace_handling(png_);
+      ::png_read_update_info(png_, info_);
+    });
+    return passes;
+  }
+
   png_structp png() { return png_; }
   png_infop info() { return info_; }
 
@@ -161,6 +172,37 @@ Image decode_png(std::span<const std::byte> bytes, const DecodeLimits& limits) {
   const int passes = begin(decoder, limits);
   const ImageSize size = size_of(decoder);
   Image out = Image::blank(size.height, size.width, 3);
+  decoder.run([&] {
+    for (int pass = 0; pass < passes; ++pass) {
+      for (int y = 0; y < out.height; ++y) ::png_read_row(decoder.png(), out.row(y), nullptr);
+    }
+    ::png_read_end(decoder.png(), nullptr);
+  });
+  return out;
+}
+
+Image decode_values(std::span<const std::byte> bytes, StoredValues which, const DecodeLimits& limits) {
+  const ImageKind kind = image_kind(bytes);
+  if (kind != ImageKind::kPng)
+    throw ImageError(std::string("is ") + (kind == ImageKind::kUnknown ? "of an unknown kind" : name_of(kind)) +
+                     " where values of pixels lie in PNG files");
+  PngDecoder decoder(bytes);
+  decoder.read_info();
+  const ImageSize size = size_of(decoder);
+  check_pixels(size.height, size.width, limits);
+  const int color = ::png_get_color_type(decoder.png(), decoder.info()),
+            bits = ::png_get_bit_depth(decoder.png(), decoder.info());
+  const bool palette = color == PNG_COLOR_TYPE_PALETTE;
+  if ((color != PNG_COLOR_TYPE_GRAY && !palette) || bits > 8 || (palette && which == StoredValues::kGray)) {
+    throw ImageError(std::string("is a PNG file of ") +
+                     (palette                        ? "a palette"
+                      : color == PNG_COLOR_TYPE_GRAY ? std::to_string(bits) + " bits"
+                                                     : "several channels") +
+                     ": values of pixels are one gray channel of 8 bits" +
+                     (which == StoredValues::kGray ? "" : ", or the indexes of a palette"));
+  }
+  const int passes = decoder.ask_for_values();
+  Image out = Image::blank(size.height, size.width, 1);
   decoder.run([&] {
     for (int pass = 0; pass < passes; ++pass) {
       for (int y = 0; y < out.height; ++y) ::png_read_row(decoder.png(), out.row(y), nullptr);

@@ -86,10 +86,15 @@ struct Weights {
   std::vector<std::int32_t> values;
 };
 
-Weights weights_of(int from, int to, const Kernel& kernel) {
+// Outputs first .. first + count - 1 of a pass.
+struct Outputs {
+  int first = 0, count = 0;
+};
+
+Weights weights_of(int from, int to, const Outputs& outputs, const Kernel& kernel) {
   Weights out;
-  out.outputs.reserve(static_cast<std::size_t>(to));
-  for (int i = 0; i < to; ++i) {
+  out.outputs.reserve(static_cast<std::size_t>(outputs.count));
+  for (int i = outputs.first; i < outputs.first + outputs.count; ++i) {
     const ResizeTaps taps = taps_at(from, to, i, kernel);
     out.outputs.push_back({taps.first, static_cast<int>(taps.weights.size()), out.values.size()});
     for (double weight : taps.weights) {
@@ -145,10 +150,12 @@ void from_lanes(const std::uint8_t* lanes, int rows, int width, std::uint8_t* ro
   }
 }
 
+// `outputs` of the columns that the box has at that width.
 template <int kChannels>
-Image horizontal(const Image& from, const Box& box, int width, const Kernel& kernel) {
+Image horizontal(const Image& from, const Box& box, int at_width, const Outputs& outputs, const Kernel& kernel) {
   constexpr int kRows = kLanes / kChannels;
-  const Weights weights = weights_of(box.width, width, kernel);
+  const Weights weights = weights_of(box.width, at_width, outputs, kernel);
+  const int width = outputs.count;
   Image out = Image::blank(box.height, width, kChannels);
   std::vector<std::uint8_t> source(std::size_t{kLanes} * static_cast<std::size_t>(box.width));
   std::vector<std::uint8_t> result(std::size_t{kLanes} * static_cast<std::size_t>(width));
@@ -168,8 +175,9 @@ Image horizontal(const Image& from, const Box& box, int width, const Kernel& ker
   return out;
 }
 
-Image vertical(const Image& from, const Box& box, int height, const Kernel& kernel) {
-  const Weights weights = weights_of(box.height, height, kernel);
+// By `weights` of rows of which the first is row `box.top` of the image.
+Image vertical(const Image& from, const Box& box, const Weights& weights) {
+  const int height = static_cast<int>(weights.outputs.size());
   Image out = Image::blank(height, box.width, from.channels);
   const std::ptrdiff_t stride = std::ptrdiff_t{1} * from.width * from.channels;
   for (int y = 0; y < height; ++y) {
@@ -190,18 +198,25 @@ std::vector<int> nearest_of(int from, int to) {
   return out;
 }
 
-Image nearest(const Image& from, const Box& box, int height, int width) {
-  const std::vector<int> rows = nearest_of(box.height, height), columns = nearest_of(box.width, width);
-  Image out = Image::blank(height, width, from.channels);
-  for (int y = 0; y < height; ++y) {
-    const std::uint8_t* row = from.row(box.top + rows[static_cast<std::size_t>(y)]);
+// The window of the box at that size.
+Image nearest(const Image& from, const Box& box, const ImageSize& size, const Box& window) {
+  const std::vector<int> rows = nearest_of(box.height, size.height), columns = nearest_of(box.width, size.width);
+  Image out = Image::blank(window.height, window.width, from.channels);
+  for (int y = 0; y < window.height; ++y) {
+    const std::uint8_t* row = from.row(box.top + rows[static_cast<std::size_t>(window.top + y)]);
     std::uint8_t* to = out.row(y);
-    for (int column : columns) {
-      const std::uint8_t* pixel = row + std::ptrdiff_t{1} * (box.left + column) * from.channels;
+    for (int x = window.left; x < window.left + window.width; ++x) {
+      const std::uint8_t* pixel =
+          row + std::ptrdiff_t{1} * (box.left + columns[static_cast<std::size_t>(x)]) * from.channels;
       for (int c = 0; c < from.channels; ++c) *to++ = pixel[c];
     }
   }
   return out;
+}
+
+Image widened(const Image& from, const Box& box, int at_width, const Outputs& outputs, const Kernel& kernel) {
+  return from.channels == 1 ? horizontal<1>(from, box, at_width, outputs, kernel)
+                            : horizontal<3>(from, box, at_width, outputs, kernel);
 }
 
 void check_sizes(int height, int width) {
@@ -227,12 +242,36 @@ Image resize(const Image& from, const Box& box, int height, int width, Filter fi
   check_sizes(height, width);
   check_box(from, box);
   if (box.height == height && box.width == width) return crop(from, box);
-  if (filter == Filter::kNearest) return nearest(from, box, height, width);
+  if (filter == Filter::kNearest) return nearest(from, box, {height, width}, {0, 0, height, width});
   const Kernel& kernel = kernel_of(filter);
-  if (box.width == width) return vertical(from, box, height, kernel);
-  Image wide = from.channels == 1 ? horizontal<1>(from, box, width, kernel) : horizontal<3>(from, box, width, kernel);
+  const auto rows = [&] { return weights_of(box.height, height, {0, height}, kernel); };
+  if (box.width == width) return vertical(from, box, rows());
+  Image wide = widened(from, box, width, {0, width}, kernel);
   if (box.height == height) return wide;
-  return vertical(wide, {0, 0, wide.height, wide.width}, height, kernel);
+  return vertical(wide, {0, 0, wide.height, wide.width}, rows());
+}
+
+Image resize_window(const Image& from, const ImageSize& to, const Box& window, Filter filter) {
+  check_sizes(to.height, to.width);
+  check_box(to, window);
+  const Box whole{0, 0, from.height, from.width};
+  check_box(from, whole);
+  if (filter == Filter::kNearest) return nearest(from, whole, to, window);
+  const Kernel& kernel = kernel_of(filter);
+  Weights weights;
+  Box rows{window.top, 0, window.height, from.width};  // of the image, that the window's come from
+  if (from.height != to.height) {
+    weights = weights_of(from.height, to.height, {window.top, window.height}, kernel);
+    rows = {weights.outputs.front().first, 0, 0, from.width};
+    for (Weights::Output& output : weights.outputs) {
+      rows.height = std::max(rows.height, output.first + output.taps - rows.top);
+      output.first -= rows.top;
+    }
+  }
+  Image wide = from.width == to.width ? crop(from, {rows.top, window.left, rows.height, window.width})
+                                      : widened(from, rows, to.width, {window.left, window.width}, kernel);
+  if (from.height == to.height) return wide;
+  return vertical(wide, {0, 0, wide.height, wide.width}, weights);
 }
 
 ResizeTaps resize_taps(int from, int to, int index, Filter filter) {

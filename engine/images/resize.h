@@ -22,6 +22,9 @@ Image resize(const Image& from, int height, int width, Filter filter);
 // The same of crop(from, box), without the copy: no pixel outside the box takes part. Throws besides where the box is not
 // within the image.
 Image resize(const Image& from, const Box& box, int height, int width, Filter filter);
+// The same bytes as crop(resize(from, to.height, to.width, filter), window), without the pixels beside the window. Throws
+// besides where the window is not within `to`.
+Image resize_window(const Image& from, const ImageSize& to, const Box& window, Filter filter);
 
 // The taps of one pass, for tests and probes.
 struct ResizeTaps {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/data/joint.h"
 #include "engine/data/pixels.h"
 #include "engine/data/resize.h"
 #include "engine/images/crop.h"
@@ -19,6 +20,7 @@ class FittingStep final : public Transform {
   explicit FittingStep(Fitting how) : how_(std::move(how)), filter_(filter_named(how_.interpolation)) { check(); }
 
   Sample apply(Sample sample, const SampleDraws&) const override {
+    refuse_targets(sample, "this input", "write input: dense");
     for (auto& [name, tensor] : sample) {
       if (is_image(name)) tensor = fitted(tensor);
     }

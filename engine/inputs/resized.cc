@@ -11,6 +11,7 @@
 #include "engine/images/crop.h"
 #include "engine/inputs/fitting.h"
 #include "engine/inputs/input.h"
+#include "engine/inputs/normalizations.h"
 
 namespace locus::engine::inputs {
 namespace {
@@ -29,24 +30,6 @@ CropMargin margin_named(const std::string& name) {
     if (name == one.name) return one.margin;
   }
   throw std::invalid_argument("no margin '" + name + "' of input: resized");
-}
-
-// The numbers of ImageNet's training images that torchvision's and timm's models use.
-const Normalization kImageNet{{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
-
-Normalization normalization_named(const std::string& name, const InputContext& context) {
-  const auto channels = context.facts.at("channels").get<std::size_t>();
-  const auto alike = [&](double mean, double deviation) {
-    return Normalization{std::vector<double>(channels, mean), std::vector<double>(channels, deviation)};
-  };
-  if (name == "dataset") return context.normalization;
-  if (name == "half") return alike(0.5, 0.5);
-  if (name == "none") return alike(0, 1);
-  if (channels != kImageNet.mean.size()) {
-    throw std::invalid_argument("normalization: imagenet is of 3 channels, and the dataset's images have " +
-                                std::to_string(channels) + "; write normalization: half");
-  }
-  return kImageNet;
 }
 
 class Resized final : public Input {
@@ -128,17 +111,8 @@ InputItem resized() {
                    "how much larger than the crop an image is resized, cut to whole pixels: by 256/224 (the crop "
                    "fraction 0.875), by 1.143, not at all, or by 256/224 for crops up to 224 pixels")
           .choices({kMargins[0].name, kMargins[1].name, kMargins[2].name, kMargins[3].name}));
-  item.option(Option::text("normalization", "dataset",
-                           "mean and deviation of pixels / 255: the dataset's own, ImageNet's, 0.5 and 0.5 (half), or "
-                           "none, pixels / 255 as they are")
-                  .choices({"dataset", "imagenet", "half", "none"}));
-  item.set("requires", Json::array({tiles("size"),
-                                    tiles("sizes"),
-                                    {{"rule", "multiple-of"},
-                                     {"value", "channels"},
-                                     {"factor", 3},
-                                     {"when", {{"option", "normalization"}, {"values", Json::array({"imagenet"})}}},
-                                     {"help", "ImageNet's mean and deviation are of three channels"}}}));
+  item.option(normalization_option());
+  item.set("requires", Json::array({tiles("size"), tiles("sizes"), normalization_rule()}));
   item.facts({{"extent", {{"option", "size"}}}});
   return {std::move(item), [](const InputContext& context, const Options& options) -> std::shared_ptr<const Input> {
             return std::make_shared<Resized>(context, options);

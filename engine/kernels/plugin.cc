@@ -45,17 +45,18 @@ Loaded load() {
       continue;
     }
     locus_kernels_abi_fn abi = nullptr;
-    CudaKernels& k = loaded.kernels;
+    AttentionKernels& k = loaded.kernels.attention;
     if (!resolve(library, "locus_kernels_abi", abi) || abi() != LOCUS_KERNELS_ABI ||
-        !resolve(library, "locus_curve_decay_forward", k.curve_decay_forward) ||
-        !resolve(library, "locus_curve_decay_backward", k.curve_decay_backward) ||
-        !resolve(library, "locus_curve_decay_workspace", k.curve_decay_workspace) ||
+        !resolve(library, "locus_attention_supports", k.supports) ||
+        !resolve(library, "locus_attention_workspace", k.workspace) ||
+        !resolve(library, "locus_attention_forward", k.forward) ||
+        !resolve(library, "locus_attention_backward", k.backward) ||
         !resolve(library, "locus_kernels_error", k.error_text)) {
       loaded.missing = path + " speaks another version of the kernel interface: rebuild it";
       dlclose(library);
       continue;
     }
-    k.path = path;
+    loaded.kernels.path = path;
     loaded.missing.clear();
     return loaded;
   }

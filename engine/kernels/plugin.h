@@ -3,15 +3,21 @@
 
 #include <string>
 
-#include "engine/kernels/curve_decay_abi.h"
+#include "engine/kernels/attention_abi.h"
 
 namespace locus::engine {
 
-struct CudaKernels {
-  locus_curve_decay_forward_fn curve_decay_forward = nullptr;
-  locus_curve_decay_backward_fn curve_decay_backward = nullptr;
-  locus_curve_decay_workspace_fn curve_decay_workspace = nullptr;
+// A plugin's calls; tests have a set that runs the kernels' sources on the CPU.
+struct AttentionKernels {
+  locus_attention_supports_fn supports = nullptr;
+  locus_attention_workspace_fn workspace = nullptr;
+  locus_attention_forward_fn forward = nullptr;
+  locus_attention_backward_fn backward = nullptr;
   locus_kernels_error_fn error_text = nullptr;
+};
+
+struct CudaKernels {
+  AttentionKernels attention;
   std::string path;  // of the library
 };
 

@@ -1,6 +1,8 @@
 // The plain linear layer.
 #include "engine/layers/linear.h"
 
+#include <typeinfo>
+
 namespace locus::engine {
 
 Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias) {
@@ -9,6 +11,8 @@ Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias) {
 }
 
 Tensor Linear::forward(const Tensor& x) { return at::linear(x, weight, bias); }
+
+bool Linear::plain() const { return typeid(*this) == typeid(Linear); }
 
 LinearFactory plain_linear() {
   return [](std::string_view, std::int64_t in, std::int64_t out, bool with_bias) {

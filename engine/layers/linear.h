@@ -10,6 +10,8 @@ class Linear : public Module {
  public:
   Linear(std::int64_t in, std::int64_t out, bool with_bias = true);
   virtual Tensor forward(const Tensor& x);
+  // Whether it is the map above and nothing more, so that others may compute it from its parameters.
+  bool plain() const;
 
   Tensor weight, bias;  // bias may be undefined
 };

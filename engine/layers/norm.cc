@@ -2,11 +2,14 @@
 #include "engine/layers/norm.h"
 
 #include <ATen/ops/batch_norm.h>
+#include <ATen/ops/group_norm.h>
+
+#include <algorithm>
 
 namespace locus::engine {
 namespace {
 
-constexpr double kBatchEps = 1e-5, kBatchMomentum = 0.1;
+constexpr double kBatchEps = 1e-5, kBatchMomentum = 0.1, kGroupEps = 1e-5;
 
 }  // namespace
 
@@ -23,6 +26,20 @@ void Norm::start(const Initializer&) {
   const at::NoGradGuard no_grad;
   weight.fill_(1);
   bias.zero_();
+}
+
+GroupNorm::GroupNorm(std::int64_t channels, std::int64_t groups) : groups_(std::min(groups, channels)) {
+  while (channels % groups_ != 0) --groups_;
+  weight_ = register_parameter("weight", at::empty({channels}));
+  bias_ = register_parameter("bias", at::empty({channels}));
+}
+
+Tensor GroupNorm::forward(const Tensor& x) const { return at::group_norm(x, groups_, weight_, bias_, kGroupEps); }
+
+void GroupNorm::start(const Initializer&) {
+  const at::NoGradGuard no_grad;
+  weight_.fill_(1);
+  bias_.zero_();
 }
 
 BatchNorm::BatchNorm(std::int64_t channels) {

@@ -13,12 +13,26 @@ class Norm : public Module, public SelfStarting {
   explicit Norm(std::int64_t width, double eps = 1e-6, bool affine = true);
   Tensor forward(const Tensor& x) const;
   void start(const Initializer& own) override;  // 1 and 0
+  double eps() const { return eps_; }
 
   Tensor weight, bias;  // [width]; undefined where it is not affine
 
  private:
   std::int64_t width_;
   double eps_;
+};
+
+// Group norm of images [B, C, rows, columns] (Wu and He 2018, arXiv:1803.08494), eps 1e-5, in `groups` groups or, where these
+// do not divide the channels, in the most below that do. Not thread-safe.
+class GroupNorm final : public Module, public SelfStarting {
+ public:
+  explicit GroupNorm(std::int64_t channels, std::int64_t groups = 32);
+  Tensor forward(const Tensor& x) const;
+  void start(const Initializer& own) override;  // 1 and 0
+
+ private:
+  std::int64_t groups_;
+  Tensor weight_, bias_;  // [C]: "weight", "bias"
 };
 
 // Batch norm of images [B, C, rows, columns] (Ioffe and Szegedy 2015, arXiv:1502.03167), eps 1e-5. Training normalizes by

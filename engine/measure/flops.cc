@@ -5,6 +5,8 @@
 
 #include <ATen/record_function.h>
 
+#include "engine/attention/path.h"
+
 namespace locus::engine {
 namespace {
 
@@ -61,7 +63,8 @@ const std::map<std::string, Count, std::less<>>& counts() {
       {"aten::_scaled_dot_product_flash_attention", attention},
       {"aten::_scaled_dot_product_efficient_attention", attention},
       {"aten::_scaled_dot_product_cudnn_attention", attention},
-      {"aten::_scaled_dot_product_fused_attention_overrideable", attention}};
+      {"aten::_scaled_dot_product_fused_attention_overrideable", attention},
+      {kFlashOperator, attention}};
   return known;
 }
 

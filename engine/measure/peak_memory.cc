@@ -83,6 +83,7 @@ bool watching = false;
 MemoryWatch::MemoryWatch(at::Device device) : device_(device) {
   if (std::exchange(watching, true)) throw std::logic_error("memory is being watched already");
   if (device.is_cpu()) {
+    allocator_ = c10::GetCPUAllocator();
     c10::SetCPUAllocator(&CountingAllocator::instance(), kPriority);
     before_ = CountingAllocator::instance().occupied();
   } else {
@@ -92,7 +93,7 @@ MemoryWatch::MemoryWatch(at::Device device) : device_(device) {
 }
 
 MemoryWatch::~MemoryWatch() {
-  if (device_.is_cpu()) c10::SetCPUAllocator(c10::GetDefaultCPUAllocator(), kPriority);
+  if (device_.is_cpu()) c10::SetCPUAllocator(allocator_, kPriority);
   watching = false;
 }
 

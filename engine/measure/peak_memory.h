@@ -23,6 +23,7 @@ class MemoryWatch {
 
  private:
   at::Device device_;
+  c10::Allocator* allocator_ = nullptr;  // the CPU's, outside the watch
   std::int64_t before_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "engine/priors/items.h"
+#include "engine/priors/offsets.h"
 
 namespace locus::engine::priors {
 namespace {
@@ -33,18 +34,26 @@ std::vector<double> slopes(std::int64_t heads) {
   return values;
 }
 
-// Coordinates shared by the layers, per layout and, where attention runs along one axis, per axis.
-struct Alibi2dPositions {
+// The distance of every offset, [R], and which of them every pair reads.
+struct OffsetDistances {
+  Tensor distance;
+  PairIndex index;
+};
+
+// Distances shared by the layers, per layout and, where attention runs along one axis, per axis.
+struct Alibi2dDistances {
   bool origin = false, interpolate = false;
   Layout reference;
-  std::map<std::int64_t, PerLayout<Tensor>> kept;  // by the axis of a line, -1 for the whole grid
+  std::map<std::int64_t, PerLayout<OffsetDistances>> kept;  // by the axis of a line, -1 for the whole grid
 
-  const Tensor& get(const Layout& layout, std::int64_t line, const Tensor& like) {
-    return kept[line].get(layout, like.device(), like.scalar_type(), [&] {
+  // Of a grid, where the distance is a function of the offset: for prefix tokens at the origin too.
+  const OffsetDistances& get(const Layout& layout, std::int64_t line, at::TensorOptions options) {
+    return kept[line].get(layout, options.device(), options.dtype().toScalarType(), [&] {
       const bool placed = origin && layout.prefix > 0;
-      Tensor patches = patch_positions(layout, at::kDouble, placed ? 1 : 0);
-      if (interpolate) patches = patches * squeeze(layout, line);
-      return (placed ? behind_origin(patches, layout.prefix) : patches).to(like.options());
+      Tensor offset = offsets(placed ? with_origin(layout) : layout, at::kDouble);
+      if (interpolate) offset = offset * squeeze(layout, line);
+      return OffsetDistances{offset.square().sum(1).sqrt().to(options),
+                             placed ? origin_rule(layout, options.device()) : offset_rule(layout, options.device())};
     });
   }
 
@@ -62,34 +71,45 @@ struct Alibi2dPositions {
 
 class Alibi2dLayer final : public PriorLayer {
  public:
-  Alibi2dLayer(const LayerInfo& info, std::shared_ptr<Alibi2dPositions> positions) : positions_(std::move(positions)) {
+  Alibi2dLayer(const LayerInfo& info, std::shared_ptr<Alibi2dDistances> distances) : distances_(std::move(distances)) {
     slope_ = register_buffer("slope", at::tensor(slopes(info.heads)).to(at::kFloat));
   }
 
   BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
-    const Tensor slope = slope_.to(inputs.q.scalar_type());
-    const std::int64_t outside = positions_->origin ? 0 : inputs.layout.prefix;
-    return {Depends::kLayout, DistanceDecay{positions_->get(inputs.layout, inputs.axis, inputs.q), slope, outside}};
+    const c10::InferenceMode normal_tensors(false);  // the term is kept, and may meet a training step later
+    const Layout& layout = inputs.layout;
+    const at::ScalarType type = inputs.q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const auto options = inputs.q.options().dtype(type);
+    const Tensor slope = slope_.to(type);
+    if (layout.points) {
+      const bool placed = distances_->origin && layout.prefix > 0;
+      const Tensor points = patch_positions(layout, options);
+      return {Depends::kLayout, DistanceDecay{.positions = placed ? behind_origin(points, layout.prefix) : points,
+                                              .slope = slope,
+                                              .prefix = placed ? 0 : layout.prefix}};
+    }
+    const OffsetDistances& of = distances_->get(layout, inputs.axis, options);
+    return {Depends::kLayout, offset_bias(of.distance * slope.neg().unsqueeze(1), of.index)};
   }
 
  private:
-  std::shared_ptr<Alibi2dPositions> positions_;
+  std::shared_ptr<Alibi2dDistances> distances_;
   Tensor slope_;  // [H]
 };
 
 class Alibi2d final : public Prior {
  public:
-  Alibi2d(bool origin, bool interpolate, const Layout& reference) : positions_(std::make_shared<Alibi2dPositions>()) {
-    positions_->origin = origin;
-    positions_->interpolate = interpolate;
-    positions_->reference = reference;
+  Alibi2d(bool origin, bool interpolate, const Layout& reference) : distances_(std::make_shared<Alibi2dDistances>()) {
+    distances_->origin = origin;
+    distances_->interpolate = interpolate;
+    distances_->reference = reference;
   }
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
-    return std::make_shared<Alibi2dLayer>(info, positions_);
+    return std::make_shared<Alibi2dLayer>(info, distances_);
   }
 
  private:
-  std::shared_ptr<Alibi2dPositions> positions_;
+  std::shared_ptr<Alibi2dDistances> distances_;
 };
 
 }  // namespace
@@ -100,8 +120,8 @@ PriorItem alibi_2d() {
   weigh(item, {.parameters = "none",
                .counts = {{"parameters", "0"}},
                .base = 0,
-               .paths = {"fused-bias", "explicit"},
-               .cost = "a mask [H, T, T] a layer, kept per grid"});
+               .paths = {"flash", "sdpa", "explicit"},
+               .cost = "a lookup by the offset in every pair a layer; no T x T tensor"});
   takes_points(item);
   on_grids_when(item, "other_grids", {"interpolate"}, "points have no sides to be squeezed by");
   item.option(Option::text("prefix", "zero",

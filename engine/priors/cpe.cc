@@ -75,7 +75,7 @@ PriorItem cpe() {
   weigh(item, {.parameters = "10 D once a model; every-block 10 D a layer",
                .counts = {{"parameters", "10 * dim * (place.after-first * zero(stage) + place.every-block * depth)"}},
                .base = 7680,
-               .paths = {"fused", "explicit"},
+               .paths = {"flash", "sdpa", "explicit"},
                .cost = "9 N D multiplications, once or a layer"});
   item.set("weight_decay", "option");
   item.option(Option::text("place", "after-first", "once behind the first block, or before every block")

@@ -14,20 +14,25 @@
 // own rows stay attention by content, and position gives their columns nothing.
 #include <cmath>
 
+#include "engine/base/precision.h"
 #include "engine/priors/items.h"
 #include "engine/priors/numbers.h"
+#include "engine/priors/offsets.h"
 
 namespace locus::engine::priors {
 namespace {
 
-// (dx, dy, dx^2 + dy^2) of every pair, [N, N, 3]; shared by the layers.
+// (dx, dy, dx^2 + dy^2) of every offset, [R, 3], and which of them every pair reads; shared by the layers.
 struct Offsets {
-  PerLayout<Tensor> kept;
-  const Tensor& get(const Layout& layout, const Tensor& like) {
+  struct Kept {
+    Tensor features;
+    PairIndex index;
+  };
+  PerLayout<Kept> kept;
+  const Kept& get(const Layout& layout, const Tensor& like) {
     return kept.get(layout, like.device(), like.scalar_type(), [&] {
-      const Tensor position = grid_positions(layout, like.options());
-      const Tensor apart = (position.unsqueeze(0) - position.unsqueeze(1)).flip(-1);  // (dx, dy), key minus query
-      return at::cat({apart, apart.square().sum(-1, /*keepdim=*/true)}, -1);
+      const Tensor apart = -offsets(layout, like.options()).flip(-1);  // (dx, dy), key minus query
+      return Kept{at::cat({apart, apart.square().sum(-1, /*keepdim=*/true)}, -1), offset_rule(layout, like.device())};
     });
   }
 };
@@ -41,17 +46,15 @@ class GpsaLayer final : public PriorLayer, public HasHeadNumbers {
     gate_ = register_parameter("gate", at::empty({info.heads}));
   }
 
-  Tensor probabilities(const Tensor& p, const AttentionInputs& inputs, const ForwardContext&) override {
-    const at::ScalarType type = p.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    const std::int64_t prefix = inputs.layout.prefix;
+  std::optional<ProbabilityTerm> probability_term(const AttentionInputs& inputs, const ForwardContext&) override {
+    const at::ScalarType type = inputs.q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const Tensor weight = weight_.to(type);
-    const Tensor score = at::matmul(offsets_->get(inputs.layout, weight), weight.t()) + bias_.to(type);
-    const Tensor place = at::softmax(score.permute({2, 0, 1}), -1);  // [H, N, N]
-    const Tensor share = at::sigmoid(gate_.to(type)).view({-1, 1, 1});
-    if (prefix == 0) return p * (1 - share) + share * place;
-    // 0 on the rows of prefix tokens.
-    const Tensor shares = at::constant_pad_nd(share.expand({-1, place.size(1), 1}), {0, 0, prefix, 0});
-    return p * (1 - shares) + at::constant_pad_nd(share * place, {prefix, 0, prefix, 0});
+    const Offsets::Kept& of = offsets_->get(inputs.layout, weight);
+    const Autocast off(Precision::kFloat32, weight.device());  // squares of coordinates need their digits
+    const Tensor score = at::addmm(bias_.to(type).unsqueeze(1), weight, of.features.t());  // [H, R]
+    return Blended{.logits = BiasTerm(Depends::kParameters, offset_bias(score, of.index)),
+                   .share = at::sigmoid(gate_.to(type)),
+                   .prefix = inputs.layout.prefix};
   }
 
   // score = -s (|d|^2 - 2 d . center) with s = -w_3
@@ -136,8 +139,8 @@ PriorItem gpsa() {
                .counts = {{"parameters", "5 * heads * max(0, min(layers - blocks_before, depth))"},
                           {"prefix_from", "prefix.late * layers"}},
                .base = 600,
-               .paths = {"explicit"},
-               .cost = "a second softmax over positions [H, N, N], and P as a tensor"});
+               .paths = {"flash", "explicit"},
+               .cost = "a second softmax, over positions: H N^2 numbers a layer"});
   adds_probability(item);
   item.option(Option::integer("layers", 10, "how many blocks, from the first on").minimum(1).maximum(512));
   item.option(

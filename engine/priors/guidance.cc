@@ -92,7 +92,7 @@ PriorItem guidance() {
   weigh(item, {.parameters = "2 (256 D + 513) once a model, in training only",
                .counts = {{"parameters", "0"}, {"training_only", "rank * (hidden * (dim + 2) + 1)"}},
                .base = 394242,
-               .paths = {"fused", "explicit"},
+               .paths = {"flash", "sdpa", "explicit"},
                .cost = "two MLPs over the patches in training, nothing after it"});
   item.set("weight_decay", "exempt");
   item.option(Option::number("lambda", 100.0, "weight of the loss once warmed up").minimum(0.0).maximum(1e6));

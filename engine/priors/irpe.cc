@@ -16,6 +16,7 @@
 #include <cmath>
 
 #include "engine/priors/items.h"
+#include "engine/priors/offsets.h"
 
 namespace locus::engine::priors {
 namespace {
@@ -55,29 +56,31 @@ std::int64_t bucket(const IrpeSettings& s, std::size_t table, std::int64_t dy, s
   throw std::logic_error("prior irpe: a bucket method without a rule");
 }
 
-// bucket(i, j) of every pair, [T, T] int64 for each table; shared by the layers.
+// bucket(i, j) of every pair for each table; shared by the layers.
 struct Buckets {
   IrpeSettings settings;
-  PerLayout<std::vector<Tensor>> kept;
+  PerLayout<std::vector<PairIndex>> kept;
 
-  const std::vector<Tensor>& get(const Layout& layout, at::Device device) {
-    return kept.get(layout, device, at::kLong, [&] {
-      std::vector<Tensor> out;
-      for (std::size_t table = 0; table < settings.tables(); ++table) out.push_back(fill(layout, table).to(device));
+  const std::vector<PairIndex>& get(const Layout& layout, at::Device device) {
+    return kept.get(layout, device, at::kInt, [&] {
+      std::vector<PairIndex> out;
+      for (std::size_t table = 0; table < settings.tables(); ++table) out.push_back(rule(layout, table, device));
       return out;
     });
   }
 
  private:
-  Tensor fill(const Layout& layout, std::size_t table) const {
-    const std::int64_t width = layout.extent[1], patches = layout.patches(), prefix = layout.prefix;
-    Tensor out = at::full({layout.tokens(), layout.tokens()}, settings.patch_buckets(), at::kLong);
-    auto entry = out.accessor<std::int64_t, 2>();
-    for (std::int64_t i = 0; i < patches; ++i) {
-      for (std::int64_t j = 0; j < patches; ++j) {
-        entry[prefix + i][prefix + j] = bucket(settings, table, i / width - j / width, i % width - j % width);
-      }
-    }
+  // Each offset has its bucket, and every pair with a prefix token the one behind the others.
+  PairIndex::Rule rule(const Layout& layout, std::size_t table, at::Device device) const {
+    const Tensor offset = offsets(layout, at::kLong);
+    const auto at = offset.accessor<std::int64_t, 2>();
+    Tensor map = at::empty({offset.size(0)}, at::kInt);
+    auto entry = map.accessor<std::int32_t, 1>();
+    for (std::int64_t r = 0; r < offset.size(0); ++r)
+      entry[r] = static_cast<std::int32_t>(bucket(settings, table, at[r][0], at[r][1]));
+    PairIndex::Rule out = offset_rule(layout, device);
+    out.map = map.to(device);
+    out.from_prefix = out.to_prefix = out.among_prefix = settings.patch_buckets();
     return out;
   }
 };
@@ -107,17 +110,11 @@ class IrpeLayer final : public PriorLayer {
     return {s.contextual ? Depends::kContent : Depends::kParameters, std::move(out)};
   }
 
-  // Probabilities summed by bucket, then one product with the table.
-  Tensor from_probabilities(const Tensor& p, const AttentionInputs& inputs, const ForwardContext&) override {
-    const auto& index = buckets_->get(inputs.layout, p.device());
-    Tensor sum;
-    for (std::size_t t = 0; t < v_.size(); ++t) {
-      const Tensor empty = at::zeros({p.size(0), p.size(1), p.size(2), v_[t].size(1)}, p.options());
-      const Tensor by_bucket = empty.scatter_add(3, index[t].expand_as(p), p);
-      const Tensor part = at::matmul(by_bucket, v_[t].unsqueeze(0));
-      sum = sum.defined() ? sum + part : part;
-    }
-    return sum;
+  std::optional<std::vector<ValueTable>> value_tables(const AttentionInputs& inputs, const ForwardContext&) override {
+    const auto& index = buckets_->get(inputs.layout, inputs.q.device());
+    std::vector<ValueTable> out;
+    for (std::size_t t = 0; t < v_.size(); ++t) out.push_back({v_[t].unsqueeze(0), index[t]});
+    return out;
   }
 
   void initialize() {
@@ -131,10 +128,10 @@ class IrpeLayer final : public PriorLayer {
             register_parameter(name + "_columns", at::empty(shape))};
   }
 
-  // What each token looks up, [B|1, H, T, buckets].
+  // What each token looks up, [B, H, T, buckets], or [1, 1|H, 1, buckets] without content.
   Tensor rows(const Tensor& side, const Tensor& table) const {
-    if (buckets_->settings.contextual) return at::matmul(side * scale_, table.unsqueeze(0));
-    return table.unsqueeze(0).unsqueeze(2).expand({1, side.size(1), side.size(2), -1});
+    if (buckets_->settings.contextual) return lookup_rows(side * scale_, table);
+    return table.unsqueeze(0).unsqueeze(2);
   }
 
   std::shared_ptr<Buckets> buckets_;
@@ -192,7 +189,7 @@ PriorItem irpe() {
                   {"parameters",
                    "heads ^ (1 - shared) * entries * (logits * numbers + (on.v + on.qkv) * dim / heads)"}},
        .base = 38400,
-       .paths = {"bucketed", "fused-bias", "explicit"},
+       .paths = {"flash", "sdpa", "explicit"},
        .cost = "q times the buckets and a lookup of B H T^2 numbers a layer; values: P summed into buckets"});
   item.option(
       Option::text("on", "k", "what the tables join: keys, queries, values").choices({"k", "q", "v", "qk", "qkv"}));

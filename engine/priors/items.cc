@@ -102,6 +102,12 @@ Item& adds_probability(Item& item, const Json& when) {
   return item.set("requires", std::move(rules));
 }
 
+Item& makes_all_pairs(Item& item, std::string_view option, std::string_view value, std::string_view reason) {
+  Json facts = item.json().at("facts");
+  facts["all_pairs"].push_back({{"when", {{"option", option}, {"values", Json::array({value})}}}, {"reason", reason}});
+  return item.facts(std::move(facts));
+}
+
 }  // namespace priors
 
 Registry<PriorItem>& prior_registry() {

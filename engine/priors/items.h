@@ -55,6 +55,10 @@ Item& along_axes_when(Item& item, std::string_view option, std::string_view valu
 // (docs/formats/catalog.md): then no pair may be hidden.
 Item& adds_probability(Item& item, const Json& when = nullptr);
 
+// States as data that a layer may make tensors of all pairs of tokens, no sample's own, while `option` is `value`, and why
+// (facts.all_pairs, docs/formats/catalog.md). Call after weigh().
+Item& makes_all_pairs(Item& item, std::string_view option, std::string_view value, std::string_view reason);
+
 inline constexpr std::string_view kFeedForward = "feed-forward";    // replaces the residual MLP
 inline constexpr std::string_view kSpatialDecay = "spatial-decay";  // sets a decay and the attention pattern
 

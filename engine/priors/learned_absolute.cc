@@ -84,7 +84,7 @@ PriorItem learned_absolute() {
                .counts = {{"parameters",
                            "(patches + rows.with-prefix * stem_prefix + rows.with-class * min(stem_prefix, 1)) * dim"}},
                .base = 150528,
-               .paths = {"fused", "explicit"},
+               .paths = {"flash", "sdpa", "explicit"},
                .cost = "one addition at the stem"});
   item.set("weight_decay", "option");
   item.option(Option::text("rows", "patches",

@@ -56,7 +56,7 @@ PriorItem lepe() {
   weigh(item, {.parameters = "26 D a layer",
                .counts = {{"parameters", "depth * dim * (kernel ^ 2 + 1)"}},
                .base = 239616,
-               .paths = {"fused", "explicit"},
+               .paths = {"flash", "sdpa", "explicit"},
                .cost = "25 N D multiplications a layer"});
   item.option(Option::integer("kernel", 5, "side of the kernel, odd").minimum(1).maximum(31).neutral(5));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {

@@ -2,7 +2,8 @@
 //
 //   gated     y = fc2(h + g DWConv3x3(h)), h = GELU(fc1 LN x): keeps a pretrained MLP. g is a scalar a layer
 //   and
-//             starts at 0, the kernel at the identity, so that the first forward is that of the plain model.
+//             starts at 0, the kernel at the identity and its bias, where it has one, at 0, so that the first forward
+//             is that of the plain model.
 //   original  replaces norm and MLP: Conv1x1(D, h) - BN - act - DWConv3x3 - BN - act - [channel gate] -
 //             Conv1x1(h, D) - BN, no biases in the convolutions, residual around it
 //
@@ -37,6 +38,7 @@ struct LocalFfnSettings {
   std::string act;
   std::int64_t reduction;
   bool depthwise;
+  bool bias;
 };
 
 // ReLU6(x + 3) / 6. Not the library's own, whose gradient is only good to float32.
@@ -44,8 +46,8 @@ Tensor hard_sigmoid(const Tensor& x) { return at::hardtanh(x + 3, 0, 6) / 6; }
 
 class GatedLayer final : public PriorLayer {
  public:
-  GatedLayer(std::int64_t hidden, std::int64_t side) {
-    convolution_ = register_module("convolution", std::make_shared<GridConvolution>(hidden, side, false));
+  GatedLayer(std::int64_t hidden, std::int64_t side, bool bias) {
+    convolution_ = register_module("convolution", std::make_shared<GridConvolution>(hidden, side, bias));
     gate_ = register_parameter("gate", at::empty({1}));
   }
 
@@ -58,6 +60,7 @@ class GatedLayer final : public PriorLayer {
   void initialize() {
     const std::int64_t middle = convolution_->weight.size(2) / 2;
     convolution_->weight.detach().zero_().select(2, middle).select(2, middle).fill_(1);
+    if (convolution_->bias.defined()) convolution_->bias.detach().zero_();
     gate_.detach().zero_();
   }
 
@@ -179,7 +182,7 @@ class LocalFfn final : public Prior {
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     if (settings_.original) return std::make_shared<OriginalLayer>(info, settings_);
-    return std::make_shared<GatedLayer>(info.hidden, settings_.kernel);
+    return std::make_shared<GatedLayer>(info.hidden, settings_.kernel, settings_.bias);
   }
 
   void initialize(const Initializer& initializer) override {
@@ -208,10 +211,11 @@ PriorItem local_ffn() {
                            "act.hs-se * (2 * hidden * squeezed + squeezed + hidden) + "
                            "(act.hs-eca + act.hs-ecah) * length"},
                           {"original", "2 * hidden * dim + 2 * hidden + depthwise * 11 * hidden + gate + 2 * dim"},
-                          {"parameters", "depth * (mode.gated * (kernel ^ 2 * hidden + 1) + mode.original * original)"},
+                          {"parameters",
+                           "depth * (mode.gated * ((kernel ^ 2 + bias) * hidden + 1) + mode.original * original)"},
                           {"replaced", "mode.original * depth * mlp"}},
                .base = 331788,
-               .paths = {"fused", "explicit"},
+               .paths = {"flash", "sdpa", "explicit"},
                .cost = "9 N hidden multiplications a layer"});
   alone(item, kFeedForward);
   Json rules = item.json().at("requires");
@@ -220,12 +224,17 @@ PriorItem local_ffn() {
                    {"when", {{"option", "mode"}, {"values", Json::array({"original"})}}},
                    {"help", "the original replaces the MLP, and what a condition does to it would be lost"}});
   item.set("requires", std::move(rules));
+  item.refuse("mode.original * act.hs-se * zero(squeezed)", "{hidden} hidden units cannot be reduced by {reduction}",
+              "reduction");
   item.option(Option::text("mode", "gated", "beside the model's MLP, its gate starting at 0, or LocalViT's own")
                   .choices({"gated", "original"}));
   item.option(Option::integer("kernel", kKernelSide, "side of the gated kernel, odd")
                   .minimum(1)
                   .maximum(31)
                   .neutral(kKernelSide)
+                  .when("mode", {"gated"}));
+  item.option(Option::boolean("bias", false, "the gated convolution has a bias, one number a hidden unit")
+                  .neutral(false)
                   .when("mode", {"gated"}));
   item.option(Option::text("act", "hs-se", "activation of the original, and its channel gate")
                   .choices({"relu6", "hs", "hs-se", "hs-eca", "hs-ecah"})
@@ -242,7 +251,7 @@ PriorItem local_ffn() {
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {
             return std::make_shared<LocalFfn>(LocalFfnSettings{o.text("mode") == "original", o.integer("kernel"),
                                                                o.text("act"), o.integer("reduction"),
-                                                               o.boolean("depthwise")});
+                                                               o.boolean("depthwise"), o.boolean("bias")});
           }};
 }
 

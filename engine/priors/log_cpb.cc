@@ -75,8 +75,8 @@ class LogCpbTables {
     return padded(table_, layout);
   }
 
-  const Tensor& index(const Layout& layout, at::Device device) {
-    return index_.get(layout, device, at::kLong, [&] { return offset_index(layout).to(device); });
+  const PairIndex& index(const Layout& layout, at::Device device) {
+    return index_.get(layout, device, at::kInt, [&] { return offset_rule(layout, device); });
   }
 
   bool drops(const ForwardContext& context) const { return context.training && settings_.dropout > 0; }
@@ -116,7 +116,8 @@ class LogCpbTables {
 
   LogCpbSettings settings_;
   Layout reference_;
-  PerLayout<Tensor> inputs_, index_;
+  PerLayout<Tensor> inputs_;
+  PerLayout<PairIndex> index_;
   Tensor table_;  // [R, H]
 };
 
@@ -215,7 +216,7 @@ PriorItem log_cpb() {
                           {"parameters",
                            "mlps * (3 + heads) * units + mode.timm-cr * heads + attention.cosine * depth * heads"}},
                .base = 92160,
-               .paths = {"bucketed", "fused-bias", "explicit"},
+               .paths = {"flash", "sdpa", "explicit"},
                .cost = "an MLP over (2 rows - 1) (2 columns - 1) offsets a layer (timm-cr: a model) and a "
                        "lookup of H T^2 numbers"});
   item.set("weight_decay", "option");

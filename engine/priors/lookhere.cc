@@ -35,6 +35,7 @@
 #include <cmath>
 
 #include "engine/priors/items.h"
+#include "engine/priors/offsets.h"
 
 namespace locus::engine::priors {
 namespace {
@@ -156,37 +157,40 @@ std::vector<Head> heads_of(const LookhereSettings& settings, std::int64_t count)
   return heads;
 }
 
-// What the heads of any layer are made from, for one grid; [N, N] double, queries in rows.
+// What the heads of any layer are made from, for one grid; double.
 struct Grid {
-  std::vector<Tensor> seen;  // by Direction, bool
-  Tensor distance, from_center;
+  std::vector<Tensor> seen;  // by Direction and offset, bool [R]
+  Tensor distance;           // by offset, [R]
+  Tensor from_center;        // of the key, [N]
+  PairIndex by_offset;       // entries of the above
+  PairIndex by_key;          // 0 for patches, 1 where a prefix token is involved
 };
 
 Grid grid_of(const Layout& layout, const std::string& power, at::Device device) {
-  const Tensor at_patch = grid_positions(layout, at::TensorOptions(at::kDouble).device(device));
-  const Tensor offset = at_patch.unsqueeze(0) - at_patch.unsqueeze(1);  // key minus query
-  const Tensor dy = offset.select(2, 0), dx = offset.select(2, 1), across = dx.abs(), along = dy.abs();
-  Grid grid;
-  grid.seen = {dy.le(0),
-               dy.ge(0),
-               dx.le(0),
-               dx.ge(0),
-               dy.le(across.neg()),
-               dy.ge(across),
-               dx.le(along.neg()),
-               dx.ge(along),
-               at::ones_like(dy, at::kBool)};
-  grid.distance = offset.square().sum(2).sqrt();
+  const Tensor offset = -offsets(layout, at::TensorOptions(at::kDouble).device(device));  // key minus query
+  const Tensor dy = offset.select(1, 0), dx = offset.select(1, 1), across = dx.abs(), along = dy.abs();
+  const Tensor at_patch = grid_positions(layout, offset.options());
+  PairIndex::Rule none{.code = at::zeros({layout.patches()}, offset.options().dtype(at::kInt))};
+  none.prefix = layout.prefix;
+  none.from_prefix = none.to_prefix = none.among_prefix = 1;
+  Grid grid{.seen = {dy.le(0), dy.ge(0), dx.le(0), dx.ge(0), dy.le(across.neg()), dy.ge(across), dx.le(along.neg()),
+                     dx.ge(along), at::ones_like(dy, at::kBool)},
+            .distance = offset.square().sum(1).sqrt(),
+            .from_center = (at_patch - at_patch.slice(0, -1) / 2).square().sum(1).sqrt(),
+            .by_offset = offset_rule(layout, device),
+            .by_key = std::move(none)};
   if (power == "sqrt") grid.distance = grid.distance.sqrt();
   if (power == "square") grid.distance = grid.distance.square();
-  grid.from_center = (at_patch - at_patch.slice(0, -1) / 2).square().sum(1).sqrt().unsqueeze(0).expand_as(dy);
   return grid;
 }
 
+// Shared by the layers: each power of the distance has its own.
+using Grids = std::map<std::string, PerLayout<Grid>>;
+
 class LookhereLayer final : public PriorLayer {
  public:
-  LookhereLayer(const LookhereSettings& settings, const LayerInfo& info)
-      : settings_(settings), heads_(heads_of(settings, info.heads)) {
+  LookhereLayer(const LookhereSettings& settings, const LayerInfo& info, std::shared_ptr<Grids> grids)
+      : settings_(settings), grids_(std::move(grids)), heads_(heads_of(settings, info.heads)) {
     const bool last_falls = !settings.constant_slopes && info.layers > 1;
     const double layer_slope =
         last_falls ? 1.5 - static_cast<double>(info.layer) / static_cast<double>(info.layers - 1) : 1.5;
@@ -198,24 +202,40 @@ class LookhereLayer final : public PriorLayer {
     const Layout& layout = inputs.layout;
     const c10::InferenceMode normal_tensors(false);  // what is kept may meet a training forward later
     const at::NoGradGuard no_grad;
-    const Grid grid = grid_of(layout, settings_.distance, inputs.q.device());
-    std::vector<Tensor> tables;
-    for (const Head& head : heads_) tables.push_back(table(head, grid));
-    Tensor all = at::stack(tables).unsqueeze(0);
-    if (settings_.bfloat16) all = all.to(at::kBFloat16);
-    if (layout.prefix > 0) all = at::constant_pad_nd(all, {layout.prefix, 0, layout.prefix, 0});
-    // Large tables of every layer together would not fit beside a model: those are made each time.
-    return {layout.tokens() <= kMostKept ? Depends::kLayout : Depends::kContent, Dense{all.to(inputs.q.scalar_type())}};
+    const at::Device device = inputs.q.device();
+    const Grid& grid = (*grids_)[settings_.distance].get(layout, device, at::kDouble,
+                                                         [&] { return grid_of(layout, settings_.distance, device); });
+    const at::ScalarType type = inputs.q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    std::vector<Tensor> tables, by_key;
+    bool centered = false;
+    for (const Head& head : heads_) {
+      tables.push_back(table(head, grid));
+      by_key.push_back(grid.from_center * (head.from_center && head.at_distance ? -slope_ * head.slope : 0.0));
+      centered = centered || head.from_center;
+    }
+    RelativeTable offset = offset_bias(rounded(at::stack(tables), type), grid.by_offset);
+    // Large tables of every layer together would not fit beside a model, should a path make them: those are made each
+    // time.
+    const Depends on = layout.tokens() <= kMostKept ? Depends::kLayout : Depends::kContent;
+    if (!centered) return {on, std::move(offset)};
+    Tensor keys = rounded(at::stack(by_key), type).unsqueeze(-1);  // [H, N, 1]
+    if (layout.prefix > 0) keys = at::constant_pad_nd(keys, {0, 1, layout.prefix, 0});
+    return {on,
+            Bucketed{{{offset.table.unsqueeze(2), offset.index}, {keys.unsqueeze(0), grid.by_key, /*by_key=*/true}}}};
   }
 
  private:
-  // One head's bias, [N, N] double.
+  Tensor rounded(const Tensor& values, at::ScalarType type) const {
+    return (settings_.bfloat16 ? values.to(at::kBFloat16) : values).to(type);
+  }
+
+  // One head's bias by the offset, [R] double; 0 of what it has by the key.
   Tensor table(const Head& head, const Grid& grid) const {
     const auto seen = [&](Direction d) { return grid.seen[static_cast<std::size_t>(d)]; };
     const Tensor &first = seen(head.view.first), &second = seen(head.view.second);
     const Tensor visible = head.view.either ? first.logical_or(second) : first.logical_and(second);
-    Tensor distance = head.from_center ? grid.from_center : grid.distance;
-    if (!head.at_distance) distance = at::zeros_like(distance);
+    Tensor distance = grid.distance;
+    if (!head.at_distance || head.from_center) distance = at::zeros_like(distance);
     if (settings_.hidden == "max") distance = at::where(visible, distance, distance.max());
     const Tensor sloped = distance * (-slope_ * head.slope);
     if (settings_.hidden == "max") return sloped;
@@ -223,21 +243,23 @@ class LookhereLayer final : public PriorLayer {
   }
 
   LookhereSettings settings_;
+  std::shared_ptr<Grids> grids_;
   std::vector<Head> heads_;
   double slope_ = 0;  // of the layer, times the global one
 };
 
 class Lookhere final : public Prior {
  public:
-  explicit Lookhere(LookhereSettings settings) : settings_(std::move(settings)) {}
+  explicit Lookhere(LookhereSettings settings) : settings_(std::move(settings)), grids_(std::make_shared<Grids>()) {}
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
     LookhereSettings own = settings_;
     if (!own.layer_fov.empty()) own.fov = own.layer_fov[static_cast<std::size_t>(info.layer) % own.layer_fov.size()];
-    return std::make_shared<LookhereLayer>(own, info);
+    return std::make_shared<LookhereLayer>(own, info, grids_);
   }
 
  private:
   LookhereSettings settings_;
+  std::shared_ptr<Grids> grids_;
 };
 
 }  // namespace
@@ -247,16 +269,24 @@ PriorItem lookhere() {
                           "Fuller et al. 2024, arXiv:2405.13985",
                           "L = c q k^T - g s_l m_n |r_i - r_j| in the field of view, hidden outside", {"bias"}, {2});
   weigh(item, {.parameters = "none",
-               .counts = {{"parameters", "0"}},
+               .counts = {{"parameters", "0"},
+                          {"fours", "floor(heads / 4)"},
+                          {"pair", "heads / 2 - 2 * floor(heads / 4)"},
+                          {"crowded", "max(groups - pair - fours, 0) + zero(groups - pair) * fours"}},
                .base = 0,
-               .paths = {"fused-bias", "explicit"},
-               .cost = "a mask [H, T, T] a layer, kept per grid"});
+               .paths = {"flash", "sdpa", "explicit"},
+               .cost = "a lookup by the offset in every pair a layer; no T x T tensor"});
   std::vector<std::string> names;
   for (const Group& group : kGroups) names.emplace_back(group.name);
   item.set("requires", Json::array({{{"rule", "multiple-of"},
                                      {"value", "heads"},
                                      {"factor", 2},
                                      {"help", "heads come in fours, and two may be left over"}}}));
+  item.refuse(
+      "(1 - zero(groups)) * crowded",
+      "{heads} heads cannot be split into {groups} groups; a group takes four heads or a multiple, the last one "
+      "may take two",
+      "groups");
   item.option(Option::text("fov", "90", "field of view of the directed heads, in degrees, as published")
                   .choices({"90", "45", "180"}));
   item.option(Option::list("groups", "string", Json::array(), "groups of heads instead of those of fov")

@@ -17,35 +17,22 @@
 namespace locus::engine::priors {
 namespace {
 
-// The bias of a layout, shared by the layers: their decays are equal.
-struct Decays {
-  std::vector<double> log_gamma;  // [H]
-  PerLayout<LowRank> kept;
-
-  const LowRank& get(const Layout& layout, const Tensor& like) {
-    const at::ScalarType type = like.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    return kept.get(layout, like.device(), type,
-                    [&] { return manhattan_bias(layout, at::tensor(log_gamma, at::kDouble).to(like.device(), type)); });
-  }
-};
-
 class ManhattanDecayLayer final : public PriorLayer {
  public:
-  explicit ManhattanDecayLayer(std::shared_ptr<Decays> decays) : decays_(std::move(decays)) {}
+  explicit ManhattanDecayLayer(std::shared_ptr<ManhattanDecays> decays) : decays_(std::move(decays)) {}
   BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
     return {Depends::kLayout, decays_->get(inputs.layout, inputs.q)};
   }
 
  private:
-  std::shared_ptr<Decays> decays_;
+  std::shared_ptr<ManhattanDecays> decays_;
 };
 
 class ManhattanDecay final : public Prior {
  public:
   ManhattanDecay(const PriorContext& context, bool decomposed, double initial, double range)
-      : decomposed_(decomposed), decays_(std::make_shared<Decays>()) {
-    decays_->log_gamma = manhattan_log_decays(context.layers.at(0).heads, initial, range);
-  }
+      : decomposed_(decomposed),
+        decays_(std::make_shared<ManhattanDecays>(manhattan_log_decays(context.layers.at(0).heads, initial, range))) {}
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo&) override {
     return std::make_shared<ManhattanDecayLayer>(decays_);
@@ -55,7 +42,7 @@ class ManhattanDecay final : public Prior {
 
  private:
   bool decomposed_;
-  std::shared_ptr<Decays> decays_;
+  std::shared_ptr<ManhattanDecays> decays_;
 };
 
 }  // namespace
@@ -67,8 +54,8 @@ PriorItem manhattan_decay() {
   weigh(item, {.parameters = "none",
                .counts = {{"parameters", "0"}},
                .base = 0,
-               .paths = {"low-rank", "fused-bias", "explicit"},
-               .cost = "rows + columns - 1 channels beside those of q and k; no T x T tensor"});
+               .paths = {"flash", "sdpa", "explicit"},
+               .cost = "a lookup by the offset in every pair a layer; no T x T tensor"});
   alone(item, kSpatialDecay);
   along_axes_when(item, "form", "decomposed");
   item.option(Option::text("form", "full", "over the whole grid, or along rows and then columns")

@@ -8,7 +8,7 @@ PriorItem none() {
   weigh(item, {.parameters = "none",
                .counts = {{"parameters", "0"}},
                .base = 0,
-               .paths = {"fused", "explicit"},
+               .paths = {"flash", "sdpa", "explicit"},
                .cost = "none"});
   takes_points(item);
   item.set("provides", Json::array()).set("excludes", Json::array({kSpatialPrior}));

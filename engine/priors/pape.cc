@@ -7,16 +7,21 @@
 //
 // Paper: "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas", eqs. 9 to 14. Its
 // code has -b; W_b is free, so only exchanging weights needs `sign`. The published augmentation of q and k is
-// 3 m + 2 channels wide; expanding the square leaves 2 m, [-a, 2 a s_i + b] . [s_j^2, s_j], and a row
-// constant. Coordinates are centered (z does not change), since the squares cancel inside the product. Prefix
-// tokens lie at (0, 0) before patches from (1, 1), or have z = 0 ("zero-term"). The ablations of the paper's
-// table are options. Boxes count (t, y, x) from (1, 1, 1), with prefix tokens at (0, 0, 0); points keep their
-// coordinates and the order of their axes.
+// 3 m + 2 channels wide; but s is linear in r, so m parabolas of a query are one in the offset d = r_j - r_i:
+//
+//   z[i, j] = -d^T A_i d + beta_i . d,   A_i = sum over m of a_im w_m w_m^T,   beta_i = sum over m of b_im w_m
+//
+// with w_m the rows of W_p: 5 numbers a query on a grid of two axes (2 on a line, 9 in a box), whatever m is. beta is
+// one small map of x, (W_p^T W_b) x, and so is A without softplus. Without content A and beta are a head's, and z is a
+// function of the offset. Prefix tokens lie at (0, 0) before patches from (1, 1), or have z = 0 ("zero-term"). The
+// ablations of the paper's table are options. Boxes count (t, y, x) from (1, 1, 1), with prefix tokens at (0, 0, 0);
+// points keep their coordinates and the order of their axes.
 #include <cmath>
 
 #include "engine/base/precision.h"
 #include "engine/priors/items.h"
 #include "engine/priors/numbers.h"
+#include "engine/priors/offsets.h"
 #include "engine/priors/points.h"
 
 namespace locus::engine::priors {
@@ -29,10 +34,42 @@ struct PapeSettings {
   double sign;
 };
 
+// What the numbers of a head meet for every offset, [R, numbers], and which of them every pair reads.
+struct OffsetTerms {
+  Tensor terms;
+  PairIndex index;
+};
+
+// Shared by the layers, per layout.
+class PapePlaces {
+ public:
+  // [T, axes], of points [B, T, axes]
+  const Tensor& of_tokens(const Layout& layout, const Layout& reference, const PapeSettings& settings,
+                          at::TensorOptions options) {
+    return points_.get(layout, options.device(), options.dtype().toScalarType(),
+                       [&] { return centered_points(layout, reference, settings.measure, options); });
+  }
+  // Of a grid.
+  const OffsetTerms& by_offset(const Layout& layout, const Layout& reference, const PapeSettings& settings,
+                               at::TensorOptions options) {
+    return offsets_.get(layout, options.device(), options.dtype().toScalarType(), [&] {
+      const bool origin = layout.prefix > 0 && !settings.zero_term;
+      return OffsetTerms{
+          at::stack(Quadratic::terms(measured_offsets(layout, reference, settings.measure, origin, options).unbind(1)),
+                    1),
+          origin ? origin_rule(layout, options.device()) : offset_rule(layout, options.device())};
+    });
+  }
+
+ private:
+  PerLayout<Tensor> points_;
+  PerLayout<OffsetTerms> offsets_;
+};
+
 class PapeLayer final : public PriorLayer, public HasHeadNumbers {
  public:
-  PapeLayer(const PapeSettings& settings, const LayerInfo& info, std::shared_ptr<PerLayout<Tensor>> points)
-      : settings_(settings), points_(std::move(points)), reference_(info.reference), scale_(info.scale) {
+  PapeLayer(const PapeSettings& settings, const LayerInfo& info, std::shared_ptr<PapePlaces> places)
+      : settings_(settings), places_(std::move(places)), reference_(info.reference), scale_(info.scale) {
     const std::int64_t axes = info.reference.rank();
     heads_ = info.heads;
     m_ = settings.projection ? settings.m : axes;
@@ -44,31 +81,20 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
   }
 
   BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
+    const Layout& layout = inputs.layout;
     const at::ScalarType type = inputs.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    const Tensor s = projected(inputs, type);  // [1, H, T, m], of points [B, H, T, m]
-    std::vector<Tensor> query, key;
-    Tensor row;
-    if (a_.defined()) {
-      Tensor a = numbers(a_, inputs, type);
-      if (settings_.softplus) a = at::softplus(a);
-      query = {-a, 2 * a * s};
-      key = {s.square(), s};
-      row = -(a * s.square()).sum(-1, /*keepdim=*/true);
+    const std::int64_t outside = settings_.zero_term ? layout.prefix : 0;  // tokens without a place
+    if (!settings_.content && !layout.points) {
+      const OffsetTerms& table = places_->by_offset(layout, reference_, settings_, inputs.x.options().dtype(type));
+      const Tensor values = at::matmul(numbers_of_heads(type), table.terms.t());
+      return {Depends::kParameters, offset_bias(values, table.index)};
     }
-    if (b_.defined()) {
-      const Tensor b = numbers(b_, inputs, type) * settings_.sign;
-      const Tensor constant = -(b * s).sum(-1, /*keepdim=*/true);
-      row = row.defined() ? row + constant : constant;
-      if (a_.defined()) {
-        query[1] = query[1] + b;
-      } else {
-        query = {b};
-        key = {s};
-      }
-    }
-    LowRank out{at::cat(query, -1) * scale_, at::cat(key, -1), row * scale_};
-    if (settings_.zero_term && inputs.layout.prefix > 0) out = without_prefix(out, inputs.layout.prefix);
-    return {settings_.content ? Depends::kContent : Depends::kParameters, std::move(out)};
+    const Tensor place = places_->of_tokens(layout, reference_, settings_, inputs.x.options().dtype(type));
+    const Tensor numbers = settings_.content
+                               ? numbers_of_content(inputs.x, type)
+                               : numbers_of_heads(type).view({1, heads_, 1, -1}).expand({-1, -1, place.size(-2), -1});
+    return {settings_.content ? Depends::kContent : Depends::kParameters,
+            Quadratic{.numbers = numbers.slice(2, outside), .positions = place.slice(-2, outside), .prefix = outside}};
   }
 
   // Of z = -d^T A d + beta . d, the mean of the queries' parabolas over the offset d of key from query: its
@@ -118,43 +144,76 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
   }
 
  private:
-  // s, [1, H, T, m], of points [B, H, T, m]
-  Tensor projected(const AttentionInputs& inputs, at::ScalarType type) const {
-    const Autocast off(Precision::kFloat32, inputs.x.device());  // squares of coordinates need their digits
-    const Tensor points = points_->get(inputs.layout, inputs.x.device(), type, [&] {
-      return centered_points(inputs.layout, reference_, settings_.measure, inputs.x.options().dtype(type));
-    });
-    if (position_.defined()) {
-      const Tensor s = at::linear(points, position_.to(type)).unflatten(-1, {heads_, m_}).transpose(-3, -2);
-      return s.dim() == 3 ? s.unsqueeze(0) : s;
-    }
-    const Tensor s = points.dim() == 2 ? points.unsqueeze(0) : points;
-    return s.unsqueeze(1).expand({-1, heads_, -1, -1});
-  }
-
   // a before softplus, or b: [B|1, H, T|1, m]
   Tensor numbers(const Tensor& weight, const AttentionInputs& inputs, at::ScalarType type) const {
-    if (!settings_.content) {
-      const std::int64_t batch = inputs.layout.points ? inputs.x.size(0) : 1;
-      return weight.to(type).unsqueeze(0).unsqueeze(2).expand({batch, -1, inputs.x.size(1), -1});
-    }
+    if (!settings_.content) return weight.to(type).unsqueeze(0).unsqueeze(2);
     return at::linear(inputs.x, weight).to(type).unflatten(2, {heads_, m_}).transpose(1, 2);
   }
 
-  // No term for pairs with a prefix token. The row constant of patch rows must not reach the columns of
-  // prefix tokens: one more channel takes it off there.
-  static LowRank without_prefix(const LowRank& in, std::int64_t prefix) {
-    const auto cleared = [&](const Tensor& t) { return at::constant_pad_nd(t.slice(2, prefix), {0, 0, prefix, 0}, 0); };
-    LowRank out{cleared(in.query), cleared(in.key), cleared(in.row)};
-    Tensor marks = at::zeros({in.key.size(0), in.key.size(1), in.key.size(2), 1}, in.key.options());
-    marks.narrow(2, 0, prefix).fill_(-1);
-    out.query = at::cat({out.query, out.row}, -1);
-    out.key = at::cat({out.key, marks}, -1);
-    return out;
+  // What a head's m strengths of a term make of the numbers of a Quadratic, times c: [H, m, numbers].
+  Tensor squares(at::ScalarType type) const {
+    const Tensor w = projections(type);
+    const std::int64_t axes = w.size(2);
+    std::vector<Tensor> columns;
+    for (std::int64_t a = 0; a < axes; ++a) {
+      for (std::int64_t b = a; b < axes; ++b)
+        columns.push_back(w.select(2, a) * w.select(2, b) * (a == b ? -scale_ : -2 * scale_));
+    }
+    return at::constant_pad_nd(at::stack(columns, 2), {0, axes});
+  }
+  Tensor lines(at::ScalarType type) const {
+    const Tensor w = projections(type);
+    const std::int64_t axes = w.size(2);
+    return at::constant_pad_nd(w * (settings_.sign * scale_), {axes * (axes + 1) / 2, 0});
+  }
+  // W_p [H, m, axes]
+  Tensor projections(at::ScalarType type) const {
+    if (position_.defined()) return position_.to(type).unflatten(0, {heads_, m_});
+    const Tensor& any = a_.defined() ? a_ : b_;
+    return at::eye(m_, any.options().dtype(type)).expand({heads_, -1, -1});
+  }
+
+  // Without content: [H, numbers]
+  Tensor numbers_of_heads(at::ScalarType type) const {
+    const Autocast off(Precision::kFloat32, (a_.defined() ? a_ : b_).device());
+    const auto summed = [&](const Tensor& strengths, const Tensor& columns) {
+      return at::matmul(strengths.unsqueeze(1), columns).squeeze(1);
+    };
+    Tensor sum;
+    if (a_.defined()) {
+      const Tensor a = a_.to(type);
+      sum = summed(settings_.softplus ? at::softplus(a) : a, squares(type));
+    }
+    if (!b_.defined()) return sum;
+    const Tensor linear = summed(b_.to(type), lines(type));
+    return sum.defined() ? sum + linear : linear;
+  }
+
+  // x [B, T, D] -> [B, H, T, numbers]. Only a softplus keeps the m numbers of a head apart.
+  Tensor numbers_of_content(const Tensor& x, at::ScalarType type) const {
+    const bool apart = a_.defined() && settings_.softplus;
+    const Tensor a = apart ? at::softplus(at::linear(x, a_).to(type)) : Tensor();  // [B, T, H m]
+    const Autocast off(Precision::kFloat32, x.device());
+    // A term's columns after the map of x to its strengths are one map of x: [H numbers, D].
+    const auto combined = [&](const Tensor& weight, const Tensor& columns) {
+      return at::matmul(columns.transpose(1, 2), weight.to(type).unflatten(0, {heads_, m_})).flatten(0, 1);
+    };
+    Tensor map;
+    if (a_.defined() && !apart) map = combined(a_, squares(type));
+    if (b_.defined()) map = map.defined() ? map + combined(b_, lines(type)) : combined(b_, lines(type));
+    Tensor out = map.defined() ? at::linear(x.to(type), map) : Tensor();  // [B, T, H numbers]
+    if (apart) {
+      // All heads at once: each head's strengths meet its own columns and zeros.
+      const Tensor own = squares(type), other = at::eye(heads_, own.options());
+      const Tensor spread = (own.unsqueeze(2) * other.view({heads_, 1, heads_, 1})).flatten(2).flatten(0, 1);
+      const Tensor bowl = at::matmul(a, spread);
+      out = out.defined() ? out + bowl : bowl;
+    }
+    return out.unflatten(2, {heads_, -1}).transpose(1, 2);
   }
 
   PapeSettings settings_;
-  std::shared_ptr<PerLayout<Tensor>> points_;
+  std::shared_ptr<PapePlaces> places_;
   Layout reference_;
   double scale_;
   std::int64_t heads_ = 0, m_ = 0;
@@ -164,10 +223,10 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
 
 class Pape final : public Prior {
  public:
-  explicit Pape(const PapeSettings& settings) : settings_(settings), points_(std::make_shared<PerLayout<Tensor>>()) {}
+  explicit Pape(const PapeSettings& settings) : settings_(settings), places_(std::make_shared<PapePlaces>()) {}
 
   std::shared_ptr<PriorLayer> layer(const LayerInfo& info) override {
-    return std::make_shared<PapeLayer>(settings_, info, points_);
+    return std::make_shared<PapeLayer>(settings_, info, places_);
   }
   void initialize(const Initializer& initializer) override {
     for (std::size_t l = 0; l < layers().size(); ++l)
@@ -176,7 +235,7 @@ class Pape final : public Prior {
 
  private:
   PapeSettings settings_;
-  std::shared_ptr<PerLayout<Tensor>> points_;
+  std::shared_ptr<PapePlaces> places_;
 };
 
 }  // namespace
@@ -191,9 +250,9 @@ PriorItem pape() {
                           {"ab", "(1 + terms.both) * (content * dim + 1 - content)"},
                           {"parameters", "depth * heads * s * (ab + projection * rank)"}},
                .base = 11073600,
-               .paths = {"low-rank", "fused-bias", "explicit"},
-               .cost = "a product of x with 2 D H m weights and 2 m channels beside those of q and k a "
-                       "layer; no T x T tensor"});
+               .paths = {"flash", "sdpa", "explicit"},
+               .cost = "a product of x with D H m weights and of H m numbers a token with 5 columns a head, and a "
+                       "parabola of 5 numbers in every pair, a layer; no T x T tensor"});
   needs_whole_grid(item);
   takes_points(item);
   on_grids_when(item, "other_grids", {"interpolate"}, "points have no sides to be squeezed by");

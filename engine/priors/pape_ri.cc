@@ -6,8 +6,7 @@
 // Paper: "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas", section on rotation
 // invariance. The paper writes the scale w of a head as a parameter; the published code draws it once and
 // never trains it ("buffer", the default). Only w^2 matters: a head whose w falls near 0 has no signal.
-// As rank axes + 1 inner products, [-a w^2, 2 a w^2 r_i] . [|r_j|^2, r_j], and a row constant. Prefix tokens
-// lie at (0, 0) before patches from (1, 1), or have no term ("zero-term"). Boxes and points as in pape.
+// A polynomial of the offset with the numbers -a w^2 for its squares. Prefix tokens lie at (0, 0) before patches from (1, 1), or have no term ("zero-term"). Boxes and points as in pape.
 #include <cmath>
 
 #include "engine/priors/items.h"
@@ -34,29 +33,15 @@ class PapeRiLayer final : public PriorLayer, public HasHeadNumbers {
   BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
     const Layout& layout = inputs.layout;
     const at::ScalarType type = inputs.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    const Tensor kept = points_->get(layout, inputs.x.device(), type, [&] {
+    const Tensor points = points_->get(layout, inputs.x.device(), type, [&] {
       return centered_points(layout, reference_, settings_.measure, inputs.x.options().dtype(type));
     });
-    const Tensor points = kept.dim() == 3 ? kept.unsqueeze(1) : kept;  // [T, p], or [B, 1, T, p] where they are points
-    const Tensor square = points.square().sum(-1, /*keepdim=*/true);   // [.., T, 1]
-    const Tensor a = at::softplus(at::linear(inputs.x, a_).to(type)).transpose(1, 2).unsqueeze(-1);
-    const Tensor strength = a * w_.to(type).square().view({-1, 1, 1}) * scale_;  // [B, H, T, 1]
-    Tensor query = at::cat({-strength, 2 * strength * points}, -1);
-    Tensor key = at::cat({square, points}, -1), row = -strength * square;
-    if (key.dim() == 2) key = key.unsqueeze(0).unsqueeze(0);
-    if (settings_.zero_term && layout.prefix > 0) {
-      // The row constant of patch rows must not reach the columns of prefix tokens: one more channel takes it
-      // off there.
-      const auto cleared = [&](const Tensor& t) {
-        return at::constant_pad_nd(t.slice(2, layout.prefix), {0, 0, layout.prefix, 0}, 0);
-      };
-      Tensor marks = at::zeros_like(key.slice(3, 0, 1));
-      marks.narrow(2, 0, layout.prefix).fill_(-1);
-      row = cleared(row);
-      query = at::cat({cleared(query), row}, -1);
-      key = at::cat({cleared(key), marks}, -1);
-    }
-    return {Depends::kContent, LowRank{query, key, row}};
+    const std::int64_t outside = settings_.zero_term ? layout.prefix : 0;  // tokens without a place
+    const Tensor a = at::softplus(at::linear(inputs.x, a_).to(type)).transpose(1, 2);
+    const Tensor strength = (a * (w_.to(type).square() * scale_).view({-1, 1})).slice(2, outside);  // [B, H, N]
+    return {Depends::kContent, Quadratic{.numbers = strength.unsqueeze(-1) * minus_square(points),
+                                         .positions = points.slice(-2, outside),
+                                         .prefix = outside}};
   }
 
   std::vector<HeadNumbers> head_numbers(const AttentionInputs& inputs) override {
@@ -77,6 +62,17 @@ class PapeRiLayer final : public PriorLayer, public HasHeadNumbers {
   }
 
  private:
+  // The numbers of -|d|^2.
+  static Tensor minus_square(const Tensor& points) {
+    const std::int64_t axes = points.size(-1);
+    std::vector<double> numbers;
+    for (std::int64_t a = 0; a < axes; ++a) {
+      for (std::int64_t b = a; b < axes; ++b) numbers.push_back(a == b ? -1 : 0);
+    }
+    numbers.resize(numbers.size() + static_cast<std::size_t>(axes));
+    return at::tensor(numbers, at::kDouble).to(points.options());
+  }
+
   PapeRiSettings settings_;
   std::shared_ptr<PerLayout<Tensor>> points_;
   Layout reference_;
@@ -109,12 +105,12 @@ PriorItem pape_ri() {
   Item item = prior_entry("pape-ri", 1, "Penalty with the squared distance, as strong as the query's content says",
                           "Where to Attend: A Principled Vision-Centric Position Encoding with Parabolas",
                           "L = c (q k^T - a_i |w (r_j - r_i)|^2)", {"bias"}, {1, 2, 3});
-  weigh(item, {.parameters = "D H a layer",
-               .counts = {{"parameters", "depth * heads * (dim + w.learned)"}},
-               .base = 110592,
-               .paths = {"low-rank", "fused-bias", "explicit"},
-               .cost = "a product of x with D H weights and 3 channels beside those of q and k a layer; no T "
-                       "x T tensor"});
+  weigh(item,
+        {.parameters = "D H a layer",
+         .counts = {{"parameters", "depth * heads * (dim + w.learned)"}},
+         .base = 110592,
+         .paths = {"flash", "sdpa", "explicit"},
+         .cost = "a product of x with D H weights and a parabola of 5 numbers in every pair a layer; no T x T tensor"});
   needs_whole_grid(item);
   takes_points(item);
   on_grids_when(item, "other_grids", {"interpolate"}, "points have no sides to be squeezed by");

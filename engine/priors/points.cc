@@ -1,6 +1,8 @@
 // Coordinates of tokens around the grid's center.
 #include "engine/priors/points.h"
 
+#include "engine/priors/offsets.h"
+
 namespace locus::engine {
 
 Measure measure_of(const Options& options) {
@@ -21,6 +23,20 @@ Tensor centered(const Layout& layout, at::TensorOptions options) {
   return (behind_origin(position, layout.prefix) - middle).to(options);
 }
 
+// What a step from patch to patch is in `measure`, [rank] double.
+Tensor step_of(const Layout& layout, const Layout& reference, Measure measure) {
+  std::vector<double> step;
+  for (std::size_t axis = 0; axis < layout.extent.size(); ++axis) {
+    const auto length = static_cast<double>(layout.extent[axis]);
+    const double interpolated = static_cast<double>(reference.extent.at(axis)) / length;
+    step.push_back(measure == Measure::kPatches ? 1.0 : measure == Measure::kInterpolated ? interpolated : 1 / length);
+  }
+  return at::tensor(step, at::kDouble);
+}
+
+// Coordinates by the axes of the extent, x before y where there are two.
+Tensor in_order(const Tensor& places) { return places.size(-1) == 2 ? places.flip(-1) : places; }
+
 }  // namespace
 
 Tensor centered_points(const Layout& layout, const Layout& reference, Measure measure, at::TensorOptions options) {
@@ -28,22 +44,19 @@ Tensor centered_points(const Layout& layout, const Layout& reference, Measure me
     if (measure != Measure::kPatches) throw std::invalid_argument("points have no sides to measure positions by");
     return centered(layout, options);
   }
-  const auto rank = static_cast<std::int64_t>(layout.extent.size());
   const auto wide = options.dtype(at::kDouble);
-  const Tensor patches = grid_positions(layout, wide) + 1;
-  const Tensor points = at::cat({at::zeros({layout.prefix, rank}, wide), patches});
-  std::vector<double> middle, stretch;
-  for (std::size_t axis = 0; axis < layout.extent.size(); ++axis) {
-    const auto length = static_cast<double>(layout.extent[axis]);
-    middle.push_back((length + 1) / 2);
-    const double interpolated = static_cast<double>(reference.extent.at(axis)) / length;
-    stretch.push_back(measure == Measure::kPatches        ? 1.0
-                      : measure == Measure::kInterpolated ? interpolated
-                                                          : 1 / length);
-  }
-  Tensor out = (points - at::tensor(middle, at::kDouble).to(wide)) * at::tensor(stretch, at::kDouble).to(wide);
-  if (rank == 2) out = out.flip(1);
-  return out.to(options);
+  const Tensor points = behind_origin(grid_positions(layout, wide) + 1, layout.prefix);
+  std::vector<double> middle;
+  for (const std::int64_t length : layout.extent) middle.push_back((static_cast<double>(length) + 1) / 2);
+  const Tensor step = step_of(layout, reference, measure).to(wide);
+  return in_order((points - at::tensor(middle, at::kDouble).to(wide)) * step).to(options);
+}
+
+Tensor measured_offsets(const Layout& layout, const Layout& reference, Measure measure, bool origin,
+                        at::TensorOptions options) {
+  const auto wide = options.dtype(at::kDouble);
+  const Tensor offset = offsets(origin ? with_origin(layout) : layout, wide);
+  return in_order(-offset * step_of(layout, reference, measure).to(wide)).to(options);
 }
 
 }  // namespace locus::engine

@@ -18,4 +18,9 @@ std::string unit_of(Measure measure);        // what coordinates count: "patches
 // std::invalid_argument on another measure than kPatches, since they have no sides.
 Tensor centered_points(const Layout& layout, const Layout& reference, Measure measure, at::TensorOptions options);
 
+// Key minus query for every entry of offsets(), or with `origin` of offsets(with_origin(layout)), [R, rank], in the
+// units and the order of axes of centered_points. Grids alone.
+Tensor measured_offsets(const Layout& layout, const Layout& reference, Measure measure, bool origin,
+                        at::TensorOptions options);
+
 }  // namespace locus::engine

@@ -33,11 +33,23 @@ std::pair<Tensor, Tensor> PriorLayer::transform_qk(const Tensor&, const Tensor&,
 }
 BiasTerm PriorLayer::bias(const AttentionInputs&, const ForwardContext&) { missing(Hook::kBias); }
 BiasTerm PriorLayer::scale(const AttentionInputs&, const ForwardContext&) { missing(Hook::kScale); }
-Tensor PriorLayer::probabilities(const Tensor&, const AttentionInputs&, const ForwardContext&) {
-  missing(Hook::kProbabilities);
+std::optional<ProbabilityTerm> PriorLayer::probability_term(const AttentionInputs&, const ForwardContext&) {
+  return std::nullopt;
 }
-Tensor PriorLayer::from_probabilities(const Tensor&, const AttentionInputs&, const ForwardContext&) {
-  missing(Hook::kFromProbabilities);
+Tensor PriorLayer::probabilities(const Tensor& p, const AttentionInputs& inputs, const ForwardContext& context) {
+  const auto term = probability_term(inputs, context);
+  if (!term) missing(Hook::kProbabilities);
+  return apply_term(*term, p);
+}
+std::optional<std::vector<ValueTable>> PriorLayer::value_tables(const AttentionInputs&, const ForwardContext&) {
+  return std::nullopt;
+}
+Tensor PriorLayer::from_probabilities(const Tensor& p, const AttentionInputs& inputs, const ForwardContext& context) {
+  const auto tables = value_tables(inputs, context);
+  if (!tables || tables->empty()) missing(Hook::kFromProbabilities);
+  Tensor sum = tables->front().of(p);
+  for (std::size_t t = 1; t < tables->size(); ++t) sum = sum + (*tables)[t].of(p);
+  return sum;
 }
 Tensor PriorLayer::add_output(const AttentionInputs&, const ForwardContext&) { missing(Hook::kAddOutput); }
 Tensor PriorLayer::gate_output(const AttentionInputs&, const ForwardContext&) { missing(Hook::kGateOutput); }

@@ -18,6 +18,7 @@
 #include "engine/layers/initializer.h"
 #include "engine/layers/layout.h"
 #include "engine/layers/module.h"
+#include "engine/layers/probability.h"
 
 namespace locus::engine {
 
@@ -106,10 +107,15 @@ class PriorLayer : public Module {
                                                  const ForwardContext& context);
   virtual BiasTerm bias(const AttentionInputs& inputs, const ForwardContext& context);
   virtual BiasTerm scale(const AttentionInputs& inputs, const ForwardContext& context);
-  virtual Tensor probabilities(const Tensor& p, const AttentionInputs& inputs,
-                               const ForwardContext& context);  // [B, H, T, T] -> same
-  virtual Tensor from_probabilities(const Tensor& p, const AttentionInputs& inputs,
-                                    const ForwardContext& context);                          // -> [B, H, T, d]
+  // Hook probabilities, as a term: then no path needs all of P. Nothing where it takes a function of P, by default.
+  virtual std::optional<ProbabilityTerm> probability_term(const AttentionInputs& inputs, const ForwardContext& context);
+  // Hook probabilities, [B, H, T, T] -> same: what the term makes of p, unless overridden.
+  virtual Tensor probabilities(const Tensor& p, const AttentionInputs& inputs, const ForwardContext& context);
+  // Hook from-probabilities, as tables whose sums are added. Nothing where it takes a function of P, by default.
+  virtual std::optional<std::vector<ValueTable>> value_tables(const AttentionInputs& inputs,
+                                                              const ForwardContext& context);
+  // Hook from-probabilities, -> [B, H, T, d]: the sum of the tables, unless overridden.
+  virtual Tensor from_probabilities(const Tensor& p, const AttentionInputs& inputs, const ForwardContext& context);
   virtual Tensor add_output(const AttentionInputs& inputs, const ForwardContext& context);   // -> [B, T, D]
   virtual Tensor gate_output(const AttentionInputs& inputs, const ForwardContext& context);  // -> [B, T, D]
   // Replaces the residual MLP: gets the residual stream [B, T, D] and the block's MLP, returns what is added

@@ -32,13 +32,12 @@ struct GeometricWeights {
 struct RelativeBiasTables {
   RelativeBiasSettings settings;
   Layout reference;
-  PerLayout<Tensor> index;
+  PerLayout<PairIndex> index;
   PerLayout<GeometricWeights> weights;
 
-  const Tensor& index_of(const Layout& layout, at::Device device) {
-    return index.get(layout, device, at::kLong, [&] {
-      const PrefixRows rows = settings.beit ? PrefixRows{0, 1, 2} : PrefixRows{};
-      return offset_index(layout, rows).to(device);
+  const PairIndex& index_of(const Layout& layout, at::Device device) {
+    return index.get(layout, device, at::kInt, [&] {
+      return offset_rule(layout, device, settings.beit ? PrefixRows{0, 1, 2} : PrefixRows{});
     });
   }
   const GeometricWeights& weights_of(const Layout& layout, const Tensor& like) {
@@ -139,7 +138,7 @@ PriorItem relative_bias() {
       {.parameters = "(2 rows - 1) (2 columns - 1) H a layer",
        .counts = {{"parameters", "heads * (depth * (2 * rows - 1) * (2 * columns - 1) + prefix.beit * 3 * prefixed)"}},
        .base = 104976,
-       .paths = {"bucketed", "fused-bias", "explicit"},
+       .paths = {"flash", "sdpa", "explicit"},
        .cost = "a lookup of H T^2 numbers a layer, summed back into the table in training; kept in evaluation"});
   item.set("weight_decay", "option");
   item.option(Option::text("init", "normal",

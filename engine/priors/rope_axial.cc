@@ -279,7 +279,7 @@ PriorItem rope_axial() {
   weigh(item, {.parameters = "none",
                .counts = {{"parameters", "0"}},
                .base = 0,
-               .paths = {"fused", "explicit"},
+               .paths = {"flash", "sdpa", "explicit"},
                .cost = "a rotation of q and k in every layer; the angles are kept per grid"});
   std::vector<std::string> names, unpadded, planar;
   for (const Flavor& flavor : kFlavors) {
@@ -299,6 +299,7 @@ PriorItem rope_axial() {
   on_rectangles_when(item, "flavor", planar, "flavors other than pape turn with rows and columns alone");
   on_grids_when(item, "flavor", planar, "of the flavors only pape is defined for points");
   on_grids_when(item, "other_grids", {"interpolate"}, "points have no sides to be squeezed by");
+  item.refuse("(zero(min_period) - zero(max_period)) ^ 2", "min_period and max_period come together", "min_period");
   item.option(Option::text("flavor", "rope-vit", "whose positions, frequencies and pairing").choices(names));
   item.option(Option::number("theta", 0.0,
                              "base of the frequencies; 0: the flavor's own (rope-vit, dinov3 100; the others "

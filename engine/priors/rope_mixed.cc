@@ -146,7 +146,7 @@ PriorItem rope_mixed() {
   weigh(item, {.parameters = "H d a layer, H d / 2 for each further axis",
                .counts = {{"parameters", "depth * dim * rank / 2"}},
                .base = 9216,
-               .paths = {"fused", "explicit"},
+               .paths = {"flash", "sdpa", "explicit"},
                .cost = "a rotation of q and k in every layer by angles [H, N, d / 2] that are made in every step"});
   item.set("weight_decay", "option");
   item.set("requires", Json::array({{{"rule", "multiple-of"},

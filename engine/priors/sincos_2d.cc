@@ -102,7 +102,7 @@ PriorItem sincos_2d() {
   weigh(item, {.parameters = "none",
                .counts = {{"parameters", "0"}},
                .base = 0,
-               .paths = {"fused", "explicit"},
+               .paths = {"flash", "sdpa", "explicit"},
                .cost = "one addition at the stem; the table is kept per grid"});
   takes_points(item);
   on_rectangles_when(item, "order", {"mae", "timm", "timm-interleaved"},

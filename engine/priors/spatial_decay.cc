@@ -18,7 +18,6 @@
 // (lepe) are priors of their own: list them beside this one, or switch them on as parts of it (`rope`,
 // `lepe`). Prefix tokens have M = 0, or no place (decomposed); U acts on every token.
 #include <cmath>
-#include <limits>
 
 #include "engine/priors/items.h"
 #include "engine/priors/manhattan.h"
@@ -36,12 +35,19 @@ struct SpatialDecaySettings {
   bool decomposed() const { return mode == "decomposed"; }
 };
 
+// What the layers share.
+struct SpatialDecayShared {
+  PerLayout<Tensor> positions;  // of the patches, [N, rank]
+  ManhattanDecays fixed;        // of mode static
+};
+
 class SpatialDecayLayer final : public PriorLayer {
  public:
   // `rope` and `lepe`: the layers of those parts, or null.
-  SpatialDecayLayer(const SpatialDecaySettings& settings, const LayerInfo& info, std::shared_ptr<PriorLayer> rope,
+  SpatialDecayLayer(const SpatialDecaySettings& settings, const LayerInfo& info,
+                    std::shared_ptr<SpatialDecayShared> shared, std::shared_ptr<PriorLayer> rope,
                     std::shared_ptr<PriorLayer> lepe)
-      : settings_(settings), rope_(std::move(rope)), lepe_(std::move(lepe)) {
+      : settings_(settings), shared_(std::move(shared)), rope_(std::move(rope)), lepe_(std::move(lepe)) {
     const auto axes = settings.decomposed() ? static_cast<std::int64_t>(info.reference.extent.size()) : 1;
     const std::int64_t rank = settings.rank > 0 ? settings.rank : info.head_width();
     if (settings.content()) decay_ = register_parameter("decay", at::empty({axes * info.heads, info.width}));
@@ -49,7 +55,6 @@ class SpatialDecayLayer final : public PriorLayer {
       down_ = register_parameter("down", at::empty({rank, info.width}));
       up_ = register_parameter("up", at::empty({info.width, rank}));
     }
-    if (settings.mode == "static") log_gamma_ = manhattan_log_decays(info.heads, settings.initial, settings.range);
     heads_ = info.heads;
   }
 
@@ -64,13 +69,12 @@ class SpatialDecayLayer final : public PriorLayer {
   BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
     const Layout& layout = inputs.layout;
     const at::ScalarType type = inputs.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    if (settings_.mode == "static") {
-      const auto options = inputs.x.options().dtype(type);
-      return {Depends::kLayout, manhattan_bias(layout, at::tensor(log_gamma_, at::kDouble).to(options))};
-    }
+    if (settings_.mode == "static") return {Depends::kLayout, shared_->fixed.get(layout, inputs.x)};
     const Tensor gate = gates(inputs, type);
-    if (settings_.mode == "full") return {Depends::kContent, gated_manhattan_bias(layout, settings_.alpha * gate)};
-    return {Depends::kContent, Dense{at::constant_pad_nd(scanned(gate), {layout.prefix, 0, layout.prefix, 0})}};
+    if (settings_.mode != "full") return {Depends::kContent, Scan{places(gate), layout.prefix, settings_.causal}};
+    const Tensor& positions =
+        shared_->positions.get(layout, gate.device(), type, [&] { return grid_positions(layout, gate.options()); });
+    return {Depends::kContent, Gated{(0.5 * settings_.alpha) * gate, positions, layout.prefix}};
   }
 
   // U [B, T, D]
@@ -102,24 +106,19 @@ class SpatialDecayLayer final : public PriorLayer {
     return at::log_sigmoid(at::linear(patches, weight).to(type)).transpose(1, 2);
   }
 
-  // [B, H, N] -> [B, H, N, N]
-  Tensor scanned(const Tensor& gate) const {
+  // Along the line of patches, [B, H, N]. Both sums of bidirectional run the same way, since no gate is above 0: the mean
+  // of their distances is the distance of their means.
+  Tensor places(const Tensor& gate) const {
     const Tensor inclusive = gate.cumsum(-1);
-    const auto apart = [](const Tensor& sums) { return (sums.unsqueeze(-1) - sums.unsqueeze(-2)).abs(); };
-    Tensor distance = apart(inclusive - gate);
-    if (settings_.mode == "bidirectional") distance = 0.5 * (distance + apart(inclusive));
-    const Tensor mask = distance * -settings_.beta;
-    if (!settings_.causal) return mask;
-    const Tensor later = at::ones({gate.size(-1), gate.size(-1)}, gate.options().dtype(at::kBool)).triu(1);
-    return mask.masked_fill(later, -std::numeric_limits<double>::infinity());
+    return (inclusive - (settings_.mode == "bidirectional" ? 0.5 : 1.0) * gate) * settings_.beta;
   }
 
   SpatialDecaySettings settings_;
+  std::shared_ptr<SpatialDecayShared> shared_;
   std::shared_ptr<PriorLayer> rope_, lepe_;
   std::int64_t heads_ = 0;
-  std::vector<double> log_gamma_;  // static
-  Tensor decay_;                   // W_g [axes * H, D]: rows of the first axis (along columns' height) first
-  Tensor down_, up_;               // W_u1 [r, D], W_u2 [D, r]
+  Tensor decay_;      // W_g [axes * H, D]: rows of the first axis (along columns' height) first
+  Tensor down_, up_;  // W_u1 [r, D], W_u2 [D, r]
 };
 
 class SpatialDecay final : public Prior {
@@ -127,7 +126,11 @@ class SpatialDecay final : public Prior {
   // `rope`: "raster", "axial" or "none"; `lepe`: "5x5" and so on, or "none".
   SpatialDecay(SpatialDecaySettings settings, const PriorContext& context, const std::string& rope,
                const std::string& lepe)
-      : settings_(std::move(settings)) {
+      : settings_(std::move(settings)),
+        shared_(std::make_shared<SpatialDecayShared>(
+            SpatialDecayShared{.positions = {},
+                               .fixed = ManhattanDecays(manhattan_log_decays(context.layers.at(0).heads,
+                                                                             settings_.initial, settings_.range))})) {
     if (rope != "none") rope_ = part("rope-axial", {{"flavor", rope == "raster" ? "rmt" : "rope-vit"}}, context);
     if (lepe != "none") lepe_ = part("lepe", {{"kernel", lepe[0] - '0'}}, context);
   }
@@ -136,7 +139,7 @@ class SpatialDecay final : public Prior {
     const auto of = [&](const std::shared_ptr<Prior>& prior) {
       return prior ? prior->layers().at(layers().size()) : nullptr;  // as many as there are: this one's place
     };
-    return std::make_shared<SpatialDecayLayer>(settings_, info, of(rope_), of(lepe_));
+    return std::make_shared<SpatialDecayLayer>(settings_, info, shared_, of(rope_), of(lepe_));
   }
   void begin_forward(const Layout& layout, const ForwardContext& context) override {
     if (rope_) rope_->begin_forward(layout, context);
@@ -170,6 +173,7 @@ class SpatialDecay final : public Prior {
   }
 
   SpatialDecaySettings settings_;
+  std::shared_ptr<SpatialDecayShared> shared_;
   std::shared_ptr<Prior> rope_, lepe_;  // or null
 };
 
@@ -225,14 +229,16 @@ PriorItem spatial_decay() {
                           "Learning Spatial Decay for Vision Transformers",
                           "L = c q k^T + alpha (G_i + G_j) / 2 (|dy| + |dx|), G = ln sigmoid(x W_g); O = U O",
                           {"transform-qk", "bias", "add-output", "gate-output", "pattern"}, {1, 2, 3});
-  weigh(item, {.parameters = "D H + 2 D r a layer, r the rank of the gate",
-               .counts = {{"decay", "(1 - mode.static - mode.none) * (1 + mode.decomposed * (rank - 1)) * heads * dim"},
-                          {"gates", "gate * 2 * dim * (gate_rank + zero(gate_rank) * dim / heads)"},
-                          {"convolutions", "(lepe.3x3 * 10 + lepe.5x5 * 26 + lepe.7x7 * 50) * dim"},
-                          {"parameters", "depth * (decay + gates + convolutions)"}},
-               .base = 1290240,
-               .paths = {"fused", "low-rank", "fused-bias", "explicit"},
-               .cost = "2 (rows + columns) - 3 channels beside those of q and k, and the gate; no T x T tensor"});
+  weigh(item,
+        {.parameters = "D H + 2 D r a layer, r the rank of the gate",
+         .counts = {{"decay", "(1 - mode.static - mode.none) * (1 + mode.decomposed * (rank - 1)) * heads * dim"},
+                    {"gates", "gate * 2 * dim * (gate_rank + zero(gate_rank) * dim / heads)"},
+                    {"convolutions", "(lepe.3x3 * 10 + lepe.5x5 * 26 + lepe.7x7 * 50) * dim"},
+                    {"parameters", "depth * (decay + gates + convolutions)"}},
+         .base = 1290240,
+         .paths = {"flash", "sdpa", "explicit"},
+         .cost = "a product of x with D H weights, a gated distance in every pair, and the gate, a layer; no T x T "
+                 "tensor"});
   alone(item, kSpatialDecay);
   along_axes_when(item, "mode", "decomposed");
   item.option(Option::text("mode", "full", "which distances decay, and how: see the formulas")

@@ -18,22 +18,31 @@ namespace {
 
 constexpr double kDeviation = 0.02;
 
-// What the layers share: u and v, and the sines per layout.
+// The waves of one axis, and which of them every pair reads.
+struct AxisWaves {
+  Tensor waves;  // [2 extent - 1, D / 2]: sine and cosine of every offset
+  PairIndex index;
+};
+
+// What the layers share: u and v, and the waves per layout.
 struct TransformerXlShared {
   Tensor u, v;  // [H, d], parameters of the prior
-  PerLayout<Tensor> sines, index;
+  PerLayout<std::vector<AxisWaves>> kept;
 
-  // s of every offset, [R, D]
-  const Tensor& sines_of(const Layout& layout, const Tensor& like) {
-    return sines.get(layout, like.device(), like.scalar_type(), [&] {
+  // Of rows and of columns.
+  const std::vector<AxisWaves>& waves_of(const Layout& layout, const Tensor& like) {
+    return kept.get(layout, like.device(), like.scalar_type(), [&] {
       const std::int64_t bands = like.size(-1) / 4;
       const Tensor frequency = at::pow(10000.0, at::arange(bands, at::kDouble) * (-1.0 / static_cast<double>(bands)));
-      const Tensor angle = offsets(layout, at::kDouble).unsqueeze(-1) * frequency;  // [R, 2, K]
-      return at::stack({angle.sin(), angle.cos()}, 2).flatten(1).to(like.options());
+      std::vector<AxisWaves> out;
+      for (std::size_t axis = 0; axis < 2; ++axis) {
+        const std::int64_t last = layout.extent.at(axis) - 1;
+        const Tensor angle = at::arange(-last, last + 1, at::kDouble).unsqueeze(1) * frequency;
+        out.push_back(
+            {at::cat({angle.sin(), angle.cos()}, 1).to(like.options()), axis_rule(layout, axis, like.device())});
+      }
+      return out;
     });
-  }
-  const Tensor& index_of(const Layout& layout, at::Device device) {
-    return index.get(layout, device, at::kLong, [&] { return offset_index(layout).to(device); });
   }
 };
 
@@ -51,12 +60,20 @@ class TransformerXlLayer final : public PriorLayer {
   }
 
   BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
-    Tensor sines = shared_->sines_of(inputs.layout, relative_);
-    if (inputs.layout.prefix > 0) sines = at::cat({sines, prefix_.unsqueeze(0)});
-    const Tensor mapped = at::linear(sines, relative_).unflatten(1, {heads_, -1});  // [R, H, d]
     const Tensor q = (inputs.q + shared_->v.unsqueeze(1)) * scale_;
-    return {Depends::kContent,
-            Bucketed{{{at::matmul(q, mapped.permute({1, 2, 0})), shared_->index_of(inputs.layout, q.device())}}}};
+    const auto& axes = shared_->waves_of(inputs.layout, relative_);
+    const bool prefixed = inputs.layout.prefix > 0;
+    Bucketed out;
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      const Tensor weight = relative_.chunk(2, 1)[axis];  // [D, D / 2]
+      Tensor mapped = at::linear(axes[axis].waves, weight);
+      // s_p stands for the waves of both axes: one lookup has it, the other nothing.
+      if (prefixed && axis == 0) mapped = at::cat({mapped, at::linear(prefix_, relative_).unsqueeze(0)});
+      if (prefixed && axis == 1) mapped = at::constant_pad_nd(mapped, {0, 0, 0, 1}, 0);
+      const Tensor by_head = mapped.unflatten(1, {heads_, -1}).permute({1, 2, 0});  // [H, d, R]
+      out.lookups.push_back({lookup_rows(q, by_head), axes[axis].index});
+    }
+    return {Depends::kContent, std::move(out)};
   }
 
   void initialize(const Initializer& initializer) {
@@ -107,7 +124,7 @@ PriorItem transformer_xl() {
   weigh(item, {.parameters = "D^2 + D a layer and 2 D once a model",
                .counts = {{"parameters", "2 * dim + depth * dim ^ 2 + prefixed * dim"}},
                .base = 7088640,
-               .paths = {"bucketed", "fused-bias", "explicit"},
+               .paths = {"flash", "sdpa", "explicit"},
                .cost = "q times (2 rows - 1) (2 columns - 1) offsets of width d and a lookup of B H T^2 "
                        "numbers a layer"});
   item.set("requires", Json::array({{{"rule", "multiple-of"},

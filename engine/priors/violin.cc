@@ -23,104 +23,32 @@
 // smooth where they meet. They start in raster order, z_i = (i + 1/2) / N; another grid gets them by linear
 // interpolation.
 //
-// On boxes the curves are those of box_curves.h, ranks count all frames, and distances are |dt| + |dr| + |dc|. (The
-// paper's appendix D.2 names this way and a curve within each frame, and runs neither.)
-#include <ATen/ops/upsample_bilinear2d.h>
-#include <ATen/ops/upsample_trilinear3d.h>
-
+// On boxes the curves are those of box_curves.h, ranks count all frames, and distances are |dt| + |dr| + |dc|. The
+// paper's appendix D.2 names this way and a curve within each frame, and runs neither. "video: per-frame" is the other
+// one, pi(t, y, x) = pi(y, x) of the frame's curve. What patches of two frames are to each other it does not say: as far
+// apart as their ranks whatever the frames (cross_frame: same-rank), or M = 1 (one). A rectangle is one frame.
 #include <cmath>
 
+#include "engine/base/precision.h"
 #include "engine/priors/curves.h"
 #include "engine/priors/items.h"
 #include "engine/priors/numbers.h"
+#include "engine/priors/violin_tables.h"
 
 namespace locus::engine::priors {
 namespace {
 
 constexpr double kImproperDeviation = 0.5;  // of a, in the published code's "no_initialize"
 
-struct ViolinSettings {
-  std::vector<std::string> curves;  // streams of a: one for each row
-  std::string apply, distance;
-  bool learned_lambda, alpha, learned_weights, learned_prefix, separate_axes, normal_a, masks_sum;
-  std::int64_t reference_patches;  // of the grid that ranks are scaled to; 0: they are not
-  double fixed_lambda, alpha_mean, alpha_std, a_min, a_max;
-
-  bool learned_order() const { return distance == "learned-order"; }
-  bool by_rank() const { return distance != "manhattan" && !learned_order(); }
-};
-
-// Ranks and distances shared by the layers, per layout.
-struct RankTables {
-  ViolinSettings settings;
-  Tensor order;  // random order: six numbers in 0..255, a buffer of the prior
-  Tensor place;  // learned order: z of the patches of `reference`, a parameter of the prior
-  Layout reference;
-  PerLayout<std::shared_ptr<const CurveRanks>> ranks;
-  PerLayout<Tensor> distances;
-  std::uint64_t version = 0;
-
-  const std::shared_ptr<const CurveRanks>& get(const Layout& layout, at::Device device, at::ScalarType type) {
-    forget_old_order();
-    return ranks.get(layout, device, type, [&] {
-      return std::make_shared<const CurveRanks>(rows(layout).to(device), layout.prefix, settings.curves);
-    });
-  }
-
-  // |dr|, |dc| (on a box |dt| before them) or their sum, by row of a: [1 or rank, N, N]
-  const Tensor& manhattan(const Layout& layout, const Tensor& like) {
-    return distances.get(layout, like.device(), like.scalar_type(), [&] {
-      const Tensor position = grid_positions(layout, like.options());
-      const Tensor apart = (position.unsqueeze(1) - position.unsqueeze(0)).abs().permute({2, 0, 1});
-      return settings.separate_axes ? apart.contiguous() : apart.sum(0, /*keepdim=*/true);
-    });
-  }
-
-  // Learned order: |pi(i) - pi(j)|, [N, N].
-  Tensor along_learned_order(const Layout& layout, at::ScalarType type) const {
-    Tensor z = place.to(type);
-    if (layout.extent != reference.extent) {
-      const Tensor map = z.unflatten(0, reference.extent).unsqueeze(0).unsqueeze(0);
-      z = (map.dim() == 4 ? at::upsample_bilinear2d(map, layout.extent, /*align_corners=*/false)
-                          : at::upsample_trilinear3d(map, layout.extent, /*align_corners=*/false))
-              .flatten();
-    }
-    const Tensor ahead = (z.unsqueeze(1) - z.unsqueeze(0)) * static_cast<double>(layout.patches());
-    const Tensor rank = at::sigmoid(ahead).sum(1);
-    return (rank.unsqueeze(1) - rank.unsqueeze(0)).abs();
-  }
-
- private:
-  Tensor rows(const Layout& layout) const {
-    if (settings.distance == "z-curve") return at::arange(layout.patches(), at::kInt).unsqueeze(0);
-    if (settings.distance == "random") return shuffled(layout.patches()).unsqueeze(0);
-    std::vector<Tensor> rows;
-    for (const std::string& curve : settings.curves)
-      rows.push_back(at::tensor(curve_ranks(curve, layout.extent), at::kInt));
-    return at::stack(rows);
-  }
-
-  Tensor shuffled(std::int64_t patches) const {
-    const Tensor numbers = order.to(at::kCPU, at::kDouble).contiguous();
-    std::uint64_t seed = 0;
-    for (std::int64_t i = 0; i < numbers.numel(); ++i)
-      seed = seed * 256 + static_cast<std::uint64_t>(numbers.const_data_ptr<double>()[i]);
-    return RandomStreams(seed).permutation("violin", "order", 0, patches).to(at::kInt);
-  }
-
-  // A checkpoint may have brought another one.
-  void forget_old_order() {
-    if (!order.defined()) return;
-    const std::uint64_t now = static_cast<std::uint64_t>(order._version()) +
-                              1000003 * reinterpret_cast<std::uintptr_t>(order.const_data_ptr());
-    if (now != version) ranks = {};
-    version = now;
-  }
-};
+// `frame` [H, n, n] within each frame, and 1 for patches of two frames: [H, N, N].
+Tensor one_across(const Tensor& frame, std::int64_t frames) {
+  const Tensor within = at::eye(frames, frame.options().dtype(at::kBool)).view({frames, 1, frames, 1});
+  return at::where(within, frame.unsqueeze(1).unsqueeze(3), at::ones({}, frame.options())).flatten(3, 4).flatten(1, 2);
+}
 
 class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
  public:
-  ViolinLayer(const LayerInfo& info, std::shared_ptr<RankTables> tables) : tables_(std::move(tables)) {
+  ViolinLayer(const LayerInfo& info, std::shared_ptr<ViolinTables> tables) : tables_(std::move(tables)) {
     const ViolinSettings& s = tables_->settings;
     const std::int64_t heads = info.heads;
     const auto curves = static_cast<std::int64_t>(s.curves.size());
@@ -139,9 +67,9 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
   }
   bool scales_biases() const override { return tables_->settings.masks_sum; }
   BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override { return term(inputs, 0); }
-  Tensor probabilities(const Tensor& p, const AttentionInputs& inputs, const ForwardContext&) override {
-    const Tensor mask = term(inputs, 0).dense();
-    return tables_->settings.apply == "mul-probs" ? p * mask : p + mask;
+  std::optional<ProbabilityTerm> probability_term(const AttentionInputs& inputs, const ForwardContext&) override {
+    if (tables_->settings.apply == "mul-probs") return Weighted{term(inputs, 0)};
+    return Shifted{term(inputs, 0)};
   }
 
   std::vector<HeadNumbers> head_numbers(const AttentionInputs&) override {
@@ -172,7 +100,10 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
 
  private:
   // Whether a CurveDecay says it all.
-  bool plain() const { return tables_->settings.by_rank() && !weights_.defined() && !prefix_.defined(); }
+  bool plain(const Layout& layout) const {
+    const ViolinSettings& s = tables_->settings;
+    return s.by_rank() && !weights_.defined() && !prefix_.defined() && !(s.frames_apart && s.repeats(layout) > 1);
+  }
 
   // plus + alpha M, in float32 or better.
   BiasTerm term(const AttentionInputs& inputs, double plus) {
@@ -180,13 +111,31 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
     const at::ScalarType type = alpha_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const Tensor alpha = alpha_.to(type);
     Tensor rate = (a_.defined() ? at::softplus(a_.neg()) : rate_).to(type);
-    if (s.reference_patches > 0 && s.reference_patches != inputs.layout.patches())
-      rate = rate * (static_cast<double>(s.reference_patches) / static_cast<double>(inputs.layout.patches()));
-    const bool fixed = !a_.defined() && !alpha_.requires_grad() && plain() && s.distance != "random";
+    const std::int64_t ranked = s.ranked(inputs.layout);
+    if (s.reference_patches > 0 && s.reference_patches != ranked)
+      rate = rate * (static_cast<double>(s.reference_patches) / static_cast<double>(ranked));
+    const bool by_curves = plain(inputs.layout);
+    const bool fixed = !a_.defined() && !alpha_.requires_grad() && by_curves && s.distance != "random";
     const Depends on = fixed ? Depends::kLayout : Depends::kParameters;
-    if (plain()) return {on, CurveDecay{tables_->get(inputs.layout, inputs.q.device(), type), rate, alpha, plus}};
-    Tensor mask = mixed(inputs.layout, rate) * alpha.view({-1, 1, 1});
+    if (by_curves) return {on, CurveDecay{tables_->ranks(inputs.layout, inputs.q.device(), type), rate, alpha, plus}};
+    if (s.distance == "manhattan") return {on, by_offset(inputs.layout, rate, alpha, plus)};
+    const Tensor mask = mixed(inputs.layout, rate) * alpha.view({-1, 1, 1});
     return {Depends::kParameters, Dense{(plus == 0 ? mask : mask + plus).unsqueeze(0)}};
+  }
+
+  // plus + alpha M, M a function of the offset.
+  RelativeTable by_offset(const Layout& layout, const Tensor& rate, const Tensor& alpha, double plus) {
+    const AxisDistances& of = tables_->manhattan(layout, rate);
+    const Autocast off(Precision::kFloat32, rate.device());
+    Tensor mask = at::exp(-at::matmul(rate.t(), of.distance));  // [H, R]
+    if (layout.prefix > 0) mask = at::cat({mask, outside(rate).unsqueeze(1)}, 1);
+    mask = mask * alpha.unsqueeze(1);
+    return {.table = (plus == 0 ? mask : mask + plus).unsqueeze(0), .index = of.index};
+  }
+
+  // M where a prefix token is involved, [H].
+  Tensor outside(const Tensor& rate) const {
+    return prefix_.defined() ? prefix_.to(rate.scalar_type()) : at::ones({rate.size(1)}, rate.options());
   }
 
   // M with everything that can be learned, [H, T, T].
@@ -195,24 +144,21 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
     Tensor patches;
     if (s.learned_order()) {
       patches = at::exp(tables_->along_learned_order(layout, rate.scalar_type()) * -rate.view({-1, 1, 1}));
-    } else if (s.by_rank()) {
-      const CurveRanks bare(tables_->get(layout, rate.device(), rate.scalar_type())->rank(), 0);
+    } else {
+      const Tensor all = tables_->ranks(layout, rate.device(), rate.scalar_type())->rank();
+      const CurveRanks bare(s.frames_apart ? all.slice(1, 0, s.ranked(layout)) : all, 0);
       const Tensor powers = at::exp(bare.distance(rate.scalar_type()) * rate.neg().unsqueeze(-1).unsqueeze(-1));
       patches = weights_.defined() ? (powers * weights_.to(rate.scalar_type()).unsqueeze(-1).unsqueeze(-1)).sum(0)
                                    : powers.mean(0);
-    } else {
-      const Tensor& apart = tables_->manhattan(layout, rate);  // [C, N, N]
-      patches = at::exp(-(apart.unsqueeze(1) * rate.unsqueeze(-1).unsqueeze(-1)).sum(0));
+      if (s.frames_apart) patches = one_across(patches, s.repeats(layout));
     }
     if (layout.prefix == 0) return patches;
-    const Tensor constant =
-        prefix_.defined() ? prefix_.to(rate.scalar_type()) : at::ones({rate.size(1)}, rate.options());
-    Tensor outside = at::ones({layout.tokens(), layout.tokens()}, rate.options());
-    outside.slice(0, layout.prefix).slice(1, layout.prefix).zero_();
-    return at::constant_pad_nd(patches, {layout.prefix, 0, layout.prefix, 0}) + outside * constant.view({-1, 1, 1});
+    Tensor around = at::ones({layout.tokens(), layout.tokens()}, rate.options());
+    around.slice(0, layout.prefix).slice(1, layout.prefix).zero_();
+    return at::constant_pad_nd(patches, {layout.prefix, 0, layout.prefix, 0}) + around * outside(rate).view({-1, 1, 1});
   }
 
-  std::shared_ptr<RankTables> tables_;
+  std::shared_ptr<ViolinTables> tables_;
   Tensor a_, rate_;  // [C, H]; one of them
   Tensor alpha_;     // [H]
   Tensor weights_;   // [C, H] or undefined
@@ -221,9 +167,8 @@ class ViolinLayer final : public PriorLayer, public HasHeadNumbers {
 
 class Violin final : public Prior {
  public:
-  Violin(ViolinSettings settings, const Layout& reference) : tables_(std::make_shared<RankTables>()) {
-    tables_->settings = std::move(settings);
-    tables_->reference = reference;
+  Violin(ViolinSettings settings, const Layout& reference)
+      : tables_(std::make_shared<ViolinTables>(std::move(settings), reference)) {
     if (tables_->settings.learned_order())
       tables_->place = register_parameter("place", at::empty({reference.patches()}));
     if (tables_->settings.distance == "random") tables_->order = register_buffer("order", at::zeros({6}));
@@ -256,7 +201,7 @@ class Violin final : public Prior {
   Decay decay(std::string_view, const Tensor&) const override { return Decay::kExempt; }
 
  private:
-  std::shared_ptr<RankTables> tables_;
+  std::shared_ptr<ViolinTables> tables_;
 };
 
 ViolinSettings settings_of(const PriorContext& context, const Options& o) {
@@ -270,12 +215,15 @@ ViolinSettings settings_of(const PriorContext& context, const Options& o) {
                    .separate_axes = o.boolean("separate_axes"),
                    .normal_a = o.text("a_init") == "normal",
                    .masks_sum = o.text("bias_order") == "before",
-                   .reference_patches = o.text("ranks") == "scaled" ? context.reference.patches() : 0,
+                   .per_frame = o.text("video") == "per-frame",
+                   .frames_apart = o.text("cross_frame") == "one",
+                   .reference_patches = 0,
                    .fixed_lambda = o.number("lambda_value"),
                    .alpha_mean = o.number("alpha_mean"),
                    .alpha_std = o.number("alpha_std"),
                    .a_min = o.number("a_min"),
                    .a_max = o.number("a_max")};
+  if (o.text("ranks") == "scaled") s.reference_patches = s.ranked(context.reference);
   if (s.distance == "manhattan" && s.separate_axes) {
     s.curves = {"frames", "rows", "columns"};
     if (context.reference.rank() == 2) s.curves.erase(s.curves.begin());
@@ -283,6 +231,20 @@ ViolinSettings settings_of(const PriorContext& context, const Options& o) {
     s.curves = {s.distance};
   }
   return s;
+}
+
+void add_frames(Item& item) {
+  item.option(Option::text("video", "full",
+                           "on videos a curve fills the box of all frames, or each frame by itself and alike; an image "
+                           "is one frame")
+                  .choices({"full", "per-frame"})
+                  .neutral("full")
+                  .when("distance", {"curves"}));
+  item.option(Option::text("cross_frame", "same-rank",
+                           "patches of two frames: as far apart as their ranks, whatever the frames, or M is 1 (one)")
+                  .choices({"same-rank", "one"})
+                  .neutral("same-rank")
+                  .when("video", {"per-frame"}));
 }
 
 void add_options(Item& item) {
@@ -296,6 +258,7 @@ void add_options(Item& item) {
                            "learned, or |dr| + |dc| (videos: + |dt|)")
                   .choices({"curves", "z-curve", "random", "manhattan", "learned-order"})
                   .neutral("curves"));
+  add_frames(item);
   item.option(Option::boolean("separate_axes", false, "lambda_r^|dr| lambda_c^|dc|: a lambda for each axis")
                   .neutral(false)
                   .when("distance", {"manhattan"}));
@@ -360,10 +323,15 @@ PriorItem violin() {
                     {"parameters",
                      "heads * (depth * tables + prefix.learned * prefixed) + distance.learned-order * rows * columns"}},
          .base = 1296,
-         .paths = {"curve-decay", "fused-bias", "explicit"},
-         .cost = "C H N^2 exponentials a layer, alpha M kept in evaluation; P as a tensor"});
+         .paths = {"flash", "sdpa", "explicit"},
+         .cost = "C H N^2 exponentials a layer, alpha M kept in evaluation"});
   item.set("weight_decay", "exempt");
   adds_probability(item, {{"option", "apply"}, {"values", Json::array({"add-probs"})}});
+  makes_all_pairs(item, "distance", "learned-order", "a rank sums learned comparisons with all patches");
+  makes_all_pairs(item, "curve_weights", "learned", "the form of curves averages them: a mask [H, T, T] instead");
+  makes_all_pairs(item, "prefix", "learned", "the form of curves is 1 with a prefix token: a mask [H, T, T] instead");
+  makes_all_pairs(item, "cross_frame", "one",
+                  "on videos the form of curves has no 1 across frames: a mask [H, T, T] instead");
   add_options(item);
   item.constraint({{"rule", "at-most"},
                    {"left", "a_min"},

@@ -63,9 +63,14 @@ std::string grid_text(const std::vector<std::int64_t>& grid) {
 
 }  // namespace
 
-Host::Host(const HostRequest& request) : channels_(request.specification.value("channels", 3)) {
-  check_grid(request.grid);
-  if (!request.reference.empty()) check_grid(request.reference);
+Host::Host(const HostRequest& request)
+    : channels_(request.specification.value("channels", 3)), point_axes_(request.point_axes) {
+  if (point_axes_ == 0) {
+    check_grid(request.grid);
+    if (!request.reference.empty()) check_grid(request.reference);
+  } else if (point_axes_ < 0 || !request.grid.empty() || !request.reference.empty()) {
+    throw std::invalid_argument("points have coordinates of at least one axis, and no grid");
+  }
   if (request.prefix.value_or(0) < 0 || request.layers.value_or(1) < 1)
     throw std::invalid_argument("a model needs layers, and no less than no prefix");
   for (const char* key : {"model", "priors"}) {
@@ -75,6 +80,15 @@ Host::Host(const HostRequest& request) : channels_(request.specification.value("
   const std::string model = request.specification.at("model").value("id", "vit");
   const Item& item = backbone_item(model).item;
   const Json options = model_options(request, item);
+  const Json& priors = request.specification.at("priors");
+  if (!priors.empty()) prior_options_ = priors[0].value("options", Json::object());
+  const Json configuration = {
+      {"task", {{"id", "classification"}}}, {"model", {{"id", model}, {"options", options}}}, {"priors", priors}};
+  if (point_axes_ > 0) {
+    build_for_points(configuration, request.seed, request.path);
+    check_counts(request);
+    return;
+  }
   const std::int64_t stride = options.contains("patch")
                                   ? options.at("patch").get<std::int64_t>()
                                   : item.json().value("facts", Json::object()).value("stride", kStride);
@@ -82,10 +96,6 @@ Host::Host(const HostRequest& request) : channels_(request.specification.value("
     return std::vector<std::int64_t>{grid[0] * stride, grid[1] * stride};
   };
   image_extent_ = extent(request.grid);
-  const Json& priors = request.specification.at("priors");
-  if (!priors.empty()) prior_options_ = priors[0].value("options", Json::object());
-  const Json configuration = {
-      {"task", {{"id", "classification"}}}, {"model", {{"id", model}, {"options", options}}}, {"priors", priors}};
   const Json facts = {{"channels", channels_},
                       {"extent", extent(request.reference.empty() ? request.grid : request.reference)},
                       {"classes", request.specification.value("classes", 10)}};
@@ -96,13 +106,16 @@ Host::Host(const HostRequest& request) : channels_(request.specification.value("
                                 grid_text(request.grid) +
                                 "; its fact \"stride\" must be the side of a token in pixels");
   }
+  check_counts(request);
+}
+
+void Host::check_counts(const HostRequest& request) const {
   const std::int64_t layers = backbone_layers(), prefix = layout().prefix;
-  if (layers != request.layers.value_or(layers) || prefix != request.prefix.value_or(prefix)) {
-    throw std::invalid_argument("backbone " + model + " has " + std::to_string(layers) + " layers and " +
-                                std::to_string(prefix) + " prefix tokens by its own options, not " +
-                                std::to_string(request.layers.value_or(layers)) + " and " +
-                                std::to_string(request.prefix.value_or(prefix)));
-  }
+  if (layers == request.layers.value_or(layers) && prefix == request.prefix.value_or(prefix)) return;
+  throw std::invalid_argument(
+      "backbone " + request.specification.at("model").value("id", "vit") + " has " + std::to_string(layers) +
+      " layers and " + std::to_string(prefix) + " prefix tokens by its own options, not " +
+      std::to_string(request.layers.value_or(layers)) + " and " + std::to_string(request.prefix.value_or(prefix)));
 }
 
 Host::Host(const Json& configuration, const Json& facts) : channels_(facts.at("channels").get<std::int64_t>()) {
@@ -128,8 +141,33 @@ void Host::build(const Json& configuration, const Json& facts, std::uint64_t see
   layouts_ = backbone_->layouts(image_extent_[0], image_extent_[1]);
 }
 
+// The backbone alone, under the name it has in a task.
+void Host::build_for_points(const Json& configuration, std::uint64_t seed, const std::string& path) {
+  const auto model = configuration.at("model").at("id").get<std::string>();
+  if (!backbone_item(model).item.json().value("facts", Json::object()).value("points", false)) {
+    throw std::invalid_argument("backbone " + model +
+                                " makes its tokens of images, and they lie on grids: it takes no points; take one with "
+                                "the fact \"points\" in the catalog, vit for one");
+  }
+  backbone_ = make_backbone(configuration, {.channels = channels_, .extent = {}, .point_axes = point_axes_},
+                            RandomStreams(seed), path);
+  network_ = std::make_shared<Module>();
+  network_->register_module("backbone", backbone_);
+  for (const StageInfo& stage : backbone_->stages()) layouts_.push_back(stage.layers.back().reference);
+}
+
+void Host::place(const Tensor& positions, const Tensor& valid) {
+  if (point_axes_ == 0) throw std::logic_error("the tokens of the host are no points");
+  const Layout layout = points_layout(positions, valid, layouts_.back().prefix);
+  if (layout.rank() != point_axes_) {
+    throw std::invalid_argument("positions have " + std::to_string(layout.rank()) +
+                                " axes, and the model is built for points of " + std::to_string(point_axes_));
+  }
+  layouts_.assign(layouts_.size(), layout);
+}
+
 Task& Host::task() const {
-  if (!task_) throw std::logic_error("the host is no task: it is a denoiser");
+  if (!task_) throw std::logic_error("the host is no task: it is a denoiser, or a backbone for points");
   return *task_;
 }
 

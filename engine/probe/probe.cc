@@ -9,6 +9,7 @@ namespace locus::engine {
 namespace {
 
 constexpr std::string_view kOfDraw = "draws.", kCotangent = "cotangent";
+const std::string kPositions = "positions", kValid = "valid";  // of points
 
 // The number behind `mark` (".layers.") in a name, or none.
 std::optional<std::int64_t> number_behind(std::string_view name, std::string_view mark) {
@@ -37,6 +38,10 @@ Probe::Probe(const ProbeRequest& request)
       random_(request.host.seed, [this](std::string_view purpose, std::string_view name, const Tensor& own) {
         return drawn(std::string(purpose) + "." + std::string(name), own);
       }) {
+  if (whole() && host_.point_axes() > 0) {
+    throw std::invalid_argument(
+        "level model begins with an image, whose tokens lie on a grid; points take level attention, block or stage");
+  }
   const bool stage = request.level == ProbeLevel::kStage;
   const std::int64_t all = host_.backbone_layers();
   if (stage || request.stage) {
@@ -107,7 +112,6 @@ NamedTensors Probe::initial() const {
 }
 
 std::vector<Probe::Input> Probe::asked() const {
-  const std::vector<std::int64_t> image = {host_.channels(), host_.image_extent()[0], host_.image_extent()[1]};
   if (!whole()) {
     const std::int64_t width = host_.layer_info(first_).width;
     std::vector<Input> out = {{"x", {host_.layout(first_).tokens(), width}}};
@@ -115,6 +119,7 @@ std::vector<Probe::Input> Probe::asked() const {
       out.push_back({"condition", {width}});
     return out;
   }
+  const std::vector<std::int64_t> image = {host_.channels(), host_.image_extent()[0], host_.image_extent()[1]};
   if (host_.denoiser() == nullptr)
     return {{"image", image}, {"hidden", {host_.stage_layout(0).patches()}, at::kBool, /*optional=*/true}};
   return {{"image", image}, {"time", {}}, {"label", {}, at::kLong}, {"dropped", {}, at::kBool, /*optional=*/true}};
@@ -126,6 +131,10 @@ void Probe::check_names(const NamedTensors& given) const {
   for (const Input& input : asked()) {
     known.insert(input.name);
     if (!input.optional && !given.contains(input.name)) missing.push_back(input.name);
+  }
+  if (host_.point_axes() > 0) {
+    known.insert({kPositions, kValid});
+    if (!given.contains(kPositions)) missing.push_back(kPositions);
   }
   for (const auto& [name, tensor] : parameters_) {
     if (!given.contains(name)) missing.push_back(name);
@@ -176,6 +185,25 @@ NamedTensors Probe::inputs(const NamedTensors& given) const {
     if (!input.type) out[input.name].requires_grad_();
   }
   return out;
+}
+
+void Probe::place(const NamedTensors& given) {
+  const Tensor& x = given.at("x");
+  const std::int64_t batch = x.dim() > 0 ? x.size(0) : 0;
+  const auto of_every_sample = [&](const std::string& name, const Tensor& tensor, std::int64_t dims) {
+    if (tensor.dim() == dims && tensor.size(0) == batch) return tensor.clone();
+    if (tensor.dim() != dims - 1) {
+      throw std::invalid_argument(name + " has the shape " + shape_text(tensor.sizes()) + "; with x of " +
+                                  shape_text(x.sizes()) + " it needs one entry for each of " + std::to_string(batch) +
+                                  " samples, or for all of them none");
+    }
+    std::vector<std::int64_t> shape = {batch};
+    for (const std::int64_t size : tensor.sizes()) shape.push_back(size);
+    return tensor.expand(shape).clone();
+  };
+  const Tensor positions = of_every_sample(kPositions, given.at(kPositions).to(at::kDouble), 3);
+  const auto found = given.find(kValid);
+  host_.place(positions, found == given.end() ? Tensor() : of_every_sample(kValid, found->second.to(at::kBool), 2));
 }
 
 // What a pass draws of itself, or what is given in its place.
@@ -279,6 +307,7 @@ Tensor Probe::objective(const NamedTensors& given, const NamedTensors& out) cons
 NamedTensors Probe::run(const NamedTensors& given) {
   check_names(given);
   load(given);
+  if (host_.point_axes() > 0) place(given);
   given_ = &given;
   drawn_.clear();
   NamedTensors in = inputs(given), before;

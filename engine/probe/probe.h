@@ -30,6 +30,10 @@ struct ProbeRequest {
 // logits [B, classes], and for each prior with a loss "loss.<prior>", weighted. A denoiser takes image, "time" [B] and
 // "label" int64 [B], optionally "dropped" bool [B], and writes condition, tokens and output [B, channels, H, W].
 //
+// Where the tokens are points (HostRequest::point_axes) every level but that of models also takes "positions" [B, N, axes]
+// or, the same in every sample, [N, axes], and optionally "valid" bool of their shape without the axes: points that fill a
+// sample up. T is then the prefix and N; positions get no gradient.
+//
 // With "cotangent" of output's (tokens') shape, and at level model "cotangent.<name>" of any other output, gradients of
 // the sum of products are written as "grad.<name>" for the inputs of real numbers and every parameter; 0 where none flows.
 //
@@ -66,6 +70,7 @@ class Probe {
   };
   std::vector<Input> asked() const;
   NamedTensors inputs(const NamedTensors& given) const;
+  void place(const NamedTensors& given);                              // the points of the run at hand
   std::optional<std::string> name_of(const std::string& full) const;  // none: it has no part at the level
   void load(const NamedTensors& given);
   void check_names(const NamedTensors& given) const;

@@ -42,7 +42,8 @@ Tensor score_of(const Scores& scores) {
   if (scores.biases.empty()) return {};
   Scores content = scores;
   content.biases.clear();
-  content.probabilities = {}, content.from_probabilities = {};
+  content.probabilities = {}, content.from_probabilities = {}, content.probability_terms = {},
+  content.value_tables = {};
   const Tensor semantic = explicit_weights(content).logits.to(at::kDouble);
   Tensor position = at::zeros_like(semantic);
   for (const BiasTerm* bias : scores.biases) position = position + bias->dense().to(at::kDouble);

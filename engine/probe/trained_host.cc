@@ -35,7 +35,7 @@ TrainedHost::TrainedHost(const Json& configuration, const std::filesystem::path&
   if (seen.extent.size() != 2 || seen.patches() > kPicturePatches) {
     throw std::invalid_argument("pictures are of grids of at most " + std::to_string(kPicturePatches) +
                                 " patches, not of " + std::to_string(seen.patches()) +
-                                (host_.backbone().stages().size() > 1 ? "; choose another --stage" : ""));
+                                (host_.backbone().stages().size() > 1 ? "; choose another stage of the network" : ""));
   }
   host_.task().eval();
   if (weights.empty()) return;
@@ -70,11 +70,14 @@ Json TrainedHost::heading(const char* kind, const Json& configuration) const {
                       {"parameters_added", added},
                       {"parameters_kept", kept}});
   }
+  Json blocks = Json::array();
+  for (const StageInfo& stage : host_.backbone().stages()) blocks.push_back(stage.layers.size());
   Json out = {{"version", 1},
               {"kind", kind},
               {"model",
                {{"id", configuration.at("model").at("id")},
                 {"layers", host_.backbone_layers()},
+                {"stages", blocks},
                 {"heads", shown.heads()},
                 {"head_width", shown.width() / shown.heads()},
                 {"prefix", shown.layout.prefix},

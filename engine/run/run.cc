@@ -3,8 +3,11 @@
 
 #include <ATen/Parallel.h>
 
+#include <map>
+
 #include "engine/base/device.h"
 #include "engine/base/failure.h"
+#include "engine/base/memory.h"
 #include "engine/catalog/catalog.h"
 #include "engine/data/dataset.h"
 #include "engine/stages/stages.h"
@@ -13,23 +16,31 @@ namespace locus::engine {
 namespace {
 
 constexpr std::size_t kReasonBytes = 2000;
+constexpr std::int64_t kKeptBytes = 256 << 20;  // unused, between stages: the next is often like the last
+
+// "prior/rope" to its revision. Made once: the catalog is as large as many a model.
+const std::map<std::string, Json>& known_revisions() {
+  static const std::map<std::string, Json> known = [] {
+    std::map<std::string, Json> made;
+    const Json catalog = catalog_json();
+    for (const Json& item : catalog.at("items"))
+      made[item.at("kind").get<std::string>() + "/" + item.at("id").get<std::string>()] = item.at("revision");
+    return made;
+  }();
+  return known;
+}
 
 // Revisions the configuration was hashed with must be those of this build, or the result would carry a wrong
 // name.
 void check_revisions(const Json& configuration) {
-  const Json catalog = catalog_json();
   const Json revisions = configuration.value("revisions", Json::object());
   for (const auto& [name, revision] : revisions.items()) {
-    bool found = false;
-    for (const Json& item : catalog.at("items")) {
-      if (item.at("kind").get<std::string>() + "/" + item.at("id").get<std::string>() != name) continue;
-      found = true;
-      if (item.at("revision") != revision) {
-        throw std::invalid_argument(name + " is asked for at revision " + revision.dump() + "; this trainer has " +
-                                    item.at("revision").dump());
-      }
+    const auto found = known_revisions().find(name);
+    if (found == known_revisions().end()) throw std::invalid_argument(name + " is not in this trainer's catalog");
+    if (found->second != revision) {
+      throw std::invalid_argument(name + " is asked for at revision " + revision.dump() + "; this trainer has " +
+                                  found->second.dump());
     }
-    if (!found) throw std::invalid_argument(name + " is not in this trainer's catalog");
   }
 }
 
@@ -114,6 +125,7 @@ StageReport run_stage(const StageRequest& request, StageObserver& observer) {
   } catch (const std::exception& error) {
     fail(report, "code", error.what());
   }
+  release_tensor_memory(kKeptBytes);
   return report;
 }
 

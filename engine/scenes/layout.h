@@ -27,7 +27,8 @@ class ScenesWork {
   const ScenesSettings& settings() const { return settings_; }
   // Described and painted of the garments of training or of the others. The names of draws begin with the wish's set.
   Scene scene(const SceneWish& wish, bool training) const;
-  Image painted(const Scene& scene, bool training) const;
+  Rendered rendered(const Scene& scene, bool training) const;
+  Image painted(const Scene& scene, bool training) const { return rendered(scene, training).image; }
   // Folders are made. Throws std::runtime_error naming the file that cannot be written.
   void write(const std::filesystem::path& name, std::span<const std::byte> bytes);
   void write(const std::filesystem::path& name, std::string_view text);

@@ -135,8 +135,8 @@ Scene describe(const SceneWish& wish, const Garments& garments, const RandomStre
   const Draws draws(random, wish);
   Scene out;
   const int shorter = draws.integer("shorter", wish.shorter_least, wish.shorter_most);
-  const int longer = static_cast<int>(shorter * draws.between("aspect", 1, wish.aspect_most));
-  const bool wide = draws.unit("wide") < 0.6;
+  const int longer = static_cast<int>(shorter * draws.between("aspect", wish.aspect_least, wish.aspect_most));
+  const bool wide = draws.unit("wide") < 0.6 || wish.wide;
   out.height = wide ? shorter : longer;
   out.width = wide ? longer : shorter;
   out.background = background_of(wish, draws);

@@ -49,8 +49,9 @@ struct SceneWish {
   std::string set;          // name of the draws
   std::int64_t number = 0;  // within the set
   int shorter_least = 96, shorter_most = 160;
-  double aspect_most = 1.7;                   // longer side over shorter; 1: square
-  double main_least = 0.45, main_most = 0.8;  // height of the main object over the shorter side
+  double aspect_least = 1, aspect_most = 1.7;  // longer side over shorter; 1 and 1: square
+  bool wide = false;                           // the width is the longer side; else drawn
+  double main_least = 0.45, main_most = 0.8;   // height of the main object over the shorter side
   int objects_most = 3;
   std::optional<int> kind;  // of the main object
   std::optional<Backdrop> backdrop;
@@ -63,7 +64,9 @@ Scene describe(const SceneWish& wish, const Garments& garments, const RandomStre
 struct Rendered {
   Image image;                       // RGB
   std::vector<std::uint8_t> object;  // [height, width]: 0 background, i + 1 where objects[i] is in front
-  std::vector<float> depth;          // [height, width]: distance of what is seen; the background is from 20 (top) to 6
+  // [height, width]: along the optical axis to what is seen, in meters for garments of 1 m before a camera whose focal length is the
+  // shorter side; the background is from 20 (top) to 6.
+  std::vector<float> depth;
 };
 Rendered render(const Scene& scene, const Garments& garments);
 

@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 void check(const ScenesSettings& s) {
   const auto refuse = [](const std::string& what) { throw std::invalid_argument("fashion-scenes: " + what); };
-  if (std::min({s.train, s.validation, s.vtab_train, s.vtab_validation, s.vtab_test}) < 1)
+  if (std::min(
+          {s.train, s.validation, s.vtab_train, s.vtab_validation, s.vtab_test, s.dense_train, s.dense_validation}) < 1)
     refuse("every part has at least one scene");
   if (s.cifar < kKinds || s.cifar % kKinds != 0)
     refuse("a file of CIFAR holds as many of each of the " + std::to_string(kKinds) + " classes, so not " +
@@ -40,6 +41,8 @@ Json summary_of(const ScenesSettings& s, std::int64_t files) {
             {"vtab_test", s.vtab_test},
             {"cifar", s.cifar},
             {"shards", s.shards},
+            {"dense_train", s.dense_train},
+            {"dense_validation", s.dense_validation},
             {"shorter_least", s.shorter_least},
             {"shorter_most", s.shorter_most}}},
           {"kinds", kKindNames},
@@ -62,8 +65,8 @@ Scene ScenesWork::scene(const SceneWish& wish, bool training) const {
   return describe(wish, training ? wardrobe_.train : wardrobe_.test, random_);
 }
 
-Image ScenesWork::painted(const Scene& scene, bool training) const {
-  return render(scene, training ? wardrobe_.train : wardrobe_.test).image;
+Rendered ScenesWork::rendered(const Scene& scene, bool training) const {
+  return render(scene, training ? wardrobe_.train : wardrobe_.test);
 }
 
 fs::path ScenesWork::place(const fs::path& name) const {

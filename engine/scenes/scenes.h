@@ -9,7 +9,7 @@
 
 namespace locus::engine::scenes {
 
-// How many scenes; the defaults make about 12,000 files, 60 MB at most.
+// How many scenes; the defaults make about 14,000 files, 100 MB at most.
 struct ScenesSettings {
   std::uint64_t seed = 0;
   int train = 60;             // a class, of every layout but VTAB's and CIFAR's
@@ -19,6 +19,8 @@ struct ScenesSettings {
   int vtab_test = 200;
   int cifar = 100;                             // of each of the six files, a multiple of 10
   int shards = 2;                              // tar files of the training part
+  int dense_train = 240;                       // images with masks, and as many with depth
+  int dense_validation = 80;                   // likewise, of each part that is no training part
   int shorter_least = 96, shorter_most = 160;  // pixels of the shorter side, where sizes vary
 };
 

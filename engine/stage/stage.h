@@ -22,6 +22,9 @@ struct Execution {
   std::filesystem::path cache;  // what is known of data on this machine; empty: in `work`
   double checkpoint_seconds = 60;
   std::string path = "auto";  // execution path of attention
+  // Whether files are on the medium before they are told of. Of no use to who copies them to where they are durable and
+  // trusts no file but by its digest, as the worker daemon does.
+  bool durable_files = true;
   const std::filesystem::path& data_cache() const { return cache.empty() ? work : cache; }
 };
 

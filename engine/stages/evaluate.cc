@@ -5,11 +5,16 @@
 // coordinates has it as a choice of its option other_grids, in its own coordinates; here that choice is made
 // for the whole model, whatever it was trained with. Priors without the option (learned tables, which are
 // resized, and coordinates that are normalized anyway) stay as they are.
+//
+// view: how a task that makes maps looks at an image (engine/tasks/views.h). "multi-scale" is mmsegmentation's: six scales, each
+// mirrored as well, twelve looks.
 #include <algorithm>
 #include <cstdio>
 
 #include "engine/data/dataset.h"
 #include "engine/inputs/input.h"
+#include "engine/stages/constant_predictor.h"
+#include "engine/stages/map_pictures.h"
 #include "engine/stages/stages.h"
 #include "engine/stages/trained_task.h"
 #include "engine/train/evaluation.h"
@@ -24,6 +29,7 @@ constexpr const char* kNative = "native";
 constexpr const char* kPlain = "plain";
 constexpr const char* kOption = "other_grids";
 constexpr const char* kChoice = "interpolate";
+constexpr const char *kWhole = "whole", *kMirrored = "mirrored", *kWindows = "windows", *kMultiScale = "multi-scale";
 
 bool can_interpolate(const Json& prior) {
   const Json& options = prior_item(prior.at("id").get<std::string>()).item.json().at("options");
@@ -49,31 +55,47 @@ Json with_positions(Json configuration, const std::string& positions, Json& who)
   return configuration;
 }
 
+// What the catalog says, with the names of the classes of the copy in use, whose classes may be others.
+Json facts_here(const Json& configuration, const Dataset& dataset) {
+  Json facts = input_facts(configuration);
+  if (const std::vector<std::string> names = dataset.class_names(); !names.empty()) facts["class_names"] = names;
+  return facts;
+}
+
 // One way of scoring, the same for every image that is scored.
 struct View {
-  std::string positions;
+  std::string positions, look;
   std::int64_t resolution;
   std::int64_t images;  // of the split; 0: all
 
   Json labels() const {
     Json out = {{"resolution", resolution}};
     if (positions != kNative) out["positions"] = positions;
+    if (look != kWhole) out["view"] = look;
     if (images > 0) out["images"] = images;
     return out;
   }
   // "test  resolution 28"
   std::string text(const std::string& split) const {
     return split + "  resolution " + std::to_string(resolution) +
-           (positions == kNative ? "" : "  positions " + positions);
+           (positions == kNative ? "" : "  positions " + positions) + (look == kWhole ? "" : "  view " + look);
   }
 };
+
+Views views_named(const std::string& look, const Options& options) {
+  Views out;
+  out.mirrored = look == kMirrored || look == kMultiScale;
+  if (look == kMultiScale) out.scales = {0.5, 0.75, 1, 1.25, 1.5, 1.75};
+  if (look == kWindows) out.window = options.integer("window"), out.stride = options.integer("window_stride");
+  return out;
+}
 
 class Evaluation {
  public:
   explicit Evaluation(StageContext& context)
       : context_(context),
-        facts_(input_facts(context.configuration)),
         dataset_(open_data(context)),
+        facts_(facts_here(context.configuration, *dataset_)),
         input_(make_input(context.configuration, dataset_->normalization())),
         random_(context.configuration.at("seed").get<std::uint64_t>()),
         whole_(dataset_->split(context.options.text("split"))->size()),
@@ -85,11 +107,19 @@ class Evaluation {
     std::vector<std::int64_t> resolutions = context_.options.integers("resolution");
     const auto extent = facts_.at("extent").get<Extent>();
     if (resolutions.empty()) resolutions = {std::min(extent[0], extent[1])};
-    steps_ = static_cast<std::int64_t>(positions.size() * resolutions.size()) * split_->size();
+    const auto looks = context_.options.texts("view");
+    steps_ = static_cast<std::int64_t>(positions.size() * looks.size() * resolutions.size()) * split_->size();
+    bool first = true;
     for (const std::string& how : positions) {
       load(how);
-      for (const std::int64_t resolution : resolutions) {
-        if (!score({how, resolution, split_->size() < whole_ ? split_->size() : 0})) return;
+      for (const std::string& look : looks) {
+        task_->look(views_named(look, context_.options));
+        for (const std::int64_t resolution : resolutions) {
+          const View view{how, look, resolution, split_->size() < whole_ ? split_->size() : 0};
+          if (!score(view)) return;
+          if (first && !(score_constant(view) && draw(view))) return;
+          first = false;
+        }
       }
     }
     context_.observer.progress(steps_, steps_, "evaluate");
@@ -127,19 +157,12 @@ class Evaluation {
     };
     const Autocast cast(make_recipe(context_.configuration)->loop().eval_precision, context_.device);
     const ForwardContext context{state_.step, state_.steps, false, random_};
-    const EvaluationSet set = scored_set(
-        split_, *input_, {view.resolution, context_.options.text("resize"), context_.options.text("interpolation")},
-        *task_, context_.execution);
+    const EvaluationSet set = set_of(split_, view);
     if (!evaluate_range(*task_, set, 0, split_->size(), context_.device, context, *accumulator, go_on)) {
       return false;
     }
     done_ += split_->size();
-    for (const Score& score : accumulator->scores()) {
-      context_.results.push_back({{score.metric, context_.options.text("split"), view.labels()},
-                                  context_.options.text("checkpoint"),
-                                  score.value,
-                                  state_.step});
-    }
+    keep_results(accumulator->scores(), view.labels());
     char took[64];
     std::snprintf(took, sizeof took, "  %lld images in %.1f s", static_cast<long long>(split_->size()),
                   pace_.elapsed() - start);
@@ -147,9 +170,87 @@ class Evaluation {
     return true;
   }
 
+  void keep_results(const std::vector<Score>& scores, const Json& view_labels) {
+    for (const Score& score : scores) {
+      Json labels = view_labels;
+      labels.update(score.labels);
+      context_.results.push_back({{score.metric, context_.options.text("split"), std::move(labels)},
+                                  context_.options.text("checkpoint"),
+                                  score.value,
+                                  state_.step});
+    }
+  }
+
+  // What one answer for every pixel scores, seen as the first view sees the split. False when it is to end.
+  bool score_constant(const View& view) {
+    if (!context_.options.boolean("constant")) return true;
+    const Json task = context_.configuration.at("task").value("options", Json::object());
+    ConstantPredictor constant(facts_.value("classes", std::int64_t{0}), task.value("max_depth", 0.0));
+    const auto go_on = [&](std::int64_t) { return context_.observer.wish() == Wish::kContinue; };
+    const auto over = [&](const std::shared_ptr<const Source>& part, const std::function<void(const Batch&)>& visit) {
+      return visit_range(set_of(part, view), 0, part->size(), context_.device, visit, go_on);
+    };
+    const bool done = over(dataset_->split("train"), [&](const Batch& batch) { constant.learn(batch); }) &&
+                      over(split_, [&](const Batch& batch) { constant.add(batch); });
+    if (!done) return ended();
+    Json labels = view.labels();
+    labels["predictor"] = "constant";
+    keep_results(constant.scores(), labels);
+    return true;
+  }
+
+  // Always false.
+  bool ended() {
+    const bool cancelled = context_.observer.wish() == Wish::kCancel;
+    context_.outcome = cancelled ? Outcome::kCancelled : Outcome::kStopped;
+    return false;
+  }
+
+  EvaluationSet set_of(std::shared_ptr<const Source> source, const View& view) const {
+    const ViewRequest request{view.resolution, context_.options.text("resize"), context_.options.text("interpolation")};
+    return scored_set(std::move(source), *input_, request, *task_, context_.execution);
+  }
+
+  // The outputs picture-1, picture-2, ...: images at equal distances in what is scored, as the first view sees them; and the
+  // output pictures, which says what they show (docs/formats/scored-pictures.md). False when it is to end.
+  bool draw(const View& view) {
+    const std::int64_t count = std::min(context_.options.integer("pictures"), split_->size());
+    if (count == 0) return true;
+    std::vector<std::int64_t> rows;
+    for (std::int64_t i = 0; i < count; ++i) rows.push_back(i * split_->size() / count);
+    const Autocast cast(make_recipe(context_.configuration)->loop().eval_precision, context_.device);
+    const ForwardContext forward{state_.step, state_.steps, false, random_};
+    const EvaluationSet set = set_of(part_of(split_, at::tensor(rows, at::kLong)), view);
+    const MapPictures pictures(facts_, input_->normalization());
+    Json about = {{"version", 1},
+                  {"split", context_.options.text("split")},
+                  {"labels", view.labels()},
+                  {"pictures", Json::array()}};
+    const auto keep = [&](const Batch& batch) {
+      about["of"] = batch.contains(kMask) ? kMask : kDepth;
+      for (const std::string& png : pictures.draw(batch, task_->answer(batch, forward))) {
+        const std::size_t number = about["pictures"].size();
+        const std::string slot = "picture-" + std::to_string(number + 1);
+        put_out(slot, ".png", png);
+        about["pictures"].push_back({{"slot", slot}, {"row", rows.at(number)}});
+      }
+    };
+    const auto go_on = [&](std::int64_t) { return context_.observer.wish() == Wish::kContinue; };
+    if (!visit_range(set, 0, count, context_.device, keep, go_on)) return ended();
+    if (about["of"] == kMask) about["classes"] = pictures.legend();
+    put_out("pictures", ".json", about.dump());
+    return true;
+  }
+
+  void put_out(const std::string& slot, const char* extension, const std::string& bytes) {
+    const auto path = context_.execution.work / (slot + extension);
+    write_picture(path, bytes);
+    context_.outputs.push_back({slot, path, state_.step});
+  }
+
   StageContext& context_;
-  const Json facts_;
   std::shared_ptr<Dataset> dataset_;
+  const Json facts_;
   std::shared_ptr<const Input> input_;
   RandomStreams random_;
   const std::int64_t whole_;                   // images of the split
@@ -159,6 +260,42 @@ class Evaluation {
   std::shared_ptr<Task> task_;
   std::int64_t steps_ = 0, done_ = 0;
 };
+
+// Of tasks that make maps (facts.of_maps).
+void add_map_options(Item& item) {
+  item.option(
+      Option::list("view", "string", Json::array({kWhole}),
+                   "how tasks that make maps look at an image: at the whole of it, at its mirror as well, in windows, "
+                   "or at six scales from 0.5 to 1.75 with their mirrors; other tasks take none but whole")
+          .choices({kWhole, kMirrored, kWindows, kMultiScale})
+          .min_items(1)
+          .unique()
+          .neutral(Json::array({kWhole})));
+  item.option(Option::integer("window", 512, "side of a window, of the view windows; of smaller images all is one")
+                  .minimum(1)
+                  .maximum(4096)
+                  .unit("pixels")
+                  .neutral(512));
+  item.option(Option::integer("window_stride", 341, "from one window to the next; the last ends with the image")
+                  .minimum(1)
+                  .maximum(4096)
+                  .unit("pixels")
+                  .neutral(341));
+  item.option(
+      Option::integer("pictures", 0,
+                      "pictures kept of scored images at equal distances: input, what was said, target and error "
+                      "side by side; of tasks that make maps")
+          .minimum(0)
+          .maximum(64)
+          .neutral(0)
+          .unit("images"));
+  item.option(
+      Option::boolean("constant", false,
+                      "also scores one answer for every pixel, the most frequent class or the usual depth of the "
+                      "training split, under the label predictor: constant; reads that split once. Of tasks that "
+                      "make maps")
+          .neutral(false));
+}
 
 void run_evaluate(StageContext& context) { Evaluation(context).run(); }
 
@@ -200,6 +337,7 @@ StageItem evaluate() {
                   .min_items(1)
                   .unique()
                   .neutral(Json::array({kNative})));
+  add_map_options(item);
   item.set(
       "requires",
       Json::array({{{"rule", "divides"}, {"of", "patch"}, {"into", "resolution"}, {"help", "patches tile the image"}},
@@ -207,7 +345,8 @@ StageItem evaluate() {
                     {"value", "resized"},
                     {"when", {{"option", "resize"}, {"values", Json::array({"pillow", "tensor"})}}},
                     {"help", "the input resizes images in its own way; leave resize out"}}}));
-  item.facts({{"inputs", checkpoint_inputs()}, {"outputs", Json::array()}});
+  item.facts(
+      {{"inputs", checkpoint_inputs()}, {"outputs", Json::array()}, {"of_maps", {"view", "pictures", "constant"}}});
   return {std::move(item), run_evaluate};
 }
 

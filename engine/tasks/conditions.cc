@@ -13,6 +13,18 @@ constexpr std::string_view kDiffusion = "diffusion";  // purpose of draws
 
 }  // namespace
 
+void refuse_conditions(Item& item) {
+  item.set("requires",
+           Json::array({{{"rule", "none"},
+                         {"value", "condition"},
+                         {"help", "the backbone follows a time and a class, which this task does not give"}}}));
+}
+
+void check_unconditioned(const Backbone& backbone) {
+  if (backbone.stages()[0].condition)
+    throw std::invalid_argument("the backbone follows a time and a class, which images have not");
+}
+
 TimeEmbedding::TimeEmbedding(std::int64_t width) {
   in_ = register_module("in", std::make_shared<Linear>(2 * kFrequencies, width));
   out_ = register_module("out", std::make_shared<Linear>(width, width));

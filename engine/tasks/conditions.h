@@ -5,6 +5,11 @@
 
 namespace locus::engine {
 
+// For tasks that have neither to tell: the catalog entry refuses backbones that follow them, when an experiment is planned.
+void refuse_conditions(Item& item);
+// The same where a network is made: throws std::invalid_argument.
+void check_unconditioned(const Backbone& backbone);
+
 // Linear(SiLU(Linear(e(t)))), e(t) = [cos(t f_0), ..., cos(t f_127), sin(t f_0), ..., sin(t f_127)],
 // f_k = 10000^(-k / 128) (Peebles and Xie 2023, arXiv:2212.09748, after Nichol and Dhariwal 2021). Parts "in" and "out".
 // Not thread-safe.

@@ -30,6 +30,17 @@ std::shared_ptr<const Sampler> Task::sampler(std::string_view, std::int64_t, std
 }
 std::int64_t Task::classes() const { return 0; }
 Collate Task::collate() const { return {}; }
+void Task::look(const Views& views) {
+  if (views == Views{}) return;
+  throw std::invalid_argument(
+      "the task looks once at the whole of an image; windows, mirror and scales are of tasks that make maps of images "
+      "(segmentation, depth)");
+}
+
+Tensor Task::answer(const Batch&, const ForwardContext&) {
+  throw std::invalid_argument("the task makes no maps of images");
+}
+
 void Task::after_step(const ForwardContext&) {}
 
 Tensor Task::features(const Batch&, const ForwardContext&) {

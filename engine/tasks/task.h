@@ -30,6 +30,16 @@ struct StepLosses {
 struct Score {
   std::string metric;
   double value;
+  Json labels = Json::object();  // of a part of what the metric says, as one class: text and numbers by name
+};
+
+// How evaluate() looks at images beyond one look at the whole of each.
+struct Views {
+  std::vector<double> scales = {1};  // of the sides of images
+  bool mirrored = false;             // left and right exchanged as well
+  std::int64_t window = 0;           // side of the windows that are looked at in their turn; 0: the whole image
+  std::int64_t stride = 0;           // from one to the next; 0: as far as `window`
+  bool operator==(const Views&) const = default;
 };
 
 // Sums of one pass over a split, kept on the device: only scores() waits for it.
@@ -69,6 +79,12 @@ class Task : public Module {
   virtual std::unique_ptr<Accumulator> accumulator() const = 0;
   // Adds a batch's scores; `accumulator` must come from this task. Call without gradients.
   virtual void evaluate(const Batch& batch, const ForwardContext& context, Accumulator& accumulator) = 0;
+  // What evaluate() and answer() do from now on. Throws std::invalid_argument where the task knows one way alone, by default,
+  // and another one is asked for.
+  virtual void look(const Views& views);
+  // What the task says of a batch's images in the form of its target: classes uint8 or depths float [B, H, W] where that lies.
+  // Call without gradients. Throws std::invalid_argument where it makes no maps, by default.
+  virtual Tensor answer(const Batch& batch, const ForwardContext& context);
 
   // By full parameter name.
   virtual Decay decay(std::string_view name, const Tensor& parameter) const = 0;

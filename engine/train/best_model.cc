@@ -27,8 +27,8 @@ BestModel::BestModel(std::string metric, const Json& task_item) : metric_(std::m
 
 bool BestModel::offer(const std::vector<Score>& scores, const Task& task, const TrainingState& state) {
   if (!wanted()) return false;
-  const auto score =
-      std::find_if(scores.begin(), scores.end(), [&](const Score& one) { return one.metric == metric_; });
+  const auto score = std::find_if(scores.begin(), scores.end(),
+                                  [&](const Score& one) { return one.metric == metric_ && one.labels.empty(); });
   if (score == scores.end() || !std::isfinite(score->value)) return false;
   if (value_ && (maximize_ ? score->value <= *value_ : score->value >= *value_)) return false;
   value_ = score->value;

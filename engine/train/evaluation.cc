@@ -11,6 +11,7 @@ constexpr std::int64_t kPixelsPerBatchCpu = 100'000;
 constexpr std::int64_t kPixelsPerBatchCuda = 50'000'000;
 
 std::int64_t batch_size(const EvaluationSet& set, std::int64_t first, at::Device device) {
+  if (set.view.apart) return 1;
   const Extent& extent = set.view.extent;
   std::int64_t pixels = extent[0] * extent[1];
   if (pixels == 0) {

@@ -76,16 +76,14 @@ std::string_view plain(std::string_view name) {
 }  // namespace
 
 DecayRule decay_rule_of(std::string_view name) {
-  static constexpr std::pair<std::string_view, DecayRule> kRules[] = {{"task", DecayRule::kTask},
-                                                                      {"timm", DecayRule::kTimm},
-                                                                      {"matrices", DecayRule::kMatrices},
-                                                                      {"none", DecayRule::kNone},
-                                                                      {"names", DecayRule::kNames}};
+  static constexpr std::pair<std::string_view, DecayRule> kRules[] = {
+      {"task", DecayRule::kTask}, {"timm", DecayRule::kTimm},   {"matrices", DecayRule::kMatrices},
+      {"none", DecayRule::kNone}, {"names", DecayRule::kNames}, {"mmseg", DecayRule::kMmseg}};
   for (const auto& [known, rule] : kRules) {
     if (known == name) return rule;
   }
   throw std::invalid_argument("there is no rule '" + std::string(name) +
-                              "' of what weight decay spares; choose task, timm, matrices, none or names");
+                              "' of what weight decay spares; choose task, timm, matrices, none, names or mmseg");
 }
 
 bool decays(DecayRule rule, std::string_view name, std::int64_t axes, Decay own) {
@@ -99,6 +97,8 @@ bool decays(DecayRule rule, std::string_view name, std::int64_t axes, Decay own)
       return matrix && (own == Decay::kDecayed || layer_of_prior(name) < 0);
     case DecayRule::kNone:
       return true;
+    case DecayRule::kMmseg:
+      return name.find(kPriors) == std::string_view::npos ? !listed_by_models(name) : own == Decay::kDecayed;
     case DecayRule::kNames:
       return !name.ends_with(".bias") && !contains_norm(name);
   }

@@ -11,8 +11,10 @@ namespace locus::engine {
 //   timm      that, and class and register tokens, which models of timm and DeiT list
 //   matrices  vectors and biases, whatever the name (vtab1k-pytorch, DINO), and what a prior has in layers and spares
 //   none      nothing (PaPE)
+//   mmseg     class and register tokens, and what a prior says of its own; norms and biases decay, against the comment of
+//             mmsegmentation's configurations, whose key "norm" matches none of its names
 //   names     biases, and what has "norm" in its name in any case (Active Spatial Guidance)
-enum class DecayRule { kTask, kTimm, kMatrices, kNone, kNames };
+enum class DecayRule { kTask, kTimm, kMatrices, kNone, kNames, kMmseg };
 // By the name above. Throws std::invalid_argument on another.
 DecayRule decay_rule_of(std::string_view name);
 

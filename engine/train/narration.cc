@@ -34,6 +34,7 @@ bool Pace::due(bool milestone) {
 std::string scores_text(const std::vector<Score>& scores) {
   std::string out;
   for (const Score& score : scores) {
+    if (!score.labels.empty()) continue;  // of parts of what the others say
     out += (out.empty() ? "" : "  ") + score.metric + " " +
            format(std::abs(score.value) < 10 ? "%.4f" : "%.2f", score.value);
   }

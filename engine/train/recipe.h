@@ -13,6 +13,7 @@ namespace locus::engine {
 // planning reads them, too.
 struct LoopSettings {
   std::int64_t epochs = 1, batch = 1;  // batch: samples a step
+  std::int64_t steps = 0;              // after which training ends, where the epochs have more; 0: with the epochs
   std::int64_t limit = 0;              // training samples used; 0: all
   double validate_every = 0;           // epochs; 0: at the end alone
   std::int64_t validation_images = 0;  // of a validation on the way; 0: all
@@ -27,7 +28,11 @@ struct LoopSettings {
 
 struct Horizon {
   std::int64_t epochs = 1, steps_per_epoch = 1;
-  std::int64_t steps() const { return epochs * steps_per_epoch; }
+  std::int64_t most = 0;  // LoopSettings::steps
+  std::int64_t steps() const {
+    const std::int64_t all = epochs * steps_per_epoch;
+    return most > 0 && most < all ? most : all;
+  }
 };
 
 // Immutable; what it makes belongs to one training run.

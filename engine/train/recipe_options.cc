@@ -157,8 +157,8 @@ void add_groups(Item& item, std::string_view exempt, double layer_decay) {
           "decay_exempt", exempt,
           "what weight decay spares: vectors, biases and what priors ask for (task), class and register tokens, "
           "too (timm), or vectors and biases whatever they are (matrices); biases and what is named norm "
-          "(names); nothing (none)")
-          .choices({"task", "timm", "matrices", "names", "none"}));
+          "(names); nothing (none); or tokens and what priors ask for, biases and norms decaying (mmseg)")
+          .choices({"task", "timm", "matrices", "names", "none", "mmseg"}));
   item.option(neutral_at(1.0, Option::number("layer_decay", layer_decay,
                                              "factor of the learning rate from each block to the one before; the head "
                                              "learns at the full rate")
@@ -311,6 +311,7 @@ void add_setting(Item& item, Json facts) {
 LoopSettings loop_settings(const Options& options) {
   return {.epochs = options.integer("epochs"),
           .batch = options.integer("batch"),
+          .steps = integer_or(options, "steps", 0),
           .limit = options.integer("limit"),
           .validate_every = options.number("validate_every"),
           .validation_images = options.integer("validation_images"),

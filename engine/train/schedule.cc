@@ -51,6 +51,11 @@ double AsgCosine::operator()(std::int64_t step) const {
   return minimum + (peak - minimum) * half_cosine(step - warmup, steps - warmup);
 }
 
+double MmsegPoly::operator()(std::int64_t step) const {
+  if (step < warmup) return peak * (warmup == 1 ? 1 : start + (1 - start) * share(step, warmup - 1));
+  return steps - warmup <= 1 ? peak : peak * (1 - share(step - warmup, steps - warmup - 1));
+}
+
 double DinoCosine::operator()(std::int64_t step) const {
   if (step < warmup) return LinearRamp{0, base, warmup}(step);
   return final + (base - final) * half_cosine(step - warmup, steps - warmup);

@@ -56,6 +56,14 @@ struct AsgCosine {
   double operator()(std::int64_t step) const;
 };
 
+// mmsegmentation's LinearLR and PolyLR by steps, power 1: peak (start + (1 - start) t / (warmup - 1)) below `warmup`, then
+// peak (1 - k / (steps - warmup - 1)), k = t - warmup: the last step has rate 0.
+struct MmsegPoly {
+  double peak = 0, start = 1e-6;
+  std::int64_t warmup = 0, steps = 1;
+  double operator()(std::int64_t step) const;
+};
+
 // DINO's cosine_scheduler, for the rate, the weight decay and the teacher's momentum: `warmup` values at equal distances
 // from 0 to `base`, both included, then final + (base - final) (1 + cos(pi i / (steps - warmup))) / 2, i from 0.
 struct DinoCosine {

@@ -51,9 +51,10 @@ Training::Training(StageContext& context)
   start_adapters(*task_, random_);
   task_->to(context.device);
   task_->train();
-  const Horizon horizon{settings_.epochs, loader_.batches_per_epoch()};
+  const Horizon horizon{settings_.epochs, loader_.batches_per_epoch(), settings_.steps};
   planned_ = horizon.steps();
   steps_ = loader_.steps(settings_.epochs);
+  if (settings_.steps > 0) steps_ = std::min(steps_, settings_.steps);
   snapshots_ = Snapshots(settings_.snapshots, steps_);
   schedule_ = recipe_->schedule(horizon);
   optimizer_ = recipe_->optimizer(*task_);
@@ -263,13 +264,16 @@ bool Training::validate(bool last) {
   pass(0, some);
   const Json labels = some == all ? Json::object() : Json{{"images", some}};
   const std::vector<Score> scores = accumulator->scores();
-  for (const Score& score : scores) point(score.metric, "validation", score.value, labels);
+  // Curves are of the whole; single classes are results.
+  for (const Score& score : scores) {
+    if (score.labels.empty()) point(score.metric, "validation", score.value, labels);
+  }
   const bool best = best_.offer(scores, *task_, state_now());
   if (last) {
     if (some < all) pass(some, all);
     for (const Score& score : accumulator->scores()) {
-      if (some < all) point(score.metric, "validation", score.value);
-      result(score.metric, "validation", "last", score.value);
+      if (some < all && score.labels.empty()) point(score.metric, "validation", score.value);
+      result(score.metric, "validation", "last", score.value, score.labels);
     }
     score_others(set);
   }
@@ -288,7 +292,7 @@ void Training::score_others(const EvaluationSet& set) {
                    [](std::int64_t) { return true; });
     hook->exchange_others(*task_);
     for (const Score& score : accumulator->scores())
-      result(score.metric + "_" + which, "validation", "last", score.value);
+      result(score.metric + "_" + which, "validation", "last", score.value, score.labels);
   }
 }
 
@@ -307,7 +311,7 @@ void Training::save(bool best) {
   best_.save(step_, file);
   snapshots_.save(file);
   const auto path = context_.execution.work / ("checkpoint-" + std::to_string(step_) + ".safetensors");
-  write_safetensors(path, file);
+  write_safetensors(path, file, context_.execution.durable_files);
   context_.observer.checkpoint(step_, path, best);
 }
 
@@ -347,7 +351,7 @@ void Training::finish() {
 
 void Training::write_model(const std::string& slot, const TensorFile& file, std::int64_t step) {
   const auto path = context_.execution.work / ("model-" + slot + ".safetensors");
-  write_safetensors(path, file);
+  write_safetensors(path, file, context_.execution.durable_files);
   context_.outputs.push_back({slot, path, step});
 }
 
@@ -373,8 +377,9 @@ void Training::point(const std::string& metric, const std::string& split, double
   context_.observer.point({metric, split, std::move(labels)}, place(), value);
 }
 
-void Training::result(const std::string& metric, const std::string& split, const std::string& reducer, double value) {
-  context_.results.push_back({{metric, split}, reducer, value, step_});
+void Training::result(const std::string& metric, const std::string& split, const std::string& reducer, double value,
+                      Json labels) {
+  context_.results.push_back({{metric, split, std::move(labels)}, reducer, value, step_});
 }
 
 }  // namespace locus::engine

@@ -48,7 +48,8 @@ class Training {
   double rate(std::int64_t step) const;
   Place place();
   void point(const std::string& metric, const std::string& split, double value, Json labels = Json::object());
-  void result(const std::string& metric, const std::string& split, const std::string& reducer, double value);
+  void result(const std::string& metric, const std::string& split, const std::string& reducer, double value,
+              Json labels = Json::object());
 
   StageContext& context_;
   std::unique_ptr<Recipe> recipe_;

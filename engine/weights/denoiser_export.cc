@@ -48,7 +48,7 @@ std::map<std::string, Tensor> denoiser_tensors(const std::map<std::string, Tenso
   for (const auto& [name, tensor] : weights.tensors) {
     bool placed = false;
     for (const LayoutRule& rule : target.rules) {
-      if (rule.step == Step::kIgnored || rule.step == Step::kRefused) continue;
+      if (rule.step == Step::kUnused || rule.step == Step::kRefused) continue;
       const auto to = renamed({rule.to, rule.from}, name);
       if (!to) continue;
       placed = true;

@@ -34,7 +34,7 @@ class Writer {
   // Whether the layout has a place for it.
   bool write(const std::string& name, const Tensor& tensor) {
     for (const LayoutRule& rule : layout_.rules) {
-      if (rule.read_only || rule.step == Step::kIgnored || rule.step == Step::kRefused || rule.step == Step::kMask)
+      if (rule.read_only || rule.step == Step::kUnused || rule.step == Step::kRefused || rule.step == Step::kBinaryMask)
         continue;
       const std::string& to = !rule.second.empty() && !filled(rule.to, rule.from, name) ? rule.second : rule.to;
       const auto target = filled(to, rule.from, name);
@@ -54,7 +54,7 @@ class Writer {
   // The masks of biases whose part for the keys is 0.
   void write_masks() {
     for (const LayoutRule& rule : layout_.rules) {
-      if (rule.step != Step::kMask) continue;
+      if (rule.step != Step::kBinaryMask) continue;
       for (const auto& [name, tensor] : weights_) {
         const auto target = filled(rule.to, rule.from, name);
         if (!target || tensor.size(0) % 3 != 0) continue;
@@ -93,6 +93,9 @@ class Writer {
         return;
       case Step::kFactors:
         out[target] = tensor.unsqueeze(-1).unsqueeze(-1);
+        return;
+      case Step::kTrailing:
+        out[target] = tensor.view({1, 1, 1, -1});
         return;
       case Step::kUnfolded:
         out[target] = tensor.unflatten(-1, {2, 2, -1}).transpose(-3, -1).flatten(-3);

@@ -233,7 +233,7 @@ class Mapping {
     for (const LayoutRule& rule : out_.layout->rules) {
       const auto to = renamed(rule, name, depths_);
       if (!to) continue;
-      if (rule.step == Step::kIgnored) {
+      if (rule.step == Step::kUnused) {
         out_.ignored.emplace_back(full, rule.to);
       } else if (rule.step == Step::kRefused) {
         throw DataError("the tensor '" + full + "' is part of " + rule.to);
@@ -278,15 +278,16 @@ class Mapping {
       out_.mapped.emplace_back(full, to);
       return;
     }
-    Tensor& place = step == Step::kMask    ? parts.mask
-                    : step == Step::kQuery ? parts.of_map[0]
-                    : step == Step::kKey   ? parts.of_map[1]
-                    : step == Step::kValue ? parts.of_map[2]
-                                           : parts.whole;
+    Tensor& place = step == Step::kBinaryMask ? parts.mask
+                    : step == Step::kQuery    ? parts.of_map[0]
+                    : step == Step::kKey      ? parts.of_map[1]
+                    : step == Step::kValue    ? parts.of_map[2]
+                                              : parts.whole;
     if (place.defined()) throw DataError("two of its tensors would be '" + to + "', '" + full + "' the second");
     place = step == Step::kRows       ? rows_of(full, tensor)
             : step == Step::kMap      ? map_of(full, tensor)
             : step == Step::kFactors  ? tensor.flatten()
+            : step == Step::kTrailing ? tensor.flatten()
             : step == Step::kUnfolded ? refolded(full, tensor)
                                       : tensor;
     if (out_.mapped.empty() || out_.mapped.back() != std::pair(full, to)) out_.mapped.emplace_back(full, to);

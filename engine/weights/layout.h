@@ -15,18 +15,19 @@ namespace locus::engine {
 // What is done to a tensor on its way.
 enum class Step {
   kCopy,
-  kRows,      // [1, ..., n, D] or [n, D] becomes [n, D]
-  kQuery,     // the first third of the rows of a fused map
-  kKey,       // the second; a fused bias without it has zeros there
-  kValue,     // the third
-  kQueryKey,  // the first and the second
-  kHalves,    // the first half of the rows is `to`, the other `second`
-  kMap,       // a 1 x 1 convolution [out, in, 1, 1] becomes a map [out, in]
-  kMask,      // where it is 0, the tensor it goes to is 0
-  kFactors,   // [n, 1, 1] becomes [n]
-  kUnfolded,  // the last axis, counted by channel, row, column of a 2 x 2 cell, is counted by column, row, channel
-  kIgnored,   // of no use to the model; `to` says why
-  kRefused,   // part of another kind of network; `to` says which
+  kRows,        // [1, ..., n, D] or [n, D] becomes [n, D]
+  kQuery,       // the first third of the rows of a fused map
+  kKey,         // the second; a fused bias without it has zeros there
+  kValue,       // the third
+  kQueryKey,    // the first and the second
+  kHalves,      // the first half of the rows is `to`, the other `second`
+  kMap,         // a 1 x 1 convolution [out, in, 1, 1] becomes a map [out, in]
+  kBinaryMask,  // where it is 0, the tensor it goes to is 0
+  kFactors,     // [n, 1, 1] becomes [n]
+  kTrailing,    // [1, 1, 1, n] becomes [n]
+  kUnfolded,    // the last axis, counted by channel, row, column of a 2 x 2 cell, is counted by column, row, channel
+  kUnused,      // of no use to the model; `to` says why
+  kRefused,     // part of another kind of network; `to` says which
 };
 
 // Names are compared part by part: "{i}" stands for a number, "{p}" for "weight" or "bias", and "**" at the end for one

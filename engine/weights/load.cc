@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::string_view kBackbone = "backbone.", kTable = "priors.learned-absolute.table", kPosition = "position",
                            kPriors = "priors.", kMaskToken = "mask_token", kSecondHead = "head_distilled.";
+// Parts of a task behind its backbone: of classification, and of tasks of maps.
+constexpr std::string_view kHeads[] = {"head.", kSecondHead, "decoder.", "maps."};
+constexpr std::string_view kAuxiliaryHead = "decoder.auxiliary_head.";  // for training alone: no exported model has it
 
 // Canonical name -> tensor of the model; own names by canonical ones.
 struct Own {
@@ -35,6 +38,7 @@ Own own_tensors(const Module& model) {
 // Whether a model without it in the file could not be what was trained: priors and what adapters have beside weights and
 // biases may be new.
 bool needed(const std::string& name) {
+  if (name.starts_with(kAuxiliaryHead)) return false;
   const bool statistics = name.ends_with(".running_mean") || name.ends_with(".running_var");
   if (statistics && !name.starts_with("priors.")) return true;
   if (name == "label.table") return true;
@@ -43,7 +47,10 @@ bool needed(const std::string& name) {
          name == "registers" || name.ends_with(".scale1") || name.ends_with(".scale2");
 }
 
-bool is_head(const std::string& name) { return name.starts_with("head.") || name.starts_with(kSecondHead); }
+bool is_head(const std::string& name) {
+  return std::any_of(std::begin(kHeads), std::end(kHeads),
+                     [&](std::string_view start) { return name.starts_with(start); });
+}
 
 // What a file may have and a model need not: the token of hidden patches, and a second head.
 void leave_spare(CanonicalWeights& weights, const std::map<std::string, Tensor>& model) {
@@ -97,15 +104,20 @@ class Advice {
     differs("fc_norm.weight", "model: {final_norm: pooled}", "model: {final_norm: tokens}");
     differs("cls_norm.weight", "model: {final_norm: untied}", "model: {final_norm: tokens}");
     priors();
-    if (has(model_, "head.weight") && has(file_, "head.weight") &&
-        model_.at("head.weight").sizes() != file_.at("head.weight").sizes())
-      add("init: {weights: {head: new}}");
-    if (has(model_, "head.weight") && !has(file_, "head.weight")) add("init: {weights: {head: new}}");
+    if (!head_within(model_, file_) || !head_within(file_, model_)) add("init: {weights: {head: new}}");
   }
   std::string text() const { return text_.empty() ? "" : "; say " + text_; }
 
  private:
   static bool has(const std::map<std::string, Tensor>& where, const std::string& name) { return where.contains(name); }
+  // Whether what `of` must have of a head is in `in`, of the same shapes.
+  static bool head_within(const std::map<std::string, Tensor>& of, const std::map<std::string, Tensor>& in) {
+    return std::all_of(of.begin(), of.end(), [&](const auto& entry) {
+      if (!is_head(entry.first) || !needed(entry.first)) return true;
+      const auto other = in.find(entry.first);
+      return other != in.end() && other->second.sizes() == entry.second.sizes();
+    });
+  }
   void add(const std::string& what) { text_ += (text_.empty() ? "" : "; ") + what; }
   void differs(const std::string& name, const std::string& in_file, const std::string& in_model) {
     if (has(file_, name) != has(model_, name)) add(has(file_, name) ? in_file : in_model);

@@ -9,7 +9,7 @@ namespace locus::engine {
 struct LoadOptions {
   std::string layout = "auto";
   std::string prefix = {};  // canonical_weights()
-  bool keep_head = false;   // else the model's head stays as it was initialized
+  bool keep_head = false;   // else the model's head, or the decoder of a task of maps, stays as it was initialized
   Fit fit = {};
 };
 
@@ -28,9 +28,10 @@ struct LoadReport {
 };
 
 // What loading would do, and whether it could: every tensor of the file is mapped or ignored by a rule, every one of the
-// backbone's own is filled, once, with finite numbers of its shape. Priors, adapters and, unless kept, the head may stay
-// as they are. `model` is a task or a backbone. Throws DataError, without the file's name, that lists all that is missing,
-// extra or misshapen and what the specification must say.
+// backbone's own is filled, once, with finite numbers of its shape. Priors, adapters, a head that is for training alone
+// and, unless kept, the whole head may stay as they are. A head that is not kept is ignored in the file whatever task it is
+// of, so that the backbone of a classifier serves segmentation. `model` is a task or a backbone. Throws DataError, without
+// the file's name, that lists all that is missing, extra or misshapen and what the specification must say.
 LoadReport plan_load(const Module& model, const LoadInput& input, const std::map<std::string, Tensor>& tensors,
                      const LoadOptions& options);
 

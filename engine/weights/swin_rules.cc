@@ -23,10 +23,10 @@ std::vector<LayoutRule> swin_rules(const SwinNames& names) {
           {names.block + "norm2.{p}", to + "norm2.{p}"},
           {names.block + names.in + ".{p}", to + "mlp.in.{p}"},
           {names.block + names.out + ".{p}", to + "mlp.out.{p}"},
-          {names.block + "attn_mask", kFromWindows, Step::kIgnored},
-          {attention + "relative_position_index", kFromWindows, Step::kIgnored},
-          {attention + "relative_coords_table", kFromWindows, Step::kIgnored},
-          {attention + "k_bias", "always 0", Step::kIgnored}};
+          {names.block + "attn_mask", kFromWindows, Step::kUnused},
+          {attention + "relative_position_index", kFromWindows, Step::kUnused},
+          {attention + "relative_coords_table", kFromWindows, Step::kUnused},
+          {attention + "k_bias", "always 0", Step::kUnused}};
 }
 
 }  // namespace locus::engine::layouts

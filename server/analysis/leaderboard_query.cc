@@ -214,6 +214,7 @@ absl::StatusOr<v1::Table> leaderboard_of(const LeaderboardSource& source, const 
   give_looks(looks, out.mutable_rows());
   give_looks(looks, out.mutable_sweep());
   for (const SeriesKey& key : measured_keys(source.results)) to_proto(key, out.add_available());
+  if (!source.outline.tuned.empty()) out.add_warnings(source.outline.tuned);
   for (const auto& warning : table.warnings) out.add_warnings(warning);
   for (auto& warning : environment_warnings(source, table.lines)) out.add_warnings(std::move(warning));
   return out;

@@ -35,7 +35,7 @@ absl::Status add_trial(Store& store, ArtifactStore& artifacts, const std::string
     LOCUS_ASSIGN_OR_RETURN(const auto checkpoints, store.checkpoints(stage.stage.id));
     for (const CheckpointRow& row : checkpoints) {
       auto* item = add(row.sha256, row.step);
-      item->set_attempt(row.number);
+      item->set_attempt(row.attempt);
       item->set_best(row.best);
     }
     for (const StageOutput& output : stage.stage.outputs) add(output.sha256, output.step)->set_slot(output.slot);

@@ -11,6 +11,7 @@ namespace locus::server {
 namespace {
 
 constexpr char kBestSlot[] = "best-checkpoint";
+constexpr char kPictureSlots[] = "picture";  // what evaluations keep beside weights (docs/formats/scored-pictures.md)
 
 absl::StatusOr<std::optional<std::int64_t>> step_of(const std::string& wish) {
   if (wish.empty() || wish == "last" || wish == "best") return std::optional<std::int64_t>();
@@ -56,8 +57,10 @@ absl::StatusOr<ChosenWeights> choose_weights(const v1::TrialDetail& trial, const
     if (found.stage == nullptr || at > found.step) found = {&stage, sha256, at};
   };
   for (const v1::StageDetail& stage : trial.stages()) {
-    for (const v1::Output& output : stage.outputs())
+    for (const v1::Output& output : stage.outputs()) {
+      if (output.slot().starts_with(kPictureSlots)) continue;
       offer(stage, output.sha256(), output.step(), output.slot() == kBestSlot);
+    }
     for (const v1::Checkpoint& checkpoint : stage.checkpoints()) {
       if (checkpoint.present()) offer(stage, checkpoint.sha256(), checkpoint.step(), checkpoint.best());
     }

@@ -24,7 +24,7 @@ std::int64_t count_of(const StageCounts& counts, StageState state) {
 
 std::int64_t total_of(const StageCounts& counts) {
   std::int64_t total = 0;
-  for (const auto& [state, number] : counts.by_state) total += number;
+  for (const auto& [state, count] : counts.by_state) total += count;
   return total;
 }
 
@@ -152,7 +152,7 @@ absl::Status ExperimentViews::fill_running(const ExperimentRow& row, const std::
       if (view.stage.id == item.lease.stage_id) stage->set_role(view.link.role);
     }
     stage->set_stage(item.lease.stage_id);
-    stage->set_attempt(item.lease.number);
+    stage->set_attempt(item.lease.attempt);
     stage->set_worker(item.worker);
     stage->set_step(item.lease.step);
     stage->set_steps(item.lease.steps);
@@ -184,8 +184,8 @@ absl::StatusOr<v1::Experiment> ExperimentViews::view(const ExperimentRow& row, c
   out.set_trials(static_cast<int>(counts.trials));
   out.set_trials_done(static_cast<int>(counts.trials_done));
   out.set_stages_total(static_cast<int>(total_of(counts)));
-  for (const auto& [state, number] : counts.by_state)
-    (*out.mutable_stages())[to_string(state)] = static_cast<int>(number);
+  for (const auto& [state, count] : counts.by_state)
+    (*out.mutable_stages())[to_string(state)] = static_cast<int>(count);
   LOCUS_RETURN_IF_ERROR(fill_running(row, running, &out));
   double running_done = 0;  // in stages
   for (const auto& stage : out.running()) {

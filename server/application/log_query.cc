@@ -60,27 +60,27 @@ absl::StatusOr<v1::ReadLogResponse> read_log(Store& store, const v1::ReadLogRequ
   v1::ReadLogResponse out;
   out.set_stage(stage);
   if (request.attempt() == 0 && attempts.empty()) return out;  // nothing has run yet
-  const std::int64_t number = request.attempt() == 0 ? attempts.back().number : request.attempt();
+  const std::int64_t attempt = request.attempt() == 0 ? attempts.back().number : request.attempt();
   const std::int64_t most = request.max_bytes() == 0 ? kLogBytes : request.max_bytes();
-  LOCUS_ASSIGN_OR_RETURN(LogView log, store.log(stage, number, request.offset(), most));
+  LOCUS_ASSIGN_OR_RETURN(LogView log, store.log(stage, attempt, request.offset(), most));
   if (request.offset() < 0) {
     const std::int64_t from = std::max<std::int64_t>(0, log.total + request.offset());
-    LOCUS_ASSIGN_OR_RETURN(log, store.log(stage, number, from, most));
+    LOCUS_ASSIGN_OR_RETURN(log, store.log(stage, attempt, from, most));
   }
-  const auto attempt =
-      std::find_if(attempts.begin(), attempts.end(), [&](const AttemptRow& row) { return row.number == number; });
-  const bool over = attempt != attempts.end() && attempt->state != AttemptState::kRunning;
+  const auto row =
+      std::find_if(attempts.begin(), attempts.end(), [&](const AttemptRow& one) { return one.number == attempt; });
+  const bool over = row != attempts.end() && row->state != AttemptState::kRunning;
   // A character may be cut: its beginning comes with what follows, unless nothing follows any more.
   std::size_t cut = unfinished_tail(log.text);
   const bool at_end = log.offset + static_cast<std::int64_t>(log.text.size()) >= log.total;
   if ((over && at_end) || cut == log.text.size()) cut = 0;
   log.text.resize(log.text.size() - cut);
-  out.set_attempt(number);
+  out.set_attempt(attempt);
   out.set_offset(log.offset);
   out.set_next_offset(log.offset + static_cast<std::int64_t>(log.text.size()));
   out.set_total(log.total);
   out.set_ended(over && out.next_offset() >= log.total);
-  if (attempt != attempts.end()) out.set_state(to_string(attempt->state));
+  if (row != attempts.end()) out.set_state(to_string(row->state));
   out.set_text(valid_utf8(log.text));
   return out;
 }

@@ -201,9 +201,13 @@ absl::StatusOr<std::string> PictureDesk::drawn(const Json& question,
         +[](int* running) { return *running < kRunning; }, &running_));
     --waiting_, ++running_;
   }
-  auto found = kept();  // somebody else may have asked for the same
-  absl::StatusOr<std::string> out = found ? *std::move(found) : draw();
-  if (out.ok() && !found) keep(file, *out);
+  absl::StatusOr<std::string> out;
+  if (auto found = kept()) {  // somebody else may have asked for the same
+    out = *std::move(found);
+  } else {
+    out = draw();
+    if (out.ok()) keep(file, *out);
+  }
   absl::MutexLock lock(&mutex_);
   --running_;
   return out;

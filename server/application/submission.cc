@@ -9,6 +9,7 @@
 #include "core/experiment/plan/planner.h"
 #include "core/limits.h"
 #include "server/application/forecast.h"
+#include "server/application/planned_search.h"
 #include "server/application/stored_stage.h"
 #include "server/wire/convert.h"
 
@@ -55,6 +56,21 @@ bool redefined(const TrialView& before, const PlannedTrial& after) {
       return stage.role == old.link.role && stage.identity == old.stage.identity;
     });
   });
+}
+
+// Proposals alone are cells like any other; nothing here decides which of them go on.
+absl::Status check_runnable(const ExperimentPlan& plan) {
+  if (plan.metric.top_seeds > 0) {
+    return make_error(absl::StatusCode::kUnimplemented, ErrorReason::kInvalidSpecification,
+                      "tables of this server average all seeds, so none would show the mean of the best " +
+                          std::to_string(plan.metric.top_seeds) + "; take over_seeds out",
+                      "metric.over_seeds");
+  }
+  if (!plan.search || !plan.search->search.decides()) return absl::OkStatus();
+  return make_error(absl::StatusCode::kUnimplemented, ErrorReason::kInvalidSpecification,
+                    "the search promotes, stops or limits what it proposes, which this server plans but does not run "
+                    "yet; take advance, stop, budget and parallel out to run every proposal to its end",
+                    "search");
 }
 
 bool retryable(const absl::Status& status) { return has_reason(status, ErrorReason::kWrongState); }
@@ -181,6 +197,7 @@ absl::StatusOr<v1::Plan> Submissions::plan(const v1::PlanExperimentRequest& requ
     item->set_done(static_cast<int>(tally.done));
     item->set_to_run(static_cast<int>(tally.to_run + tally.running));
   }
+  if (plan.search) *out.mutable_search() = planned_search(plan);
   const Fleet fleet =
       coordinator_.inspect<Fleet>([](const Coordinator::LiveState& live) { return live.scheduler.fleet(); });
   LOCUS_RETURN_IF_ERROR(add_forecast(store_, catalog_, fleet, plan, stored, &out));
@@ -260,6 +277,7 @@ absl::StatusOr<v1::CreateExperimentResponse> Submissions::create(const v1::Creat
     if (!absl::IsNotFound(name.status())) return name.status();
   }
   LOCUS_ASSIGN_OR_RETURN(const ExperimentPlan plan, read(request.spec_json()));
+  LOCUS_RETURN_IF_ERROR(check_runnable(plan));
   absl::MutexLock lock(&creating_);
   absl::Status last = absl::OkStatus();
   for (int attempt = 0; attempt < kTries; ++attempt) {

@@ -60,7 +60,7 @@ absl::Status ExperimentViews::fill_checkpoints(const StageRow& stage, const std:
   });
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto* checkpoint = out->add_checkpoints();
-    checkpoint->set_attempt(rows[i].number);
+    checkpoint->set_attempt(rows[i].attempt);
     checkpoint->set_step(rows[i].step);
     checkpoint->set_sha256(rows[i].sha256);
     checkpoint->set_best(rows[i].best);

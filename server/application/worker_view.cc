@@ -98,12 +98,12 @@ absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Li
   for (const StatedAttempt& lease : live.view.running) {
     auto* running = out->add_running();
     running->set_stage(lease.stage_id);
-    running->set_attempt(lease.number);
+    running->set_attempt(lease.attempt);
     running->set_title(live.titles.at(lease.stage_id));
     running->set_step(lease.step);
     running->set_steps(lease.steps);
     running->set_phase(lease.phase);
-    const auto attempt = by_key.find({lease.stage_id, lease.number});
+    const auto attempt = by_key.find({lease.stage_id, lease.attempt});
     if (attempt == by_key.end()) continue;
     for (const int slot : attempt->second->slots) running->add_slots(slot);
     *running->mutable_start_time() = to_timestamp(attempt->second->started_us);

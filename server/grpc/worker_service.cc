@@ -78,7 +78,7 @@ WorkerRegistered to_event(const v1::RegisterWorkerRequest& request) {
 
 void fill(const Grant& grant, v1::StageGrant* out) {
   out->set_stage(grant.stage_id);
-  out->set_attempt(grant.number);
+  out->set_attempt(grant.attempt);
   out->set_kind(grant.kind);
   out->set_config_json(grant.config_json);
   for (const int slot : grant.slots) out->add_slots(slot);
@@ -171,7 +171,7 @@ grpc::ServerUnaryReactor* WorkerService::SyncLeases(grpc::CallbackServerContext*
       for (const auto& [lease, wish] : wishes->wishes) {
         auto* out = response->add_wishes();
         out->set_stage(lease.stage_id);
-        out->set_attempt(lease.number);
+        out->set_attempt(lease.attempt);
         out->set_wish(to_proto(wish));
       }
       response->set_drain(wishes->drain);
@@ -194,7 +194,7 @@ absl::StatusOr<v1::CommitCheckpointResponse> WorkerService::commit_checkpoint(
   LOCUS_RETURN_IF_ERROR(store_.artifact(request.sha256()).status());
   CheckpointCommitted event{.session = request.session(),
                             .stage_id = request.stage(),
-                            .number = request.attempt(),
+                            .attempt = request.attempt(),
                             .step = request.step(),
                             .sha256 = request.sha256(),
                             .best = request.best()};
@@ -250,7 +250,7 @@ absl::StatusOr<v1::CompleteAttemptResponse> WorkerService::complete_attempt(cons
   AttemptCompleted event;
   event.session = request.session();
   event.stage_id = request.stage();
-  event.number = request.attempt();
+  event.attempt = request.attempt();
   event.outcome = *outcome;
   event.failure_class = failure;
   event.reason = valid_utf8(request.reason().substr(0, kReasonLength));

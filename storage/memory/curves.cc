@@ -30,8 +30,8 @@ absl::StatusOr<SeriesPoints> live_points(const MemoryTables& tables, StageId id,
   if (!series_id) return refusal::series_not_found(id, key);
   SeriesPoints out;
   out.series = counted(tables, *tables.series_rows.find(*series_id));
-  for (const auto& [number, bound] : live_until(tables.attempts_of(id))) {
-    const auto stored = tables.points.find({id, number});
+  for (const auto& [attempt, bound] : live_until(tables.attempts_of(id))) {
+    const auto stored = tables.points.find({id, attempt});
     if (stored == tables.points.end()) continue;
     for (const auto& [series, point] : stored->second) {
       if (series == *series_id && point.step <= bound && range.contains(point.step)) out.points.push_back(point);

@@ -47,7 +47,7 @@ std::set<std::string> MemoryTables::artifacts_named_by(StageId id) {
 }
 
 void MemoryTables::erase_checkpoint(const CheckpointRow& row) {
-  checkpoint_rows.erase({row.stage_id, row.number, row.step});
+  checkpoint_rows.erase({row.stage_id, row.attempt, row.step});
 }
 
 std::vector<StageOutput> MemoryTables::outputs_of(StageId id) { return stages.find(id)->outputs; }

@@ -23,22 +23,22 @@ std::optional<WorkerId> MemoryTables::worker_of_session(const std::string& sessi
   return std::nullopt;
 }
 
-std::vector<Microseconds> MemoryTables::sample_times(StageId id, std::int64_t number) {
+std::vector<Microseconds> MemoryTables::sample_times(StageId id, std::int64_t attempt) {
   std::vector<Microseconds> out;
   const auto& rows = samples.rows();
-  for (auto at = rows.lower_bound({id, number, kFirst}); at != rows.end(); ++at) {
-    if (std::get<0>(at->first) != id || std::get<1>(at->first) != number) break;
+  for (auto at = rows.lower_bound({id, attempt, kFirst}); at != rows.end(); ++at) {
+    if (std::get<0>(at->first) != id || std::get<1>(at->first) != attempt) break;
     out.push_back(std::get<2>(at->first));
   }
   return out;
 }
 
-void MemoryTables::put_sample(StageId id, std::int64_t number, const SystemSample& sample) {
-  samples.put({id, number, sample.time_us}, sample);
+void MemoryTables::put_sample(StageId id, std::int64_t attempt, const SystemSample& sample) {
+  samples.put({id, attempt, sample.time_us}, sample);
 }
 
-void MemoryTables::erase_sample(StageId id, std::int64_t number, Microseconds time_us) {
-  samples.erase({id, number, time_us});
+void MemoryTables::erase_sample(StageId id, std::int64_t attempt, Microseconds time_us) {
+  samples.erase({id, attempt, time_us});
 }
 
 void MemoryTables::put_worker_sample(WorkerId id, const SystemSample& sample) {
@@ -88,8 +88,8 @@ void MemoryTables::erase_metadata_of(ExperimentId id) {
   alerts.erase(id);
 }
 
-void MemoryTables::erase_samples(StageId id, std::int64_t number) {
-  for (const Microseconds time : sample_times(id, number)) samples.erase({id, number, time});
+void MemoryTables::erase_samples(StageId id, std::int64_t attempt) {
+  for (const Microseconds time : sample_times(id, attempt)) samples.erase({id, attempt, time});
 }
 
 }  // namespace locus

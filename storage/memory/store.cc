@@ -234,7 +234,7 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     return values(tables_.alerts);
   }
-  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) override;
+  absl::StatusOr<LogView> log(StageId id, std::int64_t attempt, std::int64_t offset, std::int64_t most) override;
   absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override;
   absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) override;
   absl::StatusOr<int> copy_to(const std::filesystem::path&) override {
@@ -343,13 +343,13 @@ absl::StatusOr<std::vector<SeriesRow>> MemoryStore::series_of(ExperimentId id) {
   return tables_.series_of(id);
 }
 
-absl::StatusOr<LogView> MemoryStore::log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) {
+absl::StatusOr<LogView> MemoryStore::log(StageId id, std::int64_t attempt, std::int64_t offset, std::int64_t most) {
   const std::lock_guard lock(mutex_);
   if (!tables_.stages.contains(id)) return refusal::stage_not_found(id);
-  const auto attempt = tables_.attempt(id, number);
-  if (!attempt) return refusal::attempt_not_found(id, number);
-  LogView out{std::min(std::max<std::int64_t>(offset, 0), attempt->log_bytes), attempt->log_bytes, ""};
-  const MemoryTables::Log* log = tables_.logs.find({id, number});
+  const auto row = tables_.attempt(id, attempt);
+  if (!row) return refusal::attempt_not_found(id, attempt);
+  LogView out{std::min(std::max<std::int64_t>(offset, 0), row->log_bytes), row->log_bytes, ""};
+  const MemoryTables::Log* log = tables_.logs.find({id, attempt});
   if (log == nullptr) return out;
   out.offset = std::max(out.offset, log->first_offset);
   out.text = log->text.substr(static_cast<std::size_t>(out.offset - log->first_offset),

@@ -119,16 +119,16 @@ void MemoryTables::replace_outputs(StageId id, std::span<const StageOutput> outp
   stages.put(id, std::move(row));
 }
 
-std::optional<AttemptRow> MemoryTables::attempt(StageId id, std::int64_t number) {
-  return copy(attempts_by_key, AttemptKey{id, number});
+std::optional<AttemptRow> MemoryTables::attempt(StageId id, std::int64_t attempt) {
+  return copy(attempts_by_key, AttemptKey{id, attempt});
 }
 void MemoryTables::put_attempt(const AttemptRow& row) { attempts_by_key.put({row.stage_id, row.number}, row); }
 
-std::optional<CheckpointRow> MemoryTables::checkpoint(StageId id, std::int64_t number, std::int64_t step) {
-  return copy(checkpoint_rows, std::tuple{id, number, step});
+std::optional<CheckpointRow> MemoryTables::checkpoint(StageId id, std::int64_t attempt, std::int64_t step) {
+  return copy(checkpoint_rows, std::tuple{id, attempt, step});
 }
 void MemoryTables::put_checkpoint(const CheckpointRow& row) {
-  checkpoint_rows.put({row.stage_id, row.number, row.step}, row);
+  checkpoint_rows.put({row.stage_id, row.attempt, row.step}, row);
 }
 void MemoryTables::clear_best(StageId id) {
   for (CheckpointRow row : checkpoints_of(id)) {

@@ -96,7 +96,7 @@ class MemoryTables final : public Rows {
   Table<StageId, std::vector<Result>> results{journal};
   Table<AttemptKey, AttemptRow> attempts_by_key{journal};
   Table<std::tuple<StageId, std::int64_t, std::int64_t>, CheckpointRow> checkpoint_rows{
-      journal};  // (stage, number, step)
+      journal};  // (stage, attempt, step)
   Table<std::string, ArtifactRow> artifacts{journal};
   Table<WorkerId, WorkerRow> workers{journal};
   Table<std::int64_t, EventRow> events{journal};
@@ -137,9 +137,9 @@ class MemoryTables final : public Rows {
   void replace_results(StageId id, std::span<const Result> new_results) override;
   void replace_outputs(StageId id, std::span<const StageOutput> outputs) override;
 
-  std::optional<AttemptRow> attempt(StageId id, std::int64_t number) override;
+  std::optional<AttemptRow> attempt(StageId id, std::int64_t attempt) override;
   void put_attempt(const AttemptRow& row) override;
-  std::optional<CheckpointRow> checkpoint(StageId id, std::int64_t number, std::int64_t step) override;
+  std::optional<CheckpointRow> checkpoint(StageId id, std::int64_t attempt, std::int64_t step) override;
   void put_checkpoint(const CheckpointRow& row) override;
   void clear_best(StageId id) override;
 
@@ -160,9 +160,9 @@ class MemoryTables final : public Rows {
   Annotation annotation(ExperimentId experiment, std::int64_t trial) override;
   void put_annotation(ExperimentId experiment, std::int64_t trial, const Annotation& row) override;
   std::optional<WorkerId> worker_of_session(const std::string& session) override;
-  std::vector<Microseconds> sample_times(StageId id, std::int64_t number) override;
-  void put_sample(StageId id, std::int64_t number, const SystemSample& sample) override;
-  void erase_sample(StageId id, std::int64_t number, Microseconds time_us) override;
+  std::vector<Microseconds> sample_times(StageId id, std::int64_t attempt) override;
+  void put_sample(StageId id, std::int64_t attempt, const SystemSample& sample) override;
+  void erase_sample(StageId id, std::int64_t attempt, Microseconds time_us) override;
   void put_worker_sample(WorkerId id, const SystemSample& sample) override;
   void erase_worker_samples(WorkerId id, Microseconds before) override;
   void put_alert(const AlertRow& row) override;
@@ -212,7 +212,7 @@ class MemoryTables final : public Rows {
 
  private:
   void erase_metadata_of(ExperimentId id);
-  void erase_samples(StageId id, std::int64_t number);
+  void erase_samples(StageId id, std::int64_t attempt);
 };
 
 }  // namespace locus

@@ -44,13 +44,13 @@ absl::StatusOr<std::int64_t> append_points(Rows& rows, const PointAppend& append
   LOCUS_RETURN_IF_ERROR(check_columns(append));
   const auto stage = rows.stage(append.stage_id);
   if (!stage) return refusal::stage_not_found(append.stage_id);
-  if (stage->state != StageState::kRunning || stage->attempt != append.number) {
-    return refusal::stale_attempt(*stage, append.number, "append points to");
+  if (stage->state != StageState::kRunning || stage->attempt != append.attempt) {
+    return refusal::stale_attempt(*stage, append.attempt, "append points to");
   }
-  const auto attempt = rows.attempt(append.stage_id, append.number);
+  const auto attempt = rows.attempt(append.stage_id, append.attempt);
   const std::int64_t expected = attempt->acked_seq + 1;
   if (append.first_seq > expected) {
-    return refusal::sequence_gap(append.stage_id, append.number, append.first_seq, expected);
+    return refusal::sequence_gap(append.stage_id, append.attempt, append.first_seq, expected);
   }
   const PointBatch& points = append.points;
   const auto skip = static_cast<std::size_t>(expected - append.first_seq);

@@ -43,17 +43,17 @@ absl::Status annotate(Rows& rows, const Annotate& asked) {
 absl::Status add_sample(Rows& rows, const AddAttemptSample& asked, Microseconds now) {
   const auto stage = rows.stage(asked.stage_id);
   if (!stage) return refusal::stage_not_found(asked.stage_id);
-  const auto attempt = rows.attempt(asked.stage_id, asked.number);
+  const auto attempt = rows.attempt(asked.stage_id, asked.attempt);
   if (!attempt || (asked.session != attempt->session && asked.session != rows.session_of(attempt->worker_id)))
-    return refusal::stale_attempt(*stage, asked.number, "add a sample of");
-  std::vector<Microseconds> times = rows.sample_times(asked.stage_id, asked.number);
+    return refusal::stale_attempt(*stage, asked.attempt, "add a sample of");
+  std::vector<Microseconds> times = rows.sample_times(asked.stage_id, asked.attempt);
   if (!worth_keeping(times, now)) return absl::OkStatus();
   if (static_cast<int>(times.size()) >= kSamplesPerAttempt) {
-    for (std::size_t i = 1; i < times.size(); i += 2) rows.erase_sample(asked.stage_id, asked.number, times[i]);
+    for (std::size_t i = 1; i < times.size(); i += 2) rows.erase_sample(asked.stage_id, asked.attempt, times[i]);
   }
   SystemSample kept = asked.sample;
   kept.time_us = now;
-  rows.put_sample(asked.stage_id, asked.number, kept);
+  rows.put_sample(asked.stage_id, asked.attempt, kept);
   return absl::OkStatus();
 }
 

@@ -40,10 +40,10 @@ absl::Status stage_not_found(StageId id) {
                    std::to_string(id));
 }
 
-absl::Status attempt_not_found(StageId id, std::int64_t number) {
+absl::Status attempt_not_found(StageId id, std::int64_t attempt) {
   return make_error(absl::StatusCode::kNotFound, ErrorReason::kAttemptNotFound,
-                    "stage " + std::to_string(id) + " has no attempt " + std::to_string(number), {},
-                    {{"stage", std::to_string(id)}, {"attempt", std::to_string(number)}});
+                    "stage " + std::to_string(id) + " has no attempt " + std::to_string(attempt), {},
+                    {{"stage", std::to_string(id)}, {"attempt", std::to_string(attempt)}});
 }
 
 absl::Status series_not_found(StageId id, const SeriesKey& key) {
@@ -108,14 +108,14 @@ absl::Status log_gap(const AttemptRow& attempt, std::int64_t offset) {
                     "offset", {{"expected_sequence", std::to_string(attempt.log_bytes)}});
 }
 
-absl::Status sequence_gap(StageId id, std::int64_t number, std::int64_t first_seq, std::int64_t expected) {
+absl::Status sequence_gap(StageId id, std::int64_t attempt, std::int64_t first_seq, std::int64_t expected) {
   return make_error(absl::StatusCode::kOutOfRange, ErrorReason::kSequenceGap,
                     "points from sequence " + std::to_string(first_seq) + " of stage " + std::to_string(id) +
-                        ", attempt " + std::to_string(number) + " leave a gap: resend from sequence " +
+                        ", attempt " + std::to_string(attempt) + " leave a gap: resend from sequence " +
                         std::to_string(expected),
                     {},
                     {{"stage", std::to_string(id)},
-                     {"attempt", std::to_string(number)},
+                     {"attempt", std::to_string(attempt)},
                      {"first_sequence", std::to_string(first_seq)},
                      {"expected_sequence", std::to_string(expected)}});
 }

@@ -14,7 +14,7 @@ absl::Status experiment_not_found(const std::string& name);
 absl::Status experiment_exists(const std::string& name);
 absl::Status trial_not_found(ExperimentId experiment, std::int64_t ordinal);
 absl::Status stage_not_found(StageId id);
-absl::Status attempt_not_found(StageId id, std::int64_t number);
+absl::Status attempt_not_found(StageId id, std::int64_t attempt);
 absl::Status series_not_found(StageId id, const SeriesKey& key);
 absl::Status artifact_not_found(const std::string& sha256);
 absl::Status worker_not_found(WorkerId id);
@@ -28,6 +28,6 @@ absl::Status limit_exceeded(std::string message);
 // `asked`: the token the caller holds; `stage`: what is stored.
 absl::Status stale_attempt(const StageRow& stage, std::int64_t asked, const std::string& verb);
 absl::Status log_gap(const AttemptRow& attempt, std::int64_t offset);
-absl::Status sequence_gap(StageId id, std::int64_t number, std::int64_t first_seq, std::int64_t expected);
+absl::Status sequence_gap(StageId id, std::int64_t attempt, std::int64_t first_seq, std::int64_t expected);
 
 }  // namespace locus::refusal

@@ -44,9 +44,9 @@ class Rows {
                                std::span<const Result> results) = 0;  // a later one of equal key wins
   virtual void replace_outputs(StageId id, std::span<const StageOutput> outputs) = 0;
 
-  virtual std::optional<AttemptRow> attempt(StageId id, std::int64_t number) = 0;
+  virtual std::optional<AttemptRow> attempt(StageId id, std::int64_t attempt) = 0;
   virtual void put_attempt(const AttemptRow& row) = 0;
-  virtual std::optional<CheckpointRow> checkpoint(StageId id, std::int64_t number, std::int64_t step) = 0;
+  virtual std::optional<CheckpointRow> checkpoint(StageId id, std::int64_t attempt, std::int64_t step) = 0;
   virtual void put_checkpoint(const CheckpointRow& row) = 0;
   virtual void clear_best(StageId id) = 0;
 
@@ -96,9 +96,9 @@ class Rows {
   virtual Annotation annotation(ExperimentId experiment, std::int64_t trial) = 0;  // empty without one
   virtual void put_annotation(ExperimentId experiment, std::int64_t trial, const Annotation& row) = 0;
   virtual std::optional<WorkerId> worker_of_session(const std::string& session) = 0;
-  virtual std::vector<Microseconds> sample_times(StageId id, std::int64_t number) = 0;  // in order
-  virtual void put_sample(StageId id, std::int64_t number, const SystemSample& sample) = 0;
-  virtual void erase_sample(StageId id, std::int64_t number, Microseconds time_us) = 0;
+  virtual std::vector<Microseconds> sample_times(StageId id, std::int64_t attempt) = 0;  // in order
+  virtual void put_sample(StageId id, std::int64_t attempt, const SystemSample& sample) = 0;
+  virtual void erase_sample(StageId id, std::int64_t attempt, Microseconds time_us) = 0;
   virtual void put_worker_sample(WorkerId id, const SystemSample& sample) = 0;
   virtual void erase_worker_samples(WorkerId id, Microseconds before) = 0;
   virtual void put_alert(const AlertRow& row) = 0;

@@ -115,19 +115,19 @@ class Rules {
   absl::Status operator()(const GrantAttempt& m) {
     auto stage = rows_.stage(m.stage_id);
     if (!stage) return refusal::stage_not_found(m.stage_id);
-    if (stage->state != StageState::kQueued || stage->attempt != m.number - 1) {
-      return refusal::stale_attempt(*stage, m.number, "grant");
+    if (stage->state != StageState::kQueued || stage->attempt != m.attempt - 1) {
+      return refusal::stale_attempt(*stage, m.attempt, "grant");
     }
     if (!rows_.has_worker(m.worker_id)) return refusal::worker_not_found(m.worker_id);
     stage->state = StageState::kRunning;
-    stage->attempt = m.number;
+    stage->attempt = m.attempt;
     stage->failure_class = FailureClass::kNone;
     stage->reason.clear();
     stage->retry_delay_us = 0;
     rows_.update_stage(*stage);
     AttemptRow attempt;
     attempt.stage_id = m.stage_id;
-    attempt.number = m.number;
+    attempt.number = m.attempt;
     attempt.worker_id = m.worker_id;
     attempt.session = m.session;
     attempt.resume_step = m.resume_step;
@@ -141,7 +141,7 @@ class Rules {
   absl::Status operator()(const EndAttempt& m) {
     auto stage = rows_.stage(m.stage_id);
     if (!stage) return refusal::stage_not_found(m.stage_id);
-    if (!holds(*stage, m.number)) return refusal::stale_attempt(*stage, m.number, "end");
+    if (!holds(*stage, m.attempt)) return refusal::stale_attempt(*stage, m.attempt, "end");
     const bool succeeded = m.outcome == AttemptState::kSucceeded;
     if (m.outcome == AttemptState::kRunning || m.stage_state == StageState::kRunning ||
         m.stage_state == StageState::kBlocked || (m.stage_state == StageState::kSucceeded && !succeeded)) {
@@ -156,7 +156,7 @@ class Rules {
       rows_.replace_results(m.stage_id, m.results);
       rows_.replace_outputs(m.stage_id, m.outputs);
     }
-    auto attempt = rows_.attempt(m.stage_id, m.number);
+    auto attempt = rows_.attempt(m.stage_id, m.attempt);
     attempt->state = m.outcome;
     attempt->failure_class = m.failure_class;
     attempt->reason = m.reason;
@@ -176,12 +176,12 @@ class Rules {
   absl::Status operator()(const CommitCheckpoint& m) {
     const auto stage = rows_.stage(m.stage_id);
     if (!stage) return refusal::stage_not_found(m.stage_id);
-    if (!holds(*stage, m.number)) return refusal::stale_attempt(*stage, m.number, "commit a checkpoint of");
+    if (!holds(*stage, m.attempt)) return refusal::stale_attempt(*stage, m.attempt, "commit a checkpoint of");
     if (!rows_.has_artifact(m.sha256)) return refusal::artifact_not_found(m.sha256);
-    const auto known = rows_.checkpoint(m.stage_id, m.number, m.step);
+    const auto known = rows_.checkpoint(m.stage_id, m.attempt, m.step);
     if (known && known->sha256 == m.sha256) return absl::OkStatus();  // a resend must not move the best mark back
     if (m.best) rows_.clear_best(m.stage_id);
-    rows_.put_checkpoint({m.stage_id, m.number, m.step, m.sha256, m.best});
+    rows_.put_checkpoint({m.stage_id, m.attempt, m.step, m.sha256, m.best});
     return absl::OkStatus();
   }
 
@@ -217,9 +217,9 @@ class Rules {
   absl::Status operator()(const AppendLog& m) {
     const auto stage = rows_.stage(m.stage_id);
     if (!stage) return refusal::stage_not_found(m.stage_id);
-    const auto attempt = rows_.attempt(m.stage_id, m.number);
+    const auto attempt = rows_.attempt(m.stage_id, m.attempt);
     if (!attempt || (m.session != attempt->session && m.session != rows_.session_of(attempt->worker_id))) {
-      return refusal::stale_attempt(*stage, m.number, "add to the log of");
+      return refusal::stale_attempt(*stage, m.attempt, "add to the log of");
     }
     if (m.offset < 0) return invalid("a log has no offset " + text(m.offset), "offset");
     if (static_cast<std::int64_t>(m.text.size()) > kLogPieceBytes) {
@@ -259,8 +259,8 @@ class Rules {
 
  private:
   static std::string text(std::int64_t value) { return std::to_string(value); }
-  static bool holds(const StageRow& stage, std::int64_t number) {
-    return stage.state == StageState::kRunning && stage.attempt == number;
+  static bool holds(const StageRow& stage, std::int64_t attempt) {
+    return stage.state == StageState::kRunning && stage.attempt == attempt;
   }
 
   absl::Status save_row(const SaveExperiment& m) {

@@ -72,7 +72,7 @@ std::vector<CheckpointRow> SqliteRows::checkpoints_of(StageId id) const {
 
 void SqliteRows::erase_checkpoint(const CheckpointRow& row) {
   db_.prepare("DELETE FROM checkpoint WHERE stage_id = ? AND number = ? AND step = ?")
-      .bind(row.stage_id, row.number, row.step)
+      .bind(row.stage_id, row.attempt, row.step)
       .run();
 }
 

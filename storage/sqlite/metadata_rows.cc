@@ -40,24 +40,24 @@ std::optional<WorkerId> SqliteRows::worker_of_session(const std::string& session
   return s.bind(session).step() ? std::optional(s.integer(0)) : std::nullopt;
 }
 
-std::vector<Microseconds> SqliteRows::sample_times(StageId id, std::int64_t number) {
+std::vector<Microseconds> SqliteRows::sample_times(StageId id, std::int64_t attempt) {
   auto s = db_.prepare("SELECT time_us FROM attempt_sample WHERE stage_id = ? AND number = ? ORDER BY time_us");
-  s.bind(id, number);
+  s.bind(id, attempt);
   std::vector<Microseconds> out;
   while (s.step()) out.push_back(s.integer(0));
   return out;
 }
 
-void SqliteRows::put_sample(StageId id, std::int64_t number, const SystemSample& sample) {
+void SqliteRows::put_sample(StageId id, std::int64_t attempt, const SystemSample& sample) {
   const std::string json = sample_to_text(sample);
   db_.prepare("INSERT INTO attempt_sample (stage_id, number, time_us, step, json) VALUES (?, ?, ?, ?, ?)")
-      .bind(id, number, sample.time_us, sample.step, json)
+      .bind(id, attempt, sample.time_us, sample.step, json)
       .run();
 }
 
-void SqliteRows::erase_sample(StageId id, std::int64_t number, Microseconds time_us) {
+void SqliteRows::erase_sample(StageId id, std::int64_t attempt, Microseconds time_us) {
   db_.prepare("DELETE FROM attempt_sample WHERE stage_id = ? AND number = ? AND time_us = ?")
-      .bind(id, number, time_us)
+      .bind(id, attempt, time_us)
       .run();
 }
 

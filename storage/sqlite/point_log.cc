@@ -28,10 +28,10 @@ void copy_point(const PointColumns& from, std::size_t i, PointColumns& to) {
 }
 
 // The attempt's log by series; false when a batch is damaged.
-bool collect_log(Connection& db, StageId stage, std::int64_t number, std::map<std::int64_t, Piece>& pieces) {
+bool collect_log(Connection& db, StageId stage, std::int64_t attempt, std::map<std::int64_t, Piece>& pieces) {
   auto log =
       db.prepare("SELECT first_seq, columns FROM point_log WHERE stage_id = ? AND number = ? ORDER BY first_seq");
-  log.bind(stage, number);
+  log.bind(stage, attempt);
   while (log.step()) {
     const auto columns = decode_points(log.blob(1));
     if (!columns || columns->series.size() != columns->size()) return false;
@@ -44,13 +44,13 @@ bool collect_log(Connection& db, StageId stage, std::int64_t number, std::map<st
   return true;
 }
 
-void store_piece(Connection& db, std::int64_t series_id, std::int64_t number, Piece piece) {
+void store_piece(Connection& db, std::int64_t series_id, std::int64_t attempt, Piece piece) {
   std::int64_t grown = 0;  // the chunk to grow, then the one stored
   {
     auto last = db.prepare(
         "SELECT id, first_seq, count, columns FROM chunk WHERE series_id = ? AND number = ? "
         "ORDER BY first_seq DESC LIMIT 1");
-    if (last.bind(series_id, number).step() && last.integer(2) < kFullChunk) {
+    if (last.bind(series_id, attempt).step() && last.integer(2) < kFullChunk) {
       if (auto columns = decode_points(last.blob(3))) {  // a damaged one is left alone
         grown = last.integer(0);
         piece.first_seq = last.integer(1);
@@ -70,7 +70,7 @@ void store_piece(Connection& db, std::int64_t series_id, std::int64_t number, Pi
     auto insert = db.prepare(
         "INSERT INTO chunk (id, series_id, number, first_seq, first_step, last_step, count, columns) "
         "SELECT COALESCE(MAX(id), 0) + 1, ?, ?, ?, ?, ?, ?, ? FROM chunk RETURNING id");
-    insert.bind(series_id, number, piece.first_seq, *low, *high, count, Blob{blob}).step();
+    insert.bind(series_id, attempt, piece.first_seq, *low, *high, count, Blob{blob}).step();
     grown = insert.integer(0);
     insert.run();
   }
@@ -113,12 +113,12 @@ void log_points(Connection& db, const AttemptRow& attempt, std::int64_t first_se
   if (first + count - 1 - sealed >= kSealPoints) seal_points(db, attempt.stage_id, attempt.number);
 }
 
-void seal_points(Connection& db, StageId stage, std::int64_t number) {
+void seal_points(Connection& db, StageId stage, std::int64_t attempt) {
   std::map<std::int64_t, Piece> pieces;
-  if (!collect_log(db, stage, number, pieces) || pieces.empty()) return;
-  for (auto& [series_id, piece] : pieces) store_piece(db, series_id, number, std::move(piece));
-  db.prepare("DELETE FROM point_log WHERE stage_id = ? AND number = ?").bind(stage, number).run();
-  db.prepare("UPDATE attempt SET sealed_seq = acked_seq WHERE stage_id = ? AND number = ?").bind(stage, number).run();
+  if (!collect_log(db, stage, attempt, pieces) || pieces.empty()) return;
+  for (auto& [series_id, piece] : pieces) store_piece(db, series_id, attempt, std::move(piece));
+  db.prepare("DELETE FROM point_log WHERE stage_id = ? AND number = ?").bind(stage, attempt).run();
+  db.prepare("UPDATE attempt SET sealed_seq = acked_seq WHERE stage_id = ? AND number = ?").bind(stage, attempt).run();
 }
 
 std::map<std::int64_t, std::int64_t> count_points(Connection& db, StageId stage) {

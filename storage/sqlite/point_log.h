@@ -19,7 +19,7 @@ void log_points(Connection& db, const AttemptRow& attempt, std::int64_t first_se
 
 // Moves what the attempt has in the log into chunks. A damaged batch leaves the log as it is: reads tell of
 // it.
-void seal_points(Connection& db, StageId stage, std::int64_t number);
+void seal_points(Connection& db, StageId stage, std::int64_t attempt);
 
 // Points stored of each series of a stage, superseded included, by series id.
 std::map<std::int64_t, std::int64_t> count_points(Connection& db, StageId stage);

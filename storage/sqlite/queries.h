@@ -41,7 +41,7 @@ std::vector<EventRow> list_events(Connection& db, std::int64_t after, int limit)
 absl::StatusOr<Deletion> find_deletion(Connection& db, ExperimentId id);
 Purge find_purge(Connection& db, int trials);
 std::vector<AttemptRow> list_attempts_of_worker(Connection& db, WorkerId id, int limit);
-absl::StatusOr<LogView> find_log(Connection& db, StageId id, std::int64_t number, std::int64_t offset,
+absl::StatusOr<LogView> find_log(Connection& db, StageId id, std::int64_t attempt, std::int64_t offset,
                                  std::int64_t most);
 std::vector<ArtifactView> list_artifacts(Connection& db, const std::string& after, int limit);
 std::vector<StageId> list_stages_to_release(Connection& db, StageId after, int limit);

@@ -33,19 +33,19 @@ std::vector<AttemptRow> list_attempts_of_worker(Connection& db, WorkerId id, int
   return out;
 }
 
-absl::StatusOr<LogView> find_log(Connection& db, StageId id, std::int64_t number, std::int64_t offset,
+absl::StatusOr<LogView> find_log(Connection& db, StageId id, std::int64_t attempt, std::int64_t offset,
                                  std::int64_t most) {
   SqliteRows rows(db);
   if (!rows.stage(id)) return refusal::stage_not_found(id);
-  const auto attempt = rows.attempt(id, number);
-  if (!attempt) return refusal::attempt_not_found(id, number);
-  LogView out{std::clamp<std::int64_t>(offset, 0, attempt->log_bytes), attempt->log_bytes, ""};
-  const std::int64_t oldest = std::max<std::int64_t>(0, attempt->log_bytes - kLogBytes);
+  const auto row = rows.attempt(id, attempt);
+  if (!row) return refusal::attempt_not_found(id, attempt);
+  LogView out{std::clamp<std::int64_t>(offset, 0, row->log_bytes), row->log_bytes, ""};
+  const std::int64_t oldest = std::max<std::int64_t>(0, row->log_bytes - kLogBytes);
   out.offset = std::max(out.offset, oldest);
   auto s = db.prepare(
       "SELECT first_offset, text FROM attempt_log WHERE stage_id = ? AND number = ? "
       "AND first_offset + length(text) > ? ORDER BY first_offset");
-  s.bind(id, number, out.offset);
+  s.bind(id, attempt, out.offset);
   while (static_cast<std::int64_t>(out.text.size()) < most && s.step()) {
     const std::int64_t next = out.offset + static_cast<std::int64_t>(out.text.size());
     out.text += s.blob(1).substr(static_cast<std::size_t>(next - s.integer(0)));

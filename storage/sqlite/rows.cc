@@ -182,9 +182,9 @@ void SqliteRows::replace_outputs(StageId id, std::span<const StageOutput> output
   }
 }
 
-std::optional<AttemptRow> SqliteRows::attempt(StageId id, std::int64_t number) {
+std::optional<AttemptRow> SqliteRows::attempt(StageId id, std::int64_t attempt) {
   auto s = db_.prepare("SELECT " LOCUS_ATTEMPT_COLUMNS " FROM attempt WHERE stage_id = ? AND number = ?");
-  if (!s.bind(id, number).step()) return std::nullopt;
+  if (!s.bind(id, attempt).step()) return std::nullopt;
   return read_attempt(s);
 }
 
@@ -201,10 +201,10 @@ void SqliteRows::put_attempt(const AttemptRow& row) {
   if (row.state != AttemptState::kRunning) seal_points(db_, row.stage_id, row.number);
 }
 
-std::optional<CheckpointRow> SqliteRows::checkpoint(StageId id, std::int64_t number, std::int64_t step) {
+std::optional<CheckpointRow> SqliteRows::checkpoint(StageId id, std::int64_t attempt, std::int64_t step) {
   auto s =
       db_.prepare("SELECT " LOCUS_CHECKPOINT_COLUMNS " FROM checkpoint WHERE stage_id = ? AND number = ? AND step = ?");
-  if (!s.bind(id, number, step).step()) return std::nullopt;
+  if (!s.bind(id, attempt, step).step()) return std::nullopt;
   return read_checkpoint(s);
 }
 
@@ -213,7 +213,7 @@ void SqliteRows::put_checkpoint(const CheckpointRow& row) {
               ") VALUES (?, ?, ?, ?, ?) "
               "ON CONFLICT (stage_id, number, step) DO UPDATE SET sha256 = excluded.sha256, is_best = "
               "excluded.is_best")
-      .bind(row.stage_id, row.number, row.step, row.sha256, row.best)
+      .bind(row.stage_id, row.attempt, row.step, row.sha256, row.best)
       .run();
 }
 

@@ -33,9 +33,9 @@ class SqliteRows : public Rows {
   void replace_results(StageId id, std::span<const Result> results) override;
   void replace_outputs(StageId id, std::span<const StageOutput> outputs) override;
 
-  std::optional<AttemptRow> attempt(StageId id, std::int64_t number) override;
+  std::optional<AttemptRow> attempt(StageId id, std::int64_t attempt) override;
   void put_attempt(const AttemptRow& row) override;  // an attempt that has ended is sealed
-  std::optional<CheckpointRow> checkpoint(StageId id, std::int64_t number, std::int64_t step) override;
+  std::optional<CheckpointRow> checkpoint(StageId id, std::int64_t attempt, std::int64_t step) override;
   void put_checkpoint(const CheckpointRow& row) override;
   void clear_best(StageId id) override;
 
@@ -79,9 +79,9 @@ class SqliteRows : public Rows {
   Annotation annotation(ExperimentId experiment, std::int64_t trial) override;
   void put_annotation(ExperimentId experiment, std::int64_t trial, const Annotation& row) override;
   std::optional<WorkerId> worker_of_session(const std::string& session) override;
-  std::vector<Microseconds> sample_times(StageId id, std::int64_t number) override;
-  void put_sample(StageId id, std::int64_t number, const SystemSample& sample) override;
-  void erase_sample(StageId id, std::int64_t number, Microseconds time_us) override;
+  std::vector<Microseconds> sample_times(StageId id, std::int64_t attempt) override;
+  void put_sample(StageId id, std::int64_t attempt, const SystemSample& sample) override;
+  void erase_sample(StageId id, std::int64_t attempt, Microseconds time_us) override;
   void put_worker_sample(WorkerId id, const SystemSample& sample) override;
   void erase_worker_samples(WorkerId id, Microseconds before) override;
   void put_alert(const AlertRow& row) override;

@@ -74,8 +74,9 @@ Ledger read_ledger(const std::filesystem::path& path) {
     series[id] = text(row, 1) + " " + text(row, 2) + " " + text(row, 3);
     stages[id] = ::sqlite3_column_int64(row, 4);
   });
-  const auto add = [&](std::int64_t id, std::int64_t number, const sqlite::PointColumns& c, std::size_t i) {
-    out.points[{stages.at(id), number}].push_back({series.at(id), c.step[i], std::bit_cast<std::uint64_t>(c.value[i])});
+  const auto add = [&](std::int64_t id, std::int64_t attempt, const sqlite::PointColumns& c, std::size_t i) {
+    out.points[{stages.at(id), attempt}].push_back(
+        {series.at(id), c.step[i], std::bit_cast<std::uint64_t>(c.value[i])});
   };
   db.each("SELECT number, columns FROM point_log", [&](sqlite3_stmt* row) {
     const auto c = columns(row, 1);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "tests/cli/program.h"
@@ -13,6 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -108,6 +110,36 @@ TEST_F(Life, OfArtifacts) {
 
   EXPECT_EQ(json({"artifacts", digest, "--pin"})["pinned"], true);
   EXPECT_EQ(json({"artifacts", digest, "--unpin"})["pinned"], false);
+}
+
+TEST_F(Life, OfPicturesOfScoredImages) {
+  const auto worker = start_worker(R"({"steps": 2, "pictures": 2})");
+  ASSERT_EQ(run({"submit", "-", "--watch"}, kDaySpec).status, 0);
+  const std::string out = (folder.path() / "seen").string();
+  const Json files = json({"export", "day", "--pictures", out})["files"];
+  std::set<std::string> names;
+  for (const Json& one : files) names.insert(std::filesystem::path(one["path"].get<std::string>()).filename());
+  EXPECT_THAT(names,
+              ElementsAre("trial-0-train-picture-1.png", "trial-0-train-picture-2.png", "trial-0-train-pictures.json",
+                          "trial-1-train-picture-1.png", "trial-1-train-picture-2.png", "trial-1-train-pictures.json"));
+  const Outcome one = run({"export", "day/1", "--pictures", out + "/one"});
+  EXPECT_EQ(one.out, out + "/one/trial-1-train-picture-1.png\n" + out + "/one/trial-1-train-picture-2.png\n" + out +
+                         "/one/trial-1-train-pictures.json\n");
+  std::ifstream bytes(out + "/one/trial-1-train-picture-2.png");
+  EXPECT_THAT(std::string(std::istreambuf_iterator<char>(bytes), {}), HasSubstr(" 2"));
+
+  const Json all = json({"artifacts", "day/0", "--output", out + "/all"})["files"];
+  names.clear();
+  for (const Json& each : all) names.insert(std::filesystem::path(each["path"].get<std::string>()).filename());
+  EXPECT_THAT(names, AllOf(Contains("trial-0-train-picture-1.png"), Contains("trial-0-train-pictures.json"),
+                           Contains("trial-0-train-checkpoint-step-2.safetensors")));
+}
+
+TEST_F(Life, OfPicturesWhereNoneWereKept) {
+  const auto worker = start_worker(kTrains);
+  ASSERT_EQ(run({"submit", "-", "--watch"}, kDaySpec).status, 0);
+  EXPECT_THAT(run({"export", "day", "--pictures", (folder.path() / "seen").string()}).out,
+              HasSubstr("there are no pictures"));
 }
 
 TEST_F(Life, OfDataThatIsCheckedCopiedAndServedAgain) {

@@ -212,6 +212,24 @@ TEST_F(Program, FollowsAnExperimentOverARestartOfTheServer) {
   EXPECT_THAT(outcome.out, HasSubstr("small cancelled: 0/6 trials"));
 }
 
+TEST_F(Program, EndsFollowingAPausedExperimentAndSaysHowToGoOn) {
+  ASSERT_EQ(run({"submit", spec}).status, 0);
+  ASSERT_EQ(run({"pause", "small"}).status, 0);
+  for (const bool json : {false, true}) {
+    std::vector<std::string> arguments = {"watch", "small"};
+    if (json) arguments.emplace_back("--json");
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.out, HasSubstr("paused"));
+    EXPECT_THAT(outcome.err, HasSubstr("small is paused; go on with: locus resume small && locus watch small"));
+  }
+  ASSERT_EQ(run({"resume", "small"}).status, 0);
+  RunningLocus watch({"watch", "small", "--server", server.address()});
+  EXPECT_THAT(watch.first_line(), HasSubstr("small active"));
+  ASSERT_EQ(run({"pause", "small"}).status, 0);
+  EXPECT_THAT(watch.wait().err, HasSubstr("small is paused"));
+}
+
 TEST_F(Program, RefusesASecondServerOnTheSameDataOrPort) {
   const Outcome same_data =
       run_locus({"serve", "--data", (folder.path() / "data").string(), "--grpc-address", "127.0.0.1:0",

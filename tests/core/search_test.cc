@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/search/figures.h"
 #include "core/search/halving.h"
 #include "core/search/proposal.h"
 #include "core/search/race.h"
@@ -254,6 +255,125 @@ TEST(SequentialHalving, SpendsItsBudgetInLogarithmicRounds) {
   EXPECT_EQ(seeds_of_round(48, 8, 4), 4);
   EXPECT_EQ(seeds_of_round(23, 8, 8), 0) << "not a seed for each";
   EXPECT_THAT(better_half({.1, .4, .4, kNan, .3}, {0, 1, 2, 3, 4}), ElementsAre(1, 2, 4));
+}
+
+// One slot runs asynchronous halving as written: promote what may go on, else begin the next; returns the units that reach
+// each rung.
+std::vector<std::int64_t> reached_by_asha(const std::vector<double>& finals, std::size_t rungs, std::int64_t eta) {
+  std::vector<Climber> units;
+  std::vector<std::int64_t> out(rungs, 0);
+  while (true) {
+    std::size_t unit = units.size();
+    if (const auto next = promoted(units, rungs - 1, eta)) {
+      unit = *next;
+      units[unit].rung += 1;
+    } else if (unit == finals.size()) {
+      return out;
+    } else {
+      units.emplace_back();
+    }
+    units[unit].there = true;
+    units[unit].scores.push_back(finals[unit] + 0.01 * static_cast<double>(units[unit].rung));
+    out[units[unit].rung] += 1;
+  }
+}
+
+Search asha_of(std::int64_t eta, std::vector<std::int64_t> rungs) {
+  Search out;
+  out.advance.rule = AdvanceRule::kAsha;
+  out.advance.eta = eta;
+  out.advance.rungs = std::move(rungs);
+  return out;
+}
+
+TEST(SearchFigures, OfHalvingAreThoseOfTheRule) {
+  Search search;
+  search.advance.rule = AdvanceRule::kHalve;
+  search.advance.rungs = {1, 3, 9};
+  const SearchFigures nine = figures_of(search, {.cells = {9}, .epochs = 9});
+  EXPECT_EQ(nine.most_epochs, 21);
+  EXPECT_TRUE(nine.exact());
+  for (std::int64_t n = 1; n < 60; ++n) {
+    const SearchFigures figures = figures_of(search, {.cells = {n}, .epochs = 9});
+    std::vector<double> scores(static_cast<std::size_t>(n), 1.0);
+    for (const RungCount& rung : figures.brackets[0]) {
+      EXPECT_EQ(rung.most, static_cast<std::int64_t>(scores.size())) << n;
+      scores.resize(halved(scores, search.advance.keep).size());
+    }
+  }
+}
+
+TEST(SearchFigures, BoundWhatAsynchronousHalvingRuns) {
+  std::uint64_t state = 1;
+  const Search search = asha_of(3, {1, 3, 9});
+  const auto bounds = figures_of(search, {.cells = {20}, .epochs = 9}).brackets[0];
+  std::vector<double> order(20);
+  std::iota(order.begin(), order.end(), 0.0);
+  bool most = false;
+  for (int repeat = 0; repeat < 500; ++repeat) {
+    const std::vector<std::int64_t> reached = reached_by_asha(order, 3, 3);
+    for (std::size_t rung = 0; rung < 3; ++rung) {
+      EXPECT_GE(reached[rung], bounds[rung].least);
+      EXPECT_LE(reached[rung], bounds[rung].most);
+      most = most || (rung == 2 && reached[rung] == bounds[rung].most);
+    }
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[(state = mix(state)) % i]);
+  }
+  EXPECT_TRUE(most) << "in order of rank everything that may go on does: the bound is reached";
+}
+
+TEST(SearchFigures, OfNineTrialsHoldTheKnownRuns) {
+  const Search search = asha_of(3, {1, 3, 9});
+  const SearchFigures figures = figures_of(search, {.cells = {9}, .epochs = 9});
+  const std::vector<std::int64_t> reached = reached_by_asha({.1, .2, .3, .15, .9, .25, .05, .5, .4}, 3, 3);
+  EXPECT_THAT(reached, ElementsAre(9, 4, 1));
+  const double spent = 9 + 4 * 2 + 1 * 6;
+  EXPECT_LE(figures.least_epochs, spent);
+  EXPECT_GE(figures.most_epochs, 39) << "an unlucky order";
+  EXPECT_EQ(figures.parked, 9);
+}
+
+TEST(SearchFigures, OfHyperbandAddUpItsBrackets) {
+  Search search;
+  search.advance.rule = AdvanceRule::kHyperband;
+  search.advance.brackets = hyperband(81, 3);
+  const SearchFigures figures = figures_of(search, {.cells = {81 + 34 + 15 + 8 + 5}, .epochs = 81});
+  ASSERT_EQ(figures.brackets.size(), 5U);
+  EXPECT_EQ(figures.brackets[1][0].most, 34);
+  EXPECT_EQ(figures.brackets[1][1].most, 11);
+  EXPECT_EQ(figures.parked, 81) << "brackets follow one another";
+  const SearchFigures part = figures_of(search, {.cells = {100}, .epochs = 81});
+  EXPECT_EQ(part.brackets[1][0].most, 19) << "what is left for the second";
+  EXPECT_EQ(part.brackets[2][0].most, 0);
+}
+
+TEST(SearchFigures, SayHowLittleAStoppingRuleOrABudgetMayLeave) {
+  Search search;
+  search.advance.rule = AdvanceRule::kHalve;
+  search.advance.rungs = {3, 9};
+  const SearchSize size{.cells = {6, 6}, .seeds = 2, .epochs = 9};
+  const SearchFigures whole = figures_of(search, size);
+  EXPECT_EQ(whole.most_epochs, 2 * (12 * 3 + 4 * 6));
+  search.stops = {{.rule = ThresholdRule{.above = {}, .below = 15, .at = 2}, .metric = "", .field = ""}};
+  EXPECT_EQ(figures_of(search, size).least_epochs, 2 * 12 * 2);
+  EXPECT_EQ(figures_of(search, size).most_epochs, whole.most_epochs);
+  search.stops.clear();
+  search.budget.epochs = 50;
+  EXPECT_EQ(figures_of(search, size).least_epochs, 50);
+  search.budget.epochs.reset();
+  search.budget.slot_hours = 1;
+  EXPECT_EQ(figures_of(search, size).least_epochs, 6) << "one cell at its first rung";
+}
+
+TEST(GridProposals, WalkTheProductTheLastPathFastest) {
+  Search search;
+  search.space = {{.path = "a", .kind = Dimension::Kind::kChoice, .choices = {"x", "y"}},
+                  {.path = "b", .kind = Dimension::Kind::kInteger, .low = -1, .high = 1}};
+  EXPECT_EQ(grid_size(search.space, 100), 6);
+  EXPECT_EQ(grid_size(search.space, 4), 4) << "counted no further than asked";
+  EXPECT_THAT(proposal(search, 0, 0), ElementsAre("x", -1));
+  EXPECT_THAT(proposal(search, 0, 2), ElementsAre("x", 1));
+  EXPECT_THAT(proposal(search, 0, 3), ElementsAre("y", -1));
 }
 
 }  // namespace

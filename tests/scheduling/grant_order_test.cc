@@ -169,7 +169,7 @@ TEST(GrantOrder, HandsOverTheInputsAndATitle) {
   h.join("w", "s");
   const auto train = h.ask("s");
   EXPECT_EQ(train->title, "matrix/0 train, seed 7");
-  EXPECT_EQ(train->number, 1);
+  EXPECT_EQ(train->attempt, 1);
   EXPECT_EQ(train->slots, std::vector<int>{0});
   EXPECT_TRUE(train->inputs.empty());
   h.succeed("s", *train);

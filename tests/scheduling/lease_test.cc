@@ -66,7 +66,7 @@ TEST_F(Lease, IsLostAtOnceWhenTheDaemonIsRestarted) {
   EXPECT_EQ(h.train("a").faults, 1);
   EXPECT_EQ(h.train("a").failures, 0);
   h.advance(10s);
-  EXPECT_EQ(h.ask("s2")->number, 2);
+  EXPECT_EQ(h.ask("s2")->attempt, 2);
 }
 
 TEST_F(Lease, MovesToANewSessionThatHoldsTheAttempt) {
@@ -98,7 +98,7 @@ TEST_F(Lease, TreatsAGrantThatNeverArrivedAsNobodysFault) {
   }
   EXPECT_EQ(h.train("a").state, StageState::kQueued);
   EXPECT_EQ(h.train("a").faults, 0);
-  EXPECT_EQ(h.ask("s")->number, 2);
+  EXPECT_EQ(h.ask("s")->attempt, 2);
 }
 
 TEST_F(Lease, CountsAnAttemptItsWorkerGaveUpAsAFault) {

@@ -44,7 +44,7 @@ TEST(LongPoll, GivesTheSameGrantToTheSameRequest) {
   const auto again = h.granted(h.ask_and_wait("s", "r"));
   ASSERT_TRUE(first && again);
   EXPECT_EQ(again->stage_id, first->stage_id);
-  EXPECT_EQ(again->number, first->number);
+  EXPECT_EQ(again->attempt, first->attempt);
   EXPECT_EQ(again->resume_step, first->resume_step);
   EXPECT_EQ(h.store().attempts_started().value(), 1);
 }
@@ -59,6 +59,15 @@ TEST(LongPoll, MovesAWaitingRequestToItsNewestCall) {
   h.submit({});
   EXPECT_TRUE(h.granted(second));
   EXPECT_EQ(h.store().attempts_started().value(), 1);
+}
+
+TEST(LongPoll, HoldsAWaitingRequestToTheSlotsThatItsNewestCallNames) {
+  Harness h;
+  h.join("w", "s", {}, Harness::default_revisions(), {{"cpu", 0, 1}, {"cpu", 1, 1}});
+  h.ask_and_wait("s", "r", 20s, {1});
+  const ReplyToken newest = h.ask_and_wait("s", "r", 20s, {0, 1});
+  h.submit({.name = "costs", .cells = {"a"}, .measure = true, .train = false});  // runs alone on the device
+  EXPECT_TRUE(h.granted(newest));
 }
 
 TEST(LongPoll, GivesNothingToALateCopyOfAnEndedRequest) {

@@ -24,7 +24,7 @@ TEST(Rerun, QueuesWhatFailedWithItsFaultsForgivenAndItsCheckpointKept) {
   EXPECT_EQ(h.train("a").failures, 0);
   EXPECT_EQ(h.evaluate("a").state, StageState::kBlocked);
   const auto again = h.ask("s");
-  EXPECT_EQ(again->number, 2);
+  EXPECT_EQ(again->attempt, 2);
   EXPECT_EQ(again->resume_step, 30);
   h.succeed("s", *again);
   EXPECT_EQ(h.evaluate("a").state, StageState::kQueued);

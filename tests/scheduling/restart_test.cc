@@ -62,7 +62,7 @@ TEST(Restart, WaitsOutABackOffAnew) {
   EXPECT_FALSE(h.ask("s"));
   EXPECT_THAT(h.explain(h.train("a")), HasSubstr("boom"));
   h.advance(kRetryFirst);
-  EXPECT_EQ(h.ask("s")->number, 2);
+  EXPECT_EQ(h.ask("s")->attempt, 2);
 }
 
 TEST(Restart, KeepsBudgetsSpent) {

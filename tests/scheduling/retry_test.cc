@@ -40,7 +40,7 @@ TEST_P(FailureClasses, HaveEachTheirBudgetTheirWaitAndTheirWords) {
     h.join("w", "s");
     const auto grant = h.ask("s");
     ASSERT_TRUE(grant) << "failure " << i;
-    EXPECT_EQ(grant->number, i);
+    EXPECT_EQ(grant->attempt, i);
     h.fail("s", *grant, expected.failure_class, "CUDA out of memory");
     EXPECT_EQ(h.train("a").failures, i);
     if (i == 1 && expected.budget > 1) {
@@ -135,7 +135,7 @@ TEST(Retry, GoesOnAtOnceFromAStopAtACheckpoint) {
   EXPECT_EQ(h.train("a").failures, 0);
   EXPECT_EQ(h.train("a").faults, 0);
   const auto second = h.ask("s");
-  EXPECT_EQ(second->number, 2);
+  EXPECT_EQ(second->attempt, 2);
   EXPECT_EQ(second->resume_step, 40);
   EXPECT_EQ(second->resume_sha256, h.store().checkpoints(first->stage_id).value().at(0).sha256);
 }

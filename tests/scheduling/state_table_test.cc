@@ -65,15 +65,15 @@ struct Scene {
     }
     h.join("w", "s");
     if (state != "blocked" && state != "queued") bring_to(state);
-    attempt.stage_id = h.stage(identity).id;
-    attempt.number = h.stage(identity).attempt;
+    grant.stage_id = h.stage(identity).id;
+    grant.attempt = h.stage(identity).attempt;
   }
 
   void bring_to(const std::string& state) {
-    attempt = *h.ask("s");
-    if (state == "backing-off") h.fail("s", attempt, FailureClass::kCode);
-    if (state == "succeeded") h.succeed("s", attempt);
-    if (state == "failed") h.fail("s", attempt, FailureClass::kDiverged);
+    grant = *h.ask("s");
+    if (state == "backing-off") h.fail("s", grant, FailureClass::kCode);
+    if (state == "succeeded") h.succeed("s", grant);
+    if (state == "failed") h.fail("s", grant, FailureClass::kDiverged);
     if (state == "cancelled") h.set_state("matrix", ExperimentState::kCancelled);
     if (state != "held") return;
     for (const char* newer : {"x", "y", "z"}) {
@@ -88,7 +88,7 @@ struct Scene {
   Matrix matrix;
   std::string identity;
   std::string session = "s";
-  Grant attempt;
+  Grant grant;
 };
 
 using Act = std::function<bool(Scene&)>;
@@ -96,21 +96,19 @@ using Act = std::function<bool(Scene&)>;
 const std::map<std::string, Act>& acts() {
   static const std::map<std::string, Act> kActs = {
       {"ask", [](Scene& x) { return x.h.ask(x.session).has_value(); }},
-      {"checkpoint", [](Scene& x) { return x.h.checkpoint(x.session, x.attempt, 10); }},
-      {"succeed", [](Scene& x) { return x.h.succeed(x.session, x.attempt); }},
-      {"fail", [](Scene& x) { return x.h.fail(x.session, x.attempt, FailureClass::kCode); }},
-      {"diverge", [](Scene& x) { return x.h.fail(x.session, x.attempt, FailureClass::kDiverged); }},
-      {"stop", [](Scene& x) { return x.h.complete(x.session, x.attempt, AttemptState::kStopped); }},
+      {"checkpoint", [](Scene& x) { return x.h.checkpoint(x.session, x.grant, 10); }},
+      {"succeed", [](Scene& x) { return x.h.succeed(x.session, x.grant); }},
+      {"fail", [](Scene& x) { return x.h.fail(x.session, x.grant, FailureClass::kCode); }},
+      {"diverge", [](Scene& x) { return x.h.fail(x.session, x.grant, FailureClass::kDiverged); }},
+      {"stop", [](Scene& x) { return x.h.complete(x.session, x.grant, AttemptState::kStopped); }},
       {"stale-succeed",
        [](Scene& x) {
-         Grant stale = x.attempt;
-         stale.number += 1;  // nobody ever held it
+         Grant stale = x.grant;
+         stale.attempt += 1;  // nobody ever held it
          return x.h.succeed(x.session, stale);
        }},
       {"sync",
-       [](Scene& x) {
-         return x.h.sync(x.session, {stated(x.attempt)}) == std::vector<LeaseWish>{LeaseWish::kContinue};
-       }},
+       [](Scene& x) { return x.h.sync(x.session, {stated(x.grant)}) == std::vector<LeaseWish>{LeaseWish::kContinue}; }},
       {"daemon-restart", [](Scene& x) { return x.h.join("w", "another"); }},
       {"silence",
        [](Scene& x) {
@@ -146,7 +144,7 @@ TEST_P(StageStateTable, IsMetByEveryEvent) {
     const bool accepted = acts().at(events[i])(scene);
     const std::string after = to_string(scene.h.stage(scene.identity).state);
     EXPECT_EQ(after + (accepted ? "+" : "-"), expected[i]) << GetParam() << " met by " << events[i];
-    const auto held_by_scheduler = scene.h.scheduler().stage_state(scene.attempt.stage_id);
+    const auto held_by_scheduler = scene.h.scheduler().stage_state(scene.grant.stage_id);
     EXPECT_EQ(held_by_scheduler ? to_string(*held_by_scheduler) : "gone",
               terminal(scene.h.stage(scene.identity).state) ? "gone" : after);
   }

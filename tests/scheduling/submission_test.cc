@@ -81,7 +81,7 @@ TEST(Submission, RevivesWhatHadFailedWithItsDependents) {
   EXPECT_EQ(h.train("a").failure_class, FailureClass::kNone);
   EXPECT_EQ(h.evaluate("a").state, StageState::kBlocked);
   const auto again = h.ask("s");
-  EXPECT_EQ(again->number, 2);
+  EXPECT_EQ(again->attempt, 2);
   EXPECT_EQ(again->resume_step, 25);
   h.succeed("s", *again);
   EXPECT_EQ(h.ask("s")->kind, "evaluate");

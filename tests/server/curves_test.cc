@@ -30,13 +30,13 @@ class CurvesTest : public ::testing::Test {
   }
 
   // One point a step from first_step on, a second apart, 32 images each.
-  void append(StageId stage, std::int64_t number, std::int64_t first_step, const std::vector<double>& values,
+  void append(StageId stage, std::int64_t attempt, std::int64_t first_step, const std::vector<double>& values,
               std::int64_t first_us = 0, std::int64_t first_seq = 1) {
     PointBatch batch = ramp(first_step, static_cast<int>(values.size()), kLoss);
     batch.value = values;
     for (std::size_t i = 0; i < values.size(); ++i)
       batch.time_us[i] = first_us + kSecond * static_cast<std::int64_t>(i);
-    const auto acked = store_->append(points_of(stage, number, first_seq, std::move(batch)), kNow);
+    const auto acked = store_->append(points_of(stage, attempt, first_seq, std::move(batch)), kNow);
     ASSERT_TRUE(acked.ok()) << acked.status();
   }
 

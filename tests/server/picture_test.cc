@@ -147,7 +147,8 @@ TEST_F(Pictures, OfATrialAreOfTheModelThatIsNamed) {
   const auto best = drawn("best");
   EXPECT_TRUE(has_reason(best.status(), ErrorReason::kArtifactNotFound)) << best.status();
   EXPECT_NE(best.status().message().find("validated best"), std::string::npos);
-  for (const auto& [slot, step] : {std::pair("best-checkpoint", 30), {"snapshot-1", 13}}) {
+  for (const auto& [slot, step] :
+       {std::pair("best-checkpoint", 30), {"snapshot-1", 13}, {"picture-1", 99}, {"pictures", 99}}) {
     v1::Output* output = trial.mutable_stages(0)->add_outputs();
     output->set_slot(slot);
     output->set_sha256(store(slot));
@@ -157,8 +158,9 @@ TEST_F(Pictures, OfATrialAreOfTheModelThatIsNamed) {
     return picture.ok() ? Json::parse(picture->json()).at("weights").template get<std::string>()
                         : picture.status().ToString();
   };
-  EXPECT_EQ(weights(drawn("")), "the end");
+  EXPECT_EQ(weights(drawn("")), "the end") << "pictures of scored images are no weights";
   EXPECT_EQ(weights(drawn("last")), "the end");
+  EXPECT_TRUE(has_reason(drawn("99").status(), ErrorReason::kArtifactNotFound));
   EXPECT_EQ(weights(drawn("best")), "best-checkpoint");
   EXPECT_EQ(weights(drawn("13")), "snapshot-1");
   const auto initial = drawn("initial");

@@ -17,17 +17,19 @@ std::vector<Point> series(const std::vector<std::pair<std::int64_t, double>>& po
 const SeriesKey kKey{"top1", "validation", "{}"};
 const std::vector<Point> kCurve = series({{10, 70}, {20, 75}, {30, 74}, {40, std::nan("")}, {50, 72}});
 
-std::optional<Result> reduced(Reduction::Kind kind, std::int64_t number = 0, bool maximize = true) {
-  return reduce_points({kind, number}, kKey, kCurve, kCurve, maximize);
+using Kind = Reduction::Kind;
+
+std::optional<Result> reduced(const Reduction& asked, bool maximize = true) {
+  return reduce_points(asked, kKey, kCurve, kCurve, maximize);
 }
 
 TEST(Reduce, TakesTheBestFiniteValueAndItsStep) {
-  const auto best = reduced(Reduction::Kind::kBest);
+  const auto best = reduced({.kind = Kind::kBest});
   ASSERT_TRUE(best);
   EXPECT_EQ(best->value, 75);
   EXPECT_EQ(best->step, 20);
   EXPECT_EQ(best->reducer, "best");
-  EXPECT_EQ(reduced(Reduction::Kind::kBest, 0, false)->value, 70);
+  EXPECT_EQ(reduced({.kind = Kind::kBest}, false)->value, 70);
 }
 
 TEST(Reduce, ChoosesOnOneSplitAndReadsTheOther) {
@@ -39,20 +41,20 @@ TEST(Reduce, ChoosesOnOneSplitAndReadsTheOther) {
 }
 
 TEST(Reduce, AveragesTheTopAndRefusesFewerThanAskedFor) {
-  EXPECT_DOUBLE_EQ(reduced(Reduction::Kind::kTop, 3)->value, (75 + 74 + 72) / 3.0);
-  EXPECT_EQ(reduced(Reduction::Kind::kTop, 3)->reducer, "top-3");
-  EXPECT_FALSE(reduced(Reduction::Kind::kTop, 5)) << "four are finite";
+  EXPECT_DOUBLE_EQ(reduced({.kind = Kind::kTop, .count = 3})->value, (75 + 74 + 72) / 3.0);
+  EXPECT_EQ(reduced({.kind = Kind::kTop, .count = 3})->reducer, "top-3");
+  EXPECT_FALSE(reduced({.kind = Kind::kTop, .count = 5})) << "four are finite";
 }
 
 TEST(Reduce, ReadsTheValueAtAStepOnceItIsReached) {
-  EXPECT_EQ(reduced(Reduction::Kind::kAtStep, 35)->value, 74);
-  EXPECT_FALSE(reduced(Reduction::Kind::kAtStep, 60));
-  EXPECT_FALSE(reduced(Reduction::Kind::kAtStep, 5));
+  EXPECT_EQ(reduced({.kind = Kind::kAtStep, .step = 35})->value, 74);
+  EXPECT_FALSE(reduced({.kind = Kind::kAtStep, .step = 60}));
+  EXPECT_FALSE(reduced({.kind = Kind::kAtStep, .step = 5}));
 }
 
-TEST(Reduce, AMeanOverNaNIsNaN) { EXPECT_TRUE(std::isnan(reduced(Reduction::Kind::kMean)->value)); }
+TEST(Reduce, AMeanOverNaNIsNaN) { EXPECT_TRUE(std::isnan(reduced({.kind = Kind::kMean})->value)); }
 
-TEST(Reduce, LeavesTheLastToTheStageItself) { EXPECT_FALSE(reduced(Reduction::Kind::kLast)); }
+TEST(Reduce, LeavesTheLastToTheStageItself) { EXPECT_FALSE(reduced({.kind = Kind::kLast})); }
 
 }  // namespace
 }  // namespace locus::server

@@ -10,9 +10,9 @@ namespace {
 constexpr Microseconds kDeadline = 10 * kSecond;
 constexpr std::size_t kPointsPerCall = 8;
 
-PointAppend batch(StageId stage, std::int64_t number, const std::vector<std::int64_t>& steps, std::int64_t after,
+PointAppend batch(StageId stage, std::int64_t attempt, const std::vector<std::int64_t>& steps, std::int64_t after,
                   Microseconds wall) {
-  PointAppend append{.stage_id = stage, .number = number, .first_seq = after + 1, .points = {}};
+  PointAppend append{.stage_id = stage, .attempt = attempt, .first_seq = after + 1, .points = {}};
   PointBatch& points = append.points;
   points.series = {kLoss};
   const std::size_t end = std::min(steps.size(), static_cast<std::size_t>(after) + kPointsPerCall);
@@ -20,7 +20,7 @@ PointAppend batch(StageId stage, std::int64_t number, const std::vector<std::int
     points.series_index.push_back(0);
     points.step.push_back(steps[i]);
     points.epoch.push_back(static_cast<double>(steps[i]) / 10);
-    points.images.push_back(point_tag(number, static_cast<std::int64_t>(i) + 1));
+    points.images.push_back(point_tag(attempt, static_cast<std::int64_t>(i) + 1));
     points.time_us.push_back(wall);
     points.value.push_back(loss_at(stage, steps[i]));
   }
@@ -112,7 +112,7 @@ void WorkerProcess::complete(Key key) {
   AttemptCompleted event;
   event.session = session_;
   event.stage_id = key.first;
-  event.number = key.second;
+  event.attempt = key.second;
   event.outcome = trainer.outcome;
   event.failure_class = trainer.failure_class;
   event.reason = trainer.outcome == AttemptState::kFailed ? "the trainer said so" : "";

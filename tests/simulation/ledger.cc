@@ -37,7 +37,7 @@ double loss_at(StageId stage, std::int64_t step) {
   return static_cast<double>(stage) + 1.0 / static_cast<double>(step);
 }
 
-std::int64_t point_tag(std::int64_t number, std::int64_t seq) { return number * 1'000'000 + seq; }
+std::int64_t point_tag(std::int64_t attempt, std::int64_t seq) { return attempt * 1'000'000 + seq; }
 
 absl::Status Ledger::apply(std::span<const Mutation> mutations, Microseconds now_wall_us) {
   std::vector<StageId> going;
@@ -119,23 +119,23 @@ void Ledger::check_data(StageId id, WorkerId worker) {
 
 void Ledger::enter(const GrantAttempt& mutation) {
   StageRecord& record = stages_.at(mutation.stage_id);
-  if (mutation.number != record.attempt + 1) {
-    throw Violation(3, stage_text(mutation.stage_id) + " jumped to attempt " + std::to_string(mutation.number));
+  if (mutation.attempt != record.attempt + 1) {
+    throw Violation(3, stage_text(mutation.stage_id) + " jumped to attempt " + std::to_string(mutation.attempt));
   }
   if (workers_.at(mutation.worker_id).drain != Drain::kNone)
     throw Violation(5, stage_text(mutation.stage_id) + " was granted to a worker that drains");
   check_data(mutation.stage_id, mutation.worker_id);
   check_alone(mutation.stage_id, mutation.worker_id);
   move(mutation.stage_id, StageState::kQueued, StageState::kRunning);
-  record.attempt = mutation.number;
-  record.attempts[mutation.number] = {.worker = mutation.worker_id, .resume_step = mutation.resume_step, .points = {}};
+  record.attempt = mutation.attempt;
+  record.attempts[mutation.attempt] = {.worker = mutation.worker_id, .resume_step = mutation.resume_step, .points = {}};
 }
 
 void Ledger::enter(const EndAttempt& mutation) {
   StageRecord& record = stages_.at(mutation.stage_id);
-  AttemptRecord& attempt = record.attempts[mutation.number];
-  if (mutation.number != record.attempt || attempt.state != AttemptState::kRunning) {
-    throw Violation(3, stage_text(mutation.stage_id) + ": attempt " + std::to_string(mutation.number) +
+  AttemptRecord& attempt = record.attempts[mutation.attempt];
+  if (mutation.attempt != record.attempt || attempt.state != AttemptState::kRunning) {
+    throw Violation(3, stage_text(mutation.stage_id) + ": attempt " + std::to_string(mutation.attempt) +
                            " was ended, which is not the current one");
   }
   move(mutation.stage_id, StageState::kRunning, mutation.stage_state);
@@ -147,9 +147,9 @@ void Ledger::enter(const EndAttempt& mutation) {
 
 void Ledger::enter(const CommitCheckpoint& mutation) {
   const StageRecord& record = stages_.at(mutation.stage_id);
-  if (mutation.number != record.attempt || record.state != StageState::kRunning) {
-    throw Violation(
-        3, stage_text(mutation.stage_id) + " took a checkpoint under the old token " + std::to_string(mutation.number));
+  if (mutation.attempt != record.attempt || record.state != StageState::kRunning) {
+    throw Violation(3, stage_text(mutation.stage_id) + " took a checkpoint under the old token " +
+                           std::to_string(mutation.attempt));
   }
   dirty_.insert(mutation.stage_id);
 }
@@ -158,14 +158,14 @@ absl::StatusOr<std::int64_t> Ledger::append(const PointAppend& append, Microseco
   const auto highest = store_->append(append, now_wall_us);
   if (!highest.ok()) return highest;
   StageRecord& record = stages_.at(append.stage_id);
-  const std::string where = stage_text(append.stage_id) + ", attempt " + std::to_string(append.number);
-  if (append.number != record.attempt || record.state != StageState::kRunning) {
+  const std::string where = stage_text(append.stage_id) + ", attempt " + std::to_string(append.attempt);
+  if (append.attempt != record.attempt || record.state != StageState::kRunning) {
     throw Violation(3, where + ": points were stored under an old token");
   }
-  std::vector<Point>& points = record.attempts[append.number].points;
+  std::vector<Point>& points = record.attempts[append.attempt].points;
   for (std::size_t i = 0; i < append.points.size(); ++i) {
     const auto seq = append.first_seq + static_cast<std::int64_t>(i);
-    if (append.points.images[i] != point_tag(append.number, seq)) {
+    if (append.points.images[i] != point_tag(append.attempt, seq)) {
       throw Violation(2, where + ": point " + std::to_string(seq) + " was not made by this attempt");
     }
     const auto have = static_cast<std::int64_t>(points.size());
@@ -182,20 +182,20 @@ absl::StatusOr<std::int64_t> Ledger::append(const PointAppend& append, Microseco
   return highest;
 }
 
-void Ledger::acknowledged(StageId stage, std::int64_t number, std::int64_t seq) {
+void Ledger::acknowledged(StageId stage, std::int64_t attempt, std::int64_t seq) {
   if (!stages_.contains(stage)) return;  // deleted since
-  std::int64_t& mark = acknowledged_[{stage, number}];
+  std::int64_t& mark = acknowledged_[{stage, attempt}];
   mark = std::max(mark, seq);
   dirty_.insert(stage);
 }
 
-const AttemptRecord* Ledger::attempt(StageId stage, std::int64_t number) const {
+const AttemptRecord* Ledger::attempt(StageId stage, std::int64_t attempt) const {
   auto record = stages_.find(stage);
   if (record == stages_.end()) {
-    const auto gone = gone_.find({stage, number});
+    const auto gone = gone_.find({stage, attempt});
     return gone == gone_.end() ? nullptr : &gone->second;
   }
-  auto found = record->second.attempts.find(number);
+  auto found = record->second.attempts.find(attempt);
   return found == record->second.attempts.end() ? nullptr : &found->second;
 }
 

@@ -20,7 +20,7 @@ const SeriesKey kLoss{"loss", "train", "{}"};
 // is data too.
 double loss_at(StageId stage, std::int64_t step);
 // Marks a point with the attempt and the sequence under which its trainer made it.
-std::int64_t point_tag(std::int64_t number, std::int64_t seq);
+std::int64_t point_tag(std::int64_t attempt, std::int64_t seq);
 
 struct AttemptRecord {
   AttemptState state = AttemptState::kRunning;
@@ -48,9 +48,9 @@ class Ledger final : public Store {
   absl::StatusOr<std::int64_t> append(const PointAppend& append, Microseconds now_wall_us) override;
 
   // The worker was told that points up to `seq` are stored.
-  void acknowledged(StageId stage, std::int64_t number, std::int64_t seq);
+  void acknowledged(StageId stage, std::int64_t attempt, std::int64_t seq);
   const std::map<StageId, StageRecord>& stages() const { return stages_; }
-  const AttemptRecord* attempt(StageId stage, std::int64_t number) const;
+  const AttemptRecord* attempt(StageId stage, std::int64_t attempt) const;
   std::set<std::string>& blobs() { return blobs_; }  // the artifact store's files
   std::set<StageId> take_dirty() { return std::exchange(dirty_, {}); }
 
@@ -113,8 +113,8 @@ class Ledger final : public Store {
   absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override {
     return store_->attempts_of_worker(id, limit);
   }
-  absl::StatusOr<LogView> log(StageId id, std::int64_t number, std::int64_t offset, std::int64_t most) override {
-    return store_->log(id, number, offset, most);
+  absl::StatusOr<LogView> log(StageId id, std::int64_t attempt, std::int64_t offset, std::int64_t most) override {
+    return store_->log(id, attempt, offset, most);
   }
   absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override {
     return store_->artifacts(after, limit);

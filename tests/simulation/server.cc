@@ -163,18 +163,18 @@ void ServerProcess::schedule_wake() {
 }
 
 // The planted defect: as if nobody compared tokens.
-void ServerProcess::unfence(std::string& session, StageId stage, std::int64_t& number) {
+void ServerProcess::unfence(std::string& session, StageId stage, std::int64_t& attempt) {
   if (mutant_ != Mutant::kNoFence) return;
   const auto row = ledger_.stage(stage);
-  if (!row.ok() || row->state != StageState::kRunning || row->attempt == number) return;
-  number = row->attempt;
+  if (!row.ok() || row->state != StageState::kRunning || row->attempt == attempt) return;
+  attempt = row->attempt;
   const std::vector<AttemptRow> attempts = ledger_.attempts(stage).value();
   session = attempts.back().session;
 }
 
 void ServerProcess::report_points(PointAppend append, Respond respond) {
   std::string session;
-  unfence(session, append.stage_id, append.number);
+  unfence(session, append.stage_id, append.attempt);
   if (mutant_ == Mutant::kAckBeforeCommit) {
     const auto last = append.first_seq + static_cast<std::int64_t>(append.points.size()) - 1;
     respond({.status = {}, .acked = last});
@@ -197,17 +197,17 @@ void ServerProcess::upload(const std::string& sha256, Respond respond) {
 }
 
 void ServerProcess::commit_checkpoint(CheckpointCommitted event, Respond respond) {
-  unfence(event.session, event.stage_id, event.number);
+  unfence(event.session, event.stage_id, event.attempt);
   if (const auto stored = ledger_.artifact(event.sha256); !stored.ok()) return respond({.status = stored.status()});
   ask(std::move(event), std::move(respond));
 }
 
 void ServerProcess::complete(AttemptCompleted event, std::int64_t last_seq, Respond respond) {
-  unfence(event.session, event.stage_id, event.number);
+  unfence(event.session, event.stage_id, event.attempt);
   const auto attempts = ledger_.attempts(event.stage_id);
   if (!attempts.ok()) return respond({.status = attempts.status()});  // deleted meanwhile
   for (const AttemptRow& row : *attempts) {
-    if (row.number != event.number) continue;
+    if (row.number != event.attempt) continue;
     if (row.state == event.outcome) return respond({});  // said before
     if (row.state == AttemptState::kRunning && row.acked_seq < last_seq) {
       return respond({.status = make_error(absl::StatusCode::kOutOfRange, ErrorReason::kSequenceGap, "points missing"),

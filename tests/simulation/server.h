@@ -87,7 +87,7 @@ class ServerProcess final : public Process {
   std::string holder_to_stay(const Event& event) const;
   void purge();  // trial after trial, what deleted experiments left
   void forget_lost(const std::vector<Mutation>& mutations);
-  void unfence(std::string& session, StageId stage, std::int64_t& number);
+  void unfence(std::string& session, StageId stage, std::int64_t& attempt);
   Snapshot load();
   Now now_here() const { return {steady(), wall()}; }
 

@@ -152,7 +152,7 @@ void WorkerProcess::beat() {
          if (noticed(answer.status) || !answer.status.ok()) return;
          std::vector<std::pair<Key, LeaseWish>> wishes;
          for (const auto& [lease, wish] : answer.wishes) {
-           wishes.emplace_back(Key{lease.stage_id, lease.number}, wish);
+           wishes.emplace_back(Key{lease.stage_id, lease.attempt}, wish);
          }
          book_.heartbeat_answered(sent, wishes);
          pump();
@@ -186,7 +186,7 @@ void WorkerProcess::ask_for_work() {
 }
 
 void WorkerProcess::take(const Grant& grant, Microseconds sent) {
-  const Key key{grant.stage_id, grant.number};
+  const Key key{grant.stage_id, grant.attempt};
   if (!book_.add(key, sent, steady())) return;
   for (const auto& [slot, sha] : grant.inputs) {
     if (!ledger_.blobs().contains(sha)) throw Violation(8, "a grant names an input that does not exist");

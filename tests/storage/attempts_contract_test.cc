@@ -167,7 +167,7 @@ TEST_P(AttemptContract, TellsTablesWhatEveryTrialRanOnAndTheResultsOfOneMetric) 
   m.environment_json = R"({"device":"cpu"})";
   m.results = {{{"top1", "test", "{}"}, "last", 0.8, 100}, {{"loss", "test", "{}"}, "last", 1.5, 100}};
   must({grant(1, 1), end(1, 1, AttemptState::kLost, StageState::kQueued), grant(1, 2)});
-  m.number = 2;
+  m.attempt = 2;
   must({m});
   const StageBriefs briefs = store().briefs(1).value();
   const auto first =
@@ -282,7 +282,7 @@ TEST_P(AttemptContract, CommitsCheckpointsAndMovesTheBestMark) {
   EXPECT_EQ(checkpoints[0].step, 10);
   EXPECT_EQ(checkpoints[0].sha256, kShaA);
   EXPECT_FALSE(checkpoints[0].best);
-  EXPECT_EQ(checkpoints[1].number, 1);
+  EXPECT_EQ(checkpoints[1].attempt, 1);
   EXPECT_TRUE(checkpoints[1].best);
 }
 

@@ -23,7 +23,7 @@ class CurveContract : public StoreContract {
 
   // Appends values at steps from `first` on, `stride` apart, in batches of changing size, another series
   // mixed in.
-  void append(std::int64_t number, std::int64_t first, std::int64_t stride, const std::vector<double>& values) {
+  void append(std::int64_t attempt, std::int64_t first, std::int64_t stride, const std::vector<double>& values) {
     std::int64_t seq = 1;
     std::size_t at = 0;
     for (int round = 0; at < values.size(); ++round) {
@@ -35,7 +35,7 @@ class CurveContract : public StoreContract {
         add(batch, 0, step, values[at]);
         if (at % 7 == 0) add(batch, 1, step, -1);
       }
-      seq = must_append(points_of(1, number, seq, batch)) + 1;
+      seq = must_append(points_of(1, attempt, seq, batch)) + 1;
     }
   }
 

@@ -147,7 +147,7 @@ TEST_P(EventContract, LoadsTheNewestCheckpointThatIsNotSuperseded) {
   EXPECT_EQ(store().load().value().resume.at(1).step, 10);
   must({CommitCheckpoint{1, 2, 15, kShaB}});
   EXPECT_EQ(store().load().value().resume.at(1).step, 15);
-  EXPECT_EQ(store().load().value().resume.at(1).number, 2);
+  EXPECT_EQ(store().load().value().resume.at(1).attempt, 2);
   must({end(1, 2, AttemptState::kLost, StageState::kQueued), grant(1, 3)});  // afresh
   EXPECT_FALSE(store().load().value().resume.contains(1));
 }

@@ -58,7 +58,7 @@ TEST_P(BesideContract, KeepsSamplesOfAnAttemptWithStepAndLabels) {
   must({AddAttemptSample{1, 1, "session-a", {0, 7, {{kCpu, 187.25}, {kGpu, 12}}}}});
   const auto samples = get(store().samples(1));
   ASSERT_EQ(samples.size(), 1u);
-  EXPECT_EQ(samples[0].number, 1);
+  EXPECT_EQ(samples[0].attempt, 1);
   EXPECT_EQ(samples[0].sample.time_us, kNow) << "the store's clock, not the worker's";
   EXPECT_EQ(samples[0].sample.step, 7);
   EXPECT_EQ(samples[0].sample.values.at(kCpu), 187.25);

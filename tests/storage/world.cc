@@ -41,7 +41,7 @@ Json to_json(const AttemptRow& a) {
       a.environment_json, a.slots};
 }
 
-Json to_json(const CheckpointRow& c) { return {c.stage_id, c.number, c.step, c.sha256, c.best}; }
+Json to_json(const CheckpointRow& c) { return {c.stage_id, c.attempt, c.step, c.sha256, c.best}; }
 
 Json to_json(const Result& r) {
   return {r.key.metric, r.key.split, r.key.labels, r.reducer, number_to_json(r.value), r.step};
@@ -152,17 +152,17 @@ std::vector<Mutation> world() {
           AppendEvent{"experiments/priors", "experiment-created", R"({"experiments":["priors"]})"}};
 }
 
-GrantAttempt grant(StageId stage, std::int64_t number, std::int64_t resume_step, std::string resume_sha256) {
-  return {stage, number, 1, "session-a", {0, 1}, std::move(resume_sha256), resume_step, 1000 * number};
+GrantAttempt grant(StageId stage, std::int64_t attempt, std::int64_t resume_step, std::string resume_sha256) {
+  return {stage, attempt, 1, "session-a", {0, 1}, std::move(resume_sha256), resume_step, 1000 * attempt};
 }
 
-EndAttempt end(StageId stage, std::int64_t number, AttemptState outcome, StageState state) {
+EndAttempt end(StageId stage, std::int64_t attempt, AttemptState outcome, StageState state) {
   EndAttempt m;
   m.stage_id = stage;
-  m.number = number;
+  m.attempt = attempt;
   m.outcome = outcome;
   m.stage_state = state;
-  m.ended_us = 1000 * number + 500;
+  m.ended_us = 1000 * attempt + 500;
   return m;
 }
 
@@ -181,8 +181,8 @@ PointBatch ramp(std::int64_t first_step, int n, const SeriesKey& key) {
   return batch;
 }
 
-PointAppend points_of(StageId stage, std::int64_t number, std::int64_t first_seq, PointBatch batch) {
-  return {stage, number, first_seq, std::move(batch)};
+PointAppend points_of(StageId stage, std::int64_t attempt, std::int64_t first_seq, PointBatch batch) {
+  return {stage, attempt, first_seq, std::move(batch)};
 }
 
 absl::Status apply(Store& store, std::vector<Mutation> mutations) { return store.apply(mutations, kNow); }

@@ -46,12 +46,12 @@ StageRow evaluate_stage(StageId id, StageId source);
 SaveExperiment small_experiment();
 std::vector<Mutation> world();
 
-GrantAttempt grant(StageId stage, std::int64_t number, std::int64_t resume_step = 0, std::string resume_sha256 = {});
-EndAttempt end(StageId stage, std::int64_t number, AttemptState outcome, StageState state);
+GrantAttempt grant(StageId stage, std::int64_t attempt, std::int64_t resume_step = 0, std::string resume_sha256 = {});
+EndAttempt end(StageId stage, std::int64_t attempt, AttemptState outcome, StageState state);
 
 // n points of one series at steps first_step, first_step + 1, ... with value = step.
 PointBatch ramp(std::int64_t first_step, int n, const SeriesKey& key = {"loss", "train", "{}"});
-PointAppend points_of(StageId stage, std::int64_t number, std::int64_t first_seq, PointBatch batch);
+PointAppend points_of(StageId stage, std::int64_t attempt, std::int64_t first_seq, PointBatch batch);
 
 // The value, for loops: a range-for keeps it alive, which it does not do for StatusOr::value().
 template <class T>

@@ -90,7 +90,7 @@ class Page(unittest.TestCase):
                     "threads": 1,
                     "dtype": "float32",
                     "build": "b",
-                    "path": "fused",
+                    "path": "flash",
                 },
             }
         ]
@@ -142,7 +142,7 @@ class Page(unittest.TestCase):
 
     def test_a_row_is_what_the_server_computed_and_the_benchmark_measured(self):
         self.assertIn(
-            "| irpe + violin | 3 | 50.00 ± 1.50 | 46.27 to 53.73 | +4.00 | +1.00 to +7.00 | 0.25 (0.25) | 0.5 | 100 | fused | "
+            "| irpe + violin | 3 | 50.00 ± 1.50 | 46.27 to 53.73 | +4.00 | +1.00 to +7.00 | 0.25 (0.25) | 0.5 | 100 | flash | "
             "2.50 (2.40 to 2.61) |",
             self.page(),
         )

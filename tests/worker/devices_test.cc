@@ -42,11 +42,49 @@ TEST(OfferedSlots, AreOneForEachGpu) {
   EXPECT_EQ(offered_slots(kTwoGpus, options, 8)->size(), 1U);
 }
 
-TEST(GpuNumber, IsThePlaceAmongTheVisibleOnes) {
-  EXPECT_EQ(gpu_number({.device = "cuda", .index = 1}, ""), 1);
-  EXPECT_EQ(gpu_number({.device = "cuda", .index = 1}, "4,6"), 6);
-  EXPECT_EQ(gpu_number({.device = "cuda", .index = 0}, "GPU-8a4c"), -1) << "not by a number";
-  EXPECT_EQ(gpu_number({.device = "cpu", .index = 1}, ""), -1);
+TEST(OfferedSlots, AreSeveralOnAGpuThatShareItsMemory) {
+  WorkerOptions options;
+  options.device = "cuda";
+  options.per_gpu = "2";
+  const Json gpus = Json::parse(R"({"cuda": [{"index": 0, "memory_bytes": 17179869184}, {"index": 1}]})");
+  const auto slots = offered_slots(gpus, options, 8);
+  ASSERT_EQ(slots->size(), 4U);
+  EXPECT_EQ(slots->at(1).index, 0);
+  EXPECT_EQ(slots->at(2).index, 1);
+  EXPECT_EQ(slots->at(0).memory_bytes, (std::int64_t{8} << 30) - (std::int64_t{512} << 20)) << "less its context";
+  EXPECT_EQ(slots->at(2).memory_bytes, 0) << "unknown";
+  EXPECT_EQ(slots->at(0).share, 2);
+}
+
+TEST(OfferedSlots, OfAGpuGoByItsMemoryAndTheCores) {
+  WorkerOptions options;
+  options.device = "cuda";
+  options.per_gpu = "auto";
+  const auto count = [&](std::int64_t gibibytes, int cores) {
+    const Json gpu = {{"cuda", {{{"index", 0}, {"memory_bytes", gibibytes << 30}}}}};
+    return offered_slots(gpu, options, cores)->size();
+  };
+  EXPECT_EQ(count(40, 16), 5U);
+  EXPECT_EQ(count(40, 2), 2U) << "each trainer has a core";
+  EXPECT_EQ(count(141, 64), 8U);
+  EXPECT_EQ(count(4, 16), 1U);
+  EXPECT_EQ(count(0, 16), 1U) << "unknown";
+}
+
+TEST(OfferedSlots, RefuseAShareThatIsNoNumber) {
+  WorkerOptions options;
+  options.device = "cuda";
+  for (const char* share : {"0", "-1", "two", "2x", "", "61"}) {
+    options.per_gpu = share;
+    EXPECT_THAT(offered_slots(kTwoGpus, options, 8).status().message(), HasSubstr("--per-gpu")) << share;
+  }
+}
+
+TEST(GpuIndex, IsThePlaceAmongTheVisibleOnes) {
+  EXPECT_EQ(gpu_index({.device = "cuda", .index = 1}, ""), 1);
+  EXPECT_EQ(gpu_index({.device = "cuda", .index = 1}, "4,6"), 6);
+  EXPECT_EQ(gpu_index({.device = "cuda", .index = 0}, "GPU-8a4c"), -1) << "not by a number";
+  EXPECT_EQ(gpu_index({.device = "cpu", .index = 1}, ""), -1);
 }
 
 TEST(OfferedSlots, RefuseWhatTheMachineLacks) {

@@ -28,6 +28,7 @@ std::int64_t FakeStore::add_stage(const Json& script, std::map<std::string, std:
                                   std::int64_t limit_seconds, bool exclusive) {
   std::lock_guard lock(mutex);
   const auto id = static_cast<std::int64_t>(stages.size()) + 1;
+  stages[id].exclusive = exclusive;
   stages[id].config = Json{{"exclusive", exclusive}, {"kind", "train"}, {"script", script}}.dump();
   stages[id].inputs = std::move(inputs);
   stages[id].limit_seconds = limit_seconds;
@@ -69,11 +70,18 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
   grpc::Status AcquireStage(grpc::ServerContext* context, const v1::AcquireStageRequest* request,
                             v1::AcquireStageResponse* response) override {
     std::unique_lock lock(store_.mutex);
+    store_.named.insert(static_cast<std::size_t>(request->free_slots_size()));
+    store_.changed.notify_all();
     while (true) {
+      if (const auto given = store_.grants.find(request->request_id()); given != store_.grants.end()) {
+        *response = given->second;  // its answer was lost
+        return grpc::Status::OK;
+      }
       if (context->IsCancelled()) return grpc::Status::CANCELLED;
       if (!store_.sessions.contains(request->session())) return unknown();
       for (auto& [id, stage] : store_.stages) {
         if (stage.state != "queued") continue;
+        if (stage.exclusive && static_cast<std::size_t>(request->free_slots_size()) < store_.slots) continue;
         stage.state = "running";
         stage.session = request->session();
         ++stage.attempt;
@@ -88,6 +96,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
         grant->set_resume_sha256(stage.checkpoint);
         grant->set_resume_step(stage.checkpoint_step);
         grant->set_limit_seconds(stage.limit_seconds);
+        store_.grants[request->request_id()] = *response;
         store_.changed.notify_all();
         return grpc::Status::OK;
       }

@@ -44,6 +44,7 @@ struct FakeStage {
   std::int64_t checkpoint_step = 0;
   std::string checkpoint;
   std::map<std::int64_t, FakeAttempt> attempts;
+  bool exclusive = false;  // granted to a request that names every slot
 };
 
 // What a disk would keep. Use under `mutex`; notify `changed` after changes.
@@ -53,8 +54,11 @@ struct FakeStore {
   std::map<std::int64_t, FakeStage> stages;
   std::map<std::string, std::string> artifacts;
   std::vector<std::string> downloads;
-  std::set<std::string> sessions;               // forgotten on restart
-  std::map<std::string, std::int64_t> workers;  // name -> registrations
+  std::map<std::string, v1::AcquireStageResponse> grants;  // by request
+  std::size_t slots = 1;                                   // of the worker, at least
+  std::set<std::size_t> named;                             // how many slots requests have named
+  std::set<std::string> sessions;                          // forgotten on restart
+  std::map<std::string, std::int64_t> workers;             // name -> registrations
   int registrations = 0, stale_writes = 0, attempts_at_most = 3;
   int early_checkpoints = 0;  // committed before the points up to their step were stored
   std::map<std::int64_t, std::map<std::string, double>> samples;  // newest by stage; 0: the machine's

@@ -90,7 +90,7 @@ class Trainer {
           {"outcome", "succeeded"},
           {"results", Json::array({key})},
           {"environment", environment},
-          {"outputs", Json::array({{{"slot", "checkpoint"}, {"path", path}, {"step", step_}}})}});
+          {"outputs", outputs_with(path)}});
     if (script_.value("exit_after_done", false)) ::_exit(0);
   }
 
@@ -115,6 +115,20 @@ class Trainer {
     const std::string path = work_ + "/checkpoint-" + std::to_string(step_);
     std::ofstream(path) << step_ << "\n" << attempt_;
     return path;
+  }
+
+  // The checkpoint, and as many pictures as the script asks for.
+  Json outputs_with(const std::string& checkpoint) {
+    Json out = Json::array({{{"slot", "checkpoint"}, {"path", checkpoint}, {"step", step_}}});
+    const auto add = [&](const std::string& slot, const std::string& bytes) {
+      const std::string path = work_ + "/" + slot;
+      std::ofstream(path) << bytes;
+      out.push_back({{"slot", slot}, {"path", path}, {"step", step_}});
+    };
+    const int pictures = script_.value("pictures", 0);
+    for (int i = 1; i <= pictures; ++i) add("picture-" + std::to_string(i), attempt_ + " " + std::to_string(i));
+    if (pictures > 0) add("pictures", Json({{"version", 1}, {"pictures", pictures}}).dump());
+    return out;
   }
 
   void stop() {
@@ -193,7 +207,13 @@ class Trainer {
 
 int main(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
-  if (command == "devices") std::puts(R"({"cpu": true, "cuda": []})");
+  if (command == "devices") {
+    locus::Json devices = {{"cpu", true}, {"cuda", locus::Json::array()}};
+    const char* gpus = std::getenv("FAKE_TRAINER_GPUS");
+    for (int i = 0; gpus && i < std::atoi(gpus); ++i)
+      devices["cuda"].push_back({{"index", i}, {"name", "Pretended"}, {"memory_bytes", 16'000'000'000}});
+    std::puts(devices.dump().c_str());
+  }
   if (command == "catalog") std::puts(locus::catalog().dump().c_str());
   if (command != "run" || argc < 4) return 0;
   try {

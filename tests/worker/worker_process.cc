@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
     if (name == "server") options.server = value;
     if (name == "name") options.name = value;
     if (name == "device") options.device = value;
+    if (name == "per_gpu") options.per_gpu = value;
     if (name == "work") options.work = value;
     if (name == "trainer") options.trainer = value;
     if (name == "slots") options.slots = number;

@@ -85,6 +85,18 @@ TEST_F(WorkerTest, GivesAStageThatRunsAloneATrainerOfItsOwn) {
   EXPECT_EQ(std::set<Json>(pids.begin(), pids.end()).size(), 4u) << Json(pids).dump();
 }
 
+TEST_F(WorkerTest, OffersASlotThatBecomesFreeWhileItWaitsWithAnother) {
+  store_.slots = 2;
+  Daemon daemon(server_.address(), work(), {"slots=2"});
+  const std::string door = gate("door");
+  const auto first = store_.add_stage({{"steps", 1}, {"at", {{"1", {{"do", "gate"}, {"path", door}}}}}});
+  ASSERT_TRUE(store_.wait([&] { return store_.named.contains(1); })) << daemon.log();  // waits with the other slot
+  const auto alone = store_.add_stage({{"steps", 1}}, {}, 0, /*exclusive=*/true);
+  open_gate(door);
+  ASSERT_TRUE(store_.wait_state(first, "succeeded")) << daemon.log();
+  ASSERT_TRUE(store_.wait_state(alone, "succeeded")) << daemon.log();
+}
+
 TEST_F(WorkerTest, DownloadsInputsOfOtherWorkersOnce) {
   const std::string digest = sha256_hex("made elsewhere");
   store_.artifacts[digest] = "made elsewhere";
@@ -247,6 +259,26 @@ TEST_F(WorkerTest, KillsAHungTrainerThatIgnoresSigterm) {
   ASSERT_TRUE(store_.wait_state(id, "failed")) << daemon.log();
   EXPECT_EQ(stage(id).attempts.at(1).outcome->failure_class(), "hung");
   EXPECT_THAT(stage(id).attempts.at(1).outcome->reason(), HasSubstr("SIGKILL"));
+}
+
+TEST_F(WorkerTest, TakesASlotOfAGpuBackWhoseMemoryIsShort) {
+  ::setenv("FAKE_TRAINER_GPUS", "1", 1);
+  store_.attempts_at_most = 1;
+  const std::string door = gate("door");
+  Daemon daemon(server_.address(), work(), {"device=cuda", "slots=0", "per_gpu=2"});
+  ::unsetenv("FAKE_TRAINER_GPUS");
+  const auto neighbor = store_.add_stage({{"steps", 2}, {"at", {{"2", {{"do", "gate"}, {"path", door}}}}}});
+  ASSERT_TRUE(store_.wait([&] { return !store_.stages.at(neighbor).attempts[1].points.empty(); })) << daemon.log();
+  const auto large = store_.add_stage(
+      {{"steps", 2}, {"at", {{"1", {{"do", "fail"}, {"class", "out-of-memory"}, {"reason", "2 GiB more"}}}}}});
+  ASSERT_TRUE(store_.wait_state(large, "failed")) << daemon.log();
+  EXPECT_EQ(stage(large).attempts.at(1).outcome->failure_class(), "preempted");
+  EXPECT_THAT(stage(large).attempts.at(1).outcome->reason(), HasSubstr("beside another stage: 2 GiB more"));
+  EXPECT_THAT(daemon.log(), HasSubstr("one of its slots takes no work"));
+  open_gate(door);
+  ASSERT_TRUE(store_.wait_state(neighbor, "succeeded")) << daemon.log();
+  const auto later = store_.add_stage({{"steps", 2}});
+  EXPECT_TRUE(store_.wait_state(later, "succeeded")) << "the other slot goes on: " << daemon.log();
 }
 
 TEST_F(WorkerTest, OnceGivesUpWithoutAServer) {

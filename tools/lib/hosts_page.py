@@ -31,9 +31,11 @@ def accuracy(run):
     for row in run.table["rows"]:
         cost, paired = measured(run, row), row["pairs"] > 0
         assignment = json.loads(row["assignment_json"])
+        host, size = assignment["model.backbone"], assignment["model.size"]
+        host += "" if size == "mini" else f" ({size})"
         encoding = " + ".join(name for each in assignment["prior"] for name in each) or "none"
         lines.append(
-            f"| {assignment['model.backbone']} | {encoding} | {fixed(row['mean'])} ± {fixed(row['std'])} "
+            f"| {host} | {encoding} | {fixed(row['mean'])} ± {fixed(row['std'])} "
             f"| {fixed(row['difference'], 2, True) if paired else '–'} "
             f"| {interval(row['difference_low'], row['difference_high'], True) if paired else '–'} "
             f"| {int(row['parameters']):,} | {cost['flops'] / 1e6:.1f} | {cost['peak_memory_bytes'] / 2**20:.1f} "
@@ -46,16 +48,19 @@ def beside_eager(steps):
     document = json.loads(steps.read_text())
     settings = document["settings"]
     lines = [
-        f"Published sizes, images of 224 x 224 and 1000 classes, batch {settings['batch']}, float32, "
-        f"{settings['threads']} threads of {document['cpu']}; {document['peers']}, eager. Medians and quartiles of "
-        f"{settings['rounds']} rounds, ours and theirs in turn within a round. Parameters were found equal first.",
+        "Published sizes, images of 224 x 224, of DiT latents of 32 x 32, and 1000 classes, batch "
+        f"{settings['batch']}, float32, {settings['threads']} threads of {document['cpu']}; {document['peers']}, "
+        f"eager. Medians and quartiles of {settings['rounds']} rounds, ours and theirs in turn within a round. Before "
+        "that parameters were found equal, and both were given the same weights and inputs: the column says how far apart "
+        "their outputs are at most, as a part of the largest number.",
         "",
-        "| host | parameters | GFLOPs a forward pass | ms a step | eager | times as fast |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| host | parameters | GFLOPs a forward pass | outputs apart | ms a step | eager | times as fast |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for row in document["rows"]:
         milliseconds = 1e3 * row["seconds"]["median"]
-        cells = [row["label"], f"{row['parameters']:,}", f"{row['flops'] / 1e9:.2f}", f"{milliseconds:.0f}"]
+        apart = f"{row['distance']:.0e}" if "distance" in row else "–"
+        cells = [row["label"], f"{row['parameters']:,}", f"{row['flops'] / 1e9:.2f}", apart, f"{milliseconds:.0f}"]
         if "eager" in row:
             speed = row["speedup"]
             cells.append(f"{1e3 * row['eager']['median']:.0f}")
@@ -73,8 +78,8 @@ def main(table, export, steps, spec, revision):
     parts = [
         "# Hosts",
         "",
-        f"Written by `make hosts` (`tools/hosts`) from a run of `{spec}`: do not edit. Sizes for trying out, "
-        "one short protocol for all, tuned for none: it shows that every host learns with its own position encoding and "
+        f"Written by `make hosts` (`tools/hosts`) from a run of `{spec}`: do not edit. Sizes for trying out "
+        "(of vit also the parts of published sizes, at the width and depth of mini), one short protocol for all, tuned for none: it shows that every host learns with its own position encoding and "
         "with others, not which host is best.",
         "",
         *accuracy(run),

@@ -47,7 +47,8 @@ void Wakeup::clear() const {
 }
 
 AttemptRun::AttemptRun(Link& link, Attempt& attempt, TrainerProcess& trainer, const Wakeup& wakeup, RunLimits limits,
-                       TimeLimit time, std::function<RunWishes()> wishes)
+                       TimeLimit time, std::function<RunWishes()> wishes,
+                       std::function<void(v1::CompleteAttemptRequest&)> judge)
     : link_(link),
       attempt_(attempt),
       trainer_(trainer),
@@ -55,6 +56,7 @@ AttemptRun::AttemptRun(Link& link, Attempt& attempt, TrainerProcess& trainer, co
       limits_(limits),
       time_(time),
       wishes_(std::move(wishes)),
+      judge_(std::move(judge)),
       name_(attempt.name()),
       watchdog_(limits.start_silence, limits.silence, now()) {}
 
@@ -269,6 +271,7 @@ void AttemptRun::note(const std::string& sentence) {
 
 void AttemptRun::finish(v1::CompleteAttemptRequest outcome, const std::vector<Link::ProducedFile>& outputs) {
   forward_output();  // first, so that the log ends with the end
+  if (judge_) judge_(outcome);
   data_fault_ = outcome.failure_class() == to_string(FailureClass::kData);
   const std::string why = outcome.reason().empty() ? "" : ": " + outcome.reason();
   note(outcome.outcome() + (outcome.failure_class().empty() ? "" : " (" + outcome.failure_class() + ")") + why);

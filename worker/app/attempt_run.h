@@ -48,9 +48,10 @@ struct TimeLimit {
 // Lives on the slot's thread; the wishes come from a function that is asked after every wake-up.
 class AttemptRun {
  public:
-  // `time`: then the trainer is told to save a checkpoint and stop, and the attempt ends as timeout.
+  // `judge` may change the outcome before it is reported. `time`: then the trainer is told to save a checkpoint and stop, and the attempt ends as timeout.
   AttemptRun(Link& link, Attempt& attempt, TrainerProcess& trainer, const Wakeup& wakeup, RunLimits limits,
-             TimeLimit time, std::function<RunWishes()> wishes);
+             TimeLimit time, std::function<RunWishes()> wishes,
+             std::function<void(v1::CompleteAttemptRequest&)> judge = {});
 
   // Sends the frame and carries the attempt to its end; the outcome goes to the link. True: the trainer waits
   // for the next start. False: it is gone or not to be trusted, and must be replaced.
@@ -82,6 +83,7 @@ class AttemptRun {
   const RunLimits limits_;
   const TimeLimit time_;
   const std::function<RunWishes()> wishes_;
+  const std::function<void(v1::CompleteAttemptRequest&)> judge_;  // or empty
   const std::string name_;
   Watchdog watchdog_;
   Ending ending_ = Ending::kNone;

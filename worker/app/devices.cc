@@ -1,11 +1,15 @@
 // Slots, their environments, and questions to the trainer.
 #include "worker/app/devices.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <optional>
 #include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/ids.h"
+#include "worker/app/packing.h"
 
 namespace locus {
 namespace {
@@ -15,6 +19,27 @@ constexpr auto kAnswerWithin = std::chrono::minutes(2);  // CUDA takes its time 
 absl::Status refuse(const std::string& message, const std::string& field, std::map<std::string, std::string> metadata) {
   return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kInvalidArgument, message, field,
                     std::move(metadata));
+}
+
+constexpr std::int64_t kAutoShare = std::int64_t{8} << 30;  // bytes of a GPU, for each slot
+constexpr std::int64_t kContext = std::int64_t{512} << 20;  // about what CUDA takes for each process
+constexpr int kMostAuto = 8;
+constexpr int kMostPerGpu = 60;  // clients that MPS takes for a device
+
+// How many slots each GPU is to have; 0: by its memory. Nothing where the option is wrong.
+std::optional<int> slots_asked(const std::string& per_gpu) {
+  if (per_gpu == "auto") return 0;
+  int count = 0;
+  const char* end = per_gpu.data() + per_gpu.size();
+  const auto [rest, error] = std::from_chars(per_gpu.data(), end, count);
+  if (error != std::errc() || rest != end || count < 1 || count > kMostPerGpu) return std::nullopt;
+  return count;
+}
+
+// How many slots a GPU of `memory` bytes is given where nobody says, with `cores` of the CPU for each GPU.
+int slots_by_memory(std::int64_t memory, int cores, int threads) {
+  const auto room = memory > 0 ? static_cast<int>(std::min<std::int64_t>(memory / kAutoShare, kMostAuto)) : 1;
+  return std::clamp(std::min(room, cores / threads), 1, kMostAuto);
 }
 
 std::vector<std::string> split(const std::string& list) {
@@ -31,6 +56,13 @@ absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const
   if (options.threads < 1 || options.slots < 0) {
     return refuse("--threads must be at least 1 and --slots not negative", "threads", {});
   }
+  const auto asked = slots_asked(options.per_gpu);
+  if (!asked) {
+    return make_error(
+        absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+        "--per-gpu " + options.per_gpu + " is neither auto nor a number from 1 to " + std::to_string(kMostPerGpu),
+        "per_gpu", {{"per_gpu", options.per_gpu}});
+  }
   std::vector<DeviceSlot> slots;
   if (options.device == "cpu") {
     const int count = options.slots > 0 ? options.slots : std::max(1, cores / options.threads);
@@ -40,9 +72,14 @@ absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const
   if (options.device != "cuda") {
     return refuse("no device \"" + options.device + "\": choose cpu or cuda", "device", {{"device", options.device}});
   }
-  for (const Json& gpu : devices.value("cuda", Json::array())) {
-    slots.push_back({"cuda", gpu.value("name", ""), gpu.value("index", 0), options.threads,
-                     gpu.value("memory_bytes", std::int64_t{0})});
+  const Json gpus = devices.value("cuda", Json::array());
+  for (const Json& gpu : gpus) {
+    const auto bytes = gpu.value("memory_bytes", std::int64_t{0});
+    const int count =
+        *asked > 0 ? *asked : slots_by_memory(bytes, cores / static_cast<int>(gpus.size()), options.threads);
+    const std::int64_t part = bytes == 0 || count == 1 ? bytes : std::max<std::int64_t>(bytes / count - kContext, 1);
+    for (int i = 0; i < count; ++i)
+      slots.push_back({"cuda", gpu.value("name", ""), gpu.value("index", 0), options.threads, part, count});
   }
   if (slots.empty()) {
     const std::string why = devices.value("cuda_unusable", "the trainer sees no GPU: check nvidia-smi and the driver");
@@ -50,8 +87,8 @@ absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const
                   {{"device", "cuda"}, {"found", why}});
   }
   if (options.slots > static_cast<int>(slots.size())) {
-    return refuse("--slots " + std::to_string(options.slots) + ", but there are " + std::to_string(slots.size()) +
-                      " GPUs and each is one slot",
+    return refuse("--slots " + std::to_string(options.slots) + ", but there are " + std::to_string(gpus.size()) +
+                      " GPUs that make " + std::to_string(slots.size()) + " slots; see --per-gpu",
                   "slots", {{"slots", std::to_string(options.slots)}});
   }
   if (options.slots > 0) slots.resize(static_cast<std::size_t>(options.slots));
@@ -70,18 +107,23 @@ std::vector<std::string> slot_environment(std::vector<std::string> base, const D
     gpu = index < ours.size() ? ours[index] : std::to_string(slot.index);
   }
   set_variable(base, "CUDA_VISIBLE_DEVICES", gpu);
+  if (slot.share > 1) {
+    const char* named = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+    if (const std::string mps = mps_directory(named ? named : ""); !mps.empty())
+      set_variable(base, "CUDA_MPS_PIPE_DIRECTORY", mps);
+  }
   return base;
 }
 
-int gpu_number(const DeviceSlot& slot, const std::string& visible) {
+int gpu_index(const DeviceSlot& slot, const std::string& visible) {
   if (slot.device != "cuda") return -1;
   const auto ours = split(visible);
   const auto index = static_cast<std::size_t>(slot.index);
   if (index >= ours.size()) return ours.empty() ? slot.index : -1;
-  int number = -1;
+  int parsed = -1;
   const std::string& text = ours[index];
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? number : -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+  return error == std::errc() && end == text.data() + text.size() ? parsed : -1;
 }
 
 std::string worker_name(const std::string& host) {

@@ -25,8 +25,8 @@ std::string first_weights(const v1::StageGrant& grant) {
 
 }  // namespace
 
-Slot::Slot(SlotSetup setup, Link& link, std::function<void(const absl::Status&)> unusable)
-    : setup_(std::move(setup)), link_(link), unusable_(std::move(unusable)) {}
+Slot::Slot(SlotSetup setup, Link& link, Packing& packing, std::function<void(const absl::Status&)> unusable)
+    : setup_(std::move(setup)), link_(link), packing_(packing), unusable_(std::move(unusable)) {}
 
 Slot::~Slot() {
   drain(1);
@@ -101,11 +101,16 @@ void Slot::run() {
       if (!attempt_) break;
       attempt = attempt_;
     }
+    packing_.begun(setup_.index);
     run_attempt(attempt);
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     attempt_.reset();
+    const bool rests = packing_.withdrawn(setup_.index);
+    packing_.ended(setup_.index);
     if (draining_) break;
-    link_.offer({setup_.index});
+    if (!rests) link_.offer({setup_.index});
+    lock.unlock();
+    if (rests) retire_trainer();  // what it keeps of the GPU's memory is for the others
   }
   retire_trainer();
 }
@@ -146,7 +151,9 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
     link_.finish(*attempt, failed_outcome(ours ? "data" : "worker-lost", std::string(status.message())));
     return;
   }
-  AttemptRun run(link_, *attempt, *trainer_, wakeup_, setup_.limits, time, [this] { return wishes(); });
+  AttemptRun run(
+      link_, *attempt, *trainer_, wakeup_, setup_.limits, time, [this] { return wishes(); },
+      [this](v1::CompleteAttemptRequest& outcome) { packing_.judge(setup_.index, outcome, system_clock().steady()); });
   note_trainer(trainer_->pid());
   const bool reusable = run.run(*start);
   note_trainer(0);

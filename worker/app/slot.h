@@ -10,6 +10,7 @@
 
 #include "worker/app/attempt_run.h"
 #include "worker/app/frames.h"
+#include "worker/app/packing.h"
 #include "worker/app/trainer_process.h"
 #include "worker/link/link.h"
 
@@ -24,12 +25,12 @@ struct SlotSetup {
   std::function<void(const std::string& dataset)> check_data;  // after a fault in a stage's data; may take minutes
 };
 
-// Thread-safe. `link` must outlive it.
+// Thread-safe. `link` and `packing`, which has a place for it, must outlive it.
 class Slot {
  public:
   // `unusable` is told, once, when the trainer is not the one whose catalog was announced: the daemon must
   // start anew.
-  Slot(SlotSetup setup, Link& link, std::function<void(const absl::Status&)> unusable);
+  Slot(SlotSetup setup, Link& link, Packing& packing, std::function<void(const absl::Status&)> unusable);
   ~Slot();
 
   void start();
@@ -57,6 +58,7 @@ class Slot {
 
   const SlotSetup setup_;
   Link& link_;
+  Packing& packing_;
   const std::function<void(const absl::Status&)> unusable_;
   Wakeup wakeup_;
   std::unique_ptr<TrainerProcess> trainer_;  // of the slot's thread

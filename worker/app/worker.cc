@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -20,6 +21,7 @@
 #include "worker/app/datasets.h"
 #include "worker/app/devices.h"
 #include "worker/app/memory.h"
+#include "worker/app/packing.h"
 #include "worker/app/sampler.h"
 #include "worker/app/slot.h"
 
@@ -142,6 +144,7 @@ class Worker : private LinkListener {
   std::unique_ptr<Datasets> data_;
   std::unique_ptr<Sampler> sampler_;  // before the link, which asks it
   std::unique_ptr<Link> link_;
+  std::unique_ptr<Packing> packing_;          // likewise
   std::vector<std::unique_ptr<Slot>> slots_;  // before the link's end: they use it
   Wakeup wakeup_;
   Cancellation over_;  // of watching the data
@@ -198,16 +201,19 @@ absl::Status Worker::open_link(const Catalog& catalog) {
                    .outbox = {.max_bytes = options_.outbox_bytes},
                    .leases = leases,
                    .cache_bytes = options_.cache_bytes};
-  std::vector<int> gpus;
+  std::vector<int> gpus, shared;
   for (const DeviceSlot& device : devices_) {
-    if (const int gpu = gpu_number(device, visible_devices()); gpu >= 0) gpus.push_back(gpu);
+    const int gpu = gpu_index(device, visible_devices());
+    if (gpu >= 0 && std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) gpus.push_back(gpu);
+    shared.push_back(device.device == "cuda" ? device.index : -1);
   }
+  packing_ = std::make_unique<Packing>(std::move(shared));
   sampler_ = std::make_unique<Sampler>([this] { return at_work(); }, std::move(gpus), options_.sample_interval);
   LOCUS_ASSIGN_OR_RETURN(link_, Link::open(std::move(link), *this));
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     SlotSetup setup;
     setup.index = static_cast<int>(i);
-    // A GPU's trainer sees that one alone, as number 0.
+    // A GPU's trainer sees that one alone, at index 0.
     setup.execution = {devices_[i].device,
                        devices_[i].device == "cuda" ? 0 : devices_[i].index,
                        devices_[i].threads,
@@ -222,7 +228,8 @@ absl::Status Worker::open_link(const Catalog& catalog) {
       data_->check(dataset);
       link_->announce(data_->look());
     };
-    slots_.push_back(std::make_unique<Slot>(std::move(setup), *link_, [this](const absl::Status& s) { give_up(s); }));
+    slots_.push_back(
+        std::make_unique<Slot>(std::move(setup), *link_, *packing_, [this](const absl::Status& s) { give_up(s); }));
   }
   return absl::OkStatus();
 }
@@ -231,7 +238,9 @@ absl::Status Worker::open_link(const Catalog& catalog) {
 void Worker::watch_data() {
   while (!over_.cancelled()) {
     over_.wait_for(std::chrono::milliseconds(options_.look_at_data));
-    if (!over_.cancelled()) link_->announce(data_->look());
+    if (over_.cancelled()) return;
+    link_->announce(data_->look());
+    if (const auto back = packing_->come_back(system_clock().steady()); !back.empty()) link_->offer(back);
   }
 }
 
@@ -239,7 +248,7 @@ std::vector<SampledAttempt> Worker::at_work() {
   std::vector<SampledAttempt> out;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (const auto work = slots_[i]->at_work())
-      out.push_back({work->first, work->second, gpu_number(devices_[i], visible_devices())});
+      out.push_back({work->first, work->second, gpu_index(devices_[i], visible_devices())});
   }
   return out;
 }

@@ -17,6 +17,7 @@ struct WorkerOptions {
   std::string name;               // empty: from the host's name
   std::string device = "cpu";     // "cpu" or "cuda"
   int slots = 0;                  // 0: CPU: cores / threads; CUDA: one per GPU
+  std::string per_gpu = "1";      // CUDA: slots on each GPU, or "auto": by its memory
   int threads = 1;                // per slot
   std::filesystem::path work;     // empty: ~/.local/share/locus-worker
   std::filesystem::path trainer;  // empty: locus-trainer next to this executable

@@ -43,7 +43,9 @@ absl::StatusOr<std::unique_ptr<ArtifactCache>> ArtifactCache::open(const fs::pat
   for (const auto& entry : fs::directory_iterator(folder, error)) {  // left by a daemon that was killed
     if (entry.path().filename().string().starts_with("taken-")) fs::remove(entry.path(), error);
   }
-  return std::unique_ptr<ArtifactCache>(new ArtifactCache(folder, max_bytes));
+  std::unique_ptr<ArtifactCache> cache(new ArtifactCache(folder, max_bytes));
+  cache->bytes_ = max_bytes + 1;  // unknown: the first arrival looks
+  return cache;
 }
 
 ArtifactCache::Pin ArtifactCache::pin(const std::string& sha256) {
@@ -68,7 +70,7 @@ absl::StatusOr<ArtifactCache::Pin> ArtifactCache::adopt(const fs::path& file) {
   fs::rename(taken, folder_ / sha256, error);
   if (error) return cache_error("keep", taken, error);
   Pin pinned = pin(sha256);
-  trim();
+  arrived(pinned->path);
   return pinned;
 }
 
@@ -94,8 +96,16 @@ absl::StatusOr<ArtifactCache::Pin> ArtifactCache::fetch(const std::string& sha25
   LOCUS_RETURN_IF_ERROR(client.download_artifact(sha256, path, call));
   std::lock_guard lock(mutex_);
   Pin pinned = pin(sha256);
-  trim();
+  arrived(pinned->path);
   return pinned;
+}
+
+// A cache of thousands of small models is not to be listed whenever one comes.
+void ArtifactCache::arrived(const fs::path& blob) {
+  std::error_code ignored;
+  const auto bytes = fs::file_size(blob, ignored);
+  if (!ignored) bytes_ += static_cast<std::int64_t>(bytes);
+  if (bytes_ > max_bytes_) trim();
 }
 
 void ArtifactCache::trim() {
@@ -106,10 +116,13 @@ void ArtifactCache::trim() {
     std::int64_t bytes = 0;
   };
   std::vector<File> files;
-  std::int64_t total = 0;
+  std::int64_t total = 0, held = 0;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder_, error)) {
-    if (pinned_.contains(entry.path().filename().string())) continue;
+    if (pinned_.contains(entry.path().filename().string())) {
+      held += static_cast<std::int64_t>(entry.file_size(error));
+      continue;
+    }
     File file{entry.last_write_time(error), entry.path(), static_cast<std::int64_t>(entry.file_size(error))};
     total += file.bytes;
     files.push_back(std::move(file));
@@ -122,6 +135,7 @@ void ArtifactCache::trim() {
     checked_.erase(file.path.filename().string());
     total -= file.bytes;
   }
+  bytes_ = total + held;
 }
 
 }  // namespace locus

@@ -38,12 +38,14 @@ class ArtifactCache {
       : folder_(std::move(folder)), max_bytes_(max_bytes) {}
   Pin pin(const std::string& sha256);
   void trim();
+  void arrived(const std::filesystem::path& blob);
 
   const std::filesystem::path folder_;
   const std::int64_t max_bytes_;
   std::atomic<int> taken_ = 0;  // names files on their way in
   std::mutex download_;         // taken before mutex_
   std::mutex mutex_;
+  std::int64_t bytes_ = 0;  // of the folder at most: below the limit nothing need be looked at
   std::map<std::string, std::weak_ptr<const Blob>> pinned_;
   std::set<std::string> checked_;  // hashed, or made, by this process
 };

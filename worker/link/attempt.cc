@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 namespace {
 
 absl::Status store_message(const google::protobuf::MessageLite& message, const fs::path& path) {
-  return write_file_durably(path, message.SerializeAsString(), 0600);
+  return replace_file(path, message.SerializeAsString(), 0600);
 }
 
 template <class Message>
@@ -41,20 +41,28 @@ absl::StatusOr<std::shared_ptr<Attempt>> Attempt::create(const fs::path& root, c
   std::shared_ptr<Attempt> attempt(new Attempt(folder, grant));
   LOCUS_RETURN_IF_ERROR(store_message(grant, folder / "grant"));
   LOCUS_ASSIGN_OR_RETURN(attempt->outbox_, Outbox::open(folder / "outbox", options));
+  attempt->grant_written_ = system_clock().steady();
   return attempt;
 }
 
 absl::StatusOr<std::shared_ptr<Attempt>> Attempt::recover(const fs::path& folder, OutboxOptions options) {
   const auto grant = load_message<v1::StageGrant>(folder / "grant");
-  if (!grant) return file_error("read", folder / "grant", EIO);
+  if (!grant || grant->stage() == 0) return file_error("read", folder / "grant", EIO);
   std::shared_ptr<Attempt> attempt(new Attempt(folder, *grant));
   LOCUS_ASSIGN_OR_RETURN(attempt->outbox_, Outbox::open(folder / "outbox", options));
   attempt->outcome_ = load_message<v1::CompleteAttemptRequest>(folder / "outcome");
+  // A power cut leaves any part of what was not yet flushed, an empty file as well.
+  if (attempt->outcome_ &&
+      (attempt->outcome_->stage() != grant->stage() || attempt->outcome_->attempt() != grant->attempt() ||
+       attempt->outcome_->last_seq() > attempt->outbox_->last_seq()))
+    attempt->outcome_.reset();
   if (!attempt->outcome_) {
     v1::CompleteAttemptRequest outcome;
     outcome.set_outcome("failed");
     outcome.set_failure_class("worker-lost");
     outcome.set_reason("the worker daemon ended while the attempt ran, and its trainer with it");
+    std::error_code ignored;
+    fs::remove(folder / "outcome", ignored);
     LOCUS_RETURN_IF_ERROR(attempt->finish(std::move(outcome), {}));
   }
   return attempt;
@@ -70,13 +78,38 @@ void Attempt::add_checkpoint(PendingCheckpoint checkpoint) {
 absl::Status Attempt::finish(v1::CompleteAttemptRequest outcome, std::vector<ArtifactCache::Pin> kept) {
   outcome.set_stage(grant_.stage());
   outcome.set_attempt(grant_.attempt());
+  outcome.set_last_seq(outbox_->last_seq());  // for recover()
   std::lock_guard lock(mutex_);
   if (outcome_) return absl::OkStatus();
   const absl::Status stored = store_message(outcome, folder_ / "outcome");
+  outcome_written_ = system_clock().steady();
   outcome_ = std::move(outcome);
   kept_ = std::move(kept);
   changed_.notify_all();
   return stored;
+}
+
+absl::Status Attempt::settle(Microseconds age) {
+  std::lock_guard one(settling_);
+  bool grant = false, outcome = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (discarded_ || removed_) return absl::OkStatus();
+    const Microseconds before = system_clock().steady() - age;
+    grant = grant_written_ && *grant_written_ <= before;
+    outcome = outcome_written_ && *outcome_written_ <= before;
+  }
+  if (!grant && !outcome) return absl::OkStatus();
+  // Points first: an outcome is of no use without them.
+  LOCUS_RETURN_IF_ERROR(outbox_->flush());
+  if (grant) LOCUS_RETURN_IF_ERROR(sync_file(folder_ / "grant"));
+  if (outcome) LOCUS_RETURN_IF_ERROR(sync_file(folder_ / "outcome"));
+  LOCUS_RETURN_IF_ERROR(sync_folder(folder_));
+  if (grant) LOCUS_RETURN_IF_ERROR(sync_folder(folder_.parent_path()));
+  std::lock_guard lock(mutex_);
+  if (grant) grant_written_.reset();
+  if (outcome) outcome_written_.reset();
+  return absl::OkStatus();
 }
 
 Attempt::Work Attempt::wait_for_work() {
@@ -129,7 +162,16 @@ bool Attempt::discarded() const {
   return discarded_;
 }
 
+bool Attempt::removed() const {
+  std::lock_guard lock(mutex_);
+  return removed_;
+}
+
 void Attempt::remove_folder() {
+  {
+    std::lock_guard lock(mutex_);
+    removed_ = true;
+  }
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
 }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/base/clock.h"
 #include "locus/v1/worker_service.pb.h"
 #include "worker/link/artifact_cache.h"
 #include "worker/link/lease_book.h"
@@ -26,15 +27,16 @@ struct PendingCheckpoint {
 };
 
 // The folder holds `grant`, `outbox`, once ended `outcome`, and `files/` for the trainer; it outlives the
-// daemon, so that points and outcome reach the server after a crash. Thread-safe; shared by the slot that
-// runs it and the link that delivers it.
+// daemon, so that points and outcome reach the server after a crash. It outlives the machine, too, once settle() has
+// put it on the medium: not at once, because most of what is short is delivered before that would have mattered.
+// Thread-safe; shared by the slot that runs it and the link that delivers it.
 class Attempt {
  public:
   // A new folder under `root`; one left by an earlier life of the same token is emptied first.
   static absl::StatusOr<std::shared_ptr<Attempt>> create(const std::filesystem::path& root, const v1::StageGrant& grant,
                                                          OutboxOptions options);
   // A folder that an earlier daemon left. Without an outcome its trainer died with that daemon: it ends as
-  // failed, worker-lost.
+  // failed, worker-lost. So does one whose outcome is of more points than the outbox has: the machine lost them.
   static absl::StatusOr<std::shared_ptr<Attempt>> recover(const std::filesystem::path& folder, OutboxOptions options);
 
   LeaseBook::Key key() const { return {grant_.stage(), grant_.attempt()}; }
@@ -49,6 +51,9 @@ class Attempt {
   // Sets and stores the outcome (session and last_seq are filled in on delivery). The first one counts.
   // `kept` are the blobs of its outputs.
   absl::Status finish(v1::CompleteAttemptRequest outcome, std::vector<ArtifactCache::Pin> kept);
+  // Puts what has changed since the last time on the medium: grant, points, outcome. Changes younger than `age` may
+  // wait. What could not be flushed is tried again by the next call.
+  absl::Status settle(Microseconds age = 0);
 
   // ---- the link's side ----
   struct Work {
@@ -65,6 +70,7 @@ class Attempt {
   void interrupt();  // the daemon ends: likewise, but the folder stays
   bool discarded() const;
   void remove_folder();
+  bool removed() const;
 
  private:
   Attempt(std::filesystem::path folder, v1::StageGrant grant) : folder_(std::move(folder)), grant_(std::move(grant)) {}
@@ -77,7 +83,10 @@ class Attempt {
   std::deque<PendingCheckpoint> checkpoints_;
   std::optional<v1::CompleteAttemptRequest> outcome_;
   std::vector<ArtifactCache::Pin> kept_;
-  bool discarded_ = false, interrupted_ = false;
+  bool discarded_ = false, interrupted_ = false, removed_ = false;
+  std::mutex settling_;  // taken before mutex_
+  // By the steady clock, of the files grant and outcome; nothing: on the medium.
+  std::optional<Microseconds> grant_written_, outcome_written_;
 };
 
 }  // namespace locus

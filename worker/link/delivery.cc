@@ -14,6 +14,11 @@ constexpr auto kLastWords = std::chrono::seconds(5);  // an outcome waits so lon
 
 bool lacks_artifact(const absl::Status& status) { return has_reason(status, ErrorReason::kArtifactNotFound); }
 
+// The server lacks an output, or was sent one whose bytes have changed here.
+bool lost_output(const absl::Status& status) {
+  return lacks_artifact(status) || has_reason(status, ErrorReason::kDigestMismatch);
+}
+
 }  // namespace
 
 void Link::deliver(const std::shared_ptr<Attempt>& attempt) {
@@ -70,8 +75,10 @@ bool Link::deliver_checkpoint(Attempt& attempt, const PendingCheckpoint& checkpo
   request.set_sha256(checkpoint.blob->sha256);
   request.set_best(checkpoint.best);
   while (!stopping_.cancelled()) {
-    absl::Status status =
-        bulk_->upload_artifact(checkpoint.blob->path, "checkpoint", {.cancellation = &stopping_}).status();
+    absl::Status status = bulk_
+                              ->upload_artifact(checkpoint.blob->path, "checkpoint", {.cancellation = &stopping_},
+                                                checkpoint.blob->sha256)
+                              .status();
     if (status.ok()) {
       // An attempt that resumes from it draws no point before its step again: the server must have them all.
       if (!attempt.wait_acknowledged(checkpoint.last_seq) || !leases_->wait_may_commit(attempt.key()))
@@ -96,7 +103,8 @@ bool Link::deliver_checkpoint(Attempt& attempt, const PendingCheckpoint& checkpo
 absl::Status Link::upload_outputs(const v1::CompleteAttemptRequest& outcome) {
   for (const auto& output : outcome.outputs()) {
     LOCUS_ASSIGN_OR_RETURN(const auto blob, cache_->fetch(output.sha256(), *bulk_, {.cancellation = &stopping_}));
-    LOCUS_RETURN_IF_ERROR(bulk_->upload_artifact(blob->path, "checkpoint", {.cancellation = &stopping_}).status());
+    LOCUS_RETURN_IF_ERROR(
+        bulk_->upload_artifact(blob->path, "checkpoint", {.cancellation = &stopping_}, blob->sha256).status());
   }
   return absl::OkStatus();
 }
@@ -123,13 +131,13 @@ bool Link::deliver_outcome(Attempt& attempt, v1::CompleteAttemptRequest outcome)
       return false;
     }
     Verdict verdict = judge(attempt, status);
-    if (lacks_artifact(status) && ++lost < kUploadsOfLostBlob) verdict = Verdict::kAgain;
+    if (lost_output(status) && ++lost < kUploadsOfLostBlob) verdict = Verdict::kAgain;
     if (verdict == Verdict::kDropped) return true;
     if (verdict == Verdict::kRefused && outcome.outcome() == "succeeded") {
       // The server will not have this outcome, ever: it must learn at least that the attempt has ended, and
       // why.
       outcome.set_outcome("failed");
-      outcome.set_failure_class(lacks_artifact(status) ? "worker-lost" : "code");
+      outcome.set_failure_class(lost_output(status) ? "worker-lost" : "code");
       outcome.set_reason("the server refused the outcome: " + std::string(status.message()));
       outcome.clear_results();
       outcome.clear_outputs();

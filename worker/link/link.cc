@@ -9,6 +9,18 @@
 namespace locus {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
+namespace {
+
+// How much of an attempt's work a power cut may cost.
+constexpr auto kSettleAfter = std::chrono::microseconds(1s);
+
+void note_unsettled(const Attempt& attempt, const absl::Status& status) {
+  if (status.ok() || attempt.removed()) return;  // delivered meanwhile
+  log_warning("attempt {}: {}; a power cut before delivery would lose what it made", attempt.name(),
+              std::string(status.message()));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Link>> Link::open(LinkOptions options, LinkListener& listener) {
   std::unique_ptr<Link> link(new Link(std::move(options), listener));
@@ -68,6 +80,7 @@ void Link::start() {
   stream_->start();
   logs_->start();
   session_->start();
+  settler_ = std::thread([this] { settle_attempts(); });
 }
 
 void Link::offer(const std::vector<int>& slots) { session_->offer(slots); }
@@ -85,13 +98,32 @@ void Link::stop() {
   session_->stop();
   if (stream_) stream_->stop();
   if (logs_) logs_->stop();
+  if (settler_.joinable()) settler_.join();
   std::map<LeaseBook::Key, Delivery> left;
   {
     std::lock_guard lock(mutex_);
     left.swap(deliveries_);
   }
   for (auto& [key, delivery] : left) delivery.attempt->interrupt();
-  for (auto& [key, delivery] : left) delivery.thread.join();
+  for (auto& [key, delivery] : left) {
+    delivery.thread.join();
+    if (!delivery.done) note_unsettled(*delivery.attempt, delivery.attempt->settle());
+  }
+}
+
+// What is still here after a while may be for long: the server may be away.
+void Link::settle_attempts() {
+  while (!stopping_.cancelled()) {
+    stopping_.wait_for(kSettleAfter / 2);
+    std::vector<std::shared_ptr<Attempt>> attempts;
+    {
+      std::lock_guard lock(mutex_);
+      for (const auto& [key, delivery] : deliveries_) {
+        if (!delivery.done) attempts.push_back(delivery.attempt);
+      }
+    }
+    for (const auto& attempt : attempts) note_unsettled(*attempt, attempt->settle(kSettleAfter.count()));
+  }
 }
 
 void Link::granted(const v1::StageGrant& grant, Microseconds request_sent) {

@@ -93,6 +93,7 @@ class Link : private SessionListener {
   void begin(const std::shared_ptr<Attempt>& attempt);
   void drop(LeaseBook::Key key);
   void reap();
+  void settle_attempts();
 
   void registered() override { listener_.registered(); }
   void granted(const v1::StageGrant& grant, Microseconds request_sent) override;
@@ -113,6 +114,7 @@ class Link : private SessionListener {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<LeaseBook::Key, Delivery> deliveries_;
+  std::thread settler_;
 };
 
 }  // namespace locus

@@ -29,7 +29,7 @@ LeaseWish wish_of(v1::Wish wish) {
 template <class Held>
 void state(const StatedAttempt& claim, Held* held) {
   held->set_stage(claim.stage_id);
-  held->set_attempt(claim.number);
+  held->set_attempt(claim.attempt);
   held->set_step(claim.step);
   held->set_steps(claim.steps);
   held->set_phase(claim.phase);
@@ -66,12 +66,11 @@ void Session::start() {
 
 void Session::stop() {
   stopping_.cancel();
-  stop_acquiring_.cancel();
   leases_.close();
   {
     std::lock_guard lock(mutex_);
     stopped_ = true;
-    changed_.notify_all();
+    end_search();
   }
   if (heartbeats_.joinable()) heartbeats_.join();
   if (search_.joinable()) search_.join();
@@ -81,13 +80,20 @@ void Session::offer(const std::vector<int>& slots, Microseconds pause) {
   std::lock_guard lock(mutex_);
   free_.insert(slots.begin(), slots.end());
   not_before_ = std::max(not_before_, leases_.now() + pause);
+  // A stage that runs alone is granted to a request that names every slot of its device.
+  if (asking_ != nullptr) asking_->cancel();
   changed_.notify_all();
 }
 
 void Session::take_no_more() {
-  stop_acquiring_.cancel();
   std::lock_guard lock(mutex_);
   draining_ = true;
+  end_search();
+}
+
+void Session::end_search() {
+  stop_acquiring_.cancel();
+  if (asking_ != nullptr) asking_->cancel();
   changed_.notify_all();
 }
 
@@ -182,7 +188,7 @@ absl::Status Session::send_heartbeat() {
   for (const StatedAttempt& claim : leases_.with([&](LeaseBook& book) { return book.heartbeat_sent(sent); })) {
     auto* held = request.add_held();
     state(claim, held);
-    if (const auto found = samples.attempts.find({claim.stage_id, claim.number}); found != samples.attempts.end())
+    if (const auto found = samples.attempts.find({claim.stage_id, claim.attempt}); found != samples.attempts.end())
       *held->mutable_sample() = std::move(found->second);
   }
   // A late answer is worth less than the next question.
@@ -208,12 +214,13 @@ void Session::report_trouble(const absl::Status& status) {
   }
 }
 
-bool Session::wait_until_wanting(std::vector<int>& slots) {
+bool Session::wait_until_wanting(std::vector<int>& slots, Cancellation& call) {
   std::unique_lock lock(mutex_);
   while (!stopped_ && !draining_) {
     const Microseconds now = leases_.now();
     if (registered_ && !free_.empty() && now >= not_before_) {
       slots.assign(free_.begin(), free_.end());
+      asking_ = &call;
       return true;
     }
     if (registered_ && !free_.empty()) {
@@ -229,15 +236,22 @@ void Session::look_for_work() {
   Backoff backoff(kRetryFirst / 10, kHeartbeat);
   std::string request_id = random_uuid();
   std::vector<int> slots;
-  while (wait_until_wanting(slots)) {
+  for (;;) {
+    Cancellation call;
+    if (!wait_until_wanting(slots, call)) return;
     v1::AcquireStageRequest request;
     request.set_session(id());
     request.set_request_id(request_id);
     request.mutable_free_slots()->Add(slots.begin(), slots.end());
     request.mutable_wait_duration()->set_seconds(kLongPoll.count());
     const Microseconds sent = leases_.now();
-    const auto answer = client_.acquire_stage(request, {.patience = 0us, .cancellation = &stop_acquiring_});
+    const auto answer = client_.acquire_stage(request, {.patience = 0us, .cancellation = &call});
+    {
+      std::lock_guard lock(mutex_);
+      asking_ = nullptr;
+    }
     if (!answer.ok()) {
+      if (call.cancelled()) continue;  // the same request id: it may have been granted
       if (has_reason(answer.status(), ErrorReason::kWorkerNotFound)) unknown();
       stop_acquiring_.wait_for(
           backoff.next());  // the same request id again: a grant whose answer was lost is answered again

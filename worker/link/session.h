@@ -39,8 +39,8 @@ class Session {
   void start();
   void stop();  // ends both loops and their calls
 
-  // Offers slots (indexes into those announced) to the server, but not before `pause` has passed. A grant
-  // takes its slots away.
+  // Offers slots (indexes into those announced) to the server, but not before `pause` has passed; a request that waits there
+  // for other slots is sent anew with these. A grant takes its slots away.
   void offer(const std::vector<int>& slots, Microseconds pause = 0);
   void take_no_more();  // ask for no more work, for good
   // Which datasets this machine holds from now on; if that is news, the server is told at the next heartbeat.
@@ -55,7 +55,9 @@ class Session {
   absl::Status send_heartbeat();
   void report_trouble(const absl::Status& status);
   bool may_be_our_past(const absl::Status& refusal);
-  bool wait_until_wanting(std::vector<int>& slots);
+  // Until there are slots to ask for, with a call that offer() may cancel; false at the end.
+  bool wait_until_wanting(std::vector<int>& slots, Cancellation& call);
+  void end_search();  // under mutex_
 
   Client& client_;
   Leases& leases_;
@@ -65,6 +67,7 @@ class Session {
   Cancellation stop_acquiring_;  // the search for work
   std::mutex mutex_;
   std::condition_variable changed_;
+  Cancellation* asking_ = nullptr;  // the call that waits for a grant
   std::set<int> free_;
   Microseconds not_before_ = 0;
   bool registered_ = false, draining_ = false, stopped_ = false;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/device.h"
+#include "engine/base/memory.h"
 #include "engine/catalog/catalog.h"
 #include "engine/kernels/plugin.h"
 #include "worker/trainer/data.h"
@@ -36,7 +37,7 @@ locus::Json devices() {
   try {
     locus::engine::load_cuda();
     for (const auto& device : locus::engine::cuda_devices())
-      out["cuda"].push_back({{"index", device.index}, {"name", device.name}});
+      out["cuda"].push_back({{"index", device.index}, {"name", device.name}, {"memory_bytes", device.memory_bytes}});
   } catch (const std::exception& error) {
     out["cuda_unusable"] = error.what();
   }
@@ -73,7 +74,8 @@ int load_and_print_devices() {
 
 int main(int count, char** values) {
   // Steps free and ask for the same large blocks over and over: keep them instead of returning them to the
-  // kernel, whose page faults cost more than the arithmetic on them.
+  // kernel, whose page faults cost more than the arithmetic on them. Tensors first, then what is no tensor.
+  locus::engine::keep_tensor_memory();
   ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
   ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
   const std::vector<std::string> arguments(values + 1, values + count);

@@ -48,7 +48,7 @@ ProbeRequest probe_request_of(const NamedArguments& arguments) {
   const ProbeLevel level = parse_probe_level(arguments.text("--level", "attention"));
   const Place place = place_of(arguments, level);
   ProbeRequest out{.host = {.specification = read_json_file(arguments.required("--spec")),
-                            .grid = grid_of(arguments, "--grid"),
+                            .grid = {},
                             .path = arguments.text("--path", "auto"),
                             .seed = static_cast<std::uint64_t>(arguments.integer("--seed", 0)),
                             .least_layers = std::max<std::int64_t>(place.layer + 1, 1)},
@@ -61,14 +61,24 @@ ProbeRequest probe_request_of(const NamedArguments& arguments) {
   if (out.step < 0) throw std::invalid_argument("--step counts the steps done: it is at least 0");
   if (arguments.has("--prefix")) out.host.prefix = arguments.integer("--prefix", 0);
   if (arguments.has("--layers")) out.host.layers = arguments.integer("--layers", 1);
-  if (arguments.has("--reference")) out.host.reference = grid_of(arguments, "--reference");
+  if (!arguments.has("--points")) {
+    out.host.grid = grid_of(arguments, "--grid");
+    if (arguments.has("--reference")) out.host.reference = grid_of(arguments, "--reference");
+    return out;
+  }
+  for (const char* other : {"--grid", "--reference"}) {
+    if (arguments.has(other))
+      throw std::invalid_argument("points lie on no grid: --points leaves no room for " + std::string(other));
+  }
+  out.host.point_axes = arguments.integer("--points", 0);
+  if (out.host.point_axes < 1) throw std::invalid_argument("--points says how many axes coordinates have: at least 1");
   return out;
 }
 
 // One transform, schedule, optimizer or loss alone, on given tensors and draws.
 void run_alone(const NamedArguments& arguments) {
-  for (const char* other : {"--level", "--grid", "--reference", "--prefix", "--layer", "--layers", "--network-stage",
-                            "--dtype", "--path", "--seed", "--step", "--training"}) {
+  for (const char* other : {"--level", "--grid", "--reference", "--points", "--prefix", "--layer", "--layers",
+                            "--network-stage", "--dtype", "--path", "--seed", "--step", "--training"}) {
     if (arguments.has(other)) throw std::invalid_argument(std::string(other) + " is of priors, not of a --component");
   }
   if (arguments.has("--init")) throw std::invalid_argument("--init is of priors: a component has no parameters");
@@ -107,7 +117,7 @@ void run(const NamedArguments& arguments) {
 int run_probe(std::span<const std::string> arguments) {
   try {
     run(NamedArguments(arguments,
-                       {"--spec", "--level", "--grid", "--reference", "--prefix", "--layer", "--layers",
+                       {"--spec", "--level", "--grid", "--reference", "--points", "--prefix", "--layer", "--layers",
                         "--network-stage", "--dtype", "--path", "--seed", "--step", "--in", "--out", "--component"},
                        {"--init", "--list", "--training"}));
     return 0;

@@ -7,9 +7,10 @@
 namespace locus {
 
 inline constexpr const char* kProbeUsage =
-    "locus-trainer probe --spec FILE [--level attention|block|stage|model] --grid RxC [--reference RxC] [--prefix P]\n"
-    "                    [--layer L | --layer STAGE.L | --stage S] [--layers N] [--dtype float64|float32|bfloat16]\n"
-    "                    [--path NAME] [--seed N] [--step N] [--training]\n"
+    "locus-trainer probe --spec FILE [--level attention|block|stage|model]\n"
+    "                    (--grid RxC [--reference RxC] | --points AXES) [--prefix P]\n"
+    "                    [--layer L | --layer STAGE.L | --network-stage S] [--layers N]\n"
+    "                    [--dtype float64|float32|bfloat16] [--path NAME] [--seed N] [--step N] [--training]\n"
     "                    (--in FILE.safetensors | --init) --out FILE.safetensors\n"
     "       locus-trainer probe --component KIND:ID [--spec FILE] [--in FILE.safetensors] --out FILE.safetensors\n"
     "       locus-trainer probe --list [--spec FILE]\n"

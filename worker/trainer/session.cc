@@ -36,6 +36,7 @@ StageRequest parse_start(const Json& frame) {
   out.cache = data_cache_folder();
   out.checkpoint_seconds = execution.value("checkpoint_seconds", out.checkpoint_seconds);
   out.path = execution.value("path", out.path);
+  out.durable_files = false;  // the daemon uploads them; until then an attempt that loses them is made again
   return request;
 }
 

@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "engine/base/failure.h"
-#include "engine/data/dataset.h"
 #include "engine/files/tensor_file.h"
+#include "engine/inputs/input.h"
 #include "engine/tasks/task.h"
 #include "engine/weights/export.h"
 #include "engine/weights/init.h"
@@ -53,7 +53,7 @@ Json fit_of(const TensorFile& file, const std::string& sha256, const Json& model
     if (asked != sha256) out["asks_for"] = asked;
   }
   try {
-    const Json facts = dataset_facts(configuration.at("dataset"));
+    const Json facts = input_facts(configuration);
     const RandomStreams random(configuration.at("seed").get<std::uint64_t>());
     const auto task = make_task({configuration, facts, random});
     const LoadInput input{facts.at("channels").get<std::int64_t>(),

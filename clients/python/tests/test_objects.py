@@ -178,6 +178,9 @@ def test_pictures_are_of_priors_and_of_what_training_made_of_them(done: locus.Ex
     assert [one["prior"] for one in trained.document["priors"]] == ["learned-absolute"]
     seen = done.picture(2, attention=True, images=[3, np.int64(5)], layers=0, checkpoint=trained.step)
     assert [one["image"] for one in seen.document["images"]] == [3, 5]
+    assert trained.document["model"]["stages"] == [trained.document["model"]["layers"]], "a network of one stage"
+    with pytest.raises(locus.LocusError, match="no stage 1"):
+        done.picture(2, stage=1)
     with pytest.raises(locus.NotFound, match="has kept no checkpoint of step 3"):
         done.picture(2, checkpoint=3)
     before = done.picture(2, checkpoint="initial")

@@ -4,7 +4,7 @@
 
 #include "core/catalog/constraint.h"
 #include "core/catalog/facts.h"
-#include "core/experiment/plan/formulas.h"
+#include "core/experiment/plan/refusals.h"
 #include "core/experiment/plan/resolver.h"
 
 namespace locus {
@@ -17,6 +17,15 @@ bool has(const std::vector<Value>& list, const std::type_identity_t<Value>& one)
 
 absl::Status conflict(std::string message, const std::string& field, const std::string& a, const std::string& b) {
   return refuse(ErrorReason::kConflictingPriors, std::move(message), field, {{"left", a}, {"right", b}});
+}
+
+constexpr char kLabelTarget[] = "label";  // what samples bring and tasks learn from where the catalog does not say
+
+// "mask, depth"; "nothing" of none.
+std::string listed_words(const Json& words) {
+  std::string out;
+  for (const Json& word : words) out += (out.empty() ? "" : ", ") + word.get<std::string>();
+  return out.empty() ? "nothing" : out;
 }
 
 // What of `excludes` shuts `b` out: its id or a tag it provides.
@@ -98,12 +107,7 @@ ModelImages model_images(const ResolvedSection& dataset, const std::vector<const
 static std::vector<double> masked_stages(const ResolvedSection& model, const ModelImages& images,
                                          std::optional<std::size_t> stage) {
   const std::size_t stages = backbone_stages(*model.item, model.resolved);
-  const Formulas formulas(*model.item, model.resolved, stages, [&](const std::string& name, Stage) {
-    if (images.extent.size() != 2) return std::optional<double>();
-    return name == "height"  ? std::optional(images.extent[0].get<double>())
-           : name == "width" ? std::optional(images.extent[1].get<double>())
-                             : std::nullopt;
-  });
+  const Formulas formulas = formulas_of(model, images);
   std::vector<double> out;
   for (std::size_t s = stage.value_or(0); s < (stage ? *stage + 1 : stages); ++s) {
     if (const auto masked = formulas.formula("masked", s)) out.push_back(*masked);
@@ -148,6 +152,16 @@ std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection
   for (const Json& side : images.extent) numbers["extent"].push_back(side.get<double>());
   if (images.channels.is_number()) numbers["channels"] = {images.channels.get<double>()};
   numbers["resized"] = {images.resized ? 1.0 : 0.0};
+  const std::size_t count = backbone_stages(*model.item, model.resolved);
+  const auto blocks = numbers.find("depth");
+  if (count > 1) {
+    numbers["maps"] = {static_cast<double>(count)};
+    numbers["last_block"] = {-1};
+  } else if (blocks != numbers.end() && blocks->second.size() == 1) {
+    numbers["maps"] = blocks->second;
+    numbers["last_block"] = {blocks->second[0] - 1};
+  }
+  if (images.batch) numbers["batch"] = {*images.batch};
   numbers["condition"] = {model.item->facts.value("condition", false) ? 1.0 : 0.0};
   return numbers;
 }
@@ -175,6 +189,8 @@ absl::Status check_requirements(const CatalogItem& item, const Json& own, const 
   if (item.requirements.empty()) return absl::OkStatus();
   NamedNumbers numbers = derived_numbers(model, images, stage);
   for (auto& [name, values] : numbers_of(own)) numbers[name] = values;
+  // Who names the blocks has as many maps.
+  if (const auto taps = numbers.find("taps"); taps != numbers.end() && !taps->second.empty()) numbers.erase("maps");
   // A resolution is the shorter side: what holds for it must hold for the longer one.
   if (const auto found = numbers.find("resolution"); found != numbers.end()) {
     const std::vector<double> shorter = found->second;
@@ -217,6 +233,41 @@ static absl::Status check_stages(const ResolvedPrior& prior, const ResolvedSecti
   return absl::OkStatus();
 }
 
+absl::Status check_target(const CatalogItem& task, const CatalogItem& dataset, const std::string& field) {
+  const std::string wanted = task.facts.value("target", kLabelTarget);
+  const Json targets = dataset.facts.value("targets", Json::array({kLabelTarget}));
+  if (!targets.is_array() || has(targets.get<std::vector<Json>>(), Json(wanted))) return absl::OkStatus();
+  return refuse(ErrorReason::kConstraintViolated,
+                "the task '" + task.id + "' learns from a " + wanted + " of each image, and '" + dataset.id +
+                    "' brings " + listed_words(targets) + "; choose another task or dataset",
+                field, {{"task", task.id}, {"dataset", dataset.id}, {"target", wanted}});
+}
+
+absl::Status check_map_options(const CatalogItem& stage, const Json& options, const CatalogItem& task,
+                               const std::string& field) {
+  const Json names = stage.facts.value("of_maps", Json::array());
+  if (task.facts.contains("target")) return absl::OkStatus();
+  for (const OptionSpec& option : stage.options) {
+    const bool of_maps = std::find(names.begin(), names.end(), Json(option.name)) != names.end();
+    if (!of_maps || options.value(option.name, option.default_value) == option.default_value) continue;
+    return refuse(ErrorReason::kConstraintViolated,
+                  "the option " + option.name + " of the stage '" + stage.id +
+                      "' is for tasks that make a map of each image, " + "and '" + task.id +
+                      "' makes none; leave it out",
+                  field + "." + option.name, {{"item", stage.id}, {"task", task.id}});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_served(const CatalogItem& item, const CatalogItem& task, const std::string& field) {
+  const Json tasks = item.facts.value("tasks", Json());
+  if (!tasks.is_array() || has(tasks.get<std::vector<Json>>(), Json(task.id))) return absl::OkStatus();
+  return refuse(ErrorReason::kConstraintViolated,
+                "the " + item.kind + " '" + item.id + "' serves " + listed_words(tasks) + ", not the task '" + task.id +
+                    "'; leave it out or choose another task",
+                field, {{"item", item.id}, {"task", task.id}});
+}
+
 absl::Status check_images(const ModelImages& images, const ResolvedSection& dataset, const Catalog& catalog) {
   if (!images.extent.is_null() || dataset.item->facts.value("rank", Json()) != 2) return absl::OkStatus();
   for (const Section& section : catalog.sections()) {
@@ -245,7 +296,8 @@ absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection&
                              prior.field, prior.item->id, dataset.item->id));
       continue;
     }
-    mistakes.note(check_stages(prior, model, images));
+    const absl::Status met = check_stages(prior, model, images);
+    mistakes.note(met.ok() ? check_refusals(prior, model, images) : met);
   }
   return mistakes.status();
 }

@@ -5,8 +5,10 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
+#include <utility>
 
+#include "core/experiment/plan/cost.h"
+#include "core/experiment/plan/refusals.h"
 #include "core/experiment/plan/remarks.h"
 
 namespace locus {
@@ -51,6 +53,7 @@ class Configurer {
     out.priors = priors(settings);
     if (!out.model() || !out.dataset()) return out;
     out.images = model_images(*out.dataset(), out.sections);
+    if (out.recipe()) out.images.batch = batch_at_once(out.recipe()->resolved);
     if (!note(check_images(out.images, *out.dataset(), resolver_.catalog()), {"dataset"})) return out;
     check_sections(out, settings);
     if (out.recipe()) note(check_size(out, cost(out), spec_.memory_gib), {"model", "dataset", "train"});
@@ -66,6 +69,8 @@ class Configurer {
     for (const ResolvedStage& stage : stages) {
       note(check_requirements(*stage.item, stage.resolved, *cell.model(), cell.images, stage.field),
            {"model", "dataset"});
+      if (cell.task() != nullptr)
+        note(check_map_options(*stage.item, stage.resolved, *cell.task()->item, stage.field), {"task"});
     }
   }
 
@@ -83,10 +88,9 @@ class Configurer {
     return status.ok();
   }
 
-  // Of a cell with dataset, model and recipe: cells that differ in nothing but the task or seeds cost the same.
+  // Of a cell with dataset, model and recipe: cells that differ in nothing but seeds cost the same.
   const CellCost& cost(const Configuration& cell) {
-    const auto [found, fresh] =
-        costs_.try_emplace({cell.dataset(), cell.images.resized, cell.model(), cell.recipe(), cell.priors});
+    const auto [found, fresh] = costs_.try_emplace({cell.sections, cell.priors});
     if (fresh) found->second = cost_of(cell);
     return found->second;
   }
@@ -98,16 +102,21 @@ class Configurer {
     return note(found.status(), {section.key}) ? *found : nullptr;
   }
 
-  // What the items ask of the model and the dataset.
+  // What the items ask of the model, the dataset and the task.
   void check_sections(const Configuration& cell, const Effective& settings) {
     const auto& sections = resolver_.catalog().sections();
     for (std::size_t i = 0; i < sections.size(); ++i) {
       if (!cell.sections[i]) continue;
       const ResolvedSection& chosen = *cell.sections[i];
-      note(relocate(check_requirements(*chosen.item, chosen.resolved, *cell.model(), cell.images, sections[i].key),
-                    settings),
-           {sections[i].key, "model", "dataset"});
+      absl::Status met = check_requirements(*chosen.item, chosen.resolved, *cell.model(), cell.images, sections[i].key);
+      if (met.ok()) met = check_refusals(*chosen.item, chosen.resolved, *cell.model(), cell.images, sections[i].key);
+      note(relocate(met, settings), {sections[i].key, "model", "dataset"});
+      if (cell.task() == nullptr) continue;
+      note(relocate(check_served(*chosen.item, *cell.task()->item, sections[i].id_path), settings),
+           {sections[i].key, "task"});
     }
+    if (cell.task() == nullptr) return;
+    note(relocate(check_target(*cell.task()->item, *cell.dataset()->item, "task"), settings), {"task", "dataset"});
   }
 
   const ResolvedPriors* priors(const Effective& settings) {
@@ -129,10 +138,7 @@ class Configurer {
   Resolver& resolver_;
   Mistakes& mistakes_;
   std::set<std::string> loose_;
-  std::map<std::tuple<const ResolvedSection*, const ResolvedSection*, const ResolvedSection*, const ResolvedSection*,
-                      const ResolvedPriors*>,
-           CellCost>
-      costs_;
+  std::map<std::pair<std::vector<const ResolvedSection*>, const ResolvedPriors*>, CellCost> costs_;
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kTest[] = "test", kValidation[] = "validation";
 constexpr char kCheckpoint[] = "checkpoint", kBest[] = "best";  // an evaluation's choice of model
-constexpr char kResolution[] = "resolution";
+constexpr char kResolution[] = "resolution", kView[] = "view", kWholeView[] = "whole";
 constexpr char kKeepBest[] = "keep_best";  // the training's counterpart
 
 // A training stage measures on what it may see; everything else is a later stage's to measure.
@@ -182,6 +182,7 @@ absl::StatusOr<MetricContract> resolve_metric(const MetricRequest& request, cons
   take(out.reports, request.reports, kTest, {"train", kValidation, kTest}, "metric.reports");
   take(out.direction, request.direction, direction, {"max", "min"}, "metric.direction");
   out.reduce = request.reduce.value_or("last");
+  out.top_seeds = request.top_seeds;
   mistakes.note(parse_reduction(out.reduce, out.reports, "metric.reduce").status());
   if (!mistakes.none()) return mistakes.status();
   if (reports_best_model(out) && out.selects_on != kValidation) {
@@ -248,6 +249,8 @@ Json evaluation_labels(const std::vector<ResolvedStage>& stages, const MetricCon
     Json out = Json::object();
     if (!resolution.is_null()) out[kResolution] = resolution;
     if (const auto count = scored_images(stage, dataset); count > 0) out["images"] = count;
+    const Json views = stage.resolved.value(kView, Json::array());
+    if (!views.empty() && std::find(views.begin(), views.end(), kWholeView) == views.end()) out[kView] = views[0];
     return out;
   };
   for (const bool part : {false, true}) {  // a whole split is preferred to a part of one

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/catalog/facts.h"
+#include "core/experiment/plan/decoder_cost.h"
 #include "core/experiment/plan/formulas.h"
 
 namespace locus {
@@ -21,6 +22,8 @@ constexpr double kNumberBytes = 4;         // float32
 constexpr double kCopiesOfParameters = 4;  // weights, gradients, two moments of AdamW
 constexpr double kLabelBytes = 8;          // of an image in memory, beside a byte a pixel and channel
 constexpr char kStageNumber = '@';         // in the name of a linear map
+constexpr char kTarget[] = "target";       // the fact of tasks that learn from maps
+constexpr char kDecoder[] = "decoder";     // the kind of what makes maps
 constexpr char kEachMap[] = "each_map";    // the formula of what adapts linear maps
 
 // Of images of that extent.
@@ -69,6 +72,16 @@ double adapted_count(const Json& options, const std::string& name, std::int64_t 
   return out;
 }
 
+// What makes maps for a task that learns from them, and says what that costs; null where there is none.
+const ResolvedSection* decoder_of(const Configuration& cell) {
+  if (cell.task() == nullptr || !cell.task()->item->facts.contains(kTarget)) return nullptr;
+  for (std::size_t i = kSectionsOfEvery; i < cell.sections.size(); ++i) {
+    const ResolvedSection* section = cell.sections[i];
+    if (section != nullptr && section->item != nullptr && section->item->kind == kDecoder) return section;
+  }
+  return nullptr;
+}
+
 std::optional<double> nothing_beyond(const std::string&, Stage) { return std::nullopt; }
 
 class Network {
@@ -85,6 +98,13 @@ class Network {
           section->item->facts.value("costs", Json::object()).contains(kEachMap))
         adapters_.push_back(section);
     }
+    if (const ResolvedSection* decoder = decoder_of(cell)) {
+      const double outputs = cell.task()->item->facts.value("outputs", facts_.value("classes", 0.0));
+      decoder_.emplace(
+          *decoder, outputs, axial_.size(),
+          [this](const std::string& name, Stage stage) { return model_.named(name, stage); }, cell.images);
+      facts_["classes"] = 0;  // no head of the backbone's own
+    }
     if (cell.priors == nullptr) return;
     for (const ResolvedPrior& prior : cell.priors->list) add(prior);
     place_prefix();
@@ -96,13 +116,17 @@ class Network {
   Network(const Network&) = delete;  // the formulas refer to it
   Network& operator=(const Network&) = delete;
 
-  std::optional<double> activations() const { return model_.formula("activations"); }
+  std::optional<double> activations() const {
+    const auto own = model_.formula("activations");
+    return own && decoder_ ? *own + decoder_->formula("activations").value_or(0) : own;
+  }
 
   // Of a forward pass over one image; nothing where a prior takes parts of the blocks away.
   std::optional<double> flops() const {
     const auto replaces = [](const Counted& prior) { return prior.sum("replaced").value_or(0) != 0; };
     if (std::any_of(priors_.begin(), priors_.end(), replaces)) return std::nullopt;
-    return model_.formula("flops");
+    const auto own = model_.formula("flops"), more = decoder_ ? decoder_->formula("flops") : 0;
+    return own && more ? std::optional(*own + *more) : std::nullopt;
   }
 
   void count(CellCost& out) const {
@@ -117,6 +141,12 @@ class Network {
     }
     if (out.uncounted.empty()) out.prior_parameters = own;
     if (bare) out.parameters = *bare - replaced + own;
+    if (decoder_) {
+      const auto beside = decoder_->formula("parameters");
+      if (!beside) out.uncounted.emplace_back(kDecoder);
+      if (bare) out.parameters += beside.value_or(0);
+      out.training_parameters += decoder_->formula("training_only").value_or(0);
+    }
     for (const ResolvedSection* adapter : adapters_) {
       // Which maps are left where a prior takes parts of the backbone away, no formula says.
       const auto beside = replaced == 0 ? adapter_parameters(*adapter) : std::nullopt;
@@ -211,6 +241,7 @@ class Network {
   std::vector<double> axial_;  // 1 for a stage in which attention runs along the axes, else 0
   const CatalogItem* backbone_;
   Formulas model_;
+  std::optional<DecoderCost> decoder_;
   std::vector<const ResolvedSection*> adapters_;
   std::deque<Counted> priors_;
   Prefix prefix_;
@@ -230,6 +261,10 @@ double resident_bytes(const ResolvedSection& dataset) {
 
 }  // namespace
 
+double batch_at_once(const Json& recipe) {
+  return std::ceil(recipe.value("batch", 1.0) / recipe.value("accumulate", 1.0));
+}
+
 CellCost cost_of(const Configuration& cell) {
   CellCost out;
   const Network network(cell);
@@ -238,7 +273,7 @@ CellCost cost_of(const Configuration& cell) {
   out.flops = network.flops().value_or(-1);
   const auto activations = network.activations();
   const Json& recipe = cell.recipe()->resolved;
-  const double batch = std::ceil(recipe.value("batch", 1.0) / recipe.value("accumulate", 1.0));  // at once
+  const double batch = batch_at_once(recipe);
   if (out.parameters < 0 || !activations) return out;
   const double trained = out.parameters + out.training_parameters;
   out.memory_bytes = kNumberBytes * (kCopiesOfParameters * trained + batch * *activations) + out.data_bytes;

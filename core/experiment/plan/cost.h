@@ -8,4 +8,7 @@ namespace locus {
 // Of a cell with dataset, model and recipe; without priors (a mistake elsewhere) it is the bare model's.
 CellCost cost_of(const Configuration& cell);
 
+// Samples that a training with these options of a recipe computes at once.
+double batch_at_once(const Json& recipe);
+
 }  // namespace locus

@@ -1,8 +1,10 @@
 // Field checks shared by the parts of the specification parser.
 #include "core/experiment/plan/fields.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "core/base/mistakes.h"
 #include "core/base/nearest.h"
 #include "core/catalog/options.h"
 #include "core/experiment/plan/specification.h"
@@ -32,6 +34,16 @@ absl::Status check_mapping(const Json& value, const std::string& field) {
 
 absl::Status check_list(const Json& value, const std::string& field) {
   return value.is_array() ? absl::OkStatus() : wrong_type("a list", value, field);
+}
+
+absl::Status check_keys(const Json& json, const std::vector<std::string>& known, const std::string& owner,
+                        const std::string& field) {
+  Mistakes mistakes;
+  for (const auto& [key, value] : json.items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      mistakes.note(unknown_key(key, known, owner, field + "." + key));
+  }
+  return mistakes.status();
 }
 
 absl::StatusOr<std::string> text_of(const Json& value, const std::string& field) {

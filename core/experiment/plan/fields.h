@@ -12,8 +12,11 @@ namespace locus {
 
 std::string indexed(const std::string& field, std::size_t index);  // "matrix.prior" -> "matrix.prior[2]"
 
-absl::Status check_mapping(const Json& value, const std::string& field);           // WRONG_TYPE
-absl::Status check_list(const Json& value, const std::string& field);              // WRONG_TYPE
+absl::Status check_mapping(const Json& value, const std::string& field);  // WRONG_TYPE
+absl::Status check_list(const Json& value, const std::string& field);     // WRONG_TYPE
+// UNKNOWN_KEY for every key of a mapping that is not among `known`; `owner` as in "metric".
+absl::Status check_keys(const Json& json, const std::vector<std::string>& known, const std::string& owner,
+                        const std::string& field);
 absl::StatusOr<std::string> text_of(const Json& value, const std::string& field);  // WRONG_TYPE
 
 // OPTION_OUT_OF_RANGE if NaN or an infinity is anywhere inside: no identity can be made from it.

@@ -6,16 +6,21 @@
 #include <set>
 
 #include "core/catalog/facts.h"
+#include "core/catalog/options.h"
 #include "core/experiment/plan/bounds.h"
+#include "core/experiment/plan/changed.h"
 #include "core/experiment/plan/configure.h"
 #include "core/experiment/plan/contract.h"
 #include "core/experiment/plan/expansion.h"
+#include "core/experiment/plan/fields.h"
 #include "core/experiment/plan/hints.h"
 #include "core/experiment/plan/identity.h"
 #include "core/experiment/plan/labels.h"
 #include "core/experiment/plan/matched.h"
 #include "core/experiment/plan/remarks.h"
 #include "core/experiment/plan/resolver.h"
+#include "core/experiment/plan/search_plan.h"
+#include "core/experiment/plan/search_section.h"
 #include "core/experiment/plan/specification.h"
 
 namespace locus {
@@ -155,11 +160,13 @@ void name_items(const std::vector<Configuration>& cells, ExperimentPlan& plan) {
 struct Expanded {
   std::vector<CellDraft> drafts;
   Configured configured;
+  SearchCells search;  // where there is one
 };
 
 // Every mistake there is, or the cells with their configurations.
 std::optional<Expanded> expand_and_configure(Specification& spec, Resolver& resolver, Values& values,
                                              Mistakes& mistakes) {
+  add_proposals(spec, resolver);
   values = Values::make(spec, resolver, mistakes);
   check_assignments(spec, values, resolver, mistakes);
   if (mistakes.none()) mistakes.note(check_trial_count(spec));
@@ -172,7 +179,19 @@ std::optional<Expanded> expand_and_configure(Specification& spec, Resolver& reso
   auto configured = configure(spec, out.drafts, surveyed, resolver, mistakes);
   if (!configured) return std::nullopt;
   out.configured = *std::move(configured);
+  if (spec.judges) check_judged_split(out.configured, mistakes);
+  if (!mistakes.none()) return std::nullopt;
+  if (!spec.search) return out;
+  out.search = search_cells(spec, out.drafts, values);
+  check_search(spec, out.search, out.configured, mistakes);
+  if (!mistakes.none()) return std::nullopt;
   return out;
+}
+
+void add_search(const Specification& spec, const Expanded& expanded, ExperimentPlan& plan) {
+  for (std::size_t i = 0; i < plan.cells.size(); ++i) plan.cells[i].search = expanded.search.places[i];
+  plan.search = plan_search(spec, expanded.search, expanded.configured);
+  for (std::string& one : remarks_on(*plan.search, expanded.configured)) plan.warnings.push_back(std::move(one));
 }
 
 int place_of_prior(const Configuration& cell, const Catalog& catalog) {
@@ -185,14 +204,50 @@ int place_of_prior(const Configuration& cell, const Catalog& catalog) {
   return 0;
 }
 
+// The values of each cell in the order of the space.
+void take_proposed(const ProposedCells& proposed, Specification& spec, Mistakes& mistakes) {
+  if (!spec.search || !spec.search->whole) return;
+  const Search& search = spec.search->search;
+  if (search.proposer != Proposer::kExternal) {
+    mistakes.note(invalid_search("the search proposes by itself; write propose: external to take proposals of a client",
+                                 "search.propose"));
+    return;
+  }
+  std::vector<std::string> paths;
+  for (const Dimension& dimension : search.space) paths.push_back(dimension.path);
+  for (std::size_t i = 0; i < proposed.size(); ++i) {
+    const std::string cell = indexed("cells", i);
+    for (const auto& [path, value] : proposed[i]) {
+      if (std::find(paths.begin(), paths.end(), path) == paths.end())
+        mistakes.note(unknown_key(path, paths, "the space", cell + "." + path));
+    }
+    std::vector<Json> values;
+    for (const Dimension& dimension : search.space) {
+      const std::string field = cell + "." + dimension.path;
+      const auto found = proposed[i].find(dimension.path);
+      if (found == proposed[i].end()) {
+        mistakes.note(refuse(ErrorReason::kMissingKey, field + " is missing; give a value of every path of the space",
+                             field, {{"key", dimension.path}}));
+      } else if (const auto wrong = outside(dimension, found->second)) {
+        mistakes.note(refuse(ErrorReason::kOptionOutOfRange, field + " lies outside the space: " + *wrong, field));
+      } else {
+        values.push_back(found->second);
+      }
+    }
+    spec.search->given.push_back(std::move(values));
+  }
+}
+
 }  // namespace
 
-absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const Catalog& catalog) {
+absl::StatusOr<ExperimentPlan> plan_changed(const Json& specification, const Catalog& catalog,
+                                            const SpecificationChange& change) {
   Mistakes mistakes;
   Resolver resolver(catalog);
   Values values;
   std::optional<Specification> parsed = parse_specification(specification, catalog.sections(), mistakes);
   if (!parsed) return mistakes.status();
+  change(*parsed, mistakes);
   const auto expanded = expand_and_configure(*parsed, resolver, values, mistakes);
   if (!expanded) return each_of(mistakes.status(), [&](const absl::Status& one) { return with_place(one, catalog); });
   const Specification& spec = *parsed;
@@ -230,6 +285,7 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   std::vector<std::string> labels;
   for (const PlannedCell& cell : plan.cells) labels.push_back(cell.label);
   LOCUS_RETURN_IF_ERROR(add_values(spec, drafts, values, configurations.front(), resolver, plan));
+  if (spec.search) add_search(spec, *expanded, plan);
   plan.matched_except = spec.matched;
   LOCUS_RETURN_IF_ERROR(prove_matched(spec, drafts, configurations, labels));
   plan.matched = describe_difference(drafts, values, configurations);
@@ -247,7 +303,21 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   warn_of_unfilled(configurations, plan.warnings);
   for (std::string& warning : unreached(configurations, stages)) plan.warnings.push_back(std::move(warning));
   warn_of_equal_cells(plan, plan.warnings);
+  const bool awaited = plan.search && plan.search->search.proposer == Proposer::kExternal && spec.search->given.empty();
+  if (awaited) plan.cells.clear(), plan.trials.clear();  // they stood for what is to come
   return plan;
+}
+
+absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const Catalog& catalog) {
+  return plan_changed(specification, catalog, [](Specification&, Mistakes&) {});
+}
+
+absl::StatusOr<ExperimentPlan> plan_proposed(const Json& specification, const Catalog& catalog,
+                                             const ProposedCells& proposed) {
+  return plan_changed(specification, catalog, [&](Specification& spec, Mistakes& mistakes) {
+    if (!proposed.empty()) take_proposed(proposed, spec, mistakes);
+    if (!mistakes.none() && spec.search) spec.search->whole = false;
+  });
 }
 
 }  // namespace locus

@@ -96,16 +96,18 @@ absl::Status relocate(const absl::Status& status, const Effective& effective);
 
 // The images that the model of a cell is given.
 struct ModelImages {
-  Json extent;                               // rows and columns; null where they vary or the catalog does not say
-  const ResolvedSection* resized = nullptr;  // the section whose item gives them that extent; null: the dataset
-  Json channels;                             // null where the catalog does not say
+  Json extent;                                 // rows and columns; null where they vary or the catalog does not say
+  const ResolvedSection* resized = nullptr;    // the section whose item gives them that extent; null: the dataset
+  Json channels;                               // null where the catalog does not say
+  std::optional<double> batch = std::nullopt;  // how many it is given at once in training; nothing where no recipe says
 };
 // Of a dataset and of what `sections` make of its images.
 ModelImages model_images(const ResolvedSection& dataset, const std::vector<const ResolvedSection*>& sections);
 
 // Numbers that constraints between items speak of: the model's options, head_width, extent and channels of the images, and
-// `resized`, 1 where an item of another section than the dataset gives the extent; those of one stage of the backbone, or
-// of all.
+// `resized`, 1 where an item of another section than the dataset gives the extent; `maps`, how many maps of features the
+// backbone can give, one of each stage or, of one stage, of each block, and `last_block`, the number of its last one, -1 where
+// there are several stages; `batch`; those of one stage of the backbone, or of all.
 std::map<std::string, std::vector<double>> derived_numbers(const ResolvedSection& model, const ModelImages& images,
                                                            std::optional<std::size_t> stage = std::nullopt);
 
@@ -117,6 +119,14 @@ absl::Status check_together(const ResolvedPriors& priors, const ResolvedSection&
 absl::Status check_requirements(const CatalogItem& item, const Json& own, const ResolvedSection& model,
                                 const ModelImages& images, const std::string& field,
                                 std::optional<std::size_t> stage = std::nullopt);
+// CONSTRAINT_VIOLATED where the task learns from what the dataset's samples do not bring (facts.target of the task,
+// facts.targets of the dataset, a label each where they do not say), or where the item of a section serves other tasks
+// (facts.tasks), or a stage is given options of maps (facts.of_maps) and the task makes none (facts.target). `field`: of the
+// section, of the stage, or of the task.
+absl::Status check_target(const CatalogItem& task, const CatalogItem& dataset, const std::string& field);
+absl::Status check_map_options(const CatalogItem& stage, const Json& options, const CatalogItem& task,
+                               const std::string& field);
+absl::Status check_served(const CatalogItem& item, const CatalogItem& task, const std::string& field);
 // CONSTRAINT_VIOLATED where the dataset's images (rank 2) differ in size and nothing gives them one, though some item of the
 // catalog would.
 absl::Status check_images(const ModelImages& images, const ResolvedSection& dataset, const Catalog& catalog);

@@ -10,6 +10,8 @@
 #include "core/catalog/options.h"
 #include "core/experiment/plan/factors.h"
 #include "core/experiment/plan/fields.h"
+#include "core/experiment/plan/key_reader.h"
+#include "core/experiment/plan/search_section.h"
 #include "core/experiment/schema.h"
 #include "core/limits.h"
 
@@ -28,17 +30,6 @@ absl::Status parse_section(const Section& section, const Json& json, Specificati
   for (const auto& [key, value] : json.items()) {
     if (mistakes.note(check_finite(value, name + "." + key)))
       spec.fixed[name + "." + key] = {value, "", name + "." + key};
-  }
-  return mistakes.status();
-}
-
-// One sentence for every key of a mapping that is not among `known`.
-absl::Status check_keys(const Json& json, const std::vector<std::string>& known, const std::string& owner,
-                        const std::string& field) {
-  Mistakes mistakes;
-  for (const auto& [key, value] : json.items()) {
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      mistakes.note(unknown_key(key, known, owner, field + "." + key));
   }
   return mistakes.status();
 }
@@ -143,6 +134,14 @@ absl::StatusOr<std::string> reducer_of(const Json& json, const std::string& fiel
                 field);
 }
 
+// {top: 3}
+void read_over_seeds(const Json& json, MetricRequest& metric, Mistakes& mistakes) {
+  KeyReader keys(json, "metric.over_seeds", "over_seeds", {"top"}, mistakes);
+  keys.require("top",
+               "metric.over_seeds says how many of the best seeds are averaged; write {top: 3}, or leave it out");
+  metric.top_seeds = keys.integer("top", 1).value_or(0);
+}
+
 absl::Status parse_metric(const Json& json, Specification& spec) {
   LOCUS_RETURN_IF_ERROR(check_mapping(json, "metric"));
   MetricRequest& metric = spec.metric;
@@ -151,6 +150,7 @@ absl::Status parse_metric(const Json& json, Specification& spec) {
       {"direction", &metric.direction}, {"reduce", &metric.reduce},   {"unit", &metric.unit}};
   std::vector<std::string> known;
   for (const auto& [key, target] : keys) known.push_back(key);
+  known.emplace_back("over_seeds");
   Mistakes mistakes;
   mistakes.note(check_keys(json, known, "metric", "metric"));
   for (const auto& [key, value] : json.items()) {
@@ -160,6 +160,7 @@ absl::Status parse_metric(const Json& json, Specification& spec) {
     const bool mapping = key == "reduce" && value.is_object();
     *found->second = mistakes.value(mapping ? reducer_of(value, field) : text_of(value, field));
   }
+  if (json.contains("over_seeds")) read_over_seeds(json["over_seeds"], metric, mistakes);
   return mistakes.status();
 }
 
@@ -229,6 +230,24 @@ absl::Status parse_limits(const Json& json, Specification& spec) {
   return mistakes.status();
 }
 
+// Each phase is a specification of its own by then (plan_protocol()).
+absl::Status refuse_phases(const Json&, Specification&) {
+  return refuse(ErrorReason::kInvalidSpecification,
+                "phases are planned one after another, and here one experiment is asked for; give each phase as a "
+                "specification of its own",
+                "phases");
+}
+
+absl::Status check_over_seeds(const Specification& spec) {
+  const auto seeds = static_cast<std::int64_t>(spec.seeds.size());
+  if (spec.metric.top_seeds <= seeds || !spec.knows_all_of("replicates")) return absl::OkStatus();
+  return refuse(ErrorReason::kInvalidSpecification,
+                "the best " + std::to_string(spec.metric.top_seeds) +
+                    " seeds are averaged, and replicates.seed lists " + std::to_string(seeds) +
+                    "; list more or lower it",
+                "metric.over_seeds.top");
+}
+
 using Parse = std::function<absl::Status(const Json&, Specification&)>;
 
 // How each key of schema.def is read that is no section.
@@ -258,6 +277,7 @@ const std::map<std::string, Parse>& keys() {
       {"exclude", list("exclude", &Specification::exclude)},
       {"overrides", parse_overrides},
       {"replicates", parse_replicates},
+      {"search", parse_search},
       {"stages", parse_stages},
       {"baseline",
        [](const Json& json, Specification& spec) -> absl::Status {
@@ -266,6 +286,7 @@ const std::map<std::string, Parse>& keys() {
        }},
       {"limits", parse_limits},
       {"metric", parse_metric},
+      {"phases", refuse_phases},
       {"matched", parse_matched},
   };
   return table;
@@ -311,6 +332,8 @@ std::optional<Specification> parse_specification(const Json& document, const std
     if (parse != keys().end()) mistakes.note(parse->second(value, spec));
   }
   mistakes.note(check_factors_once(spec));
+  complete_search(spec, mistakes);
+  mistakes.note(check_over_seeds(spec));
   if (!document.contains("name") && spec.knows_all_of("name")) {
     mistakes.note(
         refuse(ErrorReason::kMissingKey, "a specification needs a name, as in name: my-first-comparison", "name"));

@@ -12,6 +12,7 @@
 #include "core/base/json.h"
 #include "core/base/mistakes.h"
 #include "core/catalog/catalog.h"
+#include "core/search/search.h"
 
 namespace locus {
 
@@ -47,6 +48,26 @@ struct StageRequest {
 
 struct MetricRequest {
   std::optional<std::string> name, reports, selects_on, direction, reduce, unit;
+  std::int64_t top_seeds = 0;  // over_seeds: {top: 3}
+};
+
+// The section `search`, what it leaves to the rest of the specification not yet filled in.
+struct SearchRequest {
+  Search search;
+  struct Geometric {
+    std::int64_t least = 1, eta = 3;
+  };
+  std::optional<Geometric> geometric;                   // rungs: {least: 1, eta: 3}
+  bool rungs = false, proposals = false, most = false;  // whether they are written
+  bool whole = false;                                   // nothing in it was refused
+  // What a client proposes, where it does: a value for each path of the space, checked against it already.
+  std::vector<std::vector<Json>> given;
+  // Proposals drawn for a group, and the first proposal with the same values, which may be itself.
+  struct Drawn {
+    std::vector<std::vector<Json>> values;
+    std::vector<std::int64_t> first;
+  };
+  std::vector<Drawn> drawn;  // of each group that does not share, or one for all
 };
 
 struct Specification {
@@ -62,6 +83,8 @@ struct Specification {
   std::vector<StageRequest> stages;  // beyond train
   std::optional<Settings> baseline;
   MetricRequest metric;
+  std::optional<SearchRequest> search;
+  bool judges = false;                             // something is chosen by its metric: its split must have images
   std::vector<std::string> matched;                // factors that alone may differ
   const std::vector<Section>* sections = nullptr;  // of the catalog, never null after parsing
   // Config paths of which something could not be read, so that nothing follows from what is missing there; ""

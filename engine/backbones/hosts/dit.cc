@@ -105,22 +105,36 @@ class Dit final : public Backbone {
   std::shared_ptr<Linear> embed_;
 };
 
-// As of the whole denoising network with its learned variance and a label dropped now and then, without the frozen table
-// of positions (engine/tasks/denoiser.h): the number that the paper's table has, rounded.
+// Parameters are those of the whole denoising network with its learned variance and a label dropped now and then, without
+// the frozen table of positions (engine/tasks/denoiser.h): the number that the paper's table has, rounded. Operations are
+// the backbone's; modulations are maps of one vector, not of every token.
 Json dit_costs() {
-  return {{"hidden", "round(mlp_ratio * dim)"},
-          {"prefix", "0"},
-          {"rows", "height / patch"},
-          {"columns", "width / patch"},
-          {"patches", "rows * columns"},
-          {"tokens", "patches"},
-          {"mlp", "2 * dim * hidden + hidden + dim"},
-          {"block", "4 * dim ^ 2 + 4 * dim + 6 * dim * (dim + 1) + mlp"},
-          {"time", "257 * dim + (dim + 1) * dim"},
-          {"label", "(classes + 1) * dim"},
-          {"final", "2 * dim * (dim + 1) + (dim + 1) * 2 * channels * patch ^ 2"},
-          {"parameters", "(channels * patch ^ 2 + 1) * dim + depth * block + time + label + final"},
-          {"activations", "depth * tokens * (12 * dim + 2 * hidden + 2 * heads * tokens)"}};
+  return {
+      {"hidden", "round(mlp_ratio * dim)"},
+      {"prefix", "0"},
+      {"rows", "height / patch"},
+      {"columns", "width / patch"},
+      {"patches", "rows * columns"},
+      {"tokens", "patches"},
+      {"mlp", "2 * dim * hidden + hidden + dim"},
+      {"block", "4 * dim ^ 2 + 4 * dim + 6 * dim * (dim + 1) + mlp"},
+      {"time", "257 * dim + (dim + 1) * dim"},
+      {"label", "(classes + 1) * dim"},
+      {"final", "2 * dim * (dim + 1) + (dim + 1) * 2 * channels * patch ^ 2"},
+      {"parameters", "(channels * patch ^ 2 + 1) * dim + depth * block + time + label + final"},
+      {"activations", "depth * tokens * (12 * dim + 2 * hidden + 2 * heads * tokens)"},
+      {"keys", "axial * (rows + columns) + (1 - axial) * patches"},
+      {"flops",
+       "2 * patches * channels * patch ^ 2 * dim + depth * (12 * dim ^ 2 + patches * (8 * dim ^ 2 + 4 * dim * hidden "
+       "+ 4 * dim * keys))"}};
+}
+
+// Those that adapters may take the place of.
+Json dit_linear_maps() {
+  Json out = linear_maps_of_blocks("blocks.#");
+  out.push_back({{"name", "embed"}, {"in", "channels * patch ^ 2"}, {"out", "dim"}});
+  out.push_back({{"name", "blocks.#.modulation"}, {"count", "depth"}, {"in", "dim"}, {"out", "6 * dim"}});
+  return out;
 }
 
 }  // namespace
@@ -128,10 +142,6 @@ Json dit_costs() {
 BackboneItem dit() {
   Item item("backbone", "dit", 1, "Diffusion Transformer: blocks that a condition scales, shifts and gates");
   item.set("paper", "Peebles and Xie 2023, arXiv:2212.09748");
-  item.facts({{"condition", true},
-              {"prefix_tokens", Json::array()},
-              {"own_priors", Json::array({{{"sincos-2d", Json::object()}}})},
-              {"costs", dit_costs()}});
   item.option(Option::integer("dim", 384, "width of a token").minimum(1).maximum(16384));
   item.option(Option::integer("depth", 12, "number of blocks").minimum(1).maximum(512));
   item.option(Option::integer("heads", 6, "attention heads").minimum(1).maximum(1024));
@@ -145,14 +155,21 @@ BackboneItem dit() {
       Json::array({{{"rule", "divides"}, {"of", "patch"}, {"into", "extent"}, {"help", "patches tile the image"}}}));
   item.constraint(
       {{"rule", "divides"}, {"of", "heads"}, {"into", "dim"}, {"help", "every head gets dim / heads channels"}});
+  Json own = Json::object();
   const auto size = [&](const char* name, std::int64_t dim, std::int64_t depth, std::int64_t heads) {
     item.preset(name, {{"dim", dim}, {"depth", depth}, {"heads", heads}, {"patch", 2}});
+    own[name] = Json::array({"sincos-2d"});
   };
   size("small", 384, 12, 6);
   size("base", 768, 12, 12);
   size("large", 1024, 24, 16);
   size("xlarge", 1152, 28, 16);
   size("mini", 64, 4, 4);
+  item.facts({{"condition", true},
+              {"prefix_tokens", Json::array()},
+              {"own_priors", std::move(own)},
+              {"costs", dit_costs()},
+              {"linear_maps", dit_linear_maps()}});
   return {item, [](const BackboneContext& context, const Options& o) -> std::shared_ptr<Backbone> {
             return std::make_shared<Dit>(context, DitOptions{.dim = o.integer("dim"),
                                                              .depth = o.integer("depth"),

@@ -278,18 +278,9 @@ void add_rmt_options(Item& item) {
 
 // Those that adapters may take the place of, in each stage.
 Json rmt_linear_maps() {
-  const auto of_blocks = [](const char* name, const char* in, const char* out, int joint) {
-    return Json({{"name", std::string("stages.@.blocks.#.") + name},
-                 {"count", "depth"},
-                 {"in", in},
-                 {"out", out},
-                 {"joint", joint}});
-  };
-  return Json::array({of_blocks("attention.qkv", "dim", "3 * dim", 3),
-                      of_blocks("attention.out", "dim", "dim", 1),
-                      of_blocks("mlp.in", "dim", "hidden", 1),
-                      of_blocks("mlp.out", "hidden", "dim", 1),
-                      {{"name", "pool.map"}, {"in", "dims[stages - 1]"}, {"out", "pool_width"}}});
+  Json out = linear_maps_of_blocks("stages.@.blocks.#");
+  out.push_back({{"name", "pool.map"}, {"in", "dims[stages - 1]"}, {"out", "pool_width"}});
+  return out;
 }
 
 // The sizes of the paper, and one for trying out, of two stages.
@@ -324,6 +315,12 @@ BackboneItem rmt() {
   item.set("paper", "Fan et al. 2024, arXiv:2309.11523");
   add_rmt_options(item);
   add_sizes(item);
+  refuse_uneven_stages(item, {"depths", "heads", "hidden"});
+  item.refuse("layer_scale - stages",
+              "layer_scale has {layer_scale} entries and dims {stages}: one for each stage, 0 where there are none",
+              "layer_scale");
+  item.refuse("zero(max(dims[0] - 1, 0))", "the stem has half the width of the first stage, which must be at least 2",
+              "dims");
   return {item, [](const BackboneContext& context, const Options& o) -> std::shared_ptr<Backbone> {
             return std::make_shared<Rmt>(context, RmtOptions{.sizes = {.dims = o.integers("dims"),
                                                                        .depths = o.integers("depths"),

@@ -280,6 +280,7 @@ Json swin_costs() {
       {"larger", "compat.ms * shorter + compat.timm * max(grid_rows, grid_columns) + compat.detection * (window + 1)"},
       {"masked", "min(depth - 1, 1) * min(window - 1, 1) * (1 - zero(max(larger - window, 0)))"},
       {"patches", "grid_rows * grid_columns"},
+      {"over", "grid_rows - rows * floor(grid_rows / rows) + grid_columns - columns * floor(grid_columns / columns)"},
       {"pairs", "ceil(grid_rows / rows) * ceil(grid_columns / columns) * (rows * columns) ^ 2"},
       {"mlp", "2 * dim + 2 * dim * hidden + hidden + dim"},
       {"block", "2 * dim + 4 * dim ^ 2 + dim + qkv_bias * (4 - version) * dim + mlp"},
@@ -297,20 +298,10 @@ Json swin_costs() {
 
 // Those that adapters may take the place of, in each stage.
 Json swin_linear_maps() {
-  const auto of_blocks = [](const char* name, const char* in, const char* out, int joint) {
-    return Json({{"name", std::string("stages.@.blocks.#.") + name},
-                 {"count", "depth"},
-                 {"in", in},
-                 {"out", out},
-                 {"joint", joint}});
-  };
-  return Json::array(
-      {{{"name", "embed"}, {"in", "channels * patch ^ 2"}, {"out", "dims[0]"}},
-       {{"name", "stages.@.entry.map"}, {"count", "1 - zero(stage)"}, {"in", "4 * former"}, {"out", "dim"}},
-       of_blocks("attention.qkv", "dim", "3 * dim", 3),
-       of_blocks("attention.out", "dim", "dim", 1),
-       of_blocks("mlp.in", "dim", "hidden", 1),
-       of_blocks("mlp.out", "hidden", "dim", 1)});
+  Json out = linear_maps_of_blocks("stages.@.blocks.#");
+  out.push_back({{"name", "embed"}, {"in", "channels * patch ^ 2"}, {"out", "dims[0]"}});
+  out.push_back({{"name", "stages.@.entry.map"}, {"count", "1 - zero(stage)"}, {"in", "4 * former"}, {"out", "dim"}});
+  return out;
 }
 
 }  // namespace
@@ -330,6 +321,13 @@ BackboneItem swin() {
               {"costs", swin_costs()},
               {"linear_maps", swin_linear_maps()},
               {"own_priors", std::move(own)}});
+  refuse_uneven_stages(item, {"depths", "heads"});
+  item.refuse(
+      "compat.ms * over",
+      "windows of {rows} x {columns} do not tile the grid of {grid_rows} x {grid_columns} in stage {stage}, which "
+      "compat ms asks for; choose another window or size of images, or compat timm or detection, which fill "
+      "windows up",
+      "window", /*each_stage=*/true);
   item.set("requires", Json::array({{{"rule", "divides"},
                                      {"of", "patch"},
                                      {"into", "extent"},

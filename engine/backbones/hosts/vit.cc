@@ -54,7 +54,10 @@ FinalNorm final_norm_of(const std::string& name) {
 class Vit final : public Backbone {
  public:
   Vit(const BackboneContext& context, const VitOptions& options)
-      : options_(options), channels_(context.input.channels), prefix_from_(prefix_from(context.priors, options.depth)) {
+      : options_(options),
+        channels_(context.input.channels),
+        point_axes_(context.input.point_axes),
+        prefix_from_(prefix_from(context.priors, options.depth)) {
     if (options.dim % options.heads != 0) {
       throw std::invalid_argument("backbone vit: heads " + std::to_string(options.heads) + " must divide dim " +
                                   std::to_string(options.dim));
@@ -119,6 +122,10 @@ class Vit final : public Backbone {
 
  private:
   Layout layout_of(std::int64_t height, std::int64_t width) const {
+    if (point_axes_ > 0) {
+      throw std::invalid_argument(
+          "backbone vit: built for points, it makes no tokens of images; give its blocks tokens");
+    }
     const std::int64_t p = options_.patch;
     if (height % p != 0 || width % p != 0) {
       throw std::invalid_argument("backbone vit: patch " + std::to_string(p) + " must divide an image of " +
@@ -134,8 +141,11 @@ class Vit final : public Backbone {
   }
 
   StageInfo describe(const BackboneContext& context) const {
-    const Layout whole = layout_of(context.input.extent.at(0), context.input.extent.at(1));
+    const std::vector<std::int64_t>& extent = context.input.extent;
+    const Layout whole =
+        point_axes_ > 0 ? points_layout(point_axes_, options_.prefix()) : layout_of(extent.at(0), extent.at(1));
     StageInfo out{.width = options_.dim, .grid = layout_before(0, whole), .layers = {}};
+    out.padded = point_axes_ > 0;
     const double scale = 1 / std::sqrt(static_cast<double>(options_.dim / options_.heads));
     for (std::int64_t l = 0; l < options_.depth; ++l) {
       out.layers.push_back({.layer = l,
@@ -251,7 +261,7 @@ class Vit final : public Backbone {
   }
 
   VitOptions options_;
-  std::int64_t channels_, prefix_from_;
+  std::int64_t channels_, point_axes_, prefix_from_;
   std::shared_ptr<Linear> embed_;
   Tensor class_token_, registers_, mask_token_;          // [1, D], [R, D], [1, D]
   std::shared_ptr<Norm> pre_norm_, norm_, prefix_norm_;  // null where there is none

@@ -1,5 +1,6 @@
 // The catalog entry of backbone vit: its options and what it costs.
 #include "engine/backbones/hosts/vit_family.h"
+#include "engine/backbones/items.h"
 
 namespace locus::engine::backbones {
 namespace {
@@ -36,15 +37,10 @@ Json vit_costs() {
 
 // Those that adapters may take the place of, by the names that blocks give them.
 Json vit_linear_maps() {
-  const auto of_blocks = [](const char* name, const char* in, const char* out, int joint) {
-    return Json({{"name", name}, {"count", "depth"}, {"in", in}, {"out", out}, {"joint", joint}});
-  };
-  return Json::array({{{"name", "embed"}, {"in", "channels * patch ^ 2"}, {"out", "dim"}},
-                      of_blocks("blocks.#.attention.qkv", "dim", "3 * dim", 3),
-                      of_blocks("blocks.#.attention.out", "dim", "dim", 1),
-                      {{"name", "blocks.#.mlp.gate"}, {"count", "gated * depth"}, {"in", "dim"}, {"out", "hidden"}},
-                      of_blocks("blocks.#.mlp.in", "dim", "hidden", 1),
-                      of_blocks("blocks.#.mlp.out", "hidden", "dim", 1)});
+  Json out = linear_maps_of_blocks("blocks.#");
+  out.push_back({{"name", "embed"}, {"in", "channels * patch ^ 2"}, {"out", "dim"}});
+  out.push_back({{"name", "blocks.#.mlp.gate"}, {"count", "gated * depth"}, {"in", "dim"}, {"out", "hidden"}});
+  return out;
 }
 
 void add_shape(Item& item) {
@@ -156,6 +152,7 @@ Item vit_item() {
   item.facts({{"prefix_tokens", Json::array({{{"option", "registers"}},
                                              {{"option", "pool"}, {"value", "cls"}},
                                              {{"option", "class_token"}, {"value", "always"}}})},
+              {"points", true},
               {"costs", vit_costs()},
               {"linear_maps", vit_linear_maps()},
               {"own_priors", vit_own_priors()}});
@@ -166,6 +163,13 @@ Item vit_item() {
   item.set(
       "requires",
       Json::array({{{"rule", "divides"}, {"of", "patch"}, {"into", "extent"}, {"help", "patches tile the image"}}}));
+  item.refuse("pool.registers * zero(registers)",
+              "pool registers needs registers, and there are 0; set model.registers", "pool");
+  item.refuse(
+      "final_norm.untied * zero(prefix)",
+      "final_norm untied gives prefix tokens a norm of their own, which needs prefix tokens from the first block "
+      "on; add a class token or registers, or take the prior out that lets them join later",
+      "final_norm");
   item.constraint(
       {{"rule", "divides"}, {"of", "heads"}, {"into", "dim"}, {"help", "every head gets dim / heads channels"}});
   return item;

@@ -14,13 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kTableMost = 64 << 20;      // bytes
+constexpr std::int64_t kDocumentMost = 64 << 20;   // bytes
 using Table = std::map<std::string, std::string>;  // file name without ending -> wnid
 
 std::string stem(const std::string& file) { return fs::path(file).stem().string(); }
 
 Table of_json(const fs::path& file) {
-  const Json read = Json::parse(read_text_file(file, kTableMost), nullptr, /*allow_exceptions=*/false);
+  const Json read = Json::parse(read_text_file(file, kDocumentMost), nullptr, /*allow_exceptions=*/false);
   if (!read.is_object()) throw DataError(file.string() + " is no JSON object of files and their classes");
   Table out;
   for (const auto& [name, wnid] : read.items()) {
@@ -32,7 +32,7 @@ Table of_json(const fs::path& file) {
 
 // "ILSVRC2012_val_00048981,n03995372 85 1 499 272"
 Table of_csv(const fs::path& file) {
-  std::istringstream lines(read_text_file(file, kTableMost));
+  std::istringstream lines(read_text_file(file, kDocumentMost));
   Table out;
   std::string line;
   std::getline(lines, line);  // the names of the columns

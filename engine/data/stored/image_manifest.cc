@@ -36,6 +36,7 @@ struct Proof {
   std::int64_t bytes = 0;
   std::int32_t height = 0, width = 0;
   bool turned = false;
+  std::vector<BesideFile> beside = {};  // without their names
 };
 
 std::string hex(const std::array<std::uint8_t, 32>& digest) {
@@ -81,7 +82,9 @@ class Proofs {
     for (const auto& [name, entry] : known_) {
       const auto& [stamp, proof] = entry;
       out << name << "\t" << stamp << "\t" << hex(proof.sha256) << " " << proof.bytes << " " << proof.height << " "
-          << proof.width << " " << proof.turned << "\n";
+          << proof.width << " " << proof.turned;
+      for (const BesideFile& file : proof.beside) out << " " << file.bytes << " " << hex(file.sha256);
+      out << "\n";
     }
     put_in_cache(file_, out.str());
   }
@@ -94,7 +97,11 @@ class Proofs {
     std::istringstream rest(line.substr(second + 1));
     std::string digest;
     rest >> digest >> proof.bytes >> proof.height >> proof.width >> proof.turned;
-    if (rest && parse_hex(digest, proof.sha256))
+    const bool sound = static_cast<bool>(rest);
+    std::string of_beside;
+    for (BesideFile file; rest >> file.bytes >> of_beside && parse_hex(of_beside, file.sha256);)
+      proof.beside.push_back(file);
+    if (sound && parse_hex(digest, proof.sha256))
       known_[line.substr(0, first)] = {line.substr(first + 1, second - first - 1), proof};
   }
 
@@ -114,8 +121,12 @@ struct Work {
 
 class Reading {
  public:
-  Reading(const fs::path& root, const Listing& listing, const Proofs& proofs, bool again)
-      : root_(root), listing_(listing), proofs_(proofs), again_(again) {
+  Reading(const fs::path& root, const Listing& listing, const Proofs& proofs, const ReadThrough& how)
+      : root_(root),
+        listing_(listing),
+        proofs_(proofs),
+        again_(how.again),
+        format_(how.format == nullptr ? image_format() : *how.format) {
     for (const auto& [part, images] : listing.parts) {
       for (const ListedImage& image : images) works_.push_back({&image, {}, {}, false, {}});
     }
@@ -175,35 +186,51 @@ class Reading {
       const std::unique_ptr<ReadFile> own = packed ? nullptr : std::make_unique<ReadFile>(root_ / image.name);
       const ReadFile& file = packed ? *shards_.at(static_cast<std::size_t>(image.shard)) : *own;
       work.stamp = file.stamp() + (packed ? " " + std::to_string(image.offset) : "");
+      std::vector<std::unique_ptr<ReadFile>> beside;
+      for (const std::string& name : image.beside) {
+        beside.push_back(std::make_unique<ReadFile>(root_ / name));
+        work.stamp += " " + beside.back()->stamp();
+      }
+      if (!format_.id().empty()) work.stamp += " " + format_.id();
       const Proof* known = again_ ? nullptr : proofs_.find(image.name, work.stamp);
       if (known != nullptr) {
         work.proof = *known;
         work.known = true;
         return;
       }
-      examine(packed ? file.read(image.offset, image.bytes) : file.read(0, file.size()), work.proof);
-    } catch (const ImageError& error) {
-      work.problem = (root_ / image.name).string() + " " + error.what();
+      StoredFiles files{image.name, image.label, {root_ / image.name}};
+      files.image.bytes = packed ? file.read(image.offset, image.bytes) : file.read(0, file.size());
+      for (std::size_t i = 0; i < beside.size(); ++i)
+        files.beside.push_back({root_ / image.beside[i], beside[i]->read(0, beside[i]->size())});
+      examine(files, work.proof);
     } catch (const DataError& error) {
       work.problem = error.what();
     }
   }
 
-  static void examine(const std::vector<std::byte>& bytes, Proof& out) {
-    Sha256 hash;
-    hash.update(std::span<const std::byte>(bytes));
-    out.sha256 = hash.digest();
-    out.bytes = static_cast<std::int64_t>(bytes.size());
-    out.turned = read_header(bytes).orientation != 1;
-    const Image pixels = decode(bytes);
+  void examine(const StoredFiles& files, Proof& out) const {
+    out.sha256 = digest_of(files.image.bytes);
+    out.bytes = static_cast<std::int64_t>(files.image.bytes.size());
+    for (const FileBytes& file : files.beside)
+      out.beside.push_back({"", static_cast<std::int64_t>(file.bytes.size()), digest_of(file.bytes)});
+    out.turned = format_.header(files).orientation != 1;
+    const Image pixels = format_.image(files);
+    static_cast<void>(format_.targets(files, {pixels.height, pixels.width}));
     out.height = pixels.height;
     out.width = pixels.width;
+  }
+
+  static std::array<std::uint8_t, 32> digest_of(const std::vector<std::byte>& bytes) {
+    Sha256 hash;
+    hash.update(std::span<const std::byte>(bytes));
+    return hash.digest();
   }
 
   const fs::path& root_;
   const Listing& listing_;
   const Proofs& proofs_;
   const bool again_;
+  const StoredFormat& format_;
   std::vector<Work> works_;
   std::vector<std::unique_ptr<ReadFile>> shards_;
   std::atomic<std::size_t> next_{0};
@@ -234,12 +261,15 @@ std::string ImageManifest::digest() const {
   Sha256 hash;
   hash.update(std::string_view("locus image manifest 1\n"));
   for (const std::string& name : classes) hash.update("class " + name + "\n");
+  for (const std::string& note : notes) hash.update("note " + note + "\n");
   for (const auto& [part, images] : parts) {
     hash.update("part " + part + " " + std::to_string(images.size()) + "\n");
     for (const ManifestImage& image : images) {
       hash.update(image.name + "\t" + std::to_string(image.bytes) + "\t" + hex(image.sha256) + "\t" +
                   std::to_string(image.label) + "\t" + std::to_string(image.height) + "\t" +
                   std::to_string(image.width) + "\n");
+      for (const BesideFile& file : image.beside)
+        hash.update("beside\t" + file.name + "\t" + std::to_string(file.bytes) + "\t" + hex(file.sha256) + "\n");
     }
   }
   return hash.hex_digest();
@@ -254,7 +284,10 @@ std::int64_t ImageManifest::images() const {
 std::int64_t ImageManifest::bytes() const {
   std::int64_t out = 0;
   for (const auto& [part, images] : parts) {
-    for (const ManifestImage& image : images) out += image.bytes;
+    for (const ManifestImage& image : images) {
+      out += image.bytes;
+      for (const BesideFile& file : image.beside) out += file.bytes;
+    }
   }
   return out;
 }
@@ -262,7 +295,7 @@ std::int64_t ImageManifest::bytes() const {
 ImageManifest read_through(const fs::path& root, Listing listing, const ReadThrough& how,
                            const DataProgress& progress) {
   Proofs proofs(how.cache, root);
-  Reading reading(root, listing, proofs, how.again);
+  Reading reading(root, listing, proofs, how);
   try {
     reading.run(threads_of(how), progress);
   } catch (...) {
@@ -273,6 +306,7 @@ ImageManifest read_through(const fs::path& root, Listing listing, const ReadThro
   ImageManifest out;
   out.classes = std::move(listing.classes);
   out.shards = std::move(listing.shards);
+  out.notes = std::move(listing.notes);
   out.misfits = std::move(listing.misfits);
   out.passed_over = std::move(listing.passed_over);
   out.problems = std::move(listing.problems);
@@ -288,7 +322,8 @@ ImageManifest read_through(const fs::path& root, Listing listing, const ReadThro
       }
       out.turned += work.proof.turned;
       kept.push_back({image.name, image.label, image.shard, work.proof.height, work.proof.width, image.offset,
-                      work.proof.bytes, work.proof.sha256});
+                      work.proof.bytes, work.proof.sha256, work.proof.beside});
+      for (std::size_t i = 0; i < image.beside.size(); ++i) kept.back().beside.at(i).name = image.beside[i];
     }
   }
   return out;

@@ -19,12 +19,16 @@ Option counted(const char* name, std::int64_t published, std::int64_t least, boo
 
 void add_options(Item& item, const PublishedSizes& published, const CopyOptions& which) {
   const bool demanded = which.demanded;
-  item.option(counted("classes", published.classes, 1, demanded, "classes", "classes of the copy in use"));
+  if (which.classes)
+    item.option(counted("classes", published.classes, 1, demanded, "classes", "classes of the copy in use"));
   if (which.train) {
     item.option(counted("train", published.train, 1, demanded, "splits.train",
                         "training images of the copy in use, without those held out for validation"));
-    item.option(counted("validation", 0, 0, false, "splits.validation",
-                        "images of the training part that are held out for validation"));
+    item.option(counted("validation", published.validation, 0, demanded && !which.holdout, "splits.validation",
+                        which.holdout ? "images of the training part that are held out for validation"
+                                      : "validation images of the copy in use"));
+  }
+  if (which.train && which.holdout) {
     item.option(Option::text("holdout", "permutation",
                              "which: the last of a fixed permutation, or every n-th row from the first on")
                     .choices({"permutation", "stride"})
@@ -52,11 +56,12 @@ void add_options(Item& item, const PublishedSizes& published, const CopyOptions&
 DatasetItem stored_item(Item item, const StoredLayout& layout, const PublishedSizes& published,
                         const CopyOptions& which, Json further_facts, const Completed& complete) {
   add_options(item, published, which);
-  Json facts = {{"rank", 2},
-                {"channels", 3},
-                {"classes", published.classes},
-                {"splits", {{"train", published.train}, {"validation", 0}, {"test", published.test}}},
-                {"stored", {{"folder", layout.folder}, {"places", layout.places}, {"get", layout.get}}}};
+  Json facts = {
+      {"rank", 2},
+      {"channels", 3},
+      {"classes", published.classes},
+      {"splits", {{"train", published.train}, {"validation", published.validation}, {"test", published.test}}},
+      {"stored", {{"folder", layout.folder}, {"places", layout.places}, {"get", layout.get}}}};
   if (layout.extent) {
     facts["extent"] = *layout.extent;
   } else {
@@ -69,11 +74,12 @@ DatasetItem stored_item(Item item, const StoredLayout& layout, const PublishedSi
   return {std::move(item), [layout, which, complete](const DataPlace& place, const Options& options) {
             StoredLayout here = layout;
             here.said = options.json();
-            here.classes = options.integer("classes");
+            if (which.classes) here.classes = options.integer("classes");
             if (which.train) {
               here.sizes.train = options.integer("train");
               here.sizes.validation = options.integer("validation");
-              here.holdout = options.text("holdout") == "stride" ? Holdout::kStride : Holdout::kPermutation;
+              if (which.holdout)
+                here.holdout = options.text("holdout") == "stride" ? Holdout::kStride : Holdout::kPermutation;
             }
             here.sizes.test = options.integer("test");
             here.manifest = options.text("manifest");

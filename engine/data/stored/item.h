@@ -8,7 +8,8 @@ namespace locus::engine {
 
 // The published version: what a specification means that says nothing of its copy.
 struct PublishedSizes {
-  std::int64_t classes = 0, train = 0, test = 0;  // images; train: all of the training part
+  std::int64_t classes = 0, train = 0, test = 0;  // images; train: without those of `validation`
+  std::int64_t validation = 0;
 };
 
 // What the options of one stage make of a layout.
@@ -16,8 +17,11 @@ using Completed = std::function<void(StoredLayout& layout, const Options& option
 
 // Options that nearly every such dataset has.
 struct CopyOptions {
-  bool train = true;   // `train` and `validation`, carved from it by `holdout`; otherwise the layout's parts are fixed
-  bool order = false;  // how names are sorted
+  bool train = true;  // `train` and `validation`; otherwise the layout's parts are fixed
+  bool holdout =
+      true;  // the choice of what is carved for validation; otherwise the layout says it, or has a part for it
+  bool classes = true;    // images are of classes, and a copy may have another number of them
+  bool order = false;     // how names are sorted
   bool demanded = false;  // classes, images and manifest have no published values: a specification says them
 };
 

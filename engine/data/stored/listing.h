@@ -13,14 +13,16 @@ namespace locus::engine {
 struct ListedImage {
   std::string name;  // path below the dataset's folder; in a shard "SHARD/MEMBER"
   std::int64_t label = 0;
-  std::int32_t shard = -1;             // which of Listing::shards holds it; -1: it is a file of its own
-  std::int64_t offset = 0, bytes = 0;  // within the shard
+  std::int32_t shard = -1;               // which of Listing::shards holds it; -1: it is a file of its own
+  std::int64_t offset = 0, bytes = 0;    // within the shard
+  std::vector<std::string> beside = {};  // files that belong to it, of which StoredFormat makes tensors; not in shards
 };
 
 struct Listing {
   std::vector<std::string> classes;                       // names by label; empty: only their number is known
   std::vector<std::string> shards;                        // paths below the dataset's folder
   std::map<std::string, std::vector<ListedImage>> parts;  // by name ("train", "val"), rows in their order
+  std::vector<std::string> notes;                         // what else the samples depend on; part of the digest
   Problems misfits;                                       // classes that are missing or too many
   Problems problems;                                      // files that should be images that are read, and are not
   Problems passed_over;                                   // files that nobody takes for images

@@ -44,11 +44,16 @@ class StoredDataset : public Dataset {
     prepare({});
     auto& source = splits_[std::string(name)];
     if (!source)
-      source = stored_source(folder_, manifest_, part_of_split(name), rows_of(name), decoded(part_of_split(name)));
+      source =
+          stored_source(folder_, manifest_, format_, part_of_split(name), rows_of(name), decoded(part_of_split(name)));
     return source;
   }
 
   const Normalization& normalization() const override { return kImageNet; }
+
+  std::vector<std::string> class_names() const override {
+    return manifest_ ? manifest_->classes : std::vector<std::string>();
+  }
 
   Json used() const override {
     Json out = {{"manifest", digest_}};
@@ -76,7 +81,7 @@ class StoredDataset : public Dataset {
   }
 
  private:
-  ImageManifest read(bool again, const DataProgress& progress) const {
+  ImageManifest read(bool again, const DataProgress& progress) {
     for (const std::string& name : layout_.places) {
       if (fs::exists(folder_ / name)) continue;
       throw DataError("dataset " + layout_.dataset + ": " + (folder_ / name).string() + " is missing; " + layout_.get +
@@ -87,7 +92,9 @@ class StoredDataset : public Dataset {
       if (!part.empty() && !listing.parts.contains(part))
         throw DataError("dataset " + layout_.dataset + ": " + folder_.string() + " has no part '" + part + "'");
     }
-    return read_through(folder_, std::move(listing), {.cache = cache_, .again = again}, progress);
+    format_ = layout_.format ? layout_.format(folder_) : std::make_shared<const StoredFormat>();
+    return read_through(folder_, std::move(listing), {.cache = cache_, .again = again, .format = format_.get()},
+                        progress);
   }
 
   void refuse_problems(const ImageManifest& found) const {
@@ -106,6 +113,7 @@ class StoredDataset : public Dataset {
   // Named ones, else as many as the labels tell apart.
   std::int64_t classes_of(const ImageManifest& found) const {
     if (!found.classes.empty()) return static_cast<std::int64_t>(found.classes.size());
+    if (!layout_.labeled) return layout_.classes;
     std::int64_t most = -1;
     for (const auto& [part, images] : found.parts) {
       for (const ManifestImage& image : images) most = std::max(most, image.label);
@@ -221,6 +229,7 @@ class StoredDataset : public Dataset {
   const StoredLayout layout_;
   const fs::path folder_, cache_;
   const std::int64_t decoded_bytes_;
+  std::shared_ptr<const StoredFormat> format_;
   std::shared_ptr<const ImageManifest> manifest_;  // null: not read through
   std::string digest_;
   std::map<std::string, std::shared_ptr<const Source>> splits_;
@@ -240,7 +249,8 @@ CarvedRows carve(std::string_view dataset, std::int64_t rows, std::int64_t wante
   } else if (wanted > 0) {
     const Tensor order = RandomStreams(0).permutation(kSubset, std::string(dataset) + "/validation", 0, rows);
     const auto* row = order.const_data_ptr<std::int64_t>();
-    for (std::int64_t i = rows - wanted; i < rows; ++i) held[static_cast<std::size_t>(row[i])] = true;
+    const std::int64_t first = holdout == Holdout::kFirst ? 0 : rows - wanted;
+    for (std::int64_t i = first; i < first + wanted; ++i) held[static_cast<std::size_t>(row[i])] = true;
   }
   CarvedRows out;
   for (std::int64_t row = 0; row < rows; ++row)

@@ -4,7 +4,6 @@
 #include "engine/base/failure.h"
 #include "engine/data/pixels.h"
 #include "engine/data/stored/file_reader.h"
-#include "engine/images/decode.h"
 
 namespace locus::engine {
 namespace {
@@ -20,48 +19,40 @@ constexpr std::int64_t kChannels = 3;
 // The bytes of an image's file.
 class StoredSample final : public UndecodedSample {
  public:
-  StoredSample(std::filesystem::path file, const ManifestImage& image, std::vector<std::byte> bytes)
-      : file_(std::move(file)), size_{image.height, image.width}, label_(image.label), bytes_(std::move(bytes)) {
-    const ImageHeader header = naming_file([&] { return read_header(bytes_); });
-    if (ImageSize{header.height, header.width} != size_) changed(file_);
+  StoredSample(const StoredFormat& format, StoredFiles files, const ImageSize& size)
+      : format_(format), files_(std::move(files)), size_(size) {
+    const ImageHeader header = format_.header(files_);
+    if (ImageSize{header.height, header.width} != size_) changed(files_.image.path);
   }
 
   ImageSize size() const override { return size_; }
-  Image part(const Box& box) const override {
-    return naming_file([&] { return decode_part(bytes_, box); });
-  }
-  Sample rest() const override { return {{kLabel, at::scalar_tensor(label_, at::kLong)}}; }
+  Image part(const Box& box) const override { return format_.part(files_, box); }
+  Sample rest() const override { return format_.targets(files_, size_); }
   Sample decoded() const override {
     Sample out = rest();
-    out.emplace(kImage, tensor_of(naming_file([&] { return decode(bytes_); })));
+    out.emplace(kImage, tensor_of(format_.image(files_)));
     return out;
   }
+  Image pixels() const { return format_.image(files_); }
+  StoredFiles take_files() { return std::move(files_); }
 
  private:
-  template <typename Step>
-  std::invoke_result_t<Step> naming_file(const Step& step) const {
-    try {
-      return step();
-    } catch (const ImageError& error) {
-      throw DataError(file_.string() + " " + error.what());
-    }
-  }
-
-  const std::filesystem::path file_;
+  const StoredFormat& format_;
+  StoredFiles files_;
   const ImageSize size_;
-  const std::int64_t label_;
-  const std::vector<std::byte> bytes_;
 };
 
 // An image that was decoded before.
 class KeptSample final : public UndecodedSample {
  public:
-  KeptSample(const DecodedImages& decoded, std::int64_t row, const ManifestImage& image)
-      : decoded_(decoded), row_(row), size_{image.height, image.width}, label_(image.label) {}
+  // Of `files` the image may be missing.
+  KeptSample(const DecodedImages& decoded, std::int64_t row, const StoredFormat& format, StoredFiles files,
+             const ImageSize& size)
+      : decoded_(decoded), row_(row), format_(format), files_(std::move(files)), size_(size) {}
 
   ImageSize size() const override { return size_; }
   Image part(const Box& box) const override { return decoded_.part(row_, box); }
-  Sample rest() const override { return {{kLabel, at::scalar_tensor(label_, at::kLong)}}; }
+  Sample rest() const override { return format_.targets(files_, size_); }
   Sample decoded() const override {
     Sample out = rest();
     out.emplace(kImage, tensor_of(whole()));
@@ -71,16 +62,19 @@ class KeptSample final : public UndecodedSample {
  private:
   const DecodedImages& decoded_;
   const std::int64_t row_;
+  const StoredFormat& format_;
+  const StoredFiles files_;
   const ImageSize size_;
-  const std::int64_t label_;
 };
 
 class StoredSource : public Source {
  public:
-  StoredSource(std::filesystem::path root, std::shared_ptr<const ImageManifest> manifest, const std::string& part,
-               std::vector<std::int64_t> rows, std::shared_ptr<DecodedImages> decoded)
+  StoredSource(std::filesystem::path root, std::shared_ptr<const ImageManifest> manifest,
+               std::shared_ptr<const StoredFormat> format, const std::string& part, std::vector<std::int64_t> rows,
+               std::shared_ptr<DecodedImages> decoded)
       : root_(std::move(root)),
         manifest_(std::move(manifest)),
+        format_(std::move(format)),
         images_(manifest_->parts.at(part)),
         rows_(std::move(rows)),
         decoded_(std::move(decoded)) {
@@ -94,18 +88,24 @@ class StoredSource : public Source {
   std::unique_ptr<UndecodedSample> open(std::int64_t index) const override {
     const ManifestImage& image = at(index);
     const std::int64_t row = rows_[static_cast<std::size_t>(index)];
-    if (decoded_ && decoded_->has(row)) return std::make_unique<KeptSample>(*decoded_, row, image);
-    auto file = std::make_unique<StoredSample>(root_ / image.name, image, bytes_of_image(image));
+    const ImageSize size{image.height, image.width};
+    StoredFiles files{image.name, image.label, {root_ / image.name}, beside_of(image)};
+    if (decoded_ && decoded_->has(row))
+      return std::make_unique<KeptSample>(*decoded_, row, *format_, std::move(files), size);
+    files.image.bytes = bytes_of_image(image);
+    auto file = std::make_unique<StoredSample>(*format_, std::move(files), size);
     if (!decoded_) return file;
-    decoded_->fill(row, [&] { return file->whole(); });
+    decoded_->fill(row, [&] { return file->pixels(); });
     if (!decoded_->has(row)) return file;  // somebody else is at it
-    return std::make_unique<KeptSample>(*decoded_, row, image);
+    return std::make_unique<KeptSample>(*decoded_, row, *format_, file->take_files(), size);
   }
 
-  // The file, its pixels as they are decoded and as a tensor.
+  // The files, the image's pixels as they are decoded and as a tensor, and what the format makes of the others.
   std::int64_t bytes(std::int64_t index) const override {
     const ManifestImage& image = at(index);
-    return image.bytes + 2 * kChannels * image.height * image.width + static_cast<std::int64_t>(sizeof(std::int64_t));
+    std::int64_t out = image.bytes + 2 * kChannels * image.height * image.width;
+    for (const BesideFile& file : image.beside) out += file.bytes;
+    return out + format_->bytes({image.height, image.width});
   }
 
  private:
@@ -120,8 +120,19 @@ class StoredSource : public Source {
     return file.read(0, image.bytes);
   }
 
+  std::vector<FileBytes> beside_of(const ManifestImage& image) const {
+    std::vector<FileBytes> out;
+    for (const BesideFile& one : image.beside) {
+      const ReadFile file(root_ / one.name);
+      if (file.size() != one.bytes) changed(root_ / one.name);
+      out.push_back({root_ / one.name, file.read(0, one.bytes)});
+    }
+    return out;
+  }
+
   const std::filesystem::path root_;
   const std::shared_ptr<const ImageManifest> manifest_;
+  const std::shared_ptr<const StoredFormat> format_;
   const std::vector<ManifestImage>& images_;
   const std::vector<std::int64_t> rows_;
   const std::shared_ptr<DecodedImages> decoded_;  // null: images are decoded each time
@@ -131,9 +142,11 @@ class StoredSource : public Source {
 }  // namespace
 
 std::shared_ptr<const Source> stored_source(const std::filesystem::path& root,
-                                            std::shared_ptr<const ImageManifest> manifest, const std::string& part,
+                                            std::shared_ptr<const ImageManifest> manifest,
+                                            std::shared_ptr<const StoredFormat> format, const std::string& part,
                                             std::vector<std::int64_t> rows, std::shared_ptr<DecodedImages> decoded) {
-  return std::make_shared<StoredSource>(root, std::move(manifest), part, std::move(rows), std::move(decoded));
+  return std::make_shared<StoredSource>(root, std::move(manifest), std::move(format), part, std::move(rows),
+                                        std::move(decoded));
 }
 
 }  // namespace locus::engine

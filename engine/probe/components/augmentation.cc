@@ -2,6 +2,7 @@
 // is here, too.
 #include "engine/augmentation/augmentation.h"
 
+#include "engine/probe/components/beside_image.h"
 #include "engine/probe/components/components.h"
 
 namespace locus::engine::components {
@@ -38,6 +39,14 @@ std::vector<ComponentTensor> draws() {
       {"trivialaugment.*", "float64 []: \"op\", \"magnitude\", \"sign\"", true},
       {"three.kind", "float64 []: grayscale, solarization or blur", true},
       {"blur.sigma", "float64 []: standard deviation of the blur over its range", true},
+      {"scale", "float64 []: of images with targets, how much larger they are made, over its range", true},
+      {"jitter.apply", "float64 []: of images with targets, colors change below the probability", true},
+      {"gray", "float64 []: colors are taken away below the probability", true},
+      {"photo.*",
+       "float64 []: \"brightness\", \"contrast\", \"saturation\", \"hue\" below 1/2 happen, by \"brightness.shift\", "
+       "\"contrast.factor\", \"saturation.factor\", \"hue.shift\" over their ranges; contrast comes early with "
+       "\"mode\" below 1/2",
+       true},
       {"jitter.order", "float64 [4]: keys of brightness, contrast, saturation and hue, the lowest first", true},
       {"jitter.*", "float64 []: \"brightness\", \"contrast\", \"saturation\", \"hue\" over their ranges", true},
       {"erase.noise", "float32 [C, H, W]: noise for erased pixels, by their position", true},
@@ -48,7 +57,7 @@ std::vector<ComponentTensor> draws() {
 }
 
 Component of(const AugmentationItem& augmentation) {
-  return {
+  Component out{
       .item = augmentation.item,
       .inputs = {{"image",
                   "uint8 [C, H, W]: the image as decoded; the specification may give \"extent\", "
@@ -58,12 +67,17 @@ Component of(const AugmentationItem& augmentation) {
       .run = [&augmentation](const ComponentSpecification& specification, const NamedTensors& given) -> NamedTensors {
         const AugmentationContext context = context_of(specification.json, given.at("image"));
         const GivenDraws drawn(specification.json, given);
-        Sample sample{{kImage, given.at("image")}};
+        Sample sample = beside_image(given);
+        sample[kImage] = given.at("image");
         for (const auto& transform : augmentation.make(context, specification.options).transforms) {
           sample = transform->apply(std::move(sample), drawn);
         }
-        return {{"image", sample.at(kImage)}};
+        NamedTensors all = beside_image(sample);
+        all[kImage] = sample.at(kImage);
+        return all;
       }};
+  add_beside_image(out);
+  return out;
 }
 
 }  // namespace

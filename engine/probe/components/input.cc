@@ -1,6 +1,7 @@
 // Inputs: an image as training without augmentation, or an evaluation, hands it to a model.
 #include "engine/inputs/input.h"
 
+#include "engine/probe/components/beside_image.h"
 #include "engine/probe/components/components.h"
 
 namespace locus::engine::components {
@@ -29,12 +30,15 @@ NamedTensors run(const InputItem& item, const ComponentSpecification& specificat
                             .interpolation = specification.json.value("interpolation", "bilinear")};
   const InputView view = input->view(request);
   const RandomStreams random(0);
-  Sample sample{{kImage, image}};
+  Sample sample = beside_image(given);
+  sample[kImage] = image;
   for (const auto& step : view.transforms) sample = step->apply(std::move(sample), StreamDraws(random, 0, 0));
   const Tensor pixels = sample.at(kImage);
   Tensor out = normalized(pixels.unsqueeze(0), input->normalization(), at::kCPU);
   if (view.transforms.empty() && view.view.extent[0] > 0) out = resized(out, view.view.extent, view.view.interpolation);
-  return {{"pixels", pixels}, {kImage, out.squeeze(0)}};
+  NamedTensors all = beside_image(sample);
+  all.insert({{"pixels", pixels}, {kImage, out.squeeze(0)}});
+  return all;
 }
 
 }  // namespace
@@ -42,7 +46,7 @@ NamedTensors run(const InputItem& item, const ComponentSpecification& specificat
 std::vector<Component> input() {
   std::vector<Component> out;
   for (const InputItem& item : input_items()) {
-    out.push_back({.item = item.item,
+    Component made{.item = item.item,
                    .inputs = {{kImage, "uint8 [1 or 3, H, W]: as it was decoded"},
                               {kMean, "float64 [C]: the dataset's own of pixels / 255; 0 where it is left out", true},
                               {kDeviation, "float64 [C]: likewise; 1 where it is left out", true}},
@@ -53,7 +57,9 @@ std::vector<Component> input() {
                                {kImage, "float32 [C, S, S]: normalized, as the model takes it"}},
                    .run = [&item](const ComponentSpecification& specification, const NamedTensors& given) {
                      return run(item, specification, given);
-                   }});
+                   }};
+    add_beside_image(made);
+    out.push_back(std::move(made));
   }
   return out;
 }

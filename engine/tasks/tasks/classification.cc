@@ -2,6 +2,7 @@
 // head over the backbone's pooled features.
 #include <cmath>
 
+#include "engine/tasks/conditions.h"
 #include "engine/tasks/losses.h"
 #include "engine/tasks/readout.h"
 #include "engine/tasks/task.h"
@@ -52,15 +53,13 @@ class Classification : public Task {
         binary_(options.text("loss") == kBinary) {
     if (binary_ && label_smoothing_ > 0) {
       throw std::invalid_argument(
-          "task classification: binary-cross-entropy makes every target above 0 a 1, so label_smoothing " +
-          std::to_string(label_smoothing_) + " would make all of them ones; set it to 0");
+          "task classification: binary-cross-entropy makes every target above 0 a 1, so label_smoothing would make all "
+          "of them ones; set it to 0");
     }
     const Json& facts = context.dataset_facts;
     const InputFacts input{channels_, facts.at("extent")};
     backbone_ = make_backbone(context.configuration, input, context.random, context.path);
-    if (backbone_->stages()[0].condition)
-      throw std::invalid_argument(
-          "task classification: the backbone follows a time and a class, which images have not");
+    check_unconditioned(*backbone_);
     readout_.emplace(*backbone_, options);
     register_module("backbone", backbone_);
     const auto classes = facts.at("classes").get<std::int64_t>();
@@ -198,10 +197,16 @@ TaskItem classification() {
                               "said, as of a distilled DeiT once it is trained")
                   .neutral(false));
   add_readout_options(item);
-  item.set("requires",
-           Json::array({{{"rule", "none"},
-                         {"value", "condition"},
-                         {"help", "the backbone follows a time and a class, which this task does not give"}}}));
+  refuse_conditions(item);
+  item.refuse(
+      "loss.binary-cross-entropy * (1 - zero(label_smoothing))",
+      "binary-cross-entropy makes every target above 0 a 1, so label_smoothing would make all of them ones; set it "
+      "to 0",
+      "label_smoothing");
+  item.refuse("distilled_head * zero(max(prefix - 1, 0))",
+              "distilled_head reads the token behind the class token, and the model has prefix tokens: {prefix}; say "
+              "model: {pool: cls, registers: 1}",
+              "distilled_head");
   item.facts(
       {{"metrics",
         {{{"name", "top1"}, {"unit", "%"}, {"direction", "max"}, {"help", "images whose best class is the label"}},

@@ -41,7 +41,9 @@ Item entry() {
                    "beginning of the names that hold the model, as in teacher.; empty: none, or model, teacher, "
                    "state_dict or student, the first that holds one")
           .neutral(""));
-  item.option(Option::text("head", "new", "the file's head, or one as if there were no file").choices({"keep", "new"}));
+  item.option(
+      Option::text("head", "new", "the file's head, of a task of maps its decoder, or one as if there were no file")
+          .choices({"keep", "new"}));
   item.option(Option::text("position", "refuse",
                            "a position table of another grid: refuse it, resize it, or drop the file's and, of a model "
                            "trained here, priors that this one has not")

@@ -16,7 +16,7 @@ WeightsLayout convit() {
                          {file + "v.weight", qkv, Step::kValue, "", false, gate},
                          {file + "pos_proj.{p}", prior + "{p}"},
                          {file + "gating_param", gate},
-                         {file + "rel_indices", "follows from the grid", Step::kIgnored}},
+                         {file + "rel_indices", "follows from the grid", Step::kUnused}},
                         vit_rules()),
           .resize = "deit",
           .resize_with_registers = "deit"};

@@ -9,8 +9,8 @@ WeightsLayout dino() {
   return {.item = Item("layout", "dino", 1, "DINO: a backbone, or the teacher of a training checkpoint"),
           .marks = {{"student.**", "teacher.**"}},
           .strip = wrappers(),
-          .rules = with({{"head.mlp.**", "DINO's projection, of no use after pre-training", Step::kIgnored},
-                         {"head.last_layer.**", "DINO's projection, of no use after pre-training", Step::kIgnored}},
+          .rules = with({{"head.mlp.**", "DINO's projection, of no use after pre-training", Step::kUnused},
+                         {"head.last_layer.**", "DINO's projection, of no use after pre-training", Step::kUnused}},
                         vit_rules()),
           .resize = "dino",
           .resize_with_registers = "dino"};

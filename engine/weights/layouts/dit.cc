@@ -40,7 +40,7 @@ WeightsLayout dit() {
           .marks = {{"x_embedder.proj.weight", "t_embedder.mlp.0.weight"}},
           .strip = wrappers(),
           .rules = {{"x_embedder.proj.{p}", "embed.{p}"},
-                    {"pos_embed", "the frozen table of prior sincos-2d", Step::kIgnored},
+                    {"pos_embed", "the frozen table of prior sincos-2d", Step::kUnused},
                     {"t_embedder.mlp.0.{p}", "time.in.{p}"},
                     {"t_embedder.mlp.2.{p}", "time.out.{p}"},
                     {"y_embedder.embedding_table.weight", "label.table"},

@@ -13,7 +13,7 @@ WeightsLayout dit_diffusers() {
           .marks = {{"pos_embed.proj.weight", "transformer_blocks.0.norm1.linear.weight"}},
           .strip = {"module.", "_orig_mod."},
           .rules = {{"pos_embed.proj.{p}", "embed.{p}"},
-                    {"pos_embed.pos_embed", "the frozen table of prior sincos-2d", Step::kIgnored},
+                    {"pos_embed.pos_embed", "the frozen table of prior sincos-2d", Step::kUnused},
                     {embeddings + "timestep_embedder.linear_1.{p}", "time.in.{p}"},
                     {embeddings + "timestep_embedder.linear_2.{p}", "time.out.{p}"},
                     {embeddings + "class_embedder.embedding_table.weight", "label.table"},

@@ -21,13 +21,13 @@ std::vector<LayoutRule> embeddings() {
           {"embeddings.patch_embeddings.proj.{p}", "embed.{p}"},
           {"embeddings.patch_embeddings.{p}", "embed.{p}"},
           {"embeddings.mask_token", "mask_token", Step::kRows},
-          {"rope_embeddings.periods", "follows from the settings of rotary positions", Step::kIgnored},
+          {"rope_embeddings.periods", "follows from the settings of rotary positions", Step::kUnused},
           {"layernorm.{p}", "norm.{p}"},
           {"norm.{p}", "norm.{p}"},
           {"classifier.{p}", "head.{p}"},
           {"cls_classifier.{p}", "head.{p}"},
           {"distillation_classifier.{p}", "head_distilled.{p}"},
-          {"pooler.**", "a map after the final norm that classification does not use", Step::kIgnored}};
+          {"pooler.**", "a map after the final norm that classification does not use", Step::kUnused}};
 }
 
 // ViT, DeiT and DINOv2.

@@ -12,7 +12,7 @@ std::vector<LayoutRule> localvit_rules(bool gated) {
     for (const char* end : {"weight", "bias", "running_mean", "running_var"})
       out.push_back({file + place + "." + end, prior + to + "." + end});
     out.push_back(
-        {file + place + ".num_batches_tracked", "counts what the running statistics do not need", Step::kIgnored});
+        {file + place + ".num_batches_tracked", "counts what the running statistics do not need", Step::kUnused});
   };
   out.push_back({file + "0.weight", prior + "in_weight", Step::kMap});
   norm("1", "norm_in");

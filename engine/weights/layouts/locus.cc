@@ -26,6 +26,8 @@ WeightsLayout locus() {
                     {"fc_norm.{p}", "fc_norm.{p}"},
                     {"head.{p}", "head.{p}"},
                     {"head_distilled.{p}", "head_distilled.{p}"},
+                    {"decoder.**", "decoder.**"},
+                    {"maps.**", "maps.**"},
                     {"time.**", "time.**"},
                     {"label.**", "label.**"},
                     {"final.**", "final.**"}},

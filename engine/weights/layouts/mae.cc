@@ -7,7 +7,7 @@ namespace locus::engine::layouts {
 
 WeightsLayout mae() {
   const auto decoder = [](const char* from) {
-    return LayoutRule{from, "of the decoder, of no use after pre-training", Step::kIgnored};
+    return LayoutRule{from, "of the decoder, of no use after pre-training", Step::kUnused};
   };
   return {.item = Item("layout", "mae", 1, "Masked autoencoders, the encoder"),
           .marks = {{"decoder_pos_embed", "patch_embed.proj.weight"}},

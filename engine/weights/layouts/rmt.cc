@@ -15,7 +15,7 @@ void add_normed(std::vector<LayoutRule>& rules, const std::string& convolution, 
   rules.push_back({convolution + ".{p}", to + ".conv.{p}"});
   rules.push_back({norm + ".{p}", to + ".norm.{p}"});
   for (const char* name : {".running_mean", ".running_var"}) rules.push_back({norm + name, to + ".norm" + name});
-  rules.push_back({norm + ".num_batches_tracked", kCounter, Step::kIgnored});
+  rules.push_back({norm + ".num_batches_tracked", kCounter, Step::kUnused});
 }
 
 std::vector<LayoutRule> of_blocks() {
@@ -28,13 +28,13 @@ std::vector<LayoutRule> of_blocks() {
           {from + "retention.v_proj.{p}", to + "attention.qkv.{p}", Step::kValue},
           {from + "retention.lepe.conv.{p}", "priors.lepe" + of_stage},
           {from + "retention.out_proj.{p}", to + "attention.out.{p}"},
-          {from + "gamma_1", to + "scale1", Step::kFactors},
+          {from + "gamma_1", to + "scale1", Step::kTrailing},
           {from + "final_layer_norm.{p}", to + "norm2.{p}"},
           {from + "ffn.fc1.{p}", to + "mlp.in.{p}"},
           {from + "ffn.dwconv.conv.{p}", to + "mlp.conv.{p}"},
           {from + "ffn.fc2.{p}", to + "mlp.out.{p}"},
-          {from + "gamma_2", to + "scale2", Step::kFactors},
-          {"layers.{s}.Relpos.**", "follows from the settings of rotation and decay", Step::kIgnored}};
+          {from + "gamma_2", to + "scale2", Step::kTrailing},
+          {"layers.{s}.Relpos.**", "follows from the settings of rotation and decay", Step::kUnused}};
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ WeightsLayout rmt() {
   rules.push_back({"norm.{p}", "pool.norm.{p}"});
   for (const char* name : {"running_mean", "running_var"})
     rules.push_back({std::string("norm.") + name, std::string("pool.norm.") + name});
-  rules.push_back({"norm.num_batches_tracked", kCounter, Step::kIgnored});
+  rules.push_back({"norm.num_batches_tracked", kCounter, Step::kUnused});
   rules.push_back({"head.{p}", "head.{p}"});
   return {.item = Item("layout", "rmt", 1, "RMT, its own names"),
           .marks = {{"patch_embed.proj.0.weight", "layers.0.blocks.0.retention.q_proj.weight"}},

@@ -13,14 +13,14 @@ std::vector<LayoutRule> common(const std::string& start) {
   return {{start + "embeddings.patch_embeddings.projection.{p}", "embed.{p}"},
           {start + "embeddings.norm.{p}", "embed_norm.{p}"},
           {start + "embeddings.position_embeddings", "position", Step::kRows},
-          {start + "embeddings.mask_token", "stands for hidden patches in pre-training", Step::kIgnored},
+          {start + "embeddings.mask_token", "stands for hidden patches in pre-training", Step::kUnused},
           {from + "layernorm_before.{p}", to + "norm1.{p}"},
           {from + "attention.output.dense.{p}", to + "attention.out.{p}"},
           {from + "layernorm_after.{p}", to + "norm2.{p}"},
           {from + "intermediate.dense.{p}", to + "mlp.in.{p}"},
           {from + "output.dense.{p}", to + "mlp.out.{p}"},
-          {from + "attention.self.relative_position_index", kFromWindows, Step::kIgnored},
-          {from + "attention.self.relative_coords_table", kFromWindows, Step::kIgnored},
+          {from + "attention.self.relative_position_index", kFromWindows, Step::kUnused},
+          {from + "attention.self.relative_coords_table", kFromWindows, Step::kUnused},
           {layer + "downsample.norm.{p}", "stages.{s+1}.entry.norm.{p}"},
           {layer + "downsample.reduction.weight", "stages.{s+1}.entry.map.weight"},
           {start + "layernorm.{p}", "norm.{p}"}};
@@ -51,6 +51,14 @@ std::vector<LayoutRule> second_version(const std::string& start) {
                               {mlp + "2.weight", prior + "mlp.out_weight"}});
 }
 
+// Models without keys' biases are written as the second version, others as the first, both as they classify.
+std::vector<LayoutRule> swin_huggingface_rules() {
+  std::vector<LayoutRule> second = second_version("swinv2."), bare = first_version("");
+  for (LayoutRule& rule : second) rule.beside = "stages.0.blocks.0.attention.q_bias";
+  for (LayoutRule& rule : bare) rule.read_only = true;
+  return with(with(with({{"classifier.{p}", "head.{p}"}}, second), first_version("swin.")), bare);
+}
+
 }  // namespace
 
 WeightsLayout swin_huggingface() {
@@ -59,11 +67,9 @@ WeightsLayout swin_huggingface() {
                     {"swinv2.encoder.layers.0.blocks.0.layernorm_before.weight"},
                     {"encoder.layers.0.blocks.0.layernorm_before.weight"}},
           .strip = {"module.", "_orig_mod."},
-          .rules = with(with(with({{"classifier.{p}", "head.{p}"}}, first_version("swin.")), second_version("swinv2.")),
-                        first_version("")),
+          .rules = swin_huggingface_rules(),
           .resize = "deit",
-          .resize_with_registers = "deit",
-          .writes = false};
+          .resize_with_registers = "deit"};
 }
 
 }  // namespace locus::engine::layouts

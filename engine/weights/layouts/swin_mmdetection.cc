@@ -20,9 +20,9 @@ WeightsLayout swin_mmdetection() {
       {"norm3.{p}", "norm.{p}"},
       {"head.fc.{p}", "head.{p}"}};
   for (const char* norm : {"norm0.{p}", "norm1.{p}", "norm2.{p}"})
-    rules.push_back({norm, "the norm of a stage's output, which a decoder has", Step::kIgnored});
+    rules.push_back({norm, "the norm of a stage's output, which a decoder has", Step::kUnused});
   for (const char* head : {"neck.**", "rpn_head.**", "roi_head.**", "bbox_head.**", "mask_head.**", "decode_head.**"})
-    rules.push_back({head, kDecoder, Step::kIgnored});
+    rules.push_back({head, kDecoder, Step::kUnused});
   return {.item = Item("layout", "swin-mmdetection", 1, "Swin Transformers of mmdetection and mmpretrain"),
           .marks = {{"stages.0.blocks.0.attn.w_msa.qkv.weight"}},
           .strip = wrappers(),

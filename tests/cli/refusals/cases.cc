@@ -30,6 +30,10 @@ Words wrong_values(const std::string& type) {
   if (type == "list of integers") return {"7", "{}", "[]", "[one]", "[1.5]", "[-1]", "[0, 0]", "[true]"};
   if (type == "list of stages")
     return {"7", "{}", "[7]", "[{}]", "[train]", "[{evaluate: {}, train: {}}]", "[no-such-stage]"};
+  if (type == "boolean") return {"7", "maybe", "[true]"};
+  if (type == "rungs") return {"7", "[]", "[0, 2]", "[2, 1]", "[1, 1.5]", "{no_such_key: 1}", "{eta: 1}"};
+  if (type == "list of rules") return {"7", "{}", "[7]", "[{}]", "[{nonsense: 1}]", "[{median: 7}]"};
+  if (type == "list of phases") return {"7", "{}", "[]", "[7]", "[{}]", "[{name: Upper}]"};
   if (type == "list of paths") return {"7", "{}", "[7]", "nonsense", "model"};
   return {};
 }
@@ -39,10 +43,24 @@ void fix_prior(Mistake& mistake) {
   mistake.arguments.insert(mistake.arguments.end(), {"--set", "matrix=null", "--set", "baseline=null"});
 }
 
+// A key of a rule that knows it, beside what the rule needs.
+std::string in_advance(const std::string& key, const std::string& value) {
+  const std::string given = key + ": " + value;
+  if (key == "rule") return "{" + given + "}";
+  if (key == "race") return "{rule: race, " + given + "}";
+  const std::string rule = key == "eta" || key == "park" ? "asha" : "halve";
+  return "{rule: " + rule + (key == "rungs" ? "" : ", rungs: [1, 2]") + ", " + given + "}";
+}
+
 // "overrides[].where" can be set only with what stands around it.
 Mistake change_key(const std::string& path, const std::string& value) {
   if (path == "overrides[].where") return change("overrides", "[{where: " + value + ", set: {train.lr: 1.0}}]");
   if (path == "overrides[].set") return change("overrides", "[{where: {prior: none}, set: " + value + "}]");
+  const std::string phase = "phases[].";
+  if (path.starts_with(phase))
+    return change("phases", "[{name: first, " + path.substr(phase.size()) + ": " + value + "}]");
+  const std::string advance = "search.advance.";
+  if (path.starts_with(advance)) return change("search.advance", in_advance(path.substr(advance.size()), value));
   Mistake mistake = change(path, value);
   if (path == "prior") fix_prior(mistake);
   return mistake;

@@ -108,11 +108,12 @@ Tensor defined_value(const Form& form, const Problem& p) {
     if (f->row.defined()) value = value + f->row.detach();
   }
   if (const auto* f = std::get_if<RelativeTable>(&form)) {
-    value = test::reference_lookup(f->table.detach().unsqueeze(2).expand({-1, -1, tokens, -1}), f->index, false);
+    value =
+        test::reference_lookup(f->table.detach().unsqueeze(2).expand({-1, -1, tokens, -1}), f->index.dense(), false);
   }
   if (const auto* f = std::get_if<Bucketed>(&form)) {
-    value = test::reference_lookup(f->lookups[0].values.detach(), f->lookups[0].index, false) +
-            test::reference_lookup(f->lookups[1].values.detach(), f->lookups[1].index, true);
+    value = test::reference_lookup(f->lookups[0].values.detach(), f->lookups[0].index.dense(), false) +
+            test::reference_lookup(f->lookups[1].values.detach(), f->lookups[1].index.dense(), true);
   }
   if (const auto* f = std::get_if<DistanceDecay>(&form))
     value = test::reference_distance_decay(f->positions, f->slope, f->prefix);
@@ -134,12 +135,12 @@ std::vector<Tensor> leaf_gradients(const Form& form, const Tensor& full) {
     return found;
   }
   if (const auto* f = std::get_if<RelativeTable>(&form)) {
-    return {test::reference_lookup_gradient(full, f->index, false, f->table.size(2)).sum(2).sum(0, true)};
+    return {test::reference_lookup_gradient(full, f->index.dense(), false, f->table.size(2)).sum(2).sum(0, true)};
   }
   if (const auto* f = std::get_if<Bucketed>(&form)) {
     std::vector<Tensor> found;
     for (const auto& lookup : f->lookups) {
-      found.push_back(test::reference_lookup_gradient(full, lookup.index, lookup.by_key, lookup.values.size(3))
+      found.push_back(test::reference_lookup_gradient(full, lookup.index.dense(), lookup.by_key, lookup.values.size(3))
                           .sum_to_size(lookup.values.sizes()));
     }
     return found;
@@ -228,29 +229,32 @@ TEST_P(PathAgainstReference, AgreesInValueAndEveryGradient) {
 
 std::vector<PathCase> path_cases() {
   const std::vector<Layout> layouts = {{{4, 4}, 0}, {{3, 5}, 1}, {{5, 2}, 5}, {{1, 7}, 1}};
-  const std::vector<std::pair<std::vector<std::string>, std::vector<TermKind>>> terms = {
-      {{"explicit", "fused"}, {}},
-      {{"explicit"}, {"dense"}},
-      {{"explicit", "low-rank"}, {"low-rank"}},
-      {{"explicit", "low-rank"}, {"low-rank-row"}},
-      {{"explicit", "low-rank"}, {"low-rank", "low-rank-row", "distance-decay", "fixed-dense"}},
-      {{"explicit"}, {"low-rank", "dense"}},
-      {{"explicit", "bucketed"}, {"relative-table"}},
-      {{"explicit", "bucketed"}, {"bucketed"}},
-      {{"explicit", "bucketed"}, {"bucketed", "relative-table", "distance-decay"}},
-      {{"explicit", "bucketed", "curve-decay"}, {"curve-decay", "bucketed", "dense"}},
-      {{"explicit", "fused-bias"}, {"distance-decay"}},
-      {{"explicit", "fused-bias"}, {"distance-decay", "fixed-dense"}},
-      {{"explicit", "curve-decay"}, {"curve-decay"}},
-      {{"explicit", "curve-decay"}, {"curve-decay", "dense"}},
-      {{"explicit", "curve-decay"}, {"curve-decay", "dense-scale", "distance-decay", "low-rank"}},
-      {{"explicit"}, {"dense-scale"}},
-      {{"explicit"}, {"dense", "sum-dense-scale"}},
-      {{"explicit", "curve-decay"}, {"distance-decay", "dense", "sum-curve-decay"}},
-      {{"explicit", "curve-decay", "bucketed"}, {"bucketed", "dense-scale", "sum-curve-decay"}},
-      {{"explicit", "curve-decay", "bucketed"},
-       {"curve-decay", "relative-table", "low-rank", "sum-curve-decay", "sum-dense-scale"}},
+  // What PyTorch's kernel can take: no factors, and no mask with a gradient.
+  const std::vector<std::vector<TermKind>> anywhere = {{},
+                                                       {"low-rank"},
+                                                       {"low-rank-row"},
+                                                       {"low-rank", "low-rank-row", "distance-decay", "fixed-dense"},
+                                                       {"distance-decay"},
+                                                       {"distance-decay", "fixed-dense"}};
+  const std::vector<std::vector<TermKind>> elsewhere = {
+      {"dense"},
+      {"low-rank", "dense"},
+      {"relative-table"},
+      {"bucketed"},
+      {"bucketed", "relative-table", "distance-decay"},
+      {"curve-decay", "bucketed", "dense"},
+      {"curve-decay"},
+      {"curve-decay", "dense"},
+      {"curve-decay", "dense-scale", "distance-decay", "low-rank"},
+      {"dense-scale"},
+      {"dense", "sum-dense-scale"},
+      {"distance-decay", "dense", "sum-curve-decay"},
+      {"bucketed", "dense-scale", "sum-curve-decay"},
+      {"curve-decay", "relative-table", "low-rank", "sum-curve-decay", "sum-dense-scale"},
   };
+  std::vector<std::pair<std::vector<std::string>, std::vector<TermKind>>> terms;
+  for (const auto& kinds : anywhere) terms.push_back({{"flash", "sdpa", "explicit"}, kinds});
+  for (const auto& kinds : elsewhere) terms.push_back({{"flash", "explicit"}, kinds});
   std::vector<PathCase> cases;
   for (const auto& [paths, kinds] : terms) {
     for (const std::string& path : paths) {
@@ -273,25 +277,38 @@ TEST(PathChoice, FallsBackToExplicitWhereTheWantedPathCannotRun) {
   const Tensor q = at::rand({1, 1, 4, 4});
   const BiasTerm scale(Depends::kContent, Dense{at::ones({1, 1, 4, 4})});
   Scores scores = plain(q);
-  EXPECT_EQ(choose_path("fused", scores).name, "fused");
+  EXPECT_EQ(choose_path("sdpa", scores).name, "sdpa");
   scores.scales.push_back(&scale);
-  EXPECT_EQ(choose_path("fused", scores).name, "explicit");
-  EXPECT_EQ(choose_path("curve-decay", scores).name, "explicit");
+  EXPECT_EQ(choose_path("sdpa", scores).name, "explicit");
+  EXPECT_EQ(choose_path("flash", scores).name, "flash");
   Scores biased = plain(q);
   biased.biases.push_back(&scale);
-  EXPECT_EQ(choose_path("fused-bias", biased).name, "fused-bias");
+  EXPECT_EQ(choose_path("sdpa", biased).name, "sdpa");
   biased.sum_scales.push_back(&scale);
-  EXPECT_EQ(choose_path("fused-bias", biased).name, "explicit");
+  EXPECT_EQ(choose_path("sdpa", biased).name, "explicit");
+  const Tensor half = at::rand({1, 1, 4, 4}).to(at::kHalf);
+  EXPECT_EQ(choose_path("flash", plain(half)).name, "explicit") << "no kernel for the type";
 }
 
-TEST(PathChoice, KeepsHooksOnProbabilitiesAwayFromTheFusedKernel) {
+TEST(PathChoice, IsByItselfTheBlockedPathOfTheCpu) {
+  const Tensor q = at::rand({1, 1, 4, 4});
+  EXPECT_EQ(choose_path("auto", plain(q)).name, "flash");
+  EXPECT_EQ(choose_path("auto", plain(q.to(at::kHalf))).name, "explicit");
+}
+
+TEST(PathChoice, KeepsFunctionsOfProbabilitiesAwayFromBlockedPaths) {
   const Tensor q = at::rand({1, 1, 4, 4});
   Scores scores = plain(q);
   scores.probabilities = [](const Tensor& p) { return p * 2; };
-  EXPECT_EQ(choose_path("fused", scores).name, "explicit");
+  EXPECT_EQ(choose_path("flash", scores).name, "explicit");
+  EXPECT_EQ(choose_path("sdpa", scores).name, "explicit");
   EXPECT_LT(largest_difference(choose_path("explicit", scores).run(scores),
                                2 * at::matmul(at::softmax(at::matmul(q, q.mT()), -1), q)),
             1e-6);
+  Scores terms = plain(q);
+  terms.value_tables.push_back({at::rand({1, 1, 2, 4}), PairIndex(at::zeros({4, 4}, at::kLong))});
+  EXPECT_EQ(choose_path("auto", terms).name, "flash");
+  EXPECT_EQ(choose_path("sdpa", terms).name, "explicit");
 }
 
 // Paths without T x T tensors, and those with a hook, hide the same pairs; a tool that looks inside sees them hidden.

@@ -108,6 +108,13 @@ TEST(Draws, AreTheNumbersThatTensorsOfTheStreamHold) {
   }
 }
 
+TEST(RandomStreams, PermutationBeginsAlikeHoweverMuchOfItIsWanted) {
+  const RandomStreams random(1);
+  const auto whole = random.permutation(kOrder, "train", 0, 500);
+  for (const std::int64_t count : {0, 1, 7, 499, 500})
+    EXPECT_TRUE(at::equal(random.permutation_begin(kOrder, "train", 0, 500, count), whole.slice(0, 0, count))) << count;
+}
+
 TEST(RandomStreams, PermutationHoldsEveryNumberOnceAndMixes) {
   const auto p = RandomStreams(1).permutation(kOrder, "train", 0, 5000);
   EXPECT_TRUE(at::equal(std::get<0>(p.sort()), at::arange(5000)));

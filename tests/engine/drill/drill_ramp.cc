@@ -41,7 +41,7 @@ PriorItem drill_ramp() {
   weigh(item, {.parameters = "none",
                .counts = {{"parameters", "0"}},
                .base = 0,
-               .paths = {"fused-bias", "explicit"},
+               .paths = {"flash", "sdpa", "explicit"},
                .cost = "a mask, kept per grid"});
   item.option(Option::number("slope", 0.1, "what one step along the raster adds").above(0.0).maximum(10.0));
   return {item, [](const PriorContext&, const Options& o) -> std::shared_ptr<Prior> {

@@ -2,22 +2,17 @@
 // against the same table (tests/core/cost_test.cc).
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 
+#include "engine/adapters/adapter.h"
+#include "tests/engine/golden/golden_table.h"
 #include "tests/engine/golden/small_lists.h"
 #include "tests/engine/support/models.h"
 
 namespace locus::engine {
 namespace {
 
-constexpr const char* kNetworksAdvice =
-    "If the change is meant: LOCUS_GOLDEN=update ctest --test-dir <build> -R golden";
 constexpr std::int64_t kRows = 32, kColumns = 64;  // pixels
-
-std::string networks_file() { return std::filesystem::path(__FILE__).replace_filename("networks.json"); }
 
 // What makes a network small whose options have these names.
 Json small_options(const Json& item) {
@@ -31,21 +26,26 @@ Json small_options(const Json& item) {
   return out;
 }
 
-// A network without a head; nothing where the backbone refuses it.
-std::optional<Json> row(const BackboneItem& item, const Json& options) {
+// A network without a head; nothing where the backbone refuses it. `adapter`: {"id", "options"}, or null.
+std::optional<Json> row(const BackboneItem& item, const Json& options, const Json& adapter = Json()) {
   try {
-    const Json model = {{"id", item.id()}, {"options", options}};
-    const auto backbone = make_backbone({{"model", model}, {"priors", Json::array()}},
-                                        {test::kTestChannels, {kRows, kColumns}}, RandomStreams(0));
-    std::int64_t parameters = 0;
-    for (const Tensor& parameter : backbone->parameters()) parameters += parameter.numel();
-    return Json{{"backbone", item.id()},
+    Json configuration = {{"model", {{"id", item.id()}, {"options", options}}}, {"priors", Json::array()}};
+    if (!adapter.is_null()) configuration["adapter"] = adapter;
+    const auto backbone = make_backbone(configuration, {test::kTestChannels, {kRows, kColumns}}, RandomStreams(0));
+    std::int64_t parameters = 0, training = 0;
+    for (const auto& entry : backbone->named_parameters())
+      (backbone->training_only(entry.key()) ? training : parameters) += entry.value().numel();
+    Json out = {{"backbone", item.id()},
                 {"options", options},
                 {"extent", {kRows, kColumns}},
                 {"channels", test::kTestChannels},
                 {"parameters", parameters},
                 {"pooled", backbone->pooled_width()},
                 {"flops", backbone->flops(kRows, kColumns)}};
+    if (adapter.is_null()) return out;
+    out["adapter"] = adapter;
+    out["training_parameters"] = training;
+    return out;
   } catch (const std::invalid_argument&) {
     return std::nullopt;
   }
@@ -86,29 +86,19 @@ Json networks() {
         any = true;
       }
     }
+    // Every linear map of the network, as the catalog lists them.
+    for (const AdapterItem& adapter : adapter_items()) {
+      if (adapter.make == nullptr) continue;
+      const Json everywhere = {{"id", adapter.id()}, {"options", {{"targets", {"*"}}}}};
+      out.push_back(row(item, small_options(item.item.json()), everywhere).value());
+    }
     EXPECT_TRUE(any) << "no network of backbone " << item.id() << " could be built";
   }
   return out;
 }
 
 TEST(GoldenNetworks, OfEveryBackboneAreThoseThatPlanningIsHeldAgainst) {
-  const Json found = networks();
-  const char* mode = std::getenv("LOCUS_GOLDEN");
-  if (mode && std::string_view(mode) == "update") {
-    std::ofstream out(networks_file());
-    const char* before = "[\n";
-    for (const Json& one : found) {
-      out << before << one.dump();
-      before = ",\n";
-    }
-    out << "\n]\n";
-    return;
-  }
-  std::ifstream in(networks_file());
-  ASSERT_TRUE(in) << networks_file() << " is missing. " << kNetworksAdvice;
-  const Json known = Json::parse(in);
-  ASSERT_EQ(known.size(), found.size()) << kNetworksAdvice;
-  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(known[i], found[i]) << kNetworksAdvice;
+  test::expect_golden("networks.json", networks());
 }
 
 }  // namespace

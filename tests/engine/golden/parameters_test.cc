@@ -3,11 +3,8 @@
 // what is built.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 #include "engine/adapters/adapter.h"
+#include "tests/engine/golden/golden_table.h"
 #include "tests/engine/support/models.h"
 
 namespace locus::engine {
@@ -17,10 +14,6 @@ using test::ModelShape;
 using test::PriorSetting;
 
 constexpr int kMixtures = 6;
-constexpr const char* kParametersAdvice =
-    "If the change is meant: LOCUS_GOLDEN=update ctest --test-dir <build> -R golden";
-
-std::string table_file() { return std::filesystem::path(__FILE__).replace_filename("parameters.json"); }
 
 // One network of the table, without a head. `adapter`: {"id", "options"}, or null.
 Json row(const std::vector<PriorSetting>& priors, const ModelShape& shape, const Json& adapter = Json()) {
@@ -107,23 +100,7 @@ Json table() {
 }
 
 TEST(GoldenParameters, OfEverySettingAreThoseThatPlanningIsHeldAgainst) {
-  const Json found = table();
-  const char* mode = std::getenv("LOCUS_GOLDEN");
-  if (mode && std::string_view(mode) == "update") {
-    std::ofstream out(table_file());
-    const char* before = "[\n";
-    for (const Json& one : found) {
-      out << before << one.dump();
-      before = ",\n";
-    }
-    out << "\n]\n";
-    return;
-  }
-  std::ifstream in(table_file());
-  ASSERT_TRUE(in) << table_file() << " is missing. " << kParametersAdvice;
-  const Json known = Json::parse(in);
-  ASSERT_EQ(known.size(), found.size()) << kParametersAdvice;
-  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(known[i], found[i]) << kParametersAdvice;
+  test::expect_golden("parameters.json", table());
 }
 
 }  // namespace

@@ -2,21 +2,16 @@
 // are set otherwise in some stages. Planning, which has no torch, is held against the same table (tests/core/stages_cost_test.cc).
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 
+#include "tests/engine/golden/golden_table.h"
 #include "tests/engine/golden/small_lists.h"
 #include "tests/engine/support/models.h"
 
 namespace locus::engine {
 namespace {
 
-constexpr const char* kStagesAdvice = "If the change is meant: LOCUS_GOLDEN=update ctest --test-dir <build> -R golden";
 constexpr std::int64_t kPixels = 56;  // of a side
-
-std::string stages_file() { return std::filesystem::path(__FILE__).replace_filename("stages.json"); }
 
 // A network without a head; nothing where it is refused.
 std::optional<Json> staged_row(const BackboneItem& item, const Json& options, const Json& priors,
@@ -92,23 +87,7 @@ Json staged_networks() {
 }
 
 TEST(GoldenStages, OfEveryBackboneOfStagesAreThoseThatPlanningIsHeldAgainst) {
-  const Json found = staged_networks();
-  const char* mode = std::getenv("LOCUS_GOLDEN");
-  if (mode && std::string_view(mode) == "update") {
-    std::ofstream out(stages_file());
-    const char* before = "[\n";
-    for (const Json& one : found) {
-      out << before << one.dump();
-      before = ",\n";
-    }
-    out << "\n]\n";
-    return;
-  }
-  std::ifstream in(stages_file());
-  ASSERT_TRUE(in) << stages_file() << " is missing. " << kStagesAdvice;
-  const Json known = Json::parse(in);
-  ASSERT_EQ(known.size(), found.size()) << kStagesAdvice;
-  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(known[i], found[i]) << kStagesAdvice;
+  test::expect_golden("stages.json", staged_networks());
 }
 
 }  // namespace

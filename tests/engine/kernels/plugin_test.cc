@@ -10,27 +10,27 @@ TEST(KernelPlugin, IsCompleteOrSaysWhyItIsMissing) {
   const CudaKernels* kernels = cuda_kernels();
   EXPECT_EQ(kernels == nullptr, !cuda_kernels_missing().empty());
   if (kernels == nullptr) GTEST_SKIP() << cuda_kernels_missing();
-  EXPECT_NE(kernels->curve_decay_forward, nullptr);
-  EXPECT_NE(kernels->curve_decay_backward, nullptr);
-  EXPECT_NE(kernels->curve_decay_workspace, nullptr);
-  EXPECT_NE(kernels->error_text, nullptr);
+  EXPECT_NE(kernels->attention.supports, nullptr);
+  EXPECT_NE(kernels->attention.workspace, nullptr);
+  EXPECT_NE(kernels->attention.forward, nullptr);
+  EXPECT_NE(kernels->attention.backward, nullptr);
+  EXPECT_NE(kernels->attention.error_text, nullptr);
   EXPECT_EQ(kernels, cuda_kernels()) << "loaded once";
 }
 
-TEST(KernelPlugin, AsksForWorkspaceThatGrowsWithTheProblem) {
+TEST(KernelPlugin, RefusesAndAsksForWorkspaceAsItsSourceSays) {
   const CudaKernels* kernels = cuda_kernels();
   if (kernels == nullptr) GTEST_SKIP() << cuda_kernels_missing();
-  locus_curve_decay problem{};
-  problem.dtype = LOCUS_FLOAT32;
-  problem.curves = 8;
-  problem.batch = 2;
-  problem.heads = 3;
-  problem.tokens = 17;
-  problem.prefix = 1;
-  const auto small = kernels->curve_decay_workspace(&problem);
-  problem.tokens = 197;
-  EXPECT_GE(small, 0);
-  EXPECT_GE(kernels->curve_decay_workspace(&problem), small);
+  float mark = 0;
+  locus_attention problem{};
+  problem.batch = 2, problem.heads = 3, problem.tokens = 197, problem.width = 64, problem.terms = 1;
+  problem.term[0].role = LOCUS_SCALE, problem.term[0].form = LOCUS_CURVE_DECAY, problem.term[0].count = 8;
+  EXPECT_EQ(kernels->attention.supports(&problem, 1), nullptr);
+  EXPECT_EQ(kernels->attention.workspace(&problem), 0) << "nobody wants a gradient of the curves";
+  problem.term[0].gradient = &mark;
+  EXPECT_GT(kernels->attention.workspace(&problem), 0);
+  problem.width = 65;
+  EXPECT_NE(kernels->attention.supports(&problem, 1), nullptr);
 }
 
 }  // namespace

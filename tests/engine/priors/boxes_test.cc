@@ -36,12 +36,19 @@ std::vector<PriorSetting> settings(const PriorItem& item) {
   return all;
 }
 
-// Those that vary one option alone, and the squeeze where the default is no choice for boxes.
+// Those that vary one option alone, the squeeze where the default is no choice for boxes, and all that bears on frames.
 std::vector<PriorSetting> resized_settings(const PriorItem& item) {
   std::vector<PriorSetting> all = test::settings_of(item);
   for (const PriorSetting& more : {PriorSetting{"sincos-2d", {{"order", "pape"}, {"other_grids", "interpolate"}}},
                                    PriorSetting{"rope-axial", {{"flavor", "pape"}, {"other_grids", "interpolate"}}},
-                                   PriorSetting{"rope-mixed", {{"init", "pape"}, {"other_grids", "interpolate"}}}}) {
+                                   PriorSetting{"rope-mixed", {{"init", "pape"}, {"other_grids", "interpolate"}}},
+                                   PriorSetting{"violin", {{"video", "per-frame"}, {"ranks", "scaled"}}},
+                                   PriorSetting{"violin",
+                                                {{"video", "per-frame"},
+                                                 {"cross_frame", "one"},
+                                                 {"curve_weights", "learned"},
+                                                 {"prefix", "learned"},
+                                                 {"ranks", "scaled"}}}}) {
     if (more.id == item.id()) all.push_back(more);
   }
   return all;
@@ -185,6 +192,7 @@ TEST(Boxes, OfOneFrameAreRectanglesToPriorsOfDistances) {
   const std::vector<PriorSetting> all = {{"alibi-2d"},
                                          {"manhattan-decay"},
                                          {"violin", {{"apply", "add-logits"}}},
+                                         {"violin", {{"apply", "add-logits"}, {"video", "per-frame"}}},
                                          {"violin", {{"apply", "add-logits"}, {"distance", "manhattan"}}},
                                          {"violin", {{"apply", "add-logits"}, {"distance", "z-curve"}}},
                                          {"violin", {{"apply", "add-logits"}, {"distance", "learned-order"}}}};

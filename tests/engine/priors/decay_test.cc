@@ -11,6 +11,7 @@ using test::attended;
 using test::draw;
 using test::largest_difference;
 using test::one_prior;
+using test::paths_for;
 
 constexpr double kTolerance = 1e-12;
 
@@ -57,11 +58,13 @@ void expect_same(const std::function<Tensor()>& one, const std::function<Tensor(
     leaf.mutable_grad().reset();
   }
   (b * weight).sum().backward();
-  for (std::size_t i = 0; i < leaves.size(); ++i)
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
     EXPECT_LT(largest_difference(gradients[i], leaves[i].grad()), 20 * kTolerance) << "leaf " << i;
+    leaves[i].mutable_grad().reset();
+  }
 }
 
-TEST(SpatialDecay, FusedFormEqualsTheExplicitMaskWithAndWithoutPrefixTokens) {
+TEST(SpatialDecay, EqualsTheExplicitMaskOnEveryPathWithAndWithoutPrefixTokens) {
   constexpr std::int64_t kHeads = 2, kWidth = 8;
   for (const Layout& layout : {Layout{{6, 6}, 0}, Layout{{5, 7}, 1}, Layout{{14, 14}, 0}, Layout{{6, 5}, 5}}) {
     const auto one = one_prior("spatial-decay", {{"alpha", 0.3}}, kHeads, kWidth, layout);
@@ -74,26 +77,42 @@ TEST(SpatialDecay, FusedFormEqualsTheExplicitMaskWithAndWithoutPrefixTokens) {
     const Tensor x = draw("x", {2, layout.tokens(), kHeads * kWidth}).requires_grad_(),
                  q = draw("q", shape).requires_grad_(), k = draw("k", shape).requires_grad_(),
                  v = draw("v", shape).requires_grad_();
-    expect_same([&] { return attended("low-rank", q, k, v, 0.35, one.bias(layout, x)); },
-                [&] {
-                  const BiasTerm mask(Depends::kContent, Dense{gated_mask(x, weight, layout, 0.3)});
-                  return attended("explicit", q, k, v, 0.35, mask);
-                },
-                {x, q, k, v, weight}, draw("weight", shape));
+    for (const std::string& path : paths_for(q, one.bias(layout, x))) {
+      expect_same([&] { return attended(path, q, k, v, 0.35, one.bias(layout, x)); },
+                  [&] {
+                    const BiasTerm mask(Depends::kContent, Dense{gated_mask(x, weight, layout, 0.3)});
+                    return attended("explicit", q, k, v, 0.35, mask);
+                  },
+                  {x, q, k, v, weight}, draw("weight", shape));
+    }
   }
 }
 
-TEST(SpatialDecay, FusedFormIsOneAndTwoRChannelsWide) {
-  const auto width = [](const Layout& layout) {
-    const BiasTerm term = one_prior("spatial-decay", {}, 2, 8, layout).bias(layout);
-    return std::get<LowRank>(term.form()).query.size(-1);
+TEST(SpatialDecay, KeepsANumberAPatchAndNothingOfAllPairs) {
+  const Layout layout{{14, 14}, 1};
+  const auto form = [&](const char* mode) {
+    return one_prior("spatial-decay", {{"mode", mode}}, 2, 8, layout).bias(layout).form();
   };
-  EXPECT_EQ(width({{14, 14}, 0}), 53);
-  EXPECT_EQ(width({{16, 16}, 0}), 61);
-  EXPECT_EQ(width({{14, 14}, 1}), 54);
+  EXPECT_EQ(std::get<Gated>(form("full")).gate.sizes(), at::IntArrayRef({1, 2, 196}));
+  for (const char* mode : {"raster", "bidirectional"})
+    EXPECT_EQ(std::get<Scan>(form(mode)).place.sizes(), at::IntArrayRef({1, 2, 196})) << mode;
+  EXPECT_NE(std::get<RelativeTable>(form("static")).index.rule(), nullptr);
 }
 
-TEST(ManhattanDecay, FusedFormEqualsTheExplicitMaskWithAndWithoutPrefixTokens) {
+// The mean of the distances of sums with and without the patch itself, as published.
+TEST(SpatialDecay, BidirectionalIsTheMeanOfTwoScans) {
+  const Layout layout{{2, 5}, 2};
+  const auto one = one_prior("spatial-decay", {{"mode", "bidirectional"}, {"beta", 0.7}}, 2, 4, layout);
+  const Tensor x = draw("x", {3, layout.tokens(), 8}, 3);
+  const Tensor gate =
+      at::log_sigmoid(at::linear(x.slice(1, 2), one.parameter("layers.0.decay"))).transpose(1, 2);  // [B, H, N]
+  const Tensor with = gate.cumsum(-1), without = with - gate;
+  const auto apart = [](const Tensor& sums) { return (sums.unsqueeze(-1) - sums.unsqueeze(-2)).abs(); };
+  const Tensor expected = at::constant_pad_nd(-0.35 * (apart(with) + apart(without)), {2, 0, 2, 0});
+  EXPECT_LT(largest_difference(one.bias(layout, x).dense().detach(), expected.detach()), kTolerance);
+}
+
+TEST(ManhattanDecay, EqualsTheExplicitMaskOnEveryPathWithAndWithoutPrefixTokens) {
   for (const Layout& layout : {Layout{{6, 6}, 0}, Layout{{5, 7}, 1}, Layout{{14, 14}, 5}}) {
     const auto one = one_prior("manhattan-decay", {}, 3, 4, layout);
     const BiasTerm term = one.bias(layout);
@@ -107,8 +126,11 @@ TEST(ManhattanDecay, FusedFormEqualsTheExplicitMaskWithAndWithoutPrefixTokens) {
     const std::vector<std::int64_t> shape = {2, 3, layout.tokens(), 4};
     const Tensor q = draw("q", shape), k = draw("k", shape), v = draw("v", shape);
     const BiasTerm dense(Depends::kLayout, Dense{mask});
-    EXPECT_LT(largest_difference(attended("low-rank", q, k, v, 0.5, term), attended("explicit", q, k, v, 0.5, dense)),
-              kTolerance);
+    for (const std::string& path : paths_for(q, term)) {
+      EXPECT_LT(largest_difference(attended(path, q, k, v, 0.5, term), attended("explicit", q, k, v, 0.5, dense)),
+                kTolerance)
+          << path;
+    }
   }
 }
 

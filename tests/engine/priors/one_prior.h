@@ -52,17 +52,31 @@ inline OnePrior one_prior(const std::string& id, const Json& options, std::int64
   return {built_prior(id, options, host), info};
 }
 
+inline Scores scores_of(const Tensor& q, const Tensor& k, const Tensor& v, double scale, const BiasTerm& bias) {
+  return {.q = q,
+          .k = k,
+          .v = v,
+          .scale = scale,
+          .scales = {},
+          .biases = {&bias},
+          .probabilities = {},
+          .from_probabilities = {}};
+}
+
+// The paths that can run the bias.
+inline std::vector<std::string> paths_for(const Tensor& q, const BiasTerm& bias) {
+  std::vector<std::string> names;
+  const Scores scores = scores_of(q, q, q, 1, bias);
+  for (const ExecutionPath& path : execution_paths()) {
+    if (path.supports(scores)) names.emplace_back(path.name);
+  }
+  return names;
+}
+
 // softmax(c q k^T + bias) v by the path of that name.
 inline Tensor attended(const std::string& path, const Tensor& q, const Tensor& k, const Tensor& v, double scale,
                        const BiasTerm& bias) {
-  Scores scores{.q = q,
-                .k = k,
-                .v = v,
-                .scale = scale,
-                .scales = {},
-                .biases = {&bias},
-                .probabilities = {},
-                .from_probabilities = {}};
+  const Scores scores = scores_of(q, k, v, scale, bias);
   const ExecutionPath& chosen = choose_path(path, scores);
   if (chosen.name != path) throw std::logic_error("the path " + path + " cannot run this");
   return chosen.run(scores);

@@ -29,14 +29,74 @@ TEST(PapeRi, HasAGateAHeadAndAScaleThatIsABuffer) {
   EXPECT_EQ(one_prior("pape-ri", {{"w", "learned"}}, 12, 64, kGrid, 12).parameters(), 110592 + 144);
 }
 
-TEST(Pape, ReducedWidthsAreTwoMAndAxesPlusOne) {
-  const auto width = [](const std::string& id, const Json& options, const Layout& layout) {
-    const BiasTerm term = one_prior(id, options, 2, 8, layout).bias(layout);
-    return std::get<LowRank>(term.form()).query.size(-1);
-  };
-  EXPECT_EQ(width("pape", {{"m", 50}}, kGrid), 100);
-  EXPECT_EQ(width("pape", {{"m", 50}, {"prefix", "zero-term"}}, kGrid), 101);
-  EXPECT_EQ(width("pape-ri", {}, kGrid), 3);
+// Whatever m is: m parabolas over projections of a position are one over the position.
+TEST(Pape, HasFiveNumbersAQueryOnAGridTwoOnALineAndNineInABox) {
+  for (const char* id : {"pape", "pape-ri"}) {
+    const auto numbers = [&](const Layout& layout, const Json& options) {
+      const BiasTerm term = one_prior(id, options, 2, 8, layout).bias(layout);
+      const auto& form = std::get<Quadratic>(term.form());
+      EXPECT_EQ(form.numbers.size(2) + form.prefix, layout.tokens());
+      return form.numbers.size(-1);
+    };
+    EXPECT_EQ(numbers(kGrid, Json::object()), 5) << id;
+    EXPECT_EQ(numbers(kGrid, {{"prefix", "zero-term"}}), 5) << id;
+    EXPECT_EQ(numbers({{9}, 0}, Json::object()), 2) << id;
+    EXPECT_EQ(numbers({{2, 3, 4}, 1}, Json::object()), 9) << id;
+  }
+}
+
+TEST(Pape, WithoutContentIsATableOfTheOffset) {
+  for (const std::string prefix : {"origin", "zero-term"}) {
+    const BiasTerm term = one_prior("pape", {{"content", false}, {"prefix", prefix}}, 2, 8, kGrid).bias(kGrid);
+    const auto& form = std::get<RelativeTable>(term.form());
+    ASSERT_NE(form.index.rule(), nullptr) << "nothing of T x T is kept";
+    EXPECT_EQ(form.table.size(2), prefix == "origin" ? 29 * 29 : 27 * 27 + 1);
+    EXPECT_EQ(term.on(), Depends::kParameters);
+  }
+}
+
+// The sum over the m projections, pair by pair, in value and gradient.
+TEST(Pape, EqualsTheSumOverItsProjections) {
+  constexpr std::int64_t kHeads = 2, kM = 7;
+  for (const bool softplus : {true, false}) {
+    for (const char* terms : {"both", "distance", "direction"}) {
+      for (const Layout& layout : {Layout{{3, 4}, 2}, Layout{{5}, 0}, Layout{{2, 2, 3}, 1}}) {
+        const Json options = {{"m", kM}, {"softplus", softplus}, {"terms", terms}};
+        const auto one = one_prior("pape", options, kHeads, 4, layout);
+        const Tensor x = draw("x", {2, layout.tokens(), kHeads * 4}, 2);
+        const auto given = one.prior->named_parameters();
+        const auto heads = [&](const char* name) {
+          return at::linear(x, given[name])
+              .unflatten(-1, {kHeads, kM})
+              .transpose(1, 2)
+              .unsqueeze(3);  // [B, H, T, 1, m]
+        };
+        Tensor place = behind_origin(grid_positions(layout, at::kDouble) + 1, layout.prefix);
+        if (place.size(1) == 2) place = place.flip(1);  // x before y
+        const Tensor s = at::linear(place, given["layers.0.position"]).unflatten(1, {kHeads, kM}).transpose(0, 1);
+        const Tensor apart = s.unsqueeze(1) - s.unsqueeze(2);  // key minus query, [H, T, T, m]
+        Tensor z = at::zeros({1}, at::kDouble);
+        if (given.contains("layers.0.a")) {
+          const Tensor a = heads("layers.0.a");
+          z = z - ((softplus ? at::softplus(a) : a) * apart.square()).sum(-1);
+        }
+        if (given.contains("layers.0.b")) z = z + (heads("layers.0.b") * apart).sum(-1);
+        const Tensor expected = z * one.info.scale, found = one.bias(layout, x).dense();
+        EXPECT_LT(largest_difference(found.detach(), expected.detach()), 1e-12) << options << Json(layout.extent);
+        const Tensor weight = draw("weight", found.sizes());
+        const std::vector<Tensor> leaves = one.prior->parameters();
+        (expected * weight).sum().backward();
+        std::vector<Tensor> gradients;
+        for (Tensor leaf : leaves) {
+          gradients.push_back(leaf.grad().clone());
+          leaf.mutable_grad().reset();
+        }
+        (found * weight).sum().backward();
+        for (std::size_t i = 0; i < leaves.size(); ++i)
+          EXPECT_LT(largest_difference(leaves[i].grad(), gradients[i]), 1e-10) << options << Json(layout.extent) << i;
+      }
+    }
+  }
 }
 
 // The published augmentation, 3 m + 2 channels of uncentered coordinates with the code's sign, against ours.

@@ -120,6 +120,48 @@ TEST(Violin, ScaledRanksDecayByTheShareOfTheGrid) {
   EXPECT_NEAR(std::log(entry({{3, 5}, 0}, 1)), 2 * std::log(entry({{6, 5}, 0}, 1)), 1e-6);
 }
 
+TEST(Violin, PerFrameRepeatsTheMaskOfAFrame) {
+  const Json per_frame = {{"video", "per-frame"}}, one = {{"video", "per-frame"}, {"cross_frame", "one"}};
+  const Layout frame{{3, 5}, 1}, video{{2, 3, 5}, 1};
+  const auto patches = [](const Json& options, const Layout& layout) {
+    const auto prior = make(options, 2, 1);
+    prior->to(at::kDouble);
+    return scale_of(*prior, layout, 2).dense().detach().slice(2, 1).slice(3, 1);
+  };
+  const Tensor image = patches({}, frame), same_rank = patches(per_frame, video), apart = patches(one, video);
+  const Tensor alpha = make({}, 2, 1)->named_parameters()["layers.0.alpha"].detach().to(at::kDouble).view({1, 2, 1, 1});
+  for (std::int64_t t = 0; t < 2; ++t) {
+    for (std::int64_t u = 0; u < 2; ++u) {
+      const auto block = [&](const Tensor& mask) { return mask.narrow(2, 15 * t, 15).narrow(3, 15 * u, 15); };
+      EXPECT_LT(largest_difference(block(same_rank), image), 1e-12) << t << " and " << u;
+      EXPECT_LT(largest_difference(block(apart), t == u ? image : alpha.expand_as(image)), 1e-12) << t << " and " << u;
+    }
+  }
+  EXPECT_GT(largest_difference(patches({}, video), same_rank), 1e-4) << "a curve over the box is another";
+  EXPECT_THROW(make({{"cross_frame", "one"}}, 2, 1), std::invalid_argument) << "means nothing on a curve over the box";
+}
+
+// The form of curves says what it can, so that no mask of all pairs is made.
+TEST(Violin, PerFrameIsTheFormOfCurvesButWhereFramesAreApart) {
+  const Json per_frame = {{"video", "per-frame"}}, one = {{"video", "per-frame"}, {"cross_frame", "one"}};
+  const Layout image{{3, 5}, 1}, video{{2, 3, 5}, 1};
+  const auto form = [](const Json& options, const Layout& layout) {
+    return form_name(scale_of(*make(options, 2, 1), layout, 2).form());
+  };
+  EXPECT_EQ(form(per_frame, video), "curve-decay");
+  EXPECT_EQ(form(one, video), "dense");
+  EXPECT_EQ(form(one, image), "curve-decay") << "an image is one frame";
+}
+
+// Built for 3 x 5 patches: frames of as many are not scaled, however many there are.
+TEST(Violin, ScaledRanksOfFramesCountThePatchesOfOne) {
+  const Layout video{{4, 3, 5}, 0};
+  const auto mask = [&](const Json& options) { return scale_of(*make(options, 2, 1), video, 2).dense().detach(); };
+  const Json scaled = {{"ranks", "scaled"}};
+  EXPECT_TRUE(at::equal(mask({{"video", "per-frame"}, {"ranks", "scaled"}}), mask({{"video", "per-frame"}})));
+  EXPECT_FALSE(at::equal(mask(scaled), mask(Json::object())));
+}
+
 TEST(Violin, HasNineScalarsPerHeadAndLayer) {
   EXPECT_EQ(count(*make({}, 3, 12)), 324);    // DeiT-T
   EXPECT_EQ(count(*make({}, 6, 12)), 648);    // DeiT-S

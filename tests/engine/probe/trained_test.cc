@@ -116,6 +116,16 @@ TEST_F(Trained, EveryPriorWithParametersDiffersFromItsInitializationAndNoOther) 
   }
 }
 
+TEST_F(Trained, TheHeadingSaysHowManyLayersEachStageHas) {
+  EXPECT_EQ(trained_prior({configuration("violin"), {}, {}, {}}, {}).at("model").at("stages"), Json::array({2}));
+  Json staged = configuration("violin");
+  staged["model"] = {{"id", "swin"}, {"options", {{"size", "mini"}}}};
+  const Json document = trained_prior({staged, {}, {}, {}, 1}, {});
+  EXPECT_EQ(document.at("model").at("stages"), Json::array({2, 2}));
+  EXPECT_EQ(document.at("stage"), 1);
+  EXPECT_EQ(document.at("layers")[0].at("layer"), 2) << "counted over the network";
+}
+
 TEST_F(Trained, WithoutWeightsThereIsTheInitializationAlone) {
   const Json document = trained_prior({configuration("violin"), {}, {1}, {5, 6}}, {});
   EXPECT_EQ(document.at("states"), Json{"initial"});

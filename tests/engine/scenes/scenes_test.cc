@@ -31,6 +31,8 @@ constexpr ScenesSettings kSmall = {.seed = 5,
                                    .vtab_test = 16,
                                    .cifar = 10,
                                    .shards = 2,
+                                   .dense_train = 24,
+                                   .dense_validation = 3,
                                    .shorter_least = 24,
                                    .shorter_most = 40};
 
@@ -94,7 +96,7 @@ TEST(FashionScenes, EveryImageFileDecodes) {
     EXPECT_NO_THROW(decode(std::as_bytes(std::span(bytes)))) << entry.path();
     ++count;
   }
-  EXPECT_EQ(count, 50u + 50u + 52u + 3 * (48u + 16u));
+  EXPECT_EQ(count, 50u + 50u + 52u + 3 * (48u + 16u) + 27u + 30u);
 }
 
 TEST(FashionScenes, ProgressCountsEveryFileThatIsThere) {

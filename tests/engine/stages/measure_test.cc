@@ -64,7 +64,7 @@ TEST(MeasureStage, RecordsWhereAndHow) {
   ASSERT_EQ(report.outcome, "succeeded") << report.reason;
   const Json& environment = report.environment;
   EXPECT_EQ(environment.at("device"), "cpu");
-  EXPECT_EQ(environment.at("path"), "explicit");
+  EXPECT_EQ(environment.at("path"), "flash");
   EXPECT_TRUE(environment.at("hardware").contains("processor"));
   EXPECT_EQ(environment.at("protocol").at("rounds"), 2);
   EXPECT_THAT(environment.at("protocol").at("memory").get<std::string>(), HasSubstr("allocator"));

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/base/failure.h"
+#include "engine/weights/export.h"
 #include "engine/weights/load.h"
 #include "tests/engine/train/recording.h"
 #include "tests/engine/weights/published.h"
@@ -110,6 +111,23 @@ TEST(LoadedWeights, OfRmtUnderItsOwnNamesAndOursAreTheSameFunctionToTheBit) {
     const Tensors found = tensors_of(*fresh), expected = tensors_of(*task);
     ASSERT_EQ(found.size(), expected.size());
     for (const auto& [name, tensor] : expected) EXPECT_TRUE(at::equal(found.at(name), tensor)) << name;
+  }
+}
+
+TEST(ExportedWeights, OfRmtLeadBackToItsFile) {
+  const auto task = rmt_task(1), loaded = rmt_task(2);
+  Tensors wanted = as_rmt(*task);
+  load_weights(*loaded, {kRmtChannels, {kRmtSide, kRmtSide}}, wanted, {.keep_head = true});
+  const Tensors file = layout_tensors(below(tensors_of(*loaded), "model."), "rmt", kRmtChannels, false);
+  // What follows from the settings, and what counts batches, is not written.
+  std::erase_if(wanted, [](const auto& entry) {
+    return entry.first.ends_with("num_batches_tracked") || entry.first.starts_with("layers.0.Relpos") ||
+           entry.first.starts_with("layers.3.Relpos");
+  });
+  ASSERT_EQ(file.size(), wanted.size());
+  for (const auto& [name, tensor] : wanted) {
+    ASSERT_TRUE(file.contains(name)) << name;
+    EXPECT_TRUE(same_bits(file.at(name).contiguous(), tensor.contiguous())) << name;
   }
 }
 

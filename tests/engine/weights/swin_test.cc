@@ -268,20 +268,35 @@ TEST(LoadedWeights, OfAnotherSwinSayWhatTheModelMustHave) {
   EXPECT_EQ(refused({.own_prior = false}, file, {.position = "drop"}), "not refused");
 }
 
-TEST(ExportedWeights, OfSwinLeadBackToTimmsFile) {
+// Whether a model that read the file writes it as it was, but for what it has no use for.
+::testing::AssertionResult leads_back(const TinySwin& tiny, const Tensors& wanted, const std::string& layout) {
+  const auto loaded = swin_task(tiny, 2);
+  load_weights(*loaded, {kChannels, {kSwinSide, kSwinSide}}, wanted, options_for());
+  const Tensors file = layout_tensors(below(parameters_of(*loaded), "model."), layout, kChannels, false);
+  if (file.size() != wanted.size()) return ::testing::AssertionFailure() << file.size() << " of " << wanted.size();
+  for (const auto& [name, tensor] : wanted) {
+    if (!file.contains(name)) return ::testing::AssertionFailure() << "it lacks " << name;
+    if (!same_bits(file.at(name).contiguous(), tensor.contiguous())) return ::testing::AssertionFailure() << name;
+  }
+  return ::testing::AssertionSuccess();
+}
+
+TEST(ExportedWeights, OfSwinLeadBackToEveryFile) {
   for (const bool second : {false, true}) {
     const TinySwin tiny{.second = second};
     const auto task = swin_task(tiny, 1);
-    const Tensors wanted = as_published(*task, tiny, /*timm=*/true);
-    const auto loaded = swin_task(tiny, 2);
-    load_weights(*loaded, {kChannels, {kSwinSide, kSwinSide}}, wanted, options_for());
-    const Tensors file = layout_tensors(below(parameters_of(*loaded), "model."), "swin-timm", kChannels, false);
-    ASSERT_EQ(file.size(), wanted.size());
-    for (const auto& [name, tensor] : wanted) {
-      ASSERT_TRUE(file.contains(name)) << name;
-      EXPECT_TRUE(same_bits(file.at(name).contiguous(), tensor.contiguous())) << name;
-    }
+    const Tensors published = as_published(*task, tiny);
+    EXPECT_TRUE(leads_back(tiny, published, "swin"));
+    EXPECT_TRUE(leads_back(tiny, as_published(*task, tiny, /*timm=*/true), "swin-timm"));
+    EXPECT_TRUE(leads_back(tiny, as_transformers(published, second), "swin-huggingface"));
+    if (second) continue;  // OpenMMLab's detectors are of the first version
+    Tensors detector = as_mmdetection(published);
+    for (const char* norm : {"norm0.weight", "norm1.bias", "norm2.weight"}) detector.erase(norm);
+    EXPECT_TRUE(leads_back(tiny, detector, "swin-mmdetection"));
   }
+  const TinySwin with_table{.table = true};
+  const Tensors published = as_published(*swin_task(with_table, 1), with_table);
+  EXPECT_TRUE(leads_back(with_table, as_transformers(published, false), "swin-huggingface"));
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ std::string Harness::artifact(const std::string& content) {
 bool Harness::checkpoint(const std::string& session, const Grant& grant, std::int64_t step_done) {
   const ReplyToken token = next_token_++;
   const std::string sha = artifact(std::to_string(grant.stage_id) + "@" + std::to_string(step_done));
-  step(CheckpointCommitted{token, session, grant.stage_id, grant.number, step_done, sha, false});
+  step(CheckpointCommitted{token, session, grant.stage_id, grant.attempt, step_done, sha, false});
   return done(token);
 }
 
@@ -141,7 +141,7 @@ bool Harness::succeed(const std::string& session, const Grant& grant) {
   event.reply = next_token_++;
   event.session = session;
   event.stage_id = grant.stage_id;
-  event.number = grant.number;
+  event.attempt = grant.attempt;
   event.outcome = AttemptState::kSucceeded;
   event.outputs = {{"checkpoint", artifact("final of " + std::to_string(grant.stage_id)), 100}};
   event.results = {{{"top1", "test", "{}"}, "last", 80.0, 100}};
@@ -155,7 +155,7 @@ bool Harness::fail(const std::string& session, const Grant& grant, FailureClass 
   event.reply = next_token_++;
   event.session = session;
   event.stage_id = grant.stage_id;
-  event.number = grant.number;
+  event.attempt = grant.attempt;
   event.outcome = AttemptState::kFailed;
   event.failure_class = failure_class;
   event.reason = std::move(reason);
@@ -169,7 +169,7 @@ bool Harness::complete(const std::string& session, const Grant& grant, AttemptSt
   event.reply = next_token_++;
   event.session = session;
   event.stage_id = grant.stage_id;
-  event.number = grant.number;
+  event.attempt = grant.attempt;
   event.outcome = outcome;
   const ReplyToken token = event.reply;
   step(std::move(event));
@@ -252,7 +252,7 @@ std::map<std::string, int> Harness::default_revisions() {
 }
 
 StatedAttempt stated(const Grant& grant, std::int64_t step, std::int64_t steps) {
-  return {grant.stage_id, grant.number, step, steps, "train"};
+  return {grant.stage_id, grant.attempt, step, steps, "train"};
 }
 
 }  // namespace locus::testing

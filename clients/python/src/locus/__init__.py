@@ -36,7 +36,7 @@ from locus.experiment import Experiment
 from locus.frames import Rows
 from locus.pictures import Picture
 from locus.pivot import PivotAxis, PivotCell, PivotHeading, PivotSummary, PivotTable
-from locus.plans import Deletion, Plan, PlanCell, PlanHistory, PlanKind, PlanRange
+from locus.plans import Deletion, Plan, PlanBracket, PlanCell, PlanHistory, PlanKind, PlanRange, PlanRung, PlanSearch
 from locus.results import Curve, Curves, Leaderboard, LeaderboardRow, SweepPoint, SweepSeries
 from locus.trials import (
     Artifact,
@@ -95,10 +95,13 @@ __all__ = [
     "PivotSummary",
     "PivotTable",
     "Plan",
+    "PlanBracket",
     "PlanCell",
     "PlanHistory",
     "PlanKind",
     "PlanRange",
+    "PlanRung",
+    "PlanSearch",
     "ResourceExhausted",
     "Result",
     "Rows",

@@ -186,13 +186,14 @@ class Experiment:
         queries: Numbers = (),
         images: Numbers = (),
         split: str = "",
+        stage: int = 0,
     ) -> Picture:
         """What training made of a trial's prior, beside its initialization; with `attention`, where the model looks.
 
         Drawn by the server from the newest weights there are. `checkpoint` names others: a step that was kept
         (`train: {snapshots: 4}` keeps some on the way), "best" on validation, "initial". `images` are rows of `split`
         ("test", unless you say "train" or "validation"); attention is of the first without any. `layers` and `queries`
-        (patches) narrow it down.
+        (patches) narrow it down. `stage` is that of the network, counted from 0, whose grid or window is shown.
         """
         return pictures.of_trial(
             self.client,
@@ -203,6 +204,7 @@ class Experiment:
             queries=queries,
             images=images,
             split=split,
+            stage=stage,
         )
 
     def export(self, path: str | os.PathLike[str], *, points: bool = True) -> Path:

@@ -68,6 +68,7 @@ def of_trial(
     queries: Numbers,
     images: Numbers,
     split: str,
+    stage: int,
 ) -> Picture:
     rows = _commas(images, "images")
     question = request(
@@ -79,6 +80,7 @@ def of_trial(
         queries=_commas(queries, "queries"),
         images=rows or ("0" if attention else ""),
         split=split,
+        stage=stage,
     )
     answer = client.call(client._pictures.DrawTrial, question, deadline=DEADLINE)
     return _picture(answer, answer.step)

@@ -71,6 +71,74 @@ class PlanKind:
 
 
 @dataclass(frozen=True)
+class PlanRung:
+    rung: int
+    """Epochs or seeds."""
+    least: int
+    """Units of all groups that get there."""
+    most: int
+
+
+@dataclass(frozen=True)
+class PlanBracket:
+    rungs: list[PlanRung] = field(hash=False)
+
+
+@dataclass(frozen=True)
+class PlanSearch:
+    """What a search proposes, and the work that its rules leave open.
+
+    All else of the plan counts its cells as if each were trained to its end.
+    """
+
+    propose: str
+    """"grid", "random", "sobol" or "external"."""
+    advance: str
+    """"none", "halve", "asha", "hyperband" or "race"."""
+    resource: str
+    """That rungs count: "epochs" or "seeds"."""
+    unit: str
+    """That is judged: "cell" or "trial"."""
+    groups: int
+    """Combinations of the matrix outside the space; each has its proposals."""
+    shared: bool
+    """They are the same for all groups."""
+    proposals: int
+    """Of a group, repeated ones included; of a client, the most it may make, 0: any number."""
+    repeats: int
+    """Of all groups: with the values of an earlier proposal, whose cells they share."""
+    decides: bool
+    """Something is promoted, stopped or limited while it runs; otherwise every cell is trained."""
+    units: int
+    """0, and nothing of what follows, before a client has proposed anything."""
+    brackets: list[PlanBracket] = field(hash=False)
+    """One; of "hyperband", its own."""
+    least_trainings: int
+    most_trainings: int
+    least_epochs: float
+    """Of all trainings together."""
+    most_epochs: float
+    parked: int
+    """Checkpoints of trainings that wait at a rung or were stopped, at most at one time."""
+    parked_bytes: int | None
+    """That these take; None: no model's size is known."""
+
+    def __str__(self) -> str:
+        whose = "of a client" if self.propose == "external" else f"by {self.propose}"
+        lines = [f"search: {self.proposals} proposals {whose} for each of {self.groups} groups"]
+        if self.shared and self.groups > 1:
+            lines[0] += ", the same for all"
+        if self.decides and self.units:
+            lines.append(
+                f"work: {self.least_trainings} to {self.most_trainings} trainings, {self.least_epochs:g} to "
+                f"{self.most_epochs:g} epochs"
+            )
+        if self.parked_bytes:
+            lines.append(f"parked: at most {self.parked} checkpoints, about {self.parked_bytes / 2**30:.2f} GiB")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
 class Plan:
     """What a specification would run and cost."""
 
@@ -105,6 +173,7 @@ class Plan:
     free_slots: int
     history: list[PlanHistory] = field(hash=False)
     """What compute_seconds goes by."""
+    search: PlanSearch | None
 
     def __str__(self) -> str:
         lines = [
@@ -121,6 +190,8 @@ class Plan:
             lines += [f"  {one}" for one in self.history]
         if self.stages_without_history:
             lines.append(f"time of {self.stages_without_history} stages: not known, none of their size has run here")
+        if self.search:
+            lines.append(str(self.search))
         return "\n".join(lines + [f"warning: {one}" for one in self.warnings])
 
 

@@ -14,7 +14,8 @@ class LocalFfn final : public ReferencePrior {
   Array feed_forward(const ReferenceContext& c, const Array& stream, const ReferenceMlp& mlp) override {
     if (c.text("mode") == "gated") {
       Array hidden = mlp.in(mlp.norm(stream));
-      const Array spread = convolved(c, hidden, c.own("convolution.weight"), {});
+      const Array spread =
+          convolved(c, hidden, c.own("convolution.weight"), c.flag("bias") ? c.own("convolution.bias") : Array{});
       for (std::size_t i = 0; i < hidden.data().size(); ++i) hidden.data()[i] += c.own("gate")(0) * spread.data()[i];
       return mlp.out(hidden);
     }

@@ -147,6 +147,7 @@ class Violin final : public ReferencePrior {
       m *= power(c, c.flag("separate_axes") ? static_cast<std::int64_t>(axis) : 0, n, apart);
     }
     if (manhattan) return m;
+    if (c.text("cross_frame") == "one" && frame(c, i) != frame(c, j)) return 1.0;
     for (std::size_t curve = 0; curve < rows.size(); ++curve) {
       const std::int64_t e =
           std::abs(rows[curve][static_cast<std::size_t>(i)] - rows[curve][static_cast<std::size_t>(j)]);
@@ -159,9 +160,18 @@ class Violin final : public ReferencePrior {
 
   static double stretch(const ReferenceContext& c) {
     if (c.text("ranks") != "scaled") return 1;
-    double trained = 1;
-    for (const std::int64_t side : c.reference_extent) trained *= static_cast<double>(side);
-    return trained / static_cast<double>(c.patches());
+    const auto counted = [&](const std::vector<std::int64_t>& extent) {  // patches that one curve goes through
+      double product = 1;
+      for (std::size_t axis = per_frame(c) ? extent.size() - 2 : 0; axis < extent.size(); ++axis)
+        product *= static_cast<double>(extent[axis]);
+      return product;
+    };
+    return counted(c.reference_extent) / counted(c.extent);
+  }
+
+  static bool per_frame(const ReferenceContext& c) { return c.text("video") == "per-frame"; }
+  static std::int64_t frame(const ReferenceContext& c, std::int64_t patch) {
+    return c.extent.size() == 3 ? c.at(patch + c.prefix, 0) : 0;
   }
 
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -211,7 +221,11 @@ class Violin final : public ReferencePrior {
     const std::string distance = c.text("distance");
     if (distance == "curves") {
       for (const Json& name : c.options.at("curves")) {
-        if (c.extent.size() == 3 && c.extent[0] > 1) {
+        if (per_frame(c)) {
+          const std::vector<std::int64_t> own = ranks(name, c.extent[c.extent.size() - 2], c.extent.back());
+          rows.emplace_back();
+          for (std::int64_t p = 0; p < c.patches(); ++p) rows.back().push_back(own[at(p) % own.size()]);
+        } else if (c.extent.size() == 3 && c.extent[0] > 1) {
           rows.push_back(box_ranks(name, c.extent));
         } else {
           rows.push_back(ranks(name, c.extent[c.extent.size() - 2], c.extent.back()));

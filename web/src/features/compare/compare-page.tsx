@@ -10,6 +10,7 @@ import { Swatch } from '@/shared/ui/parts';
 import { Empty, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import './compare.css';
 import { CompareCurves } from './compare-curves';
+import { ComparePictures } from './compare-pictures';
 import { AllResults, ComparePaired } from './compare-results';
 import { CompareSettings } from './compare-settings';
 import { itemLooks, itemNames, itemsQuery, useComparison } from './data';
@@ -68,6 +69,7 @@ function Body({ comparison }: { comparison: Comparison }) {
     <>
       <ComparePaired {...compared} />
       <CompareCurves {...compared} />
+      <ComparePictures {...compared} />
       <CompareSettings {...compared} />
       <AllResults {...compared} />
     </>

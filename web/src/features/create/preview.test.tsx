@@ -2,7 +2,16 @@ import { type ComponentChildren, render } from 'preact';
 import { expect, test } from 'vitest';
 import { Plan } from '@/shared/api/messages';
 import { print } from '../../../dev/described.mjs';
-import { differingCosts, historyText, Preview, rangeText, timeText } from './preview';
+import {
+  differingCosts,
+  historyText,
+  Preview,
+  rangeText,
+  rungTexts,
+  searchText,
+  timeText,
+  workText,
+} from './preview';
 
 const schema = { $ref: '#/components/schemas/Plan' };
 const cell = (label: string, parameters: number, seconds?: number) => ({
@@ -82,4 +91,48 @@ test('a prior that is not counted is named', () => {
   const uncounted = [{ ...cell('violin', 218250), uncounted_priors: ['violin'] }];
   const plan = planned({ cell_list: uncounted, prior_parameters: undefined });
   expect(shown(<Preview plan={plan} />)).toContain('218k–219k, without those of violin');
+});
+
+const halving = {
+  propose: 'sobol',
+  advance: 'halve',
+  resource: 'epochs',
+  unit: 'cell',
+  groups: 2,
+  shared: true,
+  proposals: 8,
+  decides: true,
+  units: 16,
+  brackets: [
+    {
+      rungs: [
+        { rung: 1, least: 16, most: 16 },
+        { rung: 9, least: 3, most: 4 },
+      ],
+    },
+  ],
+  least_trainings: 48,
+  most_trainings: 48,
+  least_epochs: 120,
+  most_epochs: 144,
+  parked: 48,
+  parked_bytes: 1000,
+};
+const searched = (changes: object = {}) => planned({ search: { ...halving, ...changes } }).search!;
+
+test('a search says what it proposes, its rungs and its work', () => {
+  expect(searchText(searched())).toBe('sobol, 8 proposals, the same for all 2 groups');
+  expect(searchText(searched({ shared: false }))).toBe('sobol, 8 proposals, drawn for each of 2 groups');
+  expect(searchText(searched({ propose: 'external' }))).toBe('proposals of a client, 8 at most');
+  expect(rungTexts(searched())).toEqual(['16 cells to 1 epochs, 3–4 to 9']);
+  expect(rungTexts(searched({ advance: 'none' }))).toEqual([]);
+  expect(workText(searched())).toMatch(/^48 trainings, 120–144 epochs; at most 48 checkpoints parked, about /);
+  expect(workText(searched({ parked: 0 }))).toBe('48 trainings, 120–144 epochs');
+});
+
+test('a search that decides nothing promises no rungs', () => {
+  const text = shown(<Preview plan={planned({ search: { ...halving, advance: 'none', decides: false } })} />);
+  expect(text).toContain('every proposal is trained to its end');
+  expect(text).not.toContain('parked');
+  expect(shown(<Preview plan={planned()} />)).not.toContain('Search');
 });

@@ -39,6 +39,59 @@ export function timeText(plan: Plan): string {
   return `${computing}, ${duration(plan.wall_seconds)} on the ${slots} free now`;
 }
 
+type Search = NonNullable<Plan['search']>;
+
+// "sobol, 32 proposals, the same for all 4 groups"
+export function searchText(search: Search): string {
+  if (search.propose === 'external') {
+    return search.proposals > 0 ? `proposals of a client, ${count(search.proposals)} at most` : 'proposals of a client';
+  }
+  const proposals = `${search.propose}, ${plural(search.proposals, 'proposal')}`;
+  if (search.groups < 2) return proposals;
+  return `${proposals}, ${search.shared ? 'the same for all' : 'drawn for each of'} ${count(search.groups)} groups`;
+}
+
+// "32 cells to 1 epochs, 8 to 3, 4 to 9": a text for each bracket.
+export function rungTexts(search: Search): string[] {
+  if (search.advance === 'none') return [];
+  return search.brackets.map(({ rungs }) =>
+    rungs
+      .map((one, index) => {
+        const units = rangeText(one, count);
+        return index === 0
+          ? `${units} ${search.unit}s to ${count(one.rung)} ${search.resource}`
+          : `${units} to ${count(one.rung)}`;
+      })
+      .join(', '),
+  );
+}
+
+// "96 trainings, 200–264 epochs; at most 96 checkpoints parked, 1.2 GB"
+export function workText(search: Search): string {
+  const trainings = rangeText({ least: search.least_trainings, most: search.most_trainings }, count);
+  const epochs = rangeText({ least: search.least_epochs, most: search.most_epochs }, count);
+  const work = `${trainings} trainings, ${epochs} epochs`;
+  if (search.parked === 0) return work;
+  const size = search.parked_bytes === null ? '' : `, about ${bytes(search.parked_bytes)}`;
+  return `${work}; at most ${plural(search.parked, 'checkpoint')} parked${size}`;
+}
+
+function SearchLines({ search }: { search: Search }) {
+  const counted = search.decides && search.units > 0;
+  return (
+    <>
+      <dt>Search</dt>
+      <dd>
+        {searchText(search)}
+        {counted && rungTexts(search).map((text) => <small key={text}>{text}</small>)}
+        {counted && <small>{workText(search)}</small>}
+        {counted && <small>all other counts are of cells that are trained to their end</small>}
+        {!search.decides && <small>every proposal is trained to its end</small>}
+      </dd>
+    </>
+  );
+}
+
 function uncounted(plan: Plan): string {
   const priors = new Set(plan.cell_list.flatMap((cell) => cell.uncounted_priors));
   return priors.size === 0 ? '' : `, without those of ${[...priors].join(', ')}`;
@@ -50,6 +103,7 @@ function Costs({ plan }: { plan: Plan }) {
   const known = timeText(plan);
   return (
     <dl class="plan-costs">
+      {plan.search && <SearchLines search={plan.search} />}
       {plan.parameters && (
         <>
           <dt>Parameters</dt>

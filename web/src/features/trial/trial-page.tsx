@@ -17,6 +17,7 @@ import { say } from '@/shared/ui/toast';
 import { LogCard } from './log-card';
 import { AttentionCard } from './pictures/attention-card';
 import { keptSteps } from './pictures/picture-data';
+import { ScoredCards } from './pictures/scored-card';
 import { TrainedCard } from './pictures/trained-card';
 import { PointsCard } from './points-card';
 import { Why } from './why';
@@ -191,6 +192,7 @@ function Body({ detail, experiment, after }: { detail: TrialDetail; experiment: 
       {first && (
         <PointsCard experiment={experiment} stage={first.stage} cell={trial.cell} look={trial.look} />
       )}
+      <ScoredCards stages={stages} />
       {kept.length > 0 && (
         <>
           <TrainedCard experiment={experiment} ordinal={trial.ordinal} kept={kept} />

@@ -32,7 +32,13 @@ const picture = message({
 });
 
 const table = list(list(optional(real))); // [row][head]
-const model = message({ layers: integer, heads: integer, head_width: integer, prefix: integer });
+const model = message({
+  layers: integer,
+  stages: optional(list(integer)), // layers of each stage of the network; null in what was drawn before there were any
+  heads: integer,
+  head_width: integer,
+  prefix: integer,
+});
 
 const trained = message({
   kind: text,

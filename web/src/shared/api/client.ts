@@ -153,6 +153,19 @@ async function call<T>(decode: Decoder<T>, wanted: Call): Promise<T> {
 export const read = <T>(path: string, decode: Decoder<T>, query: Query = {}, signal?: AbortSignal) =>
   call(decode, { method: 'GET', path, query, signal });
 
+// Reads a file as a data: address, which pictures may have here. Throws like read().
+export async function readFile(path: string, type: string, signal?: AbortSignal): Promise<string> {
+  const { response } = await answerOf({ method: 'GET', path, signal });
+  const bytes = new Blob([await response.arrayBuffer()], { type });
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result as string);
+    reader.onerror = () =>
+      reject(new ApiError(`the answer of ${path} cannot be read`, response.status, 'DECODE'));
+    reader.readAsDataURL(bytes);
+  });
+}
+
 export interface PostOptions {
   query?: Query;
   body?: unknown;

@@ -206,13 +206,22 @@ export type PlanRange = Decoded<typeof PlanRange>;
 export const PlanKind = /* @__PURE__ */ message({ compute_seconds: optional(real), done: integer, kind: text,
   stages_without_history: integer, to_run: integer, total: integer });
 export type PlanKind = Decoded<typeof PlanKind>;
+export const PlanRung = /* @__PURE__ */ message({ least: long, most: long, rung: long });
+export type PlanRung = Decoded<typeof PlanRung>;
+export const PlanBracket = /* @__PURE__ */ message({ rungs: list(PlanRung) });
+export type PlanBracket = Decoded<typeof PlanBracket>;
+export const PlanSearch = /* @__PURE__ */ message({ advance: text, brackets: list(PlanBracket), decides: flag,
+  groups: integer, least_epochs: real, least_trainings: long, most_epochs: real, most_trainings: long,
+  parked: long, parked_bytes: optional(long), proposals: integer, propose: text, repeats: integer,
+  resource: text, shared: flag, unit: text, units: integer });
+export type PlanSearch = Decoded<typeof PlanSearch>;
 export const Plan = /* @__PURE__ */ message({ cell_list: list(PlanCell), cells: integer,
   compute_seconds: optional(real), exists: flag, flops: optional(PlanRange), free_slots: integer,
   history: list(PlanHistory), kinds: list(PlanKind), memory_bytes: optional(PlanRange), name: text,
-  parameters: optional(PlanRange), prior_parameters: optional(PlanRange), stages_done: integer,
-  stages_running: integer, stages_to_run: integer, stages_total: integer, stages_without_history: integer,
-  trials: integer, trials_added: integer, trials_changed: integer, trials_removed: integer,
-  wall_seconds: optional(real), warnings: list(text) });
+  parameters: optional(PlanRange), prior_parameters: optional(PlanRange), search: optional(PlanSearch),
+  stages_done: integer, stages_running: integer, stages_to_run: integer, stages_total: integer,
+  stages_without_history: integer, trials: integer, trials_added: integer, trials_changed: integer,
+  trials_removed: integer, wall_seconds: optional(real), warnings: list(text) });
 export type Plan = Decoded<typeof Plan>;
 export const QuerySeriesResponse = /* @__PURE__ */ message({ epoch: list(real), images: list(long),
   reduced: flag, step: list(long), time_us: list(long), value: list(real) });

@@ -10,6 +10,7 @@ import { useAttention } from './data';
 import { DrawnCard } from './drawn-card';
 import { HeadChart } from './head-chart';
 import { imageRows, type KeptStep } from './picture-data';
+import { StageField, stagesOf, useNetworkStage } from './stage-field';
 import type { Attention, LookedAt } from '@/parts/pictures/documents';
 
 const openQuery = flagQuery(false);
@@ -174,7 +175,9 @@ function Drawn({
   const [wish, setWish] = useState(images);
   const rows = imageRows(images) ?? [0];
   const step = kept.at(-1)!.step;
-  const { data, error } = useAttention(experiment, ordinal, { step, images: rows.join(','), split, query });
+  const [stage, setStage] = useNetworkStage();
+  const wished = { step, images: rows.join(','), split, query, stage };
+  const { data, error } = useAttention(experiment, ordinal, wished);
   const wrong = imageRows(wish) === null;
   return (
     <>
@@ -201,6 +204,16 @@ function Drawn({
           choose={setSplit}
           options={splits.map((value) => ({ value, text: value }))}
         />
+        {data && (
+          <StageField
+            stages={stagesOf(data.model)}
+            stage={stage}
+            choose={(chosen) => {
+              setStage(chosen);
+              setQuery(null); // of another grid
+            }}
+          />
+        )}
         <button type="submit" class="button button-small" disabled={wrong}>
           Look
         </button>

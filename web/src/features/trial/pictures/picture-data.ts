@@ -17,7 +17,9 @@ export function keptSteps(stages: readonly StageDetail[]): KeptStep[] {
       if (checkpoint.present)
         found.set(checkpoint.step, checkpoint.best ? 'best' : checkpoint.role || 'kept');
     // Of one step: the end before the best before a snapshot.
-    const told = stage.outputs.map(({ slot, step }) => ({ step, what: slots[slot] ?? 'snapshot' }));
+    const told = stage.outputs
+      .filter(({ slot }) => !slot.startsWith('picture')) // of scored images
+      .map(({ slot, step }) => ({ step, what: slots[slot] ?? 'snapshot' }));
     for (const what of ['snapshot', 'best', 'end'])
       for (const each of told) if (each.what === what) found.set(each.step, what);
   }
@@ -27,6 +29,22 @@ export function keptSteps(stages: readonly StageDetail[]): KeptStep[] {
 
 // How a request names the model of a step.
 export const checkpointOf = (step: number) => (step === 0 ? { checkpoint: 'initial' } : { step });
+
+// How a request names a stage of the network, the first where it does not.
+export const stageOf = (stage: number): { stage?: string } => (stage === 0 ? {} : { stage: String(stage) });
+
+// And one layer of it, counted over the network. Which one is the first of a later stage only the answer says: all of them
+// are asked for then.
+export const partOf = ({ stage, layer }: { stage: number; layer: number | null }) => ({
+  ...stageOf(stage),
+  ...(layer === null && stage > 0 ? {} : { layers: String(layer ?? 0) }),
+});
+
+// The layers of a stage, counted over the network.
+export function layersOf(stages: readonly number[], stage: number): number[] {
+  const before = stages.slice(0, stage).reduce((sum, each) => sum + each, 0);
+  return Array.from({ length: stages[stage] ?? 0 }, (_, layer) => before + layer);
+}
 
 // The place among `queries` that lies nearest to the patch.
 export function nearestQuery(queries: readonly number[], patch: number, columns: number): number {

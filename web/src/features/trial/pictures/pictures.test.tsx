@@ -5,7 +5,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { navigate, startRouter } from '@/shared/router';
 import type { StageDetail } from '@/shared/api/messages';
 import { AttentionView } from './attention-card';
-import { checkpointOf, imageRows, keptSteps, nearestQuery } from './picture-data';
+import { checkpointOf, imageRows, keptSteps, layersOf, nearestQuery, partOf } from './picture-data';
+import { StageField, stagesOf } from './stage-field';
 import { decodeAttention, decodeTrained } from '@/parts/pictures/documents';
 import { TrainedView } from './trained-card';
 
@@ -163,6 +164,34 @@ test.each([
   ['-1', null],
   ['a', null],
 ])('images %j are %j', (wish, rows) => expect(imageRows(wish)).toEqual(rows));
+
+describe('a network of several stages', () => {
+  const choices = () => [...document.querySelectorAll('option')].map(({ textContent }) => textContent);
+  test('has layers in each, counted over the network', () => {
+    expect([0, 1, 2].map((stage) => layersOf([2, 1], stage))).toEqual([[0, 1], [2], []]);
+  });
+  test('is asked for one layer, or for a later stage whose first layer nobody knows yet', () => {
+    expect(partOf({ stage: 0, layer: null })).toEqual({ layers: '0' });
+    expect(partOf({ stage: 1, layer: null })).toEqual({ stage: '1' });
+    expect(partOf({ stage: 1, layer: 2 })).toEqual({ stage: '1', layers: '2' });
+  });
+  test('lets people choose a stage', async () => {
+    const chosen: number[] = [];
+    await show(<StageField stages={[2, 1]} stage={0} choose={(stage) => chosen.push(stage)} />);
+    expect(choices()).toEqual(['1 of 2, 2 layers', '2 of 2, 1 layer']);
+    const select = document.querySelector('select')!;
+    select.value = '1';
+    await act(() => void select.dispatchEvent(new Event('change', { bubbles: true })));
+    expect(chosen).toEqual([1]);
+  });
+  test('of one alone has nothing to choose, nor has a picture from before there were stages', async () => {
+    expect(stagesOf(decodeTrained(trained).model)).toEqual([2]);
+    const staged = decodeTrained({ ...trained, model: { ...heading.model, stages: [1, 1] } });
+    expect(stagesOf(staged.model)).toEqual([1, 1]);
+    await show(<StageField stages={[2]} stage={0} choose={() => {}} />);
+    expect(document.querySelector('select')).toBeNull();
+  });
+});
 
 test('documents of wrong size are refused', () => {
   expect(() => decodeTrained({ ...trained, queries: [0] })).toThrow('1 rows of 4 values');

@@ -9,7 +9,8 @@ import { Choice } from '@/shared/ui/parts';
 import { Callout, Skeleton } from '@/shared/ui/states';
 import { useTrainedPrior } from './data';
 import { DrawnCard } from './drawn-card';
-import { type KeptStep, nearestQuery } from './picture-data';
+import { type KeptStep, layersOf, nearestQuery } from './picture-data';
+import { StageField, stagesOf, useNetworkStage } from './stage-field';
 import type { HeadNumbers, TrainedPrior, TrainedView } from '@/parts/pictures/documents';
 
 const openQuery = flagQuery(false);
@@ -191,17 +192,19 @@ export function TrainedView({ document }: { document: TrainedPrior }) {
   );
 }
 
-// The layers of a model, to choose one.
-export function LayerField(props: { layers: number; layer: number; choose: (layer: number) => void }) {
+// Some layers of a model, to choose one.
+export function LayerField(props: {
+  layers: readonly number[];
+  all: number;
+  layer: number;
+  choose: (layer: number) => void;
+}) {
   return (
     <SelectField
       label="Layer"
       value={String(props.layer)}
       choose={(layer) => props.choose(Number(layer))}
-      options={Array.from({ length: props.layers }, (_, layer) => ({
-        value: String(layer),
-        text: `${layer + 1} of ${props.layers}`,
-      }))}
+      options={props.layers.map((layer) => ({ value: String(layer), text: `${layer + 1} of ${props.all}` }))}
     />
   );
 }
@@ -218,13 +221,30 @@ function Drawn({
   const [wished, setStep] = useQuery('step', wholeQuery);
   const [layer, setLayer] = useQuery('layer', wholeQuery);
   const step = kept.some((each) => each.step === wished) ? wished! : kept.at(-1)!.step;
-  const { data, error } = useTrainedPrior(experiment, ordinal, step, layer ?? 0);
+  const [stage, setStage] = useNetworkStage();
+  const { data, error } = useTrainedPrior(experiment, ordinal, step, { stage, layer });
+  const layers = data ? layersOf(stagesOf(data.model), stage) : [];
   return (
     <>
       <div class="card-tools">
         <StepSlider kept={kept} step={step} choose={setStep} />
-        {data && data.model.layers > 1 && (
-          <LayerField layers={data.model.layers} layer={layer ?? 0} choose={setLayer} />
+        {data && (
+          <StageField
+            stages={stagesOf(data.model)}
+            stage={stage}
+            choose={(chosen) => {
+              setStage(chosen);
+              setLayer(null);
+            }}
+          />
+        )}
+        {data && layers.length > 1 && (
+          <LayerField
+            layers={layers}
+            all={data.model.layers}
+            layer={layer ?? layers[0]!}
+            choose={setLayer}
+          />
         )}
       </div>
       {error && <Callout tone="warning">{error.message}.</Callout>}

@@ -1,0 +1,297 @@
+// What the service costs beyond training, on a server of its own with SQLite on disk, over gRPC on loopback:
+//   trials   empty trials a second through workers that finish at once, and how long a grant takes
+//   points   durable points a second from four workers, and how long an acknowledgement takes
+//   restart  how soon a server serves a folder with a million finished trials
+// One JSON object a line.
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/synthetic.h"
+#include "client/client.h"
+#include "core/base/json.h"
+#include "core/limits.h"
+#include "locus/v1/worker_service.grpc.pb.h"
+#include "server/app/paths.h"
+
+namespace locus::bench {
+namespace {
+
+double seconds_since(Timer::time_point start) { return milliseconds_since(start) / 1000; }
+
+// One worker daemon as the server sees it: registered, with that many slots.
+class SyntheticWorker {
+ public:
+  SyntheticWorker(const std::string& server, const Catalog& catalog, const std::string& name, int slots)
+      : client_(must(Client::connect(server))), session_("session-of-" + name), slots_(slots) {
+    v1::RegisterWorkerRequest request;
+    request.set_name(name);
+    request.set_session(session_);
+    request.set_protocol_version(kProtocolVersion);
+    request.set_catalog_digest(catalog.digest());
+    for (const auto& [item, revision] : catalog.revisions()) (*request.mutable_revisions())[item] = revision;
+    for (int i = 0; i < slots; ++i) {
+      v1::Slot& slot = *request.add_slots();
+      slot.set_device("cpu");
+      slot.set_index(i);
+      slot.set_threads(1);
+    }
+    must(client_->register_worker(request));
+  }
+
+  // Of one slot: the next stage, or nothing when there is none for `wait`.
+  v1::AcquireStageResponse acquire(int slot, std::chrono::milliseconds wait) {
+    v1::AcquireStageRequest request;
+    request.set_session(session_);
+    request.add_free_slots(slot);
+    request.mutable_wait_duration()->set_nanos(static_cast<int>(wait.count()) * 1'000'000);
+    return must(client_->acquire_stage(request));
+  }
+  void complete(const v1::StageGrant& grant, std::int64_t last_seq) {
+    v1::CompleteAttemptRequest request;
+    request.set_session(session_);
+    request.set_stage(grant.stage());
+    request.set_attempt(grant.attempt());
+    request.set_outcome("succeeded");
+    request.set_last_seq(last_seq);
+    must(client_->complete_attempt(request));
+  }
+  int slots() const { return slots_; }
+  const std::string& session() const { return session_; }
+  Client& client() { return *client_; }
+
+ private:
+  std::unique_ptr<Client> client_;
+  std::string session_;
+  int slots_;
+};
+
+std::vector<std::unique_ptr<SyntheticWorker>> workers_of(Server& server, int count, int slots) {
+  const Catalog catalog = must(server::load_catalog({}));
+  std::vector<std::unique_ptr<SyntheticWorker>> out;
+  for (int w = 0; w < count; ++w) {
+    out.push_back(
+        std::make_unique<SyntheticWorker>(server.addresses().grpc, catalog, "synthetic-" + std::to_string(w), slots));
+  }
+  return out;
+}
+
+// A grid of trainings of one step, submitted as people do: rates x seeds.
+void submit_empty(Client& client, int trials) {
+  constexpr int kSeeds = 100;
+  Json rates = Json::array(), seeds = Json::array();
+  for (int r = 0; r < trials / kSeeds; ++r) rates.push_back(1e-5 * (r + 1));
+  for (int s = 0; s < kSeeds; ++s) seeds.push_back(s);
+  const Json spec = {{"version", 1},
+                     {"name", "empty"},
+                     {"dataset", "fashion-mnist"},
+                     {"model", {{"backbone", "vit"}, {"dim", 16}, {"depth", 1}, {"heads", 1}, {"patch", 7}}},
+                     {"train", {{"epochs", 1}, {"batch", 32}, {"limit", 64}}},
+                     {"matrix", {{"prior", {"none"}}, {"train.lr", rates}}},
+                     {"replicates", {{"seed", seeds}}}};
+  v1::CreateExperimentRequest request;
+  request.set_spec_json(spec.dump());
+  must(client.create_experiment(request));
+}
+
+Json trials(const std::filesystem::path& folder, int count, int workers, int slots) {
+  auto server = serve(folder);
+  auto client = must(Client::connect(server->addresses().grpc));
+  const auto submitted = Timer::now();
+  submit_empty(*client, count);
+  const double submission = seconds_since(submitted);
+  const auto daemons = workers_of(*server, workers, slots);
+  std::vector<std::vector<double>> waits(static_cast<std::size_t>(workers * slots));
+  const auto start = Timer::now();
+  std::vector<std::jthread> threads;
+  for (int w = 0; w < workers; ++w) {
+    for (int s = 0; s < slots; ++s) {
+      threads.emplace_back([&, w, s] {
+        SyntheticWorker& worker = *daemons[static_cast<std::size_t>(w)];
+        auto& mine = waits[static_cast<std::size_t>(w * slots + s)];
+        for (;;) {
+          const auto asked = Timer::now();
+          const auto answer = worker.acquire(s, std::chrono::milliseconds(200));
+          if (!answer.has_grant()) return;
+          mine.push_back(milliseconds_since(asked));
+          worker.complete(answer.grant(), 0);
+        }
+      });
+    }
+  }
+  threads.clear();
+  const double wall = seconds_since(start) - 0.2;  // the last wait for nothing
+  std::vector<double> all;
+  for (const auto& one : waits) all.insert(all.end(), one.begin(), one.end());
+  if (all.empty()) must(absl::InternalError("the server granted nothing"));
+  const auto finished = static_cast<double>(all.size());
+  server->stop();
+  return {{"case", "empty trials"},
+          {"trials", all.size()},
+          {"workers", workers},
+          {"slots", slots},
+          {"submission_s", submission},
+          {"seconds", wall},
+          {"per_second", finished / wall},
+          {"grant_ms", {{"median", quantile(all, 0.5)}, {"p99", quantile(all, 0.99)}}}};
+}
+
+constexpr int kBatch = 8192;  // points of a message, as the protocol allows
+constexpr int kWindow = 4;    // messages under way
+constexpr int kSeries = 10;
+
+v1::ReportPointsRequest batch_of(const SyntheticWorker& worker, const v1::StageGrant& grant, std::int64_t first) {
+  v1::ReportPointsRequest out;
+  out.set_session(worker.session());
+  out.set_stage(grant.stage());
+  out.set_attempt(grant.attempt());
+  out.set_first_seq(first);
+  v1::PointColumns& points = *out.mutable_points();
+  for (int s = 0; s < kSeries; ++s) {
+    v1::SeriesKey& key = *points.add_series();
+    key.set_metric("metric-" + std::to_string(s));
+    key.set_split("train");
+  }
+  for (std::int64_t i = first - 1; i < first - 1 + kBatch; ++i) {
+    points.add_series_index(static_cast<std::uint32_t>(i % kSeries));
+    points.add_step(i / kSeries);
+    points.add_epoch(static_cast<double>(i / kSeries) / 100);
+    points.add_images(i / kSeries * 32);
+    points.add_time_us(i * 100);
+    points.add_value(1.0 / static_cast<double>(i % 977 + 1));
+  }
+  return out;
+}
+
+// Streams points of one attempt for `time`; the delay of each acknowledgement in ms. Returns how many are durable.
+std::int64_t stream_points(SyntheticWorker& worker, const v1::StageGrant& grant, std::chrono::milliseconds time,
+                           std::vector<double>& delays) {
+  const auto stub = v1::WorkerService::NewStub(worker.client().channel());
+  grpc::ClientContext context;
+  const auto stream = stub->ReportPoints(&context);
+  std::mutex mutex;
+  std::condition_variable acknowledged;
+  std::vector<Timer::time_point> sent;
+  std::int64_t durable = 0;
+  std::jthread reader([&] {
+    v1::ReportPointsResponse answer;
+    while (stream->Read(&answer)) {
+      if (!answer.reason().empty()) must(absl::InternalError(answer.reason()));
+      const std::scoped_lock lock(mutex);
+      for (; durable + kBatch <= answer.acked_seq(); durable += kBatch)
+        delays.push_back(milliseconds_since(sent[static_cast<std::size_t>(durable / kBatch)]));
+      acknowledged.notify_one();
+    }
+  });
+  const auto start = Timer::now();
+  for (std::int64_t message = 0; Timer::now() - start < time; ++message) {
+    const v1::ReportPointsRequest request = batch_of(worker, grant, message * kBatch + 1);
+    {
+      std::unique_lock lock(mutex);
+      acknowledged.wait(lock, [&] { return message - durable / kBatch < kWindow; });
+      sent.push_back(Timer::now());
+    }
+    if (!stream->Write(request)) must(absl::InternalError("the server closed the stream"));
+  }
+  stream->WritesDone();
+  reader.join();
+  const grpc::Status end = stream->Finish();
+  if (!end.ok()) must(absl::InternalError(end.error_message()));
+  return durable;
+}
+
+Json points(const std::filesystem::path& folder, std::chrono::milliseconds time) {
+  constexpr int kWorkers = 4;
+  auto server = serve(folder);
+  auto client = must(Client::connect(server->addresses().grpc));
+  submit_empty(*client, 100);
+  const auto daemons = workers_of(*server, kWorkers, 1);
+  std::vector<std::vector<double>> delays(kWorkers);
+  std::vector<std::int64_t> stored(kWorkers);
+  const auto start = Timer::now();
+  std::vector<std::jthread> threads;
+  for (std::size_t w = 0; w < kWorkers; ++w) {
+    threads.emplace_back([&, w] {
+      const auto answer = daemons[w]->acquire(0, std::chrono::milliseconds(900));
+      if (!answer.has_grant()) must(absl::InternalError("the server granted nothing"));
+      stored[w] = stream_points(*daemons[w], answer.grant(), time, delays[w]);
+    });
+  }
+  threads.clear();
+  const double wall = seconds_since(start);
+  std::int64_t sum = 0;
+  std::vector<double> all;
+  for (std::size_t w = 0; w < kWorkers; ++w) {
+    sum += stored[w];
+    all.insert(all.end(), delays[w].begin(), delays[w].end());
+  }
+  server->stop();
+  return {{"case", "durable points"},
+          {"points", sum},
+          {"clients", kWorkers},
+          {"seconds", wall},
+          {"per_second", static_cast<double>(sum) / wall},
+          {"acknowledgement_ms", {{"median", quantile(all, 0.5)}, {"p99", quantile(all, 0.99)}}}};
+}
+
+Json restart(const std::filesystem::path& folder, int count) {
+  constexpr int kEach = 10'000;
+  {
+    auto store = must(open_sqlite_store(folder, system_clock()));
+    WorkerRow worker;
+    worker.id = 1;
+    worker.name = "bench";
+    must(store->apply(std::vector<Mutation>{PutWorker{worker}}, 0));
+    for (int e = 0; e < count / kEach; ++e) {
+      const StageId first = stages_of(kEach) * e + 1;
+      must(store->apply(std::vector<Mutation>{experiment_of(e + 1, "done-" + std::to_string(e), kEach, first)}, 0));
+      run_all(*store, kEach, first);
+    }
+  }
+  std::vector<double> times;
+  for (int round = 0; round < 5; ++round) {
+    const auto start = Timer::now();
+    auto server = serve(folder);
+    auto client = must(Client::connect(server->addresses().grpc));
+    must(client->list_workers().status());
+    times.push_back(seconds_since(start));
+    server->stop();
+  }
+  return {
+      {"case", "restart"}, {"trials", count}, {"seconds", {{"median", quantile(times, 0.5)}, {"most", times.back()}}}};
+}
+
+int run(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  const std::filesystem::path folder = argc > 2 ? argv[2] : "";
+  const int count = argc > 3 ? std::atoi(argv[3]) : 0;
+  if (folder.empty() || (what != "trials" && what != "points" && what != "restart")) {
+    std::fprintf(stderr,
+                 "usage: control_plane trials FOLDER [TRIALS]     10,000 empty trials through 4 workers of 2 slots\n"
+                 "       control_plane points FOLDER [SECONDS]    5 seconds of points from 4 workers\n"
+                 "       control_plane restart FOLDER [TRIALS]    5 starts with 1,000,000 trials\n"
+                 "FOLDER is made anew and removed.\n");
+    return 2;
+  }
+  std::filesystem::remove_all(folder);
+  const Json row = what == "trials"   ? trials(folder, count > 0 ? count : 10'000, 4, 2)
+                   : what == "points" ? points(folder, std::chrono::seconds(count > 0 ? count : 5))
+                                      : restart(folder, count > 0 ? count : 1'000'000);
+  std::filesystem::remove_all(folder);
+  std::printf("%s\n", row.dump().c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace locus::bench
+
+int main(int argc, char** argv) { return locus::bench::run(argc, argv); }

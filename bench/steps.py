@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Training steps of a plain ViT with and without priors beside PyTorch, eager and compiled, alternately in one run.
+
+    steps.py STEP_BENCH [--size small|large|long] [--rounds 9] [--threads 2] [--priors none,violin,...] [--no-compile]
+             [--json FILE]
+
+STEP_BENCH is our program (bench/steps.cc). Sizes: small is 7 x 7 patches, 64 wide, 3 deep, 4 heads, batch 32; large
+14 x 14, 192 wide, 4 deep, 3 heads, batch 16; long 32 x 32, 192 wide, 2 deep, 3 heads, batch 4. Rows whose two networks
+have not the same number of parameters are refused. All sides take their turn in rounds (bench/rounds.py); printed are
+medians and quartiles of the rounds' ratios: times as fast as eager and as compiled, and the step beside that of the
+first prior, `none` unless --priors says otherwise.
+"""
+import argparse
+import json
+
+import torch
+from networks import CURVES, PRIORS, Trained
+from rounds import Ours, check_parameters, cpu, in_turn, quartiles, ratio, shown, timed
+
+SIZES = {
+    "small": {"dim": 64, "depth": 3, "heads": 4, "side": 7, "patch": 4, "batch": 32},
+    "large": {"dim": 192, "depth": 4, "heads": 3, "side": 14, "patch": 2, "batch": 16},
+    "long": {"dim": 192, "depth": 2, "heads": 3, "side": 32, "patch": 2, "batch": 4},
+}
+VIOLIN = ["snake", "snake-transposed", "zigzag", "zigzag-transposed"][:CURVES]
+OPTIONS = {"violin": {"curves": VIOLIN}, "spatial-decay": {"mode": "full"}}
+
+
+def request_of(prior, size):
+    """What our program is asked to make."""
+    side = size["side"] * size["patch"]
+    options = {key: size[key] for key in ("dim", "depth", "heads", "patch")} | {"pool": "mean"}
+    return {"label": prior, "model": {"id": "vit", "options": options}, "channels": 1, "extent": [side, side],
+            "priors": [] if prior == "none" else [{"id": prior, "options": OPTIONS.get(prior, {})}], "classes": 10,
+            "batch": size["batch"]}  # fmt: skip
+
+
+def measured(priors, size, given):
+    """A row for each prior."""
+    with Ours(given.program, [request_of(prior, size) for prior in priors], given.threads) as ours:
+        sides = {}
+        for prior in priors:
+            eager = Trained(prior, **size)
+            check_parameters(prior, ours.facts[prior]["parameters"], eager.parameters())
+            sides[prior] = {"ours": lambda prior=prior: ours.step(prior), "eager": lambda of=eager: timed(of.step)}
+            if not given.no_compile:
+                compiled = Trained(prior, **size, compiled=True)
+                sides[prior]["compiled"] = lambda of=compiled: timed(of.step)
+        taken = in_turn(sides, given.rounds, warm_up=2)  # and compiles
+    rows = []
+    for prior, found in taken.items():
+        row = {"label": prior, "parameters": ours.facts[prior]["parameters"], "seconds": quartiles(found["ours"]),
+               "of_none": ratio(found["ours"], taken[priors[0]]["ours"])}  # fmt: skip
+        rows.append(row | {way: ratio(found[way], found["ours"]) for way in found if way != "ours"})
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--size", choices=SIZES, default="small")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--priors", default=",".join(PRIORS))
+    parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--json")
+    given = parser.parse_args()
+    size, priors = SIZES[given.size], given.priors.split(",")
+    if unknown := set(priors) - set(PRIORS):
+        parser.error(f"bench/networks.py has no {', '.join(sorted(unknown))}; it has {', '.join(PRIORS)}")
+    torch.set_num_threads(given.threads)
+    rows = measured(priors, size, given)
+    print(f"{cpu()}, {given.threads} threads, {given.size}, float32; torch {torch.__version__}")
+    for row in rows:
+        text = f"{row['label']:18s} {1e3 * row['seconds']['median']:9.2f} ms, "
+        text += f"{row['of_none']['median']:.2f} of {priors[0]}"
+        for way in ("eager", "compiled"):
+            if way in row:
+                text += f"; {shown(row[way])} times as fast as {way}"
+        print(text)
+    if given.json:
+        with open(given.json, "w") as out:
+            json.dump({"version": 1, "cpu": cpu(), "torch": torch.__version__, "size": given.size, **size,
+                       "rounds": given.rounds, "threads": given.threads, "rows": rows}, out, indent=1)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+// Memory of the CPU's tensors that stays with the process.
+#pragma once
+
+#include <cstdint>
+
+namespace locus::engine {
+
+// From here on the CPU's tensors are given memory that freed ones of about their size left behind. A training step asks
+// for the same sizes in the same order every time, so that from the second or third on none is fetched from the system,
+// whose page faults and zeros cost about a tenth of a step. Blocks lie at multiples of 64 bytes, large ones in huge pages;
+// sizes are rounded up by an eighth at most. What is kept unused never exceeds the most that was in use at one
+// time: before it does, all of it goes back. Numbers do not change. Once for a process; thread-safe. What is allocated by
+// other ways (scratch of the matrix library) is not kept.
+void keep_tensor_memory();
+
+// What became of the requests since keep_tensor_memory(); zeros without it. Thread-safe.
+struct TensorMemory {
+  std::int64_t requests = 0;      // blocks that tensors asked for
+  std::int64_t fetched = 0;       // of these, fetched from the system
+  std::int64_t live_bytes = 0;    // of blocks in use, as rounded
+  std::int64_t unused_bytes = 0;  // of blocks kept for later
+};
+TensorMemory tensor_memory();
+
+// Gives what is kept unused back to the system, where it is more than `bytes`, and forgets how much was in use before: for
+// the end of a stage. Thread-safe.
+void release_tensor_memory(std::int64_t bytes = 0);
+
+}  // namespace locus::engine

@@ -1,0 +1,11 @@
+// Kernels for AVX-512 (F, BW, DQ, VL).
+#define LOCUS_CPU_TARGET avx512
+#include "engine/cpu/units.h"
+
+namespace locus::cpu {
+
+extern const AttentionKernels kAvx512Float, kAvx512Double;
+const AttentionKernels kAvx512Float = avx512::kernels_of<float>("avx512"),
+                       kAvx512Double = avx512::kernels_of<double>("avx512");
+
+}  // namespace locus::cpu

@@ -1,0 +1,11 @@
+// Kernels for any processor, in the vectors that its architecture always has: the plain twin of the others, too.
+#define LOCUS_CPU_TARGET portable
+#include "engine/cpu/units.h"
+
+namespace locus::cpu {
+
+extern const AttentionKernels kPortableFloat, kPortableDouble;
+const AttentionKernels kPortableFloat = portable::kernels_of<float>("portable"),
+                       kPortableDouble = portable::kernels_of<double>("portable");
+
+}  // namespace locus::cpu

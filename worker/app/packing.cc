@@ -1,0 +1,113 @@
+// Withdrawals and shared faults.
+#include "worker/app/packing.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include "core/experiment/model.h"
+#include "core/log/log.h"
+
+namespace locus {
+namespace {
+
+constexpr int kMostDoublings = 8;
+
+void take_for_no_fault(v1::CompleteAttemptRequest& outcome, const std::string& why) {
+  outcome.set_failure_class(to_string(FailureClass::kPreempted));
+  outcome.set_reason(why + ": " + outcome.reason());
+}
+
+std::string count_text(int count) { return count == 1 ? "another stage" : std::to_string(count) + " other stages"; }
+
+}  // namespace
+
+Packing::Packing(const std::vector<int>& gpus, PackingPolicy policy) : policy_(policy) {
+  for (const int gpu : gpus) lanes_.push_back({.gpu = gpu});
+}
+
+void Packing::begun(int slot) {
+  std::lock_guard lock(mutex_);
+  lanes_.at(static_cast<std::size_t>(slot)).busy = true;
+}
+
+void Packing::ended(int slot) {
+  std::lock_guard lock(mutex_);
+  lanes_.at(static_cast<std::size_t>(slot)).busy = false;
+}
+
+int Packing::working(int gpu, int besides) const {
+  int count = 0;
+  for (std::size_t i = 0; i < lanes_.size(); ++i)
+    count += lanes_[i].gpu == gpu && lanes_[i].busy && static_cast<int>(i) != besides;
+  return count;
+}
+
+bool Packing::judge(int slot, v1::CompleteAttemptRequest& outcome, Microseconds now) {
+  std::lock_guard lock(mutex_);
+  Lane& lane = lanes_.at(static_cast<std::size_t>(slot));
+  if (lane.gpu < 0 || outcome.outcome() != "failed") return false;
+  Gpu& gpu = gpus_[lane.gpu];
+  const std::string name = "GPU " + std::to_string(lane.gpu);
+  const int neighbors = working(lane.gpu, slot);
+  if (outcome.failure_class() == to_string(FailureClass::kOutOfMemory)) {
+    const bool same_event = gpu.memory_at > 0 && now - gpu.memory_at <= policy_.together;
+    if (neighbors == 0 && !same_event) return false;  // it had the GPU to itself: too large for it
+    if (!same_event) withdraw(lane, gpu, now);
+    gpu.memory_at = same_event ? gpu.memory_at : now;
+    take_for_no_fault(outcome, neighbors == 0 ? "memory of " + name + " was short beside a stage that ended with it"
+                                              : "memory of " + name + " was short beside " + count_text(neighbors));
+    return true;
+  }
+  if (!tells_device_fault(outcome.reason())) return false;
+  const bool same_event = gpu.fault_at > 0 && now - gpu.fault_at <= policy_.together;
+  if (!same_event) {
+    gpu.fault_at = now;
+    return false;  // the first is taken for the cause
+  }
+  take_for_no_fault(outcome, "a fault of another stage on " + name + " ended this one, too");
+  return true;
+}
+
+void Packing::withdraw(Lane& lane, Gpu& gpu, Microseconds now) {
+  const Microseconds rest =
+      std::min(policy_.rest_most, policy_.rest_first << std::min(gpu.withdrawals, kMostDoublings));
+  ++gpu.withdrawals;
+  lane.back_at = now + rest;
+  log_warning("GPU {} had too little memory for all that ran on it: one of its slots takes no work for {} s", lane.gpu,
+              rest / 1'000'000);
+}
+
+bool Packing::withdrawn(int slot) const {
+  std::lock_guard lock(mutex_);
+  return lanes_.at(static_cast<std::size_t>(slot)).back_at > 0;
+}
+
+std::vector<int> Packing::come_back(Microseconds now) {
+  std::lock_guard lock(mutex_);
+  std::vector<int> back;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].back_at == 0 || now < lanes_[i].back_at || lanes_[i].busy) continue;
+    lanes_[i].back_at = 0;
+    log_info("slot {} of GPU {} takes work again", i, lanes_[i].gpu);
+    back.push_back(static_cast<int>(i));
+  }
+  return back;
+}
+
+bool tells_device_fault(const std::string& text) {
+  constexpr std::array<std::string_view, 6> kWords = {
+      "CUDA error",        "device-side assert", "illegal memory access", "unspecified launch failure",
+      "uncorrectable ECC", "MPS client"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view words) { return text.find(words) != std::string::npos; });
+}
+
+std::string mps_directory(const std::string& directory, const std::string& standard) {
+  const std::string& place = directory.empty() ? standard : directory;
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::path(place) / "control", ignored) ? place : "";
+}
+
+}  // namespace locus
