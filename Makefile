@@ -8,7 +8,7 @@ ARGS ?=
 CYCLES ?= 200
 SEED ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help demo gpu kernels priors vtab dense test processors papers hosts bench peers chaos drill lint build python docs web setup clean
+.PHONY: help demo gpu kernels priors vtab dense test processors papers hosts search bench peers chaos drill lint build python docs web setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -53,10 +53,11 @@ processors: ## the C++ tests as processors without AVX-512 and without AVX2 run 
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build all
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/processors
 
-chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers; nothing may be lost (CYCLES=n, SEED=n)
+chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers, and as many under searches; nothing may be lost (CYCLES=n, SEED=n)
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer locus_chaos
 	@$(BUILD)/tests/locus_chaos --long --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --spec examples/fashion-mnist-priors.yaml --work build/chaos
+	@$(BUILD)/tests/locus_chaos --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --search tests/chaos/search.yaml --work build/chaos-search
 
 papers: ## run the papers' specifications for a few steps on scenes in the formats of their data sets; minutes
 	@tools/setup test
@@ -68,9 +69,14 @@ hosts: ## every host with its own position encoding and two others, three seeds;
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer step_bench
 	@BUILD=$(BUILD) tools/hosts
 
+search: ## tune four position encodings by halving 32 settings each, retrain the chosen ones and hold them beside the untuned; some 20 minutes; writes docs/results/tuned.md
+	@tools/setup build
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer
+	@BUILD=$(BUILD) tools/search
+
 bench: ## every benchmark beside what it is held against (ARGS='--only steps,restart', '--update'); after make peers; an hour on an idle machine
 	@tools/setup build
-	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer step_bench priors_bench control_plane
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer step_bench priors_bench control_plane search_bench
 	@BUILD=$(BUILD) bench/run $(ARGS)
 
 peers: ## what benchmarks are held beside, from PyPI into build/bench/venv; gigabytes

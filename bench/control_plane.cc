@@ -17,73 +17,15 @@
 #include <vector>
 
 #include "bench/synthetic.h"
+#include "bench/synthetic_worker.h"
 #include "client/client.h"
 #include "core/base/json.h"
-#include "core/limits.h"
 #include "locus/v1/worker_service.grpc.pb.h"
-#include "server/app/paths.h"
 
 namespace locus::bench {
 namespace {
 
 double seconds_since(Timer::time_point start) { return milliseconds_since(start) / 1000; }
-
-// One worker daemon as the server sees it: registered, with that many slots.
-class SyntheticWorker {
- public:
-  SyntheticWorker(const std::string& server, const Catalog& catalog, const std::string& name, int slots)
-      : client_(must(Client::connect(server))), session_("session-of-" + name), slots_(slots) {
-    v1::RegisterWorkerRequest request;
-    request.set_name(name);
-    request.set_session(session_);
-    request.set_protocol_version(kProtocolVersion);
-    request.set_catalog_digest(catalog.digest());
-    for (const auto& [item, revision] : catalog.revisions()) (*request.mutable_revisions())[item] = revision;
-    for (int i = 0; i < slots; ++i) {
-      v1::Slot& slot = *request.add_slots();
-      slot.set_device("cpu");
-      slot.set_index(i);
-      slot.set_threads(1);
-    }
-    must(client_->register_worker(request));
-  }
-
-  // Of one slot: the next stage, or nothing when there is none for `wait`.
-  v1::AcquireStageResponse acquire(int slot, std::chrono::milliseconds wait) {
-    v1::AcquireStageRequest request;
-    request.set_session(session_);
-    request.add_free_slots(slot);
-    request.mutable_wait_duration()->set_nanos(static_cast<int>(wait.count()) * 1'000'000);
-    return must(client_->acquire_stage(request));
-  }
-  void complete(const v1::StageGrant& grant, std::int64_t last_seq) {
-    v1::CompleteAttemptRequest request;
-    request.set_session(session_);
-    request.set_stage(grant.stage());
-    request.set_attempt(grant.attempt());
-    request.set_outcome("succeeded");
-    request.set_last_seq(last_seq);
-    must(client_->complete_attempt(request));
-  }
-  int slots() const { return slots_; }
-  const std::string& session() const { return session_; }
-  Client& client() { return *client_; }
-
- private:
-  std::unique_ptr<Client> client_;
-  std::string session_;
-  int slots_;
-};
-
-std::vector<std::unique_ptr<SyntheticWorker>> workers_of(Server& server, int count, int slots) {
-  const Catalog catalog = must(server::load_catalog({}));
-  std::vector<std::unique_ptr<SyntheticWorker>> out;
-  for (int w = 0; w < count; ++w) {
-    out.push_back(
-        std::make_unique<SyntheticWorker>(server.addresses().grpc, catalog, "synthetic-" + std::to_string(w), slots));
-  }
-  return out;
-}
 
 // A grid of trainings of one step, submitted as people do: rates x seeds.
 void submit_empty(Client& client, int trials) {

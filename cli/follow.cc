@@ -47,7 +47,7 @@ std::string clock_text() {
 // What makes a new line worth printing.
 std::string digest_of(const v1::Experiment& experiment) {
   std::string out = experiment.state() + " " + std::to_string(experiment.trials_done());
-  for (const char* state : {"succeeded", "failed", "held"}) {
+  for (const char* state : {"succeeded", "failed", "held", "parked"}) {
     const auto found = experiment.stages().find(state);
     out += " " + std::to_string(found == experiment.stages().end() ? 0 : found->second);
   }

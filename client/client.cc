@@ -106,7 +106,8 @@ Client::Impl::Impl(std::string address_in, ClientOptions options_in, std::shared
       stubs(v1::ExperimentService::NewStub(channel), v1::AnalysisService::NewStub(channel),
             v1::MetricService::NewStub(channel), v1::ArtifactService::NewStub(channel),
             v1::CatalogService::NewStub(channel), v1::PictureService::NewStub(channel),
-            v1::WorkerService::NewStub(channel), v1::AdminService::NewStub(channel)) {}
+            v1::WorkerService::NewStub(channel), v1::AdminService::NewStub(channel),
+            v1::SearchService::NewStub(channel)) {}
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Client::~Client() = default;

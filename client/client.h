@@ -22,6 +22,7 @@
 #include "locus/v1/experiment_service.pb.h"
 #include "locus/v1/metric_service.pb.h"
 #include "locus/v1/picture_service.pb.h"
+#include "locus/v1/search_service.pb.h"
 #include "locus/v1/worker_service.pb.h"
 
 namespace grpc {

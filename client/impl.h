@@ -22,6 +22,7 @@
 #include "locus/v1/experiment_service.grpc.pb.h"
 #include "locus/v1/metric_service.grpc.pb.h"
 #include "locus/v1/picture_service.grpc.pb.h"
+#include "locus/v1/search_service.grpc.pb.h"
 #include "locus/v1/worker_service.grpc.pb.h"
 
 namespace locus {
@@ -101,7 +102,8 @@ class Client::Impl {
   const std::tuple<std::unique_ptr<v1::ExperimentService::Stub>, std::unique_ptr<v1::AnalysisService::Stub>,
                    std::unique_ptr<v1::MetricService::Stub>, std::unique_ptr<v1::ArtifactService::Stub>,
                    std::unique_ptr<v1::CatalogService::Stub>, std::unique_ptr<v1::PictureService::Stub>,
-                   std::unique_ptr<v1::WorkerService::Stub>, std::unique_ptr<v1::AdminService::Stub>>
+                   std::unique_ptr<v1::WorkerService::Stub>, std::unique_ptr<v1::AdminService::Stub>,
+                   std::unique_ptr<v1::SearchService::Stub>>
       stubs;
 };
 

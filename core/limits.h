@@ -43,7 +43,7 @@ inline constexpr int kNameLength = 63;  // ^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$
 inline constexpr int kReasonLength = 4096;
 inline constexpr std::chrono::seconds kLongPoll = 20s;
 inline constexpr std::chrono::seconds kUnaryDeadline = 10s;
-inline constexpr int kProtocolVersion = 1;                                          // worker <-> server
+inline constexpr int kProtocolVersion = 2;                                          // worker <-> server
 inline constexpr std::chrono::microseconds kArtifactGrace = std::chrono::hours(1);  // of one nothing names yet
 
 }  // namespace locus

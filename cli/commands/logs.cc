@@ -89,7 +89,7 @@ class LogReader {
     for (const v1::TrialStage& stage : detail.trial().stages()) {
       if (stage.role() == options_.stage) state = stage.state();
     }
-    return state != "blocked" && state != "queued" && state != "running";
+    return state != "blocked" && state != "queued" && state != "running" && state != "waiting";
   }
 
   void announce(const v1::ReadLogResponse& answer) {

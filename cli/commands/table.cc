@@ -14,10 +14,10 @@ namespace fs = std::filesystem;
 struct TableOptions {
   ServerChoice server;
   std::vector<std::string> experiments, rows, columns, metrics, where;
-  std::string test = "sign-flip", correction = "holm", spread = "std", format = "text", output;
+  std::string test = "sign-flip", correction = "holm", spread = "std", format = "text", output, phase;
   double level = 0.95, alpha = 0.05, detect = 0;
   int digits = 2;
-  bool differences = false;
+  bool differences = false, proposals = false;
 };
 
 // METRIC[:SPLIT[:REDUCE]]
@@ -61,6 +61,8 @@ absl::StatusOr<v1::GetPaperTableRequest> request_of(const TableOptions& options)
   out.set_digits(options.digits);
   out.set_differences(options.differences);
   out.set_detect(options.detect);
+  out.set_phase(options.phase);
+  out.set_proposals(options.proposals);
   out.set_format(options.server.json ? "json" : options.format);
   return out;
 }
@@ -123,6 +125,9 @@ void add_choices(Command& command, TableOptions& options) {
       ->type_name("COUNT")
       ->show_default();
   command.add_flag("--differences", options.differences, "Show the difference from the baseline in every cell too");
+  command.add_option("--phase", options.phase, "Phase, of experiments with phases (default: the last)")
+      ->type_name("PHASE");
+  command.add_flag("--proposals", options.proposals, "Of searches: every proposal, not only the chosen ones");
   command.add_option("--detect", options.detect, "Say how many seeds would show a difference of this size")
       ->type_name("SIZE");
   command.add_option("--format", options.format, "Form of the output")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "cli/render/numbers.h"
@@ -64,31 +65,47 @@ std::string title_of(const v1::Table& table) {
   return out + ", " + std::to_string(table.seeds()) + (table.seeds() == 1 ? " seed" : " seeds");
 }
 
+constexpr int kAfterMean = 4;  // columns before it
+
 Grid leaderboard_grid(const v1::Table& table) {
   const int decimals = decimals_of(table);
-  const bool compared = !table.baseline().empty();
+  const bool compared = !table.baseline().empty(), best = table.top_seeds() > 0;
   Grid grid;
-  grid.columns = {{"#", Align::kRight},        {"prior", Align::kLeft},
-                  {"n", Align::kRight},        {"mean ± std", Align::kRight},
-                  {"95% CI", Align::kRight},   {compared ? "vs " + table.baseline() : "difference", Align::kRight},
-                  {"p", Align::kRight},        {"lowest p", Align::kRight},
-                  {"p (Holm)", Align::kRight}, {"params +", Align::kRight},
+  grid.columns = {{"#", Align::kRight},
+                  {"prior", Align::kLeft},
+                  {"n", Align::kRight},
+                  {best ? "mean of the best " + std::to_string(table.top_seeds()) : "mean ± std", Align::kRight},
+                  {"95% CI", Align::kRight},
+                  {compared ? "vs " + table.baseline() : "difference", Align::kRight},
+                  {"p", Align::kRight},
+                  {"lowest p", Align::kRight},
+                  {"p (Holm)", Align::kRight},
+                  {"params +", Align::kRight},
                   {"ms/step", Align::kRight}};
+  if (best) grid.columns.insert(grid.columns.begin() + kAfterMean, {"of all ± std", Align::kRight});
   int rank = 0;
   for (const v1::TableRow& row : table.rows()) {
     const bool measured = !std::isnan(row.mean());
     std::string n = std::to_string(row.n());
     if (row.missing_seeds_size() > 0) n += "/" + std::to_string(row.n() + row.missing_seeds_size());
     const bool pairs = compared && row.pairs() > 0;
-    std::string difference = row.baseline() ? "baseline" : "";
+    std::string difference = row.baseline() ? "baseline" : row.standing();
     if (pairs) difference = plus_minus(row.difference(), row.difference_std(), decimals, true);
-    grid.rows.push_back(
-        {measured ? std::to_string(++rank) : "-", row.label(), n, plus_minus(row.mean(), row.std(), decimals),
-         interval(row.ci_low(), row.ci_high(), decimals), difference, pairs ? show_p(row.p_sign_flip()) : "",
-         pairs ? show_p(row.p_floor()) : "", pairs ? show_p(row.p_holm()) : "",
-         row.parameters_added() < 0 ? "" : show_count(row.parameters_added()),
-         std::isnan(row.ms_per_step()) ? ""
-                                       : show_fixed(row.ms_per_step(), 1) + (row.times_vary() ? "\xE2\x80\xA0" : "")});
+    Row cells = {measured ? std::to_string(++rank) : "-",
+                 row.label(),
+                 n,
+                 plus_minus(row.mean(), row.std(), decimals),
+                 interval(row.ci_low(), row.ci_high(), decimals),
+                 difference,
+                 pairs ? show_p(row.p_sign_flip()) : "",
+                 pairs ? show_p(row.p_floor()) : "",
+                 pairs ? show_p(row.p_holm()) : "",
+                 row.parameters_added() < 0 ? "" : show_count(row.parameters_added()),
+                 std::isnan(row.ms_per_step())
+                     ? ""
+                     : show_fixed(row.ms_per_step(), 1) + (row.times_vary() ? "\xE2\x80\xA0" : "")};
+    if (best) cells.insert(cells.begin() + kAfterMean, plus_minus(row.mean_all(), row.std_all(), decimals));
+    grid.rows.push_back(std::move(cells));
   }
   return grid;
 }
@@ -123,9 +140,22 @@ bool has_sweep(const v1::Table& table) {
                      [](const auto& series) { return series.points_size() > 1; });
 }
 
+// ": validation, the best of 32", where all rows were chosen alike.
+std::string chosen_by(const v1::Table& table) {
+  std::set<std::string> ways;
+  for (const v1::TableRow& row : table.rows()) ways.insert(row.chosen_by());
+  return ways.size() == 1 && !ways.begin()->empty() ? ": " + *ways.begin() : "";
+}
+
 std::vector<std::string> notes_of(const v1::Table& table) {
   std::vector<std::string> out;
   const bool compared = !table.baseline().empty();
+  if (table.top_seeds() > 0) {
+    out.push_back("Means are over the best " + std::to_string(table.top_seeds()) +
+                  " seeds by this very number, as some papers report: they read high. Beside them stands that of all.");
+  }
+  if (table.chosen())
+    out.push_back("Of each group of the search, the proposal that was chosen" + chosen_by(table) + ".");
   if (compared) {
     out.push_back(
         "Differences are paired by seed; p is the exact two-sided sign-flip test, beside it the lowest value "

@@ -60,6 +60,14 @@ std::string configuration_text(const std::string& config_json) {
   return json.is_object() ? yaml_text(json, 2) : printable(config_json) + "\n";
 }
 
+// Of a search: its state, and the trials that it holds back.
+std::string deferred_text(const v1::Experiment& experiment) {
+  std::string out;
+  if (experiment.trials_waiting() > 0) out += show_count(experiment.trials_waiting()) + " waiting, ";
+  if (experiment.trials_parked() > 0) out += show_count(experiment.trials_parked()) + " parked, ";
+  return experiment.search().empty() ? out : out + "search " + printable(experiment.search()) + ", ";
+}
+
 }  // namespace
 
 std::string show_note(const std::string& note) {
@@ -116,8 +124,8 @@ std::string render_experiment(const v1::Experiment& experiment, const v1::ListTr
   if (!experiment.description().empty()) out += printable(experiment.description()) + "\n";
   out += annotation_text(experiment);
   out += show_counted(experiment.cells(), "cell") + ", " + std::to_string(experiment.trials_done()) + " of " +
-         show_counted(experiment.trials(), "trial") + " done, revision " + std::to_string(experiment.revision()) +
-         ", created " + show_time(experiment.create_time()) + "\n\n";
+         show_counted(experiment.trials(), "trial") + " done, " + deferred_text(experiment) + "revision " +
+         std::to_string(experiment.revision()) + ", created " + show_time(experiment.create_time()) + "\n\n";
   return out + render_trials(trials, style);
 }
 

@@ -157,10 +157,8 @@ std::string rungs_text(const v1::PlanSearch& search) {
 }
 
 // Rungs and work, where rules decide over them.
-std::string search_text(const v1::Plan& plan) {
-  if (!plan.has_search()) return "";
-  const v1::PlanSearch& search = plan.search();
-  std::string out = "\n" + proposals_text(search);
+std::string search_text(const v1::PlanSearch& search) {
+  std::string out = proposals_text(search);
   if (!search.decides()) return out + ", every one to its end\n";
   if (search.units() == 0) return out + "\n";
   if (search.advance() != "none")
@@ -176,16 +174,52 @@ std::string search_text(const v1::Plan& plan) {
   return out + "\n";
 }
 
+template <class Words>
+std::string listed(const Words& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + printable(word);
+  return out;
+}
+
+std::string phase_text(const v1::PlanPhase& phase) {
+  std::string out = "\nphase " + printable(phase.name()) + ": " + show_counted(phase.cells(), "cell") + ", " +
+                    show_counted(phase.trials(), "trial");
+  if (phase.deferred()) {
+    out += ", which wait for " + listed(phase.uses());
+  } else {
+    out += ", " + show_counted(phase.stages_to_run(), "stage") + " to run";
+    if (phase.uses_size() > 0) out += ", with " + listed(phase.uses());
+  }
+  out += "\n";
+  if (phase.has_search()) out += search_text(phase.search());
+  if (phase.groups() > 0)
+    out += "choice: " + listed(phase.chooses()) + ", one of " + show_count(phase.candidates()) + " for each of " +
+           show_counted(phase.groups(), "group") + "\n";
+  return out;
+}
+
+std::string decided_text(const v1::Plan& plan) {
+  std::string out = plan.has_search() ? "\n" + search_text(plan.search()) : "";
+  for (const v1::PlanPhase& phase : plan.phases()) out += phase_text(phase);
+  return out;
+}
+
+std::string deferred_text(const v1::Plan& plan) {
+  if (plan.trials_deferred() == 0) return "";
+  return "\n" + show_counted(plan.trials_deferred(), "trial") + (plan.trials_deferred() == 1 ? " waits" : " wait") +
+         " for a choice; what they will run is not counted above";
+}
+
 }  // namespace
 
 std::string render_plan(const v1::Plan& plan) {
   std::string out = printable(plan.name()) + ": " + show_counted(plan.cells(), "cell") + ", " +
                     show_counted(plan.trials(), "trial") + ", " + show_counted(plan.stages_total(), "stage") + "\n\n";
-  out += cells_text(plan) + kinds_text(plan) + search_text(plan);
+  out += cells_text(plan) + kinds_text(plan) + decided_text(plan);
   out += "\n" + model_text(plan) + time_text(plan);
   out += show_counted(plan.stages_done(), "stage") + " done already, " +
          (plan.stages_running() > 0 ? show_count(plan.stages_running()) + " running, " : "") +
-         show_count(plan.stages_to_run()) + " to run";
+         show_count(plan.stages_to_run()) + " to run" + deferred_text(plan);
   if (plan.exists()) {
     out += "\nan experiment of this name exists: " + show_counted(plan.trials_added(), "trial") + " would be added, " +
            show_count(plan.trials_removed()) + " removed, " + show_count(plan.trials_changed()) + " changed";

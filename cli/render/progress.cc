@@ -41,7 +41,7 @@ int stages_in(const v1::Experiment& experiment, const char* state) {
   return found == experiment.stages().end() ? 0 : found->second;
 }
 
-// "failed 2, held 1": what people must know beside the counts of done and running.
+// "2 failed, 1 held": what people must know beside the counts of done and running.
 std::string troubles(const v1::Experiment& experiment) {
   std::string out;
   for (const char* state : {"failed", "held", "cancelled"}) {
@@ -62,8 +62,10 @@ std::string remaining(const v1::Experiment& experiment) {
 }
 
 std::string counts(const v1::Experiment& experiment) {
-  return std::to_string(experiment.trials_done()) + "/" + std::to_string(experiment.trials()) + " trials, " +
-         std::to_string(stages_in(experiment, "succeeded")) + "/" + std::to_string(experiment.stages_total()) +
+  std::string out = std::to_string(experiment.trials_done()) + "/" + std::to_string(experiment.trials()) + " trials, ";
+  if (experiment.trials_waiting() > 0) out += std::to_string(experiment.trials_waiting()) + " waiting, ";
+  if (experiment.trials_parked() > 0) out += std::to_string(experiment.trials_parked()) + " parked, ";
+  return out + std::to_string(stages_in(experiment, "succeeded")) + "/" + std::to_string(experiment.stages_total()) +
          " stages";
 }
 
@@ -81,7 +83,7 @@ bool is_over(const v1::Experiment& experiment) {
 
 std::vector<std::string> render_progress(const v1::Experiment& experiment, const ProgressStyle& style) {
   const int total = std::max(1, experiment.stages_total());
-  double done = stages_in(experiment, "succeeded");
+  double done = stages_in(experiment, "succeeded") + stages_in(experiment, "parked");
   for (const v1::RunningStage& running : experiment.running()) {
     if (running.steps() > 0)
       done += std::clamp(static_cast<double>(running.step()) / static_cast<double>(running.steps()), 0.0, 1.0);

@@ -79,6 +79,8 @@ constexpr char kRules[] =
   is used takes the place of a fixed value: a phase with the value written in names the same stages.
 - **`over_seeds: {top: 3}`** exists to meet published protocols: the best three of five normal values read 0.55
   standard deviations high, and differ more from one another than means of all five.
+- What is proposed, who goes on, races, phases, optimizers from outside, and what tuned numbers are worth:
+  [searches.md](searches.md).
 - YAML scalars follow the core schema of YAML 1.2; a key given twice, several documents and tags are refused; aliases
   count by what they stand for.
 )";

@@ -37,9 +37,10 @@ std::size_t display_width(const std::string& text) {
 
 std::string paint_state(const std::string& text, const std::string& state, TextStyle style) {
   static const std::map<std::string, const char*> kColors = {
-      {"completed", "32"}, {"succeeded", "32"}, {"active", "36"},   {"running", "36"}, {"paused", "33"},
-      {"held", "33"},      {"silent", "33"},    {"draining", "33"}, {"failed", "31"},  {"lost", "31"},
-      {"queued", "2"},     {"blocked", "2"},    {"cancelled", "2"}, {"retired", "2"},  {"offline", "2"}};
+      {"completed", "32"}, {"succeeded", "32"}, {"active", "36"},   {"running", "36"},  {"paused", "33"},
+      {"held", "33"},      {"silent", "33"},    {"draining", "33"}, {"failed", "31"},   {"lost", "31"},
+      {"queued", "2"},     {"blocked", "2"},    {"cancelled", "2"}, {"retired", "2"},   {"offline", "2"},
+      {"waiting", "2"},    {"parked", "33"},    {"stopped", "2"},   {"finished", "32"}, {"ended", "32"}};
   const auto found = kColors.find(state);
   if (!style.color || found == kColors.end()) return text;
   return "\033[" + std::string(found->second) + "m" + text + "\033[0m";

@@ -64,13 +64,19 @@ absl::StatusOr<Outline> make_outline(const ExperimentPlan& plan, const Catalog& 
   out.metric = plan.metric;
   out.has_baseline = plan.has_baseline;
   out.tuned = tuning_text(plan);
+  if (plan.search) {
+    out.search = OutlineSearch{{}, plan.search->groups, plan.search->proposals, plan.search->search.shared};
+    for (const Dimension& one : plan.search->search.space) out.search->space.push_back(one.path);
+  }
   out.evaluation_labels = canonical_json(plan.evaluation_labels);
   out.labels = plan.labels;
   out.metrics = declared_metrics(plan, catalog);
   for (const PlannedCell& cell : plan.cells) {
     out.places.emplace(cell.row_key, out.cells.size());
-    out.cells.push_back({cell.row_key, cell.label, cell.assignment_json, cell.baseline, cell.pair_group});
+    out.cells.push_back(
+        {cell.row_key, cell.label, cell.assignment_json, cell.baseline, cell.pair_group, {}, cell.search.group});
   }
+  out.cells_of_all = out.cells.size();
   give_looks(plan.cells, &out.cells);
   return out;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,6 +25,15 @@ struct OutlineCell {
   bool baseline = false;
   std::int64_t pair_group = 0;
   Look look = {};
+  std::int64_t group = -1;  // of the search that proposed it, among OutlineSearch::groups
+};
+
+// The search that proposed the cells.
+struct OutlineSearch {
+  std::vector<std::string> space;   // paths
+  std::vector<std::string> groups;  // canonical assignments outside the space
+  std::int64_t proposals = 0;       // of the group that has most
+  bool shared = true;               // the same for every group
 };
 
 // An ExperimentPlan without its trials.
@@ -41,6 +51,13 @@ struct Outline {
   Json metrics = Json::array();  // what the catalog says of the task's metrics: name, unit, direction
   bool has_baseline = false;
   std::string tuned;  // for people, where a search proposed the cells: what choosing the best of them means
+  std::optional<OutlineSearch> search;
+  // Of an experiment with phases: which one this is, and all of them.
+  std::string phase;
+  std::vector<std::string> phases;
+  std::size_t cells_of_all = 0;  // phases
+  std::string chosen_by;  // for people, of a phase that uses a choice: "phase select, by mean top1 on validation"
+  bool chooses = false;   // later phases use what this one chooses
 };
 
 // What a cell and its prior are called: by the plan, as labels may be made better after a cell was stored.

@@ -8,15 +8,16 @@ namespace {
 
 // Index = value of the enumerator.
 constexpr std::array kExperimentStates = {"active", "paused", "cancelled"};
-constexpr std::array kStageStates = {"blocked", "queued", "running", "succeeded", "failed", "held", "cancelled"};
-constexpr std::array kAttemptStates = {"running", "succeeded", "failed", "lost", "stopped", "cancelled"};
+constexpr std::array kStageStates = {"blocked", "queued", "running",   "succeeded",
+                                     "failed",  "held",   "cancelled", "parked"};
+constexpr std::array kAttemptStates = {"running", "succeeded", "failed", "lost", "stopped", "cancelled", "parked"};
 constexpr std::array kFailureClasses = {"none", "preempted", "worker-lost", "out-of-memory", "diverged",
                                         "data", "code",      "timeout",     "hung"};
 constexpr std::array kWorkerStates = {"active", "draining", "offline"};
 
 static_assert(kExperimentStates.size() == static_cast<std::size_t>(ExperimentState::kCancelled) + 1);
-static_assert(kStageStates.size() == static_cast<std::size_t>(StageState::kCancelled) + 1);
-static_assert(kAttemptStates.size() == static_cast<std::size_t>(AttemptState::kCancelled) + 1);
+static_assert(kStageStates.size() == static_cast<std::size_t>(StageState::kParked) + 1);
+static_assert(kAttemptStates.size() == static_cast<std::size_t>(AttemptState::kParked) + 1);
 static_assert(kFailureClasses.size() == static_cast<std::size_t>(FailureClass::kHung) + 1);
 static_assert(kWorkerStates.size() == static_cast<std::size_t>(WorkerState::kOffline) + 1);
 

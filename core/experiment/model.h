@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/search/rows.h"
 
 namespace locus {
 
@@ -19,9 +20,10 @@ using WorkerId = std::int64_t;
 
 enum class ExperimentState { kActive, kPaused, kCancelled };  // "completed" follows from its stages, it is not stored
 // Edges: blocked -> queued -> running -> {succeeded, queued (retry), failed, held, cancelled}; failed, held and
-// cancelled -> queued or blocked only by an explicit new submission; blocked -> cancelled. Succeeded is final.
-enum class StageState { kBlocked, kQueued, kRunning, kSucceeded, kFailed, kHeld, kCancelled };
-enum class AttemptState { kRunning, kSucceeded, kFailed, kLost, kStopped, kCancelled };
+// cancelled -> queued or blocked only by an explicit new submission; blocked -> cancelled. Succeeded is final. A
+// training that a search wants no further for now: running -> parked -> queued, from its newest checkpoint.
+enum class StageState { kBlocked, kQueued, kRunning, kSucceeded, kFailed, kHeld, kCancelled, kParked };
+enum class AttemptState { kRunning, kSucceeded, kFailed, kLost, kStopped, kCancelled, kParked };
 enum class FailureClass { kNone, kPreempted, kWorkerLost, kOutOfMemory, kDiverged, kData, kCode, kTimeout, kHung };
 
 // kebab-case, identical in API, CLI, database: "active", "out-of-memory".
@@ -36,7 +38,7 @@ std::optional<FailureClass> parse_failure_class(std::string_view);
 
 inline bool terminal(StageState s) {
   return s == StageState::kSucceeded || s == StageState::kFailed || s == StageState::kHeld ||
-         s == StageState::kCancelled;
+         s == StageState::kCancelled || s == StageState::kParked;
 }
 
 // A metric is a name, a split and canonical labels (RFC 8785 JSON object of strings or numbers; "{}" for none).
@@ -132,6 +134,7 @@ struct TrialStageRow {
   std::int64_t trial = 0;  // ordinal
   std::string role;        // "train", "evaluate", "evaluate-2" when a kind is listed twice
   StageId stage_id = 0;
+  std::int64_t until_step = kToTheEnd;
 };
 
 struct StageRow {
@@ -167,6 +170,7 @@ struct AttemptRow {
   std::string environment_json = "{}";  // device, dtype, threads, execution path, build
   std::vector<int> slots = {};          // of the worker, as granted
   std::int64_t log_bytes = 0;           // printed by its trainer and stored; only the end of it is kept
+  std::int64_t until_step = kToTheEnd;  // its stop point as granted
 };
 
 struct CheckpointRow {

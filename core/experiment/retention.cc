@@ -50,11 +50,17 @@ std::optional<CheckpointRow> newest_checkpoint(std::span<const CheckpointRow> ch
   return newest;
 }
 
+bool wanted_further(std::span<const std::int64_t> until_steps) {
+  return until_steps.empty() ||
+         std::any_of(until_steps.begin(), until_steps.end(), [](std::int64_t until) { return until != kNoFurther; });
+}
+
 std::vector<std::string> checkpoint_roles(const StageRow& stage, std::span<const CheckpointRow> checkpoints,
-                                          std::span<const AttemptRow> attempts,
+                                          std::span<const AttemptRow> attempts, bool wanted,
                                           const std::function<bool(const std::string&)>& pinned) {
+  const bool given_up = stage.state == StageState::kParked && !wanted;
   std::optional<CheckpointRow> resume, before;
-  if (stage.state != StageState::kSucceeded) {
+  if (stage.state != StageState::kSucceeded && !given_up) {
     resume = newest_checkpoint(checkpoints, attempts);
     std::vector<CheckpointRow> older;
     for (const CheckpointRow& row : checkpoints) {
@@ -71,7 +77,7 @@ std::vector<std::string> checkpoint_roles(const StageRow& stage, std::span<const
       role = "output";
     } else if (same(row, resume) || runs_from(attempts, row.sha256)) {
       role = "resume";
-    } else if (row.best) {
+    } else if (row.best && !given_up) {
       role = "best";
     } else if (same(row, before)) {
       role = "last";

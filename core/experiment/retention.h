@@ -23,12 +23,17 @@ std::map<std::int64_t, std::int64_t> live_until(std::span<const AttemptRow> atte
 std::optional<CheckpointRow> newest_checkpoint(std::span<const CheckpointRow> checkpoints,
                                                std::span<const AttemptRow> attempts);
 
+// Whether a stage that has parked may have to go on, given how far each of its live links wants it (unretired trials of
+// active and paused experiments): not when every one of them wants no further. Without a live link it is kept as a
+// cancelled one is, for whoever submits it again.
+bool wanted_further(std::span<const std::int64_t> until_steps);
+
 // Why each checkpoint of a stage is kept, in the order given: "pinned", "output", "resume" (the next attempt
 // begins there, or the one that runs did), "best", "last" (the one before the resume point, should that turn
 // out to be damaged); "" for one that may go. A stage that has succeeded resumes nowhere: what it keeps are
-// its outputs and its best.
+// its outputs and its best. One that has parked and is not `wanted` any further keeps what is pinned.
 std::vector<std::string> checkpoint_roles(const StageRow& stage, std::span<const CheckpointRow> checkpoints,
-                                          std::span<const AttemptRow> attempts,
+                                          std::span<const AttemptRow> attempts, bool wanted,
                                           const std::function<bool(const std::string& sha256)>& pinned);
 
 }  // namespace locus

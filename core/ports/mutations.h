@@ -22,7 +22,7 @@ struct SaveExperiment {
   // equal it (WRONG_STATE) and row.revision = expected_revision + 1. Cells and trials are upserted by
   // ordinal, stages inserted (id and identity unique, blocked, queued, held or cancelled, attempt 0;
   // WRONG_STATE), trial_stages upserted by (trial, role) and read back in the order given here. Cells, trials
-  // and stages referred to must exist afterwards.
+  // and stages referred to must exist afterwards. INVALID_ARGUMENT for a stop point below kNoFurther.
   std::int64_t expected_revision = 0;
   ExperimentRow row;
   std::vector<CellRow> cells;
@@ -41,16 +41,17 @@ struct SetExperimentState {
 struct DeleteExperiment {
   ExperimentId id = 0;
 };
-// Takes away up to so many trials of deleted experiments, the oldest experiment first, and fewer where they hold
-// much; then its cells, then its row. With the trials go the stages that no trial links any more and nothing that
-// stays takes inputs from, with attempts, points, logs, results and checkpoints: a stage that another experiment
-// linked before its turn came stays. Artifacts stay until they are collected. Ids of what is gone are never given
-// again. Nothing left to take away is no error.
+// Takes away up to so many trials of deleted experiments, the oldest experiment first, and fewer where they
+// hold much; then its cells, then the log of its search, then its row. With the trials go the stages that no
+// trial links any more and nothing that stays takes inputs from, with attempts, points, logs, results and
+// checkpoints: a stage that another experiment linked before its turn came stays. Artifacts stay until they are
+// collected. Ids of what is gone are never given again. Nothing left to take away is no error.
 struct PurgeDeleted {
   int trials = 0;
 };
 // STALE_ATTEMPT unless attempt and `from` match; WRONG_STATE for an edge from or to running (a grant and an
-// attempt's end make those) or from succeeded, which is final.
+// attempt's end make those) or from succeeded, which is final; parked is left for queued alone, and entered
+// from there when nobody wants a step of the stage any more. INVALID_ARGUMENT for a slot it does not have.
 struct SetStageState {
   StageId stage_id = 0;
   std::int64_t attempt = 0;
@@ -61,8 +62,8 @@ struct SetStageState {
   bool forgive = false;                       // resets failures and faults (explicit resubmission)
   std::map<std::string, std::string> inputs;  // slot -> artifact sha256, filled when unblocked
 };
-// STALE_ATTEMPT unless the stage is queued at attempt - 1. Clears the stage's reason, failure class and retry
-// delay.
+// STALE_ATTEMPT unless the stage is queued at attempt - 1; INVALID_ARGUMENT for a stop point below 0. Clears the
+// stage's reason, failure class and retry delay.
 struct GrantAttempt {
   StageId stage_id = 0;
   std::int64_t attempt = 0;
@@ -72,8 +73,12 @@ struct GrantAttempt {
   std::string resume_sha256;
   std::int64_t resume_step = 0;
   Microseconds started_us = 0;
+  std::int64_t until_step = kToTheEnd;
 };
-struct EndAttempt {  // STALE_ATTEMPT unless the attempt is newest and running
+// STALE_ATTEMPT unless the attempt is newest and running; WRONG_STATE where this outcome cannot leave the stage so: a
+// stage is left parked by an attempt that parked, and by such a one parked, queued (it is wanted further by now) or
+// cancelled.
+struct EndAttempt {
   StageId stage_id = 0;
   std::int64_t attempt = 0;
   AttemptState outcome{};
@@ -149,14 +154,39 @@ struct PutAlert {
   AlertRow row;
 };  // replaces that experiment's; EXPERIMENT_NOT_FOUND, unless the experiment is 0
 struct ForgetAlerts {};
+// Appends to the log of a search, or starts it: expected 0 inserts the search where there is none. WRONG_STATE
+// unless the log's last number is `expected`, or the rows do not go on from there without a gap;
+// EXPERIMENT_NOT_FOUND; INVALID_ARGUMENT without rows where there is no search yet. The rows' times are that of
+// the commit. `state` and `reason` are the search's from then on, its generation that of the last row. A
+// request_id that some log holds already, be it that of a deleted experiment of which something is left, is
+// WRONG_STATE.
+struct AppendDecisions {
+  ExperimentId experiment_id = 0;
+  std::int64_t expected = 0;
+  std::vector<DecisionRow> rows;
+  SearchState state = SearchState::kRunning;
+  std::string reason = {};
+};
+// Adds to an experiment what its search decided: cells and trials that are new, stages that are new, and links
+// of its trials, new or with another stop point; rows as in SaveExperiment, but that a link that was there
+// keeps its place within its trial, and new ones follow. The revision stays. EXPERIMENT_NOT_FOUND; WRONG_STATE
+// for a stage that is there already, or a link from or to what is not.
+struct ResolveTrials {
+  ExperimentId id = 0;
+  std::vector<CellRow> cells;
+  std::vector<TrialRow> trials;
+  std::vector<StageRow> stages;
+  std::vector<TrialStageRow> trial_stages;
+};
 struct AppendEvent {
   std::string subject, kind, json = "{}";
 };
 
-using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, PurgeDeleted,
-                              SetStageState, GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact,
-                              CollectArtifact, ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent, Annotate,
-                              AddAttemptSample, AddWorkerSample, PutAlert, ForgetAlerts>;
+using Mutation =
+    std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, PurgeDeleted, SetStageState,
+                 GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact, CollectArtifact,
+                 ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent, Annotate, AddAttemptSample, AddWorkerSample,
+                 PutAlert, ForgetAlerts, AppendDecisions, ResolveTrials>;
 
 struct PointAppend {
   StageId stage_id = 0;

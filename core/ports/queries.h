@@ -29,7 +29,7 @@ struct KindCounts {
 };
 struct StageCounts {
   std::map<StageState, std::int64_t> by_state;
-  std::int64_t trials = 0, trials_done = 0;
+  std::int64_t trials = 0, trials_done = 0;   // done: sent to the end, and every stage has succeeded
   std::map<std::string, KindCounts> by_kind;  // by stage kind
   Microseconds last_ended_us = 0;             // newest end of an attempt of those stages; 0 without one
 };

@@ -15,6 +15,7 @@ struct StageReference {
   ExperimentId experiment = 0;
   StageId stage = 0;
   std::int64_t trial = 0, cell = 0;
+  std::int64_t until_step = kToTheEnd;  // of its link
 };
 
 // What a starting scheduler needs: everything not finished, and where ids go on.
@@ -25,7 +26,7 @@ struct Snapshot {
   std::vector<StageReference> references;      // of unretired trials of live experiments to those stages
   std::map<StageId, CheckpointRow> resume;     // newest checkpoint of each stage above, not superseded
   std::map<ExperimentId, std::int64_t> cells;  // how many each experiment above has
-  std::set<ExperimentId> proven;               // those with a stage that succeeded
+  std::set<ExperimentId> proven;               // those with a stage that succeeded, or parked once
   std::vector<WorkerRow> workers;
   ExperimentId next_experiment = 1;
   StageId next_stage = 1;

@@ -95,6 +95,12 @@ class Store {
   virtual absl::StatusOr<std::vector<AttemptSample>> samples(StageId id) = 0;
   virtual absl::StatusOr<std::vector<SystemSample>> worker_samples(WorkerId id) = 0;  // oldest first
   virtual absl::StatusOr<std::vector<AlertRow>> alerts() = 0;                         // by experiment
+  virtual absl::StatusOr<SearchRow> search(ExperimentId id) = 0;          // NOT_FOUND where nothing was decided
+  virtual absl::StatusOr<std::vector<SearchRow>> running_searches() = 0;  // of experiments that are not deleted, by id
+  virtual absl::StatusOr<std::vector<DecisionRow>> decisions(ExperimentId id, std::int64_t after,
+                                                             int limit) = 0;  // by number; limit 0: all
+  // The client's decision of that request: its experiment and number. NOT_FOUND.
+  virtual absl::StatusOr<std::pair<ExperimentId, std::int64_t>> decision_of_request(const std::string& request_id) = 0;
   // Writes a consistent copy of the database to `file`, which must not exist, while reads and writes go on.
   // Returns its schema version. UNIMPLEMENTED for a store without a file.
   virtual absl::StatusOr<int> copy_to(const std::filesystem::path& file) = 0;

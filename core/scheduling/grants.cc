@@ -154,7 +154,8 @@ void Scheduler::State::grant(Stage& stage, const Waiting& to, int slot) {
                       .slots = stage.running->slots,
                       .resume_sha256 = resume.sha256,
                       .resume_step = resume.step,
-                      .started_us = now_.wall});
+                      .started_us = now_.wall,
+                      .until_step = stop_point(stage.references)});
   announce_attempt(stage, "attempt-started", &worker, "running");
   announce_stage(stage);
   reply(ReplyGrant{to.reply, grant_of(stage)});
@@ -170,12 +171,13 @@ Grant Scheduler::State::grant_of(const Stage& stage) const {
               .inputs = {},
               .resume_sha256 = stage.running->resume_sha256,
               .resume_step = stage.running->resume_step,
-              .title = row.kind};
+              .title = row.kind,
+              .limit_seconds = limit_of(stage),
+              .until_step = stop_point(stage.references)};
   for (const StageInput& input : row.inputs) grant.inputs[input.slot] = input.artifact_sha256;
   if (const std::optional<ReadyKey> key = ready_key(stage)) {
     grant.title = experiments_.at(key->experiment).row.name + "/" + std::to_string(key->trial) + " " + row.kind;
   }
-  grant.limit_seconds = limit_of(stage);
   grant.title += ", seed " + std::to_string(row.seed);
   return grant;
 }

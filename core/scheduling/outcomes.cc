@@ -49,7 +49,7 @@ void Scheduler::State::handle(const AttemptCompleted& event) {
     reply(ReplyError{event.reply,
                      make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
                                 std::string("an attempt cannot be completed as ") + to_string(event.outcome) +
-                                    "; say succeeded, failed, stopped or cancelled",
+                                    "; say succeeded, failed, stopped, parked or cancelled",
                                 "outcome", {{"outcome", to_string(event.outcome)}})});
     return;
   }
@@ -64,6 +64,7 @@ void Scheduler::State::handle(const AttemptCompleted& event) {
                 .reason = event.reason};
   if (failed && ending.failure_class == FailureClass::kNone) ending.failure_class = FailureClass::kCode;
   if (ending.reason.size() > kReasonLength) ending.reason.resize(kReasonLength);
+  if (event.outcome == AttemptState::kParked) judge_parked(*stage, ending, event.step);
   EndAttempt end;
   end.environment_json = event.environment_json;
   end.results = event.results;
@@ -97,7 +98,7 @@ void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttemp
     stage.requirement = requirements_.on_another_worker(stage.requirement, worker.row.id);
     others = untried(stage.requirement);
   }
-  const Verdict verdict = judge(stage.row, ending, stage.strikes, live_workers(), policy_, others);
+  const Consequence verdict = judge(stage.row, ending, stage.strikes, live_workers(), policy_, others);
   const std::vector<StageOutput> outputs = mutation.outputs;
   mutation.stage_id = stage.row.id;
   mutation.attempt = stage.row.attempt;
@@ -129,8 +130,13 @@ void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttemp
   stage.not_before = verdict.delay > 0 ? now_.steady + verdict.delay : 0;
   announce_attempt(stage, "attempt-ended", &worker, to_string(ending.outcome));
   announce_stage(stage);
+  if (ending.outcome == AttemptState::kParked) note_success(stage, worker);
   if (verdict.to == StageState::kQueued) {
+    if (ending.goes_on) stage.parked_at = steps_done(stage);
     refresh_ready(stage);
+    settle(stage);
+  } else if (verdict.to == StageState::kParked) {
+    park(id);
   } else if (verdict.to == StageState::kSucceeded) {
     note_success(stage, worker);
     succeed(stage, outputs);
@@ -232,9 +238,15 @@ void Scheduler::State::set_state(Stage& stage, SetStageState mutation) {
 void Scheduler::State::retire(StageId id) {
   Stage& stage = stages_.at(id);
   refresh_ready(stage);  // out of the queues, whatever state it has now
-  for (const auto& [experiment, trial] : stage.references) {
-    auto found = experiments_.find(experiment);
-    if (found != experiments_.end()) found->second.references.erase({id, trial});
+  for (const auto& [reference, until] : stage.references) {
+    auto found = experiments_.find(reference.first);
+    if (found != experiments_.end()) found->second.references.erase({id, reference.second});
+  }
+  for (const StageInput& input : stage.row.inputs) {
+    const auto behind = behind_parked_.find(input.from_stage);
+    if (behind == behind_parked_.end()) continue;
+    behind->second.erase(id);
+    if (behind->second.empty()) behind_parked_.erase(behind);
   }
   by_identity_.erase(stage.row.identity);
   unreferenced_.erase(id);

@@ -16,9 +16,11 @@ struct Scheduler::State::Placement {
     StageId id = 0;
     bool live = false;                 // not terminal once this is stored
     bool open = true;                  // being placed: meeting it again is a cycle
+    bool succeeded = false;            // neither live nor this: it stays as it has ended
     std::vector<StageOutput> outputs;  // of a succeeded one
   };
   struct Adopted {
+    StageId id = 0;
     StageRow row;
     StageState from{};  // of a revived one
     bool revived = false;
@@ -29,6 +31,9 @@ struct Scheduler::State::Placement {
   StageId next_stage = 1;
   std::unordered_map<std::string, Placed> placed;
   std::vector<Adopted> adopted;  // sources first
+  bool replaces = false;         // the links are all that the experiment will have
+  bool decided = false;  // by its search, not by a person: what has failed is left so unless it is wanted further
+  std::unordered_map<std::string, std::vector<const ExperimentSubmitted::Link*>> links = {};  // by identity
 };
 
 }  // namespace locus

@@ -13,12 +13,14 @@
 namespace locus {
 
 // Grant order: priority (high first), then experiment (old first), then stages that run alone after the others,
-// since each of them empties a device, then stages that follow on others before those that begin a trial, then
-// trial order: users see complete rows early.
+// since each of them empties a device, then those that a search wants to go further (to the end first), since what waits at
+// a rung holds up everything behind it, then stages that follow on others before those that begin a trial, then trial
+// order: users see complete rows early.
 struct ReadyKey {
   int negative_priority = 0;
   ExperimentId experiment = 0;
   int exclusive = 0;
+  std::int64_t negative_stop = 0;  // of the link; the least of all where it wants the end, as without a search
   int begins_trial = 0;
   std::int64_t trial = 0;
   StageId stage = 0;

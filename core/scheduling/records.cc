@@ -2,6 +2,7 @@
 #include "core/scheduling/records.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace locus {
 
@@ -16,10 +17,10 @@ std::vector<std::string> Scheduler::Records::experiments_of(const Stage& stage) 
   if (const auto gone = unreferenced_.find(stage.row.id); gone != unreferenced_.end() && !gone->second->name.empty())
     names.push_back(gone->second->name);
   ExperimentId last = 0;
-  for (const auto& [experiment, trial] : stage.references) {
-    if (experiment == last) continue;
-    last = experiment;
-    auto found = experiments_.find(experiment);
+  for (const auto& [reference, until] : stage.references) {
+    if (reference.first == last) continue;
+    last = reference.first;
+    auto found = experiments_.find(last);
     if (found != experiments_.end()) names.push_back(found->second.row.name);
   }
   return names;
@@ -28,13 +29,18 @@ std::vector<std::string> Scheduler::Records::experiments_of(const Stage& stage) 
 std::optional<ReadyKey> Scheduler::Records::ready_key(const Stage& stage) const {
   const bool follows = std::any_of(stage.row.inputs.begin(), stage.row.inputs.end(),
                                    [](const StageInput& input) { return input.from_stage != 0; });
+  const std::int64_t done = steps_done(stage);
   std::optional<ReadyKey> best;
-  for (const auto& [experiment, trial] : stage.references) {
+  for (const auto& [reference, until] : stage.references) {
+    const auto [experiment, trial] = reference;
     auto found = experiments_.find(experiment);
     if (found == experiments_.end() || found->second.row.state != ExperimentState::kActive) continue;
+    // At its stop point it has to say yet that it is there, unless it has said so.
+    if (!wants_more(until, done) && (until != done || until <= stage.parked_at)) continue;
     const ReadyKey key{.negative_priority = -found->second.row.priority,
                        .experiment = experiment,
                        .exclusive = requirements_.exclusive(stage.requirement) ? 1 : 0,
+                       .negative_stop = until == kToTheEnd ? std::numeric_limits<std::int64_t>::min() : -until,
                        .begins_trial = follows ? 0 : 1,
                        .trial = trial,
                        .stage = stage.row.id};
@@ -64,8 +70,8 @@ bool Scheduler::Records::untried(int requirement) const {
 // The longest among the experiments that reference it: the limit of one must not end what another still needs.
 std::int64_t Scheduler::Records::limit_of(const Stage& stage) const {
   std::int64_t most = 0;
-  for (const auto& [experiment, trial] : stage.references) {
-    const std::int64_t seconds = experiments_.at(experiment).row.stage_seconds;
+  for (const auto& [reference, until] : stage.references) {
+    const std::int64_t seconds = experiments_.at(reference.first).row.stage_seconds;
     if (seconds == 0) return 0;
     most = std::max(most, seconds);
   }

@@ -36,15 +36,18 @@ class Scheduler::Records {
     Microseconds first_at = 0;
     std::set<std::pair<std::int64_t, std::string>> checkpoints;  // (step, sha256) committed under it
   };
+  // How far the trials that reference a stage want it to go (TrialStageRow::until_step), by experiment and trial.
+  using Wants = std::map<std::pair<ExperimentId, std::int64_t>, std::int64_t>;
   // A stage that is not terminal.
   struct Stage {
     StageRow row;
-    std::set<std::pair<ExperimentId, std::int64_t>> references;  // (experiment, trial)
-    std::set<StageId> dependents;                                // some may be terminal since
+    Wants references;
+    std::set<StageId> dependents;  // some may be terminal since
     std::optional<CheckpointRow> resume;
     std::optional<Running> running;
     std::optional<ReadyKey> ready;  // as which it is in the ready queue
     Microseconds not_before = 0;    // steady; end of the back-off
+    std::int64_t parked_at = -1;    // the step where it had parked before it went on; -1: it had not
     int requirement = 0;
     Strikes strikes;
     std::set<WorkerId> avoid;       // where it failed in a way that may be the worker's
@@ -70,7 +73,8 @@ class Scheduler::Records {
     }
     std::set<StageId> failed_in_row;  // by failures that may be its own, without a success between
   };
-  using TrialStage = std::pair<StageId, std::int64_t>;  // stage, trial
+  using TrialStage = std::pair<StageId, std::int64_t>;     // stage, trial
+  using TrialStages = std::map<TrialStage, std::int64_t>;  // and how far it is wanted
   // Failures of one kind among an experiment's stages.
   struct Alike {
     std::set<std::int64_t> cells;
@@ -79,7 +83,7 @@ class Scheduler::Records {
   };
   struct Experiment {
     ExperimentRow row;
-    std::set<TrialStage> references;  // live stages only
+    TrialStages references;  // live stages only
     std::int64_t cells = 0;
     std::map<std::int64_t, std::int64_t> cell_of;  // trial -> cell, of those that reference a stage
     bool proven = false;                           // one of its stages has succeeded
@@ -111,6 +115,12 @@ class Scheduler::Records {
   bool could_run(const Worker& worker, int requirement) const;
   bool untried(int requirement) const;
   static std::string duration_text(Microseconds us);
+
+  // parking.cc
+  static std::int64_t stop_point(const Wants& wants);
+  static bool wants_more(std::int64_t until, std::int64_t done);
+  static std::int64_t steps_done(const Stage& stage);
+  static bool unwanted(const Stage& stage);
 
   // exclusive.cc
   Reservations reservations() const;

@@ -26,8 +26,9 @@ void Scheduler::State::handle(const StagesRerun& event) {
     return;
   }
   std::vector<StageId> revived;
-  for (const Placement::Adopted& adopted : placement.adopted) revived.push_back(adopted.row.id);
-  if (revived.empty()) {
+  for (const Placement::Adopted& adopted : placement.adopted) revived.push_back(adopted.id);
+  const bool goes_on = event.search_running && !experiments_.contains(event.row.id);
+  if (revived.empty() && !goes_on) {
     reply(ReplySubmitted{event.reply, event.row.id, 0, 0});
     return;
   }
@@ -49,11 +50,14 @@ void Scheduler::State::handle(const StagesRerun& event) {
       experiment.proven = true;
       continue;
     }
-    add_reference(experiment, {placed.id, link.trial});
+    add_reference(experiment, {placed.id, link.trial}, link.until_step);
   }
   for (const StageId id : revived) {
-    refresh_ready(stages_.at(id));
-    announce_stage(stages_.at(id));
+    Stage* stage = find_stage(id);
+    if (stage == nullptr) continue;  // with one that it needs
+    refresh_ready(*stage);
+    announce_stage(*stage);
+    settle(*stage);
   }
   reply(ReplySubmitted{event.reply, event.row.id, 0, static_cast<std::int64_t>(revived.size())});
 }
@@ -62,10 +66,9 @@ void Scheduler::State::handle(const ExperimentDeleted& event) {
   if (auto found = experiments_.find(event.row.id); found != experiments_.end()) {
     Experiment& experiment = found->second;
     const auto own =
-        std::count_if(experiment.references.begin(), experiment.references.end(), [&](const TrialStage& reference) {
-          const auto& references = stages_.at(reference.first).references;
-          return std::all_of(references.begin(), references.end(),
-                             [&](const auto& w) { return w.first == event.row.id; });
+        std::count_if(experiment.references.begin(), experiment.references.end(), [&](const auto& reference) {
+          const Wants& wants = stages_.at(reference.first.first).references;
+          return std::all_of(wants.begin(), wants.end(), [&](const auto& w) { return w.first.first == event.row.id; });
         });
     if (own > 0 && !event.force) {
       reply(ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
@@ -74,9 +77,17 @@ void Scheduler::State::handle(const ExperimentDeleted& event) {
                                                "name", {{"name", event.row.name}, {"stages", std::to_string(own)}})});
       return;
     }
+    if (event.search_running && !event.force) {
+      reply(ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
+                                               "the search of experiment " + event.row.name +
+                                                   " has not ended; cancel it first, or delete it with force",
+                                               "name", {{"name", event.row.name}})});
+      return;
+    }
     set_references(experiment, {}, "experiment " + event.row.name + " was deleted");
     experiments_.erase(found);
   }
+  decided_.erase(event.row.id);
   mutate(DeleteExperiment{event.row.id});
   const Json json{{"experiments", Json::array({event.row.name})}};
   mutate(AppendEvent{"experiments/" + event.row.name, "experiment-deleted", json.dump()});

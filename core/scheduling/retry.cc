@@ -49,9 +49,9 @@ std::string with_cause(std::string sentence, const Ending& ending) {
   return sentence;
 }
 
-Verdict judge_fault(const StageRow& stage, const Ending& ending, const Strikes& strikes, int live_workers,
-                    const SchedulerPolicy& policy) {
-  Verdict verdict{.counts_as_fault = true, .reason = ending.reason};
+Consequence judge_fault(const StageRow& stage, const Ending& ending, const Strikes& strikes, int live_workers,
+                        const SchedulerPolicy& policy) {
+  Consequence verdict{.counts_as_fault = true, .reason = ending.reason};
   const int faults = stage.faults + 1;
   const bool enough_workers = strikes.workers.size() >= 2 || live_workers <= 1;
   if (ending.failure_class == FailureClass::kWorkerLost && strikes.count >= policy.strikes && enough_workers) {
@@ -69,8 +69,8 @@ Verdict judge_fault(const StageRow& stage, const Ending& ending, const Strikes& 
   return verdict;
 }
 
-Verdict judge_failure(const StageRow& stage, const Ending& ending, const SchedulerPolicy& policy, bool untried) {
-  Verdict verdict{.counts_as_failure = true, .reason = ending.reason};
+Consequence judge_failure(const StageRow& stage, const Ending& ending, const SchedulerPolicy& policy, bool untried) {
+  Consequence verdict{.counts_as_failure = true, .reason = ending.reason};
   const int failures = stage.failures + 1;
   const ClassRule& rule = rule_of(ending.failure_class);
   if (failures < budget_of(ending.failure_class, policy, untried)) {
@@ -98,9 +98,11 @@ int budget_of(FailureClass failure_class, const SchedulerPolicy& policy, bool un
   return std::min(untried ? std::max(rule.budget, rule.budget_elsewhere) : rule.budget, policy.failures);
 }
 
-Verdict judge(const StageRow& stage, const Ending& ending, const Strikes& strikes, int live_workers,
-              const SchedulerPolicy& policy, bool untried) {
+Consequence judge(const StageRow& stage, const Ending& ending, const Strikes& strikes, int live_workers,
+                  const SchedulerPolicy& policy, bool untried) {
   if (ending.outcome == AttemptState::kSucceeded) return {.to = StageState::kSucceeded, .reason = {}};
+  if (ending.outcome == AttemptState::kParked)
+    return {.to = ending.goes_on ? StageState::kQueued : StageState::kParked, .reason = ending.reason};
   if (ending.uncounted || ending.outcome == AttemptState::kStopped || ending.outcome == AttemptState::kCancelled) {
     return {.reason = ending.reason};  // it stopped by wish, at a checkpoint: goes on elsewhere at once
   }

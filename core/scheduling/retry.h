@@ -42,9 +42,10 @@ struct Ending {
   FailureClass failure_class = FailureClass::kNone;
   std::string reason;      // for people
   bool uncounted = false;  // the grant never reached its worker: counts as nothing
+  bool goes_on = false;    // parked below a stop point that was raised meanwhile
 };
 
-struct Verdict {
+struct Consequence {
   StageState to = StageState::kQueued;
   bool counts_as_failure = false, counts_as_fault = false;
   Microseconds delay = 0;
@@ -53,8 +54,8 @@ struct Verdict {
 
 // `strikes` includes this ending when it is a lost worker; `live_workers` are those that could run stages
 // now, `untried` is as for budget_of().
-Verdict judge(const StageRow& stage, const Ending& ending, const Strikes& strikes, int live_workers,
-              const SchedulerPolicy& policy, bool untried = false);
+Consequence judge(const StageRow& stage, const Ending& ending, const Strikes& strikes, int live_workers,
+                  const SchedulerPolicy& policy, bool untried = false);
 
 // Exponential in the number of faults so far, halved at most by a jitter that is a function of stage and
 // attempt, so that a restart or a replayed history computes the same.

@@ -106,10 +106,11 @@ struct AttemptCompleted {
   std::string reason, environment_json = "{}";
   std::vector<Result> results;
   std::vector<StageOutput> outputs;
+  std::int64_t step = 0;  // of kParked: where, at the checkpoint that was committed last
 };
 // A planned submission after its identities were looked up in the store: what exists is named by id, what is
-// new by row. Failed, held and cancelled stages in it are revived, faults forgiven. ABORTED (WRONG_STATE)
-// when a stage or the experiment changed since the look-up: look up again and repeat.
+// new by row. Failed, held and cancelled stages in it are revived, faults forgiven, and parked ones that a link wants
+// to go further. ABORTED (WRONG_STATE) when a stage or the experiment changed since the look-up: look up again and repeat.
 struct ExperimentSubmitted {
   ReplyToken reply = 0;
   ExperimentRow row;                   // id 0: new; otherwise the stored one, row.revision already raised;
@@ -123,7 +124,7 @@ struct ExperimentSubmitted {
       std::string slot, identity;
     };
     std::vector<Input> inputs;
-    // Of a stored stage that is to be revived: its newest checkpoint, and which live experiments have it
+    // Of a stored stage that has ended without success: its newest checkpoint, and which live experiments have it
     // among theirs.
     std::optional<CheckpointRow> resume;
     std::vector<StageReference> references;
@@ -132,20 +133,23 @@ struct ExperimentSubmitted {
   struct Link {
     std::int64_t trial = 0;
     std::string role, identity;
+    std::int64_t until_step = kToTheEnd;
   };
-  std::vector<Link> links;  // of every unretired trial
+  std::vector<Link> links;  // of every unretired trial that does not wait for its search
   std::string request_id;
+  std::optional<AppendDecisions> decisions = {};  // that begin its search; their experiment id is filled in
 };
-// Cancelled and paused are refused (WRONG_STATE) when every stage has ended: the experiment is left as it is. Cancelled
-// is the experiment at once, and what of its stages runs and no other trial references; the others follow in pieces, the first
+// Cancelled and paused are refused (WRONG_STATE) when every stage has ended and no search of it runs: the experiment is left
+// as it is. Cancelled is the experiment at once, and what of its stages runs and no other trial references; the others follow in pieces, the first
 // in this step, the next ones at Ticks.
 struct ExperimentStateRequested {
   ReplyToken reply = 0;
   ExperimentId id = 0;
   ExperimentState to{};
+  bool search_running = false;  // as stored: it has a search, which has not ended
 };
-// Failed, held and cancelled stages of an experiment are queued again, faults forgiven, as in a submission; a
-// cancelled experiment becomes active. What is named was looked up in the store: ABORTED (WRONG_STATE) when
+// Failed, held and cancelled stages of an experiment are queued again, faults forgiven, as in a submission, and parked ones
+// that a link wants to go further; a cancelled experiment becomes active. What is named was looked up in the store: ABORTED (WRONG_STATE) when
 // it changed since, or since stages were still to be cancelled, which they are then. Stages among them that are not
 // terminal or have succeeded are left as they are.
 struct StagesRerun {
@@ -155,13 +159,30 @@ struct StagesRerun {
   std::vector<TrialRow> trials;                                   // those of the links
   std::map<std::string, ExperimentSubmitted::StageDraft> stages;  // with everything they take inputs from
   std::vector<ExperimentSubmitted::Link> links;
+  bool search_running = false;  // as stored: a cancelled experiment becomes active even if no stage is queued by it
 };
-// WRONG_STATE while stages that only this experiment references are unfinished, unless `force`, which cancels
+// What a search has decided, after its identities were looked up in the store, as for a submission: appended to its log, and
+// its trials linked to stages or their stop points moved, in one transaction. Parked stages of which a live link wants more
+// than was done are queued from `resume`, failed, held and cancelled ones where their link is new or wants more than
+// before. What runs beyond a lowered stop point parks at its next validation; what is queued and nobody wants a step of
+// any more parks at once, what is blocked is cancelled. Answered by ReplyDone. ABORTED (WRONG_STATE) when the log has grown or a
+// stage changed since the look-up: judge again. A cancelled experiment takes decisions that link nothing.
+struct SearchDecided {
+  ReplyToken reply = 0;
+  ExperimentRow row;  // as stored
+  AppendDecisions decisions;
+  std::vector<CellRow> cells;                                     // that proposals add
+  std::vector<TrialRow> trials;                                   // likewise, and those of the links
+  std::map<std::string, ExperimentSubmitted::StageDraft> stages;  // of the links, with everything they take inputs from
+  std::vector<ExperimentSubmitted::Link> links;                   // new, or with another stop point
+};
+// WRONG_STATE while its search runs or stages that only this experiment references are unfinished, unless `force`, which cancels
 // them, in pieces as above.
 struct ExperimentDeleted {
   ReplyToken reply = 0;
   ExperimentRow row;  // as stored
   bool force = false;
+  bool search_running = false;  // as stored: of a live experiment it counts as an unfinished stage does
 };
 // A piece of what deleted experiments leave is to go (PurgeDeleted). It takes its turn among the other events: a
 // submission that found one of these stages in the store must find it there still when it is applied. While there are
@@ -191,8 +212,8 @@ struct Tick {};
 
 using Event =
     std::variant<WorkerRegistered, WorkRequested, WorkRequestDropped, LeasesSynced, CheckpointCommitted,
-                 AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, StagesRerun, ExperimentDeleted,
-                 PurgeDue, WorkerDrainRequested, WorkerForgetRequested, IntakeChanged, Tick>;
+                 AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, StagesRerun, SearchDecided,
+                 ExperimentDeleted, PurgeDue, WorkerDrainRequested, WorkerForgetRequested, IntakeChanged, Tick>;
 
 // ---- commands ----
 struct Grant {
@@ -205,6 +226,7 @@ struct Grant {
   std::int64_t resume_step = 0;
   std::string title;               // for people: "NAME/17 train, seed 3"
   std::int64_t limit_seconds = 0;  // of this attempt; 0: none
+  std::int64_t until_step = kToTheEnd;
 };
 struct ReplyError {
   ReplyToken reply = 0;
@@ -222,6 +244,7 @@ struct ReplyWishes {
   ReplyToken reply = 0;
   std::vector<std::pair<StatedAttempt, LeaseWish>> wishes;
   bool drain = false;
+  std::map<StageId, std::int64_t> until = {};  // stop points now, of those among them that have one
 };
 struct ReplySubmitted {
   ReplyToken reply = 0;

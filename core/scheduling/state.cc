@@ -116,7 +116,11 @@ Scheduler::Records::Stage* Scheduler::State::find_stage(StageId id) {
 
 void Scheduler::State::link_to_sources(const Stage& stage) {
   for (const StageInput& input : stage.row.inputs) {
-    if (Stage* source = find_stage(input.from_stage)) source->dependents.insert(stage.row.id);
+    if (Stage* source = find_stage(input.from_stage)) {
+      source->dependents.insert(stage.row.id);
+    } else if (input.from_stage != 0 && input.artifact_sha256.empty()) {
+      behind_parked_[input.from_stage].insert(stage.row.id);
+    }
   }
 }
 
@@ -124,8 +128,8 @@ void Scheduler::State::restore_reference(const StageReference& reference) {
   Stage* stage = find_stage(reference.stage);
   const auto experiment = experiments_.find(reference.experiment);
   if (stage == nullptr || experiment == experiments_.end()) return;
-  stage->references.insert({reference.experiment, reference.trial});
-  experiment->second.references.insert({reference.stage, reference.trial});
+  stage->references[{reference.experiment, reference.trial}] = reference.until_step;
+  experiment->second.references[{reference.stage, reference.trial}] = reference.until_step;
   experiment->second.cell_of[reference.trial] = reference.cell;
 }
 

@@ -69,8 +69,7 @@ class Scheduler::State : private Records {
 
   // trouble.cc
   void note_success(const Stage& stage, Worker& worker);
-  void note_failure(StageId id, const std::set<std::pair<ExperimentId, std::int64_t>>& references, WorkerId worker,
-                    const Ending& ending);
+  void note_failure(StageId id, const Wants& references, WorkerId worker, const Ending& ending);
   bool pause_if_all_fail(Experiment& experiment, const Alike& alike, const Ending& ending);
   void drain_if_all_fails(Worker& worker, const Ending& ending);
   int working_workers() const;
@@ -79,6 +78,19 @@ class Scheduler::State : private Records {
   void handle(const StagesRerun& event);
   void handle(const ExperimentDeleted& event);
   void handle(const PurgeDue& event);
+
+  // parking.cc
+  void handle(const SearchDecided& event);
+  struct Placement;  // a submission under way
+  absl::Status check(const SearchDecided& event) const;
+  static bool revives(const Placement& placement, const std::string& identity,
+                      const ExperimentSubmitted::StageDraft& draft);
+  void resolve(const SearchDecided& event, const Placement& placement);
+  void take_wants(Experiment& experiment, const SearchDecided& event, const Placement& placement);
+  void remember_decided(ExperimentId experiment, const std::string& name, const AppendDecisions& decisions);
+  void judge_parked(const Stage& stage, Ending& ending, std::int64_t step) const;
+  void settle(Stage& stage);
+  void park(StageId id);
 
   // outcomes.cc
   void handle(const CheckpointCommitted& event);
@@ -98,7 +110,6 @@ class Scheduler::State : private Records {
   // submissions.cc
   void handle(const ExperimentSubmitted& event);
   void handle(const ExperimentStateRequested& event);
-  struct Placement;  // a submission under way
   absl::Status check(const ExperimentSubmitted& event) const;
   absl::Status place_all(Placement& placement) const;
   absl::Status place(Placement& placement, const std::string& identity) const;
@@ -109,8 +120,8 @@ class Scheduler::State : private Records {
 
   // unreferenced.cc
   void handle(const Tick&);
-  void add_reference(Experiment& experiment, const TrialStage& reference);
-  void set_references(Experiment& experiment, const std::set<TrialStage>& references, const std::string& reason);
+  void add_reference(Experiment& experiment, const TrialStage& reference, std::int64_t until);
+  void set_references(Experiment& experiment, const TrialStages& references, const std::string& reason);
   void cancel_unreferenced(std::size_t count);
   bool cancel_all_unreferenced(ExperimentId experiment);
   void cancel_if_unreferenced(StageId id);  // nothing while a trial references it
@@ -135,7 +146,9 @@ class Scheduler::State : private Records {
   std::map<std::string, WorkerId> sessions_;  // connected ones
   std::vector<Waiting> waiting_;              // in order of arrival
   std::set<std::pair<Microseconds, StageId>> backing_off_;
-  std::map<AttemptKey, AttemptState> ended_;  // recent ends, to answer repeated and late calls
+  std::map<StageId, std::set<StageId>> behind_parked_;  // what is blocked until a parked stage goes on and succeeds
+  std::map<ExperimentId, std::int64_t> decided_;        // how long the logs of searches are, as far as it is known
+  std::map<AttemptKey, AttemptState> ended_;            // recent ends, to answer repeated and late calls
   std::deque<AttemptKey> ended_order_;
   ExperimentId next_experiment_ = 1;
   StageId next_stage_ = 1;

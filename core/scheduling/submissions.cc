@@ -45,13 +45,17 @@ absl::Status Scheduler::State::place(Placement& placement, const std::string& id
   Placement::Placed& placed = placement.placed[identity];
   auto found = placement.event->stages.find(identity);
   if (auto live = by_identity_.find(identity); live != by_identity_.end()) {
-    placed = {.id = live->second, .live = true, .open = false, .outputs = {}};
+    placed = {.id = live->second, .live = true, .open = false, .succeeded = false, .outputs = {}};
     return absl::OkStatus();
   }
   if (found == placement.event->stages.end()) return broken("the submission refers to the unknown stage " + identity);
   const ExperimentSubmitted::StageDraft& draft = found->second;
   if (draft.row.id != 0 && draft.row.state == StageState::kSucceeded) {
-    placed = {.id = draft.row.id, .live = false, .open = false, .outputs = draft.row.outputs};
+    placed = {.id = draft.row.id, .live = false, .open = false, .succeeded = true, .outputs = draft.row.outputs};
+    return absl::OkStatus();
+  }
+  if (draft.row.id != 0 && !revives(placement, identity, draft)) {
+    placed = {.id = draft.row.id, .live = false, .open = false, .succeeded = false, .outputs = {}};
     return absl::OkStatus();
   }
   for (const auto& input : draft.inputs) {
@@ -64,7 +68,8 @@ absl::Status Scheduler::State::place(Placement& placement, const std::string& id
 // accordingly.
 absl::Status Scheduler::State::adopt(Placement& placement, const std::string& identity,
                                      const ExperimentSubmitted::StageDraft& draft) const {
-  Placement::Adopted adopted{.row = draft.row,
+  Placement::Adopted adopted{.id = 0,
+                             .row = draft.row,
                              .from = draft.row.state,
                              .revived = draft.row.id != 0,
                              .resume = draft.resume,
@@ -74,6 +79,8 @@ absl::Status Scheduler::State::adopt(Placement& placement, const std::string& id
   row.identity = identity;
   row.failure_class = FailureClass::kNone;
   row.reason.clear();
+  if (adopted.from == StageState::kParked && row.attempt > 0 && !draft.resume)
+    row.reason = "the checkpoint at which it had parked is gone: it begins afresh";
   row.failures = row.faults = 0;
   row.retry_delay_us = 0;
   row.state = StageState::kQueued;
@@ -84,19 +91,21 @@ absl::Status Scheduler::State::adopt(Placement& placement, const std::string& id
     for (const StageOutput& output : source.outputs) {
       if (output.slot == slot) input.artifact_sha256 = output.sha256;
     }
-    if (source.live) {
+    if (!source.succeeded) {
       row.state = StageState::kBlocked;
     } else if (input.artifact_sha256.empty()) {
       return broken("stage " + std::to_string(source.id) + " succeeded without the output '" + slot + "'");
     }
     row.inputs.push_back(std::move(input));
   }
-  placement.placed[identity] = {.id = row.id, .live = true, .open = false, .outputs = {}};
+  adopted.id = row.id;
+  placement.placed[identity] = {.id = row.id, .live = true, .open = false, .succeeded = false, .outputs = {}};
   placement.adopted.push_back(std::move(adopted));
   return absl::OkStatus();
 }
 
 absl::Status Scheduler::State::place_all(Placement& placement) const {
+  for (const auto& link : placement.event->links) placement.links[link.identity].push_back(&link);
   for (const auto& [identity, draft] : placement.event->stages) {
     LOCUS_RETURN_IF_ERROR(place(placement, identity));
   }
@@ -125,13 +134,19 @@ Scheduler::State::Experiment& Scheduler::State::save(Placement& placement) {
     if (!adopted.revived) save.stages.push_back(adopted.row);
   }
   for (const auto& link : event.links) {
-    save.trial_stages.push_back({link.trial, link.role, placement.placed.at(link.identity).id});
+    save.trial_stages.push_back({link.trial, link.role, placement.placed.at(link.identity).id, link.until_step});
   }
   Experiment& experiment = experiments_[save.row.id];
   experiment.row = save.row;
   experiment.cells = static_cast<std::int64_t>(save.cells.size());
   for (const TrialRow& trial : save.trials) experiment.cell_of[trial.ordinal] = trial.cell;
   mutate(std::move(save));
+  if (event.decisions) {
+    AppendDecisions decisions = *event.decisions;
+    decisions.experiment_id = experiment.row.id;
+    mutate(decisions);
+    remember_decided(experiment.row.id, experiment.row.name, decisions);
+  }
   next_stage_ = placement.next_stage;
   take_in(placement);
   return experiment;
@@ -146,7 +161,7 @@ void Scheduler::State::take_in(Placement& placement) {
                             .attempt = adopted.row.attempt,
                             .from = adopted.from,
                             .to = adopted.row.state,
-                            .reason = {},
+                            .reason = adopted.row.reason,
                             .forgive = true,
                             .inputs = {}};
       for (const StageInput& input : adopted.row.inputs) {
@@ -156,6 +171,8 @@ void Scheduler::State::take_in(Placement& placement) {
     }
     Stage& stage = add_stage(std::move(adopted.row));
     stage.resume = adopted.resume;
+    if (adopted.from == StageState::kParked) stage.parked_at = steps_done(stage);
+    if (const auto behind = behind_parked_.extract(adopted.id)) stage.dependents = behind.mapped();
     link_to_sources(stage);
     for (const StageReference& reference : adopted.references) restore_reference(reference);
   }
@@ -163,6 +180,7 @@ void Scheduler::State::take_in(Placement& placement) {
 
 void Scheduler::State::handle(const ExperimentSubmitted& event) {
   Placement placement{.event = &event, .next_stage = next_stage_, .placed = {}, .adopted = {}};
+  placement.replaces = true;
   absl::Status status = check(event);
   if (status.ok()) status = place_all(placement);
   if (!status.ok()) {
@@ -171,20 +189,20 @@ void Scheduler::State::handle(const ExperimentSubmitted& event) {
   }
   std::vector<StageId> revived;
   for (const Placement::Adopted& adopted : placement.adopted) {
-    if (adopted.revived) revived.push_back(adopted.row.id);
+    if (adopted.revived) revived.push_back(adopted.id);
   }
   Experiment& experiment = save(placement);
   std::set<std::int64_t> retired;
   for (const TrialRow& trial : event.trials) {
     if (trial.retired) retired.insert(trial.ordinal);
   }
-  std::set<TrialStage> references;
+  TrialStages references;
   std::set<StageId> done, to_run;
   for (const auto& link : event.links) {
     if (retired.contains(link.trial)) continue;
     const Placement::Placed& placed = placement.placed.at(link.identity);
     (placed.live ? to_run : done).insert(placed.id);
-    if (placed.live) references.insert({placed.id, link.trial});
+    if (placed.live) references.insert({{placed.id, link.trial}, link.until_step});
   }
   if (!done.empty()) experiment.proven = true;
   set_references(experiment, references, "experiment " + experiment.row.name + " no longer references it");
@@ -210,7 +228,8 @@ void Scheduler::State::handle(const ExperimentStateRequested& event) {
     return;
   }
   Experiment& experiment = found->second;
-  if (experiment.row.state != event.to && event.to != ExperimentState::kActive && experiment.references.empty()) {
+  if (experiment.row.state != event.to && event.to != ExperimentState::kActive && experiment.references.empty() &&
+      !event.search_running) {
     const std::string verb = event.to == ExperimentState::kCancelled ? "cancel" : "pause";
     reply(
         ReplyError{event.reply, make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState,
@@ -229,7 +248,7 @@ void Scheduler::State::handle(const ExperimentStateRequested& event) {
       set_references(experiment, {}, "experiment " + experiment.row.name + " was cancelled");
       experiments_.erase(found);
     } else {
-      for (const TrialStage& reference : experiment.references) refresh_ready(stages_.at(reference.first));
+      for (const auto& [reference, until] : experiment.references) refresh_ready(stages_.at(reference.first));
     }
   }
   reply(ReplyDone{event.reply});

@@ -38,20 +38,20 @@ int Scheduler::State::working_workers() const {
 
 void Scheduler::State::note_success(const Stage& stage, Worker& worker) {
   worker.failed_in_row.clear();
-  for (const auto& [id, trial] : stage.references) {
-    const auto experiment = experiments_.find(id);
+  for (const auto& [reference, until] : stage.references) {
+    const auto experiment = experiments_.find(reference.first);
     if (experiment == experiments_.end()) continue;
     experiment->second.proven = true;
     experiment->second.failures.clear();
   }
 }
 
-void Scheduler::State::note_failure(StageId id, const std::set<std::pair<ExperimentId, std::int64_t>>& references,
-                                    WorkerId worker_id, const Ending& ending) {
+void Scheduler::State::note_failure(StageId id, const Wants& references, WorkerId worker_id, const Ending& ending) {
   Worker& worker = workers_.at(worker_id);
   if (may_be_the_workers(ending.failure_class)) worker.failed_in_row.insert(id);
   bool paused = false;
-  for (const auto& [experiment_id, trial] : references) {
+  for (const auto& [reference, until] : references) {
+    const auto [experiment_id, trial] = reference;
     const auto found = experiments_.find(experiment_id);
     if (found == experiments_.end() || found->second.proven) continue;
     Experiment& experiment = found->second;
@@ -83,7 +83,7 @@ bool Scheduler::State::pause_if_all_fail(Experiment& experiment, const Alike& al
       SetExperimentState{experiment.row.id, ExperimentState::kActive, ExperimentState::kPaused, experiment.row.reason});
   experiment.row.state = ExperimentState::kPaused;
   announce_experiment(experiment, "experiment-state");
-  for (const TrialStage& reference : experiment.references) refresh_ready(stages_.at(reference.first));
+  for (const auto& [reference, until] : experiment.references) refresh_ready(stages_.at(reference.first));
   experiment.failures.clear();
   return true;
 }

@@ -7,22 +7,24 @@
 
 namespace locus {
 
-void Scheduler::State::add_reference(Experiment& experiment, const TrialStage& reference) {
+void Scheduler::State::add_reference(Experiment& experiment, const TrialStage& reference, std::int64_t until) {
   Stage& stage = stages_.at(reference.first);
   if (stage.references.empty()) unreferenced_.erase(reference.first);
-  stage.references.insert({experiment.row.id, reference.second});
-  experiment.references.insert(reference);
+  stage.references[{experiment.row.id, reference.second}] = until;
+  experiment.references[reference] = until;
 }
 
 // Replaces what the experiment references. Of the stages that have no reference left, the running ones are cancelled in
-// this step, the others from this step on.
-void Scheduler::State::set_references(Experiment& experiment, const std::set<TrialStage>& references,
+// this step, the others from this step on. Those that others reference keep to the stop points of these.
+void Scheduler::State::set_references(Experiment& experiment, const TrialStages& references,
                                       const std::string& reason) {
-  std::set<TrialStage> former;
+  TrialStages former;
   former.swap(experiment.references);
-  for (const TrialStage& reference : references) add_reference(experiment, reference);
+  for (const auto& [reference, until] : references) add_reference(experiment, reference, until);
+  std::set<StageId> moved;
   const auto why = std::make_shared<const Unreferenced>(Unreferenced{experiment.row.id, experiment.row.name, reason});
-  for (const TrialStage& before : former) {
+  for (const auto& [before, wanted] : former) {
+    moved.insert(before.first);
     if (references.contains(before)) continue;
     Stage& stage = stages_.at(before.first);
     stage.references.erase({experiment.row.id, before.second});
@@ -34,7 +36,13 @@ void Scheduler::State::set_references(Experiment& experiment, const std::set<Tri
     for (const StageId stage : running) cancel_if_unreferenced(stage);
   }
   cancel_unreferenced(policy_.cancellations_per_step);
-  for (const TrialStage& reference : experiment.references) refresh_ready(stages_.at(reference.first));
+  for (const auto& [reference, until] : experiment.references) {
+    moved.insert(reference.first);
+    refresh_ready(stages_.at(reference.first));
+  }
+  for (const StageId id : moved) {
+    if (Stage* stage = find_stage(id)) settle(*stage);
+  }
 }
 
 void Scheduler::State::cancel_if_unreferenced(StageId id) {

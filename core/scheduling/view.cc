@@ -75,7 +75,7 @@ std::string Scheduler::View::explain(StageId id, Now now) const {
     case StageState::kBlocked:
       return explain_blocked(*stage);
     case StageState::kQueued:
-      return explain_queued(*stage, now);
+      return explain_queued(*stage, now) + explain_way(*stage);
     case StageState::kRunning:
       return explain_running(*stage, now);
     default:
@@ -98,8 +98,8 @@ std::string Scheduler::View::explain_blocked(const Stage& stage) const {
 
 std::string Scheduler::View::explain_queued(const Stage& stage, Now now) const {
   if (!records_.ready_key(stage)) {
-    for (const auto& [id, trial] : stage.references) {
-      const auto experiment = records_.experiments_.find(id);
+    for (const auto& [reference, until] : stage.references) {
+      const auto experiment = records_.experiments_.find(reference.first);
       if (experiment == records_.experiments_.end() || experiment->second.row.reason.empty()) continue;
       return "experiment " + experiment->second.row.name + " is " + experiment->second.row.reason +
              "; resume it when that is fixed";
@@ -198,7 +198,9 @@ std::optional<Microseconds> Scheduler::View::time_left(const Stage& stage, Now n
   if (!stage.running) return std::nullopt;
   const Running& running = *stage.running;
   const std::int64_t done = running.progress.step - running.first_step;
-  const std::int64_t left = running.progress.steps - running.progress.step;
+  const std::int64_t stop = Records::stop_point(stage.references);
+  const std::int64_t last = stop > 0 ? std::min(stop, running.progress.steps) : running.progress.steps;
+  const std::int64_t left = last - running.progress.step;
   const Microseconds spent = running.listed - running.first_at;
   if (running.first_at == 0 || done <= 0 || left < 0 || spent <= 0) return std::nullopt;
   const double per_step = static_cast<double>(spent) / static_cast<double>(done);
@@ -236,6 +238,9 @@ std::string Scheduler::View::explain_running(const Stage& stage, Now now) const 
   std::string text = "runs as attempt " + std::to_string(stage.row.attempt) + " on " + worker.row.name +
                      progress_text(stage.running->progress);
   if (const auto left = time_left(stage, now)) text += ", done at about " + clock_text(now.wall + *left);
+  const std::int64_t stop = Records::stop_point(stage.references);
+  if (stop > 0) text += "; it parks at step " + std::to_string(stop) + ", as far as its search wants it for now";
+  if (stop == kNoFurther) text += "; it parks at its next validation, since nobody wants it to go further";
   if (worker.row.drain == Drain::kStopWork) text += "; it is being saved and stopped, since its worker drains";
   const Microseconds silent = now.steady - worker.heard;
   if (silent > records_.policy_.lease) {
@@ -243,6 +248,17 @@ std::string Scheduler::View::explain_running(const Stage& stage, Now now) const 
             Records::duration_text(worker.heard + records_.policy_.grace - now.steady) + " to come back";
   }
   return text;
+}
+
+// Where a queued stage of a search begins and how far it goes; empty for others.
+std::string Scheduler::View::explain_way(const Stage& stage) const {
+  if (!stage.resume && stage.row.attempt > 0 && stage.not_before == 0 && !stage.row.reason.empty())
+    return "; " + stage.row.reason;
+  const std::int64_t stop = Records::stop_point(stage.references);
+  const bool parked = stage.resume && stage.parked_at >= 0;
+  if (stop <= 0 && !parked) return "";
+  std::string text = stage.resume ? "; it goes on from step " + std::to_string(stage.resume->step) : "; it goes";
+  return text + (stop > 0 ? " to step " + std::to_string(stop) : " to its end");
 }
 
 // Of a queued stage that runs alone; empty when others like it come first.

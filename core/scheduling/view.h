@@ -30,6 +30,7 @@ class Scheduler::View {
   std::string explain_blocked(const Stage& stage) const;
   std::string explain_queued(const Stage& stage, Now now) const;
   std::string explain_running(const Stage& stage, Now now) const;
+  std::string explain_way(const Stage& stage) const;
   std::string explain_data(const std::string& dataset) const;
   std::string explain_slots(const Stage& stage, Now now) const;
   std::string explain_alone(const Stage& stage, Now now) const;

@@ -200,7 +200,10 @@ void Scheduler::State::handle(const LeasesSynced& event) {
   ReplyWishes wishes{.reply = event.reply, .wishes = {}, .drain = worker->row.state == WorkerState::kDraining};
   for (const StatedAttempt& lease : event.running) {
     LeaseWish wish = worker->row.drain == Drain::kStopWork ? LeaseWish::kCheckpointAndStop : LeaseWish::kContinue;
-    if (run_by(*worker, lease.stage_id, lease.attempt) == nullptr) {
+    if (const Stage* stage = run_by(*worker, lease.stage_id, lease.attempt)) {
+      const std::int64_t until = stop_point(stage->references);
+      if (until != kToTheEnd) wishes.until[lease.stage_id] = until;
+    } else {
       auto ended = ended_.find({lease.stage_id, lease.attempt});
       wish = ended != ended_.end() && ended->second == AttemptState::kCancelled ? LeaseWish::kCancel : LeaseWish::kDrop;
     }

@@ -18,14 +18,21 @@ double percentile_of(const std::vector<double>& sorted, double percentile) {
 
 }  // namespace
 
-bool stops(const MedianRule& rule, const Curve& unit, std::int64_t step, const std::vector<Curve>& finished) {
-  if (step < rule.from || static_cast<std::int64_t>(finished.size()) < rule.after) return false;
+std::optional<double> percentile_at(const MedianRule& rule, std::int64_t step, const std::vector<Curve>& finished) {
   std::vector<double> others;
   for (const Curve& curve : finished) {
     const auto found = curve.find(step);
     if (found != curve.end() && !std::isnan(found->second)) others.push_back(found->second);
   }
-  if (others.empty()) return false;
+  if (others.empty()) return std::nullopt;
+  std::sort(others.begin(), others.end());
+  return percentile_of(others, rule.percentile);
+}
+
+bool stops(const MedianRule& rule, const Curve& unit, std::int64_t step, const std::vector<Curve>& finished) {
+  if (step < rule.from || static_cast<std::int64_t>(finished.size()) < rule.after) return false;
+  const std::optional<double> bound = percentile_at(rule, step, finished);
+  if (!bound) return false;
   double best = -std::numeric_limits<double>::infinity();
   bool any = false;
   for (const auto& [at, value] : unit) {
@@ -33,9 +40,7 @@ bool stops(const MedianRule& rule, const Curve& unit, std::int64_t step, const s
     best = std::max(best, value);
     any = true;
   }
-  if (!any) return true;
-  std::sort(others.begin(), others.end());
-  return best < percentile_of(others, rule.percentile);
+  return !any || best < *bound;
 }
 
 bool stops(const PatienceRule& rule, const Curve& unit) {

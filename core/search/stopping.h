@@ -18,6 +18,8 @@ struct MedianRule {
   double percentile = 50;  // linear interpolation between ranks
 };
 bool stops(const MedianRule& rule, const Curve& unit, std::int64_t step, const std::vector<Curve>& finished);
+// What it is compared with; nothing where no finished one has a value there.
+std::optional<double> percentile_at(const MedianRule& rule, std::int64_t step, const std::vector<Curve>& finished);
 
 // No value among the last `validations` is better by more than `least` than the best one before them.
 struct PatienceRule {

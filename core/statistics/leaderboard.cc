@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/statistics/order_statistics.h"
 #include "core/statistics/reach.h"
 
 namespace locus {
@@ -35,6 +36,12 @@ void summarize(const LeaderboardInput& input, LeaderboardRow& line) {
   line.std = whole.std;
   line.ci_low = whole.low;
   line.ci_high = whole.high;
+  line.mean_all = whole.mean;
+  line.std_all = whole.std;
+  if (input.top > 0) {
+    line.mean = top_mean(x, input.top, input.maximize).mean;
+    line.std = line.ci_low = line.ci_high = kUndefined;
+  }
   const SampleSummary pace = summarize_sample(line.cell.ms_per_step, kLevel);
   line.ms_per_step = pace.mean;
   line.ms_per_step_std = pace.std;
@@ -57,6 +64,19 @@ void compare(const LeaderboardCell& baseline, LeaderboardRow& line) {
   line.p_sign_flip = sign_flip_p(differences);
   line.p_floor = sign_flip_floor(line.pairs);
   line.p_t = paired_t_p(differences);
+}
+
+// Means over the best seeds have no pairs and no spread: their difference alone is there.
+void compare_tops(std::vector<LeaderboardRow>& lines) {
+  std::map<std::int64_t, double> baselines;
+  for (const LeaderboardRow& line : lines) {
+    if (line.cell.baseline && !line.cell.untested) baselines.emplace(line.cell.pair_group, line.mean);
+  }
+  for (LeaderboardRow& line : lines) {
+    const auto baseline = baselines.find(line.cell.pair_group);
+    if (baseline != baselines.end() && !line.cell.baseline && !line.cell.untested)
+      line.difference = line.mean - baseline->second;
+  }
 }
 
 void add_parameters(std::vector<LeaderboardRow>& lines) {
@@ -115,6 +135,7 @@ void warn_of_times(const std::vector<LeaderboardRow>& lines, std::vector<std::st
 
 void warn(const std::vector<LeaderboardRow>& lines, std::vector<std::string>& warnings) {
   for (const LeaderboardRow& line : lines) {
+    if (line.cell.untested) continue;  // that it lacks seeds was decided
     const std::string name = "'" + line.cell.label + "'";
     if (!line.missing_seeds.empty()) {
       warnings.push_back(name + " has no result for seed" + (line.missing_seeds.size() == 1 ? " " : "s ") +
@@ -145,14 +166,17 @@ LeaderboardOutput compute_leaderboard(const LeaderboardInput& input) {
     LeaderboardRow line;
     line.cell = cell;
     summarize(input, line);
-    if (const auto baseline = baselines.find(cell.pair_group); baseline != baselines.end())
-      compare(*baseline->second, line);
+    const auto baseline = baselines.find(cell.pair_group);
+    const bool tested = !input.untested && !cell.untested && input.top == 0;
+    if (tested && baseline != baselines.end() && !baseline->second->untested) compare(*baseline->second, line);
     out.lines.push_back(std::move(line));
   }
+  if (input.top > 0 && !input.untested) compare_tops(out.lines);
   add_parameters(out.lines);
   correct(out.lines, out);
   warn(out.lines, out.warnings);
   std::stable_sort(out.lines.begin(), out.lines.end(), [&input](const LeaderboardRow& a, const LeaderboardRow& b) {
+    if (a.cell.untested != b.cell.untested) return b.cell.untested;
     if (!std::isfinite(a.mean) || !std::isfinite(b.mean)) return std::isfinite(a.mean) && !std::isfinite(b.mean);
     return input.maximize ? a.mean > b.mean : a.mean < b.mean;
   });

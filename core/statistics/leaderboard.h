@@ -24,11 +24,13 @@ struct LeaderboardCell {
   std::int64_t parameters = -1;         // -1: unknown
   std::vector<double> ms_per_step;
   double selection = kUndefined;  // mean on the split it selects on
+  bool untested = false;          // came about by looking at it: compared with nothing, and after all others
 };
 struct LeaderboardRow {
   LeaderboardCell cell;
   int n = 0, pairs = 0;
   std::vector<std::int64_t> missing_seeds;
+  double mean_all = kUndefined, std_all = kUndefined;  // of all seeds, where `mean` is over the best ones
   double mean = kUndefined, std = kUndefined, ci_low = kUndefined, ci_high = kUndefined;
   double difference = kUndefined, difference_std = kUndefined;
   double difference_low = kUndefined, difference_high = kUndefined;
@@ -41,6 +43,8 @@ struct LeaderboardInput {
   std::vector<LeaderboardCell> cells;
   std::vector<std::int64_t> seeds;
   bool maximize = true;
+  std::size_t top = 0;    // above 0: means are over so many best seeds, without spread, interval and test
+  bool untested = false;  // nothing is tested: the values have chosen
 };
 struct LeaderboardOutput {
   std::vector<LeaderboardRow> lines;
@@ -48,7 +52,7 @@ struct LeaderboardOutput {
   std::string correction;
 };
 
-// Best mean first (by direction); cells without a finite mean last, in order. Missing seeds are flagged, never averaged away.
+// Best mean first (by direction); cells without a finite mean last, in order, and untested ones after all. Missing seeds are flagged, never averaged away.
 LeaderboardOutput compute_leaderboard(const LeaderboardInput& input);
 
 }  // namespace locus

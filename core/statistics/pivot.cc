@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/statistics/estimates.h"
+#include "core/statistics/order_statistics.h"
 #include "core/statistics/reach.h"
 #include "core/statistics/render/document.h"
 
@@ -54,12 +55,17 @@ void collapse(const PivotGroup& group, PivotCellNumbers& out) {
   }
 }
 
-void describe(double level, PivotCellNumbers& cell) {
+void describe(double level, const PivotColumn& column, PivotCellNumbers& cell) {
   const SampleSummary whole = summarize_sample(values_of(cell), level);
   cell.mean = whole.mean;
   cell.std = whole.std;
   cell.low = whole.low;
   cell.high = whole.high;
+  cell.mean_all = whole.mean;
+  cell.std_all = whole.std;
+  if (column.top == 0) return;
+  cell.mean = top_mean(values_of(cell), static_cast<std::size_t>(column.top), column.maximize).mean;
+  cell.std = cell.low = cell.high = kUndefined;
 }
 
 std::set<int> units_of(const PivotGroup& group) {
@@ -107,6 +113,20 @@ void compare(const PivotInput& input, const PivotGroup& group, const PivotCellNu
   if (cell.pairs > 0) compare_pairs(input, differences, cell);
 }
 
+// A cell beside its reference, where there is one and both may be compared.
+void compare_cell(const PivotInput& input, std::size_t i, PivotNumbers& out) {
+  const int reference = input.cells[i].reference;
+  const PivotColumn& column = input.columns[i % input.columns.size()];
+  if (reference < 0 || static_cast<std::size_t>(reference) == i || column.untested) return;
+  const auto other = static_cast<std::size_t>(reference);
+  if (input.cells[i].untested || input.cells[other].untested) return;
+  if (column.top > 0) {  // no pairs and no spread: the difference alone
+    out.cells[i].difference = out.cells[i].mean - out.cells[other].mean;
+  } else {
+    compare(input, input.cells[i], out.cells[other], out.cells[i]);
+  }
+}
+
 void correct(const PivotInput& input, PivotNumbers& out) {
   std::map<int, std::vector<std::size_t>> families;
   for (std::size_t i = 0; i < out.cells.size(); ++i)
@@ -143,8 +163,10 @@ void count_pairs(const PivotInput& input, PivotNumbers& out) {
 
 void mark_best(const PivotInput& input, std::size_t column, PivotNumbers& out) {
   const std::size_t width = input.columns.size();
+  if (input.columns[column].untested) return;
   std::vector<double> means;
-  for (std::size_t i = column; i < out.cells.size(); i += width) means.push_back(out.cells[i].mean);
+  for (std::size_t i = column; i < out.cells.size(); i += width)
+    means.push_back(input.cells[i].untested ? kUndefined : out.cells[i].mean);
   const std::vector<Mark> marks = marks_of(means, input.columns[column].maximize, input.digits);
   for (std::size_t row = 0; row < marks.size(); ++row) {
     out.cells[column + row * width].best = marks[row] == Mark::kBest;
@@ -209,6 +231,10 @@ void add_means(const Block& block, std::size_t row, PivotSummaryNumbers& out) {
     all.insert(all.end(), strata.back().begin(), strata.back().end());
   }
   out.mean = sample_mean(means);
+  // Of the best seeds there is a mean and nothing else.
+  if (std::any_of(block.columns.begin(), block.columns.end(),
+                  [&](std::size_t column) { return block.input.columns[column].top > 0; }))
+    return;
   out.iqm = interquartile_mean(all);
   if (fewest < kIqmSeedsLeast) return;
   const Interval interval = bootstrap_iqm(strata, block.input.level);
@@ -230,7 +256,9 @@ void summarize(const PivotInput& input, int family, const std::vector<std::size_
   for (const std::size_t row : all) {
     if (block.count(row, waiting) < block.columns.size()) block.rows.push_back(row);
   }
-  const std::map<std::size_t, double> by_row = mean_ranks(block);
+  const bool chose = std::any_of(block.columns.begin(), block.columns.end(),
+                                 [&](std::size_t column) { return input.columns[column].untested; });
+  const auto by_row = chose ? std::map<std::size_t, double>() : mean_ranks(block);
   for (const std::size_t row : block.rows) {
     PivotSummaryNumbers summary{.row = static_cast<int>(row),
                                 .family = family,
@@ -258,12 +286,10 @@ PivotNumbers compute_pivot(const PivotInput& input) {
   if (input.columns.empty()) return out;
   for (std::size_t i = 0; i < input.cells.size(); ++i) {
     collapse(input.cells[i], out.cells[i]);
-    describe(input.level, out.cells[i]);
+    describe(input.level, input.columns[i % input.columns.size()], out.cells[i]);
   }
   for (std::size_t i = 0; i < input.cells.size(); ++i) {
-    const int reference = input.cells[i].reference;
-    if (reference < 0 || static_cast<std::size_t>(reference) == i) continue;
-    compare(input, input.cells[i], out.cells[static_cast<std::size_t>(reference)], out.cells[i]);
+    compare_cell(input, i, out);
   }
   correct(input, out);
   count_pairs(input, out);

@@ -23,10 +23,13 @@ struct PivotGroup {
   std::vector<PivotSample> samples;
   int reference = -1;         // the cell it is compared with; itself for a baseline cell, -1: none
   bool incomparable = false;  // never marked significant: the caller says why
+  bool untested = false;      // came about by looking at it: compared with nothing, never best or second
 };
 struct PivotColumn {
   bool maximize = true;
-  int family = 0;  // comparisons of one family (a metric) are corrected together
+  int family = 0;         // comparisons of one family (a metric) are corrected together
+  int top = 0;            // above 0: means are over so many best seeds, without spread, interval and test
+  bool untested = false;  // the values have chosen: nothing is tested, marked or ranked
 };
 enum class PivotTest { kSignFlip, kPairedT, kWelch };
 struct PivotInput {
@@ -48,6 +51,7 @@ struct PivotCellNumbers {
   std::vector<SeedMean> values;  // complete seeds, ascending
   std::vector<std::int64_t> missing, failed;
   double mean = kUndefined, std = kUndefined, low = kUndefined, high = kUndefined;
+  double mean_all = kUndefined, std_all = kUndefined;  // of all seeds, where `mean` is over the best ones
   int pairs = 0;
   // No seed in common, or Welch was asked for: the difference is of the means, and p Welch's. Without being
   // asked for, such a p belongs to no family and is never significant.

@@ -31,8 +31,11 @@ double student_t_half_width(const std::vector<double>& x, double level) {
   const double deviation = sample_std(x);
   if (std::isnan(deviation)) return kUndefined;
   const auto n = static_cast<double>(x.size());
-  const boost::math::students_t distribution(n - 1);
-  return boost::math::quantile(distribution, 0.5 + level / 2) * deviation / std::sqrt(n);
+  return student_t_quantile(n - 1, level) * deviation / std::sqrt(n);
+}
+
+double student_t_quantile(double degrees, double level) {
+  return boost::math::quantile(boost::math::students_t(degrees), 0.5 + level / 2);
 }
 
 double paired_t_p(const std::vector<double>& differences) {

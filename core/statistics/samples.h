@@ -14,6 +14,7 @@ inline constexpr double kConfidence = 0.95;  // of the intervals that are shown
 double sample_mean(const std::vector<double>& x);
 double sample_std(const std::vector<double>& x);                          // n - 1; NaN below two
 double student_t_half_width(const std::vector<double>& x, double level);  // half of the two-sided interval's width
+double student_t_quantile(double degrees, double level);                  // of |T|: half of the rest lies above it
 double paired_t_p(const std::vector<double>& differences);                // two-sided; NaN without spread
 // What every table, comparison and export says of a cell: n, mean, sample deviation, and Student's interval of the mean.
 struct SampleSummary {

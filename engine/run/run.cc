@@ -52,6 +52,20 @@ void check_digest(const Json& dataset, const Json& item) {
   }
 }
 
+const char* name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kSucceeded:
+      return "succeeded";
+    case Outcome::kStopped:
+      return "stopped";
+    case Outcome::kCancelled:
+      return "cancelled";
+    case Outcome::kParked:
+      return "parked";
+  }
+  return "failed";
+}
+
 void run(const StageRequest& request, StageObserver& observer, StageReport& report) {
   const Json& configuration = request.configuration;
   const StageItem& stage = stage_item(configuration.at("kind").get<std::string>());
@@ -81,11 +95,11 @@ void run(const StageRequest& request, StageObserver& observer, StageReport& repo
                        stages_run++,
                        Outcome::kSucceeded,
                        {},
-                       {}};
+                       {},
+                       0};
   stage.run(context);
-  report.outcome = context.outcome == Outcome::kSucceeded ? "succeeded"
-                   : context.outcome == Outcome::kStopped ? "stopped"
-                                                          : "cancelled";
+  report.outcome = name_of(context.outcome);
+  report.parked_step = context.parked_step;
   report.results = std::move(context.results);
   report.outputs = std::move(context.outputs);
   report.environment = std::move(context.environment);

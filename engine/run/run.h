@@ -16,11 +16,12 @@ struct StageRequest {
 };
 
 struct StageReport {
-  std::string outcome;        // succeeded, stopped, cancelled or failed
+  std::string outcome;        // succeeded, stopped, cancelled, parked or failed
   std::string failure_class;  // out-of-memory, diverged, data or code; empty unless failed
   std::string reason;         // a sentence; empty unless failed
   std::vector<StageResult> results;
   std::vector<StageOutput> outputs;
+  std::int64_t parked_step = 0;  // with parked: of the checkpoint to go on from
   Json environment;
 };
 

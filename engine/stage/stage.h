@@ -54,7 +54,7 @@ struct StageOutput {
 };
 
 enum class Wish { kContinue, kCheckpointAndStop, kCancel };
-enum class Outcome { kSucceeded, kStopped, kCancelled };
+enum class Outcome { kSucceeded, kStopped, kCancelled, kParked };
 
 // Called by the stage, in its thread. May throw: the exception ends the stage.
 class StageObserver {
@@ -68,6 +68,10 @@ class StageObserver {
   virtual Wish wish() = 0;  // polled between steps: must be cheap
   // A line for people, without its end; of no consequence.
   virtual void say(const std::string& line) = 0;
+  // Where a training is to park, as of now. 0: nowhere, it goes to its end. Above 0: at its first validation at that
+  // step or past it. Below 0: at its next one. A checkpoint is made there and the stage ends as kParked. Stages of
+  // other kinds do not ask.
+  virtual std::int64_t until_step() { return 0; }
 };
 
 struct StageContext {
@@ -84,6 +88,7 @@ struct StageContext {
   Outcome outcome = Outcome::kSucceeded;
   std::vector<StageResult> results;
   std::vector<StageOutput> outputs;
+  std::int64_t parked_step = 0;  // with kParked: of the checkpoint to go on from
 };
 
 // SHA-256 of the configuration's RFC 8785 form: the stage's identity.

@@ -127,6 +127,9 @@ void Training::begin() {
 
 void Training::run() {
   begin();
+  // Whose checkpoint stands where it is to park has validated there already: in a process that was lost before it could
+  // say so.
+  if (step_ > 0 && step_ < steps_ && validation_due() && parks(best_.found() && best_.step() == step_)) return;
   auto last_checkpoint = SteadyClock::now();
   while (step_ < steps_) {
     const Wish wish = context_.observer.wish();
@@ -146,32 +149,16 @@ void Training::run() {
     }
     const bool last = step_ == steps_;
     if (last || step_ % settings_.log_every == 0) close_window();
-    const bool best = (last || validation_due()) && validate(last);
+    const bool validates = last || validation_due();
+    const bool best = validates && validate(last);
     narration_->reached(step_);
+    if (!last && validates && parks(best)) return;
     if (!last && (best || seconds_since(last_checkpoint) >= context_.execution.checkpoint_seconds)) {
       save(best);
       last_checkpoint = SteadyClock::now();
     }
   }
   finish();
-}
-
-// A process whose first evaluation is its last one was seen to round the last bit of a full validation
-// differently (the matrix library's choice of kernels depends on what ran before). One unrecorded evaluation
-// gives a resumed process the history that an undisturbed one has.
-void Training::warm_up() {
-  const EvaluationSet set = validation_set();
-  if (set.source->size() == 0) return;
-  const Autocast cast(settings_.eval_precision, context_.device);
-  const std::unique_ptr<Accumulator> unrecorded = task_->accumulator();
-  task_->eval();
-  evaluate_range(*task_, set, 0, std::min<std::int64_t>(settings_.validation_images, set.source->size()),
-                 context_.device, context(false), *unrecorded, [](std::int64_t) { return true; });
-  task_->train();
-}
-
-EvaluationSet Training::validation_set() const {
-  return scored_set(dataset_->split("validation"), *input_, {}, *task_, context_.execution);
 }
 
 // Where sizes of batches are drawn, the schedule goes by an expected number of steps; those beyond it keep its last rate.
@@ -241,61 +228,6 @@ void Training::close_window() {
   window_timed_ = 0;
 }
 
-bool Training::validation_due() const {
-  if (settings_.validate_every <= 0) return false;
-  const double steps = settings_.validate_every * static_cast<double>(loader_.batches_per_epoch());
-  return step_ % std::max<std::int64_t>(1, std::llround(steps)) == 0;
-}
-
-bool Training::validate(bool last) {
-  const EvaluationSet set = validation_set();
-  const std::int64_t all = set.source->size();
-  if (all == 0) return false;  // a dataset need not have a validation split
-  const std::int64_t some = settings_.validation_images > 0 ? std::min(settings_.validation_images, all) : all;
-  const ReportedWeights reported(hooks_, *task_);
-  const Autocast cast(settings_.eval_precision, context_.device);
-  const auto keep_on = [](std::int64_t) { return true; };
-  const std::unique_ptr<Accumulator> accumulator = task_->accumulator();
-  const auto pass = [&](std::int64_t first, std::int64_t end) {
-    evaluate_range(*task_, set, first, end, context_.device, context(false), *accumulator, keep_on);
-  };
-  task_->eval();
-  context_.observer.progress(step_, steps_, "validate");
-  pass(0, some);
-  const Json labels = some == all ? Json::object() : Json{{"images", some}};
-  const std::vector<Score> scores = accumulator->scores();
-  // Curves are of the whole; single classes are results.
-  for (const Score& score : scores) {
-    if (score.labels.empty()) point(score.metric, "validation", score.value, labels);
-  }
-  const bool best = best_.offer(scores, *task_, state_now());
-  if (last) {
-    if (some < all) pass(some, all);
-    for (const Score& score : accumulator->scores()) {
-      if (some < all && score.labels.empty()) point(score.metric, "validation", score.value);
-      result(score.metric, "validation", "last", score.value, score.labels);
-    }
-    score_others(set);
-  }
-  narration_->validated(last ? accumulator->scores() : scores);
-  task_->train();
-  return best;
-}
-
-// Of the last model: papers differ in whether they print the weights that learned or their average.
-void Training::score_others(const EvaluationSet& set) {
-  for (const auto& hook : hooks_) {
-    const std::string which = hook->exchange_others(*task_);
-    if (which.empty()) continue;
-    const std::unique_ptr<Accumulator> accumulator = task_->accumulator();
-    evaluate_range(*task_, set, 0, set.source->size(), context_.device, context(false), *accumulator,
-                   [](std::int64_t) { return true; });
-    hook->exchange_others(*task_);
-    for (const Score& score : accumulator->scores())
-      result(score.metric + "_" + which, "validation", "last", score.value, score.labels);
-  }
-}
-
 void Training::save(bool best) {
   if (saved_ == step_) return;  // it has been handed over, the file is no longer ours
   saved_ = step_;
@@ -313,6 +245,23 @@ void Training::save(bool best) {
   const auto path = context_.execution.work / ("checkpoint-" + std::to_string(step_) + ".safetensors");
   write_safetensors(path, file, context_.execution.durable_files);
   context_.observer.checkpoint(step_, path, best);
+}
+
+bool Training::to_park() {
+  const std::int64_t until = context_.observer.until_step();
+  const bool there = until < 0 || (until > 0 && step_ >= until);
+  return there && context_.observer.wish() != Wish::kCancel;
+}
+
+// Whether it has: where the stop point was raised while the checkpoint was written, training goes on.
+bool Training::parks(bool best) {
+  if (!to_park()) return false;
+  save(best);
+  if (!to_park()) return false;
+  context_.outcome = Outcome::kParked;
+  context_.parked_step = step_;
+  context_.observer.say("parked at step " + std::to_string(step_) + " of " + std::to_string(steps_));
+  return true;
 }
 
 void Training::finish() {

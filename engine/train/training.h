@@ -24,7 +24,7 @@ class Training {
   // Opens the data, builds the model and, with context.resume, puts everything where the checkpoint left it.
   explicit Training(StageContext& context);
 
-  // Until the horizon or a wish. Fills the context's outcome, results and outputs. Throws DivergedError when
+  // Until the horizon, a wish, or the first validation at or past the stop point. Fills the context's outcome, results and outputs. Throws DivergedError when
   // a loss is not finite, DataError, or what torch throws.
   void run();
 
@@ -39,6 +39,8 @@ class Training {
   bool validate(bool last);  // whether the model is the best so far
   void score_others(const EvaluationSet& set);
   void save(bool best = false);
+  bool to_park();         // the observer wants no more than the steps done
+  bool parks(bool best);  // behind a validation: with a checkpoint, if it is to
   void begin();
   void finish();
 

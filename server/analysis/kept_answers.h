@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/error.h"
-#include "core/ports/queries.h"
+#include "core/ports/store.h"
 
 namespace locus::server {
 
@@ -24,9 +24,10 @@ struct TableVersion {
   ExperimentId experiment = 0;
   std::int64_t revision = 0, succeeded = 0, failed = 0;
   Microseconds newest_end = 0;
+  std::int64_t decided = 0;  // by its search
   bool operator==(const TableVersion&) const = default;
 };
-TableVersion table_version(const ExperimentRow& row, const StageCounts& counts);
+absl::StatusOr<TableVersion> table_version(Store& store, const ExperimentRow& row, const StageCounts& counts);
 
 // Of a request for the first rows of a table: INVALID_ARGUMENT below 0.
 absl::Status check_first_rows(int first_rows);

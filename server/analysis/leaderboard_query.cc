@@ -8,7 +8,9 @@
 #include "core/analysis/measurements.h"
 #include "core/analysis/question.h"
 #include "core/analysis/reduce.h"
+#include "core/analysis/tuned.h"
 #include "core/base/error.h"
+#include "core/search/fold.h"
 #include "core/statistics/leaderboard.h"
 #include "server/analysis/looks.h"
 #include "server/wire/convert.h"
@@ -62,6 +64,7 @@ LeaderboardCell make_cell(const OutlineCell& outline, std::int64_t ordinal, cons
     }
   }
   cell.selection = mean_of(selection);
+  cell.untested = source.standing.contains(ordinal);
   return cell;
 }
 
@@ -91,6 +94,8 @@ void fill_row(const LeaderboardRow& line, const std::string& experiment, v1::Tab
   row->set_ms_per_step_std(line.ms_per_step_std);
   row->set_times_vary(line.times_vary);
   row->set_selection(line.cell.selection);
+  row->set_mean_all(line.mean_all);
+  row->set_std_all(line.std_all);
   for (const SeedMeasurement& value : line.cell.values) {
     auto* seed = row->add_values();
     seed->set_seed(value.seed);
@@ -162,50 +167,119 @@ std::vector<std::string> environment_warnings(const LeaderboardSource& source,
 
 }  // namespace
 
+ShownCells shown_cells(const LeaderboardSource& source, bool proposals) {
+  ShownCells out{source.outline, false};
+  if (proposals || !source.outline.search) return out;
+  const MetricContract& contract = source.outline.metric;
+  const std::string reducer = default_reduce(contract, contract.name, contract.selects_on);
+  std::map<std::int64_t, std::string> keys;
+  std::set<std::string> not_to_the_end;
+  for (const CellRow& cell : source.cells) {
+    keys[cell.ordinal] = cell.row_key;
+    if (source.standing.contains(cell.ordinal)) not_to_the_end.insert(cell.row_key);
+  }
+  std::map<std::string, std::vector<double>> values;
+  for (const TrialView& trial : source.trials) {
+    if (trial.trial.retired) continue;
+    if (const auto value = measured_any_labels(trial, source.results, contract.name, contract.selects_on, reducer))
+      values[keys[trial.trial.cell]].push_back(*value);
+  }
+  CellSelections selections;
+  for (const auto& [key, of_cell] : values) selections[key] = {sample_mean(of_cell), of_cell.size()};
+  if (const auto chosen = chosen_cells(source.outline, selections, not_to_the_end))
+    out = {tuned_outline(source.outline, *chosen), true};
+  return out;
+}
+
+namespace {
+
+LeaderboardInput input_of(const LeaderboardSource& source, const ShownCells& shown, const Question& question,
+                          const TrialsByCell& trials) {
+  std::map<std::string, std::int64_t> ordinals;
+  for (const CellRow& cell : source.cells) ordinals[cell.row_key] = cell.ordinal;
+  const MetricContract& contract = source.outline.metric;
+  LeaderboardInput input{.cells = {},
+                         .seeds = source.outline.seeds,
+                         .maximize = question.direction != "min",
+                         .top = static_cast<std::size_t>(top_seeds(contract, question.key.metric, question.key.split)),
+                         .untested = chooses_itself(source.outline, question.key.metric, question.key.split)};
+  for (const OutlineCell& cell : shown.outline.cells) {
+    const auto ordinal = ordinals.find(cell.row_key);
+    if (ordinal == ordinals.end()) continue;
+    const auto of_cell = trials.find(cell.row_key);
+    static const std::vector<const TrialView*> kNone;
+    input.cells.push_back(
+        make_cell(cell, ordinal->second, of_cell == trials.end() ? kNone : of_cell->second, source, question));
+  }
+  return input;
+}
+
+void fill_head(const LeaderboardSource& source, const ShownCells& shown, const Question& question, v1::Table* out) {
+  out->set_experiment(source.experiment);
+  out->set_metric(question.key.metric);
+  out->set_split(question.key.split);
+  out->set_labels(question.key.labels);
+  out->set_unit(question.unit);
+  out->set_direction(question.direction);
+  out->set_reduce(question.reducer);
+  const auto reduction = parse_reduction(question.reducer, question.key.split, "metric.reduce");
+  if (reduction.ok() && reduction->selects()) out->set_selects_on(source.outline.metric.selects_on);
+  out->set_baseline(baseline_text(shown.outline));
+  out->set_seeds(static_cast<int>(source.outline.seeds.size()));
+  out->set_matched(source.outline.matched);
+  out->set_top_seeds(static_cast<int>(top_seeds(source.outline.metric, question.key.metric, question.key.split)));
+  out->set_chosen(shown.one_row_a_group);
+  out->set_phase(source.outline.phase);
+  for (const std::string& phase : source.outline.phases) out->add_phases(phase);
+}
+
+void fill_rows(const LeaderboardSource& source, const ShownCells& shown, const std::vector<LeaderboardRow>& lines,
+               v1::Table* out) {
+  std::map<std::int64_t, const LeaderboardRow*> baselines;  // by pair group
+  for (const LeaderboardRow& line : lines) {
+    if (line.cell.baseline) baselines.emplace(line.cell.pair_group, &line);
+  }
+  const std::string by = chosen_by(source.outline, shown.one_row_a_group);
+  for (const LeaderboardRow& line : lines) {
+    v1::TableRow* row = out->add_rows();
+    fill_row(line, source.experiment, row);
+    const auto baseline = baselines.find(line.cell.pair_group);
+    fill_baseline(line, baseline == baselines.end() ? nullptr : baseline->second, row);
+    row->set_chosen_by(by);
+    if (const auto standing = source.standing.find(line.cell.cell); standing != source.standing.end())
+      row->set_standing(standing->second);
+  }
+  out->set_rows_total(out->rows_size());
+}
+
+std::vector<std::string> warnings_of(const LeaderboardSource& source, const ShownCells& shown, const Question& question,
+                                     const LeaderboardOutput& table) {
+  TableOfSearch about{question.key.metric, question.key.split, shown.one_row_a_group, {}};
+  for (const LeaderboardRow& line : table.lines) {
+    if (const auto standing = source.standing.find(line.cell.cell); standing != source.standing.end())
+      ++about.standing[standing->second];
+  }
+  std::vector<std::string> out = search_warnings(source.outline, about);
+  out.insert(out.end(), table.warnings.begin(), table.warnings.end());
+  for (auto& warning : environment_warnings(source, table.lines)) out.push_back(std::move(warning));
+  return out;
+}
+
+}  // namespace
+
 absl::StatusOr<v1::Table> leaderboard_of(const LeaderboardSource& source, const v1::GetTableRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const Question question,
                          complete_question(source.outline, source.trials, source.results,
                                            {request.metric(), request.split(), request.labels()}));
   const TrialsByCell trials = group_trials(source);
-  std::map<std::string, std::int64_t> ordinals;
-  for (const CellRow& cell : source.cells) ordinals[cell.row_key] = cell.ordinal;
-  LeaderboardInput input{.cells = {}, .seeds = source.outline.seeds, .maximize = question.direction != "min"};
+  const ShownCells shown = shown_cells(source, request.proposals());
   std::map<std::int64_t, std::string> keys;
-  for (const OutlineCell& cell : source.outline.cells) {
-    const auto ordinal = ordinals.find(cell.row_key);
-    if (ordinal == ordinals.end()) continue;
-    const auto of_cell = trials.find(cell.row_key);
-    static const std::vector<const TrialView*> kNone;
-    keys[ordinal->second] = cell.row_key;
-    input.cells.push_back(
-        make_cell(cell, ordinal->second, of_cell == trials.end() ? kNone : of_cell->second, source, question));
-  }
-  const LeaderboardOutput table = compute_leaderboard(input);
+  for (const CellRow& cell : source.cells) keys[cell.ordinal] = cell.row_key;
+  const LeaderboardOutput table = compute_leaderboard(input_of(source, shown, question, trials));
   v1::Table out;
-  out.set_experiment(source.experiment);
-  out.set_metric(question.key.metric);
-  out.set_split(question.key.split);
-  out.set_labels(question.key.labels);
-  out.set_unit(question.unit);
-  out.set_direction(question.direction);
-  out.set_reduce(question.reducer);
-  const auto reduction = parse_reduction(question.reducer, question.key.split, "metric.reduce");
-  if (reduction.ok() && reduction->selects()) out.set_selects_on(source.outline.metric.selects_on);
-  out.set_baseline(baseline_text(source.outline));
-  out.set_seeds(static_cast<int>(source.outline.seeds.size()));
+  fill_head(source, shown, question, &out);
   out.set_correction(table.correction);
-  out.set_matched(source.outline.matched);
-  std::map<std::int64_t, const LeaderboardRow*> baselines;  // by pair group
-  for (const LeaderboardRow& line : table.lines) {
-    if (line.cell.baseline) baselines.emplace(line.cell.pair_group, &line);
-  }
-  for (const LeaderboardRow& line : table.lines) {
-    v1::TableRow* row = out.add_rows();
-    fill_row(line, source.experiment, row);
-    const auto baseline = baselines.find(line.cell.pair_group);
-    fill_baseline(line, baseline == baselines.end() ? nullptr : baseline->second, row);
-  }
-  out.set_rows_total(out.rows_size());
+  fill_rows(source, shown, table.lines, &out);
   for (auto& labels : label_sets(source.trials, source.results, question.key.metric, question.key.split)) {
     out.add_label_sets(std::move(labels));
   }
@@ -214,9 +288,7 @@ absl::StatusOr<v1::Table> leaderboard_of(const LeaderboardSource& source, const 
   give_looks(looks, out.mutable_rows());
   give_looks(looks, out.mutable_sweep());
   for (const SeriesKey& key : measured_keys(source.results)) to_proto(key, out.add_available());
-  if (!source.outline.tuned.empty()) out.add_warnings(source.outline.tuned);
-  for (const auto& warning : table.warnings) out.add_warnings(warning);
-  for (auto& warning : environment_warnings(source, table.lines)) out.add_warnings(std::move(warning));
+  for (std::string& warning : warnings_of(source, shown, question, table)) out.add_warnings(std::move(warning));
   return out;
 }
 
@@ -233,11 +305,20 @@ void add_stage(const StageBrief& brief, std::vector<TrialView>& trials) {
   view.stage.state = brief.state;
 }
 
+absl::StatusOr<std::map<std::int64_t, std::string>> read_standings(Store& store, ExperimentId id) {
+  const auto search = store.search(id);
+  if (absl::IsNotFound(search.status())) return std::map<std::int64_t, std::string>();
+  LOCUS_RETURN_IF_ERROR(search.status());
+  LOCUS_ASSIGN_OR_RETURN(const std::vector<DecisionRow> log, store.decisions(id, 0, 0));
+  LOCUS_ASSIGN_OR_RETURN(const Fold fold, Fold::of(log));
+  return standings(fold);
+}
+
 }  // namespace
 
 absl::StatusOr<LeaderboardSource> read_leaderboard_source(Store& store, OutlineCache& outlines,
-                                                          const ExperimentRow& row) {
-  LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines.get(row));
+                                                          const ExperimentRow& row, const std::string& phase) {
+  LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines.get(row, phase));
   LeaderboardSource source;
   source.experiment = row.name;
   source.outline = *outline;
@@ -247,6 +328,7 @@ absl::StatusOr<LeaderboardSource> read_leaderboard_source(Store& store, OutlineC
   source.environments = environments_by_stage(briefs);
   for (const StageBrief& brief : briefs.stages) add_stage(brief, source.trials);
   LOCUS_RETURN_IF_ERROR(add_contract_results(store, briefs, outline->metric, source.results));
+  LOCUS_ASSIGN_OR_RETURN(source.standing, read_standings(store, row.id));
   return source;
 }
 
@@ -269,13 +351,21 @@ v1::Table first_part(const v1::Table& whole, int rows) {
 
 }  // namespace
 
-TableVersion table_version(const ExperimentRow& row, const StageCounts& counts) {
+absl::StatusOr<TableVersion> table_version(Store& store, const ExperimentRow& row, const StageCounts& counts) {
   const auto count = [&](StageState state) {
     const auto found = counts.by_state.find(state);
     return found == counts.by_state.end() ? 0 : found->second;
   };
-  return {row.id, row.revision, count(StageState::kSucceeded), count(StageState::kFailed) + count(StageState::kHeld),
-          counts.last_ended_us};
+  TableVersion out{row.id, row.revision, count(StageState::kSucceeded),
+                   count(StageState::kFailed) + count(StageState::kHeld), counts.last_ended_us};
+  const auto search = store.search(row.id);
+  if (!search.ok() && !absl::IsNotFound(search.status())) return search.status();
+  if (search.ok()) out.decided = search->decided;
+  return out;
+}
+
+absl::StatusOr<TableVersion> Leaderboards::version(const ExperimentRow& row, const StageCounts& counts) const {
+  return table_version(store_, row, counts);
 }
 
 absl::StatusOr<std::shared_ptr<const v1::Table>> Leaderboards::get(const v1::GetTableRequest& request) {
@@ -294,10 +384,12 @@ absl::StatusOr<std::shared_ptr<const v1::Table>> Leaderboards::of(const Experime
       LOCUS_ASSIGN_OR_RETURN(const auto table, of(row, counts, all));
       return first_part(*table, request.first_rows());
     }
-    LOCUS_ASSIGN_OR_RETURN(const LeaderboardSource source, read_leaderboard_source(store_, outlines_, row));
+    LOCUS_ASSIGN_OR_RETURN(const LeaderboardSource source,
+                           read_leaderboard_source(store_, outlines_, row, request.phase()));
     return leaderboard_of(source, request);
   };
-  return kept_.get(request.SerializeAsString(), {table_version(row, counts)}, compute);
+  LOCUS_ASSIGN_OR_RETURN(const TableVersion now, version(row, counts));
+  return kept_.get(request.SerializeAsString(), {now}, compute);
 }
 
 }  // namespace locus::server

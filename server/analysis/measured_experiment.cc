@@ -37,7 +37,11 @@ absl::StatusOr<MeasuredExperiment> MeasuredExperiment::load(Store& store, Outlin
   out.results_ = std::move(source.results);
   std::erase_if(out.trials_, [](const TrialView& trial) { return trial.trial.retired || trial.stages.empty(); });
   for (std::size_t i = 0; i < out.trials_.size(); ++i) out.by_cell_[out.trials_[i].trial.cell].push_back(i);
-  for (const CellRow& cell : source.cells) LOCUS_RETURN_IF_ERROR(out.add(store, row.id, cell));
+  for (const CellRow& cell : source.cells) {
+    // What earlier phases train is a step on the way to what the last one reports.
+    if (!out.outline_->phases.empty() && !out.outline_->places.contains(cell.row_key)) continue;
+    LOCUS_RETURN_IF_ERROR(out.add(store, row.id, cell));
+  }
   return out;
 }
 

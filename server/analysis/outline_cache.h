@@ -3,6 +3,8 @@
 
 #include <list>
 #include <memory>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -17,10 +19,16 @@ namespace locus::server {
 class OutlineCache {
  public:
   explicit OutlineCache(Store& store) : store_(store) {}
-  absl::StatusOr<std::shared_ptr<const Outline>> get(const ExperimentRow& row);
+  // Of an experiment with phases that of the one named, by default the last; its cells that use a choice keep "$chosen" in their
+  // assignments. Cells that a client proposed are those stored. INVALID_ARGUMENT for a phase that the experiment does not have.
+  absl::StatusOr<std::shared_ptr<const Outline>> get(const ExperimentRow& row, const std::string& phase = {});
 
  private:
-  using Key = std::pair<ExperimentId, std::int64_t>;  // experiment, revision
+  // Experiment, revision, phase, cells that a client has proposed.
+  using Key = std::tuple<ExperimentId, std::int64_t, std::string, std::size_t>;
+  absl::StatusOr<Outline> make(const ExperimentRow& row, const std::string& phase,
+                               const std::vector<CellRow>& proposed);
+
   Store& store_;
   absl::Mutex mutex_;
   std::list<std::pair<Key, std::shared_ptr<const Outline>>> recent_ ABSL_GUARDED_BY(mutex_);  // newest use first

@@ -159,6 +159,11 @@ class Builder {
     const PivotSource& source = sources_.experiments[entry.source];
     PivotGroup& group = grid_.groups[at];
     CellOrigin& origin = grid_.origins[at];
+    if (const auto stands = source.standing.find(source.cells[entry.cell].ordinal); stands != source.standing.end()) {
+      group.untested = true;
+      origin.standing.insert(stands->second);
+    }
+    origin.chosen_by.insert(source.chosen_by);
     for (const PivotTrial* trial : selection_.trials[entry.source].at(source.cells[entry.cell].ordinal)) {
       PivotSample sample{.unit = unit,
                          .seed = trial->seed,

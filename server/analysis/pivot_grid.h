@@ -25,6 +25,8 @@ struct PivotHeading {
 struct CellOrigin {
   std::vector<std::string> trials;    // "NAME/ORDINAL"; PivotSample::trial is an index into it
   Environments::OfCell environments;  // of succeeded stages
+  std::set<std::string> standing;     // of cells that their search did not send to the end
+  std::set<std::string> chosen_by;    // what chose the cells, empty text: nothing did
 };
 
 struct PivotGrid {

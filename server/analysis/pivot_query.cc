@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/analysis/tuned.h"
 #include "core/base/error.h"
 #include "core/base/invalid.h"
 #include "core/statistics/pivot.h"
@@ -93,6 +94,9 @@ void fill_cell(const PivotInput& input, const PivotCellNumbers& from, const Cell
   out->set_second(from.second);
   out->set_significant(from.significant);
   out->set_seeds_needed(from.pairs_needed);
+  out->set_mean_all(from.mean_all);
+  out->set_std_all(from.std_all);
+  if (origin.chosen_by.size() == 1) out->set_chosen_by(*origin.chosen_by.begin());
 }
 
 void fill_axes(const PivotAxes& axes, v1::PaperTable* out) {
@@ -139,6 +143,11 @@ std::string correction_of(const PivotSources& sources, const PivotInput& input, 
   return (input.correct ? "holm over " : "none, ") + out;
 }
 
+// As the contract of the first experiment says, which completes everything else too.
+int top_of(const PivotSources& sources, const PivotMetric& metric) {
+  return static_cast<int>(top_seeds(sources.experiments.front().outline->metric, metric.metric, metric.split));
+}
+
 void fill_headings(const PivotSources& sources, const PivotAxes& axes, const PivotGrid& grid, v1::PaperTable* out) {
   for (const int axis : grid.row_axes) out->add_row_axes(axes.axes[static_cast<std::size_t>(axis)].name());
   for (const int axis : grid.column_axes) out->add_column_axes(axes.axes[static_cast<std::size_t>(axis)].name());
@@ -156,6 +165,7 @@ void fill_headings(const PivotSources& sources, const PivotAxes& axes, const Piv
     heading->set_unit(metric.unit);
     heading->set_direction(metric.direction);
     heading->set_reduce(metric.reduce);
+    heading->set_top_seeds(top_of(sources, metric));
   }
   out->set_baseline(grid.baseline);
 }
@@ -171,7 +181,13 @@ absl::StatusOr<v1::PaperTable> pivot_table_of(const PivotSources& sources, const
                                    [](const PivotSource& one) { return !one.outline->matched_except.empty(); });
   for (const PivotHeading& column : grid.columns) {
     const PivotMetric& metric = sources.metrics[static_cast<std::size_t>(column.metric)];
-    input.columns.push_back({.maximize = metric.direction != "min", .family = column.metric});
+    const bool chose = std::any_of(sources.experiments.begin(), sources.experiments.end(), [&](const PivotSource& one) {
+      return chooses_itself(*one.outline, metric.metric, metric.split);
+    });
+    input.columns.push_back({.maximize = metric.direction != "min",
+                             .family = column.metric,
+                             .top = top_of(sources, metric),
+                             .untested = chose});
   }
   for (std::size_t i = 0; i < grid.groups.size(); ++i)
     grid.groups[i].incomparable = matched && !environments.flags[i].empty();
@@ -190,6 +206,7 @@ absl::StatusOr<v1::PaperTable> pivot_table_of(const PivotSources& sources, const
     }
     for (const std::string& flag : cell_flags(numbers.cells[i], column.unit())) cell->add_flags(flag);
     for (const std::string& flag : environments.flags[i]) cell->add_flags(flag);
+    for (const std::string& flag : grid.origins[i].standing) cell->add_flags(flag);
   }
   fill_summaries(sources, numbers, &out);
   out.set_test(word(input.test));
@@ -238,7 +255,8 @@ absl::StatusOr<std::shared_ptr<const v1::PaperTable>> PivotTables::get(const v1:
   for (const std::string& name : request.experiments()) {
     LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(name));
     LOCUS_ASSIGN_OR_RETURN(const StageCounts counts, store_.counts(row.id));
-    versions.push_back(table_version(row, counts));
+    LOCUS_ASSIGN_OR_RETURN(const TableVersion version, table_version(store_, row, counts));
+    versions.push_back(version);
   }
   return kept_.get(request.SerializeAsString(), versions, [&]() -> absl::StatusOr<v1::PaperTable> {
     if (request.first_rows() == 0) return read_pivot_table(store_, outlines_, request);

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <set>
 
+#include "core/analysis/tuned.h"
 #include "core/base/text.h"
 #include "core/statistics/estimates.h"
 #include "core/statistics/reach.h"
@@ -51,6 +53,8 @@ bool flagged(const v1::PaperCell& cell, const char* flag) {
 void warn_of_cells(const v1::PaperTable& table, std::vector<std::string>& out) {
   for (int i = 0; i < table.cells_size(); ++i) {
     const v1::PaperCell& cell = table.cells(i);
+    // That a search did not run all seeds of a unit was decided, and is said of all of them at once.
+    if (flagged(cell, kRaced) || flagged(cell, kStopped) || flagged(cell, kParked)) continue;
     if (cell.missing_seeds_size() > 0) {
       std::string sentence = name_of(table, i) + " has no result for seed" +
                              (cell.missing_seeds_size() == 1 ? " " : "s ") + list_of(cell.missing_seeds());
@@ -179,6 +183,24 @@ void warn_of_parts(const Remarked& from, std::vector<std::string>& out) {
                   joined(parts) + "; a part and the whole do not compare");
 }
 
+// What was chosen by what, and what is not tested for it: the leaderboard's sentences.
+void warn_of_searches(const Remarked& from, std::vector<std::string>& out) {
+  for (const PivotSource& source : from.sources.experiments) {
+    std::map<std::string, std::size_t> standing;
+    for (const CellRow& cell : source.cells) {
+      if (const auto found = source.standing.find(cell.ordinal); found != source.standing.end())
+        ++standing[found->second];
+    }
+    for (const PivotMetric& metric : from.sources.metrics) {
+      for (std::string& sentence :
+           search_warnings(*source.outline, {metric.metric, metric.split, source.one_row_a_group, standing})) {
+        if (from.sources.experiments.size() > 1) sentence = source.name + ": " + sentence;
+        if (std::find(out.begin(), out.end(), sentence) == out.end()) out.push_back(std::move(sentence));
+      }
+    }
+  }
+}
+
 const char* describe(PivotTest test) {
   return test == PivotTest::kSignFlip  ? "the exact two-sided sign-flip test on differences paired by seed"
          : test == PivotTest::kPairedT ? "the two-sided paired t test on differences paired by seed"
@@ -218,6 +240,11 @@ void note_marks(const Remarked& from, const v1::PaperTable& table, std::vector<s
                   describe(from.input.test) +
                   (table.correction().empty() ? "" : ", correction: " + table.correction()) + ".");
   }
+  std::set<std::string> choosers;
+  for (const v1::PaperCell& cell : table.cells()) {
+    if (cell.n() > 0 && !cell.chosen_by().empty()) choosers.insert(cell.chosen_by());
+  }
+  for (const std::string& one : choosers) out.push_back("Chosen by " + one + ".");
   if (any_flagged("unpaired") && from.input.test != PivotTest::kWelch) {
     out.push_back(
         "Cells without a seed in common with the baseline are compared by Welch's test, outside the "
@@ -265,6 +292,7 @@ std::string what_differs(const PivotSources& sources, const PivotAxes& axes) {
 void add_remarks(const Remarked& from, v1::PaperTable* out) {
   std::vector<std::string> warnings, notes;
   warn_of_cells(*out, warnings);
+  warn_of_searches(from, warnings);
   warn_of_floor(from, *out, warnings);
   warn_of_times(*out, warnings);
   warn_of_unlike(from, *out, warnings);

@@ -139,6 +139,7 @@ std::string latex_cell(const SheetCell& cell) {
   std::string math = latex_number(cell.mean);
   if (!cell.spread.empty()) math += cell.interval ? "\\ " + cell.spread : " \\pm " + latex_number(cell.spread);
   std::string out = latex_marked("$" + math + "$", mark_of(cell));
+  if (!cell.all.empty()) out += " (" + escape_latex(cell.all) + ")";
   if (!cell.difference.empty()) out += " ($" + latex_number(cell.difference) + "$)";
   if (cell.significant) out += "$^{*}$";
   if (cell.flagged) out += "$^{\\dagger}$";
@@ -225,7 +226,7 @@ std::string numbers_of(const Numbers& numbers) {
   return out;
 }
 
-std::string render_csv(const v1::PaperTable& table, const Sheet& sheet) {
+std::vector<std::string> csv_titles(const v1::PaperTable& table) {
   std::vector<std::string> titles;
   for (const auto* axes : {&table.row_axes(), &table.column_axes()}) {
     for (const std::string& axis : *axes) titles.push_back(escape_csv(axis));
@@ -257,9 +258,17 @@ std::string render_csv(const v1::PaperTable& table, const Sheet& sheet) {
                            "seeds_needed",
                            "flags",
                            "trials",
-                           "test"})
+                           "test",
+                           "top_seeds",
+                           "mean_all",
+                           "std_all",
+                           "chosen_by"})
     titles.emplace_back(name);
-  std::string out = joined(titles, ",") + "\n";
+  return titles;
+}
+
+std::string render_csv(const v1::PaperTable& table, const Sheet& sheet) {
+  std::string out = joined(csv_titles(table), ",") + "\n";
   for (int i = 0; i < table.cells_size(); ++i) {
     const int r = i / table.columns_size(), c = i % table.columns_size();
     const v1::TableHeading &row = table.rows(r), &column = table.columns(c);
@@ -288,6 +297,9 @@ std::string render_csv(const v1::PaperTable& table, const Sheet& sheet) {
     fields.push_back(joined(cell.flags(), " "));
     fields.push_back(escape_csv(joined(cell.trials(), " ")));
     fields.push_back(cell.test());
+    fields.push_back(std::to_string(column.top_seeds()));
+    for (const double value : {cell.mean_all(), cell.std_all()}) fields.push_back(every_digit(value));
+    fields.push_back(escape_csv(cell.chosen_by()));
     out += joined(fields, ",") + "\n";
   }
   return out;

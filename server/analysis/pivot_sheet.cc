@@ -37,7 +37,8 @@ std::string title_of(const v1::PaperTable& table) {
   return out;
 }
 
-SheetCell make_cell(const v1::PaperCell& from, const v1::GetPaperTableRequest& request, int digits, int usual) {
+SheetCell make_cell(const v1::PaperCell& from, const v1::TableHeading& column, const v1::GetPaperTableRequest& request,
+                    int digits, int usual) {
   SheetCell out;
   for (const std::string& trial : from.trials()) out.trials.push_back(trial);
   out.flagged = from.flags_size() > 0;
@@ -46,6 +47,7 @@ SheetCell make_cell(const v1::PaperCell& from, const v1::GetPaperTableRequest& r
     return out;
   }
   out.mean = fixed(from.mean(), digits);
+  if (column.top_seeds() > 0) out.all = "all " + fixed(from.mean_all(), digits);
   const std::string spread = request.spread().empty() ? "std" : request.spread();
   if (spread == "std" && std::isfinite(from.std())) out.spread = fixed(from.std(), digits);
   if (spread == "interval" && std::isfinite(from.low())) out.spread = interval(from.low(), from.high(), digits);
@@ -158,7 +160,7 @@ Sheet make_sheet(const v1::PaperTable& table, const v1::GetPaperTableRequest& re
     if (table.rows(r).baseline()) labels.front() += " (baseline)";
     auto& cells = out.cells.emplace_back();
     for (int c = 0; c < table.columns_size(); ++c)
-      cells.push_back(make_cell(table.cells(r * table.columns_size() + c), request, digits, n));
+      cells.push_back(make_cell(table.cells(r * table.columns_size() + c), table.columns(c), request, digits, n));
   }
   add_summaries(table, metrics, digits, out);
   if (n > 0) {
@@ -168,6 +170,12 @@ Sheet make_sheet(const v1::PaperTable& table, const v1::GetPaperTableRequest& re
                                                                 : "Mean";
     out.notes.push_back(spread + ", n = " + std::to_string(n) +
                         (counts.size() > 1 ? " unless a cell says otherwise." : "."));
+  }
+  for (const v1::TableHeading& column : table.columns()) {
+    if (column.top_seeds() == 0) continue;
+    out.notes.push_back("Of " + column.metric() + " on " + column.split() + ", the mean of the best " +
+                        std::to_string(column.top_seeds()) + " seeds by this very number; beside it that of all.");
+    break;
   }
   if (request.differences() && !table.baseline().empty())
     out.notes.push_back("In parentheses: the difference from " + table.baseline() + ".");
@@ -187,6 +195,7 @@ Sheet make_sheet(const v1::PaperTable& table, const v1::GetPaperTableRequest& re
 std::string plain(const SheetCell& cell) {
   std::string out = cell.mean;
   if (!cell.spread.empty()) out += (cell.interval ? " " : " \xC2\xB1 ") + cell.spread;
+  if (!cell.all.empty()) out += " (" + cell.all + ")";
   if (!cell.difference.empty()) out += " (" + cell.difference + ")";
   if (cell.significant) out += "*";
   if (cell.flagged) out += "\xE2\x80\xA0";

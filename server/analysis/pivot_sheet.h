@@ -11,6 +11,7 @@ namespace locus::server {
 struct SheetCell {
   std::string mean;        // "85.00", "NaN", "inf", "-" without a value
   std::string spread;      // "2.65" or "[83.10, 86.90]"; empty: none
+  std::string all;         // "all 84.20": the mean of all seeds where `mean` is of the best; otherwise empty
   std::string difference;  // "+3.00"; empty: not shown
   std::string count;       // "n = 2" where n varies
   std::string seeds;       // "34 seeds"; empty: not asked or unknown

@@ -8,8 +8,10 @@
 
 #include "core/analysis/question.h"
 #include "core/analysis/reduce.h"
+#include "core/analysis/tuned.h"
 #include "core/base/error.h"
 #include "core/base/invalid.h"
+#include "server/analysis/leaderboard_query.h"
 #include "server/wire/convert.h"
 
 namespace locus::server {
@@ -18,12 +20,47 @@ namespace {
 constexpr int kExperimentsMost = 16, kMetricsMost = 16;
 constexpr char kBest[] = "best";
 
-absl::StatusOr<PivotSource> read_outline(Store& store, OutlineCache& outlines, const std::string& name) {
+// Whether a table asks for the proposals themselves: outright, or by a path of the space.
+bool wants_proposals(const v1::GetPaperTableRequest& request, const OutlineSearch& search) {
+  const auto named = [&](const std::string& axis) {
+    return std::find(search.space.begin(), search.space.end(), axis) != search.space.end();
+  };
+  return request.proposals() || std::any_of(request.rows().begin(), request.rows().end(), named) ||
+         std::any_of(request.columns().begin(), request.columns().end(), named) ||
+         std::any_of(request.where().begin(), request.where().end(),
+                     [&](const v1::TableFilter& filter) { return named(filter.axis()); });
+}
+
+// Takes the cells of other phases away, and of a search those that do not stand for their group: the leaderboard's choice.
+absl::Status narrow(Store& store, OutlineCache& outlines, const ExperimentRow& row,
+                    const v1::GetPaperTableRequest& request, PivotSource& out) {
+  if (out.outline->search) {
+    LOCUS_ASSIGN_OR_RETURN(LeaderboardSource source, read_leaderboard_source(store, outlines, row, request.phase()));
+    ShownCells shown = shown_cells(source, wants_proposals(request, *out.outline->search));
+    out.standing = std::move(source.standing);
+    out.one_row_a_group = shown.one_row_a_group;
+    out.outline = std::make_shared<const Outline>(std::move(shown.outline));
+  }
+  out.chosen_by = chosen_by(*out.outline, out.one_row_a_group);
+  if (!out.one_row_a_group && out.outline->phases.empty()) return absl::OkStatus();
+  std::erase_if(out.cells, [&](const CellRow& cell) { return !out.outline->places.contains(cell.row_key); });
+  if (!out.one_row_a_group) return absl::OkStatus();
+  for (CellRow& cell : out.cells) {  // the paths of the space are tuned: no setting that cells are told apart by
+    Json assignment = Json::parse(cell.assignment_json, nullptr, /*allow_exceptions=*/false);
+    for (const std::string& path : out.outline->search->space) assignment.erase(path);
+    cell.assignment_json = canonical_json(assignment);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PivotSource> read_outline(Store& store, OutlineCache& outlines, const std::string& name,
+                                         const v1::GetPaperTableRequest& request) {
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store.experiment(name));
   PivotSource out;
   out.name = row.name;
-  LOCUS_ASSIGN_OR_RETURN(out.outline, outlines.get(row));
+  LOCUS_ASSIGN_OR_RETURN(out.outline, outlines.get(row, request.phase()));
   LOCUS_ASSIGN_OR_RETURN(out.cells, store.cells(row.id));
+  LOCUS_RETURN_IF_ERROR(narrow(store, outlines, row, request, out));
   LOCUS_ASSIGN_OR_RETURN(out.briefs, store.briefs(row.id));
   const auto& stages = out.briefs.stages;
   for (std::size_t i = 0; i < stages.size(); ++i) {
@@ -144,7 +181,7 @@ absl::StatusOr<PivotSources> read_pivot_sources(Store& store, OutlineCache& outl
     for (const PivotSource& known : out.experiments) {
       if (known.name == name) return invalid("experiments", "\"" + name + "\" is named twice");
     }
-    LOCUS_ASSIGN_OR_RETURN(PivotSource source, read_outline(store, outlines, name));
+    LOCUS_ASSIGN_OR_RETURN(PivotSource source, read_outline(store, outlines, name, request));
     out.experiments.push_back(std::move(source));
   }
   const int metrics = std::max(1, request.metrics_size());

@@ -1,6 +1,7 @@
 // What the pivot table is computed from: the experiments as stored, results of the metrics asked for only.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -41,6 +42,11 @@ struct PivotSource {
   StageBriefs briefs;
   std::vector<PivotTrial> trials;
   std::vector<MetricValues> metrics;  // by PivotMetric
+  // Of a search: cells that it did not send to the end, by ordinal; whether the chosen proposal stands for each group, its outline
+  // being that of these cells then; and what chose the rows, for people.
+  std::map<std::int64_t, std::string> standing;
+  bool one_row_a_group = false;
+  std::string chosen_by;
 };
 
 struct PivotSources {

@@ -29,7 +29,7 @@ int count_of(const v1::Experiment& experiment, const std::string& state) {
 // Changes whenever something of it moves.
 std::string movement_of(const v1::Experiment& experiment) {
   std::string out = std::to_string(experiment.revision());
-  for (const char* state : {"blocked", "queued", "running", "succeeded", "failed", "held", "cancelled"})
+  for (const char* state : {"blocked", "queued", "running", "succeeded", "failed", "held", "cancelled", "parked"})
     out += " " + std::to_string(count_of(experiment, state));
   for (const auto& one : experiment.running())
     out += " " + std::to_string(one.stage()) + "/" + std::to_string(one.attempt()) + "@" + std::to_string(one.step()) +

@@ -18,6 +18,7 @@
 #include "server/app/paths.h"
 #include "server/app/picture_program.h"
 #include "server/app/serve.h"
+#include "server/application/search_script.h"
 #include "server/grpc/artifact_service.h"
 #include "server/grpc/experiment_service.h"
 #include "server/grpc/services.h"
@@ -26,6 +27,7 @@
 #include "server/http/openapi.h"
 #include "server/runtime/maintenance.h"
 #include "server/runtime/purger.h"
+#include "server/runtime/search_runner.h"
 #include "storage/artifacts/folder.h"
 #include "storage/sqlite/store.h"
 
@@ -138,6 +140,7 @@ class Server::Running {
     if (io_ended_.valid() && io_ended_.wait_for(kPagesEnd) != std::future_status::ready) io_.stop();
     if (io_ended_.valid()) io_ended_.wait();
     if (purger_) purger_->stop();
+    if (searches_) searches_->stop();
     pool_.join();
     if (coordinator_) coordinator_->stop();
     parts_.store.reset();  // writes what is queued, folds the log into the database, lets go of the folder
@@ -234,6 +237,9 @@ class Server::Running {
                                               [this](const std::string& experiment, const std::string& kind) {
                                                 feed_.notice(experiment, kind);
                                               }));
+    script_ = std::make_unique<PlannedSearches>(*parts_.store, parts_.catalog);
+    searches_ = SearchRunner::start(*parts_.store, *script_, *coordinator_, *parts_.clock);
+    coordinator_->on_movement([this](ExperimentId id) { searches_->poke(id); });
     const std::filesystem::path scratch = data_.empty() ? std::filesystem::path() : data_ / "scratch";
     std::error_code ignored;
     if (!scratch.empty()) std::filesystem::remove_all(scratch, ignored);  // copies that a crash left
@@ -245,7 +251,7 @@ class Server::Running {
                                       data_.empty() ? std::filesystem::path() : data_ / "pictures", options.data_root);
     api_ = std::make_unique<Api>(
         Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, parts_.pictures, *coordinator_, *maintenance_,
-                   *purger_, disk_, *parts_.clock, parts_.claims, *desk_},
+                   *purger_, disk_, *parts_.clock, parts_.claims, *desk_, *searches_},
         LOCUS_VERSION);
     routes_ = std::make_unique<Routes>(api_.get());
     return absl::OkStatus();
@@ -262,6 +268,7 @@ class Server::Running {
         std::make_unique<ArtifactService>(*api_, *parts_.store, *parts_.artifacts, gate_, disk_, pool_, *parts_.clock));
     services_.push_back(std::make_unique<AdminService>(*api_, pool_));
     services_.push_back(std::make_unique<PictureService>(*api_, pool_));
+    services_.push_back(std::make_unique<SearchService>(*api_, pool_));
     auto workers = std::make_unique<WorkerService>(*api_, *parts_.store, *coordinator_, disk_, pool_, *parts_.clock,
                                                    LOCUS_VERSION);
     workers_ = workers.get();
@@ -292,6 +299,8 @@ class Server::Running {
   ArtifactGate gate_;
   DiskGuard disk_;
   std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<PlannedSearches> script_;
+  std::unique_ptr<SearchRunner> searches_;
   std::unique_ptr<Maintenance> maintenance_;
   std::unique_ptr<Purger> purger_;
   std::unique_ptr<PictureDesk> desk_;

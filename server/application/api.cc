@@ -15,6 +15,8 @@
 #include "server/application/export_query.h"
 #include "server/application/log_query.h"
 #include "server/application/rerun.h"
+#include "server/application/search_check.h"
+#include "server/application/search_standing.h"
 #include "server/wire/convert.h"
 
 namespace locus::server {
@@ -41,8 +43,10 @@ Api::Api(Parts parts, std::string version)
       leaderboards_(store_, outlines_),
       pivot_tables_(store_, outlines_),
       submissions_(store_, catalog_, coordinator_, clock_),
-      views_(store_, artifacts_, coordinator_, outlines_, leaderboards_, clock_),
-      workers_(store_, coordinator_, clock_) {
+      views_(store_, artifacts_, coordinator_, outlines_, leaderboards_, parts.searches, clock_),
+      workers_(store_, coordinator_, clock_),
+      runner_(parts.searches),
+      searches_(store_, parts.searches, outlines_, catalog_) {
   server_.set_version(std::move(version));
   server_.set_protocol_version(kProtocolVersion);
 }
@@ -77,7 +81,8 @@ absl::StatusOr<v1::ListExperimentsResponse> Api::list_experiments(const v1::List
 absl::StatusOr<v1::Experiment> Api::set_state(const std::string& name, ExperimentState to) {
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(name));
   if (row.state != to) {
-    const Command command = call(coordinator_, ExperimentStateRequested{.id = row.id, .to = to});
+    const Command command = call(
+        coordinator_, ExperimentStateRequested{.id = row.id, .to = to, .search_running = search_runs(store_, row.id)});
     if (const auto* error = std::get_if<ReplyError>(&command)) return error->status;
   }
   v1::GetExperimentRequest get;
@@ -121,11 +126,39 @@ absl::StatusOr<v1::DeleteExperimentResponse> Api::delete_experiment(const v1::De
   out.set_bytes(going.bytes);
   for (const std::string& name : going.kept_for) out.add_kept_for(name);
   if (request.dry_run()) return out;
-  const Command command = call(coordinator_, ExperimentDeleted{.row = row, .force = request.force()});
+  const Command command =
+      call(coordinator_,
+           ExperimentDeleted{.row = row, .force = request.force(), .search_running = search_runs(store_, row.id)});
   if (const auto* error = std::get_if<ReplyError>(&command)) return error->status;
   out.set_deleted(true);
   out.set_purging(!purger_.purge(kPurgeWait));
   return out;
+}
+
+absl::StatusOr<v1::Search> Api::get_search(const v1::GetSearchRequest& request) { return searches_.get(request); }
+
+absl::StatusOr<v1::ListDecisionsResponse> Api::list_decisions(const v1::ListDecisionsRequest& request) {
+  return searches_.decisions(request);
+}
+
+absl::StatusOr<v1::BestSoFar> Api::get_best_so_far(const v1::GetBestSoFarRequest& request) {
+  return searches_.best(request);
+}
+
+absl::StatusOr<v1::Importance> Api::get_importance(const v1::GetImportanceRequest& request) {
+  return searches_.importance(request);
+}
+
+absl::StatusOr<v1::ProposeResponse> Api::propose(const v1::ProposeRequest& request) {
+  LOCUS_RETURN_IF_ERROR(disk_.admit_work());
+  return searches_.propose(request);
+}
+
+absl::StatusOr<v1::Search> Api::stop_trials(const v1::StopTrialsRequest& request) { return searches_.stop(request); }
+
+absl::StatusOr<v1::Search> Api::continue_trials(const v1::ContinueTrialsRequest& request) {
+  LOCUS_RETURN_IF_ERROR(disk_.admit_work());
+  return searches_.go_on(request);
 }
 
 absl::StatusOr<v1::Annotation> Api::annotate(const v1::AnnotateRequest& request) {
@@ -133,7 +166,7 @@ absl::StatusOr<v1::Annotation> Api::annotate(const v1::AnnotateRequest& request)
 }
 
 absl::StatusOr<v1::Explanation> Api::explain(const v1::ExplainRequest& request) {
-  return server::explain(store_, coordinator_, clock_, request);
+  return server::explain(store_, coordinator_, runner_, clock_, request);
 }
 
 absl::StatusOr<v1::ReadLogResponse> Api::read_log(const v1::ReadLogRequest& request) {
@@ -188,7 +221,11 @@ absl::StatusOr<PullSource<v1::DownloadArtifactResponse>> Api::download_artifact(
   return PullSource<v1::DownloadArtifactResponse>(std::move(source));
 }
 
-absl::StatusOr<v1::CheckReport> Api::check(const v1::CheckRequest& request) { return maintenance_.check(request); }
+absl::StatusOr<v1::CheckReport> Api::check(const v1::CheckRequest& request) {
+  LOCUS_ASSIGN_OR_RETURN(v1::CheckReport report, maintenance_.check(request));
+  LOCUS_RETURN_IF_ERROR(check_searches(store_, &report));
+  return report;
+}
 
 absl::StatusOr<v1::CollectGarbageResponse> Api::collect_garbage(const v1::CollectGarbageRequest& request) {
   return maintenance_.collect_garbage(request);

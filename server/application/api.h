@@ -18,12 +18,14 @@
 #include "locus/v1/experiment_service.pb.h"
 #include "locus/v1/metric_service.pb.h"
 #include "locus/v1/picture_service.pb.h"
+#include "locus/v1/search_service.pb.h"
 #include "locus/v1/worker_service.pb.h"
 #include "server/analysis/leaderboard_query.h"
 #include "server/analysis/outline_cache.h"
 #include "server/analysis/pivot_query.h"
 #include "server/application/experiment_view.h"
 #include "server/application/picture_desk.h"
+#include "server/application/search_view.h"
 #include "server/application/submission.h"
 #include "server/application/worker_view.h"
 #include "server/runtime/coordinator.h"
@@ -31,6 +33,7 @@
 #include "server/runtime/maintenance.h"
 #include "server/runtime/pull_source.h"
 #include "server/runtime/purger.h"
+#include "server/runtime/search_runner.h"
 
 namespace locus::server {
 
@@ -50,6 +53,7 @@ class Api {
     Clock& clock;
     const std::vector<PaperClaims>& claims;
     PictureDesk& desk;
+    SearchRunner& searches;
   };
   Api(Parts parts, std::string version);
 
@@ -76,6 +80,13 @@ class Api {
   absl::StatusOr<v1::ListClaimsResponse> list_claims(const v1::ListClaimsRequest& request);
   absl::StatusOr<v1::ListSeriesResponse> list_series(const v1::ListSeriesRequest& request);
   absl::StatusOr<v1::QuerySeriesResponse> query_series(const v1::QuerySeriesRequest& request);
+  absl::StatusOr<v1::Search> get_search(const v1::GetSearchRequest& request);
+  absl::StatusOr<v1::ListDecisionsResponse> list_decisions(const v1::ListDecisionsRequest& request);
+  absl::StatusOr<v1::BestSoFar> get_best_so_far(const v1::GetBestSoFarRequest& request);
+  absl::StatusOr<v1::Importance> get_importance(const v1::GetImportanceRequest& request);
+  absl::StatusOr<v1::ProposeResponse> propose(const v1::ProposeRequest& request);
+  absl::StatusOr<v1::Search> stop_trials(const v1::StopTrialsRequest& request);
+  absl::StatusOr<v1::Search> continue_trials(const v1::ContinueTrialsRequest& request);
   absl::StatusOr<v1::Catalog> get_catalog(const v1::GetCatalogRequest& request);
   // NOT_FOUND (UNKNOWN_PRIOR): no such prior, or no picture of it.
   absl::StatusOr<v1::Picture> get_picture(const v1::GetPictureRequest& request);
@@ -123,6 +134,8 @@ class Api {
   Submissions submissions_;
   ExperimentViews views_;
   WorkerViews workers_;
+  SearchRunner& runner_;
+  SearchViews searches_;
   absl::Mutex mutex_;
   v1::Server server_ ABSL_GUARDED_BY(mutex_);
 };

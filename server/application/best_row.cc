@@ -13,7 +13,9 @@ constexpr std::size_t kRowsKept = 10'000;
 std::optional<v1::BestRow> BestRows::of(const ExperimentRow& row, const StageCounts& counts) {
   const auto succeeded = counts.by_state.find(StageState::kSucceeded);
   if (succeeded == counts.by_state.end() || succeeded->second == 0) return std::nullopt;
-  const TableVersion version = table_version(row, counts);
+  const auto known = leaderboards_.version(row, counts);
+  if (!known.ok()) return std::nullopt;
+  const TableVersion& version = *known;
   {
     absl::MutexLock lock(&mutex_);
     const auto found = rows_.find(row.id);

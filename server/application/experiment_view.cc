@@ -10,6 +10,7 @@
 #include "server/analysis/looks.h"
 #include "server/application/annotations.h"
 #include "server/application/paging.h"
+#include "server/application/search_standing.h"
 #include "server/application/stored_stage.h"
 #include "server/application/trial_values.h"
 #include "server/wire/convert.h"
@@ -28,14 +29,18 @@ std::int64_t total_of(const StageCounts& counts) {
   return total;
 }
 
-// "completed" and "failed" follow from the stages; the store keeps only what was asked for.
-std::string state_of(const ExperimentRow& row, const StageCounts& counts) {
-  const std::int64_t total = total_of(counts);
-  if (total > 0 && count_of(counts, StageState::kSucceeded) == total) return "completed";
+// "completed" and "failed" follow from the stages, and from the search where there is one: while it runs there is more to
+// come, and what it has parked for good it is done with. The store keeps only what was asked for.
+std::string state_of(const ExperimentRow& row, const StageCounts& counts, const std::optional<SearchState>& search) {
+  const bool deciding = search == SearchState::kRunning;
+  const std::int64_t total = total_of(counts), succeeded = count_of(counts, StageState::kSucceeded);
+  if (total > 0 && succeeded == total && !deciding) return "completed";
   if (row.state == ExperimentState::kCancelled) return to_string(row.state);
+  const std::int64_t given_up = count_of(counts, StageState::kParked) + count_of(counts, StageState::kCancelled);
+  if (search == SearchState::kEnded && total > 0 && succeeded + given_up == total) return "completed";
   const bool moving = count_of(counts, StageState::kQueued) + count_of(counts, StageState::kRunning) > 0;
   const bool broken = count_of(counts, StageState::kFailed) + count_of(counts, StageState::kHeld) > 0;
-  if (!moving && broken) return "failed";
+  if (!moving && broken && !deciding) return "failed";
   return to_string(row.state);
 }
 
@@ -78,6 +83,26 @@ void fill_trial_stage(const TrialStageView& view, const std::optional<StatedAtte
     out->set_step(lease->step);
     out->set_steps(lease->steps);
   }
+}
+
+// Of the trials that their search holds back, by ordinal.
+absl::StatusOr<std::map<std::int64_t, TrialStanding>> standings_of(Store& store, SearchRunner& searches,
+                                                                   const ExperimentRow& row,
+                                                                   const std::vector<TrialView>& views) {
+  std::map<std::int64_t, TrialStanding> out;
+  const auto fold = searches.fold(row.id);
+  if (absl::IsNotFound(fold.status())) return out;
+  LOCUS_RETURN_IF_ERROR(fold.status());
+  LOCUS_ASSIGN_OR_RETURN(const auto cells, store.cells(row.id));
+  std::map<std::int64_t, const CellRow*> by_ordinal;
+  for (const CellRow& cell : cells) by_ordinal[cell.ordinal] = &cell;
+  for (const TrialView& view : views) {
+    const auto cell = by_ordinal.find(view.trial.cell);
+    if (cell == by_ordinal.end() || view.trial.retired) continue;
+    if (auto standing = standing_of(*fold, view, cell->second->assignment_json, cell->second->row_key))
+      out[view.trial.ordinal] = *std::move(standing);
+  }
+  return out;
 }
 
 // Those of the trials listed.
@@ -161,14 +186,32 @@ absl::Status ExperimentViews::fill_running(const ExperimentRow& row, const std::
   return absl::OkStatus();
 }
 
+// Its state, and what its search says of it.
+absl::Status ExperimentViews::fill_search(const ExperimentRow& row, const StageCounts& counts, v1::Experiment* out) {
+  const auto search = store_.search(row.id);
+  if (!search.ok() && !absl::IsNotFound(search.status())) return search.status();
+  out->set_state(state_of(row, counts, search.ok() ? std::optional(search->state) : std::nullopt));
+  if (row.state == ExperimentState::kPaused) out->set_reason(row.reason);
+  if (!search.ok()) return absl::OkStatus();
+  out->set_search(to_string(search->state));
+  if (const std::string trouble = searches_.trouble(row.id); !trouble.empty())
+    out->set_reason("its search cannot go on: " + trouble);
+  const auto fold = searches_.fold(row.id);
+  if (absl::IsNotFound(fold.status())) return absl::OkStatus();
+  LOCUS_RETURN_IF_ERROR(fold.status());
+  const SearchTally tally = tally_of(*fold, counts.trials);
+  out->set_trials_waiting(static_cast<int>(tally.waiting));
+  out->set_trials_parked(static_cast<int>(tally.parked));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<v1::Experiment> ExperimentViews::view(const ExperimentRow& row, const std::vector<Running>& running,
                                                      bool in_list) {
   LOCUS_ASSIGN_OR_RETURN(const StageCounts counts, store_.counts(row.id));
   v1::Experiment out;
   out.set_name(row.name);
   out.set_owner(row.owner);
-  out.set_state(state_of(row, counts));
-  if (row.state == ExperimentState::kPaused) out.set_reason(row.reason);
+  LOCUS_RETURN_IF_ERROR(fill_search(row, counts, &out));
   out.set_revision(row.revision);
   *out.mutable_create_time() = to_timestamp(row.created_us);
   if (!in_list) out.set_spec_json(row.spec_json);
@@ -178,7 +221,7 @@ absl::StatusOr<v1::Experiment> ExperimentViews::view(const ExperimentRow& row, c
     out.set_description((*outline)->description);
     out.set_dataset((*outline)->dataset);
     out.set_primary_metric((*outline)->metric.name);
-    out.set_cells(static_cast<int>((*outline)->cells.size()));
+    out.set_cells(static_cast<int>((*outline)->cells_of_all));
   }
   if (auto best = best_.of(row, counts)) *out.mutable_best() = *std::move(best);
   out.set_trials(static_cast<int>(counts.trials));
@@ -192,7 +235,9 @@ absl::StatusOr<v1::Experiment> ExperimentViews::view(const ExperimentRow& row, c
     if (stage.steps() > 0) running_done += static_cast<double>(stage.step()) / static_cast<double>(stage.steps());
   }
   const bool over = out.state() == "cancelled" || out.state() == "failed";
-  out.set_eta_seconds(over ? -1 : eta_seconds(counts, static_cast<std::size_t>(out.running_size()), running_done));
+  const bool unknown =
+      over || out.search() == to_string(SearchState::kRunning);  // a search may yet ask for more, or for less
+  out.set_eta_seconds(unknown ? -1 : eta_seconds(counts, static_cast<std::size_t>(out.running_size()), running_done));
   const bool live = count_of(counts, StageState::kQueued) + count_of(counts, StageState::kRunning) > 0 && !over;
   const Microseconds end = live ? clock_.wall() : std::max(counts.last_ended_us, row.created_us);
   out.set_elapsed_seconds(static_cast<double>(std::max<Microseconds>(0, end - row.created_us)) / 1e6);
@@ -245,6 +290,7 @@ absl::StatusOr<std::vector<v1::Trial>> ExperimentViews::to_trials(const Experime
                                                                   const std::vector<TrialView>& views,
                                                                   const std::map<std::int64_t, std::string>& labels) {
   LOCUS_ASSIGN_OR_RETURN(const auto annotations, store_.annotations(row.id));
+  LOCUS_ASSIGN_OR_RETURN(const auto standings, standings_of(store_, searches_, row, views));
   return coordinator_.inspect<std::vector<v1::Trial>>([&](const Coordinator::LiveState& live) {
     std::vector<v1::Trial> out;
     for (const TrialView& view : views) {
@@ -266,6 +312,12 @@ absl::StatusOr<std::vector<v1::Trial>> ExperimentViews::to_trials(const Experime
         fill_trial_stage(stage, live.scheduler.progress(stage.stage.id), shared, trial.add_stages());
         if (least == nullptr || rank_of(stage.stage.state) < rank_of(least->stage.state)) least = &stage;
       }
+      if (const auto standing = standings.find(view.trial.ordinal); standing != standings.end()) {
+        trial.set_state(standing->second.state);
+        trial.set_reason(standing->second.sentence);
+        continue;
+      }
+      if (least == nullptr) trial.set_state("waiting");  // for its search, or for a choice
       if (least == nullptr) continue;
       trial.set_state(to_string(least->stage.state));
       trial.set_reason(least->stage.reason);

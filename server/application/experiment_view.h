@@ -9,6 +9,7 @@
 #include "server/analysis/outline_cache.h"
 #include "server/application/best_row.h"
 #include "server/runtime/coordinator.h"
+#include "server/runtime/search_runner.h"
 
 namespace locus::server {
 
@@ -16,13 +17,14 @@ namespace locus::server {
 class ExperimentViews {
  public:
   ExperimentViews(Store& store, ArtifactStore& artifacts, Coordinator& coordinator, OutlineCache& outlines,
-                  Leaderboards& leaderboards, Clock& clock)
+                  Leaderboards& leaderboards, SearchRunner& searches, Clock& clock)
       : store_(store),
         artifacts_(artifacts),
         coordinator_(coordinator),
         outlines_(outlines),
         leaderboards_(leaderboards),
         best_(leaderboards),
+        searches_(searches),
         clock_(clock) {}
 
   absl::StatusOr<v1::Experiment> get(const v1::GetExperimentRequest& request);
@@ -39,6 +41,7 @@ class ExperimentViews {
   std::vector<Running> running();
   absl::StatusOr<v1::Experiment> view(const ExperimentRow& row, const std::vector<Running>& running, bool in_list);
   absl::Status fill_running(const ExperimentRow& row, const std::vector<Running>& running, v1::Experiment* out);
+  absl::Status fill_search(const ExperimentRow& row, const StageCounts& counts, v1::Experiment* out);
   absl::StatusOr<std::map<std::int64_t, std::string>> cell_labels(const ExperimentRow& row);
   absl::StatusOr<std::vector<v1::Trial>> to_trials(const ExperimentRow& row, const std::vector<TrialView>& views,
                                                    const std::map<std::int64_t, std::string>& labels);
@@ -54,6 +57,7 @@ class ExperimentViews {
   OutlineCache& outlines_;
   Leaderboards& leaderboards_;
   BestRows best_;
+  SearchRunner& searches_;
   Clock& clock_;
 };
 

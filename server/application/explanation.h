@@ -9,6 +9,7 @@
 #include "core/ports/store.h"
 #include "locus/v1/trial.pb.h"
 #include "server/runtime/coordinator.h"
+#include "server/runtime/search_runner.h"
 
 namespace locus::server {
 
@@ -22,7 +23,7 @@ struct StageSentence {
 StageSentence explain_stage(Coordinator& coordinator, const StageRow& stage);
 
 // By trial or by stage. Blocks. Thread-safe.
-absl::StatusOr<v1::Explanation> explain(Store& store, Coordinator& coordinator, Clock& clock,
+absl::StatusOr<v1::Explanation> explain(Store& store, Coordinator& coordinator, SearchRunner& searches, Clock& clock,
                                         const v1::ExplainRequest& request);
 
 }  // namespace locus::server

@@ -6,6 +6,8 @@
 
 #include "core/analysis/queries.h"
 #include "core/base/error.h"
+#include "core/conduct/stage_draft.h"
+#include "server/application/search_standing.h"
 #include "server/application/stored_stage.h"
 
 namespace locus::server {
@@ -19,13 +21,16 @@ class Draft {
   explicit Draft(Store& store) : store_(store) {}
 
   absl::Status add(const TrialView& view) {
-    const bool any = std::any_of(view.stages.begin(), view.stages.end(),
-                                 [](const TrialStageView& stage) { return revivable(stage.stage.state); });
+    const auto wanted = [](const TrialStageView& stage) { return stage.link.until_step != kNoFurther; };
+    const bool any = std::any_of(view.stages.begin(), view.stages.end(), [&](const TrialStageView& stage) {
+      return wanted(stage) && revivable(stage.stage.state);
+    });
     if (view.trial.retired || !any) return absl::OkStatus();
     event.trials.push_back(view.trial);
     for (const TrialStageView& stage : view.stages) {
-      LOCUS_RETURN_IF_ERROR(add_stage(stage.stage));
-      event.links.push_back({view.trial.ordinal, stage.link.role, stage.stage.identity});
+      if (!wanted(stage)) continue;  // its search has settled it
+      LOCUS_RETURN_IF_ERROR(add_stored_stage(store_, stage.stage, event.stages));
+      event.links.push_back({view.trial.ordinal, stage.link.role, stage.stage.identity, stage.link.until_step});
     }
     return absl::OkStatus();
   }
@@ -33,19 +38,6 @@ class Draft {
   StagesRerun event;
 
  private:
-  absl::Status add_stage(const StageRow& row) {
-    const auto [slot, fresh] = event.stages.try_emplace(row.identity);
-    if (!fresh) return absl::OkStatus();
-    LOCUS_ASSIGN_OR_RETURN(slot->second, draft_of(store_, row));
-    for (const StageInput& input : row.inputs) {
-      if (input.from_stage == 0) continue;
-      LOCUS_ASSIGN_OR_RETURN(const StageRow source, store_.stage(input.from_stage));
-      event.stages.at(row.identity).inputs.push_back({input.slot, source.identity});
-      LOCUS_RETURN_IF_ERROR(add_stage(source));
-    }
-    return absl::OkStatus();
-  }
-
   Store& store_;
 };
 
@@ -63,6 +55,7 @@ absl::StatusOr<StagesRerun> look_up(Store& store, const std::string& name) {
   LOCUS_ASSIGN_OR_RETURN(const auto cells, store.cells(draft.event.row.id));
   draft.event.cells = static_cast<std::int64_t>(cells.size());
   for (const TrialView& view : views) LOCUS_RETURN_IF_ERROR(draft.add(view));
+  draft.event.search_running = search_runs(store, draft.event.row.id);
   return std::move(draft.event);
 }
 

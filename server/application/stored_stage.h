@@ -9,7 +9,7 @@ namespace locus::server {
 // The state of a trial is that of its stage of the lowest rank, its least finished one; a failure shows before waiting does.
 int rank_of(StageState state);
 
-// Failed, held or cancelled: may be queued again.
+// Failed, held or cancelled: may be queued again. What is parked waits for its search instead.
 bool revivable(StageState state);
 
 // The stage with what its revival would need, where it can be revived; `inputs` are the caller's to fill.

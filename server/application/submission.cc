@@ -1,16 +1,16 @@
 // From a specification to a stored experiment.
 #include "server/application/submission.h"
-#include "core/base/json_document.h"
 
 #include <algorithm>
 
 #include "core/analysis/queries.h"
 #include "core/base/error.h"
-#include "core/experiment/plan/planner.h"
+#include "core/base/json_document.h"
 #include "core/limits.h"
 #include "server/application/forecast.h"
 #include "server/application/planned_search.h"
 #include "server/application/stored_stage.h"
+#include "server/application/submitted_search.h"
 #include "server/wire/convert.h"
 
 namespace locus::server {
@@ -38,8 +38,9 @@ void count(const std::map<std::string, StageRow>& stored, const std::string& ide
 }
 
 absl::Status exists_error(const std::string& name, const Merge& merged) {
-  const std::string what = merged.removed > 0 ? "drop " + std::to_string(merged.removed) + " of its trials"
-                                              : "change what " + std::to_string(merged.changed) + " of its trials run";
+  const std::string what = merged.removed > 0   ? "drop " + std::to_string(merged.removed) + " of its trials"
+                           : merged.changed > 0 ? "change what " + std::to_string(merged.changed) + " of its trials run"
+                                                : "change the rules of its search";
   return make_error(absl::StatusCode::kAlreadyExists, ErrorReason::kExperimentExists,
                     "an experiment named \"" + name + "\" is stored and this specification would " + what +
                         "; give it another name, or allow it with replace (--replace)",
@@ -49,35 +50,22 @@ absl::Status exists_error(const std::string& name, const Merge& merged) {
                      {"trials_changed", std::to_string(merged.changed)}});
 }
 
-// True if the trial's results so far would no longer be its own. A stage more changes none of them.
+// True if the trial's results so far would no longer be its own. A stage more changes none of them, and one that its search
+// wants no further has none that count.
 bool redefined(const TrialView& before, const PlannedTrial& after) {
   return std::any_of(before.stages.begin(), before.stages.end(), [&](const TrialStageView& old) {
-    return std::none_of(after.stages.begin(), after.stages.end(), [&](const PlannedStage& stage) {
-      return stage.role == old.link.role && stage.identity == old.stage.identity;
-    });
+    return old.link.until_step != kNoFurther &&
+           std::none_of(after.stages.begin(), after.stages.end(), [&](const PlannedStage& stage) {
+             return stage.role == old.link.role && stage.identity == old.stage.identity;
+           });
   });
-}
-
-// Proposals alone are cells like any other; nothing here decides which of them go on.
-absl::Status check_runnable(const ExperimentPlan& plan) {
-  if (plan.metric.top_seeds > 0) {
-    return make_error(absl::StatusCode::kUnimplemented, ErrorReason::kInvalidSpecification,
-                      "tables of this server average all seeds, so none would show the mean of the best " +
-                          std::to_string(plan.metric.top_seeds) + "; take over_seeds out",
-                      "metric.over_seeds");
-  }
-  if (!plan.search || !plan.search->search.decides()) return absl::OkStatus();
-  return make_error(absl::StatusCode::kUnimplemented, ErrorReason::kInvalidSpecification,
-                    "the search promotes, stops or limits what it proposes, which this server plans but does not run "
-                    "yet; take advance, stop, budget and parallel out to run every proposal to its end",
-                    "search");
 }
 
 bool retryable(const absl::Status& status) { return has_reason(status, ErrorReason::kWrongState); }
 
 }  // namespace
 
-absl::StatusOr<ExperimentPlan> Submissions::read(const std::string& spec_json) {
+absl::StatusOr<PlannedExperiment> Submissions::read(const std::string& spec_json) {
   if (spec_json.empty()) {
     return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kMissingKey,
                       "spec_json is empty; send the specification as JSON", "spec_json");
@@ -89,7 +77,25 @@ absl::StatusOr<ExperimentPlan> Submissions::read(const std::string& spec_json) {
                       "spec_json", {{"bytes", std::to_string(spec_json.size())}, {"most", std::to_string(kSpecBytes)}});
   }
   LOCUS_ASSIGN_OR_RETURN(const Json spec, parse_json(spec_json, ErrorReason::kInvalidSpecification, ""));
-  return plan_experiment(spec, catalog_);
+  LOCUS_ASSIGN_OR_RETURN(PlannedExperiment planned, plan_whole(spec, catalog_));
+  if (!planned.searched) return planned;
+  const auto row = store_.experiment(planned.whole.name);
+  if (absl::IsNotFound(row.status())) return planned;
+  LOCUS_RETURN_IF_ERROR(row.status());
+  LOCUS_ASSIGN_OR_RETURN(const Fold fold, stored_fold(store_, row->id));
+  std::vector<std::vector<ChosenCandidate>> choices(fold.phases());
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (const auto* chosen = fold.choice(i)) choices[i] = *chosen;
+  }
+  ProposedCells proposed;
+  if (const auto& search = planned.phases.front().plan.search;
+      search && search->search.proposer == Proposer::kExternal) {
+    LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(row->id));
+    proposed = proposed_of(search->search, cells);
+  }
+  if (choices.empty() && proposed.empty()) return planned;
+  auto with_them = plan_whole(spec, catalog_, choices, proposed);
+  return with_them.ok() ? std::move(with_them) : planned;  // what no longer fits is dropped, which needs replace
 }
 
 // Trials are matched by their cell's key and their seed; what is stored keeps its ordinal for ever.
@@ -132,8 +138,10 @@ absl::StatusOr<Merge> Submissions::merge(const ExperimentPlan& plan) {
     out.ordinals.push_back(ordinal);
     out.trials.push_back({ordinal, cell, trial.seed, false});
   }
-  for (const TrialView& view : before) {
-    if (view.trial.retired || kept.count(view.trial.ordinal) > 0) continue;
+  for (TrialView& view : before) {
+    const std::int64_t ordinal = view.trial.ordinal;
+    out.before[ordinal] = view;
+    if (view.trial.retired || kept.count(ordinal) > 0) continue;
     ++out.removed;
     out.trials.push_back(view.trial);
     out.trials.back().retired = true;
@@ -151,7 +159,8 @@ absl::StatusOr<std::map<std::string, StageRow>> Submissions::stored_stages(const
 }
 
 absl::StatusOr<v1::Plan> Submissions::plan(const v1::PlanExperimentRequest& request) {
-  LOCUS_ASSIGN_OR_RETURN(const ExperimentPlan plan, read(request.spec_json()));
+  LOCUS_ASSIGN_OR_RETURN(const PlannedExperiment planned, read(request.spec_json()));
+  const ExperimentPlan& plan = planned.whole;
   LOCUS_ASSIGN_OR_RETURN(const Merge merged, merge(plan));
   LOCUS_ASSIGN_OR_RETURN(const auto stored, stored_stages(plan));
   v1::Plan out;
@@ -198,14 +207,16 @@ absl::StatusOr<v1::Plan> Submissions::plan(const v1::PlanExperimentRequest& requ
     item->set_to_run(static_cast<int>(tally.to_run + tally.running));
   }
   if (plan.search) *out.mutable_search() = planned_search(plan);
+  add_phases(planned, stored, &out);
   const Fleet fleet =
       coordinator_.inspect<Fleet>([](const Coordinator::LiveState& live) { return live.scheduler.fleet(); });
   LOCUS_RETURN_IF_ERROR(add_forecast(store_, catalog_, fleet, plan, stored, &out));
   return out;
 }
 
-absl::StatusOr<Event> Submissions::draft(const ExperimentPlan& plan, const Merge& merged,
+absl::StatusOr<Event> Submissions::draft(const PlannedExperiment& planned, const Merge& merged,
                                          const v1::CreateExperimentRequest& request, ReplyToken reply) {
+  const ExperimentPlan& plan = planned.whole;
   LOCUS_ASSIGN_OR_RETURN(const auto stored, stored_stages(plan));
   ExperimentSubmitted event;
   event.reply = reply;
@@ -222,6 +233,13 @@ absl::StatusOr<Event> Submissions::draft(const ExperimentPlan& plan, const Merge
   if (!merged.exists) event.row.created_us = clock_.wall();
   event.cells = merged.cells;
   event.trials = merged.trials;
+  if (planned.searched) {  // which of its trials run, and how far, its search decides
+    LOCUS_ASSIGN_OR_RETURN(SearchBegin begin, begin_of(planned, merged));
+    if (!begin.rows.empty())
+      event.decisions = AppendDecisions{merged.stored.id, begin.expected, std::move(begin.rows), SearchState::kRunning};
+    LOCUS_RETURN_IF_ERROR(keep_links(plan, merged, event));
+    return Event(std::move(event));
+  }
   for (std::size_t i = 0; i < plan.trials.size(); ++i) {
     for (const PlannedStage& stage : plan.trials[i].stages) {
       event.links.push_back({merged.ordinals[i], stage.role, stage.identity});
@@ -245,10 +263,14 @@ absl::StatusOr<Event> Submissions::draft(const ExperimentPlan& plan, const Merge
 }
 
 // Nothing to add, nothing to drop, nothing to revive: a submission that would only raise the revision.
-absl::StatusOr<bool> Submissions::unchanged(const ExperimentPlan& plan, const Merge& merged) {
-  if (!merged.exists || merged.added > 0 || merged.removed > 0 || merged.stored.spec_json != plan.spec_json)
+absl::StatusOr<bool> Submissions::unchanged(const PlannedExperiment& planned, const Merge& merged) {
+  if (!merged.exists || merged.added > 0 || merged.removed > 0 || merged.stored.spec_json != planned.whole.spec_json)
     return false;
   if (merged.stored.state == ExperimentState::kCancelled) return false;
+  if (planned.searched) {
+    LOCUS_ASSIGN_OR_RETURN(const SearchBegin begin, begin_of(planned, merged));
+    return begin.rows.empty() && merged.changed == 0 && !any_revivable(merged);
+  }
   LOCUS_ASSIGN_OR_RETURN(const StageCounts counts, store_.counts(merged.stored.id));
   return std::none_of(counts.by_state.begin(), counts.by_state.end(),
                       [](const auto& entry) { return entry.second > 0 && revivable(entry.first); });
@@ -276,23 +298,28 @@ absl::StatusOr<v1::CreateExperimentResponse> Submissions::create(const v1::Creat
     if (name.ok()) return answer_again(*name);
     if (!absl::IsNotFound(name.status())) return name.status();
   }
-  LOCUS_ASSIGN_OR_RETURN(const ExperimentPlan plan, read(request.spec_json()));
-  LOCUS_RETURN_IF_ERROR(check_runnable(plan));
   absl::MutexLock lock(&creating_);
   absl::Status last = absl::OkStatus();
   for (int attempt = 0; attempt < kTries; ++attempt) {
+    LOCUS_ASSIGN_OR_RETURN(const PlannedExperiment planned, read(request.spec_json()));
+    const ExperimentPlan& plan = planned.whole;
     LOCUS_ASSIGN_OR_RETURN(const Merge merged, merge(plan));
-    if (merged.removed + merged.changed > 0 && !request.replace()) return exists_error(plan.name, merged);
-    LOCUS_ASSIGN_OR_RETURN(const bool same, unchanged(plan, merged));
+    bool replaces = merged.removed + merged.changed > 0;
+    if (planned.searched && !replaces) {
+      LOCUS_ASSIGN_OR_RETURN(const SearchBegin begin, begin_of(planned, merged));
+      replaces = begin.anew;
+    }
+    if (replaces && !request.replace()) return exists_error(plan.name, merged);
+    LOCUS_ASSIGN_OR_RETURN(const bool same, unchanged(planned, merged));
     if (same) return answer_again(plan.name);
     std::promise<Command> promise;
     auto future = promise.get_future();
     const auto reply = [&](Command command) { promise.set_value(std::move(command)); };
     if (attempt < kTriesOffStrand) {
-      LOCUS_ASSIGN_OR_RETURN(Event event, draft(plan, merged, request, 0));
+      LOCUS_ASSIGN_OR_RETURN(Event event, draft(planned, merged, request, 0));
       coordinator_.post(std::get<ExperimentSubmitted>(std::move(event)), reply);
     } else {
-      coordinator_.post_prepared([&](ReplyToken token) { return draft(plan, merged, request, token); }, reply);
+      coordinator_.post_prepared([&](ReplyToken token) { return draft(planned, merged, request, token); }, reply);
     }
     const Command command = future.get();
     if (const auto* error = std::get_if<ReplyError>(&command)) {

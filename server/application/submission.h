@@ -14,6 +14,7 @@
 #include "core/experiment/plan.h"
 #include "core/ports/store.h"
 #include "locus/v1/experiment_service.pb.h"
+#include "server/application/planned_phases.h"
 #include "server/runtime/coordinator.h"
 
 namespace locus::server {
@@ -26,6 +27,14 @@ struct Merge {
   std::vector<TrialRow> trials;                      // every trial of the plan and every newly retired one
   std::vector<std::int64_t> ordinals;                // of plan.trials, in their order
   std::int64_t added = 0, removed = 0, changed = 0;  // trials; changed: kept, with stages of other identities
+  std::map<std::int64_t, TrialView> before;          // every stored trial, by ordinal
+};
+
+// What a submission begins in the log of a search.
+struct SearchBegin {
+  std::int64_t expected = 0;  // number of the last decision there is
+  std::vector<DecisionRow> rows;
+  bool anew = false;  // under other rules than what is stored was run by
 };
 
 // Plans and creates experiments. Thread-safe. Blocks on the store; one creation at a time, because a creation
@@ -40,13 +49,16 @@ class Submissions {
   absl::StatusOr<v1::CreateExperimentResponse> create(const v1::CreateExperimentRequest& request);
 
  private:
-  absl::StatusOr<ExperimentPlan> read(const std::string& spec_json);
+  // With the choices and a client's proposals that the experiment of its name has.
+  absl::StatusOr<PlannedExperiment> read(const std::string& spec_json);
   absl::StatusOr<Merge> merge(const ExperimentPlan& plan);
   absl::StatusOr<std::map<std::string, StageRow>> stored_stages(const ExperimentPlan& plan);
-  absl::StatusOr<Event> draft(const ExperimentPlan& plan, const Merge& merge,
+  absl::StatusOr<Event> draft(const PlannedExperiment& planned, const Merge& merge,
                               const v1::CreateExperimentRequest& request, ReplyToken reply);
+  absl::StatusOr<SearchBegin> begin_of(const PlannedExperiment& planned, const Merge& merged);
+  absl::Status keep_links(const ExperimentPlan& plan, const Merge& merged, ExperimentSubmitted& event);
 
-  absl::StatusOr<bool> unchanged(const ExperimentPlan& plan, const Merge& merged);
+  absl::StatusOr<bool> unchanged(const PlannedExperiment& planned, const Merge& merged);
   absl::StatusOr<v1::CreateExperimentResponse> answer_again(const std::string& name);
 
   Store& store_;

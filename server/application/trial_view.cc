@@ -54,7 +54,10 @@ absl::Status ExperimentViews::fill_checkpoints(const StageRow& stage, const std:
   for (const CheckpointRow& row : rows) {
     if (auto artifact = store_.artifact(row.sha256); artifact.ok()) artifacts[row.sha256] = *std::move(artifact);
   }
-  const auto roles = checkpoint_roles(stage, rows, attempts, [&](const std::string& sha256) {
+  LOCUS_ASSIGN_OR_RETURN(const auto references, store_.references(stage.id));
+  std::vector<std::int64_t> wants;
+  for (const StageReference& reference : references) wants.push_back(reference.until_step);
+  const auto roles = checkpoint_roles(stage, rows, attempts, wanted_further(wants), [&](const std::string& sha256) {
     const auto found = artifacts.find(sha256);
     return found != artifacts.end() && found->second.pinned;
   });

@@ -87,7 +87,8 @@ absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Li
   for (const AttemptRow& attempt : attempts) {
     by_key[{attempt.stage_id, attempt.number}] = &attempt;
     if (bad(attempt)) out->set_failed(out->failed() + 1);
-    if (attempt.state == AttemptState::kSucceeded) out->set_succeeded(out->succeeded() + 1);
+    if (attempt.state == AttemptState::kSucceeded || attempt.state == AttemptState::kParked)
+      out->set_succeeded(out->succeeded() + 1);
   }
   const auto found = connected.find(row.id);
   if (found == connected.end()) return absl::OkStatus();

@@ -7,7 +7,7 @@ namespace locus::server {
 
 LOCUS_CALLS_OF_AnalysisService(LOCUS_SERVE_CALL) LOCUS_CALLS_OF_MetricService(LOCUS_SERVE_CALL)
     LOCUS_CALLS_OF_CatalogService(LOCUS_SERVE_CALL) LOCUS_CALLS_OF_PictureService(LOCUS_SERVE_CALL)
-        LOCUS_CALLS_OF_AdminService(LOCUS_SERVE_CALL)
+        LOCUS_CALLS_OF_SearchService(LOCUS_SERVE_CALL) LOCUS_CALLS_OF_AdminService(LOCUS_SERVE_CALL)
 
             grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(grpc::CallbackServerContext*,
                                                                                const v1::BackupRequest* request) {

@@ -6,6 +6,7 @@
 #include "locus/v1/catalog_service.grpc.pb.h"
 #include "locus/v1/metric_service.grpc.pb.h"
 #include "locus/v1/picture_service.grpc.pb.h"
+#include "locus/v1/search_service.grpc.pb.h"
 #include "server/application/api.h"
 #include "server/grpc/unary.h"
 #include "server/runtime/work_pool.h"
@@ -44,6 +45,15 @@ class PictureService final : public v1::PictureService::CallbackService {
  public:
   PictureService(Api& api, WorkPool& pool) : api_(api), pool_(pool) {}
   LOCUS_CALLS_OF_PictureService(LOCUS_DECLARE_CALL)
+
+      private : Api& api_;
+  WorkPool& pool_;
+};
+
+class SearchService final : public v1::SearchService::CallbackService {
+ public:
+  SearchService(Api& api, WorkPool& pool) : api_(api), pool_(pool) {}
+  LOCUS_CALLS_OF_SearchService(LOCUS_DECLARE_CALL)
 
       private : Api& api_;
   WorkPool& pool_;

@@ -87,6 +87,7 @@ void fill(const Grant& grant, v1::StageGrant* out) {
   out->set_resume_step(grant.resume_step);
   out->set_title(grant.title);
   out->set_limit_seconds(grant.limit_seconds);
+  out->set_until_step(grant.until_step);
 }
 
 // One long poll. Answered once on the strand: by a grant, the end of the wait, or the caller's going.
@@ -173,6 +174,8 @@ grpc::ServerUnaryReactor* WorkerService::SyncLeases(grpc::CallbackServerContext*
         out->set_stage(lease.stage_id);
         out->set_attempt(lease.attempt);
         out->set_wish(to_proto(wish));
+        const auto until = wishes->until.find(lease.stage_id);
+        if (until != wishes->until.end() && wish != LeaseWish::kDrop) out->set_until_step(until->second);
       }
       response->set_drain(wishes->drain);
     }
@@ -230,7 +233,12 @@ absl::StatusOr<bool> WorkerService::repeats(const v1::CompleteAttemptRequest& re
 absl::StatusOr<v1::CompleteAttemptResponse> WorkerService::complete_attempt(const v1::CompleteAttemptRequest& request) {
   const auto outcome = parse_attempt_state(request.outcome());
   if (!outcome || *outcome == AttemptState::kRunning || *outcome == AttemptState::kLost) {
-    return invalid("outcome", "outcome is \"" + request.outcome() + "\"; give succeeded, failed, stopped or cancelled");
+    return invalid("outcome",
+                   "outcome is \"" + request.outcome() + "\"; give succeeded, failed, stopped, cancelled or parked");
+  }
+  if (*outcome == AttemptState::kParked && request.step() <= 0) {
+    return invalid("step", "a parked attempt says at which step, that of the checkpoint it committed last, and not " +
+                               std::to_string(request.step()));
   }
   FailureClass failure = FailureClass::kNone;
   if (!request.failure_class().empty()) {
@@ -255,6 +263,7 @@ absl::StatusOr<v1::CompleteAttemptResponse> WorkerService::complete_attempt(cons
   event.failure_class = failure;
   event.reason = valid_utf8(request.reason().substr(0, kReasonLength));
   event.environment_json = environment;
+  if (*outcome == AttemptState::kParked) event.step = request.step();
   event.results = std::move(results);
   for (const auto& output : request.outputs()) {
     LOCUS_RETURN_IF_ERROR(store_.artifact(output.sha256()).status());

@@ -74,6 +74,15 @@ const std::map<std::string, Json>& table() {
       {"DrawPriorRequest.layer", between(0, 47)},
       {"DrawPriorRequest.layers", between(0, 48)},
       {"DrawPriorRequest.seed", at_least(0)},
+      {"ListDecisionsRequest.after", at_least(0)},
+      {"ListDecisionsRequest.page_size", at_least(0)},
+      {"ProposeRequest.request_id", {{"minLength", 1}, {"maxLength", 200}}},
+      {"ProposeRequest.proposer", {{"maxLength", 200}}},
+      {"ProposeRequest.cells", {{"minItems", 1}, {"maxItems", 1000}}},
+      {"StopTrialsRequest.trials", {{"minItems", 1}, {"maxItems", 10'000}}},
+      {"StopTrialsRequest.reason", {{"minLength", 1}, {"maxLength", 1000}}},
+      {"ContinueTrialsRequest.trials", {{"minItems", 1}, {"maxItems", 10'000}}},
+      {"ContinueTrialsRequest.reason", {{"minLength", 1}, {"maxLength", 1000}}},
       {"DrawTrialRequest.step", at_least(0)},
       {"DrawTrialRequest.stage", at_least(0)},
       {"DrawTrialRequest.checkpoint", {{"pattern", "^([0-9]{1,18}|best|last|initial)?$"}}},
@@ -103,6 +112,12 @@ bool is_wanted(const FieldDescriptor* field) {
       "GetPaperTableRequest.experiments",
       "PlanExperimentRequest.spec_json",
       "CreateExperimentRequest.spec_json",
+      "ProposeRequest.request_id",
+      "ProposeRequest.cells",
+      "StopTrialsRequest.reason",
+      "StopTrialsRequest.trials",
+      "ContinueTrialsRequest.reason",
+      "ContinueTrialsRequest.trials",
   };
   return kWanted.contains(name_of(field));
 }

@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/log/log.h"
@@ -149,7 +150,7 @@ void Coordinator::pump() {
       replies_[pending.token] = std::move(pending.reply);
       events.push_back(*std::move(event));
       if (std::holds_alternative<ExperimentSubmitted>(events.back()) ||
-          std::holds_alternative<StagesRerun>(events.back()))
+          std::holds_alternative<StagesRerun>(events.back()) || std::holds_alternative<SearchDecided>(events.back()))
         break;  // its draft holds only for the state it was made from
     }
     // One that the store refuses must not take the others with it: they are tried again one by one.
@@ -184,11 +185,14 @@ bool Coordinator::process(const std::vector<Event>& events, bool last_chance) {
   for (const Event& event : events) {  // before what is saved, which may retire trials
     if (const auto* submitted = std::get_if<ExperimentSubmitted>(&event)) index_.apply(*submitted);
     if (const auto* rerun = std::get_if<StagesRerun>(&event)) index_.apply(*rerun);
+    if (const auto* decided = std::get_if<SearchDecided>(&event)) index_.apply(*decided);
   }
   for (const Mutation& mutation : all.mutations) {
     if (const auto* saved = std::get_if<SaveExperiment>(&mutation)) index_.apply(*saved);
+    if (const auto* resolved = std::get_if<ResolveTrials>(&mutation)) index_.apply(*resolved);
     if (const auto* deleted = std::get_if<DeleteExperiment>(&mutation)) index_.forget(deleted->id);
   }
+  if (moved_) note_movement(all.mutations);
   for (const Event& event : events) note_progress(event);
   commit_answers(all);
   return true;
@@ -245,6 +249,30 @@ void Coordinator::note_progress(const Event& event) {
     for (const auto& name : index_.experiments_of(stated.stage_id)) notice_(name, "progress");
   }
   if (steps_seen_.size() > 100'000) steps_seen_.clear();
+}
+
+void Coordinator::note_movement(const std::vector<Mutation>& mutations) {
+  std::set<ExperimentId> moved;
+  const auto of_stage = [&](StageId stage) {
+    for (const TrialReference& reference : index_.references(stage)) moved.insert(reference.experiment);
+  };
+  for (const Mutation& mutation : mutations) {
+    if (const auto* ended = std::get_if<EndAttempt>(&mutation)) of_stage(ended->stage_id);
+    if (const auto* set = std::get_if<SetStageState>(&mutation); set != nullptr && terminal(set->to))
+      of_stage(set->stage_id);
+    if (const auto* saved = std::get_if<SaveExperiment>(&mutation)) moved.insert(saved->row.id);
+    if (const auto* state = std::get_if<SetExperimentState>(&mutation)) moved.insert(state->id);
+  }
+  for (const ExperimentId id : moved) moved_(id);
+}
+
+void Coordinator::on_movement(std::function<void(ExperimentId)> callback) {
+  std::promise<void> taken;
+  on_strand([&] {
+    moved_ = std::move(callback);
+    taken.set_value();
+  });
+  taken.get_future().wait();
 }
 
 void Coordinator::arm() {

@@ -59,6 +59,10 @@ class Coordinator {
   // From a reply only: on the strand already.
   const StageIndex& index() const { return index_; }
 
+  // Told of experiments of which a stage has ended or parked, or that were submitted, resumed or rerun: where a search may go on. Called
+  // on the strand, from the next event on; must not block. An empty one ends it, and has been taken when this returns.
+  void on_movement(std::function<void(ExperimentId)> callback);
+
   void note_points(StageId stage) { note(stage, "points"); }
   void note_log(StageId stage) { note(stage, "log"); }
   // Posts an event that nobody waits for.
@@ -88,6 +92,7 @@ class Coordinator {
   void answer(ReplyToken token, Command command);
   absl::Status rebuild(const std::vector<Event>& to_retry);
   void note_progress(const Event& event);
+  void note_movement(const std::vector<Mutation>& mutations);
   void arm();
 
   Store& store_;
@@ -105,6 +110,7 @@ class Coordinator {
   std::unordered_map<ReplyToken, Reply> replies_;
   std::deque<Pending> queue_;
   std::unordered_map<StageId, std::int64_t> steps_seen_;
+  std::function<void(ExperimentId)> moved_;
   std::string intake_closed_because_;  // outlives a rebuild
   bool pump_posted_ = false, draining_ = false, stale_ = false;
   Now now_;

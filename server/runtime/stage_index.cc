@@ -51,6 +51,15 @@ void StageIndex::apply(const StagesRerun& rerun) {
   }
 }
 
+void StageIndex::apply(const SearchDecided& decided) {
+  names_[decided.row.id] = decided.row.name;
+  add(decided.stages);
+}
+
+void StageIndex::apply(const ResolveTrials& resolved) {
+  for (const auto& link : resolved.trial_stages) add(link.stage_id, {resolved.id, link.trial});
+}
+
 void StageIndex::forget(ExperimentId id) {
   names_.erase(id);
   for (auto at = references_.begin(); at != references_.end();) {

@@ -25,7 +25,9 @@ class StageIndex {
   void apply(const SaveExperiment& saved);
   // Stages that ended before this server started may be revived: their drafts say whose they are.
   void apply(const ExperimentSubmitted& submitted);
-  void apply(const StagesRerun& rerun);  // whose experiment may have been cancelled, and so unknown
+  void apply(const StagesRerun& rerun);      // whose experiment may have been cancelled, and so unknown
+  void apply(const SearchDecided& decided);  // whose stages may have ended before this server started
+  void apply(const ResolveTrials& resolved);
   void forget(ExperimentId id);
   const std::vector<TrialReference>& references(StageId stage) const;
   std::vector<std::string> experiments_of(StageId stage) const;

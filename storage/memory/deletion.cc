@@ -177,7 +177,10 @@ int MemoryTables::erase_cells(ExperimentId id, int limit) {
   return gone;
 }
 
-void MemoryTables::erase_experiment(ExperimentId id) { hidden.erase(id); }
+void MemoryTables::erase_experiment(ExperimentId id) {
+  searches.erase(id);
+  hidden.erase(id);
+}
 
 void MemoryTables::erase_stages(const std::vector<StageId>& ids) {
   for (const StageId id : ids) {

@@ -99,7 +99,11 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     return found_or(tables_.requests, request_id, refusal::request_not_found(request_id));
   }
-  absl::StatusOr<StageCounts> counts(ExperimentId id) override;
+  absl::StatusOr<StageCounts> counts(ExperimentId id) override {
+    const std::lock_guard lock(mutex_);
+    if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
+    return tables_.counts_of(id);
+  }
   absl::StatusOr<std::vector<CellRow>> cells(ExperimentId id) override {
     const std::lock_guard lock(mutex_);
     if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
@@ -234,6 +238,26 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     return values(tables_.alerts);
   }
+  absl::StatusOr<SearchRow> search(ExperimentId id) override {
+    const std::lock_guard lock(mutex_);
+    if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
+    return found_or(tables_.searches, id, refusal::search_not_found(id));
+  }
+  absl::StatusOr<std::vector<SearchRow>> running_searches() override {
+    const std::lock_guard lock(mutex_);
+    return tables_.running_searches();
+  }
+  absl::StatusOr<std::vector<DecisionRow>> decisions(ExperimentId id, std::int64_t after, int limit) override {
+    const std::lock_guard lock(mutex_);
+    if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
+    return tables_.decisions_of(id, after, limit);
+  }
+  absl::StatusOr<std::pair<ExperimentId, std::int64_t>> decision_of_request(const std::string& request_id) override {
+    const std::lock_guard lock(mutex_);
+    const Ordinal* found = tables_.decisions_by_request.find(request_id);
+    if (found == nullptr || !tables_.experiments.contains(found->first)) return refusal::request_not_found(request_id);
+    return *found;
+  }
   absl::StatusOr<LogView> log(StageId id, std::int64_t attempt, std::int64_t offset, std::int64_t most) override;
   absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override;
   absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) override;
@@ -250,6 +274,13 @@ class MemoryStore final : public Store {
 };
 
 bool unfinished(const StageRow& row) { return !terminal(row.state); }
+
+// That the work of its experiment can be done.
+bool proves(const StageRow& stage, const std::vector<AttemptRow>& attempts) {
+  return stage.state == StageState::kSucceeded ||
+         std::any_of(attempts.begin(), attempts.end(),
+                     [](const AttemptRow& attempt) { return attempt.state == AttemptState::kParked; });
+}
 
 absl::StatusOr<Snapshot> MemoryStore::load() {
   const std::lock_guard lock(mutex_);
@@ -272,41 +303,12 @@ absl::StatusOr<Snapshot> MemoryStore::load() {
     const auto& cells = tables_.cells.rows();
     out.cells[row.id] = std::distance(cells.lower_bound({row.id, kFirst}), cells.lower_bound({row.id + 1, kFirst}));
     for (const StageId stage : tables_.stages_of(row.id)) {
-      if (tables_.stages.find(stage)->state == StageState::kSucceeded) out.proven.insert(row.id);
+      if (proves(*tables_.stages.find(stage), tables_.attempts_of(stage))) out.proven.insert(row.id);
     }
   }
   out.next_experiment = tables_.next_id_of("experiment", tables_.experiments.next_id());
   out.next_stage = tables_.next_id_of("stage", tables_.stages.next_id());
   out.next_worker = tables_.workers.next_id();
-  return out;
-}
-
-absl::StatusOr<StageCounts> MemoryStore::counts(ExperimentId id) {
-  const std::lock_guard lock(mutex_);
-  if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
-  StageCounts out;
-  for (const StageId stage_id : tables_.stages_of(id)) {
-    const StageRow& stage = *tables_.stages.find(stage_id);
-    const bool succeeded = stage.state == StageState::kSucceeded;
-    KindCounts& kind = out.by_kind[stage.kind];
-    ++out.by_state[stage.state];
-    ++kind.total;
-    kind.succeeded += succeeded ? 1 : 0;
-    for (const AttemptRow& attempt : tables_.attempts_of(stage_id)) {
-      out.last_ended_us = std::max(out.last_ended_us, attempt.ended_us);
-      if (succeeded && attempt.ended_us > 0) kind.busy_us += attempt.ended_us - attempt.started_us;
-    }
-  }
-  const auto& trials = tables_.trials.rows();
-  for (auto at = trials.lower_bound({id, kFirst}); at != trials.end() && at->first.first == id; ++at) {
-    if (at->second.retired) continue;
-    const auto links = tables_.links_of(id, at->first.second);
-    const bool done = !links.empty() && std::all_of(links.begin(), links.end(), [&](const TrialStageRow& link) {
-      return tables_.stages.find(link.stage_id)->state == StageState::kSucceeded;
-    });
-    ++out.trials;
-    out.trials_done += done ? 1 : 0;
-  }
   return out;
 }
 

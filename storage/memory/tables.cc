@@ -55,7 +55,7 @@ void MemoryTables::put_trial(ExperimentId experiment, const TrialRow& row) {
 }
 
 void MemoryTables::put_trial_stage(ExperimentId experiment, const TrialStageRow& row, std::int64_t position) {
-  links.put({experiment, row.trial, row.role}, {position, row.stage_id});
+  links.put({experiment, row.trial, row.role}, {position, row.stage_id, row.until_step});
 }
 
 std::optional<std::string> MemoryTables::request(const std::string& request_id) { return copy(requests, request_id); }
@@ -220,7 +220,7 @@ std::vector<TrialStageRow> MemoryTables::links_of(ExperimentId experiment, std::
   for (auto at = rows.lower_bound({experiment, trial, ""}); at != rows.end(); ++at) {
     const auto& [in_experiment, in_trial, role] = at->first;
     if (in_experiment != experiment || in_trial != trial) break;
-    found.push_back({at->second.position, {trial, role, at->second.stage_id}});
+    found.push_back({at->second.position, {trial, role, at->second.stage_id, at->second.until_step}});
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<TrialStageRow> out;
@@ -245,7 +245,7 @@ std::vector<StageReference> MemoryTables::references_among(const std::function<b
     const TrialRow& row = *trials.find({experiment, trial});
     const ExperimentRow* in = experiments.find(experiment);  // none: it is deleted
     if (in == nullptr || in->state == ExperimentState::kCancelled || row.retired || !among(link.stage_id)) continue;
-    out.push_back({experiment, link.stage_id, trial, row.cell});
+    out.push_back({experiment, link.stage_id, trial, row.cell, link.until_step});
   }
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
     return std::tie(a.experiment, a.trial, a.stage) < std::tie(b.experiment, b.trial, b.stage);
@@ -294,6 +294,33 @@ StageBriefs MemoryTables::briefs_of(ExperimentId experiment) const {
       }
       out.stages.push_back(std::move(brief));
     }
+  }
+  return out;
+}
+
+StageCounts MemoryTables::counts_of(ExperimentId id) const {
+  StageCounts out;
+  for (const StageId stage_id : stages_of(id)) {
+    const StageRow& stage = *stages.find(stage_id);
+    const bool succeeded = stage.state == StageState::kSucceeded;
+    KindCounts& kind = out.by_kind[stage.kind];
+    ++out.by_state[stage.state];
+    ++kind.total;
+    kind.succeeded += succeeded ? 1 : 0;
+    for (const AttemptRow& attempt : attempts_of(stage_id)) {
+      out.last_ended_us = std::max(out.last_ended_us, attempt.ended_us);
+      if (succeeded && attempt.ended_us > 0) kind.busy_us += attempt.ended_us - attempt.started_us;
+    }
+  }
+  const auto& rows = trials.rows();
+  for (auto at = rows.lower_bound({id, kFirst}); at != rows.end() && at->first.first == id; ++at) {
+    if (at->second.retired) continue;
+    const auto linked = links_of(id, at->first.second);
+    const bool done = !linked.empty() && std::all_of(linked.begin(), linked.end(), [&](const TrialStageRow& link) {
+      return link.until_step == kToTheEnd && stages.find(link.stage_id)->state == StageState::kSucceeded;
+    });
+    ++out.trials;
+    out.trials_done += done ? 1 : 0;
   }
   return out;
 }

@@ -72,9 +72,10 @@ struct StoredPoint {
   std::int64_t series_id = 0;
   Point point;
 };
-struct Link {
+struct StoredLink {
   std::int64_t position = 0;
   StageId stage_id = 0;
+  std::int64_t until_step = kToTheEnd;
 };
 using Ordinal = std::pair<ExperimentId, std::int64_t>;
 using AttemptKey = std::pair<StageId, std::int64_t>;
@@ -89,7 +90,7 @@ class MemoryTables final : public Rows {
   Table<std::string, ExperimentId> experiment_names{journal};
   Table<Ordinal, CellRow> cells{journal};
   Table<Ordinal, TrialRow> trials{journal};
-  Table<std::tuple<ExperimentId, std::int64_t, std::string>, Link> links{journal};  // (experiment, trial, role)
+  Table<std::tuple<ExperimentId, std::int64_t, std::string>, StoredLink> links{journal};  // (experiment, trial, role)
   Table<std::string, std::string> requests{journal};
   Table<StageId, StageRow> stages{journal};
   Table<std::string, StageId> identities{journal};
@@ -111,6 +112,9 @@ class MemoryTables final : public Rows {
   Table<std::tuple<StageId, std::int64_t, Microseconds>, SystemSample> samples{journal};
   Table<std::pair<WorkerId, Microseconds>, SystemSample> worker_samples{journal};
   Table<ExperimentId, AlertRow> alerts{journal};
+  Table<ExperimentId, SearchRow> searches{journal};
+  Table<Ordinal, DecisionRow> decisions{journal};
+  Table<std::string, Ordinal> decisions_by_request{journal};
   Table<std::string, std::int64_t> remembered{journal};  // as the database's table of that name
   // Grows only in store_points, the last thing an append does, so that needs no journal; erasing has one.
   std::map<AttemptKey, std::vector<StoredPoint>> points;
@@ -124,6 +128,7 @@ class MemoryTables final : public Rows {
   bool has_trial(ExperimentId experiment, std::int64_t ordinal) override;
   void put_trial(ExperimentId experiment, const TrialRow& row) override;
   void put_trial_stage(ExperimentId experiment, const TrialStageRow& row, std::int64_t position) override;
+  std::map<std::string, std::int64_t> positions(ExperimentId experiment, std::int64_t trial) override;
   std::optional<std::string> request(const std::string& request_id) override;
   void put_request(const std::string& request_id, const std::string& name, Microseconds now) override;
 
@@ -168,6 +173,12 @@ class MemoryTables final : public Rows {
   void put_alert(const AlertRow& row) override;
   void erase_alerts() override;
 
+  std::optional<SearchRow> search(ExperimentId id) override;
+  void put_search(const SearchRow& row) override;
+  void put_decision(ExperimentId id, const DecisionRow& row) override;
+  bool has_decision_of_request(const std::string& request_id) override;
+  std::vector<std::int64_t> live_wants(StageId id) override;
+
   std::optional<std::int64_t> series(StageId id, const SeriesKey& key) override;
   std::int64_t series_count(StageId id) override;
   std::int64_t insert_series(StageId id, const SeriesKey& key) override;
@@ -194,6 +205,7 @@ class MemoryTables final : public Rows {
   std::optional<ExperimentId> hidden_experiment() override;
   void erase_trials(ExperimentId id, std::int64_t last) override;
   int erase_cells(ExperimentId id, int limit) override;
+  int erase_decisions(ExperimentId id, int limit) override;
   void erase_experiment(ExperimentId id) override;
   void erase_stages(const std::vector<StageId>& ids) override;
 
@@ -208,6 +220,9 @@ class MemoryTables final : public Rows {
   std::map<std::int64_t, Annotation> annotations_of(ExperimentId id) const;
   std::vector<AttemptSample> samples_of(StageId id) const;
   std::vector<SystemSample> samples_of_worker(WorkerId id) const;
+  StageCounts counts_of(ExperimentId id) const;
+  std::vector<SearchRow> running_searches() const;                                              // by id
+  std::vector<DecisionRow> decisions_of(ExperimentId id, std::int64_t after, int limit) const;  // limit 0: all
   std::vector<StageReference> references_among(const std::function<bool(StageId)>& among) const;
 
  private:

@@ -74,6 +74,12 @@ absl::Status request_not_found(const std::string& request_id) {
                    request_id);
 }
 
+absl::Status search_not_found(ExperimentId id) {
+  return not_found(ErrorReason::kSearchNotFound,
+                   "experiment " + std::to_string(id) + " has no search that has decided anything", "experiment",
+                   std::to_string(id));
+}
+
 absl::Status wrong_state(std::string message, std::map<std::string, std::string> metadata) {
   return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState, std::move(message), {},
                     std::move(metadata));
@@ -98,6 +104,12 @@ absl::Status stale_attempt(const StageRow& stage, std::int64_t asked, const std:
                      {"attempt", std::to_string(asked)},
                      {"current_attempt", std::to_string(stage.attempt)},
                      {"state", to_string(stage.state)}});
+}
+
+absl::Status log_has_grown(const std::string& experiment, std::int64_t expected, std::int64_t decided) {
+  return wrong_state("the search of '" + experiment + "' has decided up to number " + std::to_string(decided) +
+                         ", not " + std::to_string(expected) + ": read its log and judge again",
+                     {{"experiment", experiment}, {"decided", std::to_string(decided)}});
 }
 
 absl::Status log_gap(const AttemptRow& attempt, std::int64_t offset) {

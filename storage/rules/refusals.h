@@ -20,6 +20,7 @@ absl::Status artifact_not_found(const std::string& sha256);
 absl::Status worker_not_found(WorkerId id);
 absl::Status catalog_not_found(const std::string& digest);
 absl::Status request_not_found(const std::string& request_id);
+absl::Status search_not_found(ExperimentId id);
 
 absl::Status wrong_state(std::string message, std::map<std::string, std::string> metadata = {});
 absl::Status invalid(std::string message, std::string field);
@@ -27,6 +28,8 @@ absl::Status limit_exceeded(std::string message);
 
 // `asked`: the token the caller holds; `stage`: what is stored.
 absl::Status stale_attempt(const StageRow& stage, std::int64_t asked, const std::string& verb);
+// Of a search: judged by a log up to `expected`, which ends at `decided`.
+absl::Status log_has_grown(const std::string& experiment, std::int64_t expected, std::int64_t decided);
 absl::Status log_gap(const AttemptRow& attempt, std::int64_t offset);
 absl::Status sequence_gap(StageId id, std::int64_t attempt, std::int64_t first_seq, std::int64_t expected);
 

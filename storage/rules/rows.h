@@ -2,6 +2,7 @@
 // supplies its own.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -30,6 +31,8 @@ class Rows {
   virtual bool has_trial(ExperimentId experiment, std::int64_t ordinal) = 0;
   virtual void put_trial(ExperimentId experiment, const TrialRow& row) = 0;
   virtual void put_trial_stage(ExperimentId experiment, const TrialStageRow& row, std::int64_t position) = 0;
+  virtual std::map<std::string, std::int64_t> positions(ExperimentId experiment,
+                                                        std::int64_t trial) = 0;  // of its links, by role
   virtual std::optional<std::string> request(const std::string& request_id) = 0;  // the experiment's name
   virtual void put_request(const std::string& request_id, const std::string& name, Microseconds now) = 0;
 
@@ -90,8 +93,15 @@ class Rows {
   virtual std::optional<ExperimentId> hidden_experiment() = 0;        // the oldest one that is left
   virtual void erase_trials(ExperimentId id, std::int64_t last) = 0;  // up to this ordinal, with their links
   virtual int erase_cells(ExperimentId id, int limit) = 0;            // returns how many went
-  virtual void erase_experiment(ExperimentId id) = 0;                 // a hidden one without cells and trials
-  virtual void erase_stages(const std::vector<StageId>& ids) = 0;     // with everything of theirs
+  virtual int erase_decisions(ExperimentId id, int limit) = 0;        // the newest first; returns how many went
+  virtual void erase_experiment(ExperimentId id) = 0;              // a hidden one without cells, trials and decisions
+  virtual void erase_stages(const std::vector<StageId>& ids) = 0;  // with everything of theirs
+
+  virtual std::optional<SearchRow> search(ExperimentId id) = 0;
+  virtual void put_search(const SearchRow& row) = 0;
+  virtual void put_decision(ExperimentId id, const DecisionRow& row) = 0;   // a new number
+  virtual bool has_decision_of_request(const std::string& request_id) = 0;  // hidden experiments' count
+  virtual std::vector<std::int64_t> live_wants(StageId id) = 0;  // stop points of unretired trials of live experiments
 
   virtual Annotation annotation(ExperimentId experiment, std::int64_t trial) = 0;  // empty without one
   virtual void put_annotation(ExperimentId experiment, std::int64_t trial, const Annotation& row) = 0;

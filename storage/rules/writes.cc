@@ -8,6 +8,8 @@
 #include "storage/rules/deletion.h"
 #include "storage/rules/metadata.h"
 #include "storage/rules/refusals.h"
+#include "storage/rules/searches.h"
+#include "storage/rules/trials.h"
 
 namespace locus {
 namespace {
@@ -26,19 +28,13 @@ class Rules {
 
   absl::Status operator()(const SaveExperiment& m) {
     LOCUS_RETURN_IF_ERROR(save_row(m));
-    for (const CellRow& cell : m.cells) rows_.put_cell(m.row.id, cell);
-    for (const TrialRow& trial : m.trials) {
-      if (!rows_.has_cell(m.row.id, trial.cell)) {
-        return invalid("trial " + text(trial.ordinal) + " names cell " + text(trial.cell) + ", which is not stored",
-                       "trials.cell");
-      }
-      rows_.put_trial(m.row.id, trial);
-    }
-    LOCUS_RETURN_IF_ERROR(insert_stages(m.stages));
+    LOCUS_RETURN_IF_ERROR(put_trials(rows_, m.row.id, m.cells, m.trials));
+    LOCUS_RETURN_IF_ERROR(insert_stages(rows_, m.stages));
     std::map<std::int64_t, std::int64_t> position;  // within each trial, in the order given
     for (const TrialStageRow& link : m.trial_stages) {
       if (!rows_.has_trial(m.row.id, link.trial)) return refusal::trial_not_found(m.row.id, link.trial);
       if (!rows_.stage(link.stage_id)) return refusal::stage_not_found(link.stage_id);
+      LOCUS_RETURN_IF_ERROR(check_stop_point(link));
       rows_.put_trial_stage(m.row.id, link, position[link.trial]++);
     }
     return remember_request(m);
@@ -77,7 +73,9 @@ class Rules {
     const PurgePlan plan = plan_purge(rows_, m.trials);
     if (plan.experiment == 0) return absl::OkStatus();
     if (plan.last_trial < 0) {
-      if (rows_.erase_cells(plan.experiment, m.trials) < m.trials) rows_.erase_experiment(plan.experiment);
+      if (rows_.erase_cells(plan.experiment, m.trials) < m.trials &&
+          rows_.erase_decisions(plan.experiment, m.trials) < m.trials)
+        rows_.erase_experiment(plan.experiment);
       return absl::OkStatus();
     }
     rows_.remember_deletion(plan.attempts);
@@ -97,6 +95,7 @@ class Rules {
                              "succeeded is final",
                          {{"stage", text(m.stage_id)}, {"state", to_string(m.from)}});
     }
+    LOCUS_RETURN_IF_ERROR(check_parking(m));
     for (const auto& [slot, sha256] : m.inputs) {
       if (!rows_.has_input(m.stage_id, slot)) {
         return invalid("stage " + text(m.stage_id) + " has no input slot '" + slot + "'", "inputs");
@@ -119,6 +118,9 @@ class Rules {
       return refusal::stale_attempt(*stage, m.attempt, "grant");
     }
     if (!rows_.has_worker(m.worker_id)) return refusal::worker_not_found(m.worker_id);
+    if (m.until_step < kToTheEnd) {
+      return invalid("an attempt cannot be granted up to step " + text(m.until_step), "until_step");
+    }
     stage->state = StageState::kRunning;
     stage->attempt = m.attempt;
     stage->failure_class = FailureClass::kNone;
@@ -134,6 +136,7 @@ class Rules {
     attempt.resume_sha256 = m.resume_sha256;
     attempt.started_us = m.started_us;
     attempt.slots = m.slots;
+    attempt.until_step = m.until_step;
     rows_.put_attempt(attempt);
     return absl::OkStatus();
   }
@@ -143,8 +146,7 @@ class Rules {
     if (!stage) return refusal::stage_not_found(m.stage_id);
     if (!holds(*stage, m.attempt)) return refusal::stale_attempt(*stage, m.attempt, "end");
     const bool succeeded = m.outcome == AttemptState::kSucceeded;
-    if (m.outcome == AttemptState::kRunning || m.stage_state == StageState::kRunning ||
-        m.stage_state == StageState::kBlocked || (m.stage_state == StageState::kSucceeded && !succeeded)) {
+    if (!can_leave(m.outcome, m.stage_state)) {
       return wrong_state("an attempt cannot end " + std::string(to_string(m.outcome)) + " and leave its stage " +
                              to_string(m.stage_state),
                          {{"stage", text(m.stage_id)}, {"outcome", to_string(m.outcome)}});
@@ -243,6 +245,8 @@ class Rules {
     return absl::OkStatus();
   }
 
+  absl::Status operator()(const AppendDecisions& m) { return append_decisions(rows_, m, now_); }
+  absl::Status operator()(const ResolveTrials& m) { return resolve_trials(rows_, m); }
   absl::Status operator()(const Annotate& m) { return annotate(rows_, m); }
   absl::Status operator()(const AddAttemptSample& m) { return add_sample(rows_, m, now_); }
   absl::Status operator()(const AddWorkerSample& m) { return add_sample(rows_, m, now_); }
@@ -261,6 +265,25 @@ class Rules {
   static std::string text(std::int64_t value) { return std::to_string(value); }
   static bool holds(const StageRow& stage, std::int64_t attempt) {
     return stage.state == StageState::kRunning && stage.attempt == attempt;
+  }
+
+  // Whether an attempt that ends like that can leave its stage in this state.
+  static bool can_leave(AttemptState outcome, StageState stage) {
+    if (outcome == AttemptState::kRunning || stage == StageState::kRunning || stage == StageState::kBlocked)
+      return false;
+    if (stage == StageState::kSucceeded) return outcome == AttemptState::kSucceeded;
+    if (outcome != AttemptState::kParked) return stage != StageState::kParked;
+    return stage == StageState::kParked || stage == StageState::kQueued || stage == StageState::kCancelled;
+  }
+
+  // What has parked goes on, or stays; what is queued parks when nobody wants a step of it any more.
+  static absl::Status check_parking(const SetStageState& m) {
+    const bool left = m.from == StageState::kParked, entered = m.to == StageState::kParked;
+    const StageState other = left ? m.to : m.from;
+    if ((!left && !entered) || (left != entered && other == StageState::kQueued)) return absl::OkStatus();
+    return wrong_state("stage " + text(m.stage_id) + " cannot go from " + to_string(m.from) + " to " + to_string(m.to) +
+                           ": parked is left for queued alone, and entered from there or at an attempt's end",
+                       {{"stage", text(m.stage_id)}, {"state", to_string(m.from)}});
   }
 
   absl::Status save_row(const SaveExperiment& m) {
@@ -287,29 +310,6 @@ class Rules {
     return absl::OkStatus();
   }
 
-  absl::Status insert_stages(std::span<const StageRow> stages) {
-    for (const StageRow& stage : stages) {
-      if (stage.state == StageState::kRunning || stage.state == StageState::kSucceeded || stage.attempt != 0 ||
-          !stage.outputs.empty()) {
-        return wrong_state("stage " + text(stage.id) + " cannot be inserted " + to_string(stage.state) +
-                           " at attempt " + text(stage.attempt) + ": a new stage has not run");
-      }
-      if (rows_.stage(stage.id) || rows_.has_identity(stage.identity)) {
-        return wrong_state(
-            "stage " + text(stage.id) + " of identity " + stage.identity + " is stored already: look it up and link it",
-            {{"stage", text(stage.id)}, {"identity", stage.identity}});
-      }
-      rows_.insert_stage(stage);
-    }
-    for (const StageRow& stage : stages) {  // a source may stand behind its user in the list
-      for (const StageInput& input : stage.inputs) {
-        if (input.from_stage != 0 && !rows_.stage(input.from_stage)) return refusal::stage_not_found(input.from_stage);
-        rows_.put_input(stage.id, input);
-      }
-    }
-    return absl::OkStatus();
-  }
-
   absl::Status remember_request(const SaveExperiment& m) {
     if (m.request_id.empty()) return absl::OkStatus();
     const auto known = rows_.request(m.request_id);
@@ -332,7 +332,8 @@ std::vector<CheckpointRow> spare_checkpoints(Rows& rows, StageRow stage) {
   stage.outputs = rows.outputs_of(stage.id);
   const auto checkpoints = rows.checkpoints_of(stage.id);
   const auto attempts = rows.attempts_of(stage.id);
-  const auto roles = checkpoint_roles(stage, checkpoints, attempts, [&](const std::string& sha256) {
+  const bool wanted = stage.state != StageState::kParked || wanted_further(rows.live_wants(stage.id));
+  const auto roles = checkpoint_roles(stage, checkpoints, attempts, wanted, [&](const std::string& sha256) {
     const auto row = rows.artifact(sha256);
     return row && row->pinned;
   });
@@ -359,6 +360,7 @@ Recounted recounted_by(std::span<const Mutation> mutations) {
   Recounted out;
   for (const Mutation& mutation : mutations) {
     if (const auto* save = std::get_if<SaveExperiment>(&mutation)) out.experiments.insert(save->row.id);
+    if (const auto* resolve = std::get_if<ResolveTrials>(&mutation)) out.experiments.insert(resolve->id);
     if (const auto* gone = std::get_if<DeleteExperiment>(&mutation)) out.experiments.insert(gone->id);
     if (const auto* state = std::get_if<SetStageState>(&mutation)) out.stages.insert(state->stage_id);
     if (const auto* grant = std::get_if<GrantAttempt>(&mutation)) out.stages.insert(grant->stage_id);

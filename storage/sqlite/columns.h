@@ -95,7 +95,7 @@ inline StageRow StageReader::read(const Statement& s, int at) {
 #define LOCUS_ATTEMPT_COLUMNS                                                                        \
   "stage_id, number, worker_id, session, state, failure_class, reason, resume_step, resume_sha256, " \
   "acked_seq, "                                                                                      \
-  "started_us, ended_us, environment_json, slots, log_bytes"
+  "started_us, ended_us, environment_json, slots, log_bytes, until_step"
 inline AttemptRow read_attempt(const Statement& s) {
   AttemptRow row;
   row.stage_id = s.integer(0);
@@ -116,6 +116,7 @@ inline AttemptRow read_attempt(const Statement& s) {
     if (slot.is_number_integer()) row.slots.push_back(slot.get<int>());
   }
   row.log_bytes = s.integer(14);
+  row.until_step = s.integer(15);
   return row;
 }
 

@@ -49,6 +49,13 @@ absl::StatusOr<std::map<std::int64_t, Annotation>> list_annotations(Connection& 
 std::vector<AttemptSample> list_samples(Connection& db, StageId id);
 std::vector<SystemSample> list_worker_samples(Connection& db, WorkerId id);
 std::vector<AlertRow> list_alerts(Connection& db);
+absl::StatusOr<SearchRow> find_search(Connection& db, ExperimentId id);
+std::vector<SearchRow> list_running_searches(Connection& db);
+absl::StatusOr<std::vector<DecisionRow>> list_decisions(Connection& db, ExperimentId id, std::int64_t after, int limit);
+absl::StatusOr<std::pair<ExperimentId, std::int64_t>> find_decision_of_request(Connection& db,
+                                                                               const std::string& request_id);
+// Of searches and what has parked; nothing of a file of an earlier schema.
+std::vector<std::string> list_search_problems(Connection& db);
 std::vector<std::string> list_problems(Connection& db);  // of the file, in SQLite's words
 
 // Fills in the inputs and outputs of a stage.

@@ -48,7 +48,7 @@ std::vector<ExperimentRow> list_experiments(Connection& db, ExperimentId before,
 absl::StatusOr<StageCounts> count_stages(Connection& db, ExperimentId id) {
   if (!has_experiment(db, id)) return refusal::experiment_not_found(id);
   auto s = db.prepare(
-      "SELECT t.ordinal, s.id, s.state, s.kind, a.started_us, a.ended_us, l.role FROM trial t "
+      "SELECT t.ordinal, s.id, s.state, s.kind, a.started_us, a.ended_us, l.role, l.until_step FROM trial t "
       "LEFT JOIN trial_stage l ON l.experiment_id = t.experiment_id AND l.trial = t.ordinal "
       "LEFT JOIN stage s ON s.id = l.stage_id LEFT JOIN attempt a ON a.stage_id = s.id "
       "WHERE t.experiment_id = ? AND t.retired = 0 ORDER BY t.ordinal, l.role");
@@ -75,7 +75,7 @@ absl::StatusOr<StageCounts> count_stages(Connection& db, ExperimentId id) {
     if (s.blob(6) != role) {  // the next stage; its attempts follow
       role = s.blob(6);
       state = parse_word(s, 2, parse_stage_state);
-      done = done && state == StageState::kSucceeded;
+      done = done && state == StageState::kSucceeded && s.integer(7) == kToTheEnd;
       fresh = seen.insert(s.integer(1)).second;
       if (fresh) {
         kind = &out.by_kind[s.text(3)];
@@ -108,7 +108,7 @@ absl::StatusOr<std::vector<TrialView>> list_trials(Connection& db, ExperimentId 
       "SELECT ordinal, cell, seed, retired FROM trial WHERE experiment_id = ? AND ordinal > ? "
       "ORDER BY ordinal LIMIT ?");
   trials.bind(id, after, std::max(limit, 0));
-  auto links = db.prepare("SELECT l.role, " LOCUS_STAGE_COLUMNS
+  auto links = db.prepare("SELECT l.role, l.until_step, " LOCUS_STAGE_COLUMNS
                           " FROM trial_stage l JOIN stage s ON s.id = l.stage_id" LOCUS_STAGE_JOINS
                           "WHERE l.experiment_id = ? AND l.trial = ? ORDER BY l.position, l.role");
   StageReader reader;
@@ -119,8 +119,8 @@ absl::StatusOr<std::vector<TrialView>> list_trials(Connection& db, ExperimentId 
     links.bind(id, view.trial.ordinal);
     while (links.step()) {
       TrialStageView stage;
-      stage.stage = reader.read(links, 1);
-      stage.link = {view.trial.ordinal, links.text(0), stage.stage.id};
+      stage.stage = reader.read(links, 2);
+      stage.link = {view.trial.ordinal, links.text(0), stage.stage.id, links.integer(1)};
       complete_stage(db, stage.stage);
       view.stages.push_back(std::move(stage));
     }

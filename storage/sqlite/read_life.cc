@@ -90,6 +90,7 @@ std::vector<std::string> list_problems(Connection& db) {
   while (foreign.step() && out.size() < 200) {
     out.push_back("a row of " + foreign.text(0) + " refers to a missing row of " + foreign.text(2));
   }
+  for (std::string& problem : list_search_problems(db)) out.push_back(std::move(problem));
   return out;
 }
 

@@ -32,13 +32,15 @@ std::vector<CheckpointRow> checkpoints_of(Connection& db, StageId id) {
   return all_rows(s, read_checkpoint);
 }
 
-#define LOCUS_REFERENCES                                                                                 \
-  "SELECT l.experiment_id, l.stage_id, l.trial, t.cell FROM stage s JOIN trial_stage l ON l.stage_id = " \
-  "s.id "                                                                                                \
-  "JOIN trial t ON t.experiment_id = l.experiment_id AND t.ordinal = l.trial "                           \
+#define LOCUS_REFERENCES                                                            \
+  "SELECT l.experiment_id, l.stage_id, l.trial, t.cell, l.until_step FROM stage s " \
+  "JOIN trial_stage l ON l.stage_id = s.id "                                        \
+  "JOIN trial t ON t.experiment_id = l.experiment_id AND t.ordinal = l.trial "      \
   "JOIN experiment e ON e.id = l.experiment_id WHERE t.retired = 0 AND e.state IN ('active', 'paused')"
 
-StageReference read_reference(const Statement& s) { return {s.integer(0), s.integer(1), s.integer(2), s.integer(3)}; }
+StageReference read_reference(const Statement& s) {
+  return {s.integer(0), s.integer(1), s.integer(2), s.integer(3), s.integer(4)};
+}
 
 void load_unfinished(Connection& db, Snapshot& out) {
   auto stages = db.prepare("SELECT " LOCUS_STAGE_COLUMNS LOCUS_STAGE_TABLES
@@ -73,7 +75,8 @@ Snapshot load_snapshot(Connection& db) {
       "SELECT e.id, (SELECT COUNT(*) FROM cell c WHERE c.experiment_id = e.id), "
       "EXISTS (SELECT 1 FROM trial t JOIN trial_stage l ON l.experiment_id = t.experiment_id AND "
       "l.trial = t.ordinal JOIN stage s ON s.id = l.stage_id "
-      "WHERE t.experiment_id = e.id AND t.retired = 0 AND s.state = 'succeeded') "
+      "WHERE t.experiment_id = e.id AND t.retired = 0 AND (s.state = 'succeeded' OR EXISTS "
+      "(SELECT 1 FROM attempt a WHERE a.stage_id = s.id AND a.state = 'parked'))) "
       "FROM experiment e WHERE e.state IN ('active', 'paused')");
   while (cells.step()) {
     out.cells[cells.integer(0)] = cells.integer(1);

@@ -67,10 +67,11 @@ void SqliteRows::put_trial(ExperimentId experiment, const TrialRow& row) {
 
 void SqliteRows::put_trial_stage(ExperimentId experiment, const TrialStageRow& row, std::int64_t position) {
   db_.prepare(
-         "INSERT INTO trial_stage (experiment_id, trial, role, position, stage_id) VALUES (?, ?, ?, ?, ?) "
+         "INSERT INTO trial_stage (experiment_id, trial, role, position, stage_id, until_step) VALUES (?, ?, ?, ?, ?, "
+         "?) "
          "ON CONFLICT (experiment_id, trial, role) DO UPDATE SET position = excluded.position, "
-         "stage_id = excluded.stage_id")
-      .bind(experiment, row.trial, row.role, position, row.stage_id)
+         "stage_id = excluded.stage_id, until_step = excluded.until_step")
+      .bind(experiment, row.trial, row.role, position, row.stage_id, row.until_step)
       .run();
 }
 
@@ -191,12 +192,12 @@ std::optional<AttemptRow> SqliteRows::attempt(StageId id, std::int64_t attempt) 
 void SqliteRows::put_attempt(const AttemptRow& row) {
   db_.prepare("INSERT INTO attempt (" LOCUS_ATTEMPT_COLUMNS
               ", sealed_seq) "
-              "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (stage_id, number) DO UPDATE SET "
+              "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (stage_id, number) DO UPDATE SET "
               "state = excluded.state, failure_class = excluded.failure_class, reason = excluded.reason, "
               "ended_us = excluded.ended_us, environment_json = excluded.environment_json")
       .bind(row.stage_id, row.number, row.worker_id, row.session, to_string(row.state), to_string(row.failure_class),
             row.reason, row.resume_step, row.resume_sha256, row.acked_seq, row.started_us, row.ended_us,
-            row.environment_json, Json(row.slots).dump(), row.log_bytes)
+            row.environment_json, Json(row.slots).dump(), row.log_bytes, row.until_step)
       .run();
   if (row.state != AttemptState::kRunning) seal_points(db_, row.stage_id, row.number);
 }

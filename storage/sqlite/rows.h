@@ -20,6 +20,7 @@ class SqliteRows : public Rows {
   bool has_trial(ExperimentId experiment, std::int64_t ordinal) override;
   void put_trial(ExperimentId experiment, const TrialRow& row) override;
   void put_trial_stage(ExperimentId experiment, const TrialStageRow& row, std::int64_t position) override;
+  std::map<std::string, std::int64_t> positions(ExperimentId experiment, std::int64_t trial) override;
   std::optional<std::string> request(const std::string& request_id) override;
   void put_request(const std::string& request_id, const std::string& name, Microseconds now) override;
 
@@ -73,6 +74,7 @@ class SqliteRows : public Rows {
   std::optional<ExperimentId> hidden_experiment() override;
   void erase_trials(ExperimentId id, std::int64_t last) override;
   int erase_cells(ExperimentId id, int limit) override;
+  int erase_decisions(ExperimentId id, int limit) override;
   void erase_experiment(ExperimentId id) override;
   void erase_stages(const std::vector<StageId>& ids) override;
 
@@ -86,6 +88,12 @@ class SqliteRows : public Rows {
   void erase_worker_samples(WorkerId id, Microseconds before) override;
   void put_alert(const AlertRow& row) override;
   void erase_alerts() override;
+
+  std::optional<SearchRow> search(ExperimentId id) override;
+  void put_search(const SearchRow& row) override;
+  void put_decision(ExperimentId id, const DecisionRow& row) override;
+  bool has_decision_of_request(const std::string& request_id) override;
+  std::vector<std::int64_t> live_wants(StageId id) override;
 
   std::optional<std::int64_t> series(StageId id, const SeriesKey& key) override;
   std::int64_t series_count(StageId id) override;

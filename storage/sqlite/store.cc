@@ -204,6 +204,19 @@ class SqliteStore final : public Store {
   absl::StatusOr<std::vector<AlertRow>> alerts() override {
     return read<std::vector<AlertRow>>([](Connection& db) { return sqlite::list_alerts(db); });
   }
+  absl::StatusOr<SearchRow> search(ExperimentId id) override {
+    return read<SearchRow>([&](Connection& db) { return sqlite::find_search(db, id); });
+  }
+  absl::StatusOr<std::vector<SearchRow>> running_searches() override {
+    return read<std::vector<SearchRow>>([](Connection& db) { return sqlite::list_running_searches(db); });
+  }
+  absl::StatusOr<std::vector<DecisionRow>> decisions(ExperimentId id, std::int64_t after, int limit) override {
+    return read<std::vector<DecisionRow>>([&](Connection& db) { return sqlite::list_decisions(db, id, after, limit); });
+  }
+  absl::StatusOr<std::pair<ExperimentId, std::int64_t>> decision_of_request(const std::string& request_id) override {
+    return read<std::pair<ExperimentId, std::int64_t>>(
+        [&](Connection& db) { return sqlite::find_decision_of_request(db, request_id); });
+  }
   // On a connection of its own, whose snapshot holds while the writer goes on.
   absl::StatusOr<int> copy_to(const std::filesystem::path& copy) override {
     try {

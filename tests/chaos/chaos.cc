@@ -2,8 +2,10 @@
 // nothing that was acknowledged is lost and that the result is the one of a run nobody disturbed.
 //
 //     chaos --bin FOLDER --spec FILE [--cycles N] [--seed N] [--long] [--work FOLDER] [--set PATH=VALUE ...]
+//     chaos --bin FOLDER --search FILE [--cycles N] [--seed N] [--work FOLDER]
 //
-// --long also stops workers past their lease and starts second ones under their names.
+// --long also stops workers past their lease and starts second ones under their names. --search disturbs searches that
+// wait at rungs, one after another: their logs must say the same as those of a run that nobody disturbed.
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -13,6 +15,7 @@
 #include "core/limits.h"
 #include "tests/chaos/cluster.h"
 #include "tests/chaos/ledger.h"
+#include "tests/chaos/searched.h"
 
 namespace locus::chaos {
 namespace {
@@ -21,7 +24,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 struct Options {
-  fs::path bin, spec, work = fs::temp_directory_path() / "locus-chaos";
+  fs::path bin, spec, search, work = fs::temp_directory_path() / "locus-chaos";
   int cycles = 20;
   unsigned seed = 1;
   bool with_long = false;
@@ -41,6 +44,8 @@ Options read_options(int argc, char** argv) {
       out.bin = argv[i];
     else if (name == "--spec")
       out.spec = argv[i];
+    else if (name == "--search")
+      out.search = argv[i];
     else if (name == "--work")
       out.work = argv[i];
     else if (name == "--cycles")
@@ -52,7 +57,8 @@ Options read_options(int argc, char** argv) {
     else
       throw std::runtime_error("unknown option " + name);
   }
-  if (out.bin.empty() || out.spec.empty()) throw std::runtime_error("--bin and --spec are needed");
+  if (out.bin.empty() || out.spec.empty() == out.search.empty())
+    throw std::runtime_error("--bin is needed, and either --spec or --search");
   return out;
 }
 
@@ -78,14 +84,14 @@ class Chaos {
   bool run() {
     const int replicates = disturbed();
     if (problems_.empty()) undisturbed(replicates);
-    if (problems_.empty()) compare();  // what is not complete differs anyway
+    if (problems_.empty()) compare_both();  // what is not complete differs anyway
     for (const std::string& problem : problems_) std::cout << "chaos: FAILED: " << problem << "\n";
     std::cout << "chaos: " << done_ << " cycles (seed " << options_.seed << "):";
     for (std::size_t i = 0; i < std::size(kNames); ++i) {
       if (counts_[i] > 0) std::cout << " " << counts_[i] << " x " << kNames[i] << ";";
     }
-    std::cout << " " << acked_ << " acknowledged points, " << attempts_ << " attempts of " << stages_ << " stages, "
-              << curves_ << " curve points alike\n"
+    std::cout << " " << findings_.acknowledged << " acknowledged points, " << attempts_ << " attempts of " << stages_
+              << " stages, " << findings_.curve_points << " curve points alike\n"
               << (problems_.empty() ? "chaos: nothing lost, nothing doubled, the same result\n" : "");
     return problems_.empty();
   }
@@ -158,28 +164,10 @@ class Chaos {
     for (const std::string& contradiction : cluster.witness().contradictions()) fail(contradiction);
     seen_ = cluster.witness().attempts();
     ledger_ = read_ledger(cluster.database());
-    check_acknowledged();
-    return replicates;
-  }
-
-  // Every acknowledged point is stored exactly once under its attempt, and nothing that was never sent.
-  void check_acknowledged() {
     attempts_ = ledger_.resumed_at.size();
-    for (auto& [token, stored] : ledger_.points) std::sort(stored.begin(), stored.end());
-    for (const auto& [token, seen] : seen_) {
-      const std::string name = std::to_string(token.first) + "/" + std::to_string(token.second);
-      const std::vector<SeenPoint>& stored = ledger_.points[token];
-      if (std::adjacent_find(stored.begin(), stored.end()) != stored.end()) fail(name + " has a point twice");
-      for (std::int64_t i = 0; i < seen.acked; ++i) {
-        if (!std::binary_search(stored.begin(), stored.end(), seen.points.at(static_cast<std::size_t>(i))))
-          fail(name + " lost its acknowledged point " + std::to_string(i + 1));
-      }
-      std::vector<SeenPoint> sent = seen.points;
-      std::sort(sent.begin(), sent.end());
-      if (!std::includes(sent.begin(), sent.end(), stored.begin(), stored.end()))
-        fail(name + " has points that were never sent");
-      acked_ += static_cast<std::size_t>(seen.acked);
-    }
+    check_acknowledged(ledger_, seen_, findings_);
+    problems_.insert(problems_.end(), findings_.problems.begin(), findings_.problems.end());
+    return replicates;
   }
 
   void undisturbed(int replicates) {
@@ -190,16 +178,10 @@ class Chaos {
     calm_ = read_ledger(cluster.database());
   }
 
-  void compare() {
-    if (calm_.states != ledger_.states) fail("not every stage ended alike");
-    for (const auto& [identity, outputs] : calm_.outputs) {
-      if (ledger_.outputs[identity] != outputs) fail("stage " + identity.substr(0, 12) + " made other weights");
-    }
-    for (const auto& [identity, curve] : calm_.curves) {
-      if (ledger_.curves[identity] != curve) fail("stage " + identity.substr(0, 12) + " drew another curve");
-      curves_ += curve.size();
-    }
-    if (curves_ == 0 || acked_ == 0) fail("nothing was compared");
+  void compare_both() {
+    compare(calm_, ledger_, findings_);
+    problems_.insert(problems_.end(), findings_.problems.begin(), findings_.problems.end());
+    if (findings_.curve_points == 0 || findings_.acknowledged == 0) fail("nothing was compared");
   }
 
   const Options options_;
@@ -207,8 +189,9 @@ class Chaos {
   std::vector<std::string> problems_;
   std::map<Token, SeenAttempt> seen_;
   Ledger ledger_, calm_;
+  Findings findings_;
   int done_ = 0;
-  std::size_t counts_[std::size(kNames)] = {}, stages_ = 0, acked_ = 0, attempts_ = 0, curves_ = 0;
+  std::size_t counts_[std::size(kNames)] = {}, stages_ = 0, attempts_ = 0;
 };
 
 }  // namespace
@@ -217,7 +200,12 @@ class Chaos {
 int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   try {
-    return locus::chaos::Chaos(locus::chaos::read_options(argc, argv)).run() ? 0 : 1;
+    const locus::chaos::Options options = locus::chaos::read_options(argc, argv);
+    if (options.search.empty()) return locus::chaos::Chaos(options).run() ? 0 : 1;
+    std::filesystem::remove_all(options.work);
+    return locus::chaos::disturb_searches({options.bin, options.search, options.work, options.cycles, options.seed})
+               ? 0
+               : 1;
   } catch (const std::exception& error) {
     std::cerr << "chaos: " << error.what() << "\n";
     return 2;

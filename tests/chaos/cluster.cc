@@ -128,6 +128,12 @@ std::size_t Cluster::submit(const fs::path& specification, const std::vector<std
   return answer.value("stages_done", std::size_t{0}) + answer.value("stages_to_run", std::size_t{0});
 }
 
+std::string Cluster::state_of(const std::string& experiment) {
+  const auto said = run_and_capture({bin_ / "locus", "show", "--json", "--server", proxy_->address(), experiment}, 60s);
+  const Json answer = Json::parse(said.ok() ? *said : "", nullptr, /*allow_exceptions=*/false);
+  return answer.is_object() ? answer.value("state", "") : "";
+}
+
 void Cluster::kill_server() { server_->kill(); }
 void Cluster::kill_worker(const std::string& name) { workers_.at(name)->kill(); }
 void Cluster::restart_worker(const std::string& name) { workers_.at(name)->start(); }

@@ -44,6 +44,9 @@ class Cluster {
   // Submits and returns how many stages the experiment has. Retries while the server is away.
   std::size_t submit(const std::filesystem::path& specification, const std::vector<std::string>& changes);
 
+  // "active", "completed", ... as the server says; empty while it is away or has no experiment of that name.
+  std::string state_of(const std::string& experiment);
+
   void kill_server();  // at once; restart_server() follows
   void restart_server();
   void kill_worker(const std::string& name);  // at once; restart_worker() follows

@@ -8,6 +8,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "core/base/json.h"
 #include "storage/sqlite/point_codec.h"
 
 namespace locus::chaos {
@@ -62,6 +63,31 @@ std::vector<SeenPoint> live(const Ledger& ledger, std::int64_t stage) {
   return out;
 }
 
+// The decision of one row, comparable between two runs.
+std::string decided(sqlite3_stmt* row) {
+  const std::string kind = text(row, 4);
+  Json json = Json::parse(text(row, 5));
+  if (kind == "observe") {
+    for (const char* own : {"stage", "attempt", "revises"}) json.erase(own);
+  }
+  return std::to_string(::sqlite3_column_int64(row, 2)) + " " + std::to_string(::sqlite3_column_int64(row, 3)) + " " +
+         kind + " " + text(row, 6) + " " + json.dump();
+}
+
+void read_searches(Database& db, Ledger& out) {
+  db.each("SELECT name, s.state FROM search s JOIN experiment e ON e.id = s.experiment_id",
+          [&](sqlite3_stmt* row) { out.searches[text(row, 0)] = text(row, 1); });
+  std::map<std::string, std::int64_t> last;
+  db.each(
+      "SELECT name, number, d.generation, phase, kind, json, rule FROM decision d JOIN experiment e ON e.id = "
+      "d.experiment_id ORDER BY d.experiment_id, number",
+      [&](sqlite3_stmt* row) {
+        const std::string name = text(row, 0);
+        out.gapless = out.gapless && ::sqlite3_column_int64(row, 1) == ++last[name];
+        out.decisions[name].insert(decided(row));
+      });
+}
+
 }  // namespace
 
 Ledger read_ledger(const std::filesystem::path& path) {
@@ -99,7 +125,50 @@ Ledger read_ledger(const std::filesystem::path& path) {
   db.each("SELECT stage_id, slot, sha256 FROM stage_output ORDER BY stage_id, slot", [&](sqlite3_stmt* row) {
     out.outputs[identities.at(::sqlite3_column_int64(row, 0))] += text(row, 1) + " " + text(row, 2) + "\n";
   });
+  read_searches(db, out);
   return out;
+}
+
+void check_acknowledged(Ledger& ledger, const std::map<Token, SeenAttempt>& seen_attempts, Findings& out) {
+  for (auto& [token, stored] : ledger.points) std::sort(stored.begin(), stored.end());
+  for (const auto& [token, seen] : seen_attempts) {
+    const std::string name = std::to_string(token.first) + "/" + std::to_string(token.second);
+    const std::vector<SeenPoint>& stored = ledger.points[token];
+    if (std::adjacent_find(stored.begin(), stored.end()) != stored.end())
+      out.problems.push_back(name + " has a point twice");
+    for (std::int64_t i = 0; i < seen.acked; ++i) {
+      if (!std::binary_search(stored.begin(), stored.end(), seen.points.at(static_cast<std::size_t>(i))))
+        out.problems.push_back(name + " lost its acknowledged point " + std::to_string(i + 1));
+    }
+    std::vector<SeenPoint> sent = seen.points;
+    std::sort(sent.begin(), sent.end());
+    if (!std::includes(sent.begin(), sent.end(), stored.begin(), stored.end()))
+      out.problems.push_back(name + " has points that were never sent");
+    out.acknowledged += static_cast<std::size_t>(seen.acked);
+  }
+}
+
+void compare(const Ledger& calm, const Ledger& disturbed, Findings& out) {
+  const auto found = [](const auto& map, const std::string& key) {
+    const auto at = map.find(key);
+    return at == map.end() ? nullptr : &at->second;
+  };
+  if (calm.states != disturbed.states) out.problems.push_back("not every stage ended alike");
+  for (const auto& [identity, outputs] : calm.outputs) {
+    const auto* other = found(disturbed.outputs, identity);
+    if (!other || *other != outputs) out.problems.push_back("stage " + identity.substr(0, 12) + " made other weights");
+  }
+  for (const auto& [identity, curve] : calm.curves) {
+    const auto* other = found(disturbed.curves, identity);
+    if (!other || *other != curve) out.problems.push_back("stage " + identity.substr(0, 12) + " drew another curve");
+    out.curve_points += curve.size();
+  }
+  if (!calm.gapless || !disturbed.gapless) out.problems.push_back("the numbers of a search's log have a gap");
+  if (calm.searches != disturbed.searches) out.problems.push_back("not every search ended alike");
+  for (const auto& [experiment, decisions] : calm.decisions) {
+    const auto* other = found(disturbed.decisions, experiment);
+    if (!other || *other != decisions) out.problems.push_back("the search of " + experiment + " decided otherwise");
+  }
 }
 
 }  // namespace locus::chaos

@@ -69,8 +69,9 @@ TEST(Manual, OfEveryCommandIsAPage) {
 }
 
 TEST(Manual, UsesOneNameForOneThing) {
-  std::map<std::string, std::string> values;                       // option -> what it takes
-  const std::set<std::string> several = {"--output", "--reason"};  // a file or a folder; text
+  std::map<std::string, std::string> values;  // option -> what it takes
+  // A file or a folder; text; a worker's work or a search's trials.
+  const std::set<std::string> several = {"--output", "--reason", "--stop"};
   for (const Json& command : manual()["commands"]) {
     for (const Json& option : command["options"]) {
       const std::string name = option["name"], value = option.value("value", "");

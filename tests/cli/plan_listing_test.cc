@@ -85,5 +85,33 @@ TEST(Listing, OfASearchThatDecidesNothingSaysThatEveryProposalIsTrained) {
   EXPECT_THAT(render_plan(v1::Plan()), Not(HasSubstr("search")));
 }
 
+TEST(Listing, OfPhasesSaysWhatEachChoosesAndWhatWaitsForIt) {
+  v1::Plan plan;
+  plan.set_name("vtab");
+  plan.set_trials_deferred(20);
+  v1::PlanPhase* select = plan.add_phases();
+  select->set_name("select");
+  select->set_cells(64);
+  select->set_trials(192);
+  select->set_stages_to_run(300);
+  select->add_chooses("train.lr");
+  select->add_chooses("train.batch");
+  select->set_groups(2);
+  select->set_candidates(8);
+  *select->mutable_search() = halving_plan().search();
+  v1::PlanPhase* final = plan.add_phases();
+  final->set_name("final");
+  final->set_cells(4);
+  final->set_trials(20);
+  final->set_deferred(true);
+  final->add_uses("train.lr of select");
+  const std::string text = render_plan(plan);
+  EXPECT_THAT(text, HasSubstr("\nphase select: 64 cells, 192 trials, 300 stages to run\n"
+                              "search: sobol, 8 proposals, the same for all 2 groups, halve over 16 cells\n"));
+  EXPECT_THAT(text, HasSubstr("choice: train.lr, train.batch, one of 8 for each of 2 groups\n"));
+  EXPECT_THAT(text, HasSubstr("\nphase final: 4 cells, 20 trials, which wait for train.lr of select\n"));
+  EXPECT_THAT(text, HasSubstr("\n20 trials wait for a choice; what they will run is not counted above\n"));
+}
+
 }  // namespace
 }  // namespace locus

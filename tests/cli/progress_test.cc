@@ -47,6 +47,16 @@ TEST(Progress, DrawsABarForTheWholeAndOneForEachRunningStage) {
                   "░░░░░░░░░░░░░░░░░░░░   0%  none, seed 0, evaluate  @node-7"));
 }
 
+TEST(Progress, OfASearchSaysWhatWaitsAndWhatIsParked) {
+  v1::Experiment search = running();
+  search.set_trials_waiting(7);
+  search.set_trials_parked(3);
+  (*search.mutable_stages())["parked"] = 40;
+  EXPECT_THAT(render_progress_line(search), HasSubstr(" 10/30 trials, 7 waiting, 3 parked, 20/60 stages"));
+  EXPECT_THAT(render_progress(search, {80, 8, false})[1], HasSubstr("████████████████████ 10/30"))
+      << "what is parked is as far as it goes for now";
+}
+
 TEST(Progress, NeverExceedsTheWidth) {
   for (const int width : {40, 60, 80, 132, 200}) {
     for (const std::string& line : render_progress(running(), {width, 8, false})) {

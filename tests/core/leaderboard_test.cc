@@ -159,5 +159,60 @@ TEST(Table, ShowsTimesLikeEveryOtherNumberAndSaysWhenTheyVary) {
   EXPECT_NEAR(line.ms_per_step_std, std::sqrt((5.75 * 5.75 + 14.25 * 14.25 + 3.75 * 3.75 + 4.75 * 4.75) / 3), 1e-12);
 }
 
+TEST(Table, OfTheBestSeedsGivesTheirMeanAndNothingThatTheChoiceSpoils) {
+  LeaderboardInput input = demo();
+  input.top = 3;
+  const LeaderboardOutput out = compute_leaderboard(input);
+  const LeaderboardRow& best = out.lines[0];
+  EXPECT_EQ(best.cell.label, "learned");
+  EXPECT_EQ(best.n, 5);
+  EXPECT_NEAR(best.mean, (82.8 + 82.3 + 82.1) / 3, 1e-9);
+  EXPECT_NEAR(best.mean_all, 82.22, 1e-9);
+  EXPECT_NEAR(best.difference, best.mean - (81.2 + 80.9 + 80.4) / 3, 1e-9);
+  EXPECT_TRUE(std::isfinite(best.std_all));
+  for (const LeaderboardRow& line : out.lines) {
+    EXPECT_EQ(line.pairs, 0) << line.cell.label;
+    for (const double none :
+         {line.std, line.ci_low, line.ci_high, line.difference_low, line.p_sign_flip, line.p_t, line.p_holm})
+      EXPECT_TRUE(std::isnan(none)) << line.cell.label;
+  }
+  EXPECT_EQ(out.correction, "");
+}
+
+TEST(Table, OfTheBestSeedsHasNoMeanOverFewer) {
+  LeaderboardInput input = demo();
+  input.top = 5;
+  input.cells[1].values.pop_back();
+  const LeaderboardOutput out = compute_leaderboard(input);
+  EXPECT_EQ(out.lines.back().cell.label, "learned");
+  EXPECT_TRUE(std::isnan(out.lines.back().mean));
+  EXPECT_TRUE(std::isfinite(out.lines.back().mean_all));
+}
+
+TEST(Table, LeavesWhatASearchThrewOutOutOfTheTests) {
+  LeaderboardInput input = demo();
+  input.cells[1].untested = true;
+  const LeaderboardOutput out = compute_leaderboard(input);
+  EXPECT_EQ(out.correction, "holm over 1 comparison") << "the others are not corrected for it";
+  const LeaderboardRow& last = out.lines.back();
+  EXPECT_EQ(last.cell.label, "learned") << "however good it looked";
+  EXPECT_EQ(last.pairs, 0);
+  EXPECT_TRUE(std::isnan(last.p_sign_flip));
+  EXPECT_NEAR(last.mean, 82.22, 1e-9) << "its numbers stay";
+  input.cells[1].untested = false;
+  input.cells[0].untested = true;
+  for (const LeaderboardRow& line : compute_leaderboard(input).lines)
+    EXPECT_EQ(line.pairs, 0) << line.cell.label << ": the baseline is no reference then";
+}
+
+TEST(Table, TestsNothingOnValuesThatHaveChosen) {
+  LeaderboardInput input = demo();
+  input.untested = true;
+  const LeaderboardOutput out = compute_leaderboard(input);
+  EXPECT_EQ(out.lines[0].cell.label, "learned");
+  for (const LeaderboardRow& line : out.lines) EXPECT_TRUE(std::isnan(line.p_sign_flip)) << line.cell.label;
+  EXPECT_EQ(out.correction, "");
+}
+
 }  // namespace
 }  // namespace locus

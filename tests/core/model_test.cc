@@ -9,7 +9,7 @@ namespace locus {
 namespace {
 
 TEST(States, ReadBackFromTheirNames) {
-  for (int i = 0; i <= static_cast<int>(StageState::kCancelled); ++i) {
+  for (int i = 0; i <= static_cast<int>(StageState::kParked); ++i) {
     const auto state = static_cast<StageState>(i);
     EXPECT_EQ(parse_stage_state(to_string(state)), state);
   }
@@ -17,7 +17,7 @@ TEST(States, ReadBackFromTheirNames) {
     const auto value = static_cast<FailureClass>(i);
     EXPECT_EQ(parse_failure_class(to_string(value)), value);
   }
-  for (int i = 0; i <= static_cast<int>(AttemptState::kCancelled); ++i) {
+  for (int i = 0; i <= static_cast<int>(AttemptState::kParked); ++i) {
     const auto value = static_cast<AttemptState>(i);
     EXPECT_EQ(parse_attempt_state(to_string(value)), value);
   }
@@ -28,6 +28,20 @@ TEST(States, AreKebabCase) {
   EXPECT_STREQ(to_string(FailureClass::kWorkerLost), "worker-lost");
   EXPECT_STREQ(to_string(ExperimentState::kPaused), "paused");
   EXPECT_STREQ(to_string(WorkerState::kDraining), "draining");
+}
+
+TEST(States, CountParkedAsOverForNowAndNotAsDone) {
+  EXPECT_STREQ(to_string(StageState::kParked), "parked");
+  EXPECT_STREQ(to_string(AttemptState::kParked), "parked");
+  EXPECT_TRUE(terminal(StageState::kParked));
+}
+
+TEST(States, OfASearchReadBackFromTheirNames) {
+  for (const SearchState state : {SearchState::kRunning, SearchState::kEnded})
+    EXPECT_EQ(parse_search_state(to_string(state)), state);
+  EXPECT_STREQ(to_string(SearchState::kEnded), "ended");
+  EXPECT_FALSE(parse_search_state("Ended").has_value());
+  EXPECT_FALSE(parse_search_state("").has_value());
 }
 
 TEST(States, RefuseUnknownNames) {

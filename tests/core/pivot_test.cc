@@ -195,5 +195,46 @@ TEST(Paper, WithholdsTheBootstrapIntervalBelowFiveSeeds) {
   EXPECT_TRUE(std::isfinite(compute_pivot(input({group(five), group(five)}, 2)).summaries[0].low));
 }
 
+TEST(Paper, OfTheBestSeedsGivesTheirMeanAndNothingThatTheChoiceSpoils) {
+  PivotInput one = input({group({1, 2, 3, 4, 5, 6}, 0), group({9, 9.5, 10, 11, 12, 13}, 0)});
+  one.columns[0].top = 2;
+  const PivotNumbers out = compute_pivot(one);
+  EXPECT_DOUBLE_EQ(out.cells[1].mean, 12.5);
+  EXPECT_DOUBLE_EQ(out.cells[1].mean_all, 64.5 / 6);
+  EXPECT_DOUBLE_EQ(out.cells[1].difference, 12.5 - 5.5);
+  EXPECT_TRUE(out.cells[1].best);
+  EXPECT_FALSE(out.cells[1].significant);
+  for (const double none :
+       {out.cells[1].std, out.cells[1].low, out.cells[1].p, out.cells[1].adjusted, out.cells[1].difference_low})
+    EXPECT_TRUE(std::isnan(none));
+  EXPECT_THAT(out.comparisons, testing::ElementsAre(0));
+}
+
+TEST(Paper, LeavesWhatASearchThrewOutOutOfTestsAndMarks) {
+  PivotInput one =
+      input({group({1, 2, 3, 4, 5, 6}, 0), group({9, 9.5, 10, 11, 12, 13}, 0), group({2, 3, 5, 5, 7, 8}, 0)});
+  one.cells[1].untested = true;
+  const PivotNumbers out = compute_pivot(one);
+  EXPECT_FALSE(out.cells[1].best);
+  EXPECT_TRUE(out.cells[2].best);
+  EXPECT_TRUE(std::isnan(out.cells[1].p));
+  EXPECT_THAT(out.comparisons, testing::ElementsAre(1));
+  EXPECT_TRUE(std::isfinite(out.cells[1].mean));
+}
+
+TEST(Paper, MarksTestsAndRanksNothingOnValuesThatHaveChosen) {
+  PivotInput two = input({group({1, 2, 3, 4, 5, 6}, 0), group({1, 2, 3, 4, 5, 6}, 1),
+                          group({9, 9.5, 10, 11, 12, 13}, 0), group({9, 9.5, 10, 11, 12, 13}, 1)},
+                         2);
+  for (PivotColumn& column : two.columns) column.untested = true;
+  const PivotNumbers out = compute_pivot(two);
+  for (const PivotCellNumbers& cell : out.cells) {
+    EXPECT_FALSE(cell.best || cell.second || cell.significant);
+    EXPECT_TRUE(std::isnan(cell.p));
+  }
+  ASSERT_EQ(out.summaries.size(), 2u);
+  EXPECT_TRUE(std::isnan(out.summaries[0].rank));
+}
+
 }  // namespace
 }  // namespace locus

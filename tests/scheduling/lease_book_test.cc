@@ -143,5 +143,66 @@ TEST_F(Book, DoesNotTakeARegistrationForARenewal) {
   EXPECT_FALSE(book.may_commit(kKey, kStart + 21 * kSecond));
 }
 
+using StopPoints = std::vector<std::pair<LeaseBook::Key, std::int64_t>>;
+
+struct BookOfStopPoints : Book {
+  void answered(Microseconds sent, std::int64_t until_step, LeaseWish wish = LeaseWish::kContinue) {
+    std::map<LeaseBook::Key, std::int64_t> until;
+    if (until_step != kToTheEnd) until[kKey] = until_step;
+    book.heartbeat_answered(sent, {{kKey, wish}}, until);
+  }
+};
+
+TEST_F(BookOfStopPoints, TellsOfEachMoveOnce) {
+  EXPECT_EQ(book.until_step(kKey), kToTheEnd);
+  answered(kStart + kSecond, 20);
+  EXPECT_EQ(book.until_step(kKey), 20);
+  EXPECT_EQ(book.take_stop_points(), (StopPoints{{kKey, 20}}));
+  EXPECT_TRUE(book.take_stop_points().empty());
+  answered(kStart + 2 * kSecond, 20);
+  EXPECT_TRUE(book.take_stop_points().empty()) << "said again";
+  answered(kStart + 3 * kSecond, kNoFurther);
+  EXPECT_EQ(book.take_stop_points(), (StopPoints{{kKey, kNoFurther}}));
+  answered(kStart + 4 * kSecond, kToTheEnd);
+  EXPECT_EQ(book.take_stop_points(), (StopPoints{{kKey, kToTheEnd}})) << "none is a stop point, too";
+}
+
+TEST_F(BookOfStopPoints, KnowsThatOfTheGrantWithoutBeingTold) {
+  const LeaseBook::Key late{8, 1};
+  book.add(late, kStart, kStart, 40);
+  EXPECT_EQ(book.until_step(late), 40);
+  EXPECT_TRUE(book.take_stop_points().empty());
+  book.heartbeat_answered(kStart + kSecond, {{late, LeaseWish::kContinue}}, {{late, 40}});
+  EXPECT_TRUE(book.take_stop_points().empty());
+}
+
+TEST_F(BookOfStopPoints, TellsOnlyOfWhereItStandsInTheEnd) {
+  answered(kStart + kSecond, 20);
+  answered(kStart + 2 * kSecond, 30);
+  EXPECT_EQ(book.take_stop_points(), (StopPoints{{kKey, 30}}));
+  answered(kStart + 3 * kSecond, 40);
+  answered(kStart + 4 * kSecond, 30);
+  EXPECT_TRUE(book.take_stop_points().empty()) << "there and back";
+}
+
+TEST_F(BookOfStopPoints, IgnoresAnAnswerOlderThanTheNewest) {
+  answered(kStart + 10 * kSecond, 20);
+  answered(kStart + 5 * kSecond, 10);
+  EXPECT_EQ(book.take_stop_points(), (StopPoints{{kKey, 20}}));
+}
+
+TEST_F(BookOfStopPoints, MovesThatOfAnAttemptThatIsToStopAsWell) {
+  answered(kStart + kSecond, 20, LeaseWish::kCheckpointAndStop);
+  EXPECT_EQ(book.take_stop_points(), (StopPoints{{kKey, 20}}));
+}
+
+TEST_F(BookOfStopPoints, HasNoneOfWhatIsNotThereOrDiscarded) {
+  const LeaseBook::Key other{8, 1};
+  book.heartbeat_answered(kStart + kSecond, {{other, LeaseWish::kContinue}}, {{other, 20}});
+  EXPECT_EQ(book.until_step(other), kToTheEnd);
+  answered(kStart + kSecond, 20, LeaseWish::kDrop);
+  EXPECT_TRUE(book.take_stop_points().empty());
+}
+
 }  // namespace
 }  // namespace locus::testing

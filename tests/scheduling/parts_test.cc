@@ -56,7 +56,7 @@ TEST(FirstMissing, NamesTheItemAndBothRevisions) {
 
 TEST(ReadyQueue, GivesTheFirstKeyOfAnAcceptedRequirement) {
   ReadyQueue queue;
-  const ReadyKey late{0, 1, 0, 1, 7, 70}, early{0, 1, 0, 1, 3, 30}, urgent{-1, 2, 0, 1, 0, 1};
+  const ReadyKey late{0, 1, 0, 0, 1, 7, 70}, early{0, 1, 0, 0, 1, 3, 30}, urgent{-1, 2, 0, 0, 1, 0, 1};
   queue.insert(0, late);
   queue.insert(0, early);
   queue.insert(1, urgent);
@@ -75,7 +75,7 @@ TEST(ReadyQueue, GivesTheFirstKeyOfAnAcceptedRequirement) {
 
 TEST(ReadyQueue, ShowsTheStagesOfSomeRequirementsInOrder) {
   ReadyQueue queue;
-  for (int i = 0; i < 9; ++i) queue.insert(i % 3, ReadyKey{0, 1, 0, 1, i, i});
+  for (int i = 0; i < 9; ++i) queue.insert(i % 3, ReadyKey{0, 1, 0, 0, 1, i, i});
   std::vector<StageId> seen;
   queue.visit([](int requirement) { return requirement != 1; },
               [&](int requirement, const ReadyKey& key) {
@@ -87,7 +87,7 @@ TEST(ReadyQueue, ShowsTheStagesOfSomeRequirementsInOrder) {
 
 TEST(ReadyQueue, AsksOncePerRequirementNotPerStage) {
   ReadyQueue queue;
-  for (int i = 0; i < 1000; ++i) queue.insert(i % 3, ReadyKey{0, 1, 0, 1, i, i});
+  for (int i = 0; i < 1000; ++i) queue.insert(i % 3, ReadyKey{0, 1, 0, 0, 1, i, i});
   int asked = 0;
   queue.first([&asked](int, const ReadyKey&) {
     ++asked;

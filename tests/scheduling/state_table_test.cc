@@ -15,36 +15,39 @@ namespace {
 constexpr const char* kEvents =
     "                 ask checkpoint succeed fail diverge stop stale-succeed sync daemon-restart silence "
     "cancel pause "
-    "resume resubmit server-restart";
+    "resume resubmit server-restart park";
 const std::map<std::string, std::string> kTable = {
     {"blocked",
      "blocked- blocked- blocked- blocked- blocked- blocked- blocked- blocked- blocked+ blocked+ cancelled+ "
      "blocked+ "
-     "blocked+ blocked+ blocked+"},
+     "blocked+ blocked+ blocked+ blocked-"},
     {"queued",
      "running+ queued- queued- queued- queued- queued- queued- queued- queued+ queued+ cancelled+ queued+ "
-     "queued+ queued+ queued+"},
+     "queued+ queued+ queued+ queued-"},
     {"backing-off",  // attempt 1 failed: saying so again is fine
      "queued- queued- queued- queued+ queued+ queued- queued- queued- queued+ queued+ cancelled+ queued+ "
-     "queued+ queued+ queued+"},
+     "queued+ queued+ queued+ queued-"},
     {"running",
      "running- running+ succeeded+ queued+ failed+ queued+ running- running+ queued+ queued+ cancelled+ "
      "running+ "
-     "running+ running+ running+"},
+     "running+ running+ running+ queued+"},
     {"succeeded",
      "succeeded- succeeded- succeeded+ succeeded- succeeded- succeeded- succeeded- succeeded- succeeded+ "
      "succeeded+ "
-     "succeeded- succeeded- succeeded+ succeeded+ succeeded+"},
+     "succeeded- succeeded- succeeded+ succeeded+ succeeded+ succeeded-"},
     {"failed",
      "failed- failed- failed- failed+ failed+ failed- failed- failed- failed+ failed+ failed- failed- "
-     "failed+ queued+ failed+"},
+     "failed+ queued+ failed+ failed-"},
     {"held",
      "held- held- held- held- held- held- held- held- held+ held+ held- held- "
-     "held+ queued+ held+"},
+     "held+ queued+ held+ held-"},
     {"cancelled",  // while it ran: whatever its worker still says is ignored
      "cancelled- cancelled- cancelled+ cancelled+ cancelled+ cancelled+ cancelled- cancelled- cancelled+ "
      "cancelled+ "
-     "cancelled+ cancelled- cancelled- queued+ cancelled+"},
+     "cancelled+ cancelled- cancelled- queued+ cancelled+ cancelled-"},
+    {"parked",  // of a search that goes on
+     "parked- parked- parked- parked- parked- parked- parked- parked- parked+ parked+ parked+ parked+ "
+     "parked+ parked+ parked+ parked-"},
 };
 
 std::vector<std::string> words(const std::string& text) {
@@ -57,6 +60,7 @@ struct Scene {
   explicit Scene(const std::string& state) {
     matrix.cells = {"a"};
     matrix.evaluate = state == "blocked";
+    matrix.searched = state == "parked";
     identity = matrix.evaluate ? evaluate_identity("a", 0) : train_identity("a", 0);
     h.submit(matrix);
     if (state == "blocked") {
@@ -70,7 +74,9 @@ struct Scene {
   }
 
   void bring_to(const std::string& state) {
+    if (state == "parked") h.decide(matrix, {{0, 30}});
     grant = *h.ask("s");
+    if (state == "parked") h.park("s", grant, 30);
     if (state == "backing-off") h.fail("s", grant, FailureClass::kCode);
     if (state == "succeeded") h.succeed("s", grant);
     if (state == "failed") h.fail("s", grant, FailureClass::kDiverged);
@@ -119,6 +125,7 @@ const std::map<std::string, Act>& acts() {
       {"pause", [](Scene& x) { return x.h.set_state("matrix", ExperimentState::kPaused); }},
       {"resume", [](Scene& x) { return x.h.set_state("matrix", ExperimentState::kActive); }},
       {"resubmit", [](Scene& x) { return x.h.submit(x.matrix).has_value(); }},
+      {"park", [](Scene& x) { return x.h.park(x.session, x.grant, 30); }},
       {"server-restart",
        [](Scene& x) {
          x.h.restart();
@@ -152,7 +159,7 @@ TEST_P(StageStateTable, IsMetByEveryEvent) {
 
 INSTANTIATE_TEST_SUITE_P(All, StageStateTable,
                          ::testing::Values("blocked", "queued", "backing-off", "running", "succeeded", "failed", "held",
-                                           "cancelled"),
+                                           "cancelled", "parked"),
                          [](const auto& test) { return test.param == "backing-off" ? "backing_off" : test.param; });
 
 }  // namespace

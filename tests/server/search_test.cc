@@ -35,6 +35,16 @@ class SearchSubmission : public ServerTest {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return out;
   }
+  // Every proposal a row, not the chosen one of each group.
+  v1::Table proposals(const std::string& name) {
+    v1::GetTableRequest request;
+    request.set_experiment(name);
+    request.set_proposals(true);
+    v1::Table out;
+    const grpc::Status status = experiments_->GetTable(deadline().get(), request, &out);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return out;
+  }
   int run_everything() {
     if (!worker_) {
       worker_ = std::make_unique<FakeWorker>(channel_, "one");
@@ -64,7 +74,7 @@ TEST_F(SearchSubmission, TrainsEveryPriorWithTheSameProposals) {
   EXPECT_EQ(submit(searched()).stages_to_run(), 72);
   EXPECT_EQ(run_everything(), 72);
   EXPECT_EQ(experiment("small").state(), "completed");
-  const v1::Table compared = table("small");
+  const v1::Table compared = proposals("small");
   EXPECT_TRUE(warns(compared, "best of 4 proposals, the same 4 for all"));
   std::map<std::string, int> rates;
   ASSERT_EQ(compared.rows_size(), 12);
@@ -110,7 +120,7 @@ TEST_F(SearchSubmission, RunsEveryProposerThatNeedsNoClient) {
     EXPECT_EQ(run_everything(), planned.stages_to_run()) << name;
     EXPECT_EQ(experiment(name).state(), "completed") << name;
     const bool apart = name == "apart";
-    const v1::Table compared = table(name);
+    const v1::Table compared = proposals(name);
     EXPECT_EQ(warns(compared, "drawn for each"), apart) << name;
     EXPECT_EQ(warns(compared, "for all, and by itself reads high"), !apart) << name;
     std::set<std::string> settings;
@@ -134,7 +144,7 @@ TEST_F(SearchSubmission, CountsARepeatedProposalOnceAndRunsItOnce) {
   EXPECT_EQ(planned.search().most_trainings(), planned.trials());
 }
 
-TEST_F(SearchSubmission, PlansWhatDecidesAndRefusesToRunIt) {
+TEST_F(SearchSubmission, PlansWhatDecidesAndStoresAllOfIt) {
   const Json halving = searched(R"({"search": {"advance": {"rule": "halve", "rungs": [1, 2]}}})");
   const v1::PlanSearch search = plan(halving).search();
   EXPECT_TRUE(search.decides());
@@ -149,15 +159,13 @@ TEST_F(SearchSubmission, PlansWhatDecidesAndRefusesToRunIt) {
   EXPECT_EQ(search.most_epochs(), 3 * (12 + 3));
   EXPECT_EQ(search.parked(), 36);
 
-  v1::CreateExperimentRequest request;
-  request.set_spec_json(halving.dump());
-  v1::CreateExperimentResponse response;
-  const grpc::Status refused = experiments_->CreateExperiment(deadline().get(), request, &response);
-  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNIMPLEMENTED);
-  EXPECT_EQ(wire_error(refused).field, "search");
-  v1::ListExperimentsResponse list;
-  ASSERT_TRUE(experiments_->ListExperiments(deadline().get(), {}, &list).ok());
-  EXPECT_EQ(list.experiments_size(), 0);
+  const auto created = submit(halving);
+  EXPECT_TRUE(created.created());
+  EXPECT_EQ(created.trials_added(), 36);
+  EXPECT_EQ(experiment("small").search(), "running") << "its log begins with it";
+  EXPECT_EQ(experiment("small").state(), "active");
+  EXPECT_EQ(submit(halving).trials_added(), 0) << "a second submission adds nothing";
+  EXPECT_EQ(experiment("small").revision(), 1);
 }
 
 TEST_F(SearchSubmission, HasNoWorkToNameBeforeAClientHasProposed) {

@@ -19,6 +19,21 @@ Microseconds Chaos::plan() {
     world_.at(world_.random.between(0, 10) * kSecond, [this, i] { cluster_.workers[i]->boot(); });
   }
   plan_person();
+  plan_faults();
+  return kTrouble;
+}
+
+Microseconds Chaos::plan(const SearchPlan& only) {
+  world_.at(0, [this] { cluster_.server.boot(); });
+  for (std::size_t i = 0; i + 1 < cluster_.workers.size(); ++i)
+    world_.at(world_.random.between(0, 10) * kSecond, [this, i] { cluster_.workers[i]->boot(); });
+  person(kSecond, "submits " + only.matrix.name, [this, only] { return cluster_.server.submit(only); });
+  world_.at(kTrouble + 60 * kSecond, [this] { tend(50); });
+  plan_faults();
+  return kTrouble;
+}
+
+void Chaos::plan_faults() {
   const auto faults = world_.random.between(0, 20);
   for (std::int64_t i = 0; i < faults; ++i) plan_fault(world_.random.between(2, kTrouble / kSecond) * kSecond);
   if (world_.random.chance(0.5)) {
@@ -26,7 +41,6 @@ Microseconds Chaos::plan() {
     world_.at(from, [this] { cluster_.network.set_rough(true); });
   }
   world_.at(kTrouble, [this] { mend(); });
-  return kTrouble;
 }
 
 void Chaos::mend() {
@@ -167,12 +181,8 @@ void Chaos::insist(std::function<absl::Status()> operation) {
 
 void Chaos::plan_person() {
   ServerProcess& server = cluster_.server;
-  auto plan_one = [this](Microseconds at, std::string what, std::function<absl::Status()> operation) {
-    ++pending_;
-    world_.at(at, [this, what, operation] {
-      world_.trace("a person: ", what);
-      insist(operation);
-    });
+  const auto plan_one = [this](Microseconds at, const std::string& what, std::function<absl::Status()> operation) {
+    person(at, what, std::move(operation));
   };
   auto submit = [&](Microseconds at, const std::string& name) {
     plan_one(at, "submits " + name, [&server, matrix = some_matrix(name)] { return server.submit(matrix); });
@@ -203,10 +213,11 @@ void Chaos::plan_person() {
   }
   const auto more = world_.random.between(0, 5);
   for (std::int64_t i = 0; i < more; ++i) plan_more(world_.random.between(5, 280) * kSecond);
+  if (world_.random.chance(0.6)) plan_searches();
   // In the end, when nothing else is left to say, whatever is paused goes on, and whoever drains works again.
   plan_one(kTrouble + kSecond, "resumes everything", [this, &server] {
     if (pending_ > 1) return absl::UnavailableError("not yet");
-    for (const char* name : {"one", "two"}) {
+    for (const std::string& name : names_) {
       const absl::Status status = server.set_state(name, ExperimentState::kActive);
       if (absl::IsUnavailable(status)) return status;
     }
@@ -217,6 +228,14 @@ void Chaos::plan_person() {
     return absl::OkStatus();
   });
   world_.at(kTrouble + 60 * kSecond, [this] { tend(50); });
+}
+
+void Chaos::person(Microseconds at, const std::string& what, std::function<absl::Status()> operation) {
+  ++pending_;
+  world_.at(at, [this, what, operation] {
+    world_.trace("a person: ", what);
+    insist(operation);
+  });
 }
 
 // Drains, reruns, deletions and garbage collection, in between everything else.
@@ -241,7 +260,7 @@ void Chaos::plan_more(Microseconds at) {
 // What the server paused or drained by itself, a person looks at and lets go on.
 void Chaos::tend(int times) {
   ServerProcess& server = cluster_.server;
-  for (const char* name : {"one", "two"}) (void)server.set_state(name, ExperimentState::kActive);
+  for (const std::string& name : names_) (void)server.set_state(name, ExperimentState::kActive);
   for (const auto& worker : cluster_.workers) (void)server.drain(worker->name(), Drain::kNone);
   if (times > 0) world_.at(world_.now() + 60 * kSecond, [this, times] { tend(times - 1); });
 }

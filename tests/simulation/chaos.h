@@ -10,10 +10,13 @@ class Chaos {
   explicit Chaos(Cluster& cluster) : cluster_(cluster), world_(cluster.world) {}
   // Puts faults and operations on the agenda; returns when the last of them is over and everything is mended.
   Microseconds plan();
+  // The same, where the person does nothing but submit this one search.
+  Microseconds plan(const SearchPlan& only);
   // Every operation of the person has been accepted or was meaningless.
   bool person_is_done() const { return pending_ == 0; }
 
  private:
+  void plan_faults();
   void plan_fault(Microseconds at);
   void fault_of_the_server(Microseconds at, Microseconds length);
   void fault_of_a_worker(Microseconds at, Microseconds length);
@@ -27,10 +30,16 @@ class Chaos {
   void mend();
   WorkerProcess& some_worker();
   testing::Matrix some_matrix(const std::string& name);
+  // ---- chaos_searches.cc ----
+  void plan_searches();
+  void plan_search_change(Microseconds at, const std::string& name, const SearchPlan& plan);
+  SearchPlan some_search(const std::string& name);
+  void person(Microseconds at, const std::string& what, std::function<absl::Status()> operation);
 
   Cluster& cluster_;
   World& world_;
   int pending_ = 0;
+  std::vector<std::string> names_ = {"one", "two", "three", "four"};  // of experiments that may be there
 };
 
 }  // namespace locus::simulation

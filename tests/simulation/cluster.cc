@@ -5,6 +5,7 @@
 // 10 it all comes to an end        11 what runs alone has its device to itself
 // 12 a grant has the time limit of an experiment that references it
 // 13 a daemon that is heard keeps its name, unless another one takes it over
+// 15 to 25: search_watch.cc
 // 14 a stage goes to who holds its dataset, or does not say what it holds
 // 1, 2, 3, 5, 7, 8, 11, 12 and 14 are asked of the store (ledger.cc), 11 of the workers' trainers, too, 13 of every step
 // of the server. Expressible in part
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::size_t kOutboxMost = 64, kWaitingMost = 16, kAgendaMost = 4000;
 constexpr int kInFlightMost = 2000;
+constexpr Microseconds kJudgingMost = 10 * kSecond;
 
 std::map<std::string, int> revisions(const std::vector<std::string>& cells) {
   std::map<std::string, int> all{{"stage/train", 1}, {"stage/evaluate", 1}, {"stage/measure", 1}};
@@ -48,7 +50,7 @@ Cluster::Cluster(World& w, Mutant mutant)
     traits.slots = static_cast<int>(w.random.between(1, 2));
     traits.step_time = w.random.between(500, 4000) * kMillisecond;
     traits.supervised = !twin;
-    traits.revisions = revisions({"a", "b", "diverges", "poison"});
+    traits.revisions = revisions({"a", "b", "s0", "s1", "s2", "s3", "s4", "s5", "diverges", "poison"});
     traits.revisions["dataset/d"] = 1;
     traits.instance = "folder-" + std::to_string(i) + "@boot";
     traits.take_over = twin && w.random.chance(0.5);
@@ -116,7 +118,9 @@ void Cluster::check_nothing_forgotten(StageId id) const {
   if (held && *held != record.state) throw Violation(6, text + " is " + to_string(*held) + " for the scheduler");
 }
 
-bool Cluster::settled() const {
+bool Cluster::settled() {
+  if (ledger.take_moved()) searches_end_ = world.now() + kJudgingMost;
+  if (world.now() < searches_end_) return false;  // what has ended last is still to be judged
   for (const auto& [id, record] : ledger.stages()) {
     if (!terminal(record.state)) return false;
   }
@@ -134,6 +138,12 @@ void Cluster::check_end() {
   }
   ledger.check_all();
   for (const auto& [id, record] : ledger.stages()) check_reasons(id, record);
+  ledger.searches().check_end(ledger);
+  for (const ExperimentId id : ledger.searches().searches()) {
+    ledger.searches().check_links(id, ledger);
+    if (server.has_more_to_decide(id))
+      throw Violation(20, "experiment " + std::to_string(id) + " has something to decide that nobody looks at");
+  }
 }
 
 // Whatever did not succeed has a cause that excuses it.

@@ -23,7 +23,7 @@ class Cluster {
 
   void check_step();
   void check_end();
-  bool settled() const;  // every stage is terminal
+  bool settled();  // every stage is terminal, and has been for so long that every search has seen it
 
  private:
   void check_executors() const;
@@ -32,6 +32,7 @@ class Cluster {
   void check_reasons(StageId id, const StageRecord& record);
 
   const Scheduler* last_scheduler_ = nullptr;
+  Microseconds searches_end_ = 0;
 };
 
 }  // namespace locus::simulation

@@ -10,8 +10,8 @@ namespace {
 constexpr Microseconds kDeadline = 10 * kSecond;
 constexpr std::size_t kPointsPerCall = 8;
 
-PointAppend batch(StageId stage, std::int64_t attempt, const std::vector<std::int64_t>& steps, std::int64_t after,
-                  Microseconds wall) {
+PointAppend batch(StageId stage, std::int64_t attempt, const std::vector<double>& losses,
+                  const std::vector<std::int64_t>& steps, std::int64_t after, Microseconds wall) {
   PointAppend append{.stage_id = stage, .attempt = attempt, .first_seq = after + 1, .points = {}};
   PointBatch& points = append.points;
   points.series = {kLoss};
@@ -22,7 +22,7 @@ PointAppend batch(StageId stage, std::int64_t attempt, const std::vector<std::in
     points.epoch.push_back(static_cast<double>(steps[i]) / 10);
     points.images.push_back(point_tag(attempt, static_cast<std::int64_t>(i) + 1));
     points.time_us.push_back(wall);
-    points.value.push_back(loss_at(stage, steps[i]));
+    points.value.push_back(losses[i]);
   }
   return append;
 }
@@ -35,7 +35,7 @@ void WorkerProcess::send_points(Key key) {
   const Outbox& outbox = outboxes_.at(key);
   if (outbox.acked >= static_cast<std::int64_t>(outbox.steps.size())) return;
   found->second.sending = true;
-  const PointAppend append = batch(key.first, key.second, outbox.steps, outbox.acked, wall());
+  const PointAppend append = batch(key.first, key.second, outbox.losses, outbox.steps, outbox.acked, wall());
   const std::int64_t life = found->second.life;
   call([this, append](Respond respond) { server_.report_points(append, std::move(respond)); }, kDeadline,
        [this, key, life](const Answer& answer) {
@@ -60,7 +60,7 @@ void WorkerProcess::send_leftovers() {
   const auto leftovers = std::exchange(outboxes_, {});
   for (const auto& [key, outbox] : leftovers) {
     if (outbox.acked >= static_cast<std::int64_t>(outbox.steps.size())) continue;
-    const PointAppend append = batch(key.first, key.second, outbox.steps, outbox.acked, wall());
+    const PointAppend append = batch(key.first, key.second, outbox.losses, outbox.steps, outbox.acked, wall());
     call([this, append](Respond respond) { server_.report_points(append, std::move(respond)); }, kDeadline,
          [this, k = key](const Answer& answer) {
            if (answer.status.ok()) ledger_.acknowledged(k.first, k.second, answer.acked);
@@ -119,7 +119,10 @@ void WorkerProcess::complete(Key key) {
   if (trainer.outcome == AttemptState::kSucceeded) {
     event.outputs = {{"checkpoint", checkpoint_sha(key.first, trainer.step), trainer.step}};
     event.results = {{{"top1", "test", "{}"}, "last", 80.0, trainer.step}};
+    if (trainer.grant.kind == "train")
+      event.results.push_back({kLoss, "last", loss_at(trainer.grant.config_json, trainer.step), trainer.step});
   }
+  if (trainer.outcome == AttemptState::kParked) event.step = trainer.step;
   const auto last_seq = static_cast<std::int64_t>(outboxes_.at(key).steps.size());
   call([this, event, last_seq](Respond respond) { server_.complete(event, last_seq, std::move(respond)); }, kDeadline,
        [this, key](const Answer& answer) { delivered(key, answer.status, /*ended=*/answer.status.ok()); });

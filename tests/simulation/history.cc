@@ -23,18 +23,15 @@ void count(Cluster& cluster, Outcome& outcome) {
   }
   for (const auto& [reason, times] : cluster.server.refusals()) outcome.seen["refused " + reason] += times;
   outcome.seen["stages let go of after a restart"] += cluster.server.unreferenced_found();
+  for (const char* kind : {"begin", "observe", "propose", "advance", "stop", "end", "override"})
+    outcome.seen[std::string("decisions ") + kind] += cluster.ledger.searches().seen(kind);
   for (const auto& worker : cluster.workers) outcome.seen["attempts fenced and freed again"] += worker->freed();
 }
 
-}  // namespace
-
-Outcome run_history(std::uint64_t seed, Mutant mutant, bool trace) {
-  World world(seed, trace);
-  Cluster cluster(world, mutant);
-  Chaos chaos(cluster);
-  Outcome outcome;
+void play(Cluster& cluster, Chaos& chaos, const std::function<Microseconds()>& plan, Outcome& outcome) {
+  World& world = cluster.world;
   try {
-    const Microseconds peace = chaos.plan();
+    const Microseconds peace = plan();
     while (world.now() < peace || !chaos.person_is_done() || !cluster.settled()) {
       if (!world.step(peace + kSettlingMost)) break;
       ++outcome.steps;
@@ -53,6 +50,31 @@ Outcome run_history(std::uint64_t seed, Mutant mutant, bool trace) {
     world.trace(outcome.what);
   }
   count(cluster, outcome);
+}
+
+}  // namespace
+
+Outcome run_history(std::uint64_t seed, Mutant mutant, bool trace) {
+  World world(seed, trace);
+  Cluster cluster(world, mutant);
+  Chaos chaos(cluster);
+  Outcome outcome;
+  play(
+      cluster, chaos, [&] { return chaos.plan(); }, outcome);
+  return outcome;
+}
+
+Outcome run_search(std::uint64_t seed, const SearchPlan& plan, bool trace) {
+  World world(seed, trace);
+  Cluster cluster(world, Mutant::kNone);
+  Chaos chaos(cluster);
+  Outcome outcome;
+  play(
+      cluster, chaos, [&] { return chaos.plan(plan); }, outcome);
+  for (const auto& [id, record] : cluster.ledger.stages())
+    outcome.spoiled = outcome.spoiled || record.state == StageState::kFailed || record.state == StageState::kHeld;
+  for (const ExperimentId id : cluster.ledger.searches().searches())
+    outcome.decided.merge(cluster.ledger.searches().decisions(id));
   return outcome;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "tests/simulation/server.h"
@@ -17,9 +18,14 @@ struct Outcome {
   std::int64_t steps = 0, attempts = 0;
   std::map<std::string, std::int64_t> seen;  // how often each kind of thing happened: "attempts lost", "stages held"
   Microseconds settled_after = 0;            // from the last fault to the last end
+  std::multiset<std::string> decided = {};   // by the rules of run_search()'s search
+  bool spoiled = false;                      // one of its stages has failed for good, by faults
 };
 
 Outcome run_history(std::uint64_t seed, Mutant mutant = Mutant::kNone, bool trace = false);
+
+// One search under the faults of that seed.
+Outcome run_search(std::uint64_t seed, const SearchPlan& plan, bool trace = false);
 
 // The least invariant number violated in `count` histories from `first`, and where; seed 0: none.
 struct Found {

@@ -20,7 +20,7 @@ bool allowed(StageState from, StageState to, bool submission) {
     case kBlocked:
       return to == kQueued || to == kCancelled || to == kBlocked;
     case kQueued:
-      return to == kRunning || to == kCancelled;
+      return to == kRunning || to == kCancelled || to == kParked;
     case kRunning:
       return to != kBlocked && to != kRunning;
     case kSucceeded:
@@ -32,9 +32,13 @@ bool allowed(StageState from, StageState to, bool submission) {
 
 }  // namespace
 
-double loss_at(StageId stage, std::int64_t step) {
+double loss_at(const std::string& config_json, std::int64_t step) {
   if (step % 7 == 0) return std::numeric_limits<double>::quiet_NaN();
-  return static_cast<double>(stage) + 1.0 / static_cast<double>(step);
+  std::uint64_t name = 0;
+  for (const char c : config_json) name = name * 1099511628211u + static_cast<unsigned char>(c);
+  Random drawn(name);
+  const double last = 1 + static_cast<double>(drawn.between(0, 1000)) / 1000;
+  return last + static_cast<double>(drawn.between(0, 2000)) / 1000 / static_cast<double>(step);
 }
 
 std::int64_t point_tag(std::int64_t attempt, std::int64_t seq) { return attempt * 1'000'000 + seq; }
@@ -53,6 +57,9 @@ absl::Status Ledger::apply(std::span<const Mutation> mutations, Microseconds now
   });
   for (const Mutation& mutation : mutations) {
     std::visit([this](const auto& m) { enter(m); }, mutation);
+    moved_ = moved_ || std::holds_alternative<EndAttempt>(mutation) ||
+             std::holds_alternative<SaveExperiment>(mutation) || std::holds_alternative<SetExperimentState>(mutation) ||
+             std::holds_alternative<AppendDecisions>(mutation);
   }
   enter_deletion(going);
   return absl::OkStatus();
@@ -72,12 +79,23 @@ void Ledger::enter_deletion(const std::vector<StageId>& gone) {
   }
 }
 
-void Ledger::enter(const SaveExperiment& mutation) {
-  for (const StageRow& row : mutation.stages) {
+void Ledger::enter_new(const std::vector<StageRow>& stages) {
+  for (const StageRow& row : stages) {
     if (stages_.contains(row.id)) throw Violation(5, stage_text(row.id) + " was created twice");
-    stages_[row.id] = {.kind = row.kind, .state = row.state, .attempts = {}};
+    stages_[row.id] = {.kind = row.kind, .config_json = row.config_json, .state = row.state, .attempts = {}};
     dirty_.insert(row.id);
   }
+}
+
+void Ledger::enter(const SaveExperiment& mutation) {
+  enter_new(mutation.stages);
+  for (const TrialStageRow& link : mutation.trial_stages) dirty_.insert(link.stage_id);
+}
+
+void Ledger::enter(const ResolveTrials& mutation) {
+  enter_new(mutation.stages);
+  for (const TrialStageRow& link : mutation.trial_stages) dirty_.insert(link.stage_id);
+  searches_.check_links(mutation.id, *store_);
 }
 
 void Ledger::move(StageId id, StageState from, StageState to) {
@@ -125,6 +143,7 @@ void Ledger::enter(const GrantAttempt& mutation) {
   if (workers_.at(mutation.worker_id).drain != Drain::kNone)
     throw Violation(5, stage_text(mutation.stage_id) + " was granted to a worker that drains");
   check_data(mutation.stage_id, mutation.worker_id);
+  searches_.check_grant(mutation, *store_);
   check_alone(mutation.stage_id, mutation.worker_id);
   move(mutation.stage_id, StageState::kQueued, StageState::kRunning);
   record.attempt = mutation.attempt;
@@ -209,6 +228,7 @@ void Ledger::check_stage(StageId id) {
   }
   check_attempts(id, record);
   check_files(id);
+  searches_.check_parked(id, *store_);
 }
 
 void Ledger::check_attempts(StageId id, const StageRecord& record) {
@@ -264,7 +284,8 @@ void Ledger::check_curve(StageId id) {
   if (points.size() < expected.size()) throw Violation(1, stage_text(id) + ": stored points cannot be read");
   if (points.size() > expected.size()) throw Violation(2, stage_text(id) + ": more points than were sent");
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points[i].images != expected[i].images || !same_value(points[i].value, loss_at(id, points[i].step))) {
+    if (points[i].images != expected[i].images ||
+        !same_value(points[i].value, loss_at(record.config_json, points[i].step))) {
       throw Violation(2, stage_text(id) + ": point " + std::to_string(i) + " differs from the one sent");
     }
   }

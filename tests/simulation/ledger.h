@@ -10,15 +10,16 @@
 
 #include "core/ports/store.h"
 #include "core/scheduling/scheduler.h"
+#include "tests/simulation/search_watch.h"
 #include "tests/simulation/world.h"
 
 namespace locus::simulation {
 
 const SeriesKey kLoss{"loss", "train", "{}"};
 
-// What a trainer computes at a step: the same whichever attempt gets there. Every 7th is not a number, which
-// is data too.
-double loss_at(StageId stage, std::int64_t step);
+// What a trainer computes at a step: the same whichever attempt gets there, and for whom. Every 7th is not a number,
+// which is data too.
+double loss_at(const std::string& config_json, std::int64_t step);
 // Marks a point with the attempt and the sequence under which its trainer made it.
 std::int64_t point_tag(std::int64_t attempt, std::int64_t seq);
 
@@ -32,7 +33,7 @@ struct AttemptRecord {
 };
 
 struct StageRecord {
-  std::string kind;
+  std::string kind, config_json;
   bool alone() const { return kind == "measure"; }
   StageState state = StageState::kBlocked;
   std::int64_t attempt = 0;
@@ -42,7 +43,7 @@ struct StageRecord {
 
 class Ledger final : public Store {
  public:
-  Ledger(World& world, std::unique_ptr<Store> store) : world_(world), store_(std::move(store)) {}
+  Ledger(World& world, std::unique_ptr<Store> store) : world_(world), store_(std::move(store)), searches_(world) {}
 
   absl::Status apply(std::span<const Mutation> mutations, Microseconds now_wall_us) override;
   absl::StatusOr<std::int64_t> append(const PointAppend& append, Microseconds now_wall_us) override;
@@ -51,13 +52,15 @@ class Ledger final : public Store {
   void acknowledged(StageId stage, std::int64_t attempt, std::int64_t seq);
   const std::map<StageId, StageRecord>& stages() const { return stages_; }
   const AttemptRecord* attempt(StageId stage, std::int64_t attempt) const;
-  std::set<std::string>& blobs() { return blobs_; }  // the artifact store's files
+  std::set<std::string>& blobs() { return blobs_; }           // the artifact store's files
+  bool take_moved() { return std::exchange(moved_, false); }  // whether anything was written that a search may see
   std::set<StageId> take_dirty() { return std::exchange(dirty_, {}); }
 
   void check_stage(StageId id);          // rows against the books: invariants 1, 3, 7, 8
   void check_curve(StageId id);          // points as read against what the trainers sent: invariants 1, 2, 7
   void check_limit(const Grant& grant);  // its time limit against the stored specifications: invariant 12
   void check_all();
+  SearchWatch& searches() { return searches_; }
 
   // ---- the rest of the port, passed on ----
   void on_commit(std::function<void(std::int64_t)> callback) override { store_->on_commit(std::move(callback)); }
@@ -128,11 +131,23 @@ class Ledger final : public Store {
   absl::StatusOr<std::vector<AttemptSample>> samples(StageId id) override { return store_->samples(id); }
   absl::StatusOr<std::vector<SystemSample>> worker_samples(WorkerId id) override { return store_->worker_samples(id); }
   absl::StatusOr<std::vector<AlertRow>> alerts() override { return store_->alerts(); }
+  absl::StatusOr<SearchRow> search(ExperimentId id) override { return store_->search(id); }
+  absl::StatusOr<std::vector<SearchRow>> running_searches() override { return store_->running_searches(); }
+  absl::StatusOr<std::vector<DecisionRow>> decisions(ExperimentId id, std::int64_t after, int limit) override {
+    return store_->decisions(id, after, limit);
+  }
+  absl::StatusOr<std::pair<ExperimentId, std::int64_t>> decision_of_request(const std::string& id) override {
+    return store_->decision_of_request(id);
+  }
   absl::StatusOr<int> copy_to(const std::filesystem::path& file) override { return store_->copy_to(file); }
   absl::StatusOr<StoreReport> check() override { return store_->check(); }
 
  private:
   void enter(const SaveExperiment& mutation);
+  void enter(const ResolveTrials& mutation);
+  void enter(const AppendDecisions& mutation) { searches_.enter(mutation, *store_); }
+  void enter(const DeleteExperiment& mutation) { searches_.forget(mutation.id); }
+  void enter_new(const std::vector<StageRow>& stages);
   void enter(const SetStageState& mutation);
   void enter(const GrantAttempt& mutation);
   void enter(const EndAttempt& mutation);
@@ -154,7 +169,9 @@ class Ledger final : public Store {
   std::map<std::pair<StageId, std::int64_t>, std::int64_t> acknowledged_;
   std::set<std::string> blobs_;
   std::set<StageId> dirty_;
+  bool moved_ = false;
   std::map<WorkerId, WorkerRow> workers_;
+  SearchWatch searches_;
   // Of deleted stages: what ran under them ended then.
   std::map<std::pair<StageId, std::int64_t>, AttemptRecord> gone_;
   bool submission_ = false;  // the batch under way holds one, or a rerun: only then may a stage be revived

@@ -31,6 +31,7 @@ void ServerProcess::on_crash() {
   wake_.reset();
   crash_point_ = CrashPoint::kNowhere;
   lie_ = false;
+  conduct_planned_ = false;
 }
 
 void ServerProcess::forget_planned_faults() {
@@ -43,6 +44,9 @@ Snapshot ServerProcess::load() {
   std::erase_if(snapshot.stages, [this](const StageRow& row) {
     return forgotten_.contains(row.id) && row.state == StageState::kQueued;
   });
+  if (mutant_ == Mutant::kGrantsBeyond) {
+    for (StageReference& reference : snapshot.references) reference.until_step = kToTheEnd;
+  }
   std::set<StageId> referenced;
   for (const StageReference& reference : snapshot.references) referenced.insert(reference.stage);
   const auto unreferenced = [&](const StageRow& row) { return !referenced.contains(row.id); };
@@ -108,8 +112,14 @@ void ServerProcess::step(const Event& event) {
       world_.trace("  the store refuses: ", stored.ToString());
       refuse_all(decision, stored);
       rebuild();
+      conduct_soon(3 * kSecond);
       return;
     }
+    const bool matters = std::ranges::any_of(decision.mutations, [](const Mutation& m) {
+      return std::holds_alternative<EndAttempt>(m) || std::holds_alternative<SaveExperiment>(m) ||
+             std::holds_alternative<SetStageState>(m) || std::holds_alternative<SetExperimentState>(m);
+    });
+    if (matters) conduct_soon(kSecond / 2);
   }
   carry_out(decision.commands);
   if (mutant_ == Mutant::kForgetsRequeue) forget_lost(decision.mutations);
@@ -146,7 +156,10 @@ void ServerProcess::carry_out(const std::vector<Command>& commands) {
       result.grant = grant->grant;
       if (grant->grant) ledger_.check_limit(*grant->grant);
     }
-    if (const auto* wishes = std::get_if<ReplyWishes>(&command)) result.wishes = wishes->wishes;
+    if (const auto* wishes = std::get_if<ReplyWishes>(&command)) {
+      result.wishes = wishes->wishes;
+      result.until = wishes->until;
+    }
     answer(token_of(command), result);
   }
 }
@@ -247,7 +260,8 @@ absl::Status ServerProcess::set_state(const std::string& experiment, ExperimentS
   const auto row = ledger_.experiment(experiment);
   if (!row.ok()) return row.status();
   absl::Status status = absl::UnavailableError("no answer");
-  ask(ExperimentStateRequested{0, row->id, to}, [&status](const Answer& answer) { status = answer.status; });
+  ask(ExperimentStateRequested{0, row->id, to, search_runs(row->id)},
+      [&status](const Answer& answer) { status = answer.status; });
   return status;
 }
 
@@ -273,7 +287,7 @@ absl::Status ServerProcess::erase(const std::string& experiment) {
   if (!responsive()) return absl::UnavailableError("no server");
   const auto row = ledger_.experiment(experiment);
   if (!row.ok()) return row.status();
-  const absl::Status erased = ask_and_tell(ExperimentDeleted{0, *row, true});
+  const absl::Status erased = ask_and_tell(ExperimentDeleted{0, *row, true, search_runs(row->id)});
   purge();
   return erased;
 }
@@ -289,6 +303,12 @@ absl::Status ServerProcess::collect_garbage() {
   for (const StageId id : stages) {
     const std::vector<Mutation> release = {ReleaseCheckpoints{id}};
     if (absl::Status status = ledger_.apply(release, wall()); !status.ok()) return status;
+  }
+  if (mutant_ == Mutant::kLosesParked) {
+    for (const auto& [id, record] : ledger_.stages()) {
+      const auto rows = ledger_.checkpoints(id).value();
+      if (record.state == StageState::kParked && !rows.empty()) ledger_.blobs().erase(rows.back().sha256);
+    }
   }
   const std::vector<ArtifactView> views = ledger_.artifacts("", 100'000).value();
   for (const ArtifactView& view : views) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "core/scheduling/scheduler.h"
 #include "tests/scheduling/support/matrix.h"
 #include "tests/simulation/ledger.h"
+#include "tests/simulation/search_script.h"
 #include "tests/simulation/world.h"
 
 namespace locus::simulation {
@@ -18,16 +20,26 @@ namespace locus::simulation {
 // A defect planted on purpose: the checker must find it.
 enum class Mutant {
   kNone,
-  kNoFence,                 // stale tokens are taken for the newest
-  kAckBeforeCommit,         // points are acknowledged before they are stored
-  kForgetsRequeue,          // a lost attempt's stage is never granted again
-  kWorkerIgnoresFence,      // a cut-off worker believes in its lease for ever
-  kForgetsAlone,            // a stage that runs alone is taken for one that shares its device
-  kGivesNamesAway,          // a name goes to whoever registers under it
-  kIgnoresData,             // every worker is taken to hold every dataset
-  kForgetsUnreferenced,     // a server that starts again does not cancel the stages that no trial references
-  kForgetsLimit,            // a server that starts again knows of no time limit
-  kCheckpointOutrunsPoints  // a checkpoint is committed while points before it wait in the outbox
+  kNoFence,                  // stale tokens are taken for the newest
+  kAckBeforeCommit,          // points are acknowledged before they are stored
+  kForgetsRequeue,           // a lost attempt's stage is never granted again
+  kWorkerIgnoresFence,       // a cut-off worker believes in its lease for ever
+  kForgetsAlone,             // a stage that runs alone is taken for one that shares its device
+  kGivesNamesAway,           // a name goes to whoever registers under it
+  kIgnoresData,              // every worker is taken to hold every dataset
+  kForgetsUnreferenced,      // a server that starts again does not cancel the stages that no trial references
+  kForgetsLimit,             // a server that starts again knows of no time limit
+  kCheckpointOutrunsPoints,  // a checkpoint is committed while points before it wait in the outbox
+  kMisreadsValue,            // another value is observed than the curve has
+  kMisjudges,                // a verdict names other units than its rule does
+  kMovesLink,                // a link wants one step more than its trial was granted
+  kGrantsBeyond,             // a server that starts again knows of no stop points
+  kStaysParked,              // a parked stage that is wanted further is left where it is
+  kForgetsCheckpoint,        // a parked stage begins afresh although its checkpoint is there
+  kLosesParked,              // the checkpoints of parked stages are taken for garbage
+  kForgetsBudget,            // the rules are asked as if there were no budget
+  kProposesTwice,            // a client's repeated question is taken for another one
+  kForgetsSearches           // a server that starts again does not take up its searches
 };
 
 struct Answer {
@@ -35,13 +47,18 @@ struct Answer {
   std::optional<Grant> grant = {};
   std::vector<std::pair<StatedAttempt, LeaseWish>> wishes = {};
   std::int64_t acked = 0;
+  std::map<StageId, std::int64_t> until = {};  // stop points
 };
 using Respond = std::function<void(const Answer&)>;
 
 class ServerProcess final : public Process {
  public:
   ServerProcess(World& world, Ledger& ledger, SchedulerPolicy policy, Mutant mutant)
-      : Process(world, "server"), ledger_(ledger), policy_(policy), mutant_(mutant) {}
+      : Process(world, "server"),
+        ledger_(ledger),
+        policy_(policy),
+        mutant_(mutant),
+        script_(ledger, mutant == Mutant::kForgetsBudget) {}
 
   // ---- calls; each answers later through `respond`, or never ----
   void ask(Event event, Respond respond);  // whatever the scheduler decides by itself
@@ -52,6 +69,11 @@ class ServerProcess final : public Process {
 
   // ---- a person at the server's own terminal: answered at once, UNAVAILABLE when it cannot be ----
   absl::Status submit(const testing::Matrix& matrix);
+  absl::Status submit(const SearchPlan& plan);
+  // A client proposes a cell; the same `asked` is the same question again.
+  absl::Status propose(const std::string& experiment, const std::string& asked, const std::string& cell);
+  // A person lets a unit of a search go on, or stops it; the unit is chosen by the number, if there are any.
+  absl::Status overrule(const std::string& experiment, std::int64_t unit, bool go_on);
   absl::Status set_state(const std::string& experiment, ExperimentState to);
   absl::Status drain(const std::string& worker, Drain to);
   absl::Status rerun(const std::string& experiment);
@@ -68,12 +90,17 @@ class ServerProcess final : public Process {
 
   const std::map<std::string, std::int64_t>& refusals() const { return refusals_; }  // by reason
   std::int64_t unreferenced_found() const { return unreferenced_found_; }            // stages, by servers that started
+  // Whether the conductor would decide something of it now.
+  bool has_more_to_decide(ExperimentId experiment);
   const Scheduler* scheduler() const { return scheduler_.get(); }
 
  private:
   void on_boot() override {
     rebuild();
     purge();
+    conductor_.emplace(ledger_, script_);
+    ++boots_;
+    conduct_soon(kSecond);
   }
   void on_crash() override;
   void rebuild();
@@ -89,6 +116,13 @@ class ServerProcess final : public Process {
   void forget_lost(const std::vector<Mutation>& mutations);
   void unfence(std::string& session, StageId stage, std::int64_t& attempt);
   Snapshot load();
+  // ---- server_searches.cc ----
+  void conduct_soon(Microseconds most);
+  void conduct();
+  bool conduct(ExperimentId experiment);  // whether all of it was decided
+  absl::Status wish(ExperimentId experiment, const SearchWish& wish);
+  SearchDecided tampered(SearchDecided event) const;
+  bool search_runs(ExperimentId experiment) const;
   Now now_here() const { return {steady(), wall()}; }
 
   Ledger& ledger_;
@@ -103,6 +137,10 @@ class ServerProcess final : public Process {
   std::set<StageId> forgotten_;
   std::map<std::string, std::int64_t> refusals_;
   std::int64_t unreferenced_found_ = 0;
+  SimulatedScript script_;
+  std::optional<Conductor> conductor_;  // since it booted
+  bool conduct_planned_ = false;
+  std::int64_t repeated_ = 0, boots_ = 0;
 };
 
 }  // namespace locus::simulation

@@ -27,7 +27,17 @@ const std::map<std::string, Mutant, std::less<>> kMutants = {
     {"forgets-unreferenced", Mutant::kForgetsUnreferenced},
     {"gives-names-away", Mutant::kGivesNamesAway},
     {"ignores-data", Mutant::kIgnoresData},
-    {"checkpoint-outruns-points", Mutant::kCheckpointOutrunsPoints}};
+    {"checkpoint-outruns-points", Mutant::kCheckpointOutrunsPoints},
+    {"misreads-value", Mutant::kMisreadsValue},
+    {"misjudges", Mutant::kMisjudges},
+    {"moves-link", Mutant::kMovesLink},
+    {"grants-beyond", Mutant::kGrantsBeyond},
+    {"stays-parked", Mutant::kStaysParked},
+    {"forgets-checkpoint", Mutant::kForgetsCheckpoint},
+    {"loses-parked", Mutant::kLosesParked},
+    {"forgets-budget", Mutant::kForgetsBudget},
+    {"proposes-twice", Mutant::kProposesTwice},
+    {"forgets-searches", Mutant::kForgetsSearches}};
 
 std::string replay_line(std::uint64_t seed, std::string_view mutant = "none") {
   std::string line = binary + " --seed=" + std::to_string(seed) + " --trace";
@@ -46,11 +56,28 @@ TEST_P(Histories, HoldEveryInvariantAfterEveryStep) {
     for (const auto& [what, times] : outcome.seen) seen[what] += times;
   }
   // A simulation in which nothing goes wrong, or nothing gets done, shows nothing.
-  for (const char* what :
-       {"stages succeeded", "stages failed", "stages held", "stages cancelled", "attempts lost", "attempts failed",
-        "attempts cancelled", "attempts resumed from a checkpoint", "attempts that ran alone", "attempts out of time",
-        "attempts fenced and freed again", "refused WORKER_NOT_FOUND", "refused WORKER_NAME_TAKEN",
-        "refused STALE_ATTEMPT", "refused WRONG_STATE"}) {
+  for (const char* what : {"stages succeeded",
+                           "stages failed",
+                           "stages held",
+                           "stages cancelled",
+                           "attempts lost",
+                           "attempts failed",
+                           "attempts cancelled",
+                           "attempts resumed from a checkpoint",
+                           "attempts that ran alone",
+                           "attempts out of time",
+                           "attempts fenced and freed again",
+                           "attempts parked",
+                           "decisions observe",
+                           "decisions propose",
+                           "decisions advance",
+                           "decisions stop",
+                           "decisions end",
+                           "decisions override",
+                           "refused WORKER_NOT_FOUND",
+                           "refused WORKER_NAME_TAKEN",
+                           "refused STALE_ATTEMPT",
+                           "refused WRONG_STATE"}) {
     EXPECT_GT(seen[what], 0) << "never seen in a hundred histories: " << what;
   }
 }
@@ -73,14 +100,27 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
                                                       {"checkpoint-outruns-points", {7}},
                                                       {"forgets-unreferenced", {6, 10}},
                                                       {"gives-names-away", {13}},
-                                                      {"ignores-data", {14}}};
+                                                      {"ignores-data", {14}},
+                                                      {"misreads-value", {20}},
+                                                      {"misjudges", {16}},
+                                                      {"moves-link", {17}},
+                                                      {"grants-beyond", {18}},
+                                                      {"stays-parked", {18}},
+                                                      {"forgets-checkpoint", {21}},
+                                                      {"loses-parked", {8, 21}},
+                                                      {"forgets-budget", {16, 19}},
+                                                      {"proposes-twice", {22}},
+                                                      {"forgets-searches", {20, 23}}};
   EXPECT_TRUE(meant.at(GetParam()).contains(found.outcome.invariant)) << "found, but by accident";
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, PlantedDefect,
                          ::testing::Values("no-fence", "ack-before-commit", "forgets-requeue", "worker-ignores-fence",
                                            "forgets-alone", "forgets-limit", "checkpoint-outruns-points",
-                                           "forgets-unreferenced", "gives-names-away", "ignores-data"),
+                                           "forgets-unreferenced", "gives-names-away", "ignores-data", "misreads-value",
+                                           "misjudges", "moves-link", "grants-beyond", "stays-parked",
+                                           "forgets-checkpoint", "loses-parked", "forgets-budget", "proposes-twice",
+                                           "forgets-searches"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

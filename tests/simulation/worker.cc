@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "tests/simulation/search_script.h"
 
 namespace locus::simulation {
 namespace {
@@ -19,7 +20,7 @@ Fate fate_of(const std::string& config_json) {
   return config_json.find("\"prior\":\"poison\"") != std::string::npos ? Fate::kPoison : Fate::kNormal;
 }
 
-std::int64_t steps_of(const std::string& kind) { return kind == "train" ? 18 : 3; }
+std::int64_t steps_of(const std::string& kind) { return kind == "train" ? kTrainingSteps : 3; }
 
 std::string checkpoint_sha(StageId stage, std::int64_t step) {
   std::string sha = std::to_string(stage * 1000 + step);
@@ -154,7 +155,12 @@ void WorkerProcess::beat() {
          for (const auto& [lease, wish] : answer.wishes) {
            wishes.emplace_back(Key{lease.stage_id, lease.attempt}, wish);
          }
-         book_.heartbeat_answered(sent, wishes);
+         std::map<Key, std::int64_t> until;
+         for (const auto& [lease, wish] : answer.wishes) {
+           const auto stop = answer.until.find(lease.stage_id);
+           if (stop != answer.until.end()) until[{lease.stage_id, lease.attempt}] = stop->second;
+         }
+         book_.heartbeat_answered(sent, wishes, until);
          pump();
        });
 }
@@ -187,7 +193,7 @@ void WorkerProcess::ask_for_work() {
 
 void WorkerProcess::take(const Grant& grant, Microseconds sent) {
   const Key key{grant.stage_id, grant.attempt};
-  if (!book_.add(key, sent, steady())) return;
+  if (!book_.add(key, sent, steady(), grant.until_step)) return;
   for (const auto& [slot, sha] : grant.inputs) {
     if (!ledger_.blobs().contains(sha)) throw Violation(8, "a grant names an input that does not exist");
   }
@@ -243,6 +249,7 @@ void WorkerProcess::train(Key key, std::int64_t life) {
     }
     if (trainer.phase == Phase::kFinished) return;
     if (trainer.step >= steps_of(trainer.grant.kind)) return finish(trainer, AttemptState::kSucceeded);
+    if (trainer.step > 0 && trainer.step == trainer.grant.resume_step && park(key, trainer)) return;
     const bool reads = trainer.grant.config_json.find("\"dataset\":\"d\"") != std::string::npos;
     if (reads && (traits_.bad_data || !traits_.holds_data)) {
       found_bad_ = true;
@@ -251,15 +258,28 @@ void WorkerProcess::train(Key key, std::int64_t life) {
     }
     trainer.step += 1;
     outboxes_[key].steps.push_back(trainer.step);
+    outboxes_[key].losses.push_back(loss_at(trainer.grant.config_json, trainer.step));
     book_.set_progress(key, trainer.step, steps_of(trainer.grant.kind), "train");
     const Fate fate = fate_of(trainer.grant.config_json);
     if (trainer.step >= kFatalStep && fate == Fate::kDiverges) {
       return finish(trainer, AttemptState::kFailed, FailureClass::kDiverged);
     }
     if (trainer.step >= kFatalStep && fate == Fate::kPoison) return crash();
+    if (park(key, trainer)) return;
     if (trainer.step % kCheckpointEvery == 0) trainer.checkpoints.push_back(trainer.step);
     train(key, life);
   });
+}
+
+// Every step is validated, the last one is no place to park.
+bool WorkerProcess::park(Key key, Trainer& trainer) {
+  const std::int64_t until = book_.until_step(key);
+  const bool there = until < 0 || (until > 0 && trainer.step >= until);
+  if (!there || trainer.grant.kind != "train" || trainer.step >= steps_of(trainer.grant.kind)) return false;
+  world_.trace(name(), " parks ", key.first, "/", key.second, " at step ", trainer.step);
+  trainer.checkpoints.push_back(trainer.step);
+  finish(trainer, AttemptState::kParked);
+  return true;
 }
 
 void WorkerProcess::finish(Trainer& trainer, AttemptState outcome, FailureClass failure_class) {

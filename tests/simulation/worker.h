@@ -68,6 +68,7 @@ class WorkerProcess final : public Process {
   struct Outbox {
     std::int64_t acked = 0;
     std::vector<std::int64_t> steps;  // step of sequence i + 1
+    std::vector<double> losses;       // there
   };
   using Key = LeaseBook::Key;
 
@@ -82,6 +83,7 @@ class WorkerProcess final : public Process {
   void take(const Grant& grant, Microseconds sent);
   void train(Key key, std::int64_t life);
   void limit(Key key, std::int64_t life, std::int64_t seconds);  // 0: none
+  bool park(Key key, Trainer& trainer);                          // where it is to: whether it has
   void finish(Trainer& trainer, AttemptState outcome, FailureClass failure_class = FailureClass::kNone);
   void send_points(Key key);
   void send_leftovers();

@@ -100,9 +100,14 @@ TEST_F(FirstRelease, IsBroughtForwardWithEveryRow) {
     // And what is new works on what is old.
     EXPECT_TRUE(apply(**store, {AppendLog{3, 1, "session-a", 0, "hello\n"}, PinArtifact{kShaA, true}}).ok());
     EXPECT_EQ((*store)->log(3, 1, 0, 100)->text, "hello\n");
+    EXPECT_EQ((*store)->references(3)->at(0).until_step, kToTheEnd);
+    EXPECT_EQ(reason_of((*store)->search(1).status()), "SEARCH_NOT_FOUND");
+    AppendDecisions begin{.experiment_id = 1, .expected = 0, .rows = {{.number = 1, .kind = "begin"}}};
+    EXPECT_TRUE(apply(**store, {begin, ResolveTrials{.id = 1, .trial_stages = {{1, "train", 3, 20}}}}).ok());
+    EXPECT_EQ((*store)->references(3)->at(0).until_step, 20);
     EXPECT_TRUE((*store)->check()->problems.empty());
   }
-  EXPECT_EQ(version(), "8");
+  EXPECT_EQ(version(), "9");
 }
 
 std::size_t comparisons(const std::string& text) {

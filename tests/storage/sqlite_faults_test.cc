@@ -61,6 +61,22 @@ TEST_F(SqliteFaults, RefusesWritesWhileTheDiskIsFullAndRecoversByItself) {
   EXPECT_EQ(picture(*store_), after);
 }
 
+TEST_F(SqliteFaults, DecidesAgainUnderTheSameNumberWhatADiskThatWasFullDidNotTake) {
+  const std::vector<Mutation> begun = {
+      AppendDecisions{.experiment_id = 1, .expected = 0, .rows = {{.number = 1, .kind = "begin"}}},
+      ResolveTrials{.id = 1, .trial_stages = {{1, "train", 3, 10}}}};
+  const Json before = picture(*store_);
+  vfs_.set_full(true);
+  EXPECT_EQ(reason_of(apply(*store_, begun)), "STORAGE_FAILED");
+  EXPECT_EQ(picture(*store_), before) << "neither the decision nor its effect";
+  vfs_.set_full(false);
+  const absl::Status again = apply(*store_, begun);
+  EXPECT_TRUE(again.ok()) << again;
+  reopen();
+  EXPECT_EQ(store_->search(1)->decided, 1);
+  EXPECT_EQ(store_->references(3)->at(0).until_step, 10);
+}
+
 TEST_F(SqliteFaults, AcknowledgesNothingAfterAFailedSyncUntilRestarted) {
   ASSERT_TRUE(store_->append(points_of(1, 1, 1, ramp(1, 10)), kNow).ok());
   const Json acknowledged = picture(*store_);

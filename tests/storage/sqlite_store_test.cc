@@ -117,7 +117,7 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(reason_of(status), "DATA_FOLDER_UNUSABLE");
   EXPECT_NE(status.message().find("schema version 999"), std::string::npos) << status;
-  run_sql(file(), "PRAGMA user_version=8");
+  run_sql(file(), "PRAGMA user_version=9");
   EXPECT_TRUE(refusal().ok());
 }
 
@@ -164,13 +164,53 @@ TEST_F(SqliteStoreTest, NoticesAFlippedBitInStoredPoints) {
   EXPECT_TRUE(store->append(points_of(1, 2, 4, ramp(14, 1)), kNow).ok());  // the rest lives
 }
 
+// A search of three decisions and a stage that has parked, then damage that the database itself does not see.
+TEST_F(SqliteStoreTest, NoticesALogThatIsNotWholeAndAStageThatCannotBeParked) {
+  {
+    auto store = open();
+    AppendDecisions begun{.experiment_id = 1, .expected = 0, .rows = {}};
+    for (int number = 1; number <= 3; ++number) begun.rows.push_back({.number = number, .kind = "propose"});
+    ASSERT_TRUE(apply(*store, world()).ok());
+    ASSERT_TRUE(apply(*store, {begun, grant(1, 1), end(1, 1, AttemptState::kParked, StageState::kParked)}).ok());
+    EXPECT_TRUE(store->check()->problems.empty());
+  }
+  const std::pair<const char*, const char*> damages[] = {
+      {"DELETE FROM decision WHERE number = 2", "has 2 decisions up to number 3: some are missing"},
+      {"DELETE FROM decision WHERE number = 1", "some are missing"},
+      {"DELETE FROM decision WHERE number = 3", "ends at number 2, its search has it as 3"},
+      {"DELETE FROM decision", "ends at number 0, its search has it as 3"},
+      {"UPDATE search SET decided = 4", "ends at number 3, its search has it as 4"},
+      {"UPDATE attempt SET state = 'succeeded'", "stage 1 is parked, but its newest attempt, 1, is succeeded"},
+  };
+  const std::filesystem::path whole = folder_.path() / "whole.db";
+  std::filesystem::copy_file(file(), whole);
+  for (const auto& [damage, told] : damages) {
+    std::filesystem::copy_file(whole, file(), std::filesystem::copy_options::overwrite_existing);
+    run_sql(file(), damage);
+    std::vector<ArtifactRow> named;
+    const auto report = check_sqlite_file(file(), &named);
+    ASSERT_TRUE(report.ok()) << report.status();
+    ASSERT_EQ(report->problems.size(), 1u) << damage;
+    EXPECT_NE(report->problems[0].find(told), std::string::npos) << damage << ": " << report->problems[0];
+  }
+}
+
+TEST_F(SqliteStoreTest, ChecksAFileFromBeforeThereWereSearches) {
+  std::filesystem::copy_file(std::string(LOCUS_SOURCE_ROOT) + "/tests/storage/testdata/schema-6.db", file());
+  std::vector<ArtifactRow> named;
+  const auto report = check_sqlite_file(file(), &named);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->problems.empty());
+  EXPECT_EQ(report->schema_version, 6);
+}
+
 TEST_F(SqliteStoreTest, RecordsWhenEachMigrationWasApplied) {
   open().reset();
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
   sqlite3_stmt* statement = nullptr;
   ASSERT_EQ(sqlite3_prepare_v2(db, "SELECT number, applied_us FROM migration", -1, &statement, nullptr), SQLITE_OK);
-  for (int number = 1; number <= 8; ++number) {
+  for (int number = 1; number <= 9; ++number) {
     ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW);
     EXPECT_EQ(sqlite3_column_int64(statement, 0), number);
     EXPECT_EQ(sqlite3_column_int64(statement, 1), clock_.wall());

@@ -38,7 +38,7 @@ Json to_json(const AttemptRow& a) {
   return {
       a.stage_id,         a.number,      a.worker_id,     a.session,   to_string(a.state), to_string(a.failure_class),
       a.reason,           a.resume_step, a.resume_sha256, a.acked_seq, a.started_us,       a.ended_us,
-      a.environment_json, a.slots};
+      a.environment_json, a.slots,       a.until_step};
 }
 
 Json to_json(const CheckpointRow& c) { return {c.stage_id, c.attempt, c.step, c.sha256, c.best}; }
@@ -80,11 +80,19 @@ Json picture_of_experiment(Store& store, ExperimentId id) {
   }
   for (const TrialView& view : get(store.trials(id, -1, 1000))) {
     Json stages = Json::array();
-    for (const auto& s : view.stages) stages.push_back({s.link.trial, s.link.role, s.link.stage_id, to_json(s.stage)});
+    for (const auto& s : view.stages)
+      stages.push_back({s.link.trial, s.link.role, s.link.stage_id, s.link.until_step, to_json(s.stage)});
     out["trials"].push_back({view.trial.ordinal, view.trial.cell, view.trial.seed, view.trial.retired, stages});
   }
   for (const ResultView& view : get(store.results(id))) {
     out["results"].push_back({view.stage_id, to_json(view.result)});
+  }
+  if (const auto search = store.search(id); search.ok()) {
+    out["search"] = {search->generation, search->decided, to_string(search->state), search->reason};
+  }
+  for (const DecisionRow& d : get(store.decisions(id, 0, 0))) {
+    out["decisions"].push_back({d.number, d.generation, d.phase, d.kind, d.json, d.rule, d.rule_revision, d.principal,
+                                d.request_id, d.time_us});
   }
   return out;
 }

@@ -36,6 +36,22 @@ std::int64_t FakeStore::add_stage(const Json& script, std::map<std::string, std:
   return id;
 }
 
+std::int64_t FakeStore::add_stage_until(const Json& script, std::int64_t until_step) {
+  std::lock_guard lock(mutex);
+  const auto id = static_cast<std::int64_t>(stages.size()) + 1;
+  stages[id].until_step = until_step;
+  stages[id].config = Json{{"kind", "train"}, {"script", script}}.dump();
+  changed.notify_all();
+  return id;
+}
+
+void FakeStore::move_stop_point(std::int64_t stage, std::int64_t until_step) {
+  std::lock_guard lock(mutex);
+  stages.at(stage).until_step = until_step;
+  if (stages.at(stage).state == "parked") stages.at(stage).state = "queued";
+  changed.notify_all();
+}
+
 bool FakeStore::wait(const std::function<bool()>& ready) {
   std::unique_lock lock(mutex);
   return changed.wait_for(lock, 60s, ready);
@@ -49,8 +65,8 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
                               v1::RegisterWorkerResponse*) override {
     if (request->protocol_version() != kProtocolVersion) {
       return refuse(grpc::StatusCode::FAILED_PRECONDITION, "UNSUPPORTED_VERSION",
-                    "the worker speaks protocol " + std::to_string(request->protocol_version()) +
-                        ", this server 1: update the worker");
+                    "the worker speaks protocol " + std::to_string(request->protocol_version()) + ", this server " +
+                        std::to_string(kProtocolVersion) + ": update the worker");
     }
     std::lock_guard lock(store_.mutex);
     store_.sessions.insert(request->session());
@@ -96,6 +112,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
         grant->set_resume_sha256(stage.checkpoint);
         grant->set_resume_step(stage.checkpoint_step);
         grant->set_limit_seconds(stage.limit_seconds);
+        grant->set_until_step(stage.until_step);
         store_.grants[request->request_id()] = *response;
         store_.changed.notify_all();
         return grpc::Status::OK;
@@ -116,6 +133,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
       wish->set_attempt(held.attempt());
       const FakeStage& stage = store_.stages.at(held.stage());
       wish->set_wish(stage.attempt == held.attempt() && stage.state == "running" ? stage.wish : v1::WISH_DROP);
+      wish->set_until_step(stage.until_step);
     }
     store_.changed.notify_all();
     return grpc::Status::OK;
@@ -147,6 +165,11 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
     if (const auto refused = check(stage, request->session(), request->attempt()); !refused.ok()) return refused;
     if (!store_.artifacts.contains(request->sha256())) {
       return refuse(grpc::StatusCode::NOT_FOUND, "ARTIFACT_NOT_FOUND", "no such artifact");
+    }
+    if (!store_.commit_checkpoints) {
+      store_.refused_checkpoints.push_back(request->step());
+      store_.changed.notify_all();
+      return refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "DISK_FULL", "no room");
     }
     const auto& points = stage.attempts[request->attempt()].points;
     if (points.empty() || points.back().step < request->step()) ++store_.early_checkpoints;
@@ -184,8 +207,10 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
     }
     attempt.outcome = *request;
     attempt.log_at_completion = attempt.log;
-    const bool again = request->outcome() != "succeeded" && stage.attempt < store_.attempts_at_most;
-    stage.state = request->outcome() == "succeeded" ? "succeeded" : again ? "queued" : "failed";
+    attempt.parked_above = stage.checkpoint_step;
+    const bool ended = request->outcome() == "succeeded" || request->outcome() == "parked";
+    const bool again = !ended && stage.attempt < store_.attempts_at_most;
+    stage.state = ended ? request->outcome() : again ? "queued" : "failed";
     stage.wish = v1::WISH_CONTINUE;
     store_.changed.notify_all();
     return grpc::Status::OK;

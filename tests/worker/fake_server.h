@@ -29,18 +29,20 @@ struct FakePoint {
 struct FakeAttempt {
   std::vector<FakePoint> points;  // by sequence, from 1
   std::int64_t resume_step = 0;
+  std::int64_t parked_above = 0;  // the newest checkpoint's step when it ended as parked
   std::optional<v1::CompleteAttemptRequest> outcome;
   std::string log, log_at_completion;
 };
 
 struct FakeStage {
   std::string config;
-  std::string state = "queued";  // queued running succeeded failed
+  std::string state = "queued";  // queued running succeeded failed parked
   std::map<std::string, std::string> inputs;
   std::int64_t limit_seconds = 0;  // 0: none
   std::int64_t attempt = 0;
   std::string session;  // that holds the newest attempt
   v1::Wish wish = v1::WISH_CONTINUE;
+  std::int64_t until_step = 0;
   std::int64_t checkpoint_step = 0;
   std::string checkpoint;
   std::map<std::int64_t, FakeAttempt> attempts;
@@ -60,9 +62,14 @@ struct FakeStore {
   std::set<std::string> sessions;                          // forgotten on restart
   std::map<std::string, std::int64_t> workers;             // name -> registrations
   int registrations = 0, stale_writes = 0, attempts_at_most = 3;
-  int early_checkpoints = 0;  // committed before the points up to their step were stored
+  int early_checkpoints = 0;                      // committed before the points up to their step were stored
+  bool commit_checkpoints = true;                 // false: they are refused as something that may pass
+  std::vector<std::int64_t> refused_checkpoints;  // their steps
   std::map<std::int64_t, std::map<std::string, double>> samples;  // newest by stage; 0: the machine's
-  bool acknowledge = true;                                        // false: takes points, commits none, says nothing
+  // A stage whose stop point is above 0; it is parked when it ends so.
+  std::int64_t add_stage_until(const Json& script, std::int64_t until_step);
+  void move_stop_point(std::int64_t stage, std::int64_t until_step);
+  bool acknowledge = true;  // false: takes points, commits none, says nothing
 
   std::int64_t add_stage(const Json& script, std::map<std::string, std::string> inputs = {},
                          std::int64_t limit_seconds = 0, bool exclusive = false);

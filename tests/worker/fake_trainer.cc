@@ -1,10 +1,12 @@
 // A trainer without an engine: speaks docs/formats/trainer.md, does what the stage's "script" says. For the
 // daemon's tests.
 //
-// script: {"steps": n, "checkpoint_at": [steps], "best_at": [steps],
+// script: {"steps": n, "checkpoint_at": [steps], "validate_at": [steps],
+//          "lose_parked": true, for parking without a checkpoint,
 //          "at": {"<step>": {"do": "<action>", "attempt": k or absent, ...}}}
 // Actions, before the step is reported: "signal" (number), "exit" (status), "hang", "hang-hard" (ignores
 // SIGTERM), "gate" (path of a FIFO: waits until someone has opened and closed it for writing), "await-wish",
+// "await-until" (step: waits until that is its stop point),
 // "fail" (class, reason), "garbage", "print" (text), "idle-exit" (after done). A checkpoint is a file with
 // the step; the value of every point is its step.
 #include <fcntl.h>
@@ -12,12 +14,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 
 #include "core/base/frame.h"
 #include "core/base/sha256.h"
+#include "core/base/trainer_protocol.h"
 
 namespace locus {
 namespace {
@@ -45,7 +49,7 @@ class Trainer {
   int serve() {
     const char* protocol = std::getenv("FAKE_TRAINER_PROTOCOL");
     write_frame(fd_, {{"type", "hello"},
-                      {"protocol", protocol ? std::atoi(protocol) : 1},
+                      {"protocol", protocol ? std::atoi(protocol) : kTrainerProtocolVersion},
                       {"pid", ::getpid()},
                       {"catalog_digest", sha256_hex(canonical_json(catalog()))}});
     while (const auto frame = read_frame(fd_)) {
@@ -62,6 +66,7 @@ class Trainer {
     script_ = start.at("stage").contains("script") ? start.at("stage").at("script") : Json::parse(script ? script : "");
     work_ = start.at("execution").at("work").get<std::string>();
     wish_.clear();
+    until_ = start.value("until", std::int64_t{0});
     step_ = 0;
     if (!start.at("resume").is_null()) std::ifstream(start.at("resume").get<std::string>()) >> step_;
     const std::int64_t resumed = step_;
@@ -74,6 +79,7 @@ class Trainer {
     send({{"type", "started"}, {"environment", environment}, {"steps", steps}, {"resumed_step", resumed}});
     while (step_ < steps) {
       take_wish(false);
+      if (parks()) return park();
       if (!wish_.empty()) return stop();
       ++step_;
       if (!act()) return;
@@ -140,6 +146,22 @@ class Trainer {
           {"outputs", Json::array()}});
   }
 
+  // Behind the step that is done.
+  bool parks() const {
+    const Json validations = script_.value("validate_at", Json::array());
+    const bool validated = std::find(validations.begin(), validations.end(), Json(step_)) != validations.end();
+    return validated && until_ != 0 && step_ >= until_;  // -1: at any
+  }
+
+  void park() {
+    if (!script_.value("lose_parked", false)) send_checkpoint();
+    send({{"type", "done"},
+          {"outcome", kOutcomeParked},
+          {"step", step_},
+          {"results", Json::array()},
+          {"outputs", Json::array()}});
+  }
+
   // False when the attempt has ended.
   bool act() {
     const Json actions = script_.value("at", Json::object());
@@ -165,6 +187,7 @@ class Trainer {
     }
     if (what == "gate") wait_at_gate(found->at("path").get<std::string>());
     if (what == "await-wish") take_wish(true);
+    while (what == "await-until" && until_ != found->at("step").get<std::int64_t>()) take_frame();
     if (what == "garbage") [[maybe_unused]]
       const ssize_t n = ::write(fd_, "\xff\xff\xff\xff garbage", 12);
     if (what != "fail") return true;
@@ -184,11 +207,15 @@ class Trainer {
 
   void take_wish(bool wait) {
     pollfd readable{fd_, POLLIN, 0};
-    while (wish_.empty() && ::poll(&readable, 1, wait ? -1 : 0) > 0) {
-      const auto frame = read_frame(fd_);
-      if (!frame || frame->at("type") == "shutdown") ::_exit(0);
-      if (frame->at("type") == "wish" && frame->at("attempt") == attempt_) wish_ = frame->at("wish").get<std::string>();
-    }
+    while (wish_.empty() && ::poll(&readable, 1, wait ? -1 : 0) > 0) take_frame();
+  }
+
+  void take_frame() {
+    const auto frame = read_frame(fd_);
+    if (!frame || frame->at("type") == "shutdown") ::_exit(0);
+    if (frame->value("attempt", "") != attempt_) return;
+    if (frame->at("type") == "wish") wish_ = frame->at("wish").get<std::string>();
+    if (frame->at("type") == kFrameUntil) until_ = frame->at("step").get<std::int64_t>();
   }
 
   void send(Json frame) {
@@ -199,7 +226,7 @@ class Trainer {
   const int fd_;
   std::string attempt_, work_, wish_;
   Json script_;
-  std::int64_t step_ = 0;
+  std::int64_t step_ = 0, until_ = 0;
 };
 
 }  // namespace

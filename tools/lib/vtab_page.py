@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
-"""What tools/vtab knows about tables: the chosen learning rates and the page of results. Every accuracy is the server's
-(`locus leaderboard --json`); what is computed here of several is said on the page.
+"""What tools/vtab knows about tables: the page of results. Every accuracy is the server's (`locus leaderboard --json`), as is
+every choice (`locus search --json`); what is computed here of several accuracies is said on the page.
 
     vtab_page.py weights ARTIFACTS          digest of the model that a training made
-    vtab_page.py overrides SELECT           the learning rate of each cell, as `overrides` of a specification
     vtab_page.py page FOLDER REVISION       the page, Markdown
 
-ARTIFACTS: `locus artifacts --json`; SELECT: `locus leaderboard --json`; FOLDER holds such tables and exports as
-tools/vtab names them.
+ARTIFACTS: `locus artifacts --json`; FOLDER holds tables, the search and exports as tools/vtab names them.
 """
 
 import itertools
@@ -48,27 +46,20 @@ class Table:
         return {self.key(row): row for row in self.rows}
 
 
-def rates(table):
-    """The candidates of each cell: {(task, tuning, prior): {rate: mean}}."""
-    if table.json["split"] != "validation":
-        sys.exit(f"vtab: rates are chosen on the validation split, and this table is of {table.json['split']}")
-    found = {}
-    for row in table.rows:
-        rate = float(json.loads(row["assignment_json"])["train.lr"])
-        found.setdefault(table.key(row), {})[rate] = float(row["mean"])
-    return found
+class Choices:
+    """What the first phase chose for each task, tuning and prior."""
 
-
-def chosen(candidates):
-    """The rate with the highest mean; of equal ones the smallest."""
-    return min(candidates, key=lambda rate: (-candidates[rate], rate))
-
-
-def overrides(table):
-    return [
-        {"where": dict(zip(FACTORS, key)), "set": {"train.lr": chosen(candidates)}}
-        for key, candidates in rates(table).items()
-    ]
+    def __init__(self, path):
+        self.json = json.loads(pathlib.Path(path).read_text())
+        self.phase = next(phase for phase in self.json["phases"] if phase["choices"])
+        if self.phase["split"] != "validation":
+            sys.exit(f"vtab: rates are chosen on the validation split, and these on {self.phase['split']}")
+        self.found = {}
+        for choice in self.phase["choices"]:
+            key = Table.key({"assignment_json": choice["group_json"]})
+            if not json.loads(choice["values_json"] or "{}"):
+                sys.exit(f"vtab: no rate is left for {', '.join(key)}: {choice['note']}")
+            self.found[key] = choice
 
 
 def values(row):
@@ -107,14 +98,16 @@ def table_of(final):
     return "\n".join(lines)
 
 
-def chosen_table(select):
-    found = rates(select)
-    grid = sorted({rate for candidates in found.values() for rate in candidates}, reverse=True)
-    lines = ["| task | tuning | prior | " + " | ".join(f"{rate:g}" for rate in grid) + " | chosen |"]
-    lines.append("|---" * (4 + len(grid)) + "|")
-    for key, candidates in found.items():
-        means = [fixed(candidates[rate], 1) if rate in candidates else "–" for rate in grid]
-        lines.append("| " + " | ".join([*key, *means, f"{chosen(candidates):g}"]) + " |")
+def chosen_table(choices):
+    lines = [
+        "| task | tuning | prior | chosen rate | validation top1 % | ahead of the next by | error of the images "
+        "| seeds that agree |",
+        "|---" * 8 + "|",
+    ]
+    for key, one in choices.found.items():
+        rate = json.loads(one["values_json"])["train.lr"]
+        numbers = [fixed(one[name], 1) if name in one else "–" for name in ("value", "margin", "image_error")]
+        lines.append("| " + " | ".join([*key, f"{rate:g}", *numbers, f"{one['agreed']} of {one['seeds']}"]) + " |")
     return "\n".join(lines)
 
 
@@ -135,21 +128,18 @@ def differences(final):
     return lines
 
 
-def reading(select, final):
-    found = rates(select)
-    error = max(math.sqrt(p * (100 - p) / 200) for c in found.values() for p in c.values())
-    close = 0
-    for candidates in found.values():
-        first, second = (sorted(candidates.values(), reverse=True) + [-math.inf])[:2]
-        close += first - second < math.sqrt(first * (100 - first) / 200)
+def reading(choices, final):
+    every = list(choices.found.values())
+    error = max((one["image_error"] for one in every if "image_error" in one), default=math.nan)
+    close = sum(one["margin"] < one["image_error"] for one in every if "margin" in one and "image_error" in one)
     seeds = len(final.rows[0]["values"])
     return [
         f"- **all {seeds}**: mean ± sample deviation over the {seeds} seeds of the last model's top1. **best {BEST}**: "
         f"mean of the {BEST} highest of these test accuracies, as the paper prints it. That one selects on the test "
         "split and is optimistic: for normal noise by about 0.55 deviations; compare models by the mean of all.",
         "- The mean over tasks weighs each task alike. A rate is chosen by the highest mean validation accuracy over "
-        f"{len(select.rows[0]['values'])} seeds (of equal ones the smallest); the test split takes no part in it.",
-        f"- 200 validation images alone leave a standard error of up to {error:.1f} points; in {close} of {len(found)} "
+        f"{max(one['seeds'] for one in every)} seeds (of equal ones the first written); the test split takes no part.",
+        f"- 200 validation images alone leave a standard error of up to {error:.1f} points; in {close} of {len(every)} "
         "cells the second best rate lies within it, so another rate might as well have been chosen.",
         "- What the prior changes, mean over the tasks, paired by seed. The exact sign-flip test of "
         f"{seeds} pairs has no p below {2 / 2 ** seeds:g}:",
@@ -166,7 +156,8 @@ def settings(runs):
         options = {k: v for k, v in config["recipe"]["options"].items() if k != "lr" or name == "pretraining"}
         recipe = ", ".join(f"{k} {v}" for k, v in sorted(options.items()))
         model = ", ".join(f"{k} {v}" for k, v in sorted(config["model"]["options"].items()))
-        seeds = ", ".join(map(str, run.specification["replicates"]["seed"]))
+        phases = run.specification.get("phases") or [run.specification]
+        seeds = "; ".join(", ".join(map(str, one["replicates"]["seed"])) for one in phases)
         out.append(f"- {name}: {config['model']['id']} ({model}); {config['recipe']['id']} ({recipe}); seeds {seeds}")
     return out + [
         "- stand-in: scenes that `locus data make fashion-scenes` composes of Fashion-MNIST, in the format of ImageNet-1K "
@@ -178,7 +169,7 @@ def settings(runs):
 
 
 def machine(runs, revision):
-    found = runs["final"].environments()
+    found = runs["protocol"].environments()
 
     def text(key):
         return ", ".join(sorted(found[key])) or "unknown"
@@ -197,10 +188,11 @@ def machine(runs, revision):
 
 def page(folder, revision):
     folder = pathlib.Path(folder)
-    pretrain, select, final = (Table(folder / f"{name}.json") for name in ("pretrain", "select", "final"))
+    pretrain, final = (Table(folder / f"{name}.json") for name in ("pretrain", "final"))
+    choices = Choices(folder / "search.json")
     runs = {
-        name: Run(folder / f"{table}.json", folder / f"{name}.jsonl")
-        for name, table in (("pretraining", "pretrain"), ("select", "select"), ("final", "final"))
+        "pretraining": Run(folder / "pretrain.json", folder / "pretraining.jsonl"),
+        "protocol": Run(folder / "final.json", folder / "protocol.jsonl"),
     }
     if final.json["split"] != "test":
         sys.exit("vtab: the last table is of the test split")
@@ -215,8 +207,16 @@ def page(folder, revision):
         table_of(final),
     ]
     for title, lines in (
-        ("How to read it", reading(select, final)),
-        ("Chosen rates", ["Mean top1 (%) on 200 validation images by learning rate.", "", chosen_table(select)]),
+        ("How to read it", reading(choices, final)),
+        (
+            "Chosen rates",
+            [
+                "By the mean of top1 on 200 validation images. The error of the images is that of a proportion on so many, "
+                "which seeds do not reduce.",
+                "",
+                chosen_table(choices),
+            ],
+        ),
         ("Settings", settings(runs)),
         ("Machine", machine(runs, revision)),
         ("Again", ["```sh", "make vtab", "```"]),
@@ -230,8 +230,6 @@ def main(arguments):
     if what == "weights":
         made = json.loads(pathlib.Path(arguments[1]).read_text())["artifacts"]
         print(next(one["sha256"] for one in made if one["slot"] == "checkpoint"))
-    elif what == "overrides":
-        print(json.dumps(overrides(Table(arguments[1]))))
     elif what == "page":
         print(page(arguments[1], arguments[2]))
     else:

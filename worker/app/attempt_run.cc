@@ -62,6 +62,7 @@ AttemptRun::AttemptRun(Link& link, Attempt& attempt, TrainerProcess& trainer, co
 
 bool AttemptRun::run(const Json& start) {
   try {
+    until_told_ = start.value("until", kToTheEnd);
     tell(start);
     while (step()) {
     }
@@ -135,6 +136,10 @@ void AttemptRun::obey(const RunWishes& wishes) {
   } else if (wishes.stop && ending_ == Ending::kNone) {
     tell({{"type", "wish"}, {"attempt", name_}, {"wish", kWishCheckpointAndStop}});
     ending_ = Ending::kStopping;
+  }
+  if (wishes.until_step != until_told_ && ending_ == Ending::kNone) {
+    until_told_ = wishes.until_step;
+    tell({{"type", kFrameUntil}, {"attempt", name_}, {"step", until_told_}});
   }
   if (wishes.stop && wishes.kill_at > 0 && (kill_at_ == 0 || wishes.kill_at < kill_at_)) kill_at_ = wishes.kill_at;
 }
@@ -274,7 +279,8 @@ void AttemptRun::finish(v1::CompleteAttemptRequest outcome, const std::vector<Li
   if (judge_) judge_(outcome);
   data_fault_ = outcome.failure_class() == to_string(FailureClass::kData);
   const std::string why = outcome.reason().empty() ? "" : ": " + outcome.reason();
-  note(outcome.outcome() + (outcome.failure_class().empty() ? "" : " (" + outcome.failure_class() + ")") + why);
+  const std::string where = outcome.outcome() == kOutcomeParked ? " at step " + std::to_string(outcome.step()) : "";
+  note(outcome.outcome() + where + (outcome.failure_class().empty() ? "" : " (" + outcome.failure_class() + ")") + why);
   link_.finish(attempt_, std::move(outcome), outputs);
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "core/search/rows.h"
 #include "worker/app/frames.h"
 #include "worker/app/trainer_process.h"
 #include "worker/app/watchdog.h"
@@ -30,9 +31,10 @@ class Wakeup {
 // What the server, a drain or the end of the daemon want of the attempt that runs in a slot, put together: the server's
 // wish has no deadline, a drain has no "discard". Set by them, obeyed by the run.
 struct RunWishes {
-  bool stop = false;         // save a checkpoint and end as stopped
-  bool discard = false;      // end, nothing is reported
-  Microseconds kill_at = 0;  // with stop: not later than this; 0: the watchdog alone decides
+  bool stop = false;                    // save a checkpoint and end as stopped
+  bool discard = false;                 // end, nothing is reported
+  Microseconds kill_at = 0;             // with stop: not later than this; 0: the watchdog alone decides
+  std::int64_t until_step = kToTheEnd;  // where to park
 };
 
 struct RunLimits {
@@ -88,6 +90,7 @@ class AttemptRun {
   Watchdog watchdog_;
   Ending ending_ = Ending::kNone;
   Microseconds kill_at_ = 0;             // 0: no end is near
+  std::int64_t until_told_ = kToTheEnd;  // where the trainer knows that it is to park
   std::deque<v1::PointColumns> points_;  // not yet taken by the outbox: while any waits, nothing more is read
   std::optional<Json> end_frame_;        // done or failed; its points go first
   bool socket_open_ = true, ended_ = false, reusable_ = false, data_fault_ = false;

@@ -1,6 +1,7 @@
 // Frame translation.
 #include "worker/app/frames.h"
 
+#include "core/base/trainer_protocol.h"
 #include "core/base/utf8.h"
 #include "core/experiment/model.h"
 #include "core/limits.h"
@@ -59,6 +60,7 @@ v1::CompleteAttemptRequest outcome_of(const Json& frame) {
                              frame.at("reason").get<std::string>());
   } else {
     outcome.set_outcome(frame.at("outcome").get<std::string>());
+    if (outcome.outcome() == kOutcomeParked) outcome.set_step(frame.at("step").get<std::int64_t>());
     for (const Json& json : frame.value("results", Json::array())) {
       auto* result = outcome.add_results();
       *result->mutable_key() = key_of(json);
@@ -81,7 +83,7 @@ std::vector<Link::ProducedFile> outputs_of(const Json& frame) {
 }
 
 Json start_frame(const Attempt& attempt, const std::vector<std::pair<std::string, std::string>>& inputs,
-                 const std::string& resume, const SlotExecution& execution) {
+                 const std::string& resume, std::int64_t until_step, const SlotExecution& execution) {
   Json files = Json::object();
   for (const auto& [slot, path] : inputs) files[slot] = path;
   return {{"type", "start"},
@@ -89,6 +91,7 @@ Json start_frame(const Attempt& attempt, const std::vector<std::pair<std::string
           {"stage", Json::parse(attempt.grant().config_json())},
           {"inputs", files},
           {"resume", resume.empty() ? Json() : Json(resume)},
+          {"until", until_step},
           {"execution",
            {{"device", execution.device},
             {"index", execution.index},

@@ -27,7 +27,7 @@ struct SlotExecution {
   int checkpoint_seconds = 60;
 };
 Json start_frame(const Attempt& attempt, const std::vector<std::pair<std::string, std::string>>& inputs,
-                 const std::string& resume, const SlotExecution& execution);
+                 const std::string& resume, std::int64_t until_step, const SlotExecution& execution);
 
 v1::CompleteAttemptRequest failed_outcome(const std::string& failure_class, const std::string& reason);
 

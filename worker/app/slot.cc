@@ -46,6 +46,7 @@ void Slot::assign(std::shared_ptr<Attempt> attempt) {
   }
   attempt_ = std::move(attempt);
   wishes_ = {};
+  wishes_.until_step = link_.until_step(*attempt_);  // may have moved since the grant
   changed_.notify_all();
 }
 
@@ -60,6 +61,13 @@ void Slot::discard_attempt(LeaseBook::Key key) {
   std::lock_guard lock(mutex_);
   if (!attempt_ || attempt_->key() != key) return;
   wishes_.discard = true;
+  wakeup_.wake();
+}
+
+void Slot::move_stop_point(LeaseBook::Key key, std::int64_t until_step) {
+  std::lock_guard lock(mutex_);
+  if (!attempt_ || attempt_->key() != key) return;
+  wishes_.until_step = until_step;
   wakeup_.wake();
 }
 
@@ -191,7 +199,7 @@ absl::StatusOr<Json> Slot::prepare(Attempt& attempt, std::vector<ArtifactCache::
   SlotExecution execution = setup_.execution;
   execution.work = attempt.files();
   try {
-    return start_frame(attempt, inputs, resume, execution);
+    return start_frame(attempt, inputs, resume, wishes().until_step, execution);
   } catch (const Json::exception& error) {
     return make_error(absl::StatusCode::kInternal, ErrorReason::kInvariantBroken,
                       "the stage configuration granted is not JSON: " + std::string(error.what()));

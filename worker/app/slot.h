@@ -37,6 +37,7 @@ class Slot {
   void assign(std::shared_ptr<Attempt> attempt);  // the slot must be free
   void stop_attempt(LeaseBook::Key key);          // nothing happens if it runs another one, or none
   void discard_attempt(LeaseBook::Key key);
+  void move_stop_point(LeaseBook::Key key, std::int64_t until_step);  // it is to park there
   // Stops the running attempt with a checkpoint, not later than `kill_at`, and ends the thread; join() waits
   // for it.
   void drain(Microseconds kill_at);

@@ -133,6 +133,9 @@ class Worker : private LinkListener {
   void discarded(LeaseBook::Key key) override {
     for (auto& slot : slots_) slot->discard_attempt(key);
   }
+  void stop_point_moved(LeaseBook::Key key, std::int64_t until_step) override {
+    for (auto& slot : slots_) slot->move_stop_point(key, until_step);
+  }
   void refused(const absl::Status& status) override { give_up(status); }
   SystemSamples take_samples() override { return sampler_ ? sampler_->take() : SystemSamples(); }
   std::vector<SampledAttempt> at_work();

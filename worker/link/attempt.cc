@@ -71,8 +71,24 @@ absl::StatusOr<std::shared_ptr<Attempt>> Attempt::recover(const fs::path& folder
 void Attempt::add_checkpoint(PendingCheckpoint checkpoint) {
   std::lock_guard lock(mutex_);
   std::erase_if(checkpoints_, [&](const PendingCheckpoint& waits) { return checkpoint.best || !waits.best; });
+  newest_ = checkpoint;
   checkpoints_.push_back(std::move(checkpoint));
   changed_.notify_all();
+}
+
+std::optional<PendingCheckpoint> Attempt::newest_checkpoint() const {
+  std::lock_guard lock(mutex_);
+  return newest_;
+}
+
+void Attempt::checkpoint_committed(std::int64_t step) {
+  std::lock_guard lock(mutex_);
+  committed_step_ = step;
+}
+
+std::int64_t Attempt::committed_step() const {
+  std::lock_guard lock(mutex_);
+  return committed_step_;
 }
 
 absl::Status Attempt::finish(v1::CompleteAttemptRequest outcome, std::vector<ArtifactCache::Pin> kept) {

@@ -48,6 +48,8 @@ class Attempt {
   // ---- the slot's side ----
   // Queues a checkpoint; of those that wait, only the newest and the best ones are worth an upload.
   void add_checkpoint(PendingCheckpoint checkpoint);
+  // The one queued last, whatever has become of it; nothing before the first.
+  std::optional<PendingCheckpoint> newest_checkpoint() const;
   // Sets and stores the outcome (session and last_seq are filled in on delivery). The first one counts.
   // `kept` are the blobs of its outputs.
   absl::Status finish(v1::CompleteAttemptRequest outcome, std::vector<ArtifactCache::Pin> kept);
@@ -61,6 +63,8 @@ class Attempt {
     std::optional<v1::CompleteAttemptRequest> outcome;  // or else this; neither: discarded or interrupted
   };
   Work wait_for_work();
+  void checkpoint_committed(std::int64_t step);
+  std::int64_t committed_step() const;  // of the checkpoint committed last by this daemon; -1: none
   // The server holds the points up to `seq`.
   absl::Status acknowledge(std::int64_t seq);
   bool wait_acknowledged(std::int64_t seq);  // until the server holds them; false: discarded or interrupted
@@ -81,6 +85,8 @@ class Attempt {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<PendingCheckpoint> checkpoints_;
+  std::optional<PendingCheckpoint> newest_;
+  std::int64_t committed_step_ = -1;
   std::optional<v1::CompleteAttemptRequest> outcome_;
   std::vector<ArtifactCache::Pin> kept_;
   bool discarded_ = false, interrupted_ = false, removed_ = false;

@@ -3,6 +3,7 @@
 
 #include "client/backoff.h"
 #include "core/base/error.h"
+#include "core/base/trainer_protocol.h"
 #include "core/log/log.h"
 #include "worker/link/link.h"
 
@@ -17,6 +18,10 @@ bool lacks_artifact(const absl::Status& status) { return has_reason(status, Erro
 // The server lacks an output, or was sent one whose bytes have changed here.
 bool lost_output(const absl::Status& status) {
   return lacks_artifact(status) || has_reason(status, ErrorReason::kDigestMismatch);
+}
+
+bool parked_and_committed(const Attempt& attempt, const v1::CompleteAttemptRequest& outcome) {
+  return outcome.outcome() == kOutcomeParked && attempt.committed_step() == outcome.step();
 }
 
 }  // namespace
@@ -85,7 +90,10 @@ bool Link::deliver_checkpoint(Attempt& attempt, const PendingCheckpoint& checkpo
         return true;  // wait_for_work() tells why
       status = control_->commit_checkpoint(request, {.cancellation = &stopping_}).status();
     }
-    if (status.ok()) return true;
+    if (status.ok()) {
+      attempt.checkpoint_committed(checkpoint.step);
+      return true;
+    }
     switch (lacks_artifact(status) ? Verdict::kAgain : judge(attempt, status)) {
       case Verdict::kDropped:
         return true;
@@ -109,12 +117,33 @@ absl::Status Link::upload_outputs(const v1::CompleteAttemptRequest& outcome) {
   return absl::OkStatus();
 }
 
+// The checkpoint with which an attempt parked comes first: it may be a later daemon that tells of its end.
+absl::Status Link::complete(Attempt& attempt, v1::CompleteAttemptRequest outcome) {
+  if (outcome.outcome() == kOutcomeParked) {
+    if (!parked_and_committed(attempt, outcome)) {
+      v1::CommitCheckpointRequest request;
+      request.set_session(outcome.session());
+      request.set_stage(outcome.stage());
+      request.set_attempt(outcome.attempt());
+      request.set_step(outcome.step());
+      if (outcome.outputs_size() > 0) {
+        request.set_sha256(outcome.outputs(0).sha256());
+        request.set_best(outcome.outputs(0).slot() == kBestCheckpointSlot);
+      }
+      LOCUS_RETURN_IF_ERROR(control_->commit_checkpoint(request, {.cancellation = &stopping_}).status());
+      attempt.checkpoint_committed(outcome.step());
+    }
+    outcome.clear_outputs();
+  }
+  return control_->complete_attempt(outcome, {.cancellation = &stopping_}).status();
+}
+
 bool Link::deliver_outcome(Attempt& attempt, v1::CompleteAttemptRequest outcome) {
   Backoff backoff(kRetryFirst, kHeartbeat * 2);
   outcome.set_session(session_->id());
   int lost = 0;
   while (!stopping_.cancelled()) {
-    absl::Status status = upload_outputs(outcome);
+    absl::Status status = parked_and_committed(attempt, outcome) ? absl::OkStatus() : upload_outputs(outcome);
     if (status.ok()) {
       const std::int64_t last_seq = attempt.outbox().last_seq();
       if (!attempt.wait_acknowledged(last_seq)) return true;
@@ -122,7 +151,7 @@ bool Link::deliver_outcome(Attempt& attempt, v1::CompleteAttemptRequest outcome)
       logs_->wait_sent(attempt.key(), kLastWords);
       if (!leases_->wait_may_commit(attempt.key())) return true;
       outcome.set_last_seq(last_seq);
-      status = control_->complete_attempt(outcome, {.cancellation = &stopping_}).status();
+      status = complete(attempt, outcome);
     }
     if (status.ok()) {
       log_info("attempt {} {}{}", attempt.name(), outcome.outcome(),
@@ -133,12 +162,13 @@ bool Link::deliver_outcome(Attempt& attempt, v1::CompleteAttemptRequest outcome)
     Verdict verdict = judge(attempt, status);
     if (lost_output(status) && ++lost < kUploadsOfLostBlob) verdict = Verdict::kAgain;
     if (verdict == Verdict::kDropped) return true;
-    if (verdict == Verdict::kRefused && outcome.outcome() == "succeeded") {
+    if (verdict == Verdict::kRefused && (outcome.outcome() == "succeeded" || outcome.outcome() == kOutcomeParked)) {
       // The server will not have this outcome, ever: it must learn at least that the attempt has ended, and
       // why.
       outcome.set_outcome("failed");
       outcome.set_failure_class(lost_output(status) ? "worker-lost" : "code");
       outcome.set_reason("the server refused the outcome: " + std::string(status.message()));
+      outcome.clear_step();
       outcome.clear_results();
       outcome.clear_outputs();
     } else if (verdict == Verdict::kRefused) {

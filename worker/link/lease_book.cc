@@ -10,7 +10,8 @@ std::vector<StatedAttempt> LeaseBook::heartbeat_sent(Microseconds now) {
   return claims();
 }
 
-void LeaseBook::heartbeat_answered(Microseconds sent, const std::vector<std::pair<Key, LeaseWish>>& wishes) {
+void LeaseBook::heartbeat_answered(Microseconds sent, const std::vector<std::pair<Key, LeaseWish>>& wishes,
+                                   const std::map<Key, std::int64_t>& until) {
   for (const auto& [key, wish] : wishes) {
     auto found = entries_.find(key);
     if (found == entries_.end()) continue;
@@ -21,6 +22,11 @@ void LeaseBook::heartbeat_answered(Microseconds sent, const std::vector<std::pai
         [[fallthrough]];
       case LeaseWish::kContinue:
         entry.confirmed = std::max(entry.confirmed, sent);
+        if (sent >= entry.until_said) {  // an older answer may come later
+          const auto stop_point = until.find(key);
+          entry.until = stop_point == until.end() ? kToTheEnd : stop_point->second;
+          entry.until_said = sent;
+        }
         break;
       case LeaseWish::kCancel:
       case LeaseWish::kDrop:
@@ -30,12 +36,16 @@ void LeaseBook::heartbeat_answered(Microseconds sent, const std::vector<std::pai
   }
 }
 
-bool LeaseBook::add(Key key, Microseconds request_sent, Microseconds now) {
+bool LeaseBook::add(Key key, Microseconds request_sent, Microseconds now, std::int64_t until_step) {
   auto given_up = discarded_.find(key.first);
   if (given_up != discarded_.end() && key.second <= given_up->second) return false;
   // The lease began between sending the request and its answer; only the earlier end is certain.
   auto [place, added] = entries_.try_emplace(key, Entry{StatedAttempt{key.first, key.second, 0, 0, ""}, request_sent});
-  if (added) heartbeat_due_ = std::min(heartbeat_due_, now);
+  if (added) {
+    place->second.until = place->second.until_told = until_step;
+    place->second.until_said = request_sent;
+    heartbeat_due_ = std::min(heartbeat_due_, now);
+  }
   return added;
 }
 
@@ -64,6 +74,21 @@ std::vector<StatedAttempt> LeaseBook::claims() const {
 bool LeaseBook::may_commit(Key key, Microseconds now) const {
   auto found = entries_.find(key);
   return found != entries_.end() && !found->second.discard && now - found->second.confirmed <= policy_.fence;
+}
+
+std::int64_t LeaseBook::until_step(Key key) const {
+  const auto found = entries_.find(key);
+  return found == entries_.end() ? kToTheEnd : found->second.until;
+}
+
+std::vector<std::pair<LeaseBook::Key, std::int64_t>> LeaseBook::take_stop_points() {
+  std::vector<std::pair<Key, std::int64_t>> moved;
+  for (auto& [key, entry] : entries_) {
+    if (entry.discard || entry.until == entry.until_told) continue;
+    entry.until_told = entry.until;
+    moved.emplace_back(key, entry.until);
+  }
+  return moved;
 }
 
 std::vector<std::pair<LeaseBook::Key, LeaseOrder>> LeaseBook::take_orders(Microseconds now) {

@@ -18,6 +18,7 @@
 #include "core/experiment/lease.h"
 #include "core/experiment/model.h"
 #include "core/limits.h"
+#include "core/search/rows.h"
 
 namespace locus {
 
@@ -56,13 +57,14 @@ class LeaseBook {
   // A heartbeat leaves now; state exactly the claims returned. Several may be under way at once.
   std::vector<StatedAttempt> heartbeat_sent(Microseconds now);
   // The heartbeat sent at `sent` was answered. Attempts it did not state are ignored, answers may come in any
-  // order.
-  void heartbeat_answered(Microseconds sent, const std::vector<std::pair<Key, LeaseWish>>& wishes);
+  // order. `until`: the stop points of those that have one; of the others that it states there is none now.
+  void heartbeat_answered(Microseconds sent, const std::vector<std::pair<Key, LeaseWish>>& wishes,
+                          const std::map<Key, std::int64_t>& until = {});
 
   // ---- attempts ----
   // A grant has arrived, answering a request sent at `request_sent`. False: it is there already, or was
   // discarded before.
-  bool add(Key key, Microseconds request_sent, Microseconds now);
+  bool add(Key key, Microseconds request_sent, Microseconds now, std::int64_t until_step = kToTheEnd);
   void set_progress(Key key, std::int64_t step, std::int64_t steps, std::string phase);
   // The outcome is stored, or the server called the token stale: it is there no longer.
   void remove(Key key);
@@ -77,6 +79,12 @@ class LeaseBook {
   // again; this keeps two workers from believing in one stage at once.
   bool may_commit(Key key, Microseconds now) const;
 
+  // Where the attempt is to park (core/search/rows.h), as of the newest that the server said; kToTheEnd when it is not
+  // there.
+  std::int64_t until_step(Key key) const;
+  // The stop points that have moved since they were granted or this was last called.
+  std::vector<std::pair<Key, std::int64_t>> take_stop_points();
+
   // What has become due by `now`. Attempts out of grace and dropped or cancelled ones are forgotten by this
   // call.
   std::vector<std::pair<Key, LeaseOrder>> take_orders(Microseconds now);
@@ -88,6 +96,8 @@ class LeaseBook {
     StatedAttempt claim;
     Microseconds confirmed = 0;  // sent time of the newest answered heartbeat that stated it
     bool stop = false, stop_ordered = false, discard = false;
+    std::int64_t until = kToTheEnd, until_told = kToTheEnd;
+    Microseconds until_said = 0;  // sent time of what was answered with `until`
   };
 
   LeasePolicy policy_;

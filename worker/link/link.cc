@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/trainer_protocol.h"
 #include "core/log/log.h"
 
 namespace locus {
@@ -18,6 +19,23 @@ void note_unsettled(const Attempt& attempt, const absl::Status& status) {
   if (status.ok() || attempt.removed()) return;  // delivered meanwhile
   log_warning("attempt {}: {}; a power cut before delivery would lose what it made", attempt.name(),
               std::string(status.message()));
+}
+
+void list_output(const std::string& slot, std::int64_t step, const ArtifactCache::Pin& blob,
+                 v1::CompleteAttemptRequest& outcome) {
+  auto* output = outcome.add_outputs();
+  output->set_slot(slot);
+  output->set_sha256(blob->sha256);
+  output->set_step(step);
+}
+
+void end_as_lost(const std::string& what, v1::CompleteAttemptRequest& outcome) {
+  outcome.set_outcome("failed");
+  outcome.set_failure_class("worker-lost");
+  outcome.set_reason(what);
+  outcome.clear_step();
+  outcome.clear_results();
+  outcome.clear_outputs();
 }
 
 }  // namespace
@@ -129,7 +147,8 @@ void Link::settle_attempts() {
 void Link::granted(const v1::StageGrant& grant, Microseconds request_sent) {
   const LeaseBook::Key key{grant.stage(), grant.attempt()};
   const std::vector<int> slots(grant.slots().begin(), grant.slots().end());
-  if (!leases_->with([&](LeaseBook& book) { return book.add(key, request_sent, leases_->now()); })) {
+  if (!leases_->with(
+          [&](LeaseBook& book) { return book.add(key, request_sent, leases_->now(), grant.until_step()); })) {
     session_->offer(slots);  // a late copy of a grant that is run or given up
     return;
   }
@@ -239,26 +258,33 @@ absl::Status Link::add_checkpoint(Attempt& attempt, const fs::path& file, std::i
   return absl::OkStatus();
 }
 
+std::int64_t Link::until_step(const Attempt& attempt) {
+  return leases_->with([&](LeaseBook& book) { return book.until_step(attempt.key()); });
+}
+
 absl::StatusOr<ArtifactCache::Pin> Link::fetch(const std::string& sha256) {
   return cache_->fetch(sha256, *bulk_, {.patience = kReattachGrace, .cancellation = &draining_});
 }
 
 void Link::finish(Attempt& attempt, v1::CompleteAttemptRequest outcome, const std::vector<ProducedFile>& outputs) {
   std::vector<ArtifactCache::Pin> kept;
+  if (outcome.outcome() == kOutcomeParked) {
+    // In the stored outcome, so that a later daemon can commit it, too. The server is not told of it as an output.
+    if (const auto checkpoint = attempt.newest_checkpoint(); checkpoint && checkpoint->step == outcome.step()) {
+      list_output(checkpoint->best ? kBestCheckpointSlot : kCheckpointSlot, checkpoint->step, checkpoint->blob,
+                  outcome);
+      kept.push_back(checkpoint->blob);
+    } else {
+      end_as_lost("the checkpoint of step " + std::to_string(outcome.step()) + ", where it parked, was lost", outcome);
+    }
+  }
   for (const ProducedFile& output : outputs) {
     auto blob = cache_->adopt(output.path);
     if (!blob.ok()) {
-      outcome.set_outcome("failed");
-      outcome.set_failure_class("worker-lost");
-      outcome.set_reason("the output \"" + output.slot + "\" was lost: " + std::string(blob.status().message()));
-      outcome.clear_results();
-      outcome.clear_outputs();
+      end_as_lost("the output \"" + output.slot + "\" was lost: " + std::string(blob.status().message()), outcome);
       break;
     }
-    auto* listed = outcome.add_outputs();
-    listed->set_slot(output.slot);
-    listed->set_sha256((*blob)->sha256);
-    listed->set_step(output.step);
+    list_output(output.slot, output.step, *blob, outcome);
     kept.push_back(*std::move(blob));
   }
   const absl::Status stored = attempt.finish(std::move(outcome), std::move(kept));

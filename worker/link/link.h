@@ -35,7 +35,9 @@ class LinkListener {
   virtual void registered() {}  // the server knows this worker
   virtual void granted(std::shared_ptr<Attempt> attempt) = 0;
   virtual void stop_wished(LeaseBook::Key key) = 0;  // checkpoint and end as stopped
-  virtual void discarded(LeaseBook::Key key) = 0;    // end the trainer's work, report nothing
+  // It is to park elsewhere than it was told to before.
+  virtual void stop_point_moved(LeaseBook::Key key, std::int64_t until_step) = 0;
+  virtual void discarded(LeaseBook::Key key) = 0;  // end the trainer's work, report nothing
   virtual void refused(const absl::Status& status) = 0;
   virtual SystemSamples take_samples() { return {}; }  // for the next heartbeat
 };
@@ -61,6 +63,8 @@ class Link : private SessionListener {
   void set_progress(Attempt& attempt, std::int64_t step, std::int64_t steps, const std::string& phase);
   // Takes the file over.
   absl::Status add_checkpoint(Attempt& attempt, const std::filesystem::path& file, std::int64_t step, bool best);
+  // Where the attempt is to park, as of the newest that the server said.
+  std::int64_t until_step(const Attempt& attempt);
   // The blob with that digest, from here or from the server; waits for a server that is away.
   absl::StatusOr<ArtifactCache::Pin> fetch(const std::string& sha256);
   struct ProducedFile {
@@ -69,7 +73,8 @@ class Link : private SessionListener {
     std::int64_t step = 0;
   };
   // The attempt has ended; delivered in the background, retried until the server has it. Output files are
-  // taken over.
+  // taken over. One that parked must have added its checkpoint before, which is committed first whatever happens to
+  // this daemon; what lost it, or an output, ends as failed instead.
   void finish(Attempt& attempt, v1::CompleteAttemptRequest outcome, const std::vector<ProducedFile>& outputs = {});
 
   // Waits until nothing is left to deliver; false when `time` was up.
@@ -88,6 +93,9 @@ class Link : private SessionListener {
   bool deliver_checkpoint(Attempt& attempt, const PendingCheckpoint& checkpoint);
   bool deliver_outcome(Attempt& attempt, v1::CompleteAttemptRequest outcome);
   absl::Status upload_outputs(const v1::CompleteAttemptRequest& outcome);
+  absl::Status complete(Attempt& attempt, v1::CompleteAttemptRequest outcome);
+  // How the stored outcome of an attempt that parked lists its checkpoint.
+  static constexpr char kCheckpointSlot[] = "checkpoint", kBestCheckpointSlot[] = "best-checkpoint";
   enum class Verdict { kAgain, kDropped, kRefused };
   Verdict judge(Attempt& attempt, const absl::Status& status);
   void begin(const std::shared_ptr<Attempt>& attempt);
@@ -98,6 +106,9 @@ class Link : private SessionListener {
   void registered() override { listener_.registered(); }
   void granted(const v1::StageGrant& grant, Microseconds request_sent) override;
   void ordered(LeaseBook::Key key, LeaseOrder order) override;
+  void stop_point_moved(LeaseBook::Key key, std::int64_t until_step) override {
+    listener_.stop_point_moved(key, until_step);
+  }
   void refused(const absl::Status& status) override { listener_.refused(status); }
   SystemSamples take_samples() override { return listener_.take_samples(); }
 

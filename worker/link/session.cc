@@ -130,6 +130,8 @@ void Session::keep_leases() {
     for (const auto& [key, order] : leases_.with([&](LeaseBook& book) { return book.take_orders(leases_.now()); })) {
       listener_.ordered(key, order);
     }
+    for (const auto& [key, until] : leases_.with([](LeaseBook& book) { return book.take_stop_points(); }))
+      listener_.stop_point_moved(key, until);
     const bool waiting = leases_.with([](LeaseBook& book) { return book.must_register(); });
     // The book always names the next heartbeat; without a session only the next registration and the orders
     // count.
@@ -199,8 +201,13 @@ absl::Status Session::send_heartbeat() {
     return answer.status();
   }
   std::vector<std::pair<LeaseBook::Key, LeaseWish>> wishes;
-  for (const auto& wish : answer->wishes()) wishes.push_back({{wish.stage(), wish.attempt()}, wish_of(wish.wish())});
-  leases_.with([&](LeaseBook& book) { book.heartbeat_answered(sent, wishes); });
+  std::map<LeaseBook::Key, std::int64_t> until;
+  for (const auto& wish : answer->wishes()) {
+    const LeaseBook::Key key{wish.stage(), wish.attempt()};
+    wishes.push_back({key, wish_of(wish.wish())});
+    if (wish.until_step() != kToTheEnd) until[key] = wish.until_step();
+  }
+  leases_.with([&](LeaseBook& book) { book.heartbeat_answered(sent, wishes, until); });
   return absl::OkStatus();
 }
 

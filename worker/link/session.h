@@ -23,6 +23,7 @@ class SessionListener {
   virtual void registered() {}  // the server knows this worker; again after each new session there
   virtual void granted(const v1::StageGrant& grant, Microseconds request_sent) = 0;
   virtual void ordered(LeaseBook::Key key, LeaseOrder order) = 0;
+  virtual void stop_point_moved(LeaseBook::Key key, std::int64_t until_step) = 0;
   virtual void refused(
       const absl::Status& status) = 0;  // the server will not have this worker; asking again is of no use
   virtual SystemSamples take_samples() { return {}; }  // new since the last heartbeat

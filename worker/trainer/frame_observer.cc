@@ -30,8 +30,8 @@ bool readable(int fd) {
 
 }  // namespace
 
-FrameObserver::FrameObserver(int fd, std::string attempt)
-    : fd_(fd), attempt_(std::move(attempt)), last_flush_(Clock::now()) {}
+FrameObserver::FrameObserver(int fd, std::string attempt, std::int64_t until_step)
+    : fd_(fd), attempt_(std::move(attempt)), until_step_(until_step), last_flush_(Clock::now()) {}
 
 void FrameObserver::send(Json frame) {
   frame["attempt"] = attempt_;
@@ -82,6 +82,16 @@ void FrameObserver::checkpoint(std::int64_t step, const std::filesystem::path& p
 }
 
 Wish FrameObserver::wish() {
+  listen();
+  return wish_;
+}
+
+std::int64_t FrameObserver::until_step() {
+  listen();
+  return until_step_;
+}
+
+void FrameObserver::listen() {
   while (readable(fd_)) {
     const auto frame = read_frame(fd_);
     if (!frame) throw SessionEnded("the daemon is gone");
@@ -92,6 +102,8 @@ Wish FrameObserver::wish() {
       if (wanted == kWishCancel) wish_ = Wish::kCancel;
       if (wanted == kWishCheckpointAndStop && wish_ != Wish::kCancel) wish_ = Wish::kCheckpointAndStop;
     }
+    if (type == kFrameUntil && frame->value("attempt", "") == attempt_)
+      until_step_ = frame->value("step", std::int64_t{0});
     if (type == "start") {
       write_frame(fd_, {{"type", "failed"},
                         {"attempt", frame->value("attempt", "")},
@@ -99,7 +111,6 @@ Wish FrameObserver::wish() {
                         {"reason", "this trainer is busy with attempt " + attempt_ + "; it runs one at a time"}});
     }
   }
-  return wish_;
 }
 
 void FrameObserver::say(const std::string& line) { std::cout << line << std::endl; }
@@ -122,11 +133,13 @@ void FrameObserver::report(const StageReport& report) {
   for (const StageOutput& output : report.outputs) {
     outputs.push_back({{"slot", output.slot}, {"path", output.path.string()}, {"step", output.step}});
   }
-  send({{"type", "done"},
-        {"outcome", report.outcome},
-        {"results", results},
-        {"outputs", outputs},
-        {"environment", report.environment}});
+  Json done = {{"type", "done"},
+               {"outcome", report.outcome},
+               {"results", results},
+               {"outputs", outputs},
+               {"environment", report.environment}};
+  if (report.outcome == kOutcomeParked) done["step"] = report.parked_step;
+  send(std::move(done));
 }
 
 }  // namespace locus

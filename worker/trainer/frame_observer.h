@@ -20,8 +20,9 @@ class SessionEnded : public engine::StageAborted {
 // thread-safe.
 class FrameObserver : public engine::StageObserver {
  public:
-  // `attempt` is repeated in every frame; `fd` stays the caller's.
-  FrameObserver(int fd, std::string attempt);
+  // `attempt` is repeated in every frame; `fd` stays the caller's. `until_step`: the stop point that the attempt begins
+  // with.
+  FrameObserver(int fd, std::string attempt, std::int64_t until_step);
 
   void started(const Json& environment, std::int64_t steps, std::int64_t resumed_step) override;
   void point(const engine::SeriesKey& series, const engine::Place& place, double value) override;
@@ -29,6 +30,7 @@ class FrameObserver : public engine::StageObserver {
   void checkpoint(std::int64_t step, const std::filesystem::path& path, bool best) override;
   // Throws SessionEnded on a shutdown frame or end of file.
   engine::Wish wish() override;
+  std::int64_t until_step() override;          // throws likewise
   void say(const std::string& line) override;  // to standard output, which the daemon keeps as the log
 
   void flush();  // sends the points still held
@@ -36,12 +38,14 @@ class FrameObserver : public engine::StageObserver {
 
  private:
   void send(Json frame);
+  void listen();  // takes in what the daemon has sent
 
   int fd_;
   std::string attempt_;
   Json series_ = Json::array(), rows_ = Json::array();
   std::vector<std::string> series_keys_;
   engine::Wish wish_ = engine::Wish::kContinue;
+  std::int64_t until_step_;
   std::chrono::steady_clock::time_point last_flush_, last_progress_;
   std::string last_phase_;
 };

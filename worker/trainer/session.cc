@@ -41,7 +41,7 @@ StageRequest parse_start(const Json& frame) {
 }
 
 void run_attempt(int fd, const Json& frame) {
-  FrameObserver observer(fd, frame.value("attempt", ""));
+  FrameObserver observer(fd, frame.value("attempt", ""), frame.value("until", std::int64_t{0}));
   StageRequest request;
   try {
     request = parse_start(frame);

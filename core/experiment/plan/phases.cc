@@ -111,6 +111,14 @@ void read_use(const Json& json, const std::vector<Section>& sections, const std:
   }
 }
 
+// Whether it is a mapping of something.
+bool filled(const Json& json, const std::string& place, Mistakes& mistakes) {
+  if (!mistakes.note(check_mapping(json, place))) return false;
+  if (json.empty())
+    mistakes.note(refuse(ErrorReason::kEmptyMatrix, place + " says nothing; fill it or take it out", place));
+  return !json.empty();
+}
+
 // The keys that the phase brings in place of the document's.
 void merge_sections(const Json& json, Phase& phase, Mistakes& mistakes) {
   const std::string& field = phase.field;
@@ -122,7 +130,7 @@ void merge_sections(const Json& json, Phase& phase, Mistakes& mistakes) {
   for (const char* key : {"matrix", "metric"}) {
     if (!json.contains(key)) continue;
     const std::string place = field + "." + key;
-    if (!mistakes.note(check_mapping(json[key], place))) continue;
+    if (!filled(json[key], place, mistakes)) continue;
     if (!phase.document.contains(key) || !phase.document[key].is_object()) {
       phase.document[key] = json[key];
       phase.fields[key] = place;
@@ -193,7 +201,7 @@ std::vector<Phase> parse_phases(const Json& document, const Catalog& catalog, Mi
     phase.field = indexed(kPhases, i);
     merge_sections(list[i], phase, mistakes);
     const auto set = list[i].find("set");
-    if (set != list[i].end() && mistakes.note(check_mapping(*set, phase.field + ".set"))) phase.set = *set;
+    if (set != list[i].end() && filled(*set, phase.field + ".set", mistakes)) phase.set = *set;
     if (list[i].contains("choose")) read_choice(list[i]["choose"], catalog.sections(), phase, mistakes);
     if (list[i].contains("use")) read_use(list[i]["use"], catalog.sections(), names, out, mistakes);
   }

@@ -57,6 +57,7 @@ Mistake change_key(const std::string& path, const std::string& value) {
   if (path == "overrides[].where") return change("overrides", "[{where: " + value + ", set: {train.lr: 1.0}}]");
   if (path == "overrides[].set") return change("overrides", "[{where: {prior: none}, set: " + value + "}]");
   const std::string phase = "phases[].";
+  if (path == "phases[].set" && value == "{train.lr: 1.0}") return change_key(path, "{train.lr: -1}");  // that is right
   if (path.starts_with(phase))
     return change("phases", "[{name: first, " + path.substr(phase.size()) + ": " + value + "}]");
   const std::string advance = "search.advance.";
@@ -302,6 +303,7 @@ std::vector<Mistake> wrong_usage(const Json& manual) {
   }
   out.push_back({{"drain", "x", "--stop", "--undo"}, ""});
   out.push_back({{"artifacts", "x", "--pin", "--unpin"}, ""});
+  out.push_back({{"search", "x", "--follow"}, ""});
   out.push_back({{"compare", "only-one"}, ""});
   out.push_back({{"show", "\xff\xfe"}, ""});
   out.push_back({{"worker", "--slots", "100000"}, ""});
@@ -342,6 +344,8 @@ std::vector<Mistake> wrong_names(const Json& manual) {
                                               {"--labels", "[1]"}}) {
     out.push_back({with({"leaderboard", "present"}, more), ""});
   }
+  for (const Words& more : std::vector<Words>{{}, {"--log"}, {"--stop", "0"}, {"--stop", "x", "--reason", "why"}})
+    out.push_back({with({"search", "present"}, more), ""});
   for (const char* kind : {"priors", "no-such-kind", "violin"}) out.push_back({{"catalog", kind}, ""});
   for (const char* id : {"violn", "no-such-prior", "../x"}) out.push_back({{"catalog", "prior", id}, ""});
   const std::string digest(64, '0');

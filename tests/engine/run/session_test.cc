@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/sha256.h"
+#include "core/base/trainer_protocol.h"
 #include "engine/catalog/catalog.h"
 #include "tests/engine/run/trainer_process.h"
 #include "tests/engine/train/recording.h"
@@ -16,7 +17,7 @@ using ::testing::HasSubstr;
 TEST(TrainerSession, GreetsWithItsCatalogAndEndsOnShutdown) {
   TrainerProcess trainer(LOCUS_TRAINER);
   const Json hello = trainer.wait_for("hello");
-  EXPECT_EQ(hello.at("protocol"), 1);
+  EXPECT_EQ(hello.at("protocol"), kTrainerProtocolVersion);
   EXPECT_EQ(hello.at("catalog_digest"), sha256_hex(canonical_json(catalog_json())));
   trainer.send({{"type", "news"}, {"text", "unknown types are ignored"}});
   trainer.send({{"type", "shutdown"}});
@@ -162,6 +163,51 @@ TEST(TrainerSession, HeedsWishesOfItsAttemptAlone) {
   const Json checkpoint = trainer.wait_for("checkpoint");
   EXPECT_EQ(checkpoint.at("bytes"), std::filesystem::file_size(checkpoint.at("path").get<std::string>()));
   EXPECT_EQ(trainer.wait_for("done").at("outcome"), "stopped");
+}
+
+TEST(TrainerSession, ParksAtTheStopPointItBeganWith) {
+  LOCUS_NEEDS_FASHION_MNIST();
+  const TemporaryFolder folder;
+  TrainerProcess trainer(LOCUS_TRAINER);
+  trainer.wait_for("hello");
+  for (const std::int64_t until : {1, 6}) {  // small_configuration() validates at even steps
+    const std::string attempt = "s/" + std::to_string(until);
+    Json start = start_frame(attempt, small_configuration(), folder.path(), {}, 1e9);
+    start["until"] = until;
+    trainer.send(start);
+    const std::int64_t parked = until + until % 2;
+    EXPECT_EQ(trainer.wait_for("checkpoint").at("step"), parked);
+    const Json done = trainer.wait_for("done");
+    EXPECT_EQ(done.at("attempt"), attempt);
+    EXPECT_EQ(done.at("outcome"), kOutcomeParked);
+    EXPECT_EQ(done.at("step"), parked);
+    EXPECT_TRUE(done.at("outputs").empty());
+    EXPECT_TRUE(done.at("results").empty());
+  }
+  trainer.send({{"type", "shutdown"}});
+  EXPECT_EQ(trainer.wait(), 0);
+}
+
+TEST(TrainerSession, ParksWhereItsAttemptIsToldWhileItRuns) {
+  LOCUS_NEEDS_FASHION_MNIST();
+  const TemporaryFolder folder;
+  Json endless = small_configuration();
+  endless["recipe"]["options"].update({{"epochs", 100000}, {"validate_every", 0.25}});
+  TrainerProcess trainer(LOCUS_TRAINER);
+  trainer.wait_for("hello");
+  Json start = start_frame("s/1", endless, folder.path(), {}, 1e9);
+  start["until"] = 700'000;
+  trainer.send(start);
+  trainer.wait_for("started");
+  trainer.send({{"type", kFrameUntil}, {"attempt", "s/0"}, {"step", 1}});                // of an attempt that is over
+  while (trainer.wait_for("points").at("rows").back().at(1).get<std::int64_t>() <= 2) {  // it did not park at step 2
+  }
+  trainer.send({{"type", kFrameUntil}, {"attempt", "s/1"}, {"step", -1}});
+  const Json checkpoint = trainer.wait_for("checkpoint");
+  EXPECT_GT(checkpoint.at("step"), 2) << "what another attempt was told is not for this one";
+  const Json done = trainer.wait_for("done");
+  EXPECT_EQ(done.at("outcome"), kOutcomeParked);
+  EXPECT_EQ(done.at("step"), checkpoint.at("step"));
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ class RecordingObserver : public StageObserver {
     if (is_best) best.push_back(step);
   }
   Wish wish() override { return on_wish ? on_wish() : Wish::kContinue; }
+  std::int64_t until_step() override { return on_until ? on_until() : until; }
   void say(const std::string& line) override { lines.push_back(line); }
 
   std::vector<RecordedPoint> points;
@@ -84,6 +85,8 @@ class RecordingObserver : public StageObserver {
   std::map<std::int64_t, std::filesystem::path> checkpoints;
   std::vector<std::int64_t> best;  // steps of the checkpoints marked so
   std::function<Wish()> on_wish;
+  std::int64_t until = 0;  // the stop point, unless on_until knows better
+  std::function<std::int64_t()> on_until;
   Json environment_;
   std::int64_t steps_ = -1, resumed_step_ = -1;
 };

@@ -122,6 +122,12 @@ std::optional<std::vector<LeaseWish>> Harness::sync(const std::string& session, 
   return wishes;
 }
 
+std::map<StageId, std::int64_t> Harness::stop_points(const std::string& session, std::vector<StatedAttempt> running) {
+  const ReplyToken token = next_token_++;
+  step(LeasesSynced{token, session, std::move(running)});
+  return done(token) ? std::get<ReplyWishes>(*answer(token)).until : std::map<StageId, std::int64_t>{};
+}
+
 std::string Harness::artifact(const std::string& content) {
   const std::string sha = sha256_hex(content);
   const Mutation put = PutArtifact{sha, "checkpoint", "store:" + sha, 1};
@@ -176,6 +182,31 @@ bool Harness::complete(const std::string& session, const Grant& grant, AttemptSt
   return done(token);
 }
 
+bool Harness::park(const std::string& session, const Grant& grant, std::int64_t step_done) {
+  if (!checkpoint(session, grant, step_done)) return false;
+  AttemptCompleted event;
+  event.reply = next_token_++;
+  event.session = session;
+  event.stage_id = grant.stage_id;
+  event.attempt = grant.attempt;
+  event.outcome = AttemptState::kParked;
+  event.step = step_done;
+  const ReplyToken token = event.reply;
+  step(std::move(event));
+  return done(token);
+}
+
+bool Harness::decide(const Matrix& matrix, const std::map<std::int64_t, std::int64_t>& wants) {
+  return decide(decided(matrix, wants, *store_));
+}
+
+bool Harness::decide(SearchDecided event) {
+  event.reply = next_token_++;
+  const ReplyToken token = event.reply;
+  step(std::move(event));
+  return done(token);
+}
+
 std::optional<ReplySubmitted> Harness::submit(const Matrix& matrix) {
   ExperimentSubmitted event = submission(matrix, *store_);
   event.reply = next_token_++;
@@ -187,8 +218,14 @@ std::optional<ReplySubmitted> Harness::submit(const Matrix& matrix) {
 
 bool Harness::set_state(const std::string& experiment, ExperimentState to) {
   const ReplyToken token = next_token_++;
-  step(ExperimentStateRequested{token, store_->experiment(experiment).value().id, to});
+  const ExperimentId id = store_->experiment(experiment).value().id;
+  step(ExperimentStateRequested{token, id, to, search_runs(id)});
   return done(token);
+}
+
+bool Harness::search_runs(ExperimentId id) {
+  const auto search = store_->search(id);
+  return search.ok() && search->state == SearchState::kRunning;
 }
 
 bool Harness::drain(const std::string& worker, Drain to, const std::string& reason) {
@@ -208,7 +245,8 @@ std::optional<ReplySubmitted> Harness::rerun(const std::string& experiment, std:
 
 bool Harness::erase(const std::string& experiment, bool force) {
   const ReplyToken token = next_token_++;
-  step(ExperimentDeleted{token, store_->experiment(experiment).value(), force});
+  const ExperimentRow row = store_->experiment(experiment).value();
+  step(ExperimentDeleted{token, row, force, search_runs(row.id)});
   return done(token);
 }
 

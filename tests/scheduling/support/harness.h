@@ -40,12 +40,18 @@ class Harness {
                           std::chrono::microseconds wait = 20s, std::vector<int> free_slots = {0});
   // Held attempts and what the server wants of each; nothing when refused.
   std::optional<std::vector<LeaseWish>> sync(const std::string& session, std::vector<StatedAttempt> running = {});
+  // Of the held attempts those that have a stop point, and which.
+  std::map<StageId, std::int64_t> stop_points(const std::string& session, std::vector<StatedAttempt> running);
   bool checkpoint(const std::string& session, const Grant& grant, std::int64_t step);
   bool succeed(const std::string& session, const Grant& grant);
   bool fail(const std::string& session, const Grant& grant, FailureClass failure_class,
             std::string reason = "it broke");
   bool complete(const std::string& session, const Grant& grant, AttemptState outcome);
+  // Commits a checkpoint of that step and parks there.
+  bool park(const std::string& session, const Grant& grant, std::int64_t step);
   std::optional<ReplySubmitted> submit(const Matrix& matrix);
+  bool decide(const Matrix& matrix, const std::map<std::int64_t, std::int64_t>& wants);  // as decided()
+  bool decide(SearchDecided event);
   bool set_state(const std::string& experiment, ExperimentState to);
   bool drain(const std::string& worker, Drain to, const std::string& reason = "for a test");
   bool forget(const std::string& worker);
@@ -73,6 +79,7 @@ class Harness {
   static std::map<std::string, int> default_revisions();
 
  private:
+  bool search_runs(ExperimentId id);
   bool done(ReplyToken token);
   std::string artifact(const std::string& content);
 

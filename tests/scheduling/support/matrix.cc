@@ -1,6 +1,7 @@
 // Submissions of small matrices: see matrix.h.
 #include "tests/scheduling/support/matrix.h"
 
+#include <algorithm>
 #include <map>
 
 #include "core/base/json.h"
@@ -23,28 +24,45 @@ RequirementsPtr requirements(const std::string& kind, const std::string& cell, c
   return std::make_shared<const StageRequirements>(std::move(out));
 }
 
-Draft draft(const std::string& kind, const std::string& cell, std::int64_t seed, const std::string& identity,
-            const std::string& dataset) {
-  Draft result;
-  result.row.identity = identity;
-  result.row.kind = kind;
-  result.row.config_json = config(kind, cell, seed, dataset);
-  result.row.seed = seed;
-  result.row.requirements = requirements(kind, cell, dataset);
-  if (kind == "evaluate") result.inputs.push_back({"checkpoint", train_identity(cell, seed)});
-  return result;
-}
-
-void look_up(ExperimentSubmitted& event, Store& store) {
+void look_up(std::map<std::string, Draft>& stages, Store& store) {
   std::vector<std::string> identities;
-  for (const auto& [identity, unused] : event.stages) identities.push_back(identity);
+  for (const auto& [identity, unused] : stages) identities.push_back(identity);
   const auto known = store.stages_by_identity(identities).value();
   for (const auto& [identity, row] : known) {
-    Draft& found = event.stages[identity];
+    Draft& found = stages[identity];
     found.row = row;
     const auto checkpoints = store.checkpoints(row.id).value();
     if (!checkpoints.empty()) found.resume = checkpoints.back();
     if (terminal(row.state)) found.references = store.references(row.id).value();
+  }
+}
+
+DecisionRow row_of(std::int64_t number, const std::string& kind) {
+  DecisionRow row;
+  row.number = number;
+  row.kind = kind;
+  return row;
+}
+
+// Links of trials that stay are kept as they are stored.
+void keep_links(ExperimentSubmitted& event, const Matrix& matrix, Store& store) {
+  if (event.row.id == 0) {
+    event.decisions = AppendDecisions{.rows = {row_of(1, "begin")}};
+    return;
+  }
+  const std::vector<TrialView> views = store.trials(event.row.id, -1, 1000).value();
+  std::map<std::int64_t, std::string> labels;
+  for (const CellRow& cell : event.cells) labels[cell.ordinal] = cell.label;
+  for (const TrialView& view : views) {
+    const bool retired = std::any_of(event.trials.begin(), event.trials.end(), [&](const TrialRow& row) {
+      return row.ordinal == view.trial.ordinal && row.retired;
+    });
+    if (retired) continue;
+    for (const TrialStageView& stage : view.stages) {
+      event.links.push_back({view.trial.ordinal, stage.link.role, stage.stage.identity, stage.link.until_step});
+      event.stages[stage.stage.identity] =
+          stage_draft(stage.stage.kind, labels.at(view.trial.cell), view.trial.seed, matrix.dataset);
+    }
   }
 }
 
@@ -60,6 +78,20 @@ std::string evaluate_identity(const std::string& cell, std::int64_t seed) {
 
 std::string measure_identity(const std::string& cell, std::int64_t seed) {
   return sha256_hex("measure/" + cell + "/" + std::to_string(seed));
+}
+
+ExperimentSubmitted::StageDraft stage_draft(const std::string& kind, const std::string& cell, std::int64_t seed,
+                                            const std::string& dataset) {
+  Draft result;
+  result.row.identity = kind == "train"      ? train_identity(cell, seed)
+                        : kind == "evaluate" ? evaluate_identity(cell, seed)
+                                             : measure_identity(cell, seed);
+  result.row.kind = kind;
+  result.row.config_json = config(kind, cell, seed, dataset);
+  result.row.seed = seed;
+  result.row.requirements = requirements(kind, cell, dataset);
+  if (kind == "evaluate") result.inputs.push_back({"checkpoint", train_identity(cell, seed)});
+  return result;
 }
 
 ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
@@ -97,8 +129,9 @@ ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
       for (TrialRow& row : event.trials) {
         if (row.ordinal == trial->second) row.retired = false;
       }
+      if (matrix.searched) continue;
       const auto add = [&](const std::string& kind, const std::string& identity) {
-        event.stages[identity] = draft(kind, cell, seed, identity, matrix.dataset);
+        event.stages[identity] = stage_draft(kind, cell, seed, matrix.dataset);
         event.links.push_back({trial->second, kind, identity});
       };
       if (matrix.train) add("train", train_identity(cell, seed));
@@ -108,7 +141,36 @@ ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
   }
   event.row.spec_json = spec;
   event.row.stage_seconds = matrix.stage_seconds;
-  look_up(event, store);
+  if (matrix.searched) keep_links(event, matrix, store);
+  look_up(event.stages, store);
+  return event;
+}
+
+SearchDecided decided(const Matrix& matrix, const std::map<std::int64_t, std::int64_t>& wants, Store& store) {
+  SearchDecided event;
+  event.row = store.experiment(matrix.name).value();
+  event.decisions.expected = store.search(event.row.id).value().decided;
+  event.decisions.rows = {row_of(event.decisions.expected + 1, "advance")};
+  std::map<std::int64_t, std::string> labels;
+  const std::vector<CellRow> cells = store.cells(event.row.id).value();
+  for (const CellRow& cell : cells) labels[cell.ordinal] = cell.label;
+  const std::vector<TrialView> views = store.trials(event.row.id, -1, 1000).value();
+  for (const TrialView& view : views) {
+    const auto want = wants.find(view.trial.ordinal);
+    if (want == wants.end()) continue;
+    event.trials.push_back(view.trial);
+    const std::string& cell = labels.at(view.trial.cell);
+    const std::int64_t seed = view.trial.seed;
+    const auto add = [&](const std::string& kind, const std::string& identity, std::int64_t until) {
+      event.stages[identity] = stage_draft(kind, cell, seed, matrix.dataset);
+      event.links.push_back({view.trial.ordinal, kind, identity, until});
+    };
+    add("train", train_identity(cell, seed), want->second);
+    const bool linked = view.stages.size() > 1;
+    if (!matrix.evaluate || (want->second != kToTheEnd && !linked)) continue;
+    add("evaluate", evaluate_identity(cell, seed), want->second == kToTheEnd ? kToTheEnd : kNoFurther);
+  }
+  look_up(event.stages, store);
   return event;
 }
 
@@ -128,9 +190,12 @@ StagesRerun rerun_of(const std::string& experiment, std::int64_t trial, Store& s
         draft.inputs.push_back({input.slot, store.stage(input.from_stage).value().identity});
       const auto checkpoints = store.checkpoints(stage.stage.id).value();
       if (!checkpoints.empty()) draft.resume = checkpoints.back();
-      event.links.push_back({view.trial.ordinal, stage.link.role, stage.stage.identity});
+      event.links.push_back({view.trial.ordinal, stage.link.role, stage.stage.identity, stage.link.until_step});
+      if (terminal(stage.stage.state)) draft.references = store.references(stage.stage.id).value();
     }
   }
+  const auto search = store.search(event.row.id);
+  event.search_running = search.ok() && search->state == SearchState::kRunning;
   return event;
 }
 

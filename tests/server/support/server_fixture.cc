@@ -87,6 +87,7 @@ void ServerTest::start(ServerOptions options) {
   artifacts_ = v1::ArtifactService::NewStub(channel_);
   catalog_ = v1::CatalogService::NewStub(channel_);
   workers_ = v1::WorkerService::NewStub(channel_);
+  searches_ = v1::SearchService::NewStub(channel_);
 }
 
 void ServerTest::stop() { server_.reset(); }

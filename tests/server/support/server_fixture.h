@@ -16,6 +16,7 @@
 #include "locus/v1/catalog_service.grpc.pb.h"
 #include "locus/v1/experiment_service.grpc.pb.h"
 #include "locus/v1/metric_service.grpc.pb.h"
+#include "locus/v1/search_service.grpc.pb.h"
 #include "locus/v1/worker_service.grpc.pb.h"
 #include "server/app/serve.h"
 #include "tests/server/support/http_client.h"
@@ -68,6 +69,7 @@ class ServerTest : public testing::Test {
   std::unique_ptr<v1::ArtifactService::Stub> artifacts_;
   std::unique_ptr<v1::CatalogService::Stub> catalog_;
   std::unique_ptr<v1::WorkerService::Stub> workers_;
+  std::unique_ptr<v1::SearchService::Stub> searches_;
 };
 
 }  // namespace locus::test

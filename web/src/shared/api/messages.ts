@@ -13,11 +13,16 @@ export const Attempt = /* @__PURE__ */ message({ device: text, device_name: text
   path: text, points: long, reason: text, resume_sha256: text, resume_step: long, slots: list(integer),
   start_time: timestamp, state: text, worker: text });
 export type Attempt = Decoded<typeof Attempt>;
+export const BestCurve = /* @__PURE__ */ message({ epochs: list(real), group: text, trial: list(long),
+  value: list(real) });
+export type BestCurve = Decoded<typeof BestCurve>;
 export const CellLook = /* @__PURE__ */ message({ hue: integer, variant: integer });
 export type CellLook = Decoded<typeof CellLook>;
 export const BestRow = /* @__PURE__ */ message({ cell: integer, label: text, look: optional(CellLook),
   mean: real, metric: text, n: integer, std: real, unit: text });
 export type BestRow = Decoded<typeof BestRow>;
+export const BestSoFar = /* @__PURE__ */ message({ curves: list(BestCurve), metric: text, split: text });
+export type BestSoFar = Decoded<typeof BestSoFar>;
 export const Catalog = /* @__PURE__ */ message({ digest: text, json: text, pictures: list(text) });
 export type Catalog = Decoded<typeof Catalog>;
 export const CellCurve = /* @__PURE__ */ message({ cell: integer, epoch: list(real), high: list(real),
@@ -93,8 +98,9 @@ export type RunningStage = Decoded<typeof RunningStage>;
 export const Experiment = /* @__PURE__ */ message({ best: optional(BestRow), cells: integer,
   create_time: timestamp, dataset: text, description: text, elapsed_seconds: real, eta_seconds: long,
   name: text, note: text, owner: text, primary_metric: text, reason: text, revision: long,
-  running: list(RunningStage), spec_json: text, stages: dictionary(integer), stages_total: integer,
-  state: text, tags: list(text), trials: integer, trials_done: integer });
+  running: list(RunningStage), search: text, spec_json: text, stages: dictionary(integer),
+  stages_total: integer, state: text, tags: list(text), trials: integer, trials_done: integer,
+  trials_parked: integer, trials_waiting: integer });
 export type Experiment = Decoded<typeof Experiment>;
 export const CreateExperimentResponse = /* @__PURE__ */ message({ created: flag, experiment: Experiment,
   stages_done: integer, stages_to_run: integer, trials_added: integer, trials_changed: integer,
@@ -126,14 +132,25 @@ export type StageExplanation = Decoded<typeof StageExplanation>;
 export const Explanation = /* @__PURE__ */ message({ sentence: text, stages: list(StageExplanation),
   state: text, subject: text });
 export type Explanation = Decoded<typeof Explanation>;
+export const FactorImportance = /* @__PURE__ */ message({ high: real, low: real, path: text, share: real });
+export type FactorImportance = Decoded<typeof FactorImportance>;
 export const HeldData = /* @__PURE__ */ message({ datasets: list(text), missing: dictionary(text) });
 export type HeldData = Decoded<typeof HeldData>;
+export const Importance = /* @__PURE__ */ message({ factors: list(FactorImportance), metric: text, note: text,
+  split: text, unexplained: real, units: integer });
+export type Importance = Decoded<typeof Importance>;
 export const ListArtifactsResponse = /* @__PURE__ */ message({ artifacts: list(Artifact),
   next_page_token: text });
 export type ListArtifactsResponse = Decoded<typeof ListArtifactsResponse>;
 export const ListClaimsResponse = /* @__PURE__ */ message({ papers: list(ClaimPaper),
   summaries: list(ClaimSummary), tables: list(ClaimTable) });
 export type ListClaimsResponse = Decoded<typeof ListClaimsResponse>;
+export const SearchDecision = /* @__PURE__ */ message({ generation: long, json: text, kind: text,
+  number: long, phase: text, principal: text, rule: text, rule_revision: integer, text,
+  time: optional(timestamp), trials: list(long) });
+export type SearchDecision = Decoded<typeof SearchDecision>;
+export const ListDecisionsResponse = /* @__PURE__ */ message({ decisions: list(SearchDecision), more: flag });
+export type ListDecisionsResponse = Decoded<typeof ListDecisionsResponse>;
 export const ListExperimentsResponse = /* @__PURE__ */ message({ attempts_started: long,
   experiments: list(Experiment), next_page_token: text });
 export type ListExperimentsResponse = Decoded<typeof ListExperimentsResponse>;
@@ -170,11 +187,11 @@ export const ListWorkersResponse = /* @__PURE__ */ message({ forgotten: integer,
 export type ListWorkersResponse = Decoded<typeof ListWorkersResponse>;
 export const Output = /* @__PURE__ */ message({ sha256: text, slot: text, step: long });
 export type Output = Decoded<typeof Output>;
-export const PaperCell = /* @__PURE__ */ message({ best: flag, difference: real, difference_high: real,
-  difference_low: real, difference_std: real, failed_seeds: list(long), flags: list(text), high: real,
-  low: real, mean: real, missing_seeds: list(long), n: integer, p: real, p_adjusted: real, p_floor: real,
-  pairs: integer, second: flag, seeds_needed: integer, significant: flag, std: real, test: text,
-  trials: list(text), values: list(SeedValue) });
+export const PaperCell = /* @__PURE__ */ message({ best: flag, chosen_by: text, difference: real,
+  difference_high: real, difference_low: real, difference_std: real, failed_seeds: list(long),
+  flags: list(text), high: real, low: real, mean: real, mean_all: real, missing_seeds: list(long), n: integer,
+  p: real, p_adjusted: real, p_floor: real, pairs: integer, second: flag, seeds_needed: integer,
+  significant: flag, std: real, std_all: real, test: text, trials: list(text), values: list(SeedValue) });
 export type PaperCell = Decoded<typeof PaperCell>;
 export const PaperSummary = /* @__PURE__ */ message({ columns: integer, columns_total: integer, iqm: real,
   iqm_high: real, iqm_low: real, mean: real, mean_rank: real, metric: text, row: integer });
@@ -183,7 +200,8 @@ export const TableAxis = /* @__PURE__ */ message({ keys: list(text), kind: text,
   name: text });
 export type TableAxis = Decoded<typeof TableAxis>;
 export const TableHeading = /* @__PURE__ */ message({ baseline: flag, direction: text, keys: list(text),
-  labels: list(text), look: optional(CellLook), metric: text, reduce: text, split: text, unit: text });
+  labels: list(text), look: optional(CellLook), metric: text, reduce: text, split: text, top_seeds: integer,
+  unit: text });
 export type TableHeading = Decoded<typeof TableHeading>;
 export const PaperTable = /* @__PURE__ */ message({ alpha: real, axes: list(TableAxis), baseline: text,
   cells: list(PaperCell), column_axes: list(text), columns: list(TableHeading), correction: text, level: real,
@@ -215,14 +233,24 @@ export const PlanSearch = /* @__PURE__ */ message({ advance: text, brackets: lis
   parked: long, parked_bytes: optional(long), proposals: integer, propose: text, repeats: integer,
   resource: text, shared: flag, unit: text, units: integer });
 export type PlanSearch = Decoded<typeof PlanSearch>;
+export const PlanPhase = /* @__PURE__ */ message({ candidates: integer, cells: integer, chooses: list(text),
+  deferred: flag, groups: integer, name: text, search: optional(PlanSearch), stages_to_run: integer,
+  trials: integer, uses: list(text) });
+export type PlanPhase = Decoded<typeof PlanPhase>;
 export const Plan = /* @__PURE__ */ message({ cell_list: list(PlanCell), cells: integer,
   compute_seconds: optional(real), exists: flag, flops: optional(PlanRange), free_slots: integer,
   history: list(PlanHistory), kinds: list(PlanKind), memory_bytes: optional(PlanRange), name: text,
-  parameters: optional(PlanRange), prior_parameters: optional(PlanRange), search: optional(PlanSearch),
-  stages_done: integer, stages_running: integer, stages_to_run: integer, stages_total: integer,
-  stages_without_history: integer, trials: integer, trials_added: integer, trials_changed: integer,
-  trials_removed: integer, wall_seconds: optional(real), warnings: list(text) });
+  parameters: optional(PlanRange), phases: list(PlanPhase), prior_parameters: optional(PlanRange),
+  search: optional(PlanSearch), stages_done: integer, stages_running: integer, stages_to_run: integer,
+  stages_total: integer, stages_without_history: integer, trials: integer, trials_added: integer,
+  trials_changed: integer, trials_deferred: integer, trials_removed: integer, wall_seconds: optional(real),
+  warnings: list(text) });
 export type Plan = Decoded<typeof Plan>;
+export const ProposedUnit = /* @__PURE__ */ message({ cell: long, repeated_before: flag,
+  trials: list(long) });
+export type ProposedUnit = Decoded<typeof ProposedUnit>;
+export const ProposeResponse = /* @__PURE__ */ message({ decision: long, units: list(ProposedUnit) });
+export type ProposeResponse = Decoded<typeof ProposeResponse>;
 export const QuerySeriesResponse = /* @__PURE__ */ message({ epoch: list(real), images: list(long),
   reduced: flag, step: list(long), time_us: list(long), value: list(real) });
 export type QuerySeriesResponse = Decoded<typeof QuerySeriesResponse>;
@@ -234,6 +262,35 @@ export const RerunExperimentResponse = /* @__PURE__ */ message({ experiment: Exp
 export type RerunExperimentResponse = Decoded<typeof RerunExperimentResponse>;
 export const Result = /* @__PURE__ */ message({ key: SeriesKey, reducer: text, step: long, value: real });
 export type Result = Decoded<typeof Result>;
+export const SearchRung = /* @__PURE__ */ message({ advanced: integer, failed: integer, rung: long,
+  sent: integer, stopped: integer, there: integer });
+export type SearchRung = Decoded<typeof SearchRung>;
+export const SearchBracket = /* @__PURE__ */ message({ rungs: list(SearchRung) });
+export type SearchBracket = Decoded<typeof SearchBracket>;
+export const SearchBudgetLine = /* @__PURE__ */ message({ limit: real, name: text, spent: real });
+export type SearchBudgetLine = Decoded<typeof SearchBudgetLine>;
+export const SearchChoice = /* @__PURE__ */ message({ agreed: integer, group: text, group_json: text,
+  image_error: optional(real), margin: optional(real), note: text, seeds: integer, value: optional(real),
+  values_json: text });
+export type SearchChoice = Decoded<typeof SearchChoice>;
+export const SearchDimension = /* @__PURE__ */ message({ choices: list(text), high: real, kind: text,
+  low: real, path: text });
+export type SearchDimension = Decoded<typeof SearchDimension>;
+export const SearchScore = /* @__PURE__ */ message({ rung: long, value: optional(real) });
+export type SearchScore = Decoded<typeof SearchScore>;
+export const SearchUnit = /* @__PURE__ */ message({ bracket: integer, cell: long, group: integer, label: text,
+  proposal: long, reason: text, rung: integer, scores: list(SearchScore), state: text, trials: list(long),
+  values_json: text });
+export type SearchUnit = Decoded<typeof SearchUnit>;
+export const SearchPhase = /* @__PURE__ */ message({ advance: text, brackets: list(SearchBracket),
+  budget: list(SearchBudgetLine), choices: list(SearchChoice), direction: text, groups: list(text),
+  metric: text, name: text, proposals: integer, propose: text, proposed: integer, reason: text,
+  resource: text, shared: flag, space: list(SearchDimension), split: text, state: text, unit: text,
+  units: list(SearchUnit) });
+export type SearchPhase = Decoded<typeof SearchPhase>;
+export const Search = /* @__PURE__ */ message({ decided: long, experiment: text, generation: long,
+  next: list(text), phases: list(SearchPhase), reason: text, state: text });
+export type Search = Decoded<typeof Search>;
 export const Server = /* @__PURE__ */ message({ attempts_started: long, catalog_digest: text,
   database_bytes: long, disk_free_bytes: long, grpc_address: text, http_address: text,
   protocol_version: integer, purging: flag, reason: text, state: text, uptime_seconds: real, version: text });
@@ -255,17 +312,18 @@ export const SystemSeries = /* @__PURE__ */ message({ key: SeriesKey, time_us: l
   value: list(real) });
 export type SystemSeries = Decoded<typeof SystemSeries>;
 export const TableRow = /* @__PURE__ */ message({ assignment_json: text, baseline: flag,
-  baseline_cell: integer, baseline_label: text, baseline_mean: real, cell: integer, ci_high: real,
-  ci_low: real, difference: real, difference_high: real, difference_low: real, difference_std: real,
-  label: text, look: optional(CellLook), mean: real, missing_seeds: list(long), ms_per_step: real,
-  ms_per_step_std: real, n: integer, p_floor: real, p_holm: real, p_sign_flip: real, p_t: real,
-  pairs: integer, parameters: long, parameters_added: long, selection: real, std: real, times_vary: flag,
-  values: list(SeedValue) });
+  baseline_cell: integer, baseline_label: text, baseline_mean: real, cell: integer, chosen_by: text,
+  ci_high: real, ci_low: real, difference: real, difference_high: real, difference_low: real,
+  difference_std: real, label: text, look: optional(CellLook), mean: real, mean_all: real,
+  missing_seeds: list(long), ms_per_step: real, ms_per_step_std: real, n: integer, p_floor: real,
+  p_holm: real, p_sign_flip: real, p_t: real, pairs: integer, parameters: long, parameters_added: long,
+  selection: real, standing: text, std: real, std_all: real, times_vary: flag, values: list(SeedValue) });
 export type TableRow = Decoded<typeof TableRow>;
-export const Table = /* @__PURE__ */ message({ available: list(SeriesKey), baseline: text, correction: text,
-  direction: text, experiment: text, label_sets: list(text), labels: text, matched: text, metric: text,
-  reduce: text, rows: list(TableRow), rows_total: integer, seeds: integer, selects_on: text, split: text,
-  sweep: list(SweepSeries), unit: text, warnings: list(text) });
+export const Table = /* @__PURE__ */ message({ available: list(SeriesKey), baseline: text, chosen: flag,
+  correction: text, direction: text, experiment: text, label_sets: list(text), labels: text, matched: text,
+  metric: text, phase: text, phases: list(text), reduce: text, rows: list(TableRow), rows_total: integer,
+  seeds: integer, selects_on: text, split: text, sweep: list(SweepSeries), top_seeds: integer, unit: text,
+  warnings: list(text) });
 export type Table = Decoded<typeof Table>;
 export const TrialDetail = /* @__PURE__ */ message({ assignment_json: text, experiment: text,
   stages: list(StageDetail), trial: Trial });

@@ -1,0 +1,121 @@
+// Plans what searches ask for.
+#include "server/application/search_script.h"
+
+#include <algorithm>
+
+#include "core/analysis/queries.h"
+#include "core/base/error.h"
+
+namespace locus::server {
+namespace {
+
+constexpr std::size_t kPlansKept = 64;
+
+absl::StatusOr<Json> specification_of(const ExperimentRow& experiment) {
+  Json spec = Json::parse(experiment.spec_json, nullptr, /*allow_exceptions=*/false);
+  if (spec.is_object()) return spec;
+  return make_error(absl::StatusCode::kDataLoss, ErrorReason::kStorageFailed,
+                    "the stored specification of experiment " + experiment.name + " is no JSON object");
+}
+
+TrialStages stages_of(const PlannedTrial& trial) {
+  TrialStages out;
+  for (const PlannedStage& stage : trial.stages) {
+    TrialStages::Planned& one = out.stages.emplace_back();
+    one.role = stage.role;
+    one.kind = stage.kind;
+    one.identity = stage.identity;
+    one.config_json = stage.config_json;
+    one.seed = trial.seed;
+    one.requirements = stage.requirements;
+    for (const auto& [slot, identity] : stage.inputs) one.inputs.push_back({slot, identity});
+  }
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<StoredPlaces> stored_places(Store& store, ExperimentId experiment, std::span<const CellRow> cells) {
+  StoredPlaces out;
+  for (const CellRow& cell : cells) out.cells[cell.row_key] = cell.ordinal;
+  LOCUS_ASSIGN_OR_RETURN(const auto trials, all_trials(store, experiment));
+  for (const TrialView& view : trials) {
+    if (!view.trial.retired) out.trials[{view.trial.cell, view.trial.seed}] = view.trial.ordinal;
+  }
+  return out;
+}
+
+absl::StatusOr<const Catalog*> PlannedSearches::catalog_of(const ExperimentRow& experiment) {
+  if (experiment.catalog_digest == catalog_.digest()) return &catalog_;
+  if (const auto known = former_.find(experiment.catalog_digest); known != former_.end()) return &known->second;
+  LOCUS_ASSIGN_OR_RETURN(const std::string document, store_.catalog(experiment.catalog_digest));
+  LOCUS_ASSIGN_OR_RETURN(Catalog catalog, Catalog::parse(Json::parse(document, nullptr, false)));
+  return &former_.emplace(experiment.catalog_digest, std::move(catalog)).first->second;
+}
+
+absl::StatusOr<std::shared_ptr<const PlannedSearches::Kept>> PlannedSearches::planned(
+    const ExperimentRow& experiment, std::span<const CellRow> cells,
+    std::span<const std::vector<ChosenCandidate>> choices) {
+  LOCUS_ASSIGN_OR_RETURN(const Catalog* catalog, catalog_of(experiment));
+  LOCUS_ASSIGN_OR_RETURN(const Json spec, specification_of(experiment));
+  std::string key = std::to_string(experiment.revision) + "\n" + std::to_string(cells.size());
+  for (const auto& phase : choices) {
+    key += "\nphase";
+    for (const ChosenCandidate& one : phase) key.append("\n").append(one.group).append("=").append(one.candidate);
+  }
+  if (const auto found = kept_.find(experiment.id); found != kept_.end() && found->second->key == key)
+    return found->second;
+  auto made = std::make_shared<Kept>();
+  made->key = key;
+  LOCUS_ASSIGN_OR_RETURN(made->planned, plan_whole(spec, *catalog, choices));
+  const auto& search = made->planned.phases.front().plan.search;
+  if (search && search->search.proposer == Proposer::kExternal) {
+    const ProposedCells proposed = proposed_of(search->search, cells);
+    if (!proposed.empty()) {
+      LOCUS_ASSIGN_OR_RETURN(made->planned, plan_whole(spec, *catalog, choices, proposed));
+    }
+  }
+  if (kept_.size() >= kPlansKept) kept_.erase(kept_.begin());
+  kept_[experiment.id] = made;
+  return std::shared_ptr<const Kept>(made);
+}
+
+absl::StatusOr<std::size_t> PlannedSearches::phases(const ExperimentRow& experiment) {
+  LOCUS_ASSIGN_OR_RETURN(const Json spec, specification_of(experiment));
+  const auto phases = spec.find("phases");
+  return phases != spec.end() && phases->is_array() && !phases->empty() ? phases->size() : 1;
+}
+
+absl::StatusOr<SearchSetup> PlannedSearches::setup(const ExperimentRow& experiment, std::size_t phase,
+                                                   std::span<const std::vector<ChosenCandidate>> choices) {
+  LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(experiment.id));
+  LOCUS_ASSIGN_OR_RETURN(const auto kept, planned(experiment, cells, choices));
+  LOCUS_ASSIGN_OR_RETURN(const StoredPlaces places, stored_places(store_, experiment.id, cells));
+  LOCUS_ASSIGN_OR_RETURN(const Catalog* catalog, catalog_of(experiment));
+  if (phase >= kept->planned.phases.size() || kept->planned.phases[phase].deferred) {
+    return make_error(absl::StatusCode::kInternal, ErrorReason::kInvariantBroken,
+                      "phase " + std::to_string(phase) + " of experiment " + experiment.name +
+                          " was to begin before all it uses is chosen");
+  }
+  return phase_setup(kept->planned, phase, places, *catalog);
+}
+
+absl::StatusOr<std::map<std::int64_t, TrialStages>> PlannedSearches::stages(
+    const ExperimentRow& experiment, std::span<const std::int64_t> trials,
+    std::span<const std::vector<ChosenCandidate>> choices) {
+  LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(experiment.id));
+  LOCUS_ASSIGN_OR_RETURN(const auto kept, planned(experiment, cells, choices));
+  LOCUS_ASSIGN_OR_RETURN(const StoredPlaces places, stored_places(store_, experiment.id, cells));
+  const std::set<std::int64_t> wanted(trials.begin(), trials.end());
+  const ExperimentPlan& whole = kept->planned.whole;
+  std::map<std::int64_t, TrialStages> out;
+  for (const PlannedTrial& trial : whole.trials) {
+    const auto cell = places.cells.find(whole.cells[static_cast<std::size_t>(trial.cell)].row_key);
+    if (cell == places.cells.end()) continue;
+    const auto ordinal = places.trials.find({cell->second, trial.seed});
+    if (ordinal != places.trials.end() && wanted.contains(ordinal->second)) out[ordinal->second] = stages_of(trial);
+  }
+  return out;
+}
+
+}  // namespace locus::server
