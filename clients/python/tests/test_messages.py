@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import locus
+from locus import search
 from locus._wire import source
 from locus.v1 import (
     analysis_pb2,
@@ -17,6 +18,7 @@ from locus.v1 import (
     catalog_service_pb2,
     common_pb2,
     experiment_service_pb2,
+    search_service_pb2,
     trial_pb2,
     worker_service_pb2,
 )
@@ -53,6 +55,7 @@ RECORDS: list[tuple[type, Any, set[str]]] = [
     (locus.PlanCell, experiment_service_pb2.PlanCell, set()),
     (locus.PlanKind, experiment_service_pb2.PlanKind, set()),
     (locus.PlanSearch, experiment_service_pb2.PlanSearch, set()),
+    (locus.PlanPhase, experiment_service_pb2.PlanPhase, set()),
     (locus.PlanBracket, experiment_service_pb2.PlanBracket, set()),
     (locus.PlanRung, experiment_service_pb2.PlanRung, set()),
     (locus.Deletion, experiment_service_pb2.DeleteExperimentResponse, set()),
@@ -61,6 +64,21 @@ RECORDS: list[tuple[type, Any, set[str]]] = [
     (locus.Worker, worker_service_pb2.Worker, set()),
     (locus.HeldData, worker_service_pb2.HeldData, set()),
     (locus.Server, catalog_service_pb2.Server, set()),
+    (search.SearchState, search_service_pb2.Search, set()),
+    (search.SearchPhase, search_service_pb2.SearchPhase, set()),
+    (search.SearchDimension, search_service_pb2.SearchDimension, set()),
+    (search.SearchBracket, search_service_pb2.SearchBracket, set()),
+    (search.SearchRung, search_service_pb2.SearchRung, set()),
+    (search.SearchBudgetLine, search_service_pb2.SearchBudgetLine, set()),
+    (search.SearchChoice, search_service_pb2.SearchChoice, set()),
+    (search.SearchUnit, search_service_pb2.SearchUnit, set()),
+    (search.SearchScore, search_service_pb2.SearchScore, set()),
+    (search.SearchDecision, search_service_pb2.SearchDecision, set()),
+    (search.BestSoFar, search_service_pb2.BestSoFar, set()),
+    (search.BestCurve, search_service_pb2.BestCurve, set()),
+    (search.Importance, search_service_pb2.Importance, set()),
+    (search.FactorImportance, search_service_pb2.FactorImportance, set()),
+    (search.ProposedUnit, search_service_pb2.ProposedUnit, set()),
 ]
 
 

@@ -36,7 +36,18 @@ from locus.experiment import Experiment
 from locus.frames import Rows
 from locus.pictures import Picture
 from locus.pivot import PivotAxis, PivotCell, PivotHeading, PivotSummary, PivotTable
-from locus.plans import Deletion, Plan, PlanBracket, PlanCell, PlanHistory, PlanKind, PlanRange, PlanRung, PlanSearch
+from locus.plans import (
+    Deletion,
+    Plan,
+    PlanBracket,
+    PlanCell,
+    PlanHistory,
+    PlanKind,
+    PlanPhase,
+    PlanRange,
+    PlanRung,
+    PlanSearch,
+)
 from locus.results import Curve, Curves, Leaderboard, LeaderboardRow, SweepPoint, SweepSeries
 from locus.trials import (
     Artifact,
@@ -99,6 +110,7 @@ __all__ = [
     "PlanCell",
     "PlanHistory",
     "PlanKind",
+    "PlanPhase",
     "PlanRange",
     "PlanRung",
     "PlanSearch",

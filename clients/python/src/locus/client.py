@@ -35,6 +35,7 @@ from locus.v1 import (
     experiment_service_pb2,
     experiment_service_pb2_grpc,
     picture_service_pb2_grpc,
+    search_service_pb2_grpc,
     worker_service_pb2,
     worker_service_pb2_grpc,
 )
@@ -108,6 +109,7 @@ class Client:
         self._catalogs = catalog_service_pb2_grpc.CatalogServiceStub(self._channel)
         self._artifacts = artifact_service_pb2_grpc.ArtifactServiceStub(self._channel)
         self._pictures = picture_service_pb2_grpc.PictureServiceStub(self._channel)
+        self._searches = search_service_pb2_grpc.SearchServiceStub(self._channel)
         self._workers = worker_service_pb2_grpc.WorkerServiceStub(self._channel)
 
     def __enter__(self) -> Client:
@@ -202,6 +204,8 @@ class Client:
         digits: int = 0,
         differences: bool = False,
         detect: float = 0.0,
+        phase: str = "",
+        proposals: bool = False,
         **unknown: NoReturn,
     ) -> PivotTable:
         """The pivot table over one experiment or several; the numbers of `locus table`.
@@ -211,7 +215,8 @@ class Client:
         "paired-t" or "welch", `correction` "holm" (the default) or "none", `level` that of intervals (0.95), `alpha`
         the p at which a difference is marked (0.05), `spread` "std" (the default), "interval" or "none", `digits` those
         after the point (2). `differences` shows the difference from the baseline in every cell, `detect` says how many
-        seeds would show a difference of that size.
+        seeds would show a difference of that size. `phase` is that of experiments with phases (the last); `proposals`
+        shows every one of a search.
         """
         options = {
             "rows": rows,
@@ -224,6 +229,8 @@ class Client:
             "digits": digits,
             "differences": differences,
             "detect": detect,
+            "phase": phase,
+            "proposals": proposals,
         }
         return pivot.ask(self, experiments, metrics, where, options, unknown)
 

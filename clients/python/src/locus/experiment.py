@@ -16,6 +16,7 @@ from locus.pivot import Names, PivotTable
 from locus.plans import Annotation, Deletion
 from locus.progress import Progress
 from locus.results import Curves, Leaderboard
+from locus.search import Search
 from locus.trials import Artifact, Trial, TrialDetail
 from locus.v1 import analysis_pb2, artifact_service_pb2, experiment_service_pb2, trial_pb2
 
@@ -55,6 +56,11 @@ class Experiment:
         out: dict[str, Any] = json.loads(self.message.spec_json)
         return out
 
+    @property
+    def search(self) -> Search:
+        """Its search, whose calls raise NotFound (SEARCH_NOT_FOUND) where nothing is decided."""
+        return Search(self)
+
     def refresh(self) -> Experiment:
         question = experiment_service_pb2.GetExperimentRequest(name=self.name)
         self.message = self.client.call(self._stub.GetExperiment, question)
@@ -77,11 +83,26 @@ class Experiment:
         return self
 
     def leaderboard(
-        self, *, metric: str = "", split: str = "", labels: Mapping[str, Any] | str | None = None
+        self,
+        *,
+        metric: str = "",
+        split: str = "",
+        labels: Mapping[str, Any] | str | None = None,
+        phase: str = "",
+        proposals: bool = False,
     ) -> Leaderboard:
-        """The table: means, paired differences from the baseline, exact tests. The numbers of `locus leaderboard`."""
+        """The table: means, paired differences from the baseline, exact tests. The numbers of `locus leaderboard`.
+
+        Of an experiment with phases that of `phase`, by default the last; of a search with `proposals` every one.
+        """
         question = request(
-            analysis_pb2.GetTableRequest, experiment=self.name, metric=metric, split=split, labels=labels_json(labels)
+            analysis_pb2.GetTableRequest,
+            experiment=self.name,
+            metric=metric,
+            split=split,
+            labels=labels_json(labels),
+            phase=phase,
+            proposals=proposals,
         )
         return Leaderboard(self.client.call(self._stub.GetTable, question))
 
@@ -100,6 +121,8 @@ class Experiment:
         digits: int = 0,
         differences: bool = False,
         detect: float = 0.0,
+        phase: str = "",
+        proposals: bool = False,
         **unknown: NoReturn,
     ) -> PivotTable:
         """The pivot table; the arguments are those of Client.pivot_table()."""
@@ -117,6 +140,8 @@ class Experiment:
             digits=digits,
             differences=differences,
             detect=detect,
+            phase=phase,
+            proposals=proposals,
             **unknown,
         )
 

@@ -22,7 +22,7 @@ Names = Union[str, Sequence[str]]
 
 OPTIONS = (
     *("rows", "columns", "metrics", "where", "test", "correction"),
-    *("level", "alpha", "spread", "digits", "differences", "detect"),
+    *("level", "alpha", "spread", "digits", "differences", "detect", "phase", "proposals"),
 )
 
 
@@ -55,6 +55,11 @@ class PivotCell:
     trials: list[str] = field(hash=False)
     test: str
     """Behind `p`: "sign-flip", "paired-t" or "welch"; empty: not compared."""
+    mean_all: float
+    """Over all seeds, where `mean` is over the best; otherwise as `mean`."""
+    std_all: float
+    chosen_by: str
+    """Where a search or phase chose all that it is made of alike: "validation, the best of 32"."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,8 @@ class PivotHeading:
     unit: str
     direction: str
     reduce: str
+    top_seeds: int
+    """Of columns: means are over so many best seeds by this very metric; 0: over all."""
 
 
 @dataclass(frozen=True)

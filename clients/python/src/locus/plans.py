@@ -139,6 +139,25 @@ class PlanSearch:
 
 
 @dataclass(frozen=True)
+class PlanPhase:
+    """One of several phases: what it runs, uses and chooses."""
+
+    name: str
+    cells: int
+    trials: int
+    stages_to_run: int
+    deferred: bool
+    """It uses what is not chosen yet."""
+    uses: list[str] = field(hash=False)
+    """"train.lr of select"."""
+    chooses: list[str] = field(hash=False)
+    groups: int
+    """That have a choice each; 0: it chooses nothing."""
+    candidates: int
+    search: PlanSearch | None
+
+
+@dataclass(frozen=True)
 class Plan:
     """What a specification would run and cost."""
 
@@ -174,6 +193,10 @@ class Plan:
     history: list[PlanHistory] = field(hash=False)
     """What compute_seconds goes by."""
     search: PlanSearch | None
+    """None with phases, which have their own."""
+    phases: list[PlanPhase] = field(hash=False)
+    trials_deferred: int
+    """That wait for a choice; their stages are not among those above."""
 
     def __str__(self) -> str:
         lines = [
@@ -192,6 +215,10 @@ class Plan:
             lines.append(f"time of {self.stages_without_history} stages: not known, none of their size has run here")
         if self.search:
             lines.append(str(self.search))
+        for one in self.phases:
+            waits = f", which wait for {', '.join(one.uses)}" if one.deferred else ""
+            lines.append(f"phase {one.name}: {one.trials} trials of {one.cells} cells{waits}")
+            lines += [str(one.search)] if one.search else []
         return "\n".join(lines + [f"warning: {one}" for one in self.warnings])
 
 

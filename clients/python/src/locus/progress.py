@@ -23,7 +23,7 @@ def line(experiment: experiment_service_pb2.Experiment) -> str:
     filled = int(share * WIDTH)
     bar = "█" * filled + "░" * (WIDTH - filled)
     text = f"{experiment.name} {bar} {experiment.trials_done}/{experiment.trials} trials"
-    for state in ("failed", "held"):
+    for state in ("failed", "held", "parked"):
         if state in experiment.stages and experiment.stages[state]:
             text += f", {experiment.stages[state]} {state}"
     if experiment.state != "active":

@@ -58,6 +58,14 @@ class LeaderboardRow:
     ms_per_step_std: float
     times_vary: bool
     """One seed's steps took half as long again as another's: something else ran there."""
+    chosen_by: str
+    """Where a search or phase chose it: "validation, the best of 32"."""
+    standing: str
+    """Of a unit that its search did not send to the end, so that it is compared with nothing: "raced", "stopped" or
+    "parked"."""
+    mean_all: float
+    """Over all seeds, where `mean` is over the best; otherwise as `mean`."""
+    std_all: float
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,13 @@ class Leaderboard:
         self.sweep: list[SweepSeries] = [read(SweepSeries, one) for one in message.sweep]
         self.available: list[SeriesKey] = [read(SeriesKey, one) for one in message.available]
         """Everything some trial has a result of."""
+        self.top_seeds: int = message.top_seeds
+        """Means are over so many best seeds by this very metric, without spread, interval and test; 0: over all."""
+        self.chosen: bool = message.chosen
+        """A row for each group of a search, of the proposal that the split that selects chose."""
+        self.phase: str = message.phase
+        self.phases: list[str] = list(message.phases)
+        """That the experiment has; empty without."""
         self.warnings: list[str] = list(message.warnings)
         """Missing seeds, mixed devices and the like: read them before believing the table."""
 
