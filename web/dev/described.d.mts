@@ -9,3 +9,4 @@ export interface Schema {
 export const description: { components: { schemas: Record<string, Schema> } };
 export function messageAt(method: string, path: string): string;
 export function print(schema: Schema, value: unknown, path: string): unknown;
+export function answerAs(method: string, path: string, value: unknown): unknown;

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { searchCells, searchedState } from './mock-search.mjs';
 
 // Joined as a path: under jsdom, URL is not Node's own.
 const catalogFile = join(dirname(fileURLToPath(import.meta.url)), '../../engine/catalog.json');
@@ -93,6 +94,19 @@ export const definitions = (phase) => [
     paused: true,
     description: '',
   },
+  {
+    name: 'tuned-priors',
+    cells: searchCells,
+    baseline: 0,
+    seeds: [0, 1],
+    done: 0,
+    running: [],
+    steps: 1000,
+    failing: [],
+    age: 2 * 3_600_000,
+    search: true,
+    description: 'Every prior with the settings that suit it.',
+  },
 ];
 
 export function trialsOf(def) {
@@ -101,7 +115,15 @@ export function trialsOf(def) {
     for (let cell = 0; cell < def.cells.length; cell += 1)
       trials.push({ ordinal: trials.length, cell, seed });
   }
-  return trials.map((trial) => ({ ...trial, ...stateOf(def, trial.ordinal) }));
+  const state = ({ ordinal, cell }) => (def.search ? searchState(cell) : stateOf(def, ordinal));
+  return trials.map((trial) => ({ ...trial, ...state(trial) }));
+}
+
+const searchShares = { succeeded: 1, running: 0.6, failed: 0.1, parked: 0.3, stopped: 0.2 };
+
+function searchState(cell) {
+  const found = searchedState(cell);
+  return { ...found, share: searchShares[found.state] ?? 0 };
 }
 
 function stateOf(def, ordinal) {
@@ -123,9 +145,7 @@ function stateOf(def, ordinal) {
 
 export function stageStates(def, trial) {
   const step = Math.round(trial.share * def.steps);
-  const train = { succeeded: 'succeeded', failed: 'failed', running: 'running', queued: 'queued' }[
-    trial.state
-  ];
+  const train = trial.state === 'stopped' ? 'parked' : trial.state;
   return stagesOf.map((role, i) => ({
     role,
     stage: 1000 + 2 * trial.ordinal + i,

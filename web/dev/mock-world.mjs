@@ -25,6 +25,7 @@ import {
   planMessage,
 } from './mock-operations.mjs';
 import { pivotMessage } from './mock-pivot.mjs';
+import { bestMessage, decisionsMessage, importanceMessage, searchMessage } from './mock-search.mjs';
 import { trialsMessage } from './mock-trials.mjs';
 
 // What is compared: a trial "x/3" or a cell "x/cells/0"; null when there is no such thing.
@@ -134,8 +135,18 @@ function done(path, query, body, phase, now) {
     if (verb === 'delete') return deletionMessage(experiment, query.get('dry_run') === 'true');
     return { ...experiment, state: { pause: 'paused', resume: 'active', cancel: 'cancelled' }[verb] };
   }
+  const [, searched] = /^\/experiments\/([^/:]+)\/search:(?:stop|continue)$/.exec(path) ?? [];
+  if (searched) return searchMessage(searched);
   const [, worker] = /^\/workers\/([^/:]+):(?:drain|undrain)$/.exec(path) ?? [];
   return workersMessage(defs, now).workers.find((each) => each.name === worker) ?? null;
+}
+
+// null for an experiment without a search, too.
+function searchPart(defs, name, part, query) {
+  if (!defs.some((def) => def.name === name && def.search)) return null;
+  if (part === 'decisions') return decisionsMessage(query);
+  if (part === 'best') return bestMessage();
+  return part === 'importance' ? importanceMessage() : searchMessage(name);
 }
 
 function found(path, query, phase, now) {
@@ -153,6 +164,8 @@ function found(path, query, phase, now) {
       protocol_version: 1,
       attempts_started: 61,
     };
+  const [, searched, part] = /^\/experiments\/([^/]+)\/search(?:\/([a-z]+))?$/.exec(path) ?? [];
+  if (searched) return searchPart(defs, searched, part, query);
   const [, name, rest = '', ordinal, why] =
     /^\/experiments\/([^/]+)(?:\/([a-z]+))?(?:\/(\d+))?(\/explanation)?$/.exec(path) ?? [];
   const def = defs.find((each) => each.name === name);

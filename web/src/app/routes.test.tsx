@@ -55,6 +55,21 @@ const visits: Record<string, [string, readonly string[]]> = {
       'fused',
     ],
   ],
+  '/experiments/:name/search': [
+    '/experiments/tuned-priors/search',
+    [
+      'Search',
+      'Phases and choices',
+      'epoch 9',
+      '8 advanced',
+      'train.lr',
+      'What matters',
+      '1 of 2 put it first',
+      'final waits for tune',
+      '8 of 16 go on to epoch 9',
+      'rule halve, revision 1',
+    ],
+  ],
   '/compare': [
     '/compare?of=fashion-mnist-priors/cells/1,fashion-mnist-priors/cells/4',
     ['Paired difference', 'learned-absolute + violin', 'reference', 'Show 4 equal settings', 'All results'],
@@ -167,6 +182,7 @@ describe('the table of routes', () => {
     expect(find(hrefs.experiments())?.route.path).toBe('/experiments');
     expect(find(hrefs.experiment('x'))?.params).toEqual({ name: 'x' });
     expect(find(hrefs.trial('x', 7))?.params).toEqual({ name: 'x', ordinal: '7' });
+    expect(find(hrefs.search('x'))?.params).toEqual({ name: 'x' });
     expect(find(hrefs.workers())?.route.path).toBe('/workers');
     expect(find('/nowhere')).toBeNull();
   });

@@ -34,6 +34,11 @@ export const routes: readonly Route[] = [
     load: () => import('@/features/trial/trial-page'),
   },
   {
+    path: '/experiments/:name/search',
+    title: (p) => `Search of ${name(p)}`,
+    load: () => import('@/features/search/search-page'),
+  },
+  {
     path: '/compare',
     title: () => 'Compare',
     under: '/experiments',

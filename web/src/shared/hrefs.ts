@@ -6,6 +6,7 @@ export const hrefs = {
   experiments: () => home,
   experiment: (name: string) => `/experiments/${encodeURIComponent(name)}`,
   trial: (name: string, ordinal: number) => `/experiments/${encodeURIComponent(name)}/trials/${ordinal}`,
+  search: (name: string) => `/experiments/${encodeURIComponent(name)}/search`,
   workers: () => '/workers',
   worker: (name: string) => `/workers/${encodeURIComponent(name)}`,
   catalog: (kind: string, id: string) =>

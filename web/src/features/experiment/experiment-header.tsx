@@ -6,9 +6,10 @@ import { ago, count, duration, moment, percent, plural } from '@/shared/format';
 import { useNow } from '@/shared/ui/hooks';
 import { Callout } from '@/shared/ui/states';
 import { ExperimentActions } from './actions/experiment-actions';
+import { Icon } from '@/shared/ui/icon';
 import { Figure, ProgressBar, type ProgressPart, State, stateTone } from '@/shared/ui/parts';
 
-const order = ['succeeded', 'running', 'failed', 'held', 'cancelled', 'queued', 'blocked'] as const;
+const order = ['succeeded', 'running', 'parked', 'failed', 'held', 'cancelled', 'queued', 'blocked'] as const;
 
 // Stage states as parts of the bar; what only waits is the bar's empty rest.
 export function stageParts(stages: Readonly<Record<string, number>>): ProgressPart[] {
@@ -81,6 +82,16 @@ export function RunningList({ experiment }: { experiment: Experiment }) {
   );
 }
 
+// Whether the specification lets anything be decided while it runs.
+export function searches(specJson: string): boolean {
+  try {
+    const spec = JSON.parse(specJson || '{}') as { search?: unknown; phases?: unknown };
+    return spec.search !== undefined || spec.phases !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 export function ExperimentHeader({
   experiment,
   after,
@@ -96,6 +107,12 @@ export function ExperimentHeader({
       <div class="title-row">
         <h1>{experiment.name}</h1>
         <State state={state} />
+        {searches(experiment.spec_json) && (
+          <a class="button button-small" href={hrefs.search(experiment.name)}>
+            <Icon name="search" size={14} />
+            Search
+          </a>
+        )}
         <ExperimentActions experiment={experiment} after={after} />
       </div>
       {experiment.reason !== '' && <Callout tone="warning">{experiment.reason}</Callout>}

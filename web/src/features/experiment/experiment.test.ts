@@ -226,6 +226,7 @@ test.each([
   [[{ 'learned-absolute': {} }, { violin: {} }], 'learned-absolute + violin'],
   [{ 'rope-axial': {} }, 'rope-axial'],
   [[28, 42], '28 + 42'],
+  [{ $chosen: 'tune' }, 'chosen in tune'],
 ])('a factor of value %j reads %s', (value, text) => expect(valueText(value)).toBe(text));
 
 test('a factor that a cell does not name has no value', () => {

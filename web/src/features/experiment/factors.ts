@@ -16,6 +16,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 function optionText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return `[${value.map(optionText).join(', ')}]`;
+  if (isObject(value) && typeof value['$chosen'] === 'string') return `chosen in ${value['$chosen']}`;
   if (isObject(value)) return `{${pairs(value)}}`;
   return JSON.stringify(value) ?? '';
 }

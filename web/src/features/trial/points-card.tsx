@@ -108,7 +108,15 @@ function Chart({
   );
 }
 
-export function PointsCard({ experiment, stage, cell, look }: Place) {
+const haltedTexts = {
+  parked: 'Parked at a rung of its search: its curve is gray until the search sends it on.',
+  stopped: 'Stopped by its search: its curve is gray.',
+};
+
+// halted: how a search holds the stage where it is; empty where none does.
+export function PointsCard(props: Place & { halted?: '' | keyof typeof haltedTexts }) {
+  const { experiment, stage, cell, halted = '' } = props;
+  const look = halted === '' ? props.look : null;
   const [asked, choose] = useQuery('series', seriesQuery);
   const { data } = useSeries(experiment, stage);
   if (!data || data.series.length === 0) return null;
@@ -117,6 +125,7 @@ export function PointsCard({ experiment, stage, cell, look }: Place) {
   return (
     <Card title="Points" id="points" tools={tools}>
       <Chart place={{ experiment, stage, cell, look, series: key }} title={seriesText(key)} />
+      {halted !== '' && <p class="table-note">{haltedTexts[halted]}</p>}
     </Card>
   );
 }

@@ -180,6 +180,12 @@ function Head({ detail, experiment, after }: { detail: TrialDetail; experiment: 
   );
 }
 
+// Of a training that a search holds where it is: how. Empty for one that goes on or is done.
+export function haltedAs({ state, stages }: TrialDetail['trial'], role: string): '' | 'parked' | 'stopped' {
+  if (stages.find((stage) => stage.role === role)?.state !== 'parked') return '';
+  return state === 'stopped' ? 'stopped' : 'parked';
+}
+
 function Body({ detail, experiment, after }: { detail: TrialDetail; experiment: string; after: () => void }) {
   const { trial, stages } = detail;
   if (!trial.name) return null;
@@ -190,7 +196,13 @@ function Body({ detail, experiment, after }: { detail: TrialDetail; experiment: 
       <Head detail={detail} experiment={experiment} after={after} />
       {trial.state !== 'succeeded' && <Why experiment={experiment} ordinal={String(trial.ordinal)} />}
       {first && (
-        <PointsCard experiment={experiment} stage={first.stage} cell={trial.cell} look={trial.look} />
+        <PointsCard
+          experiment={experiment}
+          stage={first.stage}
+          cell={trial.cell}
+          look={trial.look}
+          halted={haltedAs(trial, first.role)}
+        />
       )}
       <ScoredCards stages={stages} />
       {kept.length > 0 && (

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { print } from '../../../dev/described.mjs';
 import { logReader } from './data';
 import { pointsCsv } from './points-card';
+import { haltedAs } from './trial-page';
 import { plotOf } from '@/shared/charts/curve-data';
 
 afterEach(() => void vi.unstubAllGlobals());
@@ -65,4 +66,13 @@ test('points become a curve; what is not finite becomes a mark', () => {
   const plot = plotOf(points, 3, 'loss');
   expect(plot.strokes).toMatchObject([{ kind: 'mean', cell: 3, x: [1, 2, 3], y: [2, NaN, 1] }]);
   expect(plot.marks).toEqual([{ cell: 3, x: 2, value: NaN }]);
+});
+
+test('a training that a search holds is told from one that goes on', () => {
+  const trial = (state: string, train: string) =>
+    ({ state, stages: [{ role: 'train', state: train }] }) as unknown as Parameters<typeof haltedAs>[0];
+  expect(haltedAs(trial('parked', 'parked'), 'train')).toBe('parked');
+  expect(haltedAs(trial('stopped', 'parked'), 'train')).toBe('stopped');
+  expect(haltedAs(trial('running', 'running'), 'train')).toBe('');
+  expect(haltedAs(trial('parked', 'parked'), 'evaluate')).toBe('');
 });

@@ -36,7 +36,18 @@ export function trialReason(trial: Trial): string {
   return failureText(stage?.failure_class ?? '', trial.reason || (stage?.reason ?? ''));
 }
 
-const stateOrder = ['running', 'failed', 'held', 'queued', 'blocked', 'succeeded', 'cancelled'];
+const stateOrder = [
+  'running',
+  'failed',
+  'held',
+  'queued',
+  'blocked',
+  'parked',
+  'waiting',
+  'succeeded',
+  'stopped',
+  'cancelled',
+];
 
 function Stages({ trial }: { trial: Trial }) {
   return (
