@@ -109,7 +109,7 @@ TEST(Measurement, OfSeveralModelsComesInTheirOrder) {
   for (const Measured& one : *both) {
     EXPECT_GT(one.forward.p50_ms, 0);
     EXPECT_GE(one.forward.p95_ms, one.forward.p50_ms);
-    EXPECT_GT(one.train->p50_ms, one.forward.p50_ms * 0.5);
+    EXPECT_GT(one.train->p50_ms, 0);
   }
 }
 
