@@ -1,6 +1,7 @@
 // The artifact port: immutable blobs named by their SHA-256.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,6 +32,11 @@ class ArtifactStore {
   virtual absl::Status remove(const std::string& sha256) = 0;       // OK when it is not there
   // Digests of the blobs here, in order, after this one; "" from the first.
   virtual absl::StatusOr<std::vector<std::string>> list(const std::string& after, int limit) = 0;
+  // Where anybody may read the blob for that long without asking the server; empty: nowhere. Says nothing of whether it is there.
+  virtual std::string direct_url(const std::string& sha256, std::chrono::seconds lifetime) {
+    (void)sha256, (void)lifetime;
+    return {};
+  }
 };
 
 }  // namespace locus

@@ -4,11 +4,15 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <cstdlib>
 #include <fstream>
 
+#include "core/base/error.h"
 #include "core/base/sha256.h"
 #include "storage/artifacts/folder.h"
 #include "storage/artifacts/memory.h"
+#include "storage/s3/store.h"
+#include "tests/storage/object_store.h"
 #include "tests/storage/world.h"
 
 namespace locus::testing {
@@ -16,7 +20,7 @@ namespace {
 
 using absl::StatusCode;
 
-enum class Where { kMemory, kFolder };
+enum class Where { kMemory, kFolder, kObjectStore };
 
 class ArtifactContract : public ::testing::TestWithParam<Where> {
  protected:
@@ -24,10 +28,26 @@ class ArtifactContract : public ::testing::TestWithParam<Where> {
     if (GetParam() == Where::kMemory) {
       artifacts_ = make_memory_artifacts();
     } else {
-      auto opened = open_folder_artifacts(folder_.path());
+      auto opened = GetParam() == Where::kFolder ? open_folder_artifacts(folder_.path()) : open_object_store();
       ASSERT_TRUE(opened.ok()) << opened.status();
       artifacts_ = std::move(*opened);
     }
+  }
+
+  // Our own, or the server that LOCUS_S3_ENDPOINT names, in a bucket "blobs" (make artifacts); with few copies, so that blobs come back.
+  absl::StatusOr<std::unique_ptr<ArtifactStore>> open_object_store() {
+    const char* given = std::getenv("LOCUS_S3_ENDPOINT");
+    if (given == nullptr) store_ = std::make_unique<ObjectStore>();
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    S3Options options;
+    LOCUS_ASSIGN_OR_RETURN(options.place, parse_s3_place("s3://blobs/" + std::string(test->name()),
+                                                         given == nullptr ? store_->endpoint() : given, ""));
+    options.keys = {"ada", "lovelace", ""};
+    options.folder = folder_.path();
+    options.copies_bytes = 100;
+    options.part_bytes = std::int64_t{5} << 20;
+    options.whole_bytes = std::int64_t{5} << 20;
+    return open_s3_artifacts(std::move(options), system_clock());
   }
 
   absl::Status put(const std::string& bytes, const std::string& sha256) {
@@ -39,11 +59,16 @@ class ArtifactContract : public ::testing::TestWithParam<Where> {
   }
 
   TempFolder folder_;
+  std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<ArtifactStore> artifacts_;
 };
 
-INSTANTIATE_TEST_SUITE_P(EveryStore, ArtifactContract, ::testing::Values(Where::kMemory, Where::kFolder),
-                         [](const auto& where) { return where.param == Where::kMemory ? "Memory" : "Folder"; });
+INSTANTIATE_TEST_SUITE_P(EveryStore, ArtifactContract,
+                         ::testing::Values(Where::kMemory, Where::kFolder, Where::kObjectStore), [](const auto& where) {
+                           return where.param == Where::kMemory   ? "Memory"
+                                  : where.param == Where::kFolder ? "Folder"
+                                                                  : "ObjectStore";
+                         });
 
 std::string some_bytes(std::size_t n) {
   std::string out(n, '\0');
@@ -74,6 +99,35 @@ TEST_P(ArtifactContract, AcceptsTheSameBlobTwice) {
   ASSERT_TRUE(put(bytes, sha256_hex(bytes)).ok());
   EXPECT_TRUE(put(bytes, sha256_hex(bytes)).ok());
   EXPECT_EQ(artifacts_->read(sha256_hex(bytes), 0, 1000).value(), bytes);
+}
+
+TEST_P(ArtifactContract, ReadsBackALargeBlob) {
+  const std::string bytes = some_bytes(11 << 20);
+  ASSERT_TRUE(put(bytes, sha256_hex(bytes)).ok());
+  ASSERT_TRUE(put("another", sha256_hex("another")).ok());
+  EXPECT_EQ(artifacts_->read(sha256_hex(bytes), 0, 12 << 20).value(), bytes);
+}
+
+TEST_P(ArtifactContract, RemovesWhatItIsToldToAndNothingElse) {
+  ASSERT_TRUE(put("a", sha256_hex("a")).ok());
+  ASSERT_TRUE(put("b", sha256_hex("b")).ok());
+  EXPECT_TRUE(artifacts_->remove(sha256_hex("a")).ok());
+  EXPECT_TRUE(artifacts_->remove(sha256_hex("a")).ok());
+  EXPECT_EQ(reason_of(artifacts_->size(sha256_hex("a")).status()), "ARTIFACT_NOT_FOUND");
+  EXPECT_EQ(reason_of(artifacts_->read(sha256_hex("a"), 0, 1).status()), "ARTIFACT_NOT_FOUND");
+  EXPECT_EQ(artifacts_->read(sha256_hex("b"), 0, 1).value(), "b");
+}
+
+TEST_P(ArtifactContract, ListsByDigestInPages) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 5; ++i) {
+    names.push_back(sha256_hex(std::to_string(i)));
+    ASSERT_TRUE(put(std::to_string(i), names.back()).ok());
+  }
+  std::sort(names.begin(), names.end());
+  const auto first = artifacts_->list("", 2).value();
+  EXPECT_EQ(first, std::vector<std::string>(names.begin(), names.begin() + 2));
+  EXPECT_EQ(artifacts_->list(first.back(), 100).value(), std::vector<std::string>(names.begin() + 2, names.end()));
 }
 
 TEST_P(ArtifactContract, RefusesBytesThatDoNotHashToTheirName) {
