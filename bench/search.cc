@@ -3,6 +3,8 @@
 //            that train nothing: rung values judged a second
 //   next     how long the next decision takes in a search of 100,000 trials: the log's fold takes an observation, and the
 //            rules answer
+//   through  the same with everything around it: from a worker's completion to its next grant, on a server of its own with
+//            SQLite on disk, in a search of 100,000 stored trials
 // One JSON object a line.
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
@@ -39,11 +41,12 @@ Json rungs() {
   return out;
 }
 
-void submit_search(Client& client, int proposals) {
-  const Json search = {{"propose", "random"},
-                       {"proposals", proposals},
-                       {"space", {{"train.lr", {{"log", {1e-5, 1e-1}}}}}},
-                       {"advance", {{"rule", "halve"}, {"rungs", rungs()}, {"keep", "1/2"}}}};
+void submit_search(Client& client, int proposals, const Json& advance, int parallel = 0) {
+  Json search = {{"propose", "random"},
+                 {"proposals", proposals},
+                 {"space", {{"train.lr", {{"log", {1e-5, 1e-1}}, {"digits", 12}}}}},
+                 {"advance", advance}};
+  if (parallel > 0) search["parallel"] = parallel;
   const Json spec = {{"version", 1},
                      {"name", "halved"},
                      {"dataset", "fashion-mnist"},
@@ -94,36 +97,44 @@ bool has_ended(Client& client) {
   return must(client.get_search(request)).state() == "ended";
 }
 
-// Trains nothing until the search has ended; how many rung values it gave.
-std::int64_t run_slot(SyntheticWorker& worker, int slot, const std::string& checkpoint) {
+// Trains nothing and says so.
+void run_stage(SyntheticWorker& worker, const v1::StageGrant& grant, const std::string& checkpoint) {
   constexpr std::int64_t kLast = kStepsPerEpoch << (kRungs - 1);
+  const bool parks = grant.until_step() > 0 && grant.until_step() < kLast;
+  const std::int64_t step = parks ? grant.until_step() : kLast;
+  report(worker, grant, step);
+  worker.checkpoint(grant, step, checkpoint);
+  worker.complete(grant, 1, parks ? "parked" : "succeeded", step);
+}
+
+// Until the search has ended; how many rung values it gave.
+std::int64_t run_slot(SyntheticWorker& worker, int slot, const std::string& checkpoint) {
   for (std::int64_t values = 0;;) {
     const auto answer = worker.acquire(slot, std::chrono::milliseconds(50));
     if (!answer.has_grant()) {
       if (has_ended(worker.client())) return values;
       continue;
     }
-    const v1::StageGrant& grant = answer.grant();
-    const bool parks = grant.until_step() > 0 && grant.until_step() < kLast;
-    const std::int64_t step = parks ? grant.until_step() : kLast;
-    report(worker, grant, step);
-    worker.checkpoint(grant, step, checkpoint);
-    worker.complete(grant, 1, parks ? "parked" : "succeeded", step);
+    run_stage(worker, answer.grant(), checkpoint);
     ++values;
   }
+}
+
+std::string uploaded_checkpoint(Client& client, const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path file = folder / "checkpoint";
+  std::ofstream(file) << "a model";
+  return must(client.upload_artifact(file, "checkpoint"));
 }
 
 Json halving(const std::filesystem::path& folder, int proposals) {
   auto server = serve(folder);
   auto client = must(Client::connect(server->addresses().grpc));
-  std::filesystem::create_directories(folder);
-  const std::filesystem::path file = folder / "checkpoint";
-  std::ofstream(file) << "a model";
-  const std::string checkpoint = must(client->upload_artifact(file, "checkpoint"));
+  const std::string checkpoint = uploaded_checkpoint(*client, folder);
   const auto daemons = workers_of(*server, kSearchWorkers, kSearchSlots);
   std::vector<std::int64_t> values(kSearchWorkers * kSearchSlots);
   const auto start = Timer::now();
-  submit_search(*client, proposals);
+  submit_search(*client, proposals, {{"rule", "halve"}, {"rungs", rungs()}, {"keep", "1/2"}});
   std::vector<std::jthread> threads;
   for (int w = 0; w < kSearchWorkers; ++w) {
     for (int s = 0; s < kSearchSlots; ++s) {
@@ -144,6 +155,48 @@ Json halving(const std::filesystem::path& folder, int proposals) {
   return {{"case", "halving"},         {"proposals", proposals}, {"rungs", kRungs},
           {"workers", kSearchWorkers}, {"slots", kSearchSlots},  {"rung_values", sum},
           {"decisions", decided},      {"seconds", wall},        {"per_second", static_cast<double>(sum) / wall}};
+}
+
+Json spread(std::vector<double> times) {
+  return {{"median", quantile(times, 0.5)},
+          {"p99", quantile(times, 0.99)},
+          {"most", *std::max_element(times.begin(), times.end())}};
+}
+
+// One slot, so that every grant waits for the decision that the completion before it leads to.
+Json through(const std::filesystem::path& folder, int trials) {
+  constexpr int kMeasured = 300, kFirst = 20;  // the plan is made and kept with the first ones
+  auto server = serve(folder);
+  auto client = must(Client::connect(server->addresses().grpc));
+  const std::string checkpoint = uploaded_checkpoint(*client, folder);
+  const auto start = Timer::now();
+  submit_search(*client, trials, {{"rule", "asha"}, {"rungs", rungs()}, {"eta", 2}}, /*parallel=*/1);
+  const double submitted = search_seconds(start);
+  const auto daemons = workers_of(*server, 1, 1);
+  SyntheticWorker& worker = *daemons.front();
+  std::vector<double> times;
+  const auto granted = [&] {  // the first ones wait for plans of everything
+    constexpr std::chrono::seconds kWait{20};
+    auto answer = worker.acquire(0, kWait);
+    for (int more = 0; !answer.has_grant() && more < 15; ++more) answer = worker.acquire(0, kWait);
+    if (!answer.has_grant()) must(absl::InternalError("nothing was granted"));
+    return answer;
+  };
+  auto answer = granted();
+  const double first = search_seconds(start) - submitted;
+  for (int i = 0; i < kMeasured + kFirst; ++i) {
+    run_stage(worker, answer.grant(), checkpoint);
+    const auto completed = Timer::now();
+    answer = granted();
+    if (i >= kFirst) times.push_back(milliseconds_since(completed));
+  }
+  server->stop();
+  return {{"case", "from completion to the next grant"},
+          {"trials", trials},
+          {"submission_seconds", submitted},
+          {"first_grant_seconds", first},
+          {"measured", times.size()},
+          {"ms", spread(times)}};
 }
 
 // A log in memory, as the conductor appends to one.
@@ -221,7 +274,7 @@ Json next_decision(int units) {
           {"trials", units},
           {"decisions", course.decided()},
           {"measured", times.size()},
-          {"ms", {{"median", quantile(times, 0.5)}, {"p99", quantile(times, 0.99)}, {"most", times.back()}}}};
+          {"ms", spread(times)}};
 }
 
 int run(int argc, char** argv) {
@@ -233,6 +286,13 @@ int run(int argc, char** argv) {
     std::filesystem::remove_all(folder);
     return 0;
   }
+  if (what == "through" && argc > 2) {
+    const std::filesystem::path folder = argv[2];
+    std::filesystem::remove_all(folder);
+    std::printf("%s\n", through(folder, argc > 3 ? std::atoi(argv[3]) : 100'000).dump().c_str());
+    std::filesystem::remove_all(folder);
+    return 0;
+  }
   if (what == "next") {
     std::printf("%s\n", next_decision(argc > 2 ? std::atoi(argv[2]) : 100'000).dump().c_str());
     return 0;
@@ -241,6 +301,7 @@ int run(int argc, char** argv) {
       stderr,
       "usage: search_bench halving FOLDER [PROPOSALS]  1,024 proposals over nine rungs, through 4 workers of 2 slots\n"
       "       search_bench next [TRIALS]               the next decision in a search of 100,000 trials\n"
+      "       search_bench through FOLDER [TRIALS]     from a completion to the next grant, through a server\n"
       "FOLDER is made anew and removed.\n");
   return 2;
 }

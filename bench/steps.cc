@@ -4,12 +4,12 @@
 //   step_bench CASES.json [THREADS]
 //
 // CASES: [{"label": "deit-tiny", "model": {"id", "options"}, "priors": [{"id", "options", "stages"}], "channels": 3,
-// "extent": [224, 224], "classes": 1000, "batch": 4}, ...]. A backbone that follows a condition is a denoising network,
-// with twice the channels of its images; others classify. "task" {"id", "options"} and "decoder", as a stage configuration has
-// them, make a task of maps instead, and "written": FILE its weights, a batch and what predict() says of it ("output"), as
-// safetensors. "published": {"weights": FILE, "layout": ID, "inputs": FILE,
-// "outputs": FILE}, of safetensors, gives a model the weights of a file by another program's names, runs it in evaluation
-// on "image", and "time" and "label" where it denoises, and writes what comes out as "output".
+// "extent": [224, 224], "classes": 1000, "batch": 4, "precision": "bfloat16"}, ...], float32 unless it says another. A
+// backbone that follows a condition is a denoising network, with twice the channels of its images; others classify. "task"
+// {"id", "options"} and "decoder", as a stage configuration has them, make a task of maps instead, and "written": FILE its
+// weights, a batch and what predict() says of it ("output"), as safetensors. "published": {"weights": FILE, "layout": ID,
+// "inputs": FILE, "outputs": FILE}, of safetensors, gives a model the weights of a file by another program's names, runs it
+// in evaluation on "image", and "time" and "label" where it denoises, and writes what comes out as "output".
 //
 // Writes a line of JSON for each model, {"label", "parameters", "flops"}, flops of a forward pass over one image, then
 // "ready". Reads lines "LABEL STEPS" and answers each with the seconds a step; a line "memory 0" with the most bytes that the
@@ -22,6 +22,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "engine/base/precision.h"
 #include "engine/files/safetensors.h"
 #include "engine/tasks/denoiser.h"
 #include "engine/tasks/task.h"
@@ -180,7 +181,10 @@ std::unique_ptr<Network> network_of(const Json& request, const RandomStreams& ra
 // A network and what trains it: forward, backward and AdamW, on images of noise.
 class Trained {
  public:
-  explicit Trained(const Json& request) : random_(0), network_(network_of(request, random_)) {
+  explicit Trained(const Json& request)
+      : random_(0),
+        network_(network_of(request, random_)),
+        precision_(precision_of(request.value("precision", "float32"))) {
     if (request.contains("published")) compare(request);
     ParameterGroup decayed{{}, 0.05}, exempt{{}};
     for (const auto& entry : network_->module().named_parameters()) {
@@ -207,7 +211,11 @@ class Trained {
 
  private:
   void step() {
-    network_->loss({.step = step_++, .steps = 1000, .training = true, .random = random_}).backward();
+    const Tensor loss = [&] {
+      const Autocast cast(precision_, at::kCPU);
+      return network_->loss({.step = step_++, .steps = 1000, .training = true, .random = random_});
+    }();
+    loss.backward();
     optimizer_->step(1e-3);
   }
 
@@ -226,6 +234,7 @@ class Trained {
 
   RandomStreams random_;
   std::unique_ptr<Network> network_;
+  Precision precision_;
   std::unique_ptr<AdamW> optimizer_;
   std::int64_t step_ = 0;
 };

@@ -26,7 +26,9 @@ v1::AcquireStageResponse SyntheticWorker::acquire(int slot, std::chrono::millise
   v1::AcquireStageRequest request;
   request.set_session(session_);
   request.add_free_slots(slot);
-  request.mutable_wait_duration()->set_nanos(static_cast<int>(wait.count()) * 1'000'000);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(wait);
+  request.mutable_wait_duration()->set_seconds(seconds.count());
+  request.mutable_wait_duration()->set_nanos(static_cast<int>((wait - seconds).count()) * 1'000'000);
   return must(client_->acquire_stage(request));
 }
 

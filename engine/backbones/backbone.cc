@@ -109,14 +109,6 @@ void check_stage(const StageInfo& stage) {
 
 }  // namespace
 
-Tensor patches_of(const Tensor& images, std::int64_t patch) {
-  const std::int64_t batch = images.size(0), channels = images.size(1), rows = images.size(2) / patch,
-                     columns = images.size(3) / patch;
-  return images.reshape({batch, channels, rows, patch, columns, patch})
-      .permute({0, 2, 4, 1, 3, 5})
-      .reshape({batch, rows * columns, channels * patch * patch});
-}
-
 void Backbone::build_priors(const BackboneContext& context, std::vector<StageInfo> stages) {
   stages_ = std::move(stages);
   std::for_each(stages_.begin(), stages_.end(), check_stage);

@@ -40,9 +40,12 @@ struct BackboneContext {
 // What a forward works on. Most tasks have an image and nothing else.
 struct Inputs {
   Inputs(Tensor images) : image(std::move(images)) {}  // NOLINT(google-explicit-constructor): images are inputs
-  Tensor image;                                        // [B, C, H, W]
-  Condition condition = {};                            // what the blocks follow besides it
-  Tensor hidden = {};  // bool [B, N]: the patches whose content is hidden; undefined: none
+  // Bytes, of each of which `byte_values` float32 [C or 1, 256] says what it stands for, by channel.
+  Inputs(Tensor bytes, Tensor byte_values) : image(std::move(bytes)), values(std::move(byte_values)) {}
+  Tensor image;              // [B, C, H, W]
+  Tensor values = {};        // undefined unless the image is of bytes
+  Condition condition = {};  // what the blocks follow besides it
+  Tensor hidden = {};        // bool [B, N]: the patches whose content is hidden; undefined: none
 };
 
 // The tokens of one stage after its last block, before what leads to the next one.
@@ -74,6 +77,8 @@ struct NamedPrior {
 // The patches of images [B, C, H, W] in raster order, each a row of its numbers, channels first: [B, N, C patch^2]. A
 // convolution as wide as its stride is a linear map of these. `patch` must divide H and W.
 Tensor patches_of(const Tensor& images, std::int64_t patch);
+// The same of a forward's image, bytes included.
+Tensor patches_of(const Inputs& inputs, std::int64_t patch);
 
 // A module whose parameters are initialized from context.random by name. Not thread-safe.
 class Backbone : public Module {
@@ -81,6 +86,8 @@ class Backbone : public Module {
   // Images of any extent that layouts() takes; throws std::invalid_argument on others, and on inputs that the
   // network has no use for.
   virtual Features forward(const Inputs& inputs, const ForwardContext& context) = 0;
+  // Whether forward() takes images as bytes, too.
+  virtual bool takes_bytes() const { return false; }
   virtual Tensor pooled(const Features& features) const = 0;     // [B, pooled_width()]: what a head reads
   virtual std::int64_t width() const = 0;                        // D of Features::tokens
   virtual std::int64_t pooled_width() const { return width(); }  // of pooled()

@@ -2,6 +2,7 @@
 #include "engine/base/memory.h"
 
 #include <c10/core/CPUAllocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/util/Exception.h>
 #include <sys/mman.h>
 
@@ -72,7 +73,9 @@ class KeepingAllocator final : public c10::Allocator {
 
   TensorMemory counts() const {
     const std::lock_guard lock(mutex_);
-    return counts_;
+    TensorMemory out = counts_;
+    out.most_bytes = most_;
+    return out;
   }
   void release(std::int64_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -173,6 +176,20 @@ void keep_tensor_memory() {
 }
 
 TensorMemory tensor_memory() { return keeping ? KeepingAllocator::instance().counts() : TensorMemory{}; }
+
+void watch_peak_memory(at::Device device) {
+  if (!device.is_cpu()) c10::getDeviceAllocator(device.type())->resetPeakStats(device.index());
+}
+
+std::int64_t peak_memory(at::Device device) {
+  if (device.is_cpu()) return tensor_memory().most_bytes;
+  constexpr auto kWhole = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return c10::getDeviceAllocator(device.type())->getDeviceStats(device.index()).allocated_bytes[kWhole].peak;
+}
+
+void release_device_memory(at::Device device) {
+  if (!device.is_cpu()) c10::getDeviceAllocator(device.type())->emptyCache();
+}
 
 void release_tensor_memory(std::int64_t bytes) {
   if (keeping) KeepingAllocator::instance().release(bytes);

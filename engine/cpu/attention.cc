@@ -1,51 +1,52 @@
 // The choice of kernels by processor.
 #include "engine/cpu/attention.h"
 
-#include <ATen/Version.h>
-#include <ATen/native/DispatchStub.h>
-
+#include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <string>
+
+#include "engine/base/processor.h"
+#include "engine/cpu/matrix.h"
 
 namespace locus::cpu {
 
 extern const AttentionKernels kPortableFloat, kPortableDouble;
 #if defined(__x86_64__)
-extern const AttentionKernels kAvx2Float, kAvx2Double, kAvx512Float, kAvx512Double;
+extern const AttentionKernels kAvx2Float, kAvx2Double, kAvx512Float, kAvx512Double, kAvx512Bfloat16Float;
+extern const Bfloat16Products kAvx512Bfloat16Products;
 #endif
 
 namespace {
 
-// What the processor and ATEN_CPU_CAPABILITY allow, as ATen sees it: its own kernels are of the same kind.
-int level() {
-#if defined(__x86_64__)
-  static const int found = [] {
-    const std::string capability = at::get_cpu_capability();
-    if (capability == "AVX512") return 2;
-    return capability == "AVX2" ? 1 : 0;
-  }();
-  return found;
-#else
-  return 0;
-#endif
+// Which of kinds that each have what those before have, the plainest first.
+template <std::size_t kCount>
+KernelList runnable(const std::array<const AttentionKernels*, kCount>& all) {
+  return {all.data(), std::min<int>(static_cast<int>(engine::processor()) + 1, kCount)};
 }
 
 }  // namespace
 
 KernelList runnable_attention_kernels(bool is_double) {
 #if defined(__x86_64__)
-  static constexpr std::array<const AttentionKernels*, 3> kFloat = {&kPortableFloat, &kAvx2Float, &kAvx512Float},
-                                                          kDouble = {&kPortableDouble, &kAvx2Double, &kAvx512Double};
+  static constexpr std::array<const AttentionKernels*, 4> kFloat = {&kPortableFloat, &kAvx2Float, &kAvx512Float,
+                                                                    &kAvx512Bfloat16Float};
+  static constexpr std::array<const AttentionKernels*, 3> kDouble = {&kPortableDouble, &kAvx2Double, &kAvx512Double};
 #else
   static constexpr std::array<const AttentionKernels*, 1> kFloat = {&kPortableFloat}, kDouble = {&kPortableDouble};
 #endif
-  return {is_double ? kDouble.data() : kFloat.data(), level() + 1};
+  return is_double ? runnable(kDouble) : runnable(kFloat);
 }
 
 const AttentionKernels& attention_kernels(bool is_double) {
   const KernelList all = runnable_attention_kernels(is_double);
   return *all.kernels[all.count - 1];
+}
+
+const Bfloat16Products* bfloat16_products() {
+#if defined(__x86_64__)
+  return engine::processor() == engine::Processor::kAvx512Bfloat16 ? &kAvx512Bfloat16Products : nullptr;
+#else
+  return nullptr;
+#endif
 }
 
 }  // namespace locus::cpu

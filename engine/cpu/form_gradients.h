@@ -86,7 +86,7 @@ void FormTile<Real>::lead_lookup(const Tile<Real>& from) {
     if (by_key) {
       for (std::int64_t j = 0; j < tokens_; ++j) to[j * size + entries_[j]] += row[j];
     } else {
-      for (std::int64_t j = 0; j < tokens_; ++j) to[entries_[j]] += row[j];
+      sum_by_entry<Real>(row, entries_, tokens_, size, to, work_);
     }
   }
 }

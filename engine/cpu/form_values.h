@@ -110,7 +110,7 @@ void FormTile<Real>::evaluate_lookup(const Tile<Real>& to) const {
     if (by_key) {
       for (std::int64_t j = 0; j < tokens_; ++j) row[j] = from[j * size + entries_[j]];
     } else {
-      for (std::int64_t j = 0; j < tokens_; ++j) row[j] = from[entries_[j]];
+      look_up<Real>(from, size, entries_, tokens_, row);
     }
   }
 }

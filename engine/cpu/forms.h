@@ -2,7 +2,7 @@
 // gradient of a tile. Formulas and their derivatives are those of engine/layers/forms.h.
 #pragma once
 
-#include "engine/cpu/pack.h"
+#include "engine/cpu/lookup.h"
 
 namespace locus::cpu::LOCUS_CPU_TARGET {
 
@@ -81,7 +81,7 @@ class FormTile {
     const bool axes = term.kind == Kind::kDistance || term.kind == Kind::kQuadratic || term.kind == Kind::kGated;
     if (axes || term.kind == Kind::kCurves) lanes_ = space.take<Real>(term.size * wide_);
     if (term.kind == Kind::kScan) lanes_ = space.take<Real>(wide_);
-    if (term.kind == Kind::kTable || term.kind == Kind::kLookup) entries_ = space.take<std::int32_t>(tokens);
+    if (looks_up(term)) entries_ = space.take<std::int32_t>(tokens);
     if (term.kind == Kind::kLowRank) {
       const std::int64_t size = padded<Real>(term.size);
       lanes_ = space.take<Real>(panels_size<Real>(tokens, term.size));
@@ -89,12 +89,15 @@ class FormTile {
       query_ = space.take<Real>(tokens * size);
       work_ = space.take<Real>((tokens > rows ? tokens : rows) * size);
     } else {
-      work_ = space.take<Real>((axes ? term.size : 1) * wide_);
+      const std::int64_t least = looks_up(term) ? kSumCopies * kSumSize : 0;
+      const std::int64_t wide = (axes ? term.size : 1) * wide_;
+      work_ = space.take<Real>(wide > least ? wide : least);
     }
     row_ = space.take<Real>(wide_);
   }
 
   const Term& term() const { return *term_; }
+  static bool looks_up(const Term& term) { return term.kind == Kind::kTable || term.kind == Kind::kLookup; }
   void prepare(const Place& at);
   void evaluate(const Tile<Real>& to) const;
   // Adds what the gradient of the tile gives to the parameters.

@@ -123,6 +123,7 @@ class ValueSums {
     values_ = space.take<Real>(table.size * padded<Real>(width_));
     sums_ = space.take<Real>(problem.block * wide_);
     entries_ = space.take<std::int32_t>(tokens_);
+    copies_ = space.take<Real>(kSumCopies * kSumSize);
     if (!backward) return;
     panels_ = space.take<Real>(panels_size<Real>(table.size, width_));
     gradient_ = space.take<Real>(table.size * padded<Real>(width_));
@@ -166,14 +167,14 @@ class ValueSums {
     fill(sums_, rows * wide_, Real{0});
     for (std::int64_t i = 0; i < rows; ++i) {
       entries_of(table_->index, tokens_, first + i, false, entries_);
-      for (std::int64_t j = 0; j < tokens_; ++j) sums_[i * wide_ + entries_[j]] += p[i * row_ + j];
+      sum_by_entry<Real>(p + i * row_, entries_, tokens_, table_->size, sums_ + i * wide_, copies_);
     }
   }
 
   const Table* table_ = nullptr;
   std::int64_t tokens_ = 0, width_ = 0, row_ = 0, wide_ = 0;
   Place place_;
-  Real *values_ = nullptr, *sums_ = nullptr, *panels_ = nullptr, *gradient_ = nullptr;
+  Real *values_ = nullptr, *sums_ = nullptr, *copies_ = nullptr, *panels_ = nullptr, *gradient_ = nullptr;
   std::int32_t* entries_ = nullptr;
 };
 

@@ -1,5 +1,8 @@
 // Products of small matrices: C = alpha A B, or added to C. The rows of A are broadcast, so that A may lie transposed;
 // B comes in panels of kPanel columns, or as rows.
+//
+// kPairs: what A and B hold, and what is counted along the depth, is words of two bfloat16 numbers that lie beside one
+// another in what is summed over (pairs.h); C is float32.
 #pragma once
 
 #include "engine/cpu/vector.h"
@@ -34,7 +37,15 @@ struct Right {
 // One tile. Accumulators are told apart by a pack of constants: GCC 12 keeps those of an array that is indexed in a loop
 // in registers and on the stack alike, at a third of the speed. Rows of A are reached from every third one, which is as
 // far as an address goes.
-template <typename Real, int kRows, int kVectors, bool kTransposed, int... kAt>
+template <typename Real, bool kPairs>
+LOCUS_INLINE Vector<Real> multiplied(Vector<Real> a, Vector<Real> b, Vector<Real> c) {
+  if constexpr (kPairs)
+    return add_pairs(a, b, c);
+  else
+    return fma<Real>(a, b, c);
+}
+
+template <typename Real, bool kPairs, int kRows, int kVectors, bool kTransposed, int... kAt>
 void tile(std::int64_t depth, const Real* a, std::int64_t row, const Real* b, std::int64_t b_row, Real* c,
           std::int64_t c_row, Real alpha, bool add, std::integer_sequence<int, kAt...>) {
   using V = Vector<Real>;
@@ -46,11 +57,11 @@ void tile(std::int64_t depth, const Real* a, std::int64_t row, const Real* b, st
     right[0] = load<Real>(b);
     if constexpr (kVectors > 1) right[1] = load<Real>(b + kWide);
     if constexpr (kTransposed) {
-      ((sum[kAt] = fma<Real>(splat<Real>(a[kAt / kVectors]), right[kAt % kVectors], sum[kAt])), ...);
+      ((sum[kAt] = multiplied<Real, kPairs>(splat<Real>(a[kAt / kVectors]), right[kAt % kVectors], sum[kAt])), ...);
       a += row;
     } else {
-      ((sum[kAt] = fma<Real>(splat<Real>(base[kAt / kVectors / 3][(kAt / kVectors % 3) * row]), right[kAt % kVectors],
-                             sum[kAt])),
+      ((sum[kAt] = multiplied<Real, kPairs>(splat<Real>(base[kAt / kVectors / 3][(kAt / kVectors % 3) * row]),
+                                            right[kAt % kVectors], sum[kAt])),
        ...);
       ++base[0], ++base[1], ++base[2], ++base[3], ++base[4];
     }
@@ -63,33 +74,34 @@ void tile(std::int64_t depth, const Real* a, std::int64_t row, const Real* b, st
   (put(c + (kAt / kVectors) * c_row + (kAt % kVectors) * kWide, sum[kAt]), ...);
 }
 
-template <typename Real, int kRows, int kVectors, bool kTransposed>
+template <typename Real, bool kPairs, int kRows, int kVectors, bool kTransposed>
 void tile_of(std::int64_t depth, const Real* a, std::int64_t row, const Real* b, std::int64_t b_row, Real* c,
              std::int64_t c_row, Real alpha, bool add) {
-  tile<Real, kRows, kVectors, kTransposed>(depth, a, row, b, b_row, c, c_row, alpha, add,
-                                           std::make_integer_sequence<int, kRows * kVectors>());
+  tile<Real, kPairs, kRows, kVectors, kTransposed>(depth, a, row, b, b_row, c, c_row, alpha, add,
+                                                   std::make_integer_sequence<int, kRows * kVectors>());
 }
 
 template <typename Real>
 using TileFunction = void (*)(std::int64_t, const Real*, std::int64_t, const Real*, std::int64_t, Real*, std::int64_t,
                               Real, bool);
 
-template <typename Real, int kVectors, bool kTransposed, int... kLess>
+template <typename Real, bool kPairs, int kVectors, bool kTransposed, int... kLess>
 TileFunction<Real> tile_for(int rows, std::integer_sequence<int, kLess...>) {
-  static constexpr TileFunction<Real> kTiles[] = {&tile_of<Real, kLess + 1, kVectors, kTransposed>...};
+  static constexpr TileFunction<Real> kTiles[] = {&tile_of<Real, kPairs, kLess + 1, kVectors, kTransposed>...};
   return kTiles[rows - 1];
 }
 
-template <typename Real>
+template <typename Real, bool kPairs>
 TileFunction<Real> tile_function(int rows, bool two, bool transposed) {
   constexpr auto kRows = std::make_integer_sequence<int, kTileRows>();
-  if (two) return transposed ? tile_for<Real, 2, true>(rows, kRows) : tile_for<Real, 2, false>(rows, kRows);
-  return transposed ? tile_for<Real, 1, true>(rows, kRows) : tile_for<Real, 1, false>(rows, kRows);
+  if (two)
+    return transposed ? tile_for<Real, kPairs, 2, true>(rows, kRows) : tile_for<Real, kPairs, 2, false>(rows, kRows);
+  return transposed ? tile_for<Real, kPairs, 1, true>(rows, kRows) : tile_for<Real, kPairs, 1, false>(rows, kRows);
 }
 
 // C [rows, columns] with rows c_row apart; `columns` is a multiple of kLanes, and `depth` what the product sums over, in
 // chunks of fixed size and in order.
-template <typename Real>
+template <typename Real, bool kPairs = false>
 void product(std::int64_t rows, std::int64_t columns, std::int64_t depth, Left<Real> left, Right<Real> right, Real* c,
              std::int64_t c_row, Real alpha, bool add) {
   constexpr std::int64_t kDepth = 256;  // a panel of B, and rows of A, in the first cache
@@ -102,7 +114,7 @@ void product(std::int64_t rows, std::int64_t columns, std::int64_t depth, Left<R
       const Real* b = right.b + j / kPanel<Real> * right.panel + k * right.row;
       for (std::int64_t n = 0; n < blocks; ++n) {
         const std::int64_t i = rows * n / blocks, end = rows * (n + 1) / blocks;
-        tile_function<Real>(static_cast<int>(end - i), two, left.transposed)(
+        tile_function<Real, kPairs>(static_cast<int>(end - i), two, left.transposed)(
             deep, a + (left.transposed ? i : i * left.row), left.row, b, right.row, c + i * c_row + j, c_row, alpha,
             add || k > 0);
       }

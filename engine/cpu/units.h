@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/cpu/hooks.h"
+#include "engine/cpu/operands.h"
 
 namespace locus::cpu::LOCUS_CPU_TARGET {
 
@@ -37,12 +38,6 @@ struct Unit {
   RowSum<Real>* kept(const Place& at) const {
     return static_cast<RowSum<Real>*>(p.kept) + (at.b * p.heads + at.h) * p.tokens;
   }
-  // Where the rows of B of a product lie: as they are where they are few, else as panels in `room`.
-  Right<Real> packed(View<Real> from, Real* room) const {
-    if (p.tokens < 128) return {from.data, from.row, kPanel<Real>};
-    pack_rows<Real>(from, p.tokens, wide, room);
-    return {room, kPanel<Real>, kPanel<Real> * p.tokens};
-  }
 
   const Problem& p;
   Place place;
@@ -53,29 +48,33 @@ struct Unit {
   Hooks<Real> hooks;
 };
 
-template <typename Real>
+// kPairs: products take bfloat16 operands.
+template <typename Real, bool kPairs>
 class Forward {
  public:
-  Forward(const Problem& problem, std::int64_t unit, Space& space) : u_(problem, unit, space, false) {
-    room_ = space.take<Real>(problem.tokens * u_.wide);
-    values_ = space.take<Real>(problem.tokens * round_up(problem.width, kPanel<Real>));
-    keys_ = space.take<Real>(panels_size<Real>(problem.tokens, problem.width));
-    queries_ = space.take<Real>(problem.block * u_.wide);
+  Forward(const Problem& problem, std::int64_t unit, Space& space)
+      : u_(problem, unit, space, false), o_{problem.tokens, problem.width} {
+    room_ = space.take<Real>(problem.tokens * o_.row_words());
+    values_ = space.take<Real>(o_.right_room(problem.tokens));
+    keys_ = space.take<Real>(round_up(problem.tokens, kPanel<Real>) * o_.row_words());
+    queries_ = space.take<Real>(problem.block * o_.row_words());
     logits_ = space.take<Real>(problem.block * u_.row);
+    rounded_ = space.take<Real>(o_.tile_room(problem.block));
     out_ = space.take<Real>(problem.block * u_.wide);
     factor_ = space.take<Real>(problem.block);
   }
 
   void run() {
+    const Problem& p = u_.p;
     const Blocks& blocks = u_.blocks;
-    for (std::int64_t kept = blocks.begin; kept < blocks.end; kept += u_.p.kept_blocks) {
-      const std::int64_t last = kept + u_.p.kept_blocks < blocks.end ? kept + u_.p.kept_blocks : blocks.end;
+    for (std::int64_t kept = blocks.begin; kept < blocks.end; kept += p.kept_blocks) {
+      const std::int64_t last = kept + p.kept_blocks < blocks.end ? kept + p.kept_blocks : blocks.end;
       Place at = u_.place;
       u_.begin_rows(at, blocks.row(kept), blocks.row(last) - blocks.row(kept));
       for (; at.b < u_.end; ++at.b) {
-        pack_panels<Real>(view_rows<Real>(u_.p.k, at.b, at.h, 0, u_.p.tokens, u_.p.width, room_), u_.p.tokens, u_.wide,
-                          keys_);
-        v_ = u_.packed(view_rows<Real>(u_.p.v, at.b, at.h, 0, u_.p.tokens, u_.p.width, room_), values_);
+        pack_panels<Real>(o_.rows(p.k, at, 0, p.tokens, room_), p.tokens, o_.row_words(), keys_);
+        const View<Real> v = kPairs ? View<Real>{} : o_.rows(p.v, at, 0, p.tokens, room_);
+        v_ = o_.right(p.v, at, 0, p.tokens, v, values_);
         u_.begin_sample(at);
         for (std::int64_t n = kept; n < last; ++n) block(at, blocks.row(n), blocks.row(n + 1) - blocks.row(n));
       }
@@ -85,9 +84,10 @@ class Forward {
  private:
   void block(const Place& at, std::int64_t first, std::int64_t rows) {
     const Problem& p = u_.p;
-    const View<Real> q = view_rows<Real>(p.q, at.b, at.h, first, rows, p.width, queries_);
-    product<Real>(rows, u_.columns, u_.wide, {q.data, q.row}, {keys_, kPanel<Real>, kPanel<Real> * u_.wide}, logits_,
-                  u_.row, static_cast<Real>(p.scale), false);
+    const View<Real> q = o_.rows(p.q, at, first, rows, queries_);
+    product<Real, kPairs>(rows, u_.columns, o_.channels(), {q.data, q.row},
+                          {keys_, kPanel<Real>, kPanel<Real> * o_.row_words()}, logits_, u_.row,
+                          static_cast<Real>(p.scale), false);
     u_.algebra.begin_block(first, rows);
     const bool hooked = u_.hooks.any();
     for (std::int64_t i = 0; i < rows; ++i) {
@@ -102,30 +102,36 @@ class Forward {
       u_.hooks.begin_block(first, rows);
       u_.hooks.act(logits_, first, rows);
     }
-    product<Real>(rows, u_.wide, p.tokens, {logits_, u_.row}, v_, out_, u_.wide, Real{1}, false);
+    product<Real, kPairs>(rows, u_.wide, o_.over(p.tokens), o_.by_keys(logits_, u_.row, rows, rounded_), v_, out_,
+                          u_.wide, Real{1}, false);
     u_.hooks.add_values(logits_, first, rows, out_);
     write_rows<Real>(out_, hooked ? nullptr : factor_, p.out, at.b, at.h, first, rows, p.width);
   }
 
   Unit<Real> u_;
+  Operands<Real, kPairs> o_;
   Right<Real> v_{};
-  Real *room_, *values_, *keys_, *queries_, *logits_, *out_, *factor_;
+  Real *room_, *values_, *keys_, *queries_, *logits_, *rounded_, *out_, *factor_;
 };
 
-template <typename Real>
+template <typename Real, bool kPairs>
 class Backward {
  public:
-  Backward(const Problem& problem, std::int64_t unit, Space& space) : u_(problem, unit, space, true) {
-    const std::int64_t all = problem.tokens * u_.wide, some = problem.block * u_.wide;
-    const std::int64_t tile = problem.block * u_.row, panels = panels_size<Real>(problem.tokens, problem.width);
-    room_k_ = space.take<Real>(all), room_v_ = space.take<Real>(all);
-    rows_k_ = space.take<Real>(problem.tokens * round_up(problem.width, kPanel<Real>));
-    room_q_ = space.take<Real>(some), room_o_ = space.take<Real>(some);
-    keys_ = space.take<Real>(panels), values_ = space.take<Real>(panels);
+  Backward(const Problem& problem, std::int64_t unit, Space& space)
+      : u_(problem, unit, space, true), o_{problem.tokens, problem.width} {
+    const std::int64_t all = problem.tokens * u_.wide, words = o_.row_words(), tile = problem.block * u_.row;
+    room_k_ = space.take<Real>(problem.tokens * words), room_v_ = space.take<Real>(problem.tokens * words);
+    rows_k_ = space.take<Real>(o_.right_room(problem.tokens));
+    room_q_ = space.take<Real>(problem.block * words), room_o_ = space.take<Real>(problem.block * words);
+    right_ = space.take<Real>(o_.right_room(problem.block));
+    keys_ = space.take<Real>(round_up(problem.tokens, kPanel<Real>) * words);
+    values_ = space.take<Real>(round_up(problem.tokens, kPanel<Real>) * words);
     logits_ = space.take<Real>(tile), gradient_ = space.take<Real>(tile);
+    rounded_ = space.take<Real>(o_.tile_room(problem.block));
     p_ = u_.algebra.any() ? space.take<Real>(tile) : logits_;
     hooked_ = u_.hooks.any() ? space.take<Real>(tile) : p_;
-    d_q_ = space.take<Real>(some);
+    plain_ = kPairs && problem.table_count > 0 ? space.take<Real>(problem.block * u_.wide) : nullptr;
+    d_q_ = space.take<Real>(problem.block * u_.wide);
     // The longest range decides for all of them.
     const bool several = (u_.blocks.total + problem.ranges - 1) / problem.ranges > problem.kept_blocks;
     d_k_ = space.take<Real>((several ? problem.group : 1) * all);
@@ -155,11 +161,10 @@ class Backward {
 
   void begin_sample(const Place& at, bool first) {
     const Problem& p = u_.p;
-    const View<Real> k = view_rows<Real>(p.k, at.b, at.h, 0, p.tokens, p.width, room_k_);
-    k_ = u_.packed(k, rows_k_);
-    const View<Real> v = view_rows<Real>(p.v, at.b, at.h, 0, p.tokens, p.width, room_v_);
-    pack_panels<Real>(k, p.tokens, u_.wide, keys_);
-    pack_panels<Real>(v, p.tokens, u_.wide, values_);
+    const View<Real> k = o_.rows(p.k, at, 0, p.tokens, room_k_);
+    k_ = o_.right(p.k, at, 0, p.tokens, k, rows_k_);
+    pack_panels<Real>(k, p.tokens, o_.row_words(), keys_);
+    pack_panels<Real>(o_.rows(p.v, at, 0, p.tokens, room_v_), p.tokens, o_.row_words(), values_);
     u_.begin_sample(at);
     started_ = !first;
   }
@@ -192,23 +197,14 @@ class Backward {
     u_.hooks.act(hooked_, first, rows);
   }
 
-  void block(const Place& at, std::int64_t first, std::int64_t rows) {
+  // Through the hooks, the softmax and the algebra: the gradient of P becomes that of the content logits.
+  void lead_back(const Place& at, std::int64_t first, std::int64_t rows, View<Real> d_out) {
     const Problem& p = u_.p;
-    const Real scale = static_cast<Real>(p.scale);
-    const std::int64_t panel = kPanel<Real>, row = u_.row, columns = u_.columns, wide = u_.wide;
-    const View<Real> q = view_rows<Real>(p.q, at.b, at.h, first, rows, p.width, room_q_);
-    const View<Real> d_out = view_rows<Real>(p.d_out, at.b, at.h, first, rows, p.width, room_o_);
-    product<Real>(rows, columns, wide, {q.data, q.row}, {keys_, panel, panel * wide}, logits_, row, scale, false);
-    u_.algebra.begin_block(first, rows);
-    probabilities(at, first, rows);
-    product<Real>(p.tokens, wide, rows, {hooked_, row, true}, {d_out.data, d_out.row, panel}, d_v(at), wide, Real{1},
-                  started_);
-    product<Real>(rows, columns, wide, {d_out.data, d_out.row}, {values_, panel, panel * wide}, gradient_, row, Real{1},
-                  false);
+    if (plain_ != nullptr) d_out = view_rows<Real>(p.d_out, at.b, at.h, first, rows, p.width, plain_);
     u_.hooks.add_values_back(hooked_, d_out, first, rows, gradient_);
     u_.hooks.act_back(gradient_, first, rows);
     for (std::int64_t i = 0; i < rows; ++i) {
-      const std::int64_t skip = i * row;
+      const std::int64_t skip = i * u_.row;
       if (u_.algebra.any()) {
         content_gradient_row<Real, true>(p_ + skip, logits_ + skip, p.tokens, u_.algebra.row(first + i),
                                          u_.algebra.gradients(first + i), gradient_ + skip);
@@ -218,38 +214,74 @@ class Backward {
     }
     u_.algebra.end_block(rows);
     u_.hooks.end_block();
-    product<Real>(rows, wide, p.tokens, {gradient_, row}, k_, d_q_, wide, scale, false);
-    product<Real>(p.tokens, wide, rows, {gradient_, row, true}, {q.data, q.row, panel}, d_k(at), wide, scale, started_);
+  }
+
+  void block(const Place& at, std::int64_t first, std::int64_t rows) {
+    const Problem& p = u_.p;
+    const Real scale = static_cast<Real>(p.scale);
+    const std::int64_t panel = kPanel<Real>, row = u_.row, wide = u_.wide, deep = o_.channels(), some = o_.over(rows);
+    const View<Real> q = o_.rows(p.q, at, first, rows, room_q_), d_out = o_.rows(p.d_out, at, first, rows, room_o_);
+    product<Real, kPairs>(rows, u_.columns, deep, {q.data, q.row}, {keys_, panel, panel * o_.row_words()}, logits_, row,
+                          scale, false);
+    u_.algebra.begin_block(first, rows);
+    probabilities(at, first, rows);
+    product<Real, kPairs>(p.tokens, wide, some, o_.by_rows(hooked_, row, rows, rounded_),
+                          o_.right(p.d_out, at, first, rows, d_out, right_), d_v(at), wide, Real{1}, started_);
+    product<Real, kPairs>(rows, u_.columns, deep, {d_out.data, d_out.row}, {values_, panel, panel * o_.row_words()},
+                          gradient_, row, Real{1}, false);
+    lead_back(at, first, rows, d_out);
+    product<Real, kPairs>(rows, wide, o_.over(p.tokens), o_.by_keys(gradient_, row, rows, rounded_), k_, d_q_, wide,
+                          scale, false);
+    product<Real, kPairs>(p.tokens, wide, some, o_.by_rows(gradient_, row, rows, rounded_),
+                          o_.right(p.q, at, first, rows, q, right_), d_k(at), wide, scale, started_);
     write_rows<Real>(d_q_, nullptr, p.d_q, at.b, at.h, first, rows, p.width);
     started_ = true;
   }
 
   Unit<Real> u_;
+  Operands<Real, kPairs> o_;
   Right<Real> k_{};
   bool started_ = false;
   std::int64_t per_sample_ = 0;
-  Real *room_k_, *room_v_, *rows_k_, *room_q_, *room_o_, *keys_, *values_, *logits_, *gradient_, *p_, *hooked_, *d_q_,
-      *d_k_, *d_v_;
+  Real *room_k_, *room_v_, *rows_k_, *room_q_, *room_o_, *right_, *keys_, *values_, *logits_, *gradient_, *rounded_,
+      *p_, *hooked_, *plain_, *d_q_, *d_k_, *d_v_;
 };
 
-template <typename Real, template <typename> class Way>
+template <typename Way>
 std::size_t bytes_of(const Problem& problem) {
   Space counted(nullptr);
-  const Way<Real> way(problem, 0, counted);
+  const Way way(problem, 0, counted);
   return counted.used();
 }
 
-template <typename Real, template <typename> class Way>
+template <typename Way>
 void run_unit(const Problem& problem, std::int64_t unit, void* bytes) {
   Space space(bytes);
-  Way<Real> way(problem, unit, space);
+  Way way(problem, unit, space);
   way.run();
+}
+
+// By the type of the values: in mixed precision q and k may have been made in float32, and are rounded then.
+template <typename Real, template <typename, bool> class Way>
+std::size_t bytes_for(const Problem& problem) {
+  if constexpr (kPairProducts && sizeof(Real) == 4) {
+    if (problem.v.type == Element::kBFloat16) return bytes_of<Way<Real, true>>(problem);
+  }
+  return bytes_of<Way<Real, false>>(problem);
+}
+
+template <typename Real, template <typename, bool> class Way>
+void run_for(const Problem& problem, std::int64_t unit, void* bytes) {
+  if constexpr (kPairProducts && sizeof(Real) == 4) {
+    if (problem.v.type == Element::kBFloat16) return run_unit<Way<Real, true>>(problem, unit, bytes);
+  }
+  run_unit<Way<Real, false>>(problem, unit, bytes);
 }
 
 template <typename Real>
 constexpr AttentionKernels kernels_of(const char* name) {
-  return {name, &bytes_of<Real, Forward>, &run_unit<Real, Forward>, &bytes_of<Real, Backward>,
-          &run_unit<Real, Backward>};
+  return {name, &bytes_for<Real, Forward>, &run_for<Real, Forward>, &bytes_for<Real, Backward>,
+          &run_for<Real, Backward>};
 }
 
 }  // namespace locus::cpu::LOCUS_CPU_TARGET

@@ -99,6 +99,19 @@ LOCUS_INLINE Vector<Real> fma(Vector<Real> a, Vector<Real> b, Vector<Real> c) {
 #endif
 }
 
+#if defined(__AVX512BF16__)
+// Whether the processor multiplies words of two bfloat16 numbers. A word is moved about as a float, whatever its bits.
+inline constexpr bool kPairProducts = true;
+
+// a's two numbers times b's, word by word, added to c in float32.
+LOCUS_INLINE Vector<float> add_pairs(Vector<float> a, Vector<float> b, Vector<float> c) {
+  return _mm512_dpbf16_ps(c, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b));
+}
+#else
+inline constexpr bool kPairProducts = false;
+LOCUS_INLINE Vector<float> add_pairs(Vector<float>, Vector<float>, Vector<float> c) { return c; }  // never called
+#endif
+
 // b where one of them is no number.
 template <typename Real>
 LOCUS_INLINE Vector<Real> larger(Vector<Real> a, Vector<Real> b) {

@@ -13,6 +13,20 @@ Batch served(Batch batch, const Normalization& normalization, at::Device device)
   return batch;
 }
 
+// Images as they are, beside what their bytes stand for: `values`, made where it is undefined.
+Batch served_bytes(Batch batch, const Normalization& normalization, Tensor& values) {
+  if (!values.defined()) values = byte_values(normalization);
+  batch[kByteValues] = values;
+  return batch;
+}
+
+// Whether nothing but the one image of a batch would be normalized, and from bytes.
+bool holds_bytes(const Batch& batch) {
+  const auto image = batch.find(kImage);
+  return image != batch.end() && image->second.is_cpu() && image->second.scalar_type() == at::kByte &&
+         std::count_if(batch.begin(), batch.end(), [](const auto& entry) { return is_image(entry.first); }) == 1;
+}
+
 bool gathers(const Source& source, const Transforms& transforms, const Collate& collate) {
   return source.resident() != nullptr && transforms.empty() && !collate;
 }
@@ -66,6 +80,8 @@ Batch TrainingLoader::next() {
     out = *stream_->next();
   }
   ++position_.batch;
+  if (bytes_ && device_.is_cpu() && holds_bytes(out))
+    return served_bytes(std::move(out), set_.preparation.normalization, values_);
   return served(std::move(out), set_.preparation.normalization, device_);
 }
 
@@ -145,6 +161,11 @@ std::optional<Batch> EvaluationLoader::next() {
   Batch out;
   for (const auto& [name, tensor] : *set_.source->resident()) out.emplace(name, tensor.slice(0, row_, stop));
   row_ = stop;
+  if (set_.bytes && device_.is_cpu() && holds_bytes(out)) {
+    const Tensor& image = out.at(kImage);
+    if (set_.view.extent[0] <= 0 || set_.view.extent == Extent{image.size(2), image.size(3)})
+      return served_bytes(std::move(out), set_.normalization, values_);
+  }
   out = served(std::move(out), set_.normalization, device_);
   if (set_.view.extent[0] > 0) out[kImage] = resized(out.at(kImage), set_.view.extent, set_.view.interpolation);
   return out;

@@ -27,6 +27,9 @@ class TrainingLoader {
   // std::invalid_argument unless there are transforms for each size of the rule.
   TrainingLoader(TrainingSet set, const RandomStreams& random, at::Device device, const Decoding& decoding = {});
 
+  // From now on images of bytes on the CPU are served as such, beside kByteValues.
+  void leave_bytes() { bytes_ = true; }
+
   std::int64_t images() const { return set_.sampler->samples(); }
   std::int64_t batch_size() const { return set_.batch; }  // of a complete batch of images of the usual size
   // BatchCuts::typical: exact but where sizes are drawn.
@@ -58,6 +61,8 @@ class TrainingLoader {
   SamplerPosition position_;
   std::unique_ptr<BatchStream> stream_;  // stands at position_; null until the first batch after a seek
   double waited_ = 0;                    // of streams that are gone
+  bool bytes_ = false;
+  Tensor values_;  // of bytes, once some were served
 };
 
 // Part of a split for scoring: the first `images` of one fixed permutation, which depends on the ids of dataset
@@ -81,6 +86,7 @@ struct EvaluationSet {
   Collate collate = {};  // empty: stack_samples
   Decoding decoding = {};
   Transforms transforms = {};  // of images as they were decoded, before they are normalized
+  bool bytes = false;          // images in memory that need no resizing stay bytes on the CPU, beside kByteValues
 };
 
 // Serves samples [first, end) in the source's order, `batch` at a time: transformed and normalized, or without transforms
@@ -98,6 +104,7 @@ class EvaluationLoader {
   std::int64_t row_, end_, batch_;
   at::Device device_;
   std::unique_ptr<BatchStream> stream_;  // null: the samples are in memory
+  Tensor values_;                        // of bytes, once some were served
 };
 
 }  // namespace locus::engine

@@ -11,8 +11,10 @@ namespace locus::engine {
 inline constexpr const char* kImage = "image";    // [C, H, W]: uint8 as it was decoded, float32 in batches
 inline constexpr const char* kLabel = "label";    // int64 []
 inline constexpr const char* kTarget = "target";  // float [C], batches alone: what is learned in place of the label
-inline constexpr const char* kMask = "mask";      // uint8 [H, W]: the class of each pixel, kIgnored where none counts
-inline constexpr const char* kDepth = "depth";    // float32 [H, W]: meters along the optical axis, 0 where unknown
+// float32 [C or 1, 256], batches alone: what each byte of "image" stands for where that is left as bytes.
+inline constexpr const char* kByteValues = "values";
+inline constexpr const char* kMask = "mask";    // uint8 [H, W]: the class of each pixel, kIgnored where none counts
+inline constexpr const char* kDepth = "depth";  // float32 [H, W]: meters along the optical axis, 0 where unknown
 inline constexpr std::uint8_t kIgnored = 255;
 // Objects of an image, one a row of each: corners x1, y1, x2, y2 in pixels, the pixel's area being 1 (float64 [n, 4]); their
 // classes (int64 [n]); and which pixels are theirs (uint8 [n, H, W], 0 or 1).

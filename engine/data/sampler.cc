@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "engine/base/draws.h"
 
@@ -12,13 +13,27 @@ namespace {
 constexpr std::string_view kResolution = "resolution";  // purpose of the draws of sizes
 constexpr std::int64_t kEpochUnit = 256;                // of repeated augmentation: an epoch is a multiple of it
 
+// The subset that `limit` leaves of a split, which no seed changes: the last one found is kept, since stages of one
+// experiment ask for the same.
+Tensor subset_of(std::string_view dataset, std::int64_t size, std::int64_t limit) {
+  static std::mutex mutex;
+  static std::tuple<std::string, std::int64_t, std::int64_t> of;
+  static Tensor kept;
+  const std::lock_guard lock(mutex);
+  std::tuple<std::string, std::int64_t, std::int64_t> wanted(dataset, size, limit);
+  if (!kept.defined() || of != wanted) {
+    kept = RandomStreams(0).permutation_begin(kSubset, dataset, 0, size, limit);
+    of = std::move(wanted);
+  }
+  return kept;
+}
+
 }  // namespace
 
 TrainingOrder::TrainingOrder(std::string_view dataset, std::int64_t size, std::int64_t limit,
                              const RandomStreams& random)
     : random_(random) {
-  kept_ = limit <= 0 || limit >= size ? at::arange(size, at::kLong)
-                                      : RandomStreams(0).permutation_begin(kSubset, dataset, 0, size, limit);
+  kept_ = limit <= 0 || limit >= size ? at::arange(size, at::kLong) : subset_of(dataset, size, limit);
 }
 
 Tensor TrainingOrder::rows(std::int64_t epoch) const {

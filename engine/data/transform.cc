@@ -69,14 +69,6 @@ constexpr std::int64_t kValues = 256;                // of a byte
 constexpr std::int64_t kTableFrom = 16 * kValues;    // elements below which a table is no gain
 constexpr std::int64_t kElementsAtOnce = 32 * 1024;  // of a thread
 
-// What normalization makes of each value of a byte, float32 [channels of the normalization, 256]: computed by the same operations, so
-// looking up gives the same bits in one pass over memory instead of four.
-Tensor table_of(const Normalization& normalization) {
-  const auto channels = static_cast<std::int64_t>(normalization.mean.size());
-  const Tensor values = at::arange(kValues, at::kByte).view({1, 1, kValues}).expand({channels, 1, kValues});
-  return computed(values, normalization, at::kCPU).view({channels, kValues}).contiguous();
-}
-
 // Whether there is a table for each plane of such images.
 bool has_table(const Tensor& images, const Normalization& normalization, at::Device device) {
   if (!device.is_cpu() || !images.is_cpu() || images.scalar_type() != at::kByte || !images.is_contiguous())
@@ -104,8 +96,15 @@ Tensor looked_up(const Tensor& images, const Tensor& tables) {
 
 }  // namespace
 
+// Computed by the same operations, so looking up gives the same bits in one pass over memory instead of four.
+Tensor byte_values(const Normalization& normalization) {
+  const auto channels = std::max<std::int64_t>(1, static_cast<std::int64_t>(normalization.mean.size()));
+  const Tensor values = at::arange(kValues, at::kByte).view({1, 1, kValues}).expand({channels, 1, kValues});
+  return computed(values, normalization, at::kCPU).view({channels, kValues}).contiguous();
+}
+
 Tensor normalized(const Tensor& images, const Normalization& normalization, at::Device device) {
-  if (has_table(images, normalization, device)) return looked_up(images, table_of(normalization));
+  if (has_table(images, normalization, device)) return looked_up(images, byte_values(normalization));
   return computed(images, normalization, device);
 }
 

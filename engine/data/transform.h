@@ -79,6 +79,9 @@ struct Normalization {
 // Images [..., C, H, W] of any type as new float32 tensors on `device`, normalized.
 Tensor normalized(const Tensor& images, const Normalization& normalization, at::Device device);
 
+// What each value of a byte becomes there, float32 [channels of the normalization, 1 without, 256]: the same bits.
+Tensor byte_values(const Normalization& normalization);
+
 using Extent = std::array<std::int64_t, 2>;  // rows, columns
 
 // `own` enlarged or shrunk so that its shorter side is `shorter`, the longer one cut to whole pixels.

@@ -1,10 +1,9 @@
 // The choice among the instruction sets.
 #include "engine/fused/kernels.h"
 
-#include <ATen/Version.h>
 #include <c10/util/BFloat16.h>
 
-#include <string>
+#include "engine/base/processor.h"
 
 namespace locus::engine::fused {
 
@@ -13,6 +12,8 @@ namespace locus::engine::fused {
   extern const Kernels<float, float> of_float;            \
   extern const Kernels<double, double> of_double;         \
   extern const Kernels<float, c10::BFloat16> of_bfloat16; \
+  extern const Passes<float> passes_float;                \
+  extern const Passes<double> passes_double;              \
   }
 LOCUS_FUSED_TABLES(set_plain)
 #ifdef LOCUS_FUSED_VECTORS
@@ -26,9 +27,8 @@ namespace {
 template <typename Table>
 const Table& choose(const Table& plain, [[maybe_unused]] const Table& avx2, [[maybe_unused]] const Table& avx512) {
 #ifdef LOCUS_FUSED_VECTORS
-  static const std::string capability = at::get_cpu_capability();
-  if (capability.starts_with("AVX512")) return avx512;
-  if (capability.starts_with("AVX2")) return avx2;
+  if (processor() >= Processor::kAvx512) return avx512;
+  if (processor() >= Processor::kAvx2) return avx2;
 #endif
   return plain;
 }
@@ -52,6 +52,14 @@ const Kernels<double, double>& kernels<double, double>() {
 template <>
 const Kernels<float, c10::BFloat16>& kernels<float, c10::BFloat16>() {
   return LOCUS_FUSED_CHOICE(of_bfloat16);
+}
+template <>
+const Passes<float>& passes<float>() {
+  return LOCUS_FUSED_CHOICE(passes_float);
+}
+template <>
+const Passes<double>& passes<double>() {
+  return LOCUS_FUSED_CHOICE(passes_double);
 }
 
 #undef LOCUS_FUSED_CHOICE

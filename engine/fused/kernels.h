@@ -31,11 +31,56 @@ struct Kernels {
   // y = x, b_sum += x (optional); steps likewise.
   void (*gather)(const S* x, std::int64_t x_step, S* y, std::int64_t y_step, T* b_sum, std::int64_t rows,
                  std::int64_t width);
+  // Of one image whose pixels are rows of `width` channels, and side x side weights of a channel, [side side, width], odd:
+  // y[p] = bias (optional) + sum of w[t] x[p + offset of t], 0 beyond the border.
+  void (*convolve)(const T* x, const T* w, const T* bias, T* y, std::int64_t rows, std::int64_t columns,
+                   std::int64_t side, std::int64_t width);
+  // w_sum[t] += sum of dy[p] x[p + offset of t], b_sum += dy (optional).
+  void (*convolve_backward)(const T* x, const T* dy, T* w_sum, T* b_sum, std::int64_t rows, std::int64_t columns,
+                            std::int64_t side, std::int64_t width);
 };
 
 // Those for this processor, by torch's own choice (ATEN_CPU_CAPABILITY). Of <float, float>, <double, double> and
 // <float, c10::BFloat16>.
 template <typename T, typename S>
 const Kernels<T, S>& kernels();
+
+// The numbers of one step of AdamW, and of SGD, for parameters that are treated alike.
+template <typename T>
+struct AdamNumbers {
+  T kept;              // 1 - rate decay
+  T beta2, one_beta1;  // the first as 1 - beta1
+  T one_beta2;         // 1 - beta2
+  T root;              // sqrt(1 - beta2^t)
+  T step;              // rate / (1 - beta1^t)
+  T epsilon;
+};
+template <typename T>
+struct SgdNumbers {
+  T rate, decay, momentum;
+  bool nesterov;
+};
+
+// Losses of rows, and updates of numbers one after another. As above.
+template <typename T>
+struct Passes {
+  // Of rows of logits: the sum of -t log softmax(x), where t = (1 - smoothing) target + smoothing / width, and target is a
+  // row of `targets` or, where these are null, 1 at the row's label. slope = factor (softmax(x) sum(t) - t) (optional).
+  double (*cross_entropy)(const T* x, const T* targets, const std::int64_t* labels, double smoothing, T factor,
+                          T* slope, std::int64_t rows, std::int64_t width);
+  double (*squares)(const T* x, std::int64_t count);  // their sum
+  void (*scale)(T* x, T factor, std::int64_t count);
+  // p, m, v by Loshchilov and Hutter 2019, algorithm 2, in the order of operations of PyTorch's fused one.
+  void (*adamw)(T* p, const T* g, T* m, T* v, const AdamNumbers<T>& numbers, std::int64_t count);
+  // g += decay p; b = momentum b + g; p -= rate b, or with Nesterov's momentum p -= rate (g + momentum b). b (optional).
+  void (*sgd)(T* p, const T* g, T* b, const SgdNumbers<T>& numbers, std::int64_t count);
+  // a = keep a + take x.
+  void (*follow)(T* a, const T* x, T keep, T take, std::int64_t count);
+  // a += share (x - a), from whichever end is nearer.
+  void (*lerp)(T* a, const T* x, T share, std::int64_t count);
+};
+// Of float and double.
+template <typename T>
+const Passes<T>& passes();
 
 }  // namespace locus::engine::fused

@@ -1,8 +1,10 @@
 // The loops of kernels.h, for the instruction set that the including file is compiled for. It defines
-// LOCUS_FUSED_SET, a name for its table, and includes this once.
+// LOCUS_FUSED_SET, a name for its table, and includes this and passes_body.h once.
 //
 // Only what is inlined may be used here: what the linker merges over files must not hold instructions of one of them.
 #include <ATen/cpu/vec/vec.h>
+
+#include <ATen/cpu/vec/functional.h>
 
 #include <cmath>
 #include <type_traits>
@@ -42,7 +44,12 @@ struct Loops {
     for (; i + kLanes <= width; i += kLanes) f(i, kLanes);
     if (i < width) f(i, width - i);
   }
+  // Halves are added, then their halves: of float by shuffles in registers where ATen has them, in the same order.
   static T sum(const V& v) {
+#if defined(CPU_CAPABILITY_AVX2) || defined(CPU_CAPABILITY_AVX512)
+    if constexpr (std::is_same_v<T, float>)
+      return at::vec::vec_reduce_all<float>([](const V& a, const V& b) { return a + b; }, v);
+#endif
     T lanes[kLanes];
     v.store(lanes);
     for (std::int64_t step = kLanes / 2; step > 0; step /= 2) {
@@ -189,8 +196,65 @@ struct Loops {
     }
   }
 
+  // f(t, q) for the taps of pixel (r, c) that lie on the image, q the pixel they read.
+  template <typename F>
+  static void taps(std::int64_t r, std::int64_t c, std::int64_t rows, std::int64_t columns, std::int64_t side,
+                   const F& f) {
+    const std::int64_t half = side / 2;
+    for (std::int64_t a = 0; a < side; ++a) {
+      const std::int64_t row = r + a - half;
+      if (row < 0 || row >= rows) continue;
+      for (std::int64_t b = 0; b < side; ++b) {
+        const std::int64_t column = c + b - half;
+        if (column >= 0 && column < columns) f(a * side + b, row * columns + column);
+      }
+    }
+  }
+
+  // Channels at a time whose weights stay in the first cache.
+  static constexpr std::int64_t kChannels = 16 * kLanes;
+
+  // body(first, wide) for blocks of channels, and there for the pixels.
+  template <typename F>
+  static void blocks_of_pixels(std::int64_t rows, std::int64_t columns, std::int64_t width, const F& body) {
+    for (std::int64_t first = 0; first < width; first += kChannels) {
+      const std::int64_t wide = width - first < kChannels ? width - first : kChannels;
+      for (std::int64_t p = 0; p < rows * columns; ++p) body(first, wide, p);
+    }
+  }
+
+  static void convolve(const T* x, const T* w, const T* bias, T* y, std::int64_t rows, std::int64_t columns,
+                       std::int64_t side, std::int64_t width) {
+    blocks_of_pixels(rows, columns, width, [&](std::int64_t first, std::int64_t wide, std::int64_t p) {
+      pieces(wide, [&](std::int64_t i, std::int64_t n) {
+        const std::int64_t at = first + i;
+        V sum = bias != nullptr ? load(bias + at, n) : V(T{0});
+        taps(p / columns, p % columns, rows, columns, side, [&](std::int64_t t, std::int64_t q) {
+          sum = at::vec::fmadd(load(w + t * width + at, n), load(x + q * width + at, n), sum);
+        });
+        store(sum, y + p * width + at, n);
+      });
+    });
+  }
+
+  static void convolve_backward(const T* x, const T* dy, T* w_sum, T* b_sum, std::int64_t rows, std::int64_t columns,
+                                std::int64_t side, std::int64_t width) {
+    blocks_of_pixels(rows, columns, width, [&](std::int64_t first, std::int64_t wide, std::int64_t p) {
+      const T* const d = dy + p * width + first;
+      taps(p / columns, p % columns, rows, columns, side, [&](std::int64_t t, std::int64_t q) {
+        T* const to = w_sum + t * width + first;
+        const T* const from = x + q * width + first;
+        pieces(wide, [&](std::int64_t i, std::int64_t n) {
+          store(at::vec::fmadd(load(d + i, n), load(from + i, n), load(to + i, n)), to + i, n);
+        });
+      });
+      if (b_sum != nullptr)
+        pieces(wide, [&](std::int64_t i, std::int64_t n) { add_to(b_sum + first + i, load(d + i, n), n); });
+    });
+  }
+
   static constexpr Kernels<T, S> table() {
-    return {norm, norm_backward, gelu, gelu_backward, add, add_backward, move, gather};
+    return {norm, norm_backward, gelu, gelu_backward, add, add_backward, move, gather, convolve, convolve_backward};
   }
 };
 

@@ -1,11 +1,14 @@
 // Products by ATen where they have the type of their result, else by the matrix library itself: ATen would round them.
 #include "engine/fused/operands.h"
 
-#include <ATen/Version.h>
+#include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <unordered_map>
 
+#include "engine/base/processor.h"
+#include "engine/cpu/matrix.h"
 #include "engine/fused/switch.h"
 
 // Of oneMKL, within torch's library. Row-major is 101; no transpose 111, transpose 112.
@@ -47,33 +50,52 @@ Tensor rounded(const Tensor& weight, at::ScalarType type) {
   return value;
 }
 
-// Without dot products of bfloat16 the matrix library takes many times as long as for float32.
-bool has_dot_products() {
-#if defined(__x86_64__)
-  static const bool has =
-      std::string(at::get_cpu_capability()).starts_with("AVX512") && __builtin_cpu_supports("avx512bf16") != 0;
-  return has;
-#else
-  return false;
-#endif
-}
-
 Tensor turned(const Tensor& a, bool turn) { return turn ? a.t() : a; }
 
-// Products of two numbers of 8 bits are exact in float32, so widened operands give the same up to the order of sums.
-Tensor product_of_bfloat16(const Tensor& a, const Tensor& b, Turn turn) {
-  if (!has_dot_products()) {
-    return at::mm(turned(a.to(at::kFloat), turn == Turn::kFirst), turned(b.to(at::kFloat), turn == Turn::kSecond));
-  }
-  constexpr int kRows = 101, kPlain = 111, kTurned = 112;
-  const auto m = static_cast<int>(a.size(turn == Turn::kFirst ? 1 : 0)),
-             k = static_cast<int>(a.size(turn == Turn::kFirst ? 0 : 1)),
-             n = static_cast<int>(b.size(turn == Turn::kSecond ? 0 : 1));
-  Tensor out = at::empty({m, n}, a.options().dtype(at::kFloat));
-  cblas_gemm_bf16bf16f32(kRows, turn == Turn::kFirst ? kTurned : kPlain, turn == Turn::kSecond ? kTurned : kPlain, m, n,
-                         k, 1, a.const_data_ptr(), static_cast<int>(a.size(1)), b.const_data_ptr(),
-                         static_cast<int>(b.size(1)), 0, out.mutable_data_ptr<float>(), n);
+const std::uint16_t* bits(const Tensor& t) { return static_cast<const std::uint16_t*>(t.const_data_ptr()); }
+
+struct Sizes {
+  std::int64_t rows, depth, columns;
+};
+
+// By our own kernels, in parts that each thread makes whole, so that no sum depends on how many there are.
+Tensor by_dot_products(const cpu::Bfloat16Products& own, const Tensor& a, const Tensor& b, Turn turn, Sizes of) {
+  const cpu::Bfloat16Matrix left{bits(a), a.size(1), turn == Turn::kFirst},
+      right{bits(b), b.size(1), turn == Turn::kSecond};
+  const at::TensorOptions numbers = a.options().dtype(at::kFloat);
+  const Tensor packed = at::empty({own.packed_size(of.depth, of.columns)}, numbers);
+  Tensor out = at::empty({of.rows, of.columns}, numbers);
+  float *const to = packed.mutable_data_ptr<float>(), *const c = out.mutable_data_ptr<float>();
+  constexpr std::int64_t kPanels = 4, kRows = 112;  // the least that is worth a thread
+  at::parallel_for(0, own.panels(of.columns), kPanels, [&](std::int64_t first, std::int64_t last) {
+    own.pack(right, of.depth, of.columns, first, last, to);
+  });
+  at::parallel_for(0, of.rows, kRows, [&](std::int64_t first, std::int64_t last) {
+    const Tensor room = at::empty({own.room_size(of.depth)}, numbers);
+    own.multiply(left, to, of.depth, of.columns, first, last, c, room.mutable_data_ptr<float>());
+  });
   return out;
+}
+
+Tensor by_library(const Tensor& a, const Tensor& b, Turn turn, Sizes of) {
+  constexpr int kByRows = 101, kPlain = 111, kTurned = 112;
+  Tensor out = at::empty({of.rows, of.columns}, a.options().dtype(at::kFloat));
+  cblas_gemm_bf16bf16f32(kByRows, turn == Turn::kFirst ? kTurned : kPlain, turn == Turn::kSecond ? kTurned : kPlain,
+                         static_cast<int>(of.rows), static_cast<int>(of.columns), static_cast<int>(of.depth), 1,
+                         a.const_data_ptr(), static_cast<int>(a.size(1)), b.const_data_ptr(),
+                         static_cast<int>(b.size(1)), 0, out.mutable_data_ptr<float>(), static_cast<int>(of.columns));
+  return out;
+}
+
+// Products of two numbers of 8 bits are exact in float32, so widened operands give the same up to the order of sums. The
+// matrix library is not asked without tiles: on some processors it widens as well, on others it takes many times as long.
+Tensor product_of_bfloat16(const Tensor& a, const Tensor& b, Turn turn) {
+  const Sizes of{a.size(turn == Turn::kFirst ? 1 : 0), a.size(turn == Turn::kFirst ? 0 : 1),
+                 b.size(turn == Turn::kSecond ? 0 : 1)};
+  if (has_matrix_tiles()) return by_library(a, b, turn, of);
+  if (const cpu::Bfloat16Products* own = cpu::bfloat16_products()) return by_dot_products(*own, a, b, turn, of);
+  const c10::impl::ExcludeDispatchKeyGuard no_casts(c10::DispatchKey::AutocastCPU);  // they would round the result
+  return at::mm(turned(a.to(at::kFloat), turn == Turn::kFirst), turned(b.to(at::kFloat), turn == Turn::kSecond));
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 
 #include <ATen/ops/conv2d.h>
 
+#include "engine/fused/convolution.h"
+#include "engine/fused/switch.h"
+
 namespace locus::engine {
 
 Tensor patches_as_image(const Tensor& tokens, const Layout& layout) {
@@ -31,6 +34,8 @@ Tensor GridConvolution::image_forward(const Tensor& image) const {
 }
 
 Tensor GridConvolution::forward(const Tensor& tokens, const Layout& layout) const {
+  if (tokens.dim() == 3 && fused::fits(tokens) && weight.scalar_type() == tokens.scalar_type())
+    return fused::convolve_tokens(tokens, weight, bias, {layout.prefix, layout.extent.at(0), layout.extent.at(1)});
   return image_as_tokens(image_forward(patches_as_image(tokens, layout)), layout);
 }
 

@@ -97,7 +97,9 @@ void run(const StageRequest& request, StageObserver& observer, StageReport& repo
                        {},
                        {},
                        0};
+  watch_peak_memory(device);
   stage.run(context);
+  report.peak_memory_bytes = peak_memory(device);
   report.outcome = name_of(context.outcome);
   report.parked_step = context.parked_step;
   report.results = std::move(context.results);
@@ -110,6 +112,14 @@ void fail(StageReport& report, const char* failure_class, std::string reason) {
   report.outcome = "failed";
   report.failure_class = failure_class;
   report.reason = std::move(reason);
+}
+
+// For the stages of other processes on the device.
+void release_memory_on(const Execution& execution) {
+  try {
+    release_device_memory(open_device(execution.device, execution.index));
+  } catch (const std::exception&) {  // a device that cannot be used: the stage's end says so
+  }
 }
 
 bool tells_exhausted_memory(std::string_view text) {
@@ -140,6 +150,7 @@ StageReport run_stage(const StageRequest& request, StageObserver& observer) {
     fail(report, "code", error.what());
   }
   release_tensor_memory(kKeptBytes);
+  if (request.execution.device != "cpu") release_memory_on(request.execution);
   return report;
 }
 

@@ -21,7 +21,8 @@ struct StageReport {
   std::string reason;         // a sentence; empty unless failed
   std::vector<StageResult> results;
   std::vector<StageOutput> outputs;
-  std::int64_t parked_step = 0;  // with parked: of the checkpoint to go on from
+  std::int64_t parked_step = 0;        // with parked: of the checkpoint to go on from
+  std::int64_t peak_memory_bytes = 0;  // of tensors on its device, at most; 0: not known
   Json environment;
 };
 

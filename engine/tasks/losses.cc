@@ -1,6 +1,8 @@
 // Losses on the device, without waiting for it.
 #include "engine/tasks/losses.h"
 
+#include "engine/fused/cross_entropy.h"
+
 namespace locus::engine {
 namespace {
 
@@ -14,6 +16,7 @@ Tensor wide(const Tensor& t) { return t.scalar_type() == at::kDouble ? t : t.to(
 Tensor soft_cross_entropy(const Tensor& logits, const Tensor& labels_or_targets, double smoothing) {
   const Tensor x = wide(logits);
   const Tensor target = holds_labels(labels_or_targets) ? labels_or_targets : labels_or_targets.to(x.scalar_type());
+  if (const auto fused = fused::cross_entropy(x, target, smoothing)) return *fused;
   return at::cross_entropy_loss(x, target, {}, at::Reduction::Mean, /*ignore_index=*/-100, smoothing);
 }
 

@@ -29,6 +29,7 @@ std::shared_ptr<const Sampler> Task::sampler(std::string_view, std::int64_t, std
   return nullptr;
 }
 std::int64_t Task::classes() const { return 0; }
+bool Task::takes_bytes() const { return false; }
 Collate Task::collate() const { return {}; }
 void Task::look(const Views& views) {
   if (views == Views{}) return;

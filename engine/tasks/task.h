@@ -63,6 +63,8 @@ class Task : public Module {
   // Classes that the batch's "label" counts, where a batch may bring "target" float [B, classes] in its place; 0, the
   // default: the task learns from no such thing.
   virtual std::int64_t classes() const;
+  // Whether a batch's "image" may be bytes beside "values" (kByteValues) where it is to be float32; no by default.
+  virtual bool takes_bytes() const;
   // How samples of a dataset become a batch: stacked by default, which the empty function says. What it returns may
   // outlive the task.
   virtual Collate collate() const;

@@ -1,6 +1,7 @@
 // Checkpoints in terms of tasks and training state.
 #include "engine/train/checkpoint.h"
 
+#include "core/base/json_depth.h"
 #include "core/base/sha256.h"
 #include "engine/base/failure.h"
 #include "engine/tasks/tuning.h"
@@ -9,6 +10,7 @@ namespace locus::engine {
 namespace {
 
 constexpr int kFormat = 1;
+constexpr int kMetadataDepth = 8;  // it nests two deep
 
 void require_finite(const std::map<std::string, Tensor>& tensors, const std::string& name) {
   const auto found = tensors.find(name);
@@ -16,6 +18,13 @@ void require_finite(const std::map<std::string, Tensor>& tensors, const std::str
     return;
   throw DataError("the tensor '" + name +
                   "' holds values that are no finite numbers: it is damaged, or what made it had diverged");
+}
+
+// A whole number; of a fraction or one beyond 64 bits anything could become.
+std::int64_t place_of(const Json& value) {
+  if (!value.is_number_integer())
+    throw DataError("the checkpoint's metadata has " + value.dump() + " where a whole number stands");
+  return value.get<std::int64_t>();
 }
 
 // Whether a parameter is in no checkpoint of that kind, or need not be.
@@ -96,6 +105,9 @@ std::map<std::string, std::string> checkpoint_metadata(const TrainingState& stat
 TrainingState read_checkpoint_metadata(const TensorFile& file, bool exported) {
   const auto found = file.metadata.find("locus");
   if (found == file.metadata.end()) throw DataError("the file is no checkpoint of Locus: its metadata lacks 'locus'");
+  if (nests_deeper(found->second, kMetadataDepth))
+    throw DataError("the checkpoint's metadata cannot be read: it nests deeper than " + std::to_string(kMetadataDepth) +
+                    " levels");
   try {
     const Json document = Json::parse(found->second);
     if (document.at("format") != kFormat) {
@@ -109,12 +121,11 @@ TrainingState read_checkpoint_metadata(const TensorFile& file, bool exported) {
     }
     TrainingState state;
     state.identity = document.at("identity").get<std::string>();
-    state.seed = document.at("seed").get<std::uint64_t>();
-    state.step = document.at("step").get<std::int64_t>();
-    state.steps = document.at("schedule").at("steps").get<std::int64_t>();
-    state.optimizer_step = document.at("optimizer").at("step").get<std::int64_t>();
-    state.sampler = {document.at("sampler").at("epoch").get<std::int64_t>(),
-                     document.at("sampler").at("batch").get<std::int64_t>()};
+    state.seed = static_cast<std::uint64_t>(place_of(document.at("seed")));
+    state.step = place_of(document.at("step"));
+    state.steps = place_of(document.at("schedule").at("steps"));
+    state.optimizer_step = place_of(document.at("optimizer").at("step"));
+    state.sampler = {place_of(document.at("sampler").at("epoch")), place_of(document.at("sampler").at("batch"))};
     if (!exported) {
       state.seconds = document.at("seconds").get<double>();
       state.base = document.value("base", "");

@@ -1,7 +1,10 @@
 // Norms stay on the device.
 #include "engine/train/clipping.h"
 
+#include <cmath>
 #include <numeric>
+
+#include "engine/fused/updates.h"
 
 namespace locus::engine {
 namespace {
@@ -33,6 +36,11 @@ void clip_joint_norm(std::span<const Tensor> parameters, double norm) {
   at::NoGradGuard no_gradient;
   const std::vector<Tensor> gradients = gradients_of(parameters);
   if (gradients.empty()) return;
+  if (fused::updates(gradients)) {
+    const double by = norm / (fused::joint_norm(gradients) + kNormFloor);
+    if (by < 1 || std::isnan(by)) fused::scale(gradients, by);
+    return;
+  }
   const Tensor total = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients)));
   at::_foreach_mul_(gradients, factor(total, norm));
 }

@@ -43,8 +43,10 @@ bool visit_range(const EvaluationSet& set, std::int64_t first, std::int64_t end,
 bool evaluate_range(Task& task, const EvaluationSet& set, std::int64_t first, std::int64_t end, at::Device device,
                     const ForwardContext& context, Accumulator& accumulator,
                     const std::function<bool(std::int64_t done)>& go_on) {
+  EvaluationSet looked_at = set;
+  looked_at.bytes = task.takes_bytes();
   return visit_range(
-      set, first, end, device, [&](const Batch& batch) { task.evaluate(batch, context, accumulator); }, go_on);
+      looked_at, first, end, device, [&](const Batch& batch) { task.evaluate(batch, context, accumulator); }, go_on);
 }
 
 }  // namespace locus::engine

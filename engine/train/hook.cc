@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ranges>
 
+#include "engine/fused/updates.h"
 #include "engine/train/clipping.h"
 
 namespace locus::engine {
@@ -85,6 +86,9 @@ void follow(const std::vector<Tensor>& averages, const std::vector<Tensor>& weig
     fast.push_back(weights[i].detach());
   }
   const double decay = settings.decay_at(update);
+  std::vector<Tensor> both = slow;
+  both.insert(both.end(), fast.begin(), fast.end());
+  if (fused::updates(both)) return fused::follow(slow, fast, decay, settings.third);
   if (settings.third) return at::_foreach_lerp_(slow, fast, 1 - decay);
   at::_foreach_mul_(slow, decay);
   at::_foreach_add_(slow, fast, 1 - decay);

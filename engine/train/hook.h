@@ -20,8 +20,10 @@ class TrainingHook {
   virtual ~TrainingHook() = default;
 
   virtual void before_step(Batch& batch, const StepView& step);  // may change the batch
-  virtual void before_update(const StepView& step);              // the gradients are there
-  virtual void after_step(const StepView& step);                 // the weights have changed
+  // Whether before_step() leaves batches alone, whose images may then be bytes (kByteValues). No by default.
+  virtual bool leaves_batches() const { return false; }
+  virtual void before_update(const StepView& step);  // the gradients are there
+  virtual void after_step(const StepView& step);     // the weights have changed
 
   // Exchanges the task's weights with those the hook wants scored and exported, where it has others. Called before
   // and again after every validation and export, so that two calls leave everything as it was, to the bit.
@@ -62,6 +64,7 @@ class ClipGradients final : public TrainingHook {
  public:
   ClipGradients(const Task& task, ClipRule rule, double limit);
   void before_update(const StepView& step) override;
+  bool leaves_batches() const override { return true; }
 
  private:
   std::vector<Tensor> parameters_;  // in the task's order, by which sums are taken
@@ -95,6 +98,7 @@ class AverageWeights final : public TrainingHook {
   // With the first form and this decay.
   AverageWeights(const Task& task, double decay) : AverageWeights(task, AveragingSettings{.decay = decay}) {}
   void after_step(const StepView& step) override;
+  bool leaves_batches() const override { return true; }
   void exchange_weights(Task& task) override;
   std::string exchange_others(Task& task) override;
   void save(std::map<std::string, Tensor>& tensors) const override;

@@ -1,5 +1,7 @@
-// The updates themselves are ATen's fused kernels, on CPU and CUDA alike.
+// On the CPU all parameters are updated in one pass of our own, elsewhere by ATen's fused kernels.
 #include "engine/train/optimizer.h"
+
+#include "engine/fused/updates.h"
 
 namespace locus::engine {
 namespace {
@@ -8,6 +10,32 @@ constexpr const char* kOptimizerPrefix = "optimizer.";
 
 std::string state_name(const std::string& state, const std::string& parameter) {
   return kOptimizerPrefix + state + "." + parameter;
+}
+
+// As one pass takes it.
+fused::UpdateList list_of(std::span<const Tensor> parameters, std::span<const Tensor> gradients,
+                          const std::vector<std::vector<Tensor>>& states, double rate, double weight_decay) {
+  return {parameters,
+          gradients,
+          states.empty() ? std::span<const Tensor>() : std::span<const Tensor>(states[0]),
+          states.size() < 2 ? std::span<const Tensor>() : std::span<const Tensor>(states[1]),
+          rate,
+          weight_decay};
+}
+
+// Of all groups, in their order; nothing where one of them cannot be updated so.
+template <typename Updates>
+std::vector<fused::UpdateList> lists_of(const Updates& updates) {
+  std::vector<fused::UpdateList> out;
+  std::vector<Tensor> all;
+  for (const auto& update : updates) {
+    for (const auto* tensors : {&update.parameters, &update.gradients})
+      all.insert(all.end(), tensors->begin(), tensors->end());
+    for (const auto& state : update.states) all.insert(all.end(), state.begin(), state.end());
+    out.push_back(list_of(update.parameters, update.gradients, update.states, update.rate, update.weight_decay));
+  }
+  if (!fused::updates(all)) out.clear();
+  return out;
 }
 
 }  // namespace
@@ -42,8 +70,8 @@ void Optimizer::step(double rate) {
     if (!update.parameters.empty()) updates.push_back(std::move(update));
   }
   prepare(updates);
+  apply_all(updates);
   for (Update& update : updates) {
-    apply(update);
     // Fused kernels do not tell that they wrote; whoever keeps values derived from parameters relies on it.
     for (const Tensor& parameter : update.parameters) {
       parameter.unsafeGetTensorImpl()->bump_version();
@@ -59,6 +87,10 @@ void Optimizer::skip() {
 }
 
 void Optimizer::prepare(std::vector<Update>&) {}
+
+void Optimizer::apply_all(std::vector<Update>& updates) {
+  for (Update& update : updates) apply(update);
+}
 
 void Optimizer::save(std::map<std::string, Tensor>& tensors) const {
   for (const auto& [name, states] : states_) {
@@ -76,6 +108,12 @@ void Optimizer::load(std::map<std::string, Tensor>& tensors, std::int64_t steps)
 AdamW::AdamW(std::vector<ParameterGroup> groups, Settings settings)
     : Optimizer(std::move(groups), {"exp_avg", "exp_avg_sq"}), settings_(settings) {}
 
+void AdamW::apply_all(std::vector<Update>& updates) {
+  const std::vector<fused::UpdateList> lists = lists_of(updates);
+  if (lists.empty()) return Optimizer::apply_all(updates);
+  fused::adamw(lists, {settings_.beta1, settings_.beta2, settings_.epsilon, updates.front().step});
+}
+
 void AdamW::apply(Update& update) {
   const Tensor count =
       at::full({}, static_cast<double>(update.step), update.parameters.front().options().dtype(at::kFloat));
@@ -89,6 +127,12 @@ Sgd::Sgd(std::vector<ParameterGroup> groups, Settings settings)
     : Optimizer(std::move(groups),
                 settings.momentum > 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{}),
       settings_(settings) {}
+
+void Sgd::apply_all(std::vector<Update>& updates) {
+  const std::vector<fused::UpdateList> lists = lists_of(updates);
+  if (lists.empty()) return Optimizer::apply_all(updates);
+  fused::sgd(lists, settings_.momentum, settings_.nesterov);
+}
 
 void Sgd::apply(Update& update) {
   // Buffers start as zeros, which makes the first step like any other.

@@ -51,6 +51,8 @@ class Optimizer {
   virtual void prepare(std::vector<Update>& updates);
   // Writes parameters and states in place, without recording gradients. The caller raises the versions of both.
   virtual void apply(Update& update) = 0;
+  // The same of all groups of a step at once, where an optimizer can; by default one after another.
+  virtual void apply_all(std::vector<Update>& updates);
 
  private:
   std::vector<ParameterGroup> groups_;
@@ -69,6 +71,7 @@ class AdamW final : public Optimizer {
 
  private:
   void apply(Update& update) override;
+  void apply_all(std::vector<Update>& updates) override;
   Settings settings_;
 };
 
@@ -85,6 +88,7 @@ class Sgd final : public Optimizer {
 
  private:
   void apply(Update& update) override;
+  void apply_all(std::vector<Update>& updates) override;
   Settings settings_;
 };
 

@@ -60,6 +60,10 @@ Training::Training(StageContext& context)
   optimizer_ = recipe_->optimizer(*task_);
   base_ = fingerprint_of_held(*task_);
   hooks_ = recipe_->hooks(*task_);
+  // Parts of a batch are cut of every tensor in it, and what bytes stand for has no rows of samples.
+  const bool plain = settings_.accumulate == 1 &&
+                     std::all_of(hooks_.begin(), hooks_.end(), [](const auto& hook) { return hook->leaves_batches(); });
+  if (plain && task_->takes_bytes()) loader_.leave_bytes();
   if (!context.resume.empty()) with_file_context(context.resume, [this] { resume(); });
 }
 

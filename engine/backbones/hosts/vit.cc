@@ -8,6 +8,7 @@
 #include "engine/backbones/block.h"
 #include "engine/backbones/hosts/vit_family.h"
 #include "engine/backbones/items.h"
+#include "engine/fused/branch.h"
 
 namespace locus::engine::backbones {
 namespace {
@@ -80,7 +81,7 @@ class Vit final : public Backbone {
     const Layout whole = layout_of(inputs.image.size(2), inputs.image.size(3));
     Layout layout = layout_before(0, whole);  // of x
     begin_forward({layout}, context);
-    Tensor x = with_hidden(embed_->forward(patches_of(inputs.image, options_.patch)), inputs);
+    Tensor x = with_hidden(embed_->forward(patches_of(inputs, options_.patch)), inputs);
     x = embedded(Site::kBeforePrefix, x, layout, context);
     if (prefix_from_ == 0) x = with_prefix(x);
     x = embedded(Site::kAfterPrefix, x, layout, context);
@@ -96,6 +97,8 @@ class Vit final : public Backbone {
     return features;
   }
 
+  bool takes_bytes() const override { return true; }
+
   Tensor pooled(const Features& features) const override {
     const Tensor out = mean_or_token(features);
     return options_.final_norm == FinalNorm::kPooled ? norm_->forward(out) : out;
@@ -104,7 +107,7 @@ class Vit final : public Backbone {
   std::int64_t width() const override { return options_.dim; }
   Tensor final_norm(const Tensor& tokens) const override {
     if (options_.final_norm == FinalNorm::kPooled) return tokens;
-    if (!prefix_norm_) return norm_->forward(tokens);
+    if (!prefix_norm_) return normed(*norm_, tokens);
     const std::int64_t prefix = options_.prefix();
     return at::cat({prefix_norm_->forward(tokens.slice(1, 0, prefix)), norm_->forward(tokens.slice(1, prefix))}, 1);
   }
@@ -173,6 +176,11 @@ class Vit final : public Backbone {
                  .mlp = options_.mlp},
                 context.linear);
     }
+  }
+
+  static Tensor normed(const Norm& norm, const Tensor& tokens) {
+    if (!fused::fits(tokens)) return norm.forward(tokens);
+    return fused::fork_norm(tokens, {norm.weight, norm.bias, norm.eps()}).normed;
   }
 
   std::shared_ptr<Norm> make_norm() const { return std::make_shared<Norm>(options_.dim, options_.norm_eps); }

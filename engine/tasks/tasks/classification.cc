@@ -19,9 +19,7 @@ class ClassificationScores : public Accumulator {
  public:
   void add(const Tensor& logits, const Tensor& labels) {
     const Tensor right = logits.argmax(1).eq(labels).sum();
-    const Tensor loss = at::cross_entropy_loss(logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat),
-                                               labels, {}, at::Reduction::Sum)
-                            .to(at::kDouble);
+    const Tensor loss = soft_cross_entropy(logits, labels, 0).to(at::kDouble) * static_cast<double>(labels.size(0));
     if (logits.size(1) >= kTopFrom) {
       const Tensor near = engine::ranks(logits, labels).lt(kTop).sum();
       near_ = near_.defined() ? near_ + near : near;
@@ -83,11 +81,11 @@ class Classification : public Task {
   }
 
   Tensor predict(const Batch& batch, const ForwardContext& context) override {
-    return logits(backbone_->forward(batch.at(kImage), context));
+    return logits(backbone_->forward(seen(batch), context));
   }
 
   Tensor features(const Batch& batch, const ForwardContext& context) override {
-    return (*readout_)(backbone_->forward(batch.at(kImage), context));
+    return (*readout_)(backbone_->forward(seen(batch), context));
   }
 
   std::int64_t flops(std::int64_t height, std::int64_t width) const override {
@@ -97,7 +95,7 @@ class Classification : public Task {
 
   StepLosses train_step(const Batch& batch, const ForwardContext& context) override {
     const bool frozen = !backbone_learns();
-    const Features features = frozen ? frozen_features(batch, context) : backbone_->forward(batch.at(kImage), context);
+    const Features features = frozen ? frozen_features(batch, context) : backbone_->forward(seen(batch), context);
     const Tensor logits = this->logits(features);
     const auto target = batch.find(kTarget);
     const Tensor& wanted = target == batch.end() ? batch.at(kLabel) : target->second;
@@ -111,6 +109,7 @@ class Classification : public Task {
     return out;
   }
 
+  bool takes_bytes() const override { return backbone_->takes_bytes(); }
   std::int64_t classes() const override { return head_->weight.size(0); }
 
   std::unique_ptr<Accumulator> accumulator() const override { return std::make_unique<ClassificationScores>(); }
@@ -131,6 +130,11 @@ class Classification : public Task {
  private:
   static constexpr std::string_view kBackbone = "backbone.";
   static bool within_backbone(std::string_view name) { return name.starts_with(kBackbone); }
+
+  static Inputs seen(const Batch& batch) {
+    const auto values = batch.find(kByteValues);
+    return values == batch.end() ? Inputs(batch.at(kImage)) : Inputs(batch.at(kImage), values->second);
+  }
 
   static void start(Linear& head, const std::string& name, const TaskContext& context, const Options& options) {
     const at::NoGradGuard no_gradient;
@@ -155,7 +159,7 @@ class Classification : public Task {
   // A backbone of which nothing learns runs as when it is scored, and without gradients.
   Features frozen_features(const Batch& batch, const ForwardContext& context) {
     const at::NoGradGuard no_gradient;
-    return backbone_->forward(batch.at(kImage), {context.step, context.steps, false, context.random});
+    return backbone_->forward(seen(batch), {context.step, context.steps, false, context.random});
   }
 
   std::int64_t channels_;

@@ -119,6 +119,42 @@ bool same_bits(const Batch& a, const Batch& b) {
   });
 }
 
+// What bytes stand for, looked up.
+Tensor looked_up(const Batch& batch) {
+  const Tensor &bytes = batch.at(kImage), &values = batch.at(kByteValues);
+  const Tensor channel = at::arange(bytes.size(1)).remainder(values.size(0)).view({1, -1, 1, 1});
+  return values.flatten().take(bytes.to(at::kLong) + channel * 256);
+}
+
+TEST(TrainingLoader, LeavesBytesBesideWhatTheyStandForToTheBit) {
+  const auto source = resident_source(drawn_samples(23, 3, 5, 7));
+  for (const Normalization& normalization :
+       {Normalization{{0.49, 0.48, 0.44}, {0.247, 0.243, 0.262}}, Normalization{}}) {
+    const TrainingSet set{source, {.normalization = normalization}, "d", 4, 21};
+    TrainingLoader floats(set, RandomStreams(9), at::kCPU), bytes(set, RandomStreams(9), at::kCPU);
+    bytes.leave_bytes();
+    for (int i = 0; i < 7; ++i) {
+      const Batch expected = floats.next(), found = bytes.next();
+      EXPECT_EQ(found.at(kImage).scalar_type(), at::kByte);
+      EXPECT_TRUE(at::equal(looked_up(found), expected.at(kImage)));
+      EXPECT_TRUE(at::equal(found.at(kLabel), expected.at(kLabel)));
+    }
+  }
+}
+
+TEST(EvaluationLoader, LeavesBytesThatNeedNoResizing) {
+  const auto source = resident_source(drawn_samples(9, 1, 4, 6));
+  const Normalization normalization{{0.3}, {0.4}};
+  const auto first = [&](Extent extent, bool bytes) {
+    EvaluationSet set{source, normalization, {.extent = extent}};
+    set.bytes = bytes;
+    return *EvaluationLoader(set, 0, 9, 9, at::kCPU).next();
+  };
+  for (const Extent& own : {Extent{0, 0}, Extent{4, 6}})
+    EXPECT_TRUE(at::equal(looked_up(first(own, true)), first(own, false).at(kImage)));
+  EXPECT_FALSE(first({8, 12}, true).contains(kByteValues));
+}
+
 TEST(TrainingLoader, GivesTheBitsOfSamplesInMemoryForAStreamOfThem) {
   const auto source = resident_source(drawn_samples(23, 3, 5, 7));
   const Normalization normalization{{0.49, 0.48, 0.44}, {0.247, 0.243, 0.262}};

@@ -119,6 +119,16 @@ TEST(TrainerSession, EndsADamagedOrHostileCheckpointAsDataAndNamesIt) {
       {lying(whole.size()), "header is longer"},
       {std::string(1 << 16, '\xff'), "header is longer"},
       {changed([](TensorFile& file) { file.metadata["locus"] = std::string(100'000, '['); }), "cannot be read"},
+      {changed([](TensorFile& file) {
+         file.metadata["locus"] = R"({"format":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+       }),
+       "nests deeper"},
+      {changed([](TensorFile& file) {
+         Json state = Json::parse(file.metadata.at("locus"));
+         state["step"] = 1e300;
+         file.metadata["locus"] = state.dump();
+       }),
+       "where a whole number stands"},
       {changed([](TensorFile& file) { file.metadata.clear(); }), "no checkpoint of Locus"},
       {changed([](TensorFile& file) {
          file.tensors.at("model.head.bias") = file.tensors.at("model.head.bias").to(at::kHalf);

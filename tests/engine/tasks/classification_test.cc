@@ -38,6 +38,20 @@ TEST(Classification, LossOfAnIndifferentHeadIsTheLogarithmOfTheClasses) {
   }
 }
 
+TEST(Classification, SaysTheSameOfBytesAndOfWhatTheyStandFor) {
+  const auto task = make(configuration({{{"id", "violin"}}}));
+  ASSERT_TRUE(task->takes_bytes());
+  const Tensor values = RandomStreams(2).normal("test", "values", 0, {1, 256});
+  Batch bytes = batch_of(5);
+  bytes["image"] = (bytes["image"].abs() * 60).clamp(0, 255).to(at::kByte);
+  bytes[kByteValues] = values;
+  Batch floats = bytes;
+  floats["image"] = values.flatten().take(bytes["image"].to(at::kLong));
+  floats.erase(kByteValues);
+  const at::NoGradGuard no_gradient;
+  EXPECT_TRUE(at::equal(task->predict(bytes, context(false)), task->predict(floats, context(false))));
+}
+
 TEST(Classification, SmoothingRaisesTheLossOfACertainHead) {
   const auto loss = [](double smoothing) {
     const auto task = make(configuration({{{"id", "none"}}}, {{"label_smoothing", smoothing}}));

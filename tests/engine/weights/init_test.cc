@@ -105,6 +105,25 @@ TEST_F(InitStage, TakesTheFileThatItsWorkerBroughtAndChecksIt) {
   EXPECT_THAT(report.reason, AllOf(HasSubstr("blob"), HasSubstr(sha256_)));
 }
 
+// What fuzzing keeps: lengths that lie, pickles that would run something, archives without their storages.
+TEST_F(InitStage, EndsWithHostileWeightsAsDataAndGoesOnWithSoundOnes) {
+  RecordingObserver observer;
+  int files = 0;
+  for (const char* reader : {"safetensors", "torch_archive"}) {
+    for (const auto& kept : std::filesystem::directory_iterator(std::filesystem::path(LOCUS_FUZZ_CORPUS) / reader)) {
+      ++files;
+      StageRequest one = request(beginning_with(tensor_file_sha256(kept.path())), "hostile");
+      one.inputs["weights"] = kept.path();
+      const StageReport report = run_stage(one, observer);
+      EXPECT_EQ(report.failure_class, "data") << kept.path() << ": " << report.outcome << ", " << report.reason;
+      EXPECT_THAT(report.reason, HasSubstr(kept.path().string()));
+    }
+  }
+  EXPECT_GT(files, 10);
+  EXPECT_TRUE(observer.points.empty());
+  EXPECT_EQ(run_stage(request(beginning_with(sha256_), "sound"), observer).outcome, "succeeded");
+}
+
 TEST_F(InitStage, FailsBeforeTrainingWhereNoFileHasTheDigestOrFits) {
   RecordingObserver observer;
   const StageReport lost = run_stage(request(beginning_with(std::string(64, 'a')), "lost"), observer);

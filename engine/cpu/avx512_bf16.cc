@@ -1,0 +1,13 @@
+// Kernels for AVX-512 with dot products of bfloat16.
+#define LOCUS_CPU_TARGET avx512_bf16
+#include "engine/cpu/matrix_body.h"
+#include "engine/cpu/units.h"
+
+namespace locus::cpu {
+
+extern const AttentionKernels kAvx512Bfloat16Float;
+extern const Bfloat16Products kAvx512Bfloat16Products;
+const AttentionKernels kAvx512Bfloat16Float = avx512_bf16::kernels_of<float>("avx512-bfloat16");
+const Bfloat16Products kAvx512Bfloat16Products = avx512_bf16::PairMatrices::functions();
+
+}  // namespace locus::cpu
