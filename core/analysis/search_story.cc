@@ -154,9 +154,9 @@ struct Concerned {
 
 // What has been granted to each group.
 std::vector<double> epochs_granted(const PhaseCourse& course) {
-  std::vector<double> out(course.members.size(), 0);
-  for (std::size_t group = 0; group < course.members.size(); ++group) {
-    for (const std::int64_t unit : course.members[group]) {
+  std::vector<double> out(course.members().size(), 0);
+  for (std::size_t group = 0; group < course.members().size(); ++group) {
+    for (const std::int64_t unit : course.members()[group]) {
       const std::int64_t rung = course.units[static_cast<std::size_t>(unit)].rung;
       if (rung >= 0) out[group] += course.cost(unit, rung).epochs;
     }
@@ -185,7 +185,7 @@ class BestSoFar {
       best_.clear();
       curves_.clear();
     }
-    curves_.resize(std::max(curves_.size(), course.members.size()));
+    curves_.resize(std::max(curves_.size(), course.members().size()));
     best_.resize(curves_.size());
     const auto* observed = std::get_if<ObserveDecision>(&decision);
     if (observed == nullptr) {
@@ -207,8 +207,8 @@ class BestSoFar {
 
  private:
   void look(std::int64_t trial, const PhaseCourse& course) {
-    const auto found = course.unit_of_trial.find(trial);
-    if (found == course.unit_of_trial.end()) return;
+    const auto found = course.unit_of_trial().find(trial);
+    if (found == course.unit_of_trial().end()) return;
     const auto unit = static_cast<std::size_t>(found->second);
     const std::optional<double> score = newest_score(course.units[unit]);
     const auto group = static_cast<std::size_t>(course.setup->units[unit].group);

@@ -3,15 +3,15 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/conduct/turn.h"
+#include "core/search/course.h"
 #include "core/search/judge.h"
 
 namespace locus {
 namespace {
-
-constexpr std::size_t kRowsOfAnEvent = 20'000;  // what is more comes in the next one
 
 absl::Status wrong_state(std::string message) {
   return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState, std::move(message));
@@ -29,15 +29,41 @@ std::vector<std::vector<ChosenCandidate>> ConductorTurn::choices() const {
   return out;
 }
 
-absl::Status ConductorTurn::append(DecisionRow row) {
+absl::Status ConductorTurn::append(const SearchDecision& decision, DecisionRow row) {
   row.number = fold_.decided() + 1;
   if (row.generation == 0) row.generation = fold_.generation();
   LOCUS_RETURN_IF_ERROR(fold_.take(row));
   rows_.push_back(std::move(row));
+  note(decision);
   return absl::OkStatus();
 }
 
+void ConductorTurn::note(const SearchDecision& decision) {
+  const auto grants = [&](const std::vector<std::int64_t>& units) {
+    const PhaseCourse& course = fold_.course(static_cast<std::size_t>(phase()));
+    for (const std::int64_t unit : units) {
+      for (const std::int64_t trial : course.granted(unit, course.units[static_cast<std::size_t>(unit)].rung))
+        look_.insert(trial), change_.insert(trial);
+    }
+  };
+  if (const auto* seen = std::get_if<ObserveDecision>(&decision)) {
+    change_.insert(seen->trial);
+  } else if (const auto* proposed = std::get_if<ProposeDecision>(&decision)) {
+    grants(proposed->units);
+  } else if (const auto* advanced = std::get_if<AdvanceDecision>(&decision)) {
+    grants(advanced->units);
+    grants(advanced->settled);
+  } else if (const auto* stopped = std::get_if<StopDecision>(&decision)) {
+    grants(stopped->units);
+  } else if (const auto* overridden = std::get_if<OverrideDecision>(&decision)) {
+    grants(overridden->units);
+  } else {
+    whole_ = true;  // a phase begins, chooses or ends
+  }
+}
+
 absl::Status ConductorTurn::renew() {
+  whole_ = true;
   LOCUS_RETURN_IF_ERROR(load_trials());
   LOCUS_ASSIGN_OR_RETURN(phases_, script_.phases(row_));
   const auto chosen = choices();
@@ -46,7 +72,7 @@ absl::Status ConductorTurn::renew() {
     LOCUS_ASSIGN_OR_RETURN(setups.emplace_back(), script_.setup(row_, i, std::span(chosen).first(i)));
   }
   std::vector<DecisionRow> rows = begins(fold_, setups, /*anew=*/false);
-  for (DecisionRow& row : rows) LOCUS_RETURN_IF_ERROR(append(std::move(row)));
+  for (DecisionRow& row : rows) LOCUS_RETURN_IF_ERROR(append(BeginDecision{}, std::move(row)));
   return absl::OkStatus();
 }
 
@@ -61,38 +87,51 @@ absl::StatusOr<bool> ConductorTurn::begin() {
   if (begun >= *phases_) return false;
   const auto chosen = choices();
   LOCUS_ASSIGN_OR_RETURN(const SearchSetup setup, script_.setup(row_, begun, chosen));
-  DecisionRow row = written(BeginDecision{setup});
+  const BeginDecision decision{setup};
+  DecisionRow row = written(decision);
   row.generation = std::max<std::int64_t>(1, fold_.generation());
   row.phase = static_cast<std::int64_t>(begun);
-  LOCUS_RETURN_IF_ERROR(append(std::move(row)));
+  LOCUS_RETURN_IF_ERROR(append(decision, std::move(row)));
   return true;
 }
 
-// Time in ended attempts at the stages of this search's trials, slot by slot.
+absl::Status ConductorTurn::count_slot_time(const TrialView& view) {
+  for (const TrialStageView& stage : view.stages) {
+    LOCUS_ASSIGN_OR_RETURN(const auto attempts, store_.attempts(stage.stage.id));
+    Microseconds sum = 0;
+    for (const AttemptRow& attempt : attempts) {
+      if (attempt.ended_us > attempt.started_us)
+        sum += (attempt.ended_us - attempt.started_us) * std::max<Microseconds>(1, std::ssize(attempt.slots));
+    }
+    slot_time_.all += sum - std::exchange(slot_time_.of[stage.stage.id], sum);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<double> ConductorTurn::slot_hours() {
   if (!fold_.setup(static_cast<std::size_t>(phase())).search.budget.slot_hours) return 0;
-  LOCUS_RETURN_IF_ERROR(load_trials());
-  std::set<StageId> stages;
-  for (const auto& [ordinal, view] : trials_) {
-    for (const TrialStageView& stage : view.stages) stages.insert(stage.stage.id);
-  }
-  double microseconds = 0;
-  for (const StageId id : stages) {
-    LOCUS_ASSIGN_OR_RETURN(const auto attempts, store_.attempts(id));
-    for (const AttemptRow& attempt : attempts) {
-      if (attempt.ended_us <= attempt.started_us) continue;
-      microseconds += static_cast<double>(attempt.ended_us - attempt.started_us) *
-                      static_cast<double>(std::max<std::size_t>(1, attempt.slots.size()));
+  if (slot_hours_) return *slot_hours_;
+  if (whole_) {
+    LOCUS_RETURN_IF_ERROR(load_trials());
+    slot_time_ = {};
+    for (const auto& [ordinal, view] : trials_) LOCUS_RETURN_IF_ERROR(count_slot_time(view));
+  } else {
+    std::set<std::int64_t> changed = std::exchange(slot_time_.changed, {});
+    changed.insert(look_.begin(), look_.end());
+    for (const std::int64_t ordinal : changed) {
+      LOCUS_ASSIGN_OR_RETURN(const TrialView* view, trial(ordinal));
+      if (view != nullptr) LOCUS_RETURN_IF_ERROR(count_slot_time(*view));
     }
   }
-  return microseconds / 3.6e9;
+  slot_hours_ = static_cast<double>(slot_time_.all) / 3.6e9;
+  return *slot_hours_;
 }
 
 absl::StatusOr<bool> ConductorTurn::judged() {
   bool moved = false;
   if (fold_.phases() == 0) return false;
   LOCUS_ASSIGN_OR_RETURN(const double hours, slot_hours());
-  while (rows_.size() < kRowsOfAnEvent) {
+  while (rows_.size() < Conductor::kRowsOfAnEvent) {
     const auto verdict = judge(fold_, hours);
     if (!verdict) return moved;
     DecisionRow row = written(verdict->decision);
@@ -105,7 +144,7 @@ absl::StatusOr<bool> ConductorTurn::judged() {
       return make_error(absl::StatusCode::kInternal, ErrorReason::kInvariantBroken,
                         "the rule " + row.rule + " answers " + row.kind + " twice to the same search: " + row.json);
     }
-    LOCUS_RETURN_IF_ERROR(append(std::move(row)));
+    LOCUS_RETURN_IF_ERROR(append(verdict->decision, std::move(row)));
     moved = true;
   }
   return moved;
@@ -113,7 +152,7 @@ absl::StatusOr<bool> ConductorTurn::judged() {
 
 absl::Status ConductorTurn::run() {
   bool moved = true;
-  while (moved && rows_.size() < kRowsOfAnEvent) {
+  while (moved && rows_.size() < Conductor::kRowsOfAnEvent) {
     LOCUS_ASSIGN_OR_RETURN(moved, begin());
     LOCUS_ASSIGN_OR_RETURN(const bool saw, observe());
     LOCUS_ASSIGN_OR_RETURN(const bool answered, judged());
@@ -122,13 +161,14 @@ absl::Status ConductorTurn::run() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<SearchDecided>> ConductorTurn::event() {
-  if (rows_.empty() && !loaded_) return std::nullopt;
+absl::StatusOr<std::optional<SearchDecided>> ConductorTurn::event(std::set<std::int64_t>& late) {
+  if (rows_.empty() && !loaded_ && change_.empty()) return std::nullopt;
   SearchDecided out;
   out.row = row_;
   out.cells = cells_;
   out.trials = added_;
-  LOCUS_RETURN_IF_ERROR(resolve(out));
+  LOCUS_RETURN_IF_ERROR(resolve(out, late));
+  for (const ExperimentSubmitted::Link& link : out.links) slot_time_.changed.insert(link.trial);
   if (rows_.empty() && out.links.empty()) return std::nullopt;
   out.decisions.experiment_id = row_.id;
   out.decisions.expected = expected_;
@@ -151,7 +191,7 @@ absl::StatusOr<Conductor::Kept*> Conductor::catch_up(ExperimentId experiment) {
   if (search->decided < kept.fold.decided()) kept = Kept{};  // another log than the one that was read
   if (search->decided == kept.fold.decided()) return &kept;
   LOCUS_ASSIGN_OR_RETURN(const auto rows, store_.decisions(experiment, kept.fold.decided(), 0));
-  Kept now = kept;
+  Kept now = std::exchange(kept, Kept{});  // anew, if that fails
   for (const DecisionRow& row : rows) LOCUS_RETURN_IF_ERROR(now.fold.take(row));
   kept = std::move(now);
   return &kept;
@@ -167,7 +207,8 @@ absl::StatusOr<Fold> Conductor::fold(ExperimentId experiment) {
   return kept->fold;
 }
 
-absl::StatusOr<std::optional<SearchDecided>> Conductor::next(ExperimentId experiment, const SearchWish* wish) {
+absl::StatusOr<std::optional<SearchDecided>> Conductor::next(ExperimentId experiment, const SearchWish* wish,
+                                                             const std::set<std::int64_t>* moved) {
   const auto row = store_.experiment(experiment);
   if (!row.ok()) {
     kept_.erase(experiment);
@@ -178,7 +219,7 @@ absl::StatusOr<std::optional<SearchDecided>> Conductor::next(ExperimentId experi
     return wrong_state("experiment " + row->name + " is cancelled; rerun it or submit it again first");
   }
   LOCUS_ASSIGN_OR_RETURN(Kept * kept, catch_up(experiment));
-  ConductorTurn turn(store_, script_, *row, kept->fold);
+  ConductorTurn turn(store_, script_, *row, kept->fold, kept->slot_time, moved, kept->late);
   const bool renewed = kept->revision != row->revision;
   if (renewed) LOCUS_RETURN_IF_ERROR(turn.renew());
   if (wish != nullptr) {
@@ -195,8 +236,8 @@ absl::StatusOr<std::optional<SearchDecided>> Conductor::next(ExperimentId experi
     return std::nullopt;
   }
   LOCUS_RETURN_IF_ERROR(turn.run());
-  LOCUS_ASSIGN_OR_RETURN(auto event, turn.event());
-  if (!event) kept->revision = row->revision;
+  LOCUS_ASSIGN_OR_RETURN(auto event, turn.event(kept->late));
+  if (!event) kept->revision = row->revision, kept->late.clear();
   return event;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,7 +47,7 @@ class SearchScript {
 
 // A client's proposal or a person's verdict, to be taken into the log before the rules answer, of the phase that is under way. What a
 // proposal adds is counted from 0: a cell of ProposeDecision::added is a place in `cells`, its trials are places in `trials`, and
-// their cells likewise. The conductor numbers them on from what is stored, takes cells whose row key is there already for
+// their cells likewise; a unit of ProposeDecision::choices is a place in `added`. The conductor numbers them on from what is stored, takes cells whose row key is there already for
 // those, and fills ProposeDecision::units.
 struct SearchWish {
   SearchDecision decision;  // ProposeDecision or OverrideDecision
@@ -55,9 +56,27 @@ struct SearchWish {
   std::vector<TrialRow> trials;
 };
 
+// Time in ended attempts, slot by slot, at the stages of a search's trials.
+struct SlotTime {
+  std::map<StageId, Microseconds> of;
+  Microseconds all = 0;
+  std::set<std::int64_t> changed;  // trials that were given stages since they were counted
+};
+
+// A choice that stands, beside what it would be now.
+struct ChoiceAgain {
+  std::size_t phase = 0;
+  ChosenCandidate stands;
+  std::optional<ChosenCandidate> now;  // nothing: trainings that it takes are still to be run
+  bool differs() const { return now && now->candidate != stands.candidate; }
+};
+
 // Thread-compatible.
 class Conductor {
  public:
+  // An event has no more decisions than about these; the rest comes in the next one.
+  static constexpr std::size_t kRowsOfAnEvent = 20'000;
+
   // Both must outlive it.
   Conductor(Store& store, SearchScript& script) : store_(store), script_(script) {}
 
@@ -67,13 +86,22 @@ class Conductor {
   // same store gives the same event, so a crash before it is applied loses nothing. Very long histories come in several events:
   // ask again once one is applied. A cancelled experiment decides nothing.
   //
+  // `moved`: the trials of which something may have become known since the event before, if nothing else has: then the time this takes
+  // depends on them and on what is decided, and not on how many trials there are. Null, and wherever it is not known: all.
+  //
   // Of a wish: nothing where the log holds its request already; RESOURCE_EXHAUSTED (SEARCH_EXHAUSTED) where `parallel`, the
   // proposals or the budget leave no room for it; FAILED_PRECONDITION (WRONG_STATE) of a cancelled experiment, one whose search has
   // not begun, or a proposal to a search that draws its own.
   //
   // FAILED_PRECONDITION (WRONG_STATE) too where a trial would go on with a stage of another identity than it has: the catalog has
   // changed, and only a replacement may go on from there.
-  absl::StatusOr<std::optional<SearchDecided>> next(ExperimentId experiment, const SearchWish* wish = nullptr);
+  absl::StatusOr<std::optional<SearchDecided>> next(ExperimentId experiment, const SearchWish* wish = nullptr,
+                                                    const std::set<std::int64_t>* moved = nullptr);
+
+  // What its phases would choose by what is stored today, were they to choose again: rehearsed on the script's setups, which may have
+  // more trials than are stored (`to_come`), and nothing is written. Of each choice in the log, in order.
+  absl::StatusOr<std::vector<ChoiceAgain>> choices_again(const ExperimentRow& experiment,
+                                                         std::span<const TrialRow> to_come = {});
 
   // The fold of the experiment's log, kept between calls. NOT_FOUND (SEARCH_NOT_FOUND) without one.
   absl::StatusOr<Fold> fold(ExperimentId experiment);
@@ -82,6 +110,8 @@ class Conductor {
   struct Kept {
     Fold fold;
     std::int64_t revision = 0;  // of the experiment whose setups are those of the log; 0: not compared yet
+    SlotTime slot_time;
+    std::set<std::int64_t> late;  // trials that were decided about before they were stored
   };
   absl::StatusOr<Kept*> catch_up(ExperimentId experiment);
 

@@ -6,6 +6,7 @@
 #include "core/analysis/reduce.h"
 #include "core/base/error.h"
 #include "core/conduct/turn.h"
+#include "core/search/course.h"
 
 namespace locus {
 namespace {
@@ -72,22 +73,23 @@ absl::StatusOr<std::optional<double>> ConductorTurn::point_at(StageId stage, con
 
 // The trial with its stages: as linked, where its links are what the log grants it by now; otherwise those it would be linked
 // to, of which some may be there from older experiments.
-absl::StatusOr<TrialView> ConductorTurn::stages_of(std::int64_t trial, bool* linked) {
-  LOCUS_RETURN_IF_ERROR(load_trials());
+absl::StatusOr<TrialView> ConductorTurn::stages_of(std::int64_t ordinal, bool* linked) {
   *linked = false;
-  const auto found = trials_.find(trial);
-  if (found == trials_.end()) return TrialView{{trial, 0, 0, false}, {}};  // added in this turn
-  const auto want = wants_.find(trial);
-  const auto& stages = found->second.stages;
-  if (!stages.empty() && stages.front().link.until_step != kNoFurther) {
-    *linked = want != wants_.end() && want->second == stages.front().link.until_step;
-    return found->second;
+  LOCUS_ASSIGN_OR_RETURN(const TrialView* found, trial(ordinal));
+  if (found == nullptr) return TrialView{{ordinal, 0, 0, false}, {}};  // added in this turn
+  const auto& stages = found->stages;
+  *linked = rehearsal_;  // what has failed there, has
+  if (!rehearsal_ && !stages.empty() && stages.front().link.until_step != kNoFurther) {
+    auto want = wants_.find(ordinal);
+    if (want == wants_.end()) want = wants_.emplace(ordinal, fold_.want(ordinal)).first;
+    *linked = want->second == stages.front().link.until_step;
+    return *found;
   }
-  LOCUS_RETURN_IF_ERROR(plan({trial}));
-  TrialView out{found->second.trial, {}};
-  for (const TrialStages::Planned& planned : planned_[trial].stages) {
+  LOCUS_RETURN_IF_ERROR(plan({ordinal}));
+  TrialView out{found->trial, {}};
+  for (const TrialStages::Planned& planned : planned_[ordinal].stages) {
     TrialStageView& view = out.stages.emplace_back();
-    view.link = {trial, planned.role, 0};
+    view.link = {ordinal, planned.role, 0};
     if (const auto row = stored_.find(planned.identity); row != stored_.end()) view.stage = row->second;
   }
   return out;
@@ -136,13 +138,33 @@ absl::StatusOr<ConductorTurn::Known> ConductorTurn::known(const DueValue& due) {
   return at_step(trial.stages.front().stage, due, linked);
 }
 
+// Of units under way new points may be there at any time, and nobody says so.
+void ConductorTurn::look_at_curves() {
+  const PhaseCourse& course = fold_.course(static_cast<std::size_t>(phase()));
+  if (whole_ || course.setup->search.stops.empty()) return;
+  for (std::int64_t unit = 0; static_cast<std::size_t>(unit) < course.units.size(); ++unit) {
+    if (!course.running(unit)) continue;
+    for (const std::int64_t trial : course.trials_at(unit, course.units[static_cast<std::size_t>(unit)].rung))
+      look_.insert(trial);
+  }
+}
+
 absl::StatusOr<bool> ConductorTurn::observe() {
   if (fold_.phases() == 0) return false;
   bool moved = false;
-  wants_ = fold_.wants();
-  std::vector<DueValue> list = fold_.due();
-  const std::vector<DueValue> lost = fold_.lost();
-  list.insert(list.end(), lost.begin(), lost.end());
+  wants_.clear();
+  look_at_curves();
+  std::vector<DueValue> list;
+  const auto add = [&](const std::vector<DueValue>& values) { list.insert(list.end(), values.begin(), values.end()); };
+  if (whole_) {
+    add(fold_.due());
+    add(fold_.lost());
+  }
+  for (const std::int64_t trial : look_) {
+    if (whole_) break;
+    add(fold_.due(trial));
+    add(fold_.lost(trial));
+  }
   std::sort(list.begin(), list.end());
   for (const DueValue& due : list) {
     if (!looked_.insert(due).second) continue;
@@ -150,16 +172,17 @@ absl::StatusOr<bool> ConductorTurn::observe() {
     LOCUS_ASSIGN_OR_RETURN(const Known found, known(due));
     const bool nothing = !found.value || !std::isfinite(*found.value);
     if (!found.known || (nothing && former != 0) || (!found.value && due.only_if_there)) continue;
-    DecisionRow row = written(ObserveDecision{.trial = due.trial,
-                                              .step = due.step,
-                                              .value = found.value,
-                                              .metric = due.metric,
-                                              .stage = found.stage,
-                                              .attempt = found.attempt,
-                                              .revises = former});
+    const ObserveDecision seen{.trial = due.trial,
+                               .step = due.step,
+                               .value = found.value,
+                               .metric = due.metric,
+                               .stage = found.stage,
+                               .attempt = found.attempt,
+                               .revises = former};
+    DecisionRow row = written(seen);
     row.generation = 0;
     row.phase = phase();
-    LOCUS_RETURN_IF_ERROR(append(std::move(row)));
+    LOCUS_RETURN_IF_ERROR(append(seen, std::move(row)));
     moved = true;
   }
   return moved;

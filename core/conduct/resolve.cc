@@ -1,5 +1,6 @@
 // From what the log grants to links: which stages trials are to have, and how far.
 #include <algorithm>
+#include <utility>
 
 #include "core/analysis/queries.h"
 #include "core/base/error.h"
@@ -7,13 +8,27 @@
 #include "core/conduct/turn.h"
 
 namespace locus {
+namespace {
+
+constexpr std::size_t kAskedOneByOne = 200;  // of more trials than that it is faster to read all
+
+}  // namespace
 
 absl::Status ConductorTurn::load_trials() {
-  if (loaded_) return absl::OkStatus();
+  if (std::exchange(loaded_, true)) return absl::OkStatus();
   LOCUS_ASSIGN_OR_RETURN(auto views, all_trials(store_, row_.id));
   for (TrialView& view : views) trials_[view.trial.ordinal] = std::move(view);
-  loaded_ = true;
   return absl::OkStatus();
+}
+
+absl::StatusOr<const TrialView*> ConductorTurn::trial(std::int64_t ordinal) {
+  const bool many = std::max(look_.size(), change_.size()) > kAskedOneByOne;
+  if (whole_ || many) LOCUS_RETURN_IF_ERROR(load_trials());
+  if (const auto known = trials_.find(ordinal); known != trials_.end()) return &known->second;
+  if (loaded_) return nullptr;
+  LOCUS_ASSIGN_OR_RETURN(auto views, store_.trials(row_.id, ordinal - 1, 1));
+  if (views.empty() || views.front().trial.ordinal != ordinal) return nullptr;
+  return &trials_.emplace(ordinal, std::move(views.front())).first->second;
 }
 
 // Asks what these trials run, and which of it is stored.
@@ -98,20 +113,25 @@ absl::Status ConductorTurn::link_wanted(const TrialView& view, std::int64_t want
   return want == kToTheEnd ? absl::OkStatus() : link_unwanted(view, /*training_too=*/false, out);
 }
 
-absl::Status ConductorTurn::resolve(SearchDecided& out) {
-  LOCUS_RETURN_IF_ERROR(load_trials());
-  const std::map<std::int64_t, std::int64_t> wants = fold_.wants();
+absl::Status ConductorTurn::resolve(SearchDecided& out, std::set<std::int64_t>& late) {
+  if (whole_) {
+    LOCUS_RETURN_IF_ERROR(load_trials());
+    for (const auto& [ordinal, view] : trials_) change_.insert(ordinal);
+  }
+  std::map<std::int64_t, std::int64_t> wants;
   std::vector<std::int64_t> wanted, unwanted;
-  for (const auto& [ordinal, view] : trials_) {
-    if (view.trial.retired) continue;
-    const auto want = wants.find(ordinal);
-    const bool none = want == wants.end() || want->second == kNoFurther;
-    if (none) {
-      const bool any = std::any_of(view.stages.begin(), view.stages.end(),
+  for (const std::int64_t ordinal : change_) {
+    LOCUS_ASSIGN_OR_RETURN(const TrialView* view, trial(ordinal));
+    if (view == nullptr) late.insert(ordinal);
+    if (view == nullptr || view->trial.retired) continue;
+    const auto want = fold_.want(ordinal);
+    if (!want || *want == kNoFurther) {
+      const bool any = std::any_of(view->stages.begin(), view->stages.end(),
                                    [](const TrialStageView& stage) { return stage.link.until_step != kNoFurther; });
       if (any) unwanted.push_back(ordinal);
-    } else if (view.stages.empty() || view.stages.front().link.until_step != want->second) {
+    } else if (view->stages.empty() || view->stages.front().link.until_step != *want) {
       wanted.push_back(ordinal);
+      wants[ordinal] = *want;
     }
   }
   LOCUS_RETURN_IF_ERROR(plan(wanted));

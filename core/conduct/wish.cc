@@ -52,19 +52,32 @@ absl::Status ConductorTurn::number(const SearchWish& wish, ProposeDecision& prop
   }
   std::map<std::int64_t, std::int64_t> proposals;  // as the wish counts them -> of the search
   std::vector<SearchUnitRow> added;
+  std::vector<std::int64_t> unit_of;  // what the wish counts -> of the phase; -1: was there
   propose.units.clear();
   for (SearchUnitRow unit : propose.added) {
     unit.cell = cell_of.at(static_cast<std::size_t>(unit.cell));
     for (std::int64_t& trial : unit.trials) trial = trial_of.at(static_cast<std::size_t>(trial));
+    for (auto& rung : unit.later_rungs) {
+      for (std::int64_t& trial : rung) trial = trial_of.at(static_cast<std::size_t>(trial));
+    }
     const auto next = static_cast<std::int64_t>(setup.units.size() + added.size());
     const auto [known, fresh] = units.try_emplace({unit.cell, unit.trials}, next);
     const bool named = std::find(propose.units.begin(), propose.units.end(), known->second) != propose.units.end();
     if (!named) propose.units.push_back(known->second);
+    unit_of.push_back(fresh ? known->second : -1);
     if (!fresh) continue;
     unit.proposal = proposals.try_emplace(unit.proposal, next_proposal + std::ssize(proposals)).first->second;
     added.push_back(std::move(unit));
   }
   propose.added = std::move(added);
+  for (SearchChoiceGroup& group : propose.choices) {
+    for (SearchCandidate& one : group.candidates) {
+      for (std::int64_t& unit : one.units) unit = unit_of.at(static_cast<std::size_t>(unit));
+      std::erase(one.units, -1);
+    }
+    std::erase_if(group.candidates, [](const SearchCandidate& one) { return one.units.empty(); });
+  }
+  std::erase_if(propose.choices, [](const SearchChoiceGroup& group) { return group.candidates.empty(); });
   return absl::OkStatus();
 }
 
@@ -102,7 +115,6 @@ absl::Status ConductorTurn::check_room(const ProposeDecision& propose) {
 }
 
 absl::Status ConductorTurn::take(const SearchWish& wish) {
-  LOCUS_RETURN_IF_ERROR(load_trials());
   SearchDecision decision = wish.decision;
   if (auto* propose = std::get_if<ProposeDecision>(&decision)) {
     if (fold_.setup(static_cast<std::size_t>(phase())).search.proposer != Proposer::kExternal) {
@@ -110,6 +122,7 @@ absl::Status ConductorTurn::take(const SearchWish& wish) {
                         "the search of experiment " + row_.name +
                             " draws its own proposals; write propose: external to have them come from a client");
     }
+    LOCUS_RETURN_IF_ERROR(load_trials());
     LOCUS_RETURN_IF_ERROR(number(wish, *propose));
     LOCUS_RETURN_IF_ERROR(check_room(*propose));
   }
@@ -118,7 +131,7 @@ absl::Status ConductorTurn::take(const SearchWish& wish) {
   row.phase = phase();
   row.principal = wish.principal;
   row.request_id = wish.request_id;
-  return append(std::move(row));
+  return append(decision, std::move(row));
 }
 
 }  // namespace locus

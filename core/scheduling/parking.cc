@@ -118,11 +118,7 @@ absl::Status Scheduler::State::check(const SearchDecided& event) const {
 }
 
 void Scheduler::State::handle(const SearchDecided& event) {
-  ExperimentSubmitted as_submission;
-  as_submission.row = event.row;
-  as_submission.expected_revision = event.row.revision;
-  as_submission.stages = event.stages;
-  as_submission.links = event.links;
+  const ExperimentSubmitted as_submission = submission_of(event.row, event.stages, event.links);
   Placement placement{.event = &as_submission, .next_stage = next_stage_, .placed = {}, .adopted = {}};
   placement.decided = true;
   absl::Status status = check(event);

@@ -36,4 +36,9 @@ struct Scheduler::State::Placement {
   std::unordered_map<std::string, std::vector<const ExperimentSubmitted::Link*>> links = {};  // by identity
 };
 
+// What links stored trials to stages, as the submission that does the same.
+ExperimentSubmitted submission_of(const ExperimentRow& row,
+                                  const std::map<std::string, ExperimentSubmitted::StageDraft>& stages,
+                                  const std::vector<ExperimentSubmitted::Link>& links);
+
 }  // namespace locus

@@ -13,11 +13,7 @@ void Scheduler::State::handle(const StagesRerun& event) {
                                                  " were still to be cancelled; look them up again and repeat")});
     return;
   }
-  ExperimentSubmitted as_submission;
-  as_submission.row = event.row;
-  as_submission.expected_revision = event.row.revision;
-  as_submission.stages = event.stages;
-  as_submission.links = event.links;
+  const ExperimentSubmitted as_submission = submission_of(event.row, event.stages, event.links);
   Placement placement{.event = &as_submission, .next_stage = next_stage_, .placed = {}, .adopted = {}};
   absl::Status status = check(as_submission);
   if (status.ok()) status = place_all(placement);

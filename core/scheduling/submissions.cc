@@ -18,6 +18,17 @@ absl::Status broken(const std::string& what) {
 
 }  // namespace
 
+ExperimentSubmitted submission_of(const ExperimentRow& row,
+                                  const std::map<std::string, ExperimentSubmitted::StageDraft>& stages,
+                                  const std::vector<ExperimentSubmitted::Link>& links) {
+  ExperimentSubmitted out;
+  out.row = row;
+  out.expected_revision = row.revision;
+  out.stages = stages;
+  out.links = links;
+  return out;
+}
+
 absl::Status Scheduler::State::check(const ExperimentSubmitted& event) const {
   if (event.row.id == 0) {
     for (const auto& [id, experiment] : experiments_) {

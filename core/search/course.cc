@@ -136,10 +136,10 @@ std::int64_t PhaseCourse::stood_at(std::int64_t unit) const {
 }
 
 const SeenValue* PhaseCourse::seen(std::int64_t trial, std::int64_t step, const std::string& metric) const {
-  const auto found = values.find(trial);
-  if (found == values.end()) return nullptr;
-  const auto value = found->second.find({metric, step});
-  return value == found->second.end() ? nullptr : &value->second;
+  const TrialValues* known = values.find(trial);
+  if (known == nullptr) return nullptr;
+  const auto value = known->find({metric, step});
+  return value == known->end() ? nullptr : &value->second;
 }
 
 std::optional<double> PhaseCourse::score(std::int64_t unit, std::int64_t rung) const {
@@ -158,8 +158,32 @@ std::optional<double> PhaseCourse::score(std::int64_t unit, std::int64_t rung) c
 
 bool PhaseCourse::running(std::int64_t unit) const { return units[at(unit)].state == UnitState::kRunning; }
 
-std::int64_t PhaseCourse::running() const {
-  return std::count_if(units.begin(), units.end(), [](const auto& unit) { return unit.state == UnitState::kRunning; });
+std::optional<double> PhaseCourse::reached(std::int64_t unit) const {
+  const SearchBudget::Target& target = *setup->search.budget.target;
+  const auto meets = [&](double value) {
+    return std::isfinite(value) &&
+           ((target.at_least && value >= *target.at_least) || (target.at_most && value <= *target.at_most));
+  };
+  const bool own = target.metric.empty() || target.metric == setup->metric;
+  const UnitCourse& course = units[at(unit)];
+  for (std::int64_t rung = 0; rung <= course.rung; ++rung) {
+    if (own) {
+      const auto& score = course.scores[at(rung)];
+      if (score && meets(turned(*score))) return turned(*score);
+      continue;
+    }
+    const std::int64_t step = score_step(unit, rung);
+    const auto trials = trials_at(unit, rung);
+    double sum = 0;
+    bool all = !trials.empty();
+    for (const std::int64_t trial : trials) {
+      const SeenValue* value = seen(trial, step, target.metric);
+      all = all && value != nullptr && value->good();
+      if (all) sum += *value->value;
+    }
+    if (all && meets(sum / static_cast<double>(trials.size()))) return sum / static_cast<double>(trials.size());
+  }
+  return std::nullopt;
 }
 
 bool PhaseCourse::all_proposed() const {
@@ -167,19 +191,21 @@ bool PhaseCourse::all_proposed() const {
   const Search& search = setup->search;
   if (search.proposer != Proposer::kExternal) return true;
   if (search.proposals == 0) return false;
-  const std::size_t trials = search.advance.unit == SearchUnit::kTrial && !setup->units.empty()
-                                 ? std::max<std::size_t>(1, units.size() / std::max<std::size_t>(1, begun.size()))
-                                 : 1;
-  return std::all_of(members.begin(), members.end(),
+  const std::size_t trials =
+      search.advance.unit == SearchUnit::kTrial && !setup->units.empty()
+          ? std::max<std::size_t>(1, units.size() / at(std::max<std::int64_t>(1, spent.proposals)))
+          : 1;
+  return std::all_of(members().begin(), members().end(),
                      [&](const auto& group) { return group.size() >= at(search.proposals) * trials; });
 }
 
+bool PhaseCourse::waits(std::int64_t unit) const {
+  const UnitCourse& course = units[at(unit)];
+  return course.rung < 0 && course.bracket >= 0 && !flags[at(unit)].stopped;
+}
+
 std::optional<std::int64_t> PhaseCourse::next_proposal() const {
-  for (std::int64_t unit = first_waiting; at(unit) < units.size(); ++unit) {
-    const UnitCourse& course = units[at(unit)];
-    if (course.rung < 0 && course.bracket >= 0 && !flags[at(unit)].stopped) return unit;
-  }
-  return std::nullopt;
+  return at(first_waiting) < units.size() ? std::optional(first_waiting) : std::nullopt;
 }
 
 std::string PhaseCourse::name(std::int64_t unit) const {
@@ -193,19 +219,20 @@ std::string PhaseCourse::name(std::int64_t unit) const {
 
 void PhaseCourse::place() {
   const Search& search = setup->search;
-  members.assign(setup->groups.size(), {});
-  unit_of_trial.clear();
+  auto made = std::make_shared<Layout>();
+  made->members.assign(setup->groups.size(), {});
   for (std::size_t i = 0; i < setup->units.size(); ++i) {
     const SearchUnitRow& row = setup->units[i];
-    members[at(row.group)].push_back(static_cast<std::int64_t>(i));
-    for (const std::int64_t trial : row.trials) unit_of_trial[trial] = static_cast<std::int64_t>(i);
+    made->members[at(row.group)].push_back(static_cast<std::int64_t>(i));
+    for (const std::int64_t trial : row.trials) made->unit_of_trial[trial] = static_cast<std::int64_t>(i);
     for (const auto& rung : row.later_rungs) {
-      for (const std::int64_t trial : rung) unit_of_trial[trial] = static_cast<std::int64_t>(i);
+      for (const std::int64_t trial : rung) made->unit_of_trial[trial] = static_cast<std::int64_t>(i);
     }
   }
+  layout = std::move(made);
   ladders.clear();
   if (search.advance.rule == AdvanceRule::kRace) {
-    for (const auto& group : members) {
+    for (const auto& group : members()) {
       const auto candidates = std::max(static_cast<std::int64_t>(group.size()),
                                        search.proposer == Proposer::kExternal ? search.proposals : 0);
       ladders.push_back(race_ladder(search.advance.race, candidates));
@@ -216,13 +243,14 @@ void PhaseCourse::place() {
     ladders.push_back(search.advance.rule == AdvanceRule::kNone ? std::vector<std::int64_t>{0} : search.advance.rungs);
   }
   if (search.advance.rule != AdvanceRule::kHyperband) return;
-  for (const auto& group : members) {
+  for (const auto& group : members()) {
     std::size_t bracket = 0;
     std::int64_t filled = 0;
     for (const std::int64_t unit : group) {
       while (bracket < ladders.size() && filled == search.advance.brackets[bracket].units.front())
         ++bracket, filled = 0;
-      units[at(unit)].bracket = bracket < ladders.size() ? static_cast<std::int64_t>(bracket) : -1;
+      const std::int64_t mine = bracket < ladders.size() ? static_cast<std::int64_t>(bracket) : -1;
+      if (units[at(unit)].bracket != mine) units.edit(at(unit)).bracket = mine;
       ++filled;
     }
   }

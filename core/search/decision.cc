@@ -73,6 +73,7 @@ Json propose_json(const ProposeDecision& proposed) {
   Json out = {{"units", proposed.units}};
   for (const SearchUnitRow& unit : proposed.added) out["added"].push_back(unit_json(unit));
   if (!proposed.proposer.empty()) out["proposer"] = proposed.proposer;
+  if (!proposed.choices.empty()) out["choices"] = choice_groups_json(proposed.choices);
   return out;
 }
 
@@ -81,6 +82,7 @@ ProposeDecision propose_of(const Json& json) {
   out.units = json.at("units").get<Numbers>();
   for (const Json& unit : json.value("added", Json::array())) out.added.push_back(unit_of(unit));
   out.proposer = json.value("proposer", Json::object());
+  out.choices = choice_groups_of(json.value("choices", Json::array()));
   return out;
 }
 

@@ -80,6 +80,8 @@ struct ProposeDecision {
   std::vector<std::int64_t> units;
   std::vector<SearchUnitRow> added;
   Json proposer = Json::object();  // of a client: name, version
+  // Where the phase chooses: what these units are candidates of, added to SearchSetup::choose in this order.
+  std::vector<SearchChoiceGroup> choices = {};
 };
 struct AdvanceDecision {
   std::vector<std::int64_t> units;
@@ -121,10 +123,13 @@ DecisionRow written(const SearchDecision& decision);
 // DATA_LOSS (INTERNAL's reason of damaged data) for a row that says nothing of its kind.
 absl::StatusOr<SearchDecision> read(const DecisionRow& row);
 
-// Exact both ways. setup_of: DATA_LOSS for what is no setup; unit_of throws std::exception, for readers that catch them all.
+// Exact both ways. setup_of: DATA_LOSS for what is no setup; unit_of and choice_groups_of throw std::exception, for readers that catch
+// them all.
 Json setup_json(const SearchSetup& setup);
 absl::StatusOr<SearchSetup> setup_of(const Json& json);
 Json unit_json(const SearchUnitRow& unit);
 SearchUnitRow unit_of(const Json& json);
+Json choice_groups_json(const std::vector<SearchChoiceGroup>& groups);
+std::vector<SearchChoiceGroup> choice_groups_of(const Json& json);
 
 }  // namespace locus

@@ -14,8 +14,8 @@ std::string ordinal(std::int64_t place) {
   return std::to_string(place) + (plain || ones == 0 || ones > 3 ? "th" : ones == 1 ? "st" : ones == 2 ? "nd" : "rd");
 }
 
-std::string rung_name(const PhaseCourse& phase, std::int64_t unit, std::int64_t rung) {
-  const std::int64_t resource = phase.ladder(unit)[static_cast<std::size_t>(rung)];
+std::string rung_name(const PhaseCourse& phase, const std::vector<std::int64_t>& ladder, std::int64_t rung) {
+  const std::int64_t resource = ladder[static_cast<std::size_t>(rung)];
   if (phase.setup->search.advance.rule == AdvanceRule::kNone) return "the end";
   return phase.of_seeds() ? counted(resource, "seed") : "epoch " + std::to_string(resource);
 }
@@ -23,21 +23,19 @@ std::string rung_name(const PhaseCourse& phase, std::int64_t unit, std::int64_t 
 // Of one barrier that is not open yet.
 void add_barriers(const PhaseCourse& phase, std::size_t group, std::int64_t bracket, bool closed,
                   std::vector<std::string>& out) {
-  std::vector<std::int64_t> units;
-  for (const std::int64_t unit : phase.members[group]) {
-    if (phase.units[static_cast<std::size_t>(unit)].bracket == bracket) units.push_back(unit);
-  }
-  if (units.empty()) return;
-  const Advance& advance = phase.setup->search.advance;
-  const Share keep = advance.rule == AdvanceRule::kHyperband ? Share{1, advance.eta} : advance.keep;
-  for (std::int64_t rung = 0; rung < phase.top(units.front()); ++rung) {
-    const Barrier barrier = barrier_at(phase, units, rung, closed);
+  const LadderStandings* units = phase.standings.ladder(static_cast<std::int64_t>(group), bracket);
+  if (units == nullptr) return;
+  const Share keep = share_of(phase);
+  const std::int64_t top = std::ssize(phase.ladders[static_cast<std::size_t>(bracket)]) - 1;
+  for (std::int64_t rung = 0; rung < top; ++rung) {
+    const Barrier barrier = barrier_at(*units, rung, closed);
     if (barrier.open) continue;
-    const auto all = static_cast<std::int64_t>(rung == 0 ? units.size() : barrier.members.size());
+    const std::int64_t all = rung == 0 ? units->units : barrier.members;
     const std::int64_t go_on = std::max<std::int64_t>(1, all * keep.numerator / keep.denominator);
-    std::string line = rung_name(phase, units.front(), rung) + ": " + std::to_string(barrier.there) + " of " +
-                       std::to_string(all) + " are there, the best " + std::to_string(go_on) + " go on";
-    if (phase.members.size() > 1) line += ", of " + phase.setup->groups[group];
+    std::string line = rung_name(phase, phase.ladders[static_cast<std::size_t>(bracket)], rung) + ": " +
+                       std::to_string(barrier.there) + " of " + std::to_string(all) + " are there, the best " +
+                       std::to_string(go_on) + " go on";
+    if (phase.members().size() > 1) line += ", of " + phase.setup->groups[group];
     if (phase.ladders.size() > 1) line += ", bracket " + std::to_string(bracket + 1);
     out.push_back(line);
     return;
@@ -49,7 +47,7 @@ void add_race(const PhaseCourse& phase, std::size_t group, std::vector<std::stri
   if (race.decided || race.live.empty()) return;
   std::string line = "race: " + counted(static_cast<std::int64_t>(race.live.size()), "candidate") + " left after " +
                      counted(race.seeds, "seed") + ", at most " + std::to_string(phase.ladder(race.live[0]).back());
-  if (phase.members.size() > 1) line += ", of " + phase.setup->groups[group];
+  if (phase.members().size() > 1) line += ", of " + phase.setup->groups[group];
   out.push_back(line);
 }
 
@@ -58,7 +56,7 @@ std::string place_at(const PhaseCourse& phase, std::int64_t unit, std::int64_t r
   const auto i = static_cast<std::size_t>(unit);
   const double own = phase.units[i].scores[static_cast<std::size_t>(rung)].value_or(worst_score());
   std::int64_t place = 1, all = 0;
-  for (const std::int64_t other : phase.members[static_cast<std::size_t>(phase.setup->units[i].group)]) {
+  for (const std::int64_t other : phase.members()[static_cast<std::size_t>(phase.setup->units[i].group)]) {
     const UnitCourse& course = phase.units[static_cast<std::size_t>(other)];
     if (course.bracket != phase.units[i].bracket || course.rung < rung) continue;
     const auto& score = course.scores[static_cast<std::size_t>(rung)];
@@ -73,7 +71,7 @@ std::string goes_on(const PhaseCourse& phase, std::int64_t unit, std::int64_t ru
   const Advance& advance = phase.setup->search.advance;
   const auto i = static_cast<std::size_t>(unit);
   std::int64_t all = 0;
-  for (const std::int64_t other : phase.members[static_cast<std::size_t>(phase.setup->units[i].group)]) {
+  for (const std::int64_t other : phase.members()[static_cast<std::size_t>(phase.setup->units[i].group)]) {
     const UnitCourse& course = phase.units[static_cast<std::size_t>(other)];
     const bool sent = course.bracket == phase.units[i].bracket && course.rung >= rung;
     // Asynchronous halving counts who is there, the others who was sent.
@@ -90,7 +88,8 @@ std::string goes_on(const PhaseCourse& phase, std::int64_t unit, std::int64_t ru
 std::string stands(const PhaseCourse& phase, std::int64_t unit, const std::string& how) {
   const UnitCourse& course = phase.units[static_cast<std::size_t>(unit)];
   const AdvanceRule rule = phase.setup->search.advance.rule;
-  std::string out = how + " at " + rung_name(phase, unit, course.rung) + ": " + place_at(phase, unit, course.rung);
+  std::string out =
+      how + " at " + rung_name(phase, phase.ladder(unit), course.rung) + ": " + place_at(phase, unit, course.rung);
   if (rule == AdvanceRule::kRace) return out + ", in a race by " + to_string(phase.setup->search.advance.race.rule);
   return out + "; " + goes_on(phase, unit, course.rung);
 }
@@ -121,7 +120,7 @@ std::vector<std::string> expected_next(const Fold& fold) {
     out.emplace_back("a client's next proposal");
   }
   const bool whole_rungs = search.advance.rule == AdvanceRule::kHalve || search.advance.rule == AdvanceRule::kHyperband;
-  for (std::size_t group = 0; group < phase.members.size(); ++group) {
+  for (std::size_t group = 0; group < phase.members().size(); ++group) {
     const auto brackets = static_cast<std::int64_t>(phase.ladders.size());
     for (std::int64_t bracket = 0; whole_rungs && bracket < brackets; ++bracket)
       add_barriers(phase, group, bracket, closed, out);
@@ -148,7 +147,7 @@ std::string explain_unit(const Fold& fold, std::size_t place, std::int64_t unit)
                   ? ": at most " + std::to_string(phase.setup->search.parallel) + " are unfinished at a time"
                   : std::string());
     case UnitState::kRunning:
-      return "on its way to " + rung_name(phase, unit, course.rung) +
+      return "on its way to " + rung_name(phase, phase.ladder(unit), course.rung) +
              (course.overruled ? ", by a person" + reason : "");
     case UnitState::kParked:
       return stands(phase, unit, "parked");
@@ -166,14 +165,14 @@ std::string explain_unit(const Fold& fold, std::size_t place, std::int64_t unit)
         const SeenValue* value = phase.seen(trial, phase.score_step(unit, course.rung));
         if (value != nullptr && !value->good()) ++failed;
       }
-      return "judged worst at " + rung_name(phase, unit, course.rung) + ": " + std::to_string(failed) + " of " +
-             counted(static_cast<std::int64_t>(trials.size()), "trial") + " failed or diverged";
+      return "judged worst at " + rung_name(phase, phase.ladder(unit), course.rung) + ": " + std::to_string(failed) +
+             " of " + counted(static_cast<std::int64_t>(trials.size()), "trial") + " failed or diverged";
     }
     case UnitState::kFinished:
       break;
   }
   const double score = course.scores.back().value_or(worst_score());
-  return "got to " + rung_name(phase, unit, course.rung) + ": " + shown(phase.turned(score)) + ", " +
+  return "got to " + rung_name(phase, phase.ladder(unit), course.rung) + ": " + shown(phase.turned(score)) + ", " +
          place_at(phase, unit, course.rung);
 }
 

@@ -2,7 +2,6 @@
 #include "core/search/fold.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "core/base/error.h"
 #include "core/search/course.h"
@@ -28,6 +27,18 @@ std::optional<std::string> strange(const PhaseCourse& phase, const std::vector<s
   return std::nullopt;
 }
 
+// Whether the candidates' units are among so many.
+std::optional<std::string> strange(const std::vector<SearchChoiceGroup>& groups, std::int64_t count) {
+  for (const SearchChoiceGroup& group : groups) {
+    for (const SearchCandidate& candidate : group.candidates) {
+      for (const std::int64_t unit : candidate.units) {
+        if (unit < 0 || unit >= count) return "a candidate has no unit " + std::to_string(unit);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> strange(const SearchSetup& setup) {
   const auto groups = static_cast<std::int64_t>(setup.groups.size());
   for (const SearchUnitRow& unit : setup.units) {
@@ -40,35 +51,26 @@ std::optional<std::string> strange(const SearchSetup& setup) {
   for (const Bracket& bracket : advance.brackets) {
     if (bracket.rungs.empty() || bracket.units.empty()) return "a bracket is empty";
   }
-  if (setup.choose) {
-    for (const SearchChoiceGroup& group : setup.choose->groups) {
-      for (const SearchCandidate& candidate : group.candidates) {
-        for (const std::int64_t unit : candidate.units) {
-          if (unit < 0 || static_cast<std::size_t>(unit) >= setup.units.size())
-            return "a candidate has no unit " + std::to_string(unit);
-        }
-      }
-    }
-  }
+  if (setup.choose) return strange(setup.choose->groups, static_cast<std::int64_t>(setup.units.size()));
   return std::nullopt;
 }
 
 std::optional<std::string> strange(const PhaseCourse& phase, const SearchDecision& decision) {
   if (const auto* begin = std::get_if<BeginDecision>(&decision)) return strange(begin->setup);
   if (const auto* one = std::get_if<ObserveDecision>(&decision)) {
-    if (!phase.unit_of_trial.contains(one->trial)) return "no unit has the trial " + std::to_string(one->trial);
+    if (!phase.unit_of_trial().contains(one->trial)) return "no unit has the trial " + std::to_string(one->trial);
     return std::nullopt;
   }
   if (const auto* one = std::get_if<ProposeDecision>(&decision)) {
     for (const SearchUnitRow& row : one->added) {
-      if (row.group < 0 || static_cast<std::size_t>(row.group) >= phase.members.size())
+      if (row.group < 0 || static_cast<std::size_t>(row.group) >= phase.members().size())
         return "there is no group " + std::to_string(row.group);
     }
     const auto count = static_cast<std::int64_t>(phase.units.size() + one->added.size());
     for (const std::int64_t unit : one->units) {
       if (unit < 0 || unit >= count) return "there is no unit " + std::to_string(unit);
     }
-    return std::nullopt;
+    return strange(one->choices, count);
   }
   if (const auto* one = std::get_if<AdvanceDecision>(&decision)) {
     if (auto why = strange(phase, one->settled, std::nullopt)) return why;
@@ -81,26 +83,13 @@ std::optional<std::string> strange(const PhaseCourse& phase, const SearchDecisio
   return std::nullopt;
 }
 
-void stop(PhaseCourse& phase, std::int64_t unit, std::int64_t step, bool settled, const std::string& reason) {
-  const auto i = static_cast<std::size_t>(unit);
-  phase.flags[i] = {.stopped = true, .stopped_at = step};
-  phase.units[i].reason = reason;
-  phase.units[i].settled = settled;
-  phase.units[i].overruled = false;
-  phase.refresh(unit);
-}
-
 void override_of(PhaseCourse& phase, const OverrideDecision& one) {
   for (const std::int64_t unit : one.units) {
-    const auto i = static_cast<std::size_t>(unit);
-    if (!one.go_on) {
-      stop(phase, unit, phase.stood_at(unit), false, one.reason);
-      continue;
+    if (one.go_on) {
+      phase.let_go_on(unit, one.rung < 0 ? phase.top(unit) : one.rung, one.reason);
+    } else {
+      phase.stop(unit, phase.stood_at(unit), false, one.reason);
     }
-    phase.flags[i] = {};
-    phase.units[i].reason = one.reason;
-    phase.units[i].overruled = true;
-    phase.send(unit, one.rung < 0 ? phase.top(unit) : one.rung);
   }
 }
 
@@ -111,16 +100,13 @@ void apply(PhaseCourse& phase, const SearchDecision& decision, std::int64_t numb
   } else if (const auto* observed = std::get_if<ObserveDecision>(&decision)) {
     phase.observe(*observed, number);
   } else if (const auto* proposed = std::get_if<ProposeDecision>(&decision)) {
-    phase.add(proposed->added);
+    phase.add(proposed->added, proposed->choices);
     for (const std::int64_t unit : proposed->units) phase.send(unit, 0);
   } else if (const auto* advanced = std::get_if<AdvanceDecision>(&decision)) {
     for (const std::int64_t unit : advanced->units) phase.send(unit, advanced->rung);
-    for (const std::int64_t unit : advanced->settled) {
-      phase.units[static_cast<std::size_t>(unit)].settled = true;
-      phase.refresh(unit);
-    }
+    for (const std::int64_t unit : advanced->settled) phase.settle(unit);
   } else if (const auto* stopped = std::get_if<StopDecision>(&decision)) {
-    for (const std::int64_t unit : stopped->units) stop(phase, unit, stopped->step, stopped->settled, stopped->reason);
+    for (const std::int64_t unit : stopped->units) phase.stop(unit, stopped->step, stopped->settled, stopped->reason);
   } else if (const auto* chosen = std::get_if<ChooseDecision>(&decision)) {
     phase.choice = chosen->chosen;
   } else if (const auto* overridden = std::get_if<OverrideDecision>(&decision)) {
@@ -188,6 +174,28 @@ void sort_due(std::vector<DueValue>& values) {
       values.end());
 }
 
+void add_lost(const PhaseCourse& phase, std::int64_t unit, std::vector<DueValue>& out) {
+  for (std::int64_t rung = 0; rung <= phase.units[static_cast<std::size_t>(unit)].rung; ++rung) {
+    const std::int64_t step = phase.score_step(unit, rung);
+    for (const std::int64_t trial : phase.trials_at(unit, rung)) {
+      const SeenValue* value = phase.seen(trial, step);
+      if (value != nullptr && !value->good()) out.push_back({trial, step});
+    }
+  }
+}
+
+// The unit of a trial; nothing where the phase has none.
+std::optional<std::int64_t> unit_with(const PhaseCourse& phase, std::int64_t trial) {
+  const auto found = phase.unit_of_trial().find(trial);
+  return found == phase.unit_of_trial().end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<DueValue> of_trial(std::vector<DueValue> values, std::int64_t trial) {
+  std::erase_if(values, [&](const DueValue& one) { return one.trial != trial; });
+  sort_due(values);
+  return values;
+}
+
 }  // namespace
 
 struct Fold::Impl {
@@ -203,14 +211,7 @@ absl::StatusOr<Fold> Fold::of(std::span<const DecisionRow> log) {
   return out;
 }
 
-Fold::Impl& Fold::own() {
-  if (impl_.use_count() > 1) {
-    impl_ = std::make_shared<Impl>(*impl_);
-  } else {
-    std::atomic_thread_fence(std::memory_order_acquire);  // what other holders read before they let go
-  }
-  return *impl_;
-}
+Fold::Impl& Fold::own() { return owned(impl_); }
 
 absl::Status Fold::take(const DecisionRow& row) {
   if (row.number != impl_->decided + 1) return broken(row, "the one before it is " + std::to_string(impl_->decided));
@@ -233,9 +234,9 @@ absl::Status Fold::take(const DecisionRow& row) {
   apply(phase, decision, row.number);
   // A stop leaves the others to be judged; any other answer of the rules comes after they have been.
   if (const auto* stopped = std::get_if<StopDecision>(&decision)) {
-    for (const std::int64_t unit : stopped->units) phase.fresh.erase(unit);
+    for (const std::int64_t unit : stopped->units) phase.forget_fresh(unit);
   } else if (!row.rule.empty()) {
-    phase.fresh.clear();
+    phase.forget_fresh();
   }
   mine.decided = row.number;
   mine.generation = row.generation;
@@ -247,7 +248,7 @@ std::int64_t Fold::generation() const { return impl_->generation; }
 std::size_t Fold::phases() const { return impl_->phases.size(); }
 const PhaseCourse& Fold::course(std::size_t phase) const { return impl_->phases.at(phase); }
 const SearchSetup& Fold::setup(std::size_t phase) const { return *course(phase).setup; }
-const std::vector<UnitCourse>& Fold::units(std::size_t phase) const { return course(phase).units; }
+const Pieces<UnitCourse>& Fold::units(std::size_t phase) const { return course(phase).units; }
 bool Fold::phase_ended(std::size_t phase) const { return course(phase).ended; }
 const std::string& Fold::reason(std::size_t phase) const { return course(phase).reason; }
 Fold::Spent Fold::spent(std::size_t phase) const { return course(phase).spent; }
@@ -281,34 +282,53 @@ std::map<std::int64_t, std::int64_t> Fold::wants() const {
   return out;
 }
 
+std::optional<std::int64_t> Fold::want(std::int64_t trial) const {
+  for (auto phase = impl_->phases.rbegin(); phase != impl_->phases.rend(); ++phase) {
+    const auto unit = unit_with(*phase, trial);
+    if (!unit) continue;
+    const auto granted = phase->granted(*unit, phase->units[static_cast<std::size_t>(*unit)].rung);
+    if (std::find(granted.begin(), granted.end(), trial) != granted.end()) return want_of(*phase, *unit, trial);
+  }
+  return std::nullopt;
+}
+
+const PhaseCourse* Fold::judged() const {
+  const auto place = present();
+  return place && !impl_->phases[*place].ended ? &impl_->phases[*place] : nullptr;
+}
+
 std::vector<DueValue> Fold::due() const {
   std::vector<DueValue> out;
-  const auto place = present();
-  if (!place || impl_->phases[*place].ended) return out;
-  const PhaseCourse& phase = impl_->phases[*place];
-  for (std::int64_t unit = 0; static_cast<std::size_t>(unit) < phase.units.size(); ++unit) {
-    if (phase.running(unit)) add_due(phase, unit, out);
+  const PhaseCourse* phase = judged();
+  for (std::int64_t unit = 0; phase != nullptr && static_cast<std::size_t>(unit) < phase->units.size(); ++unit) {
+    if (phase->running(unit)) add_due(*phase, unit, out);
   }
   sort_due(out);
   return out;
 }
 
+std::vector<DueValue> Fold::due(std::int64_t trial) const {
+  std::vector<DueValue> out;
+  const PhaseCourse* phase = judged();
+  const auto unit = phase == nullptr ? std::nullopt : unit_with(*phase, trial);
+  if (unit && phase->running(*unit)) add_due(*phase, *unit, out);
+  return of_trial(std::move(out), trial);
+}
+
 std::vector<DueValue> Fold::lost() const {
   std::vector<DueValue> out;
-  const auto place = present();
-  if (!place || impl_->phases[*place].ended) return out;
-  const PhaseCourse& phase = impl_->phases[*place];
-  for (std::int64_t unit = 0; static_cast<std::size_t>(unit) < phase.units.size(); ++unit) {
-    for (std::int64_t rung = 0; rung <= phase.units[static_cast<std::size_t>(unit)].rung; ++rung) {
-      const std::int64_t step = phase.score_step(unit, rung);
-      for (const std::int64_t trial : phase.trials_at(unit, rung)) {
-        const SeenValue* value = phase.seen(trial, step);
-        if (value != nullptr && !value->good()) out.push_back({trial, step});
-      }
-    }
-  }
+  const PhaseCourse* phase = judged();
+  for (std::int64_t unit = 0; phase != nullptr && static_cast<std::size_t>(unit) < phase->units.size(); ++unit)
+    add_lost(*phase, unit, out);
   sort_due(out);
   return out;
+}
+
+std::vector<DueValue> Fold::lost(std::int64_t trial) const {
+  std::vector<DueValue> out;
+  const PhaseCourse* phase = judged();
+  if (const auto unit = phase == nullptr ? std::nullopt : unit_with(*phase, trial)) add_lost(*phase, *unit, out);
+  return of_trial(std::move(out), trial);
 }
 
 std::int64_t Fold::observed(std::int64_t trial, std::int64_t step, const std::string& metric) const {

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/search/decision.h"
+#include "core/search/pieces.h"
 
 namespace locus {
 
@@ -54,18 +55,21 @@ class Fold {
   std::size_t phases() const;  // that have begun
   // Of a phase that has begun; the last one by default.
   const SearchSetup& setup(std::size_t phase) const;
-  const std::vector<UnitCourse>& units(std::size_t phase) const;
+  const Pieces<UnitCourse>& units(std::size_t phase) const;
   const std::vector<ChosenCandidate>* choice(std::size_t phase) const;  // null: not chosen yet
   bool phase_ended(std::size_t phase) const;
   bool ended() const;  // every phase that was announced (`begin` of the first says how many) has ended
   const std::string& reason(std::size_t phase) const;
   // How far each trial may go; one that is absent waits. Of all phases.
   std::map<std::int64_t, std::int64_t> wants() const;
+  std::optional<std::int64_t> want(std::int64_t trial) const;  // of one; nothing: it waits
   // What the rules of the present phase still want to see, of trials that were sent there.
   std::vector<DueValue> due() const;
+  std::vector<DueValue> due(std::int64_t trial) const;  // of one
   // What was observed without a value, or with one that is not finite, and may be observed anew (`revises`) once a rerun has brought
   // one. Of the present phase, in trial order.
   std::vector<DueValue> lost() const;
+  std::vector<DueValue> lost(std::int64_t trial) const;  // of one
   // The observation there is of a trial at a step: its number; 0: none.
   std::int64_t observed(std::int64_t trial, std::int64_t step, const std::string& metric = {}) const;
   // Granted so far, repeated and shared units free: what a budget is checked against.
@@ -83,7 +87,8 @@ class Fold {
 
  private:
   struct Impl;
-  Impl& own();  // this fold's alone: copied first where others hold it
+  const PhaseCourse* judged() const;  // the present phase; null where none is under way
+  Impl& own();                        // this fold's alone: copied first where others hold it
   std::shared_ptr<Impl> impl_;
 };
 

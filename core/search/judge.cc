@@ -25,14 +25,10 @@ std::optional<RuleAnswer> advanced_next(const PhaseCourse& phase, const SearchBu
   return raced_next(phase, budget);
 }
 
-std::int64_t in_state(const PhaseCourse& phase, UnitState state) {
-  return std::count_if(phase.units.begin(), phase.units.end(), [&](const auto& unit) { return unit.state == state; });
-}
-
 // How each group's race came out.
 std::string race_ends(const PhaseCourse& phase) {
   std::vector<std::string> out;
-  for (std::size_t group = 0; group < phase.members.size(); ++group) {
+  for (std::size_t group = 0; group < phase.members().size(); ++group) {
     const RaceCourse race = race_of(phase, static_cast<std::int64_t>(group));
     std::vector<std::string> names;
     for (const std::int64_t unit : race.live) names.push_back(phase.name(unit));
@@ -51,7 +47,8 @@ std::string race_ends(const PhaseCourse& phase) {
 
 RuleAnswer ended_now(const PhaseCourse& phase, const SearchBudgetLeft& budget) {
   const auto all = static_cast<std::int64_t>(phase.units.size());
-  const std::int64_t finished = in_state(phase, UnitState::kFinished), failed = in_state(phase, UnitState::kFailed);
+  const std::int64_t finished = phase.standings.in_state(UnitState::kFinished),
+                     failed = phase.standings.in_state(UnitState::kFailed);
   std::string reason;
   const bool race = phase.setup->search.advance.rule == AdvanceRule::kRace;
   const bool open = phase.next_proposal().has_value() ||
@@ -89,6 +86,19 @@ std::optional<RuleAnswer> judge(const Fold& fold, double slot_hours) {
   return ended_now(phase, budget);
 }
 
+namespace {
+
+// What a choice says to people beside it is no verdict, and may be said better by another build.
+DecisionRow without_notes(const DecisionRow& row) {
+  auto said = read(row);
+  auto* choice = said.ok() ? std::get_if<ChooseDecision>(&*said) : nullptr;
+  if (choice == nullptr) return row;
+  for (ChosenCandidate& one : choice->chosen) one.note.clear();
+  return written(*choice);
+}
+
+}  // namespace
+
 std::optional<std::string> disagreement(const Fold& before, const DecisionRow& row) {
   const auto said = read(row);
   if (!said.ok()) return std::string(said.status().message());
@@ -113,8 +123,8 @@ std::optional<std::string> disagreement(const Fold& before, const DecisionRow& r
       out = here + ": the rules wait there";
     } else {
       const DecisionRow expected = written(due->decision);
-      const bool same = expected.kind == row.kind && expected.json == row.json && due->rule == row.rule &&
-                        static_cast<std::int64_t>(*place) == row.phase;
+      const bool equal = expected.kind == row.kind && without_notes(expected).json == without_notes(row).json;
+      const bool same = equal && due->rule == row.rule && static_cast<std::int64_t>(*place) == row.phase;
       if (same && due->revision == row.rule_revision) return std::nullopt;
       out = same ? here + ": revision " + std::to_string(row.rule_revision) + " of the rule '" + row.rule +
                        "' is not the one of this build, which cannot check it"

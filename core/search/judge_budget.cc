@@ -12,33 +12,10 @@ namespace {
 // Epochs add up in floating point.
 constexpr double kRounding = 1e-9;
 
-// A value that reaches the target, if one does.
-std::optional<double> reached(const PhaseCourse& phase, const SearchBudget::Target& target) {
-  const auto meets = [&](double value) {
-    return std::isfinite(value) &&
-           ((target.at_least && value >= *target.at_least) || (target.at_most && value <= *target.at_most));
-  };
-  const bool own = target.metric.empty() || target.metric == phase.setup->metric;
-  for (std::size_t i = 0; i < phase.units.size(); ++i) {
-    const UnitCourse& course = phase.units[i];
-    for (std::int64_t rung = 0; rung <= course.rung; ++rung) {
-      const auto& score = course.scores[static_cast<std::size_t>(rung)];
-      if (own && score && meets(phase.turned(*score))) return phase.turned(*score);
-      if (own) continue;
-      const auto unit = static_cast<std::int64_t>(i);
-      const std::int64_t step = phase.score_step(unit, rung);
-      const auto trials = phase.trials_at(unit, rung);
-      double sum = 0;
-      bool all = !trials.empty();
-      for (const std::int64_t trial : trials) {
-        const SeenValue* value = phase.seen(trial, step, target.metric);
-        all = all && value != nullptr && value->good();
-        if (all) sum += *value->value;
-      }
-      if (all && meets(sum / static_cast<double>(trials.size()))) return sum / static_cast<double>(trials.size());
-    }
-  }
-  return std::nullopt;
+// A value that reaches the target: of the first unit that has one.
+std::optional<double> reached(const PhaseCourse& phase) {
+  const auto& units = phase.standings.reaching();
+  return units.empty() ? std::nullopt : phase.reached(*units.begin());
 }
 
 }  // namespace
@@ -58,7 +35,7 @@ SearchBudgetLeft::SearchBudgetLeft(const PhaseCourse& phase, double slot_hours) 
   if (budget.slot_hours && slot_hours >= *budget.slot_hours) {
     closed_ = "the budget of " + shown(*budget.slot_hours) + " slot hours is spent";
   } else if (budget.target) {
-    const auto value = reached(phase, *budget.target);
+    const auto value = reached(phase);
     const std::string metric = budget.target->metric.empty() ? phase.setup->metric : budget.target->metric;
     if (value && budget.target->at_least)
       closed_ =
@@ -130,12 +107,16 @@ Admitted admitted(const PhaseCourse& phase, const SearchBudgetLeft& budget, cons
     }
     return out;
   }
+  if (!budget.fits({wanted.front()}, rung)) {
+    out.no_budget = true;
+    return out;
+  }
   if (budget.fits(wanted, rung)) {
     out.units = wanted;
     return out;
   }
   // By halves: whether a prefix fits is monotone.
-  std::size_t good = 0, bad = wanted.size();
+  std::size_t good = 1, bad = wanted.size();
   while (bad - good > 1) {
     const std::size_t half = (good + bad) / 2;
     const std::vector<std::int64_t> prefix(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(half));
@@ -153,7 +134,7 @@ bool proposals_closed(const PhaseCourse& phase, const SearchBudgetLeft& budget) 
 
 std::optional<RuleAnswer> proposed_next(const PhaseCourse& phase, const SearchBudgetLeft& budget) {
   const auto first = phase.next_proposal();
-  if (!first) return std::nullopt;
+  if (!first || !budget.fits({*first}, 0)) return std::nullopt;
   std::vector<std::int64_t> waiting = {*first};
   const bool one = phase.setup->search.parallel > 0;
   for (std::int64_t unit = *first + 1; !one && static_cast<std::size_t>(unit) < phase.units.size(); ++unit) {
@@ -177,7 +158,7 @@ std::optional<std::string> refuses_proposals(const Fold& fold, std::int64_t cell
     return std::to_string(running) + " of " + counted(search.parallel, "proposal") + " at a time are unfinished";
   if (search.proposals > 0 &&
       static_cast<std::int64_t>(phase.units.size()) + cells >
-          search.proposals * static_cast<std::int64_t>(std::max<std::size_t>(1, phase.members.size())))
+          search.proposals * static_cast<std::int64_t>(std::max<std::size_t>(1, phase.members().size())))
     return "the search takes " + counted(search.proposals, "proposal") + " of each group";
   const SearchBudgetLeft budget(phase, slot_hours);
   if (!budget.fits_more(cells)) return budget.limit();

@@ -145,22 +145,36 @@ void count_seeds(const std::string& by, const std::vector<Candidate>& left, cons
   }
 }
 
+// Why these candidates are not compared. Those that a rule was to leave behind are no loss.
+std::string left_out(const PhaseCourse& phase, const SearchChoiceGroup& group,
+                     const std::vector<const SearchCandidate*>& gone) {
+  const std::string of = " of " + counted(static_cast<std::int64_t>(group.candidates.size()), "candidate");
+  if (phase.setup->search.advance.rule == AdvanceRule::kNone)
+    return std::to_string(gone.size()) + of +
+           (gone.size() == 1 ? " lacks seeds and is out" : " lack seeds and are out");
+  const auto failed = static_cast<std::size_t>(std::count_if(gone.begin(), gone.end(), [&](const auto* candidate) {
+    return !candidate->units.empty() &&
+           std::all_of(candidate->units.begin(), candidate->units.end(), [&](std::int64_t unit) {
+             return phase.units[static_cast<std::size_t>(unit)].state == UnitState::kFailed;
+           });
+  }));
+  std::string out;
+  if (gone.size() > failed) out = "the rule left " + std::to_string(gone.size() - failed) + of + " behind on the way";
+  if (failed > 0) out += (out.empty() ? "" : "; ") + std::to_string(failed) + (out.empty() ? of : "") + " failed";
+  return out;
+}
+
 ChosenCandidate chosen_of_group(const PhaseCourse& phase, const SearchChoiceTerms& terms,
                                 const SearchChoiceGroup& group) {
   ChosenCandidate out;
   out.group = group.assignment;
   std::vector<Candidate> left;
+  std::vector<const SearchCandidate*> gone;
   for (std::size_t i = 0; i < group.candidates.size(); ++i) {
     Candidate one = candidate_of(phase, group.candidates[i], i);
-    if (admitted_to(one, terms.at_least)) left.push_back(std::move(one));
+    admitted_to(one, terms.at_least) ? left.push_back(std::move(one)) : gone.push_back(&group.candidates[i]);
   }
-  const std::size_t gone = group.candidates.size() - left.size();
-  const auto all = static_cast<std::int64_t>(group.candidates.size());
-  if (gone > 0) {
-    out.note = std::to_string(gone) + " of " + counted(all, "candidate") +
-               (phase.setup->search.advance.rule == AdvanceRule::kNone ? " lack seeds and are out"
-                                                                       : " did not get to the end and are out");
-  }
+  if (!gone.empty()) out.note = left_out(phase, group, gone);
   if (left.empty()) {
     out.note = "nobody is left to choose: " + (out.note.empty() ? "there are no candidates" : out.note);
     return out;

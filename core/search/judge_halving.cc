@@ -1,6 +1,5 @@
 // Successive halving and Hyperband: whole rungs are judged at once.
 #include <algorithm>
-#include <cmath>
 
 #include "core/search/halving.h"
 #include "core/search/judge_rules.h"
@@ -13,42 +12,50 @@ std::int64_t brackets_of(const PhaseCourse& phase) {
                                                                      : 1;
 }
 
-std::vector<std::int64_t> units_of(const PhaseCourse& phase, std::size_t group, std::int64_t bracket) {
-  std::vector<std::int64_t> out;
-  std::copy_if(phase.members[group].begin(), phase.members[group].end(), std::back_inserter(out),
-               [&](std::int64_t unit) { return phase.units[static_cast<std::size_t>(unit)].bracket == bracket; });
+// Whoever goes on from an open barrier, in order of rank, and whoever never will, in order. Of those who go on the first alone where
+// no more than that one is asked about.
+struct Verdict {
+  std::vector<std::int64_t> next, settled;
+};
+Verdict verdict_at(const PhaseCourse& phase, const SearchBudgetLeft& budget, const RungStandings& at,
+                   std::int64_t rung) {
+  Verdict out;
+  const Share keep = share_of(phase);
+  const auto members = static_cast<std::int64_t>(at.all.size());
+  const auto places = static_cast<std::size_t>(std::max<std::int64_t>(1, members * keep.numerator / keep.denominator));
+  const auto ahead = [&](const Ranking& of) {
+    return places < at.all.size() ? of.before(at.all.at(places)) : of.size();
+  };
+  const std::size_t winners = ahead(at.standing);
+  if (winners > 0) {
+    const std::int64_t first = at.standing.at(0).unit;
+    const bool one = phase.setup->search.parallel > 0 || !budget.fits({first}, rung + 1);
+    out.next = at.standing.units(0, one ? 1 : winners);
+  }
+  // Where trainings have ended, nothing waits to be released.
+  if (phase.of_seeds() || phase.of_rungs()) return out;
+  out.settled = at.unsettled.units(ahead(at.unsettled), at.unsettled.size());
+  std::sort(out.settled.begin(), out.settled.end());
   return out;
 }
 
 // The first verdict that one group of a bracket is due; `waits`: a later one is to come.
 std::optional<RuleAnswer> of_group(const PhaseCourse& phase, const SearchBudgetLeft& budget,
-                                   const std::vector<std::int64_t>& units, bool closed, bool& waits) {
-  if (units.empty()) return std::nullopt;
-  const std::int64_t top = phase.top(units.front());
-  const bool keeps_all =
-      phase.of_seeds() || phase.of_rungs();  // whose trainings have ended: nothing waits to be released
+                                   const LadderStandings& units, std::int64_t bracket, bool closed, bool& waits) {
+  const std::int64_t top = std::ssize(phase.ladders[static_cast<std::size_t>(bracket)]) - 1;
   for (std::int64_t rung = 0; rung < top; ++rung) {
-    const Barrier barrier = barrier_at(phase, units, rung, closed);
-    if (!barrier.open) {
+    if (!barrier_at(units, rung, closed).open) {
       waits = true;
       return std::nullopt;
     }
-    std::vector<std::int64_t> next, settled;
-    for (const std::int64_t unit : barrier.winners) {
-      const auto i = static_cast<std::size_t>(unit);
-      if (phase.units[i].rung == rung && !phase.flags[i].stopped) next.push_back(unit);
-    }
-    for (const std::int64_t unit : barrier.losers) {
-      const auto i = static_cast<std::size_t>(unit);
-      if (phase.units[i].rung == rung && !phase.flags[i].stopped && !phase.units[i].settled) settled.push_back(unit);
-    }
-    if (keeps_all) settled.clear();
-    Admitted now = admitted(phase, budget, next, rung + 1);
+    if (static_cast<std::size_t>(rung) >= units.rungs.size()) continue;
+    const Verdict verdict = verdict_at(phase, budget, units.rungs[static_cast<std::size_t>(rung)], rung);
+    Admitted now = admitted(phase, budget, verdict.next, rung + 1);
     // Who goes waits for places, who stays does not: apart, so that the two are the same decisions in every fleet.
-    if (phase.setup->search.parallel > 0 && !settled.empty()) now.units.clear();
-    if (!now.units.empty() || !settled.empty()) {
+    if (phase.setup->search.parallel > 0 && !verdict.settled.empty()) now.units.clear();
+    if (!now.units.empty() || !verdict.settled.empty()) {
       const std::string name = to_string(phase.setup->search.advance.rule);
-      return RuleAnswer{AdvanceDecision{now.units, rung + 1, settled}, name, 1};
+      return RuleAnswer{AdvanceDecision{now.units, rung + 1, verdict.settled}, name, 1};
     }
     if (now.no_place) {
       waits = true;
@@ -60,40 +67,19 @@ std::optional<RuleAnswer> of_group(const PhaseCourse& phase, const SearchBudgetL
 
 }  // namespace
 
-Barrier barrier_at(const PhaseCourse& phase, const std::vector<std::int64_t>& units, std::int64_t rung, bool closed) {
-  Barrier out;
-  std::vector<double> scores;
-  bool all = true;
-  for (const std::int64_t unit : units) {
-    const auto i = static_cast<std::size_t>(unit);
-    const UnitCourse& course = phase.units[i];
-    if (course.rung < rung) {
-      all = all && (rung > 0 || closed || phase.flags[i].stopped);
-      continue;
-    }
-    out.members.push_back(unit);
-    const auto& score = course.scores[static_cast<std::size_t>(rung)];
-    // What was stopped here gives its place to the next.
-    const bool gone = phase.flags[i].stopped && course.rung == rung;
-    scores.push_back(gone || !score ? worst_score() : *score);
-    if (score || phase.flags[i].stopped) {
-      ++out.there;
-    } else {
-      all = false;
-    }
-  }
-  out.open = all && (rung > 0 || closed);
-  if (!out.open) return out;
+Share share_of(const PhaseCourse& phase) {
   const Advance& advance = phase.setup->search.advance;
-  const Share keep = advance.rule == AdvanceRule::kHyperband ? Share{1, advance.eta} : advance.keep;
-  std::vector<bool> wins(out.members.size(), false);
-  for (const std::size_t place : halved(scores, keep)) {
-    wins[place] = true;
-    out.winners.push_back(out.members[place]);
+  return advance.rule == AdvanceRule::kHyperband ? Share{1, advance.eta} : advance.keep;
+}
+
+Barrier barrier_at(const LadderStandings& units, std::int64_t rung, bool closed) {
+  Barrier out;
+  if (static_cast<std::size_t>(rung) < units.rungs.size()) {
+    const RungStandings& at = units.rungs[static_cast<std::size_t>(rung)];
+    out.members = static_cast<std::int64_t>(at.all.size());
+    out.there = at.there;
   }
-  for (std::size_t i = 0; i < out.members.size(); ++i) {
-    if (!wins[i] && std::isfinite(scores[i])) out.losers.push_back(out.members[i]);
-  }
+  out.open = out.there == out.members && (rung > 0 || closed);
   return out;
 }
 
@@ -102,15 +88,12 @@ std::optional<RuleAnswer> halved_next(const PhaseCourse& phase, const SearchBudg
   const bool ordered = budget.ordered();
   if (ordered && !closed) return std::nullopt;
   for (std::int64_t bracket = 0; bracket < brackets_of(phase); ++bracket) {
-    for (std::size_t group = 0; group < phase.members.size(); ++group) {
-      const std::vector<std::int64_t> units = units_of(phase, group, bracket);
-      const bool begun = std::all_of(units.begin(), units.end(), [&](std::int64_t unit) {
-        const auto i = static_cast<std::size_t>(unit);
-        return phase.units[i].rung >= 0 || phase.flags[i].stopped;
-      });
-      const bool external = phase.setup->search.proposer == Proposer::kExternal;
+    for (std::size_t group = 0; group < phase.members().size(); ++group) {
+      const LadderStandings* units = phase.standings.ladder(static_cast<std::int64_t>(group), bracket);
+      if (units == nullptr) continue;
+      const bool begun = units->idle == 0 && phase.setup->search.proposer != Proposer::kExternal;
       bool waits = false;
-      auto verdict = of_group(phase, budget, units, closed || (begun && !external), waits);
+      auto verdict = of_group(phase, budget, *units, bracket, closed || begun, waits);
       if (verdict) return verdict;
       if (waits && ordered) return std::nullopt;
     }

@@ -75,7 +75,7 @@ std::optional<RuleAnswer> of_race(const PhaseCourse& phase, const SearchBudgetLe
   const RaceCourse race = race_of(phase, group);
   std::vector<std::int64_t> next, settled;
   std::int64_t rung = std::numeric_limits<std::int64_t>::max();
-  for (const std::int64_t unit : phase.members[static_cast<std::size_t>(group)]) {
+  for (const std::int64_t unit : phase.members()[static_cast<std::size_t>(group)]) {
     const auto i = static_cast<std::size_t>(unit);
     const UnitCourse& course = phase.units[i];
     if (course.rung < 0 || phase.flags[i].stopped) continue;
@@ -104,7 +104,7 @@ RaceCourse race_of(const PhaseCourse& phase, std::int64_t group) {
   RaceCourse out;
   std::vector<std::int64_t> units;
   std::vector<std::vector<double>> values;
-  for (const std::int64_t unit : phase.members[static_cast<std::size_t>(group)]) {
+  for (const std::int64_t unit : phase.members()[static_cast<std::size_t>(group)]) {
     const auto i = static_cast<std::size_t>(unit);
     if (phase.units[i].rung < 0 || phase.flags[i].stopped) continue;
     units.push_back(unit);
@@ -122,13 +122,9 @@ RaceCourse race_of(const PhaseCourse& phase, std::int64_t group) {
 std::optional<RuleAnswer> raced_next(const PhaseCourse& phase, const SearchBudgetLeft& budget) {
   const bool closed = proposals_closed(phase, budget);
   if (!closed && (budget.ordered() || phase.setup->search.proposer == Proposer::kExternal)) return std::nullopt;
-  for (std::size_t group = 0; group < phase.members.size(); ++group) {
-    const auto& units = phase.members[group];
-    const bool begun = std::all_of(units.begin(), units.end(), [&](std::int64_t unit) {
-      const auto i = static_cast<std::size_t>(unit);
-      return phase.units[i].rung >= 0 || phase.flags[i].stopped;
-    });
-    if (!closed && !begun) continue;
+  for (std::size_t group = 0; group < phase.members().size(); ++group) {
+    const LadderStandings* units = phase.standings.ladder(static_cast<std::int64_t>(group), 0);
+    if (!closed && units != nullptr && units->idle > 0) continue;
     bool waits = false;
     if (auto verdict = of_race(phase, budget, static_cast<std::int64_t>(group), waits)) return verdict;
     if (waits && budget.ordered()) return std::nullopt;

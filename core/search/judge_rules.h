@@ -49,6 +49,8 @@ bool proposals_closed(const PhaseCourse& phase, const SearchBudgetLeft& budget);
 
 // Each answers, or has nothing to say now.
 std::optional<RuleAnswer> stopped_between(const PhaseCourse& phase);
+// Whether a rule stops a unit between rungs by what is known of it: asked as that changes, so that PhaseCourse::stopping knows it.
+bool stops_between(const PhaseCourse& phase, std::int64_t unit);
 std::optional<RuleAnswer> proposed_next(const PhaseCourse& phase, const SearchBudgetLeft& budget);
 std::optional<RuleAnswer> halved_next(const PhaseCourse& phase, const SearchBudgetLeft& budget);
 std::optional<RuleAnswer> climbing_next(const PhaseCourse& phase, const SearchBudgetLeft& budget);
@@ -58,13 +60,13 @@ RuleAnswer ended_now(const PhaseCourse& phase, const SearchBudgetLeft& budget);
 
 // The barrier of one group and bracket at a rung.
 struct Barrier {
-  std::vector<std::int64_t> members;  // that were sent to the rung or further
-  std::int64_t there = 0;             // of them, judged or stopped
-  bool open = false;                  // all are there, and none is to come
-  std::vector<std::int64_t> winners;  // if open: who goes on by the rule, in order of rank
-  std::vector<std::int64_t> losers;   // if open: finite and not among them
+  std::int64_t members = 0;  // that were sent to the rung or further
+  std::int64_t there = 0;    // of them, judged or stopped
+  bool open = false;         // all are there, and none is to come
 };
-Barrier barrier_at(const PhaseCourse& phase, const std::vector<std::int64_t>& units, std::int64_t rung, bool closed);
+Barrier barrier_at(const LadderStandings& units, std::int64_t rung, bool closed);
+// Of halving and Hyperband: who goes on at a barrier.
+Share share_of(const PhaseCourse& phase);
 
 // A race of one group as its values have it.
 struct RaceCourse {

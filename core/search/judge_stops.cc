@@ -8,22 +8,6 @@
 namespace locus {
 namespace {
 
-// Curves of the finished units of its group, at the steps of `unit`: a validation is the same one whatever the batch.
-std::vector<Curve> finished_beside(const PhaseCourse& phase, std::int64_t unit, std::int64_t step) {
-  std::vector<Curve> out;
-  const double own = phase.steps_per_epoch(unit);
-  for (const std::int64_t other :
-       phase.members[static_cast<std::size_t>(phase.setup->units[static_cast<std::size_t>(unit)].group)]) {
-    const UnitCourse& course = phase.units[static_cast<std::size_t>(other)];
-    if (other == unit || course.state != UnitState::kFinished) continue;
-    const double theirs = phase.steps_per_epoch(other);
-    const auto found = course.curve.find(theirs == own ? step : std::llround(static_cast<double>(step) / own * theirs));
-    out.emplace_back();
-    if (found != course.curve.end()) out.back()[step] = found->second;
-  }
-  return out;
-}
-
 std::string epoch_of(const PhaseCourse& phase, std::int64_t unit, std::int64_t step) {
   const double steps = phase.steps_per_epoch(unit);
   return steps > 0 ? "epoch " + shown(static_cast<double>(step) / steps) : "step " + std::to_string(step);
@@ -32,15 +16,16 @@ std::string epoch_of(const PhaseCourse& phase, std::int64_t unit, std::int64_t s
 std::optional<std::string> why(const PhaseCourse& phase, std::int64_t unit, const Curve& curve, MedianRule rule) {
   rule.from = std::llround(static_cast<double>(rule.from) * phase.steps_per_epoch(unit));
   const std::int64_t step = curve.rbegin()->first;
-  const std::vector<Curve> finished = finished_beside(phase, unit, step);
-  if (!stops(rule, curve, step, finished)) return std::nullopt;
+  const std::int64_t group = phase.setup->units[static_cast<std::size_t>(unit)].group;
+  const std::int64_t finished = phase.standings.finished(group);
+  const auto bound = phase.standings.percentile(group, phase.steps_per_epoch(unit), step, rule.percentile);
+  if (!stops(rule, curve, step, finished, bound)) return std::nullopt;
   const auto best = std::max_element(curve.begin(), curve.end(), [](const auto& a, const auto& b) {
     return std::isnan(a.second) || a.second < b.second;
   });
-  const auto bound = percentile_at(rule, step, finished);
   return "median: its best up to " + epoch_of(phase, unit, step) + ", " + shown(phase.turned(best->second)) +
          ", is worse than " + shown(phase.turned(bound.value_or(0))) + ", the percentile " + shown(rule.percentile) +
-         " of " + counted(static_cast<std::int64_t>(finished.size()), "finished unit") + " there";
+         " of " + counted(finished, "finished unit") + " there";
 }
 
 // The first validations that it holds for, so that it does not matter how many came at once.
@@ -83,10 +68,10 @@ Curve curve_of(const PhaseCourse& phase, std::int64_t unit, const std::string& m
     }
     return out;
   }
-  const auto others = phase.other_curves.find(unit);
-  if (others == phase.other_curves.end()) return out;
-  const auto found = others->second.find(metric);
-  return found == others->second.end() ? out : found->second;
+  const OtherCurves* others = phase.other_curves.find(unit);
+  if (others == nullptr) return out;
+  const auto found = others->find(metric);
+  return found == others->end() ? out : found->second;
 }
 
 std::optional<RuleAnswer> of_unit(const PhaseCourse& phase, std::int64_t unit) {
@@ -111,14 +96,10 @@ std::optional<RuleAnswer> of_unit(const PhaseCourse& phase, std::int64_t unit) {
 
 }  // namespace
 
+bool stops_between(const PhaseCourse& phase, std::int64_t unit) { return of_unit(phase, unit).has_value(); }
+
 std::optional<RuleAnswer> stopped_between(const PhaseCourse& phase) {
-  for (const std::int64_t unit : phase.fresh) {
-    const UnitCourse& course = phase.units[static_cast<std::size_t>(unit)];
-    const bool under_way = course.state == UnitState::kRunning || course.state == UnitState::kParked;
-    if (!under_way || course.overruled) continue;
-    if (auto verdict = of_unit(phase, unit)) return verdict;
-  }
-  return std::nullopt;
+  return phase.stopping.empty() ? std::nullopt : of_unit(phase, *phase.stopping.begin());
 }
 
 }  // namespace locus

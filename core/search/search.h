@@ -87,6 +87,8 @@ struct Search {
   std::int64_t parallel = 0;  // unfinished proposals at a time; 0: any number
   SearchHorizon horizon = SearchHorizon::kFull;
 
+  // Whether nothing limits what a client may propose.
+  bool endless() const { return proposer == Proposer::kExternal && proposals == 0 && budget.empty(); }
   // Whether anything is decided while it runs. Otherwise every proposal is a cell like any other.
   bool decides() const {
     return advance.rule != AdvanceRule::kNone || !stops.empty() || !budget.empty() || parallel > 0 ||

@@ -211,14 +211,7 @@ Search search_of(const Json& json) {
 }
 
 Json terms_json(const SearchChoiceTerms& terms) {
-  Json groups = Json::array();
-  for (const SearchChoiceGroup& group : terms.groups) {
-    Json candidates = Json::array();
-    for (const SearchCandidate& one : group.candidates)
-      candidates.push_back({{"assignment", one.assignment}, {"units", one.units}});
-    groups.push_back({{"assignment", group.assignment}, {"candidates", std::move(candidates)}});
-  }
-  Json out = {{"by", terms.by}, {"groups", std::move(groups)}};
+  Json out = {{"by", terms.by}, {"groups", choice_groups_json(terms.groups)}};
   put(out, "at_least", terms.at_least);
   return out;
 }
@@ -227,13 +220,7 @@ SearchChoiceTerms terms_of(const Json& json) {
   SearchChoiceTerms out;
   out.by = json.at("by");
   take(json, "at_least", out.at_least);
-  for (const Json& group : json.at("groups")) {
-    SearchChoiceGroup one;
-    one.assignment = group.at("assignment");
-    for (const Json& candidate : group.at("candidates"))
-      one.candidates.push_back({candidate.at("assignment"), candidate.at("units").get<std::vector<std::int64_t>>()});
-    out.groups.push_back(std::move(one));
-  }
+  out.groups = choice_groups_of(json.at("groups"));
   return out;
 }
 
@@ -257,6 +244,29 @@ SearchSetup setup_from(const Json& json) {
 }
 
 }  // namespace
+
+Json choice_groups_json(const std::vector<SearchChoiceGroup>& groups) {
+  Json out = Json::array();
+  for (const SearchChoiceGroup& group : groups) {
+    Json candidates = Json::array();
+    for (const SearchCandidate& one : group.candidates)
+      candidates.push_back({{"assignment", one.assignment}, {"units", one.units}});
+    out.push_back({{"assignment", group.assignment}, {"candidates", std::move(candidates)}});
+  }
+  return out;
+}
+
+std::vector<SearchChoiceGroup> choice_groups_of(const Json& json) {
+  std::vector<SearchChoiceGroup> out;
+  for (const Json& group : json) {
+    SearchChoiceGroup one;
+    one.assignment = group.at("assignment");
+    for (const Json& candidate : group.at("candidates"))
+      one.candidates.push_back({candidate.at("assignment"), candidate.at("units").get<std::vector<std::int64_t>>()});
+    out.push_back(std::move(one));
+  }
+  return out;
+}
 
 // A list and not an object: a phase may have a hundred thousand.
 Json unit_json(const SearchUnitRow& unit) {

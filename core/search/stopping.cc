@@ -6,33 +6,9 @@
 #include <limits>
 
 namespace locus {
-namespace {
-
-// Linear interpolation between ranks; `sorted` is not empty.
-double percentile_of(const std::vector<double>& sorted, double percentile) {
-  const double at = percentile / 100 * static_cast<double>(sorted.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const double part = at - static_cast<double>(low);
-  return low + 1 < sorted.size() ? sorted[low] + part * (sorted[low + 1] - sorted[low]) : sorted[low];
-}
-
-}  // namespace
-
-std::optional<double> percentile_at(const MedianRule& rule, std::int64_t step, const std::vector<Curve>& finished) {
-  std::vector<double> others;
-  for (const Curve& curve : finished) {
-    const auto found = curve.find(step);
-    if (found != curve.end() && !std::isnan(found->second)) others.push_back(found->second);
-  }
-  if (others.empty()) return std::nullopt;
-  std::sort(others.begin(), others.end());
-  return percentile_of(others, rule.percentile);
-}
-
-bool stops(const MedianRule& rule, const Curve& unit, std::int64_t step, const std::vector<Curve>& finished) {
-  if (step < rule.from || static_cast<std::int64_t>(finished.size()) < rule.after) return false;
-  const std::optional<double> bound = percentile_at(rule, step, finished);
-  if (!bound) return false;
+bool stops(const MedianRule& rule, const Curve& unit, std::int64_t step, std::int64_t finished,
+           std::optional<double> bound) {
+  if (step < rule.from || finished < rule.after || !bound) return false;
   double best = -std::numeric_limits<double>::infinity();
   bool any = false;
   for (const auto& [at, value] : unit) {

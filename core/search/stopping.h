@@ -1,10 +1,10 @@
 // Rules that abandon a unit between rungs. They judge values of the split that selects, larger being better. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <vector>
 
 namespace locus {
 
@@ -17,9 +17,17 @@ struct MedianRule {
   std::int64_t after = 5, from = 0;
   double percentile = 50;  // linear interpolation between ranks
 };
-bool stops(const MedianRule& rule, const Curve& unit, std::int64_t step, const std::vector<Curve>& finished);
-// What it is compared with; nothing where no finished one has a value there.
-std::optional<double> percentile_at(const MedianRule& rule, std::int64_t step, const std::vector<Curve>& finished);
+// `finished`: how many have; `bound`: that percentile of theirs, nothing where none has a value there.
+bool stops(const MedianRule& rule, const Curve& unit, std::int64_t step, std::int64_t finished,
+           std::optional<double> bound);
+// Of `count` values, at least one, of which at(i) is the i-th from the least on.
+template <class At>
+double percentile_of(std::size_t count, double percentile, const At& at) {
+  const double place = percentile / 100 * static_cast<double>(count - 1);
+  const auto low = static_cast<std::size_t>(place);
+  const double part = place - static_cast<double>(low);
+  return low + 1 < count ? at(low) + part * (at(low + 1) - at(low)) : at(low);
+}
 
 // No value among the last `validations` is better by more than `least` than the best one before them.
 struct PatienceRule {

@@ -177,6 +177,7 @@ LeaderboardOutput compute_leaderboard(const LeaderboardInput& input) {
   warn(out.lines, out.warnings);
   std::stable_sort(out.lines.begin(), out.lines.end(), [&input](const LeaderboardRow& a, const LeaderboardRow& b) {
     if (a.cell.untested != b.cell.untested) return b.cell.untested;
+    if (input.untested) return false;
     if (!std::isfinite(a.mean) || !std::isfinite(b.mean)) return std::isfinite(a.mean) && !std::isfinite(b.mean);
     return input.maximize ? a.mean > b.mean : a.mean < b.mean;
   });

@@ -44,7 +44,7 @@ struct LeaderboardInput {
   std::vector<std::int64_t> seeds;
   bool maximize = true;
   std::size_t top = 0;    // above 0: means are over so many best seeds, without spread, interval and test
-  bool untested = false;  // nothing is tested: the values have chosen
+  bool untested = false;  // nothing is tested or ranked: the values have chosen
 };
 struct LeaderboardOutput {
   std::vector<LeaderboardRow> lines;
@@ -52,7 +52,8 @@ struct LeaderboardOutput {
   std::string correction;
 };
 
-// Best mean first (by direction); cells without a finite mean last, in order, and untested ones after all. Missing seeds are flagged, never averaged away.
+// Best mean first (by direction); cells without a finite mean last, in order, and untested ones after all. Nothing is ranked by values
+// that have chosen. Missing seeds are flagged, never averaged away.
 LeaderboardOutput compute_leaderboard(const LeaderboardInput& input);
 
 }  // namespace locus

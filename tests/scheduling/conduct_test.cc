@@ -171,6 +171,27 @@ TEST_F(Conducted, BeginsAndLinksEveryCellToItsFirstRung) {
   EXPECT_EQ(conduct(), 0) << "nothing has become known";
 }
 
+TEST_F(Conducted, LooksNoFurtherThanItIsToldToAndDecidesTheSame) {
+  submit();
+  conduct();
+  for (const auto& [trial, value] : std::map<std::int64_t, double>{{0, 0.1}, {1, 0.4}, {2, 0.2}, {3, 0.3}}) {
+    ASSERT_TRUE(train(value));
+    const std::set<std::int64_t> nothing, moved = {trial};
+    EXPECT_FALSE(conductor->next(id(), nullptr, &nothing).value()) << "nobody says of which trial";
+    auto event = conductor->next(id(), nullptr, &moved).value();
+    const auto whole = Conductor(h.store(), script).next(id()).value();
+    ASSERT_TRUE(event && whole);
+    EXPECT_EQ(event->decisions.rows, whole->decisions.rows);
+    ASSERT_EQ(event->links.size(), whole->links.size());
+    for (std::size_t i = 0; i < event->links.size(); ++i) {
+      EXPECT_EQ(event->links[i].trial, whole->links[i].trial);
+      EXPECT_EQ(event->links[i].until_step, whole->links[i].until_step);
+    }
+    ASSERT_TRUE(h.decide(*std::move(event))) << h.last_error();
+  }
+  EXPECT_EQ(conduct(), 0);
+}
+
 TEST_F(Conducted, ObservesParkedTrainingsAndSendsTheBetterHalfOn) {
   submit();
   conduct();

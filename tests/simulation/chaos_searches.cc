@@ -15,6 +15,8 @@ SearchPlan Chaos::some_search(const std::string& name) {
   if (plan.rule == "race") matrix.seeds = {0, 1, 2};
   if (plan.rule == "halve" && world_.random.chance(0.3)) matrix.seeds = {0, 1};
   if (plan.rule == "external") matrix.cells = {"s0"};
+  plan.retrains = plan.rule != "external" && world_.random.chance(0.3);
+  if (plan.retrains) matrix.cells.push_back(kChosenCell);
   matrix.evaluate = world_.random.chance(0.5);
   matrix.priority = static_cast<int>(world_.random.between(0, 1));
   plan.by_trial = plan.rule == "halve" && world_.random.chance(0.3);

@@ -16,6 +16,7 @@
 
 #include "core/scheduling/retry.h"
 #include "storage/memory/store.h"
+#include "tests/simulation/search_script.h"
 
 namespace locus::simulation {
 namespace {
@@ -26,7 +27,9 @@ constexpr Microseconds kJudgingMost = 10 * kSecond;
 
 std::map<std::string, int> revisions(const std::vector<std::string>& cells) {
   std::map<std::string, int> all{{"stage/train", 1}, {"stage/evaluate", 1}, {"stage/measure", 1}};
-  for (const std::string& cell : cells) all["prior/" + cell] = 1;
+  for (const std::string& cell : cells) {
+    for (const std::string& name : {cell, retrained(cell)}) all["prior/" + name] = 1;
+  }
   return all;
 }
 

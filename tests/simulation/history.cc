@@ -23,7 +23,8 @@ void count(Cluster& cluster, Outcome& outcome) {
   }
   for (const auto& [reason, times] : cluster.server.refusals()) outcome.seen["refused " + reason] += times;
   outcome.seen["stages let go of after a restart"] += cluster.server.unreferenced_found();
-  for (const char* kind : {"begin", "observe", "propose", "advance", "stop", "end", "override"})
+  for (const char* kind :
+       {"begin", "observe", "propose", "advance", "stop", "choose", "end", "override", "of a second phase"})
     outcome.seen[std::string("decisions ") + kind] += cluster.ledger.searches().seen(kind);
   for (const auto& worker : cluster.workers) outcome.seen["attempts fenced and freed again"] += worker->freed();
 }

@@ -283,11 +283,14 @@ void Ledger::check_curve(StageId id) {
   const std::vector<Point> points = read.ok() ? read->points : std::vector<Point>{};
   if (points.size() < expected.size()) throw Violation(1, stage_text(id) + ": stored points cannot be read");
   if (points.size() > expected.size()) throw Violation(2, stage_text(id) + ": more points than were sent");
+  const bool parked = std::any_of(record.attempts.begin(), record.attempts.end(),
+                                  [](const auto& each) { return each.second.state == AttemptState::kParked; });
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points[i].images != expected[i].images ||
-        !same_value(points[i].value, loss_at(record.config_json, points[i].step))) {
+    if (points[i].images != expected[i].images)
       throw Violation(2, stage_text(id) + ": point " + std::to_string(i) + " differs from the one sent");
-    }
+    if (!same_value(points[i].value, loss_at(record.config_json, points[i].step)))
+      throw Violation(parked ? 25 : 2, stage_text(id) + ": point " + std::to_string(i) +
+                                           " is not what a training that runs through has there");
   }
   if (record.state != StageState::kSucceeded || record.kind != "train") return;
   for (std::size_t i = 0; i < points.size(); ++i) {

@@ -63,6 +63,7 @@ class Ledger final : public Store {
   SearchWatch& searches() { return searches_; }
 
   // ---- the rest of the port, passed on ----
+  IdentityReads& identity() override { return store_->identity(); }
   void on_commit(std::function<void(std::int64_t)> callback) override { store_->on_commit(std::move(callback)); }
   absl::StatusOr<Snapshot> load() override { return store_->load(); }
   absl::StatusOr<std::string> catalog(const std::string& digest) override { return store_->catalog(digest); }
@@ -105,6 +106,9 @@ class Ledger final : public Store {
     return store_->blocks(id, key, shift, range);
   }
   absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) override { return store_->artifact(sha256); }
+  absl::StatusOr<std::set<StageId>> stages_naming(const std::string& sha) override {
+    return store_->stages_naming(sha);
+  }
   absl::StatusOr<std::vector<WorkerRow>> workers() override { return store_->workers(); }
   absl::StatusOr<std::vector<EventRow>> events(std::int64_t after, int limit) override {
     return store_->events(after, limit);

@@ -19,7 +19,12 @@ struct SearchPlan {
   bool by_trial = false;       // the unit
   std::int64_t parallel = 0;   // 0: any number
   std::int64_t budget = 0;     // epochs; 0: none
+  bool retrains = false;       // a second phase trains what the first has chosen, from the matrix's cell kChosenCell
 };
+// The cell of a second phase, whose label says nothing of what is trained.
+inline constexpr const char* kChosenCell = "chosen";
+// What is trained in it where this cell of the first phase was chosen.
+std::string retrained(const std::string& cell);
 // The rules whose decisions do not follow arrival.
 bool waits(const std::string& rule);
 
@@ -29,11 +34,11 @@ bool searched(const ExperimentRow& row);
 
 class SimulatedScript final : public SearchScript {
  public:
-  // `forgets_budget`: a defect planted on purpose.
-  explicit SimulatedScript(Store& store, bool forgets_budget = false)
-      : store_(store), forgets_budget_(forgets_budget) {}
+  // `forgets_budget`, `uses_another`: defects planted on purpose.
+  explicit SimulatedScript(Store& store, bool forgets_budget = false, bool uses_another = false)
+      : store_(store), forgets_budget_(forgets_budget), uses_another_(uses_another) {}
 
-  absl::StatusOr<std::size_t> phases(const ExperimentRow&) override { return 1; }
+  absl::StatusOr<std::size_t> phases(const ExperimentRow& experiment) override;
   absl::StatusOr<SearchSetup> setup(const ExperimentRow& experiment, std::size_t phase,
                                     std::span<const std::vector<ChosenCandidate>> choices) override;
   absl::StatusOr<std::map<std::int64_t, TrialStages>> stages(
@@ -42,7 +47,7 @@ class SimulatedScript final : public SearchScript {
 
  private:
   Store& store_;
-  bool forgets_budget_;
+  bool forgets_budget_, uses_another_;
 };
 
 }  // namespace locus::simulation

@@ -1,7 +1,8 @@
 // The invariants of searches: see search_watch.h.
 // 15 a log has no gap, nothing in it changes, and the search knows its last number
-// 16 every verdict is what its rule answers to the log before it
-// 17 links want what the log grants their trials; a stage is granted up to the largest want
+// 16 every verdict is what its rule answers to the log before it; what was chosen stays chosen
+// 17 links want what the log grants their trials, and those of a later phase run what was chosen; a stage is granted up to the
+//    largest want
 // 18 nothing is granted beyond its stop point, nothing that is wanted further stays parked
 // 19 the log grants no more than the budget and `parallel` allow
 // 20 every observed value is that of the curve; in peace everything that is known is observed
@@ -9,7 +10,7 @@
 // 22 an acknowledged proposal is in the log once
 // 23 in peace every search ends
 // 24 the rules that wait decide the same whatever runs where, when and how well (simulation_search_test.cc)
-// 25 a training that has parked has the curve of one that ran through: as 7, in ledger.cc
+// 25 a training that has parked has the curve of one that ran through (ledger.cc)
 #include "tests/simulation/search_watch.h"
 
 #include <algorithm>
@@ -77,6 +78,23 @@ void SearchWatch::take(Log& log, const DecisionRow& row, Store& store) {
   log.overridden = log.overridden || row.kind == "override";
   ++seen_[row.kind];
   if (const absl::Status taken = log.fold.take(row); !taken.ok()) throw Violation(16, taken.ToString());
+  if (log.fold.phases() > 1) ++seen_["of a second phase"];
+  const auto* choice = log.fold.choice(0);
+  if (choice == nullptr) return;
+  const std::string& first = log.chosen.try_emplace(row.generation, choice->front().candidate).first->second;
+  if (choice->front().candidate != first)
+    throw Violation(16, "decision " + std::to_string(row.number) + ": " + first + " was chosen, and now " +
+                            choice->front().candidate);
+}
+
+// Invariant 17, of a trial of the second phase.
+void SearchWatch::check_retrained(const TrialView& view, const Fold& fold, Store& store) const {
+  if (view.stages.empty()) return;
+  const std::string text = "trial " + std::to_string(view.trial.ordinal) + " of a second phase";
+  if (fold.phases() < 2) throw Violation(17, text + " has stages before anything was chosen");
+  const std::string meant = testing::train_identity(retrained(fold.choice(0)->front().candidate), view.trial.seed);
+  if (store.stage(view.stages.front().stage.id)->identity != meant)
+    throw Violation(17, text + " runs something else than was chosen: " + view.stages.front().stage.identity);
 }
 
 // Invariant 20.
@@ -99,7 +117,7 @@ void SearchWatch::check_limits(ExperimentId experiment, const Log& log, Store& s
   const auto budget = spec.at("budget").get<std::int64_t>(), parallel = spec.at("parallel").get<std::int64_t>();
   if (budget > 0 && log.fold.spent(0).epochs > static_cast<double>(budget))
     throw Violation(19, search_text(experiment) + " has granted more epochs than its budget has");
-  const std::vector<UnitCourse>& units = log.fold.units(0);
+  const Pieces<UnitCourse>& units = log.fold.units(0);
   const auto running = std::ranges::count(units, UnitState::kRunning, &UnitCourse::state);
   if (parallel > 0 && !spec.at("by_trial").get<bool>() && running > parallel)
     throw Violation(19, search_text(experiment) + " has " + std::to_string(running) + " unfinished proposals");
@@ -112,8 +130,12 @@ void SearchWatch::check_links(ExperimentId experiment, Store& store) const {
   if (log == logs_.end() || !row.ok() || row->state == ExperimentState::kCancelled) return;
   const std::map<std::int64_t, std::int64_t> wants = log->second.fold.wants();
   const std::vector<TrialView> views = store.trials(experiment, -1, 1000).value();
+  std::map<std::int64_t, std::string> labels;
+  const std::vector<CellRow> cells = store.cells(experiment).value();
+  for (const CellRow& cell : cells) labels[cell.ordinal] = cell.label;
   for (const TrialView& view : views) {
     if (view.trial.retired || view.stages.empty()) continue;
+    if (labels.at(view.trial.cell) == kChosenCell) check_retrained(view, log->second.fold, store);
     const auto want = wants.find(view.trial.ordinal);
     const std::int64_t granted = want == wants.end() ? kNoFurther : want->second;
     if (view.stages.front().link.until_step != granted)

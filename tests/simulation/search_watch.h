@@ -20,6 +20,7 @@ class SearchWatch {
   // Stored just now: what was appended, and that links and stop points follow from it.
   void enter(const AppendDecisions& appended, Store& store);
   void check_links(ExperimentId experiment, Store& store) const;
+  void check_retrained(const TrialView& view, const Fold& fold, Store& store) const;
   // A grant that is stored goes to where its stage is to stop, from where it has come.
   void check_grant(const GrantAttempt& grant, Store& store) const;
   // A stage that has parked has nobody who wants more of it, and what somebody may want again is kept.
@@ -41,6 +42,7 @@ class SearchWatch {
     Fold fold;
     std::vector<DecisionRow> rows;
     bool overridden = false;
+    std::map<std::int64_t, std::string> chosen;  // by generation: what the first phase chose
   };
   void take(Log& log, const DecisionRow& row, Store& store);
   void check_observed(const DecisionRow& row, const ObserveDecision& seen, const Log& log, Store& store) const;

@@ -112,14 +112,11 @@ void ServerProcess::step(const Event& event) {
       world_.trace("  the store refuses: ", stored.ToString());
       refuse_all(decision, stored);
       rebuild();
+      all_moved_ = true;
       conduct_soon(3 * kSecond);
       return;
     }
-    const bool matters = std::ranges::any_of(decision.mutations, [](const Mutation& m) {
-      return std::holds_alternative<EndAttempt>(m) || std::holds_alternative<SaveExperiment>(m) ||
-             std::holds_alternative<SetStageState>(m) || std::holds_alternative<SetExperimentState>(m);
-    });
-    if (matters) conduct_soon(kSecond / 2);
+    note_moved(decision.mutations);
   }
   carry_out(decision.commands);
   if (mutant_ == Mutant::kForgetsRequeue) forget_lost(decision.mutations);

@@ -39,7 +39,11 @@ enum class Mutant {
   kLosesParked,              // the checkpoints of parked stages are taken for garbage
   kForgetsBudget,            // the rules are asked as if there were no budget
   kProposesTwice,            // a client's repeated question is taken for another one
-  kForgetsSearches           // a server that starts again does not take up its searches
+  kForgetsSearches,          // a server that starts again does not take up its searches
+  kEndsEarly,                // a search is stored as ended with its first verdict
+  kOverlooksFailures,        // what failed for good is never told to its search
+  kGoesOnAstray,             // what had parked goes on with other values than it had
+  kUsesAnother               // a later phase runs something else than was chosen
 };
 
 struct Answer {
@@ -58,7 +62,7 @@ class ServerProcess final : public Process {
         ledger_(ledger),
         policy_(policy),
         mutant_(mutant),
-        script_(ledger, mutant == Mutant::kForgetsBudget) {}
+        script_(ledger, mutant == Mutant::kForgetsBudget, mutant == Mutant::kUsesAnother) {}
 
   // ---- calls; each answers later through `respond`, or never ----
   void ask(Event event, Respond respond);  // whatever the scheduler decides by itself
@@ -99,6 +103,7 @@ class ServerProcess final : public Process {
     rebuild();
     purge();
     conductor_.emplace(ledger_, script_);
+    all_moved_ = true;
     ++boots_;
     conduct_soon(kSecond);
   }
@@ -117,9 +122,11 @@ class ServerProcess final : public Process {
   void unfence(std::string& session, StageId stage, std::int64_t& attempt);
   Snapshot load();
   // ---- server_searches.cc ----
+  void note_moved(const std::vector<Mutation>& mutations);
   void conduct_soon(Microseconds most);
   void conduct();
-  bool conduct(ExperimentId experiment);  // whether all of it was decided
+  // Whether all of it was decided. `moved`: of which trials something may be known; null: of all.
+  bool conduct(ExperimentId experiment, const std::set<std::int64_t>* moved);
   absl::Status wish(ExperimentId experiment, const SearchWish& wish);
   SearchDecided tampered(SearchDecided event) const;
   bool search_runs(ExperimentId experiment) const;
@@ -140,6 +147,8 @@ class ServerProcess final : public Process {
   SimulatedScript script_;
   std::optional<Conductor> conductor_;  // since it booted
   bool conduct_planned_ = false;
+  bool all_moved_ = true;                                 // anything may be known to no conductor; otherwise:
+  std::map<ExperimentId, std::set<std::int64_t>> moved_;  // trials of which something may
   std::int64_t repeated_ = 0, boots_ = 0;
 };
 

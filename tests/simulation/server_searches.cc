@@ -14,12 +14,30 @@ bool ServerProcess::search_runs(ExperimentId experiment) const {
 }
 
 void ServerProcess::conduct_soon(Microseconds most) {
-  if (conduct_planned_ || (mutant_ == Mutant::kForgetsSearches && boots_ > 1)) return;
+  if (!up() || conduct_planned_ || (mutant_ == Mutant::kForgetsSearches && boots_ > 1)) return;
   conduct_planned_ = true;
   after(world_.random.between(0, most / kMillisecond) * kMillisecond, [this] {
     conduct_planned_ = false;
     conduct();
   });
+}
+
+// What the server's own coordinator tells its searches.
+void ServerProcess::note_moved(const std::vector<Mutation>& mutations) {
+  bool matters = false;
+  const auto of_stage = [&](StageId stage) {
+    matters = true;
+    const auto references = ledger_.references(stage).value();
+    for (const StageReference& reference : references) moved_[reference.experiment].insert(reference.trial);
+  };
+  for (const Mutation& mutation : mutations) {
+    if (const auto* ended = std::get_if<EndAttempt>(&mutation)) of_stage(ended->stage_id);
+    if (const auto* set = std::get_if<SetStageState>(&mutation); set != nullptr && terminal(set->to))
+      of_stage(set->stage_id);
+    if (std::holds_alternative<SaveExperiment>(mutation) || std::holds_alternative<SetExperimentState>(mutation))
+      matters = all_moved_ = true;
+  }
+  if (matters) conduct_soon(kSecond / 2);
 }
 
 bool ServerProcess::has_more_to_decide(ExperimentId experiment) {
@@ -30,19 +48,37 @@ bool ServerProcess::has_more_to_decide(ExperimentId experiment) {
 void ServerProcess::conduct() {
   std::vector<ExperimentRow> rows = ledger_.experiments(0, 100).value();
   std::reverse(rows.begin(), rows.end());
+  const bool all = std::exchange(all_moved_, false);
+  const auto moved = std::exchange(moved_, {});
   for (const ExperimentRow& row : rows) {
     if (!searched(row)) continue;
-    const bool whole = conduct(row.id);
+    const auto trials = moved.find(row.id);
+    if (!all && trials == moved.end()) continue;
+    const bool whole = conduct(row.id, all ? nullptr : &trials->second);
     if (!up()) return;
-    if (!whole) conduct_soon(3 * kSecond);
+    if (whole) continue;
+    all_moved_ = true;
+    conduct_soon(3 * kSecond);
   }
 }
 
-bool ServerProcess::conduct(ExperimentId experiment) {
+namespace {
+
+bool tells_of_failure(const SearchDecided& event) {
+  return std::ranges::any_of(event.decisions.rows, [](const DecisionRow& row) {
+    const auto decision = read(row);
+    const auto* seen = decision.ok() ? std::get_if<ObserveDecision>(&*decision) : nullptr;
+    return seen != nullptr && !seen->value;
+  });
+}
+
+}  // namespace
+
+bool ServerProcess::conduct(ExperimentId experiment, const std::set<std::int64_t>* moved) {
   for (int events = 0; events < 20; ++events) {
-    auto event = conductor_->next(experiment);
+    auto event = conductor_->next(experiment, /*wish=*/nullptr, moved);
     if (!event.ok()) throw Violation(16, "the conductor cannot judge: " + event.status().ToString());
-    if (!*event) return true;
+    if (!*event || (mutant_ == Mutant::kOverlooksFailures && tells_of_failure(**event))) return true;
     const absl::Status posted = ask_and_tell(tampered(std::move(**event)));
     if (!up() || !posted.ok()) return false;
   }
@@ -50,11 +86,15 @@ bool ServerProcess::conduct(ExperimentId experiment) {
 }
 
 absl::Status ServerProcess::wish(ExperimentId experiment, const SearchWish& wish) {
-  auto event = conductor_->next(experiment, &wish);
+  const std::set<std::int64_t> nothing_else;
+  auto event = conductor_->next(experiment, &wish, &nothing_else);
   if (!event.ok()) return event.status();
   if (!*event) return absl::OkStatus();  // it is in the log
   absl::Status posted = ask_and_tell(tampered(std::move(**event)));
-  if (up() && posted.ok()) conduct_soon(kSecond / 2);
+  if (up() && posted.ok()) {
+    moved_.try_emplace(experiment);
+    conduct_soon(kSecond / 2);
+  }
   return posted;
 }
 
@@ -108,6 +148,9 @@ SearchDecided ServerProcess::tampered(SearchDecided event) const {
     auto* advance = std::get_if<AdvanceDecision>(&*decision);
     if (mutant_ == Mutant::kMisreadsValue && seen != nullptr && seen->value) {
       *seen->value += 1;
+    } else if (mutant_ == Mutant::kEndsEarly && advance != nullptr) {
+      event.decisions.state = SearchState::kEnded;
+      continue;
     } else if (mutant_ == Mutant::kMisjudges && advance != nullptr && !advance->units.empty()) {
       advance->units.pop_back();
     } else {

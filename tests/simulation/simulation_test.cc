@@ -37,7 +37,11 @@ const std::map<std::string, Mutant, std::less<>> kMutants = {
     {"loses-parked", Mutant::kLosesParked},
     {"forgets-budget", Mutant::kForgetsBudget},
     {"proposes-twice", Mutant::kProposesTwice},
-    {"forgets-searches", Mutant::kForgetsSearches}};
+    {"forgets-searches", Mutant::kForgetsSearches},
+    {"ends-early", Mutant::kEndsEarly},
+    {"overlooks-failures", Mutant::kOverlooksFailures},
+    {"goes-on-astray", Mutant::kGoesOnAstray},
+    {"uses-another", Mutant::kUsesAnother}};
 
 std::string replay_line(std::uint64_t seed, std::string_view mutant = "none") {
   std::string line = binary + " --seed=" + std::to_string(seed) + " --trace";
@@ -72,6 +76,8 @@ TEST_P(Histories, HoldEveryInvariantAfterEveryStep) {
                            "decisions propose",
                            "decisions advance",
                            "decisions stop",
+                           "decisions choose",
+                           "decisions of a second phase",
                            "decisions end",
                            "decisions override",
                            "refused WORKER_NOT_FOUND",
@@ -110,7 +116,11 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
                                                       {"loses-parked", {8, 21}},
                                                       {"forgets-budget", {16, 19}},
                                                       {"proposes-twice", {22}},
-                                                      {"forgets-searches", {20, 23}}};
+                                                      {"forgets-searches", {20, 23}},
+                                                      {"ends-early", {15}},
+                                                      {"overlooks-failures", {23}},
+                                                      {"goes-on-astray", {25}},
+                                                      {"uses-another", {17}}};
   EXPECT_TRUE(meant.at(GetParam()).contains(found.outcome.invariant)) << "found, but by accident";
 }
 
@@ -120,7 +130,8 @@ INSTANTIATE_TEST_SUITE_P(Each, PlantedDefect,
                                            "forgets-unreferenced", "gives-names-away", "ignores-data", "misreads-value",
                                            "misjudges", "moves-link", "grants-beyond", "stays-parked",
                                            "forgets-checkpoint", "loses-parked", "forgets-budget", "proposes-twice",
-                                           "forgets-searches"),
+                                           "forgets-searches", "ends-early", "overlooks-failures", "goes-on-astray",
+                                           "uses-another"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

@@ -258,7 +258,7 @@ void WorkerProcess::train(Key key, std::int64_t life) {
     }
     trainer.step += 1;
     outboxes_[key].steps.push_back(trainer.step);
-    outboxes_[key].losses.push_back(loss_at(trainer.grant.config_json, trainer.step));
+    outboxes_[key].losses.push_back(loss_at(trainer.grant.config_json, trainer.step) + strayed(key, trainer));
     book_.set_progress(key, trainer.step, steps_of(trainer.grant.kind), "train");
     const Fate fate = fate_of(trainer.grant.config_json);
     if (trainer.step >= kFatalStep && fate == Fate::kDiverges) {
@@ -269,6 +269,13 @@ void WorkerProcess::train(Key key, std::int64_t life) {
     if (trainer.step % kCheckpointEvery == 0) trainer.checkpoints.push_back(trainer.step);
     train(key, life);
   });
+}
+
+// The planted defect: what had parked does not go on as it was.
+double WorkerProcess::strayed(Key key, const Trainer& trainer) const {
+  if (mutant_ != Mutant::kGoesOnAstray || trainer.grant.resume_step == 0) return 0;
+  const AttemptRecord* before = ledger_.attempt(key.first, key.second - 1);
+  return before != nullptr && before->state == AttemptState::kParked ? 0.5 : 0;
 }
 
 // Every step is validated, the last one is no place to park.

@@ -84,6 +84,7 @@ class WorkerProcess final : public Process {
   void train(Key key, std::int64_t life);
   void limit(Key key, std::int64_t life, std::int64_t seconds);  // 0: none
   bool park(Key key, Trainer& trainer);                          // where it is to: whether it has
+  double strayed(Key key, const Trainer& trainer) const;
   void finish(Trainer& trainer, AttemptState outcome, FailureClass failure_class = FailureClass::kNone);
   void send_points(Key key);
   void send_leftovers();

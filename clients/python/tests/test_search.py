@@ -43,25 +43,25 @@ class FakeSearch:
         ended = len(self.units) == self.proposals and all(one.state != "running" for one in self.units)
         line = locus.search.SearchBudgetLine("parallel", 0.0, float(self.parallel))
         phase = SearchPhase(
-            "",
-            "ended" if ended else "running",
-            "external",
-            "none",
-            "epochs",
-            "cell",
-            True,
-            "top1",
-            "validation",
-            self.direction,
-            ["{}"],
-            self.proposals,
-            len(self.units),
-            [],
-            [line],
-            [],
-            list(self.units) if units else [],
-            "",
-            [],
+            name="",
+            state="ended" if ended else "running",
+            propose="external",
+            advance="none",
+            resource="epochs",
+            unit="cell",
+            shared=True,
+            metric="top1",
+            split="validation",
+            direction=self.direction,
+            groups=["{}"],
+            proposals=self.proposals,
+            proposed=len(self.units),
+            brackets=[],
+            budget=[line],
+            choices=[],
+            units=list(self.units) if units else [],
+            reason="",
+            space=[],
         )
         return SearchState("fake", 1, self.decided, phase.state, "", [phase], [])
 
@@ -89,7 +89,7 @@ class FakeSearch:
 
     def _take(self, values: dict[str, Any]) -> ProposedUnit:
         number = len(self.units)
-        self.units.append(SearchUnit(0, number, number, "", values, [number], "running", 0, 0, [], ""))
+        self.units.append(SearchUnit(0, number, number, "", values, [number], "running", 0, 0, [], "", []))
         return ProposedUnit(number, [number], False)
 
     def wait(self, *, after: int, timeout: float | None = None, pause: float = 0.5) -> SearchState:
@@ -103,7 +103,7 @@ class FakeSearch:
         far = abs(math.log10(one.values["train.lr"]) + 3) + one.values["train.weight_decay"]
         scores = [SearchScore(3, 90 - 10 * far if self.direction == "max" else far)] if state != "failed" else []
         self.units[number] = SearchUnit(
-            one.group, number, one.cell, "", one.values, one.trials, state, 0, 0, scores, ""
+            one.group, number, one.cell, "", one.values, one.trials, state, 0, 0, scores, "", []
         )
         self.decided += 1
 
@@ -242,7 +242,7 @@ def test_a_history_says_what_became_of_every_proposal() -> None:
 def test_groups_that_share_a_proposal_are_judged_by_their_mean() -> None:
     def unit(group: int, state: str, *values: float | None) -> SearchUnit:
         scores = [SearchScore(rung, value) for rung, value in zip((1, 3), values)]
-        return SearchUnit(group, 0, group, "", {"train.lr": 0.1}, [group], state, 0, 0, scores, "")
+        return SearchUnit(group, 0, group, "", {"train.lr": 0.1}, [group], state, 0, 0, scores, "", [])
 
     def judged(*units: SearchUnit) -> Any:
         phase = FakeSearch().get().phases[0]

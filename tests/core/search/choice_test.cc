@@ -72,7 +72,7 @@ TEST(Choice, OfOneCandidateHasNoMargin) {
 TEST(Choice, LeavesOutWhoLacksASeed) {
   const ChosenCandidate chosen = choice_among({{.9, std::nullopt}, {.5, .5}, {.25, .75}});
   EXPECT_EQ(chosen.candidate, lr(1));
-  EXPECT_EQ(chosen.note, "1 of 3 candidates lack seeds and are out");
+  EXPECT_EQ(chosen.note, "1 of 3 candidates lacks seeds and is out");
 }
 
 TEST(Choice, ComparesOnTheSeedsThatAllHaveWhereFewerSuffice) {
@@ -148,7 +148,7 @@ TEST(Choice, ConsidersOnlyWhoGotToTheEnd) {
     return step == kToTheEnd ? 1.0 - .1 * static_cast<double>(trial) : .1 * static_cast<double>(trial);
   });
   EXPECT_EQ(history.fold().choice(0)->front().candidate, lr(5));
-  EXPECT_THAT(history.fold().choice(0)->front().note, HasSubstr("5 of 6 candidates did not get to the end"));
+  EXPECT_THAT(history.fold().choice(0)->front().note, HasSubstr("the rule left 5 of 6 candidates behind"));
 }
 
 TEST(Choice, OfAnUndecidedRaceSaysSo) {

@@ -51,8 +51,6 @@ void keep_links(ExperimentSubmitted& event, const Matrix& matrix, Store& store) 
     return;
   }
   const std::vector<TrialView> views = store.trials(event.row.id, -1, 1000).value();
-  std::map<std::int64_t, std::string> labels;
-  for (const CellRow& cell : event.cells) labels[cell.ordinal] = cell.label;
   for (const TrialView& view : views) {
     const bool retired = std::any_of(event.trials.begin(), event.trials.end(), [&](const TrialRow& row) {
       return row.ordinal == view.trial.ordinal && row.retired;
@@ -60,8 +58,8 @@ void keep_links(ExperimentSubmitted& event, const Matrix& matrix, Store& store) 
     if (retired) continue;
     for (const TrialStageView& stage : view.stages) {
       event.links.push_back({view.trial.ordinal, stage.link.role, stage.stage.identity, stage.link.until_step});
-      event.stages[stage.stage.identity] =
-          stage_draft(stage.stage.kind, labels.at(view.trial.cell), view.trial.seed, matrix.dataset);
+      const auto cell = Json::parse(stage.stage.config_json).at("prior").get<std::string>();
+      event.stages[stage.stage.identity] = stage_draft(stage.stage.kind, cell, view.trial.seed, matrix.dataset);
     }
   }
 }

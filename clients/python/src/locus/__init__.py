@@ -62,6 +62,7 @@ from locus.trials import (
     TrialDetail,
     TrialStage,
 )
+from locus.trust import Identity
 from locus.workers import HeldData, RunningAttempt, Server, Slot, Worker
 
 __version__ = "0.1.0"
@@ -90,6 +91,7 @@ __all__ = [
     "ExperimentFailed",
     "FailedPrecondition",
     "HeldData",
+    "Identity",
     "InvalidArgument",
     "Leaderboard",
     "LeaderboardRow",

@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, NoReturn, Sequenc
 
 import grpc
 
-from locus import errors, files, pictures, pivot
+from locus import errors, files, pictures, pivot, trust
 from locus._wire import labels_json, read, refuse, request
 from locus.catalog import Catalog
 from locus.claims import Claims
@@ -24,6 +24,7 @@ from locus.pictures import Picture
 from locus.pivot import Names, PivotTable
 from locus.plans import Plan
 from locus.specification import Specification, as_json
+from locus.trust import Identity
 from locus.v1 import (
     analysis_pb2,
     analysis_service_pb2,
@@ -49,28 +50,37 @@ PAGE = 1000
 Response = TypeVar("Response")
 
 
-def connect(address: str | None = None, *, patience: float = 2.0) -> Client:
+def connect(
+    address: str | None = None, *, profile: str | None = None, identity: Identity | None = None, patience: float = 2.0
+) -> Client:
     """A client of the server at `address`, HOST:PORT.
 
-    Without an address: the variable LOCUS_SERVER, else `server` of the configuration file, else 127.0.0.1:7171.
+    Without an address: the variable LOCUS_SERVER, else that of the profile, else `server` of the configuration file,
+    else 127.0.0.1:7171. `profile`, else the variable LOCUS_PROFILE, else, where no server is named, `profile` of the
+    configuration file: what `locus login` keeps under that name. `identity` names the files of another certificate.
     The first call connects. `patience` is how many seconds a call goes on trying while no server answers; every call
     is safe to repeat.
     """
-    return Client(address or os.environ.get("LOCUS_SERVER") or _configured() or DEFAULT_ADDRESS, patience=patience)
+    named = address or os.environ.get("LOCUS_SERVER") or ""
+    chosen = profile or os.environ.get("LOCUS_PROFILE") or ("" if named or identity else _configured("profile"))
+    if chosen:
+        server, kept = trust.profile(chosen)
+        return Client(named or server, identity=identity or kept, patience=patience)
+    return Client(named or _configured("server") or DEFAULT_ADDRESS, identity=identity, patience=patience)
 
 
-def _configured() -> str:
-    """`server` of the command line's configuration file; a line of the form `server: HOST:PORT`."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+def _configured(wanted: str) -> str:
+    """A value of the command line's configuration file; a line of the form `server: HOST:PORT`."""
+    path = trust.configuration_folder() / "config.yaml"
     try:
-        lines = Path(home, "locus", "config.yaml").read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").splitlines()
     except OSError:
         return ""
     except UnicodeDecodeError:
-        refuse(f"{home}/locus/config.yaml is not UTF-8; save it so, or name the server with LOCUS_SERVER", "server")
+        refuse(f"{path} is not UTF-8; save it so, or name the server with LOCUS_SERVER", wanted)
     for line in lines:
         key, colon, value = line.split("#")[0].partition(":")
-        if colon and key == "server":
+        if colon and key == wanted:
             return value.strip().strip("'\"")
     return ""
 
@@ -83,7 +93,7 @@ def _well_formed(address: str) -> bool:
 class Client:
     """Thread-safe. Use it as a context manager, or close() it."""
 
-    def __init__(self, address: str, *, patience: float = 2.0) -> None:
+    def __init__(self, address: str, *, identity: Identity | None = None, patience: float = 2.0) -> None:
         if not isinstance(address, str) or not _well_formed(address):
             raise errors.make_error(
                 "INVALID_ARGUMENT",
@@ -94,16 +104,18 @@ class Client:
             )
         self.address = address
         self.patience = patience
-        self._channel = grpc.insecure_channel(
-            address,
-            options=[
-                ("grpc.enable_http_proxy", 0),
-                ("grpc.enable_retries", 0),
-                ("grpc.keepalive_time_ms", 30_000),
-                ("grpc.initial_reconnect_backoff_ms", 50),
-                ("grpc.max_reconnect_backoff_ms", 1_000),
-            ],
-        )
+        self.identity = identity
+        options = [
+            ("grpc.enable_http_proxy", 0),
+            ("grpc.enable_retries", 0),
+            ("grpc.keepalive_time_ms", 30_000),
+            ("grpc.initial_reconnect_backoff_ms", 50),
+            ("grpc.max_reconnect_backoff_ms", 1_000),
+        ]
+        if identity is None:
+            self._channel = grpc.insecure_channel(address, options=options)
+        else:
+            self._channel = grpc.secure_channel(address, identity.credentials(), options=options)
         self._experiments = experiment_service_pb2_grpc.ExperimentServiceStub(self._channel)
         self._analysis = analysis_service_pb2_grpc.AnalysisServiceStub(self._channel)
         self._catalogs = catalog_service_pb2_grpc.CatalogServiceStub(self._channel)
@@ -138,11 +150,13 @@ class Client:
         changes: Mapping[str, Any] | None = None,
         owner: str = "",
         replace: bool = False,
+        choose_again: bool = False,
     ) -> Experiment:
         """Stores a specification; only stages without a result will run.
 
         `changes` are applied first: {"train.epochs": 5}. The same specification again changes nothing; one that would drop trials
-        of the experiment raises AlreadyExists unless `replace`.
+        of the experiment raises AlreadyExists unless `replace`. With `choose_again` phases that would by now choose
+        otherwise than they did choose again.
         """
         question = request(
             experiment_service_pb2.CreateExperimentRequest,
@@ -150,6 +164,7 @@ class Client:
             request_id=str(uuid.uuid4()),
             owner=owner or os.environ.get("USER", ""),
             replace=replace,
+            choose_again=choose_again,
         )
         answer = self.call(self._experiments.CreateExperiment, question, deadline=PLAN_DEADLINE)
         return Experiment(self, answer.experiment)
@@ -323,7 +338,7 @@ class Client:
                 left = give_up - time.monotonic()
                 away = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
                 if error.code() not in away or left <= 0:
-                    raise errors.from_grpc(error, self.address) from None
+                    raise self._refusal(error) from None
             time.sleep(min(random.uniform(0, wait), left))
             wait = min(wait * 2, 2.0)
 
@@ -341,11 +356,15 @@ class Client:
                 yield from messages
             except grpc.RpcError as error:
                 if error.code() != grpc.StatusCode.DEADLINE_EXCEEDED:
-                    raise errors.from_grpc(error, self.address) from None
+                    raise self._refusal(error) from None
             finally:
                 messages.cancel()
 
         return read()
+
+    def _refusal(self, error: grpc.RpcError) -> errors.LocusError:
+        meaning = trust.explain(error.details() or "", self.identity is not None)
+        return errors.from_grpc(error, self.address, meaning)
 
     def _closed(self) -> errors.LocusError:
         return errors.make_error(

@@ -33,6 +33,13 @@ class ComparedItem:
     trials: list[int] = field(hash=False)
     seeds: list[int] = field(hash=False)
     values: list[SeedValue] = field(hash=False)
+    standing: str
+    """"raced", "stopped" or "parked" where a search did not send it to its end; then nothing is tested."""
+    chosen_by: str
+    mean: float
+    """Of the metric compared; over the best seeds where `top_seeds` says so."""
+    mean_all: float
+    """Over all seeds."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,8 @@ class Comparison:
     direction: str
     unit: str
     warnings: list[str] = field(hash=False)
+    top_seeds: int
+    """Means are over so many best seeds by this very metric; 0: over all. `paired` is of all seeds whatever it says."""
 
     def to_pandas(self) -> pandas.DataFrame:
         """A frame of results: a row for each result and item."""

@@ -131,8 +131,8 @@ def make_error(
     )
 
 
-def from_grpc(error: grpc.RpcError, address: str) -> LocusError:
-    """Restores reason, field and metadata from the details the server sent."""
+def from_grpc(error: grpc.RpcError, address: str, meaning: str = "") -> LocusError:
+    """Restores reason, field and metadata from the details the server sent. `meaning`: of a connection that failed."""
     code = error.code().name
     reason, metadata = "", {}
     violations: list[Violation] = []
@@ -152,7 +152,8 @@ def from_grpc(error: grpc.RpcError, address: str) -> LocusError:
         found = "no answer within the deadline" if code == "DEADLINE_EXCEEDED" else message
         return make_error(
             code,
-            f"no server answers at {address} ({found}): start one with `locus serve`, or name another with "
+            meaning
+            or f"no server answers at {address} ({found}): start one with `locus serve`, or name another with "
             "locus.connect('HOST:PORT')",
             "SERVER_UNAVAILABLE",
             metadata={"address": address, "found": found},

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from locus.terms import SearchTerms
+
 
 @dataclass(frozen=True)
 class PlanRange:
@@ -85,26 +87,14 @@ class PlanBracket:
 
 
 @dataclass(frozen=True)
-class PlanSearch:
+class PlanSearch(SearchTerms):
     """What a search proposes, and the work that its rules leave open.
 
     All else of the plan counts its cells as if each were trained to its end.
     """
 
-    propose: str
-    """"grid", "random", "sobol" or "external"."""
-    advance: str
-    """"none", "halve", "asha", "hyperband" or "race"."""
-    resource: str
-    """That rungs count: "epochs" or "seeds"."""
-    unit: str
-    """That is judged: "cell" or "trial"."""
     groups: int
     """Combinations of the matrix outside the space; each has its proposals."""
-    shared: bool
-    """They are the same for all groups."""
-    proposals: int
-    """Of a group, repeated ones included; of a client, the most it may make, 0: any number."""
     repeats: int
     """Of all groups: with the values of an earlier proposal, whose cells they share."""
     decides: bool

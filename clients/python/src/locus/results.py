@@ -125,6 +125,8 @@ class Leaderboard:
         """Means are over so many best seeds by this very metric, without spread, interval and test; 0: over all."""
         self.chosen: bool = message.chosen
         """A row for each group of a search, of the proposal that the split that selects chose."""
+        self.chose: bool = message.chose
+        """The values of this metric and split have chosen: nothing is ranked, tested or marked."""
         self.phase: str = message.phase
         self.phases: list[str] = list(message.phases)
         """That the experiment has; empty without."""

@@ -23,6 +23,8 @@ class TrialStage:
     steps: int
     shared: bool
     """Another experiment references it too."""
+    retries: int
+    """Of the attempts, those in the place of one that failed or was lost; going on after a rung is none."""
 
 
 @dataclass(frozen=True)

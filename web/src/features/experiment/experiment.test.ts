@@ -156,6 +156,8 @@ describe('trials', () => {
     expect(trialRetries(trials[0]!)).toBe(0);
     expect(trials[0]!.stages.reduce((sum, stage) => sum + stage.attempts, 0)).toBe(2);
     expect(trialRetries(trials[5]!)).toBe(2);
+    const parkedTwice = { ...trials[0]!.stages[0]!, attempts: 3, retries: 0 };
+    expect(trialRetries({ ...trials[0]!, stages: [parkedTwice] })).toBe(0);
   });
   test('are a file with every number as computed', () => {
     const lines = trialsCsv(trials, list).trimEnd().split('\r\n');

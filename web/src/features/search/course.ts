@@ -14,19 +14,25 @@ export function drawnUnits(phase: SearchPhase): number[] {
   return all.sort((a, b) => rung(b) - rung(a) || a - b).slice(0, curvesMost);
 }
 
-// The curve of a unit, under the unit's number; null where there is none yet.
-function partOf(phase: SearchPhase, index: number, curves: Curves, look: Look | null): CellPart | null {
+// The curves of a unit, under the unit's number: one, or where each rung trains anew one of every rung; none while there is no point.
+function partsOf(phase: SearchPhase, index: number, curves: Curves, look: Look | null): CellPart[] {
   const unit = phase.units[index]!;
   const label = unitName(phase, unit);
   if (phase.unit !== 'trial') {
-    const found = curves.cells.find((curve) => curve.cell === unit.cell);
-    return found ? { ...found, cell: index, look, label } : null;
+    const cells = unit.cells.length > 0 ? unit.cells : [unit.cell];
+    return cells.flatMap((cell) => {
+      const found = curves.cells.find((curve) => curve.cell === cell);
+      return found ? [{ ...found, cell: index, look, label }] : [];
+    });
   }
-  const found = curves.trials.find((curve) => curve.trial === unit.trials[0]);
-  if (!found) return null;
-  const { step, epoch, value } = found;
-  const none = step.map(() => NaN);
-  return { cell: index, look, label, step, epoch, mean: value, std: none, n: step.map(() => 1) };
+  const trials = unit.cells.length > 0 ? unit.trials : unit.trials.slice(0, 1);
+  return trials.flatMap((trial) => {
+    const found = curves.trials.find((curve) => curve.trial === trial);
+    if (!found) return [];
+    const { step, epoch, value } = found;
+    const none = step.map(() => NaN);
+    return [{ cell: index, look, label, step, epoch, mean: value, std: none, n: step.map(() => 1) }];
+  });
 }
 
 // Parked and stopped units are gray, so that what still counts stands out; parked ones dotted, others thin.
@@ -42,8 +48,7 @@ export function coursePlot(
     .filter((index) => !hidden.has(phase.units[index]!.group))
     .flatMap((index) => {
       const unit = phase.units[index]!;
-      const part = partOf(phase, index, curves, isGray(unit) ? null : (looks[unit.group] ?? null));
-      return part ? [part] : [];
+      return partsOf(phase, index, curves, isGray(unit) ? null : (looks[unit.group] ?? null));
     });
   const axis = { hidden: new Set<number>(), band: false, runs: false, x: 'epoch' as const };
   const plot = assembleCurves({ cells: parts, trials: [] }, axis);

@@ -139,6 +139,14 @@ describe('curves', () => {
       units.flatMap((unit, i) => (unit.group === 1 ? [] : [i])),
     );
   });
+  test('of rungs that train anew are one for each of them', () => {
+    const [first, second] = curves.cells;
+    const unit = { ...small.units[0]!, cell: first!.cell, cells: [first!.cell, second!.cell] };
+    const plot = coursePlot({ ...small, units: [unit] }, curves, [look, look], new Set());
+    const once = coursePlot({ ...small, units: [{ ...unit, cells: [] }] }, curves, [look, look], new Set());
+    expect(new Set(plot.strokes.map((stroke) => stroke.cell))).toEqual(new Set([0]));
+    expect(plot.strokes.length).toBe(2 * once.strokes.length);
+  });
   test('of two thousand units are those that went furthest', () => {
     const many = phaseOf(1000);
     const cells = many.units.map((unit) => ({ ...curves.cells[0]!, cell: unit.cell }));

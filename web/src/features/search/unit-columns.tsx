@@ -4,6 +4,7 @@ import type { SearchPhase, SearchUnit } from '@/shared/api/messages';
 import { significant, undefinedMark } from '@/shared/format';
 import { hrefs } from '@/shared/hrefs';
 import type { Look } from '@/shared/palette';
+import { pickColumn, type Picking } from '@/shared/tables/pick-column';
 import { defined } from '@/shared/tables/use-table';
 import { CellName, State } from '@/shared/ui/parts';
 import { rungsOf, rungText, scoreOf, sentText, settingText, unitName, unitStates, valuesOf } from './units';
@@ -11,34 +12,6 @@ import { rungsOf, rungText, scoreOf, sentText, settingText, unitName, unitStates
 export interface UnitRow {
   index: number; // among the units of the phase
   unit: SearchUnit;
-}
-
-export interface Picking {
-  picked: ReadonlySet<number>; // indexes
-  setPicked: (picked: ReadonlySet<number>) => void;
-}
-
-function pickColumn(phase: SearchPhase, { picked, setPicked }: Picking): ColumnDef<UnitRow, any> {
-  const toggle = (index: number) => {
-    const next = new Set(picked);
-    if (!next.delete(index)) next.add(index);
-    setPicked(next);
-  };
-  return {
-    id: 'pick',
-    enableSorting: false,
-    header: () => <span class="off-screen">Pick</span>,
-    meta: { class: 'column-pick', title: 'pick', fixed: true },
-    cell: ({ row: { original: row } }) => (
-      <input
-        type="checkbox"
-        class="pick"
-        aria-label={`Pick ${unitName(phase, row.unit)}`}
-        checked={picked.has(row.index)}
-        onChange={() => toggle(row.index)}
-      />
-    ),
-  };
 }
 
 function identity(phase: SearchPhase, looks: readonly Look[]): ColumnDef<UnitRow, any>[] {
@@ -144,7 +117,11 @@ export const unitColumns = (
   looks: readonly Look[],
   picking: Picking,
 ) => [
-  pickColumn(phase, picking),
+  pickColumn<UnitRow>(
+    (row) => row.index,
+    (row) => unitName(phase, row.unit),
+    picking,
+  ),
   ...identity(phase, looks),
   ...settings(phase),
   ...scores(phase),

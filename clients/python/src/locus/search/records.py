@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from locus.terms import SearchTerms
+
 
 @dataclass(frozen=True)
 class SearchDimension:
@@ -86,25 +88,20 @@ class SearchUnit:
     """Place of the highest it was sent to; -1: none."""
     scores: list[SearchScore] = field(hash=False)
     reason: str
+    cells: list[int] = field(hash=False)
+    """Where each rung trains anew: those of its rungs, the first being `cell`; otherwise empty."""
 
 
 @dataclass(frozen=True)
-class SearchPhase:
+class SearchPhase(SearchTerms):
     """`name` is empty without phases; `state` is "waiting", "running" or "ended"."""
 
     name: str
     state: str
-    propose: str
-    advance: str
-    resource: str
-    unit: str
-    shared: bool
     metric: str
     split: str
     direction: str
     groups: list[str] = field(hash=False)
-    proposals: int
-    """Of each group; 0: any number."""
     proposed: int
     brackets: list[SearchBracket] = field(hash=False)
     budget: list[SearchBudgetLine] = field(hash=False)

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { navigate } from '@/shared/router';
 import { hrefs } from '@/shared/hrefs';
 import { apiPath } from '@/shared/api/client';
+import { refusalOf, useIdentity } from '@/shared/api/identity';
 import type { Experiment } from '@/shared/api/messages';
 import { plural } from '@/shared/format';
 import { Confirm } from '@/shared/ui/dialog';
@@ -98,11 +99,19 @@ function questionOf(action: Exclude<Action, 'delete'>, experiment: Experiment, a
 export function ExperimentActions({ experiment, after }: { experiment: Experiment; after: () => void }) {
   const [asked, setAsked] = useState<Action | null>(null);
   const { name } = experiment;
+  const refusal = refusalOf(useIdentity(), 'submitter', experiment.owner);
   const available = actionsOf(experiment);
   const near = available.filter((action) => action !== 'cancel' && action !== 'delete');
   const close = () => setAsked(null);
   const button = (action: Action, choose: () => void, look: string) => (
-    <button key={action} type="button" class={look} onClick={choose}>
+    <button
+      key={action}
+      type="button"
+      class={look}
+      disabled={refusal !== ''}
+      title={refusal}
+      onClick={choose}
+    >
       <Icon name={words[action].icon} size={14} />
       {words[action].label}
     </button>

@@ -18,7 +18,7 @@ import {
   signed,
   undefinedMark,
 } from '@/shared/format';
-import { pickColumn } from '@/shared/tables/pick-column';
+import { pickColumn, pickedMost } from '@/shared/tables/pick-column';
 import { defined } from '@/shared/tables/use-table';
 import { Explain } from '@/shared/ui/explain';
 import { CellName } from '@/shared/ui/parts';
@@ -34,17 +34,22 @@ import {
   varyText,
 } from './explanations';
 
-export type Ranked = TableRow & { rank: number; name: string };
+// `rank` is the place in the table; `ranked` is false where nothing says that it is the better one.
+export type Ranked = TableRow & { rank: number; ranked: boolean; name: string };
+
+// Nothing is ranked by values that have chosen, nor what a search did not send to its end.
+export const isRanked = (row: TableRow, { chose }: Pick<Table, 'chose'>) => !chose && row.standing === '';
 
 const nameMost = 52; // characters: some lines of the column
 
 // A row's name is its label, or what tells it from the others where that is long.
-export function rankRows({ rows }: Pick<Table, 'rows'>): Ranked[] {
+export function rankRows(table: Pick<Table, 'rows' | 'chose'>): Ranked[] {
+  const { rows } = table;
   const names = shortenedApart(
     rows.map((row) => row.label),
     nameMost,
   );
-  return rows.map((row, i) => ({ ...row, rank: i + 1, name: names[i]! }));
+  return rows.map((row, i) => ({ ...row, rank: i + 1, ranked: isRanked(row, table), name: names[i]! }));
 }
 
 // The common axis of the interval column, over every mean, whisker and run.
@@ -161,7 +166,7 @@ function cellColumns(look: Look): Columns {
       header: '#',
       sortDescFirst: false,
       meta: { class: 'number column-rank', title: 'rank' },
-      cell: ({ row }) => row.original.rank,
+      cell: ({ row }) => (row.original.ranked ? row.original.rank : undefinedMark),
     },
     {
       id: 'cell',
@@ -284,9 +289,8 @@ export function leaderboardColumns(
   const look = lookOf(table);
   const pick = pickColumn<Ranked>(
     (row) => row.cell,
-    (row) => row.label,
-    picked,
-    setPicked,
+    (row) => `${row.label} to compare`,
+    { picked, setPicked, most: pickedMost },
   );
   return [pick, ...cellColumns(look), ...meanColumns(table, look), ...testColumns(), ...costColumns()];
 }

@@ -1,12 +1,13 @@
 // The leaderboard as CSV (RFC 4180): the numbers as computed, not as rounded on the screen.
 import type { Table, TableRow } from '@/shared/api/messages';
 import { csvField } from '@/shared/csv';
+import { isRanked } from './columns';
 
 const number = (value: number) => (Number.isNaN(value) ? 'NaN' : String(value));
 const known = (value: number) => (value < 0 ? '' : String(value));
 
 const columns: readonly [string, (row: TableRow, rank: number, table: Table) => string][] = [
-  ['rank', (_, rank) => String(rank)],
+  ['rank', (row, rank, table) => (isRanked(row, table) ? String(rank) : '')],
   ['cell', (row) => csvField(row.label)],
   ['baseline', (row) => String(row.baseline)],
   ['metric', (_row, _rank, table) => csvField(table.metric)],
@@ -32,6 +33,11 @@ const columns: readonly [string, (row: TableRow, rank: number, table: Table) => 
   ['ms_per_step', (row) => number(row.ms_per_step)],
   ['compared_with', (row) => csvField(row.baseline_label)],
   ['baseline_mean', (row) => number(row.baseline_mean)],
+  ['top_seeds', (_row, _rank, table) => String(table.top_seeds)],
+  ['mean_all', (row) => number(row.mean_all)],
+  ['std_all', (row) => number(row.std_all)],
+  ['standing', (row) => csvField(row.standing)],
+  ['chosen_by', (row) => csvField(row.chosen_by)],
 ];
 
 export function leaderboardCsv(table: Table): string {

@@ -12,7 +12,7 @@ import {
   shortenedApart,
   significant,
 } from '@/shared/format';
-import { pickColumn } from '@/shared/tables/pick-column';
+import { pickColumn, pickedMost, type Picking } from '@/shared/tables/pick-column';
 import { defined } from '@/shared/tables/use-table';
 import { CellName, ProgressBar, State, stateTone } from '@/shared/ui/parts';
 import type { TrialTable } from '../data';
@@ -26,9 +26,8 @@ export function trialProgress(trial: Trial): number {
   return trial.stages.reduce((sum, stage) => sum + share(stage), 0) / trial.stages.length;
 }
 
-// Attempts beyond each stage's first: what went wrong on the way, or was taken from a worker.
-export const trialRetries = (trial: Trial) =>
-  trial.stages.reduce((sum, stage) => sum + Math.max(0, stage.attempts - 1), 0);
+// Attempts in the place of one that failed or was lost; going on after a rung is none.
+export const trialRetries = (trial: Trial) => trial.stages.reduce((sum, stage) => sum + stage.retries, 0);
 
 // Why a trial is as it is: its own words, else those of the first stage that has any.
 export function trialReason(trial: Trial): string {
@@ -245,22 +244,16 @@ function progressColumns(): ColumnDef<Trial, any>[] {
   ];
 }
 
-export interface Picking {
-  picked: ReadonlySet<number>;
-  setPicked: (picked: ReadonlySet<number>) => void;
-}
-
 export const trialColumns = (
   experiment: string,
   { columns, cells }: Pick<TrialTable, 'columns' | 'cells'>,
   factors: readonly string[],
-  { picked, setPicked }: Picking,
+  picking: Picking,
 ) => [
   pickColumn<Trial>(
     (trial) => trial.ordinal,
-    (trial) => `trial ${trial.ordinal}`,
-    picked,
-    setPicked,
+    (trial) => `trial ${trial.ordinal} to compare`,
+    { ...picking, most: pickedMost },
   ),
   ...identityColumns(experiment, cells),
   ...factorColumns(factors, cells),
