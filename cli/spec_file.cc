@@ -6,6 +6,7 @@
 #include "cli/text_file.h"
 #include "cli/yaml.h"
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 #include "core/limits.h"
 
 namespace locus {
@@ -90,6 +91,7 @@ absl::Status SpecFile::set(const std::string& assignment) {
     return invalid("'" + assignment + "' is not path=value, as in train.lr=1e-4", "--set");
   }
   const std::string path = assignment.substr(0, equals);
+  if (first_not_utf8(path)) return invalid("the path " + valid_utf8(path) + " is not UTF-8; write it anew", "--set");
   LOCUS_ASSIGN_OR_RETURN(const std::vector<Step> steps, parse_path(path));
   auto value = parse_yaml(assignment.substr(equals + 1));
   if (!value.ok()) return invalid(std::string(value.status().message()), "--set " + assignment);

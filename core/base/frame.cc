@@ -9,10 +9,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/base/json_depth.h"
+
 namespace locus {
 namespace {
 
 constexpr std::size_t kHeader = 4;
+constexpr int kFrameDepth = 100;  // a stage's configuration is at most 64 deep
 
 std::size_t decode_length(const char* header) {
   const auto* b = reinterpret_cast<const unsigned char*>(header);
@@ -26,6 +29,8 @@ std::size_t decode_length(const char* header) {
 }
 
 Json decode_payload(const char* begin, const char* end) {
+  if (nests_deeper({begin, static_cast<std::size_t>(end - begin)}, kFrameDepth))
+    throw FrameError("a frame that nests deeper than " + std::to_string(kFrameDepth) + " levels");
   Json frame = Json::parse(begin, end, nullptr, /*allow_exceptions=*/false);
   if (!frame.is_object()) throw FrameError("a frame that is not a JSON object");
   return frame;

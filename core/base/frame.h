@@ -29,7 +29,7 @@ class FrameDecoder {
  public:
   void feed(std::string_view bytes) { buffer_.append(bytes); }
   // The next whole frame, nothing while bytes are missing. Throws FrameError on a length above kFrameBytes or
-  // a payload that is not a JSON object.
+  // a payload that is not a JSON object or nests deeper than 100 levels.
   std::optional<Json> next();
   bool empty() const { return at_ == buffer_.size(); }  // no part of a frame is waiting
 

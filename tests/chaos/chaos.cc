@@ -1,11 +1,14 @@
 // Kills trainers, workers and the server while they have unacknowledged work under way, and shows that
 // nothing that was acknowledged is lost and that the result is the one of a run nobody disturbed.
 //
-//     chaos --bin FOLDER --spec FILE [--cycles N] [--seed N] [--long] [--work FOLDER] [--set PATH=VALUE ...]
+//     chaos --bin FOLDER --spec FILE [--cycles N] [--seed N] [--long] [--network] [--work FOLDER] [--set PATH=VALUE ...]
 //     chaos --bin FOLDER --search FILE [--cycles N] [--seed N] [--work FOLDER]
 //
-// --long also stops workers past their lease and starts second ones under their names. --search disturbs searches that
+// --long also stops workers past their lease and starts second ones under their names. --network also cuts, silences, delays and
+// doubles what workers and server say to each other, past their lease with --long. --search disturbs searches that
 // wait at rungs, one after another: their logs must say the same as those of a run that nobody disturbed.
+#include <poll.h>
+
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -27,7 +30,7 @@ struct Options {
   fs::path bin, spec, search, work = fs::temp_directory_path() / "locus-chaos";
   int cycles = 20;
   unsigned seed = 1;
-  bool with_long = false;
+  bool with_long = false, with_network = false;
   std::vector<std::string> changes;
 };
 
@@ -35,8 +38,8 @@ Options read_options(int argc, char** argv) {
   Options out;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    if (name == "--long") {
-      out.with_long = true;
+    if (name == "--long" || name == "--network") {
+      (name == "--long" ? out.with_long : out.with_network) = true;
       continue;
     }
     if (++i == argc) throw std::runtime_error(name + " needs a value");
@@ -71,9 +74,38 @@ std::string seeds(int count) {
 constexpr auto kPatience = 10s;  // for work to strike at
 constexpr int kQuietMost = 36;   // that often in a row: longer than any stage waits before it tries again
 
-enum class Blow { kTrainer, kWorker, kServer, kStop, kTwin };
-constexpr const char* kNames[] = {"trainer killed", "worker killed", "server killed", "worker stopped past its lease",
-                                  "second worker of the name"};
+enum class Blow { kTrainer, kWorker, kServer, kStop, kTwin, kCut, kStill, kLate, kDoubled, kCutLong, kStillLong };
+constexpr const char* kNames[] = {"trainer killed",
+                                  "worker killed",
+                                  "server killed",
+                                  "worker stopped past its lease",
+                                  "second worker of the name",
+                                  "network cut",
+                                  "network silent",
+                                  "network late",
+                                  "requests doubled",
+                                  "network cut past the lease",
+                                  "network silent past the lease"};
+
+constexpr auto kShortWeather = 4s;
+const auto kLongWeather = std::chrono::duration_cast<std::chrono::seconds>(kLease) + 3s;
+
+Weather weather_of(Blow blow) {
+  switch (blow) {
+    case Blow::kCut:
+    case Blow::kCutLong:
+      return Weather::kCut;
+    case Blow::kStill:
+    case Blow::kStillLong:
+      return Weather::kStill;
+    case Blow::kLate:
+      return Weather::kLate;
+    case Blow::kDoubled:
+      return Weather::kDoubled;
+    default:
+      return Weather::kClear;
+  }
+}
 
 class Chaos {
  public:
@@ -106,12 +138,25 @@ class Chaos {
   }
 
   Blow draw() {
+    if (options_.with_network && random_() % 2 == 0) {
+      const unsigned die = random_() % (options_.with_long ? 18 : 16);
+      return static_cast<Blow>(static_cast<unsigned>(Blow::kCut) + (die < 16 ? die / 4 : die - 12));
+    }
     const int kinds = options_.with_long ? 24 : 20;
     const int die = static_cast<int>(random_() % static_cast<unsigned>(kinds));
     if (die < 8) return Blow::kTrainer;
     if (die < 14) return Blow::kWorker;
     if (die < 20) return Blow::kServer;
     return die < 22 ? Blow::kStop : Blow::kTwin;
+  }
+
+  // Bad weather lasts, then clears.
+  static void sit_out(Cluster& cluster, Blow blow) {
+    if (weather_of(blow) == Weather::kClear) return;
+    const bool past_lease = blow == Blow::kCutLong || blow == Blow::kStillLong;
+    cluster.set_weather(weather_of(blow));
+    ::poll(nullptr, 0, static_cast<int>(std::chrono::milliseconds(past_lease ? kLongWeather : kShortWeather).count()));
+    cluster.set_weather(Weather::kClear);
   }
 
   // Strikes until all cycles are done, with one seed more whenever nothing goes on; how many there were.
@@ -130,6 +175,7 @@ class Chaos {
         if (blow == Blow::kServer) cluster.kill_server();
         if (blow == Blow::kStop) cluster.stop_worker(name);
       });
+      if (struck) sit_out(cluster, blow);
       if (struck) {
         quiet = 0;
         ++done_;
@@ -140,7 +186,8 @@ class Chaos {
         if (blow == Blow::kWorker) cluster.restart_worker(worker);
         if (blow == Blow::kStop)
           cluster.continue_worker(worker, std::chrono::duration_cast<std::chrono::seconds>(kLease) + 3s);
-        if (blow == Blow::kTwin && !cluster.twin(worker)) fail("two daemons under one name both go on");
+        if (blow == Blow::kTwin && !cluster.twin(worker))
+          fail("a second daemon under a name was not refused, or the first gave way");
       } else if (++quiet > kQuietMost) {
         fail("no work went on for minutes; the logs are in " + options_.work.string());
         break;

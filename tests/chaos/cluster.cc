@@ -12,7 +12,7 @@
 #include <stdexcept>
 
 #include "core/base/json.h"
-#include "worker/app/spawn.h"
+#include "core/process/spawn.h"
 
 namespace locus::chaos {
 namespace fs = std::filesystem;
@@ -150,10 +150,8 @@ void Cluster::continue_worker(const std::string& name, std::chrono::seconds late
 }
 
 bool Cluster::twin(const std::string& name) {
-  auto second = std::make_unique<Process>(worker_arguments(name), folder_ / (name + ".log"));
-  const bool stepped_back = workers_.at(name)->ended_by_itself(60s);
-  workers_.at(name) = std::move(second);
-  return stepped_back;
+  Process second(worker_arguments(name), folder_ / (name + ".log"));
+  return second.ended_by_itself(60s) && !workers_.at(name)->ended_by_itself(0s);
 }
 
 bool Cluster::stop() {

@@ -54,9 +54,10 @@ class Cluster {
   void kill_trainer(const std::string& name);
   void stop_worker(const std::string& name);                                  // SIGSTOP
   void continue_worker(const std::string& name, std::chrono::seconds later);  // after that time
-  // A second daemon under the same name; the first must step back, and is replaced by the second. False if
-  // it does not.
+  // A second daemon under the same name, which must be refused while the first goes on. False if it is not, or
+  // the first ends.
   bool twin(const std::string& name);
+  void set_weather(Weather weather) { proxy_->set_weather(weather); }  // between workers and server
   // Ends everything, the server by SIGTERM, so that the database may be read. False if it did not end well.
   bool stop();
 

@@ -10,19 +10,38 @@
 #include <grpcpp/server_builder.h>
 
 #include <atomic>
+#include <functional>
 #include <mutex>
+#include <set>
+#include <vector>
+
+#include "tests/chaos/network.h"
 
 namespace locus::chaos {
 namespace {
 
-using Stub = grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>;
+using Stub = Network::Stub;
 
-// Owns itself: gone when both sides are done.
+// The calls of a worker that are streams; every other one is a request and its answer.
+bool is_stream(const std::string& method) {
+  for (const char* one : {"/ReportPoints", "/UploadArtifact", "/DownloadArtifact", "/WatchEvents"}) {
+    if (method.ends_with(one)) return true;
+  }
+  return false;
+}
+
+// Owns itself: gone when both sides and every message under way are done.
 class Call final : public grpc::ServerGenericBidiReactor {
  public:
-  Call(grpc::GenericCallbackServerContext& context, Stub& stub, Tap& tap)
-      : method_(context.method()), tap_(tap), upstream_(*this) {
-    context_.set_deadline(context.deadline());
+  Call(grpc::GenericCallbackServerContext& context, Stub& stub, Tap& tap, Network& network)
+      : method_(context.method()),
+        deadline_(context.deadline()),
+        stub_(stub),
+        tap_(tap),
+        network_(network),
+        upstream_(*this) {
+    context_.set_deadline(deadline_);
+    if (!network_.begin(this, [this] { cut(); })) cut();
     stub.PrepareBidiStreamingCall(&context_, method_, {}, &upstream_);
     upstream_.AddHold();  // for the writes, which our own side starts; let go when the server has said its last
     upstream_.StartRead(&response_);
@@ -32,13 +51,11 @@ class Call final : public grpc::ServerGenericBidiReactor {
 
   void OnReadDone(bool ok) override {
     if (ok) tap_.request(this, method_, request_);
-    std::lock_guard lock(mutex_);
-    if (over_) return;
-    if (ok) {
-      upstream_.StartWrite(&request_);
-    } else {
-      upstream_.StartWritesDone();
-    }
+    ++sides_;
+    network_.pass([this, ok] {
+      forward(ok);
+      release();
+    });
   }
   void OnWriteDone(bool ok) override {
     if (!ok) context_.TryCancel();
@@ -54,7 +71,8 @@ class Call final : public grpc::ServerGenericBidiReactor {
     void OnReadDone(bool ok) override {
       if (ok) {
         call_.tap_.response(&call_, call_.method_, call_.response_);
-        call_.StartWrite(&call_.response_);
+        // What holds the answer holds the call: the server's end is not passed on before it.
+        call_.network_.pass([this] { call_.StartWrite(&call_.response_); });
         return;
       }
       {
@@ -64,11 +82,14 @@ class Call final : public grpc::ServerGenericBidiReactor {
       RemoveHold();
     }
     void OnWriteDone(bool ok) override {
-      if (ok) call_.StartRead(&call_.request_);
+      if (!ok) return;
+      if (std::exchange(call_.repeats_, false)) return StartWrite(&call_.request_);
+      call_.StartRead(&call_.request_);
     }
     void OnDone(const grpc::Status& status) override {
+      call_.network_.end(&call_);
       call_.tap_.ended(&call_, call_.method_, status);
-      call_.Finish(status);
+      call_.Finish(call_.cut_ ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the network is cut") : status);
       call_.release();
     }
 
@@ -76,17 +97,36 @@ class Call final : public grpc::ServerGenericBidiReactor {
     Call& call_;
   };
 
+  void cut() {
+    cut_ = true;
+    context_.TryCancel();
+  }
+  void forward(bool ok) {
+    std::lock_guard lock(mutex_);
+    if (over_) return;
+    if (!ok) return upstream_.StartWritesDone();
+    if (network_.weather() == Weather::kDoubled) {
+      repeats_ = method_.ends_with("/ReportPoints");
+      if (!is_stream(method_)) Network::send_again(stub_, method_, request_, deadline_);
+    }
+    upstream_.StartWrite(&request_);
+  }
   void release() {
     if (--sides_ == 0) delete this;
   }
 
   const std::string method_;
+  const std::chrono::system_clock::time_point deadline_;
+  Stub& stub_;
   Tap& tap_;
+  Network& network_;
   grpc::ClientContext context_;
   Upstream upstream_;
   grpc::ByteBuffer request_, response_;
   std::mutex mutex_;
-  bool over_ = false;  // the server will say no more: nothing may be written to it
+  bool over_ = false;     // the server will say no more: nothing may be written to it
+  bool repeats_ = false;  // the message under way is to be written once more
+  std::atomic<bool> cut_{false};
   std::atomic<int> sides_{2};
 };
 
@@ -103,12 +143,15 @@ class Proxy::Service final : public grpc::CallbackGenericService {
     stub_ = std::make_unique<Stub>(grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments));
   }
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
-    return new Call(*context, *stub_, tap_);
+    return new Call(*context, *stub_, tap_, network_);
   }
+
+  Network& network() { return network_; }
 
  private:
   Tap& tap_;
   std::unique_ptr<Stub> stub_;
+  Network network_;
 };
 
 Proxy::Proxy(const std::string& target, Tap& tap) : service_(std::make_unique<Service>(target, tap)) {
@@ -122,7 +165,10 @@ Proxy::Proxy(const std::string& target, Tap& tap) : service_(std::make_unique<Se
   address_ = "127.0.0.1:" + std::to_string(port);
 }
 
+void Proxy::set_weather(Weather weather) { service_->network().set_weather(weather); }
+
 Proxy::~Proxy() {
+  set_weather(Weather::kClear);
   server_->Shutdown(std::chrono::system_clock::now());
   server_->Wait();
 }

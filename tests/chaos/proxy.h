@@ -1,4 +1,5 @@
-// A gRPC proxy that forwards every call unread and shows what passes: the checker's eyes outside the system.
+// A gRPC proxy that forwards every call unread and shows what passes: the checker's eyes outside the system, and the faults of
+// its network.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -19,6 +20,15 @@ class Tap {
   virtual void ended(const void* call, const std::string& method, const grpc::Status& status) = 0;
 };
 
+// What the network does to what passes.
+enum class Weather {
+  kClear,
+  kCut,     // calls end as UNAVAILABLE, those under way too; what the server has done of them stays done
+  kStill,   // nothing arrives, nobody is told; when it clears, everything does
+  kLate,    // every message takes a tenth of a second more
+  kDoubled  // every request arrives twice
+};
+
 // Listens on a free port of loopback until it is destroyed, which cancels what is under way. The server
 // behind it may come and go: calls fail with UNAVAILABLE meanwhile.
 class Proxy {
@@ -28,6 +38,7 @@ class Proxy {
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
   const std::string& address() const { return address_; }
+  void set_weather(Weather weather);  // thread-safe
 
  private:
   class Service;
