@@ -70,6 +70,17 @@ TEST_F(ArtifactCacheTest, TrimsWhatNobodyHolds) {
   EXPECT_FALSE(has("held by someone"));
 }
 
+TEST_F(ArtifactCacheTest, TakesNothingOverThroughALink) {
+  std::filesystem::create_directories(folder_ / "theirs");
+  std::ofstream(folder_ / "theirs" / "secret") << "secret";
+  std::filesystem::create_directory_symlink(folder_ / "theirs", folder_ / "folder");
+  std::filesystem::create_symlink(folder_ / "theirs" / "secret", folder_ / "link");
+  EXPECT_FALSE(open()->adopt(folder_ / "folder" / "secret").ok());
+  EXPECT_FALSE(open()->adopt(folder_ / "link").ok());
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "theirs" / "secret"));
+  EXPECT_FALSE(has("secret"));
+}
+
 TEST_F(ArtifactCacheTest, NamesAFileThatIsNotThere) {
   const absl::Status status = open()->adopt(folder_ / "absent").status();
   EXPECT_NE(status.message().find("absent"), std::string::npos);

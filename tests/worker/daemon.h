@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/app/spawn.h"
+#include "core/process/spawn.h"
 
 namespace locus {
 

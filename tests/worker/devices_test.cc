@@ -56,7 +56,7 @@ TEST(OfferedSlots, AreSeveralOnAGpuThatShareItsMemory) {
   EXPECT_EQ(slots->at(0).share, 2);
 }
 
-TEST(OfferedSlots, OfAGpuGoByItsMemoryAndTheCores) {
+TEST(OfferedSlots, OfAGpuGoByTheCoresWhereItsMemoryIsKnown) {
   WorkerOptions options;
   options.device = "cuda";
   options.per_gpu = "auto";
@@ -64,11 +64,35 @@ TEST(OfferedSlots, OfAGpuGoByItsMemoryAndTheCores) {
     const Json gpu = {{"cuda", {{{"index", 0}, {"memory_bytes", gibibytes << 30}}}}};
     return offered_slots(gpu, options, cores)->size();
   };
-  EXPECT_EQ(count(40, 16), 5U);
+  EXPECT_EQ(count(40, 6), 6U);
   EXPECT_EQ(count(40, 2), 2U) << "each trainer has a core";
-  EXPECT_EQ(count(141, 64), 8U);
-  EXPECT_EQ(count(4, 16), 1U);
+  EXPECT_EQ(count(141, 64), 12U);
   EXPECT_EQ(count(0, 16), 1U) << "unknown";
+}
+
+TEST(OfferedSlots, OfAnAutomaticGpuMayEachHaveAllOfItsMemory) {
+  WorkerOptions options;
+  options.device = "cuda";
+  options.per_gpu = "auto";
+  const std::int64_t bytes = std::int64_t{40} << 30;
+  const auto slots = offered_slots({{"cuda", {{{"index", 3}, {"memory_bytes", bytes}}}}}, options, 4);
+  ASSERT_EQ(slots->size(), 4U);
+  EXPECT_EQ(slots->front().memory_bytes, bytes - (std::int64_t{512} << 20)) << "less its context";
+  const PackingPolicy policy = packing_policy(*slots, options);
+  EXPECT_EQ(policy.memory, (std::map<int, std::int64_t>{{3, bytes}}));
+  EXPECT_GT(policy.context, 0);
+  options.per_gpu = "4";
+  EXPECT_TRUE(packing_policy(*slots, options).memory.empty()) << "who gives a number counts for himself";
+}
+
+TEST(PackingPolicy, OfACpuCountsWhereABudgetIsGiven) {
+  WorkerOptions options;
+  const std::vector<DeviceSlot> slots(2);
+  EXPECT_TRUE(packing_policy(slots, options).memory.empty());
+  EXPECT_EQ(shared_device(slots[0], options), -1);
+  options.memory_bytes = 1000;
+  EXPECT_EQ(packing_policy(slots, options).memory, (std::map<int, std::int64_t>{{0, 1000}}));
+  EXPECT_EQ(shared_device(slots[1], options), 0);
 }
 
 TEST(OfferedSlots, RefuseAShareThatIsNoNumber) {
@@ -78,6 +102,18 @@ TEST(OfferedSlots, RefuseAShareThatIsNoNumber) {
     options.per_gpu = share;
     EXPECT_THAT(offered_slots(kTwoGpus, options, 8).status().message(), HasSubstr("--per-gpu")) << share;
   }
+}
+
+TEST(SlotEnvironment, HasThreadsThatWaitSleepWhereThereAreMoreThanCores) {
+  WorkerOptions options;
+  options.threads = 2;
+  options.slots = 2;
+  const auto environment = [&](int cores, std::vector<std::string> base = {}) {
+    return slot_environment(std::move(base), offered_slots(Json::object(), options, cores)->at(0), "");
+  };
+  EXPECT_THAT(environment(3), testing::Contains("OMP_WAIT_POLICY=PASSIVE"));
+  EXPECT_THAT(environment(4), testing::Not(testing::Contains(HasSubstr("OMP_WAIT_POLICY"))));
+  EXPECT_THAT(environment(3, {"OMP_WAIT_POLICY=ACTIVE"}), testing::Contains("OMP_WAIT_POLICY=ACTIVE"));
 }
 
 TEST(GpuIndex, IsThePlaceAmongTheVisibleOnes) {

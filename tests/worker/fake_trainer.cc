@@ -2,6 +2,8 @@
 // daemon's tests.
 //
 // script: {"steps": n, "checkpoint_at": [steps], "validate_at": [steps],
+//          "read": [paths], which the environment says what became of,
+//          "hand_over": path, of a checkpoint sent at the end,
 //          "lose_parked": true, for parking without a checkpoint,
 //          "at": {"<step>": {"do": "<action>", "attempt": k or absent, ...}}}
 // Actions, before the step is reported: "signal" (number), "exit" (status), "hang", "hang-hard" (ignores
@@ -72,10 +74,11 @@ class Trainer {
     const std::int64_t resumed = step_;
     const std::int64_t steps = script_.at("steps").get<std::int64_t>();
     const char* threads = std::getenv("OMP_NUM_THREADS");
-    const Json environment = {{"device", start.at("execution").at("device")},
-                              {"threads", threads ? threads : ""},
-                              {"inputs", start.at("inputs")},
-                              {"pid", ::getpid()}};
+    Json environment = {{"device", start.at("execution").at("device")},
+                        {"threads", threads ? threads : ""},
+                        {"inputs", start.at("inputs")},
+                        {"pid", ::getpid()}};
+    for (const Json& path : script_.value("read", Json::array())) environment["read"].push_back(read_error(path));
     send({{"type", "started"}, {"environment", environment}, {"steps", steps}, {"resumed_step", resumed}});
     while (step_ < steps) {
       take_wish(false);
@@ -89,6 +92,9 @@ class Trainer {
       }
       report();
     }
+    if (script_.contains("hand_over")) {
+      send({{"type", "checkpoint"}, {"step", step_}, {"path", script_.at("hand_over")}, {"bytes", 1}, {"best", false}});
+    }
     const std::string path = checkpoint_file();
     Json key = {{"metric", "top1"}, {"split", "test"}, {"labels", Json::object()}};
     key["reducer"] = "last", key["value"] = 0.5, key["step"] = step_;
@@ -98,6 +104,14 @@ class Trainer {
           {"environment", environment},
           {"outputs", outputs_with(path)}});
     if (script_.value("exit_after_done", false)) ::_exit(0);
+  }
+
+  // 0: it can be read.
+  static int read_error(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return errno;
+    ::close(file);
+    return 0;
   }
 
   void report() {

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr Microseconds kOneSecond = 1'000'000;
-constexpr Microseconds kRest = PackingPolicy().rest_first;
+const Microseconds kRest = PackingPolicy().rest_first;
 
 v1::CompleteAttemptRequest failed(const std::string& failure_class, const std::string& reason) {
   v1::CompleteAttemptRequest outcome;
@@ -118,6 +118,11 @@ TEST(MpsDirectory, IsWhereItsControlPipeIs) {
   EXPECT_EQ(mps_directory("", path), "") << "no daemon has it";
   std::ofstream(path + "/control").close();
   EXPECT_EQ(mps_directory("", path), path);
+  std::ofstream(path + "/nvidia-cuda-mps-control.pid") << 1;
+  EXPECT_EQ(mps_directory("", path), path);
+  std::ofstream(path + "/nvidia-cuda-mps-control.pid") << "999999999";  // more than a kernel counts to
+  EXPECT_EQ(mps_directory("", path), "") << "it was killed";
+  std::filesystem::remove(path + "/nvidia-cuda-mps-control.pid");
   EXPECT_EQ(mps_directory(path, "/nowhere"), path);
   EXPECT_EQ(mps_directory("/nowhere", path), "") << "named, and not there";
 }

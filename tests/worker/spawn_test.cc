@@ -1,5 +1,5 @@
 // Children: started, read, ended, and what is said when that fails.
-#include "worker/app/spawn.h"
+#include "core/process/spawn.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

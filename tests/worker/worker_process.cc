@@ -6,6 +6,7 @@
 
 int main(int argc, char** argv) {
   locus::WorkerOptions options;
+  options.isolate = "off";  // gates of tests lie anywhere
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const std::string name = word.substr(0, word.find('='));
@@ -18,8 +19,10 @@ int main(int argc, char** argv) {
     if (name == "per_gpu") options.per_gpu = value;
     if (name == "work") options.work = value;
     if (name == "trainer") options.trainer = value;
+    if (name == "isolate") options.isolate = value;
     if (name == "slots") options.slots = number;
     if (name == "threads") options.threads = number;
+    if (name == "memory_bytes") options.memory_bytes = number;
     if (name == "once") options.once = number != 0;
     if (name == "outbox_bytes") options.outbox_bytes = number;
     if (name == "silence") options.silence = milliseconds;

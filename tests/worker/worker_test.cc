@@ -4,6 +4,7 @@
 
 #include "core/base/sha256.h"
 #include "tests/worker/worker_fixture.h"
+#include "worker/app/load_memory.h"
 
 namespace locus {
 namespace {
@@ -279,6 +280,35 @@ TEST_F(WorkerTest, TakesASlotOfAGpuBackWhoseMemoryIsShort) {
   ASSERT_TRUE(store_.wait_state(neighbor, "succeeded")) << daemon.log();
   const auto later = store_.add_stage({{"steps", 2}});
   EXPECT_TRUE(store_.wait_state(later, "succeeded")) << "the other slot goes on: " << daemon.log();
+}
+
+TEST_F(WorkerTest, RunsWhatNeedsMoreThanThereIsLeftOneAfterAnother) {
+  const std::string door = gate("door");
+  Daemon daemon(server_.address(), work(), {"slots=2", "memory_bytes=1000"});  // of stages that nobody knows yet
+  const auto first = store_.add_stage({{"steps", 2}, {"at", {{"2", {{"do", "gate"}, {"path", door}}}}}});
+  ASSERT_TRUE(store_.wait([&] { return !store_.stages.at(first).attempts[1].points.empty(); })) << daemon.log();
+  const auto second = store_.add_stage({{"steps", 2}});
+  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(second).attempts.contains(1); })) << daemon.log();
+  open_gate(door);
+  ASSERT_TRUE(store_.wait_state(first, "succeeded")) << daemon.log();
+  EXPECT_TRUE(store_.wait_state(second, "succeeded")) << daemon.log();
+}
+
+TEST_F(WorkerTest, TriesAStageAloneThatRanOutOfMemoryBesideAnother) {
+  std::filesystem::create_directories(work());
+  LoadMemory(work() / "loads").learn({{"kind", "train"}}, {{"peak_memory_bytes", 1000}});
+  const std::string door = gate("door");
+  Daemon daemon(server_.address(), work(), {"slots=2", "memory_bytes=2000"});
+  const auto neighbor = store_.add_stage({{"steps", 2}, {"at", {{"2", {{"do", "gate"}, {"path", door}}}}}});
+  ASSERT_TRUE(store_.wait([&] { return !store_.stages.at(neighbor).attempts[1].points.empty(); })) << daemon.log();
+  const auto large = store_.add_stage(
+      {{"steps", 2},
+       {"at", {{"1", {{"do", "fail"}, {"attempt", 1}, {"class", "out-of-memory"}, {"reason", "2 GiB more"}}}}}});
+  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(large).attempts[1].outcome.has_value(); })) << daemon.log();
+  open_gate(door);
+  ASSERT_TRUE(store_.wait_state(neighbor, "succeeded")) << daemon.log();
+  EXPECT_TRUE(store_.wait_state(large, "succeeded")) << daemon.log();
+  EXPECT_EQ(stage(large).attempts.at(1).outcome->failure_class(), "preempted");
 }
 
 TEST_F(WorkerTest, OnceGivesUpWithoutAServer) {

@@ -63,6 +63,7 @@ AttemptRun::AttemptRun(Link& link, Attempt& attempt, TrainerProcess& trainer, co
 bool AttemptRun::run(const Json& start) {
   try {
     until_told_ = start.value("until", kToTheEnd);
+    work_ = start.at("execution").at("work").get<std::string>();
     tell(start);
     while (step()) {
     }
@@ -182,8 +183,11 @@ void AttemptRun::flush_points() {
 
 void AttemptRun::take_frames() {
   while (points_.empty() && !ended_) {
-    const auto frame = trainer_.next_frame();
+    auto frame = trainer_.next_frame();
     if (!frame) return;
+    // What the trainer says of itself is its own; how far it was kept in is ours to say.
+    if (const auto said = frame->find("environment"); said != frame->end() && said->is_object())
+      (*said)["isolation"] = trainer_.isolation();
     take_frame(*frame);
   }
 }
@@ -195,29 +199,35 @@ void AttemptRun::take_frame(const Json& frame) {
   if (ending_ == Ending::kCancelling && type != "done" && type != "failed") return;
   if (type == "started") {
     environment_ = canonical_json(frame.at("environment"));
-    const auto step = frame.value("resumed_step", std::int64_t{0});
-    link_.set_progress(attempt_, step, frame.value("steps", std::int64_t{0}), "train");
+    const auto step = integer_of(frame, "resumed_step");
+    link_.set_progress(attempt_, step, integer_of(frame, "steps"), "train");
     note("attempt " + name_ + " begins at step " + std::to_string(step) + " of " +
-         std::to_string(frame.value("steps", std::int64_t{0})) + ": " + environment_);
+         std::to_string(integer_of(frame, "steps")) + ": " + environment_);
   } else if (type == "points") {
     for (auto& piece : points_of(frame)) points_.push_back(std::move(piece));
     flush_points();
   } else if (type == "progress") {
-    const auto step = frame.at("step").get<std::int64_t>();
+    const auto step = integer_of(frame.at("step"));
     watchdog_.progress(step, now());
-    link_.set_progress(attempt_, step, frame.value("steps", std::int64_t{0}), frame.value("phase", "train"));
+    link_.set_progress(attempt_, step, integer_of(frame, "steps"), frame.value("phase", "train"));
   } else if (type == "checkpoint") {
     saved_ = ending_ == Ending::kTimeUp;
-    const auto kept = link_.add_checkpoint(attempt_, frame.at("path").get<std::string>(),
-                                           frame.at("step").get<std::int64_t>(), frame.value("best", false));
+    require_own(frame.at("path").get<std::string>());
+    const auto kept = link_.add_checkpoint(attempt_, frame.at("path").get<std::string>(), integer_of(frame.at("step")),
+                                           frame.value("best", false));
     // Training goes on: the next checkpoint may fare better, and without one only time is lost.
     if (!kept.ok()) log_error("a checkpoint of attempt {} is lost: {}", name_, std::string(kept.message()));
-    note("checkpoint at step " + std::to_string(frame.at("step").get<std::int64_t>()) +
+    note("checkpoint at step " + std::to_string(integer_of(frame.at("step"))) +
          (kept.ok() ? "" : " is lost: " + std::string(kept.message())));
   } else if (type == "done" || type == "failed") {
     end_frame_ = frame;
     flush_points();
   }
+}
+
+// We hand over what it names, and could be made to hand over files that it cannot read itself.
+void AttemptRun::require_own(const std::filesystem::path& file) const {
+  if (file.parent_path() != work_) throw FrameError("a file outside its folder: " + file.string());
 }
 
 v1::CompleteAttemptRequest AttemptRun::timeout_outcome(const std::string& saved) const {
@@ -233,7 +243,9 @@ void AttemptRun::finish_outcome() {
   if (ending_ == Ending::kTimeUp && outcome.outcome() == "stopped")
     outcome = timeout_outcome(saved_ ? " and saved a checkpoint" : ", with nothing to save");
   if (outcome.environment_json().empty()) outcome.set_environment_json(environment_);
-  finish(std::move(outcome), outputs_of(*end_frame_));
+  const auto outputs = outputs_of(*end_frame_);
+  for (const Link::ProducedFile& output : outputs) require_own(output.path);
+  finish(std::move(outcome), outputs);
 }
 
 void AttemptRun::trainer_gone() {

@@ -58,7 +58,8 @@ class AttemptRun {
   // Sends the frame and carries the attempt to its end; the outcome goes to the link. True: the trainer waits
   // for the next start. False: it is gone or not to be trusted, and must be replaced.
   bool run(const Json& start);
-  bool met_data_fault() const { return data_fault_; }  // it failed for missing or damaged data
+  bool met_data_fault() const { return data_fault_; }                  // it failed for missing or damaged data
+  const std::optional<Json>& end_frame() const { return end_frame_; }  // the trainer's last words; nothing: it had none
 
  private:
   enum class Ending { kNone, kStopping, kCancelling, kHung, kTimeUp };
@@ -73,6 +74,7 @@ class AttemptRun {
   v1::CompleteAttemptRequest timeout_outcome(const std::string& saved) const;
   void take_frames();
   void take_frame(const Json& frame);
+  void require_own(const std::filesystem::path& file) const;  // throws FrameError
   void flush_points();
   void finish_outcome();
   void trainer_gone();
@@ -98,6 +100,7 @@ class AttemptRun {
   bool overdue_ = false;      // we ended the trainer because its time was up
   std::string medium_error_;  // the outbox failed
   std::string environment_ = "{}";
+  std::filesystem::path work_;  // where the trainer may hand files over from
 };
 
 }  // namespace locus

@@ -9,7 +9,6 @@
 
 #include "core/base/error.h"
 #include "core/base/ids.h"
-#include "worker/app/packing.h"
 
 namespace locus {
 namespace {
@@ -21,9 +20,9 @@ absl::Status refuse(const std::string& message, const std::string& field, std::m
                     std::move(metadata));
 }
 
-constexpr std::int64_t kAutoShare = std::int64_t{8} << 30;  // bytes of a GPU, for each slot
-constexpr std::int64_t kContext = std::int64_t{512} << 20;  // about what CUDA takes for each process
-constexpr int kMostAuto = 8;
+constexpr std::int64_t kUnknownLoad = std::int64_t{8} << 30;  // what a stage may need of which nothing is known
+constexpr std::int64_t kContext = std::int64_t{512} << 20;    // about what CUDA takes for each process
+constexpr int kMostAuto = 12;
 constexpr int kMostPerGpu = 60;  // clients that MPS takes for a device
 
 // How many slots each GPU is to have; 0: by its memory. Nothing where the option is wrong.
@@ -36,10 +35,15 @@ std::optional<int> slots_asked(const std::string& per_gpu) {
   return count;
 }
 
-// How many slots a GPU of `memory` bytes is given where nobody says, with `cores` of the CPU for each GPU.
-int slots_by_memory(std::int64_t memory, int cores, int threads) {
-  const auto room = memory > 0 ? static_cast<int>(std::min<std::int64_t>(memory / kAutoShare, kMostAuto)) : 1;
-  return std::clamp(std::min(room, cores / threads), 1, kMostAuto);
+// How many slots a GPU is given where nobody says, with `cores` of the CPU for each GPU. Which of them run at a time goes by
+// what their stages take (packing_policy()), so its memory must be known.
+int slots_by_cores(std::int64_t memory, int cores, int threads) {
+  return memory > 0 ? std::clamp(cores / threads, 1, kMostAuto) : 1;
+}
+
+std::string mps_here() {
+  const char* named = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  return mps_directory(named ? named : "");
 }
 
 std::vector<std::string> split(const std::string& list) {
@@ -51,8 +55,10 @@ std::vector<std::string> split(const std::string& list) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const WorkerOptions& options, int cores,
-                                                      std::int64_t memory) {
+namespace {
+
+absl::StatusOr<std::vector<DeviceSlot>> slots_of(const Json& devices, const WorkerOptions& options, int cores,
+                                                 std::int64_t memory) {
   if (options.threads < 1 || options.slots < 0) {
     return refuse("--threads must be at least 1 and --slots not negative", "threads", {});
   }
@@ -76,10 +82,13 @@ absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const
   for (const Json& gpu : gpus) {
     const auto bytes = gpu.value("memory_bytes", std::int64_t{0});
     const int count =
-        *asked > 0 ? *asked : slots_by_memory(bytes, cores / static_cast<int>(gpus.size()), options.threads);
-    const std::int64_t part = bytes == 0 || count == 1 ? bytes : std::max<std::int64_t>(bytes / count - kContext, 1);
-    for (int i = 0; i < count; ++i)
-      slots.push_back({"cuda", gpu.value("name", ""), gpu.value("index", 0), options.threads, part, count});
+        *asked > 0 ? *asked : slots_by_cores(bytes, cores / static_cast<int>(gpus.size()), options.threads);
+    // Where stages are let in by what they take, each may have all of it.
+    const std::int64_t part = bytes == 0 || count == 1 ? bytes : (*asked > 0 ? bytes / count : bytes) - kContext;
+    for (int i = 0; i < count; ++i) {
+      slots.push_back({"cuda", gpu.value("name", ""), gpu.value("index", 0), options.threads,
+                       std::max<std::int64_t>(part, bytes > 0 ? 1 : 0), count, bytes});
+    }
   }
   if (slots.empty()) {
     const std::string why = devices.value("cuda_unusable", "the trainer sees no GPU: check nvidia-smi and the driver");
@@ -95,11 +104,44 @@ absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const
   return slots;
 }
 
+}  // namespace
+
+absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const WorkerOptions& options, int cores,
+                                                      std::int64_t memory) {
+  LOCUS_ASSIGN_OR_RETURN(auto slots, slots_of(devices, options, cores, memory));
+  const bool crowded = cores > 0 && static_cast<std::int64_t>(slots.size()) * options.threads > cores;
+  for (DeviceSlot& slot : slots) slot.crowded = crowded;
+  return slots;
+}
+
+int shared_device(const DeviceSlot& slot, const WorkerOptions& options) {
+  if (slot.device == "cuda") return slot.index;
+  return options.memory_bytes > 0 ? 0 : -1;
+}
+
+PackingPolicy packing_policy(const std::vector<DeviceSlot>& slots, const WorkerOptions& options) {
+  PackingPolicy out;
+  const bool cuda = options.device == "cuda";
+  if (!cuda) out.device = "the CPU";
+  out.context = cuda ? kContext : 0;
+  out.unknown = kUnknownLoad;
+  for (const DeviceSlot& slot : slots) {
+    const std::int64_t bytes = options.memory_bytes > 0                    ? options.memory_bytes
+                               : cuda && slots_asked(options.per_gpu) == 0 ? slot.device_bytes
+                                                                           : 0;
+    if (bytes > 0) out.memory[shared_device(slot, options)] = bytes;
+  }
+  return out;
+}
+
 std::vector<std::string> slot_environment(std::vector<std::string> base, const DeviceSlot& slot,
                                           const std::string& visible) {
   for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
     set_variable(base, name, std::to_string(slot.threads));
   }
+  const auto says_how_to_wait = [](const std::string& line) { return line.starts_with("OMP_WAIT_POLICY="); };
+  if (slot.crowded && std::none_of(base.begin(), base.end(), says_how_to_wait))
+    set_variable(base, "OMP_WAIT_POLICY", "PASSIVE");
   std::string gpu;
   if (slot.device == "cuda") {
     const auto ours = split(visible);
@@ -108,11 +150,16 @@ std::vector<std::string> slot_environment(std::vector<std::string> base, const D
   }
   set_variable(base, "CUDA_VISIBLE_DEVICES", gpu);
   if (slot.share > 1) {
-    const char* named = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
-    if (const std::string mps = mps_directory(named ? named : ""); !mps.empty())
-      set_variable(base, "CUDA_MPS_PIPE_DIRECTORY", mps);
+    if (const std::string mps = mps_here(); !mps.empty()) set_variable(base, "CUDA_MPS_PIPE_DIRECTORY", mps);
   }
   return base;
+}
+
+std::string packing_warning(const std::vector<DeviceSlot>& slots) {
+  const bool shares = std::any_of(slots.begin(), slots.end(), [](const auto& slot) { return slot.share > 1; });
+  if (!shares || !mps_here().empty()) return "";
+  return "several stages share a GPU and no MPS answers, so they take turns on it: start `nvidia-cuda-mps-control -d` "
+         "before the worker, or name its pipe directory in CUDA_MPS_PIPE_DIRECTORY";
 }
 
 int gpu_index(const DeviceSlot& slot, const std::string& visible) {

@@ -24,6 +24,15 @@ std::string clipped(std::string text) {
 
 }  // namespace
 
+std::int64_t integer_of(const Json& json) {
+  if (!json.is_number_integer()) throw FrameError("a step or count that is no whole number: " + json.dump());
+  return json.get<std::int64_t>();
+}
+
+std::int64_t integer_of(const Json& frame, const char* field) {
+  return frame.contains(field) ? integer_of(frame.at(field)) : 0;
+}
+
 std::vector<v1::PointColumns> points_of(const Json& frame) {
   v1::PointColumns dictionary;
   for (const Json& series : frame.at("series")) *dictionary.add_series() = key_of(series);
@@ -31,14 +40,13 @@ std::vector<v1::PointColumns> points_of(const Json& frame) {
   for (const Json& row : frame.at("rows")) {
     if (pieces.empty() || pieces.back().value_size() == kPointsPerBatch) pieces.push_back(dictionary);
     v1::PointColumns& columns = pieces.back();
-    const auto index = row.at(0).get<std::uint32_t>();
-    if (index >= static_cast<std::uint32_t>(dictionary.series_size()))
-      throw FrameError("a point of a series that is not listed");
-    columns.add_series_index(index);
-    columns.add_step(row.at(1).get<std::int64_t>());
+    const std::int64_t index = integer_of(row.at(0));
+    if (index < 0 || index >= dictionary.series_size()) throw FrameError("a point of a series that is not listed");
+    columns.add_series_index(static_cast<std::uint32_t>(index));
+    columns.add_step(integer_of(row.at(1)));
     columns.add_epoch(number_from_json(row.at(2)));
-    columns.add_images(row.at(3).get<std::int64_t>());
-    columns.add_time_us(row.at(4).get<std::int64_t>());
+    columns.add_images(integer_of(row.at(3)));
+    columns.add_time_us(integer_of(row.at(4)));
     columns.add_value(number_from_json(row.at(5)));
   }
   return pieces;
@@ -60,13 +68,13 @@ v1::CompleteAttemptRequest outcome_of(const Json& frame) {
                              frame.at("reason").get<std::string>());
   } else {
     outcome.set_outcome(frame.at("outcome").get<std::string>());
-    if (outcome.outcome() == kOutcomeParked) outcome.set_step(frame.at("step").get<std::int64_t>());
+    if (outcome.outcome() == kOutcomeParked) outcome.set_step(integer_of(frame.at("step")));
     for (const Json& json : frame.value("results", Json::array())) {
       auto* result = outcome.add_results();
       *result->mutable_key() = key_of(json);
       result->set_reducer(json.value("reducer", "last"));
       result->set_value(number_from_json(json.at("value")));
-      result->set_step(json.value("step", std::int64_t{0}));
+      result->set_step(integer_of(json, "step"));
     }
   }
   if (frame.contains("environment")) outcome.set_environment_json(canonical_json(frame.at("environment")));
@@ -77,7 +85,7 @@ std::vector<Link::ProducedFile> outputs_of(const Json& frame) {
   std::vector<Link::ProducedFile> outputs;
   for (const Json& json : frame.value("outputs", Json::array())) {
     outputs.push_back(
-        {json.at("slot").get<std::string>(), json.at("path").get<std::string>(), json.value("step", std::int64_t{0})});
+        {json.at("slot").get<std::string>(), json.at("path").get<std::string>(), integer_of(json, "step")});
   }
   return outputs;
 }

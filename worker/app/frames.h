@@ -13,6 +13,10 @@ namespace locus {
 
 // All of these throw std::exception when a field is missing or of another type.
 
+// A whole number of 64 bits, and that of a field, 0 where it is absent: of fractions and larger numbers anything could become.
+std::int64_t integer_of(const Json& json);
+std::int64_t integer_of(const Json& frame, const char* field);
+
 // The points of a `points` frame, in pieces of at most kPointsPerBatch.
 std::vector<v1::PointColumns> points_of(const Json& frame);
 // The outcome a `done` or `failed` frame reports, without its outputs.

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 
 #include "core/experiment/model.h"
 #include "core/log/log.h"
+#include "worker/app/load_memory.h"
 
 namespace locus {
 namespace {
@@ -23,18 +25,70 @@ std::string count_text(int count) { return count == 1 ? "another stage" : std::t
 
 }  // namespace
 
-Packing::Packing(const std::vector<int>& gpus, PackingPolicy policy) : policy_(policy) {
+Packing::Packing(const std::vector<int>& gpus, PackingPolicy policy) : policy_(std::move(policy)) {
   for (const int gpu : gpus) lanes_.push_back({.gpu = gpu});
 }
 
-void Packing::begun(int slot) {
+void Packing::begun(int slot, std::int64_t bytes) {
   std::lock_guard lock(mutex_);
-  lanes_.at(static_cast<std::size_t>(slot)).busy = true;
+  Lane& lane = lanes_.at(static_cast<std::size_t>(slot));
+  lane.busy = true;
+  lane.bytes = bytes;
 }
 
 void Packing::ended(int slot) {
   std::lock_guard lock(mutex_);
   lanes_.at(static_cast<std::size_t>(slot)).busy = false;
+  changed_.notify_all();
+}
+
+bool Packing::begin_when_there_is_room(int slot, std::int64_t bytes, const std::function<bool()>& gives_up) {
+  std::unique_lock lock(mutex_);
+  Lane& lane = lanes_.at(static_cast<std::size_t>(slot));
+  lane.waiting = ++places_;
+  bool given_up = gives_up();
+  while (!given_up && !has_room(lane, bytes)) {
+    changed_.wait(lock);
+    given_up = gives_up();
+  }
+  lane.waiting = 0;
+  if (!given_up) {
+    lane.busy = true;
+    lane.bytes = bytes;
+  }
+  changed_.notify_all();  // who came later
+  return !given_up;
+}
+
+bool Packing::room(int slot, std::int64_t bytes) const {
+  std::lock_guard lock(mutex_);
+  return has_room(lanes_.at(static_cast<std::size_t>(slot)), bytes);
+}
+
+void Packing::look_again() {
+  std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+bool Packing::has_room(const Lane& lane, std::int64_t bytes) const {
+  if (lane.gpu < 0) return true;
+  const auto budget = policy_.memory.find(lane.gpu);
+  const auto taken = [this](std::int64_t by) { return (by > 0 ? by : policy_.unknown) + policy_.context; };
+  bool whole = bytes == kWholeDevice, alone = true;
+  std::int64_t sum = whole ? 0 : taken(bytes);
+  for (const Lane& other : lanes_) {
+    if (&other == &lane || other.gpu != lane.gpu) continue;
+    if (other.waiting > 0 && other.waiting < lane.waiting) return false;
+    if (!other.busy) continue;
+    alone = false;
+    whole = whole || other.bytes == kWholeDevice;
+    if (!whole) sum += taken(other.bytes);
+  }
+  return alone || (!whole && (budget == policy_.memory.end() || sum <= budget->second));
+}
+
+std::string Packing::name_of(int gpu) const {
+  return policy_.device.ends_with(' ') ? policy_.device + std::to_string(gpu) : policy_.device;
 }
 
 int Packing::working(int gpu, int besides) const {
@@ -49,7 +103,7 @@ bool Packing::judge(int slot, v1::CompleteAttemptRequest& outcome, Microseconds 
   Lane& lane = lanes_.at(static_cast<std::size_t>(slot));
   if (lane.gpu < 0 || outcome.outcome() != "failed") return false;
   Gpu& gpu = gpus_[lane.gpu];
-  const std::string name = "GPU " + std::to_string(lane.gpu);
+  const std::string name = name_of(lane.gpu);
   const int neighbors = working(lane.gpu, slot);
   if (outcome.failure_class() == to_string(FailureClass::kOutOfMemory)) {
     const bool same_event = gpu.memory_at > 0 && now - gpu.memory_at <= policy_.together;
@@ -75,8 +129,8 @@ void Packing::withdraw(Lane& lane, Gpu& gpu, Microseconds now) {
       std::min(policy_.rest_most, policy_.rest_first << std::min(gpu.withdrawals, kMostDoublings));
   ++gpu.withdrawals;
   lane.back_at = now + rest;
-  log_warning("GPU {} had too little memory for all that ran on it: one of its slots takes no work for {} s", lane.gpu,
-              rest / 1'000'000);
+  log_warning("{} had too little memory for all that ran on it: one of its slots takes no work for {} s",
+              name_of(lane.gpu), rest / 1'000'000);
 }
 
 bool Packing::withdrawn(int slot) const {
@@ -90,7 +144,7 @@ std::vector<int> Packing::come_back(Microseconds now) {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     if (lanes_[i].back_at == 0 || now < lanes_[i].back_at || lanes_[i].busy) continue;
     lanes_[i].back_at = 0;
-    log_info("slot {} of GPU {} takes work again", i, lanes_[i].gpu);
+    log_info("slot {} of {} takes work again", i, name_of(lanes_[i].gpu));
     back.push_back(static_cast<int>(i));
   }
   return back;
@@ -105,9 +159,13 @@ bool tells_device_fault(const std::string& text) {
 }
 
 std::string mps_directory(const std::string& directory, const std::string& standard) {
-  const std::string& place = directory.empty() ? standard : directory;
+  const std::filesystem::path place = directory.empty() ? standard : directory;
   std::error_code ignored;
-  return std::filesystem::exists(std::filesystem::path(place) / "control", ignored) ? place : "";
+  if (!std::filesystem::exists(place / "control", ignored)) return "";
+  // A daemon that was killed leaves its files behind.
+  std::string process;
+  std::ifstream(place / "nvidia-cuda-mps-control.pid") >> process;
+  return process.empty() || std::filesystem::exists("/proc/" + process, ignored) ? place.string() : "";
 }
 
 }  // namespace locus

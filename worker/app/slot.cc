@@ -5,10 +5,12 @@
 #include <signal.h>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/trainer_protocol.h"
 #include "core/log/log.h"
 
 namespace locus {
+namespace fs = std::filesystem;
 namespace {
 
 using namespace std::chrono_literals;
@@ -25,8 +27,9 @@ std::string first_weights(const v1::StageGrant& grant) {
 
 }  // namespace
 
-Slot::Slot(SlotSetup setup, Link& link, Packing& packing, std::function<void(const absl::Status&)> unusable)
-    : setup_(std::move(setup)), link_(link), packing_(packing), unusable_(std::move(unusable)) {}
+Slot::Slot(SlotSetup setup, Link& link, Packing& packing, LoadMemory& loads,
+           std::function<void(const absl::Status&)> unusable)
+    : setup_(std::move(setup)), link_(link), packing_(packing), loads_(loads), unusable_(std::move(unusable)) {}
 
 Slot::~Slot() {
   drain(1);
@@ -51,17 +54,21 @@ void Slot::assign(std::shared_ptr<Attempt> attempt) {
 }
 
 void Slot::stop_attempt(LeaseBook::Key key) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (!attempt_ || attempt_->key() != key) return;
   wishes_.stop = true;
   wakeup_.wake();
+  lock.unlock();
+  packing_.look_again();
 }
 
 void Slot::discard_attempt(LeaseBook::Key key) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (!attempt_ || attempt_->key() != key) return;
   wishes_.discard = true;
   wakeup_.wake();
+  lock.unlock();
+  packing_.look_again();
 }
 
 void Slot::move_stop_point(LeaseBook::Key key, std::int64_t until_step) {
@@ -72,12 +79,14 @@ void Slot::move_stop_point(LeaseBook::Key key, std::int64_t until_step) {
 }
 
 void Slot::drain(Microseconds kill_at) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   draining_ = true;
   wishes_.stop = true;
   wishes_.kill_at = kill_at;
   changed_.notify_all();
   wakeup_.wake();
+  lock.unlock();
+  packing_.look_again();
 }
 
 void Slot::join() {
@@ -109,7 +118,6 @@ void Slot::run() {
       if (!attempt_) break;
       attempt = attempt_;
     }
-    packing_.begun(setup_.index);
     run_attempt(attempt);
     std::unique_lock lock(mutex_);
     attempt_.reset();
@@ -137,11 +145,6 @@ bool Slot::overdue() {
 
 void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
   const auto& grant = attempt->grant();
-  TimeLimit time;
-  if (grant.limit_seconds() > 0) {
-    time.seconds = grant.limit_seconds();
-    time.end = system_clock().steady() + std::chrono::microseconds(std::chrono::seconds(time.seconds)).count();
-  }
   log_info("attempt {} begins on {} {}: {}{}", attempt->name(), setup_.execution.device, setup_.index, grant.title(),
            grant.resume_sha256().empty() ? "" : ", from step " + std::to_string(grant.resume_step()));
   std::vector<ArtifactCache::Pin> pins;  // the trainer reads these files
@@ -149,6 +152,8 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
   absl::Status status = start.status();
   // A stage that runs alone has a process of its own, too: what ran in it before would tell in its figures.
   const bool alone = status.ok() && start->at("stage").value("exclusive", false);
+  const std::string load = status.ok() ? load_of(start->at("stage")) : "";
+  if (!begin_in_turn(*attempt, load)) return attempt->discarded() ? void() : finish_stopped(*attempt);
   if (alone) retire_trainer();
   if (status.ok()) status = ensure_trainer();
   if (!status.ok()) link_.append_log(*attempt, "[worker] " + std::string(status.message()) + "\n");
@@ -159,18 +164,46 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
     link_.finish(*attempt, failed_outcome(ours ? "data" : "worker-lost", std::string(status.message())));
     return;
   }
+  carry(*attempt, *start, load);
+  if (alone) retire_trainer();
+  std::error_code ignored;
+  fs::remove_all(files_of(*attempt), ignored);
+}
+
+bool Slot::begin_in_turn(Attempt& attempt, const std::string& load) {
+  const std::int64_t needed = loads_.needed(load);
+  if (!packing_.room(setup_.index, needed))
+    link_.set_progress(attempt, attempt.grant().resume_step(), 0, "wait for memory");
+  return packing_.begin_when_there_is_room(setup_.index, needed, [&] {
+    const RunWishes now = wishes();
+    return attempt.discarded() || now.discard || now.stop;
+  });
+}
+
+void Slot::carry(Attempt& attempt, const Json& start, const std::string& load) {
+  TimeLimit time;
+  if (attempt.grant().limit_seconds() > 0) {
+    time.seconds = attempt.grant().limit_seconds();
+    time.end = system_clock().steady() + std::chrono::microseconds(std::chrono::seconds(time.seconds)).count();
+  }
+  const auto judge = [&](v1::CompleteAttemptRequest& outcome) {
+    const bool short_of_memory = outcome.failure_class() == to_string(FailureClass::kOutOfMemory);
+    if (packing_.judge(setup_.index, outcome, system_clock().steady()) && short_of_memory) loads_.must_be_alone(load);
+  };
   AttemptRun run(
-      link_, *attempt, *trainer_, wakeup_, setup_.limits, time, [this] { return wishes(); },
-      [this](v1::CompleteAttemptRequest& outcome) { packing_.judge(setup_.index, outcome, system_clock().steady()); });
+      link_, attempt, *trainer_, wakeup_, setup_.limits, time, [this] { return wishes(); }, judge);
   note_trainer(trainer_->pid());
-  const bool reusable = run.run(*start);
+  const bool reusable = run.run(start);
   note_trainer(0);
   if (!reusable) trainer_.reset();
-  if (run.met_data_fault()) {
-    retire_trainer();  // it holds what it has read of the dataset
-    setup_.check_data(start->at("stage").value("/dataset/id"_json_pointer, ""));
-  }
-  if (alone) retire_trainer();
+  if (run.end_frame()) loads_.learn(start.at("stage"), *run.end_frame());
+  if (!run.met_data_fault()) return;
+  retire_trainer();  // it holds what it has read of the dataset
+  setup_.check_data(start.at("stage").value("/dataset/id"_json_pointer, ""));
+}
+
+fs::path Slot::files_of(const Attempt& attempt) const {
+  return setup_.scratch / (std::to_string(attempt.key().first) + "-" + std::to_string(attempt.key().second));
 }
 
 absl::StatusOr<Json> Slot::prepare(Attempt& attempt, std::vector<ArtifactCache::Pin>& pins) {
@@ -197,7 +230,10 @@ absl::StatusOr<Json> Slot::prepare(Attempt& attempt, std::vector<ArtifactCache::
     pins.push_back(std::move(blob));
   }
   SlotExecution execution = setup_.execution;
-  execution.work = attempt.files();
+  execution.work = files_of(attempt);
+  std::error_code made;
+  fs::create_directories(execution.work, made);
+  if (made) return file_error("create", execution.work, made.value());
   try {
     return start_frame(attempt, inputs, resume, wishes().until_step, execution);
   } catch (const Json::exception& error) {

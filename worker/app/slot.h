@@ -10,6 +10,7 @@
 
 #include "worker/app/attempt_run.h"
 #include "worker/app/frames.h"
+#include "worker/app/load_memory.h"
 #include "worker/app/packing.h"
 #include "worker/app/trainer_process.h"
 #include "worker/link/link.h"
@@ -20,17 +21,19 @@ struct SlotSetup {
   int index = 0;            // among the slots announced
   SlotExecution execution;  // `work` is filled in per attempt
   TrainerSetup trainer;
-  std::string catalog_digest;  // what the trainer must announce
+  std::filesystem::path scratch;  // where its trainer may write; there, and nobody else's
+  std::string catalog_digest;     // what the trainer must announce
   RunLimits limits;
   std::function<void(const std::string& dataset)> check_data;  // after a fault in a stage's data; may take minutes
 };
 
-// Thread-safe. `link` and `packing`, which has a place for it, must outlive it.
+// Thread-safe. `link`, `packing`, which has a place for it, and `loads` must outlive it.
 class Slot {
  public:
   // `unusable` is told, once, when the trainer is not the one whose catalog was announced: the daemon must
   // start anew.
-  Slot(SlotSetup setup, Link& link, Packing& packing, std::function<void(const absl::Status&)> unusable);
+  Slot(SlotSetup setup, Link& link, Packing& packing, LoadMemory& loads,
+       std::function<void(const absl::Status&)> unusable);
   ~Slot();
 
   void start();
@@ -50,8 +53,11 @@ class Slot {
   void finish_stopped(Attempt& attempt);
   bool overdue();  // of a drain
   void run_attempt(const std::shared_ptr<Attempt>& attempt);
+  bool begin_in_turn(Attempt& attempt, const std::string& load);  // false: it has been told to end before
+  void carry(Attempt& attempt, const Json& start, const std::string& load);
   absl::Status ensure_trainer();
   absl::Status await_hello();
+  std::filesystem::path files_of(const Attempt& attempt) const;  // for the trainer
   absl::StatusOr<Json> prepare(Attempt& attempt, std::vector<ArtifactCache::Pin>& pins);
   RunWishes wishes();
   void retire_trainer();
@@ -60,6 +66,7 @@ class Slot {
   const SlotSetup setup_;
   Link& link_;
   Packing& packing_;
+  LoadMemory& loads_;
   const std::function<void(const absl::Status&)> unusable_;
   Wakeup wakeup_;
   std::unique_ptr<TrainerProcess> trainer_;  // of the slot's thread

@@ -65,15 +65,21 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::start(const Trai
   Fd read_end(pipe[0]), write_end(pipe[1]);
   ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
   const std::int64_t oom_kills = count_oom_kills();
+  std::shared_ptr<const Isolation> isolation;
+  if (setup.isolation) {
+    LOCUS_ASSIGN_OR_RETURN(isolation, Isolation::prepare(setup.isolation()));
+  }
   LOCUS_ASSIGN_OR_RETURN(const pid_t pid,
                          spawn({.arguments = {setup.executable, "run", "--fd", std::to_string(kInheritedFd)},
                                 .environment = setup.environment,
                                 .output = write_end.get(),
                                 .error = write_end.get(),
-                                .inherit = theirs.get()}));
+                                .inherit = theirs.get(),
+                                .isolation = isolation}));
   Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  return std::unique_ptr<TrainerProcess>(
-      new TrainerProcess(pid, std::move(ours), std::move(read_end), std::move(process), oom_kills));
+  return std::unique_ptr<TrainerProcess>(new TrainerProcess(pid, std::move(ours), std::move(read_end),
+                                                            std::move(process), oom_kills,
+                                                            isolation ? isolation->held() : kNoIsolation));
 }
 
 TrainerProcess::~TrainerProcess() {

@@ -1,6 +1,7 @@
 // One trainer child: its process, its socket, and the end of what it printed.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,13 +10,14 @@
 #include "absl/status/statusor.h"
 #include "core/base/frame.h"
 #include "core/experiment/model.h"
-#include "worker/app/spawn.h"
+#include "core/process/spawn.h"
 
 namespace locus {
 
 struct TrainerSetup {
   std::string executable;
   std::vector<std::string> environment;
+  std::function<IsolationRules()> isolation = {};  // asked at each start, since folders come and go; empty: none
 };
 
 // Why a trainer is gone, in our words.
@@ -32,9 +34,10 @@ class TrainerProcess {
   ~TrainerProcess();
 
   pid_t pid() const { return pid_; }
-  int socket() const { return socket_.get(); }    // to poll for reading
-  int output() const { return output_.get(); }    // likewise; -1 once closed
-  int process() const { return process_.get(); }  // readable when it has exited
+  int socket() const { return socket_.get(); }                 // to poll for reading
+  int output() const { return output_.get(); }                 // likewise; -1 once closed
+  int process() const { return process_.get(); }               // readable when it has exited
+  const std::string& isolation() const { return isolation_; }  // Isolation::held()
 
   void send(const Json& frame);  // throws FrameError
   // Takes in what the socket has, without blocking; false at its end. Throws FrameError.
@@ -49,17 +52,19 @@ class TrainerProcess {
   std::string last_line() const;  // of what it printed; empty if nothing
 
  private:
-  TrainerProcess(pid_t pid, Fd socket, Fd output, Fd process, std::int64_t oom_kills)
+  TrainerProcess(pid_t pid, Fd socket, Fd output, Fd process, std::int64_t oom_kills, std::string isolation)
       : pid_(pid),
         socket_(std::move(socket)),
         output_(std::move(output)),
         process_(std::move(process)),
-        oom_kills_(oom_kills) {}
+        oom_kills_(oom_kills),
+        isolation_(std::move(isolation)) {}
   TrainerEnd describe(int status) const;
 
   pid_t pid_;
   Fd socket_, output_, process_;
   std::int64_t oom_kills_;  // of our control group when it started
+  std::string isolation_;
   bool killed_by_us_ = false;
   std::optional<TrainerEnd> end_;
   FrameDecoder decoder_;

@@ -1,22 +1,20 @@
 // The daemon's start, signals and end.
 #include "worker/app/worker.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
+#include "client/enrollment.h"
 #include "core/base/data_copies.h"
 #include "core/base/error.h"
-#include "core/base/ids.h"
+#include "core/base/file.h"
 #include "core/log/log.h"
 #include "worker/app/datasets.h"
 #include "worker/app/devices.h"
@@ -24,6 +22,8 @@
 #include "worker/app/packing.h"
 #include "worker/app/sampler.h"
 #include "worker/app/slot.h"
+#include "worker/app/trainer_isolation.h"
+#include "worker/app/work_folder.h"
 
 namespace locus {
 namespace fs = std::filesystem;
@@ -31,13 +31,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr char kVersion[] = LOCUS_VERSION;
-
-fs::path default_work() {
-  if (const char* data = std::getenv("XDG_DATA_HOME"); data && *data) return fs::path(data) / "locus-worker";
-  const char* home = std::getenv("HOME");
-  return fs::path(home && *home ? home : ".") / ".local/share/locus-worker";
-}
+constexpr char kVersion[] = LOCUS_VERSION, kLocalServer[] = "127.0.0.1:7171";
 
 std::string host_name() {
   char name[256] = {};
@@ -50,17 +44,38 @@ std::string visible_devices() {
   return visible ? visible : "";
 }
 
+absl::Status check_worker_name(const std::string& name) {
+  if (valid_name(name)) return absl::OkStatus();
+  return make_error(
+      absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidName,
+      "\"" + name + "\" is not a worker's name: lower-case letters, digits and dashes, at most 63, a letter first",
+      "name", {{"name", name}});
+}
+
+// Enrolls if that is wanted; takes server, name and files from an enrollment where nothing else is said.
+absl::Status settle_identity(WorkerOptions& options) {
+  const fs::path folder = options.work / "tls";
+  if (!options.enroll.empty()) {
+    LOCUS_ASSIGN_OR_RETURN(const Enrollment enrolled, enroll(options.server, options.enroll, folder));
+    log_info("enrolled as {} {}", enrolled.role, enrolled.name);
+    options.server.clear();
+  }
+  const auto enrolled = read_enrollment(folder);
+  if (enrolled.ok() && !options.tls.wanted()) {
+    options.tls = tls_in(folder);
+    if (options.server.empty()) options.server = enrolled->server;
+    if (options.name.empty()) options.name = enrolled->name;
+  }
+  if (options.server.empty()) options.server = kLocalServer;
+  if (options.name.empty()) options.name = worker_name(host_name());
+  return check_worker_name(options.name);
+}
+
 // Everything the options leave open, settled.
 absl::StatusOr<WorkerOptions> settled(WorkerOptions options) {
-  if (options.name.empty()) options.name = worker_name(host_name());
-  if (!valid_name(options.name)) {
-    return make_error(
-        absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidName,
-        "\"" + options.name +
-            "\" is not a worker's name: lower-case letters, digits and dashes, at most 63, a letter first",
-        "name", {{"name", options.name}});
-  }
+  if (!options.name.empty()) LOCUS_RETURN_IF_ERROR(check_worker_name(options.name));
   if (options.work.empty()) options.work = default_work();
+  LOCUS_RETURN_IF_ERROR(isolates_trainers(options).status());
   if (options.trainer.empty()) options.trainer = fs::read_symlink("/proc/self/exe").parent_path() / "locus-trainer";
   std::error_code error;
   fs::create_directories(options.work, error);
@@ -74,45 +89,6 @@ absl::StatusOr<WorkerOptions> settled(WorkerOptions options) {
   return options;
 }
 
-// Held as long as the daemon lives; the kernel lets go of it however that ends.
-absl::StatusOr<Fd> lock_folder(const fs::path& work) {
-  const fs::path path = work / "lock";
-  Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) {
-    return make_error(absl::ErrnoToStatusCode(errno), ErrorReason::kDataFolderUnusable,
-                      "cannot write in the work folder " + work.string() + ": " + std::strerror(errno) +
-                          "; choose another with --work",
-                      "work", {{"path", work.string()}});
-  }
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return make_error(
-        absl::StatusCode::kFailedPrecondition, ErrorReason::kDataFolderInUse,
-        "another worker uses the work folder " + work.string() + ": stop it, or give this one its own with --work",
-        "work", {{"path", work.string()}});
-  }
-  return lock;
-}
-
-// What no two living daemons share: the folder, whose lock is held, and the boot, since the folder of a machine that was
-// copied is in both. FOLDER is drawn once and kept in the folder.
-absl::StatusOr<std::string> instance_of(const fs::path& work) {
-  const fs::path path = work / "instance";
-  std::string folder, boot;
-  std::ifstream(path) >> folder;
-  if (folder.empty()) {
-    folder = random_uuid();
-    std::ofstream out(path);
-    out << folder << "\n";
-    if (!out.flush()) {
-      return make_error(absl::StatusCode::kUnavailable, ErrorReason::kDataFolderUnusable,
-                        "cannot write " + path.string() + ": look at its disk, or choose another folder with --work",
-                        "work", {{"path", path.string()}});
-    }
-  }
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return folder + "@" + boot;
-}
-
 class Worker : private LinkListener {
  public:
   Worker(WorkerOptions options, std::function<void(const WorkerReady&)> ready)
@@ -123,6 +99,8 @@ class Worker : private LinkListener {
 
  private:
   absl::Status open_link(const Catalog& catalog);
+  absl::Status add_slots(const Catalog& catalog);
+  absl::StatusOr<TrainerSetup> trainer_setup(const DeviceSlot& device, const fs::path& scratch) const;
   void watch_data();
   void drain();
   void registered() override;
@@ -143,11 +121,13 @@ class Worker : private LinkListener {
 
   const WorkerOptions options_;
   std::function<void(const WorkerReady&)> ready_;  // the heartbeat thread's; empty once called
+  Json found_;                                     // what the trainer said of devices
   std::vector<DeviceSlot> devices_;
   std::unique_ptr<Datasets> data_;
   std::unique_ptr<Sampler> sampler_;  // before the link, which asks it
   std::unique_ptr<Link> link_;
   std::unique_ptr<Packing> packing_;          // likewise
+  std::unique_ptr<LoadMemory> loads_;         // likewise
   std::vector<std::unique_ptr<Slot>> slots_;  // before the link's end: they use it
   Wakeup wakeup_;
   Cancellation over_;  // of watching the data
@@ -157,17 +137,18 @@ class Worker : private LinkListener {
 };
 
 absl::Status Worker::prepare() {
-  LOCUS_ASSIGN_OR_RETURN(const Json devices, ask_trainer(options_.trainer, "devices"));
+  LOCUS_ASSIGN_OR_RETURN(found_, ask_trainer(options_.trainer, "devices"));
   LOCUS_ASSIGN_OR_RETURN(
       devices_,
-      offered_slots(devices, options_, static_cast<int>(std::thread::hardware_concurrency()), usable_memory()));
+      offered_slots(found_, options_, static_cast<int>(std::thread::hardware_concurrency()), usable_memory()));
   LOCUS_ASSIGN_OR_RETURN(const Json document, ask_trainer(options_.trainer, "catalog"));
   LOCUS_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::parse(document));
   if (options_.once) {
-    LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(options_.server));
+    LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(options_.server, {.tls = options_.tls}));
     LOCUS_RETURN_IF_ERROR(client->get_server().status());
   }
-  return open_link(catalog);
+  LOCUS_RETURN_IF_ERROR(open_link(catalog));
+  return add_slots(catalog);
 }
 
 absl::Status Worker::open_link(const Catalog& catalog) {
@@ -185,9 +166,6 @@ absl::Status Worker::open_link(const Catalog& catalog) {
   announcement.set_version(kVersion);
   announcement.set_catalog_digest(catalog.digest());
   for (const auto& [item, revision] : catalog.revisions()) (*announcement.mutable_revisions())[item] = revision;
-  const RunLimits limits{std::chrono::microseconds(options_.silence).count(),
-                         std::chrono::microseconds(options_.start_silence).count(),
-                         std::chrono::microseconds(options_.kill_wait).count()};
   for (const DeviceSlot& device : devices_) {
     auto* slot = announcement.add_slots();
     slot->set_device(device.device);
@@ -199,6 +177,7 @@ absl::Status Worker::open_link(const Catalog& catalog) {
   LeasePolicy leases;
   leases.heartbeat = std::chrono::microseconds(options_.heartbeat).count();
   LinkOptions link{.server = options_.server,
+                   .tls = options_.tls,
                    .work = options_.work,
                    .announcement = announcement,
                    .outbox = {.max_bytes = options_.outbox_bytes},
@@ -208,11 +187,36 @@ absl::Status Worker::open_link(const Catalog& catalog) {
   for (const DeviceSlot& device : devices_) {
     const int gpu = gpu_index(device, visible_devices());
     if (gpu >= 0 && std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) gpus.push_back(gpu);
-    shared.push_back(device.device == "cuda" ? device.index : -1);
+    shared.push_back(shared_device(device, options_));
   }
-  packing_ = std::make_unique<Packing>(std::move(shared));
+  if (const std::string warning = packing_warning(devices_); !warning.empty()) log_warning("{}", warning);
+  packing_ = std::make_unique<Packing>(shared, packing_policy(devices_, options_));
+  loads_ = std::make_unique<LoadMemory>(options_.work / "loads");
   sampler_ = std::make_unique<Sampler>([this] { return at_work(); }, std::move(gpus), options_.sample_interval);
   LOCUS_ASSIGN_OR_RETURN(link_, Link::open(std::move(link), *this));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TrainerSetup> Worker::trainer_setup(const DeviceSlot& device, const fs::path& scratch) const {
+  std::error_code error;
+  fs::create_directories(scratch, error);
+  if (error) return file_error("create", scratch, error.value());
+  LOCUS_ASSIGN_OR_RETURN(const bool isolated, isolates_trainers(options_));
+  const auto ours = current_environment();
+  TrainerSetup out{
+      options_.trainer.string(),
+      slot_environment(isolated ? trainer_environment(ours, options_, scratch) : ours, device, visible_devices())};
+  if (isolated) out.isolation = [this, scratch] { return trainer_rules(options_, found_, scratch); };
+  return out;
+}
+
+absl::Status Worker::add_slots(const Catalog& catalog) {
+  const RunLimits limits{std::chrono::microseconds(options_.silence).count(),
+                         std::chrono::microseconds(options_.start_silence).count(),
+                         std::chrono::microseconds(options_.kill_wait).count()};
+  std::error_code ignored;
+  fs::remove_all(options_.work / "scratch", ignored);  // of trainers that ended with their daemon
+  if (const fs::path cache = data_cache_folder(); !cache.empty()) fs::create_directories(cache, ignored);
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     SlotSetup setup;
     setup.index = static_cast<int>(i);
@@ -223,16 +227,16 @@ absl::Status Worker::open_link(const Catalog& catalog) {
                        options_.data_root,
                        {},
                        options_.checkpoint_seconds};
-    setup.trainer = {options_.trainer.string(),
-                     slot_environment(current_environment(), devices_[i], visible_devices())};
+    setup.scratch = options_.work / "scratch" / std::to_string(i);
+    LOCUS_ASSIGN_OR_RETURN(setup.trainer, trainer_setup(devices_[i], setup.scratch));
     setup.catalog_digest = catalog.digest();
     setup.limits = limits;
     setup.check_data = [this](const std::string& dataset) {
       data_->check(dataset);
       link_->announce(data_->look());
     };
-    slots_.push_back(
-        std::make_unique<Slot>(std::move(setup), *link_, *packing_, [this](const absl::Status& s) { give_up(s); }));
+    slots_.push_back(std::make_unique<Slot>(std::move(setup), *link_, *packing_, *loads_,
+                                            [this](const absl::Status& s) { give_up(s); }));
   }
   return absl::OkStatus();
 }
@@ -243,6 +247,7 @@ void Worker::watch_data() {
     over_.wait_for(std::chrono::milliseconds(options_.look_at_data));
     if (over_.cancelled()) return;
     link_->announce(data_->look());
+    link_->keep_certificate();
     if (const auto back = packing_->come_back(system_clock().steady()); !back.empty()) link_->offer(back);
   }
 }
@@ -289,6 +294,8 @@ void Worker::drain() {
 
 absl::Status Worker::run(int signals) {
   log_info("worker {} offers {} {} slot(s) to {}", options_.name, slots_.size(), options_.device, options_.server);
+  if (const auto isolated = isolates_trainers(options_); isolated.ok() && !*isolated)
+    log_info("trainers are not isolated (--isolate {})", options_.isolate);
   for (auto& slot : slots_) slot->start();
   sampler_->start();
   link_->start();
@@ -328,6 +335,7 @@ absl::Status run_worker(const WorkerOptions& given, std::function<void(const Wor
   if (!options.ok()) return options.status();
   const auto lock = lock_folder(options->work);
   if (!lock.ok()) return lock.status();
+  LOCUS_RETURN_IF_ERROR(settle_identity(*options));
   sigset_t set;
   ::sigemptyset(&set);
   ::sigaddset(&set, SIGTERM);

@@ -8,22 +8,29 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "client/trust.h"
 #include "core/limits.h"
 
 namespace locus {
 
 struct WorkerOptions {
-  std::string server = "127.0.0.1:7171";
-  std::string name;               // empty: from the host's name
-  std::string device = "cpu";     // "cpu" or "cuda"
-  int slots = 0;                  // 0: CPU: cores / threads; CUDA: one per GPU
-  std::string per_gpu = "1";      // CUDA: slots on each GPU, or "auto": by its memory
-  int threads = 1;                // per slot
+  std::string server;  // HOST:PORT, with `enroll` https://HOST:PORT; empty: where it is enrolled, or 127.0.0.1:7171
+  std::string enroll;  // an invitation's token: become that worker first. What comes of it stays in the work folder
+  ClientTls tls;       // without: that of the work folder, if it is enrolled there
+  std::string name;    // empty: of its certificate, or from the host's name
+  std::string device = "cpu";  // "cpu" or "cuda"
+  int slots = 0;               // 0: CPU: cores / threads; CUDA: one per GPU
+  std::string per_gpu = "1";   // CUDA: slots on each GPU, or "auto": by its memory
+  int threads = 1;             // per slot
+  // What the stages of each device may take together, of a CPU, too; 0: of a GPU with per_gpu "auto" all it has, else nobody
+  // counts.
+  std::int64_t memory_bytes = 0;
   std::filesystem::path work;     // empty: ~/.local/share/locus-worker
   std::filesystem::path trainer;  // empty: locus-trainer next to this executable
   std::filesystem::path data_root = "/usr/share/datasets";
-  bool take_over = false;  // the name, even from a daemon that lives; what that one runs is lost
-  bool once = false;       // do not wait for a server that is not there at the start
+  bool take_over = false;        // the name, even from a daemon that lives; what that one runs is lost
+  std::string isolate = "auto";  // trainers: "auto", "off" or "required" (docs/security.md)
+  bool once = false;             // do not wait for a server that is not there at the start
   int checkpoint_seconds = 60;
   std::int64_t outbox_bytes = 64 << 20;  // per attempt; full: training pauses until the server has acknowledged
   std::int64_t cache_bytes = std::int64_t{4} << 30;

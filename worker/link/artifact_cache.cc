@@ -1,11 +1,15 @@
 // The worker's blobs by digest.
 #include "worker/link/artifact_cache.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/fd.h"
 #include "core/base/sha256.h"
 
 namespace locus {
@@ -27,7 +31,7 @@ bool is_digest(const std::string& text) {
 absl::StatusOr<std::string> file_sha256(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   Sha256 hash;
-  std::vector<char> bytes(1 << 20);
+  std::vector<char> bytes(64 << 10);
   while (in) {
     in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     hash.update(std::string_view(bytes.data(), static_cast<std::size_t>(in.gcount())));
@@ -63,8 +67,14 @@ absl::StatusOr<ArtifactCache::Pin> ArtifactCache::adopt(const fs::path& file) {
   // Ours first, then hashed: its maker may write another file under the old name at any time.
   const fs::path taken = folder_ / ("taken-" + std::to_string(taken_++));
   std::error_code error;
-  fs::rename(file, taken, error);
-  if (error) return cache_error("take over", file, error);
+  // Never through a link: whoever made the file might have put one in the folder's or the file's place.
+  const Fd place(::open(file.parent_path().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!place || ::renameat(place.get(), file.filename().c_str(), AT_FDCWD, taken.c_str()) != 0)
+    return cache_error("take over", file, std::error_code(errno, std::generic_category()));
+  if (!fs::is_regular_file(fs::symlink_status(taken, error))) {
+    fs::remove_all(taken, error);
+    return cache_error("take over", file, std::make_error_code(std::errc::invalid_argument));
+  }
   LOCUS_ASSIGN_OR_RETURN(const std::string sha256, file_sha256(taken));
   std::lock_guard lock(mutex_);
   fs::rename(taken, folder_ / sha256, error);

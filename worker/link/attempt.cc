@@ -36,7 +36,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Attempt::create(const fs::path& root, c
   const fs::path folder = root / (std::to_string(grant.stage()) + "-" + std::to_string(grant.attempt()));
   std::error_code error;
   fs::remove_all(folder, error);
-  fs::create_directories(folder / "files", error);
+  fs::create_directories(folder, error);
   if (error) return file_error("create", folder, error.value());
   std::shared_ptr<Attempt> attempt(new Attempt(folder, grant));
   LOCUS_RETURN_IF_ERROR(store_message(grant, folder / "grant"));

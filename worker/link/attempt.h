@@ -26,7 +26,7 @@ struct PendingCheckpoint {
   std::int64_t last_seq = 0;  // of the points that came before it
 };
 
-// The folder holds `grant`, `outbox`, once ended `outcome`, and `files/` for the trainer; it outlives the
+// The folder holds `grant`, `outbox` and, once ended, `outcome`, and is closed to the trainer; it outlives the
 // daemon, so that points and outcome reach the server after a crash. It outlives the machine, too, once settle() has
 // put it on the medium: not at once, because most of what is short is delivered before that would have mattered.
 // Thread-safe; shared by the slot that runs it and the link that delivers it.
@@ -42,7 +42,6 @@ class Attempt {
   LeaseBook::Key key() const { return {grant_.stage(), grant_.attempt()}; }
   std::string name() const;  // "7/2": stage and attempt, as frames and logs write it
   const v1::StageGrant& grant() const { return grant_; }
-  std::filesystem::path files() const { return folder_ / "files"; }
   Outbox& outbox() { return *outbox_; }
 
   // ---- the slot's side ----

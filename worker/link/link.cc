@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "client/enrollment.h"
 #include "core/base/error.h"
 #include "core/base/trainer_protocol.h"
 #include "core/log/log.h"
@@ -42,8 +43,8 @@ void end_as_lost(const std::string& what, v1::CompleteAttemptRequest& outcome) {
 
 absl::StatusOr<std::unique_ptr<Link>> Link::open(LinkOptions options, LinkListener& listener) {
   std::unique_ptr<Link> link(new Link(std::move(options), listener));
-  LOCUS_ASSIGN_OR_RETURN(link->control_, Client::connect(link->options_.server));
-  LOCUS_ASSIGN_OR_RETURN(link->bulk_, Client::connect(link->options_.server));
+  LOCUS_ASSIGN_OR_RETURN(link->control_, Client::connect(link->options_.server, {.tls = link->options_.tls}));
+  LOCUS_ASSIGN_OR_RETURN(link->bulk_, Client::connect(link->options_.server, {.tls = link->options_.tls}));
   LOCUS_ASSIGN_OR_RETURN(link->cache_,
                          ArtifactCache::open(link->options_.work / "artifacts", link->options_.cache_bytes));
   link->leases_ = std::make_unique<Leases>(link->options_.leases, system_clock());
@@ -108,6 +109,15 @@ void Link::take_no_more() {
 }
 
 void Link::announce(const v1::HeldData& data) { session_->announce(data); }
+
+void Link::keep_certificate() {
+  if (!options_.tls.wanted()) return;
+  const auto due = renewal_due(options_.tls, system_clock().wall() / 1'000'000);
+  if (!due.ok() || !*due) return;
+  const absl::Status status = renew(*control_, options_.tls);
+  if (status.ok()) return log_info("this worker's certificate was renewed");
+  log_warning("this worker's certificate was not renewed: {}", std::string(status.message()));
+}
 
 void Link::stop() {
   if (!session_) return;

@@ -21,6 +21,7 @@ namespace locus {
 
 struct LinkOptions {
   std::string server;
+  ClientTls tls = {};                      // plain without
   std::filesystem::path work;              // attempts/ and artifacts/ live here
   v1::RegisterWorkerRequest announcement;  // session and attempts are filled in
   OutboxOptions outbox;
@@ -53,6 +54,7 @@ class Link : private SessionListener {
   void offer(const std::vector<int>& slots);  // these slots are free
   void take_no_more();                        // a drain has begun
   void announce(const v1::HeldData& data);    // which datasets are held from now on
+  void keep_certificate();                    // has it renewed when that is due; blocks for one call then
   void stop();                                // what is not delivered stays on disk
 
   // ---- for the slot that runs an attempt ----

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x31424f4c;  // "LOB1"
 constexpr std::int64_t kRecordBytes = kMessageBytes;
+constexpr std::int64_t kMostSeq = std::int64_t{1} << 62;  // numbers of points have room above them
 
 struct Header {
   std::uint32_t magic = kMagic, length = 0;
@@ -50,11 +51,17 @@ std::string make_record(std::int64_t first_seq, std::int64_t count, const std::s
 
 absl::Status medium_error(const std::string& doing, const std::filesystem::path& path) {
   const int error = errno;
-  const bool full = error == ENOSPC || error == EDQUOT;
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
   return make_error(full ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kUnavailable,
                     full ? ErrorReason::kLimitExceeded : ErrorReason::kStorageFailed,
                     "cannot " + doing + " the outbox " + path.string() + ": " + std::strerror(error), "",
                     {{"path", path.string()}, {"found", std::strerror(error)}});
+}
+
+// Whether that many points are in every column.
+bool holds(const v1::PointColumns& columns, std::int64_t count) {
+  return columns.value_size() == count && columns.series_index_size() == count && columns.step_size() == count &&
+         columns.epoch_size() == count && columns.images_size() == count && columns.time_us_size() == count;
 }
 
 // Reads exactly `size` bytes; false at the end of the file or on an error.
@@ -85,7 +92,9 @@ absl::Status Outbox::recover() {
   while (true) {
     Header header;
     if (!read_at(fd_.get(), end_, reinterpret_cast<char*>(&header), sizeof(header))) break;
-    if (header.magic != kMagic || header.length > kRecordBytes || header.first_seq < 1) break;
+    if (header.magic != kMagic || header.length > kRecordBytes || header.first_seq < 1 || header.first_seq > kMostSeq ||
+        header.count > kPointsPerBatch)
+      break;
     std::string payload(header.length, '\0');
     if (!read_at(fd_.get(), end_ + static_cast<std::int64_t>(sizeof(header)), payload.data(), payload.size())) break;
     if (checksum(header, payload) != header.crc) break;
@@ -117,8 +126,7 @@ absl::Status Outbox::write_record(int fd, std::int64_t offset, const std::string
 absl::Status Outbox::append(const v1::PointColumns& points) {
   const std::int64_t count = points.value_size();
   if (count == 0) return absl::OkStatus();
-  if (points.series_index_size() != count || points.step_size() != count || points.epoch_size() != count ||
-      points.images_size() != count || points.time_us_size() != count) {
+  if (!holds(points, count)) {
     return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
                       "columns of different lengths");
   }
@@ -154,7 +162,7 @@ absl::StatusOr<v1::PointColumns> Outbox::read_record(const Record& record) const
   const auto payload = std::string_view(bytes).substr(sizeof(header));
   v1::PointColumns columns;
   if (checksum(header, payload) != header.crc ||
-      !columns.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
+      !columns.ParseFromArray(payload.data(), static_cast<int>(payload.size())) || !holds(columns, record.count)) {
     return make_error(absl::StatusCode::kDataLoss, ErrorReason::kStorageFailed,
                       "the outbox " + path_.string() + " has changed under us: record " +
                           std::to_string(record.first_seq) + " fails its checksum");

@@ -139,6 +139,7 @@ void FrameObserver::report(const StageReport& report) {
                {"outputs", outputs},
                {"environment", report.environment}};
   if (report.outcome == kOutcomeParked) done["step"] = report.parked_step;
+  if (report.peak_memory_bytes > 0) done["peak_memory_bytes"] = report.peak_memory_bytes;
   send(std::move(done));
 }
 

@@ -1,7 +1,10 @@
 // locus-trainer: the process that hosts the engine. Child of the worker daemon, or run by hand.
+#include <link.h>
 #include <malloc.h>
 
+#include <filesystem>
 #include <iostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +35,20 @@ int usage() {
   return 2;
 }
 
+// The folders of the libraries that this process has loaded: what isolates a trainer must let it read them.
+locus::Json library_folders() {
+  std::set<std::string> folders;
+  const auto note = [](dl_phdr_info* info, std::size_t, void* to) {
+    if (info->dlpi_name[0] == '/') {
+      const auto file = std::filesystem::weakly_canonical(info->dlpi_name);
+      static_cast<std::set<std::string>*>(to)->insert(file.parent_path().string());
+    }
+    return 0;
+  };
+  ::dl_iterate_phdr(note, &folders);
+  return folders;
+}
+
 locus::Json devices() {
   locus::Json out = {{"cpu", true}, {"cuda", locus::Json::array()}};
   try {
@@ -41,6 +58,7 @@ locus::Json devices() {
   } catch (const std::exception& error) {
     out["cuda_unusable"] = error.what();
   }
+  out["libraries"] = library_folders();
   return out;
 }
 

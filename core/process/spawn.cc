@@ -1,5 +1,5 @@
 // vfork and exec: between the two only async-signal-safe calls, so locks of other threads cannot matter.
-#include "worker/app/spawn.h"
+#include "core/process/spawn.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -41,6 +41,7 @@ struct ChildSetup {
   char* const* environment;
   int input, output, error, inherit;
   pid_t parent;
+  const Isolation* isolation;  // or none
   volatile int failure;
 };
 
@@ -49,6 +50,11 @@ struct ChildSetup {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != setup.parent) ::_exit(127);  // died before the line above
+  // Before its rules' descriptor is closed. What follows is allowed to everyone.
+  if (const int refused = setup.isolation ? setup.isolation->enter() : 0; refused != 0) {
+    setup.failure = refused;
+    ::_exit(127);
+  }
   ::dup2(setup.input, STDIN_FILENO);
   ::dup2(setup.output, STDOUT_FILENO);
   ::dup2(setup.error, STDERR_FILENO);
@@ -84,8 +90,15 @@ absl::StatusOr<pid_t> spawn(const SpawnRequest& request) {
   const Fd inherit(request.inherit >= 0 ? ::fcntl(request.inherit, F_DUPFD_CLOEXEC, kClearOfFixed) : -1);
   if (!input || !output || !error || (request.inherit >= 0 && !inherit))
     return spawn_error(request.arguments.front(), errno);
-  ChildSetup setup{arguments.data(), environment.data(), input.get(), output.get(),
-                   error.get(),      inherit.get(),      ::getpid(),  0};
+  ChildSetup setup{arguments.data(),
+                   environment.data(),
+                   input.get(),
+                   output.get(),
+                   error.get(),
+                   inherit.get(),
+                   ::getpid(),
+                   request.isolation.get(),
+                   0};
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -101,10 +114,12 @@ absl::StatusOr<pid_t> spawn(const SpawnRequest& request) {
 
 namespace {
 
-// Appends what is there to read; false at end of file.
+constexpr std::size_t kCapturedBytes = 16 << 20;
+
+// Appends what is there to read, up to what may be captured; false at end of file.
 bool drain(int fd, std::string& to) {
   char bytes[4096];
-  while (true) {
+  while (to.size() <= kCapturedBytes) {
     const ssize_t n = ::read(fd, bytes, sizeof(bytes));
     if (n > 0) {
       to.append(bytes, static_cast<std::size_t>(n));
@@ -114,6 +129,7 @@ bool drain(int fd, std::string& to) {
       return errno == EAGAIN;
     }
   }
+  return true;
 }
 
 }  // namespace
@@ -139,20 +155,22 @@ absl::StatusOr<std::string> run_and_capture(const std::vector<std::string>& argu
   const Microseconds end = system_clock().steady() + std::chrono::microseconds(limit).count();
   bool reading_out = true;
   bool reading_err = true;
-  bool late = false;
-  while ((reading_out || reading_err) && !late) {
+  bool late = false, large = false;
+  while ((reading_out || reading_err) && !late && !large) {
     pollfd fds[] = {{reading_out ? out_read.get() : -1, POLLIN, 0}, {reading_err ? err_read.get() : -1, POLLIN, 0}};
     const Microseconds left = end - system_clock().steady();
     late = left <= 0 || ::poll(fds, 2, static_cast<int>(left / 1000 + 1)) == 0;
     if (reading_out) reading_out = drain(out_read.get(), output);
     if (reading_err) reading_err = drain(err_read.get(), errors);
+    large = output.size() + errors.size() > kCapturedBytes;
   }
-  if (late) ::kill(-child, SIGKILL);
+  if (late || large) ::kill(-child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!late && WIFEXITED(status) && WEXITSTATUS(status) == 0) return output;
-  const std::string found = late                  ? "no end within " + std::to_string(limit.count()) + " ms"
+  if (!late && !large && WIFEXITED(status) && WEXITSTATUS(status) == 0) return output;
+  const std::string found = large                 ? "more than " + std::to_string(kCapturedBytes) + " bytes"
+                            : late                ? "no end within " + std::to_string(limit.count()) + " ms"
                             : WIFSIGNALED(status) ? std::string("ended by signal ") + ::strsignal(WTERMSIG(status))
                                                   : "exit status " + std::to_string(WEXITSTATUS(status));
   if (errors.size() > 500) errors.erase(0, errors.size() - 500);

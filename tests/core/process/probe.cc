@@ -1,0 +1,163 @@
+// Tries what its arguments name, one after the other, and prints "NAME ERRNO" for each; 0: it was allowed.
+//
+// read:PATH write:PATH list:PATH link:PATH run:PATH, connect:PORT (TCP to this machine), signal:PID, and the calls of
+// kCalls, which are made with arguments that are wrong, so that they do no harm where they are allowed.
+#include <dirent.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+#include <thread>
+
+namespace {
+
+int outcome(long result) { return result < 0 ? errno : 0; }
+
+int opened(const std::string& path, int flags) {
+  const int file = ::open(path.c_str(), flags, 0600);
+  int error = outcome(file);
+  char byte = 0;
+  if (file >= 0 && flags == O_RDONLY) error = outcome(::read(file, &byte, 1));  // some files are guarded there
+  if (file >= 0) ::close(file);
+  return error;
+}
+
+int socket_of(int family, int type) {
+  const int made = ::socket(family, type, 0);
+  const int error = outcome(made);
+  if (made >= 0) ::close(made);
+  return error;
+}
+
+int listed(const std::string& path) {
+  DIR* folder = ::opendir(path.c_str());
+  if (folder == nullptr) return errno;
+  ::closedir(folder);
+  return 0;
+}
+
+int ran(const std::string& path) {
+  pid_t child = 0;
+  char* arguments[] = {const_cast<char*>(path.c_str()), nullptr};
+  const int error = ::posix_spawn(&child, path.c_str(), nullptr, nullptr, arguments, environ);
+  if (error == 0) ::waitpid(child, nullptr, 0);
+  return error;
+}
+
+int connected(const std::string& port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  if (socket < 0) return errno;
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(port)));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int error = outcome(::connect(socket, reinterpret_cast<sockaddr*>(&to), sizeof(to)));
+  ::close(socket);
+  return error;
+}
+
+int pair() {
+  int ends[2];
+  return outcome(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+}
+
+int thread() {
+  try {
+    std::thread([] {}).join();
+  } catch (const std::system_error& error) {
+    return error.code().value();
+  }
+  return 0;
+}
+
+template <class... Arguments>
+std::function<int()> call(long number, Arguments... arguments) {
+  return [=] { return outcome(::syscall(number, arguments...)); };
+}
+
+constexpr long kWrong = -1;
+
+const std::map<std::string, std::function<int()>>& calls() {
+  static const std::map<std::string, std::function<int()>> kCalls = {
+      {"ptrace", call(SYS_ptrace, PTRACE_PEEKDATA, kWrong, 0, 0)},
+      {"mount", call(SYS_mount, 0, 0, 0, 0, 0)},
+      {"umount", call(SYS_umount2, 0, 0)},
+      {"chroot", call(SYS_chroot, 0)},
+      {"move_mount", call(SYS_move_mount, kWrong, 0, kWrong, 0, 0)},
+      {"bpf", call(SYS_bpf, kWrong, 0, 0)},
+      {"keyctl", call(SYS_keyctl, kWrong, 0, 0, 0, 0)},
+      {"add_key", call(SYS_add_key, 0, 0, 0, 0, 0)},
+      {"perf_event_open", call(SYS_perf_event_open, 0, 0, kWrong, kWrong, 0)},
+      {"userfaultfd", call(SYS_userfaultfd, kWrong)},
+      {"process_vm_readv", call(SYS_process_vm_readv, kWrong, 0, 0, 0, 0, kWrong)},
+      {"process_vm_writev", call(SYS_process_vm_writev, kWrong, 0, 0, 0, 0, kWrong)},
+      {"pidfd_getfd", call(SYS_pidfd_getfd, kWrong, kWrong, 0)},
+      {"io_uring_setup", call(SYS_io_uring_setup, 0, 0)},
+      {"setns", call(SYS_setns, kWrong, 0)},
+      {"unshare", call(SYS_unshare, 0)},
+      {"init_module", call(SYS_init_module, 0, 0, 0)},
+      {"clock_settime", call(SYS_clock_settime, kWrong, 0)},
+      {"clone-namespace", call(SYS_clone, CLONE_NEWUSER | CLONE_NEWNS | CLONE_FS, 0, 0, 0, 0)},
+      {"socket-inet", [] { return socket_of(AF_INET, SOCK_STREAM); }},
+      {"socket-inet6", [] { return socket_of(AF_INET6, SOCK_DGRAM); }},
+      {"socket-netlink", [] { return socket_of(AF_NETLINK, SOCK_RAW); }},
+      {"socket-local", [] { return socket_of(AF_UNIX, SOCK_STREAM); }},
+      {"socket-pair", pair},
+      {"thread", thread},
+      {"signal-self", [] { return outcome(::kill(::getpid(), 0)); }},
+  };
+  return kCalls;
+}
+
+int attempt(const std::string& word) {
+  if (const auto found = calls().find(word); found != calls().end()) return found->second();
+  const auto colon = word.find(':');
+  const std::string verb = word.substr(0, colon), object = colon == word.npos ? "" : word.substr(colon + 1);
+  if (verb == "read") return opened(object, O_RDONLY);
+  if (verb == "write") return opened(object, O_WRONLY | O_CREAT);
+  if (verb == "list") return listed(object);
+  if (verb == "link") return outcome(::symlink("/etc/passwd", object.c_str()));
+  if (verb == "run") return ran(object);
+  if (verb == "connect") return connected(object);
+  if (verb == "signal") return outcome(::kill(std::stoi(object), 0));
+  return ENOSYS;
+}
+
+// What is no call: "core 0" and so on.
+void print_state() {
+  rlimit core{};
+  ::getrlimit(RLIMIT_CORE, &core);
+  const mode_t mask = ::umask(0);
+  std::string score;
+  std::ifstream("/proc/self/oom_score_adj") >> score;
+  std::cout << "core-limit " << core.rlim_max << "\numask " << mask << "\nout-of-memory-score " << score << std::endl;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count == 2 && std::string(words[1]) == "calls") {
+    for (const auto& [name, body] : calls()) std::cout << name << "\n";
+    return 0;
+  }
+  print_state();
+  for (int i = 1; i < count; ++i) std::cout << words[i] << " " << attempt(words[i]) << std::endl;
+  ::_exit(0);  // a sanitizer would look for leaks now, by ptrace
+}
