@@ -11,6 +11,7 @@
 
 #include "core/experiment/metadata.h"
 #include "core/experiment/model.h"
+#include "core/ports/identity.h"
 
 namespace locus {
 
@@ -182,11 +183,12 @@ struct AppendEvent {
   std::string subject, kind, json = "{}";
 };
 
-using Mutation =
-    std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, PurgeDeleted, SetStageState,
-                 GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact, CollectArtifact,
-                 ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent, Annotate, AddAttemptSample, AddWorkerSample,
-                 PutAlert, ForgetAlerts, AppendDecisions, ResolveTrials>;
+using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, PurgeDeleted,
+                              SetStageState, GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact,
+                              CollectArtifact, ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent, Annotate,
+                              AddAttemptSample, AddWorkerSample, PutAlert, ForgetAlerts, AppendDecisions, ResolveTrials,
+                              PutPrincipal, PutToken, RevokeToken, UseToken, PutSession, EndSession, PutInvitation,
+                              UseInvitation, PutCertificate, RevokeCertificate, AppendAudit, ForgetIdentity>;
 
 struct PointAppend {
   StageId stage_id = 0;

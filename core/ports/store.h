@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/experiment/metadata.h"
 #include "core/experiment/model.h"
 #include "core/ports/curves.h"
+#include "core/ports/identity.h"
 #include "core/ports/mutations.h"
 #include "core/ports/queries.h"
 #include "core/ports/snapshot.h"
@@ -74,6 +76,8 @@ class Store {
   virtual absl::StatusOr<std::vector<SeriesBlock>> blocks(StageId id, const SeriesKey& key, int shift,
                                                           StepRange range = {}) = 0;
   virtual absl::StatusOr<ArtifactRow> artifact(const std::string& sha256) = 0;
+  // Stages that name it: by a checkpoint, an output, an input, or what a running attempt resumed from.
+  virtual absl::StatusOr<std::set<StageId>> stages_naming(const std::string& sha256) = 0;
   virtual absl::StatusOr<std::vector<WorkerRow>> workers() = 0;
   virtual absl::StatusOr<std::vector<EventRow>> events(std::int64_t after, int limit) = 0;
   virtual absl::StatusOr<std::int64_t> last_event() = 0;
@@ -101,6 +105,7 @@ class Store {
                                                              int limit) = 0;  // by number; limit 0: all
   // The client's decision of that request: its experiment and number. NOT_FOUND.
   virtual absl::StatusOr<std::pair<ExperimentId, std::int64_t>> decision_of_request(const std::string& request_id) = 0;
+  virtual IdentityReads& identity() = 0;  // lives as long as the store
   // Writes a consistent copy of the database to `file`, which must not exist, while reads and writes go on.
   // Returns its schema version. UNIMPLEMENTED for a store without a file.
   virtual absl::StatusOr<int> copy_to(const std::filesystem::path& file) = 0;

@@ -187,6 +187,10 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     return found_or(tables_.artifacts, sha256, refusal::artifact_not_found(sha256));
   }
+  absl::StatusOr<std::set<StageId>> stages_naming(const std::string& sha256) override {
+    const std::lock_guard lock(mutex_);
+    return tables_.stages_naming(sha256);
+  }
   absl::StatusOr<std::vector<WorkerRow>> workers() override {
     const std::lock_guard lock(mutex_);
     return values(tables_.workers);
@@ -261,6 +265,7 @@ class MemoryStore final : public Store {
   absl::StatusOr<LogView> log(StageId id, std::int64_t attempt, std::int64_t offset, std::int64_t most) override;
   absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override;
   absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) override;
+  IdentityReads& identity() override { return identity_; }
   absl::StatusOr<int> copy_to(const std::filesystem::path&) override {
     return absl::UnimplementedError("a store in memory has no file to copy");
   }
@@ -271,6 +276,7 @@ class MemoryStore final : public Store {
   std::function<void(std::int64_t)> callback_;
   std::mutex mutex_;  // guards tables_
   MemoryTables tables_;
+  MemoryIdentityReads identity_{mutex_, tables_.identities_of_callers};
 };
 
 bool unfinished(const StageRow& row) { return !terminal(row.state); }

@@ -12,61 +12,13 @@
 
 #include "core/ports/queries.h"
 #include "core/ports/snapshot.h"
+#include "storage/memory/identity.h"
+#include "storage/memory/table.h"
 #include "storage/rules/rows.h"
 
 namespace locus {
 
 inline constexpr auto kFirst = std::numeric_limits<std::int64_t>::min();  // comes before every id in a key
-
-// What to undo, newest last. Thread-compatible.
-class Journal {
- public:
-  void add(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
-  void keep() { undo_.clear(); }
-  void roll_back() {
-    for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) (*undo)();
-    undo_.clear();
-  }
-
- private:
-  std::vector<std::function<void()>> undo_;
-};
-
-// A map whose every change is noted in the journal.
-template <class Key, class Row>
-class Table {
- public:
-  explicit Table(Journal& journal) : journal_(journal) {}
-
-  const std::map<Key, Row>& rows() const { return rows_; }
-  bool contains(const Key& key) const { return rows_.contains(key); }
-  const Row* find(const Key& key) const {
-    const auto at = rows_.find(key);
-    return at == rows_.end() ? nullptr : &at->second;
-  }
-  void put(const Key& key, Row row) {
-    const auto at = rows_.find(key);
-    if (at == rows_.end()) {
-      rows_.emplace(key, std::move(row));
-      journal_.add([this, key] { rows_.erase(key); });
-    } else {
-      journal_.add([this, key, before = std::exchange(at->second, std::move(row))] { rows_[key] = before; });
-    }
-  }
-  void erase(const Key& key) {
-    const auto at = rows_.find(key);
-    if (at == rows_.end()) return;
-    journal_.add([this, key, before = std::move(at->second)] { rows_[key] = before; });
-    rows_.erase(at);
-  }
-  std::int64_t next_id() const requires std::is_same_v<Key, std::int64_t> {
-    return rows_.empty() ? 1 : rows_.rbegin()->first + 1;
-  }
-
- private:
-  Journal& journal_;
-  std::map<Key, Row> rows_;
-};
 
 struct StoredPoint {
   std::int64_t series_id = 0;
@@ -115,6 +67,7 @@ class MemoryTables final : public Rows {
   Table<ExperimentId, SearchRow> searches{journal};
   Table<Ordinal, DecisionRow> decisions{journal};
   Table<std::string, Ordinal> decisions_by_request{journal};
+  MemoryIdentityRows identities_of_callers{journal};
   Table<std::string, std::int64_t> remembered{journal};  // as the database's table of that name
   // Grows only in store_points, the last thing an append does, so that needs no journal; erasing has one.
   std::map<AttemptKey, std::vector<StoredPoint>> points;
@@ -178,6 +131,8 @@ class MemoryTables final : public Rows {
   void put_decision(ExperimentId id, const DecisionRow& row) override;
   bool has_decision_of_request(const std::string& request_id) override;
   std::vector<std::int64_t> live_wants(StageId id) override;
+
+  IdentityRows& identity() override { return identities_of_callers; }
 
   std::optional<std::int64_t> series(StageId id, const SeriesKey& key) override;
   std::int64_t series_count(StageId id) override;

@@ -80,6 +80,16 @@ absl::Status search_not_found(ExperimentId id) {
                    std::to_string(id));
 }
 
+absl::Status credential_not_found(const std::string& noun, const std::string& name) {
+  return not_found(ErrorReason::kCredentialNotFound,
+                   "no " + noun + " '" + name + "' is stored: list them to see which are", noun, name);
+}
+
+absl::Status invitation_refused(const std::string& why) {
+  return make_error(absl::StatusCode::kPermissionDenied, ErrorReason::kInvitationRefused,
+                    "the invitation " + why + ": ask for a new one");
+}
+
 absl::Status wrong_state(std::string message, std::map<std::string, std::string> metadata) {
   return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kWrongState, std::move(message), {},
                     std::move(metadata));

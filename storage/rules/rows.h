@@ -14,6 +14,8 @@
 
 namespace locus {
 
+class IdentityRows;
+
 // Thread-compatible. Knows no rule: keeps what it is given, and is rolled back by its owner when a rule
 // refuses. An implementation may throw for a failure of the medium; its owner catches that.
 class Rows {
@@ -113,6 +115,8 @@ class Rows {
   virtual void erase_worker_samples(WorkerId id, Microseconds before) = 0;
   virtual void put_alert(const AlertRow& row) = 0;
   virtual void erase_alerts() = 0;
+
+  virtual IdentityRows& identity() = 0;  // storage/rules/identity_rows.h; lives as long as this
 
   virtual std::optional<std::int64_t> series(StageId id, const SeriesKey& key) = 0;
   virtual std::int64_t series_count(StageId id) = 0;

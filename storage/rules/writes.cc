@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "storage/rules/deletion.h"
+#include "storage/rules/identity.h"
 #include "storage/rules/metadata.h"
 #include "storage/rules/refusals.h"
 #include "storage/rules/searches.h"
@@ -254,6 +255,12 @@ class Rules {
   absl::Status operator()(const ForgetAlerts&) {
     rows_.erase_alerts();
     return absl::OkStatus();
+  }
+
+  // Every other one is of identities.
+  template <class M>
+  absl::Status operator()(const M& m) {
+    return change_identity(rows_.identity(), m, now_);
   }
 
   absl::Status operator()(const AppendEvent& m) {

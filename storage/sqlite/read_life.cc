@@ -6,6 +6,7 @@
 #include "storage/rules/refusals.h"
 #include "storage/rules/writes.h"
 #include "storage/sqlite/columns.h"
+#include "storage/sqlite/identity_rows.h"
 #include "storage/sqlite/queries.h"
 #include "storage/sqlite/rows.h"
 
@@ -91,6 +92,7 @@ std::vector<std::string> list_problems(Connection& db) {
     out.push_back("a row of " + foreign.text(0) + " refers to a missing row of " + foreign.text(2));
   }
   for (std::string& problem : list_search_problems(db)) out.push_back(std::move(problem));
+  for (std::string& problem : list_audit_problems(db)) out.push_back(std::move(problem));
   return out;
 }
 

@@ -3,13 +3,14 @@
 
 #include "storage/rules/rows.h"
 #include "storage/sqlite/connection.h"
+#include "storage/sqlite/identity_rows.h"
 
 namespace locus::sqlite {
 
 // Holds nothing but the connection, so a rolled back transaction leaves nothing behind. Throws SqliteError.
 class SqliteRows : public Rows {
  public:
-  explicit SqliteRows(Connection& connection) : db_(connection) {}
+  explicit SqliteRows(Connection& connection) : db_(connection), identity_(connection) {}
 
   void put_catalog(const std::string& digest, const std::string& json) override;
   std::optional<ExperimentRow> experiment(ExperimentId id) override;
@@ -95,6 +96,8 @@ class SqliteRows : public Rows {
   bool has_decision_of_request(const std::string& request_id) override;
   std::vector<std::int64_t> live_wants(StageId id) override;
 
+  IdentityRows& identity() override { return identity_; }
+
   std::optional<std::int64_t> series(StageId id, const SeriesKey& key) override;
   std::int64_t series_count(StageId id) override;
   std::int64_t insert_series(StageId id, const SeriesKey& key) override;
@@ -109,6 +112,7 @@ class SqliteRows : public Rows {
       const StageRequirements& asked);  // of its row, made where there is none; 0: nothing is asked
 
   Connection& db_;
+  SqliteIdentityRows identity_;
 };
 
 }  // namespace locus::sqlite

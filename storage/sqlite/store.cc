@@ -11,6 +11,7 @@
 #include "storage/rules/refusals.h"
 #include "storage/rules/writes.h"
 #include "storage/sqlite/data_folder.h"
+#include "storage/sqlite/identity_rows.h"
 #include "storage/sqlite/migrations.h"
 #include "storage/sqlite/queries.h"
 #include "storage/sqlite/readers.h"
@@ -160,6 +161,9 @@ class SqliteStore final : public Store {
       return *std::move(row);
     });
   }
+  absl::StatusOr<std::set<StageId>> stages_naming(const std::string& sha256) override {
+    return read<std::set<StageId>>([&](Connection& db) { return sqlite::SqliteRows(db).stages_naming(sha256); });
+  }
   absl::StatusOr<std::vector<WorkerRow>> workers() override {
     return read<std::vector<WorkerRow>>([](Connection& db) { return sqlite::list_workers(db); });
   }
@@ -217,6 +221,7 @@ class SqliteStore final : public Store {
     return read<std::pair<ExperimentId, std::int64_t>>(
         [&](Connection& db) { return sqlite::find_decision_of_request(db, request_id); });
   }
+  IdentityReads& identity() override { return identity_; }
   // On a connection of its own, whose snapshot holds while the writer goes on.
   absl::StatusOr<int> copy_to(const std::filesystem::path& copy) override {
     try {
@@ -257,6 +262,7 @@ class SqliteStore final : public Store {
   std::map<ExperimentId, std::pair<std::int64_t, StageCounts>>
       counts_;               // with Writer::commits_of before they were read
   sqlite::Readers readers_;  // closed before the writer, whose close then empties the log
+  sqlite::SqliteIdentityReads identity_{readers_};
 };
 
 absl::Status unusable_file(const std::filesystem::path& file, const std::string& why) {

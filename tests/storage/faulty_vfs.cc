@@ -12,6 +12,19 @@ struct FaultyVfs::State {
   sqlite3_vfs vfs{};
   sqlite3_vfs* real = nullptr;
   std::atomic<bool> full = false, sync_fails = false, log_dirty = false;
+  std::atomic<int> calls_left = 0;  // until one fails; 0: none is to
+  std::atomic<bool> fails_once = false, struck = false;
+
+  // Whether this call is to fail.
+  bool strikes() {
+    if (calls_left == 0) return false;
+    if (calls_left > 1) {
+      --calls_left;
+      return false;
+    }
+    if (fails_once) calls_left = 0;
+    return struck = true;
+  }
 };
 
 namespace {
@@ -27,16 +40,21 @@ sqlite3_file* real(sqlite3_file* file) { return reinterpret_cast<sqlite3_file*>(
 
 int close_file(sqlite3_file* f) { return real(f)->pMethods ? real(f)->pMethods->xClose(real(f)) : SQLITE_OK; }
 int read_file(sqlite3_file* f, void* to, int n, sqlite3_int64 at) {
+  if (mine(f)->state->strikes()) return SQLITE_IOERR_READ;
   return real(f)->pMethods->xRead(real(f), to, n, at);
 }
 int write_file(sqlite3_file* f, const void* from, int n, sqlite3_int64 at) {
   if (mine(f)->state->full) return SQLITE_FULL;
+  if (mine(f)->state->strikes()) return SQLITE_IOERR_WRITE;
   if (mine(f)->log) mine(f)->state->log_dirty = true;
   return real(f)->pMethods->xWrite(real(f), from, n, at);
 }
-int truncate_file(sqlite3_file* f, sqlite3_int64 n) { return real(f)->pMethods->xTruncate(real(f), n); }
+int truncate_file(sqlite3_file* f, sqlite3_int64 n) {
+  if (mine(f)->state->strikes()) return SQLITE_IOERR_TRUNCATE;
+  return real(f)->pMethods->xTruncate(real(f), n);
+}
 int sync_file(sqlite3_file* f, int flags) {
-  if (mine(f)->state->sync_fails) return SQLITE_IOERR_FSYNC;
+  if (mine(f)->state->sync_fails || mine(f)->state->strikes()) return SQLITE_IOERR_FSYNC;
   const int code = real(f)->pMethods->xSync(real(f), flags);
   if (code == SQLITE_OK && mine(f)->log) mine(f)->state->log_dirty = false;
   return code;
@@ -94,6 +112,15 @@ FaultyVfs::~FaultyVfs() {
 
 void FaultyVfs::set_full(bool full) { state_->full = full; }
 void FaultyVfs::set_sync_fails(bool fails) { state_->sync_fails = fails; }
+void FaultyVfs::fail_call(int call, bool once) {
+  state_->struck = false;
+  state_->fails_once = once;
+  state_->calls_left = call;
+}
+bool FaultyVfs::heal() {
+  state_->calls_left = 0;
+  return state_->struck;
+}
 bool FaultyVfs::log_is_synced() const { return !state_->log_dirty; }
 
 }  // namespace locus::testing

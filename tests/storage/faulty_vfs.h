@@ -18,7 +18,10 @@ class FaultyVfs {
   const std::string& name() const { return name_; }
   void set_full(bool full);         // writes fail as on a disk without room
   void set_sync_fails(bool fails);  // fsync fails, writes work
-  bool log_is_synced() const;       // nothing was written to a write-ahead log since its last sync
+  // The `call`-th reading, writing, cutting or syncing from now on fails with an error of the device, and if not `once` every later one.
+  void fail_call(int call, bool once);
+  bool heal();                 // nothing fails any more; whether something that fail_call() chose did
+  bool log_is_synced() const;  // nothing was written to a write-ahead log since its last sync
 
   struct State;
 

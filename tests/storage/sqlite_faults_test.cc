@@ -1,6 +1,9 @@
 // What the SQLite store does when the disk fails under it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "storage/sqlite/store.h"
 #include "tests/storage/faulty_vfs.h"
 #include "tests/storage/world.h"
@@ -96,6 +99,44 @@ TEST_F(SqliteFaults, AcknowledgesNothingAfterAFailedSyncUntilRestarted) {
   const std::int64_t stored = store_->attempts(1).value()[0].acked_seq;
   EXPECT_GE(stored, 10);  // what was acknowledged is there; what was not may be
   EXPECT_EQ(store_->append(points_of(1, 1, stored + 1, ramp(stored + 1, 5)), kNow).value(), stored + 5);
+}
+
+// What is acknowledged of points while the disk fails at its `call`-th call, and what a store that is opened afterwards has of them.
+struct Survived {
+  std::int64_t acknowledged = 0, asked = 0, stored = 0;
+  bool struck = false;
+};
+
+TEST_F(SqliteFaults, KeepsWhatItAcknowledgedWhicheverCallOfTheDiskFails) {
+  store_.reset();  // its folder is what every try begins with
+  const auto with_fault = [&](int call, bool once) {
+    const TempFolder folder;
+    std::filesystem::copy(folder_.path(), folder.path(), std::filesystem::copy_options::recursive);
+    Survived out;
+    {
+      auto store = get(open_sqlite_store(folder.path(), clock_, {2, vfs_.name()}));
+      vfs_.fail_call(call, once);
+      for (int i = 0; i < 2; ++i) {
+        out.asked = std::max(out.asked, out.acknowledged + 50);
+        const auto seq = store->append(points_of(1, 1, out.acknowledged + 1, ramp(out.acknowledged + 1, 50)), kNow);
+        if (seq.ok()) out.acknowledged = *seq;
+        (void)apply(*store, {AppendEvent{"s", "k"}});
+      }
+    }
+    out.struck = vfs_.heal();
+    auto again = open_sqlite_store(folder.path(), clock_, {2, vfs_.name()});
+    EXPECT_TRUE(again.ok()) << again.status();
+    if (again.ok()) out.stored = get((*again)->attempts(1)).at(0).acked_seq;
+    return out;
+  };
+  for (const bool once : {true, false}) {
+    int call = 1;
+    for (Survived seen = with_fault(call, once); seen.struck; seen = with_fault(++call, once)) {
+      ASSERT_GE(seen.stored, seen.acknowledged) << "call " << call << (once ? " once" : " and all after it");
+      ASSERT_LE(seen.stored, seen.asked) << "call " << call;
+    }
+    EXPECT_GT(call, 10) << "the disk was hardly asked for anything";
+  }
 }
 
 TEST_F(SqliteFaults, RefusesEveryCallerOfATransactionThatCouldNotBeCommitted) {

@@ -117,7 +117,7 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(reason_of(status), "DATA_FOLDER_UNUSABLE");
   EXPECT_NE(status.message().find("schema version 999"), std::string::npos) << status;
-  run_sql(file(), "PRAGMA user_version=9");
+  run_sql(file(), "PRAGMA user_version=10");
   EXPECT_TRUE(refusal().ok());
 }
 
@@ -210,7 +210,7 @@ TEST_F(SqliteStoreTest, RecordsWhenEachMigrationWasApplied) {
   ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
   sqlite3_stmt* statement = nullptr;
   ASSERT_EQ(sqlite3_prepare_v2(db, "SELECT number, applied_us FROM migration", -1, &statement, nullptr), SQLITE_OK);
-  for (int number = 1; number <= 9; ++number) {
+  for (int number = 1; number <= 10; ++number) {
     ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW);
     EXPECT_EQ(sqlite3_column_int64(statement, 0), number);
     EXPECT_EQ(sqlite3_column_int64(statement, 1), clock_.wall());

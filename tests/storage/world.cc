@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "core/identity/audit.h"
+
 namespace locus::testing {
 namespace {
 
@@ -195,6 +197,26 @@ PointAppend points_of(StageId stage, std::int64_t attempt, std::int64_t first_se
 
 absl::Status apply(Store& store, std::vector<Mutation> mutations) { return store.apply(mutations, kNow); }
 
+Json picture_of_identity(IdentityReads& reads) {
+  Json out = Json::array();
+  for (const PrincipalRow& row : get(reads.principals())) out.push_back({row.name, row.account, row.created_us});
+  for (const TokenRow& row : get(reads.tokens()))
+    out.push_back({row.id, row.secret_hash, row.principal, to_string(row.role), row.created_us, row.expires_us,
+                   row.revoked_us, row.used_us});
+  for (const SessionRow& row : get(reads.sessions()))
+    out.push_back({row.hash, row.token_id, row.address, row.created_us, row.used_us, row.expires_us});
+  for (const InvitationRow& row : get(reads.invitations()))
+    out.push_back({row.hash, row.name, row.account, row.labels_json, to_string(row.role), row.made_by, row.created_us,
+                   row.expires_us, row.used_us});
+  for (const CertificateRow& row : get(reads.certificates()))
+    out.push_back({row.serial, row.principal, to_string(row.role), row.labels_json, row.issued_us, row.expires_us,
+                   row.revoked_us});
+  for (const AuditRow& row : get(reads.audit(0, 1'000'000))) out.push_back({row.id, audit_digest(row)});
+  const AuditChain chain = get(reads.audit_chain());
+  out.push_back({chain.first, chain.first_previous, chain.last, chain.last_digest});
+  return out;
+}
+
 Json picture(Store& store) {
   Json out;
   const Snapshot snapshot = store.load().value();
@@ -205,6 +227,7 @@ Json picture(Store& store) {
     if (store.stage(id).ok()) out["stages"].push_back(picture_of_stage(store, id));
   }
   out["next"] = {snapshot.next_experiment, snapshot.next_stage, snapshot.next_worker};
+  out["identity"] = picture_of_identity(store.identity());
   out["workers"] = all(store.workers().value());
   for (const EventRow& e : get(store.events(0, 1'000'000))) {
     out["events"].push_back({e.id, e.time_us, e.subject, e.kind, e.json});
